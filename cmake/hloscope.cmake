@@ -1,0 +1,31 @@
+# hloscope_library(NAME SOURCES… LIBS…) and hloscope_test(NAME SOURCES… LIBS…): our flags in one place.
+set(HLOSCOPE_SANITIZE "" CACHE STRING "comma list of sanitizers, e.g. address,undefined")
+option(HLOSCOPE_COVERAGE "instrument for coverage" OFF)
+
+add_library(hloscope_flags INTERFACE)
+target_include_directories(hloscope_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+target_compile_options(hloscope_flags INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off -fno-math-errno
+  -fstack-protector-strong $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
+if(HLOSCOPE_SANITIZE)
+  target_compile_options(hloscope_flags INTERFACE -fsanitize=${HLOSCOPE_SANITIZE} -fno-omit-frame-pointer -g1)
+  target_link_options(hloscope_flags INTERFACE -fsanitize=${HLOSCOPE_SANITIZE})
+endif()
+if(HLOSCOPE_COVERAGE)
+  target_compile_options(hloscope_flags INTERFACE --coverage)
+  target_link_options(hloscope_flags INTERFACE --coverage)
+endif()
+
+function(hloscope_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC hloscope_flags ${ARG_LIBS})
+endfunction()
+
+function(hloscope_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE hloscope_flags ${ARG_LIBS} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE HLOSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
