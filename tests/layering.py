@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Holds every source file to the room table of cmake/rooms.txt and to the rules of form.
+
+  layering.py ROOT        one line per violation, `file:line: what, expected`; exit status 1 if there is any
+  layering.py --table     the room table as Markdown, as README.md shows it
+  layering.py --sizes     number of files, median and largest file
+  layering.py --selftest  plants one violation of each kind in a scratch tree and expects its message
+"""
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+MAX_LINES = 800
+CODE = ('.h', '.cc', '.def', '.proto')
+SCRIPT = ('.py', '.sh', '.cmake', 'CMakeLists.txt')
+LOCAL_INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
+OUTSIDE_INCLUDE = re.compile(r'\s*#\s*include\s*<([^>]+)>')
+TARGET = re.compile(r'\bhloscope_(\w+)')
+# Written in pieces so that this file passes its own rules.
+BANNED = re.compile(r'\b(%s)\b' % '|'.join(('TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X')))
+BANNED_ANY_CASE = re.compile(r'\b(%s)\b' % '|'.join(('st' + 'ub', 'place' + 'holder', 'not implemented ' + 'yet')), re.I)
+MACHINE_PATH = re.compile('/(%s)/' % '|'.join(('wo' + 'rk', 'ro' + 'ot', 'fa' + 'rm', 'tmp/' + 'bash_jobs', 'tmp/' + 'w')))
+# Headers of the C library and of POSIX end in .h and have no folder of their own below these.
+SYSTEM = re.compile(r'^(sys|linux|netinet|arpa)/|^[a-z0-9_]+$|^(unistd|fcntl|signal|poll|spawn|dlfcn|pthread|'
+                    r'termios|time|errno|stdio|stdlib|stdint|stddef|string|math|dirent|sched|cpuid|immintrin|ucontext|execinfo|pwd)\.h$')
+
+
+def read_table(root):
+    """{room: (rooms it may include, itself and transitively; outside header prefixes)} in the table's order."""
+    direct, outside = {}, {}
+    with open(os.path.join(root, 'cmake/rooms.txt'), encoding='utf-8') as f:
+        for line in f:
+            if line.startswith('#') or not line.strip():
+                continue
+            room, rooms, headers = (cell.split() for cell in line.split('|'))
+            direct[room[0]], outside[room[0]] = rooms, headers
+    table = {}
+    for room in direct:
+        reach, work = set(), [room]
+        while work:
+            r = work.pop()
+            if r not in reach:
+                reach.add(r)
+                work += direct[r]
+        table[room] = (reach, outside[room])
+    return table
+
+
+def list_files(root):
+    """Tracked and new files, or every file where there is no git."""
+    try:
+        out = subprocess.run(['git', '-C', root, 'ls-files', '-co', '--exclude-standard', '-z'], capture_output=True, check=True)
+        names = out.stdout.decode().split('\0')
+    except (OSError, subprocess.CalledProcessError):
+        names = []
+        for folder, folders, files in os.walk(root):
+            folders[:] = [d for d in folders if d not in ('build', '.git', '.venv', '.cache', '__pycache__')]
+            names += [os.path.relpath(os.path.join(folder, f), root) for f in files]
+    return sorted(n for n in set(names) if n and os.path.isfile(os.path.join(root, n)))
+
+
+def room_of(name, table):
+    inside = [r for r in table if name.startswith(r + '/')]
+    return max(inside, key=len) if inside else None
+
+
+def target_room(target, table):
+    """The room whose library `hloscope_TARGET` is, or None."""
+    return next((r for r in table if r.split('/')[-1] == target), None)
+
+
+def check_include(room, line, table):
+    reach, outside = table[room]
+    local = LOCAL_INCLUDE.match(line)
+    if local:
+        other = room_of(local[1], table)
+        if other is None:
+            return f'"{local[1]}" is in no room, expected a path from the root or <angle brackets>'
+        if other not in reach:
+            return f'{room} includes {other}, which cmake/rooms.txt does not allow'
+    other = OUTSIDE_INCLUDE.match(line)
+    if other and not SYSTEM.match(other[1]) and not other[1].startswith(('fmt/', *outside)):
+        return f'{room} includes <{other[1]}>, which cmake/rooms.txt does not allow'
+    return None
+
+
+def check_line(name, room, line, table):
+    """What is wrong with one line of a text file."""
+    if name.endswith(CODE) and room:
+        wrong = check_include(room, line, table)
+        if wrong:
+            yield wrong
+    if os.path.basename(name) == 'CMakeLists.txt' and room and room != 'tests':
+        for target in TARGET.findall(line):
+            other = target_room(target, table)
+            if other and other not in table[room][0]:
+                yield f'{room} links hloscope_{target}, which cmake/rooms.txt does not allow'
+    if name.endswith(CODE + SCRIPT + ('.md',)):
+        word = BANNED.search(line) or BANNED_ANY_CASE.search(line)
+        if word:
+            yield f'the word "{word[1]}" means unfinished work, expected finished work or no mention'
+    path = MACHINE_PATH.search(line)
+    if path:
+        yield f'"{path[0]}" is a path of one machine, expected a relative path'
+
+
+def check_form(name, lines):
+    """What is wrong with a source file as a whole."""
+    if not name.endswith(CODE + SCRIPT):
+        return
+    if len(lines) > MAX_LINES:
+        yield f'{len(lines)} lines, expected at most {MAX_LINES}'
+    first = lines[1:2] if lines and lines[0].startswith('#!') else lines[:1]
+    sign = ('//',) if name.endswith(CODE) else ('#', '"""')
+    if not first or not first[0].startswith(sign) or len(first[0].strip('#/" ')) < 10:
+        yield 'the first line is not a comment that says the purpose of the file'
+
+
+def violations(root):
+    table = read_table(root)
+    for name in list_files(root):
+        with open(os.path.join(root, name), 'rb') as f:
+            lines = f.read().decode('utf-8', 'replace').split('\n')
+        if lines and not lines[-1]:
+            lines.pop()
+        room = room_of(name, table)
+        for wrong in check_form(name, lines):
+            yield f'{name}:1: {wrong}'
+        for number, line in enumerate(lines, 1):
+            for wrong in check_line(name, room, line, table):
+                yield f'{name}:{number}: {wrong}'
+
+
+def print_table(root):
+    print('| room | may include | headers from outside |\n|---|---|---|')
+    with open(os.path.join(root, 'cmake/rooms.txt'), encoding='utf-8') as f:
+        for line in f:
+            if not line.startswith('#') and line.strip():
+                room, rooms, headers = (' '.join(cell.split()) for cell in line.split('|'))
+                print(f'| `{room}` | {rooms or "–"} | {headers or "–"} |')
+
+
+def print_sizes(root):
+    sizes = {}
+    for name in list_files(root):
+        if name.endswith(CODE + ('.py',)):
+            with open(os.path.join(root, name), 'rb') as f:
+                sizes[name] = f.read().count(b'\n')
+    largest = max(sizes, key=sizes.get)
+    print(f'{len(sizes)} files, {sum(sizes.values())} lines, median {statistics.median(sizes.values()):.0f}, largest {sizes[largest]} ({largest})')
+
+
+def selftest(root):
+    """One scratch tree per kind of violation; each must give exactly one message with the words expected."""
+    with open(os.path.join(root, 'cmake/rooms.txt'), encoding='utf-8') as f:
+        rooms = f.read()
+    purpose = '// What this file is for.\n'
+    cases = [
+        ('core/hlo/a.h', purpose + '#include "core/base/result.h"\n', None),
+        ('core/eval/a.h', purpose + '#include "core/base/result.h"\n', None),
+        ('core/base/a.h', purpose + '#include "core/hlo/module.h"\n', 'core/base includes core/hlo'),
+        ('core/dump/a.cc', purpose + '#include "core/eval/a.h"\n', 'core/dump includes core/eval'),
+        ('core/hlo/a.cc', purpose + '#include "module.h"\n', 'is in no room'),
+        ('core/eval/a.cc', purpose + '#include <vector>\n#include <sys/stat.h>\n#include <fmt/format.h>\n', None),
+        ('core/eval/b.cc', purpose + '#include <google/protobuf/message.h>\n', 'core/eval includes <google'),
+        ('core/hlo/CMakeLists.txt', '# The hlo room.\nadd(hloscope_hlo LIBS hloscope_base)\n', None),
+        ('core/hlo/CMakeLists.txt', '# The hlo room.\nadd(hloscope_hlo LIBS hloscope_eval)\n', 'core/hlo links hloscope_eval'),
+        ('core/hlo/a.cc', purpose + '\n' * MAX_LINES, f'{MAX_LINES + 1} lines'),
+        ('core/hlo/a.cc', purpose + '\n' * (MAX_LINES - 1), None),
+        ('core/hlo/a.cc', '#include <vector>\n', 'the first line'),
+        ('scripts/a.sh', '#!/bin/sh\n# Says what it is for.\n', None),
+        ('scripts/a.sh', '#!/bin/sh\nset -e\n', 'the first line'),
+        ('core/hlo/a.cc', purpose + '// TO' + 'DO: later\n', 'means unfinished work'),
+        ('README.md', 'a st' + 'ub of a page\n', 'means unfinished work'),
+        ('samples/a.txt', 'made in /wo' + 'rk/main\n', 'a path of one machine'),
+    ]
+    failed = 0
+    for name, text, expected in cases:
+        with tempfile.TemporaryDirectory() as scratch:
+            for path, content in (('cmake/rooms.txt', rooms), (name, text)):
+                os.makedirs(os.path.join(scratch, os.path.dirname(path)), exist_ok=True)
+                with open(os.path.join(scratch, path), 'w', encoding='utf-8') as f:
+                    f.write(content)
+            found = list(violations(scratch))
+        good = not found if expected is None else len(found) == 1 and expected in found[0] and found[0].startswith(name)
+        if not good:
+            failed += 1
+            print(f'{name}: expected {expected or "nothing"}, found {found}')
+    print(f'{len(cases) - failed} of {len(cases)} cases as expected')
+    return 1 if failed else 0
+
+
+def main(arguments):
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if arguments == ['--table']:
+        return print_table(root)
+    if arguments == ['--sizes']:
+        return print_sizes(root)
+    if arguments == ['--selftest']:
+        return selftest(root)
+    found = list(violations(arguments[0] if arguments else root))
+    for line in found:
+        print(line)
+    print(f'{len(found)} violations' if found else 'every file keeps to the room table and the rules of form')
+    return 1 if found else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
