@@ -15,8 +15,8 @@ constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 
 // The values around which 64-bit arithmetic goes wrong.
 constexpr std::array<int64_t, 15> kEdges = {
-    0,           1,        -1,       2,        3,         (1ll << 31) - 1, 1ll << 31, (1ll << 31) + 1,
-    (1ll << 32), 1ll << 62, kMax - 1, kMax,     kMin,      kMin + 1,        -7};
+    0,           1,         -1,       2,    3,    (1ll << 31) - 1, 1ll << 31, (1ll << 31) + 1,
+    (1ll << 32), 1ll << 62, kMax - 1, kMax, kMin, kMin + 1,        -7};
 
 std::optional<int64_t> Exact(__int128 value) {
   if (value < kMin || value > kMax) return std::nullopt;

@@ -1,0 +1,34 @@
+// Growth by realloc, which moves large blocks by remapping pages instead of copying them.
+#include "core/base/byte_buffer.h"
+
+#include <algorithm>
+
+namespace hloscope {
+namespace {
+
+constexpr size_t kFirstCapacity = size_t{64} << 10;
+
+}  // namespace
+
+char* ByteBuffer::Room(size_t* room) {
+  if (size_ == capacity_ && !Resize(std::max(kFirstCapacity, capacity_ * 2))) return nullptr;
+  *room = capacity_ - size_;
+  return data_.get() + size_;
+}
+
+bool ByteBuffer::Finish() {
+  if (!Resize(size_ + 1)) return false;
+  data_.get()[size_] = '\0';
+  return true;
+}
+
+bool ByteBuffer::Resize(size_t capacity) {
+  void* data = std::realloc(data_.get(), capacity);
+  if (data == nullptr) return false;
+  static_cast<void>(data_.release());  // realloc has taken it
+  data_.reset(static_cast<char*>(data));
+  capacity_ = capacity;
+  return true;
+}
+
+}  // namespace hloscope

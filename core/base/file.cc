@@ -1,0 +1,248 @@
+// Reading with the file's size and time checked before and after; writing beside the target and
+// renaming.
+#include "core/base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "core/base/gzip.h"
+
+namespace hloscope {
+namespace {
+
+constexpr int kReadAttempts = 3;
+constexpr int kNameAttempts = 10'000;
+constexpr size_t kLargestStep = size_t{1} << 30;
+constexpr mode_t kPermissionBits = 07777;
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  Descriptor(int fd, const FileCalls& calls) : fd_(fd), calls_(calls) {}
+  ~Descriptor() { Close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  // 0, or -1 where the system reports a late write error.
+  int Close() { return fd_ < 0 ? 0 : calls_.Close(std::exchange(fd_, -1)); }
+
+ private:
+  int fd_;
+  const FileCalls& calls_;
+};
+
+std::unexpected<Error> AtPath(const std::string& path, std::unexpected<Error> failure) {
+  failure.error().place.file = path;
+  return failure;
+}
+
+std::unexpected<Error> SystemError(const std::string& path, std::string_view action) {
+  const int code = errno;
+  const std::string reason = std::generic_category().message(code);
+  return AtPath(path, EnvironmentError(fmt::format("cannot {}: {}", action, reason)));
+}
+
+std::unexpected<Error> OpenError(const std::string& path) {
+  if (errno == ENOENT || errno == ENOTDIR) return AtPath(path, InputError("no such file"));
+  if (errno == ENXIO) return AtPath(path, InputError("is a socket or a device, expected a file"));
+  return SystemError(path, "open");
+}
+
+// What `mode` is, for a message; nothing for an ordinary file.
+std::string_view KindOf(mode_t mode) {
+  if (S_ISREG(mode)) return {};
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a named pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+// What must not change while a file is read.
+struct Stamp {
+  off_t size = 0;
+  int64_t seconds = 0;
+  int64_t nanoseconds = 0;
+  friend bool operator==(const Stamp&, const Stamp&) = default;
+};
+
+Stamp StampOf(const struct stat& status) {
+  return {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+std::unexpected<Error> OverLimit(int64_t limit) {
+  return InputError(fmt::format("has more bytes than limit input-file allows ({})", limit),
+                    "`hloscope limits` says how to raise it");
+}
+
+// Reads from `fd` to its end.
+Result<ByteBuffer> ReadAll(int fd, const Limits& limits, const FileCalls& calls) {
+  ByteBuffer buffer;
+  while (true) {
+    size_t room = 0;
+    char* target = buffer.Room(&room);
+    if (target == nullptr) return EnvironmentError("out of memory while reading");
+    const ssize_t count = calls.Read(fd, target, std::min(room, kLargestStep));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      return EnvironmentError("cannot read: " + std::generic_category().message(errno));
+    }
+    if (count == 0) break;
+    buffer.Commit(static_cast<size_t>(count));
+    if (std::cmp_greater(buffer.size(), limits.input_file_bytes))
+      return OverLimit(limits.input_file_bytes);
+  }
+  if (!buffer.Finish()) return EnvironmentError("out of memory while reading");
+  return buffer;
+}
+
+// The bytes of a regular file, or nullopt where it changed meanwhile.
+Result<std::optional<ByteBuffer>> ReadOnce(const std::string& path, const Limits& limits,
+                                           const FileCalls& calls) {
+  // Non-blocking so that a pipe without a writer is named below instead of waited for.
+  const Descriptor file(calls.Open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0),
+                        calls);
+  if (file.get() < 0) return OpenError(path);
+  struct stat before = {};
+  if (calls.Stat(file.get(), &before) != 0) return SystemError(path, "examine");
+  if (const std::string_view kind = KindOf(before.st_mode); !kind.empty()) {
+    return InputError(fmt::format("is {}, expected a file", kind));
+  }
+  if (before.st_size > limits.input_file_bytes) return OverLimit(limits.input_file_bytes);
+  HLOSCOPE_ASSIGN_OR_RETURN(ByteBuffer buffer, ReadAll(file.get(), limits, calls));
+  struct stat after = {};
+  if (calls.Stat(file.get(), &after) != 0) return SystemError(path, "examine");
+  // Files that the kernel makes up (in /proc) claim to be empty.
+  const bool whole = before.st_size == 0 || std::cmp_equal(buffer.size(), before.st_size);
+  if (!whole || StampOf(before) != StampOf(after)) return std::nullopt;
+  return std::optional(std::move(buffer));
+}
+
+Result<ByteBuffer> ReadStable(const std::string& path, const Limits& limits,
+                              const FileCalls& calls) {
+  for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
+    HLOSCOPE_ASSIGN_OR_RETURN(std::optional<ByteBuffer> buffer, ReadOnce(path, limits, calls));
+    if (buffer.has_value()) return *std::move(buffer);
+  }
+  return EnvironmentError("changed while it was read",
+                          "try again when it is no longer being written");
+}
+
+Status WriteAll(int fd, std::string_view bytes, const FileCalls& calls) {
+  while (!bytes.empty()) {
+    const ssize_t count = calls.Write(fd, bytes.data(), std::min(bytes.size(), kLargestStep));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      return EnvironmentError("cannot write: " + std::generic_category().message(errno));
+    if (count == 0) return EnvironmentError("cannot write: no progress");
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+// The file that `path` means once links are followed, and its mode where it exists.
+struct Target {
+  std::string path;
+  std::optional<mode_t> mode;
+};
+
+Target TargetOf(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return {path, std::nullopt};
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  return {error ? path : real.string(), status.st_mode};
+}
+
+Status WriteInPlace(const std::string& path, std::string_view bytes, const FileCalls& calls) {
+  Descriptor file(calls.Open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY, 0), calls);
+  if (file.get() < 0) return SystemError(path, "open for writing");
+  HLOSCOPE_TRY(WriteAll(file.get(), bytes, calls));
+  if (file.Close() != 0) return SystemError(path, "close");
+  return {};
+}
+
+// Creates a file beside `path` that was not there before; `name` is set to its path.
+int CreateBeside(const std::string& path, mode_t mode, const FileCalls& calls, std::string* name) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+    *name = (folder / fmt::format(".hloscope-{}-{}.tmp", ::getpid(), attempt)).string();
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    const int fd = calls.Open(name->c_str(), flags, mode);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+Status WriteAndRename(Descriptor& file, const std::string& name, const Target& target,
+                      std::string_view bytes, const FileCalls& calls) {
+  HLOSCOPE_TRY(WriteAll(file.get(), bytes, calls));
+  if (calls.Sync(file.get()) != 0) return SystemError(target.path, "write to disk");
+  if (file.Close() != 0) return SystemError(target.path, "close");
+  if (calls.Rename(name.c_str(), target.path.c_str()) != 0)
+    return SystemError(target.path, "replace");
+  return {};
+}
+
+}  // namespace
+
+Result<FileView> FileView::Open(const std::string& path, const Limits& limits,
+                                const FileCalls& calls) {
+  const bool standard_input = path == "-" || path == "/dev/stdin";
+  auto buffer =
+      standard_input ? ReadAll(STDIN_FILENO, limits, calls) : ReadStable(path, limits, calls);
+  bool packed = false;
+  if (buffer.has_value() && IsGzip(buffer->bytes())) {
+    packed = true;
+    buffer = Gunzip(buffer->bytes(), limits);
+  }
+  if (!buffer.has_value()) return AtPath(path, std::unexpected(std::move(buffer).error()));
+  auto contents = std::make_shared<Contents>();
+  contents->path = path;
+  contents->buffer = *std::move(buffer);
+  contents->bytes = contents->buffer.bytes();
+  contents->was_packed = packed;
+  return FileView(std::move(contents));
+}
+
+FileView FileView::FromBytes(std::string path, std::string bytes) {
+  auto contents = std::make_shared<Contents>();
+  contents->path = std::move(path);
+  contents->text = std::move(bytes);
+  contents->bytes = contents->text;
+  return FileView(std::move(contents));
+}
+
+Status WriteFileAtomically(const std::string& path, std::string_view bytes,
+                           const FileCalls& calls) {
+  const Target target = TargetOf(path);
+  if (target.mode.has_value() && S_ISDIR(*target.mode)) {
+    return AtPath(path, InputError("is a folder, expected a file to write"));
+  }
+  Status status;
+  if (target.mode.has_value() && !S_ISREG(*target.mode)) {
+    status = WriteInPlace(target.path, bytes, calls);
+  } else {
+    std::string name;
+    const mode_t mode = target.mode.value_or(0666) & kPermissionBits;
+    Descriptor file(CreateBeside(target.path, mode, calls, &name), calls);
+    if (file.get() < 0) return SystemError(path, "create a file beside it");
+    status = WriteAndRename(file, name, target, bytes, calls);
+    if (!status.has_value()) calls.Unlink(name.c_str());
+  }
+  if (!status.has_value()) return AtPath(path, std::unexpected(std::move(status).error()));
+  return status;
+}
+
+}  // namespace hloscope

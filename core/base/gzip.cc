@@ -1,0 +1,100 @@
+// A loop around zlib's inflate that checks both limits after every step.
+#include "core/base/gzip.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "core/base/checked.h"
+
+namespace hloscope {
+namespace {
+
+constexpr int kGzipOnly = 16 + MAX_WBITS;
+
+struct InflateEnd {
+  void operator()(z_stream* stream) const {
+    inflateEnd(stream);
+    delete stream;
+  }
+};
+using Stream = std::unique_ptr<z_stream, InflateEnd>;
+
+// Zlib counts in 32 bits: one step takes and gives at most this much.
+uInt Step(size_t size) {
+  return static_cast<uInt>(std::min<size_t>(size, std::numeric_limits<uInt>::max()));
+}
+
+std::unexpected<Error> TooLarge(std::string_view limit, int64_t value) {
+  return InputError(fmt::format("gzip data unpack to more than limit {} allows ({})", limit, value),
+                    "`hloscope limits` says how to raise it");
+}
+
+Status CheckSize(size_t unpacked, size_t packed, const Limits& limits) {
+  if (std::cmp_greater(unpacked, limits.archive_member_bytes)) {
+    return TooLarge("archive-member", limits.archive_member_bytes);
+  }
+  const auto most = CheckedMul(static_cast<int64_t>(packed), limits.compression_ratio);
+  if (most.has_value() && std::cmp_greater(unpacked, *most)) {
+    return TooLarge("compression-ratio", limits.compression_ratio);
+  }
+  return {};
+}
+
+bool IsPadding(std::string_view bytes) {
+  return std::ranges::all_of(bytes, [](char c) { return c == '\0'; });
+}
+
+// Unpacks the one member at the start of `packed` and removes it from there.
+Status GunzipMember(z_stream& stream, std::string_view& packed, size_t total_packed,
+                    const Limits& limits, ByteBuffer& out) {
+  for (int state = Z_OK; state != Z_STREAM_END;) {
+    size_t room = 0;
+    char* target = out.Room(&room);
+    if (target == nullptr) return EnvironmentError("out of memory while unpacking gzip data");
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+    stream.avail_in = Step(packed.size());
+    stream.next_out = reinterpret_cast<Bytef*>(target);
+    stream.avail_out = Step(room);
+    const size_t in_before = stream.avail_in, out_before = stream.avail_out;
+    state = inflate(&stream, Z_NO_FLUSH);
+    const size_t taken = in_before - stream.avail_in, given = out_before - stream.avail_out;
+    packed.remove_prefix(taken);
+    out.Commit(given);
+    HLOSCOPE_TRY(CheckSize(out.size(), total_packed - packed.size(), limits));
+    if (state == Z_STREAM_END) break;
+    if (state == Z_MEM_ERROR) return EnvironmentError("out of memory while unpacking gzip data");
+    if (state == Z_BUF_ERROR || (taken == 0 && given == 0))
+      return InputError("gzip data are cut off");
+    if (state != Z_OK) {
+      return InputError(fmt::format("gzip data are broken: {}",
+                                    stream.msg != nullptr ? stream.msg : "unknown form"));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool IsGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
+
+Result<ByteBuffer> Gunzip(std::string_view packed, const Limits& limits) {
+  const size_t total_packed = packed.size();
+  Stream stream(new z_stream{});
+  if (inflateInit2(stream.get(), kGzipOnly) != Z_OK) return EnvironmentError("zlib cannot start");
+  ByteBuffer out;
+  do {
+    HLOSCOPE_TRY(GunzipMember(*stream, packed, total_packed, limits, out));
+    inflateReset(stream.get());
+  } while (IsGzip(packed));
+  if (!IsPadding(packed)) {
+    return InputError(fmt::format("{} bytes follow the end of the gzip data", packed.size()));
+  }
+  if (!out.Finish()) return EnvironmentError("out of memory while unpacking gzip data");
+  return out;
+}
+
+}  // namespace hloscope

@@ -1,0 +1,20 @@
+// Unpacking of gzip data within limits.
+#pragma once
+
+#include <string_view>
+
+#include "core/base/byte_buffer.h"
+#include "core/base/limits.h"
+#include "core/base/result.h"
+
+namespace hloscope {
+
+// True if `bytes` start as gzip data do.
+bool IsGzip(std::string_view bytes);
+
+// What the gzip members in `packed` hold, one after the other. An input error where the data are
+// broken or cut off, or unpack to more than `compression_ratio` times their size or more than
+// `archive_member_bytes`.
+Result<ByteBuffer> Gunzip(std::string_view packed, const Limits& limits);
+
+}  // namespace hloscope
