@@ -1,4 +1,5 @@
-// Arithmetic on numbers that come from files: every function answers nullopt instead of overflowing.
+// Arithmetic on numbers that come from files: every function answers nullopt instead of
+// overflowing.
 #pragma once
 
 #include <concepts>
@@ -31,8 +32,8 @@ constexpr std::optional<T> CheckedMul(T a, T b) {
   return r;
 }
 
-// The product of all values (1 for none); nullopt on overflow or a negative factor. A zero factor gives
-// zero even where the others would overflow.
+// The product of all values (1 for none); nullopt on overflow or a negative factor. A zero factor
+// gives zero even where the others would overflow.
 constexpr std::optional<int64_t> CheckedProduct(std::span<const int64_t> values) {
   int64_t product = 1;
   bool overflow = false;

@@ -1,4 +1,5 @@
-// The limits in force. One Limits value is passed to everything that reads or runs; there is no global.
+// The limits in force. One Limits value is passed to everything that reads or runs; there is no
+// global.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Errors as values: Error says what went wrong, where, and how to mend it; Result<T> carries one or a T.
+// Errors as values: Error says what went wrong, where, and how to mend it; Result<T> carries one or
+// a T.
 #pragma once
 
 #include <cstdint>
@@ -60,17 +61,17 @@ inline std::unexpected<Error> InternalError(std::string message) {
 #define HLOSCOPE_CONCAT(a, b) HLOSCOPE_CONCAT_INNER(a, b)
 
 // Returns the error of `expr` (a Status or Result) from the enclosing function, if it has one.
-#define HLOSCOPE_TRY(expr)                                                               \
-  do {                                                                                   \
-    if (auto hloscope_status = (expr); !hloscope_status.has_value()) [[unlikely]]        \
-      return std::unexpected(std::move(hloscope_status).error());                        \
+#define HLOSCOPE_TRY(expr)                                                        \
+  do {                                                                            \
+    if (auto hloscope_status = (expr); !hloscope_status.has_value()) [[unlikely]] \
+      return std::unexpected(std::move(hloscope_status).error());                 \
   } while (false)
 
 // `HLOSCOPE_ASSIGN_OR_RETURN(auto x, F())`: x becomes the value of F() or its error is returned.
 #define HLOSCOPE_ASSIGN_OR_RETURN(lhs, expr) \
   HLOSCOPE_ASSIGN_OR_RETURN_INNER(HLOSCOPE_CONCAT(hloscope_result_, __LINE__), lhs, expr)
-#define HLOSCOPE_ASSIGN_OR_RETURN_INNER(result, lhs, expr)                      \
-  auto result = (expr);                                                        \
-  if (!result.has_value()) [[unlikely]]                                        \
-    return std::unexpected(std::move(result).error());                         \
+#define HLOSCOPE_ASSIGN_OR_RETURN_INNER(result, lhs, expr) \
+  auto result = (expr);                                    \
+  if (!result.has_value()) [[unlikely]]                    \
+    return std::unexpected(std::move(result).error());     \
   lhs = *std::move(result)

@@ -1,0 +1,128 @@
+// Appending to a module's flat arrays.
+#include "core/hlo/module_builder.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace hloscope::hlo {
+
+ModuleBuilder::ModuleBuilder() : module_(std::make_shared<Module>()) {}
+
+ShapeId ModuleBuilder::InternShape(Shape shape) {
+  uint64_t hash = shape.Hash();
+  auto [begin, end] = shape_ids_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    if (module_->shapes_[it->second] == shape) return ShapeId(it->second);
+  }
+  ShapeId id(module_->shapes_.size());
+  module_->shapes_.push_back(std::move(shape));
+  shape_ids_.emplace(hash, id.index);
+  return id;
+}
+
+ComputationId ModuleBuilder::DeclareComputation(StringId name) {
+  ComputationId id(module_->computations_.size());
+  module_->computations_.push_back({.name = name});
+  return id;
+}
+
+void ModuleBuilder::BeginComputation(ComputationId id) {
+  current_ = id;
+  computation(id).first_instruction = static_cast<uint32_t>(module_->instructions_.size());
+}
+
+InstructionId ModuleBuilder::AddInstruction(StringId name, Opcode opcode, ShapeId shape,
+                                            std::span<const InstructionId> operands,
+                                            std::span<const Attribute> attributes,
+                                            uint32_t source_offset) {
+  Module& m = *module_;
+  InstructionId id = NextInstruction();
+  m.instructions_.push_back({.name = name,
+                             .shape = shape,
+                             .first_operand = static_cast<uint32_t>(m.operands_.size()),
+                             .operand_count = static_cast<uint32_t>(operands.size()),
+                             .first_attribute = static_cast<uint32_t>(m.attributes_.size()),
+                             .attribute_count = static_cast<uint16_t>(attributes.size()),
+                             .opcode = opcode,
+                             .computation = current_});
+  m.operands_.insert(m.operands_.end(), operands.begin(), operands.end());
+  auto first = m.attributes_.insert(m.attributes_.end(), attributes.begin(), attributes.end());
+  if (attributes.size() > 1) {
+    std::stable_sort(first, m.attributes_.end(),
+                     [](const Attribute& a, const Attribute& b) { return a.key < b.key; });
+  }
+  m.source_offsets_.push_back(source_offset);
+  return id;
+}
+
+void ModuleBuilder::EndComputation(InstructionId root, StringId execution_thread) {
+  Computation& c = computation(current_);
+  c.instruction_count = static_cast<uint32_t>(module_->instructions_.size()) - c.first_instruction;
+  c.root = root;
+  c.execution_thread = execution_thread;
+}
+
+std::span<InstructionId> ModuleBuilder::operands(InstructionId id) {
+  const Instruction& i = instruction(id);
+  return std::span(module_->operands_).subspan(i.first_operand, i.operand_count);
+}
+
+Attribute ModuleBuilder::MakeInt(AttributeKey key, int64_t value) {
+  if (value >= 0 && value <= std::numeric_limits<uint32_t>::max()) {
+    return {key, false, static_cast<uint32_t>(value)};
+  }
+  module_->ints_.push_back(value);
+  return {key, true, static_cast<uint32_t>(module_->ints_.size() - 1)};
+}
+
+Attribute ModuleBuilder::MakeFloat(AttributeKey key, float value) {
+  return {key, false, std::bit_cast<uint32_t>(value)};
+}
+
+Attribute ModuleBuilder::MakeInts(AttributeKey key, std::span<const int64_t> values) {
+  auto& ints = module_->ints_;
+  auto start = static_cast<uint32_t>(ints.size());
+  ints.push_back(static_cast<int64_t>(values.size()));
+  ints.insert(ints.end(), values.begin(), values.end());
+  return {key, false, start};
+}
+
+Attribute ModuleBuilder::MakeIds(AttributeKey key, std::span<const uint32_t> ids) {
+  auto& pool = module_->ids_;
+  auto start = static_cast<uint32_t>(pool.size());
+  pool.push_back(static_cast<uint32_t>(ids.size()));
+  pool.insert(pool.end(), ids.begin(), ids.end());
+  return {key, false, start};
+}
+
+void ModuleBuilder::SetProtoId(InstructionId id, int64_t proto_id) {
+  auto& ids = module_->proto_instruction_ids_;
+  if (ids.size() <= id.index) ids.resize(id.index + 1, 0);
+  ids[id.index] = proto_id;
+}
+
+void ModuleBuilder::SetProtoId(ComputationId id, int64_t proto_id) {
+  auto& ids = module_->proto_computation_ids_;
+  if (ids.size() <= id.index) ids.resize(id.index + 1, 0);
+  ids[id.index] = proto_id;
+}
+
+void ModuleBuilder::AddUnknownFields(MessageKind kind, uint32_t index, std::string bytes) {
+  module_->unknown_fields_.push_back({kind, index, std::move(bytes)});
+}
+
+void ModuleBuilder::Reserve(size_t instructions) {
+  Module& m = *module_;
+  m.instructions_.reserve(instructions);
+  m.operands_.reserve(instructions * 2);
+  m.attributes_.reserve(instructions * 2);
+  m.source_offsets_.reserve(instructions);
+}
+
+std::shared_ptr<const Module> ModuleBuilder::Build() {
+  shape_ids_.clear();
+  return std::exchange(module_, std::make_shared<Module>());
+}
+
+}  // namespace hloscope::hlo

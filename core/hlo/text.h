@@ -1,0 +1,43 @@
+// HLO text: reading every generation, and XLA's prints byte for byte.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/hlo/diagnostic.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::hlo {
+
+struct ParseResult {
+  std::shared_ptr<const Module> module;  // null if there is an error
+  std::vector<Diagnostic>
+      diagnostics;  // at most limits.diagnostics errors; warnings for attributes nobody knows
+  bool ok() const { return module != nullptr; }
+};
+
+// Reads a module, or a single instruction as XLA does. Never allocates by a size the text declares.
+ParseResult ParseText(std::string_view text, const Limits& limits = {});
+
+// True if the bytes look like HLO text (a HloModule header, ENTRY, or an instruction), after
+// comments and log prefixes.
+bool LooksLikeHloText(std::string_view bytes);
+
+enum class TextFormat : uint8_t {
+  kHlo,     // XLA's default print with every constant in full and unknown attributes kept: nothing
+            // lost
+  kElided,  // XLA's default HloModule::ToString(): constants of more than 10 elements are {...}
+  kShort,   // XLA's HloPrintOptions::ShortParsable()
+  kCanonical,  // XLA's HloPrintOptions::Canonical()
+};
+void PrintText(const Module& module, TextFormat format, std::string& out);
+// One computation or one instruction (without a leading `ROOT`) in that format.
+void PrintText(const Module& module, ComputationId computation, TextFormat format,
+               std::string& out);
+void PrintText(const Module& module, InstructionId instruction, TextFormat format,
+               std::string& out);
+
+}  // namespace hloscope::hlo
