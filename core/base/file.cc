@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -24,6 +25,7 @@ namespace {
 constexpr int kReadAttempts = 3;
 constexpr int kNameAttempts = 10'000;
 constexpr size_t kLargestStep = size_t{1} << 30;
+constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
 constexpr mode_t kPermissionBits = 07777;
 
 // A file descriptor that closes itself.
@@ -86,10 +88,11 @@ std::unexpected<Error> OverLimit(int64_t limit) {
                     "`hloscope limits` says how to raise it");
 }
 
-// Reads from `fd` to its end.
-Result<ByteBuffer> ReadAll(int fd, const Limits& limits, const FileCalls& calls) {
+// Reads from `fd` to its end, or past `expected` bytes: a file that grows as fast as it is read has
+// no end.
+Result<ByteBuffer> ReadAll(int fd, int64_t expected, const Limits& limits, const FileCalls& calls) {
   ByteBuffer buffer;
-  while (true) {
+  while (std::cmp_less_equal(buffer.size(), expected)) {
     size_t room = 0;
     char* target = buffer.Room(&room);
     if (target == nullptr) return EnvironmentError("out of memory while reading");
@@ -120,11 +123,13 @@ Result<std::optional<ByteBuffer>> ReadOnce(const std::string& path, const Limits
     return InputError(fmt::format("is {}, expected a file", kind));
   }
   if (before.st_size > limits.input_file_bytes) return OverLimit(limits.input_file_bytes);
-  HLOSCOPE_ASSIGN_OR_RETURN(ByteBuffer buffer, ReadAll(file.get(), limits, calls));
+  // Files that the kernel makes up (in /proc) claim to be empty.
+  const bool made_up = before.st_size == 0;
+  const int64_t expected = made_up ? kNoEnd : before.st_size;
+  HLOSCOPE_ASSIGN_OR_RETURN(ByteBuffer buffer, ReadAll(file.get(), expected, limits, calls));
   struct stat after = {};
   if (calls.Stat(file.get(), &after) != 0) return SystemError(path, "examine");
-  // Files that the kernel makes up (in /proc) claim to be empty.
-  const bool whole = before.st_size == 0 || std::cmp_equal(buffer.size(), before.st_size);
+  const bool whole = made_up || std::cmp_equal(buffer.size(), before.st_size);
   if (!whole || StampOf(before) != StampOf(after)) return std::nullopt;
   return std::optional(std::move(buffer));
 }
@@ -200,8 +205,8 @@ Status WriteAndRename(Descriptor& file, const std::string& name, const Target& t
 Result<FileView> FileView::Open(const std::string& path, const Limits& limits,
                                 const FileCalls& calls) {
   const bool standard_input = path == "-" || path == "/dev/stdin";
-  auto buffer =
-      standard_input ? ReadAll(STDIN_FILENO, limits, calls) : ReadStable(path, limits, calls);
+  auto buffer = standard_input ? ReadAll(STDIN_FILENO, kNoEnd, limits, calls)
+                               : ReadStable(path, limits, calls);
   bool packed = false;
   if (buffer.has_value() && IsGzip(buffer->bytes())) {
     packed = true;

@@ -1,0 +1,259 @@
+// Reading refuses what is no file and what changes; writing leaves the old file or the new one, and
+// nothing else.
+#include "core/base/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "tests/base/faulty_file_calls.h"
+#include "tests/base/scratch.h"
+
+namespace hloscope {
+namespace {
+
+// `bytes` as one gzip member.
+std::string Gzip(std::string_view bytes) {
+  z_stream stream = {};
+  deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 9, Z_DEFAULT_STRATEGY);
+  std::string out(deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::string ErrorOf(const std::string& path, const Limits& limits = {}) {
+  const auto view = FileView::Open(path, limits);
+  return view.has_value() ? "no error" : view.error().ToString();
+}
+
+TEST(FileViewTest, ReadsEverySizeAroundAGrowthStep) {
+  const Scratch scratch;
+  for (size_t size : {0, 1, 65535, 65536, 65537, 131072, 300000}) {
+    std::string bytes(size, 'x');
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 7);
+    const auto view = FileView::Open(scratch.Write("f", bytes), {});
+    ASSERT_TRUE(view.has_value()) << view.error().ToString();
+    EXPECT_EQ(view->bytes(), bytes);
+    EXPECT_EQ(view->bytes().data()[size], '\0');
+    EXPECT_FALSE(view->was_packed());
+  }
+}
+
+TEST(FileViewTest, ShortReadsAndInterruptionsAreNoErrors) {
+  const Scratch scratch;
+  const std::string path = scratch.Write("f", "0123456789");
+  FaultyFileCalls calls;
+  calls.step = 3;
+  calls.call = "read";
+  calls.n = 1;
+  calls.error = EINTR;
+  const auto view = FileView::Open(path, {}, calls);
+  ASSERT_TRUE(view.has_value());
+  EXPECT_EQ(view->bytes(), "0123456789");
+}
+
+TEST(FileViewTest, RefusesByNameWhatIsNoFile) {
+  const Scratch scratch;
+  ASSERT_EQ(mkfifo(scratch.Path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(ErrorOf(scratch.Path("pipe")),
+            scratch.Path("pipe") + ": is a named pipe, expected a file");
+  EXPECT_EQ(ErrorOf(scratch.Path("")), scratch.Path("") + ": is a folder, expected a file");
+  EXPECT_EQ(ErrorOf("/dev/null"), "/dev/null: is a device, expected a file");
+  EXPECT_EQ(ErrorOf(scratch.Path("none")), scratch.Path("none") + ": no such file");
+}
+
+TEST(FileViewTest, HoldsTheSizeLimit) {
+  const Scratch scratch;
+  Limits limits;
+  limits.input_file_bytes = 100;
+  for (int size : {99, 100}) {
+    EXPECT_EQ(ErrorOf(scratch.Write("f", std::string(static_cast<size_t>(size), 'x')), limits),
+              "no error");
+  }
+  const std::string path = scratch.Write("f", std::string(101, 'x'));
+  EXPECT_EQ(ErrorOf(path, limits),
+            path +
+                ": has more bytes than limit input-file allows (100) (`hloscope limits` says "
+                "how to raise it)");
+  limits.input_file_bytes = 4;  // a file of the kernel's that claims to be empty
+  EXPECT_NE(ErrorOf("/proc/self/status", limits).find("limit input-file"), std::string::npos);
+}
+
+TEST(FileViewTest, FileThatGrowsOnceIsReadAgain) {
+  const Scratch scratch;
+  const std::string path = scratch.Write("f", "old");
+  FaultyFileCalls calls;
+  bool grown = false;
+  calls.before_read = [&] {
+    if (!std::exchange(grown, true)) scratch.Write("f", "newer");
+  };
+  const auto view = FileView::Open(path, {}, calls);
+  ASSERT_TRUE(view.has_value());
+  EXPECT_EQ(view->bytes(), "newer");
+  EXPECT_EQ(calls.count["open"], 2);
+}
+
+TEST(FileViewTest, FileThatKeepsChangingIsAnError) {
+  const Scratch scratch;
+  std::string content = "x";
+  const std::string path = scratch.Write("f", content);
+  FaultyFileCalls calls;
+  calls.before_read = [&] { scratch.Write("f", content += "x"); };
+  const auto view = FileView::Open(path, {}, calls);
+  ASSERT_FALSE(view.has_value());
+  EXPECT_EQ(view.error().error_class, ErrorClass::kEnvironment);
+  EXPECT_NE(view.error().message.find("changed while it was read"), std::string::npos);
+}
+
+TEST(FileViewTest, EveryFailingCallIsAnEnvironmentError) {
+  const Scratch scratch;
+  const std::string path = scratch.Write("f", "x");
+  for (const auto& [call, n] :
+       {std::pair{"open", 0}, {"stat", 0}, {"read", 0}, {"read", 1}, {"stat", 1}}) {
+    FaultyFileCalls calls;
+    calls.call = call;
+    calls.n = n;
+    const auto view = FileView::Open(path, {}, calls);
+    ASSERT_FALSE(view.has_value()) << call << n;
+    EXPECT_EQ(view.error().error_class, ErrorClass::kEnvironment) << call << n;
+    EXPECT_NE(view.error().ToString().find(path), std::string::npos) << view.error().ToString();
+  }
+}
+
+TEST(FileViewTest, UnpacksGzipByContent) {
+  const Scratch scratch;
+  const std::string text(100000, 'h');
+  const std::string packed = Gzip(text);
+  struct Case {
+    std::string bytes, expected;
+  };
+  const Case good[] = {{packed, text},
+                       {Gzip(""), ""},
+                       {packed + Gzip("tail"), text + "tail"},
+                       {packed + std::string(512, '\0'), text},
+                       {Gzip(packed), packed}};
+  for (const Case& c : good) {
+    const auto view = FileView::Open(scratch.Write("any.name", c.bytes), {});
+    ASSERT_TRUE(view.has_value()) << view.error().ToString();
+    EXPECT_TRUE(view->was_packed());
+    EXPECT_TRUE(view->bytes() == c.expected);
+  }
+  std::string broken = Gzip("0123456789abcdef");
+  broken[broken.size() - 6] ^= 1;  // the checksum
+  const Case bad[] = {{packed.substr(0, 2), "cut off"},
+                      {packed.substr(0, packed.size() - 1), "cut off"},
+                      {packed.substr(0, packed.size() / 2), "cut off"},
+                      {packed + "x", "1 bytes follow the end"},
+                      {broken, "broken: incorrect data check"},
+                      {"\x1f\x8b\x07" + packed.substr(3), "broken: unknown compression method"}};
+  for (const Case& c : bad) {
+    const std::string error = ErrorOf(scratch.Write("any.name", c.bytes));
+    EXPECT_NE(error.find(c.expected), std::string::npos) << error;
+  }
+}
+
+TEST(FileViewTest, EveryPrefixOfGzipIsAnErrorAndNothingWorse) {
+  const Scratch scratch;
+  const std::string packed = Gzip("HloModule m");
+  for (size_t size = 2; size < packed.size(); ++size) {
+    EXPECT_NE(ErrorOf(scratch.Write("f", packed.substr(0, size))).find("cut off"),
+              std::string::npos)
+        << size;
+  }
+}
+
+TEST(FileViewTest, BombsStopAtTheirLimit) {
+  const Scratch scratch;
+  const std::string path = scratch.Write("f", Gzip(std::string(1000000, '\0')));
+  const auto packed = static_cast<int64_t>(std::filesystem::file_size(path));
+  Limits limits;
+  limits.compression_ratio = 1000000 / packed + 1;
+  EXPECT_EQ(ErrorOf(path, limits), "no error");
+  limits.compression_ratio = 1000000 / packed - 1;
+  EXPECT_NE(ErrorOf(path, limits).find("limit compression-ratio allows"), std::string::npos);
+  for (const auto& [limit, fits] : {std::pair{999999, false}, {1000000, true}, {1000001, true}}) {
+    Limits by_size;
+    by_size.archive_member_bytes = limit;
+    EXPECT_EQ(ErrorOf(path, by_size) == "no error", fits) << limit;
+  }
+}
+
+TEST(WriteFileTest, ReplacesAndKeepsPermissionsAndLinks) {
+  const Scratch scratch;
+  const std::string path = scratch.Write("f", "old");
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  ASSERT_EQ(symlink("f", scratch.Path("link").c_str()), 0);
+  ASSERT_TRUE(WriteFileAtomically(scratch.Path("link"), "new").has_value());
+  EXPECT_EQ(scratch.Read("f"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch.Path("link")));
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
+  EXPECT_EQ(scratch.Names(), (std::vector<std::string>{"f", "link"}));
+}
+
+TEST(WriteFileTest, EveryFailingCallLeavesTheOldFileAndNothingElse) {
+  const std::string bytes(1000, 'n');
+  for (const std::string call : {"open", "write", "sync", "close", "rename"}) {
+    for (int n = 0; n < (call == "write" ? 10 : 1); ++n) {
+      for (int error : {EIO, ENOSPC, EDQUOT}) {
+        const Scratch scratch;
+        const std::string path = scratch.Write("f", "old");
+        FaultyFileCalls calls;
+        calls.call = call;
+        calls.n = n;
+        calls.error = error;
+        calls.step = 100;
+        const Status status = WriteFileAtomically(path, bytes, calls);
+        ASSERT_FALSE(status.has_value()) << call << n;
+        EXPECT_EQ(status.error().error_class, ErrorClass::kEnvironment);
+        EXPECT_EQ(status.error().place.file, path);
+        EXPECT_EQ(scratch.Read("f"), "old") << call << n;
+        EXPECT_EQ(scratch.Names(), std::vector<std::string>{"f"}) << call << n;
+      }
+    }
+  }
+}
+
+TEST(WriteFileTest, SlowWritesArriveWhole) {
+  const Scratch scratch;
+  FaultyFileCalls calls;
+  calls.call = "write";
+  calls.n = 2;
+  calls.error = EINTR;
+  calls.step = 7;
+  const std::string bytes = "0123456789abcdefghijklmnopqrstuvwxyz";
+  ASSERT_TRUE(WriteFileAtomically(scratch.Path("f"), bytes, calls).has_value());
+  EXPECT_EQ(scratch.Read("f"), bytes);
+}
+
+TEST(WriteFileTest, FoldersAreRefusedAndDevicesStay) {
+  const Scratch scratch;
+  const Status folder = WriteFileAtomically(scratch.Path(""), "x");
+  ASSERT_FALSE(folder.has_value());
+  EXPECT_EQ(folder.error().ToString(),
+            scratch.Path("") + ": is a folder, expected a file to write");
+  EXPECT_TRUE(WriteFileAtomically("/dev/null", "x").has_value());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  const Status nowhere = WriteFileAtomically(scratch.Path("no/such/f"), "x");
+  ASSERT_FALSE(nowhere.has_value());
+  EXPECT_EQ(nowhere.error().message, "cannot create a file beside it: No such file or directory");
+}
+
+TEST(WriteFileTest, PlantedLinkUnderTheTemporaryNameIsNotFollowed) {
+  const Scratch scratch;
+  const std::string victim = scratch.Write("victim", "safe");
+  const std::string planted = ".hloscope-" + std::to_string(getpid()) + "-0.tmp";
+  ASSERT_EQ(symlink(victim.c_str(), scratch.Path(planted).c_str()), 0);
+  ASSERT_TRUE(WriteFileAtomically(scratch.Path("f"), "new").has_value());
+  EXPECT_EQ(scratch.Read("victim"), "safe");
+  EXPECT_EQ(scratch.Read("f"), "new");
+}
+
+}  // namespace
+}  // namespace hloscope

@@ -1,0 +1,55 @@
+// The writer's output is the JSON expected, byte for byte, whatever it is given.
+#include "core/base/json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace hloscope {
+namespace {
+
+TEST(JsonTest, WritesEveryKindOfValue) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject()
+      .Field("text", "a\"b\\c\n")
+      .Field("pointer", std::string("s"))
+      .Field("yes", true);
+  json.Key("list").BeginArray().Value(1).Value(-2.5).Null().BeginArray().EndArray().EndArray();
+  json.Key("empty").BeginObject().EndObject().Field("no", false);
+  json.Field("min", std::numeric_limits<int64_t>::min())
+      .Field("max", std::numeric_limits<uint64_t>::max());
+  json.Field("small", int8_t{-3}).Field("f32", 0.1f).Field("f64", 0.1).EndObject();
+  EXPECT_EQ(
+      out,
+      R"({"text":"a\"b\\c\n","pointer":"s","yes":true,"list":[1,-2.5,null,[]],"empty":{},"no":false,)"
+      R"("min":-9223372036854775808,"max":18446744073709551615,"small":-3,"f32":0.1,"f64":0.1})");
+}
+
+TEST(JsonTest, NumbersThatAreNotFiniteAreStrings) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginArray().Value(std::nan("")).Value(HUGE_VAL).Value(-HUGE_VALF).EndArray();
+  EXPECT_EQ(out, R"(["nan","inf","-inf"])");
+}
+
+TEST(JsonTest, EveryPairOfBytesGivesValidJson) {
+  for (int high = 0; high < 256; ++high) {
+    for (int low = 0; low < 256; ++low) {
+      const std::string text = {static_cast<char>(high), static_cast<char>(low)};
+      const std::string json = JsonString(text);
+      const auto parsed = nlohmann::json::parse(json, nullptr, false);
+      ASSERT_FALSE(parsed.is_discarded()) << high << ' ' << low;
+      if (high < 0x80 && low < 0x80) {
+        ASSERT_EQ(parsed.get<std::string>(), text);
+      }
+    }
+  }
+  EXPECT_EQ(JsonString("\xff"), R"("\\xff")");
+  EXPECT_EQ(JsonString("\xe2\x80\xa8|\x7f"), R"("\u2028|\u007f")");
+}
+
+}  // namespace
+}  // namespace hloscope
