@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Makes the samples: runs four small JAX programs on the CPU and keeps what XLA dumped, the inputs and the results.
+
+  scripts/setup samples && .venv/bin/python samples/make_samples.py [NAME…]
+
+Seeds are fixed, so the same jax version on the same kind of CPU gives the same files."""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+JAX_VERSION = '0.10.2'
+KEPT = ('before_optimizations.txt', 'before_optimizations.hlo.pb', 'cpu_after_optimizations.txt', 'cpu_after_optimizations.hlo.pb')
+
+
+def mlp_train_step():
+    """One step of SGD with momentum on a three-layer classifier; returns the new state and the loss."""
+    import jax
+    import jax.numpy as jnp
+
+    def loss(params, images, labels):
+        x = images
+        for weights, bias in params[:-1]:
+            x = jax.nn.relu(x @ weights + bias)
+        weights, bias = params[-1]
+        log_probabilities = jax.nn.log_softmax(x @ weights + bias)
+        return -jnp.mean(jnp.take_along_axis(log_probabilities, labels[:, None], axis=1))
+
+    def mlp_train_step(params, velocity, images, labels):
+        value, gradients = jax.value_and_grad(loss)(params, images, labels)
+        velocity = jax.tree.map(lambda v, g: 0.9 * v + g, velocity, gradients)
+        params = jax.tree.map(lambda p, v: p - 0.05 * v, params, velocity)
+        return params, velocity, value
+
+    r = random(1)
+    sizes = (24, 32, 16, 10)
+    params = [(normal(r, m, n) / np().sqrt(m).astype('f4'), normal(r, n) * 0.1) for m, n in zip(sizes, sizes[1:])]
+    velocity = jax.tree.map(lambda p: 0.01 * normal(r, *p.shape), params)
+    return mlp_train_step, (params, velocity, normal(r, 16, sizes[0]), r.integers(0, 10, 16).astype('i4'))
+
+
+def attention_block():
+    """A pre-norm transformer block: causal attention with four heads, then a GELU layer."""
+    import jax
+    import jax.numpy as jnp
+
+    def norm(x, scale):
+        centred = x - x.mean(-1, keepdims=True)
+        return scale * centred * jax.lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
+
+    def attention_block(x, scales, qkv, out, up, down):
+        q, k, v = jnp.einsum('btd,dnhk->nbhtk', norm(x, scales[0]), qkv)
+        scores = jnp.einsum('bhtk,bhsk->bhts', q, k) / np().sqrt(q.shape[-1]).astype('f4')
+        causal = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+        weights = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf))
+        x = x + jnp.einsum('bhts,bhsk,hkd->btd', weights, v, out)
+        return x + jax.nn.gelu(norm(x, scales[1]) @ up) @ down
+
+    r = random(2)
+    d, heads, k = 32, 4, 8
+    return attention_block, (normal(r, 2, 12, d), 1 + 0.1 * normal(r, 2, d), normal(r, d, 3, heads, k) * 0.2,
+                             normal(r, heads, k, d) * 0.2, normal(r, d, 2 * d) * 0.2, normal(r, 2 * d, d) * 0.2)
+
+
+def conv_net():
+    """Forward pass of a small image classifier: strided, dilated and grouped convolutions, max pooling, softmax."""
+    import jax
+    import jax.numpy as jnp
+
+    def conv(x, kernel, **options):
+        return jax.lax.conv_general_dilated(x, kernel, dimension_numbers=('NHWC', 'HWIO', 'NHWC'), **options)
+
+    def conv_net(images, first, grouped, dilated, dense):
+        x = jax.nn.relu(conv(images, first, window_strides=(1, 1), padding='SAME'))
+        x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), 'SAME')
+        x = jax.nn.relu(conv(x, grouped, window_strides=(2, 1), padding=((1, 1), (0, 2)), feature_group_count=4))
+        x = jnp.tanh(conv(x, dilated, window_strides=(1, 1), padding='SAME', rhs_dilation=(2, 2)))
+        return jax.nn.softmax(x.mean((1, 2)) @ dense)
+
+    r = random(3)
+    return conv_net, (normal(r, 2, 13, 16, 3), normal(r, 3, 3, 3, 8) * 0.3, normal(r, 3, 3, 2, 16) * 0.3,
+                      normal(r, 2, 2, 16, 12) * 0.3, normal(r, 12, 7))
+
+
+def power_iteration():
+    """The largest eigenvalue of a symmetric matrix by a while loop that stops when the vector settles."""
+    import jax
+    import jax.numpy as jnp
+
+    def power_iteration(matrix, start):
+        def unsettled(state):
+            step, _, change = state
+            return (step < 100) & (change > 3e-4)
+
+        def multiply(state):
+            step, vector, _ = state
+            product = matrix @ vector
+            product = product / jnp.linalg.norm(product)
+            return step + 1, product, jnp.max(jnp.abs(product - vector))
+
+        steps, vector, _ = jax.lax.while_loop(unsettled, multiply, (0, start, jnp.float32(1)))
+        return vector @ (matrix @ vector), vector, steps
+
+    r = random(4)
+    basis, _ = np().linalg.qr(normal(r, 12, 12).astype('f8'))
+    # Each value a half of the one before: every step halves the change, so rounding cannot move where the loop stops.
+    matrix = (basis * 5.0 * 0.5 ** np().arange(12)) @ basis.T
+    return power_iteration, (matrix.astype('f4'), normal(r, 12))
+
+
+SAMPLES = (mlp_train_step, attention_block, conv_net, power_iteration)
+
+
+def np():
+    import numpy
+    return numpy
+
+
+def random(seed):
+    return np().random.default_rng(seed)
+
+
+def normal(generator, *shape):
+    return generator.standard_normal(shape, 'f4')
+
+
+def record(name):
+    """In a process of its own: compiles and runs one sample; XLA dumps into the folder that XLA_FLAGS names."""
+    import jax
+    assert jax.__version__ == JAX_VERSION, f'jax {jax.__version__}, expected {JAX_VERSION}'
+    # Source files by their bare names: a dump says nothing of the machine it was made on.
+    jax.config.update('jax_hlo_source_file_canonicalization_regex', '.*/')
+    function, arguments = next(s for s in SAMPLES if s.__name__ == name)()
+    results = jax.jit(function)(*arguments)
+    for file, prefix, tree in (('inputs.npz', 'in', arguments), ('expected.npz', 'out', results)):
+        np().savez(file, **{f'{prefix}{i}': np().asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(tree))})
+
+
+def make(name):
+    with tempfile.TemporaryDirectory() as scratch:
+        flags = '--xla_dump_to=dump --xla_dump_hlo_as_text --xla_dump_hlo_as_proto --xla_dump_large_constants'
+        environment = dict(os.environ, XLA_FLAGS=flags, JAX_PLATFORMS='cpu', TZ='UTC')
+        environment.pop('JAX_COMPILATION_CACHE_DIR', None)
+        subprocess.run([sys.executable, os.path.join(HERE, 'make_samples.py'), '--record', name], cwd=scratch, env=environment, check=True)
+        target = os.path.join(HERE, name)
+        shutil.rmtree(target, ignore_errors=True)
+        os.makedirs(target)
+        kept = [f for end in KEPT for f in glob.glob(f'{scratch}/dump/*.jit_{name}.{end}')]
+        assert len(kept) == len(KEPT), sorted(os.listdir(f'{scratch}/dump'))
+        for file in kept + [f'{scratch}/inputs.npz', f'{scratch}/expected.npz']:
+            shutil.copy(file, target)
+    print(name, sum(os.path.getsize(f) for f in glob.glob(target + '/*')) // 1024, 'KiB')
+
+
+def main(arguments):
+    if arguments[:1] == ['--record']:
+        return record(arguments[1])
+    for name in arguments or [s.__name__ for s in SAMPLES]:
+        make(name)
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])
