@@ -145,5 +145,7 @@ bool Compatible(const Shape& a, const Shape& b, const ShapeComparison& how = {})
 // "f32[8,<=128]{1,0:T(8,128)}", as XLA prints it. `layouts` false leaves layouts out.
 std::string ToString(const Shape& shape, bool layouts = true);
 void AppendTo(std::string& out, const Shape& shape, bool layouts = true);
+// "{1,0:T(8,128)}". The level types of old sparse layouts are left out, as XLA does.
+void AppendTo(std::string& out, const Layout& layout);
 
 }  // namespace hloscope::hlo
