@@ -22,10 +22,17 @@ function(hloscope_library name)
   target_link_libraries(${name} PUBLIC hloscope_flags ${ARG_LIBS})
 endfunction()
 
+# `scripts/test` runs a test marked SANITIZED again under the address and undefined-behaviour sanitizers; keep those short.
+add_custom_target(sanitized_tests)
+
 function(hloscope_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SANITIZED" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE hloscope_flags ${ARG_LIBS} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE HLOSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})
+  if(ARG_SANITIZED)
+    set_property(TEST ${name} PROPERTY LABELS sanitized)
+    add_dependencies(sanitized_tests ${name})
+  endif()
 endfunction()
