@@ -35,7 +35,7 @@ def read_table(root):
         for line in f:
             if line.startswith('#') or not line.strip():
                 continue
-            room, rooms, headers = (cell.split() for cell in line.split('|'))
+            room, _, rooms, headers = (cell.split() for cell in line.split('|'))
             direct[room[0]], outside[room[0]] = rooms, headers
     table = {}
     for room in direct:
@@ -121,6 +121,9 @@ def check_form(name, lines):
 
 def violations(root):
     table = read_table(root)
+    readme = os.path.join(root, 'README.md')
+    if os.path.exists(os.path.join(root, 'cmake/hloscope.cmake')) and markdown_table(root) not in open(readme, encoding='utf-8').read():
+        yield 'README.md:1: the room table differs from cmake/rooms.txt, expected the output of tests/layering.py --table'
     for name in list_files(root):
         with open(os.path.join(root, name), 'rb') as f:
             lines = f.read().decode('utf-8', 'replace').split('\n')
@@ -134,13 +137,14 @@ def violations(root):
                 yield f'{name}:{number}: {wrong}'
 
 
-def print_table(root):
-    print('| room | may include | headers from outside |\n|---|---|---|')
+def markdown_table(root):
+    rows = ['| room | what it is for | may include, with all that those may include | headers from outside |', '|---|---|---|---|']
     with open(os.path.join(root, 'cmake/rooms.txt'), encoding='utf-8') as f:
         for line in f:
             if not line.startswith('#') and line.strip():
-                room, rooms, headers = (' '.join(cell.split()) for cell in line.split('|'))
-                print(f'| `{room}` | {rooms or "–"} | {headers or "–"} |')
+                room, purpose, rooms, headers = (' '.join(cell.split()) for cell in line.split('|'))
+                rows.append(f'| `{room}` | {purpose} | {rooms or "–"} | {headers or "–"} |')
+    return '\n'.join(rows)
 
 
 def print_sizes(root):
@@ -196,7 +200,7 @@ def selftest(root):
 def main(arguments):
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if arguments == ['--table']:
-        return print_table(root)
+        return print(markdown_table(root))
     if arguments == ['--sizes']:
         return print_sizes(root)
     if arguments == ['--selftest']:

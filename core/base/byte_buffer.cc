@@ -23,10 +23,10 @@ bool ByteBuffer::Finish() {
 }
 
 bool ByteBuffer::Resize(size_t capacity) {
-  void* data = std::realloc(data_.get(), capacity);
+  char* old = data_.release();
+  char* data = static_cast<char*>(std::realloc(old, capacity));
+  data_.reset(data != nullptr ? data : old);
   if (data == nullptr) return false;
-  static_cast<void>(data_.release());  // realloc has taken it
-  data_.reset(static_cast<char*>(data));
   capacity_ = capacity;
   return true;
 }

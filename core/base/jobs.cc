@@ -108,12 +108,8 @@ IndexRange PartOf(int64_t n, int64_t parts, int64_t part) {
 class Jobs::Crew {
  public:
   explicit Crew(int threads) {
-    try {
-      for (int i = 1; i < threads; ++i) {
-        threads_.emplace_back([this](const std::stop_token& end) { WaitForLoops(end); });
-      }
-    } catch (const std::system_error&) {
-      // The system gives no more threads: those that there are do the work.
+    // Where the system gives no more threads, those that there are do the work.
+    for (int i = 1; i < threads && AddThread(); ++i) {
     }
   }
 
@@ -134,6 +130,15 @@ class Jobs::Crew {
   }
 
  private:
+  bool AddThread() {
+    try {
+      threads_.emplace_back([this](const std::stop_token& end) { WaitForLoops(end); });
+      return true;
+    } catch (const std::system_error&) {
+      return false;
+    }
+  }
+
   void WaitForLoops(const std::stop_token& end) {
     uint64_t seen = 0;
     std::unique_lock lock(mutex_);
