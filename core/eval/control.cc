@@ -1,0 +1,156 @@
+// Kernels of structure and control: parameters, constants, tuples, calls, loops, branches,
+// asynchronous pairs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/eval/indices.h"
+#include "core/eval/kernels.h"
+#include "core/eval/random_fill.h"
+
+namespace hloscope::eval {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::ComputationId;
+
+std::vector<Value> TakeOperands(KernelCall& call) {
+  return {std::make_move_iterator(call.operands.begin()),
+          std::make_move_iterator(call.operands.end())};
+}
+
+bool IsTrue(const Value& pred) { return *pred.as<uint8_t>() != 0; }
+
+// A literal of `shape` whose bytes come from the generator seeded with `seed`; floats small and
+// finite, as replayed inputs are.
+Result<Value> MadeUp(KernelCall& call, const hlo::Shape& shape) {
+  if (shape.IsTuple()) return Unsupported(call, "an elided tuple cannot be filled");
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
+  const uint64_t seed = *call.machine.options().fill_elided * 0x9e3779b97f4a7c15u + call.id.index;
+  FillRandom(shape.element_type(), seed, buffer.data(), ElementCount(shape));
+  return Value::Array(shape, std::move(buffer));
+}
+
+}  // namespace
+
+Result<Value> ParameterKernel(KernelCall& call) {
+  const auto number = static_cast<size_t>(
+      call.module().GetInt(call.instruction(), AttributeKey::kParameterNumber));
+  if (number >= call.arguments.size()) {
+    return InternalError(fmt::format("no argument for parameter {}", number));
+  }
+  return std::move(call.arguments[number]);
+}
+
+Result<Value> ConstantKernel(KernelCall& call) {
+  const auto* literal =
+      call.module().Get<hlo::Literal>(call.instruction(), AttributeKey::kConstantValue);
+  if (literal == nullptr) return Unsupported(call, "the constant has no value");
+  if (!literal->elided()) return Value::FromLiteral(*literal);
+  if (call.machine.options().fill_elided) return MadeUp(call, call.shape());
+  return InputError(
+      fmt::format("{}: the elements of constant {} are not in the file ({{...}}), and a result "
+                  "depends on them",
+                  call.module().name(call.id), hlo::ToString(call.shape(), false)),
+      "use the .hlo.pb of the dump, dump with --xla_dump_large_constants, or give --fill_elided");
+}
+
+Result<Value> TokenKernel(KernelCall&) { return Value::Token(); }
+
+Result<Value> TupleKernel(KernelCall& call) { return Value::Tuple(TakeOperands(call)); }
+
+Result<Value> GetTupleElementKernel(KernelCall& call) {
+  if (call.operands[0].is_missing()) return call.operands[0];
+  const auto index =
+      static_cast<size_t>(call.module().GetInt(call.instruction(), AttributeKey::kIndex));
+  if (!call.operands[0].is_tuple() || index >= call.operands[0].elements().size()) {
+    return Unsupported(call, "the operand has no such element");
+  }
+  return call.operands[0].elements()[index];
+}
+
+Result<Value> FirstOperandKernel(KernelCall& call) { return std::move(call.operands[0]); }
+
+Result<Value> CallKernel(KernelCall& call) {
+  const ComputationId callee =
+      call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
+  return call.machine.Call(callee, TakeOperands(call));
+}
+
+Result<Value> FusionKernel(KernelCall& call) {
+  const ComputationId callee =
+      call.module().GetComputation(call.instruction(), AttributeKey::kCalls);
+  return call.machine.Call(callee, TakeOperands(call));
+}
+
+Result<Value> WhileKernel(KernelCall& call) {
+  const auto& instruction = call.instruction();
+  const ComputationId condition =
+      call.module().GetComputation(instruction, AttributeKey::kCondition);
+  const ComputationId body = call.module().GetComputation(instruction, AttributeKey::kBody);
+  Value state = std::move(call.operands[0]);
+  for (;;) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const Value go_on, call.machine.Call(condition, {state}));
+    if (go_on.is_missing()) return go_on;
+    if (!IsTrue(go_on)) return state;
+    HLOSCOPE_TRY(call.machine.Charge(1));
+    std::vector<Value> arguments;
+    arguments.push_back(std::move(state));
+    HLOSCOPE_ASSIGN_OR_RETURN(state, call.machine.Call(body, std::move(arguments)));
+  }
+}
+
+// Branch `index` of an indexed conditional, the last one where it is out of range; or the true and
+// false computations, in that order.
+Result<Value> ConditionalKernel(KernelCall& call) {
+  if (call.operands[0].is_missing()) return call.operands[0];
+  const auto branches = call.module().CalledComputations(call.instruction());
+  const bool by_pred = call.operand_shape(0).element_type() == hlo::ElementType::kPred;
+  size_t index = 0;
+  if (by_pred) {
+    index = IsTrue(call.operands[0]) ? 0 : 1;
+  } else {
+    const int64_t wanted = ReadIndices(call.operands[0])[0];
+    const auto count = static_cast<int64_t>(branches.size());
+    index = static_cast<size_t>(wanted < 0 || wanted >= count ? count - 1 : wanted);
+  }
+  if (index >= branches.size() || index + 1 >= call.operands.size()) {
+    return Unsupported(call, "it has no such branch");
+  }
+  return call.machine.Call(branches[index], {std::move(call.operands[index + 1])});
+}
+
+// An asynchronous computation is done when it starts: the start's value is that of the matching
+// synchronous instruction behind its operands and context, the done takes it out.
+Result<Value> AsyncStartKernel(KernelCall& call) {
+  const ComputationId callee =
+      call.module().GetComputation(call.instruction(), AttributeKey::kCalls);
+  if (!callee.valid()) return Unsupported(call, "the start names no computation");
+  std::vector<Value> operands(call.operands.begin(), call.operands.end());
+  HLOSCOPE_ASSIGN_OR_RETURN(Value result, call.machine.Call(callee, TakeOperands(call)));
+  return Value::Tuple({Value::Tuple(std::move(operands)), std::move(result)});
+}
+
+Result<Value> AsyncDoneKernel(KernelCall& call) {
+  Value& start = call.operands[0];
+  // Starts of collectives without a context yield their result itself.
+  const auto source = call.module().operands(call.id)[0];
+  const bool wrapped = call.module().shape(source).IsTuple() && start.is_tuple() &&
+                       !hlo::Compatible(call.module().shape(source), call.shape());
+  if (!wrapped) return std::move(start);
+  if (start.elements().size() < 2) return Unsupported(call, "the start has no result");
+  return start.elements()[1];
+}
+
+Result<Value> CopyStartKernel(KernelCall& call) {
+  const Value context = Value::Token();
+  return Value::Tuple({call.operands[0], call.operands[0], context});
+}
+
+Result<Value> CopyDoneKernel(KernelCall& call) {
+  if (call.operands[0].is_missing()) return call.operands[0];
+  if (!call.operands[0].is_tuple()) return Unsupported(call, "the operand is no copy-start");
+  return call.operands[0].elements()[0];
+}
+
+}  // namespace hloscope::eval

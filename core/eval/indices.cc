@@ -1,0 +1,45 @@
+// Reading index operands and walking index spaces.
+#include "core/eval/indices.h"
+
+#include <cstring>
+#include <limits>
+
+#include "core/eval/wide.h"
+
+namespace hloscope::eval {
+
+std::vector<int64_t> ReadIndices(const Value& value) {
+  const int64_t count = ElementCount(value.shape());
+  std::vector<int64_t> out(static_cast<size_t>(count));
+  const hlo::ElementType type = value.shape().element_type();
+  LoadAs<int64_t>(type, value.data(), out.data(), count);
+  if (type == hlo::ElementType::kU64) {
+    for (int64_t& i : out) i = i < 0 ? std::numeric_limits<int64_t>::max() : i;
+  }
+  return out;
+}
+
+bool NextIndex(std::span<int64_t> index, std::span<const int64_t> sizes) {
+  for (size_t d = index.size(); d-- > 0;) {
+    if (++index[d] < sizes[d]) return true;
+    index[d] = 0;
+  }
+  return false;
+}
+
+int64_t Offset(std::span<const int64_t> index, std::span<const int64_t> strides) {
+  int64_t offset = 0;
+  for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
+  return offset;
+}
+
+Result<Buffer> OwnCopy(KernelCall& call, size_t i) {
+  Buffer own = call.operands[i].TakeBuffer();
+  if (own.data() != nullptr) return own;
+  const auto bytes = call.operands[i].literal().bytes();
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer copy, call.machine.Allocate(static_cast<int64_t>(bytes.size())));
+  if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
+  return copy;
+}
+
+}  // namespace hloscope::eval

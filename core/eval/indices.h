@@ -1,0 +1,24 @@
+// Index operands read as 64-bit integers, odometers over index spaces, and operands made writable.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/eval/machine.h"
+
+namespace hloscope::eval {
+
+// The elements of an integer array; unsigned ones beyond the signed range become the largest.
+std::vector<int64_t> ReadIndices(const Value& value);
+
+// Steps `index` to the next one below `sizes` in row-major order; false after the last.
+bool NextIndex(std::span<int64_t> index, std::span<const int64_t> sizes);
+
+// Σ index·strides.
+int64_t Offset(std::span<const int64_t> index, std::span<const int64_t> strides);
+
+// The bytes of operand i for writing: its own where nobody else sees them, else a copy.
+Result<Buffer> OwnCopy(KernelCall& call, size_t i);
+
+}  // namespace hloscope::eval

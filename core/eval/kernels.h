@@ -1,0 +1,26 @@
+// The kernels named in the evaluator column of opcodes.def, and the table from opcode to kernel.
+#pragma once
+
+#include "core/eval/machine.h"
+
+namespace hloscope::eval {
+
+struct KernelRow {
+  Kernel kernel;
+  // True: it handles missing operands itself, passing on what is there. False: any missing operand
+  // makes the result missing.
+  bool takes_missing;
+};
+const KernelRow& KernelOf(hlo::Opcode opcode);
+
+// True if the evaluator has a kernel for the opcode.
+bool HasKernel(hlo::Opcode opcode);
+
+// Every kernel there is; a name in opcodes.def that is not there does not compile.
+#define KERNEL(name, takes_missing) Result<Value> name##Kernel(KernelCall& call);
+#define MISSING_KERNEL(name)
+#include "core/eval/kernels.def"
+#undef KERNEL
+#undef MISSING_KERNEL
+
+}  // namespace hloscope::eval
