@@ -1,0 +1,64 @@
+// What a command is: the options it declares and the function that runs it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/limits.h"
+
+namespace hloscope::app {
+
+// Exit statuses of the program (PRODUCT: the worst of several wins in the order 4, 2, 3, 1, 0).
+enum ExitStatus : int { kGood = 0, kDiffers = 1, kBadInput = 2, kUnsupported = 3, kDied = 4 };
+int Worse(int a, int b);
+int ExitStatusOf(const Error& error);
+
+// One option or positional argument. `target` decides its kind: bool is a flag (also --name=false),
+// optionals say whether they were given, lists may repeat and take commas.
+struct OptionSpec {
+  using Target = std::variant<bool*, int64_t*, std::optional<int64_t>*, std::optional<double>*,
+                              std::string*, std::optional<std::string>*, std::vector<std::string>*>;
+  std::string name;  // "--json"; positionals have no dashes
+  Target target;
+  std::string help;
+  std::string value;                 // what the value is called in help: FILE, N, …
+  std::vector<std::string> choices;  // allowed values; empty: any
+  bool required = false;
+  bool positional() const { return !name.starts_with('-'); }
+};
+
+// What every command gets.
+struct Context {
+  bool json = false;
+  int64_t jobs = 0;  // 0: all CPUs
+  Limits limits;
+};
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  // The options, in the order help shows them; targets are members of the command.
+  virtual std::vector<OptionSpec> Options() = 0;
+  // Does the work; answers the exit status.
+  virtual int Run(const Context& context) = 0;
+};
+
+struct CommandRow {
+  std::unique_ptr<Command> (*make)();
+  std::string_view name;
+  std::string_view summary;
+};
+std::span<const CommandRow> CommandRows();
+
+#define COMMAND(make, name, summary) std::unique_ptr<Command> make();
+#include "app/commands.def"
+#undef COMMAND
+
+}  // namespace hloscope::app

@@ -1,0 +1,63 @@
+// Expanding directories and reporting what is wrong with files.
+#include "app/inputs.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "app/output.h"
+#include "core/dump/directory.h"
+
+namespace hloscope::app {
+
+Result<std::vector<std::string>> ExpandDirectories(const std::vector<std::string>& paths,
+                                                   const Limits& limits) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(dump::Dump found, dump::ScanDump(path, limits));
+    for (const dump::DumpModule& module : found.modules) {
+      for (const dump::Stage& stage : module.stages) {
+        for (const dump::DumpFile& file : stage.files) files.push_back(file.path);
+      }
+    }
+  }
+  return files;
+}
+
+std::string ProblemLines(const dump::LoadedModule& loaded,
+                         const std::vector<hlo::Diagnostic>& diagnostics) {
+  std::string lines;
+  for (const hlo::Diagnostic& d : diagnostics) {
+    std::string_view severity = d.severity == hlo::Severity::kError ? "" : "warning: ";
+    lines += fmt::format("{}: {}{} [{}]", dump::PlaceOf(loaded, d).ToString(), severity, d.message,
+                         d.rule);
+    if (!d.hint.empty()) lines += fmt::format(" ({})", d.hint);
+    lines += '\n';
+  }
+  return lines;
+}
+
+bool PrintReadErrors(const dump::LoadedModule& loaded) {
+  if (loaded.module != nullptr) return false;
+  std::string lines = ProblemLines(loaded, loaded.diagnostics);
+  if (lines.ends_with('\n')) lines.pop_back();
+  PrintError(lines);
+  return true;
+}
+
+void OrderedOutput::Put(size_t index, std::string text) {
+  std::lock_guard lock(mutex_);
+  waiting_.emplace(index, std::move(text));
+  for (auto it = waiting_.find(next_); it != waiting_.end(); it = waiting_.find(next_)) {
+    WriteOut(it->second);
+    waiting_.erase(it);
+    ++next_;
+  }
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,33 @@
+// Comparing two modules by meaning: equal where only names, ids, order, metadata or spelling
+// differ.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/hlo/module.h"
+
+namespace hloscope::debug {
+
+struct InstructionChange {
+  std::string computation;
+  std::string instruction;    // in a; empty for a difference of the whole computation or module
+  std::string instruction_b;  // in b
+  std::string what;
+};
+struct InstructionName {
+  std::string computation, instruction;  // no instruction: the whole computation
+};
+
+struct ModuleComparison {
+  bool equal = false;
+  std::vector<InstructionChange> changed;
+  std::vector<InstructionName> added;    // only in b
+  std::vector<InstructionName> removed;  // only in a
+};
+
+// Dead code counts, header attributes that protos do not hold do not. An elided constant equals any
+// of its shape.
+ModuleComparison CompareModules(const hlo::Module& a, const hlo::Module& b);
+
+}  // namespace hloscope::debug

@@ -1,0 +1,108 @@
+// Dispatch from file kind to reader.
+#include "core/dump/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "core/hlo/text.h"
+
+namespace hloscope::dump {
+namespace {
+
+Error NoModule(const std::string& path, FileKind kind) {
+  std::string hint = "expected HLO text, an HLO proto or its text form";
+  ErrorClass error_class = ErrorClass::kInput;
+  if (kind == FileKind::kStableHloText || kind == FileKind::kMlirBytecode) {
+    hint = "StableHLO is translated by an XLA plugin: `hloscope convert` with a plugin installed";
+    error_class = ErrorClass::kUnsupported;
+  } else if (kind == FileKind::kEmpty) {
+    hint = "the writer may still be at work, or ran out of disk";
+  }
+  return {
+      error_class, fmt::format("no HLO module: this is {}", Describe(kind)), {path, 0, 0}, hint};
+}
+
+FileKind KindFor(InputFormat format, std::string_view bytes) {
+  switch (format) {
+    case InputFormat::kAuto:
+      return Sniff(bytes);
+    case InputFormat::kHlo:
+      return FileKind::kHloText;
+    case InputFormat::kProto:
+      return FileKind::kHloProto;
+    case InputFormat::kTextProto:
+      return FileKind::kHloTextProto;
+  }
+  return FileKind::kUnknown;
+}
+
+void TakeProto(LoadedModule& loaded, Result<hlo::ProtoFile> proto) {
+  if (proto) {
+    loaded.proto = *std::move(proto);
+    loaded.module = loaded.proto.module;
+    return;
+  }
+  const Error& e = proto.error();
+  loaded.diagnostics.push_back(
+      {hlo::Severity::kError, "proto", e.message, e.hint, hlo::Diagnostic::kNoOffset});
+}
+
+}  // namespace
+
+Result<InputFormat> InputFormatFromName(std::string_view name) {
+  if (name.empty() || name == "auto") return InputFormat::kAuto;
+  if (name == "hlo" || name == "txt") return InputFormat::kHlo;
+  if (name == "pb") return InputFormat::kProto;
+  if (name == "pbtxt" || name == "textproto") return InputFormat::kTextProto;
+  if (name == "stablehlo" || name == "mhlo" || name == "mlir" || name == "riegeli") {
+    return UnsupportedError(fmt::format("input format {} cannot be read by this build", name),
+                            "give HLO text or an HLO proto");
+  }
+  return InputError(fmt::format("unknown input format {}, expected hlo, pb or pbtxt", name));
+}
+
+Result<LoadedModule> LoadModule(const std::string& path, const Limits& limits, InputFormat format) {
+  HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
+  std::string_view bytes = file.bytes();
+  FileKind kind = KindFor(format, bytes);
+  LoadedModule loaded{path, file, kind, nullptr, {}, {}};
+  // Text that begins like nothing we know is read as HLO, so that its error says where it stops
+  // being HLO.
+  if (kind == FileKind::kHloText || kind == FileKind::kText || kind == FileKind::kJson) {
+    loaded.kind = FileKind::kHloText;
+    hlo::ParseResult parsed = hlo::ParseText(bytes, limits);
+    loaded.module = std::move(parsed.module);
+    loaded.diagnostics = std::move(parsed.diagnostics);
+    return loaded;
+  }
+  if (kind == FileKind::kHloProto) {
+    auto owner = std::make_shared<FileView>(file);
+    TakeProto(loaded, hlo::ReadProto(std::as_bytes(std::span(bytes)), limits, owner));
+    return loaded;
+  }
+  if (kind == FileKind::kHloTextProto) {
+    TakeProto(loaded, hlo::ReadTextProto(bytes, limits));
+    return loaded;
+  }
+  return std::unexpected(NoModule(path, kind));
+}
+
+Result<LoadedModule> LoadSoundModule(const std::string& path, const Limits& limits,
+                                     InputFormat format) {
+  HLOSCOPE_ASSIGN_OR_RETURN(LoadedModule loaded, LoadModule(path, limits, format));
+  if (loaded.module != nullptr) return loaded;
+  auto first =
+      std::ranges::find(loaded.diagnostics, hlo::Severity::kError, &hlo::Diagnostic::severity);
+  if (first == loaded.diagnostics.end()) return InternalError(path + ": no module and no error");
+  return std::unexpected(
+      Error{ErrorClass::kInput, first->message, PlaceOf(loaded, *first), first->hint});
+}
+
+Place PlaceOf(const LoadedModule& loaded, const hlo::Diagnostic& diagnostic) {
+  if (loaded.kind != FileKind::kHloText) return {loaded.path, 0, 0};
+  return hlo::LineIndex(loaded.file.bytes()).PlaceOf(diagnostic.offset, loaded.path);
+}
+
+}  // namespace hloscope::dump

@@ -1,0 +1,45 @@
+// Loading a module from any file that holds one: HLO text, binary or text proto, packed or not.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/dump/sniff.h"
+#include "core/hlo/diagnostic.h"
+#include "core/hlo/proto.h"
+
+namespace hloscope::dump {
+
+// What `--input_format` names; kAuto decides by content.
+enum class InputFormat : uint8_t { kAuto, kHlo, kProto, kTextProto };
+// The format called `name` as run_hlo_module calls them (hlo, txt, pb, pbtxt, stablehlo, mhlo,
+// riegeli; empty is kAuto).
+Result<InputFormat> InputFormatFromName(std::string_view name);
+
+struct LoadedModule {
+  std::string path;  // as given
+  FileView file;     // its bytes; places of diagnostics refer to them
+  FileKind kind = FileKind::kUnknown;
+  std::shared_ptr<const hlo::Module> module;  // null if it could not be read
+  std::vector<hlo::Diagnostic> diagnostics;   // errors and warnings of reading it
+  hlo::ProtoFile proto;                       // where it came from a proto: what else was in it
+};
+
+// Reads the module in `path` ("-" is standard input). Errors: the file cannot be read, or is of a
+// kind that holds no module (named, with the mend). What is wrong inside is in `diagnostics` and
+// leaves `module` null.
+Result<LoadedModule> LoadModule(const std::string& path, const Limits& limits,
+                                InputFormat format = InputFormat::kAuto);
+
+// As LoadModule, and every error of reading becomes the error, placed in the file.
+Result<LoadedModule> LoadSoundModule(const std::string& path, const Limits& limits,
+                                     InputFormat format = InputFormat::kAuto);
+
+// The place of a diagnostic in the file it was loaded from.
+Place PlaceOf(const LoadedModule& loaded, const hlo::Diagnostic& diagnostic);
+
+}  // namespace hloscope::dump
