@@ -1,0 +1,199 @@
+// Choosing the shape rule of an opcode, and what computations a module has to offer to it.
+#include "core/hlo/shape_inference.h"
+
+#include "core/hlo/infer.h"
+#include "fmt/format.h"
+
+namespace hloscope::hlo {
+namespace {
+
+using Rule = Result<Shape> (*)(const InferenceInput&);
+
+// No default: a new rule that is missing here does not compile.
+Rule RuleOf(ShapeRule rule) {
+  switch (rule) {
+#define RULE(name, function) \
+  case ShapeRule::k##name:   \
+    return Infer##function
+    RULE(Given, Given);
+    RULE(Unary, Unary);
+    RULE(RealImag, RealImag);
+    RULE(IsFinite, IsFinite);
+    RULE(Binary, Binary);
+    RULE(Complex, Complex);
+    RULE(Compare, Compare);
+    RULE(Clamp, Clamp);
+    RULE(Select, Select);
+    RULE(Convert, Convert);
+    RULE(BitcastConvert, BitcastConvert);
+    RULE(Bitcast, Bitcast);
+    RULE(StochasticConvert, StochasticConvert);
+    RULE(ReducePrecision, ReducePrecision);
+    RULE(OperandShape, OperandShape);
+    RULE(AddDependency, AddDependency);
+    RULE(Token, Token);
+    RULE(Tuple, Tuple);
+    RULE(GetTupleElement, GetTupleElement);
+    RULE(Broadcast, Broadcast);
+    RULE(Reshape, Reshape);
+    RULE(DynamicReshape, DynamicReshape);
+    RULE(Transpose, Transpose);
+    RULE(Reverse, Reverse);
+    RULE(Slice, Slice);
+    RULE(DynamicSlice, DynamicSlice);
+    RULE(DynamicUpdateSlice, DynamicUpdateSlice);
+    RULE(Pad, Pad);
+    RULE(Concatenate, Concatenate);
+    RULE(Gather, Gather);
+    RULE(Scatter, Scatter);
+    RULE(Dot, Dot);
+    RULE(RaggedDot, RaggedDot);
+    RULE(ScaledDot, ScaledDot);
+    RULE(Convolution, Convolution);
+    RULE(Fft, Fft);
+    RULE(Cholesky, Cholesky);
+    RULE(TriangularSolve, TriangularSolve);
+    RULE(Reduce, Reduce);
+    RULE(ReduceWindow, ReduceWindow);
+    RULE(SelectAndScatter, SelectAndScatter);
+    RULE(Scan, Scan);
+    RULE(Map, Map);
+    RULE(Sort, Sort);
+    RULE(TopK, TopK);
+    RULE(BatchNormTraining, BatchNormTraining);
+    RULE(BatchNormInference, BatchNormInference);
+    RULE(BatchNormGrad, BatchNormGrad);
+    RULE(GetDimensionSize, GetDimensionSize);
+    RULE(SetDimensionSize, SetDimensionSize);
+    RULE(Call, Call);
+    RULE(Fusion, Call);
+    RULE(While, While);
+    RULE(Conditional, Conditional);
+    RULE(AllGather, AllGather);
+    RULE(AllGatherStart, AllGatherStart);
+    RULE(AllGatherDone, StartResult);
+    RULE(AllReduce, AllReduce);
+    RULE(ReduceScatter, ReduceScatter);
+    RULE(AllToAll, AllToAll);
+    RULE(RaggedAllToAll, RaggedAllToAll);
+    RULE(CollectiveBroadcast, CollectiveBroadcast);
+    RULE(CollectivePermute, CollectivePermute);
+    RULE(CollectivePermuteStart, CollectivePermuteStart);
+    RULE(CollectivePermuteDone, StartResult);
+    RULE(AsyncStart, AsyncStart);
+    RULE(AsyncUpdate, AsyncUpdate);
+    RULE(AsyncDone, AsyncDone);
+    RULE(CopyStart, CopyStart);
+    RULE(CopyDone, CopyDone);
+    RULE(Infeed, Infeed);
+    RULE(Outfeed, Outfeed);
+    RULE(Send, Send);
+    RULE(SendDone, SendDone);
+    RULE(Recv, Recv);
+    RULE(RecvDone, RecvDone);
+#undef RULE
+  }
+  return nullptr;
+}
+
+Result<ProgramShape> MakeProgramShape(const Module& module, ComputationId id) {
+  if (!id.valid() || id.index >= module.computations().size()) {
+    return InputError("calls a computation that does not exist");
+  }
+  const Computation& c = module[id];
+  if (c.instruction_count == 0) {
+    return UnsupportedError(fmt::format("computation {} is not defined yet", module[c.name]));
+  }
+  uint64_t end = uint64_t{c.first_instruction} + c.instruction_count;
+  if (!c.root.valid() || c.root.index < c.first_instruction || c.root.index >= end) {
+    return InputError(fmt::format("computation {} has no root", module[c.name]));
+  }
+  ProgramShape program;
+  std::vector<InstructionId> parameters = module.Parameters(id);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].valid()) {
+      return InputError(fmt::format("computation {} has no parameter {}", module[c.name], i));
+    }
+    program.parameters.push_back(module[parameters[i]].shape);
+  }
+  program.result = module[c.root].shape;
+  return program;
+}
+
+}  // namespace
+
+Result<const ProgramShape*> ProgramShapes::Find(const Module& module, ComputationId id) {
+  if (auto known = known_.find(id.index); known != known_.end()) return &known->second;
+  HLOSCOPE_ASSIGN_OR_RETURN(ProgramShape program, MakeProgramShape(module, id));
+  return &known_.emplace(id.index, std::move(program)).first->second;
+}
+
+Result<Shape> InferShape(const InferenceInput& input) {
+  ProgramShapes programs;
+  InferenceInput complete = input;
+  if (complete.programs == nullptr) complete.programs = &programs;
+  const OpcodeInfo& info = Info(input.opcode);
+  if (info.arity >= 0) {
+    HLOSCOPE_TRY(CheckCount(complete, static_cast<size_t>(info.arity)));
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Shape shape, RuleOf(info.shape_rule)(complete));
+  if (input.keep_layouts) return shape;
+  if (!shape.IsArray()) return shape.WithoutLayouts();
+  shape.clear_layout();
+  return shape;
+}
+
+// The opcodes whose shape jaxlib's parser wants written, although some could be inferred.
+bool CanInferShape(Opcode opcode) {
+  using enum Opcode;
+  switch (opcode) {
+    case kAllGather:
+    case kAllGatherDone:
+    case kAllGatherStart:
+    case kAllReduce:
+    case kAllReduceDone:
+    case kAllReduceStart:
+    case kAllToAll:
+    case kAsyncDone:
+    case kAsyncStart:
+    case kAsyncUpdate:
+    case kBitcast:
+    case kBitcastConvert:
+    case kCollectiveBroadcast:
+    case kCollectivePermute:
+    case kCollectivePermuteDone:
+    case kCollectivePermuteStart:
+    case kCollectiveReduce:
+    case kConstant:
+    case kConvert:
+    case kCopyDone:
+    case kCopyStart:
+    case kCustomCall:
+    case kDynamicReshape:
+    case kDynamicSlice:
+    case kDynamicUpdateSlice:
+    case kFusion:
+    case kInfeed:
+    case kIota:
+    case kOutfeed:
+    case kParameter:
+    case kRaggedAllToAll:
+    case kRecv:
+    case kRecvDone:
+    case kReducePrecision:
+    case kReduceScatter:
+    case kReshape:
+    case kRng:
+    case kRngBitGenerator:
+    case kRngGetAndUpdateState:
+    case kSend:
+    case kSendDone:
+    case kSlice:
+    case kStochasticConvert:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace hloscope::hlo
