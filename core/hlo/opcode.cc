@@ -10,6 +10,7 @@ namespace {
 
 constexpr AttributeUse R(AttributeKey key) { return {key, true}; }
 constexpr AttributeUse O(AttributeKey key) { return {key, false}; }
+constexpr AttributeUse A(AttributeKey key) { return {key, false, true}; }
 constexpr AttributeUse kEnd = {AttributeKey::kUnknown, false};
 
 using enum AttributeKey;

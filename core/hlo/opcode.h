@@ -177,6 +177,7 @@ enum class ShapeRule : uint8_t {
 struct AttributeUse {
   AttributeKey key;
   bool required;
+  bool always_printed = false;  // XLA prints it even where the text had none
 };
 
 struct OpcodeInfo {

@@ -1,0 +1,105 @@
+// Which computation an asynchronous instruction runs, whether XLA prints it as sugar, and on which
+// thread computations run.
+#include "core/hlo/text_printer.h"
+
+namespace hloscope::hlo {
+namespace {
+
+bool IsAsync(Opcode opcode) {
+  return opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate ||
+         opcode == Opcode::kAsyncDone;
+}
+
+// XLA: nothing but parameters beside the root.
+bool IsSingleInstruction(const Module& module, const Computation& c) {
+  for (uint32_t k = 0; k < c.instruction_count; ++k) {
+    InstructionId id(c.first_instruction + k);
+    if (id != c.root && module[id].opcode != Opcode::kParameter) return false;
+  }
+  return true;
+}
+
+// True if reading the sugared form gives this computation back: the root takes all parameters in
+// order, and carries nothing but its own attributes.
+bool ComesBack(const Module& module, const Computation& c) {
+  const Instruction& root = module[c.root];
+  if (root.opcode == Opcode::kParameter || IsAsync(root.opcode)) return false;
+  if (root.operand_count + 1 != c.instruction_count) return false;
+  for (const Attribute& a : module.attributes(root)) {
+    if (IsCommon(a.key)) return false;
+  }
+  int64_t number = 0;
+  for (InstructionId operand : module.operands(root)) {
+    const Instruction& parameter = module[operand];
+    if (parameter.opcode != Opcode::kParameter || parameter.attribute_count != 1) return false;
+    if (module.GetInt(parameter, AttributeKey::kParameterNumber, -1) != number++) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+AsyncFacts::AsyncFacts(const Module& module) : module_(module) {
+  FindWrapped();
+  if (wrapped_.empty()) return;
+  FindSugared();
+  SpreadThreads();
+}
+
+// Operands come before users, so every -update and -done finds its start's answer.
+void AsyncFacts::FindWrapped() {
+  auto count = static_cast<uint32_t>(module_.instructions().size());
+  for (uint32_t k = 0; k < count; ++k) {
+    const Instruction& i = module_.instructions()[k];
+    if (!IsAsync(i.opcode)) continue;
+    wrapped_.resize(count);
+    if (i.opcode == Opcode::kAsyncStart) {
+      wrapped_[k] = module_.GetComputation(i, AttributeKey::kCalls);
+      if (wrapped_[k].valid()) starts_.push_back(InstructionId(k));
+    } else if (i.operand_count > 0) {
+      wrapped_[k] = wrapped_[module_.operands(i)[0].index];
+    }
+  }
+}
+
+void AsyncFacts::FindSugared() {
+  sugared_.resize(module_.computations().size(), 0);
+  for (InstructionId start : starts_) {
+    ComputationId wrapped = wrapped_[start.index];
+    sugared_[wrapped.index] = IsSingleInstruction(module_, module_[wrapped]) ? 1 : 0;
+  }
+}
+
+void AsyncFacts::KeepLossless() {
+  for (InstructionId start : starts_) {
+    ComputationId wrapped = wrapped_[start.index];
+    if (!ComesBack(module_, module_[wrapped])) sugared_[wrapped.index] = 0;
+  }
+}
+
+// A later async-start has the last word, so they are taken last first and what has a thread keeps
+// it, with everything it calls.
+void AsyncFacts::SpreadThreads() {
+  for (const Computation& c : module_.computations()) threads_.push_back(c.execution_thread);
+  std::vector<uint8_t> settled(threads_.size(), 0);
+  std::vector<uint32_t> work;
+  for (size_t s = starts_.size(); s-- > 0;) {
+    const Instruction& start = module_[starts_[s]];
+    const Attribute* thread = module_.Find(start, AttributeKey::kAsyncExecutionThread);
+    StringId name = thread == nullptr ? StringId() : StringId(thread->value);
+    work.push_back(wrapped_[starts_[s].index].index);
+    while (!work.empty()) {
+      uint32_t c = work.back();
+      work.pop_back();
+      if (settled[c] != 0) continue;
+      settled[c] = 1;
+      threads_[c] = name;
+      for (const Instruction& i : module_.instructions(module_.computations()[c])) {
+        if (i.attribute_count == 0) continue;
+        for (ComputationId callee : PrintedCalls(module_, i)) work.push_back(callee.index);
+      }
+    }
+  }
+}
+
+}  // namespace hloscope::hlo
