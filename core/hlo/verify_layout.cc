@@ -1,0 +1,397 @@
+// Layout-sensitive rules (XLA: HloVerifierOpts::layout_sensitive with LayoutAssignment's list of
+// opcodes that keep layouts, and what the CPU and GPU backends add). Findings are strict ones.
+#include "core/hlo/verify_layout.h"
+
+#include <algorithm>
+
+#include "core/hlo/verify_context.h"
+
+namespace hloscope::hlo {
+namespace {
+
+constexpr int64_t kDefaultMemory = 0;
+constexpr int64_t kFastMemory = 1;
+constexpr int64_t kHostMemory = 5;
+
+int64_t MinorToMajor(const Shape& shape, size_t position) {
+  return shape.has_layout() ? shape.layout().minor_to_major[position]
+                            : static_cast<int64_t>(shape.rank() - 1 - position);
+}
+
+const LayoutExtras& ExtrasOf(const Shape& shape) {
+  static const LayoutExtras kNone;
+  return shape.has_layout() && shape.layout().extras ? *shape.layout().extras : kNone;
+}
+
+bool SameExtras(const LayoutExtras& a, const LayoutExtras& b, unsigned ignore) {
+  if (&a == &b) return true;
+  return ((ignore & kIgnoreTiles) || a.tiles == b.tiles) &&
+         ((ignore & kIgnoreMemorySpace) || a.memory_space == b.memory_space) &&
+         ((ignore & kIgnoreElementSize) || a.element_size_in_bits == b.element_size_in_bits) &&
+         ((ignore & kIgnoreTailPadding) ||
+          a.tail_padding_alignment_in_elements == b.tail_padding_alignment_in_elements) &&
+         ((ignore & kIgnoreSplits) || a.split_configs == b.split_configs);
+}
+
+bool SameArrayLayout(const Shape& a, const Shape& b, unsigned ignore) {
+  if (a.rank() != b.rank()) return false;
+  for (size_t d = 0; d < a.rank(); ++d) {
+    if (!(ignore & kIgnoreDynamic) && a.is_dynamic_dimension(d) != b.is_dynamic_dimension(d)) {
+      return false;
+    }
+    if (MinorToMajor(a, d) != MinorToMajor(b, d)) return false;
+  }
+  return SameExtras(ExtrasOf(a), ExtrasOf(b), ignore);
+}
+
+// True for the opcodes that must not change the layout of their operands.
+bool KeepsLayout(Opcode opcode) {
+  using enum Opcode;
+  switch (opcode) {
+    case kAbs: case kAcos: case kAcosh: case kAdd: case kAddDependency: case kAllReduce:
+    case kAllToAll: case kAnd: case kAsin: case kAsinh: case kAtan: case kAtan2: case kAtanh:
+    case kBitcastConvert: case kCbrt: case kCeil: case kClamp: case kClz:
+    case kCollectiveBroadcast: case kCollectivePermute: case kCompare: case kComplex:
+    case kConcatenate: case kConditional: case kConvert: case kCos: case kCosh: case kDivide:
+    case kDynamicSlice: case kDynamicUpdateSlice: case kErf: case kExp: case kExpm1: case kFft:
+    case kFloor: case kImag: case kIsFinite: case kLog: case kLog1p: case kLogistic: case kMap:
+    case kMaximum: case kMinimum: case kMulhi: case kMultiply: case kNegate: case kNot: case kOr:
+    case kPad: case kPopulationCount: case kPower: case kReal: case kReducePrecision:
+    case kReduceWindow: case kRemainder: case kReverse: case kRoundNearestAfz:
+    case kRoundNearestEven: case kRsqrt: case kScatter: case kSelect: case kSelectAndScatter:
+    case kShiftLeft: case kShiftRightArithmetic: case kShiftRightLogical: case kSign: case kSin:
+    case kSinh: case kSlice: case kSort: case kSqrt: case kStochasticConvert: case kSubtract:
+    case kTan: case kTanh: case kWhile: case kXor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+unsigned IgnoredFor(const Instruction& i, const Shape& operand) {
+  using enum Opcode;
+  unsigned ignore = kIgnoreTiles | kIgnoreMemorySpace | kIgnoreDynamic;
+  bool changes_size = i.opcode == kConvert || i.opcode == kCompare || i.opcode == kIsFinite ||
+                      i.opcode == kScatter ||
+                      (i.opcode == kSelect && operand.element_type() == ElementType::kPred);
+  return changes_size ? ignore | kIgnoreElementSize : ignore;
+}
+
+// Slices move data between device and host memory in one direction only.
+void CheckMemorySpaces(VerifyContext& context, InstructionId id, const Shape& operand) {
+  const Instruction& i = context.module()[id];
+  int64_t from = ExtrasOf(operand).memory_space;
+  int64_t to = ExtrasOf(context.module().shape(id)).memory_space;
+  std::string opcode(ToString(i.opcode));
+  if (from == kFastMemory && to != kFastMemory) {
+    context.Strict(id, "memory-space",
+                   context.Name(id) + ": " + opcode + " must not leave fast memory, S(1), for S(" +
+                       std::to_string(to) + ")");
+  } else if (i.opcode == Opcode::kDynamicSlice && from == kDefaultMemory && to == kHostMemory) {
+    context.Strict(id, "memory-space",
+                   context.Name(id) + ": dynamic-slice must not go from device to host memory");
+  } else if (i.opcode == Opcode::kDynamicUpdateSlice && from == kHostMemory &&
+             to == kDefaultMemory) {
+    context.Strict(
+        id, "memory-space",
+        context.Name(id) + ": dynamic-update-slice must not go from host to device memory");
+  }
+}
+
+void CheckKeptLayout(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  const Shape& result = module.shape(id);
+  if (!result.IsArray()) return;
+  for (InstructionId o : module.operands(i)) {
+    const Instruction& producer = module[o];
+    if (producer.shape == i.shape) continue;
+    const Shape& operand = module[producer.shape];
+    if (!operand.IsArray() || operand.rank() != result.rank()) continue;
+    if (i.opcode == Opcode::kDynamicSlice || i.opcode == Opcode::kDynamicUpdateSlice) {
+      CheckMemorySpaces(context, id, operand);
+    }
+    if (SameArrayLayout(result, operand, IgnoredFor(i, operand))) continue;
+    context.Strict(id, "layout",
+                   context.Name(id) + ": " + std::string(ToString(i.opcode)) +
+                       " must not change layouts, but is " + context.Text(result, true) +
+                       " from " + context.Text(operand, true),
+                   "insert a copy");
+    return;
+  }
+}
+
+void Expect(VerifyContext& context, InstructionId id, const Shape& actual, const Shape& expected,
+            unsigned ignore, std::string_view of) {
+  if (&actual == &expected || SameLayout(actual, expected, ignore)) return;
+  context.Strict(id, "layout",
+                 context.Name(id) + " is " + context.Text(actual, true) + ", " + std::string(of) +
+                     " is " + context.Text(expected, true));
+}
+
+// copy to or from host memory keeps the rest of the layout (XLA: CheckShape, kCopy).
+void CheckHostCopy(VerifyContext& context, InstructionId id, const Shape& operand) {
+  const Shape& result = context.module().shape(id);
+  if (!result.IsArray() || !operand.IsArray()) return;
+  int64_t from = ExtrasOf(operand).memory_space, to = ExtrasOf(result).memory_space;
+  if (from == to || (from != kHostMemory && to != kHostMemory)) return;
+  bool good = to == kHostMemory ? result.element_type() == operand.element_type()
+                                : result.element_type() == operand.element_type() &&
+                                      SameArrayLayout(result, operand, kIgnoreMemorySpace);
+  if (good) return;
+  context.Strict(id, "memory-space",
+                 context.Name(id) + ": a copy between host and device must not change " +
+                     context.Text(operand, true) + " to " + context.Text(result, true));
+}
+
+// Opcodes whose result is their operand's buffer, or a part of it.
+void CheckPassedThrough(VerifyContext& context, InstructionId id) {
+  using enum Opcode;
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  const Shape& result = module.shape(id);
+  auto operands = module.operands(i);
+  if (i.opcode == kTuple) {
+    for (size_t o = 0; o < operands.size(); ++o) {
+      Expect(context, id, result.elements()[o], module.shape(operands[o]), 0, "its operand");
+    }
+    return;
+  }
+  if (operands.empty()) return;
+  const Shape& operand = module.shape(operands[0]);
+  switch (i.opcode) {
+    case kGetTupleElement: {
+      auto index = static_cast<size_t>(module.GetInt(i, AttributeKey::kIndex));
+      Expect(context, id, result, operand.elements()[index], 0, "the element it takes");
+      break;
+    }
+    case kOptimizationBarrier:
+      Expect(context, id, result, operand, 0, "its operand");
+      break;
+    case kDynamicUpdateSlice: {
+      bool fused = context.IsFusion(i.computation);
+      Expect(context, id, result, operand, fused ? kIgnoreMemorySpace | kIgnoreTiles : 0u,
+             "its operand");
+      break;
+    }
+    case kCopyStart:
+    case kSend:
+      if (i.opcode == kCopyStart) {
+        Expect(context, id, result.elements()[1], operand, kMinorToMajorOnly, "its operand");
+      }
+      Expect(context, id, result.elements()[0], operand, kMinorToMajorOnly, "its operand");
+      break;
+    case kCopyDone:
+      Expect(context, id, operand.elements()[0], operand.elements()[1],
+             kIgnoreMemorySpace | kIgnoreSplits, "the source of the copy");
+      Expect(context, id, result, operand.elements()[0], 0, "the destination of the copy");
+      break;
+    case kRecvDone:
+      Expect(context, id, result.elements()[0], operand.elements()[0], 0, "the received value");
+      break;
+    case kCopy:
+      CheckHostCopy(context, id, operand);
+      break;
+    default:
+      break;
+  }
+}
+
+void CheckCallLayouts(VerifyContext& context, InstructionId id) {
+  using enum Opcode;
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  auto operands = module.operands(i);
+  auto compare = [&](ComputationId c, size_t first_operand, size_t count, bool root) {
+    for (size_t p = 0; p < count && p < context.parameter_count(c); ++p) {
+      Expect(context, id, module.shape(operands[first_operand + p]), context.parameter_shape(c, p),
+             0, "the parameter of " + context.Name(c));
+    }
+    if (root) Expect(context, id, module.shape(id), context.root_shape(c), 0, "the root it calls");
+  };
+  size_t branch = 1;
+  context.ForEachCallee(i, [&](ComputationId c) {
+    if (i.opcode == kCall || i.opcode == kFusion) {
+      compare(c, 0, operands.size(), true);
+    } else if (i.opcode == kWhile) {
+      compare(c, 0, 1, c == module.GetComputation(i, AttributeKey::kBody));
+    } else if (i.opcode == kConditional) {
+      compare(c, branch++, 1, true);
+    }
+  });
+}
+
+bool HasDegenerate(const Shape& shape) {
+  auto d = shape.dimensions();
+  return std::find(d.begin(), d.end(), 0) != d.end();
+}
+
+// The dimensions of more than one element, major to minor, as positions among such dimensions.
+struct PhysicalOrder {
+  std::vector<int64_t> sizes;      // logical order
+  std::vector<size_t> major_first;  // positions in `sizes`
+};
+
+PhysicalOrder OrderOf(const Shape& shape) {
+  PhysicalOrder order;
+  std::vector<size_t> position(shape.rank());
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    position[d] = order.sizes.size();
+    if (shape.dimension(d) != 1) order.sizes.push_back(shape.dimension(d));
+  }
+  for (size_t d = shape.rank(); d-- > 0;) {
+    auto logical = static_cast<size_t>(MinorToMajor(shape, d));
+    if (shape.dimension(logical) != 1) order.major_first.push_back(position[logical]);
+  }
+  return order;
+}
+
+// The finest groups of neighbouring dimensions whose products agree: group of each dimension.
+bool GroupDimensions(const std::vector<int64_t>& a, const std::vector<int64_t>& b,
+                     std::vector<size_t>& group_a, std::vector<size_t>& group_b) {
+  size_t i = 0, j = 0, group = 0;
+  while (i < a.size() && j < b.size()) {
+    auto left = static_cast<uint64_t>(a[i]), right = static_cast<uint64_t>(b[j]);
+    group_a.push_back(group), group_b.push_back(group);
+    ++i, ++j;
+    while (left != right) {
+      if (left < right) {
+        if (i == a.size()) return false;
+        left *= static_cast<uint64_t>(a[i++]);
+        group_a.push_back(group);
+      } else {
+        if (j == b.size()) return false;
+        right *= static_cast<uint64_t>(b[j++]);
+        group_b.push_back(group);
+      }
+    }
+    ++group;
+  }
+  return i == a.size() && j == b.size();
+}
+
+// The order of groups, major to minor; empty if a group's dimensions are torn apart or turned.
+std::vector<size_t> GroupOrder(const PhysicalOrder& order, const std::vector<size_t>& groups) {
+  std::vector<size_t> result;
+  for (size_t k = 0; k < order.major_first.size(); ++k) {
+    size_t d = order.major_first[k];
+    bool starts = d == 0 || groups[d - 1] != groups[d];
+    if (starts) {
+      result.push_back(groups[d]);
+    } else if (k == 0 || order.major_first[k - 1] != d - 1) {
+      return {};
+    }
+  }
+  return result;
+}
+
+// XLA: ShapeUtil::ReshapeIsBitcast.
+bool ReshapeIsBitcast(const Shape& a, const Shape& b) {
+  if (HasDegenerate(a) || HasDegenerate(b)) return true;
+  PhysicalOrder from = OrderOf(a), to = OrderOf(b);
+  std::vector<size_t> from_groups, to_groups;
+  if (!GroupDimensions(from.sizes, to.sizes, from_groups, to_groups)) return true;
+  if (from.sizes.empty()) return true;
+  std::vector<size_t> order = GroupOrder(from, from_groups);
+  return !order.empty() && order == GroupOrder(to, to_groups);
+}
+
+bool HasDefaultOrder(const Shape& shape) {
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    if (MinorToMajor(shape, d) != static_cast<int64_t>(shape.rank() - 1 - d)) return false;
+  }
+  return true;
+}
+
+void CheckReshape(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  const Shape& operand = module.shape(module.operands(id)[0]);
+  const Shape& result = module.shape(id);
+  if (context.IsFusion(module[id].computation)) return;
+  if (HasDefaultOrder(operand) && HasDefaultOrder(result)) return;
+  if (ReshapeIsBitcast(operand, result)) return;
+  context.Strict(id, "reshape-bitcast",
+                 context.Name(id) + ": reshape from " + context.Text(operand, true) + " to " +
+                     context.Text(result, true) + " moves data",
+                 "transpose first, or choose a layout that keeps the order");
+}
+
+std::optional<int64_t> BitSize(const Shape& shape) {
+  auto count = shape.ElementCount();
+  if (!count.has_value()) return std::nullopt;
+  int64_t bits = ExtrasOf(shape).element_size_in_bits;
+  if (bits <= 0) bits = int64_t{8} * StorageBytes(shape.element_type());
+  int64_t total;
+  if (__builtin_mul_overflow(*count, bits, &total)) return std::nullopt;
+  return total;
+}
+
+void CheckBitcast(VerifyContext& context, InstructionId id) {
+  const Shape& operand = context.module().shape(context.module().operands(id)[0]);
+  const Shape& result = context.module().shape(id);
+  if (&operand == &result || !operand.IsArray() || !result.IsArray()) return;
+  auto from = BitSize(operand), to = BitSize(result);
+  if (from == to) return;
+  context.Strict(id, "bitcast",
+                 context.Name(id) + ": bitcast from " + context.Text(operand, true) + " to " +
+                     context.Text(result, true) + " changes the size in bytes");
+}
+
+void CheckShapeFacts(VerifyContext& context, InstructionId id) {
+  uint8_t facts = context.shape_facts(context.module()[id].shape);
+  if ((facts & (kShapeHostMemory | kShapeOddElementSize)) == 0) return;
+  const Shape& shape = context.module().shape(id);
+  if ((facts & kShapeHostMemory) != 0) {
+    context.Strict(id, "host-memory-space",
+                   context.Name(id) + " is " + context.Text(shape, true) +
+                       ", in host memory, where the backend takes none");
+  }
+  if ((facts & kShapeOddElementSize) != 0) {
+    context.Strict(id, "element-size",
+                   context.Name(id) + " is " + context.Text(shape, true) +
+                       ": CPU and GPU take element sizes, E(n), only on types below one byte");
+  }
+}
+
+}  // namespace
+
+bool SameLayout(const Shape& a, const Shape& b, unsigned ignore) {
+  if (&a == &b) return true;
+  std::vector<std::pair<const Shape*, const Shape*>> work{{&a, &b}};
+  while (!work.empty()) {
+    auto [left, right] = work.back();
+    work.pop_back();
+    if (left->IsArray() && right->IsArray()) {
+      if (!SameArrayLayout(*left, *right, ignore)) return false;
+    } else {
+      size_t count = std::min(left->elements().size(), right->elements().size());
+      for (size_t e = 0; e < count; ++e) {
+        work.emplace_back(&left->elements()[e], &right->elements()[e]);
+      }
+    }
+  }
+  return true;
+}
+
+void VerifyLayouts(VerifyContext& context) {
+  const Module& module = context.module();
+  for (uint32_t k = 0; k < module.instructions().size() && !context.full(); ++k) {
+    InstructionId id(k);
+    const Instruction& i = module[id];
+    CheckShapeFacts(context, id);
+    if (KeepsLayout(i.opcode)) CheckKeptLayout(context, id);
+    if (i.opcode == Opcode::kReshape) {
+      CheckReshape(context, id);
+    } else if (i.opcode == Opcode::kBitcast) {
+      CheckBitcast(context, id);
+    } else {
+      CheckPassedThrough(context, id);
+    }
+  }
+  for (InstructionId id : context.with_callees()) {
+    if (context.full()) return;
+    CheckCallLayouts(context, id);
+  }
+}
+
+}  // namespace hloscope::hlo
