@@ -155,8 +155,10 @@ class ShapePass {
     operand_shapes_.clear();
     for (InstructionId o : operands) operand_shapes_.push_back(&module_.shape(o));
     if (!CheckTokens(id)) return false;
-    auto inferred = InferShape({module_, i.opcode, operand_shapes_, module_.attributes(i),
-                                &module_.shape(id)});
+    InferenceInput input{module_, i.opcode, operand_shapes_, module_.attributes(i),
+                         &module_.shape(id)};
+    input.programs = &programs_;
+    auto inferred = InferShape(input);
     if (!inferred.has_value()) {
       context_.Error(id, info.text, context_.Name(id) + ": " + inferred.error().message,
                      inferred.error().hint);
@@ -300,6 +302,7 @@ class ShapePass {
   VerifyContext& context_;
   const Module& module_;
   GoodShapes good_;
+  ProgramShapes programs_;
   std::vector<const Shape*> operand_shapes_;
 };
 
