@@ -1,4 +1,4 @@
-// Counting.
+// Counts what a module holds.
 #include "core/hlo/summary.h"
 
 #include <algorithm>
