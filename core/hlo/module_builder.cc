@@ -9,6 +9,19 @@ namespace hloscope::hlo {
 
 ModuleBuilder::ModuleBuilder() : module_(std::make_shared<Module>()) {}
 
+ModuleBuilder::ModuleBuilder(const Module& base) : ModuleBuilder() {
+  Module& m = *module_;
+  m.header_ = base.header_;
+  m.ints_ = base.ints_;
+  m.ids_ = base.ids_;
+  m.shapes_ = base.shapes_;
+  m.pools_ = base.pools_;
+  for (size_t id = m.strings_.size(); id < base.strings_.size(); ++id) {
+    m.strings_.Intern(base.strings_[StringId(id)]);
+  }
+  for (uint32_t id = 0; id < m.shapes_.size(); ++id) shape_ids_.emplace(m.shapes_[id].Hash(), id);
+}
+
 ShapeId ModuleBuilder::InternShape(Shape shape) {
   uint64_t hash = shape.Hash();
   auto [begin, end] = shape_ids_.equal_range(hash);

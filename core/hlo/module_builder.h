@@ -19,6 +19,9 @@ namespace hloscope::hlo {
 class ModuleBuilder {
  public:
   ModuleBuilder();
+  // Begins with everything of `base` but its computations: texts, shapes and attributes of `base`
+  // have the same ids here.
+  explicit ModuleBuilder(const Module& base);
 
   ModuleHeader& header() { return module_->header_; }
   // The module so far, for look-ups while building.

@@ -71,8 +71,8 @@ Result<std::vector<InstructionId>> Rewriter::OrderOf(ComputationId id,
       dependencies.pop_back();
       if (nodes_[next.index].computation != id || state[next.index] == kDone) continue;
       if (state[next.index] == kOpen) {
-        return InputError(fmt::format("{} depends on itself through {}", NameOf(next),
-                                      NameOf(stack.back().id)));
+        return InputError(
+            fmt::format("{} depends on itself through {}", NameOf(next), NameOf(stack.back().id)));
       }
       open(next);
     }
@@ -108,8 +108,7 @@ std::vector<Attribute> Rewriter::MapAttributes(InstructionId id, const RewriteRe
   return mapped;
 }
 
-void Rewriter::Emit(ComputationId id, std::span<const InstructionId> order,
-                    RewriteResult& result) {
+void Rewriter::Emit(ComputationId id, std::span<const InstructionId> order, RewriteResult& result) {
   size_t old_count = original_->instructions().size();
   const Computation& computation = (*original_)[id];
   builder_.BeginComputation(new_computation_[id.index]);
@@ -165,9 +164,8 @@ Result<RewriteResult> Rewriter::Finish() {
     new_computation_[c] = builder_.DeclareComputation(original_->computations()[c].name);
     by_place.push_back(c);
   }
-  std::ranges::stable_sort(by_place, {}, [&](uint32_t c) {
-    return original_->computations()[c].first_instruction;
-  });
+  std::ranges::stable_sort(
+      by_place, {}, [&](uint32_t c) { return original_->computations()[c].first_instruction; });
   builder_.Reserve(nodes_.size());
   std::vector<uint8_t> state(nodes_.size(), kNew);
   for (uint32_t c : by_place) {
