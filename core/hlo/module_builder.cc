@@ -1,11 +1,29 @@
 // Appending to a module's flat arrays.
 #include "core/hlo/module_builder.h"
 
-#include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 namespace hloscope::hlo {
+namespace {
+
+// Insertion: an instruction has few attributes, mostly in order. Stable, and without allocation.
+void SortByKey(std::span<Attribute> attributes) {
+  for (size_t i = 1; i < attributes.size(); ++i) {
+    for (size_t k = i; k > 0 && attributes[k].key < attributes[k - 1].key; --k) {
+      std::swap(attributes[k], attributes[k - 1]);
+    }
+  }
+}
+
+// Gives back what growing left over, where it is worth a copy.
+template <typename T>
+void Shrink(std::vector<T>& v) {
+  if (v.capacity() - v.size() > v.size() / 4) v.shrink_to_fit();
+}
+
+}  // namespace
 
 ModuleBuilder::ModuleBuilder() : module_(std::make_shared<Module>()) {}
 
@@ -60,11 +78,8 @@ InstructionId ModuleBuilder::AddInstruction(StringId name, Opcode opcode, ShapeI
                              .opcode = opcode,
                              .computation = current_});
   m.operands_.insert(m.operands_.end(), operands.begin(), operands.end());
-  auto first = m.attributes_.insert(m.attributes_.end(), attributes.begin(), attributes.end());
-  if (attributes.size() > 1) {
-    std::stable_sort(first, m.attributes_.end(),
-                     [](const Attribute& a, const Attribute& b) { return a.key < b.key; });
-  }
+  m.attributes_.insert(m.attributes_.end(), attributes.begin(), attributes.end());
+  SortByKey(std::span(m.attributes_).last(attributes.size()));
   m.source_offsets_.push_back(source_offset);
   return id;
 }
@@ -135,6 +150,17 @@ void ModuleBuilder::Reserve(size_t instructions) {
 
 std::shared_ptr<const Module> ModuleBuilder::Build() {
   shape_ids_.clear();
+  Module& m = *module_;
+  Shrink(m.computations_);
+  Shrink(m.instructions_);
+  Shrink(m.operands_);
+  Shrink(m.attributes_);
+  Shrink(m.ints_);
+  Shrink(m.ids_);
+  Shrink(m.shapes_);
+  Shrink(m.source_offsets_);
+  std::apply([](auto&... pool) { (Shrink(pool), ...); }, m.pools_);
+  m.strings_.ShrinkToFit();
   return std::exchange(module_, std::make_shared<Module>());
 }
 

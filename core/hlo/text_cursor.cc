@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstring>
 
 namespace hloscope::hlo {
 namespace {
@@ -15,9 +16,16 @@ constexpr std::array<uint8_t, 256> MakeClasses() {
   classes['_'] = 3;
   classes['.'] = 2;
   classes['-'] = 2;
+  for (char c : {'{', '}', '[', ']', '(', ')', '"', '\''}) classes[static_cast<size_t>(c)] = 4;
   return classes;
 }
 constexpr auto kClasses = MakeClasses();
+
+// The first `c` in [from, to); null if there is none.
+const char* Find(const char* from, const char* to, char c) {
+  if (from >= to) return nullptr;
+  return static_cast<const char*>(std::memchr(from, c, static_cast<size_t>(to - from)));
+}
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -176,18 +184,23 @@ std::optional<int64_t> TextCursor::ReadInt() {
 std::optional<TextCursor::RawString> TextCursor::ReadRawString() {
   char quote = Peek();
   if (quote != '"' && quote != '\'') return std::nullopt;
+  const char* start = position_ + 1;
+  const char* close = start;
   bool has_escapes = false;
-  for (const char* p = position_ + 1; p != end_ && *p != '\n'; ++p) {
-    if (*p == '\\') {
-      has_escapes = true;
-      if (++p == end_) break;
-    } else if (*p == quote) {
-      std::string_view text(position_ + 1, static_cast<size_t>(p - position_ - 1));
-      position_ = p + 1;
-      return RawString{text, has_escapes};
-    }
+  // `close` is searched again only behind an escape that jumped over it, so that a string of
+  // escapes is read in linear time.
+  for (const char* from = start;;) {
+    if (close <= from) close = Find(from, end_, quote);
+    if (close == nullptr) return std::nullopt;
+    const char* escape = Find(from, close, '\\');
+    if (escape == nullptr) break;
+    has_escapes = true;
+    from = escape + 2;
+    if (from > close) close = from;
+    if (from > end_) return std::nullopt;
   }
-  return std::nullopt;
+  position_ = close + 1;
+  return RawString{{start, static_cast<size_t>(close - start)}, has_escapes};
 }
 
 std::optional<std::string> TextCursor::ReadString() {
@@ -205,16 +218,26 @@ std::optional<std::string_view> TextCursor::ReadGroup() {
   if (open != '{' && open != '[' && open != '(') return std::nullopt;
   const char* start = position_;
   int64_t depth = 0;
-  while (position_ != end_) {
+  bool quotes_end = true;  // false once a lone apostrophe was seen: it need not be a quote
+  for (; position_ != end_; ++position_) {
+    while (position_ != end_ && (kClass[static_cast<uint8_t>(*position_)] & 4) == 0) ++position_;
+    if (position_ == end_) break;
     char c = *position_;
     if (c == '"' || c == '\'') {
-      // An apostrophe inside a group need not be a quote.
-      if (!ReadRawString()) ++position_;
-      continue;
+      if (c == '\'' && !quotes_end) continue;
+      if (ReadRawString()) {
+        --position_;
+      } else if (c == '"') {
+        break;
+      } else {
+        quotes_end = false;
+      }
+    } else if (c == '{' || c == '[' || c == '(') {
+      ++depth;
+    } else if (--depth == 0) {
+      ++position_;
+      return Since(start);
     }
-    ++position_;
-    if (c == '{' || c == '[' || c == '(') ++depth;
-    if ((c == '}' || c == ']' || c == ')') && --depth == 0) return Since(start);
   }
   position_ = start;
   return std::nullopt;

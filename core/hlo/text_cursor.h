@@ -123,7 +123,8 @@ class TextCursor {
   static bool IsIdentifierPart(char c) { return (kClass[static_cast<uint8_t>(c)] & 2) != 0; }
 
  private:
-  static const uint8_t kClass[256];  // bit 0: begins an identifier; bit 1: continues one
+  // Bit 0: begins an identifier; bit 1: continues one; bit 2: a bracket or a quote.
+  static const uint8_t kClass[256];
   bool SkipComment();
 
   const char* begin_;
