@@ -4,7 +4,6 @@
 
 #include "core/hlo/closest_text.h"
 #include "core/hlo/name_uniquer.h"
-#include "core/hlo/shape_inference.h"
 #include "core/hlo/text_parser.h"
 #include "core/hlo/value_text.h"
 
@@ -300,8 +299,10 @@ bool TextParser::InferIfOmitted(Draft& draft) {
       return true;
     }
   }
-  Result<Shape> shape =
-      InferShape({builder_.module(), draft.opcode, shapes, AttributesOf(draft), nullptr});
+  InferenceInput input{builder_.module(), draft.opcode, shapes, AttributesOf(draft)};
+  input.programs = &programs_;
+  input.keep_layouts = true;
+  Result<Shape> shape = InferShape(input);
   if (!shape) {
     draft.broken = true;
     return Error("shape-inference", std::move(shape.error().message), draft.offset,

@@ -16,6 +16,7 @@
 #include "core/hlo/diagnostic.h"
 #include "core/hlo/module_builder.h"
 #include "core/hlo/opcode.h"
+#include "core/hlo/shape_inference.h"
 #include "core/hlo/slice_cache.h"
 #include "core/hlo/text.h"
 #include "core/hlo/text_cursor.h"
@@ -156,7 +157,6 @@ class TextParser {
   bool ReadShapeId(ShapeId& shape);
   bool ReadOpcode(Draft& draft);
   uint32_t Append(Draft& draft);
-  void CopyDraft(const Draft& draft, Pending& pending);
   bool Define(StringId name, uint32_t index, uint64_t offset);
   bool CheckName(std::string_view name, uint64_t offset);
   Symbol& SymbolOf(StringId name);
@@ -245,7 +245,6 @@ class TextParser {
   bool ReadOriginalValue(Draft& draft, AttributeKey key);
   bool ReadOriginTree(OriginalValue::Node& node, int64_t depth);
   bool ReadOriginArray(OriginalValue::Node& node);
-  bool ReadWindowField(std::string_view field, Window& window, uint32_t& fields);
   bool ReadTolerance(ResultAccuracy& accuracy);
   bool ReadMetadataEntry(OpMetadata& metadata, std::string& unknown, uint32_t& seen);
   bool ReadFrontendMap(FrontendAttributes& map);
@@ -262,9 +261,7 @@ class TextParser {
   bool CheckAsyncStart(Draft& draft);
   bool CheckAsyncChain(Draft& draft);
   bool WrapAsync(Draft& draft);
-  ComputationId MakeWrapper(Draft& draft, std::span<const Attribute> attributes);
   void SplitWrappedAttributes(Draft& draft, std::vector<Attribute>& inner);
-  void AddWrapperParameters(const Draft& draft, const std::vector<Attribute>& inner);
   std::optional<Opcode> WrappedOpcodeOf(uint32_t start);
 
   // Small pieces of values.
@@ -299,6 +296,7 @@ class TextParser {
   std::vector<int64_t> ints_;
   std::vector<uint32_t> ids_;
   SliceCache cache_;
+  ProgramShapes programs_;
   std::vector<uint32_t> anonymous_counts_;  // by opcode
   std::vector<bool> called_async_;          // by ComputationId
   bool names_clash_ = false;                // names have to be made unique
