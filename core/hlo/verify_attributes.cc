@@ -36,14 +36,12 @@ void CheckUnknown(VerifyContext& context, InstructionId id, const RawAttribute& 
   const Module& module = context.module();
   std::string name(module[raw.name].substr(0, 100));
   uint64_t offset = raw.offset == 0 ? Diagnostic::kNoOffset : raw.offset;
-  if (raw.misplaced) {
-    context.StrictAt(offset, id, "misplaced-attribute",
-                     context.Name(id) + ": " + std::string(ToString(module[id].opcode)) +
-                         " does not take the attribute " + name);
-  } else {
-    context.StrictAt(offset, id, "unknown-attribute",
-                     context.Name(id) + ": unknown attribute " + name + "; it is kept as it is");
-  }
+  // The words of the text parser, so that what both say is shown once.
+  std::string message = "attribute " + name;
+  message += raw.misplaced ? " is not one of " + std::string(ToString(module[id].opcode))
+                           : std::string(" is not known");
+  context.StrictAt(offset, id, raw.misplaced ? "misplaced-attribute" : "unknown-attribute",
+                   message + ", kept as it is");
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ class CollectivePass {
     auto fits = [&](const Shape& s) {
       return s.IsArray() && dimensions[0] < static_cast<int64_t>(s.rank());
     };
-    if (dimensions.size() == 1 && dimensions[0] >= 0 && fits(a) && fits(b)) return dimensions[0];
+    if (!dimensions.empty() && dimensions[0] >= 0 && fits(a) && fits(b)) return dimensions[0];
     context_.Error(id, ToString(module_[id].opcode),
                    context_.Name(id) + " must name one dimension that " + context_.Text(a) +
                        " and " + context_.Text(b) + " have, has dimensions=" +

@@ -212,8 +212,8 @@ void VerifyHeader(VerifyContext& context) {
   for (const RawAttribute& raw : header.unknown) {
     uint64_t offset = raw.offset == 0 ? Diagnostic::kNoOffset : raw.offset;
     context.StrictAt(offset, InstructionId(0u), "unknown-attribute",
-                     "unknown module attribute " + std::string(module[raw.name].substr(0, 100)) +
-                         "; it is kept as it is");
+                     "module attribute " + std::string(module[raw.name].substr(0, 100)) +
+                         " is not known, kept as it is");
   }
 }
 
