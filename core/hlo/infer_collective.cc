@@ -167,10 +167,18 @@ Result<Shape> InferCollectiveBroadcast(const InferenceInput& input) {
   return OneOrTuple(std::move(results));
 }
 
-// The form that updates a buffer in place has operands input, output and the offsets into both.
+// The form that updates a buffer in place has operands input, output and the offsets into both,
+// which are tuples.
 static bool IsInplacePermute(const InferenceInput& input) {
   if (FindAttribute(input, AttributeKey::kSliceSizes) != nullptr) return true;
+  if (input.operands.size() == 4 && input.operands[2]->IsTuple()) return true;
   return BoolOr(input, AttributeKey::kInplace, false);
+}
+
+// Arrays, or tuples of them.
+static Result<Shape> PermutedShape(const InferenceInput& input) {
+  if (input.operands.empty()) return Fail(input, "has no operands, expected at least 1");
+  return OneOrTuple(OperandShapes(input));
 }
 
 Result<Shape> InferCollectivePermute(const InferenceInput& input) {
@@ -178,7 +186,7 @@ Result<Shape> InferCollectivePermute(const InferenceInput& input) {
     HLOSCOPE_TRY(CheckCount(input, 4));
     return *input.operands[1];
   }
-  return InferAllReduce(input);
+  return PermutedShape(input);
 }
 
 // (in, out, context…); the context is the backend's.
@@ -189,8 +197,7 @@ Result<Shape> InferCollectivePermuteStart(const InferenceInput& input) {
     HLOSCOPE_TRY(CheckCount(input, 4));
     results = {*input.operands[0], *input.operands[1]};
   } else {
-    HLOSCOPE_TRY(CheckSomeArrays(input));
-    Shape both = OneOrTuple(OperandShapes(input));
+    HLOSCOPE_ASSIGN_OR_RETURN(Shape both, PermutedShape(input));
     results = {both, both};
   }
   if (declared->IsTuple() && declared->elements().size() > 2) {

@@ -38,7 +38,7 @@ Result<Shape> InferBitcastConvert(const InferenceInput& input) {
     return Fail(input, fmt::format("goes from {} to {}, expected both complex or neither",
                                    ToString(from), ToString(to)));
   }
-  auto [narrow, wide] = std::minmax(BitWidth(from), BitWidth(to));
+  auto [narrow, wide] = std::minmax({BitWidth(from), BitWidth(to)});
   if (wide % narrow != 0) {
     return Fail(input, fmt::format("goes from {} to {}, but {} bits is no multiple of {}",
                                    ToString(from), ToString(to), wide, narrow));

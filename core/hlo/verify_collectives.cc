@@ -383,9 +383,10 @@ class CollectivePass {
   int64_t AllowedMentions(InstructionId id) {
     auto operands = module_.operands(id);
     const Attribute* sizes = module_.Find(id, AttributeKey::kSliceSizes);
-    bool in_place = sizes != nullptr || module_.GetBool(module_[id], AttributeKey::kInplace);
-    if (!in_place || operands.size() != 4) {
-      if (!in_place || operands.size() == 1) return 1;
+    bool in_place = sizes != nullptr || module_.GetBool(module_[id], AttributeKey::kInplace) ||
+                    (operands.size() == 4 && module_.shape(operands[2]).IsTuple());
+    if (!in_place) return 1;
+    if (operands.size() != 4) {
       Report(id, true, "operand-count",
              "has " + to_string(operands.size()) + " operands, expected 1 or 4");
       return 0;

@@ -52,7 +52,7 @@ void CheckFusion(VerifyContext& context, InstructionId id) {
   }
   auto operands = module.operands(i);
   auto parameters = context.parameters(c);
-  if (parameters.size() > operands.size()) {
+  if (parameters.size() != operands.size()) {
     context.Error(id, "fusion-operands",
                   context.Name(id) + " has " + to_string(operands.size()) + " operands, " +
                       context.Name(c) + " has " + to_string(parameters.size()) + " parameters");
