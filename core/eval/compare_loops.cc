@@ -135,16 +135,16 @@ void ReducePrecisionF32(const Lanes& lanes) {
   const auto* x = reinterpret_cast<const float*>(lanes.in[0]);
   auto* out = reinterpret_cast<float*>(lanes.out);
   for (int64_t i = 0; i < lanes.count; ++i) {
-    out[i] = ReducePrecision<float, uint32_t, 23, 8>(x[i], lanes.exponent_bits,
-                                                     lanes.mantissa_bits);
+    out[i] =
+        ReducePrecision<float, uint32_t, 23, 8>(x[i], lanes.exponent_bits, lanes.mantissa_bits);
   }
 }
 void ReducePrecisionF64(const Lanes& lanes) {
   const auto* x = reinterpret_cast<const double*>(lanes.in[0]);
   auto* out = reinterpret_cast<double*>(lanes.out);
   for (int64_t i = 0; i < lanes.count; ++i) {
-    out[i] = ReducePrecision<double, uint64_t, 52, 11>(x[i], lanes.exponent_bits,
-                                                       lanes.mantissa_bits);
+    out[i] =
+        ReducePrecision<double, uint64_t, 52, 11>(x[i], lanes.exponent_bits, lanes.mantissa_bits);
   }
 }
 

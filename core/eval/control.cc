@@ -34,8 +34,8 @@ Result<Value> MadeUp(KernelCall& call, const hlo::Shape& shape) {
 }  // namespace
 
 Result<Value> ParameterKernel(KernelCall& call) {
-  const auto number = static_cast<size_t>(
-      call.module().GetInt(call.instruction(), AttributeKey::kParameterNumber));
+  const auto number =
+      static_cast<size_t>(call.module().GetInt(call.instruction(), AttributeKey::kParameterNumber));
   if (number >= call.arguments.size()) {
     return InternalError(fmt::format("no argument for parameter {}", number));
   }

@@ -11,12 +11,12 @@ using hlo::ElementType;
 using hlo::Opcode;
 
 // A function that the C++ library has for real and complex numbers alike.
-#define FUNCTION(Name, name)     \
-  struct Name {                  \
-    template <typename T>        \
-    static T Of(T x) {           \
-      return std::name(x);       \
-    }                            \
+#define FUNCTION(Name, name) \
+  struct Name {              \
+    template <typename T>    \
+    static T Of(T x) {       \
+      return std::name(x);   \
+    }                        \
   };
 FUNCTION(Acos, acos)
 FUNCTION(Acosh, acosh)

@@ -61,11 +61,10 @@ Choice ChooseLoop(const hlo::Module& module, const hlo::Instruction& instruction
     case Opcode::kCompare: {
       const auto direction = static_cast<hlo::ComparisonDirection>(
           module.GetInt(instruction, AttributeKey::kDirection));
-      const bool total =
-          module.GetInt(instruction, AttributeKey::kComparisonType) ==
-              static_cast<int64_t>(hlo::ComparisonType::kTotalOrder) ||
-          module.GetInt(instruction, AttributeKey::kOrder) ==
-              static_cast<int64_t>(hlo::ComparisonOrder::kTotal);
+      const bool total = module.GetInt(instruction, AttributeKey::kComparisonType) ==
+                             static_cast<int64_t>(hlo::ComparisonType::kTotalOrder) ||
+                         module.GetInt(instruction, AttributeKey::kOrder) ==
+                             static_cast<int64_t>(hlo::ComparisonOrder::kTotal);
       return {FindCompareLoop(direction, total, loop_type), 2};
     }
     default:
@@ -97,8 +96,7 @@ Result<LaneKernel> LaneKernel::Find(const hlo::Module& module,
   const Choice choice = ChooseLoop(module, instruction, operand, LoopType(operand));
   if (choice.loop == nullptr || choice.operands != kernel.operand_count_) {
     return UnsupportedError(fmt::format("{} is not defined for {}",
-                                        hlo::ToString(instruction.opcode),
-                                        hlo::ToString(operand)));
+                                        hlo::ToString(instruction.opcode), hlo::ToString(operand)));
   }
   kernel.loop_ = choice.loop;
   kernel.narrow_ = !is_select && IsNarrowFloat(operand);
@@ -144,8 +142,8 @@ void LaneKernel::RunNarrow(std::array<const std::byte*, 3> in, std::byte* out,
       lanes.in[k] = reinterpret_cast<const std::byte*>(wide[i]);
     }
     loop_(lanes);
-    ConvertElements(LoopType(result_), result, result_,
-                    out + done * hlo::StorageBytes(result_), lanes.count);
+    ConvertElements(LoopType(result_), result, result_, out + done * hlo::StorageBytes(result_),
+                    lanes.count);
   }
 }
 

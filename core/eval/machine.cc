@@ -76,8 +76,7 @@ Result<Buffer> Machine::Allocate(int64_t bytes) {
     memory->live -= bytes;
     delete[] p;
   };
-  return Buffer{std::shared_ptr<std::byte[]>(data, std::move(release)),
-                static_cast<size_t>(bytes)};
+  return Buffer{std::shared_ptr<std::byte[]>(data, std::move(release)), static_cast<size_t>(bytes)};
 }
 
 Status Machine::Charge(int64_t steps) {
@@ -85,15 +84,14 @@ Status Machine::Charge(int64_t steps) {
   if (steps_ - steps_at_last_look_ < kStepsBetweenLooks) return {};
   steps_at_last_look_ = steps_;
   if (options_.stop.stop_requested()) {
-    return std::unexpected(
-        Error{ErrorClass::kDied, "the run was stopped before it ended", {}, {}});
+    return std::unexpected(Error{ErrorClass::kDied, "the run was stopped before it ended", {}, {}});
   }
   if (steps_ > options_.limits.interpreter_steps) {
-    return std::unexpected(Error{
-        ErrorClass::kDied,
-        fmt::format("more than {} element operations", options_.limits.interpreter_steps),
-        {},
-        "raise the limit interpreter-steps"});
+    return std::unexpected(
+        Error{ErrorClass::kDied,
+              fmt::format("more than {} element operations", options_.limits.interpreter_steps),
+              {},
+              "raise the limit interpreter-steps"});
   }
   return {};
 }

@@ -42,9 +42,7 @@ std::vector<int64_t> Permuted(std::span<const int64_t> values, std::span<const i
   return out;
 }
 
-bool IsIdentity(std::span<const int64_t> order) {
-  return std::ranges::is_sorted(order);
-}
+bool IsIdentity(std::span<const int64_t> order) { return std::ranges::is_sorted(order); }
 
 }  // namespace
 
@@ -58,9 +56,7 @@ Result<Value> BroadcastKernel(KernelCall& call) {
   return ReadStrided(call, call.operands[0], 0, in_strides);
 }
 
-Result<Value> ReshapeKernel(KernelCall& call) {
-  return call.operands[0].WithShape(call.shape());
-}
+Result<Value> ReshapeKernel(KernelCall& call) { return call.operands[0].WithShape(call.shape()); }
 
 Result<Value> TransposeKernel(KernelCall& call) {
   const auto dimensions = call.module().GetInts(call.instruction(), AttributeKey::kDimensions);
@@ -139,8 +135,8 @@ Result<Value> ConcatenateKernel(KernelCall& call) {
 
 Result<Value> IotaKernel(KernelCall& call) {
   const Shape& shape = call.shape();
-  const auto d = static_cast<size_t>(
-      call.module().GetInt(call.instruction(), AttributeKey::kIotaDimension));
+  const auto d =
+      static_cast<size_t>(call.module().GetInt(call.instruction(), AttributeKey::kIotaDimension));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   if (buffer.size == 0) return Value::Array(shape, std::move(buffer));
   const int64_t count = shape.dimension(d);

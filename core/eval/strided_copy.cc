@@ -75,7 +75,8 @@ StridedCopy::StridedCopy(std::span<const int64_t> sizes, std::span<const int64_t
     }
     dimensions_.push_back(next);
   }
-  // A transposition reads along the dimension that is dense in `in`: bring that one beside the last.
+  // A transposition reads along the dimension that is dense in `in`: bring that one beside the
+  // last.
   if (dimensions_.size() < 3) return;
   for (size_t i = 0; i + 2 < dimensions_.size(); ++i) {
     if (dimensions_[i].in_stride != 1 || dimensions_.back().in_stride == 1) continue;

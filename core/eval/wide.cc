@@ -259,8 +259,8 @@ void ConvertElements(ElementType from, const std::byte* in, ElementType to, std:
   }
 }
 
-#define INSTANTIATE(W)                                                               \
-  template void LoadAs<W>(ElementType, const std::byte*, W*, int64_t);               \
+#define INSTANTIATE(W)                                                 \
+  template void LoadAs<W>(ElementType, const std::byte*, W*, int64_t); \
   template void StoreFrom<W>(ElementType, const W*, std::byte*, int64_t);
 INSTANTIATE(int64_t)
 INSTANTIATE(uint64_t)
