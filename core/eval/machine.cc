@@ -25,6 +25,14 @@ int64_t PhysicalBytes() {
   return pages > 0 && page_size > 0 ? pages * page_size : int64_t{1} << 33;
 }
 
+std::unexpected<Error> Died(std::string message, std::string hint = {}) {
+  Error error;
+  error.error_class = ErrorClass::kDied;
+  error.message = std::move(message);
+  error.hint = std::move(hint);
+  return std::unexpected(std::move(error));
+}
+
 // What can stand as "this part has no value" instead of ending the run.
 bool MakesMissing(const Error& error) {
   return error.error_class == ErrorClass::kUnsupported || error.error_class == ErrorClass::kInput;
@@ -83,15 +91,10 @@ Status Machine::Charge(int64_t steps) {
   steps_ += steps;
   if (steps_ - steps_at_last_look_ < kStepsBetweenLooks) return {};
   steps_at_last_look_ = steps_;
-  if (options_.stop.stop_requested()) {
-    return std::unexpected(Error{ErrorClass::kDied, "the run was stopped before it ended", {}, {}});
-  }
+  if (options_.stop.stop_requested()) return Died("the run was stopped before it ended");
   if (steps_ > options_.limits.interpreter_steps) {
-    return std::unexpected(
-        Error{ErrorClass::kDied,
-              fmt::format("more than {} element operations", options_.limits.interpreter_steps),
-              {},
-              "raise the limit interpreter-steps"});
+    return Died(fmt::format("more than {} element operations", options_.limits.interpreter_steps),
+                "raise the limit interpreter-steps");
   }
   return {};
 }

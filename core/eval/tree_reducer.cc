@@ -1,0 +1,181 @@
+// TreeReducer: the pairwise tree over rows (elements side by side) and columns (whole rows at
+// once).
+#include "core/eval/tree_reducer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hloscope::eval {
+namespace {
+
+constexpr int64_t kLanes = LaneFunction::kLanes;
+constexpr int64_t kRowBlock = 2 * kLanes;  // a power of two: blocks are whole subtrees
+
+// Splits `pairs` pairs of neighbours into the left and the right ones.
+template <typename T>
+void SplitPairs(const std::byte* in, std::byte* left, std::byte* right, int64_t pairs) {
+  const T* from = reinterpret_cast<const T*>(in);
+  for (int64_t i = 0; i < pairs; ++i) {
+    reinterpret_cast<T*>(left)[i] = from[2 * i];
+    reinterpret_cast<T*>(right)[i] = from[2 * i + 1];
+  }
+}
+
+void SplitPairs(int size, const std::byte* in, std::byte* left, std::byte* right, int64_t pairs) {
+  switch (size) {
+    case 1:
+      return SplitPairs<uint8_t>(in, left, right, pairs);
+    case 2:
+      return SplitPairs<uint16_t>(in, left, right, pairs);
+    case 4:
+      return SplitPairs<uint32_t>(in, left, right, pairs);
+    case 8:
+      return SplitPairs<uint64_t>(in, left, right, pairs);
+    default:
+      return SplitPairs<unsigned __int128>(in, left, right, pairs);
+  }
+}
+
+}  // namespace
+
+TreeReducer::TreeReducer(LaneFunction& reducer, std::vector<const std::byte*> init)
+    : reducer_(reducer) {
+  for (size_t i = 0; i < init.size(); ++i) {
+    sizes_.push_back(hlo::StorageBytes(reducer.result_types()[i]));
+  }
+  operands_.resize(2 * init.size());
+  init_ = Scratch(0);
+  for (size_t i = 0; i < init.size(); ++i) {
+    const auto size = static_cast<size_t>(sizes_[i]);
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      std::memcpy(init_[i] + static_cast<size_t>(lane) * size, init[i], size);
+    }
+  }
+}
+
+TreeReducer::Group& TreeReducer::Scratch(size_t i) {
+  while (scratch_.size() <= i) {
+    Group group;
+    for (int size : sizes_) {
+      storage_.push_back(std::make_unique<std::byte[]>(static_cast<size_t>(kLanes * size)));
+      group.push_back(storage_.back().get());
+    }
+    scratch_.push_back(std::move(group));
+  }
+  return scratch_[i];
+}
+
+Status TreeReducer::Combine(const Group& left, const Group& right, std::span<std::byte* const> out,
+                            int64_t lanes) {
+  std::copy(left.begin(), left.end(), operands_.begin());
+  std::copy(right.begin(), right.end(), operands_.begin() + static_cast<ptrdiff_t>(arity()));
+  return reducer_.Run(operands_, out, lanes);
+}
+
+Status TreeReducer::CombineInit(std::span<const std::byte* const> in,
+                                std::span<std::byte* const> out, int64_t lanes) {
+  std::copy(init_.begin(), init_.end(), operands_.begin());
+  std::copy(in.begin(), in.end(), operands_.begin() + static_cast<ptrdiff_t>(arity()));
+  return reducer_.Run(operands_, out, lanes);
+}
+
+// The tree of at most kRowBlock elements; no initial value.
+Status TreeReducer::FoldBlock(std::span<const std::byte* const> in, int64_t count,
+                              std::span<std::byte* const> out) {
+  std::vector<const std::byte*> from(in.begin(), in.end());
+  const Group left = Scratch(1), right = Scratch(2), results[] = {Scratch(3), Scratch(4)};
+  for (int level = 0; count > 1; ++level) {
+    const int64_t pairs = count / 2;
+    const Group& result = results[level % 2];
+    for (size_t i = 0; i < arity(); ++i) SplitPairs(sizes_[i], from[i], left[i], right[i], pairs);
+    HLOSCOPE_TRY(Combine(left, right, result, pairs));
+    for (size_t i = 0; i < arity(); ++i) {
+      const auto size = static_cast<size_t>(sizes_[i]);
+      if (count % 2 != 0) {
+        std::memcpy(result[i] + static_cast<size_t>(pairs) * size,
+                    from[i] + static_cast<size_t>(count - 1) * size, size);
+      }
+      from[i] = result[i];
+    }
+    count = pairs + count % 2;
+  }
+  for (size_t i = 0; i < arity(); ++i) {
+    std::memcpy(out[i], from[i], static_cast<size_t>(sizes_[i]));
+  }
+  return {};
+}
+
+Status TreeReducer::FoldRow(std::span<const std::byte* const> in, int64_t count,
+                            std::span<std::byte* const> out) {
+  if (count == 0) {
+    for (size_t i = 0; i < arity(); ++i) {
+      std::memcpy(out[i], init_[i], static_cast<size_t>(sizes_[i]));
+    }
+    return {};
+  }
+  std::vector<std::vector<std::byte>> partial(arity());
+  std::vector<const std::byte*> from(in.begin(), in.end());
+  while (count > kRowBlock) {
+    const int64_t blocks = (count + kRowBlock - 1) / kRowBlock;
+    std::vector<std::vector<std::byte>> next(arity());
+    for (size_t i = 0; i < arity(); ++i) next[i].resize(static_cast<size_t>(blocks * sizes_[i]));
+    for (int64_t b = 0; b < blocks; ++b) {
+      std::vector<const std::byte*> block(arity());
+      Group to(arity());
+      for (size_t i = 0; i < arity(); ++i) {
+        block[i] = from[i] + b * kRowBlock * sizes_[i];
+        to[i] = next[i].data() + b * sizes_[i];
+      }
+      HLOSCOPE_TRY(FoldBlock(block, std::min(kRowBlock, count - b * kRowBlock), to));
+    }
+    partial = std::move(next);
+    for (size_t i = 0; i < arity(); ++i) from[i] = partial[i].data();
+    count = blocks;
+  }
+  const Group total = Scratch(5);
+  HLOSCOPE_TRY(FoldBlock(from, count, total));
+  return CombineInit(std::vector<const std::byte*>(total.begin(), total.end()), out, 1);
+}
+
+Status TreeReducer::FoldColumns(std::span<const std::byte* const> rows, int64_t lanes,
+                                std::span<std::byte* const> out) {
+  const size_t k = arity(), count = rows.size() / k;
+  if (count == 0) {
+    for (size_t i = 0; i < k; ++i) {
+      std::memcpy(out[i], init_[i], static_cast<size_t>(lanes * sizes_[i]));
+    }
+    return {};
+  }
+  // Like adding one to a binary counter: stack entry l holds the fold of 2^l rows; two of the same
+  // height are combined at once. Entries alternate between two places per level.
+  struct Entry {
+    std::vector<const std::byte*> at;
+    size_t level;
+  };
+  std::vector<Entry> stack;
+  auto combine_top = [&]() -> Status {
+    const Entry right = std::move(stack.back());
+    stack.pop_back();
+    Entry& left = stack.back();
+    const size_t level = std::max(left.level, right.level) + 1;
+    // The place of this height that the entry below does not use.
+    const bool second = stack.size() >= 2 && stack[stack.size() - 2].level == level;
+    Group& place = Scratch(8 + 2 * level + (second ? 1 : 0));
+    std::copy(left.at.begin(), left.at.end(), operands_.begin());
+    std::copy(right.at.begin(), right.at.end(), operands_.begin() + static_cast<ptrdiff_t>(k));
+    HLOSCOPE_TRY(reducer_.Run(operands_, place, lanes));
+    left = {{place.begin(), place.end()}, level};
+    return {};
+  };
+  for (size_t r = 0; r < count; ++r) {
+    const auto row = rows.subspan(r * k, k);
+    stack.push_back({{row.begin(), row.end()}, 0});
+    while (stack.size() >= 2 && stack[stack.size() - 2].level == stack.back().level) {
+      HLOSCOPE_TRY(combine_top());
+    }
+  }
+  while (stack.size() >= 2) HLOSCOPE_TRY(combine_top());
+  return CombineInit(stack[0].at, out, lanes);
+}
+
+}  // namespace hloscope::eval

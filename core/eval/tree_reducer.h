@@ -1,0 +1,53 @@
+// TreeReducer: folds elements with a reducer in one fixed pairwise tree, so that results depend on
+// neither shapes of loops nor threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/eval/lane_function.h"
+
+namespace hloscope::eval {
+
+// The tree: neighbours are combined in pairs, (0 1)(2 3)…, an odd last one is carried over, and the
+// same again with what came out. Order is kept, every step is rounded to the reducer's types. The
+// initial value is combined once, in front of the tree's result; it alone is the result of nothing.
+class TreeReducer {
+ public:
+  // A reducer of k values takes 2k parameters. `init` has the k initial elements.
+  TreeReducer(LaneFunction& reducer, std::vector<const std::byte*> init);
+
+  size_t arity() const { return sizes_.size(); }
+  int element_bytes(size_t i) const { return sizes_[i]; }
+
+  // Folds `count` consecutive elements of each of the k inputs to one, written to out[i].
+  Status FoldRow(std::span<const std::byte* const> in, int64_t count,
+                 std::span<std::byte* const> out);
+
+  // Folds rows of `lanes` elements: row r of input i begins at rows[r * k + i]. Writes `lanes`
+  // results each, lane by lane the same as FoldRow. `lanes` is at most LaneFunction::kLanes.
+  Status FoldColumns(std::span<const std::byte* const> rows, int64_t lanes,
+                     std::span<std::byte* const> out);
+
+ private:
+  using Group = std::vector<std::byte*>;  // one place per value
+  Group& Scratch(size_t i);
+  Status Combine(const Group& left, const Group& right, std::span<std::byte* const> out,
+                 int64_t lanes);
+  Status FoldBlock(std::span<const std::byte* const> in, int64_t count,
+                   std::span<std::byte* const> out);
+  Status CombineInit(std::span<const std::byte* const> in, std::span<std::byte* const> out,
+                     int64_t lanes);
+
+  LaneFunction& reducer_;
+  std::vector<int> sizes_;
+  Group init_;  // kLanes copies of the initial elements
+  std::vector<Group> scratch_;
+  std::vector<std::unique_ptr<std::byte[]>> storage_;
+  std::vector<const std::byte*> operands_;
+};
+
+}  // namespace hloscope::eval
