@@ -20,12 +20,15 @@ Parsed<Shape> ReadShape(TextCursor& cursor, const Limits& limits);
 Parsed<Layout> ReadLayout(TextCursor& cursor, const Limits& limits);
 
 // The text between the parentheses of constant(): scalar, braces, tuple, or {...} (an elided
-// literal). Without braces round a scalar of an array shape it is an error, except the forms XLA
-// takes. Values are range-checked as XLA does.
+// literal). As in XLA, one number without braces stands for an array that begins with it and goes
+// on with zeros, commas inside braces may be missing, {1, ...} is elided too, and values are
+// range-checked.
 Parsed<Literal> ReadLiteral(TextCursor& cursor, const Shape& shape, const Limits& limits);
 
-// As XLA prints the operand of constant().
-void AppendLiteral(std::string& out, const Literal& literal, bool elide_large);
+// As XLA prints the operand of constant(). `elide_large` writes {...} for tuples and for more than
+// 10 elements. `exact` writes -0.0 and the smallest f8e8m0fnu so that they read back,
+// which XLA's spelling of them does not.
+void AppendLiteral(std::string& out, const Literal& literal, bool elide_large, bool exact = false);
 // One element as XLA prints it (floats in the shortest form that reads back; nan payloads kept).
 void AppendElement(std::string& out, const Literal& literal, int64_t index);
 
@@ -36,8 +39,8 @@ void AppendSharding(std::string& out, const Sharding& sharding, bool include_met
 Parsed<DeviceList> ReadDeviceList(TextCursor& cursor, const Limits& limits);
 void AppendDeviceList(std::string& out, const DeviceList& list);
 
-// A double as XLA prints it in attributes (shortest that reads back; `%.17g`-free).
-void AppendDouble(std::string& out, double value);
+// A double as XLA prints it in attributes: six digits (%g). `exact` writes as many as read back.
+void AppendDouble(std::string& out, double value, bool exact = false);
 // A string with C escapes, without quotes, as absl::CEscape.
 void AppendEscaped(std::string& out, std::string_view text);
 

@@ -1,0 +1,64 @@
+// Literals as values: making and comparing.
+#include "core/hlo/literal.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace hloscope::hlo {
+
+Literal Literal::View(Shape shape, std::span<const std::byte> bytes,
+                      std::shared_ptr<const void> owner) {
+  assert(shape.ByteSize() == static_cast<int64_t>(bytes.size()));
+  Literal literal;
+  literal.shape_ = std::move(shape);
+  literal.bytes_ = bytes;
+  literal.owner_ = std::move(owner);
+  return literal;
+}
+
+Literal Literal::Dense(Shape shape, std::vector<std::byte> bytes) {
+  auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  std::span<const std::byte> view(*owner);
+  return View(std::move(shape), view, std::move(owner));
+}
+
+Literal Literal::Elided(Shape shape) {
+  Literal literal;
+  if (shape.IsTuple()) {
+    for (const Shape& element : shape.elements()) literal.elements_.push_back(Elided(element));
+  }
+  literal.elided_ = true;
+  literal.shape_ = std::move(shape);
+  return literal;
+}
+
+Literal Literal::Tuple(std::vector<Literal> elements) {
+  Literal literal;
+  std::vector<Shape> shapes;
+  shapes.reserve(elements.size());
+  for (const Literal& element : elements) {
+    shapes.push_back(element.shape());
+    literal.elided_ |= element.elided_;
+  }
+  literal.shape_ = Shape::Tuple(std::move(shapes));
+  literal.elements_ = std::move(elements);
+  return literal;
+}
+
+Literal Literal::Token() {
+  Literal literal;
+  literal.shape_ = Shape::Token();
+  return literal;
+}
+
+bool Literal::elided() const { return elided_; }
+
+bool Literal::operator==(const Literal& other) const {
+  return elided_ == other.elided_ && dynamic_sizes_ == other.dynamic_sizes_ &&
+         Compatible(shape_, other.shape_) && bytes_.size() == other.bytes_.size() &&
+         (bytes_.empty() || std::memcmp(bytes_.data(), other.bytes_.data(), bytes_.size()) == 0) &&
+         std::ranges::equal(elements_, other.elements_);
+}
+
+}  // namespace hloscope::hlo
