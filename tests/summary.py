@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Adds up what ctest and GoogleTest wrote: `summary.py FOLDER BUILD_FAILURES`; the last line is `N passed, N failed, N skipped`.
 
-A test program counts by its GoogleTest cases; one without them, or that died before it wrote them, by its ctest verdict."""
+A test program counts by its GoogleTest cases; one without them, or that died before it wrote them, by its ctest verdict.
+`summary.py --selftest` adds up made results of every kind."""
 import collections
 import glob
 import json
 import os
 import sys
+import tempfile
 import xml.etree.ElementTree
 
 
@@ -43,7 +45,7 @@ def read(junit):
             yield program, None, verdict
 
 
-def main(folder, build_failures):
+def add_up(folder, build_failures):
     count = collections.Counter(failed=int(build_failures))
     for junit in sorted(glob.glob(folder + '/*.xml')):
         preset = os.path.basename(junit).removesuffix('.xml')
@@ -57,5 +59,26 @@ def main(folder, build_failures):
     return 1 if count['failed'] or not count['passed'] else 0
 
 
+def selftest():
+    """Programs: one with all three outcomes, one that died, one good but for a late failure, one skipped, one that never started."""
+    def case(name, **more):
+        return {'name': name, 'status': 'RUN', 'result': 'COMPLETED', **more}
+
+    programs = {'mixed': [case('a'), case('b', failures=[{}]), case('c', result='SKIPPED')], 'late': [case('d'), case('e')]}
+    verdicts = (('mixed', 'fail', ''), ('died', 'fail', ''), ('late', 'fail', ''), ('plain', 'run', ''),
+                ('absent', 'notrun', '<skipped message="Unable to find executable"/>'), ('left', 'notrun', '<skipped message="SKIP_RETURN_CODE=77"/>'))
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(folder + '/release')
+        for program, cases in programs.items():
+            with open(f'{folder}/release/{program}.json', 'w', encoding='utf-8') as f:
+                json.dump({'testsuites': [{'name': 'S', 'testsuite': cases}]}, f)
+        with open(folder + '/release.xml', 'w', encoding='utf-8') as f:
+            f.write('<testsuite>' + ''.join(f'<testcase name="{n}" status="{s}">{inside}</testcase>' for n, s, inside in verdicts) + '</testsuite>')
+        count = collections.Counter(state for _, _, state in read(folder + '/release.xml'))
+    expected = {'passed': 4, 'failed': 4, 'skipped': 2}
+    print(f'{dict(count)}, expected {expected}')
+    return 0 if count == expected else 1
+
+
 if __name__ == '__main__':
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(selftest() if sys.argv[1:] == ['--selftest'] else add_up(*sys.argv[1:]))
