@@ -3,9 +3,11 @@
 
   layering.py ROOT        one line per violation, `file:line: what, expected`; exit status 1 if there is any
   layering.py --table     the room table as Markdown, as README.md shows it
+  layering.py --includes  how many includes each room has of each other, as Markdown
   layering.py --sizes     number, median and largest of files and functions
   layering.py --selftest  plants one violation of each kind in a scratch tree and expects its message
 """
+import collections
 import os
 import re
 import statistics
@@ -149,6 +151,21 @@ def markdown_table(root):
     return '\n'.join(rows)
 
 
+def print_includes(root):
+    table = read_table(root)
+    count = collections.Counter()
+    for name in list_files(root):
+        room = room_of(name, table)
+        if room and name.endswith(CODE):
+            with open(os.path.join(root, name), encoding='utf-8', errors='replace') as f:
+                includes = [LOCAL_INCLUDE.match(line) for line in f]
+            count.update((room, room_of(i[1], table)) for i in includes if i)
+    rooms = [r for r in table if count[r, r] or any(count[r, other] for other in table)]
+    print('| of ↓ in → | ' + ' | '.join(rooms) + ' |\n|---' + '|---' * len(rooms) + '|')
+    for other in rooms:
+        print(f'| {other} | ' + ' | '.join(str(count[room, other] or '') for room in rooms) + ' |')
+
+
 def functions(lines):
     """(line number, lines) of each function: our format closes a brace at the indent at which its statement began."""
     start, header = None, False
@@ -229,6 +246,8 @@ def main(arguments):
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if arguments == ['--table']:
         return print(markdown_table(root))
+    if arguments == ['--includes']:
+        return print_includes(root)
     if arguments == ['--sizes']:
         return print_sizes(root)
     if arguments == ['--selftest']:
