@@ -110,8 +110,8 @@ class AsyncPass {
   // Operands [first, …) are what `bound` says from `skip` on.
   bool CheckBoundOperands(InstructionId id, size_t first, std::span<const Shape> bound,
                           size_t skip) {
-    auto operands = module_.operands(id).subspan(std::min<size_t>(
-        first, module_[id].operand_count));
+    auto operands =
+        module_.operands(id).subspan(std::min<size_t>(first, module_[id].operand_count));
     if (bound.size() < skip || operands.size() != bound.size() - skip) {
       Bad(id, "has " + to_string(operands.size()) + " new operands, its shape says " +
                   to_string(static_cast<int64_t>(bound.size()) - static_cast<int64_t>(skip)));
@@ -119,9 +119,8 @@ class AsyncPass {
     }
     for (size_t o = 0; o < operands.size(); ++o) {
       if (SameShape(bound[skip + o], module_.shape(operands[o]))) continue;
-      Bad(id, "has operand " + context_.Name(operands[o]) + " of " +
-                  context_.Text(operands[o]) + ", its shape says " +
-                  context_.Text(bound[skip + o]));
+      Bad(id, "has operand " + context_.Name(operands[o]) + " of " + context_.Text(operands[o]) +
+                  ", its shape says " + context_.Text(bound[skip + o]));
       return false;
     }
     return true;
@@ -144,10 +143,11 @@ class AsyncPass {
   bool CheckChain(InstructionId id) {
     auto operands = module_.operands(id);
     if (operands.empty() || !IsAsyncChain(module_[operands[0]].opcode)) {
-      Bad(id, operands.empty() ? "has no operand"
-                               : "has the operand " + context_.Name(operands[0]) + ", a " +
-                                     std::string(ToString(module_[operands[0]].opcode)) +
-                                     ", expected async-start or async-update",
+      Bad(id,
+          operands.empty() ? "has no operand"
+                           : "has the operand " + context_.Name(operands[0]) + ", a " +
+                                 std::string(ToString(module_[operands[0]].opcode)) +
+                                 ", expected async-start or async-update",
           "async-pair");
       return false;
     }
@@ -163,8 +163,9 @@ class AsyncPass {
     }
     std::string_view thread = module_.GetString(i, AttributeKey::kAsyncExecutionThread);
     if (!thread.empty() && thread != context_.thread(c)) {
-      Bad(id, "runs on thread " + std::string(thread.substr(0, 100)) + ", " + context_.Name(c) +
-                  " on " + std::string(context_.thread(c).substr(0, 100)),
+      Bad(id,
+          "runs on thread " + std::string(thread.substr(0, 100)) + ", " + context_.Name(c) +
+              " on " + std::string(context_.thread(c).substr(0, 100)),
           "execution-thread");
     }
     return true;
@@ -189,8 +190,7 @@ class AsyncPass {
     }
     const Shape& had = before.elements()[1];
     const Shape& has = after.elements()[1];
-    bool shrinks = had.IsTuple() && has.IsTuple() &&
-                   has.elements().size() < had.elements().size();
+    bool shrinks = had.IsTuple() && has.IsTuple() && has.elements().size() < had.elements().size();
     if (shrinks) Bad(id, "has fewer outputs than its operand");
   }
 
@@ -201,9 +201,8 @@ class AsyncPass {
     if (!before.IsTuple() || before.elements().size() < 2) return;
     size_t bound = before.elements()[0].elements().size();
     if (bound != context_.parameter_count(c)) {
-      Bad(id, "ends " + context_.Name(module_.operands(id)[0]) + ", which has " +
-                  to_string(bound) + " of " + to_string(context_.parameter_count(c)) +
-                  " operands bound");
+      Bad(id, "ends " + context_.Name(module_.operands(id)[0]) + ", which has " + to_string(bound) +
+                  " of " + to_string(context_.parameter_count(c)) + " operands bound");
       return;
     }
     const Shape& root = context_.root_shape(c);
@@ -213,8 +212,7 @@ class AsyncPass {
     } else if (!SameLayout(module_.shape(id), root)) {
       context_.Strict(id, "layout",
                       context_.Name(id) + " is " + context_.Text(module_.shape(id), true) +
-                          ", the root of " + context_.Name(c) + " is " +
-                          context_.Text(root, true));
+                          ", the root of " + context_.Name(c) + " is " + context_.Text(root, true));
     }
   }
 
@@ -246,14 +244,15 @@ class AsyncPass {
     }
     if (alias.output_index.empty()) return Bad(id, "has " + what + " of all it is", "alias");
     const Shape* output = StatePart(id, c, alias.output_index);
-    const Shape* input = Subshape(
-        context_.parameter_shape(c, static_cast<size_t>(alias.operand)), alias.operand_index);
+    const Shape* input = Subshape(context_.parameter_shape(c, static_cast<size_t>(alias.operand)),
+                                  alias.operand_index);
     if (output == nullptr || input == nullptr) {
       return Bad(id, "has " + what + ", which names a part that does not exist", "alias");
     }
     if (!SameShape(*output, *input)) {
-      return Bad(id, "has " + what + ", which lets " + context_.Text(*output) +
-                         " share the buffer of " + context_.Text(*input),
+      return Bad(id,
+                 "has " + what + ", which lets " + context_.Text(*output) +
+                     " share the buffer of " + context_.Text(*input),
                  "alias");
     }
     if (SameLayout(*output, *input)) return;
@@ -274,15 +273,16 @@ class AsyncPass {
                  opcode == kCall || opcode == kOptimizationBarrier) {
         ++elsewhere;
       } else {
-        return Bad(id, "is used by " + context_.Name(user) + ", a " +
-                           std::string(ToString(opcode)) +
-                           ", expected async-update or async-done",
+        return Bad(id,
+                   "is used by " + context_.Name(user) + ", a " + std::string(ToString(opcode)) +
+                       ", expected async-update or async-done",
                    "async-pair");
       }
     }
     if (ends > 1) {
-      return Bad(id, "is followed by " + to_string(ends) +
-                         " async-update or async-done instructions, expected one",
+      return Bad(id,
+                 "is followed by " + to_string(ends) +
+                     " async-update or async-done instructions, expected one",
                  "async-pair");
     }
     bool carried = context_.IsRoot(id) && module_[id].computation != module_.entry_id();
@@ -300,14 +300,15 @@ class AsyncPass {
   void CheckPair(InstructionId id, const std::vector<Opcode>& wanted) {
     auto users = context_.UsersOf(id);
     if (users.size() != 1) {
-      return Bad(id, "is used " + to_string(users.size()) + " times, expected one " +
-                         Listed(wanted),
+      return Bad(id,
+                 "is used " + to_string(users.size()) + " times, expected one " + Listed(wanted),
                  "async-pair");
     }
     Opcode opcode = module_[users[0]].opcode;
     if (std::find(wanted.begin(), wanted.end(), opcode) != wanted.end()) return;
-    Bad(id, "is used by " + context_.Name(users[0]) + ", a " + std::string(ToString(opcode)) +
-                ", expected " + Listed(wanted),
+    Bad(id,
+        "is used by " + context_.Name(users[0]) + ", a " + std::string(ToString(opcode)) +
+            ", expected " + Listed(wanted),
         "async-pair");
   }
 
@@ -316,8 +317,9 @@ class AsyncPass {
     if (operands.size() != 1) return;  // operand-count
     Opcode opcode = module_[operands[0]].opcode;
     if (std::find(wanted.begin(), wanted.end(), opcode) != wanted.end()) return;
-    Bad(id, "has the operand " + context_.Name(operands[0]) + ", a " +
-                std::string(ToString(opcode)) + ", expected " + Listed(wanted),
+    Bad(id,
+        "has the operand " + context_.Name(operands[0]) + ", a " + std::string(ToString(opcode)) +
+            ", expected " + Listed(wanted),
         "async-pair");
   }
 
@@ -337,8 +339,9 @@ class AsyncPass {
     int64_t from = module_.GetInt(i, AttributeKey::kChannelId);
     int64_t to = module_.GetInt(end, AttributeKey::kChannelId);
     if (!has || from != to) {
-      Bad(user, "ends " + context_.Name(id) + " of channel_id " + to_string(from) + ", but has " +
-                    (has ? "channel_id " + to_string(to) : std::string("none")),
+      Bad(user,
+          "ends " + context_.Name(id) + " of channel_id " + to_string(from) + ", but has " +
+              (has ? "channel_id " + to_string(to) : std::string("none")),
           "channel-id");
     }
     if (module_.GetBool(i, AttributeKey::kIsHostTransfer) !=
@@ -362,8 +365,9 @@ class AsyncPass {
                            module_[module_.operands(other)[o]].shape);
     }
     if (same) return;
-    Bad(id, "and " + context_.Name(entry->second) + " are different host transfers of channel_id " +
-                to_string(entry->first),
+    Bad(id,
+        "and " + context_.Name(entry->second) + " are different host transfers of channel_id " +
+            to_string(entry->first),
         "channel-id");
   }
 
@@ -396,10 +400,10 @@ void CheckAsyncBody(VerifyContext& context, ComputationId c) {
     grouped |= FrontendAttributeOf(module, module[caller], "_collectives_group").has_value();
   }
   if (grouped && starts == 1) return;
-  context.Strict(computation.root, "async-computation",
-                 "the asynchronous computation " + context.Name(c) +
-                     " is more than a root and its parameters",
-                 "mark the async-start with the frontend attribute _collectives_group");
+  context.Strict(
+      computation.root, "async-computation",
+      "the asynchronous computation " + context.Name(c) + " is more than a root and its parameters",
+      "mark the async-start with the frontend attribute _collectives_group");
 }
 
 }  // namespace

@@ -25,7 +25,11 @@ class BufferPass {
       return;
     }
     switch (i.opcode) {
-      case kAsyncStart: case kAsyncUpdate: case kAsyncDone: case kGetTupleElement: case kTuple:
+      case kAsyncStart:
+      case kAsyncUpdate:
+      case kAsyncDone:
+      case kGetTupleElement:
+      case kTuple:
         return;
       case kCall:
         if (FrontendAttributeOf(module_, i, "_xla_stream_annotation")) return;
@@ -87,8 +91,14 @@ class BufferPass {
                 std::vector<std::pair<InstructionId, Index>>& work) {
     const Instruction& i = module_[user];
     switch (i.opcode) {
-      case kCall: case kFusion: case kCustomCall: case kAsyncStart: case kAsyncUpdate:
-      case kAsyncDone: case kWhile: case kConditional:
+      case kCall:
+      case kFusion:
+      case kCustomCall:
+      case kAsyncStart:
+      case kAsyncUpdate:
+      case kAsyncDone:
+      case kWhile:
+      case kConditional:
         return 1;
       case kGetTupleElement:
         if (!part.empty() && module_.GetInt(i, AttributeKey::kIndex) == part[0]) {
@@ -147,8 +157,9 @@ class BufferPass {
 
   void CheckCreate(InstructionId id) {
     if (module_[id].operand_count != 0 || !module_.shape(id).IsBuffer()) {
-      return Bad(id, "is a custom-call to CreateBuffer, which takes no operands and gives a "
-                     "buffer");
+      return Bad(id,
+                 "is a custom-call to CreateBuffer, which takes no operands and gives a "
+                 "buffer");
     }
     CheckUniqueWriter(id, {});
   }

@@ -29,9 +29,9 @@ std::string_view Describe(GroupMode mode) {
 
 // The device groups of an instruction, however they are written.
 struct Groups {
-  bool given = false;       // false: all devices are one group
-  int64_t devices = 0;      // in all groups together
-  int64_t first_size = 0;   // of the first group
+  bool given = false;      // false: all devices are one group
+  int64_t devices = 0;     // in all groups together
+  int64_t first_size = 0;  // of the first group
   bool uniform = true;
 };
 
@@ -217,8 +217,8 @@ class CollectivePass {
     if (!dimensions.empty() && dimensions[0] >= 0 && fits(a) && fits(b)) return dimensions[0];
     context_.Error(id, ToString(module_[id].opcode),
                    context_.Name(id) + " must name one dimension that " + context_.Text(a) +
-                       " and " + context_.Text(b) + " have, has dimensions=" +
-                       IndexText(dimensions));
+                       " and " + context_.Text(b) +
+                       " have, has dimensions=" + IndexText(dimensions));
     return std::nullopt;
   }
 
@@ -243,8 +243,7 @@ class CollectivePass {
     if (pieces == subgroup) return;
     Report(id, subgroup != 1, "shard-count",
            "cuts dimension " + to_string(dimension) + " of " + context_.Text(whole) + " into " +
-               to_string(pieces) + " pieces, its groups have " + to_string(subgroup) +
-               " devices");
+               to_string(pieces) + " pieces, its groups have " + to_string(subgroup) + " devices");
   }
 
   // Gathering and scattering differ in which side is the whole.
@@ -328,8 +327,7 @@ class CollectivePass {
       return;
     }
     if (!splits) return;
-    auto dimension =
-        OneDimension(id, module_.shape(module_.operands(i)[0]), module_.shape(id));
+    auto dimension = OneDimension(id, module_.shape(module_.operands(i)[0]), module_.shape(id));
     if (!dimension) return;
     int64_t size = module_.shape(id).dimension(static_cast<size_t>(*dimension));
     if (pieces > 0 && size % pieces == 0) return;
@@ -365,9 +363,7 @@ class CollectivePass {
     auto elements = offset.elements();
     auto all = [&](auto&& test) { return std::all_of(elements.begin(), elements.end(), test); };
     if (all([](const Shape& s) { return s.IsArray(); })) return elements.size() == buffer.rank();
-    return all([&](const Shape& s) {
-      return s.IsTuple() && s.elements().size() == buffer.rank();
-    });
+    return all([&](const Shape& s) { return s.IsTuple() && s.elements().size() == buffer.rank(); });
   }
 
   bool OffsetsFit(const Shape& buffer, const Shape& offset) const {
@@ -429,17 +425,16 @@ class CollectivePass {
     std::sort(devices.begin(), devices.end());
     std::string what = side == 0 ? "source" : "target";
     if (!devices.empty() && devices.front() < 0) {
-      Report(id, true, "source-target-pairs", "has the " + what + " " +
-                                                  to_string(devices.front()) +
-                                                  ", which is negative");
+      Report(id, true, "source-target-pairs",
+             "has the " + what + " " + to_string(devices.front()) + ", which is negative");
       return false;
     }
     auto repeats = static_cast<size_t>(allowed);
     for (size_t d = 0; d + repeats < devices.size(); ++d) {
       if (devices[d] != devices[d + repeats]) continue;
       Report(id, true, "source-target-pairs",
-             "has the " + what + " " + to_string(devices[d]) + " more than " +
-                 to_string(allowed) + (allowed == 1 ? " time" : " times"));
+             "has the " + what + " " + to_string(devices[d]) + " more than " + to_string(allowed) +
+                 (allowed == 1 ? " time" : " times"));
       return false;
     }
     if (devices.empty() || devices.back() < limit) return true;

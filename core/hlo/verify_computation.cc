@@ -96,10 +96,9 @@ class NameCheck {
 
   void Check(InstructionId id) {
     const Instruction& i = context_.module()[id];
-    if (!i.name.valid() || i.name.index >= seen_in_.size() ||
-        context_.module()[i.name].empty()) {
-      context_.Error(id, "name", "an instruction of " + context_.Name(i.computation) +
-                                     " has no name");
+    if (!i.name.valid() || i.name.index >= seen_in_.size() || context_.module()[i.name].empty()) {
+      context_.Error(id, "name",
+                     "an instruction of " + context_.Name(i.computation) + " has no name");
       return;
     }
     uint32_t& seen = seen_in_[i.name.index];
@@ -152,8 +151,7 @@ void CheckControlCycle(VerifyContext& context, ComputationId c) {
   for (size_t k = 0; k < count; ++k) start[k + 1] += start[k];
   std::vector<uint32_t> targets(start.back());
   next.assign(start.begin(), start.end() - 1);
-  for_each_edge(
-      [&](size_t from, size_t to) { targets[next[from]++] = static_cast<uint32_t>(to); });
+  for_each_edge([&](size_t from, size_t to) { targets[next[from]++] = static_cast<uint32_t>(to); });
   for (uint32_t k = 0; k < count; ++k) {
     if (waiting[k] == 0) ready.push_back(k);
   }
@@ -166,9 +164,9 @@ void CheckControlCycle(VerifyContext& context, ComputationId c) {
   size_t stuck = static_cast<size_t>(
       std::find_if(waiting.begin(), waiting.end(), [](uint32_t w) { return w != 0; }) -
       waiting.begin());
-  context.Error(InstructionId(first + stuck), "control-cycle",
-                context.Name(InstructionId(first + stuck)) +
-                    " waits for itself over control predecessors");
+  context.Error(
+      InstructionId(first + stuck), "control-cycle",
+      context.Name(InstructionId(first + stuck)) + " waits for itself over control predecessors");
 }
 
 void CheckControlEdges(VerifyContext& context) {
@@ -184,8 +182,7 @@ void CheckControlEdges(VerifyContext& context) {
       if (p >= module.instructions().size() ||
           module.instructions()[p].computation != i.computation) {
         context.Error(id, "control-predecessor",
-                      context.Name(id) +
-                          " has a control predecessor outside its computation");
+                      context.Name(id) + " has a control predecessor outside its computation");
         return;
       }
       if (p < k) continue;
@@ -247,8 +244,7 @@ bool VerifyCalls(VerifyContext& context) {
   int64_t deepest = context.options().limits.nesting;
   for (ComputationId c : context.call_order()) {
     for (InstructionId caller : context.callers(c)) {
-      depth[c.index] =
-          std::max(depth[c.index], depth[module[caller].computation.index] + 1);
+      depth[c.index] = std::max(depth[c.index], depth[module[caller].computation.index] + 1);
     }
     if (depth[c.index] <= deepest) continue;
     context.Error(InstructionId(module[c].first_instruction), "call-depth",

@@ -93,7 +93,7 @@ void VerifyContext::Add(Severity severity, uint32_t order, uint64_t offset, std:
 uint64_t VerifyContext::OffsetOf(InstructionId id) const {
   uint32_t offset = module_.source_offset(id);
   return offset == 0 || offset == std::numeric_limits<uint32_t>::max() ? Diagnostic::kNoOffset
-                                                                        : offset;
+                                                                       : offset;
 }
 
 void VerifyContext::Error(InstructionId at, std::string_view rule, std::string message,
@@ -161,15 +161,16 @@ void VerifyContext::IndexParameters() {
     int64_t count = parameter_start_[i.computation.index + 1] - start;
     if (number < 0 || number >= count) {
       Error(InstructionId(k), "parameter-number",
-            Name(InstructionId(k)) + " is parameter " + std::to_string(number) + " of a computation with " +
-                std::to_string(count) + " parameters",
+            Name(InstructionId(k)) + " is parameter " + std::to_string(number) +
+                " of a computation with " + std::to_string(count) + " parameters",
             "number the parameters 0 to " + std::to_string(count - 1));
       continue;
     }
     InstructionId& slot = parameters_[start + static_cast<size_t>(number)];
     if (slot.valid()) {
       Error(InstructionId(k), "parameter-number",
-            Name(InstructionId(k)) + " and " + Name(slot) + " are both parameter " + std::to_string(number));
+            Name(InstructionId(k)) + " and " + Name(slot) + " are both parameter " +
+                std::to_string(number));
     } else {
       slot = InstructionId(k);
     }
@@ -276,8 +277,7 @@ bool VerifyContext::Remember(std::vector<Answer>& answers, ShapeId a, ShapeId b,
 }
 
 bool VerifyContext::Same(ShapeId a, ShapeId b) {
-  return Remember(same_, a, b, 0,
-                  [](const Shape& x, const Shape& y) { return SameShape(x, y); });
+  return Remember(same_, a, b, 0, [](const Shape& x, const Shape& y) { return SameShape(x, y); });
 }
 
 bool VerifyContext::SameLaidOut(ShapeId a, ShapeId b, unsigned ignore) {

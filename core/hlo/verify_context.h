@@ -96,7 +96,8 @@ class VerifyContext {
   // The users of an instruction, each once.
   std::vector<InstructionId> UsersOf(InstructionId id);
   size_t UserSlots(InstructionId id) { return Users().users(id).size(); }
-  // SameShape and SameLayout of interned shapes, remembered: a file can ask the same question often.
+  // SameShape and SameLayout of interned shapes, remembered: a file can ask the same question
+  // often.
   bool Same(ShapeId a, ShapeId b);
   bool SameLaidOut(ShapeId a, ShapeId b, unsigned ignore);
   bool IsRoot(InstructionId id) const { return module_[module_[id].computation].root == id; }
@@ -154,7 +155,7 @@ void VerifyAttributes(VerifyContext& context);  // required and unknown ones, al
 void VerifyHeader(VerifyContext& context);      // entry layout, aliases, donors
 void VerifyShapes(VerifyContext& context);      // every shape against what its operands give
 void VerifyGivenShape(VerifyContext& context, InstructionId id);  // part of VerifyShapes
-void VerifyControl(VerifyContext& context);     // while, conditional, call, reducers and so on
+void VerifyControl(VerifyContext& context);  // while, conditional, call, reducers and so on
 void VerifyFusions(VerifyContext& context);
 void VerifyCollectives(VerifyContext& context);
 void VerifyAsync(VerifyContext& context);     // start/done pairs, channels

@@ -32,8 +32,7 @@ bool CheckArgument(VerifyContext& context, InstructionId id, size_t operand, Com
   return false;
 }
 
-void CheckResult(VerifyContext& context, InstructionId id, ComputationId c,
-                 std::string_view rule) {
+void CheckResult(VerifyContext& context, InstructionId id, ComputationId c, std::string_view rule) {
   const Module& module = context.module();
   if (context.Same(module[id].shape, module[module[c].root].shape)) return;
   context.Error(id, rule,
@@ -101,9 +100,9 @@ void CheckWhile(VerifyContext& context, InstructionId id) {
                       ", expected pred[]");
   }
   CheckResult(context, id, body, "while-body-shape");
-  VerifyConsistentSharding(context, id,
-                           {id, module[body].root, context.parameters(body)[0],
-                            context.parameters(condition)[0]});
+  VerifyConsistentSharding(
+      context, id,
+      {id, module[body].root, context.parameters(body)[0], context.parameters(condition)[0]});
 }
 
 std::vector<ComputationId> BranchesOf(const VerifyContext& context, const Instruction& i) {
@@ -132,8 +131,8 @@ void CheckConditional(VerifyContext& context, InstructionId id) {
   bool pred = IsPredScalar(choice);
   if (!pred && !(choice.IsScalar() && choice.element_type() == ElementType::kS32)) {
     context.Error(id, "conditional-operands",
-                  context.Name(id) + ": the first operand, " + context.Name(operands[0]) +
-                      ", is " + context.Text(choice) + ", expected pred[] or s32[]");
+                  context.Name(id) + ": the first operand, " + context.Name(operands[0]) + ", is " +
+                      context.Text(choice) + ", expected pred[] or s32[]");
     return;
   }
   if (branches.empty() || (pred && branches.size() != 2)) {
@@ -256,8 +255,7 @@ void CheckReducerTypes(VerifyContext& context, InstructionId id) {
     if (parameter.element_type() == operand.element_type()) continue;
     context.Strict(id, "mixed-precision",
                    context.Name(id) + ": parameter " + to_string(p) + " of " + context.Name(c) +
-                       " is " + context.Text(parameter) + ", the operand " +
-                       context.Text(operand));
+                       " is " + context.Text(parameter) + ", the operand " + context.Text(operand));
     return;
   }
 }
@@ -299,16 +297,31 @@ void VerifyControl(VerifyContext& context) {
   for (InstructionId id : context.with_callees()) {
     if (context.full()) return;
     switch (context.module()[id].opcode) {
-      case kCall: CheckCall(context, id); break;
-      case kWhile: CheckWhile(context, id); break;
-      case kConditional: CheckConditional(context, id); break;
-      case kSort: CheckSort(context, id); break;
-      case kScan: CheckScan(context, id); break;
-      case kScatter: CheckScatterDimensions(context, id); break;
+      case kCall:
+        CheckCall(context, id);
+        break;
+      case kWhile:
+        CheckWhile(context, id);
+        break;
+      case kConditional:
+        CheckConditional(context, id);
+        break;
+      case kSort:
+        CheckSort(context, id);
+        break;
+      case kScan:
+        CheckScan(context, id);
+        break;
+      case kScatter:
+        CheckScatterDimensions(context, id);
+        break;
       case kReduce:
       case kMap:
-      case kReduceWindow: CheckReducerTypes(context, id); break;
-      default: break;
+      case kReduceWindow:
+        CheckReducerTypes(context, id);
+        break;
+      default:
+        break;
     }
     CheckThreads(context, id);
   }

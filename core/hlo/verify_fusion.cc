@@ -20,14 +20,13 @@ void CheckFusedBody(VerifyContext& context, InstructionId id, ComputationId c) {
     InstructionId inner(computation.first_instruction + k);
     if (inner == computation.root || context.UserSlots(inner) != 0) continue;
     const Instruction& i = module[inner];
-    bool effect = HasFlag(i.opcode, kFlagSideEffect) ||
-                  HasFlag(i.opcode, kFlagCollective) ||
+    bool effect = HasFlag(i.opcode, kFlagSideEffect) || HasFlag(i.opcode, kFlagCollective) ||
                   module.GetBool(i, AttributeKey::kCustomCallHasSideEffect);
     if (effect) continue;
-    context.Error(inner, "fusion-unused",
-                  context.Name(inner) + " in the fused computation " + context.Name(c) +
-                      " is not used",
-                  "remove it");
+    context.Error(
+        inner, "fusion-unused",
+        context.Name(inner) + " in the fused computation " + context.Name(c) + " is not used",
+        "remove it");
     if (context.full()) return;
   }
 }
@@ -88,9 +87,9 @@ void CheckAlias(VerifyContext& context, InstructionId id, const OutputOperandAli
                      IndexText(alias.output_index) + ": (" + to_string(alias.operand) + ", " +
                      IndexText(alias.operand_index) + ")";
   if (alias.operand < 0 || static_cast<size_t>(alias.operand) >= operands.size()) {
-    context.Error(id, "alias",
-                  what + " names an operand that does not exist, there are " +
-                      to_string(operands.size()));
+    context.Error(
+        id, "alias",
+        what + " names an operand that does not exist, there are " + to_string(operands.size()));
     return;
   }
   const Shape& whole = module.shape(operands[static_cast<size_t>(alias.operand)]);
@@ -110,9 +109,9 @@ void CheckAlias(VerifyContext& context, InstructionId id, const OutputOperandAli
   const Shape& from = Unwrapped(*input, past_buffers);
   const Shape& to = Unwrapped(*output, past_buffers);
   if (!SameShape(from, to)) {
-    context.Error(id, "alias",
-                  what + " lets " + context.Text(*output) + " share the buffer of " +
-                      context.Text(*input));
+    context.Error(
+        id, "alias",
+        what + " lets " + context.Text(*output) + " share the buffer of " + context.Text(*input));
     return;
   }
   bool scalar = from.IsArray() && from.ElementCount() == 1;

@@ -48,20 +48,83 @@ bool SameArrayLayout(const Shape& a, const Shape& b, unsigned ignore) {
 bool KeepsLayout(Opcode opcode) {
   using enum Opcode;
   switch (opcode) {
-    case kAbs: case kAcos: case kAcosh: case kAdd: case kAddDependency: case kAllReduce:
-    case kAllToAll: case kAnd: case kAsin: case kAsinh: case kAtan: case kAtan2: case kAtanh:
-    case kBitcastConvert: case kCbrt: case kCeil: case kClamp: case kClz:
-    case kCollectiveBroadcast: case kCollectivePermute: case kCompare: case kComplex:
-    case kConcatenate: case kConditional: case kConvert: case kCos: case kCosh: case kDivide:
-    case kDynamicSlice: case kDynamicUpdateSlice: case kErf: case kExp: case kExpm1: case kFft:
-    case kFloor: case kImag: case kIsFinite: case kLog: case kLog1p: case kLogistic: case kMap:
-    case kMaximum: case kMinimum: case kMulhi: case kMultiply: case kNegate: case kNot: case kOr:
-    case kPad: case kPopulationCount: case kPower: case kReal: case kReducePrecision:
-    case kReduceWindow: case kRemainder: case kReverse: case kRoundNearestAfz:
-    case kRoundNearestEven: case kRsqrt: case kScatter: case kSelect: case kSelectAndScatter:
-    case kShiftLeft: case kShiftRightArithmetic: case kShiftRightLogical: case kSign: case kSin:
-    case kSinh: case kSlice: case kSort: case kSqrt: case kStochasticConvert: case kSubtract:
-    case kTan: case kTanh: case kWhile: case kXor:
+    case kAbs:
+    case kAcos:
+    case kAcosh:
+    case kAdd:
+    case kAddDependency:
+    case kAllReduce:
+    case kAllToAll:
+    case kAnd:
+    case kAsin:
+    case kAsinh:
+    case kAtan:
+    case kAtan2:
+    case kAtanh:
+    case kBitcastConvert:
+    case kCbrt:
+    case kCeil:
+    case kClamp:
+    case kClz:
+    case kCollectiveBroadcast:
+    case kCollectivePermute:
+    case kCompare:
+    case kComplex:
+    case kConcatenate:
+    case kConditional:
+    case kConvert:
+    case kCos:
+    case kCosh:
+    case kDivide:
+    case kDynamicSlice:
+    case kDynamicUpdateSlice:
+    case kErf:
+    case kExp:
+    case kExpm1:
+    case kFft:
+    case kFloor:
+    case kImag:
+    case kIsFinite:
+    case kLog:
+    case kLog1p:
+    case kLogistic:
+    case kMap:
+    case kMaximum:
+    case kMinimum:
+    case kMulhi:
+    case kMultiply:
+    case kNegate:
+    case kNot:
+    case kOr:
+    case kPad:
+    case kPopulationCount:
+    case kPower:
+    case kReal:
+    case kReducePrecision:
+    case kReduceWindow:
+    case kRemainder:
+    case kReverse:
+    case kRoundNearestAfz:
+    case kRoundNearestEven:
+    case kRsqrt:
+    case kScatter:
+    case kSelect:
+    case kSelectAndScatter:
+    case kShiftLeft:
+    case kShiftRightArithmetic:
+    case kShiftRightLogical:
+    case kSign:
+    case kSin:
+    case kSinh:
+    case kSlice:
+    case kSort:
+    case kSqrt:
+    case kStochasticConvert:
+    case kSubtract:
+    case kTan:
+    case kTanh:
+    case kWhile:
+    case kXor:
       return true;
     default:
       return false;
@@ -114,8 +177,8 @@ void CheckKeptLayout(VerifyContext& context, InstructionId id) {
     if (SameArrayLayout(result, operand, IgnoredFor(i, operand))) continue;
     context.Strict(id, "layout",
                    context.Name(id) + ": " + std::string(ToString(i.opcode)) +
-                       " must not change layouts, but is " + context.Text(result, true) +
-                       " from " + context.Text(operand, true),
+                       " must not change layouts, but is " + context.Text(result, true) + " from " +
+                       context.Text(operand, true),
                    "insert a copy");
     return;
   }
@@ -228,7 +291,7 @@ bool HasDegenerate(const Shape& shape) {
 
 // The dimensions of more than one element, major to minor, as positions among such dimensions.
 struct PhysicalOrder {
-  std::vector<int64_t> sizes;      // logical order
+  std::vector<int64_t> sizes;       // logical order
   std::vector<size_t> major_first;  // positions in `sizes`
 };
 
@@ -330,11 +393,24 @@ void CheckBitcast(VerifyContext& context, InstructionId id) {
   const Shape& operand = context.module().shape(context.module().operands(id)[0]);
   const Shape& result = context.module().shape(id);
   if (&operand == &result || !operand.IsArray() || !result.IsArray()) return;
+  if (ExtrasOf(operand).memory_space != ExtrasOf(result).memory_space) {
+    context.Strict(id, "memory-space",
+                   context.Name(id) + ": bitcast from " + context.Text(operand, true) + " to " +
+                       context.Text(result, true) + " changes the memory space");
+  }
   auto from = BitSize(operand), to = BitSize(result);
   if (from == to) return;
   context.Strict(id, "bitcast",
                  context.Name(id) + ": bitcast from " + context.Text(operand, true) + " to " +
                      context.Text(result, true) + " changes the size in bytes");
+}
+
+// XLA's ScanExpander turns all others into loops before layouts are assigned.
+void CheckScan(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  if (module.GetBool(module[id], AttributeKey::kIsAssociative)) return;
+  context.Strict(id, "scan", context.Name(id) + ": a backend takes only associative scans",
+                 "write is_associative=true where it holds, or a while loop");
 }
 
 void CheckShapeFacts(VerifyContext& context, InstructionId id) {
@@ -384,6 +460,8 @@ void VerifyLayouts(VerifyContext& context) {
       CheckReshape(context, id);
     } else if (i.opcode == Opcode::kBitcast) {
       CheckBitcast(context, id);
+    } else if (i.opcode == Opcode::kScan) {
+      CheckScan(context, id);
     } else {
       CheckPassedThrough(context, id);
     }

@@ -12,8 +12,8 @@ enum LayoutIgnore : unsigned {
   kIgnoreTailPadding = 8,
   kIgnoreSplits = 16,
   kIgnoreDynamic = 32,
-  kMinorToMajorOnly = kIgnoreTiles | kIgnoreMemorySpace | kIgnoreElementSize | kIgnoreTailPadding |
-                      kIgnoreSplits,
+  kMinorToMajorOnly =
+      kIgnoreTiles | kIgnoreMemorySpace | kIgnoreElementSize | kIgnoreTailPadding | kIgnoreSplits,
 };
 
 // True if every array inside `a` and `b` (shapes that agree otherwise) is laid out alike; an absent

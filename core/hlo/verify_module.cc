@@ -83,8 +83,8 @@ const Shape* CheckParameterPart(VerifyContext& context, const ParameterPart& par
                                      ", the entry has " + to_string(count) + " parameters");
     return nullptr;
   }
-  const Shape& whole = context.parameter_shape(context.module().entry_id(),
-                                               static_cast<size_t>(part.first));
+  const Shape& whole =
+      context.parameter_shape(context.module().entry_id(), static_cast<size_t>(part.first));
   const Shape* shape = Subshape(whole, part.second);
   if (shape == nullptr) {
     context.ModuleError("alias", what + " names " + PartText(part) + ", which is not part of " +
@@ -137,8 +137,7 @@ void CheckAliases(VerifyContext& context) {
       context.ModuleError("alias", "two outputs alias " + PartText(part));
     }
     if (!outputs.insert(alias.output_index).second) {
-      context.ModuleError("alias",
-                          "output " + IndexText(alias.output_index) + " is aliased twice");
+      context.ModuleError("alias", "output " + IndexText(alias.output_index) + " is aliased twice");
     }
   }
   std::set<ParameterPart> donors;
@@ -167,8 +166,9 @@ void CheckStackFrames(VerifyContext& context) {
       continue;
     }
     context.StrictAt(Diagnostic::kNoOffset, InstructionId(0u), "stack-frame",
-                     "file location " + to_string(f + 1) + " names a file or function that is "
-                                                           "not in the tables");
+                     "file location " + to_string(f + 1) +
+                         " names a file or function that is "
+                         "not in the tables");
     return;
   }
   for (size_t f = 0; f < frames.frames.size(); ++f) {
@@ -199,10 +199,10 @@ void VerifyHeader(VerifyContext& context) {
   const Module& module = context.module();
   const ModuleHeader& header = module.header();
   if (header.replica_count < 1 || header.num_partitions < 1) {
-    context.ModuleError("device-count",
-                        "replica_count is " + to_string(header.replica_count) +
-                            " and num_partitions " + to_string(header.num_partitions) +
-                            "; both must be at least 1");
+    context.ModuleError("device-count", "replica_count is " + to_string(header.replica_count) +
+                                            " and num_partitions " +
+                                            to_string(header.num_partitions) +
+                                            "; both must be at least 1");
   }
   CheckEntryLayout(context);
   CheckAliases(context);

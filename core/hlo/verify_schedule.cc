@@ -82,10 +82,15 @@ class DeadlockWalk {
         return VisitTransfer(id, sends_, recvs_, State::kExpectRecv, State::kExpectSend, "recv");
       case kRecv:
         return VisitTransfer(id, recvs_, sends_, State::kExpectSend, State::kExpectRecv, "send");
-      case kAllGather: case kAllReduce: case kAllToAll: case kRaggedAllToAll:
-      case kCollectivePermute: case kReduceScatter: case kCollectiveBroadcast:
+      case kAllGather:
+      case kAllReduce:
+      case kAllToAll:
+      case kRaggedAllToAll:
+      case kCollectivePermute:
+      case kReduceScatter:
+      case kCollectiveBroadcast:
         if (state_ == State::kIdle) return true;
-        return Deadlock(id, "comes while a send or recv waits for its counterpart");
+        return Deadlock(id, "is scheduled while a send or recv waits for its counterpart");
       default:
         return true;
     }
@@ -112,8 +117,7 @@ class DeadlockWalk {
   }
 
   bool Deadlock(InstructionId id, std::string_view what) {
-    context_.Strict(id, "deadlock",
-                    context_.Name(id) + " " + std::string(what) + " in the schedule");
+    context_.Strict(id, "deadlock", context_.Name(id) + " " + std::string(what));
     return false;
   }
 
@@ -123,7 +127,7 @@ class DeadlockWalk {
     if (module_.GetBool(i, AttributeKey::kIsHostTransfer)) return true;
     if (FrontendAttributeOf(module_, i, kPipelineAttribute)) return true;
     auto text = FrontendAttributeOf(module_, i, kPairsAttribute);
-    if (!text) return true;
+    if (!text) return Deadlock(id, "has no source-target pairs, " + std::string(kPairsAttribute));
     Pairs pairs = ReadPairs(*text);
     if (Conflicts(pairs)) {
       return Deadlock(id, "has source-target pairs with a cycle or a device twice");
@@ -143,7 +147,7 @@ class DeadlockWalk {
         Pairs joined = ReadPairs(pending.pairs);
         joined.insert(joined.end(), pairs.begin(), pairs.end());
         if (!Conflicts(joined)) continue;
-        return Deadlock(id, "comes where a " + std::string(wanted) + " was expected");
+        return Deadlock(id, "is scheduled where a " + std::string(wanted) + " was expected");
       }
     }
     own.push_back({id, *text});

@@ -36,10 +36,25 @@ class GoodShapes {
 // The opcodes that hand data on without touching it: bf16 and f32 are never the same for them.
 bool HandsOn(Opcode opcode) {
   switch (opcode) {
-    case kBitcast: case kCall: case kConditional: case kConstant: case kCopyDone: case kCopyStart:
-    case kCustomCall: case kGetTupleElement: case kInfeed: case kOutfeed: case kParameter:
-    case kOptimizationBarrier: case kRecv: case kRecvDone: case kSend: case kSendDone: case kTuple:
-    case kWhile: case kDynamicUpdateSlice:
+    case kBitcast:
+    case kCall:
+    case kConditional:
+    case kConstant:
+    case kCopyDone:
+    case kCopyStart:
+    case kCustomCall:
+    case kGetTupleElement:
+    case kInfeed:
+    case kOutfeed:
+    case kParameter:
+    case kOptimizationBarrier:
+    case kRecv:
+    case kRecvDone:
+    case kSend:
+    case kSendDone:
+    case kTuple:
+    case kWhile:
+    case kDynamicUpdateSlice:
       return true;
     default:
       return false;
@@ -50,11 +65,27 @@ bool HandsOn(Opcode opcode) {
 bool MayMixFloats(Opcode opcode) {
   if (HandsOn(opcode) && opcode != kDynamicUpdateSlice) return true;
   switch (opcode) {
-    case kConvolution: case kDot: case kRaggedDot: case kScaledDot: case kAllReduce:
-    case kAllReduceStart: case kAllReduceDone: case kAllGather: case kAllGatherStart:
-    case kAllGatherDone: case kAsyncDone: case kAsyncUpdate: case kAsyncStart:
-    case kCollectivePermute: case kCollectivePermuteStart: case kCollectivePermuteDone:
-    case kDomain: case kFusion: case kReducePrecision: case kReduceWindow: case kSort:
+    case kConvolution:
+    case kDot:
+    case kRaggedDot:
+    case kScaledDot:
+    case kAllReduce:
+    case kAllReduceStart:
+    case kAllReduceDone:
+    case kAllGather:
+    case kAllGatherStart:
+    case kAllGatherDone:
+    case kAsyncDone:
+    case kAsyncUpdate:
+    case kAsyncStart:
+    case kCollectivePermute:
+    case kCollectivePermuteStart:
+    case kCollectivePermuteDone:
+    case kDomain:
+    case kFusion:
+    case kReducePrecision:
+    case kReduceWindow:
+    case kSort:
       return true;
     default:
       return false;
@@ -65,8 +96,15 @@ bool MayMixFloats(Opcode opcode) {
 bool IsElementwise(const OpcodeInfo& info) {
   using enum ShapeRule;
   switch (info.shape_rule) {
-    case kUnary: case kBinary: case kCompare: case kComplex: case kRealImag: case kIsFinite:
-    case kConvert: case kReducePrecision: case kStochasticConvert:
+    case kUnary:
+    case kBinary:
+    case kCompare:
+    case kComplex:
+    case kRealImag:
+    case kIsFinite:
+    case kConvert:
+    case kReducePrecision:
+    case kStochasticConvert:
       return true;
     default:
       return false;
@@ -116,8 +154,7 @@ class ShapePass {
     }
     std::string what = context_.Name(id) + " is " + context_.Text(module_.shape(id), true);
     if ((facts & kShapeBadLayout) != 0) {
-      context_.Error(id, "layout",
-                     what + ": minor_to_major must name each dimension exactly once");
+      context_.Error(id, "layout", what + ": minor_to_major must name each dimension exactly once");
     } else if ((facts & kShapeBadDimension) != 0) {
       context_.Error(id, "dimension-size", what + ": a dimension has a negative size");
     } else if ((facts & kShapeUnbounded) != 0) {
@@ -135,15 +172,25 @@ class ShapePass {
     const Instruction& i = module_[id];
     auto operands = module_.operands(i);
     switch (i.opcode) {
-      case kAsyncStart: case kAsyncUpdate: case kAsyncDone:  // VerifyAsync
-      case kCall: case kWhile: case kConditional: case kFusion:  // VerifyControl, VerifyFusions
-      case kParameter: case kCustomCall:
+      case kAsyncStart:
+      case kAsyncUpdate:
+      case kAsyncDone:  // VerifyAsync
+      case kCall:
+      case kWhile:
+      case kConditional:
+      case kFusion:  // VerifyControl, VerifyFusions
+      case kParameter:
+      case kCustomCall:
         return true;
       case kTuple:
         return CheckTuple(id);
       case kGetTupleElement:
         return CheckGetTupleElement(id);
-      case kCopy: case kOptimizationBarrier: case kDomain: case kAllReduceDone: case kShuffle:
+      case kCopy:
+      case kOptimizationBarrier:
+      case kDomain:
+      case kAllReduceDone:
+      case kShuffle:
         return Compare(id, module_.shape(operands[0]));
       default:
         break;
@@ -219,8 +266,8 @@ class ShapePass {
       if (SameShape(shape.elements()[o], module_.shape(operands[o]))) continue;
       context_.Error(id, "shape-mismatch",
                      context_.Name(id) + " has " + context_.Text(shape.elements()[o]) +
-                         " as element " + to_string(o) + ", operand " +
-                         context_.Name(operands[o]) + " is " + context_.Text(operands[o]));
+                         " as element " + to_string(o) + ", operand " + context_.Name(operands[o]) +
+                         " is " + context_.Text(operands[o]));
       return false;
     }
     return true;
@@ -291,11 +338,11 @@ class ShapePass {
       expected = "UNSIGNED";
     }
     if (fits) return true;
-    context_.Error(id, "compare-type",
-                   context_.Name(id) + " compares " + context_.Text(*operand_shapes_[1]) +
-                       " with type=" +
-                       std::string(EnumText(AttributeKey::kComparisonType, type->value)) +
-                       ", expected " + std::string(expected));
+    context_.Error(
+        id, "compare-type",
+        context_.Name(id) + " compares " + context_.Text(*operand_shapes_[1]) +
+            " with type=" + std::string(EnumText(AttributeKey::kComparisonType, type->value)) +
+            ", expected " + std::string(expected));
     return false;
   }
 

@@ -87,8 +87,8 @@ Found CheckIota(const IotaTile& iota, int64_t count) {
 
 Found CheckRank(size_t data_rank, const Shape& shape) {
   if (data_rank == shape.rank()) return std::nullopt;
-  return Bad("it tiles " + to_string(data_rank) + " dimensions (without subgroups), the shape has " +
-             to_string(shape.rank()));
+  return Bad("it tiles " + to_string(data_rank) +
+             " dimensions (without subgroups), the shape has " + to_string(shape.rank()));
 }
 
 Found CheckTiled(const Sharding& sharding, const Shape& shape, const Devices& devices) {
@@ -98,8 +98,8 @@ Found CheckTiled(const Sharding& sharding, const Shape& shape, const Devices& de
   if (tiles.iota) {
     if (Found found = CheckIota(*tiles.iota, *count)) return found;
   } else if (static_cast<int64_t>(tiles.devices.size()) != *count) {
-    return Bad("it lists " + to_string(tiles.devices.size()) + " devices for " +
-               to_string(*count) + " tiles");
+    return Bad("it lists " + to_string(tiles.devices.size()) + " devices for " + to_string(*count) +
+               " tiles");
   }
   if (*count == 1) return std::nullopt;  // XLA reads it as replicated
   size_t subgroups = SubgroupDimensions(sharding);
@@ -124,8 +124,7 @@ Found CheckNamed(const Sharding& sharding, const Shape& shape, const Devices& de
   if (!count) return Bad("its mesh has no valid number of devices");
   if (mesh.iota) {
     if (Found found = CheckIota(*mesh.iota, *count)) return found;
-  } else if (!mesh.device_ids.empty() &&
-             static_cast<int64_t>(mesh.device_ids.size()) != *count) {
+  } else if (!mesh.device_ids.empty() && static_cast<int64_t>(mesh.device_ids.size()) != *count) {
     return Bad("its mesh lists " + to_string(mesh.device_ids.size()) + " devices for " +
                to_string(*count));
   }
@@ -225,13 +224,11 @@ bool SameTiles(const TileAssignment& a, const TileAssignment& b) {
 
 // Equal but for metadata and spelling.
 bool SameLeafSharding(const Sharding& a, const Sharding& b) {
-  return a.kind == b.kind && a.maximal_device == b.maximal_device &&
-         SameTiles(a.tiles, b.tiles) &&
+  return a.kind == b.kind && a.maximal_device == b.maximal_device && SameTiles(a.tiles, b.tiles) &&
          a.replicate_on_last_tile_dim == b.replicate_on_last_tile_dim &&
-         a.last_tile_dims == b.last_tile_dims && a.mesh == b.mesh &&
-         a.dimensions == b.dimensions && a.replicated_axes == b.replicated_axes &&
-         a.unreduced_axes == b.unreduced_axes && a.manual_axes == b.manual_axes &&
-         a.shard_as == b.shard_as && a.shard_like == b.shard_like;
+         a.last_tile_dims == b.last_tile_dims && a.mesh == b.mesh && a.dimensions == b.dimensions &&
+         a.replicated_axes == b.replicated_axes && a.unreduced_axes == b.unreduced_axes &&
+         a.manual_axes == b.manual_axes && a.shard_as == b.shard_as && a.shard_like == b.shard_like;
 }
 
 bool SameSharding(const Sharding& a, const Sharding& b) {

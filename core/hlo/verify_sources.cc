@@ -40,8 +40,7 @@ void CheckIota(VerifyContext& context, InstructionId id) {
   if (dimension < 0 || dimension >= static_cast<int64_t>(shape.rank())) {
     context.Error(id, "iota",
                   context.Name(id) + ": iota_dimension is " + to_string(dimension) + ", " +
-                      context.Text(shape) + " has dimensions 0 to " +
-                      to_string(shape.rank() - 1));
+                      context.Text(shape) + " has dimensions 0 to " + to_string(shape.rank() - 1));
   } else if (!IsInteger(type) && !IsFloat(type) && !IsComplex(type)) {
     context.Error(id, "iota",
                   context.Name(id) + ": iota of " + std::string(ToString(type)) +
@@ -74,9 +73,9 @@ void CheckRng(VerifyContext& context, InstructionId id) {
     return;
   }
   if (type != result) {
-    context.Strict(id, "mixed-precision",
-                   context.Name(id) + " is " + context.Text(id) + ", its operands are " +
-                       context.Text(a));
+    context.Strict(
+        id, "mixed-precision",
+        context.Name(id) + " is " + context.Text(id) + ", its operands are " + context.Text(a));
   }
   int64_t distribution = module.GetInt(module[id], AttributeKey::kDistribution);
   bool uniform = distribution == static_cast<int64_t>(RandomDistribution::kUniform);

@@ -50,8 +50,7 @@ const Case kCases[] = {
     {"ComparisonType", "compare-type", Plain::kError,
      "ENTRY e { p = s32[4] parameter(0)\n"
      " ROOT r = pred[4] compare(p, p), direction=LT, type=FLOAT }"},
-    {"Constant", "constant", Plain::kError,
-     "ENTRY e { ROOT r = f32[4294967296] constant({...}) }"},
+    {"Constant", "constant", Plain::kError, "ENTRY e { ROOT r = f32[4294967296] constant({...}) }"},
     {"Iota", "iota", Plain::kError, "ENTRY e { ROOT r = f32[4] iota(), iota_dimension=1 }"},
     {"Rng", "rng", Plain::kError,
      "ENTRY e { p = s32[] parameter(0)\n"
@@ -70,9 +69,11 @@ const Case kCases[] = {
      "ENTRY e { p = f32[4] parameter(0)\n"
      " ROOT r = f32[4] call(p), to_apply=double, is_composite=true }"},
     {"WhileBody", "while-body-shape", Plain::kError,
-     "ENTRY e { p = f32[5] parameter(0)\n ROOT r = f32[5] while(p), condition=double, body=double }"},
+     "ENTRY e { p = f32[5] parameter(0)\n ROOT r = f32[5] while(p), condition=double, body=double "
+     "}"},
     {"WhileCondition", "while-condition-shape", Plain::kError,
-     "ENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] while(p), condition=double, body=double }"},
+     "ENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] while(p), condition=double, body=double "
+     "}"},
     {"ConditionalIndex", "conditional-operands", Plain::kError,
      "ENTRY e { i = u32[] parameter(0)\n p = f32[4] parameter(1)\n"
      " ROOT r = f32[4] conditional(i, p), branch_computations={double} }"},
@@ -161,9 +162,8 @@ const Case kCases[] = {
 class VerifierTest : public testing::TestWithParam<Case> {};
 
 bool Has(const std::vector<Diagnostic>& found, std::string_view rule, Severity severity) {
-  return std::any_of(found.begin(), found.end(), [&](const Diagnostic& d) {
-    return d.rule == rule && d.severity == severity;
-  });
+  return std::any_of(found.begin(), found.end(),
+                     [&](const Diagnostic& d) { return d.rule == rule && d.severity == severity; });
 }
 
 std::string Describe(const std::vector<Diagnostic>& found) {
@@ -258,11 +258,9 @@ TEST(VerifierTest, RefusesCallCycles) {
     for (auto [self, other] : {std::pair(one, two), std::pair(two, one)}) {
       b.BeginComputation(self);
       Attribute number = b.MakeInt(AttributeKey::kParameterNumber, 0);
-      InstructionId p =
-          b.AddInstruction(b.Intern("p"), Opcode::kParameter, shape, {}, {{number}});
+      InstructionId p = b.AddInstruction(b.Intern("p"), Opcode::kParameter, shape, {}, {{number}});
       Attribute callee = b.MakeComputation(AttributeKey::kToApply, other);
-      InstructionId r =
-          b.AddInstruction(b.Intern("r"), Opcode::kCall, shape, {{p}}, {{callee}});
+      InstructionId r = b.AddInstruction(b.Intern("r"), Opcode::kCall, shape, {{p}}, {{callee}});
       b.EndComputation(r);
     }
     b.SetEntry(one);
@@ -293,8 +291,8 @@ TEST(VerifierTest, RefusesControlCycles) {
     Attribute number = b.MakeInt(AttributeKey::kParameterNumber, 0);
     uint32_t last = b.NextInstruction().index + 1;
     Attribute after = b.MakeIds(AttributeKey::kControlPredecessors, {{last}});
-    InstructionId p = b.AddInstruction(b.Intern("p"), Opcode::kParameter, shape, {},
-                                       {{number, after}});
+    InstructionId p =
+        b.AddInstruction(b.Intern("p"), Opcode::kParameter, shape, {}, {{number, after}});
     InstructionId r = b.AddInstruction(b.Intern("r"), Opcode::kNegate, shape, {{p}}, {});
     b.EndComputation(r);
     b.SetEntry(c);
@@ -308,8 +306,7 @@ TEST(VerifierTest, MillionInstructionsInASecondOrSo) {
     ComputationId c = b.DeclareComputation(b.Intern("c"));
     b.BeginComputation(c);
     Attribute number = b.MakeInt(AttributeKey::kParameterNumber, 0);
-    InstructionId last =
-        b.AddInstruction(b.Intern("p"), Opcode::kParameter, shape, {}, {{number}});
+    InstructionId last = b.AddInstruction(b.Intern("p"), Opcode::kParameter, shape, {}, {{number}});
     for (int i = 0; i < 1'000'000; ++i) {
       std::string name = "x" + std::to_string(i);
       last = b.AddInstruction(b.Intern(name), Opcode::kAdd, shape, {{last, last}}, {});
