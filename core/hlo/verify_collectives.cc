@@ -1,9 +1,7 @@
 // Collectives: device groups, channels, and how many pieces their shapes are cut into.
-#include <algorithm>
+#include "core/hlo/verify_collectives.h"
 
 #include "core/base/checked.h"
-#include "core/hlo/verify_context.h"
-#include "core/hlo/verify_sharding.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -26,14 +24,6 @@ std::string_view Describe(GroupMode mode) {
   }
   return "devices";
 }
-
-// The device groups of an instruction, however they are written.
-struct Groups {
-  bool given = false;      // false: all devices are one group
-  int64_t devices = 0;     // in all groups together
-  int64_t first_size = 0;  // of the first group
-  bool uniform = true;
-};
 
 class CollectivePass {
  public:
@@ -60,10 +50,10 @@ class CollectivePass {
         return CheckRaggedAllToAll(id);
       case kCollectivePermute:
       case kCollectivePermuteStart:
-        return CheckPermute(id);
+        return VerifyPermute(context_, id, DevicesOf(*ModeOf(id, false)));
       case kCollectiveBroadcast:
       case kCollectiveReduce: {
-        ReadGroups(id);
+        ReadDeviceGroups(context_, id);
         return;
       }
       default:
@@ -73,12 +63,7 @@ class CollectivePass {
 
  private:
   void Report(InstructionId id, bool certain, std::string_view rule, std::string message) {
-    if (certain) {
-      context_.Error(id, rule, context_.Name(id) + " " + std::move(message));
-    } else {
-      context_.Strict(id, rule, context_.Name(id) + " " + std::move(message),
-                      "give the module replica_count or num_partitions");
-    }
+    ReportDevices(context_, id, certain, rule, std::move(message));
   }
 
   std::optional<GroupMode> ModeOf(InstructionId id, bool knows_global_ids) {
@@ -105,83 +90,7 @@ class CollectivePass {
     }
   }
 
-  // Groups of an instruction; nullopt and a finding where they are malformed.
-  std::optional<Groups> ReadGroups(InstructionId id) {
-    const auto* list = module_.Get<DeviceList>(module_[id], AttributeKey::kReplicaGroups);
-    Groups groups;
-    if (list == nullptr) return groups;
-    switch (list->form) {
-      case DeviceList::Form::kGroups:
-        return ReadListed(id, list->groups);
-      case DeviceList::Form::kIota:
-        return ReadIota(id, *list);
-      case DeviceList::Form::kMesh:
-        return ReadMesh(id, *list);
-    }
-    return groups;
-  }
-
-  std::optional<Groups> ReadListed(InstructionId id,
-                                   const std::vector<std::vector<int64_t>>& lists) {
-    Groups groups;
-    if (lists.empty()) return groups;
-    groups.given = true;
-    groups.first_size = static_cast<int64_t>(lists[0].size());
-    for (const auto& group : lists) {
-      if (group.empty()) {
-        Report(id, true, "replica-groups", "has an empty replica group");
-        return std::nullopt;
-      }
-      groups.devices += static_cast<int64_t>(group.size());
-      groups.uniform &= group.size() == lists[0].size();
-    }
-    std::vector<bool> seen(static_cast<size_t>(groups.devices));
-    for (const auto& group : lists) {
-      for (int64_t device : group) {
-        if (device < 0 || device >= groups.devices) {
-          Report(id, true, "replica-groups",
-                 "names device " + to_string(device) + " in its replica groups of " +
-                     to_string(groups.devices) + " devices; they count from 0");
-          return std::nullopt;
-        }
-        if (seen[static_cast<size_t>(device)]) {
-          Report(id, true, "replica-groups",
-                 "names device " + to_string(device) + " twice in its replica groups");
-          return std::nullopt;
-        }
-        seen[static_cast<size_t>(device)] = true;
-      }
-    }
-    return groups;
-  }
-
-  std::optional<Groups> ReadIota(InstructionId id, const DeviceList& list) {
-    auto devices = CheckedMul(list.group_count, list.group_size);
-    auto iota = CheckedProduct(list.iota.reshape_dims);
-    bool good = list.group_count > 0 && list.group_size > 0 && devices && iota == devices &&
-                (list.iota.transpose.empty() ||
-                 list.iota.transpose.size() == list.iota.reshape_dims.size());
-    if (!good) {
-      Report(id, true, "replica-groups",
-             "has " + to_string(list.group_count) + " replica groups of " +
-                 to_string(list.group_size) + " devices, which is not the size of its iota");
-      return std::nullopt;
-    }
-    return Groups{true, *devices, list.group_size, true};
-  }
-
-  std::optional<Groups> ReadMesh(InstructionId id, const DeviceList& list) {
-    auto devices = DeviceCount(list.mesh);
-    auto size = AxesSize(list.mesh, list.axes);
-    if (!devices || !size || *size < 1 || *devices % *size != 0) {
-      Report(id, true, "replica-groups",
-             "has a device mesh without a valid size, or axes that are not of it");
-      return std::nullopt;
-    }
-    return Groups{true, *devices, *size, true};
-  }
-
-  bool CheckGroups(InstructionId id, const Groups& groups, GroupMode mode, bool uniform) {
+  bool CheckGroups(InstructionId id, const DeviceGroups& groups, GroupMode mode, bool uniform) {
     if (!groups.given) {
       if (mode != GroupMode::kFlattened) return true;
       Report(id, true, "replica-groups",
@@ -202,7 +111,7 @@ class CollectivePass {
   }
 
   // How many devices work together (XLA: GetSubgroupSize).
-  int64_t SubgroupSize(const Groups& groups, GroupMode mode) const {
+  int64_t SubgroupSize(const DeviceGroups& groups, GroupMode mode) const {
     int64_t own = groups.given ? groups.first_size
                                : (mode == GroupMode::kPartition ? partitions_ : replicas_);
     if (mode == GroupMode::kReplicaAndPartition) return CheckedMul(own, partitions_).value_or(own);
@@ -250,7 +159,7 @@ class CollectivePass {
   void CheckCutting(InstructionId id, bool gather) {
     auto mode = ModeOf(id, true);
     if (!mode) return;
-    auto groups = ReadGroups(id);
+    auto groups = ReadDeviceGroups(context_, id);
     if (!groups || !CheckGroups(id, *groups, *mode, true)) return;
     auto operands = module_.operands(id);
     if (operands.empty()) {
@@ -284,7 +193,7 @@ class CollectivePass {
   void CheckAllReduce(InstructionId id) {
     auto mode = ModeOf(id, true);
     if (!mode) return;
-    auto groups = ReadGroups(id);
+    auto groups = ReadDeviceGroups(context_, id);
     if (groups) CheckGroups(id, *groups, *mode, false);
     CheckReducer(id);
     const Attribute* channel = module_.Find(id, AttributeKey::kChannelId);
@@ -315,7 +224,7 @@ class CollectivePass {
   void CheckAllToAll(InstructionId id) {
     const Instruction& i = module_[id];
     GroupMode mode = *ModeOf(id, false);
-    auto groups = ReadGroups(id);
+    auto groups = ReadDeviceGroups(context_, id);
     if (!groups || !CheckGroups(id, *groups, mode, true)) return;
     int64_t pieces = SubgroupSize(*groups, mode);
     bool splits = module_.Find(i, AttributeKey::kDimensions) != nullptr;
@@ -337,7 +246,7 @@ class CollectivePass {
   }
 
   void CheckRaggedAllToAll(InstructionId id) {
-    auto groups = ReadGroups(id);
+    auto groups = ReadDeviceGroups(context_, id);
     if (!groups || !CheckGroups(id, *groups, *ModeOf(id, false), true)) return;
     auto operands = module_.operands(id);
     if (operands.size() != 6) return;
@@ -355,93 +264,6 @@ class CollectivePass {
                  context_.Text(shape));
       return;
     }
-  }
-
-  // Offsets of an in-place permute: one index per dimension of the buffer, or several such.
-  bool OffsetFits(const Shape& buffer, const Shape& offset) const {
-    if (!offset.IsTuple()) return false;
-    auto elements = offset.elements();
-    auto all = [&](auto&& test) { return std::all_of(elements.begin(), elements.end(), test); };
-    if (all([](const Shape& s) { return s.IsArray(); })) return elements.size() == buffer.rank();
-    return all([&](const Shape& s) { return s.IsTuple() && s.elements().size() == buffer.rank(); });
-  }
-
-  bool OffsetsFit(const Shape& buffer, const Shape& offset) const {
-    if (!buffer.IsTuple()) return OffsetFits(buffer, offset);
-    if (!offset.IsTuple() || offset.elements().size() != buffer.elements().size()) return false;
-    for (size_t e = 0; e < buffer.elements().size(); ++e) {
-      if (!OffsetFits(buffer.elements()[e], offset.elements()[e])) return false;
-    }
-    return true;
-  }
-
-  // How often a device may be source or target; 0 and a finding where operands do not fit.
-  int64_t AllowedMentions(InstructionId id) {
-    auto operands = module_.operands(id);
-    const Attribute* sizes = module_.Find(id, AttributeKey::kSliceSizes);
-    bool in_place = sizes != nullptr || module_.GetBool(module_[id], AttributeKey::kInplace) ||
-                    (operands.size() == 4 && module_.shape(operands[2]).IsTuple());
-    if (!in_place) return 1;
-    if (operands.size() != 4) {
-      Report(id, true, "operand-count",
-             "has " + to_string(operands.size()) + " operands, expected 1 or 4");
-      return 0;
-    }
-    const Shape& input = module_.shape(operands[0]);
-    const Shape& output = module_.shape(operands[1]);
-    const Shape& offsets = module_.shape(operands[2]);
-    bool fits = input.IsTuple() == output.IsTuple() &&
-                (!input.IsTuple() || input.elements().size() == output.elements().size()) &&
-                OffsetsFit(input, offsets) && OffsetsFit(output, module_.shape(operands[3]));
-    if (!fits) {
-      Report(id, true, "collective-permute",
-             "has offsets that do not fit its buffers " + context_.Text(input) + " and " +
-                 context_.Text(output));
-      return 0;
-    }
-    if (!input.IsTuple()) {
-      bool grouped = !offsets.elements().empty() && offsets.elements()[0].IsTuple();
-      return grouped ? static_cast<int64_t>(offsets.elements().size())
-                     : std::max<int64_t>(1, static_cast<int64_t>(offsets.elements().size()));
-    }
-    if (offsets.elements().empty()) return 1;
-    return std::max<int64_t>(1, static_cast<int64_t>(offsets.elements()[0].elements().size()));
-  }
-
-  void CheckPermute(InstructionId id) {
-    int64_t allowed = AllowedMentions(id);
-    if (allowed == 0) return;
-    auto pairs = module_.GetInts(module_[id], AttributeKey::kSourceTargetPairs);
-    int64_t limit = DevicesOf(*ModeOf(id, false));
-    for (size_t side = 0; side < 2; ++side) {
-      if (!CheckSide(id, pairs, side, allowed, limit)) return;
-    }
-  }
-
-  bool CheckSide(InstructionId id, std::span<const int64_t> pairs, size_t side, int64_t allowed,
-                 int64_t limit) {
-    std::vector<int64_t> devices;
-    for (size_t p = side; p < pairs.size(); p += 2) devices.push_back(pairs[p]);
-    std::sort(devices.begin(), devices.end());
-    std::string what = side == 0 ? "source" : "target";
-    if (!devices.empty() && devices.front() < 0) {
-      Report(id, true, "source-target-pairs",
-             "has the " + what + " " + to_string(devices.front()) + ", which is negative");
-      return false;
-    }
-    auto repeats = static_cast<size_t>(allowed);
-    for (size_t d = 0; d + repeats < devices.size(); ++d) {
-      if (devices[d] != devices[d + repeats]) continue;
-      Report(id, true, "source-target-pairs",
-             "has the " + what + " " + to_string(devices[d]) + " more than " + to_string(allowed) +
-                 (allowed == 1 ? " time" : " times"));
-      return false;
-    }
-    if (devices.empty() || devices.back() < limit) return true;
-    Report(id, limit != 1, "source-target-pairs",
-           "has the " + what + " " + to_string(devices.back()) + ", the module has " +
-               to_string(limit) + " devices");
-    return false;
   }
 
   VerifyContext& context_;

@@ -162,7 +162,8 @@ void VerifyAsync(VerifyContext& context);     // start/done pairs, channels
 void VerifySchedule(VerifyContext& context);  // send/recv deadlocks of scheduled modules
 void VerifyBuffers(VerifyContext& context);   // pinned buffers and their writers
 void VerifySharding(VerifyContext& context);
-void VerifyLayouts(VerifyContext& context);   // layout-sensitive rules
+void VerifyLayouts(VerifyContext& context);                             // layout-sensitive rules
+void VerifyReinterpretation(VerifyContext& context, InstructionId id);  // part of VerifyLayouts
 void VerifyMetadata(VerifyContext& context);  // original values, names kept
 
 // Shapes agree but for layouts and dynamic sizes (XLA: ShapeUtil::Compatible).

@@ -16,6 +16,11 @@ enum LayoutIgnore : unsigned {
       kIgnoreTiles | kIgnoreMemorySpace | kIgnoreElementSize | kIgnoreTailPadding | kIgnoreSplits,
 };
 
+// The dimension at `position`, minor first; the default order where there is no layout.
+int64_t MinorToMajor(const Shape& shape, size_t position);
+// What stands after the colon of an array's layout.
+const LayoutExtras& ExtrasOf(const Shape& shape);
+
 // True if every array inside `a` and `b` (shapes that agree otherwise) is laid out alike; an absent
 // layout is the default one. Dynamic dimensions have to agree too, unless ignored.
 bool SameLayout(const Shape& a, const Shape& b, unsigned ignore = 0);
