@@ -21,7 +21,27 @@ const Attribute* TextParser::FindAttribute(const Draft& draft, AttributeKey key)
   return nullptr;
 }
 
+// XLA makes the shapes of host transfers itself, whatever stands in the text.
+void TextParser::TakeTransferShape(Draft& draft) {
+  const Shape* operand = OperandsOf(draft).empty() ? nullptr : ShapeOf(OperandsOf(draft)[0]);
+  Shape context = Shape::Scalar(ElementType::kU32).WithDefaultLayouts();
+  auto begins = [](const Shape* s) {
+    return s != nullptr && s->IsTuple() && !s->elements().empty();
+  };
+  if (draft.opcode == Opcode::kOutfeed || draft.opcode == Opcode::kSendDone) {
+    draft.shape = builder_.InternShape(Shape::Token());
+  } else if (draft.opcode == Opcode::kSend && operand != nullptr) {
+    draft.shape = builder_.InternShape(Shape::Tuple({*operand, context, Shape::Token()}));
+  } else if (draft.opcode == Opcode::kRecv && draft.has_shape && begins(&ShapeOf(draft.shape))) {
+    Shape data = ShapeOf(draft.shape).elements()[0];
+    draft.shape = builder_.InternShape(Shape::Tuple({data, context, Shape::Token()}));
+  } else if (draft.opcode == Opcode::kRecvDone && begins(operand)) {
+    draft.shape = builder_.InternShape(Shape::Tuple({operand->elements()[0], Shape::Token()}));
+  }
+}
+
 bool TextParser::CheckDraft(Draft& draft) {
+  TakeTransferShape(draft);
   if (!CheckOperandCount(draft) || !CheckRequired(draft) || !CheckDimensionCount(draft)) {
     return false;
   }
@@ -71,15 +91,17 @@ bool TextParser::CheckOperandCount(const Draft& draft) {
     case Opcode::kTuple:
       if (!draft.has_shape) return true;
       if (!ShapeOf(draft.shape).IsTuple()) {
-        return Error("shape", "the shape of a tuple is " + ToString(ShapeOf(draft.shape), false) +
-                                  ", expected a tuple shape",
+        return Error("shape",
+                     "the shape of a tuple is " + ToString(ShapeOf(draft.shape), false) +
+                         ", expected a tuple shape",
                      draft.offset);
       }
       if (count == ShapeOf(draft.shape).elements().size()) return true;
       return fail(std::to_string(ShapeOf(draft.shape).elements().size()) + " as in its shape");
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
-      return (count >= 2 && count % 2 == 0) || fail("an even number: values and their start values");
+      return (count >= 2 && count % 2 == 0) ||
+             fail("an even number: values and their start values");
     case Opcode::kScatter:
       return count % 2 == 1 || fail("an odd number: operands, indices and updates");
     case Opcode::kAsyncDone:
@@ -171,7 +193,8 @@ bool TextParser::CheckConditional(const Draft& draft) {
   const Attribute* branches = FindAttribute(draft, kBranchComputations);
   if (pred && (!both || branches != nullptr)) {
     return Error("missing-attribute",
-                 "a conditional on pred needs true_computation and false_computation", draft.offset);
+                 "a conditional on pred needs true_computation and false_computation",
+                 draft.offset);
   }
   if (!pred && (branches == nullptr || HasAttribute(draft, kTrueComputation) ||
                 HasAttribute(draft, kFalseComputation))) {
@@ -242,8 +265,9 @@ bool TextParser::CheckChannel(Draft& draft) {
     case Opcode::kInfeed:
     case Opcode::kRecv:
       if (ShapeOf(draft.shape).IsTuple() && !ShapeOf(draft.shape).elements().empty()) return true;
-      return Error("shape", Quoted(draft.opcode) + " is " + ToString(ShapeOf(draft.shape), false) +
-                                ", expected a tuple that begins with the data",
+      return Error("shape",
+                   Quoted(draft.opcode) + " is " + ToString(ShapeOf(draft.shape), false) +
+                       ", expected a tuple that begins with the data",
                    draft.offset);
     case Opcode::kRecvDone:
     case Opcode::kSendDone: {
@@ -259,8 +283,9 @@ bool TextParser::CheckChannel(Draft& draft) {
       }
       bool same = (mine == nullptr) == (other == nullptr) &&
                   (mine == nullptr || m.IntOf(*mine) == m.IntOf(*other));
-      return same || Error("channel", Quoted(draft.opcode) + " and its " + Quoted(i.opcode) +
-                                          " have different channel_id, expected the same",
+      return same || Error("channel",
+                           Quoted(draft.opcode) + " and its " + Quoted(i.opcode) +
+                               " have different channel_id, expected the same",
                            draft.offset);
     }
     default: {
@@ -283,10 +308,10 @@ bool TextParser::CheckScan(Draft& draft) {
   size_t count = OperandsOf(draft).size();
   size_t parameters = m.Parameters(ComputationId(callee->value)).size();
   if (count == parameters) return true;
-  return Error("operand-count",
-               "scan has " + Operands(count) + ", but its computation takes " +
-                   std::to_string(parameters),
-               draft.offset);
+  return Error(
+      "operand-count",
+      "scan has " + Operands(count) + ", but its computation takes " + std::to_string(parameters),
+      draft.offset);
 }
 
 bool TextParser::CheckCollectivePermute(const Draft& draft) {

@@ -93,7 +93,8 @@ class AsyncPass {
 
   bool CheckOutput(InstructionId id, ComputationId c, const Shape& output) {
     const Shape& root = context_.root_shape(c);
-    bool fits = SameShape(output, root);
+    bool unbound = output.IsTuple() && output.elements().empty();
+    bool fits = unbound || SameShape(output, root);
     if (!fits && output.IsTuple() && root.IsTuple() &&
         output.elements().size() <= root.elements().size()) {
       fits = true;
