@@ -1,0 +1,93 @@
+// The interpreter row: the reference evaluator as a platform.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "core/eval/evaluator.h"
+#include "core/replay/platform.h"
+
+namespace hloscope::replay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using hlo::Literal;
+using hlo::Shape;
+
+// Puts flat leaves back together as literals of the parameters' shapes.
+class LeafReader {
+ public:
+  explicit LeafReader(std::span<const Literal> leaves) : leaves_(leaves) {}
+
+  // Shapes nest no deeper than the limit they were read with.
+  Result<Literal> Read(const Shape& shape) {
+    if (!shape.IsTuple()) {
+      if (next_ >= leaves_.size()) return InputError("there are fewer inputs than parameters");
+      return leaves_[next_++];
+    }
+    std::vector<Literal> elements;
+    for (const Shape& element : shape.elements()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, Read(element));
+      elements.push_back(std::move(literal));
+    }
+    return Literal::Tuple(std::move(elements));
+  }
+
+ private:
+  std::span<const Literal> leaves_;
+  size_t next_ = 0;
+};
+
+// Hands out the leaves of a value shaped `shape`; all leaves of what is missing are missing.
+void EmitLeaves(const eval::Value& value, const Shape& shape, int64_t& leaf, RunSink& sink) {
+  if (!shape.IsTuple()) return sink.OnResult(0, leaf++, value.ToLiteral());
+  for (size_t i = 0; i < shape.elements().size(); ++i) {
+    EmitLeaves(value.is_tuple() ? value.elements()[i] : value, shape.elements()[i], leaf, sink);
+  }
+}
+
+class InterpreterExecutable : public Executable {
+ public:
+  InterpreterExecutable(std::shared_ptr<const hlo::Module> module, LoadOptions options)
+      : module_(std::move(module)), options_(std::move(options)) {}
+
+  Result<RunResult> Run(std::span<const std::vector<Literal>> inputs, const RunOptions& options,
+                        RunSink& sink, std::stop_token stop) override {
+    if (inputs.size() != 1) return UnsupportedError("the interpreter runs one device");
+    LeafReader reader(inputs[0]);
+    std::vector<Literal> arguments;
+    for (const Shape& shape : ParameterShapes(*module_)) {
+      HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, reader.Read(shape));
+      arguments.push_back(std::move(literal));
+    }
+    const Clock::time_point start = Clock::now();
+    eval::EvaluateOptions how;
+    how.limits = options_.limits;
+    how.stop = std::move(stop);
+    how.fill_elided = options_.fill_elided;
+    how.rng_seed = options.rng_seed;
+    HLOSCOPE_ASSIGN_OR_RETURN(const eval::Evaluation run, eval::Evaluate(*module_, arguments, how));
+    const std::chrono::duration<double, std::micro> time = Clock::now() - start;
+    int64_t leaf = 0;
+    EmitLeaves(run.result, module_->shape(module_->entry().root), leaf, sink);
+    return RunResult{time.count(), run.peak_bytes};
+  }
+
+ private:
+  std::shared_ptr<const hlo::Module> module_;
+  LoadOptions options_;
+};
+
+class Interpreter : public Platform {
+ public:
+  std::string_view name() const override { return "interpreter"; }
+  Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                           const LoadOptions& options) override {
+    return std::make_unique<InterpreterExecutable>(std::move(module), options);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Platform> MakeInterpreter() { return std::make_unique<Interpreter>(); }
+
+}  // namespace hloscope::replay

@@ -1,0 +1,42 @@
+// The table of platforms.
+#include "core/replay/platform.h"
+
+#include <fmt/format.h>
+
+namespace hloscope::replay {
+
+#define PLATFORM(name, make, summary) std::unique_ptr<Platform> make();
+#include "core/replay/platforms.def"
+#undef PLATFORM
+
+namespace {
+
+constexpr PlatformRow kRows[] = {
+#define PLATFORM(name, make, summary) {name, make, summary},
+#include "core/replay/platforms.def"
+#undef PLATFORM
+};
+
+}  // namespace
+
+std::span<const PlatformRow> PlatformRows() { return kRows; }
+
+Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name) {
+  std::string known;
+  for (const PlatformRow& row : kRows) {
+    if (row.name == name) return row.make();
+    known += known.empty() ? "" : ", ";
+    known += row.name;
+  }
+  return InputError(fmt::format("there is no platform {}", name), "this build has " + known);
+}
+
+std::vector<hlo::Shape> ParameterShapes(const hlo::Module& module) {
+  std::vector<hlo::Shape> shapes;
+  for (hlo::InstructionId parameter : module.Parameters(module.entry_id())) {
+    shapes.push_back(parameter.valid() ? module.shape(parameter) : hlo::Shape());
+  }
+  return shapes;
+}
+
+}  // namespace hloscope::replay

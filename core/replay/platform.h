@@ -1,0 +1,80 @@
+// Platform, Executable and RunSink: the one interface behind which every way of running a module
+// stands, in this process or another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/hlo/literal.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::replay {
+
+struct LoadOptions {
+  Limits limits;
+  // Made-up elements, from this seed, for constants whose bytes the file does not hold.
+  std::optional<uint64_t> fill_elided;
+};
+
+struct RunOptions {
+  uint64_t rng_seed = 42;  // of instructions that draw random numbers
+};
+
+// What a run hands out as it comes, so that nothing has to fit in memory at once.
+class RunSink {
+ public:
+  virtual ~RunSink() = default;
+  // Flattened leaf number `leaf` of the result on `device`: its value, or why it has none.
+  virtual void OnResult(int64_t device, int64_t leaf, Result<hlo::Literal> value) = 0;
+  virtual void OnWarning(std::string_view text) { (void)text; }
+};
+
+// The summary of a run.
+struct RunResult {
+  double run_us = 0;  // from inputs resident to results ready
+  int64_t peak_bytes = 0;
+};
+
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  // Runs once. `inputs` has one list per device: the leaves of all parameters in order. Errors: the
+  // inputs do not fit the parameters, the run was stopped or met a limit (died), no memory. Leaves
+  // that could not be computed are not an error here but in the sink.
+  virtual Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
+                                const RunOptions& options, RunSink& sink,
+                                std::stop_token stop = {}) = 0;
+};
+
+class Platform {
+ public:
+  virtual ~Platform() = default;
+  virtual std::string_view name() const = 0;
+  // Makes a module ready to run; an unsupported error names what this platform cannot do.
+  virtual Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                                   const LoadOptions& options) = 0;
+};
+
+struct PlatformRow {
+  std::string_view name;
+  std::unique_ptr<Platform> (*make)();
+  std::string_view summary;
+};
+// The rows of platforms.def.
+std::span<const PlatformRow> PlatformRows();
+
+// The platform called `name`; an input error lists those there are.
+Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name);
+
+// The shapes of the entry's parameters, in order.
+std::vector<hlo::Shape> ParameterShapes(const hlo::Module& module);
+
+}  // namespace hloscope::replay
