@@ -26,19 +26,49 @@ Status CheckAsyncShape(const InferenceInput& input, const Shape& shape) {
   return Fail(input, fmt::format("has shape {}, expected ((operands), result, …)", Text(shape)));
 }
 
-// The computation takes what `shape` says goes in, and answers what it says comes out.
+// True if `part` is `whole`, or a tuple whose elements are the first ones of the tuple `whole`:
+// what an asynchronous call has bound so far (XLA: ShapeVerifier::IsShapePrefix).
+bool IsPrefix(const Shape& part, const Shape& whole) {
+  std::vector<std::pair<const Shape*, const Shape*>> open = {{&part, &whole}};
+  while (!open.empty()) {
+    auto [a, b] = open.back();
+    open.pop_back();
+    if (a->IsTuple() && a->elements().empty()) continue;
+    if (CompatibleShapes(*a, *b)) continue;
+    if (!a->IsTuple() || !b->IsTuple() || a->elements().size() > b->elements().size()) return false;
+    for (size_t i = 0; i < a->elements().size(); ++i) {
+      open.emplace_back(&a->elements()[i], &b->elements()[i]);
+    }
+  }
+  return true;
+}
+
+// What `shape` says goes in and comes out are the first of what the computation takes and answers.
 Status CheckWrapped(const InferenceInput& input, const Shape& shape) {
   if (FindAttribute(input, AttributeKey::kCalls) == nullptr) return {};
   HLOSCOPE_ASSIGN_OR_RETURN(const ProgramShape* program, NeedProgram(input, AttributeKey::kCalls));
   std::span<const Shape> operands = shape.elements()[0].elements();
-  bool fits = operands.size() == program->parameters.size();
+  bool fits = operands.size() <= program->parameters.size();
   for (size_t i = 0; fits && i < operands.size(); ++i) {
-    fits = CompatibleShapes(operands[i], input.module[program->parameters[i]]);
+    fits = IsPrefix(operands[i], input.module[program->parameters[i]]);
   }
   const Shape& result = input.module[program->result];
-  if (fits && CompatibleShapes(result, shape.elements()[1])) return {};
+  if (fits && IsPrefix(shape.elements()[1], result)) return {};
   return Fail(input, fmt::format("has shape {}, the computation has {} parameters and result {}",
                                  Text(shape), program->parameters.size(), Text(result)));
+}
+
+// Operands from `first` on are what `bound` lists from `already` on.
+Status CheckBound(const InferenceInput& input, size_t first, std::span<const Shape> bound,
+                  size_t already) {
+  HLOSCOPE_TRY(CheckCount(input, first + bound.size() - already));
+  for (size_t i = already; i < bound.size(); ++i) {
+    const Shape& operand = *input.operands[first + i - already];
+    if (CompatibleShapes(bound[i], operand)) continue;
+    return Fail(input, fmt::format("has operand {} of shape {}, its shape says {}",
+                                   first + i - already, Text(operand), Text(bound[i])));
+  }
+  return {};
 }
 
 Shape TransferShape(Shape data) {
@@ -50,27 +80,36 @@ Shape TransferShape(Shape data) {
 Result<Shape> InferAsyncStart(const InferenceInput& input) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Shape* declared, NeedDeclared(input));
   HLOSCOPE_TRY(CheckAsyncShape(input, *declared));
-  std::span<const Shape> operands = declared->elements()[0].elements();
-  HLOSCOPE_TRY(CheckCount(input, operands.size()));
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (CompatibleShapes(operands[i], *input.operands[i])) continue;
-    return Fail(input, fmt::format("has operand {} of shape {}, its shape says {}", i,
-                                   Text(*input.operands[i]), Text(operands[i])));
-  }
+  HLOSCOPE_TRY(CheckBound(input, 0, declared->elements()[0].elements(), 0));
   HLOSCOPE_TRY(CheckWrapped(input, *declared));
   return *declared;
 }
 
+// An update may bind more operands and more of the result than the start or update before it.
 Result<Shape> InferAsyncUpdate(const InferenceInput& input) {
-  HLOSCOPE_TRY(CheckAsyncShape(input, *input.operands[0]));
-  HLOSCOPE_TRY(CheckWrapped(input, *input.operands[0]));
-  return *input.operands[0];
+  if (input.operands.empty()) return Fail(input, "has no operands, expected at least 1");
+  HLOSCOPE_ASSIGN_OR_RETURN(const Shape* declared, NeedDeclared(input));
+  const Shape& before = *input.operands[0];
+  HLOSCOPE_TRY(CheckAsyncShape(input, before));
+  HLOSCOPE_TRY(CheckAsyncShape(input, *declared));
+  for (size_t i = 0; i < 2; ++i) {
+    if (IsPrefix(before.elements()[i], declared->elements()[i])) continue;
+    return Fail(input, fmt::format("has shape {}, expected it to go on from {}", Text(*declared),
+                                   Text(before)));
+  }
+  HLOSCOPE_TRY(CheckBound(input, 1, declared->elements()[0].elements(),
+                          before.elements()[0].elements().size()));
+  HLOSCOPE_TRY(CheckWrapped(input, *declared));
+  return *declared;
 }
 
 Result<Shape> InferAsyncDone(const InferenceInput& input) {
-  HLOSCOPE_TRY(CheckAsyncShape(input, *input.operands[0]));
-  HLOSCOPE_TRY(CheckWrapped(input, *input.operands[0]));
-  return input.operands[0]->elements()[1];
+  const Shape& before = *input.operands[0];
+  HLOSCOPE_TRY(CheckAsyncShape(input, before));
+  HLOSCOPE_TRY(CheckWrapped(input, before));
+  // The result may be bound only here.
+  bool binds = input.declared != nullptr && IsPrefix(before.elements()[1], *input.declared);
+  return binds ? *input.declared : before.elements()[1];
 }
 
 // (destination, source, context)

@@ -174,8 +174,8 @@ Result<Shape> InferMap(const InferenceInput& input) {
   if (input.operands.empty()) return Fail(input, "has no operands, expected at least 1");
   HLOSCOPE_TRY(CheckArrays(input));
   HLOSCOPE_ASSIGN_OR_RETURN(const Shape* whole, MapShape(input));
-  // Every dimension is mapped, in order; a text may leave the list out.
-  if (FindAttribute(input, AttributeKey::kDimensions) != nullptr) {
+  // Every dimension is mapped, in order; XLA looks at the list only where it has to infer.
+  if (input.declared == nullptr) {
     std::span<const int64_t> dimensions = IntsOr(input, AttributeKey::kDimensions);
     HLOSCOPE_TRY(CheckAscending(input, AttributeKey::kDimensions, dimensions, whole->rank()));
     if (dimensions.size() != whole->rank()) {

@@ -122,7 +122,10 @@ Result<Shape> InferScan(const InferenceInput& input) {
     }
     results.push_back(std::move(result));
   }
-  if (!input.module[program->result].IsTuple()) return std::move(results[0]);
+  // A single result may stand alone or in a tuple, whichever form the computation answers.
+  bool tuple = input.module[program->result].IsTuple();
+  if (results.size() == 1 && input.declared != nullptr) tuple = input.declared->IsTuple();
+  if (!tuple) return std::move(results[0]);
   return Shape::Tuple(std::move(results));
 }
 

@@ -289,8 +289,10 @@ const Shape* TextParser::ShapeOf(uint32_t index) {
   return shape.valid() ? &ShapeOf(shape) : nullptr;
 }
 
+// Opcodes whose shape XLA's parser makes from the operands whatever the text says (after-all,
+// add-dependency, transfers) follow it too.
 bool TextParser::InferIfOmitted(Draft& draft) {
-  if (draft.has_shape || draft.broken) return true;
+  if (draft.broken || (draft.has_shape && !ShapeFollowsOperands(draft.opcode))) return true;
   std::vector<const Shape*> shapes;
   for (uint32_t operand : OperandsOf(draft)) {
     shapes.push_back(ShapeOf(operand));
@@ -302,7 +304,9 @@ bool TextParser::InferIfOmitted(Draft& draft) {
   InferenceInput input{builder_.module(), draft.opcode, shapes, AttributesOf(draft)};
   input.programs = &programs_;
   input.keep_layouts = true;
+  if (draft.has_shape) input.declared = &ShapeOf(draft.shape);
   Result<Shape> shape = InferShape(input);
+  if (!shape && draft.has_shape) return true;  // the verifier says what is wrong
   if (!shape) {
     draft.broken = true;
     return Error("shape-inference", std::move(shape.error().message), draft.offset,

@@ -143,6 +143,23 @@ Result<Shape> InferShape(const InferenceInput& input) {
   return shape;
 }
 
+// What HloInstruction::CreateSend and the like do in XLA's parser.
+bool ShapeFollowsOperands(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAddDependency:
+    case Opcode::kAfterAll:
+    case Opcode::kInfeed:
+    case Opcode::kOutfeed:
+    case Opcode::kRecv:
+    case Opcode::kRecvDone:
+    case Opcode::kSend:
+    case Opcode::kSendDone:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // The opcodes whose shape jaxlib's parser wants written, although some could be inferred.
 bool CanInferShape(Opcode opcode) {
   using enum Opcode;

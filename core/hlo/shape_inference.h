@@ -49,5 +49,7 @@ Result<Shape> InferShape(const InferenceInput& input);
 
 // True if a text may leave the shape of this opcode out (XLA: HloParserImpl::CanInferShape).
 bool CanInferShape(Opcode opcode);
+// True if XLA makes the shape of this opcode from its operands even where a text says another one.
+bool ShapeFollowsOperands(Opcode opcode);
 
 }  // namespace hloscope::hlo

@@ -46,7 +46,8 @@ step { a = f32[] parameter(0)
 struct Case {
   std::string_view parameters;
   std::string_view instruction;
-  std::string_view expected;  // the shape, or a part of the message
+  std::string_view expected;     // the shape, or a part of the message
+  std::string_view before = {};  // an instruction in front
 };
 
 std::string TextOf(const Case& c) {
@@ -59,10 +60,12 @@ std::string TextOf(const Case& c) {
             ")\n";
     at = end + 1;
   }
-  return text + "  ROOT r = " + std::string(c.instruction) + "\n}\n";
+  text += c.before;
+  return text + "\n  ROOT r = " + std::string(c.instruction) + "\n}\n";
 }
 
-Result<Shape> InferOf(const Module& module, InstructionId id, ProgramShapes& programs) {
+Result<Shape> InferOf(const Module& module, InstructionId id, ProgramShapes& programs,
+                      bool declared = true) {
   const Instruction& i = module[id];
   std::vector<const Shape*> operands;
   for (InstructionId operand : module.operands(i)) operands.push_back(&module.shape(operand));
@@ -70,7 +73,7 @@ Result<Shape> InferOf(const Module& module, InstructionId id, ProgramShapes& pro
                      .opcode = i.opcode,
                      .operands = operands,
                      .attributes = module.attributes(i),
-                     .declared = &module.shape(id),
+                     .declared = declared ? &module.shape(id) : nullptr,
                      .programs = &programs});
 }
 
@@ -79,7 +82,9 @@ std::string Answer(const Case& c) {
   ParseResult parsed = ParseText(TextOf(c));
   if (!parsed.ok()) return "unreadable: " + parsed.diagnostics[0].message;
   ProgramShapes programs;
-  auto shape = InferOf(*parsed.module, parsed.module->entry().root, programs);
+  std::string_view first_word = c.instruction.substr(0, c.instruction.find('('));
+  bool declared = !OpcodeFromText(first_word).has_value();
+  auto shape = InferOf(*parsed.module, parsed.module->entry().root, programs, declared);
   return shape.has_value() ? ToString(*shape, false) : shape.error().message;
 }
 
@@ -198,9 +203,10 @@ constexpr Case kGood[] = {
     // asynchronous pairs and transfers
     {"f32[4]", "((f32[4]), f32[4], u32[]) async-start(p0), calls=next",
      "((f32[4]), f32[4], u32[])"},
-    {"((f32[4]),f32[4],u32[])", "((f32[4]), f32[4], u32[]) async-update(p0), calls=next",
-     "((f32[4]), f32[4], u32[])"},
-    {"((f32[4]),f32[4],u32[])", "f32[4] async-done(p0), calls=next", "f32[4]"},
+    {"f32[4]", "((f32[4]), f32[4], u32[]) async-update(s)", "((f32[4]), f32[4], u32[])",
+     "s = ((f32[4]), f32[4], u32[]) async-start(p0), calls=next"},
+    {"f32[4]", "f32[4] async-done(s)", "f32[4]",
+     "s = ((f32[4]), f32[4], u32[]) async-start(p0), calls=next"},
     {"f32[4]", "(f32[4], f32[4], u32[]) copy-start(p0)", "(f32[4], f32[4], u32[])"},
     {"(f32[4],f32[4],u32[])", "f32[4] copy-done(p0)", "f32[4]"},
     {"token[]", "(f32[3], token[]) infeed(p0)", "(f32[3], token[])"},
@@ -253,7 +259,7 @@ constexpr Case kBad[] = {
     {"f32[3]", "f32[2,3] broadcast(p0), dimensions={0}", "size 2 in result dimension 0"},
     {"f32[3,3]", "f32[3,3] broadcast(p0), dimensions={0,0}", "0 more than once"},
     {"f32[32]", "f32[31] reshape(p0)", "reshape has 31 elements, operand 32"},
-    {"f32[8] s32[]", "f32[2,4] dynamic-reshape(p0, p1)", "2 operands, expected 3"},
+    {"f32[8] s32[] f32[]", "f32[2,4] dynamic-reshape(p0, p1, p2)", "expected s32[]"},
     {"f32[2,3]", "f32[3,2] transpose(p0), dimensions={1,1}", "1 more than once"},
     {"f32[2,3]", "f32[3,2] transpose(p0), dimensions={1}", "expected 2 dimensions"},
     {"f32[2,3]", "f32[2,3] reverse(p0), dimensions={-1}", "-1 out of range for rank 2"},
@@ -320,7 +326,7 @@ constexpr Case kBad[] = {
      "has f32[2,2]"},
     {"f32[5] f32[3]", "(s32[5], f32[3]) scan(p0, p1), dimensions={1}, num_carries=1, to_apply=step",
      "along dimension 1"},
-    {"f32[2,3]", "s32[2,3] map(p0), dimensions={1,0}, to_apply=floor", "ascending"},
+    {"f32[2,3]", "map(p0), dimensions={1,0}, to_apply=floor", "ascending"},
     {"f32[2]", "s32[2] map(p0), dimensions={0}, to_apply=add", "1 operands"},
     {"f32[2,3]", "f32[2,3] sort(p0), dimensions={2}, to_apply=less", "out of range for rank 2"},
     {"f32[2,3]", "f32[2,3] sort(p0), dimensions={0}, to_apply=add", "comparator with result f32[]"},
@@ -344,16 +350,15 @@ constexpr Case kBad[] = {
     {"f32[4]", "f32[4] while(p0), condition=test, body=test", "body result pred[]"},
     {"s32[] f32[4] f32[4]", "f32[4] conditional(p0, p1, p2), branch_computations={next, test}",
      "result pred[] of branch 1"},
-    {"f32[] f32[4]", "f32[4] conditional(p0, p1), branch_computations={next}",
-     "branch index f32[]"},
+    {"s32[] f32[5]", "f32[4] conditional(p0, p1), branch_computations={next}",
+     "parameter of branch 0 f32[4]"},
     {"f32[5]", "((f32[4]), f32[4], u32[]) async-start(p0), calls=next",
      "operand 0 of shape f32[5]"},
-    {"((f32[4]),f32[5],u32[])", "f32[5] async-done(p0), calls=next", "result f32[4]"},
     {"f32[4]", "f32[4] copy-done(p0)", "at least 2 elements"},
     {"f32[]", "(f32[3], token[]) infeed(p0)", "expected token[]"},
     {"f32[3] token[]", "token[] outfeed(p0, p1), outfeed_shape=f32[4]", "outfeed_shape=f32[4]"},
     {"f32[3] f32[]", "(f32[3], u32[], token[]) send(p0, p1), channel_id=1", "expected token[]"},
-    {"token[]", "f32[3] recv(p0), channel_id=1", "at least 3 elements"},
+    {"f32[]", "(f32[3], u32[], token[]) recv(p0), channel_id=1", "expected token[]"},
     {"f32[3]", "(f32[3], token[]) recv-done(p0), channel_id=1", "expected a tuple"},
     {"f32[2]", "f32[4] all-gather(p0), dimensions={1}", "out of range for rank 1"},
     {"f32[2]", "f32[4] all-gather-start(p0), dimensions={0}", "expected a pair"},
@@ -365,8 +370,7 @@ constexpr Case kBad[] = {
     {"f32[8] f32[8] s32[2] s32[3] s32[2] s32[2]",
      "f32[8] ragged-all-to-all(p0, p1, p2, p3, p4, p5), replica_groups={{0,1}}", "operand 3"},
     {"(f32[8])", "(f32[8]) collective-broadcast(p0), replica_groups={{0,1}}", "expected an array"},
-    {"(f32[8])", "(f32[8]) collective-permute(p0), source_target_pairs={{0,1}}",
-     "expected an array"},
+    {"", "f32[8] collective-permute(), source_target_pairs={{0,1}}", "no operands"},
 };
 
 TEST(ShapeInferenceTest, AnswersXlasShape) {
