@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Every sample replays to its expected results from each of its forms, and a wrong expectation is seen.
+
+  samples_test.py HLOSCOPE SAMPLES"""
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+HLOSCOPE, SAMPLES = sys.argv[1], sys.argv[2]
+FOLDERS = sorted(os.path.dirname(f) for f in glob.glob(SAMPLES + '/*/expected.npz'))
+
+
+def hloscope(*arguments):
+    """Exit status and the records of one run with --json."""
+    p = subprocess.run([HLOSCOPE, *arguments, '--json'], stdin=subprocess.DEVNULL, capture_output=True, timeout=120, text=True)
+    return p.returncode, [json.loads(line) for line in p.stdout.splitlines()], p.stderr
+
+
+def forms(folder, stage):
+    text, = glob.glob(f'{folder}/*.{stage}.txt')
+    return text, text.replace('.txt', '.hlo.pb')
+
+
+def results(folder):
+    with zipfile.ZipFile(folder + '/expected.npz') as z:
+        return z.namelist()
+
+
+def spoil(folder, name, target):
+    """Copies the expected results with the second highest bit of the last number of `name` turned over: far off for floats and integers."""
+    with zipfile.ZipFile(folder + '/expected.npz') as source, zipfile.ZipFile(target, 'w') as copy:
+        for member in source.namelist():
+            data = bytearray(source.read(member))
+            if member == name:
+                data[-1] ^= 0x40
+            copy.writestr(member, bytes(data))
+
+
+class Samples(unittest.TestCase):
+    def test_there_are_four(self):
+        self.assertEqual(len(FOLDERS), 4)
+
+    def test_replay_gives_the_expected_results(self):
+        for folder in FOLDERS:
+            for module in forms(folder, 'before_optimizations'):
+                with self.subTest(module=module):
+                    status, records, errors = hloscope('run', module, '--inputs', folder + '/inputs.npz', '--expect', folder + '/expected.npz')
+                    self.assertEqual((status, errors), (0, ''), records)
+                    self.assertEqual(records[-1]['status'], 'equal')
+                    self.assertEqual(len(records[-1]['outputs']), len(results(folder)))
+                    self.assertEqual(sum(o['mismatched'] for o in records[-1]['outputs']), 0)
+
+    def test_a_wrong_expectation_is_seen(self):
+        for folder in FOLDERS:
+            for index, name in enumerate(results(folder)):
+                with self.subTest(folder=folder, result=name), tempfile.TemporaryDirectory() as scratch:
+                    spoil(folder, name, scratch + '/expected.npz')
+                    status, records, _ = hloscope('run', forms(folder, 'before_optimizations')[0],
+                                                  '--inputs', folder + '/inputs.npz', '--expect', scratch + '/expected.npz')
+                    self.assertEqual((status, records[-1]['status']), (1, 'differs'))
+                    self.assertEqual([o['mismatched'] for o in records[-1]['outputs']], [int(i == index) for i in range(len(results(folder)))])
+
+    def test_text_and_protobuf_are_one_module(self):
+        for folder in FOLDERS:
+            for stage in ('before_optimizations', 'cpu_after_optimizations'):
+                with self.subTest(folder=folder, stage=stage):
+                    status, records, errors = hloscope('compare', *forms(folder, stage))
+                    self.assertEqual((status, records[-1]['status'], errors), (0, 'equal', ''), records)
+
+    def test_every_file_verifies(self):
+        files = [f for folder in FOLDERS for stage in ('before_optimizations', 'cpu_after_optimizations') for f in forms(folder, stage)]
+        status, records, _ = hloscope('verify', *files)
+        self.assertEqual(status, 0, records)
+        self.assertEqual([(r['status'], r['errors']) for r in records], [('ok', [])] * len(files))
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
