@@ -111,6 +111,15 @@ def check_line(name, room, line, table):
         yield f'"{path[0]}" is a path of one machine, expected a relative path'
 
 
+def check_registered(root, names):
+    """A test that no line of tests/CMakeLists.txt names is never run."""
+    with open(os.path.join(root, 'tests/CMakeLists.txt'), encoding='utf-8') as f:
+        registered = f.read()
+    for name in names:
+        if name.startswith('tests/') and name.endswith(('_test.cc', '_test.py')) and name.removeprefix('tests/') not in registered:
+            yield f'{name}:1: tests/CMakeLists.txt does not name this test, so nothing runs it'
+
+
 def check_form(name, lines):
     """What is wrong with a source file as a whole."""
     if not name.endswith(CODE + SCRIPT):
@@ -125,10 +134,12 @@ def check_form(name, lines):
 
 def violations(root):
     table = read_table(root)
+    names = list_files(root)
+    yield from check_registered(root, names)
     readme = os.path.join(root, 'README.md')
     if os.path.exists(os.path.join(root, 'cmake/hloscope.cmake')) and markdown_table(root) not in open(readme, encoding='utf-8').read():
         yield 'README.md:1: the room table differs from cmake/rooms.txt, expected the output of tests/layering.py --table'
-    for name in list_files(root):
+    for name in names:
         with open(os.path.join(root, name), 'rb') as f:
             lines = f.read().decode('utf-8', 'replace').split('\n')
         if lines and not lines[-1]:
@@ -224,12 +235,14 @@ def selftest(root):
         ('scripts/a.sh', '#!/bin/sh\nset -e\n', 'the first line'),
         ('core/hlo/a.cc', purpose + '// TO' + 'DO: later\n', 'means unfinished work'),
         ('README.md', 'a st' + 'ub of a page\n', 'means unfinished work'),
+        ('tests/hlo/a_test.cc', purpose, None),
+        ('tests/hlo/b_test.cc', purpose, 'tests/CMakeLists.txt does not name'),
         ('samples/a.txt', 'made in /wo' + 'rk/main\n', 'a path of one machine'),
     ]
     failed = 0
     for name, text, expected in cases:
         with tempfile.TemporaryDirectory() as scratch:
-            for path, content in (('cmake/rooms.txt', rooms), (name, text)):
+            for path, content in (('cmake/rooms.txt', rooms), ('tests/CMakeLists.txt', '# The tests: hlo/a_test.cc\n'), (name, text)):
                 os.makedirs(os.path.join(scratch, os.path.dirname(path)), exist_ok=True)
                 with open(os.path.join(scratch, path), 'w', encoding='utf-8') as f:
                     f.write(content)
