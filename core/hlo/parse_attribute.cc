@@ -227,11 +227,24 @@ bool TextParser::ReadFloat(Draft&, AttributeKey key) {
   return true;
 }
 
+namespace {
+// XLA takes the names of precisions in either case.
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+}  // namespace
+
 bool TextParser::ReadEnum(Draft&, AttributeKey key) {
   cursor_.SkipSpace();
   uint64_t offset = cursor_.offset();
   std::string_view text = cursor_.ReadIdentifier();
-  if (std::optional<int32_t> number = EnumNumber(key, text)) {
+  std::optional<int32_t> number = EnumNumber(key, text);
+  if (!number && key == AttributeKey::kOperandPrecision) number = EnumNumber(key, LowerCase(text));
+  if (number) {
     Push(builder_.MakeEnum(key, *number));
     return true;
   }
