@@ -41,9 +41,13 @@ std::string NameUniquer::Unique(std::string_view name) {
   return root + "." + std::to_string(number);
 }
 
-bool NameUniquer::HasOddSuffix(std::string_view name) {
-  size_t dot = name.rfind('.');
-  return dot != std::string_view::npos && dot + 1 < name.size() && name[dot + 1] == '0';
+NameUniquer::Suffix NameUniquer::SuffixOf(std::string_view name) {
+  size_t first = name.size();
+  while (first > 0 && TextCursor::IsDigit(name[first - 1])) --first;
+  if (first < 2 || first == name.size() || name[first] != '0') return Suffix::kPlain;
+  bool negative = name[first - 1] == '-' && name[first - 2] == '.';
+  if (name[first - 1] != '.' && !negative) return Suffix::kPlain;
+  return first + 1 == name.size() && !negative ? Suffix::kZero : Suffix::kOdd;
 }
 
 std::string SanitizedName(std::string_view name) {

@@ -15,8 +15,9 @@ class NameUniquer {
   // Numbers are numbers: x.007 becomes x.7, and x and x.0 are the same.
   std::string Unique(std::string_view name);
 
-  // True if the end of `name` alone can make Unique() change it (x.0, x.007).
-  static bool HasOddSuffix(std::string_view name);
+  // What the end of a name can do: x.007 is always changed, x.0 only where there is an x.
+  enum class Suffix : uint8_t { kPlain, kZero, kOdd };
+  static Suffix SuffixOf(std::string_view name);
 
  private:
   struct Numbers {

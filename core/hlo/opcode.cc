@@ -47,9 +47,13 @@ constexpr AttributeInfo kAttributes[kAttributeKeyCount] = {
 #undef ENUM_VALUE
 #undef ENUM_END
 
+// Of the length and four characters: the tables are small, and every instruction asks them.
 constexpr uint32_t Hash(std::string_view text) {
-  uint32_t h = 2166136261u;
-  for (char c : text) h = (h ^ static_cast<uint8_t>(c)) * 16777619u;
+  size_t n = text.size();
+  if (n == 0) return 0;
+  auto at = [text](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[i])); };
+  uint32_t h = static_cast<uint32_t>(n) + at(0) * 31 + at(n / 3) * 1009 + at(n / 2 + n / 4) * 65599 +
+               at(n - 1) * 2654435761u;
   return h ^ (h >> 15);
 }
 

@@ -1,7 +1,6 @@
 // Computations: heads, bodies, and going on after an error.
 #include <string>
 
-#include "core/hlo/name_uniquer.h"
 #include "core/hlo/text_parser.h"
 #include "core/hlo/value_text.h"
 
@@ -209,11 +208,9 @@ bool TextParser::CheckParameters(Scope& s) {
 ComputationId TextParser::CloseScope(StringId name) {
   Scope& s = scope();
   // Two of one name (inline ones are all called `_`) are told apart at the end.
-  if (computations_.size() <= name.index) computations_.resize(symbols_.size() + name.index + 1);
   std::string_view text = builder_.module()[name];
-  if (text == "_" || text == "async_wrapped" || NameUniquer::HasOddSuffix(text)) {
-    names_clash_ = true;
-  }
+  if (text == "_" || text == "async_wrapped") names_clash_ = true;
+  NoteSuffix(name);
   ComputationId id = builder_.DeclareComputation(name);
   builder_.BeginComputation(id);
   uint32_t base = builder_.NextInstruction().index;

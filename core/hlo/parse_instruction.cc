@@ -49,12 +49,30 @@ std::string_view ShapeSlice(const char* start, const char* end) {
 }  // namespace
 
 bool TextParser::IsKeyword(std::string_view word) {
-  constexpr std::string_view kWords[] = {
-      "true",        "false",      "inf",     "nan",        "HloModule", "ENTRY",
-      "ROOT",        "maximal",    "manual",  "replicated", "unknown",   "last_tile_dim_replicate",
-      "shard_as",    "shard_like", "unreduced", "FileNames", "FunctionNames", "FileLocations",
-      "StackFrames"};
-  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
+  switch (word.size()) {
+    case 3:
+      return word == "inf" || word == "nan";
+    case 4:
+      return word == "true" || word == "ROOT";
+    case 5:
+      return word == "false" || word == "ENTRY";
+    case 6:
+      return word == "manual";
+    case 7:
+      return word == "unknown" || word == "maximal";
+    case 8:
+      return word == "shard_as";
+    case 9:
+      return word == "HloModule" || word == "FileNames" || word == "unreduced";
+    case 10:
+      return word == "replicated" || word == "shard_like";
+    case 11:
+      return word == "StackFrames";
+    case 13:
+      return word == "FunctionNames" || word == "FileLocations";
+    default:
+      return word == "last_tile_dim_replicate";
+  }
 }
 
 bool TextParser::AtShape() {
@@ -211,7 +229,7 @@ uint32_t TextParser::Append(Draft& draft) {
   i.first_attribute = static_cast<uint32_t>(s.attributes.size());
   i.attribute_count = static_cast<uint16_t>(attributes.size());
   for (uint32_t operand : operands) s.operands.push_back(InstructionId(operand));
-  s.attributes.insert(s.attributes.end(), attributes.begin(), attributes.end());
+  for (const Attribute& attribute : attributes) s.attributes.push_back(attribute);
   if (draft.has_predecessors) {
     auto at = std::find_if(attributes.begin(), attributes.end(), [](const Attribute& a) {
       return a.key == AttributeKey::kControlPredecessors;
@@ -243,7 +261,7 @@ bool TextParser::Define(StringId name, uint32_t index, uint64_t offset) {
   Scope& s = scope();
   if (known.scope == 0) {
     known = {s.id, index};
-    return CheckName(builder_.module()[name], offset);
+    return CheckName(name, offset);
   }
   if (known.scope != s.id) {
     names_clash_ = true;
@@ -261,11 +279,14 @@ bool TextParser::Define(StringId name, uint32_t index, uint64_t offset) {
 }
 
 // Names XLA would have to change to print them are errors there.
-bool TextParser::CheckName(std::string_view name, uint64_t offset) {
-  if (NameUniquer::HasOddSuffix(name)) names_clash_ = true;
+bool TextParser::CheckName(StringId id, uint64_t offset) {
+  NoteSuffix(id);
+  std::string_view name = builder_.module()[id];
   constexpr size_t kLongestType = 12;
-  bool plain = name.size() > kLongestType ? !name.starts_with("__") && !name.empty() : false;
-  if (plain && TextCursor::IsIdentifierStart(name[0])) return true;
+  bool may_be_type = name.size() <= kLongestType && name.find('.') == std::string_view::npos;
+  if (!may_be_type && TextCursor::IsIdentifierStart(name[0]) && !name.starts_with("__")) {
+    return true;
+  }
   std::string allowed = SanitizedName(name);
   if (allowed == name) return true;
   return Error("name", "`" + std::string(name) + "` cannot be the name of an instruction", offset,

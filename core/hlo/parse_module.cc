@@ -134,7 +134,7 @@ bool TextParser::FinishModule() {
     std::string name = "module_" + std::string(builder_.module()[builder_.computation(entry_).name]);
     builder_.header().name = builder_.Intern(name);
   }
-  if (names_clash_) MakeNamesUnique();
+  if (NamesClash()) MakeNamesUnique();
   return CheckAliases();
 }
 
@@ -157,6 +157,26 @@ bool TextParser::CheckAliases() {
     }
   }
   return true;
+}
+
+// Remembers names whose end can make them clash with others.
+void TextParser::NoteSuffix(StringId name) {
+  NameUniquer::Suffix suffix = NameUniquer::SuffixOf(builder_.module()[name]);
+  if (suffix == NameUniquer::Suffix::kOdd) names_clash_ = true;
+  if (suffix == NameUniquer::Suffix::kZero) zero_names_.push_back(name);
+}
+
+// x.0 clashes with x.
+bool TextParser::NamesClash() {
+  for (StringId name : zero_names_) {
+    if (names_clash_) break;
+    std::string_view text = builder_.module()[name];
+    StringId root = builder_.module().strings().Find(text.substr(0, text.size() - 2));
+    if (!root.valid()) continue;
+    bool computation = root.index < computations_.size() && computations_[root.index].known;
+    names_clash_ = computation || SymbolOf(root).scope != 0;
+  }
+  return names_clash_;
 }
 
 // Names need be unique in their computation only, but a module keeps them unique as a whole; the

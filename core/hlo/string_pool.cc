@@ -2,6 +2,7 @@
 #include "core/hlo/string_pool.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace hloscope::hlo {
@@ -43,17 +44,15 @@ uint64_t HashBytes(std::string_view text) {
   return Mix(LoadTail(p, n) ^ kB, h);
 }
 
-StringPool::StringPool() : slots_(1024, 0) {}
+StringPool::StringPool() : slots_(256) {}
 
 size_t StringPool::SlotOf(std::string_view text, uint32_t hash) const {
   size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;
-  while (slots_[slot] != 0) {
-    const Entry& e = entries_[slots_[slot] - 1];
-    if (e.hash == hash && e.size == text.size() && std::memcmp(e.data, text.data(), e.size) == 0) {
-      break;
-    }
-    slot = (slot + 1) & mask;
+  for (; slots_[slot].entry != 0; slot = (slot + 1) & mask) {
+    if (slots_[slot].hash != hash) continue;
+    const Entry& e = entries_[slots_[slot].entry - 1];
+    if (e.size == text.size() && std::memcmp(e.data, text.data(), e.size) == 0) break;
   }
   return slot;
 }
@@ -61,19 +60,24 @@ size_t StringPool::SlotOf(std::string_view text, uint32_t hash) const {
 StringId StringPool::Intern(std::string_view text) {
   auto hash = static_cast<uint32_t>(HashBytes(text));
   size_t slot = SlotOf(text, hash);
-  if (slots_[slot] != 0) return StringId(slots_[slot] - 1);
-  if ((entries_.size() + 1) * 4 > slots_.size() * 3) {
-    Grow();
+  if (slots_[slot].entry != 0) return StringId(slots_[slot].entry - 1);
+  if ((entries_.size() + 1) * 2 > slots_.size()) {
+    Grow(slots_.size() * 2);
     slot = SlotOf(text, hash);
   }
   entries_.push_back({Copy(text), static_cast<uint32_t>(text.size()), hash});
-  slots_[slot] = static_cast<uint32_t>(entries_.size());
+  slots_[slot] = {hash, static_cast<uint32_t>(entries_.size())};
   return StringId(entries_.size() - 1);
 }
 
 StringId StringPool::Find(std::string_view text) const {
   size_t slot = SlotOf(text, static_cast<uint32_t>(HashBytes(text)));
-  return slots_[slot] == 0 ? StringId() : StringId(slots_[slot] - 1);
+  return slots_[slot].entry == 0 ? StringId() : StringId(slots_[slot].entry - 1);
+}
+
+void StringPool::Reserve(size_t texts) {
+  entries_.reserve(texts);
+  Grow(std::max(slots_.size(), std::bit_ceil(texts * 2)));
 }
 
 const char* StringPool::Copy(std::string_view text) {
@@ -98,14 +102,13 @@ const char* StringPool::Copy(std::string_view text) {
   return data;
 }
 
-void StringPool::Grow() {
-  std::vector<uint32_t> old = std::move(slots_);
-  slots_.assign(old.size() * 2, 0);
-  size_t mask = slots_.size() - 1;
+void StringPool::Grow(size_t slots) {
+  slots_.assign(slots, {});
+  size_t mask = slots - 1;
   for (size_t i = 0; i < entries_.size(); ++i) {
     size_t slot = entries_[i].hash & mask;
-    while (slots_[slot] != 0) slot = (slot + 1) & mask;
-    slots_[slot] = static_cast<uint32_t>(i + 1);
+    while (slots_[slot].entry != 0) slot = (slot + 1) & mask;
+    slots_[slot] = {entries_[i].hash, static_cast<uint32_t>(i + 1)};
   }
 }
 

@@ -28,6 +28,8 @@ class StringPool {
     return {entries_[id.index].data, entries_[id.index].size};
   }
   size_t size() const { return entries_.size(); }
+  // Room for about that many texts.
+  void Reserve(size_t texts);
   // Gives back memory that growing left over; nothing may be interned afterwards without growing
   // again.
   void ShrinkToFit();
@@ -38,12 +40,18 @@ class StringPool {
     uint32_t size;
     uint32_t hash;
   };
+  // The hash beside the index: most texts that are not meant are passed over without a look at
+  // their entry.
+  struct Slot {
+    uint32_t hash = 0;
+    uint32_t entry = 0;  // index + 1, 0 is empty
+  };
   size_t SlotOf(std::string_view text, uint32_t hash) const;
   const char* Copy(std::string_view text);
-  void Grow();
+  void Grow(size_t slots);
 
   std::vector<Entry> entries_;
-  std::vector<uint32_t> slots_;  // entry index + 1, 0 is empty; size a power of two
+  std::vector<Slot> slots_;  // size a power of two, at most half full
   std::vector<std::unique_ptr<char[]>> chunks_;
   char* chunk_position_ = nullptr;
   size_t chunk_left_ = 0;

@@ -117,6 +117,8 @@ class TextParser {
   void ReserveFromText();
   bool FinishModule();
   bool CheckAliases();
+  void NoteSuffix(StringId name);
+  bool NamesClash();
   void MakeNamesUnique();
   // parse_header.cc: what stands before the first computation.
   bool ParseHeader();
@@ -158,7 +160,7 @@ class TextParser {
   bool ReadOpcode(Draft& draft);
   uint32_t Append(Draft& draft);
   bool Define(StringId name, uint32_t index, uint64_t offset);
-  bool CheckName(std::string_view name, uint64_t offset);
+  bool CheckName(StringId name, uint64_t offset);
   Symbol& SymbolOf(StringId name);
   void SetSymbol(StringId name, Symbol symbol);
   StringId AnonymousName(Opcode opcode);
@@ -301,6 +303,7 @@ class TextParser {
   std::vector<uint32_t> anonymous_counts_;  // by opcode
   std::vector<bool> called_async_;          // by ComputationId
   bool names_clash_ = false;                // names have to be made unique
+  std::vector<StringId> zero_names_;        // names like x.0
   bool has_header_ = false;
   ComputationId entry_;
   uint64_t entry_offset_ = 0;
