@@ -73,6 +73,7 @@ bool AppendInts(const WireField& field, std::vector<int64_t>& values) {
     values.push_back(field.AsInt64());
     return true;
   }
+  if ((field.tag & 7) != 2) return true;  // no integers: an unknown field
   WireReader packed(field.bytes);
   uint64_t value;
   while (packed.NextVarint(value)) values.push_back(static_cast<int64_t>(value));
