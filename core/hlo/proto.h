@@ -42,6 +42,8 @@ Result<ProtoFile> ReadTextProto(std::string_view text, const Limits& limits = {}
 std::string ModuleToProto(const Module& module);
 // HloProto holding the module.
 std::string HloToProto(const ProtoFile& file);
+// HloSnapshot holding the module, the first list of arguments, the result and the platform.
+std::string SnapshotToProto(const ProtoFile& file);
 std::string HloToTextProto(const ProtoFile& file);
 
 // One xla.LiteralProto, binary.

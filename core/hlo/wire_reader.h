@@ -44,6 +44,8 @@ class WireReader {
     return true;
   }
   bool ok() const { return ok_; }
+  // What was not read yet.
+  std::string_view Rest() const { return {position_, Left()}; }
 
   // Next varint of a packed list; false at the end and at a malformed one.
   bool NextVarint(uint64_t& value) {
