@@ -21,7 +21,9 @@ class FirstError : public google::protobuf::io::ErrorCollector {
     error_->place.line = static_cast<uint32_t>(line + 1);
     error_->place.column = static_cast<uint32_t>(column + 1);
   }
-  Error error() const { return error_.value_or(Error{.message = "malformed text proto"}); }
+  Error error() const {
+    return error_.value_or(Error{ErrorClass::kInput, "malformed text proto", {}, {}});
+  }
 
  private:
   std::optional<Error> error_;
