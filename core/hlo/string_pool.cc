@@ -18,7 +18,7 @@ uint64_t Load64(const char* p) {
 
 uint64_t LoadTail(const char* p, size_t n) {
   uint64_t v = 0;
-  std::memcpy(&v, p, n);
+  if (n != 0) std::memcpy(&v, p, n);  // an empty text may have no address
   return v;
 }
 
