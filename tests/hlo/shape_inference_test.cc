@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <cstdlib>
 #include <filesystem>
-#include <set>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -382,6 +385,112 @@ TEST(ShapeInferenceTest, SaysWhatIsWrong) {
     std::string answer = Answer(c);
     EXPECT_NE(answer.find(c.expected), std::string::npos) << c.instruction << "\n  " << answer;
   }
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// `text` with each of its numbers in turn replaced by one that a rule must not trust.
+std::vector<std::string> WithHostileNumbers(std::string_view text) {
+  std::vector<std::string> changed;
+  for (size_t at = 0; at < text.size(); ++at) {
+    size_t end = at;
+    while (end < text.size() && IsDigit(text[end])) ++end;
+    bool in_name = at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1])) != 0;
+    if (end == at || in_name) continue;
+    for (std::string_view number :
+         {"0", "1", "-1", "7", "2147483648", "9223372036854775807", "-9223372036854775808", ""}) {
+      changed.emplace_back(text.substr(0, at)).append(number).append(text.substr(end));
+    }
+    at = end;
+  }
+  return changed;
+}
+
+// `parameters` with each shape in turn replaced by another.
+std::vector<std::string> WithOtherShapes(std::string_view parameters) {
+  std::vector<std::string> changed;
+  for (size_t at = 0; at < parameters.size();) {
+    size_t end = std::min(parameters.find(' ', at), parameters.size());
+    for (std::string_view shape :
+         {"f32[]", "token[]", "()", "f32[?,?]", "s32[<=3]", "f32[0,5,1]", "b(f32[4])",
+          "((),(f32[2],s32[]))", "f32[9223372036854775807,9223372036854775807]"}) {
+      changed.emplace_back(parameters.substr(0, at)).append(shape).append(parameters.substr(end));
+    }
+    at = end + 1;
+  }
+  return changed;
+}
+
+// That nothing crashes or overflows is for the sanitizers to see.
+TEST(ShapeInferenceTest, AnswersHostileTexts) {
+  size_t answers = 0;
+  for (const Case& c : kGood) {
+    for (const std::string& instruction : WithHostileNumbers(c.instruction)) {
+      EXPECT_FALSE(Answer({c.parameters, instruction, "", c.before}).empty());
+      ++answers;
+    }
+    for (const std::string& parameters : WithOtherShapes(c.parameters)) {
+      EXPECT_FALSE(Answer({parameters, c.instruction, "", c.before}).empty());
+      ++answers;
+    }
+  }
+  EXPECT_GT(answers, 2500u);
+}
+
+std::filesystem::path CorpusPath() {
+  if (const char* path = std::getenv("HLOSCOPE_CORPUS"); path != nullptr) return path;
+  return std::filesystem::path(HLOSCOPE_SOURCE_DIR) / "../shared/corpus";
+}
+
+// Adds a failure for every instruction whose inferred shape is not the declared one, up to what XLA
+// lets differ: layouts, dynamic marks and float precision. Answers the number of instructions.
+size_t CompareDeclared(const std::filesystem::path& path) {
+  auto file = FileView::Open(path.string(), Limits{});
+  if (!file.has_value()) return 0;
+  ParseResult parsed = ParseText(file->bytes());
+  if (!parsed.ok()) return 0;
+  const Module& module = *parsed.module;
+  ProgramShapes programs;
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    InstructionId id(i);
+    auto shape = InferOf(module, id, programs);
+    if (!shape.has_value()) {
+      ADD_FAILURE() << path << ": " << module.name(id) << ": " << shape.error().message;
+    } else if (!Compatible(*shape, module.shape(id),
+                           {.float_precision = false, .dynamic_dimensions = false})) {
+      ADD_FAILURE() << path << ": " << module.name(id) << ": inferred " << ToString(*shape, false);
+    }
+  }
+  return module.instructions().size();
+}
+
+// XLA's tests verify these, so that every declared shape is XLA's own.
+TEST(ShapeInferenceTest, AgreesWithVerifiedTextsOfXla) {
+  std::filesystem::path suite = CorpusPath() / "xla-suite";
+  std::ifstream index(suite / "index.json");
+  if (!index.is_open()) GTEST_SKIP() << "corpus not present";
+  size_t instructions = 0;
+  for (const auto& entry : nlohmann::json::parse(index)) {
+    if (entry["verified"] != "verified" || entry["expect"] != "ok") continue;
+    if (entry["label"] != "accept" && entry["label"] != "version_skew") continue;
+    std::string name = entry["name"];
+    instructions += CompareDeclared(suite / "modules" / (name + ".hlo"));
+  }
+  EXPECT_GT(instructions, 5000u);
+}
+
+TEST(ShapeInferenceTest, AgreesWithDumps) {
+  std::filesystem::path corpus = CorpusPath();
+  if (!std::filesystem::exists(corpus)) GTEST_SKIP() << "corpus not present";
+  size_t instructions = 0;
+  for (const char* part : {"jax", "gpu", "exla", "reactant", "tensorflow", "torch_xla",
+                           "xla-benchmarks", "handwritten"}) {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(corpus / part)) {
+      if (file.path().extension() != ".txt" && file.path().extension() != ".hlo") continue;
+      instructions += CompareDeclared(file.path());
+    }
+  }
+  EXPECT_GT(instructions, 100'000u);
 }
 
 }  // namespace
