@@ -21,27 +21,7 @@ const Attribute* TextParser::FindAttribute(const Draft& draft, AttributeKey key)
   return nullptr;
 }
 
-// XLA makes the shapes of host transfers itself, whatever stands in the text.
-void TextParser::TakeTransferShape(Draft& draft) {
-  const Shape* operand = OperandsOf(draft).empty() ? nullptr : ShapeOf(OperandsOf(draft)[0]);
-  Shape context = Shape::Scalar(ElementType::kU32).WithDefaultLayouts();
-  auto begins = [](const Shape* s) {
-    return s != nullptr && s->IsTuple() && !s->elements().empty();
-  };
-  if (draft.opcode == Opcode::kOutfeed || draft.opcode == Opcode::kSendDone) {
-    draft.shape = builder_.InternShape(Shape::Token());
-  } else if (draft.opcode == Opcode::kSend && operand != nullptr) {
-    draft.shape = builder_.InternShape(Shape::Tuple({*operand, context, Shape::Token()}));
-  } else if (draft.opcode == Opcode::kRecv && draft.has_shape && begins(&ShapeOf(draft.shape))) {
-    Shape data = ShapeOf(draft.shape).elements()[0];
-    draft.shape = builder_.InternShape(Shape::Tuple({data, context, Shape::Token()}));
-  } else if (draft.opcode == Opcode::kRecvDone && begins(operand)) {
-    draft.shape = builder_.InternShape(Shape::Tuple({operand->elements()[0], Shape::Token()}));
-  }
-}
-
 bool TextParser::CheckDraft(Draft& draft) {
-  TakeTransferShape(draft);
   if (!CheckOperandCount(draft) || !CheckRequired(draft) || !CheckDimensionCount(draft)) {
     return false;
   }

@@ -189,7 +189,6 @@ class TextParser {
   bool UndefinedOperand(std::string_view name, uint64_t offset);
 
   // parse_check.cc: XLA's rules about a whole instruction.
-  void TakeTransferShape(Draft& draft);
   bool CheckDraft(Draft& draft);
   bool CheckOperandCount(const Draft& draft);
   bool CheckRequired(const Draft& draft);

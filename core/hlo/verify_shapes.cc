@@ -202,11 +202,8 @@ class ShapePass {
     operand_shapes_.clear();
     for (InstructionId o : operands) operand_shapes_.push_back(&module_.shape(o));
     if (!CheckTokens(id)) return false;
-    std::span<const Attribute> attributes = module_.attributes(i);
-    if (i.opcode == kMap && attributes[0].key == AttributeKey::kDimensions) {
-      attributes = attributes.subspan(1);  // XLA looks at the operands' rank instead
-    }
-    InferenceInput input{module_, i.opcode, operand_shapes_, attributes, &module_.shape(id)};
+    InferenceInput input{module_, i.opcode, operand_shapes_, module_.attributes(i),
+                         &module_.shape(id)};
     input.programs = &programs_;
     auto inferred = InferShape(input);
     if (!inferred.has_value()) {
@@ -214,10 +211,7 @@ class ShapePass {
                      inferred.error().hint);
       return false;
     }
-    // A scan with one result may leave the tuple away.
-    bool unwrapped = i.opcode == kScan && inferred->IsTuple() && !module_.shape(id).IsTuple() &&
-                     inferred->elements().size() == 1;
-    if (!Compare(id, unwrapped ? inferred->elements()[0] : *inferred)) return false;
+    if (!Compare(id, *inferred)) return false;
     if (IsElementwise(info) && !CheckNoBroadcast(id)) return false;
     return i.opcode != Opcode::kCompare || CheckComparison(id);
   }
