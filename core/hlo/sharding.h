@@ -66,8 +66,8 @@ enum class ShardingKind : uint8_t {
   kUnreduced,
   kNamed
 };
-// Numbers of OpSharding.Type that subgroup dimensions use.
-enum class SubgroupKind : uint8_t { kReplicated, kManual, kUnreduced, kUnknown };
+// What the devices along a subgroup dimension do.
+enum class SubgroupKind : uint8_t { kReplicated, kManual, kUnreduced, kUnknown, kMaximal };
 
 struct Sharding {
   ShardingKind kind = ShardingKind::kReplicated;
@@ -104,5 +104,20 @@ struct DeviceList {
   std::vector<AxisRef> axes;
   bool operator==(const DeviceList&) const = default;
 };
+
+// The number of devices, the product of the dimensions; nullopt on overflow or a negative one.
+std::optional<int64_t> DeviceCount(const TileAssignment& tiles);
+std::optional<int64_t> DeviceCount(const Mesh& mesh);
+
+// Brings an iota to the one shortest form XLA keeps: no dimensions of size 1, neighbours that stay
+// neighbours merged, no transpose for a single dimension. The transpose must be a permutation.
+void Canonicalize(IotaTile& iota);
+
+// Brings a tiled sharding to XLA's form: subgroup dimensions of one kind merged and in order,
+// replicated ones sorted and last, shardings that are plainly replicated, manual or unreduced said
+// so. Iotas stay symbolic where they can; more than a million devices are left as they are where
+// they cannot. There must not be more subgroup dimensions than tile dimensions, nor more listed
+// devices than DeviceCount says.
+void Canonicalize(Sharding& sharding);
 
 }  // namespace hloscope::hlo
