@@ -105,6 +105,7 @@ std::string DimLabelsKey(const hlo::ConvolutionDims& d) {
 
 std::string FrontendKey(const Module& module, const hlo::FrontendAttributes& attributes) {
   std::vector<std::string> entries;
+  entries.reserve(attributes.entries.size());
   for (const hlo::FrontendAttribute& e : attributes.entries) {
     entries.push_back(fmt::format("{}={};", module[e.key], module[e.value]));
   }

@@ -74,6 +74,7 @@ std::vector<ComputationId> AllButEntry(const Module& m) {
 
 std::vector<InstructionId> InstructionsOf(const Module& m, ComputationId c) {
   std::vector<InstructionId> ids;
+  ids.reserve(m[c].instruction_count);
   for (uint32_t k = 0; k < m[c].instruction_count; ++k)
     ids.push_back(InstructionId(m[c].first_instruction + k));
   return ids;
