@@ -26,6 +26,7 @@ struct Number {
   bool is_integer = false;
   int64_t integer = 0;  // bits of a uint64 beyond the int64 range, as XLA's lexer has it
   double real = 0;
+  bool is_plain_nan = false;  // nan or -nan without a payload in parentheses
 };
 
 // True if a magnitude outside the range of double is too small rather than too large.
@@ -56,6 +57,8 @@ Parsed<Number> ReadWordNumber(TextCursor& cursor, bool negative) {
   }
   std::string_view word = cursor.Since(word_start);
   uint64_t bits = 0x7ff0000000000000u;
+  const bool plain =
+      word == "nan" && (cursor.position() == cursor.end() || *cursor.position() != '(');
   if (word == "nan") {
     std::optional<uint64_t> payload = ReadPayload(cursor);
     if (!payload) {
@@ -67,7 +70,7 @@ Parsed<Number> ReadWordNumber(TextCursor& cursor, bool negative) {
     return std::unexpected(cursor.Expected("a number", "constant"));
   }
   if (negative) bits |= uint64_t{1} << 63;
-  return Number{.real = std::bit_cast<double>(bits)};
+  return Number{.real = std::bit_cast<double>(bits), .is_plain_nan = plain};
 }
 
 Parsed<Number> ReadReal(TextCursor& cursor, const char* start) {
@@ -190,19 +193,19 @@ Parsed<void> ElementReader::ReadFloat(std::byte* to) {
 
 Parsed<void> ElementReader::ReadComplex(std::byte* to) {
   HLOSCOPE_TRY(Require(cursor_, '(', "( of a complex number such as (1, 2)", "constant"));
-  for (int part = 0; part < 2; ++part) {
-    if (part == 1) {
-      HLOSCOPE_TRY(Require(cursor_, ',', ", after the real part", "constant"));
-    }
-    const uint64_t start = (cursor_.SkipSpace(), cursor_.offset());
-    HLOSCOPE_ASSIGN_OR_RETURN(Number number, ReadNumber(cursor_));
-    if (type_ == ElementType::kC64) {
-      HLOSCOPE_TRY(StoreF32(to + 4 * part, number.real, start));
-    } else {
-      HLOSCOPE_TRY(Store(to + 8 * part, number.real));
-    }
+  const uint64_t start = (cursor_.SkipSpace(), cursor_.offset());
+  HLOSCOPE_ASSIGN_OR_RETURN(Number real, ReadNumber(cursor_));
+  HLOSCOPE_TRY(Require(cursor_, ',', ", after the real part", "constant"));
+  HLOSCOPE_ASSIGN_OR_RETURN(Number imaginary, ReadNumber(cursor_));
+  HLOSCOPE_TRY(Require(cursor_, ')', ") after the imaginary part", "constant"));
+  // XLA's reader lets a NaN of the real part overwrite the other.
+  if (real.is_plain_nan) imaginary = real;
+  if (type_ == ElementType::kC128) {
+    HLOSCOPE_TRY(Store(to, real.real));
+    return Store(to + 8, imaginary.real);
   }
-  return Require(cursor_, ')', ") after the imaginary part", "constant");
+  HLOSCOPE_TRY(StoreF32(to, real.real, start));
+  return StoreF32(to + 4, imaginary.real, start);
 }
 
 Parsed<void> ElementReader::StoreF32(std::byte* to, double value, uint64_t start) {

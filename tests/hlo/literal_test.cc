@@ -70,7 +70,8 @@ TEST(LiteralText, PrintsWhatXlaPrints) {
       {"f32[]", "nan(0x400000)", "nan"},
       {"f32[]", "-nan(0x12)", "-nan(0x12)"},
       {"f8e5m2[]", "nan(0x1)", "nan(0x1)"},
-      {"c64[2]", "{(1,-inf),(nan,4)}", "{(1, -inf), (nan, 4)}"},
+      {"c64[2]", "{(1,-inf),(4,nan)}", "{(1, -inf), (4, nan)}"},
+      {"c64[2]", "{(-nan,4),(nan(0x400000),4)}", "{(-nan, -nan), (nan, 4)}"},
       {"s4[3]", "{-8,7,-1}", "{-8, 7, -1}"},
       {"f32[2]", "{1 // one\n ,2}", "{1, 2}"},
       {"(f32[2],(s32[],pred[]),())", "({1,2},(3,true),())", "( {1, 2}, ( 3, true ), (  ) )"},
@@ -130,13 +131,13 @@ TEST(LiteralText, TakesNoMemoryForWhatIsOnlyDeclared) {
   EXPECT_EQ(zeros->data<float>()[999999], 0.0f);
 }
 
-TEST(LiteralText, ExactKeepsMinusZero) {
-  Parsed<Literal> literal = Read("c64[2]", "{(-0.0,1),(10,-0.0)}");
+TEST(LiteralText, ExactKeepsWhatXlaLoses) {
+  Parsed<Literal> literal = Read("c64[3]", "{(-0.0,1),(10,-0.0),(-nan(0x400000),4)}");
   ASSERT_TRUE(literal);
   std::string out;
   AppendLiteral(out, *literal, false, true);
-  EXPECT_EQ(out, "{(-0.0, 1), (10, -0.0)}");
-  EXPECT_EQ(*Read("c64[2]", out), *literal);
+  EXPECT_EQ(out, "{(-0.0, 1), (10, -0.0), (-nan(0x400000), 4)}");
+  EXPECT_EQ(*Read("c64[3]", out), *literal);
 }
 
 // Every bit pattern of every narrow float type reads back from its print.
