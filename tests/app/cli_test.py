@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""The command line as a user meets it: every command on the samples, exit statuses, JSON, hostile texts.
+
+  cli_test.py HLOSCOPE SAMPLES"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HLOSCOPE, SAMPLES = sys.argv[1], sys.argv[2]
+MLP = os.path.join(SAMPLES, 'mlp_train_step')
+TEXT = os.path.join(MLP, 'module_0000.jit_mlp_train_step.before_optimizations.txt')
+PROTO = TEXT.replace('.txt', '.hlo.pb')
+AFTER = os.path.join(MLP, 'module_0000.jit_mlp_train_step.cpu_after_optimizations.txt')
+
+
+def run(*arguments, stdin=b''):
+    p = subprocess.run([HLOSCOPE, *arguments], input=stdin, capture_output=True, timeout=60)
+    return p.returncode, p.stdout.decode('utf-8'), p.stderr.decode('utf-8')
+
+
+def json_lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, 'wb') as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def test_usage_errors_exit_with_2(self):
+        for arguments in ([], ['no-such-command'], ['verify'], ['verify', '--no-such-option', TEXT], ['convert', TEXT],
+                          ['verify', '--limit', 'nesting=0', TEXT], ['verify', '--limit', 'nonsense', TEXT]):
+            self.assertEqual(run(*arguments)[0], 2, arguments)
+
+    def test_help_and_version(self):
+        for arguments in (['--help'], ['--version'], ['verify', '--help'], ['limits'], ['ops'], ['man'], ['completions', 'bash']):
+            status, out, err = run(*arguments)
+            self.assertEqual((status, err), (0, ''), arguments)
+            self.assertGreater(len(out), 20)
+
+    def test_bash_completion_is_valid(self):
+        script = run('completions', 'bash')[1]
+        self.assertEqual(subprocess.run(['bash', '-n'], input=script.encode()).returncode, 0)
+
+    def test_verify_accepts_the_samples(self):
+        status, out, _ = run('verify', '--json', TEXT, PROTO, AFTER)
+        records = json_lines(out)
+        self.assertEqual(status, 0)
+        self.assertEqual([r['file'] for r in records], [TEXT, PROTO, AFTER])
+        for r in records:
+            self.assertEqual((r['status'], r['errors']), ('ok', []))
+            self.assertGreater(r['instructions'], 20)
+        self.assertEqual(records[0]['instructions'], records[1]['instructions'])
+
+    def test_verify_names_every_error_with_its_place(self):
+        path = self.file('bad.hlo', 'HloModule m\nENTRY e {\n  a = f32[4] parameter(0)\n  b = f32[5] add(a, nowhere)\n'
+                                    '  c = f32[4] no-such-opcode(a)\n  ROOT d = f32[4] negate(a)\n}\n')
+        status, out, _ = run('verify', path)
+        self.assertEqual(status, 2)
+        self.assertIn(path + ':4:', out)
+        self.assertIn('nowhere', out)
+        self.assertIn(path + ':5:', out)
+        self.assertIn('no-such-opcode', out)
+
+    def test_one_bad_file_does_not_stop_the_others(self):
+        status, out, _ = run('verify', '--json', self.file('bad.hlo', 'HloModule'), TEXT, '/no/such/file')
+        self.assertEqual([r['status'] for r in json_lines(out)], ['error', 'ok', 'error'])
+        self.assertEqual(status, 2)
+
+    def test_unknown_attributes_warn_and_fail_in_strict(self):
+        path = self.file('new.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[4] parameter(0), brand_new={1,2}\n}\n')
+        status, out, _ = run('verify', '--json', path)
+        self.assertEqual((status, len(json_lines(out)[0]['warnings'])), (0, 1))
+        self.assertEqual(run('verify', '--strict', path)[0], 2)
+        self.assertIn('brand_new={1,2}', run('show', path)[1])
+
+    def test_standard_input(self):
+        with open(TEXT, 'rb') as f:
+            self.assertEqual(run('verify', '-', stdin=f.read())[0], 0)
+
+    def test_control_characters_do_not_reach_the_terminal(self):
+        path = self.file('x.hlo', b'HloModule m\nENTRY e {\n  ROOT a = f32[4] \x1b[31mparameter(0)\xff\n}\n')
+        for arguments in (['verify', path], ['show', path], ['info', path]):
+            out = subprocess.run([HLOSCOPE, *arguments], capture_output=True)
+            self.assertNotIn(b'\x1b', out.stdout + out.stderr, arguments)
+            (out.stdout + out.stderr).decode('utf-8')
+        json_lines(run('verify', '--json', path)[1])
+
+    def test_conversions_keep_the_module(self):
+        name = 'module_0000.jit_mlp_train_step.before_optimizations'
+        for form, extension in (('hlo', '.hlo'), ('hlo-elided', '.hlo'), ('hlo-short', '.hlo'), ('hlo-canonical', '.hlo'),
+                                ('pb', '.hlo.pb'), ('pbtxt', '.hlo.pbtxt')):
+            folder = os.path.join(self.folder.name, form)
+            self.assertEqual(run('convert', TEXT, '--to', form, '--out-dir', folder), (0, '', ''), form)
+            self.assertEqual(os.listdir(folder), [name + extension])
+            if form not in ('hlo-canonical', 'hlo-short'):
+                status, out, err = run('compare', '--json', TEXT, os.path.join(folder, name + extension))
+                self.assertEqual((status, json_lines(out)[0]['status'], err), (0, 'equal', ''), form)
+            else:
+                self.assertEqual(run('verify', os.path.join(folder, name + extension))[0], 0)
+
+    def test_convert_in_out(self):
+        out = os.path.join(self.folder.name, 'x.pbtxt')
+        self.assertEqual(run('convert', PROTO, out)[0], 0)
+        self.assertEqual(run('compare', out, TEXT)[0], 0)
+        self.assertEqual(run('convert', PROTO, os.path.join(self.folder.name, 'x.unknown'))[0], 2)
+
+    def test_compare_names_what_differs(self):
+        a = self.file('a.hlo', 'HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] add(x, x)\n}\n')
+        b = self.file('b.hlo', 'HloModule n\nENTRY main {\n  p = f32[4] parameter(0)\n  ROOT r = f32[4] multiply(p, p)\n}\n')
+        status, out, _ = run('compare', '--json', a, b)
+        record = json_lines(out)[0]
+        self.assertEqual((status, record['status']), (1, 'differs'))
+        self.assertEqual([c['what'] for c in record['changed']], ['opcode add is multiply'])
+        renamed = self.file('c.hlo', 'HloModule k\nENTRY f {\n  p = f32[4] parameter(0)\n  ROOT s = f32[4] add(p, p)\n}\n')
+        self.assertEqual(run('compare', a, renamed)[0], 0)
+
+    def test_show(self):
+        with open(TEXT, encoding='utf-8') as f:
+            entry = next(line for line in f if line.startswith('ENTRY')).split()[1].lstrip('%')
+        for form in ('hlo', 'hlo-elided', 'hlo-short', 'hlo-canonical', 'json', 'dot', 'svg', 'html'):
+            status, out, err = run('show', TEXT, '--format', form)
+            self.assertEqual((status, err), (0, ''), form)
+            self.assertGreater(len(out), 500, form)
+        self.assertIn(entry, run('show', TEXT, '--computation', entry)[1])
+        self.assertEqual(run('show', TEXT, '--computation', 'nowhere')[0], 2)
+        module = json.loads(run('show', TEXT, '--json')[1])
+        root = module['computations'][-1]['root']
+        near = run('show', TEXT, '--around', root, '--radius', '1')[1].splitlines()
+        self.assertTrue(2 <= len(near) < 60, near)
+
+    def test_info_and_find(self):
+        status, out, _ = run('info', MLP)
+        self.assertEqual(status, 0)
+        self.assertLess(out.index('before_optimizations'), out.index('cpu_after_optimizations'))
+        record = json_lines(run('info', '--json', MLP)[1])[0]
+        self.assertEqual([s['name'] for s in record['modules'][0]['stages']], ['before_optimizations', 'cpu_after_optimizations'])
+        self.assertEqual(json_lines(run('info', '--json', TEXT)[1])[0]['kind'], 'hlo-text')
+        status, out, _ = run('find', '--json', 'dot(', MLP)
+        self.assertEqual(status, 0)
+        self.assertTrue(all('dot(' in r['text'] for r in json_lines(out)))
+        self.assertEqual(run('find', 'nothing-has-this-name', MLP)[0], 1)
+
+    def test_a_full_disk_is_an_error(self):
+        with open('/dev/full', 'wb') as full:
+            p = subprocess.run([HLOSCOPE, 'show', TEXT], stdout=full, stderr=subprocess.PIPE)
+        self.assertEqual(p.returncode, 2)
+        self.assertIn(b'could not be written', p.stderr)
+
+    def test_files_are_known_by_content(self):
+        with open(PROTO, 'rb') as f:
+            disguised = self.file('really-a-proto.txt', f.read())
+        self.assertEqual(run('verify', disguised)[0], 0)
+        mlir = self.file('m.mlir', 'module @m {\n}\n')
+        status, _, err = run('info', mlir)
+        self.assertEqual(status, 3)
+        self.assertIn('StableHLO', err)
+
+    def test_bench_parse(self):
+        record = json_lines(run('bench', 'parse', '--json', '--repeats', '1', TEXT)[1])[0]
+        for key in ('bytes', 'instructions', 'parse_ms', 'print_ms', 'to_proto_ms', 'from_proto_ms', 'rss_bytes'):
+            self.assertGreater(record[key], 0, key)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=0)

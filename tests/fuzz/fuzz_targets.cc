@@ -1,0 +1,94 @@
+// What each fuzz target does with its input.
+#include "tests/fuzz/fuzz_targets.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "core/debug/compare_modules.h"
+#include "core/dump/sniff.h"
+#include "core/hlo/proto.h"
+#include "core/hlo/text.h"
+#include "core/hlo/verifier.h"
+
+namespace hloscope::fuzz {
+namespace {
+
+[[noreturn]] void Broken(const char* what, const std::string& detail) {
+  std::fprintf(stderr, "oracle broken: %s: %s\n", what, detail.c_str());
+  std::abort();
+}
+
+bool HasError(const std::vector<hlo::Diagnostic>& diagnostics) {
+  for (const hlo::Diagnostic& d : diagnostics) {
+    if (d.severity == hlo::Severity::kError) return true;
+  }
+  return false;
+}
+
+bool Verifies(const hlo::Module& module) { return !HasError(hlo::Verify(module)); }
+
+// Every error says where and what.
+void CheckDiagnostics(const hlo::ParseResult& parsed, std::string_view input) {
+  if (!parsed.ok() && !HasError(parsed.diagnostics)) Broken("text", "neither a module nor an error");
+  for (const hlo::Diagnostic& d : parsed.diagnostics) {
+    if (d.message.empty() || d.rule.empty()) Broken("text", "an error without message or rule");
+    if (d.offset > input.size()) Broken("text", "an error without a place: " + d.message);
+  }
+}
+
+void FuzzText(std::string_view input) {
+  hlo::ParseResult parsed = hlo::ParseText(input);
+  CheckDiagnostics(parsed, input);
+  if (!parsed.ok()) return;
+  bool sound = Verifies(*parsed.module);
+  std::string printed;
+  hlo::PrintText(*parsed.module, hlo::TextFormat::kHlo, printed);
+  for (hlo::TextFormat format : {hlo::TextFormat::kElided, hlo::TextFormat::kShort, hlo::TextFormat::kCanonical}) {
+    std::string other;
+    hlo::PrintText(*parsed.module, format, other);
+  }
+  if (!sound) return;
+  hlo::ParseResult again = hlo::ParseText(printed);
+  if (!again.ok()) Broken("text: its print does not parse", again.diagnostics.front().message);
+  debug::ModuleComparison same = debug::CompareModules(*parsed.module, *again.module);
+  if (same.equal) return;
+  std::string what = same.changed.empty() ? "instructions added or removed" : same.changed.front().what;
+  Broken("text: print and parse give another module", what);
+}
+
+void FuzzProto(std::string_view input) {
+  auto bytes = std::as_bytes(std::span(input));
+  Result<hlo::ProtoFile> read = hlo::ReadProto(bytes);
+  if (!read) {
+    if (read.error().message.empty()) Broken("proto", "an error without message");
+    return;
+  }
+  bool sound = Verifies(*read->module);
+  std::string printed;
+  hlo::PrintText(*read->module, hlo::TextFormat::kHlo, printed);
+  std::string written = hlo::ModuleToProto(*read->module);
+  if (!sound) return;
+  Result<hlo::ProtoFile> again = hlo::ReadProto(std::as_bytes(std::span(written)));
+  if (!again) Broken("proto: what was written does not read", again.error().message);
+  debug::ModuleComparison same = debug::CompareModules(*read->module, *again->module);
+  if (!same.equal) Broken("proto: write and read give another module", same.changed.empty() ? "" : same.changed.front().what);
+}
+
+void FuzzOpen(std::string_view input) {
+  dump::Sniff(input);
+  dump::Sniff(input.substr(0, 4096), false);
+  hlo::ReadTextProto(input);
+}
+
+constexpr TargetRow kTargets[] = {
+    {"text", FuzzText, "every error has a place; what verifies prints to the same module"},
+    {"proto", FuzzProto, "what verifies is written and read back as the same module"},
+    {"open", FuzzOpen, "any bytes are recognised or not"},
+};
+
+}  // namespace
+
+std::span<const TargetRow> Targets() { return kTargets; }
+
+}  // namespace hloscope::fuzz

@@ -1,0 +1,20 @@
+// Fuzz targets: each takes any bytes and must neither crash nor break its own oracle.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace hloscope::fuzz {
+
+// Runs one input; aborts with a message on standard error where the oracle does not hold.
+using Target = void (*)(std::string_view input);
+
+struct TargetRow {
+  std::string_view name;
+  Target run;
+  std::string_view oracle;
+};
+std::span<const TargetRow> Targets();
+
+}  // namespace hloscope::fuzz
