@@ -1,4 +1,5 @@
-// Driver of the fuzz targets without libFuzzer: seeded mutations of seed files, each run within a second.
+// Driver of the fuzz targets without libFuzzer: seeded mutations of seed files, each run within a
+// second.
 //   fuzz_driver TARGET [--runs N] [--seed S] [--max-ms MS] SEED_FILE_OR_FOLDER…
 //   fuzz_driver TARGET --replay FILE…
 #include <algorithm>
@@ -33,28 +34,69 @@ struct Options {
 };
 
 std::vector<std::string> Dictionary() {
-  std::vector<std::string> words = {"(", ")", "{", "}", "[", "]", ",", "=", "->", "<=", "...", "{...}", "%", "\"", "#0",
-                                    "ENTRY", "ROOT", "HloModule", "-1", "0", "9223372036854775807", "4294967296", "1e400",
-                                    "nan", "-inf", "{0,1}", "T(8,128)", "S(5)", "to_apply", "calls", "parameter(0)", "/*", "//"};
-  for (int k = 0; k < hlo::kOpcodeCount; ++k) words.emplace_back(hlo::ToString(static_cast<hlo::Opcode>(k)));
-  for (int k = 0; k < hlo::kAttributeKeyCount; ++k) words.emplace_back(hlo::Info(static_cast<hlo::AttributeKey>(k)).text);
+  std::vector<std::string> words = {"(",
+                                    ")",
+                                    "{",
+                                    "}",
+                                    "[",
+                                    "]",
+                                    ",",
+                                    "=",
+                                    "->",
+                                    "<=",
+                                    "...",
+                                    "{...}",
+                                    "%",
+                                    "\"",
+                                    "#0",
+                                    "ENTRY",
+                                    "ROOT",
+                                    "HloModule",
+                                    "-1",
+                                    "0",
+                                    "9223372036854775807",
+                                    "4294967296",
+                                    "1e400",
+                                    "nan",
+                                    "-inf",
+                                    "{0,1}",
+                                    "T(8,128)",
+                                    "S(5)",
+                                    "to_apply",
+                                    "calls",
+                                    "parameter(0)",
+                                    "/*",
+                                    "//"};
+  for (int k = 0; k < hlo::kOpcodeCount; ++k)
+    words.emplace_back(hlo::ToString(static_cast<hlo::Opcode>(k)));
+  for (int k = 0; k < hlo::kAttributeKeyCount; ++k)
+    words.emplace_back(hlo::Info(static_cast<hlo::AttributeKey>(k)).text);
   return words;
 }
 
 size_t Below(Random& random, size_t n) { return n == 0 ? 0 : static_cast<size_t>(random() % n); }
 
 // One small change of `text`.
-void MutateOnce(Random& random, std::string& text, const std::vector<std::string>& words, const std::vector<std::string>& seeds) {
+void MutateOnce(Random& random, std::string& text, const std::vector<std::string>& words,
+                const std::vector<std::string>& seeds) {
   size_t at = Below(random, text.size() + 1);
   size_t length = Below(random, 24);
   switch (random() % 8) {
-    case 0: text.erase(at, length); break;
-    case 1: text.insert(at, words[Below(random, words.size())]); break;
+    case 0:
+      text.erase(at, length);
+      break;
+    case 1:
+      text.insert(at, words[Below(random, words.size())]);
+      break;
     case 2:
       if (at < text.size()) text[at] = static_cast<char>(random());
       break;
-    case 3: text.insert(at, text.substr(Below(random, text.size() + 1), length)); break;
-    case 4: text.replace(at, std::min(length, text.size() - at), words[Below(random, words.size())]); break;
+    case 3:
+      text.insert(at, text.substr(Below(random, text.size() + 1), length));
+      break;
+    case 4:
+      text.replace(at, std::min(length, text.size() - at), words[Below(random, words.size())]);
+      break;
     case 5: {
       const std::string& other = seeds[Below(random, seeds.size())];
       text.insert(at, other.substr(Below(random, other.size() + 1), length * 8));
@@ -92,12 +134,15 @@ bool LoadSeeds(const std::vector<std::string>& paths, std::vector<std::string>& 
   return !seeds.empty();
 }
 
-// Runs one input; false if it took too long. The input is left in a file first, so that a crash can be replayed.
-bool RunOne(const TargetRow& target, const std::string& input, double max_ms, const fs::path& last) {
+// Runs one input; false if it took too long. The input is left in a file first, so that a crash can
+// be replayed.
+bool RunOne(const TargetRow& target, const std::string& input, double max_ms,
+            const fs::path& last) {
   std::ofstream(last, std::ios::binary) << input;
   auto start = std::chrono::steady_clock::now();
   target.run(input);
-  double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  double ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   if (ms <= max_ms) return true;
   std::fprintf(stderr, "%.0f ms for an input of %zu bytes: %s\n", ms, input.size(), last.c_str());
   return false;
@@ -111,8 +156,8 @@ bool ReadOptions(int argc, char** argv, Options& options) {
   };
   for (int k = 1; k < argc; ++k) {
     std::string_view word = argv[k];
-    if (word == "--runs" ? !number(k, options.runs)
-        : word == "--seed" ? !number(k, options.seed)
+    if (word == "--runs"     ? !number(k, options.runs)
+        : word == "--seed"   ? !number(k, options.seed)
         : word == "--max-ms" ? !number(k, options.max_ms)
                              : false) {
       return false;
@@ -135,7 +180,8 @@ int Fuzz(const TargetRow& target, const Options& options) {
     std::fprintf(stderr, "no seeds of at most %zu bytes\n", kMaxSeedBytes);
     return 2;
   }
-  fs::path last = fs::temp_directory_path() / ("hloscope-fuzz-" + options.target + "-" + std::to_string(options.seed));
+  fs::path last = fs::temp_directory_path() /
+                  ("hloscope-fuzz-" + options.target + "-" + std::to_string(options.seed));
   int64_t slow = 0;
   for (const std::string& seed : seeds) slow += RunOne(target, seed, options.max_ms, last) ? 0 : 1;
   if (options.replay) return slow == 0 ? 0 : 1;
@@ -146,8 +192,9 @@ int Fuzz(const TargetRow& target, const Options& options) {
     slow += RunOne(target, input, options.max_ms, last) ? 0 : 1;
   }
   fs::remove(last);
-  std::printf("%s: %zu seeds, %lld mutations with seed %llu, %lld over %.0f ms (%s)\n", options.target.c_str(), seeds.size(),
-              static_cast<long long>(options.runs), static_cast<unsigned long long>(options.seed), static_cast<long long>(slow),
+  std::printf("%s: %zu seeds, %lld mutations with seed %llu, %lld over %.0f ms (%s)\n",
+              options.target.c_str(), seeds.size(), static_cast<long long>(options.runs),
+              static_cast<unsigned long long>(options.seed), static_cast<long long>(slow),
               options.max_ms, std::string(target.oracle).c_str());
   return slow == 0 ? 0 : 1;
 }
@@ -163,9 +210,12 @@ int main(int argc, char** argv) {
       if (target.name == options.target) return Fuzz(target, options);
     }
   }
-  std::fprintf(stderr, "usage: fuzz_driver TARGET [--runs N] [--seed S] [--max-ms MS] [--replay] SEEDS…\ntargets:\n");
+  std::fprintf(stderr,
+               "usage: fuzz_driver TARGET [--runs N] [--seed S] [--max-ms MS] [--replay] "
+               "SEEDS…\ntargets:\n");
   for (const TargetRow& target : Targets()) {
-    std::fprintf(stderr, "  %-8s %s\n", std::string(target.name).c_str(), std::string(target.oracle).c_str());
+    std::fprintf(stderr, "  %-8s %s\n", std::string(target.name).c_str(),
+                 std::string(target.oracle).c_str());
   }
   return 2;
 }

@@ -30,7 +30,8 @@ bool Verifies(const hlo::Module& module) { return !HasError(hlo::Verify(module))
 
 // Every error says where and what.
 void CheckDiagnostics(const hlo::ParseResult& parsed, std::string_view input) {
-  if (!parsed.ok() && !HasError(parsed.diagnostics)) Broken("text", "neither a module nor an error");
+  if (!parsed.ok() && !HasError(parsed.diagnostics))
+    Broken("text", "neither a module nor an error");
   for (const hlo::Diagnostic& d : parsed.diagnostics) {
     if (d.message.empty() || d.rule.empty()) Broken("text", "an error without message or rule");
     if (d.offset > input.size()) Broken("text", "an error without a place: " + d.message);
@@ -44,7 +45,8 @@ void FuzzText(std::string_view input) {
   bool sound = Verifies(*parsed.module);
   std::string printed;
   hlo::PrintText(*parsed.module, hlo::TextFormat::kHlo, printed);
-  for (hlo::TextFormat format : {hlo::TextFormat::kElided, hlo::TextFormat::kShort, hlo::TextFormat::kCanonical}) {
+  for (hlo::TextFormat format :
+       {hlo::TextFormat::kElided, hlo::TextFormat::kShort, hlo::TextFormat::kCanonical}) {
     std::string other;
     hlo::PrintText(*parsed.module, format, other);
   }
@@ -53,7 +55,8 @@ void FuzzText(std::string_view input) {
   if (!again.ok()) Broken("text: its print does not parse", again.diagnostics.front().message);
   debug::ModuleComparison same = debug::CompareModules(*parsed.module, *again.module);
   if (same.equal) return;
-  std::string what = same.changed.empty() ? "instructions added or removed" : same.changed.front().what;
+  std::string what =
+      same.changed.empty() ? "instructions added or removed" : same.changed.front().what;
   Broken("text: print and parse give another module", what);
 }
 
@@ -72,7 +75,9 @@ void FuzzProto(std::string_view input) {
   Result<hlo::ProtoFile> again = hlo::ReadProto(std::as_bytes(std::span(written)));
   if (!again) Broken("proto: what was written does not read", again.error().message);
   debug::ModuleComparison same = debug::CompareModules(*read->module, *again->module);
-  if (!same.equal) Broken("proto: write and read give another module", same.changed.empty() ? "" : same.changed.front().what);
+  if (!same.equal)
+    Broken("proto: write and read give another module",
+           same.changed.empty() ? "" : same.changed.front().what);
 }
 
 void FuzzOpen(std::string_view input) {
