@@ -1,14 +1,24 @@
 // `hloscope compare A B`: two sets of values, or two modules by meaning.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/command.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "app/run_report.h"
 #include "core/base/json.h"
 #include "core/debug/compare_modules.h"
+#include "core/dump/named_values.h"
 
 namespace hloscope::app {
 namespace {
+
+// The values of both sides under one name.
+struct ValuePair {
+  std::string name;
+  debug::LeafComparison comparison;
+};
 
 class CompareCommand : public Command {
  public:
@@ -16,20 +26,43 @@ class CompareCommand : public Command {
     return {
         {.name = "a",
          .target = &a_,
-         .help = "a module, or values (.npy, .npz, .pb literal, folder)",
+         .help = "a module, or values (.npy, .npz, literal .pb, folder of .npy)",
          .value = "A",
          .choices = {},
          .required = true},
         {.name = "b",
          .target = &b_,
-         .help = "what to compare it with",
+         .help = "what to compare it with: for values what is expected",
          .value = "B",
          .choices = {},
          .required = true},
+        {.name = "--abs_error_bound",
+         .target = &bounds_.absolute,
+         .help = "an element differs only beyond both bounds; default by element type",
+         .value = "X",
+         .choices = {}},
+        {.name = "--rel_error_bound",
+         .target = &bounds_.relative,
+         .help = "see --abs_error_bound",
+         .value = "X",
+         .choices = {}},
     };
   }
 
-  int Run(const Context& context) override { return Modules(context); }
+  int Run(const Context& context) override {
+    bool values_a = dump::HoldsValues(a_, context.limits),
+         values_b = dump::HoldsValues(b_, context.limits);
+    if (values_a && values_b) return Values(context);
+    if (values_a != values_b) {
+      Error error{
+          ErrorClass::kInput,
+          fmt::format("{} holds values and {} does not", values_a ? a_ : b_, values_a ? b_ : a_),
+          {},
+          "compare like with like"};
+      return Fail(error, context);
+    }
+    return Modules(context);
+  }
 
  private:
   int Modules(const Context& context) {
@@ -39,6 +72,32 @@ class CompareCommand : public Command {
     debug::ModuleComparison result = debug::CompareModules(*a->module, *b->module);
     context.json ? WriteOut(Json(result)) : PrintOut(Text(result));
     return result.equal ? kGood : kDiffers;
+  }
+
+  int Values(const Context& context) {
+    Result<std::vector<dump::NamedValue>> a = dump::ReadNamedValues(a_, context.limits);
+    Result<std::vector<dump::NamedValue>> b = dump::ReadNamedValues(b_, context.limits);
+    if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+    std::vector<ValuePair> pairs;
+    std::vector<std::string> only_a, only_b;
+    for (const dump::NamedValue& value : *a) {
+      auto other = std::ranges::find(*b, value.name, &dump::NamedValue::name);
+      if (other == b->end()) {
+        only_a.push_back(value.name);
+      } else {
+        pairs.push_back({value.name, debug::CompareArrays(value.value, other->value, bounds_)});
+      }
+    }
+    for (const dump::NamedValue& value : *b) {
+      if (std::ranges::find(*a, value.name, &dump::NamedValue::name) == a->end())
+        only_b.push_back(value.name);
+    }
+    bool equal =
+        only_a.empty() && only_b.empty() &&
+        std::ranges::all_of(pairs, [](const ValuePair& p) { return p.comparison.equal(); });
+    context.json ? WriteOut(Json(pairs, only_a, only_b, equal))
+                 : PrintOut(Text(pairs, only_a, only_b, equal));
+    return equal ? kGood : kDiffers;
   }
 
   int Fail(const Error& error, const Context& context) {
@@ -55,6 +114,40 @@ class CompareCommand : public Command {
       WriteOut(out + "\n");
     }
     return ExitStatusOf(error);
+  }
+
+  std::string Text(const std::vector<ValuePair>& pairs, const std::vector<std::string>& only_a,
+                   const std::vector<std::string>& only_b, bool equal) const {
+    std::string out;
+    for (const ValuePair& pair : pairs) out += pair.name + LeafText(pair.comparison, true) + "\n";
+    for (const std::string& name : only_a) out += fmt::format("{} is only in {}\n", name, a_);
+    for (const std::string& name : only_b) out += fmt::format("{} is only in {}\n", name, b_);
+    return out + (equal ? "equal\n" : "differs\n");
+  }
+
+  std::string Json(const std::vector<ValuePair>& pairs, const std::vector<std::string>& only_a,
+                   const std::vector<std::string>& only_b, bool equal) const {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject()
+        .Field("a", a_)
+        .Field("b", b_)
+        .Field("status", equal ? "equal" : "differs")
+        .Key("outputs")
+        .BeginArray();
+    for (const ValuePair& pair : pairs) {
+      json.BeginObject().Field("name", pair.name);
+      WriteLeafJson(json, pair.comparison, true);
+      json.EndObject();
+    }
+    json.EndArray();
+    for (auto [key, list] : {std::pair("added", &only_b), std::pair("removed", &only_a)}) {
+      json.Key(key).BeginArray();
+      for (const std::string& name : *list) json.Value(name);
+      json.EndArray();
+    }
+    json.EndObject();
+    return out + "\n";
   }
 
   std::string Text(const debug::ModuleComparison& result) const {
@@ -102,6 +195,7 @@ class CompareCommand : public Command {
   }
 
   std::string a_, b_;
+  debug::BoundsRequest bounds_;
 };
 
 }  // namespace

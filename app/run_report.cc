@@ -1,0 +1,155 @@
+// Printing replay reports.
+#include "app/run_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/command.h"
+#include "core/base/json.h"
+#include "core/base/text.h"
+
+namespace hloscope::app {
+namespace {
+
+using debug::LeafComparison;
+using debug::RunOutput;
+using debug::RunReport;
+using debug::RunStatus;
+using debug::RunTiming;
+
+void WriteTiming(JsonWriter& json, std::string_view key, const RunTiming& timing) {
+  json.Key(key)
+      .BeginObject()
+      .Field("load_ms", timing.load_ms)
+      .Field("compile_ms", timing.compile_ms);
+  json.Key("run_us").BeginArray();
+  for (double us : timing.run_us) json.Value(us);
+  json.EndArray().Field("peak_bytes", timing.peak_bytes).EndObject();
+}
+
+// The bounds used, once for each element type among the results.
+void WriteBounds(JsonWriter& json, const RunReport& report) {
+  json.Key("bounds").BeginObject();
+  std::set<std::string_view> written;
+  for (const RunOutput& output : report.outputs) {
+    std::string_view type = hlo::ToString(output.comparison.shape.element_type());
+    if (!output.compared || !written.insert(type).second) continue;
+    const debug::ErrorBounds& bounds = output.comparison.bounds;
+    json.Key(type).BeginObject().Field("abs", bounds.absolute).Field("rel", bounds.relative);
+    json.Field("ulp", bounds.ulp).EndObject();
+  }
+  json.EndObject();
+}
+
+std::string IndexText(const std::vector<int64_t>& index) {
+  return fmt::format("{{{}}}", fmt::join(index, ","));
+}
+
+}  // namespace
+
+void WriteLeafJson(JsonWriter& json, const LeafComparison& leaf, bool compared) {
+  json.Key("index").BeginArray();
+  for (int64_t i : leaf.index) json.Value(i);
+  json.EndArray().Field("shape", hlo::ToString(leaf.shape, false)).Field("elements", leaf.elements);
+  if (!compared) return;
+  json.Field("mismatched", leaf.mismatched).Field("max_abs_error", leaf.max_abs_error);
+  json.Field("max_rel_error", leaf.max_rel_error).Field("max_ulp", leaf.max_ulp);
+  json.Field("nan_mismatched", leaf.nan_mismatched).Field("inf_mismatched", leaf.inf_mismatched);
+  json.Key("first_mismatch");
+  if (!leaf.first_mismatch) {
+    json.Null();
+  } else {
+    json.BeginObject().Key("index").BeginArray();
+    for (int64_t i : leaf.first_mismatch->index) json.Value(i);
+    json.EndArray()
+        .Field("actual", leaf.first_mismatch->actual)
+        .Field("expected", leaf.first_mismatch->expected)
+        .EndObject();
+  }
+  if (!leaf.problem.empty()) json.Field("problem", leaf.problem);
+}
+
+std::string LeafText(const LeafComparison& leaf, bool compared) {
+  std::string text =
+      fmt::format("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
+  if (!compared) return text + fmt::format(" {} elements, not compared", leaf.elements);
+  if (!leaf.problem.empty()) return text + " " + leaf.problem;
+  text += fmt::format(" {} of {} differ; largest error {} absolute, {} relative, {} ULP",
+                      leaf.mismatched, leaf.elements, ShortestText(leaf.max_abs_error),
+                      ShortestText(leaf.max_rel_error), leaf.max_ulp);
+  if (leaf.nan_mismatched != 0) text += fmt::format(", {} NaN on one side", leaf.nan_mismatched);
+  if (leaf.inf_mismatched != 0)
+    text += fmt::format(", {} infinite on one side", leaf.inf_mismatched);
+  if (leaf.first_mismatch) {
+    text += fmt::format("; first at {}: {}, expected {}", IndexText(leaf.first_mismatch->index),
+                        leaf.first_mismatch->actual, leaf.first_mismatch->expected);
+  }
+  return text;
+}
+
+std::string RunReportJson(const std::string& file, const RunReport& report) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject().Field("module", file).Field("platform", report.platform).Key("reference");
+  report.reference.empty() ? json.Null() : json.Value(report.reference);
+  json.Field("status", debug::ToString(report.status)).Field("seed", report.seed);
+  WriteBounds(json, report);
+  json.Key("outputs").BeginArray();
+  for (const RunOutput& output : report.outputs) {
+    json.BeginObject();
+    WriteLeafJson(json, output.comparison, output.compared);
+    if (output.missing) json.Field("error", output.missing->ToString());
+    json.EndObject();
+  }
+  json.EndArray();
+  WriteTiming(json, "timing", report.timing);
+  if (report.reference_timing) WriteTiming(json, "reference_timing", *report.reference_timing);
+  json.Key("warnings").BeginArray();
+  for (const std::string& warning : report.warnings) json.Value(warning);
+  json.EndArray().Key("fallbacks").BeginArray().EndArray().Key("error");
+  report.error ? json.Value(report.error->ToString()) : json.Null();
+  json.EndObject();
+  return out + "\n";
+}
+
+std::string RunReportText(const std::string& file, const RunReport& report) {
+  std::string out = fmt::format("{}: module {} on {}", file, report.module, report.platform);
+  if (!report.reference.empty()) out += " beside " + report.reference;
+  if (report.made_up_inputs) out += fmt::format(", inputs made up from seed {}", report.seed);
+  out += '\n';
+  for (const RunOutput& output : report.outputs) {
+    out += output.missing ? fmt::format("  {:<8} no value: {}", IndexText(output.comparison.index),
+                                        output.missing->ToString())
+                          : LeafText(output.comparison, output.compared);
+    out += '\n';
+  }
+  for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
+  double fastest =
+      report.timing.run_us.empty() ? 0 : *std::ranges::min_element(report.timing.run_us);
+  out += fmt::format("{}: loaded in {:.1f} ms, ran in {:.2f} ms", debug::ToString(report.status),
+                     report.timing.load_ms, fastest / 1e3);
+  if (report.error) out += "; " + report.error->ToString();
+  return out + "\n";
+}
+
+int ExitStatusOf(const RunReport& report) {
+  switch (report.status) {
+    case RunStatus::kEqual:
+    case RunStatus::kRan:
+      return kGood;
+    case RunStatus::kDiffers:
+      return kDiffers;
+    case RunStatus::kUnsupported:
+      return kUnsupported;
+    case RunStatus::kDied:
+      return kDied;
+    case RunStatus::kError:
+      return kBadInput;
+  }
+  return kBadInput;
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,21 @@
+// A RunReport as JSON and as text.
+#pragma once
+
+#include <string>
+
+#include "core/base/json.h"
+#include "core/debug/run_module.h"
+
+namespace hloscope::app {
+
+// One compact object and a line break; `file` as given on the command line.
+std::string RunReportJson(const std::string& file, const debug::RunReport& report);
+// For a person: a line for each result and the verdict.
+std::string RunReportText(const std::string& file, const debug::RunReport& report);
+int ExitStatusOf(const debug::RunReport& report);
+
+// The comparison part of one result: index, shape, elements, mismatched, errors, first_mismatch.
+void WriteLeafJson(JsonWriter& json, const debug::LeafComparison& leaf, bool compared);
+std::string LeafText(const debug::LeafComparison& leaf, bool compared);
+
+}  // namespace hloscope::app

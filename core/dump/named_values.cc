@@ -1,0 +1,123 @@
+// Arrays with the shapes their files declare.
+#include "core/dump/named_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+
+#include "core/dump/npy.h"
+#include "core/dump/npz.h"
+#include "core/dump/sniff.h"
+#include "core/dump/tensor_values.h"
+#include "core/hlo/proto.h"
+
+namespace hloscope::dump {
+namespace {
+
+namespace fs = std::filesystem;
+using hlo::ElementType;
+
+// The element type of a numpy type; raw bytes are unsigned integers of their width.
+Result<ElementType> ElementTypeOf(NpyType type, std::string_view name) {
+  constexpr ElementType kCandidates[] = {ElementType::kPred, ElementType::kS8,  ElementType::kS16,
+                                         ElementType::kS32,  ElementType::kS64, ElementType::kU8,
+                                         ElementType::kU16,  ElementType::kU32, ElementType::kU64,
+                                         ElementType::kF16,  ElementType::kF32, ElementType::kF64,
+                                         ElementType::kC64,  ElementType::kC128};
+  if (type.kind == 'V') type.kind = 'u';
+  for (ElementType candidate : kCandidates) {
+    if (NpyTypeOf(candidate) == type) return candidate;
+  }
+  return InputError(
+      fmt::format("{}: elements of type {} are no numbers XLA has", name, ToString(type)));
+}
+
+Result<hlo::Literal> FromNpy(std::string_view bytes, std::string_view name, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(NpyArray array, ReadNpy(bytes, name, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(ElementType type, ElementTypeOf(array.type, name));
+  if (static_cast<int64_t>(array.dimensions.size()) > limits.rank) {
+    return InputError(
+        fmt::format("{}: {} dimensions, at most {}", name, array.dimensions.size(), limits.rank));
+  }
+  return LiteralFromNpy(array, hlo::Shape::Array(type, array.dimensions), name);
+}
+
+Result<std::vector<NamedValue>> FromNpz(FileView file, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(NpzArchive archive, NpzArchive::Open(std::move(file), limits));
+  std::vector<NamedValue> values;
+  for (const std::string& name : archive.Names()) {
+    if (name == "dtypes") continue;  // a description some writers add
+    HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes, archive.Read(name));
+    HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal value,
+                              FromNpy(bytes, archive.path() + ":" + name, limits));
+    values.push_back({name, std::move(value)});
+  }
+  return values;
+}
+
+Result<std::vector<NamedValue>> FromFolder(const std::string& path, const Limits& limits) {
+  std::vector<NamedValue> values;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (entry.path().extension() != ".npy") continue;
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(entry.path().string(), limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal value, FromNpy(file.bytes(), file.path(), limits));
+    values.push_back({entry.path().stem().string(), std::move(value)});
+  }
+  if (error) return EnvironmentError(path + ": " + error.message());
+  if (values.empty()) return InputError(path + ": no .npy files in this folder");
+  return values;
+}
+
+std::vector<NamedValue> FromLiteral(const std::string& name, const hlo::Literal& literal) {
+  if (!literal.shape().IsTuple()) return {{name, literal}};
+  std::vector<NamedValue> values;
+  std::vector<hlo::Literal> leaves = FlattenLiteral(literal);
+  for (size_t k = 0; k < leaves.size(); ++k)
+    values.push_back({fmt::format("{}[{}]", name, k), std::move(leaves[k])});
+  return values;
+}
+
+Result<std::vector<NamedValue>> FromFile(const std::string& path, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
+  FileKind kind = Sniff(file.bytes());
+  if (kind == FileKind::kZip) return FromNpz(std::move(file), limits);
+  if (kind == FileKind::kNpy) {
+    HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal value, FromNpy(file.bytes(), path, limits));
+    return std::vector<NamedValue>{{"value", std::move(value)}};
+  }
+  auto owner = std::make_shared<FileView>(file);
+  HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal value,
+                            hlo::LiteralFromProto(std::as_bytes(std::span(file.bytes())), limits));
+  return FromLiteral("value", value);
+}
+
+}  // namespace
+
+bool HoldsValues(const std::string& path, const Limits& limits) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    for (const auto& entry : fs::directory_iterator(path, error)) {
+      if (entry.path().extension() == ".npy") return true;
+    }
+    return false;
+  }
+  Result<FileView> file = FileView::Open(path, limits);
+  if (!file) return false;
+  FileKind kind = Sniff(file->bytes());
+  if (kind == FileKind::kNpy || kind == FileKind::kZip) return true;
+  return kind == FileKind::kUnknown &&
+         hlo::LiteralFromProto(std::as_bytes(std::span(file->bytes())), limits).has_value();
+}
+
+Result<std::vector<NamedValue>> ReadNamedValues(const std::string& path, const Limits& limits) {
+  std::error_code error;
+  Result<std::vector<NamedValue>> values =
+      fs::is_directory(path, error) ? FromFolder(path, limits) : FromFile(path, limits);
+  if (values) std::ranges::stable_sort(*values, {}, &NamedValue::name);
+  return values;
+}
+
+}  // namespace hloscope::dump
