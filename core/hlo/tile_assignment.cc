@@ -175,7 +175,10 @@ std::optional<int64_t> DeviceCount(const TileAssignment& tiles) {
 std::optional<int64_t> DeviceCount(const Mesh& mesh) {
   if (mesh.maximal) return 1;
   std::vector<int64_t> sizes;
-  for (const auto& [name, size] : mesh.axes) sizes.push_back(size);
+  for (const auto& [name, size] : mesh.axes) {
+    if (size < 1) return std::nullopt;
+    sizes.push_back(size);
+  }
   return CheckedProduct(sizes);
 }
 

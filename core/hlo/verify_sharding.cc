@@ -241,15 +241,6 @@ bool SameSharding(const Sharding& a, const Sharding& b) {
 
 }  // namespace
 
-std::optional<int64_t> DeviceCount(const Mesh& mesh) {
-  std::vector<int64_t> sizes;
-  for (const auto& [name, size] : mesh.axes) {
-    if (size < 1) return std::nullopt;
-    sizes.push_back(size);
-  }
-  return CheckedProduct(sizes);
-}
-
 std::optional<int64_t> AxesSize(const Mesh& mesh, const std::vector<AxisRef>& axes) {
   std::vector<int64_t> sizes;
   for (const AxisRef& ref : axes) {

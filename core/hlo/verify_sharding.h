@@ -12,9 +12,6 @@ namespace hloscope::hlo {
 void VerifyConsistentSharding(VerifyContext& context, InstructionId at,
                               const std::vector<InstructionId>& instructions);
 
-// Number of devices of a mesh: the product of its axes; nullopt if an axis is not positive or the
-// product overflows.
-std::optional<int64_t> DeviceCount(const Mesh& mesh);
 // Devices along axes of a mesh, splits counted; nullopt if an axis does not exist or does not
 // divide.
 std::optional<int64_t> AxesSize(const Mesh& mesh, const std::vector<AxisRef>& axes);
