@@ -314,6 +314,7 @@ const Shape* TextParser::ShapeOf(uint32_t index) {
 // add-dependency, transfers) follow it too.
 bool TextParser::InferIfOmitted(Draft& draft) {
   if (draft.broken || (draft.has_shape && !ShapeFollowsOperands(draft.opcode))) return true;
+  if (std::optional<bool> settled = TakeKnownShape(draft)) return *settled;
   std::vector<const Shape*> shapes;
   for (uint32_t operand : OperandsOf(draft)) {
     shapes.push_back(ShapeOf(operand));

@@ -168,7 +168,7 @@ uint32_t TextParser::ElementOf(uint32_t tuple, int64_t element, std::string& nam
   draft.name = id;
   draft.offset = static_cast<uint32_t>(offset);
   draft.opcode = Opcode::kGetTupleElement;
-  draft.shape = builder_.InternShape(Shape(shape->elements()[static_cast<size_t>(element)]));
+  draft.shape = *ElementShape(s.instructions[tuple].shape, element);
   draft.first_operand = operand_stack_.size();
   draft.first_attribute = attribute_stack_.size();
   operand_stack_.push_back(tuple);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -164,6 +165,18 @@ class TextParser {
   Symbol& SymbolOf(StringId name);
   void SetSymbol(StringId name, Symbol symbol);
   StringId AnonymousName(Opcode opcode);
+  // parse_known_shape.cc: shapes left out of the text that need no inference.
+  std::optional<bool> TakeKnownShape(Draft& draft);
+  std::optional<ShapeId> ElementShape(ShapeId tuple, int64_t element);
+  bool MakeTupleShape(Draft& draft);
+  std::optional<bool> MakeTransferShape(Draft& draft);
+  std::optional<bool> TakeRootShape(Draft& draft);
+  bool TooManyParts(Draft& draft);
+  struct ShapeSize {
+    uint32_t parts = 0;  // 0: not known yet
+    uint32_t depth = 0;
+  };
+  ShapeSize SizeOf(ShapeId id);
   bool InferIfOmitted(Draft& draft);
   bool NormalizeSharding(Draft& draft);
   std::span<const uint32_t> OperandsOf(const Draft& draft) const {
@@ -299,6 +312,10 @@ class TextParser {
   std::vector<uint32_t> ids_;
   SliceCache cache_;
   ProgramShapes programs_;
+  std::vector<ShapeSize> shape_sizes_;  // by ShapeId
+  int64_t inferred_parts_ = 0;
+  // Shapes made from others: the ids they were made from, and which part.
+  std::map<std::vector<uint32_t>, ShapeId> made_shapes_;
   std::vector<uint32_t> anonymous_counts_;  // by opcode
   std::vector<bool> called_async_;          // by ComputationId
   bool names_clash_ = false;                // names have to be made unique

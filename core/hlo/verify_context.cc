@@ -15,10 +15,22 @@ constexpr size_t kLongestShapeText = 300;
 constexpr size_t kLongestName = 120;
 constexpr int64_t kHostMemorySpace = 5;
 
-std::string Shorten(std::string text, size_t longest) {
-  if (text.size() <= longest) return text;
-  text.resize(longest);
-  return text + "...";
+std::string Shorten(std::string_view text, size_t longest) {
+  if (text.size() <= longest) return std::string(text);
+  return std::string(text.substr(0, longest)) + "...";
+}
+
+bool HasManyParts(const Shape& shape) {
+  constexpr size_t kMany = 64;
+  size_t parts = 0;
+  std::vector<const Shape*> work{&shape};
+  while (!work.empty()) {
+    const Shape* top = work.back();
+    work.pop_back();
+    if (++parts + top->elements().size() > kMany) return true;
+    for (const Shape& element : top->elements()) work.push_back(&element);
+  }
+  return false;
 }
 
 bool IsPermutation(std::span<const int64_t> values, size_t rank) {
@@ -129,15 +141,16 @@ std::vector<Diagnostic> VerifyContext::Take() {
 }
 
 std::string VerifyContext::Name(InstructionId id) const {
-  return "%" + Shorten(std::string(module_.name(id)), kLongestName);
+  return "%" + Shorten(module_.name(id), kLongestName);
 }
 
 std::string VerifyContext::Name(ComputationId id) const {
-  return "%" + Shorten(std::string(module_[module_[id].name]), kLongestName);
+  return "%" + Shorten(module_[module_[id].name], kLongestName);
 }
 
 std::string VerifyContext::Text(const Shape& shape, bool layouts) const {
-  return Shorten(ToString(shape, layouts), kLongestShapeText);
+  if (!HasManyParts(shape)) return Shorten(ToString(shape, layouts), kLongestShapeText);
+  return "a large tuple of " + std::to_string(shape.elements().size()) + " elements";
 }
 
 void VerifyContext::ComputeShapeFacts() {
@@ -263,26 +276,42 @@ std::vector<InstructionId> VerifyContext::UsersOf(InstructionId id) {
 }
 
 template <typename Ask>
-bool VerifyContext::Remember(std::vector<Answer>& answers, ShapeId a, ShapeId b, unsigned ignore,
-                             Ask&& ask) {
-  constexpr size_t kAnswers = 1024;
-  if (a == b) return true;
-  if (answers.empty()) answers.resize(kAnswers);
+bool VerifyContext::Remember(ShapeId a, ShapeId b, uint64_t question, Ask&& ask) {
+  constexpr size_t kAnswers = 4096;
+  if (answers_.empty()) answers_.resize(kAnswers);
   uint64_t pair = uint64_t{a.index} << 32 | b.index;
-  Answer& answer = answers[(pair * 0x9e3779b97f4a7c15u + ignore) >> 40 & (kAnswers - 1)];
-  if (answer.pair != pair || answer.ignore != ignore) {
-    answer = {pair, ignore, ask(module_[a], module_[b])};
+  uint64_t hash = (pair ^ question * 0x2545f4914f6cdd1du) * 0x9e3779b97f4a7c15u;
+  Answer& answer = answers_[hash >> 40 & (kAnswers - 1)];
+  if (answer.pair != pair || answer.question != question) {
+    answer = {pair, question, ask(module_[a], module_[b])};
   }
   return answer.same;
 }
 
 bool VerifyContext::Same(ShapeId a, ShapeId b) {
-  return Remember(same_, a, b, 0, [](const Shape& x, const Shape& y) { return SameShape(x, y); });
+  if (a == b) return true;
+  return Remember(a, b, 0, [](const Shape& x, const Shape& y) { return SameShape(x, y); });
 }
 
 bool VerifyContext::SameLaidOut(ShapeId a, ShapeId b, unsigned ignore) {
-  return Remember(same_layout_, a, b, ignore,
+  if (a == b) return true;
+  return Remember(a, b, 1 + ignore,
                   [&](const Shape& x, const Shape& y) { return SameLayout(x, y, ignore); });
+}
+
+bool VerifyContext::SameElement(ShapeId tuple, size_t element, ShapeId part) {
+  auto ask = [&](const Shape& x, const Shape& y) { return SameShape(x.elements()[element], y); };
+  if (!module_[part].IsTuple()) return ask(module_[tuple], module_[part]);
+  return Remember(tuple, part, (element + 1) << 16, ask);
+}
+
+bool VerifyContext::SameElementLayout(ShapeId tuple, size_t element, ShapeId part,
+                                      unsigned ignore) {
+  auto ask = [&](const Shape& x, const Shape& y) {
+    return SameLayout(x.elements()[element], y, ignore);
+  };
+  if (!module_[part].IsTuple()) return ask(module_[tuple], module_[part]);
+  return Remember(tuple, part, (element + 1) << 16 | (1 + ignore), ask);
 }
 
 const Shape* Subshape(const Shape& shape, std::span<const int64_t> index) {
@@ -297,9 +326,11 @@ const Shape* Subshape(const Shape& shape, std::span<const int64_t> index) {
 }
 
 std::string IndexText(std::span<const int64_t> index) {
+  constexpr size_t kMost = 16;
   std::string text = "{";
   for (size_t i = 0; i < index.size(); ++i) {
     if (i != 0) text += ",";
+    if (i == kMost) return text + "...}";
     text += std::to_string(index[i]);
   }
   return text + "}";

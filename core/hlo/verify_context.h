@@ -42,6 +42,10 @@ class VerifyContext {
                 std::string hint = {});
   // True once as many errors as wanted were found: passes stop early.
   bool full() const { return error_count_ >= limit_; }
+  // Likewise for strict findings, which are warnings in plain mode.
+  bool full_of_strict() const {
+    return (options_.strict ? error_count_ : warning_count_) >= limit_;
+  }
   size_t error_count() const { return error_count_; }
   // False once Error or ModuleError was called: later passes that index by shape must not run.
   bool sound() const { return sound_; }
@@ -96,10 +100,12 @@ class VerifyContext {
   // The users of an instruction, each once.
   std::vector<InstructionId> UsersOf(InstructionId id);
   size_t UserSlots(InstructionId id) { return Users().users(id).size(); }
-  // SameShape and SameLayout of interned shapes, remembered: a file can ask the same question
-  // often.
+  // SameShape and SameLayout of interned shapes, and of an element of one; remembered, since a
+  // short file can ask about the same large tuples again and again.
   bool Same(ShapeId a, ShapeId b);
   bool SameLaidOut(ShapeId a, ShapeId b, unsigned ignore);
+  bool SameElement(ShapeId tuple, size_t element, ShapeId part);
+  bool SameElementLayout(ShapeId tuple, size_t element, ShapeId part, unsigned ignore);
   bool IsRoot(InstructionId id) const { return module_[module_[id].computation].root == id; }
 
   // Filling, by VerifyStructure.
@@ -139,12 +145,12 @@ class VerifyContext {
   bool sound_ = true;
   struct Answer {
     uint64_t pair = ~uint64_t{0};
-    unsigned ignore = 0;
+    uint64_t question = 0;
     bool same = false;
   };
   template <typename Ask>
-  bool Remember(std::vector<Answer>& answers, ShapeId a, ShapeId b, unsigned ignore, Ask&& ask);
-  std::vector<Answer> same_, same_layout_;
+  bool Remember(ShapeId a, ShapeId b, uint64_t question, Ask&& ask);
+  std::vector<Answer> answers_;
 };
 
 // The passes, in the order they run. The first two answer false where nothing further can be

@@ -119,9 +119,8 @@ void CheckKeptLayout(VerifyContext& context, InstructionId id) {
   }
 }
 
-void Expect(VerifyContext& context, InstructionId id, const Shape& actual, const Shape& expected,
-            unsigned ignore, std::string_view of) {
-  if (&actual == &expected || SameLayout(actual, expected, ignore)) return;
+void Mismatch(VerifyContext& context, InstructionId id, const Shape& actual, const Shape& expected,
+              std::string_view of) {
   context.Strict(id, "layout",
                  context.Name(id) + " is " + context.Text(actual, true) + ", " + std::string(of) +
                      " is " + context.Text(expected, true));
@@ -142,53 +141,58 @@ void CheckHostCopy(VerifyContext& context, InstructionId id, const Shape& operan
                      context.Text(operand, true) + " to " + context.Text(result, true));
 }
 
+// Element `e` of the tuple instruction against another instruction's shape.
+void CheckElement(VerifyContext& context, InstructionId at, InstructionId tuple, size_t e,
+                  InstructionId part, unsigned ignore, std::string_view of) {
+  const Module& module = context.module();
+  if (context.SameElementLayout(module[tuple].shape, e, module[part].shape, ignore)) return;
+  Mismatch(context, at, module.shape(tuple).elements()[e], module.shape(part), of);
+}
+
+void CheckWhole(VerifyContext& context, InstructionId id, InstructionId operand, unsigned ignore) {
+  const Module& module = context.module();
+  if (context.SameLaidOut(module[id].shape, module[operand].shape, ignore)) return;
+  Mismatch(context, id, module.shape(id), module.shape(operand), "its operand");
+}
+
 // Opcodes whose result is their operand's buffer, or a part of it.
 void CheckPassedThrough(VerifyContext& context, InstructionId id) {
   using enum Opcode;
   const Module& module = context.module();
   const Instruction& i = module[id];
-  const Shape& result = module.shape(id);
   auto operands = module.operands(i);
-  if (i.opcode == kTuple) {
-    for (size_t o = 0; o < operands.size(); ++o) {
-      Expect(context, id, result.elements()[o], module.shape(operands[o]), 0, "its operand");
-    }
-    return;
-  }
-  if (operands.empty()) return;
-  const Shape& operand = module.shape(operands[0]);
   switch (i.opcode) {
-    case kGetTupleElement: {
-      auto index = static_cast<size_t>(module.GetInt(i, AttributeKey::kIndex));
-      Expect(context, id, result, operand.elements()[index], 0, "the element it takes");
+    case kTuple:
+      for (size_t o = 0; o < operands.size(); ++o) {
+        CheckElement(context, id, id, o, operands[o], 0, "its operand");
+      }
       break;
-    }
+    case kGetTupleElement:
+      CheckElement(context, id, operands[0],
+                   static_cast<size_t>(module.GetInt(i, AttributeKey::kIndex)), id, 0,
+                   "the element it takes");
+      break;
     case kOptimizationBarrier:
-      Expect(context, id, result, operand, 0, "its operand");
+      CheckWhole(context, id, operands[0], 0);
       break;
     case kDynamicUpdateSlice: {
       bool fused = context.IsFusion(i.computation);
-      Expect(context, id, result, operand, fused ? kIgnoreMemorySpace | kIgnoreTiles : 0u,
-             "its operand");
+      CheckWhole(context, id, operands[0], fused ? kIgnoreMemorySpace | kIgnoreTiles : 0u);
       break;
     }
     case kCopyStart:
+      CheckElement(context, id, id, 1, operands[0], kMinorToMajorOnly, "its operand");
+      [[fallthrough]];
     case kSend:
-      if (i.opcode == kCopyStart) {
-        Expect(context, id, result.elements()[1], operand, kMinorToMajorOnly, "its operand");
-      }
-      Expect(context, id, result.elements()[0], operand, kMinorToMajorOnly, "its operand");
+      CheckElement(context, id, id, 0, operands[0], kMinorToMajorOnly, "its operand");
       break;
     case kCopyDone:
-      Expect(context, id, operand.elements()[0], operand.elements()[1],
-             kIgnoreMemorySpace | kIgnoreSplits, "the source of the copy");
-      Expect(context, id, result, operand.elements()[0], 0, "the destination of the copy");
-      break;
-    case kRecvDone:
-      Expect(context, id, result.elements()[0], operand.elements()[0], 0, "the received value");
+      CheckElement(context, id, operands[0], 1, id, kIgnoreMemorySpace | kIgnoreSplits,
+                   "the source of the copy");
+      CheckElement(context, id, operands[0], 0, id, 0, "the destination of the copy");
       break;
     case kCopy:
-      CheckHostCopy(context, id, operand);
+      CheckHostCopy(context, id, module.shape(operands[0]));
       break;
     default:
       break;
@@ -200,12 +204,17 @@ void CheckCallLayouts(VerifyContext& context, InstructionId id) {
   const Module& module = context.module();
   const Instruction& i = module[id];
   auto operands = module.operands(i);
+  auto check = [&](ShapeId actual, ShapeId expected, std::string_view of) {
+    if (context.SameLaidOut(actual, expected, 0)) return;
+    Mismatch(context, id, module[actual], module[expected], of);
+  };
   auto compare = [&](ComputationId c, size_t first_operand, size_t count, bool root) {
-    for (size_t p = 0; p < count && p < context.parameter_count(c); ++p) {
-      Expect(context, id, module.shape(operands[first_operand + p]), context.parameter_shape(c, p),
-             0, "the parameter of " + context.Name(c));
+    auto parameters = context.parameters(c);
+    for (size_t p = 0; p < count && p < parameters.size(); ++p) {
+      check(module[operands[first_operand + p]].shape, module[parameters[p]].shape,
+            "the parameter it is passed to");
     }
-    if (root) Expect(context, id, module.shape(id), context.root_shape(c), 0, "the root it calls");
+    if (root) check(i.shape, module[module[c].root].shape, "the root it calls");
   };
   size_t branch = 1;
   context.ForEachCallee(i, [&](ComputationId c) {
@@ -275,7 +284,7 @@ bool SameLayout(const Shape& a, const Shape& b, unsigned ignore) {
 
 void VerifyLayouts(VerifyContext& context) {
   const Module& module = context.module();
-  for (uint32_t k = 0; k < module.instructions().size() && !context.full(); ++k) {
+  for (uint32_t k = 0; k < module.instructions().size() && !context.full_of_strict(); ++k) {
     InstructionId id(k);
     const Instruction& i = module[id];
     CheckShapeFacts(context, id);
@@ -289,7 +298,7 @@ void VerifyLayouts(VerifyContext& context) {
     }
   }
   for (InstructionId id : context.with_callees()) {
-    if (context.full()) return;
+    if (context.full_of_strict()) return;
     CheckCallLayouts(context, id);
   }
 }

@@ -186,12 +186,22 @@ class ShapePass {
         return CheckTuple(id);
       case kGetTupleElement:
         return CheckGetTupleElement(id);
+      case kCopyStart:
+      case kCopyDone:
+      case kSend:
+      case kRecv:
+      case kRecvDone:
+      case kInfeed:
+        return CheckTransfer(id);
+      case kAddDependency:
+        if (!CheckToken(id, 1)) return false;
+        return CheckSame(id, operands[0]);
       case kCopy:
       case kOptimizationBarrier:
       case kDomain:
       case kAllReduceDone:
       case kShuffle:
-        return Compare(id, module_.shape(operands[0]));
+        return CheckSame(id, operands[0]);
       default:
         break;
     }
@@ -201,7 +211,7 @@ class ShapePass {
     }
     operand_shapes_.clear();
     for (InstructionId o : operands) operand_shapes_.push_back(&module_.shape(o));
-    if (!CheckTokens(id)) return false;
+    if (i.opcode == kOutfeed && !CheckToken(id, 1)) return false;
     InferenceInput input{module_, i.opcode, operand_shapes_, module_.attributes(i),
                          &module_.shape(id)};
     input.programs = &programs_;
@@ -263,7 +273,7 @@ class ShapePass {
       return false;
     }
     for (size_t o = 0; o < operands.size(); ++o) {
-      if (SameShape(shape.elements()[o], module_.shape(operands[o]))) continue;
+      if (context_.SameElement(module_[id].shape, o, module_[operands[o]].shape)) continue;
       context_.Error(id, "shape-mismatch",
                      context_.Name(id) + " has " + context_.Text(shape.elements()[o]) +
                          " as element " + to_string(o) + ", operand " + context_.Name(operands[o]) +
@@ -290,18 +300,86 @@ class ShapePass {
                          to_string(tuple.elements().size()));
       return false;
     }
-    return Compare(id, tuple.elements()[static_cast<size_t>(index)]);
+    auto element = static_cast<size_t>(index);
+    return context_.SameElement(module_[operand].shape, element, module_[id].shape) ||
+           Compare(id, tuple.elements()[element]);
   }
 
-  bool CheckTokens(InstructionId id) {
-    Opcode opcode = module_[id].opcode;
-    size_t operand = opcode == kInfeed ? 0 : 1;
-    bool wants = opcode == kInfeed || opcode == kOutfeed || opcode == kAddDependency;
-    if (!wants || operand_shapes_.size() <= operand) return true;
-    if (operand_shapes_[operand]->IsToken()) return true;
+  bool CheckToken(InstructionId id, size_t operand) {
+    InstructionId token = module_.operands(id)[operand];
+    if (module_.shape(token).IsToken()) return true;
     context_.Error(id, "token",
                    context_.Name(id) + ": operand " + to_string(operand) + " is " +
-                       context_.Text(*operand_shapes_[operand]) + ", expected a token");
+                       context_.Text(token) + ", expected a token");
+    return false;
+  }
+
+  bool CheckSame(InstructionId id, InstructionId operand) {
+    return context_.Same(module_[id].shape, module_[operand].shape) ||
+           Compare(id, module_.shape(operand));
+  }
+
+  // Copies, transfers and infeeds: tuples of the data and what else is in flight.
+  bool CheckTransfer(InstructionId id) {
+    const Instruction& i = module_[id];
+    InstructionId operand = module_.operands(i)[0];
+    const Shape& from = module_.shape(operand);
+    const Shape& shape = module_.shape(id);
+    auto parts = [](const Shape& s, size_t count) {
+      return s.IsTuple() && s.elements().size() == count;
+    };
+    auto is_u32 = [](const Shape& s) {
+      return s.IsScalar() && s.element_type() == ElementType::kU32;
+    };
+    ShapeId own = i.shape, given = module_[operand].shape;
+    switch (i.opcode) {
+      case kCopyStart:
+        return Fits(id,
+                    parts(shape, 3) && context_.SameElement(own, 0, given) &&
+                        context_.SameElement(own, 1, given) && is_u32(shape.elements()[2]),
+                    "a tuple of destination, source and u32[]");
+      case kCopyDone:
+        return Fits(id,
+                    from.IsTuple() && from.elements().size() >= 2 &&
+                        context_.SameElement(given, 0, own) && context_.SameElement(given, 1, own),
+                    "what its copy-start copies");
+      case kSend:
+        return CheckToken(id, 1) &&
+               Fits(id,
+                    parts(shape, 3) && context_.SameElement(own, 0, given) &&
+                        is_u32(shape.elements()[1]) && shape.elements()[2].IsToken(),
+                    "a tuple of what it sends, u32[] and a token");
+      case kRecv:
+        return CheckToken(id, 0) &&
+               Fits(id,
+                    parts(shape, 3) && is_u32(shape.elements()[1]) && shape.elements()[2].IsToken(),
+                    "a tuple of what it receives, u32[] and a token");
+      case kRecvDone:
+        return Fits(id,
+                    parts(shape, 2) && shape.elements()[1].IsToken() && from.IsTuple() &&
+                        !from.elements().empty() && SameData(from, shape),
+                    "a tuple of what its recv receives and a token");
+      default:
+        return CheckToken(id, 0) && Fits(id, parts(shape, 2) && shape.elements()[1].IsToken(),
+                                         "a tuple of the data and a token");
+    }
+  }
+
+  // The first elements of two tuples; remembered for the last pair.
+  bool SameData(const Shape& a, const Shape& b) {
+    if (last_pair_ != std::pair(&a, &b)) {
+      last_pair_ = {&a, &b};
+      last_same_ = SameShape(a.elements()[0], b.elements()[0]);
+    }
+    return last_same_;
+  }
+
+  bool Fits(InstructionId id, bool fits, std::string_view expected) {
+    if (fits) return true;
+    context_.Error(id, "shape-mismatch",
+                   context_.Name(id) + " is " + context_.Text(id) + ", " +
+                       std::string(ToString(module_[id].opcode)) + " gives " +
+                       std::string(expected));
     return false;
   }
 
@@ -350,6 +428,8 @@ class ShapePass {
   const Module& module_;
   GoodShapes good_;
   ProgramShapes programs_;
+  std::pair<const Shape*, const Shape*> last_pair_{nullptr, nullptr};
+  bool last_same_ = false;
   std::vector<const Shape*> operand_shapes_;
 };
 
