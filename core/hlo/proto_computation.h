@@ -31,7 +31,8 @@ class ComputationReader {
  public:
   explicit ComputationReader(ReadScope& scope) : scope_(scope) {}
   // Adds the instructions as computation `id`, in the order of `schedule` (64-bit ids) if there is
-  // one, else as they come, or sorted where an operand comes after its user.
+  // one, else that of their ids, as XLA keeps them, or as they come where an operand has a higher id
+  // than its user, or sorted where it comes after it too.
   Status Finish(InstructionBatch& batch, int64_t root_id, const std::vector<int64_t>* schedule,
                 ComputationId id, StringId thread);
 
@@ -39,10 +40,12 @@ class ComputationReader {
   Status Resolve(const std::vector<int64_t>& ids, std::vector<uint32_t>& positions,
                  std::string_view what);
   Status OrderBySchedule(const std::vector<int64_t>& schedule);
-  Status OrderByOperands();
+  Status OrderByIds();
+  bool IsOrdered() const;  // every operand before its users, by place_
   Status Sort();
   void AddInstruction(uint32_t k, uint32_t base);
   void AdjustToOperand(uint32_t k);
+  Attribute AdjustSliceSizes(const Attribute& flat, const Shape& operand);
   std::span<const uint32_t> OperandsOf(uint32_t k) const {
     const auto& range = batch_->instructions[k].operands;
     return std::span(operands_).subspan(range.first, range.count);

@@ -211,6 +211,12 @@ Status InstructionReader::ReadStructure(Opcode opcode, const AttributeField& fie
                        RawAttribute{builder.Intern(Info(kSparsityConfig).text), builder.Intern(text)}));
       return {};
     }
+    case kPermuteSliceSizes:
+      ints_.clear();
+      if (!fields_.TakeInts(InstructionField::kDynamicSliceSizes, ints_)) return Malformed("dynamic_slice_sizes");
+      // A flat list for now: how it is divided depends on the shape of the operand.
+      if (!ints_.empty()) Add(builder.MakeInts(kPermuteSliceSizes, ints_));
+      return {};
     case kDomain:
       return ReadDomain();
     case kSlice:
@@ -254,10 +260,11 @@ Status InstructionReader::ReadShapes(const AttributeField& field) {
 Status InstructionReader::ReadDomain() {
   Domain domain;
   domain.kind = "sharding";
+  // What a text calls the exit is the side of the operand, which protos call the entry.
   HLOSCOPE_ASSIGN_OR_RETURN(
-      domain.entry, ReadSharding(fields_.TakeMessage(kDomainEntrySharding), scope_.limits));
+      domain.exit, ReadSharding(fields_.TakeMessage(kDomainEntrySharding), scope_.limits));
   HLOSCOPE_ASSIGN_OR_RETURN(
-      domain.exit, ReadSharding(fields_.TakeMessage(kDomainExitSharding), scope_.limits));
+      domain.entry, ReadSharding(fields_.TakeMessage(kDomainExitSharding), scope_.limits));
   Add(scope_.builder.Make(AttributeKey::kDomain, std::move(domain)));
   return {};
 }

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <string>
 
 #include "core/hlo/proto_computation.h"
 
@@ -11,6 +13,12 @@ namespace {
 // Ids are looked up by their low half: newer protos put the computation in the high one, and some
 // references leave it out.
 uint32_t LocalId(int64_t id) { return static_cast<uint32_t>(static_cast<uint64_t>(id)); }
+
+// Opcodes with an attribute whose form depends on the shape of the first operand.
+bool DependsOnOperand(Opcode opcode) {
+  return opcode == Opcode::kCompare || opcode == Opcode::kConditional ||
+         opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart;
+}
 
 }  // namespace
 
@@ -64,7 +72,7 @@ Status ComputationReader::Finish(InstructionBatch& batch, int64_t root_id,
   HLOSCOPE_TRY(index_.Build(batch.instructions));
   HLOSCOPE_TRY(Resolve(batch.operands, operands_, "operand"));
   HLOSCOPE_TRY(Resolve(batch.controls, controls_, "control predecessor"));
-  HLOSCOPE_TRY(schedule != nullptr ? OrderBySchedule(*schedule) : OrderByOperands());
+  HLOSCOPE_TRY(schedule != nullptr ? OrderBySchedule(*schedule) : OrderByIds());
   uint32_t root = index_.Find(root_id);
   if (root == IdIndex::kNone) {
     return InputError(fmt::format("its root is instruction {}, which it does not have", root_id));
@@ -117,16 +125,30 @@ Status ComputationReader::OrderBySchedule(const std::vector<int64_t>& schedule) 
   return {};
 }
 
-Status ComputationReader::OrderByOperands() {
-  auto count = static_cast<uint32_t>(batch_->instructions.size());
+bool ComputationReader::IsOrdered() const {
+  for (uint32_t k = 0; k < place_.size(); ++k) {
+    for (uint32_t operand : OperandsOf(k)) {
+      if (place_[operand] >= place_[k]) return false;
+    }
+  }
+  return true;
+}
+
+Status ComputationReader::OrderByIds() {
+  const auto& instructions = batch_->instructions;
+  auto count = static_cast<uint32_t>(instructions.size());
   order_.resize(count);
   place_.resize(count);
-  bool in_order = true;
-  for (uint32_t k = 0; k < count; ++k) {
-    order_[k] = place_[k] = k;
-    for (uint32_t operand : OperandsOf(k)) in_order &= operand < k;
+  std::iota(order_.begin(), order_.end(), 0u);
+  auto id = [&](uint32_t k) { return LocalId(instructions[k].id); };
+  if (!std::ranges::is_sorted(order_, {}, id)) {
+    std::ranges::sort(order_, {}, id);
+    for (uint32_t k = 0; k < count; ++k) place_[order_[k]] = k;
+    if (IsOrdered()) return {};
+    std::iota(order_.begin(), order_.end(), 0u);
   }
-  return in_order ? Status() : Sort();
+  std::iota(place_.begin(), place_.end(), 0u);
+  return IsOrdered() ? Status() : Sort();
 }
 
 // Depth first, each instruction after its operands, the stored order where it is free.
@@ -170,7 +192,7 @@ void ComputationReader::AddInstruction(uint32_t k, uint32_t base) {
   }
   attributes_.assign(batch_->attributes.begin() + i.attributes.first,
                      batch_->attributes.begin() + i.attributes.first + i.attributes.count);
-  if (i.opcode == Opcode::kCompare || i.opcode == Opcode::kConditional) AdjustToOperand(k);
+  if (DependsOnOperand(i.opcode)) AdjustToOperand(k);
   if (i.controls.count > 0) {
     std::vector<uint32_t> ids;
     for (uint32_t c = 0; c < i.controls.count; ++c) {
@@ -187,11 +209,11 @@ void ComputationReader::AddInstruction(uint32_t k, uint32_t base) {
   }
 }
 
-// Attributes whose form depends on the type of the first operand.
 void ComputationReader::AdjustToOperand(uint32_t k) {
   if (OperandsOf(k).empty()) return;
   const ReadInstruction& operand = batch_->instructions[OperandsOf(k)[0]];
-  ElementType type = scope_.builder.module()[operand.shape].element_type();
+  const Module& module = scope_.builder.module();
+  ElementType type = module[operand.shape].element_type();
   for (size_t i = 0; i < attributes_.size(); ++i) {
     Attribute a = attributes_[i];
     if (a.key == AttributeKey::kComparisonType &&
@@ -199,8 +221,11 @@ void ComputationReader::AdjustToOperand(uint32_t k) {
       attributes_.erase(attributes_.begin() + static_cast<ptrdiff_t>(i));
       return;
     }
+    if (a.key == AttributeKey::kPermuteSliceSizes) {
+      attributes_[i] = AdjustSliceSizes(a, module[operand.shape]);
+    }
     if (a.key == AttributeKey::kBranchComputations && type == ElementType::kPred) {
-      auto ids = scope_.builder.module().IdsOf(a);
+      auto ids = module.IdsOf(a);
       if (ids.size() != 2) return;
       attributes_[i] = scope_.builder.MakeComputation(AttributeKey::kTrueComputation,
                                                       ComputationId(ids[0]));
@@ -209,6 +234,27 @@ void ComputationReader::AdjustToOperand(uint32_t k) {
       return;
     }
   }
+}
+
+// `{{1,2},{3}}` from the flat list: a list for each array, as long as it has dimensions.
+Attribute ComputationReader::AdjustSliceSizes(const Attribute& flat, const Shape& operand) {
+  auto sizes = scope_.builder.module().IntsOf(flat);
+  std::string text = "{";
+  size_t next = 0;
+  auto append = [&](size_t rank) {
+    text += text.size() == 1 ? "{" : ",{";
+    for (size_t d = 0; d < rank; ++d, ++next) {
+      if (d > 0) text += ',';
+      text += std::to_string(next < sizes.size() ? sizes[next] : 0);
+    }
+    text += '}';
+  };
+  if (!operand.IsTuple()) append(sizes.size());
+  for (const Shape& element : operand.elements()) append(element.rank());
+  text += '}';
+  constexpr AttributeKey kKey = AttributeKey::kPermuteSliceSizes;
+  return scope_.builder.Make(kKey, RawAttribute{.name = scope_.builder.Intern(Info(kKey).text),
+                                                .text = scope_.builder.Intern(text)});
 }
 
 ComparisonType DefaultComparisonType(ElementType type) {

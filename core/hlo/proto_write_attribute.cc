@@ -4,6 +4,7 @@
 #include "core/hlo/proto_computation.h"
 #include "core/hlo/proto_values.h"
 #include "core/hlo/proto_writer.h"
+#include "core/hlo/text_cursor.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -16,6 +17,20 @@ bool IsAlwaysWritten(uint32_t number) { return number != InstructionField::kPara
 // How many precisions XLA writes where the text gives none.
 size_t DefaultPrecisionCount(const Instruction& i) {
   return i.opcode == Opcode::kCustomCall ? i.operand_count : 2;
+}
+
+// The numbers of `{{1,2},{3}}`, one after another.
+std::vector<int64_t> NumbersIn(std::string_view text) {
+  std::vector<int64_t> numbers;
+  TextCursor cursor(text);
+  while (!cursor.AtEnd()) {
+    if (auto number = cursor.ReadInt()) {
+      numbers.push_back(*number);
+    } else {
+      cursor.set_position(cursor.position() + 1);  // a bracket or comma
+    }
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -168,6 +183,9 @@ void InstructionWriter::WriteStructure(const AttributeField& field, const Attrib
     case kSparsityConfig:
       return message(InstructionField::kSparsityConfig,
                      [&] { WriteSparsityText(out_, m[m.Of<RawAttribute>(*attribute).text]); });
+    case kPermuteSliceSizes:
+      return out_.PackedInts(InstructionField::kDynamicSliceSizes,
+                             NumbersIn(m[m.Of<RawAttribute>(*attribute).text]));
     case kReplicaGroups:
       return WriteDeviceList(out_, m.Of<DeviceList>(*attribute));
     case kOutputToOperandAliasing:
@@ -190,11 +208,12 @@ void InstructionWriter::WriteStructure(const AttributeField& field, const Attrib
 
 void InstructionWriter::WriteDomain(const Attribute& attribute) {
   const auto& domain = module().Of<Domain>(attribute);
+  // What a text calls the exit is the side of the operand, which protos call the entry.
   auto mark = out_.Open(kDomainEntrySharding);
-  WriteSharding(out_, domain.entry);
+  WriteSharding(out_, domain.exit);
   out_.Close(mark);
   mark = out_.Open(kDomainExitSharding);
-  WriteSharding(out_, domain.exit);
+  WriteSharding(out_, domain.entry);
   out_.Close(mark);
 }
 
