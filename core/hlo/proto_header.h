@@ -30,8 +30,7 @@ class HeaderReader {
 
   ReadScope& scope_;
   std::unordered_map<int64_t, std::vector<int64_t>> schedule_;
-  // Of messages that come before the payloads and computations they need.
-  std::string_view frontend_attributes_;
+  std::string_view frontend_attributes_, recovery_table_;
 };
 
 // The computations in an order where callees come before their callers; an invalid id, or a

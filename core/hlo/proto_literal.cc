@@ -140,6 +140,35 @@ std::unexpected<Error> WrongCount(const Shape& shape, size_t found, int64_t expe
                   expected));
 }
 
+const std::byte* AsBytesOf(std::string_view s) {
+  return reinterpret_cast<const std::byte*>(s.data());
+}
+const std::byte* EndOf(std::string_view s) { return AsBytesOf(s) + s.size(); }
+
+// Whether elements stored as `bytes` can stay where they are.
+bool CanView(const Shape& shape, std::string_view bytes, const void* owner) {
+  constexpr size_t kViewBytes = 4096;  // smaller values are copied
+  int size = StorageBytes(shape.element_type());
+  auto alignment = static_cast<uintptr_t>(IsComplex(shape.element_type()) ? size / 2 : size);
+  return owner != nullptr && bytes.size() >= kViewBytes && IsDefaultOrder(shape) &&
+         shape.element_type() != ElementType::kPred &&
+         reinterpret_cast<uintptr_t>(bytes.data()) % alignment == 0;
+}
+
+// A literal of elements in the order of the layout.
+Literal DenseOf(Shape shape, std::vector<std::byte> bytes) {
+  if (!IsDefaultOrder(shape)) bytes = Reorder(shape, bytes, true);
+  return Literal::Dense(std::move(shape), std::move(bytes));
+}
+
+Status CheckLayout(const Shape& shape) {
+  if (shape.has_layout() && !shape.layout().minor_to_major.empty() &&
+      !IsPermutation(shape.layout().minor_to_major, shape.rank())) {
+    return InputError("literal with a layout that does not name every dimension once");
+  }
+  return {};
+}
+
 // The elements of one array: gathered as they arrive, then made a literal.
 class ArrayLiteralReader {
  public:
@@ -169,10 +198,7 @@ class ArrayLiteralReader {
   Result<Literal> Finish() {
     std::optional<int64_t> count = shape_.ElementCount();
     if (!count) return InputError(fmt::format("literal of shape {}", ToString(shape_)));
-    if (shape_.has_layout() && !shape_.layout().minor_to_major.empty() &&
-        !IsPermutation(shape_.layout().minor_to_major, shape_.rank())) {
-      return InputError("literal with a layout that does not name every dimension once");
-    }
+    HLOSCOPE_TRY(CheckLayout(shape_));
     if (!seen_ && *count > 0) return Literal::Elided(std::move(shape_));
     if (BitWidth(shape_.element_type()) < 8) return FinishNarrow(*count);
     std::optional<int64_t> bytes = CheckedMul<int64_t>(*count, size_);
@@ -180,28 +206,14 @@ class ArrayLiteralReader {
     if (!bytes || std::cmp_not_equal(have, *bytes)) {
       return WrongCount(shape_, have / static_cast<size_t>(size_), *count);
     }
-    if (gathered_.empty() && CanView()) {
+    if (gathered_.empty() && CanView(shape_, piece_, owner_.get())) {
       return Literal::View(std::move(shape_), std::as_bytes(std::span(piece_)), owner_);
     }
     gathered_.insert(gathered_.end(), AsBytesOf(piece_), EndOf(piece_));
-    return FinishDense(std::move(gathered_));
+    return DenseOf(std::move(shape_), std::move(gathered_));
   }
 
  private:
-  static constexpr size_t kViewBytes = 4096;  // smaller values are copied
-
-  static const std::byte* AsBytesOf(std::string_view s) {
-    return reinterpret_cast<const std::byte*>(s.data());
-  }
-  static const std::byte* EndOf(std::string_view s) { return AsBytesOf(s) + s.size(); }
-
-  bool CanView() const {
-    auto alignment = static_cast<uintptr_t>(IsComplex(shape_.element_type()) ? size_ / 2 : size_);
-    return owner_ != nullptr && piece_.size() >= kViewBytes && IsDefaultOrder(shape_) &&
-           shape_.element_type() != ElementType::kPred &&
-           reinterpret_cast<uintptr_t>(piece_.data()) % alignment == 0;
-  }
-
   Status TakeVarints(const WireField& field) {
     seen_ = true;
     bool is_pred = shape_.element_type() == ElementType::kPred;
@@ -227,12 +239,8 @@ class ArrayLiteralReader {
     if (std::cmp_not_equal(all.size(), count) && std::cmp_not_equal(all.size(), packed)) {
       return WrongCount(shape_, all.size(), count);
     }
-    return FinishDense(Unpack(all, shape_.element_type(), count));
-  }
-
-  Result<Literal> FinishDense(std::vector<std::byte> bytes) {
-    if (!IsDefaultOrder(shape_)) bytes = Reorder(shape_, bytes, true);
-    return Literal::Dense(std::move(shape_), std::move(bytes));
+    auto bytes = Unpack(all, shape_.element_type(), count);
+    return DenseOf(std::move(shape_), std::move(bytes));
   }
 
   Shape shape_;
@@ -343,6 +351,88 @@ Result<Literal> ReadLiteral(std::string_view bytes, const Limits& limits,
     literal.set_dynamic_sizes(std::move(parts.dynamic_sizes));
   }
   return literal;
+}
+
+namespace {
+
+// Takes `count` bytes off the front of `bytes`; nullopt where there are not as many.
+std::optional<std::string_view> TakeFront(std::string_view& bytes, std::optional<int64_t> count) {
+  if (!count || *count < 0 || std::cmp_greater(*count, bytes.size())) return std::nullopt;
+  std::string_view front = bytes.substr(0, static_cast<size_t>(*count));
+  bytes.remove_prefix(front.size());
+  return front;
+}
+
+// Truth values are packed eight to a byte, the first in the lowest bit.
+std::vector<std::byte> UnpackBits(std::string_view packed, int64_t count) {
+  std::vector<std::byte> out(static_cast<size_t>(count));
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i] = std::byte{static_cast<uint8_t>((static_cast<uint8_t>(packed[i / 8]) >> (i % 8)) & 1)};
+  }
+  return out;
+}
+
+Result<Literal> TakeSerializedArray(const Shape& shape, std::string_view& bytes,
+                                    const std::shared_ptr<const void>& owner) {
+  HLOSCOPE_TRY(CheckLayout(shape));
+  std::vector<int64_t> sizes;
+  if (shape.has_dynamic_dimension()) {
+    auto raw = TakeFront(bytes, static_cast<int64_t>(shape.rank() * sizeof(int32_t)));
+    for (size_t d = 0; raw && d < shape.rank(); ++d) {
+      int32_t size;
+      std::memcpy(&size, raw->data() + d * sizeof size, sizeof size);
+      sizes.push_back(size);
+    }
+  }
+  std::optional<int64_t> count = shape.ElementCount();
+  int bits = shape.element_type() == ElementType::kPred ? 1 : BitWidth(shape.element_type());
+  int64_t per_byte = bits < 8 ? 8 / bits : 1;
+  std::optional<int64_t> size = bits < 8 && count ? *count / per_byte + (*count % per_byte != 0)
+                                                  : shape.ByteSize();
+  auto elements = count ? TakeFront(bytes, size) : std::nullopt;
+  if (!elements) {
+    return InputError(fmt::format("a value of shape {} is cut off", ToString(shape)));
+  }
+  Literal literal;
+  if (bits == 1 && shape.element_type() == ElementType::kPred) {
+    literal = DenseOf(shape, UnpackBits(*elements, *count));
+  } else if (bits < 8) {
+    literal = DenseOf(shape, Unpack(*elements, shape.element_type(), *count));
+  } else if (CanView(shape, *elements, owner.get())) {
+    literal = Literal::View(shape, std::as_bytes(std::span(*elements)), owner);
+  } else {
+    literal = DenseOf(shape, {AsBytesOf(*elements), EndOf(*elements)});
+  }
+  literal.set_dynamic_sizes(std::move(sizes));
+  return literal;
+}
+
+// Shapes nest no deeper than ReadShape lets them.
+Result<Literal> TakeSerialized(const Shape& shape, std::string_view& bytes,
+                               const std::shared_ptr<const void>& owner) {
+  if (shape.IsArray()) return TakeSerializedArray(shape, bytes, owner);
+  if (!shape.IsTuple()) {
+    return InputError(fmt::format("a serialised literal of shape {}", ToString(shape)));
+  }
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, TakeSerialized(element, bytes, owner));
+    elements.push_back(std::move(literal));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
+}  // namespace
+
+Result<Literal> ReadSerializedLiteral(std::string_view bytes, const Limits& limits,
+                                      const std::shared_ptr<const void>& owner) {
+  int64_t shape_size = 0;
+  auto raw = TakeFront(bytes, sizeof shape_size);
+  if (raw) std::memcpy(&shape_size, raw->data(), sizeof shape_size);
+  auto shape_bytes = raw ? TakeFront(bytes, shape_size) : std::nullopt;
+  if (!shape_bytes) return InputError("a serialised literal is cut off");
+  HLOSCOPE_ASSIGN_OR_RETURN(Shape shape, ReadShape(*shape_bytes, limits));
+  return TakeSerialized(shape, bytes, owner);
 }
 
 void WriteLiteral(WireWriter& out, const Literal& literal) {

@@ -1,5 +1,6 @@
 // Reading what a HloModuleProto says about the whole module.
 #include "core/hlo/proto_header.h"
+#include "core/hlo/proto_recovery.h"
 #include "core/hlo/proto_values.h"
 
 namespace hloscope::hlo {
@@ -90,6 +91,9 @@ Result<bool> HeaderReader::Take(const WireField& field) {
     case AsBytes(kDeviceAssignment):
       HLOSCOPE_TRY(ReadDeviceAssignment(field.bytes));
       return false;  // which devices they are is kept with the unknown fields
+    case AsBytes(kOriginalValueRecoveryTable):
+      recovery_table_ = field.bytes;
+      return false;  // kept with the unknown fields too, as its modules have ids
     case AsBytes(kStackFrameIndex):
       HLOSCOPE_TRY(ReadStackFrames(field.bytes));
       return true;
@@ -105,6 +109,9 @@ Status HeaderReader::Finish() {
   if (!header().name.valid()) header().name = scope_.builder.Intern("");
   HLOSCOPE_ASSIGN_OR_RETURN(header().frontend_attributes,
                             ReadFrontendAttributesProto(frontend_attributes_, scope_.builder));
+  HLOSCOPE_ASSIGN_OR_RETURN(std::string text,
+                            ReadRecoveryText(recovery_table_, scope_.limits, scope_.depth));
+  if (!text.empty()) header().origin_recovery_table = scope_.builder.Intern(text);
   return {};
 }
 

@@ -96,18 +96,11 @@ Status InstructionReader::ReadCore(ReadInstruction& instruction) {
   std::string_view text = fields_.TakeBytes(kOpcode);
   std::optional<Opcode> opcode = OpcodeFromText(text);
   if (!opcode) {
-    return InputError(fmt::format("instruction `{}`: unknown opcode `{}`", name, text));
+    return InputError(fmt::format("unknown opcode `{}`", text));
   }
   instruction.opcode = *opcode;
-  if (!fields_.Has(kShape)) {
-    return InputError(fmt::format("instruction `{}` has no shape", name));
-  }
-  auto shape = scope_.ShapeOf(fields_.TakeMessage(kShape));
-  if (!shape) {
-    shape.error().message = fmt::format("instruction `{}`: {}", name, shape.error().message);
-    return std::unexpected(std::move(shape).error());
-  }
-  instruction.shape = *shape;
+  if (!fields_.Has(kShape)) return InputError("no shape");
+  HLOSCOPE_ASSIGN_OR_RETURN(instruction.shape, scope_.ShapeOf(fields_.TakeMessage(kShape)));
   return {};
 }
 

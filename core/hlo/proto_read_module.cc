@@ -20,8 +20,8 @@ struct ComputationSlice {
 
 class ModuleReader {
  public:
-  ModuleReader(const Limits& limits, std::shared_ptr<const void> owner)
-      : scope_{.limits = limits, .owner = std::move(owner)},
+  ModuleReader(const Limits& limits, std::shared_ptr<const void> owner, int64_t depth)
+      : scope_{.limits = limits, .owner = std::move(owner), .depth = depth},
         header_(scope_),
         instructions_(scope_),
         computations_(scope_) {}
@@ -260,7 +260,8 @@ Result<std::shared_ptr<const Module>> ReadModuleProto(std::string_view bytes, co
                                                       std::shared_ptr<const void> owner,
                                                       int64_t depth) {
   HLOSCOPE_TRY(CheckDepth(depth, limits));
-  return ModuleReader(limits, std::move(owner)).Read(bytes);
+  // On the heap: the tables of fields are large, and modules may be inside modules.
+  return std::make_unique<ModuleReader>(limits, std::move(owner), depth)->Read(bytes);
 }
 
 }  // namespace hloscope::hlo

@@ -72,6 +72,7 @@ class BytesCache {
 struct ReadScope {
   const Limits& limits;
   std::shared_ptr<const void> owner;  // of the bytes; may be null
+  int64_t depth = 0;                  // modules this one is inside of
   ModuleBuilder builder = {};
   std::vector<std::string_view> payloads = {};
   std::unordered_map<int64_t, ComputationId> computations = {};
@@ -214,7 +215,7 @@ Result<FrontendAttributes> ReadFrontendAttributesProto(std::string_view bytes,
 // The name XLA makes of `name`: letters, digits, `_`, `.` and `-`, not beginning with a digit.
 std::string_view SanitizedName(std::string_view name, std::string& buffer);
 
-// Reads the module in a HloModuleProto.
+// Reads the module in a HloModuleProto; `depth` counts the modules it is inside of.
 Result<std::shared_ptr<const Module>> ReadModuleProto(std::string_view bytes, const Limits& limits,
                                                       std::shared_ptr<const void> owner,
                                                       int64_t depth = 0);

@@ -1,6 +1,8 @@
 // Files of protos: which message they hold, modules with arguments and results.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/hlo/proto.h"
 #include "core/hlo/proto_fields.h"
 #include "core/hlo/proto_reader.h"
@@ -31,12 +33,19 @@ bool IsWellFormed(std::string_view bytes) {
   return reader.ok();
 }
 
-// A computation has instructions, which have a name and a known opcode, or at least a name.
+bool LooksLikeOpcode(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
+
+// A computation has instructions, which have an opcode.
 bool LooksLikeComputation(std::string_view bytes) {
   if (!IsWellFormed(bytes)) return false;
   auto instruction = FirstField(bytes, AsBytes(ComputationField::kInstructions));
   if (!instruction || !IsWellFormed(*instruction)) return false;
-  return FirstField(*instruction, AsBytes(InstructionField::kOpcode)).has_value();
+  return LooksLikeOpcode(
+      FirstField(*instruction, AsBytes(InstructionField::kOpcode)).value_or(""));
 }
 
 bool LooksLikeModule(std::string_view bytes) {
@@ -70,8 +79,7 @@ bool LooksLikeUnoptimized(std::string_view bytes) {
   return false;
 }
 
-// An unoptimised snapshot in a file follows its length; literals too large for one message follow
-// it, each with its length.
+// An unoptimised snapshot in a file follows its length; the literals its message describes follow it.
 struct Delimited {
   std::string_view message;
   std::string_view rest;
@@ -92,10 +100,10 @@ struct Sniffed {
 };
 
 std::optional<Sniffed> Sniff(std::string_view bytes) {
-  if (LooksLikeModule(bytes)) return Sniffed{ProtoKind::kModule, bytes, {}};
   if (LooksLikeSnapshot(bytes)) return Sniffed{ProtoKind::kSnapshot, bytes, {}};
   if (LooksLikeUnoptimized(bytes)) return Sniffed{ProtoKind::kUnoptimizedSnapshot, bytes, {}};
   if (LooksLikeHlo(bytes)) return Sniffed{ProtoKind::kHlo, bytes, {}};
+  if (LooksLikeModule(bytes)) return Sniffed{ProtoKind::kModule, bytes, {}};
   auto delimited = SplitDelimited(bytes);
   if (delimited && LooksLikeHlo(delimited->message)) {
     return Sniffed{ProtoKind::kUnoptimizedSnapshot, delimited->message, delimited->rest};
@@ -196,7 +204,9 @@ class FileReader {
                             "the file may be cut off");
         }
         auto size = static_cast<size_t>(v[1]);
-        HLOSCOPE_TRY(AppendLiteral(rest.substr(0, size), arguments));
+        HLOSCOPE_ASSIGN_OR_RETURN(
+            Literal argument, ReadSerializedLiteral(rest.substr(0, size), limits_, owner_));
+        arguments.push_back(std::move(argument));
         rest.remove_prefix(size);
       }
     }

@@ -31,6 +31,11 @@ void WriteShape(WireWriter& out, const Shape& shape);
 Result<Literal> ReadLiteral(std::string_view bytes, const Limits& limits,
                             const std::shared_ptr<const void>& owner, int64_t depth = 0);
 void WriteLiteral(WireWriter& out, const Literal& literal);
+// A literal in XLA's own form (LiteralBase::Serialize) for values beyond the 2 GiB of a proto: the
+// size of a ShapeProto (int64), the ShapeProto, then for every array its live sizes where it is
+// dynamic and its elements, narrow ones packed.
+Result<Literal> ReadSerializedLiteral(std::string_view bytes, const Limits& limits,
+                                      const std::shared_ptr<const void>& owner);
 
 Result<Sharding> ReadSharding(std::string_view bytes, const Limits& limits, int64_t depth = 0);
 void WriteSharding(WireWriter& out, const Sharding& sharding);

@@ -1,5 +1,6 @@
 // Writing the attributes of an opcode into the fields of its HloInstructionProto.
 #include <algorithm>
+#include <numeric>
 
 #include "core/hlo/proto_computation.h"
 #include "core/hlo/proto_values.h"
@@ -10,6 +11,9 @@ namespace hloscope::hlo {
 namespace {
 
 using namespace InstructionField;
+
+// TriState of hlo.proto.
+enum : int64_t { kTriStateTrue = 1, kTriStateFalse = 2 };
 
 // Messages XLA writes for an opcode that has them even where no attribute is inside.
 bool IsAlwaysWritten(uint32_t number) { return number != InstructionField::kParameterReplication; }
@@ -89,6 +93,7 @@ void InstructionWriter::WriteAttribute(const AttributeField& field, uint32_t num
 void InstructionWriter::WriteNumber(const AttributeField& field, uint32_t number,
                                     const Attribute* attribute) {
   if (attribute == nullptr) {
+    if (field.key == AttributeKey::kIsAssociative) return out_.Int(number, kTriStateFalse);
     if (field.absent != AttributeField::kPresence) out_.IntUnlessZero(number, field.absent);
     return;
   }
@@ -101,8 +106,8 @@ void InstructionWriter::WriteNumber(const AttributeField& field, uint32_t number
       int64_t value = module().IntOf(*attribute);
       return out_.PackedInts(number, {&value, 1});
     }
-    case AttributeKey::kIsAssociative:  // TriState: true or false
-      return out_.Int(number, attribute->value != 0 ? 1 : 2);
+    case AttributeKey::kIsAssociative:
+      return out_.Int(number, attribute->value != 0 ? kTriStateTrue : kTriStateFalse);
     case AttributeKey::kCrossProgramPrefetchIndex:
       return out_.Int(number, module().IntOf(*attribute));
     default:
@@ -141,9 +146,14 @@ std::string_view InstructionWriter::ComparisonTypeText(const Attribute* attribut
 void InstructionWriter::WriteInts(const AttributeField& field, uint32_t number,
                                   const Attribute* attribute) {
   if (attribute != nullptr) return out_.PackedInts(number, module().IntsOf(*attribute));
-  if (field.key != AttributeKey::kOperandPrecision) return;
-  std::vector<int64_t> defaults(DefaultPrecisionCount(*instruction_), 0);
-  out_.PackedInts(number, defaults);
+  std::vector<int64_t> values;
+  if (field.key == AttributeKey::kOperandPrecision) {
+    values.assign(DefaultPrecisionCount(*instruction_), 0);
+  } else if (field.key == AttributeKey::kDimensions && instruction_->opcode == Opcode::kMap) {
+    values.resize(module()[instruction_->shape].rank());  // a map goes over all dimensions
+    std::iota(values.begin(), values.end(), int64_t{0});
+  }
+  out_.PackedInts(number, values);
 }
 
 void InstructionWriter::WriteStructure(const AttributeField& field, const Attribute* attribute) {

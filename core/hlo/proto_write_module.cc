@@ -4,6 +4,7 @@
 #include "core/base/checked.h"
 #include "core/hlo/proto.h"
 #include "core/hlo/proto_header.h"
+#include "core/hlo/proto_recovery.h"
 #include "core/hlo/proto_writer.h"
 
 namespace hloscope::hlo {
@@ -37,6 +38,7 @@ class ModuleWriter {
     auto mark = out_.Open(kFrontendAttributes);
     WriteFrontendAttributes(out_, module_, header.frontend_attributes);
     out_.Close(mark);
+    WriteRecoveryTable();
     WriteUnknown(MessageKind::kModule, 0);
     return std::move(out_).Take();
   }
@@ -187,6 +189,15 @@ class ModuleWriter {
       out_.PackedInts(ComputationDeviceField::kReplicaDeviceIds, ids);
       out_.Close(computation);
     }
+    out_.Close(mark);
+  }
+
+  // As with the device assignment: one that was read is written back as it was.
+  void WriteRecoveryTable() {
+    StringId text = module_.header().origin_recovery_table;
+    if (!text.valid() || HasUnknown(ModuleField::kOriginalValueRecoveryTable)) return;
+    auto mark = out_.Open(ModuleField::kOriginalValueRecoveryTable);
+    WriteRecoveryText(out_, module_[text]);
     out_.Close(mark);
   }
 
