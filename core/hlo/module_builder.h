@@ -28,6 +28,7 @@ class ModuleBuilder {
   const Module& module() const { return *module_; }
 
   StringId Intern(std::string_view text) { return module_->strings_.Intern(text); }
+  StringPool& strings() { return module_->strings_; }
   // Equal shapes (layouts included) get equal ids.
   ShapeId InternShape(Shape shape);
 

@@ -148,16 +148,16 @@ bool TextParser::ParseInstruction() {
     return Expected("an instruction, `name = shape opcode(…)`");
   }
   Scope& s = scope();
-  StringId name = builder_.Intern(text);
   uint32_t index = kNone;
   if (!cursor_.Consume('=')) {
     Expected("`=` after the name of an instruction");
   } else {
-    index = ParseRhs(name, offset, true);
+    index = ParseRhs(text, offset, true);
   }
   operand_stack_.resize(operands);
   attribute_stack_.resize(attributes);
   if (index == kNone) {
+    StringId name = builder_.Intern(text);
     if (SymbolOf(name).scope != s.id) SetSymbol(name, {s.id, kNone});
     return false;
   }
@@ -172,9 +172,9 @@ bool TextParser::ParseInstruction() {
 }
 
 // Everything behind `name =`. Nested instructions have no name and may have no attributes.
-uint32_t TextParser::ParseRhs(StringId name, uint32_t offset, bool attributes_allowed) {
+uint32_t TextParser::ParseRhs(std::string_view name, uint32_t offset, bool attributes_allowed) {
   Draft draft;
-  draft.name = name;
+  draft.name_hash = builder_.strings().Prepare(name);
   draft.offset = offset;
   draft.first_operand = operand_stack_.size();
   draft.first_attribute = attribute_stack_.size();
@@ -184,7 +184,8 @@ uint32_t TextParser::ParseRhs(StringId name, uint32_t offset, bool attributes_al
   if (!CheckDraft(draft)) draft.broken = true;
   InferIfOmitted(draft);
   if (!draft.broken) NormalizeSharding(draft);
-  if (!name.valid()) draft.name = AnonymousName(draft.opcode);
+  draft.name = name.empty() ? AnonymousName(draft.opcode)
+                            : builder_.strings().Intern(name, draft.name_hash);
   uint32_t index = Append(draft);
   Define(draft.name, index, offset);
   return index;

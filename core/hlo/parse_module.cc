@@ -106,7 +106,7 @@ bool TextParser::ParseSingleInstruction() {
   only.makes_parameters = true;
   if (AtShape()) {
     auto offset = static_cast<uint32_t>(cursor_.offset());
-    uint32_t index = ParseRhs(underscore, offset, true);
+    uint32_t index = ParseRhs("_", offset, true);
     if (index == kNone) return false;
     only.root = index;
   } else {

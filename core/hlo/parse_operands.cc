@@ -115,7 +115,7 @@ bool TextParser::ReadNestedOperand(Draft& draft, const char* start) {
                                 std::to_string(limits_.nesting) + " levels",
                  offset);
   }
-  uint32_t index = ParseRhs(StringId(), offset, false);
+  uint32_t index = ParseRhs({}, offset, false);
   --nesting_;
   if (index == kNone) return false;
   if (!scope().instructions[index].shape.valid()) draft.broken = true;

@@ -11,7 +11,9 @@
 namespace hloscope::hlo {
 
 // Maps (tag, text) to a 32-bit value. The texts must outlive the cache. Two kinds of values never
-// share a tag.
+// share a tag. Newer texts take the places of older ones once it has kMostSlots: what is equal
+// stands near to each other in HLO, and a table that outgrows the processor's cache costs more
+// than reading again.
 class SliceCache {
  public:
   SliceCache() : slots_(256) {}
@@ -21,11 +23,11 @@ class SliceCache {
   }
   // The value kept for (tag, text), or null.
   const uint32_t* Find(uint64_t hash, uint64_t tag, std::string_view text) const {
-    for (size_t at = hash & (slots_.size() - 1); slots_[at].data != nullptr;
-         at = (at + 1) & (slots_.size() - 1)) {
-      const Slot& slot = slots_[at];
+    size_t at = hash & (slots_.size() - 1);
+    for (size_t k : {at, at ^ 1}) {
+      const Slot& slot = slots_[k];
       if (slot.hash == hash && slot.tag == tag && slot.size == text.size() &&
-          std::memcmp(slot.data, text.data(), text.size()) == 0) {
+          slot.data != nullptr && std::memcmp(slot.data, text.data(), text.size()) == 0) {
         return &slot.value;
       }
     }
@@ -34,12 +36,12 @@ class SliceCache {
   // Keeps a value for a text that Find did not know.
   void Insert(uint64_t hash, uint64_t tag, std::string_view text, uint32_t value) {
     if (text.empty() || text.size() > 0xffffffffu) return;
-    if ((count_ + 1) * 2 > slots_.size()) Grow();
+    if (++count_ * 2 > slots_.size() && slots_.size() < kMostSlots) Grow();
     Place({text.data(), hash, tag, static_cast<uint32_t>(text.size()), value});
-    ++count_;
   }
 
  private:
+  static constexpr size_t kMostSlots = 8192;
   struct Slot {
     const char* data = nullptr;
     uint64_t hash = 0;
@@ -49,7 +51,7 @@ class SliceCache {
   };
   void Place(const Slot& slot) {
     size_t at = slot.hash & (slots_.size() - 1);
-    while (slots_[at].data != nullptr) at = (at + 1) & (slots_.size() - 1);
+    if (slots_[at].data != nullptr) slots_[at ^ 1] = slots_[at];
     slots_[at] = slot;
   }
   void Grow() {

@@ -57,8 +57,13 @@ size_t StringPool::SlotOf(std::string_view text, uint32_t hash) const {
   return slot;
 }
 
-StringId StringPool::Intern(std::string_view text) {
+uint32_t StringPool::Prepare(std::string_view text) const {
   auto hash = static_cast<uint32_t>(HashBytes(text));
+  __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+  return hash;
+}
+
+StringId StringPool::Intern(std::string_view text, uint32_t hash) {
   size_t slot = SlotOf(text, hash);
   if (slots_[slot].entry != 0) return StringId(slots_[slot].entry - 1);
   if ((entries_.size() + 1) * 2 > slots_.size()) {

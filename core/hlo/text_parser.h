@@ -78,7 +78,8 @@ class TextParser {
   };
   // An instruction being read.
   struct Draft {
-    StringId name;
+    StringId name;  // invalid until the whole instruction is read
+    uint32_t name_hash = 0;
     uint32_t offset = 0;
     Opcode opcode = Opcode::kParameter;
     std::optional<Opcode> wrapped;  // of negate-start and the like
@@ -154,7 +155,7 @@ class TextParser {
 
   // parse_instruction.cc
   bool ParseInstruction();
-  uint32_t ParseRhs(StringId name, uint32_t offset, bool attributes_allowed);
+  uint32_t ParseRhs(std::string_view name, uint32_t offset, bool attributes_allowed);
   bool ReadDraft(Draft& draft, bool attributes_allowed);
   bool AtShape();
   bool ReadShapeId(ShapeId& shape);
