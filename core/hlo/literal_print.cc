@@ -1,5 +1,6 @@
 // Literals as XLA prints them on one line, without their shape.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -17,6 +18,12 @@ T Load(const std::byte* at) {
   T value;
   std::memcpy(&value, at, sizeof value);
   return value;
+}
+
+template <typename Number>
+bool SameBits(Number a, Number b) {
+  using Bits = std::conditional_t<sizeof(Number) == 4, uint32_t, uint64_t>;
+  return std::bit_cast<Bits>(a) == std::bit_cast<Bits>(b);
 }
 
 // Appends the elements of one array, which have one type, from its bytes.
@@ -100,8 +107,7 @@ class ElementAppender {
   void AppendParts(Number real, Number imaginary, std::string_view usual_nan) {
     out_ += '(';
     AppendNumber(real);
-    if (exact_ && std::isnan(real) && std::memcmp(&real, &imaginary, sizeof real) != 0 &&
-        !out_.ends_with(')')) {
+    if (exact_ && std::isnan(real) && !SameBits(real, imaginary) && !out_.ends_with(')')) {
       out_ += usual_nan;
     }
     out_ += ", ";

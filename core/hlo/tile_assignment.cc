@@ -116,7 +116,7 @@ std::optional<IotaTile> TransposeIota(const TileAssignment& tiles,
   for (int64_t d : permutation) {
     if (size(d) != 1) moved.push_back(d);
   }
-  if (std::ranges::is_sorted(moved)) return *tiles.iota;
+  if (std::ranges::is_sorted(moved)) return tiles.iota;
   std::vector<int64_t> sizes;
   std::vector<size_t> group_of(tiles.dimensions.size(), 0);
   for (size_t d = 0; d < tiles.dimensions.size(); ++d) {
@@ -175,6 +175,7 @@ std::optional<int64_t> DeviceCount(const TileAssignment& tiles) {
 std::optional<int64_t> DeviceCount(const Mesh& mesh) {
   if (mesh.maximal) return 1;
   std::vector<int64_t> sizes;
+  sizes.reserve(mesh.axes.size());
   for (const auto& [name, size] : mesh.axes) {
     if (size < 1) return std::nullopt;
     sizes.push_back(size);
