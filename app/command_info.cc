@@ -220,7 +220,7 @@ class InfoCommand : public Command {
     }
     json.EndArray();
     WriteFiles(json, "loose", found.loose);
-    for (auto [key, list] :
+    for (const auto& [key, list] :
          {std::pair("missing", Missing(found)), std::pair("warnings", found.warnings)}) {
       json.Key(key).BeginArray();
       for (const std::string& text : list) json.Value(text);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/base/checked.h"
@@ -129,6 +130,16 @@ std::string AccuracyKey(const hlo::ResultAccuracy& accuracy) {
                      accuracy.ulps);
 }
 
+// JSON with sorted keys (dumps sort them in text but not in protos); anything else as it is.
+std::string BackendConfigKey(std::string_view text) {
+  if (!text.starts_with('{')) return std::string(text);
+  constexpr bool kThrow = false;
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, kThrow);
+  using Json = nlohmann::json;
+  return json.is_discarded() ? std::string(text)
+                             : json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 // The value an absent integer attribute stands for.
 int64_t DefaultInt(AttributeKey key) {
   return key == AttributeKey::kFeatureGroupCount || key == AttributeKey::kBatchGroupCount ? 1 : 0;
@@ -223,7 +234,7 @@ std::string AttributeKeyText(const Module& module, const Instruction& i, const A
     case ValueKind::kResultAccuracy:
       return AccuracyKey(module.Of<hlo::ResultAccuracy>(a));
     case ValueKind::kBackendConfig:
-      return std::string(module[module.Of<hlo::BackendConfig>(a).text]);
+      return BackendConfigKey(module[module.Of<hlo::BackendConfig>(a).text]);
     case ValueKind::kRaw:
       return std::string(module[module.Of<hlo::RawAttribute>(a).text]);
     // Order, names and history of the module; and called computations, which are hashed on their

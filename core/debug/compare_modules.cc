@@ -166,8 +166,11 @@ class Comparer {
     Match(left_a, left_b, matched, [](const Side& s, InstructionId i) { return s.Name(i); });
     Match(left_a, left_b, matched,
           [](const Side& s, InstructionId i) { return s.prints.local[i.index]; });
-    for (size_t k = exact; k < matched.size(); ++k)
+    partner_.clear();
+    for (auto [a, b] : matched) partner_[a] = b;
+    for (size_t k = exact; k < matched.size(); ++k) {
       Explain(ca, matched[k].first, matched[k].second);
+    }
     for (InstructionId a : left_a) result_.removed.push_back({a_.ComputationName(ca), a_.Name(a)});
     for (InstructionId b : left_b) result_.added.push_back({b_.ComputationName(cb), b_.Name(b)});
     InstructionId root_a = a_.module[ca].root, root_b = b_.module[cb].root;
@@ -228,8 +231,9 @@ class Comparer {
       return;
     }
     for (size_t k = 0; k < xs.size(); ++k) {
+      auto partner = partner_.find(xs[k]);
       bool same = a_.prints.full[xs[k].index] == b_.prints.full[ys[k].index] ||
-                  a_.module.name(xs[k]) == b_.module.name(ys[k]);
+                  (partner != partner_.end() && partner->second == ys[k]);
       if (!same)
         Change(c, a, b, fmt::format("operand {} {} is {}", k, a_.Name(xs[k]), b_.Name(ys[k])));
     }
@@ -237,6 +241,7 @@ class Comparer {
 
   Side a_, b_;
   std::vector<std::pair<ComputationId, ComputationId>> pairs_;
+  std::unordered_map<InstructionId, InstructionId> partner_;  // in the computations at hand
   ModuleComparison result_;
 };
 
