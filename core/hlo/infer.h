@@ -158,8 +158,11 @@ Shape WithElementType(const Shape& shape, ElementType type);
 void SetDimension(Shape& shape, size_t dimension, int64_t size, bool dynamic);
 // Appends dimension `i` of `from`.
 void AppendDimension(Shape& shape, const Shape& from, size_t i);
-// A tuple of the operands' shapes, or the one itself if there is one.
+// The one shape, or a tuple of all.
 Shape OneOrTuple(std::vector<Shape> shapes);
-std::vector<Shape> OperandShapes(const InferenceInput& input);
+// Refuses what is too large to copy: a few operands can be tuples of tuples of many elements.
+Result<std::vector<Shape>> OperandShapes(const InferenceInput& input);
+// The one operand's shape, or a tuple of all.
+Result<Shape> OperandOrTuple(const InferenceInput& input);
 
 }  // namespace hloscope::hlo

@@ -82,7 +82,8 @@ Result<Shape> InferAllGatherStart(const InferenceInput& input) {
                 fmt::format("has result {}, expected a pair of input and result", Text(*declared)));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Shape result, GatheredTo(input, declared->elements()[1]));
-  return Shape::Tuple({OneOrTuple(OperandShapes(input)), std::move(result)});
+  HLOSCOPE_ASSIGN_OR_RETURN(Shape operands, OperandOrTuple(input));
+  return Shape::Tuple({std::move(operands), std::move(result)});
 }
 
 Result<Shape> InferStartResult(const InferenceInput& input) {
@@ -93,7 +94,7 @@ Result<Shape> InferStartResult(const InferenceInput& input) {
 
 Result<Shape> InferAllReduce(const InferenceInput& input) {
   HLOSCOPE_TRY(CheckSomeArrays(input));
-  return OneOrTuple(OperandShapes(input));
+  return OperandOrTuple(input);
 }
 
 Result<Shape> InferReduceScatter(const InferenceInput& input) {
@@ -101,7 +102,7 @@ Result<Shape> InferReduceScatter(const InferenceInput& input) {
   HLOSCOPE_ASSIGN_OR_RETURN(size_t dimension, CommonDimension(input));
   HLOSCOPE_ASSIGN_OR_RETURN(int64_t part, DeclaredSize(input, *declared, dimension));
   int64_t count = ShardCount(input.operands[0]->dimension(dimension), part);
-  std::vector<Shape> results = OperandShapes(input);
+  HLOSCOPE_ASSIGN_OR_RETURN(std::vector<Shape> results, OperandShapes(input));
   for (Shape& result : results) {
     int64_t size = result.dimension(dimension);
     if (IsUnbounded(size)) continue;
@@ -133,7 +134,8 @@ Result<Shape> InferAllToAll(const InferenceInput& input) {
     return Fail(input, fmt::format("has operands {} and {}, expected equal shapes", Text(first),
                                    Text(*operand)));
   }
-  return Shape::Tuple(OperandShapes(input));
+  HLOSCOPE_ASSIGN_OR_RETURN(std::vector<Shape> shapes, OperandShapes(input));
+  return Shape::Tuple(std::move(shapes));
 }
 
 // Operands: input, output, and offsets and sizes of what is sent and received.
@@ -155,9 +157,9 @@ Result<Shape> InferRaggedAllToAll(const InferenceInput& input) {
 Result<Shape> InferCollectiveBroadcast(const InferenceInput& input) {
   HLOSCOPE_TRY(CheckSomeArrays(input));
   if (!BoolOr(input, AttributeKey::kHasDynamicRoot, false)) {
-    return OneOrTuple(OperandShapes(input));
+    return OperandOrTuple(input);
   }
-  std::vector<Shape> results = OperandShapes(input);
+  HLOSCOPE_ASSIGN_OR_RETURN(std::vector<Shape> results, OperandShapes(input));
   Shape root = std::move(results.back());
   results.pop_back();
   if (results.empty() || root.rank() != 1 || root.element_type() != ElementType::kS32 ||
@@ -178,7 +180,7 @@ static bool IsInplacePermute(const InferenceInput& input) {
 // Arrays, or tuples of them.
 static Result<Shape> PermutedShape(const InferenceInput& input) {
   if (input.operands.empty()) return Fail(input, "has no operands, expected at least 1");
-  return OneOrTuple(OperandShapes(input));
+  return OperandOrTuple(input);
 }
 
 Result<Shape> InferCollectivePermute(const InferenceInput& input) {

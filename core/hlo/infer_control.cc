@@ -90,7 +90,10 @@ Result<Shape> InferToken(const InferenceInput& input) {
   return Shape::Token();
 }
 
-Result<Shape> InferTuple(const InferenceInput& input) { return Shape::Tuple(OperandShapes(input)); }
+Result<Shape> InferTuple(const InferenceInput& input) {
+  HLOSCOPE_ASSIGN_OR_RETURN(std::vector<Shape> shapes, OperandShapes(input));
+  return Shape::Tuple(std::move(shapes));
+}
 
 Result<Shape> InferGetTupleElement(const InferenceInput& input) {
   const Shape& operand = *input.operands[0];

@@ -212,7 +212,7 @@ Result<Shape> InferScatter(const InferenceInput& input) {
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const ProgramShape* program, NeedProgram(input, kToApply));
   HLOSCOPE_TRY(CheckReducer(input, *program, types, scalars));
-  std::vector<Shape> results = OperandShapes(input);
+  HLOSCOPE_ASSIGN_OR_RETURN(std::vector<Shape> results, OperandShapes(input));
   results.resize(count);
   return OneOrTuple(std::move(results));
 }

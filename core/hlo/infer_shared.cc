@@ -54,6 +54,20 @@ std::tuple<bool, int, int, int, bool> PrecisionRank(ElementType type) {
   return {IsComplex(type), range, digits, BitWidth(part), IsSigned(part)};
 }
 
+// The number of shapes inside a tuple, on every level; 1 for anything else.
+size_t TupleElementCount(const Shape& shape) {
+  if (!shape.IsTuple()) return 1;
+  size_t count = 0;
+  std::vector<const Shape*> open = {&shape};
+  while (!open.empty()) {
+    const Shape* next = open.back();
+    open.pop_back();
+    ++count;
+    for (const Shape& element : next->elements()) open.push_back(&element);
+  }
+  return count;
+}
+
 std::string_view Name(AttributeKey key) { return Info(key).text; }
 
 }  // namespace
@@ -280,11 +294,23 @@ Shape OneOrTuple(std::vector<Shape> shapes) {
   return Shape::Tuple(std::move(shapes));
 }
 
-std::vector<Shape> OperandShapes(const InferenceInput& input) {
+Result<std::vector<Shape>> OperandShapes(const InferenceInput& input) {
+  constexpr size_t kMostElements = size_t{1} << 20;
+  size_t elements = 0;
+  for (const Shape* shape : input.operands) {
+    elements += TupleElementCount(*shape);
+    if (elements <= kMostElements) continue;
+    return Fail(input, fmt::format("has operands of more than {} elements in all", kMostElements));
+  }
   std::vector<Shape> shapes;
   shapes.reserve(input.operands.size());
   for (const Shape* shape : input.operands) shapes.push_back(*shape);
   return shapes;
+}
+
+Result<Shape> OperandOrTuple(const InferenceInput& input) {
+  HLOSCOPE_ASSIGN_OR_RETURN(std::vector<Shape> shapes, OperandShapes(input));
+  return OneOrTuple(std::move(shapes));
 }
 
 }  // namespace hloscope::hlo

@@ -41,7 +41,7 @@ Result<Shape> InferSort(const InferenceInput& input) {
                                    Text(*values)));
   }
   HLOSCOPE_TRY(CheckComparator(input));
-  return OneOrTuple(OperandShapes(input));
+  return OperandOrTuple(input);
 }
 
 Result<Shape> InferTopK(const InferenceInput& input) {

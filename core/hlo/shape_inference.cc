@@ -66,9 +66,9 @@ Rule RuleOf(ShapeRule rule) {
     RULE(GetDimensionSize, GetDimensionSize);
     RULE(SetDimensionSize, SetDimensionSize);
     RULE(Call, Call);
-    RULE(Fusion, Call);
     RULE(While, While);
     RULE(Conditional, Conditional);
+    RULE(Fusion, Call);
     RULE(AllGather, AllGather);
     RULE(AllGatherStart, AllGatherStart);
     RULE(AllGatherDone, StartResult);

@@ -387,6 +387,18 @@ TEST(ShapeInferenceTest, SaysWhatIsWrong) {
   }
 }
 
+TEST(ShapeInferenceTest, RefusesEndlessTuples) {
+  std::string text = "HloModule m\nENTRY e {\n  t0 = f32[] parameter(0)\n";
+  for (int i = 1; i < 60; ++i) {
+    std::string last = "t" + std::to_string(i - 1);
+    text += (i == 59 ? "  ROOT t" : "  t") + std::to_string(i) + " = tuple(" + last + ", " + last +
+            ")\n";
+  }
+  ParseResult parsed = ParseText(text + "}\n");
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.diagnostics[0].rule, "limit") << parsed.diagnostics[0].message;
+}
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // `text` with each of its numbers in turn replaced by one that a rule must not trust.
