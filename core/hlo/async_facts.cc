@@ -19,15 +19,31 @@ bool IsSingleInstruction(const Module& module, const Computation& c) {
   return true;
 }
 
+// The reader of a sugared form copies these from the async-start to the wrapped instruction.
+bool IsCopied(AttributeKey key) {
+  return key == AttributeKey::kStatistics || key == AttributeKey::kOrigin ||
+         key == AttributeKey::kMetadata || key == AttributeKey::kBackendConfig;
+}
+
+bool HasCopiesOnly(const Module& module, const Instruction& start, const Instruction& root) {
+  for (const Attribute& a : module.attributes(start)) {
+    if (!IsCopied(a.key)) continue;
+    const Attribute* copy = module.Find(root, a.key);
+    if (copy == nullptr || copy->value != a.value) return false;
+  }
+  for (const Attribute& a : module.attributes(root)) {
+    if (IsCommon(a.key) && (!IsCopied(a.key) || module.Find(start, a.key) == nullptr)) return false;
+  }
+  return true;
+}
+
 // True if reading the sugared form gives this computation back: the root takes all parameters in
 // order, and carries nothing but its own attributes.
-bool ComesBack(const Module& module, const Computation& c) {
+bool ComesBack(const Module& module, const Instruction& start, const Computation& c) {
   const Instruction& root = module[c.root];
   if (root.opcode == Opcode::kParameter || IsAsync(root.opcode)) return false;
   if (root.operand_count + 1 != c.instruction_count) return false;
-  for (const Attribute& a : module.attributes(root)) {
-    if (IsCommon(a.key)) return false;
-  }
+  if (!HasCopiesOnly(module, start, root)) return false;
   int64_t number = 0;
   for (InstructionId operand : module.operands(root)) {
     const Instruction& parameter = module[operand];
@@ -73,7 +89,7 @@ void AsyncFacts::FindSugared() {
 void AsyncFacts::KeepLossless() {
   for (InstructionId start : starts_) {
     ComputationId wrapped = wrapped_[start.index];
-    if (!ComesBack(module_, module_[wrapped])) sugared_[wrapped.index] = 0;
+    if (!ComesBack(module_, module_[start], module_[wrapped])) sugared_[wrapped.index] = 0;
   }
 }
 

@@ -142,10 +142,8 @@ void TextPrinter::PrintFlags(std::string_view prefix, const std::vector<bool>& f
 }
 
 void TextPrinter::PrintStackFrames() {
-  const StackFrames& tables = module_.header().stack_frames;
-  if (!options_.metadata || (options_.lossless ? tables.empty() : tables.file_names.empty())) {
-    return;
-  }
+  const StackFrames& tables = frames_ ? frames_->tables() : module_.header().stack_frames;
+  if (!options_.metadata || tables.empty()) return;
   int64_t id = 0;
   auto names = [&](std::string_view title, const std::vector<StringId>& list) {
     sink_.Append(title);

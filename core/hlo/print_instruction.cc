@@ -103,11 +103,14 @@ void TextPrinter::PrintInstruction(InstructionId id) {
   }
 }
 
-// The wrapped instruction's attributes stand inside those of the async-start.
+// The wrapped instruction's attributes stand inside those of the async-start. What is common to all
+// opcodes stands twice in XLA's print where both have it, which no reader takes.
 void TextPrinter::PrintAsyncStart(const Instruction& i, ComputationId wrapped) {
   PrintRanks(i, 0, 1);
   if (async_.IsSugared(wrapped)) {
-    PrintRanks(module_[module_[wrapped].root], 0, kFirstOfWhole);
+    const Instruction& root = module_[module_[wrapped].root];
+    PrintRanks(root, 0, options_.lossless ? kCommon : kFirstOfWhole);
+    if (options_.lossless) PrintRanks(root, kResultAccuracyRank, kResultAccuracyRank + 1);
   }
   PrintRanks(i, 1, kEnd);
 }

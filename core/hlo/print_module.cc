@@ -95,6 +95,7 @@ TextPrinter::TextPrinter(const Module& module, TextFormat format, std::string& o
       async_(module),
       shape_texts_(module.shape_count()) {
   if (options_.lossless) async_.KeepLossless();
+  if (!options_.lossless && options_.metadata) frames_.emplace(module);
   if (options_.canonical_names) canonical_.resize(module.instructions().size(), kNone);
 }
 

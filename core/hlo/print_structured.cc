@@ -27,6 +27,26 @@ bool NeedsEscape(std::string_view text) {
   return needed;
 }
 
+bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// True if the text is one {…} with balanced braces outside strings.
+bool LexesAsJsonDict(std::string_view text) {
+  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
+  if (text.empty() || text.front() != '{') return false;
+  int64_t depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (quoted && c == '\\') ++i;
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    if (depth == 0) return i + 1 == text.size();
+  }
+  return false;
+}
+
 }  // namespace
 
 void TextPrinter::PrintEscaped(std::string_view text) {
@@ -164,11 +184,7 @@ void TextPrinter::PrintFrontendMap(const FrontendAttributes& map) {
     first = false;
     sink_.Append(module_[entry.key]);
     sink_.Append('=');
-    if (entry.json) {
-      sink_.Append(module_[entry.value]);
-    } else {
-      PrintQuoted(module_[entry.value]);
-    }
+    PrintJsonOrString(module_[entry.value], entry.json);
   }
   sink_.Append('}');
 }
@@ -267,11 +283,15 @@ void TextPrinter::PrintResultAccuracy(const Instruction&, const Attribute& a) {
   sink_.Append("}}");
 }
 
+int32_t TextPrinter::FrameNumber(const OpMetadata& m) const {
+  return frames_ ? (*frames_)[m.stack_frame_id] : m.stack_frame_id;
+}
+
 bool TextPrinter::IsOmittedMetadata(const OpMetadata& m) {
   if (options_.lossless) return m == OpMetadata();
   return module_[m.op_type].empty() && module_[m.op_name].empty() &&
          module_[m.source_file].empty() && module_[m.scheduling_name].empty() &&
-         m.stack_frame_id == 0;
+         FrameNumber(m) == 0;
 }
 
 void TextPrinter::PrintMetadata(const Instruction&, const Attribute& a) {
@@ -322,7 +342,7 @@ void TextPrinter::PrintMetadataFields(const OpMetadata& m) {
   text("deduplicated_name=", m.deduplicated_name);
   if (m.preserve_layout) begin("preserve_layout=true");
   text("scheduling_name=", m.scheduling_name);
-  number("stack_frame_id=", m.stack_frame_id);
+  number("stack_frame_id=", FrameNumber(m));
   if (!module_[m.metadata_payload].empty()) {
     begin("metadata_payload=");
     sink_.Append(module_[m.metadata_payload]);
@@ -332,10 +352,15 @@ void TextPrinter::PrintMetadataFields(const OpMetadata& m) {
 
 void TextPrinter::PrintBackendConfig(const Instruction&, const Attribute& a) {
   const BackendConfig& config = module_.Of<BackendConfig>(a);
-  if (config.json) {
-    sink_.Append(module_[config.text]);
+  PrintJsonOrString(module_[config.text], config.json);
+}
+
+// XLA leaves the quotes away wherever its reader can do without.
+void TextPrinter::PrintJsonOrString(std::string_view text, bool json) {
+  if (json || LexesAsJsonDict(text)) {
+    sink_.Append(text);
   } else {
-    PrintQuoted(module_[config.text]);
+    PrintQuoted(text);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "core/hlo/print_order.h"
 #include "core/hlo/text.h"
 #include "core/hlo/text_sink.h"
+#include "core/hlo/used_frames.h"
 
 namespace hloscope::hlo {
 
@@ -156,12 +158,14 @@ class TextPrinter {
   void PrintOriginalValue(const Instruction& i, const Attribute& a);
   void PrintOriginalArray(const OriginalValue::Node& node);
   void PrintResultAccuracy(const Instruction& i, const Attribute& a);
+  int32_t FrameNumber(const OpMetadata& metadata) const;
   void PrintMetadata(const Instruction& i, const Attribute& a);
   void PrintMetadataFields(const OpMetadata& metadata);
   void PrintBackendConfig(const Instruction& i, const Attribute& a);
 
   // Pieces of values.
   void PrintQuoted(std::string_view text);
+  void PrintJsonOrString(std::string_view text, bool json);
   void PrintEscaped(std::string_view text);
   template <typename Number>
   void PrintNumber(Number value);
@@ -172,6 +176,7 @@ class TextPrinter {
   TextSink sink_;
   InstructionOrder order_;
   AsyncFacts async_;
+  std::optional<UsedFrames> frames_;  // where the format has renumbered stack frames
 
   // Texts made once: of shapes by id, of metadata by pool index.
   struct Slice {
