@@ -21,8 +21,9 @@ bool IsSingleInstruction(const Module& module, const Computation& c) {
 
 // The reader of a sugared form copies these from the async-start to the wrapped instruction.
 bool IsCopied(AttributeKey key) {
-  return key == AttributeKey::kStatistics || key == AttributeKey::kOrigin ||
-         key == AttributeKey::kMetadata || key == AttributeKey::kBackendConfig;
+  return key == AttributeKey::kFrontendAttributes || key == AttributeKey::kStatistics ||
+         key == AttributeKey::kOrigin || key == AttributeKey::kMetadata ||
+         key == AttributeKey::kBackendConfig;
 }
 
 bool HasCopiesOnly(const Module& module, const Instruction& start, const Instruction& root) {

@@ -124,11 +124,26 @@ void TextPrinter::PrintEntryLayout() {
       sink_.Append(static_cast<int64_t>(i));
       sink_.Append("*/");
     }
-    PrintShape(parameters[i]);
+    PrintEntryShape(parameters[i]);
   }
   sink_.Append(")->");
-  PrintShape(given ? given->result : module_[module_.entry().root].shape);
+  PrintEntryShape(given ? given->result : module_[module_.entry().root].shape);
   sink_.Append('}');
+}
+
+// Where the text gives no entry layout, XLA's reader takes that of the entry computation; but with
+// the default order of dimensions if another attribute sets up the module's configuration.
+void TextPrinter::PrintEntryShape(ShapeId id) {
+  const ModuleHeader& header = module_.header();
+  bool configured = header.alias_passthrough_params || header.replica_count != 1 ||
+                    header.num_partitions != 1 ||
+                    !header.allow_spmd_sharding_propagation_to_parameters.empty() ||
+                    !header.allow_spmd_sharding_propagation_to_output.empty();
+  if (header.entry_layout || !configured || options_.lossless) {
+    PrintShape(id);
+  } else {
+    sink_.Through([&](std::string& out) { AppendTo(out, module_[id].WithDefaultOrder()); });
+  }
 }
 
 void TextPrinter::PrintFlags(std::string_view prefix, const std::vector<bool>& flags) {

@@ -11,6 +11,7 @@ namespace {
 constexpr uint8_t kNotPrinted = 255;  // stands between the parentheses
 constexpr uint8_t kStray = 63;        // an attribute its opcode does not have
 constexpr uint8_t kCommon = 64;       // sharding and all that follow it
+constexpr uint8_t kFrontendRank = 65;
 constexpr uint8_t kResultAccuracyRank = 68;
 constexpr uint8_t kFirstOfWhole = 69;  // origin, metadata, backend_config: never of a wrapped one
 constexpr uint8_t kEnd = 254;
@@ -109,8 +110,15 @@ void TextPrinter::PrintAsyncStart(const Instruction& i, ComputationId wrapped) {
   PrintRanks(i, 0, 1);
   if (async_.IsSugared(wrapped)) {
     const Instruction& root = module_[module_[wrapped].root];
-    PrintRanks(root, 0, options_.lossless ? kCommon : kFirstOfWhole);
-    if (options_.lossless) PrintRanks(root, kResultAccuracyRank, kResultAccuracyRank + 1);
+    if (options_.lossless) {
+      PrintRanks(root, 0, kCommon);
+      PrintRanks(root, kResultAccuracyRank, kResultAccuracyRank + 1);
+    } else if (module_.Find(i, AttributeKey::kFrontendAttributes) == nullptr) {
+      PrintRanks(root, 0, kFirstOfWhole);
+    } else {
+      PrintRanks(root, 0, kFrontendRank);
+      PrintRanks(root, kFrontendRank + 1, kFirstOfWhole);
+    }
   }
   PrintRanks(i, 1, kEnd);
 }

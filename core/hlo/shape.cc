@@ -157,6 +157,14 @@ Shape Shape::WithDefaultLayouts() const {
   return result;
 }
 
+Shape Shape::WithDefaultOrder() const {
+  Shape result = WithDefaultLayouts();
+  ForEachInside(result, [](Shape& s) {
+    if (s.IsArray()) s.layout_->minor_to_major = Layout::Default(s.rank()).minor_to_major;
+  });
+  return result;
+}
+
 Shape Shape::WithoutLayouts() const {
   Shape result = *this;
   ForEachInside(result, [](Shape& s) { s.clear_layout(); });

@@ -109,6 +109,8 @@ class Shape {
   void clear_layout() { layout_.reset(); }
   // The same shape with default layouts filled in on every array without one.
   Shape WithDefaultLayouts() const;
+  // The same shape with every array's dimensions in the default order, tiles and all else kept.
+  Shape WithDefaultOrder() const;
   // The same shape without any layout, inside tuples too.
   Shape WithoutLayouts() const;
 

@@ -88,6 +88,7 @@ class TextPrinter {
   void PrintAliases();
   void PrintDonors();
   void PrintEntryLayout();
+  void PrintEntryShape(ShapeId id);
   void PrintFlags(std::string_view prefix, const std::vector<bool>& flags);
   void PrintStackFrames();
 
