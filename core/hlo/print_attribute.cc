@@ -34,12 +34,11 @@ ComparisonType DefaultComparison(ElementType type) {
   return ComparisonType::kUnsigned;
 }
 
-// With bodies in place XLA's printer knows only these opcodes' own attribute names.
+// With bodies in place XLA's printer forgets what these opcodes call their computation.
 std::string_view BodyPrefix(Opcode opcode, AttributeKey key) {
   switch (opcode) {
     case Opcode::kReduceScatter:
     case Opcode::kScan:
-    case Opcode::kCustomCall:
       return ", calls=";
     default:
       return kPrefixes[static_cast<size_t>(key)];
@@ -235,22 +234,26 @@ void TextPrinter::PrintCalls(const Instruction& i, const Attribute& a) {
     PrintBranches(i, a, callees);
     return;
   }
-  bool listed = Info(a.key).kind == ValueKind::kComputations;
-  if (options_.full_bodies) {
-    sink_.Append(BodyPrefix(i.opcode, a.key));
-    sink_.Append('\n');
-    PrintCallees(callees, ", ");
+  // XLA knows the computations of a custom call by one name only.
+  AttributeKey key = a.key;
+  if (i.opcode == Opcode::kCustomCall && !options_.lossless) key = kCalledComputations;
+  if (Info(key).kind == ValueKind::kComputations) {
+    PrintCalleeList(key, callees);
     return;
   }
-  // A custom call knows its computations by one name only.
-  listed = listed || i.opcode == Opcode::kCustomCall;
-  AttributeKey key =
-      i.opcode == Opcode::kCustomCall && !options_.lossless ? kCalledComputations : a.key;
-  if (key == kToApply) listed = false;
+  sink_.Append(options_.full_bodies ? BodyPrefix(i.opcode, key)
+                                    : kPrefixes[static_cast<size_t>(key)]);
+  if (options_.full_bodies) sink_.Append('\n');
+  PrintCallees(callees, {});
+}
+
+void TextPrinter::PrintCalleeList(AttributeKey key, std::span<const uint32_t> callees) {
   sink_.Append(kPrefixes[static_cast<size_t>(key)]);
-  if (listed) sink_.Append('{');
-  PrintCallees(callees, ", ");
-  if (listed) sink_.Append('}');
+  sink_.Append('{');
+  if (options_.full_bodies) sink_.Append('\n');
+  PrintCallees(callees, options_.full_bodies ? ",\n" : ", ");
+  if (options_.full_bodies) sink_.Append('\n');
+  sink_.Append('}');
 }
 
 // Whether a conditional has branch_computations or a true and a false one depends on its first
@@ -264,20 +267,14 @@ void TextPrinter::PrintBranches(const Instruction& i, const Attribute& a,
     ComputationId other = module_.GetComputation(i, kFalseComputation);
     if (other.valid()) callees.push_back(other.index);
   }
-  std::string_view line = options_.full_bodies ? "\n" : "";
   if (!by_predicate || callees.size() > 2) {
-    sink_.Append(kPrefixes[static_cast<size_t>(kBranchComputations)]);
-    sink_.Append('{');
-    sink_.Append(line);
-    PrintCallees(callees, options_.full_bodies ? ",\n" : ", ");
-    sink_.Append(line);
-    sink_.Append('}');
+    PrintCalleeList(kBranchComputations, callees);
     return;
   }
   AttributeKey key = a.key == kBranchComputations ? kTrueComputation : a.key;
   for (uint32_t& callee : callees) {
     sink_.Append(kPrefixes[static_cast<size_t>(key)]);
-    sink_.Append(line);
+    if (options_.full_bodies) sink_.Append('\n');
     PrintCallees(std::span(&callee, 1), {});
     key = kFalseComputation;
   }

@@ -121,6 +121,7 @@ class TextPrinter {
   void PrintMapDimensions(const Instruction& i);
   void PrintCalls(const Instruction& i, const Attribute& a);
   void PrintBranches(const Instruction& i, const Attribute& a, std::vector<uint32_t>& callees);
+  void PrintCalleeList(AttributeKey key, std::span<const uint32_t> callees);
   void PrintCallees(std::span<const uint32_t> callees, std::string_view separator);
   bool IsOmitted(const Instruction& i, const Attribute& a);
   bool IsOmittedInt(const Attribute& a);
