@@ -85,6 +85,20 @@ InstructionId ModuleBuilder::AddInstruction(StringId name, Opcode opcode, ShapeI
   return id;
 }
 
+void ModuleBuilder::SetAttribute(InstructionId id, Attribute attribute) {
+  Module& m = *module_;
+  Instruction& i = instruction(id);
+  std::vector<Attribute> list;
+  for (const Attribute& a : m.attributes(i)) {
+    if (a.key != attribute.key) list.push_back(a);
+  }
+  list.push_back(attribute);
+  i.first_attribute = static_cast<uint32_t>(m.attributes_.size());
+  i.attribute_count = static_cast<uint16_t>(list.size());
+  m.attributes_.insert(m.attributes_.end(), list.begin(), list.end());
+  SortByKey(std::span(m.attributes_).last(list.size()));
+}
+
 void ModuleBuilder::EndComputation(InstructionId root, StringId execution_thread) {
   Computation& c = computation(current_);
   c.instruction_count = static_cast<uint32_t>(module_->instructions_.size()) - c.first_instruction;

@@ -40,6 +40,8 @@ class ModuleBuilder {
   InstructionId AddInstruction(StringId name, Opcode opcode, ShapeId shape,
                                std::span<const InstructionId> operands,
                                std::span<const Attribute> attributes, uint32_t source_offset = 0);
+  // Gives an instruction that was added before another value of that attribute.
+  void SetAttribute(InstructionId id, Attribute attribute);
   // The id the next AddInstruction will give.
   InstructionId NextInstruction() const { return InstructionId(module_->instructions_.size()); }
   void EndComputation(InstructionId root, StringId execution_thread = {});

@@ -184,6 +184,7 @@ uint32_t TextParser::ParseRhs(std::string_view name, uint32_t offset, bool attri
   if (!CheckDraft(draft)) draft.broken = true;
   InferIfOmitted(draft);
   if (!draft.broken) NormalizeSharding(draft);
+  AddImplied(draft);
   draft.name = name.empty() ? AnonymousName(draft.opcode)
                             : builder_.strings().Intern(name, draft.name_hash);
   uint32_t index = Append(draft);

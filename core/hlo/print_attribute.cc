@@ -98,6 +98,8 @@ void TextPrinter::PrintAbsent(const Instruction& i, AttributeKey key) {
     sink_.Append("true");
   } else if (key == kIsAssociative) {
     sink_.Append("false");
+  } else if (key == kOutfeedShape && i.operand_count > 0) {
+    PrintShape(module_[module_.operands(i)[0]].shape);
   } else if (i.opcode == Opcode::kMap) {
     PrintMapDimensions(i);
   } else {

@@ -62,19 +62,7 @@ std::string_view AsyncSuffix(Opcode opcode) {
   }
 }
 
-// The most elements of a literal that XLA's reader made up which are printed.
-constexpr int64_t kMaxInventedElements = int64_t{1} << 22;
-
 }  // namespace
-
-Literal InventLiteral(const Shape& shape, int64_t count) {
-  auto width = static_cast<size_t>(StorageBytes(shape.element_type()));
-  std::vector<std::byte> bytes(static_cast<size_t>(count) * width);
-  for (size_t k = 0; k < bytes.size(); ++k) {
-    bytes[k] = static_cast<std::byte>((k / 4) >> (k % 4 * 8));
-  }
-  return Literal::Dense(shape, std::move(bytes));
-}
 
 void TextPrinter::PrintInstruction(InstructionId id) {
   const Instruction& i = module_[id];
@@ -95,7 +83,7 @@ void TextPrinter::PrintInstruction(InstructionId id) {
     sink_.Append(ToString(i.opcode));
   }
   sink_.Append('(');
-  PrintOperands(i);
+  PrintOperands(id, i);
   sink_.Append(')');
   if (wrapped.valid() && i.opcode == Opcode::kAsyncStart) {
     PrintAsyncStart(i, wrapped);
@@ -123,13 +111,13 @@ void TextPrinter::PrintAsyncStart(const Instruction& i, ComputationId wrapped) {
   PrintRanks(i, 1, kEnd);
 }
 
-void TextPrinter::PrintOperands(const Instruction& i) {
+void TextPrinter::PrintOperands(InstructionId id, const Instruction& i) {
   if (i.opcode == Opcode::kParameter) {
     sink_.Append(module_.GetInt(i, AttributeKey::kParameterNumber));
     return;
   }
   if (i.opcode == Opcode::kConstant) {
-    PrintConstant(i);
+    PrintConstant(id, i);
     return;
   }
   int64_t index = 0;
@@ -151,30 +139,29 @@ void TextPrinter::PrintOperands(const Instruction& i) {
   }
 }
 
-void TextPrinter::PrintConstant(const Instruction& i) {
+void TextPrinter::PrintConstant(InstructionId id, const Instruction& i) {
   const Literal* literal = module_.Get<Literal>(i, AttributeKey::kConstantValue);
   const Shape& shape = module_[i.shape];
-  bool large = !shape.IsArray() || shape.ElementCount().value_or(kMaxInventedElements) > 10;
+  bool large = !shape.IsArray() || shape.ElementCount().value_or(11) > 10;
   if (literal == nullptr || (large && !options_.large_constants)) {
     sink_.Append("{...}");
     return;
   }
   if (literal->elided()) {
-    PrintInvented(*literal);
+    PrintInvented(id);
     return;
   }
   sink_.Through([&](std::string& out) { AppendLiteral(out, *literal, false); });
 }
 
-void TextPrinter::PrintInvented(const Literal& literal) {
-  const Shape& shape = literal.shape();
-  std::optional<int64_t> count = shape.IsArray() ? shape.ElementCount() : std::nullopt;
-  if (options_.lossless || !count || *count > kMaxInventedElements) {
+void TextPrinter::PrintInvented(InstructionId id) {
+  if (!options_.lossless && !invented_) invented_.emplace(module_);
+  std::optional<Literal> literal = options_.lossless ? std::nullopt : (*invented_)[id];
+  if (!literal) {
     sink_.Append("{...}");
-    return;
+  } else {
+    sink_.Through([&](std::string& out) { AppendLiteral(out, *literal, false); });
   }
-  Literal invented = InventLiteral(shape, *count);
-  sink_.Through([&](std::string& out) { AppendLiteral(out, invented, false); });
 }
 
 void TextPrinter::PrintCanonicalName(InstructionId id) {

@@ -2,7 +2,6 @@
 #include "core/hlo/print_order.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace hloscope::hlo {
 namespace {
@@ -41,21 +40,6 @@ void CollectCalls(const Module& module, const Instruction& i, std::vector<uint32
                  (i.opcode == Opcode::kConditional &&
                   module.Find(i, AttributeKey::kTrueComputation) != nullptr);
   if (swapped) std::reverse(calls.begin() + static_cast<ptrdiff_t>(first), calls.end());
-}
-
-bool IsPartitionedCollective(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllReduce:
-    case Opcode::kAllGather:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceScatter:
-      return true;
-    default:
-      return false;
-  }
 }
 
 constexpr uint32_t kNone = 0xffffffffu;
@@ -176,7 +160,7 @@ std::span<const InstructionId> InstructionOrder::PostOrder(const Computation& co
   order_.clear();
   order_.reserve(computation.instruction_count);
   std::fill(state_.begin() + begin, state_.begin() + end, uint8_t{0});
-  FindRootsAndChannels(computation);
+  MarkUsed(computation);
   for (uint32_t i = begin; i < end; ++i) {
     if ((state_[i] & kHasUser) == 0) Visit(i);
   }
@@ -187,22 +171,9 @@ std::span<const InstructionId> InstructionOrder::PostOrder(const Computation& co
   return order_;
 }
 
-void InstructionOrder::FindRootsAndChannels(const Computation& computation) {
-  has_channels_ = false;
-  std::unordered_map<int64_t, uint32_t> last_of_channel;
-  uint32_t id = computation.first_instruction;
+void InstructionOrder::MarkUsed(const Computation& computation) {
   for (const Instruction& i : module_.instructions(computation)) {
     for (InstructionId operand : module_.operands(i)) state_[operand.index] |= kHasUser;
-    const Attribute* channel =
-        IsPartitionedCollective(i.opcode) ? module_.Find(i, AttributeKey::kChannelId) : nullptr;
-    if (channel != nullptr) {
-      channel_previous_.resize(module_.instructions().size(), kNone);
-      has_channels_ = true;
-      auto [it, fresh] = last_of_channel.try_emplace(module_.IntOf(*channel), kNone);
-      channel_previous_[id] = it->second;
-      it->second = id;
-    }
-    ++id;
   }
 }
 
@@ -213,7 +184,7 @@ void InstructionOrder::Visit(uint32_t root) {
     uint8_t& state = state_[current];
     if ((state & (kVisiting | kVisited)) == 0) {
       state |= kVisiting;
-      PushDependencies(current, current == root);
+      PushDependencies(current);
       continue;
     }
     stack_.pop_back();
@@ -223,17 +194,7 @@ void InstructionOrder::Visit(uint32_t root) {
   }
 }
 
-void InstructionOrder::PushDependencies(uint32_t current, bool is_root) {
-  if (has_channels_ && !is_root && channel_previous_[current] != kNone) {
-    // XLA pushes every earlier collective of the channel; the last one that is still to come has
-    // the others behind it. Done ones are skipped for good.
-    uint32_t previous = channel_previous_[current];
-    while (previous != kNone && (state_[previous] & kVisited) != 0) {
-      previous = channel_previous_[previous];
-    }
-    channel_previous_[current] = previous;
-    if (previous != kNone) Push(previous);
-  }
+void InstructionOrder::PushDependencies(uint32_t current) {
   const Instruction& i = module_.instructions()[current];
   std::span<const InstructionId> operands = module_.operands(i);
   for (size_t k = operands.size(); k-- > 0;) Push(operands[k].index);

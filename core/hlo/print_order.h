@@ -47,9 +47,9 @@ class InstructionOrder {
   std::span<const InstructionId> FileOrder(const Computation& computation);
 
  private:
-  void FindRootsAndChannels(const Computation& computation);
+  void MarkUsed(const Computation& computation);
   void Visit(uint32_t root);
-  void PushDependencies(uint32_t current, bool is_root);
+  void PushDependencies(uint32_t current);
   void PushControlPredecessors(const Attribute& predecessors);
   void Push(uint32_t id) {
     if ((state_[id] & kVisited) == 0) stack_.push_back(id);
@@ -60,9 +60,6 @@ class InstructionOrder {
   std::vector<uint8_t> state_;
   std::vector<uint32_t> stack_;
   std::vector<InstructionId> order_;
-  // For collectives with a channel id: the previous one of that channel in this computation.
-  bool has_channels_ = false;
-  std::vector<uint32_t> channel_previous_;
   std::vector<uint32_t> stamp_;
   uint32_t stamp_value_ = 0;
 };

@@ -7,6 +7,8 @@
 namespace hloscope::hlo {
 namespace {
 
+constexpr int64_t kMaxLabels = 1024;
+
 // Leaves of a shape as XLA counts them for a tuple sharding; the empty tuple counts as one.
 size_t LeafCount(const Shape& shape) { return std::max<size_t>(1, shape.Leaves().size()); }
 
@@ -121,9 +123,13 @@ void TextPrinter::PrintDimLabels(const Instruction&, const Attribute& a) {
   const ConvolutionDims& dims = module_.Of<ConvolutionDims>(a);
   auto labels = [&](int64_t first, char first_label, int64_t second, char second_label,
                     const std::vector<int64_t>& spatial) {
-    std::string text(spatial.size() + 2, '?');
+    // A dimension without a role is a `?`, as long as there are others behind it.
+    std::string text;
     auto put = [&](int64_t at, char label) {
-      if (at >= 0 && static_cast<size_t>(at) < text.size()) text[static_cast<size_t>(at)] = label;
+      if (at < 0 || at >= kMaxLabels) return;
+      auto place = static_cast<size_t>(at);
+      if (text.size() <= place) text.resize(place + 1, '?');
+      text[place] = label;
     };
     for (size_t k = 0; k < spatial.size(); ++k) put(spatial[k], static_cast<char>('0' + k % 10));
     put(first, first_label);
@@ -291,7 +297,7 @@ bool TextPrinter::IsOmittedMetadata(const OpMetadata& m) {
   if (options_.lossless) return m == OpMetadata();
   return module_[m.op_type].empty() && module_[m.op_name].empty() &&
          module_[m.source_file].empty() && module_[m.scheduling_name].empty() &&
-         FrameNumber(m) == 0;
+         module_[m.metadata_payload].empty() && FrameNumber(m) == 0;
 }
 
 void TextPrinter::PrintMetadata(const Instruction&, const Attribute& a) {

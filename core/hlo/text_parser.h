@@ -272,6 +272,13 @@ class TextParser {
   bool ParseDevices(DeviceList& devices);
   bool ParseWindow(Window& window);
 
+  // parse_implied.cc
+  void AddImplied(Draft& draft);
+  void UnpackConstant(Draft& draft);
+  void InheritOrigin(Draft& draft);
+  void ForwardToWrapped(Draft& draft);
+  uint32_t WrappedComputationOf(uint32_t start);
+
   // parse_async.cc
   bool CheckAsync(Draft& draft);
   bool CheckAsyncStart(Draft& draft);

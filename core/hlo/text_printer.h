@@ -65,9 +65,23 @@ class AsyncFacts {
   std::vector<StringId> threads_;       // by computation
 };
 
-// The value XLA's reader makes up for an elided constant of that array shape: its bytes are 32-bit
-// numbers counting from 0.
-Literal InventLiteral(const Shape& shape, int64_t count);
+// The values XLA's reader makes up for the elided constants of a text: 32-bit numbers counting on
+// from one constant to the next.
+class InventedLiterals {
+ public:
+  explicit InventedLiterals(const Module& module);
+  // That of an elided constant; nullopt for a tuple, or one too large to be worth it.
+  std::optional<Literal> operator[](InstructionId id) const;
+
+ private:
+  struct Start {
+    InstructionId constant;
+    uint32_t word;
+    uint8_t byte;
+  };
+  const Module& module_;
+  std::vector<Start> starts_;  // by instruction
+};
 
 class TextPrinter {
  public:
@@ -102,9 +116,9 @@ class TextPrinter {
   void ReserveOutput();
 
   // print_instruction.cc
-  void PrintOperands(const Instruction& i);
-  void PrintConstant(const Instruction& i);
-  void PrintInvented(const Literal& literal);
+  void PrintOperands(InstructionId id, const Instruction& i);
+  void PrintConstant(InstructionId id, const Instruction& i);
+  void PrintInvented(InstructionId id);
   void PrintCanonicalName(InstructionId id);
   void PrintShape(ShapeId id);
   void PrintName(std::string_view name) {
@@ -178,7 +192,8 @@ class TextPrinter {
   TextSink sink_;
   InstructionOrder order_;
   AsyncFacts async_;
-  std::optional<UsedFrames> frames_;  // where the format has renumbered stack frames
+  std::optional<InventedLiterals> invented_;  // made when the first is wanted
+  std::optional<UsedFrames> frames_;          // where the format has renumbered stack frames
 
   // Texts made once: of shapes by id, of metadata by pool index.
   struct Slice {
