@@ -141,6 +141,17 @@ bool FitsOrScalar(const Shape& bound, const Shape& operand) {
   return bound.IsScalar() || CompatibleIgnoringPrecision(bound, operand);
 }
 
+// A result with the predicate's layout is packed as tightly as the choices are.
+void PackAs(const Shape& choice, Shape& result) {
+  int64_t bits = choice.has_layout() ? choice.layout().element_size_in_bits() : 0;
+  if (!result.has_layout() || result.layout().element_size_in_bits() == bits) return;
+  Layout layout = result.layout();
+  LayoutExtras extras = layout.extras ? *layout.extras : LayoutExtras();
+  extras.element_size_in_bits = bits;
+  layout.extras = std::make_shared<const LayoutExtras>(std::move(extras));
+  result.set_layout(std::move(layout));
+}
+
 }  // namespace
 
 Result<Shape> InferUnary(const InferenceInput& input) {
@@ -220,6 +231,7 @@ Result<Shape> InferSelect(const InferenceInput& input) {
   }
   Shape result = WithElementType(pred.IsScalar() ? on_true : pred,
                                  HigherPrecision(on_true.element_type(), on_false.element_type()));
+  PackAs(on_true, result);
   for (size_t i = 0; i < result.rank(); ++i) {
     bool t = on_true.is_dynamic_dimension(i), f = on_false.is_dynamic_dimension(i);
     if (on_true.is_unbounded_dimension(i) || on_false.is_unbounded_dimension(i)) {

@@ -226,12 +226,8 @@ bool TextPrinter::IsOmittedCall(const Instruction& i, const Attribute& a) {
 }
 
 void TextPrinter::PrintCalls(const Instruction& i, const Attribute& a) {
-  std::vector<uint32_t> callees;
-  if (Info(a.key).kind == ValueKind::kComputation) {
-    callees.push_back(a.value);
-  } else {
-    callees.assign(module_.IdsOf(a).begin(), module_.IdsOf(a).end());
-  }
+  std::span<const uint32_t> callees(&a.value, 1);
+  if (Info(a.key).kind == ValueKind::kComputations) callees = module_.IdsOf(a);
   if (i.opcode == Opcode::kConditional && !options_.lossless) {
     PrintBranches(i, a, callees);
     return;
@@ -261,7 +257,8 @@ void TextPrinter::PrintCalleeList(AttributeKey key, std::span<const uint32_t> ca
 // Whether a conditional has branch_computations or a true and a false one depends on its first
 // operand, not on how the text had it.
 void TextPrinter::PrintBranches(const Instruction& i, const Attribute& a,
-                                std::vector<uint32_t>& callees) {
+                                std::span<const uint32_t> given) {
+  std::vector<uint32_t> callees(given.begin(), given.end());
   bool by_predicate = i.operand_count > 0 &&
                       module_.shape(module_.operands(i)[0]).element_type() == ElementType::kPred;
   if (a.key == kFalseComputation && !by_predicate) return;  // printed with the true one
@@ -427,7 +424,7 @@ void TextPrinter::PrintLiteralValue(const Instruction&, const Attribute& a) {
   sink_.Through([&](std::string& out) {
     AppendTo(out, literal.shape().WithDefaultLayouts());
     out += ' ';
-    AppendLiteral(out, literal, false);
+    AppendLiteral(out, literal, false, options_.lossless);
   });
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/hlo/origin_table.h"
 #include "core/hlo/text_printer.h"
 #include "core/hlo/value_text.h"
 
@@ -39,14 +40,19 @@ void TextPrinter::PrintHeader() {
     sink_.Append(", frontend_attributes=");
     PrintFrontendMap(header.frontend_attributes);
   }
-  if (header.origin_recovery_table.valid()) {
-    sink_.Append(", origin_recovery_table={");
-    sink_.Append(module_[header.origin_recovery_table]);
-    sink_.Append("}\n");
-  }
+  PrintOriginTable();
   if (options_.lossless) PrintUnknownHeader();
   PrintStackFrames();
   sink_.Append("\n\n");
+}
+
+void TextPrinter::PrintOriginTable() {
+  std::string_view table = module_[module_.header().origin_recovery_table];
+  if (table.empty()) return;
+  std::optional<std::string> text = options_.lossless ? std::nullopt : OriginTableText(table);
+  sink_.Append(", origin_recovery_table={");
+  sink_.Append(text ? std::string_view(*text) : table);
+  sink_.Append("}\n");
 }
 
 // What jaxlib 0.10.2 does not know.

@@ -62,6 +62,12 @@ std::string_view AsyncSuffix(Opcode opcode) {
   }
 }
 
+bool LacksLayout(const Shape& shape) {
+  if (shape.IsArray()) return !shape.has_layout();
+  std::span<const Shape> elements = shape.elements();
+  return std::any_of(elements.begin(), elements.end(), LacksLayout);
+}
+
 }  // namespace
 
 void TextPrinter::PrintInstruction(InstructionId id) {
@@ -151,7 +157,7 @@ void TextPrinter::PrintConstant(InstructionId id, const Instruction& i) {
     PrintInvented(id);
     return;
   }
-  sink_.Through([&](std::string& out) { AppendLiteral(out, *literal, false); });
+  sink_.Through([&](std::string& out) { AppendLiteral(out, *literal, false, options_.lossless); });
 }
 
 void TextPrinter::PrintInvented(InstructionId id) {
@@ -171,15 +177,21 @@ void TextPrinter::PrintCanonicalName(InstructionId id) {
   sink_.Append(int64_t{number});
 }
 
-// XLA fills in default layouts when it reads a text.
-void TextPrinter::PrintShape(ShapeId id) {
-  Slice& text = shape_texts_[id.index];
+std::string_view TextPrinter::ShapeText(ShapeId id, bool layouts) {
+  std::vector<Slice>& known = layouts ? shape_texts_ : plain_shape_texts_;
+  if (known.empty()) known.resize(module_.shape_count());
+  Slice& text = known[id.index];
   if (text.size == 0) {
     text.offset = static_cast<uint32_t>(texts_.size());
-    AppendTo(texts_, module_[id].WithDefaultLayouts());
+    const Shape& shape = module_[id];
+    if (layouts && LacksLayout(shape)) {
+      AppendTo(texts_, shape.WithDefaultLayouts());  // as XLA's reader does
+    } else {
+      AppendTo(texts_, shape, layouts);
+    }
     text.size = static_cast<uint32_t>(texts_.size()) - text.offset;
   }
-  sink_.Append(std::string_view(texts_).substr(text.offset, text.size));
+  return std::string_view(texts_).substr(text.offset, text.size);
 }
 
 void TextPrinter::PrintRanks(const Instruction& i, uint32_t from, uint32_t to) {

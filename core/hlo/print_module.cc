@@ -88,12 +88,7 @@ void PrintText(const Module& module, InstructionId instruction, TextFormat forma
 }
 
 TextPrinter::TextPrinter(const Module& module, TextFormat format, std::string& out)
-    : module_(module),
-      options_(OptionsOf(format)),
-      sink_(out),
-      order_(module),
-      async_(module),
-      shape_texts_(module.shape_count()) {
+    : module_(module), options_(OptionsOf(format)), sink_(out), order_(module), async_(module) {
   if (options_.lossless) async_.KeepLossless();
   if (!options_.lossless && options_.metadata) frames_.emplace(module);
   if (options_.canonical_names) canonical_.resize(module.instructions().size(), kNone);
@@ -151,10 +146,10 @@ void TextPrinter::PrintSignature(ComputationId id) {
     first = false;
     sink_.Append(module_.name(parameter));
     sink_.Append(": ");
-    sink_.Through([&](std::string& out) { AppendTo(out, module_.shape(parameter), false); });
+    sink_.Append(ShapeText(module_[parameter].shape, false));
   }
   sink_.Append(") -> ");
-  sink_.Through([&](std::string& out) { AppendTo(out, module_.shape(computation.root), false); });
+  sink_.Append(ShapeText(module_[computation.root].shape, false));
   sink_.Append(' ');
 }
 
@@ -165,13 +160,16 @@ void TextPrinter::PrintBody(const Computation& computation, std::span<const Inst
     next_canonical_ = 0;
   }
   in_computation_ = true;
+  BeginLine();
   sink_.Append("{\n");
   for (InstructionId id : order) {
+    BeginLine();
     sink_.Append("  ");
     if (id == computation.root) sink_.Append("ROOT ");
     PrintInstruction(id);
     sink_.Append('\n');
   }
+  BeginLine();
   sink_.Append('}');
   in_computation_ = false;
 }
@@ -194,6 +192,7 @@ void TextPrinter::RenderBodies() {
     for (const CallLists::Call& call : calls.calls(c)) called[call.callee] = 1;
   }
   size_t total = 0;
+  rendering_bodies_ = true;
   for (ComputationId id : CalleesFirst(module_, calls)) {
     if (called[id.index] == 0) continue;
     if (total > kMaxBodyBytes) break;
@@ -203,17 +202,21 @@ void TextPrinter::RenderBodies() {
     bodies_[id.index] = sink_.TakeFrom(start);
     total += bodies_[id.index].size();
   }
+  rendering_bodies_ = false;
 }
 
-// Prints a body with every line two columns further in.
+// Prints a body two columns further in. Its lines begin with kLineStart, others are inside values.
 void TextPrinter::PrintIndented(std::string_view body) {
-  size_t begin = 0;
-  while (begin < body.size()) {
-    size_t end = body.find('\n', begin);
-    end = end == std::string_view::npos ? body.size() : end + 1;
-    sink_.Append("  ");
-    sink_.Append(body.substr(begin, end - begin));
-    begin = end;
+  while (!body.empty()) {
+    size_t end = std::min(body.find(kLineStart, 1), body.size());
+    if (body[0] == kLineStart) {
+      if (rendering_bodies_) sink_.Append(kLineStart);
+      sink_.Append("  ");
+      sink_.Append(body.substr(1, end - 1));
+    } else {
+      sink_.Append(body.substr(0, end));
+    }
+    body.remove_prefix(end);
   }
 }
 

@@ -1,5 +1,7 @@
 // Attributes whose value is a struct: windows, shardings, metadata and the like.
+#include <algorithm>
 #include <charconv>
+#include <cstring>
 
 #include "core/hlo/text_printer.h"
 #include "core/hlo/value_text.h"
@@ -20,13 +22,26 @@ bool Any(const Window& window, Value WindowDimension::* member, Value usual) {
   return false;
 }
 
-// True if a byte of `text` has to be written as a C escape.
+// The high bit of every byte of `word` that is `c`; bits above the first such byte mean nothing.
+uint64_t BytesEqual(uint64_t word, char c) {
+  constexpr uint64_t kOnes = 0x0101010101010101u;
+  uint64_t x = word ^ (kOnes * static_cast<uint8_t>(c));
+  return (x - kOnes) & ~x;
+}
+
+// True if a byte of `text` has to be written as a C escape: a quote, a backslash, or anything but
+// printable ASCII. Looks at eight bytes at a time.
 bool NeedsEscape(std::string_view text) {
-  bool needed = false;
-  for (char c : text) {
-    needed |= c < 0x20 || c == 0x7f || c == '"' || c == '\'' || c == '\\';
+  constexpr uint64_t kHighBits = 0x8080808080808080u;
+  constexpr uint64_t kSpaces = 0x2020202020202020u;
+  uint64_t found = 0;
+  for (size_t i = 0; i < text.size(); i += 8) {
+    uint64_t word = kSpaces;
+    std::memcpy(&word, text.data() + i, std::min<size_t>(8, text.size() - i));
+    found |= word | (word - kSpaces) | BytesEqual(word, 0x7f) | BytesEqual(word, '"') |
+             BytesEqual(word, '\'') | BytesEqual(word, '\\');
   }
-  return needed;
+  return (found & kHighBits) != 0;
 }
 
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -68,7 +83,7 @@ void TextPrinter::PrintQuoted(std::string_view text) {
 // XLA prints six digits of numbers in attributes, which need not read back as they were.
 template <typename Number>
 void TextPrinter::PrintNumber(Number value) {
-  char buffer[32];
+  char buffer[64];
   std::to_chars_result result =
       options_.lossless
           ? std::to_chars(buffer, buffer + sizeof buffer, value)

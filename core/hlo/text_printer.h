@@ -98,6 +98,7 @@ class TextPrinter {
  private:
   // print_header.cc
   void PrintHeader();
+  void PrintOriginTable();
   void PrintUnknownHeader();
   void PrintAliases();
   void PrintDonors();
@@ -112,6 +113,9 @@ class TextPrinter {
   void PrintThread(ComputationId id);
   std::span<const InstructionId> OrderOf(ComputationId id, bool scheduled);
   void RenderBodies();
+  void BeginLine() {
+    if (rendering_bodies_) sink_.Append(kLineStart);
+  }
   void PrintIndented(std::string_view body);
   void ReserveOutput();
 
@@ -120,7 +124,8 @@ class TextPrinter {
   void PrintConstant(InstructionId id, const Instruction& i);
   void PrintInvented(InstructionId id);
   void PrintCanonicalName(InstructionId id);
-  void PrintShape(ShapeId id);
+  std::string_view ShapeText(ShapeId id, bool layouts);
+  void PrintShape(ShapeId id) { sink_.Append(ShapeText(id, true)); }
   void PrintName(std::string_view name) {
     if (options_.percent) sink_.Append('%');
     sink_.Append(name);
@@ -134,7 +139,7 @@ class TextPrinter {
   void PrintAbsent(const Instruction& i, AttributeKey key);
   void PrintMapDimensions(const Instruction& i);
   void PrintCalls(const Instruction& i, const Attribute& a);
-  void PrintBranches(const Instruction& i, const Attribute& a, std::vector<uint32_t>& callees);
+  void PrintBranches(const Instruction& i, const Attribute& a, std::span<const uint32_t> given);
   void PrintCalleeList(AttributeKey key, std::span<const uint32_t> callees);
   void PrintCallees(std::span<const uint32_t> callees, std::string_view separator);
   bool IsOmitted(const Instruction& i, const Attribute& a);
@@ -202,14 +207,17 @@ class TextPrinter {
   };
   std::string texts_;
   std::vector<Slice> shape_texts_;
+  std::vector<Slice> plain_shape_texts_;  // without layouts
   std::vector<Slice> metadata_texts_;
 
   // Canonical format: numbers of tmp_N by instruction, and bodies of called computations.
   static constexpr uint32_t kNone = 0xffffffffu;
+  static constexpr char kLineStart = '\x01';
   std::vector<uint32_t> canonical_;
   uint32_t next_canonical_ = 0;
   std::vector<std::string> bodies_;
   bool in_computation_ = false;
+  bool rendering_bodies_ = false;
 };
 
 }  // namespace hloscope::hlo

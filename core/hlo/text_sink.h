@@ -19,26 +19,26 @@ class TextSink {
   TextSink& operator=(const TextSink&) = delete;
 
   size_t size() const { return static_cast<size_t>(position_ - out_.data()); }
-  void Reserve(size_t more) {
+  [[gnu::always_inline]] void Reserve(size_t more) {
     if (static_cast<size_t>(end_ - position_) < more) Grow(more);
   }
 
-  void Append(char c) {
+  [[gnu::always_inline]] void Append(char c) {
     Reserve(1);
     *position_++ = c;
   }
-  void Append(std::string_view text) {
+  [[gnu::always_inline]] void Append(std::string_view text) {
     Reserve(text.size());
     Copy(position_, text.data(), text.size());
     position_ += text.size();
   }
   template <size_t N>
-  void Append(const char (&text)[N]) {
+  [[gnu::always_inline]] void Append(const char (&text)[N]) {
     Reserve(N - 1);
     std::memcpy(position_, text, N - 1);
     position_ += N - 1;
   }
-  void Append(int64_t value) {
+  [[gnu::always_inline]] void Append(int64_t value) {
     Reserve(20);
     position_ = std::to_chars(position_, position_ + 20, value).ptr;
   }
@@ -59,7 +59,7 @@ class TextSink {
   }
 
  private:
-  static void Copy(char* to, const char* from, size_t n) {
+  [[gnu::always_inline]] static void Copy(char* to, const char* from, size_t n) {
     if (n > 32) {
       std::memcpy(to, from, n);
     } else if (n >= 16) {
@@ -88,7 +88,7 @@ class TextSink {
     end_ = out_.data() + out_.size();
   }
   void Close() { out_.resize(size()); }
-  void Grow(size_t more) {
+  [[gnu::noinline]] void Grow(size_t more) {
     Close();
     size_t used = out_.size();
     out_.reserve(used + std::max(more, used) + 256);

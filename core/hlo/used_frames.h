@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <tuple>
 #include <vector>
 
 #include "core/hlo/module.h"
@@ -24,20 +22,31 @@ class UsedFrames {
   }
 
  private:
+  // New numbers by number given, both from 1; 0: not used yet. Equal rows of the given table have
+  // one row, the first of them.
+  struct Renumbering {
+    std::vector<int32_t> first_equal;
+    std::vector<int32_t> numbers;
+    template <typename Row, typename Hash, typename Equal>
+    void FindEqual(const std::vector<Row>& rows, Hash hash, Equal equal);
+    bool Has(int32_t id) const { return id > 0 && static_cast<size_t>(id) < first_equal.size(); }
+    int32_t First(int32_t id) const { return first_equal[static_cast<size_t>(id)]; }
+    template <typename Row>
+    int32_t Use(int32_t id, const Row& row, std::vector<Row>& rows);
+  };
+  void FindEqualRows();
   void Use(int32_t frame);
   int32_t Add(const StackFrames::Frame& frame, int32_t parent);
   bool IsSound(int32_t frame) const;
-  int32_t AddName(StringId name, std::map<StringId, int32_t>& ids, std::vector<StringId>& names);
 
   static constexpr int32_t kUnknown = -1;  // not looked at yet
   static constexpr int32_t kPending = -2;
   const StackFrames& given_;
   StackFrames tables_;
-  std::vector<int32_t> numbers_;  // by frame number of the module
+  Renumbering files_, functions_, locations_;
+  std::vector<int32_t> numbers_;  // of frames, by number given
   std::vector<int32_t> chain_;
-  std::map<StringId, int32_t> files_, functions_;
-  std::map<std::tuple<int32_t, int32_t, int32_t, int32_t, int32_t, int32_t>, int32_t> locations_;
-  std::map<std::pair<int32_t, int32_t>, int32_t> frames_;
+  std::vector<uint32_t> frame_slots_;  // hash table of new frame numbers, 0 is free
 };
 
 }  // namespace hloscope::hlo
