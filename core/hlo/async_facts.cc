@@ -44,6 +44,7 @@ bool ComesBack(const Module& module, const Instruction& start, const Computation
   const Instruction& root = module[c.root];
   if (root.opcode == Opcode::kParameter || IsAsync(root.opcode)) return false;
   if (root.operand_count + 1 != c.instruction_count) return false;
+  if (start.operand_count != root.operand_count) return false;  // some are bound later
   if (!HasCopiesOnly(module, start, root)) return false;
   int64_t number = 0;
   for (InstructionId operand : module.operands(root)) {

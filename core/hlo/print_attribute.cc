@@ -286,7 +286,7 @@ void TextPrinter::PrintCallees(std::span<const uint32_t> callees, std::string_vi
     first = false;
     if (!options_.full_bodies) {
       PrintName(module_[module_[ComputationId(callee)].name]);
-    } else if (bodies_[callee].empty()) {
+    } else if (bodies_[callee].empty() || bodies_[callee].size() > body_budget_) {
       sink_.Append("{...}");
     } else {
       PrintIndented(bodies_[callee]);

@@ -55,9 +55,6 @@ constexpr PrintOptions kOptions[] = {
      .full_bodies = true},
 };
 
-// Bodies inside bodies grow exponentially in a hostile module; beyond this they are left out.
-constexpr size_t kMaxBodyBytes = size_t{1} << 28;
-
 // Computations a fusion calls are not part of a schedule.
 std::vector<uint8_t> FusionComputations(const Module& module) {
   std::vector<uint8_t> fused(module.computations().size(), 0);
@@ -105,7 +102,9 @@ void TextPrinter::PrintModule() {
     ComputationId wrapped = async_.wrapped(start);
     if (async_.IsSugared(wrapped)) started[wrapped.index] = 1;
   }
-  for (ComputationId id : ComputationPrintOrder(module_, calls)) {
+  // XLA's own order puts a callee behind its caller now and then, which no reader takes.
+  for (ComputationId id :
+       options_.lossless ? CalleesFirst(module_, calls) : ComputationPrintOrder(module_, calls)) {
     if (started[id.index] != 0) continue;  // printed as its instruction's -start, -update, -done
     if (id == module_.entry_id()) sink_.Append("ENTRY ");
     PrintSignature(id);
@@ -191,22 +190,20 @@ void TextPrinter::RenderBodies() {
   for (uint32_t c = 0; c < bodies_.size(); ++c) {
     for (const CallLists::Call& call : calls.calls(c)) called[call.callee] = 1;
   }
-  size_t total = 0;
   rendering_bodies_ = true;
   for (ComputationId id : CalleesFirst(module_, calls)) {
     if (called[id.index] == 0) continue;
-    if (total > kMaxBodyBytes) break;
     size_t start = sink_.size();
     PrintBody(module_[id], OrderOf(id, false));
     PrintThread(id);
     bodies_[id.index] = sink_.TakeFrom(start);
-    total += bodies_[id.index].size();
   }
   rendering_bodies_ = false;
 }
 
 // Prints a body two columns further in. Its lines begin with kLineStart, others are inside values.
 void TextPrinter::PrintIndented(std::string_view body) {
+  body_budget_ -= body.size();
   while (!body.empty()) {
     size_t end = std::min(body.find(kLineStart, 1), body.size());
     if (body[0] == kLineStart) {

@@ -218,6 +218,8 @@ class TextPrinter {
   std::vector<std::string> bodies_;
   bool in_computation_ = false;
   bool rendering_bodies_ = false;
+  // Bodies inside bodies grow exponentially in a hostile module; beyond this they are left out.
+  size_t body_budget_ = size_t{1} << 27;
 };
 
 }  // namespace hloscope::hlo
