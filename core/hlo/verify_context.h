@@ -106,6 +106,11 @@ class VerifyContext {
   bool SameLaidOut(ShapeId a, ShapeId b, unsigned ignore);
   bool SameElement(ShapeId tuple, size_t element, ShapeId part);
   bool SameElementLayout(ShapeId tuple, size_t element, ShapeId part, unsigned ignore);
+  // False once more such work was asked for than any sound file needs.
+  bool Spend(int64_t work) {
+    work_left_ -= work;
+    return work_left_ >= 0;
+  }
   bool IsRoot(InstructionId id) const { return module_[module_[id].computation].root == id; }
 
   // Filling, by VerifyStructure.
@@ -143,6 +148,7 @@ class VerifyContext {
   std::vector<InstructionId> with_callees_, collectives_, asynchronous_, custom_calls_;
   std::unique_ptr<UserIndex> users_;
   bool sound_ = true;
+  int64_t work_left_ = 1 << 24;
   struct Answer {
     uint64_t pair = ~uint64_t{0};
     uint64_t question = 0;

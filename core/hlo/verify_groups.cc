@@ -45,10 +45,8 @@ std::optional<DeviceGroups> ReadListed(VerifyContext& context, InstructionId id,
 std::optional<DeviceGroups> ReadIota(VerifyContext& context, InstructionId id,
                                      const DeviceList& list) {
   auto devices = CheckedMul(list.group_count, list.group_size);
-  auto iota = CheckedProduct(list.iota.reshape_dims);
   bool good =
-      list.group_count > 0 && list.group_size > 0 && devices && iota == devices &&
-      (list.iota.transpose.empty() || list.iota.transpose.size() == list.iota.reshape_dims.size());
+      list.group_count > 0 && list.group_size > 0 && devices && IsSoundIota(list.iota, *devices);
   if (!good) {
     ReportDevices(context, id, true, "replica-groups",
                   "has " + to_string(list.group_count) + " replica groups of " +
@@ -62,7 +60,7 @@ std::optional<DeviceGroups> ReadMesh(VerifyContext& context, InstructionId id,
                                      const DeviceList& list) {
   auto devices = DeviceCount(list.mesh);
   auto size = AxesSize(list.mesh, list.axes);
-  if (!devices || !size || *size < 1 || *devices % *size != 0) {
+  if (!devices || *devices < 1 || !size || *size < 1 || *devices % *size != 0) {
     ReportDevices(context, id, true, "replica-groups",
                   "has a device mesh without a valid size, or axes that are not of it");
     return std::nullopt;

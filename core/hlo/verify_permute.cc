@@ -60,29 +60,43 @@ int64_t AllowedMentions(VerifyContext& context, InstructionId id) {
   return std::max<int64_t>(1, static_cast<int64_t>(offsets.elements()[0].elements().size()));
 }
 
-bool CheckSide(VerifyContext& context, InstructionId id, std::span<const int64_t> pairs,
-               size_t side, int64_t allowed, int64_t limit) {
+std::string_view SideName(size_t side) { return side == 0 ? "source " : "target "; }
+
+// The devices of one side, sorted.
+std::vector<int64_t> DevicesOf(std::span<const int64_t> pairs, size_t side) {
   std::vector<int64_t> devices;
   for (size_t p = side; p < pairs.size(); p += 2) devices.push_back(pairs[p]);
   std::sort(devices.begin(), devices.end());
-  std::string what = side == 0 ? "source" : "target";
+  return devices;
+}
+
+bool CheckMentions(VerifyContext& context, InstructionId id, std::span<const int64_t> pairs,
+                   size_t side, int64_t allowed) {
+  std::vector<int64_t> devices = DevicesOf(pairs, side);
+  std::string what = "has the " + std::string(SideName(side));
   if (!devices.empty() && devices.front() < 0) {
     ReportDevices(context, id, true, "source-target-pairs",
-                  "has the " + what + " " + to_string(devices.front()) + ", which is negative");
+                  what + to_string(devices.front()) + ", which is negative");
     return false;
   }
   auto repeats = static_cast<size_t>(allowed);
   for (size_t d = 0; d + repeats < devices.size(); ++d) {
     if (devices[d] != devices[d + repeats]) continue;
     ReportDevices(context, id, true, "source-target-pairs",
-                  "has the " + what + " " + to_string(devices[d]) + " more than " +
-                      to_string(allowed) + (allowed == 1 ? " time" : " times"));
+                  what + to_string(devices[d]) + " more than " + to_string(allowed) +
+                      (allowed == 1 ? " time" : " times"));
     return false;
   }
+  return true;
+}
+
+bool CheckLimit(VerifyContext& context, InstructionId id, std::span<const int64_t> pairs,
+                size_t side, int64_t limit) {
+  std::vector<int64_t> devices = DevicesOf(pairs, side);
   if (devices.empty() || devices.back() < limit) return true;
   ReportDevices(context, id, limit != 1, "source-target-pairs",
-                "has the " + what + " " + to_string(devices.back()) + ", the module has " +
-                    to_string(limit) + " devices");
+                "has the " + std::string(SideName(side)) + to_string(devices.back()) +
+                    ", the module has " + to_string(limit) + " devices");
   return false;
 }
 
@@ -93,7 +107,10 @@ void VerifyPermute(VerifyContext& context, InstructionId id, int64_t devices) {
   if (allowed == 0) return;
   auto pairs = context.module().GetInts(context.module()[id], AttributeKey::kSourceTargetPairs);
   for (size_t side = 0; side < 2; ++side) {
-    if (!CheckSide(context, id, pairs, side, allowed, devices)) return;
+    if (!CheckMentions(context, id, pairs, side, allowed)) return;
+  }
+  for (size_t side = 0; side < 2; ++side) {
+    if (!CheckLimit(context, id, pairs, side, devices)) return;
   }
 }
 

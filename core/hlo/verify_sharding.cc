@@ -68,21 +68,10 @@ size_t SubgroupDimensions(const Sharding& sharding) {
 }
 
 Found CheckIota(const IotaTile& iota, int64_t count) {
-  auto product = CheckedProduct(iota.reshape_dims);
-  if (!product || *product != count) {
-    return Bad("its device iota does not have as many elements as it has tiles");
-  }
-  size_t rank = iota.reshape_dims.size();
-  if (iota.transpose.empty()) return std::nullopt;
-  std::vector<bool> seen(rank);
-  bool good = iota.transpose.size() == rank;
-  for (int64_t d : iota.transpose) {
-    good = good && d >= 0 && static_cast<size_t>(d) < rank && !seen[static_cast<size_t>(d)];
-    if (good) seen[static_cast<size_t>(d)] = true;
-  }
-  if (good) return std::nullopt;
-  return Bad("its device iota is transposed by " + IndexText(iota.transpose) +
-             ", which is no permutation");
+  if (IsSoundIota(iota, count)) return std::nullopt;
+  return Bad(
+      "its device iota does not have as many elements as it has tiles, or is transposed by "
+      "no permutation");
 }
 
 Found CheckRank(size_t data_rank, const Shape& shape) {
@@ -121,7 +110,7 @@ Found CheckNamed(const Sharding& sharding, const Shape& shape, const Devices& de
     return CheckDevice(mesh.device_ids[0], devices);
   }
   auto count = DeviceCount(mesh);
-  if (!count) return Bad("its mesh has no valid number of devices");
+  if (!count || *count < 1) return Bad("its mesh has no valid number of devices");
   if (mesh.iota) {
     if (Found found = CheckIota(*mesh.iota, *count)) return found;
   } else if (!mesh.device_ids.empty() && static_cast<int64_t>(mesh.device_ids.size()) != *count) {
@@ -213,33 +202,58 @@ std::vector<int64_t> Expand(const TileAssignment& tiles) {
   return devices;
 }
 
-bool SameTiles(const TileAssignment& a, const TileAssignment& b) {
+bool SameTiles(VerifyContext& context, const TileAssignment& a, const TileAssignment& b) {
   if (a == b) return true;
   if (a.dimensions != b.dimensions) return false;
   if (!a.iota && !b.iota) return a.devices == b.devices;
   auto count = CheckedProduct(a.dimensions);
-  if (!count || *count > kLongestExpansion) return true;
+  if (!count || (a.iota && !IsSoundIota(*a.iota, *count)) ||
+      (b.iota && !IsSoundIota(*b.iota, *count))) {
+    return true;  // VerifySharding says what is wrong
+  }
+  if (a.iota && b.iota) {
+    IotaTile left = *a.iota, right = *b.iota;
+    Canonicalize(left);
+    Canonicalize(right);
+    return left == right;
+  }
+  if (*count > kLongestExpansion || !context.Spend(*count)) return true;
   return Expand(a) == Expand(b);
 }
 
 // Equal but for metadata and spelling.
-bool SameLeafSharding(const Sharding& a, const Sharding& b) {
-  return a.kind == b.kind && a.maximal_device == b.maximal_device && SameTiles(a.tiles, b.tiles) &&
+bool SameLeafSharding(VerifyContext& context, const Sharding& a, const Sharding& b) {
+  return a.kind == b.kind && a.maximal_device == b.maximal_device &&
+         SameTiles(context, a.tiles, b.tiles) &&
          a.replicate_on_last_tile_dim == b.replicate_on_last_tile_dim &&
          a.last_tile_dims == b.last_tile_dims && a.mesh == b.mesh && a.dimensions == b.dimensions &&
          a.replicated_axes == b.replicated_axes && a.unreduced_axes == b.unreduced_axes &&
          a.manual_axes == b.manual_axes && a.shard_as == b.shard_as && a.shard_like == b.shard_like;
 }
 
-bool SameSharding(const Sharding& a, const Sharding& b) {
-  if (!SameLeafSharding(a, b) || a.elements.size() != b.elements.size()) return false;
+bool SameSharding(VerifyContext& context, const Sharding& a, const Sharding& b) {
+  if (!SameLeafSharding(context, a, b) || a.elements.size() != b.elements.size()) return false;
   for (size_t e = 0; e < a.elements.size(); ++e) {
-    if (!SameLeafSharding(a.elements[e], b.elements[e])) return false;
+    if (!SameLeafSharding(context, a.elements[e], b.elements[e])) return false;
   }
   return true;
 }
 
 }  // namespace
+
+bool IsSoundIota(const IotaTile& iota, int64_t count) {
+  auto product = CheckedProduct(iota.reshape_dims);
+  if (!product || *product != count) return false;
+  size_t rank = iota.reshape_dims.size();
+  if (iota.transpose.empty()) return true;
+  if (iota.transpose.size() != rank) return false;
+  std::vector<bool> seen(rank);
+  for (int64_t d : iota.transpose) {
+    if (d < 0 || static_cast<size_t>(d) >= rank || seen[static_cast<size_t>(d)]) return false;
+    seen[static_cast<size_t>(d)] = true;
+  }
+  return true;
+}
 
 std::optional<int64_t> AxesSize(const Mesh& mesh, const std::vector<AxisRef>& axes) {
   std::vector<int64_t> sizes;
@@ -268,7 +282,7 @@ void VerifyConsistentSharding(VerifyContext& context, InstructionId at,
     if (common == nullptr) {
       common = sharding;
       first = id;
-    } else if (!SameSharding(*common, *sharding)) {
+    } else if (!SameSharding(context, *common, *sharding)) {
       context.Error(at, "sharding",
                     context.Name(at) + ": " + context.Name(first) + " and " + context.Name(id) +
                         " must have the same sharding");

@@ -12,6 +12,8 @@ namespace hloscope::hlo {
 void VerifyConsistentSharding(VerifyContext& context, InstructionId at,
                               const std::vector<InstructionId>& instructions);
 
+// True if an iota has `count` elements and is transposed by a permutation.
+bool IsSoundIota(const IotaTile& iota, int64_t count);
 // Devices along axes of a mesh, splits counted; nullopt if an axis does not exist or does not
 // divide.
 std::optional<int64_t> AxesSize(const Mesh& mesh, const std::vector<AxisRef>& axes);

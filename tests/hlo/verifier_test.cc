@@ -55,7 +55,6 @@ const Case kCases[] = {
     {"Rng", "rng", Plain::kError,
      "ENTRY e { p = s32[] parameter(0)\n"
      " ROOT r = s32[4] rng(p, p), distribution=rng_normal }"},
-    {"Layout", "layout", Plain::kError, "ENTRY e { ROOT r = f32[4,4]{9,9} parameter(0) }"},
     {"Overflow", "size-overflow", Plain::kError,
      "ENTRY e { ROOT r = f32[4294967296,4294967296] parameter(0) }"},
     {"Unbounded", "unbounded-dynamic", Plain::kError, "ENTRY e { ROOT r = f32[?] parameter(0) }"},
@@ -74,8 +73,8 @@ const Case kCases[] = {
     {"WhileCondition", "while-condition-shape", Plain::kError,
      "ENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] while(p), condition=double, body=double "
      "}"},
-    {"ConditionalIndex", "conditional-operands", Plain::kError,
-     "ENTRY e { i = u32[] parameter(0)\n p = f32[4] parameter(1)\n"
+    {"ConditionalOperand", "conditional-operands", Plain::kError,
+     "ENTRY e { i = s32[] parameter(0)\n p = f32[5] parameter(1)\n"
      " ROOT r = f32[4] conditional(i, p), branch_computations={double} }"},
     {"Comparator", "sort", Plain::kError,
      "ENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] sort(p), dimensions={0}, to_apply=add }"},
@@ -121,10 +120,10 @@ const Case kCases[] = {
     {"CopyPair", "async-pair", Plain::kError,
      "ENTRY e { p = f32[4] parameter(0)\n c = (f32[4], f32[4], u32[]) copy-start(p)\n"
      " ROOT r = f32[4] get-tuple-element(c), index=0 }"},
-    {"SendChannel", "channel-id", Plain::kError,
+    {"HostTransfer", "channel-id", Plain::kError,
      "ENTRY e { p = f32[4] parameter(0)\n t = token[] after-all()\n"
-     " s = (f32[4], u32[], token[]) send(p, t), channel_id=1\n"
-     " ROOT d = token[] send-done(s), channel_id=2 }"},
+     " s = (f32[4], u32[], token[]) send(p, t), channel_id=1, is_host_transfer=true\n"
+     " ROOT d = token[] send-done(s), channel_id=1 }"},
     {"ShardingRank", "sharding", Plain::kError,
      "ENTRY e { ROOT p = f32[4,2] parameter(0), sharding={devices=[1,2,2]0,1,2,3} }"},
     {"ShardingTwice", "sharding", Plain::kError,
@@ -159,7 +158,7 @@ const Case kCases[] = {
      "ENTRY e { ROOT r = (f32[4], f32[4]) parameter(0), origin={{\"x\"}} }"},
 };
 
-class VerifierTest : public testing::TestWithParam<Case> {};
+class VerifierRuleTest : public testing::TestWithParam<Case> {};
 
 bool Has(const std::vector<Diagnostic>& found, std::string_view rule, Severity severity) {
   return std::any_of(found.begin(), found.end(),
@@ -179,7 +178,7 @@ std::vector<Diagnostic> VerifyText(const std::string& text, bool strict) {
   return Verify(*parsed.module, {.strict = strict, .limits = {}});
 }
 
-TEST_P(VerifierTest, NamesTheRule) {
+TEST_P(VerifierRuleTest, NamesTheRule) {
   const Case& c = GetParam();
   std::string text = std::string(kHeader) + c.text + "\n";
   auto plain = VerifyText(text, false);
@@ -192,8 +191,8 @@ TEST_P(VerifierTest, NamesTheRule) {
   for (const Diagnostic& d : plain) EXPECT_NE(d.severity, Severity::kError) << d.message;
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, VerifierTest, testing::ValuesIn(kCases),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Rules, VerifierRuleTest, testing::ValuesIn(kCases),
+                         [](const auto& test) { return test.param.name; });
 
 TEST(VerifierTest, FindsNothingInASoundModule) {
   std::string text = std::string(kHeader) + R"(
@@ -281,6 +280,21 @@ TEST(VerifierTest, RefusesOperandsAfterTheirUserAndForeignOnes) {
     b.SetEntry(c);
   });
   EXPECT_TRUE(Has(Verify(*module), "operand-order", Severity::kError));
+}
+
+TEST(VerifierTest, RefusesLayoutsThatAreNoPermutation) {
+  auto module = Build([](ModuleBuilder& b) {
+    Shape shape = Shape::Array(ElementType::kF32, {4, 4});
+    shape.set_layout({.minor_to_major = {9, 9}, .extras = nullptr});
+    ComputationId c = b.DeclareComputation(b.Intern("c"));
+    b.BeginComputation(c);
+    Attribute number = b.MakeInt(AttributeKey::kParameterNumber, 0);
+    InstructionId p =
+        b.AddInstruction(b.Intern("p"), Opcode::kParameter, b.InternShape(shape), {}, {{number}});
+    b.EndComputation(p);
+    b.SetEntry(c);
+  });
+  EXPECT_TRUE(Has(Verify(*module), "layout", Severity::kError));
 }
 
 TEST(VerifierTest, RefusesControlCycles) {
