@@ -1,0 +1,164 @@
+// Kernel of fft: complex, real and inverse transforms over the last dimensions, computed in f64 and
+// rounded once. Powers of two by halving, other lengths by Bluestein's chirp.
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "core/eval/indices.h"
+#include "core/eval/kernels.h"
+#include "core/eval/strided_copy.h"
+#include "core/eval/wide.h"
+
+namespace hloscope::eval {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::FftType;
+
+using Line = std::vector<Complex>;
+
+// e^(2πi·k/n), the angle reduced first so that large k lose nothing.
+Complex RootOfUnity(int64_t k, int64_t n) {
+  const double angle = 2 * std::numbers::pi * static_cast<double>(k % n) / static_cast<double>(n);
+  return {std::cos(angle), std::sin(angle)};
+}
+
+Complex Times(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+// Σ x[j]·e^(∓2πi·jk/n) for n a power of two, in place.
+void TransformPowerOfTwo(Line& x, bool inverse) {
+  const size_t n = x.size();
+  for (size_t i = 1, j = 0; i < n; ++i) {
+    size_t bit = n >> 1;
+    for (; (j & bit) != 0; bit >>= 1) j ^= bit;
+    j ^= bit;
+    if (i < j) std::swap(x[i], x[j]);
+  }
+  Line roots(n / 2);
+  for (size_t k = 0; k < roots.size(); ++k) {
+    roots[k] = RootOfUnity(static_cast<int64_t>(k), static_cast<int64_t>(n));
+    if (!inverse) roots[k] = std::conj(roots[k]);
+  }
+  for (size_t width = 2; width <= n; width *= 2) {
+    const size_t step = n / width;
+    for (size_t begin = 0; begin < n; begin += width) {
+      for (size_t k = 0; k < width / 2; ++k) {
+        const Complex even = x[begin + k];
+        const Complex odd = Times(x[begin + k + width / 2], roots[k * step]);
+        x[begin + k] = even + odd;
+        x[begin + k + width / 2] = even - odd;
+      }
+    }
+  }
+}
+
+// Any length: jk = (j² + k² - (k-j)²)/2 turns the sum into a convolution of a power of two.
+void TransformAny(Line& x, bool inverse) {
+  const auto n = static_cast<int64_t>(x.size());
+  if (n <= 1) return;
+  if (std::has_single_bit(x.size())) return TransformPowerOfTwo(x, inverse);
+  auto chirp = [&](int64_t k) {
+    const Complex root = RootOfUnity(k * k % (2 * n), 2 * n);
+    return inverse ? root : std::conj(root);
+  };
+  const size_t padded = std::bit_ceil(static_cast<size_t>(2 * n - 1));
+  Line a(padded), b(padded);
+  for (int64_t k = 0; k < n; ++k) {
+    const auto at = static_cast<size_t>(k);
+    a[at] = Times(x[at], chirp(k));
+    b[at] = std::conj(chirp(k));
+    if (k != 0) b[padded - at] = b[at];
+  }
+  TransformPowerOfTwo(a, false);
+  TransformPowerOfTwo(b, false);
+  for (size_t k = 0; k < padded; ++k) a[k] = Times(a[k], b[k]);
+  TransformPowerOfTwo(a, true);
+  for (int64_t k = 0; k < n; ++k) {
+    const auto at = static_cast<size_t>(k);
+    x[at] = Times(a[at] / static_cast<double>(padded), chirp(k));
+  }
+}
+
+// Transforms every line along dimension `d` of `data`, shaped `from`, into lines of `to_size`.
+// `change` maps a line to its result.
+template <typename Change>
+std::vector<Complex> AlongDimension(const std::vector<Complex>& data, std::vector<int64_t>& sizes,
+                                    size_t d, int64_t to_size, Change change) {
+  const auto from_strides = RowMajorStrides(sizes);
+  std::vector<int64_t> to_sizes = sizes, lines = sizes, index(sizes.size(), 0);
+  to_sizes[d] = to_size;
+  lines[d] = 1;
+  const auto to_strides = RowMajorStrides(to_sizes);
+  int64_t count = 1;
+  for (int64_t size : to_sizes) count *= size;
+  std::vector<Complex> out(static_cast<size_t>(count));
+  do {
+    Line line(static_cast<size_t>(sizes[d]));
+    const int64_t from = Offset(index, from_strides), to = Offset(index, to_strides);
+    for (size_t k = 0; k < line.size(); ++k) {
+      line[k] = data[static_cast<size_t>(from + static_cast<int64_t>(k) * from_strides[d])];
+    }
+    change(line);
+    line.resize(static_cast<size_t>(to_size));
+    for (size_t k = 0; k < line.size(); ++k) {
+      out[static_cast<size_t>(to + static_cast<int64_t>(k) * to_strides[d])] = line[k];
+    }
+  } while (NextIndex(index, lines));
+  sizes = std::move(to_sizes);
+  return out;
+}
+
+// The whole spectrum of a real signal from its first half: the rest mirrors it, conjugated.
+void CompleteSpectrum(Line& line, int64_t n) {
+  line.resize(static_cast<size_t>(n));
+  const auto size = static_cast<size_t>(n);
+  for (size_t k = size / 2 + 1; k < size; ++k) line[k] = std::conj(line[size - k]);
+  line[0] = line[0].real();
+  if (n % 2 == 0) line[size / 2] = line[size / 2].real();
+}
+
+}  // namespace
+
+Result<Value> FftKernel(KernelCall& call) {
+  const auto& instruction = call.instruction();
+  const auto type = static_cast<FftType>(call.module().GetInt(instruction, AttributeKey::kFftType));
+  const auto lengths = call.module().GetInts(instruction, AttributeKey::kFftLength);
+  const hlo::Shape& in = call.operand_shape(0);
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(call.shape()));
+  const int64_t count = ElementCount(in);
+  if (buffer.size == 0 || count == 0 || lengths.empty()) {
+    std::fill_n(buffer.data(), buffer.size, std::byte{0});
+    if (buffer.size != 0 && lengths.empty()) return call.operands[0];
+    return Value::Array(call.shape(), std::move(buffer));
+  }
+  std::vector<Complex> data(static_cast<size_t>(count));
+  LoadAs<Complex>(in.element_type(), call.operands[0].data(), data.data(), count);
+  std::vector<int64_t> sizes = Dimensions(in);
+  const bool inverse = type == FftType::kIfft || type == FftType::kIrfft;
+  const size_t first = sizes.size() - lengths.size(), last = sizes.size() - 1;
+  auto transform = [&](Line& line) {
+    TransformAny(line, inverse);
+    if (!inverse) return;
+    for (Complex& x : line) x /= static_cast<double>(line.size());
+  };
+  if (type == FftType::kRfft) {
+    data = AlongDimension(data, sizes, last, lengths.back() / 2 + 1, transform);
+  }
+  for (size_t d = first; d <= last; ++d) {
+    const bool real_dimension = d == last && (type == FftType::kRfft || type == FftType::kIrfft);
+    if (!real_dimension) data = AlongDimension(data, sizes, d, sizes[d], transform);
+  }
+  if (type == FftType::kIrfft) {
+    data = AlongDimension(data, sizes, last, lengths.back(), [&](Line& line) {
+      CompleteSpectrum(line, lengths.back());
+      transform(line);
+    });
+  }
+  StoreFrom<Complex>(call.shape().element_type(), data.data(), buffer.data(),
+                     ElementCount(call.shape()));
+  return Value::Array(call.shape(), std::move(buffer));
+}
+
+}  // namespace hloscope::eval

@@ -1,0 +1,196 @@
+// Kernels of random numbers. rng-bit-generator is bit-exact with XLA (hlo/builder/lib/prng.cc); rng
+// and rng-get-and-update-state draw from the run's own seed.
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "core/eval/indices.h"
+#include "core/eval/kernels.h"
+#include "core/eval/random_bits.h"
+#include "core/eval/strided_copy.h"
+#include "core/eval/wide.h"
+
+namespace hloscope::eval {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::RandomAlgorithm;
+using hlo::Shape;
+
+std::array<uint32_t, 2> Halves(uint64_t x) {
+  return {static_cast<uint32_t>(x), static_cast<uint32_t>(x >> 32)};
+}
+uint64_t Whole(uint32_t low, uint32_t high) { return uint64_t{high} << 32 | low; }
+
+// Writes the low bits of `value` as one element of `bytes` bytes.
+void Put(std::byte* out, int64_t element, int bytes, uint64_t value) {
+  std::memcpy(out + element * bytes, &value, static_cast<size_t>(bytes));
+}
+
+// 64-bit elements are one counter each, in row-major order.
+uint64_t ThreeFry64(std::array<uint32_t, 2> key, uint64_t state, int64_t count, std::byte* out) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto bits = ThreeFry2x32(Halves(state + static_cast<uint64_t>(i)), key);
+    Put(out, i, 8, Whole(bits[0], bits[1]));
+  }
+  return state + static_cast<uint64_t>(count);
+}
+
+// Narrower elements come in pairs that share a counter: neighbours along the first even dimension,
+// or, where there is none, along the largest one, whose last then stands alone.
+size_t PairedDimension(std::span<const int64_t> sizes) {
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] % 2 == 0) return d;
+  }
+  size_t largest = 0;
+  for (size_t d = 1; d < sizes.size(); ++d) {
+    if (sizes[d] > sizes[largest]) largest = d;
+  }
+  return largest;
+}
+
+uint64_t ThreeFry32(std::array<uint32_t, 2> key, uint64_t state, const Shape& shape,
+                    std::byte* out) {
+  std::vector<int64_t> sizes = Dimensions(shape);
+  if (sizes.empty()) sizes = {1};
+  const size_t paired = PairedDimension(sizes);
+  std::vector<int64_t> halves = sizes;
+  halves[paired] = (sizes[paired] + 1) / 2;
+  uint64_t counters = 1;
+  for (int64_t half : halves) counters *= static_cast<uint64_t>(half);
+  const auto strides = RowMajorStrides(halves);
+  const int bytes = hlo::StorageBytes(shape.element_type());
+  std::vector<int64_t> index(sizes.size(), 0), half(sizes.size());
+  int64_t element = 0;
+  if (ElementCount(shape) == 0) return state + counters;
+  do {
+    half = index;
+    half[paired] /= 2;
+    const auto counter = state + static_cast<uint64_t>(Offset(half, strides));
+    const auto bits = ThreeFry2x32(Halves(counter), key);
+    Put(out, element++, bytes, bits[index[paired] % 2]);
+  } while (NextIndex(index, sizes));
+  return state + counters;
+}
+
+// Blocks of four words, counted by a 128-bit number; 64-bit elements take two words each. Returns
+// the counter behind the last block.
+unsigned __int128 Philox(std::array<uint32_t, 2> key, unsigned __int128 state, const Shape& shape,
+                         std::byte* out) {
+  const int bytes = hlo::StorageBytes(shape.element_type());
+  const int64_t words_each = bytes == 8 ? 2 : 1, count = ElementCount(shape);
+  const int64_t blocks = (count * words_each + 3) / 4;
+  for (int64_t b = 0; b < blocks; ++b) {
+    const unsigned __int128 counter = state + static_cast<uint64_t>(b);
+    const auto low = Halves(static_cast<uint64_t>(counter));
+    const auto high = Halves(static_cast<uint64_t>(counter >> 64));
+    const auto words = Philox4x32({low[0], low[1], high[0], high[1]}, key);
+    for (int64_t w = 0; w < 4; w += words_each) {
+      const int64_t element = (b * 4 + w) / words_each;
+      if (element >= count) break;
+      const auto at = static_cast<size_t>(w);
+      Put(out, element, bytes, bytes == 8 ? Whole(words[at], words[at + 1]) : words[at]);
+    }
+  }
+  return state + static_cast<uint64_t>(blocks);
+}
+
+}  // namespace
+
+Result<Value> RngBitGeneratorKernel(KernelCall& call) {
+  const auto algorithm = static_cast<RandomAlgorithm>(
+      call.module().GetInt(call.instruction(), AttributeKey::kRngAlgorithm));
+  const Shape& state_shape = call.operand_shape(0);
+  if (!call.shape().IsTuple() || call.shape().elements().size() != 2) {
+    return Unsupported(call, "its result is not a pair of state and bits");
+  }
+  const Shape& shape = call.shape().elements()[1];
+  const int64_t words = ElementCount(state_shape);
+  if (state_shape.element_type() != hlo::ElementType::kU64 || words < 2 || words > 3 ||
+      hlo::IsComplex(shape.element_type()) || hlo::BitWidth(shape.element_type()) < 8) {
+    return Unsupported(call, "state or element type is not known");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer state, OwnCopy(call, 0));
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer bits, call.machine.Allocate(shape));
+  auto* s = state.as<uint64_t>();
+  const auto key = Halves(s[0]);
+  if (algorithm == RandomAlgorithm::kThreeFry) {
+    s[1] = hlo::BitWidth(shape.element_type()) == 64
+               ? ThreeFry64(key, s[1], ElementCount(shape), bits.data())
+               : ThreeFry32(key, s[1], shape, bits.data());
+  } else {  // the default algorithm is Philox, as on XLA:CPU and XLA:GPU
+    const uint64_t low = s[1], high = words == 3 ? s[2] : s[0];
+    const auto next =
+        Philox(key, static_cast<unsigned __int128>(high) << 64 | low, shape, bits.data());
+    s[1] = static_cast<uint64_t>(next);
+    if (words == 3) s[2] = static_cast<uint64_t>(next >> 64);
+  }
+  return Value::Tuple({Value::Array(call.shape().elements()[0], std::move(state)),
+                       Value::Array(shape, std::move(bits))});
+}
+
+// Uniform in [a, b) or normal with mean a and deviation b.
+Result<Value> RngKernel(KernelCall& call) {
+  const bool normal = call.module().GetInt(call.instruction(), AttributeKey::kDistribution) ==
+                      static_cast<int64_t>(hlo::RandomDistribution::kNormal);
+  const Shape& shape = call.shape();
+  const hlo::ElementType type = shape.element_type();
+  if (hlo::IsComplex(type)) return Unsupported(call, "it is not defined for complex numbers");
+  double low, high;
+  LoadAs<double>(type, call.operands[0].data(), &low, 1);
+  LoadAs<double>(type, call.operands[1].data(), &high, 1);
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(shape));
+  const int bytes = hlo::StorageBytes(type);
+  auto unit = [&] { return static_cast<double>(call.machine.NextRandom() >> 11) * 0x1p-53; };
+  for (int64_t i = 0; i < ElementCount(shape); ++i) {
+    double value;
+    if (normal) {
+      const double radius = std::sqrt(-2 * std::log(1 - unit()));
+      value = low + high * radius * std::cos(2 * std::numbers::pi * unit());
+    } else {
+      value = low + (high - low) * unit();
+      if (!hlo::IsFloat(type)) value = std::floor(value);
+    }
+    StoreFrom<double>(type, &value, out.data() + i * bytes, 1);
+    // Rounding to the type may reach the upper end, which is not part of the range.
+    double stored;
+    LoadAs<double>(type, out.data() + i * bytes, &stored, 1);
+    if (!normal && stored >= high) StoreFrom<double>(type, &low, out.data() + i * bytes, 1);
+  }
+  return Value::Array(shape, std::move(out));
+}
+
+// The 128-bit state before, as two words, low one first; it grows by delta.
+Result<Value> RngGetAndUpdateStateKernel(KernelCall& call) {
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(call.shape()));
+  if (out.size != 16) return Unsupported(call, "its result is not u64[2]");
+  unsigned __int128& state = call.machine.random_state();
+  out.as<uint64_t>()[0] = static_cast<uint64_t>(state);
+  out.as<uint64_t>()[1] = static_cast<uint64_t>(state >> 64);
+  state += static_cast<uint64_t>(call.module().GetInt(call.instruction(), AttributeKey::kDelta));
+  return Value::Array(call.shape(), std::move(out));
+}
+
+// Rounds |x| up with the probability its fraction says: where the random number, as a fraction of
+// its whole range, lies below it. Saturates; NaN is 0.
+Result<Value> StochasticConvertKernel(KernelCall& call) {
+  const Shape& shape = call.shape();
+  const hlo::ElementType from = call.operand_shape(0).element_type();
+  const hlo::ElementType random = call.operand_shape(1).element_type();
+  if (!hlo::IsSigned(shape.element_type())) return Unsupported(call, "only to signed integers");
+  const int64_t count = ElementCount(shape);
+  std::vector<double> x(static_cast<size_t>(count)), r(static_cast<size_t>(count));
+  LoadAs<double>(from, call.operands[0].data(), x.data(), count);
+  LoadAs<double>(random, call.operands[1].data(), r.data(), count);
+  const double range = std::ldexp(1.0, hlo::BitWidth(random));
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double whole = std::floor(std::abs(x[i]));
+    const double fraction = std::abs(x[i]) - whole;
+    x[i] = std::copysign(r[i] < std::floor(fraction * range) ? whole + 1 : whole, x[i]);
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(shape));
+  StoreFrom<double>(shape.element_type(), x.data(), out.data(), count);
+  return Value::Array(shape, std::move(out));
+}
+
+}  // namespace hloscope::eval
