@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "core/dump/tensor_values.h"
+#include "core/hlo/verifier.h"
 #include "core/replay/inputs.h"
 #include "core/replay/platform.h"
 
@@ -57,6 +58,7 @@ class Replay {
       : module_(std::move(module)), request_(request), report_(report), stop_(std::move(stop)) {}
 
   Status Run() {
+    HLOSCOPE_TRY(Verify());
     HLOSCOPE_TRY(PrepareInputs());
     HLOSCOPE_ASSIGN_OR_RETURN(std::vector<Result<Literal>> results,
                               RunOn(request_.platform, report_.timing));
@@ -72,6 +74,16 @@ class Replay {
   }
 
  private:
+  // Platforms may rely on a module that the verifier finds sound.
+  Status Verify() {
+    for (const hlo::Diagnostic& diagnostic : hlo::Verify(*module_, {false, request_.limits})) {
+      if (diagnostic.severity == hlo::Severity::kError) {
+        return InputError(diagnostic.message, diagnostic.hint);
+      }
+    }
+    return {};
+  }
+
   Status PrepareInputs() {
     const Clock::time_point start = Clock::now();
     HLOSCOPE_TRY(FindInputs());

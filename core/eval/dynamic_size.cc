@@ -39,4 +39,19 @@ Result<Value> SetDimensionSizeKernel(KernelCall& call) {
   return result;
 }
 
+// The live elements in order under new live sizes, one operand each.
+Result<Value> DynamicReshapeKernel(KernelCall& call) {
+  std::vector<int64_t> sizes;
+  for (size_t d = 0; d < call.shape().rank(); ++d) {
+    sizes.push_back(
+        std::clamp<int64_t>(ReadIndices(call.operands[d + 1])[0], 0, call.shape().dimension(d)));
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const Value live, LivePart(call, call.operands[0]));
+  const hlo::Shape shape = hlo::Shape::Array(call.shape().element_type(), sizes);
+  if (ElementCount(shape) != ElementCount(live.shape())) {
+    return InputError("dynamic-reshape: the new sizes do not hold the live elements");
+  }
+  return WithinBounds(call, live.WithShape(shape), call.shape());
+}
+
 }  // namespace hloscope::eval

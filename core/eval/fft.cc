@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "core/eval/indices.h"
 #include "core/eval/kernels.h"
@@ -17,10 +18,26 @@ using hlo::FftType;
 
 using Line = std::vector<Complex>;
 
-// e^(2πi·k/n), the angle reduced first so that large k lose nothing.
+constexpr int64_t kShort = 64;
+
+// e^(2πi·k/n). Quarter turns are exact, the rest is taken from the first eighth of the circle.
 Complex RootOfUnity(int64_t k, int64_t n) {
-  const double angle = 2 * std::numbers::pi * static_cast<double>(k % n) / static_cast<double>(n);
-  return {std::cos(angle), std::sin(angle)};
+  const int64_t quarter = 4 * (k % n) / n, rest = 4 * (k % n) % n;  // rest/n of a quarter turn
+  const bool beyond_eighth = 2 * rest > n;
+  const double angle = std::numbers::pi / 2 * static_cast<double>(beyond_eighth ? n - rest : rest) /
+                       static_cast<double>(n);
+  double x = std::cos(angle), y = std::sin(angle);
+  if (beyond_eighth) std::swap(x, y);
+  switch (quarter) {
+    case 0:
+      return {x, y};
+    case 1:
+      return {-y, x};
+    case 2:
+      return {-x, -y};
+    default:
+      return {y, -x};
+  }
 }
 
 Complex Times(Complex a, Complex b) {
@@ -54,11 +71,26 @@ void TransformPowerOfTwo(Line& x, bool inverse) {
   }
 }
 
+// By the definition: exact zeros stay exact.
+void TransformShort(Line& x, bool inverse) {
+  const auto n = static_cast<int64_t>(x.size());
+  Line out(x.size());
+  for (int64_t k = 0; k < n; ++k) {
+    for (int64_t j = 0; j < n; ++j) {
+      const Complex root = RootOfUnity(j * k, n);
+      out[static_cast<size_t>(k)] +=
+          Times(x[static_cast<size_t>(j)], inverse ? root : std::conj(root));
+    }
+  }
+  x = std::move(out);
+}
+
 // Any length: jk = (j² + k² - (k-j)²)/2 turns the sum into a convolution of a power of two.
 void TransformAny(Line& x, bool inverse) {
   const auto n = static_cast<int64_t>(x.size());
   if (n <= 1) return;
   if (std::has_single_bit(x.size())) return TransformPowerOfTwo(x, inverse);
+  if (n <= kShort) return TransformShort(x, inverse);
   auto chirp = [&](int64_t k) {
     const Complex root = RootOfUnity(k * k % (2 * n), 2 * n);
     return inverse ? root : std::conj(root);
@@ -144,7 +176,12 @@ Result<Value> FftKernel(KernelCall& call) {
     for (Complex& x : line) x /= static_cast<double>(line.size());
   };
   if (type == FftType::kRfft) {
-    data = AlongDimension(data, sizes, last, lengths.back() / 2 + 1, transform);
+    data = AlongDimension(data, sizes, last, lengths.back() / 2 + 1, [&](Line& line) {
+      const size_t n = line.size();
+      transform(line);
+      line[0] = line[0].real();  // the signal is real
+      if (n % 2 == 0) line[n / 2] = line[n / 2].real();
+    });
   }
   for (size_t d = first; d <= last; ++d) {
     const bool real_dimension = d == last && (type == FftType::kRfft || type == FftType::kIrfft);

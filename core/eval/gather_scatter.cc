@@ -69,6 +69,10 @@ Result<Value> GatherKernel(KernelCall& call) {
   const auto batch_strides = Pick(out_strides, Others(shape.rank(), offset_dims, {}));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(shape));
   if (out.size == 0) return Value::Array(shape, std::move(out));
+  if (IsEmpty(in.dimensions())) {  // there is nothing to gather from: zeros
+    std::fill_n(out.data(), out.size, std::byte{0});
+    return Value::Array(shape, std::move(out));
+  }
   std::vector<int64_t> batch(batch_strides.size(), 0);
   do {
     const auto start = vectors.StartAt(batch);

@@ -1,9 +1,11 @@
 // Reading index operands and walking index spaces.
 #include "core/eval/indices.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
+#include "core/eval/strided_copy.h"
 #include "core/eval/wide.h"
 
 namespace hloscope::eval {
@@ -31,6 +33,31 @@ int64_t Offset(std::span<const int64_t> index, std::span<const int64_t> strides)
   int64_t offset = 0;
   for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
   return offset;
+}
+
+Result<Value> LivePart(KernelCall& call, const Value& value) {
+  const auto live = value.literal().dynamic_sizes();
+  if (live.empty()) return value;
+  const hlo::ElementType type = value.shape().element_type();
+  hlo::Shape shape = hlo::Shape::Array(type, std::vector<int64_t>(live.begin(), live.end()));
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
+  StridedCopy(live, RowMajorStrides(value.shape().dimensions()), RowMajorStrides(live),
+              hlo::StorageBytes(type))
+      .Run(value.data(), buffer.data());
+  return Value::Array(std::move(shape), std::move(buffer));
+}
+
+Result<Value> WithinBounds(KernelCall& call, const Value& live, const hlo::Shape& shape) {
+  const auto sizes = live.shape().dimensions();
+  if (std::ranges::equal(sizes, shape.dimensions())) return live.WithShape(shape);
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
+  std::fill_n(buffer.data(), buffer.size, std::byte{0});
+  StridedCopy(sizes, RowMajorStrides(sizes), RowMajorStrides(shape.dimensions()),
+              hlo::StorageBytes(shape.element_type()))
+      .Run(live.data(), buffer.data());
+  Value result = Value::Array(shape, std::move(buffer));
+  result.set_dynamic_sizes({sizes.begin(), sizes.end()});
+  return result;
 }
 
 Result<Buffer> OwnCopy(KernelCall& call, size_t i) {

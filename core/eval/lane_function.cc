@@ -29,6 +29,23 @@ bool IsScalarOrTuple(const hlo::Shape& shape) {
   });
 }
 
+bool KeepsAssociative(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAdd:
+    case Opcode::kMultiply:
+    case Opcode::kMinimum:
+    case Opcode::kMaximum:
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+    case Opcode::kConvert:
+    case Opcode::kReducePrecision:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 // Walks a computation and the ones it calls, giving every scalar a register. Compile is false where
@@ -172,14 +189,28 @@ Result<LaneFunction> LaneFunction::Compile(Machine& machine, ComputationId compu
   return function;
 }
 
-bool LaneFunction::IsSingle(Opcode opcode) const {
-  return compiled_ && steps_.size() == 1 && steps_[0].opcode == opcode && outputs_.size() == 1 &&
-         outputs_[0] == steps_[0].out && parameters_.size() == 2 &&
-         steps_[0].in[0] + steps_[0].in[1] == 1;
-}
-
-bool LaneFunction::ReturnsParameter(size_t number) const {
-  return compiled_ && outputs_.size() == 1 && outputs_[0] == number && number < parameters_.size();
+bool LaneFunction::IsAssociative() const {
+  const size_t k = results_.size();
+  if (!compiled_ || parameters_.size() != 2 * k) return false;
+  std::vector<const Step*> producer(registers_.size(), nullptr);
+  for (const Step& step : steps_) producer[step.out] = &step;
+  for (size_t i = 0; i < k; ++i) {
+    int operations = 0;
+    std::vector<uint32_t> pending = {outputs_[i]};
+    while (!pending.empty()) {
+      const uint32_t at = pending.back();
+      pending.pop_back();
+      if (at == i || at == i + k) continue;
+      const Step* step = producer[at];
+      if (step == nullptr) return false;  // a constant, or another value's parameter
+      operations += step->kernel.operand_count() == 2;
+      if (operations > 1 || !KeepsAssociative(step->opcode)) return false;
+      pending.insert(pending.end(), step->in.begin(),
+                     step->in.begin() + step->kernel.operand_count());
+    }
+    if (operations != 1) return false;
+  }
+  return true;
 }
 
 Status LaneFunction::Run(std::span<const std::byte* const> in, std::span<std::byte* const> out,

@@ -27,10 +27,10 @@ class LaneFunction {
 
   std::span<const hlo::ElementType> parameter_types() const { return parameters_; }
   std::span<const hlo::ElementType> result_types() const { return results_; }
-  // True if the computation is one instruction `opcode` of its two parameters, in either order.
-  bool IsSingle(hlo::Opcode opcode) const;
-  // True if it yields its parameter `number` unchanged.
-  bool ReturnsParameter(size_t number) const;
+  // True for a reducer of k values (2k parameters) each of whose results is one associative
+  // operation (add, multiply, minimum, maximum, and, or, xor) of the two parameters it stands for,
+  // conversions aside: then elements may be combined in any grouping.
+  bool IsAssociative() const;
 
  private:
   struct Step {

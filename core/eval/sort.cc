@@ -17,12 +17,37 @@ namespace {
 using hlo::AttributeKey;
 using hlo::Shape;
 
-// Merge sort of `order` by less(a, b), bottom up: equal elements keep their order.
+constexpr size_t kRun = 16;  // lines this short are sorted by insertion
+
+// Inserts each of [begin, end) among those before it; a new smallest goes straight to the front.
+template <typename Less>
+Status InsertionSort(std::span<int64_t> line, Less less) {
+  for (size_t i = 1; i < line.size(); ++i) {
+    const int64_t moving = line[i];
+    size_t to = i;
+    HLOSCOPE_ASSIGN_OR_RETURN(const bool smallest, less(moving, line[0]));
+    while (to > 0) {
+      if (!smallest) {
+        HLOSCOPE_ASSIGN_OR_RETURN(const bool goes_before, less(moving, line[to - 1]));
+        if (!goes_before) break;
+      }
+      line[to] = line[to - 1];
+      --to;
+    }
+    line[to] = moving;
+  }
+  return {};
+}
+
+// Sorts `order` by less(a, b): short runs, merged bottom up. Equal elements keep their order.
 template <typename Less>
 Status MergeSort(std::vector<int64_t>& order, Less less) {
   std::vector<int64_t> merged(order.size());
   const size_t n = order.size();
-  for (size_t width = 1; width < n; width *= 2) {
+  for (size_t begin = 0; begin < n; begin += kRun) {
+    HLOSCOPE_TRY(InsertionSort(std::span(order).subspan(begin, std::min(kRun, n - begin)), less));
+  }
+  for (size_t width = kRun; width < n; width *= 2) {
     for (size_t begin = 0; begin < n; begin += 2 * width) {
       const size_t middle = std::min(begin + width, n), end = std::min(begin + 2 * width, n);
       size_t left = begin, right = middle;

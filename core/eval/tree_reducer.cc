@@ -39,7 +39,7 @@ void SplitPairs(int size, const std::byte* in, std::byte* left, std::byte* right
 }  // namespace
 
 TreeReducer::TreeReducer(LaneFunction& reducer, std::vector<const std::byte*> init)
-    : reducer_(reducer) {
+    : reducer_(reducer), associative_(reducer.IsAssociative()) {
   for (size_t i = 0; i < init.size(); ++i) {
     sizes_.push_back(hlo::StorageBytes(reducer.result_types()[i]));
   }
@@ -108,10 +108,15 @@ Status TreeReducer::FoldBlock(std::span<const std::byte* const> in, int64_t coun
 Status TreeReducer::FoldRow(std::span<const std::byte* const> in, int64_t count,
                             std::span<std::byte* const> out) {
   if (count == 0) {
-    for (size_t i = 0; i < arity(); ++i) {
-      std::memcpy(out[i], init_[i], static_cast<size_t>(sizes_[i]));
-    }
+    CopyOut(std::vector<const std::byte*>(init_.begin(), init_.end()), 1, out);
     return {};
+  }
+  if (!associative_) {
+    std::vector<const std::byte*> rows;
+    for (int64_t r = 0; r < count; ++r) {
+      for (size_t i = 0; i < arity(); ++i) rows.push_back(in[i] + r * sizes_[i]);
+    }
+    return FoldLeft(rows, 1, out);
   }
   std::vector<std::vector<std::byte>> partial(arity());
   std::vector<const std::byte*> from(in.begin(), in.end());
@@ -137,15 +142,41 @@ Status TreeReducer::FoldRow(std::span<const std::byte* const> in, int64_t count,
   return CombineInit(std::vector<const std::byte*>(total.begin(), total.end()), out, 1);
 }
 
+void TreeReducer::CopyOut(std::span<const std::byte* const> from, int64_t lanes,
+                          std::span<std::byte* const> out) const {
+  for (size_t i = 0; i < arity(); ++i) {
+    std::memcpy(out[i], from[i], static_cast<size_t>(lanes * sizes_[i]));
+  }
+}
+
 Status TreeReducer::FoldColumns(std::span<const std::byte* const> rows, int64_t lanes,
                                 std::span<std::byte* const> out) {
-  const size_t k = arity(), count = rows.size() / k;
-  if (count == 0) {
-    for (size_t i = 0; i < k; ++i) {
-      std::memcpy(out[i], init_[i], static_cast<size_t>(lanes * sizes_[i]));
-    }
+  if (rows.empty()) {
+    CopyOut(std::vector<const std::byte*>(init_.begin(), init_.end()), lanes, out);
     return {};
   }
+  return associative_ ? FoldPairwise(rows, lanes, out) : FoldLeft(rows, lanes, out);
+}
+
+Status TreeReducer::FoldLeft(std::span<const std::byte* const> rows, int64_t lanes,
+                             std::span<std::byte* const> out) {
+  const Group places[] = {Scratch(6), Scratch(7)};
+  const Group* total = &init_;
+  for (size_t r = 0; r < rows.size() / arity(); ++r) {
+    const Group& next = places[r % 2];
+    std::copy(total->begin(), total->end(), operands_.begin());
+    std::copy_n(rows.begin() + static_cast<ptrdiff_t>(r * arity()), arity(),
+                operands_.begin() + static_cast<ptrdiff_t>(arity()));
+    HLOSCOPE_TRY(reducer_.Run(operands_, next, lanes));
+    total = &next;
+  }
+  CopyOut(std::vector<const std::byte*>(total->begin(), total->end()), lanes, out);
+  return {};
+}
+
+Status TreeReducer::FoldPairwise(std::span<const std::byte* const> rows, int64_t lanes,
+                                 std::span<std::byte* const> out) {
+  const size_t k = arity(), count = rows.size() / k;
   // Like adding one to a binary counter: stack entry l holds the fold of 2^l rows; two of the same
   // height are combined at once. Entries alternate between two places per level.
   struct Entry {

@@ -15,6 +15,8 @@ namespace hloscope::eval {
 // The tree: neighbours are combined in pairs, (0 1)(2 3)…, an odd last one is carried over, and the
 // same again with what came out. Order is kept, every step is rounded to the reducer's types. The
 // initial value is combined once, in front of the tree's result; it alone is the result of nothing.
+// A reducer that is not known to be associative folds from the left instead: to the initial value
+// come the elements one by one.
 class TreeReducer {
  public:
   // A reducer of k values takes 2k parameters. `init` has the k initial elements.
@@ -34,6 +36,12 @@ class TreeReducer {
 
  private:
   using Group = std::vector<std::byte*>;  // one place per value
+  Status FoldLeft(std::span<const std::byte* const> rows, int64_t lanes,
+                  std::span<std::byte* const> out);
+  Status FoldPairwise(std::span<const std::byte* const> rows, int64_t lanes,
+                      std::span<std::byte* const> out);
+  void CopyOut(std::span<const std::byte* const> from, int64_t lanes,
+               std::span<std::byte* const> out) const;
   Group& Scratch(size_t i);
   Status Combine(const Group& left, const Group& right, std::span<std::byte* const> out,
                  int64_t lanes);
@@ -43,6 +51,7 @@ class TreeReducer {
                      int64_t lanes);
 
   LaneFunction& reducer_;
+  bool associative_;
   std::vector<int> sizes_;
   Group init_;  // kLanes copies of the initial elements
   std::vector<Group> scratch_;
