@@ -1,6 +1,6 @@
 // Attributes: which are left out, and the values that are numbers, names and lists.
 #include <algorithm>
-#include <charconv>
+#include <unordered_set>
 
 #include "core/hlo/text_printer.h"
 #include "core/hlo/value_text.h"
@@ -392,13 +392,11 @@ void TextPrinter::PrintSlices(const Instruction&, const Attribute& a) {
 
 // XLA keeps a control predecessor that is named twice once.
 void TextPrinter::PrintInstructions(const Instruction&, const Attribute& a) {
-  std::vector<uint32_t> printed;
+  std::unordered_set<uint32_t> printed;
   sink_.Append('{');
   for (uint32_t id : module_.IdsOf(a)) {
-    auto place = std::lower_bound(printed.begin(), printed.end(), id);
-    if (place != printed.end() && *place == id) continue;
-    if (!printed.empty()) sink_.Append(", ");
-    printed.insert(place, id);
+    if (!printed.insert(id).second) continue;
+    if (printed.size() > 1) sink_.Append(", ");
     PrintName(module_.name(InstructionId(id)));
   }
   sink_.Append('}');
