@@ -1,0 +1,279 @@
+// Modules through protos: round trips, the generated classes, order, unknown fields, bad files.
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/unknown_field_set.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "core/hlo/proto_fields.h"
+#include "tests/hlo/proto_fixture.h"
+
+namespace hloscope::hlo {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+const Descriptor* Message(std::string_view name) {
+  return google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName(
+      "hloscope.proto." + std::string(name));
+}
+
+FieldKind KindOf(const FieldDescriptor& field) {
+  auto of = [&](FieldKind one, FieldKind many) { return field.is_repeated() ? many : one; };
+  switch (field.type()) {
+    case FieldDescriptor::TYPE_MESSAGE:
+      return of(FieldKind::kMessage, FieldKind::kMessages);
+    case FieldDescriptor::TYPE_STRING:
+      return of(FieldKind::kString, FieldKind::kStrings);
+    case FieldDescriptor::TYPE_BYTES:
+      return of(FieldKind::kBytes, FieldKind::kBytess);
+    case FieldDescriptor::TYPE_BOOL:
+      return of(FieldKind::kBool, FieldKind::kBools);
+    case FieldDescriptor::TYPE_ENUM:
+      return of(FieldKind::kEnum, FieldKind::kEnums);
+    case FieldDescriptor::TYPE_FLOAT:
+      return of(FieldKind::kFloat, FieldKind::kFloats);
+    case FieldDescriptor::TYPE_DOUBLE:
+      return of(FieldKind::kDouble, FieldKind::kDoubles);
+    default:
+      return of(FieldKind::kInt, FieldKind::kInts);
+  }
+}
+
+TEST(ProtoFields, TableIsThatOfTheGeneratedClasses) {
+  const Descriptor* message = nullptr;
+  for (const FieldRow& row : FieldRows()) {
+    if (row.number == 0) {
+      // Entries of maps are generated messages too.
+      message = Message(row.message);
+      ASSERT_NE(message, nullptr) << row.message;
+      continue;
+    }
+    const FieldDescriptor* field = message->FindFieldByNumber(static_cast<int>(row.number));
+    ASSERT_NE(field, nullptr) << message->name() << " " << row.number;
+    EXPECT_EQ(field->name(), row.name);
+    EXPECT_EQ(KindOf(*field), row.kind) << message->name() << "." << row.name;
+  }
+}
+
+TEST(ProtoFields, PathsOfAttributesExist) {
+  for (int i = 0; i < kOpcodeCount; ++i) {
+    auto opcode = static_cast<Opcode>(i);
+    for (const AttributeField& attribute : AttributeFields(opcode)) {
+      const Descriptor* message = Message("HloInstructionProto");
+      for (uint8_t number : attribute.path) {
+        if (number == 0) break;
+        ASSERT_NE(message, nullptr) << ToString(opcode);
+        const FieldDescriptor* field = message->FindFieldByNumber(number);
+        ASSERT_NE(field, nullptr) << ToString(opcode) << " " << Info(attribute.key).text;
+        message = field->message_type();
+      }
+    }
+  }
+}
+
+TEST(Proto, TextToProtoToTextKeepsEverything) {
+  auto module = Parsed(kRichModule);
+  ASSERT_NE(module, nullptr);
+  auto file = ReadProto(BytesOf(ModuleToProto(*module)));
+  ASSERT_TRUE(file) << file.error().ToString();
+  EXPECT_EQ(Printed(*file->module), Printed(*module));
+  EXPECT_EQ(file->kind, ProtoKind::kModule);
+}
+
+// The generated class writes the same fields in another order; both readings give one module.
+TEST(Proto, GeneratedClassesReadAndWriteTheSame) {
+  std::string bytes = ModuleToProto(*Parsed(kRichModule));
+  proto::HloModuleProto message = ToMessage(bytes);
+  EXPECT_EQ(message.computations_size(), 4);
+  std::string again = message.SerializeAsString();
+  auto file = ReadProto(BytesOf(again));
+  ASSERT_TRUE(file) << file.error().ToString();
+  EXPECT_EQ(ModuleToProto(*file->module), bytes);
+}
+
+TEST(Proto, FieldsAreThoseXlaWrites) {
+  proto::HloModuleProto message = ToMessage(ModuleToProto(*Parsed(kRichModule)));
+  const auto& entry = message.computations(3);
+  EXPECT_EQ(entry.name(), "main");
+  EXPECT_EQ(message.entry_computation_id(), entry.id());
+  EXPECT_EQ(entry.instructions(0).id(), entry.id() << 32);
+  const auto& dot = entry.instructions(2);
+  EXPECT_EQ(dot.opcode(), "dot");
+  EXPECT_EQ(dot.dot_dimension_numbers().lhs_contracting_dimensions(0), 1);
+  EXPECT_EQ(dot.precision_config().operand_precision(0), proto::PrecisionConfig::HIGHEST);
+  EXPECT_EQ(dot.metadata().source_line(), 3);
+  const auto& compare = message.computations(1).instructions(3);
+  EXPECT_EQ(compare.comparison_type(), "SIGNED");
+  const auto& loop = entry.instructions(12);
+  EXPECT_EQ(loop.backend_config(), "opaque \"text\"");
+  EXPECT_EQ(loop.called_computation_ids(0), message.computations(2).id());  // body first
+  EXPECT_EQ(message.schedule().sequences_size(), 4);
+}
+
+TEST(Proto, UnknownFieldsAreKept) {
+  proto::HloModuleProto message = ToMessage(ModuleToProto(*Parsed(kRichModule)));
+  auto add = [](google::protobuf::Message* m, int number, std::string_view text) {
+    m->GetReflection()->MutableUnknownFields(m)->AddLengthDelimited(number, std::string(text));
+  };
+  auto* instruction = message.mutable_computations(3)->mutable_instructions(2);
+  add(&message, 900, "module");
+  add(message.mutable_computations(1), 901, "computation");
+  add(instruction, 902, "instruction");
+  add(instruction->mutable_metadata(), 903, "metadata");
+  instruction->set_k(5);  // known, but not for a dot
+  message.set_is_dynamic(true);
+  auto file = ReadProto(BytesOf(message.SerializeAsString()));
+  ASSERT_TRUE(file) << file.error().ToString();
+  proto::HloModuleProto back = ToMessage(ModuleToProto(*file->module));
+  EXPECT_EQ(back.SerializeAsString(), message.SerializeAsString());
+}
+
+// The order of a schedule wins; without one that of the ids, or whatever operands allow.
+TEST(Proto, InstructionsComeInOrder) {
+  proto::HloModuleProto message = ToMessage(ModuleToProto(*Parsed(kRichModule)));
+  std::string expected = Printed(*Parsed(kRichModule));
+  for (auto& computation : *message.mutable_computations()) {
+    auto* list = computation.mutable_instructions();
+    std::reverse(list->pointer_begin(), list->pointer_end());
+  }
+  auto scheduled = ReadProto(BytesOf(message.SerializeAsString()));
+  ASSERT_TRUE(scheduled) << scheduled.error().ToString();
+  EXPECT_EQ(Printed(*scheduled->module), expected);
+  message.clear_schedule();
+  auto by_ids = ReadProto(BytesOf(message.SerializeAsString()));
+  ASSERT_TRUE(by_ids) << by_ids.error().ToString();
+  EXPECT_EQ(by_ids->module->instructions().size(), 31u);
+  EXPECT_EQ(by_ids->module->name(InstructionId(0u)), "x");
+}
+
+struct BadModule {
+  std::string_view name;
+  void (*edit)(proto::HloModuleProto&);
+  std::string_view message;
+};
+
+proto::HloInstructionProto& At(proto::HloModuleProto& m, int computation, int instruction) {
+  return *m.mutable_computations(computation)->mutable_instructions(instruction);
+}
+
+constexpr BadModule kBadModules[] = {
+    {"unknown opcode", [](auto& m) { At(m, 0, 2).set_opcode("frobnicate"); },
+     "computation `add`: instruction `sum`: unknown opcode `frobnicate`"},
+    {"no shape", [](auto& m) { At(m, 0, 2).clear_shape(); }, "instruction `sum`: no shape"},
+    {"unknown operand", [](auto& m) { At(m, 0, 2).set_operand_ids(0, 99); },
+     "computation `add`: operand 99 is no instruction of the same computation"},
+    {"two of one id", [](auto& m) { At(m, 0, 1).set_id(At(m, 0, 0).id()); },
+     "two instructions have id 0"},
+    {"two of one name", [](auto& m) { At(m, 0, 1).set_name("x"); },
+     "two instructions are called `x`"},
+    {"cycle",
+     [](auto& m) {
+       m.clear_schedule();
+       At(m, 0, 2).set_operand_ids(0, At(m, 0, 2).id());
+     },
+     "instruction `sum` depends on itself"},
+    {"no root", [](auto& m) { m.mutable_computations(0)->set_root_id(77); },
+     "its root is instruction 77, which it does not have"},
+    {"no entry", [](auto& m) { m.set_entry_computation_id(55); },
+     "the entry computation is 55, which the module does not have"},
+    {"unknown call", [](auto& m) { At(m, 3, 4).set_called_computation_ids(0, 66); },
+     "instruction `reduced`: calls computation 66, which the module does not have"},
+    {"recursion",
+     [](auto& m) {
+       auto& i = At(m, 0, 2);
+       i.set_opcode("call");
+       i.add_called_computation_ids(m.computations(0).id());
+     },
+     "computation `add` calls itself"},
+    {"two computations of one id", [](auto& m) { m.mutable_computations(1)->set_id(0); },
+     "two computations have id 0"},
+    {"schedule against operands",
+     [](auto& m) {
+       auto& ids = (*m.mutable_schedule()->mutable_sequences())[0];
+       ids.mutable_instruction_ids()->SwapElements(0, 2);
+     },
+     "the schedule puts `sum` before its operand `x`"},
+    {"schedule too short",
+     [](auto& m) {
+       (*m.mutable_schedule()->mutable_sequences())[0].mutable_instruction_ids()->RemoveLast();
+     },
+     "the schedule has 2 of 3 instructions"},
+    {"negative dimension", [](auto& m) { At(m, 3, 0).mutable_shape()->set_dimensions(0, -5); },
+     "dimension 0 of a shape is -5, expected 0 or more"},
+    {"literal too short",
+     [](auto& m) { At(m, 3, 15).mutable_literal()->set_s4s(std::string("\1", 1)); },
+     "literal of shape s4[2,2]{0,1} has 1 elements, expected 4"},
+    {"constant without literal", [](auto& m) { At(m, 1, 2).clear_literal(); },
+     "instruction `n`: a constant without literal"},
+    {"unknown direction", [](auto& m) { At(m, 1, 3).set_comparison_direction("UP"); },
+     "direction: unknown value `UP`"},
+};
+
+TEST(Proto, BadModulesAreErrorsThatSayWhere) {
+  std::string bytes = ModuleToProto(*Parsed(kRichModule));
+  for (const BadModule& bad : kBadModules) {
+    proto::HloModuleProto message = ToMessage(bytes);
+    bad.edit(message);
+    auto file = ReadProto(BytesOf(message.SerializeAsString()));
+    ASSERT_FALSE(file) << bad.name;
+    EXPECT_EQ(file.error().error_class, ErrorClass::kInput) << bad.name;
+    EXPECT_NE(file.error().message.find(bad.message), std::string::npos)
+        << bad.name << ": " << file.error().message;
+  }
+}
+
+TEST(Proto, NestingIsLimited) {
+  proto::HloModuleProto message = ToMessage(ModuleToProto(*Parsed(kRichModule)));
+  proto::ShapeProto* shape = At(message, 0, 0).mutable_shape();
+  for (int i = 0; i < 90; ++i) {
+    shape->Clear();
+    shape->set_element_type(proto::TUPLE);
+    shape = shape->add_tuple_shapes();
+  }
+  shape->set_element_type(proto::TOKEN);
+  std::string bytes = message.SerializeAsString();
+  Limits limits;
+  EXPECT_TRUE(ReadProto(BytesOf(bytes), limits));
+  limits.proto_nesting = 50;
+  auto file = ReadProto(BytesOf(bytes), limits);
+  ASSERT_FALSE(file);
+  EXPECT_NE(file.error().message.find("more than 50 messages inside one another"),
+            std::string::npos);
+}
+
+TEST(Proto, EveryPrefixIsReadOrRefused) {
+  std::string bytes = ModuleToProto(*Parsed(kRichModule));
+  int refused = 0;
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    // A copy of exactly that size, so that reading beyond it is seen by a sanitizer.
+    auto copy = std::make_unique<std::byte[]>(size);
+    std::memcpy(copy.get(), bytes.data(), size);
+    refused += !ReadProto({copy.get(), size}).has_value();
+  }
+  EXPECT_GT(refused, static_cast<int>(bytes.size()) / 2);
+}
+
+TEST(Proto, MutationsAreReadOrRefused) {
+  const std::string bytes = ModuleToProto(*Parsed(kRichModule));
+  std::mt19937 random(7);
+  int read = 0;
+  for (int n = 0; n < 3000; ++n) {
+    std::string mutated = bytes;
+    for (int k = 0; k < 1 + n % 4; ++k) {
+      mutated[random() % mutated.size()] = static_cast<char>(n % 2 == 0 ? random() : 0x7f);
+    }
+    auto file = ReadProto(BytesOf(mutated));
+    if (!file) continue;
+    ++read;
+    // What can be read can be written and read again.
+    auto again = ReadProto(BytesOf(ModuleToProto(*file->module)));
+    EXPECT_TRUE(again) << again.error().ToString();
+  }
+  EXPECT_GT(read, 100);
+}
+
+}  // namespace
+}  // namespace hloscope::hlo
