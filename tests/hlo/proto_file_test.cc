@@ -8,10 +8,13 @@
 namespace hloscope::hlo {
 namespace {
 
-// A literal whose element bytes count up.
+// A literal of zeros and ones; the one of s1 is -1.
 Literal Counting(Shape shape) {
   std::vector<std::byte> bytes(static_cast<size_t>(*shape.ByteSize()));
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte{static_cast<uint8_t>(i % 2)};
+  int one = shape.element_type() == ElementType::kS1 ? 0xff : 1;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = std::byte{static_cast<uint8_t>(i % 3 == 0 ? one : 0)};
+  }
   return Literal::Dense(std::move(shape), std::move(bytes));
 }
 
