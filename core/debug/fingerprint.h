@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/hlo/literal.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::debug {
@@ -13,6 +14,10 @@ namespace hloscope::debug {
 // in; empty where the value is what an absent attribute means. Called computations are left out.
 std::string AttributeKeyText(const hlo::Module& module, const hlo::Instruction& instruction,
                              const hlo::Attribute& attribute);
+
+// The literal as XLA's text carries it: XLA prints with denormals flushed to zero, and its reader takes
+// `-0` for +0, so both are +0.
+hlo::Literal AsTextCarries(const hlo::Literal& literal);
 
 // Hashes of a module's parts. Elided constants and constants of more than 10 elements count by
 // their shape only.
