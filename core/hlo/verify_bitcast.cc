@@ -28,6 +28,7 @@ PhysicalOrder OrderOf(const Shape& shape) {
   }
   for (size_t d = shape.rank(); d-- > 0;) {
     auto logical = static_cast<size_t>(MinorToMajor(shape, d));
+    if (logical >= shape.rank()) continue;  // a broken layout, reported elsewhere
     if (shape.dimension(logical) != 1) order.major_first.push_back(position[logical]);
   }
   return order;

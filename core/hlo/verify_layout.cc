@@ -255,8 +255,9 @@ void CheckShapeFacts(VerifyContext& context, InstructionId id) {
 }  // namespace
 
 int64_t MinorToMajor(const Shape& shape, size_t position) {
-  return shape.has_layout() ? shape.layout().minor_to_major[position]
-                            : static_cast<int64_t>(shape.rank() - 1 - position);
+  if (!shape.has_layout()) return static_cast<int64_t>(shape.rank() - 1 - position);
+  const std::vector<int64_t>& order = shape.layout().minor_to_major;
+  return position < order.size() ? order[position] : -1;
 }
 
 const LayoutExtras& ExtrasOf(const Shape& shape) {

@@ -16,7 +16,8 @@ enum LayoutIgnore : unsigned {
       kIgnoreTiles | kIgnoreMemorySpace | kIgnoreElementSize | kIgnoreTailPadding | kIgnoreSplits,
 };
 
-// The dimension at `position`, minor first; the default order where there is no layout.
+// The dimension at `position`, minor first; the default order where there is no layout, -1 where a
+// broken one is too short.
 int64_t MinorToMajor(const Shape& shape, size_t position);
 // What stands after the colon of an array's layout.
 const LayoutExtras& ExtrasOf(const Shape& shape);
