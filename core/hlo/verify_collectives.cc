@@ -230,7 +230,8 @@ class CollectivePass {
     bool splits = module_.Find(i, AttributeKey::kDimensions) != nullptr;
     int64_t wanted = splits ? 1 : pieces;
     if (static_cast<int64_t>(i.operand_count) != wanted) {
-      Report(id, true, "all-to-all",
+      // Protos do not say how many devices there are, so one may stand for unknown.
+      Report(id, groups->given || pieces != 1, "all-to-all",
              "has " + to_string(i.operand_count) + " operands, expected " + to_string(wanted) +
                  " for groups of " + to_string(pieces) + " devices");
       return;

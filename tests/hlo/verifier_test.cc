@@ -108,6 +108,8 @@ const Case kCases[] = {
     {"AllToAllOperands", "all-to-all", Plain::kError,
      "ENTRY e { p = f32[4] parameter(0)\n"
      " ROOT r = (f32[4], f32[4], f32[4]) all-to-all(p, p, p), replica_groups={{0,1}} }"},
+    {"AllToAllDevices", "all-to-all", Plain::kWarning,
+     "ENTRY e { p = f32[4] parameter(0)\n ROOT r = (f32[4], f32[4]) all-to-all(p, p) }"},
     {"AsyncPair", "async-pair", Plain::kError,
      "ENTRY e { p = f32[4] parameter(0)\n ROOT s = ((f32[4]), f32[4], s32[]) async-start(p),"
      " calls=double }"},
