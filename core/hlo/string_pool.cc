@@ -52,7 +52,7 @@ size_t StringPool::SlotOf(std::string_view text, uint32_t hash) const {
   for (; slots_[slot].entry != 0; slot = (slot + 1) & mask) {
     if (slots_[slot].hash != hash) continue;
     const Entry& e = entries_[slots_[slot].entry - 1];
-    if (e.size == text.size() && std::memcmp(e.data, text.data(), e.size) == 0) break;
+    if (std::string_view(e.data, e.size) == text) break;  // either may be empty, without address
   }
   return slot;
 }
