@@ -193,10 +193,14 @@ bool TextParser::ReadStringId(StringId& id) {
 
 bool TextParser::ReadJsonOrString(StringId& id, bool& json) {
   json = cursor_.Peek() == '{';
-  if (!json) return ReadStringId(id);
-  std::optional<std::string_view> group = cursor_.ReadGroup();
-  if (!group) return Expected("a balanced {…}");
-  id = builder_.Intern(*group);
+  if (!json) {
+    if (!ReadStringId(id)) return false;
+    json = IsJsonDict(builder_.module()[id]);
+    return true;
+  }
+  std::optional<std::string_view> dict = cursor_.ReadJsonDict();
+  if (!dict) return Expected("a balanced {…}");
+  id = builder_.Intern(*dict);
   return true;
 }
 

@@ -62,7 +62,7 @@ bool TextParser::ReadNamedOperand(Draft& draft, ShapeId declared, std::string_vi
     index = ReadCompactElements(index, name, offset, ok);
     if (!ok) return false;
   }
-  if (index == kNone) {
+  if (index == kNone || !scope().instructions[index].shape.valid()) {
     draft.broken = true;
   } else if (declared.valid() && !CheckOperandShape(index, declared, offset)) {
     draft.broken = true;

@@ -243,6 +243,33 @@ std::optional<std::string_view> TextCursor::ReadGroup() {
   return std::nullopt;
 }
 
+std::optional<std::string_view> TextCursor::ReadJsonDict() {
+  if (Peek() != '{') return std::nullopt;
+  const char* start = position_;
+  int64_t depth = 0;
+  for (; position_ != end_; ++position_) {
+    while (position_ != end_ && (kClass[static_cast<uint8_t>(*position_)] & 4) == 0) ++position_;
+    if (position_ == end_) break;
+    if (*position_ == '"') {
+      if (!ReadRawString()) break;
+      --position_;
+    } else if (*position_ == '{') {
+      ++depth;
+    } else if (*position_ == '}' && --depth == 0) {
+      ++position_;
+      return Since(start);
+    }
+  }
+  position_ = start;
+  return std::nullopt;
+}
+
+bool IsJsonDict(std::string_view text) {
+  if (!text.starts_with('{')) return false;
+  TextCursor cursor(text);
+  return cursor.ReadJsonDict() && cursor.AtEnd();
+}
+
 std::string_view TextCursor::ReadRawValue() {
   SkipSpace();
   const char* start = position_;

@@ -103,6 +103,8 @@ class TextCursor {
   // A balanced {…}, […] or (…) group including its brackets, strings inside respected; nullopt if
   // unbalanced.
   std::optional<std::string_view> ReadGroup();
+  // A {…} dictionary: braces balanced outside double-quoted strings, anything else between them.
+  std::optional<std::string_view> ReadJsonDict();
   // Everything up to the next `,` or closing bracket outside strings and groups: the value of an
   // unknown attribute.
   std::string_view ReadRawValue();
@@ -131,6 +133,9 @@ class TextCursor {
   const char* position_;
   const char* end_;
 };
+
+// True if the whole text is one dictionary; XLA prints such values without quotes.
+bool IsJsonDict(std::string_view text);
 
 // The decoded text of a raw string; nullopt for a malformed escape.
 std::optional<std::string> Unescape(std::string_view raw);
