@@ -1,0 +1,110 @@
+// Tests of the comparison rules: bounds by element type, both exceeded, NaN and infinities apart,
+// distances in representable numbers.
+#include "core/debug/compare_values.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::ElementType;
+using hlo::Literal;
+using hlo::Shape;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+Literal Floats(std::vector<float> values) {
+  return Literal::Of<float>(Shape::Array(ElementType::kF32, {static_cast<int64_t>(values.size())}),
+                            std::span<const float>(values));
+}
+
+TEST(CompareValues, AnElementMismatchesOnlyBeyondBothBounds) {
+  struct Row {
+    float actual, expected;
+    bool equal;
+  };
+  const Row rows[] = {
+      {1.0f, 1.0f, true},       {1e-12f, 5e-13f, true},  // within the absolute bound
+      {1.00009e5f, 1e5f, true},                          // within the relative one
+      {1.0002f, 1.0f, false},                            // beyond both
+      {0.0002f, 0.0f, false},                            // relative to zero is infinite
+      {0.00005f, 0.0f, true},   {kNan, kNan, true},     {kNan, 1.0f, false},  {1.0f, kNan, false},
+      {kInf, kInf, true},       {kInf, -kInf, false},   {3e38f, kInf, false}, {-0.0f, 0.0f, true},
+  };
+  for (const Row& row : rows) {
+    const auto result = CompareArrays(Floats({row.actual}), Floats({row.expected}), {});
+    EXPECT_EQ(result.equal(), row.equal) << row.actual << " beside " << row.expected;
+  }
+}
+
+TEST(CompareValues, CountsAndPlaces) {
+  const auto result =
+      CompareArrays(Floats({1, kNan, 3, kInf, 5, 6.5f}), Floats({1, 2, kNan, 4, 5, 6}), {});
+  EXPECT_EQ(result.elements, 6);
+  EXPECT_EQ(result.mismatched, 4);
+  EXPECT_EQ(result.nan_mismatched, 2);
+  EXPECT_EQ(result.inf_mismatched, 1);
+  EXPECT_DOUBLE_EQ(result.max_abs_error, 0.5);
+  EXPECT_DOUBLE_EQ(result.max_rel_error, 0.5 / 6);
+  ASSERT_TRUE(result.first_mismatch.has_value());
+  EXPECT_EQ(result.first_mismatch->index, std::vector<int64_t>{1});
+  EXPECT_EQ(result.first_mismatch->actual, "nan");
+  EXPECT_EQ(result.first_mismatch->expected, "2");
+}
+
+TEST(CompareValues, IntegersAreExactWhateverTheBounds) {
+  const int32_t a[] = {1, 2}, b[] = {1, 3};
+  const Shape shape = Shape::Array(ElementType::kS32, {2});
+  const auto result =
+      CompareArrays(Literal::Of<int32_t>(shape, a), Literal::Of<int32_t>(shape, b), {10.0, 10.0});
+  EXPECT_EQ(result.mismatched, 1);
+  EXPECT_EQ(result.max_ulp, 1u);
+}
+
+TEST(CompareValues, NarrowFloatsMayBeOneStepApart) {
+  const uint8_t a[] = {0x38, 0x38, 0x80}, b[] = {0x39, 0x3a, 0x01};  // 1, 1, -0 beside 1.125 …
+  const Shape shape = Shape::Array(ElementType::kF8E4M3FN, {3});
+  const auto result =
+      CompareArrays(Literal::Of<uint8_t>(shape, a), Literal::Of<uint8_t>(shape, b), {});
+  EXPECT_EQ(result.mismatched, 1);
+  EXPECT_EQ(result.max_ulp, 2u);
+}
+
+TEST(CompareValues, DistanceCountsRepresentableNumbers) {
+  auto distance = [](float a, float b) {
+    return UlpDistance(ElementType::kF32, reinterpret_cast<const std::byte*>(&a),
+                       reinterpret_cast<const std::byte*>(&b));
+  };
+  EXPECT_EQ(distance(1.0f, std::nextafter(1.0f, 2.0f)), 1u);
+  EXPECT_EQ(distance(-0.0f, 0.0f), 0u);
+  EXPECT_EQ(
+      distance(std::numeric_limits<float>::denorm_min(), -std::numeric_limits<float>::denorm_min()),
+      2u);
+  EXPECT_EQ(distance(kNan, -kNan), 0u);
+}
+
+TEST(CompareValues, ComparesTuplesLeafByLeafAndNamesOtherShapes) {
+  const Literal a = Literal::Tuple({Floats({1}), Literal::Tuple({Floats({2}), Floats({3, 4})})});
+  const Literal b = Literal::Tuple({Floats({1}), Literal::Tuple({Floats({9}), Floats({3})})});
+  const auto leaves = CompareLiterals(a, b, {});
+  ASSERT_EQ(leaves.size(), 3u);
+  EXPECT_TRUE(leaves[0].equal());
+  EXPECT_EQ(leaves[1].index, (std::vector<int64_t>{1, 0}));
+  EXPECT_EQ(leaves[1].mismatched, 1);
+  EXPECT_EQ(leaves[2].problem, "the shape is f32[2], expected f32[1]");
+}
+
+TEST(CompareValues, FlushesDenormalsKeepingTheSign) {
+  const Literal flushed = FlushDenormals(Floats({1e-40f, -1e-40f, 1.5f}));
+  EXPECT_EQ(flushed.data<float>()[0], 0.0f);
+  EXPECT_TRUE(std::signbit(flushed.data<float>()[1]));
+  EXPECT_EQ(flushed.data<float>()[1], 0.0f);
+  EXPECT_EQ(flushed.data<float>()[2], 1.5f);
+}
+
+}  // namespace
+}  // namespace hloscope::debug

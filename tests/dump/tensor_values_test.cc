@@ -1,0 +1,164 @@
+// Tests of .npy and .npz reading and writing and of the names and types of values on disk.
+#include "core/dump/tensor_values.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace hloscope::dump {
+namespace {
+
+using hlo::ElementType;
+using hlo::Literal;
+using hlo::Shape;
+
+std::string Npy(std::string header, std::string_view data, int version = 1) {
+  std::string out = "\x93NUMPY";
+  out += static_cast<char>(version);
+  out += '\0';
+  out += static_cast<char>(header.size() & 0xff);
+  out += static_cast<char>(header.size() >> 8);
+  if (version > 1) out += std::string(2, '\0');
+  return out + header + std::string(data);
+}
+
+std::string Header(std::string_view descr, std::string_view shape, bool fortran = false) {
+  return "{'descr': '" + std::string(descr) +
+         "', 'fortran_order': " + (fortran ? "True" : "False") +
+         ", 'shape': " + std::string(shape) + ", }\n";
+}
+
+// The elements of `bytes` read for `shape`, or the message of the error.
+Result<std::vector<int>> ReadAs(const std::string& bytes, const Shape& shape) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(bytes, "a.npy"));
+  HLOSCOPE_ASSIGN_OR_RETURN(const Literal literal, LiteralFromNpy(array, shape, "a.npy"));
+  std::vector<int> values;
+  for (std::byte b : literal.bytes()) values.push_back(static_cast<int8_t>(b));
+  return values;
+}
+
+TEST(Npy, ReadsOrdersAndVersions) {
+  const Shape s16 = Shape::Array(ElementType::kS16, {2, 2});
+  const std::string rows("\1\0\2\0\3\0\4\0", 8), swapped("\0\1\0\2\0\3\0\4", 8);
+  const std::vector<int> want = {1, 0, 2, 0, 3, 0, 4, 0}, transposed = {1, 0, 3, 0, 2, 0, 4, 0};
+  EXPECT_EQ(*ReadAs(Npy(Header("<i2", "(2, 2)"), rows), s16), want);
+  EXPECT_EQ(*ReadAs(Npy(Header(">i2", "(2, 2)"), swapped), s16), want);
+  EXPECT_EQ(*ReadAs(Npy(Header("<i2", "(2, 2)", true), rows), s16), transposed);
+  EXPECT_EQ(*ReadAs(Npy(Header("<i2", "(2L, 2L)"), rows, 2), s16), want);
+  EXPECT_EQ(*ReadAs(Npy(Header("<i2", "(2, 2)"), rows, 3), s16), want);
+}
+
+TEST(Npy, TypesThatNumpyCannotNameAreIntegers) {
+  const std::string bytes("\x0f\x07\x18", 3);
+  const auto npy = [&](std::string_view descr) { return Npy(Header(descr, "(3,)"), bytes); };
+  const auto array = [](ElementType type) { return Shape::Array(type, {3}); };
+  EXPECT_EQ(*ReadAs(npy("|u1"), array(ElementType::kS4)), (std::vector<int>{-1, 7, -8}));
+  EXPECT_EQ(*ReadAs(npy("|V1"), array(ElementType::kU4)), (std::vector<int>{15, 7, 8}));
+  EXPECT_EQ(*ReadAs(npy("|i1"), array(ElementType::kF8E5M2)), (std::vector<int>{15, 7, 24}));
+  EXPECT_EQ(*ReadAs(npy("|u1"), array(ElementType::kPred)), (std::vector<int>{1, 1, 1}));
+  EXPECT_FALSE(ReadAs(npy("|u1"), array(ElementType::kS8)).has_value());
+  EXPECT_FALSE(ReadAs(npy("|u1"), array(ElementType::kBF16)).has_value());
+}
+
+TEST(Npy, RefusesWhatIsNoArrayOfNumbers) {
+  const Shape shape = Shape::Array(ElementType::kF32, {2});
+  const std::string data(8, '\0');
+  const std::string bad[] = {
+      "",
+      "\x93NUMPY",
+      "PK\3\4",
+      Npy(Header("|O", "(2,)"), data),
+      Npy(Header("<f4", "(3,)"), data),
+      Npy(Header("<f4", "(-2,)"), data),
+      Npy(Header("<f4", "(9223372036854775807, 9223372036854775807)"), data),
+      Npy(Header("<f16", "(2,)"), data),
+      Npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }\n", data),
+      Npy("{'descr': '<f4'}\n", data),
+      Npy(Header("<f4", "(2,"), data),
+      Npy(Header("<f4", "(2,)"), data, 9),
+  };
+  for (const std::string& bytes : bad) {
+    EXPECT_FALSE(ReadAs(bytes, shape).has_value()) << bytes;
+  }
+  EXPECT_FALSE(ReadAs(Npy(Header("<f4", "(2, 1)"), data), shape).has_value());
+}
+
+Result<NpzArchive> Open(std::string bytes, const Limits& limits = {}) {
+  return NpzArchive::Open(FileView::FromBytes("a.npz", std::move(bytes)), limits);
+}
+
+TEST(Npz, ReadsWhatItWrites) {
+  const std::pair<std::string, std::string> members[] = {{"in0", "first"}, {"in1", ""}};
+  const std::string bytes = *WriteNpz(members);
+  const auto archive = Open(bytes);
+  ASSERT_TRUE(archive.has_value());
+  EXPECT_EQ(archive->Names(), (std::vector<std::string>{"in0", "in1"}));
+  EXPECT_EQ(*archive->Read("in0"), "first");
+  EXPECT_EQ(*archive->Read("in1"), "");
+  EXPECT_FALSE(archive->Read("in2").has_value());
+  EXPECT_EQ(bytes, *WriteNpz(members));
+}
+
+// No single wrong byte makes it crash; one in a member's data is noticed.
+TEST(Npz, SurvivesDamage) {
+  const std::pair<std::string, std::string> members[] = {{"a", "some bytes"}, {"b", "others"}};
+  const std::string good = *WriteNpz(members);
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x41);
+    const auto archive = Open(bad);
+    if (!archive.has_value()) continue;
+    for (const std::string& name : archive->Names()) (void)archive->Read(name);
+    EXPECT_FALSE(Open(good.substr(0, i)).has_value() && i < good.size() - 22);
+  }
+  std::string bad = good;
+  bad[good.find("some bytes")] = 'S';
+  EXPECT_FALSE(Open(bad)->Read("a").has_value());
+}
+
+TEST(Npz, HoldsToItsLimits) {
+  const std::pair<std::string, std::string> members[] = {{"a", std::string(1000, 'x')},
+                                                         {"b", std::string(1000, 'x')}};
+  const std::string bytes = *WriteNpz(members);
+  Limits limits;
+  limits.archive_members = 1;
+  EXPECT_FALSE(Open(bytes, limits).has_value());
+  limits = {};
+  limits.archive_member_bytes = 999;
+  EXPECT_FALSE(Open(bytes, limits).has_value());
+  limits = {};
+  limits.archive_bytes = 1999;
+  EXPECT_FALSE(Open(bytes, limits).has_value());
+}
+
+TEST(TensorFiles, FindsValuesByName) {
+  const auto scratch =
+      std::filesystem::temp_directory_path() / ("hloscope_tensors_" + std::to_string(::getpid()));
+  const Shape shape = Shape::Array(ElementType::kF32, {2});
+  const float first[] = {1, 2}, second[] = {3, 4};
+  const Literal values[] = {Literal::Of<float>(shape, first), Literal::Of<float>(shape, second)};
+  const std::string archive = scratch.string() + ".npz", directory = scratch.string();
+  ASSERT_TRUE(WriteTensors(archive, TensorNames::kInputs, values).has_value());
+  ASSERT_TRUE(WriteTensors(directory, TensorNames::kOutputs, values).has_value());
+  const std::string paths[] = {archive, directory};
+  const auto files = TensorFiles::Open(paths);
+  ASSERT_TRUE(files.has_value());
+  EXPECT_EQ(**files->Input(1, shape), values[1]);
+  EXPECT_EQ(**files->Output(0, shape), values[0]);
+  EXPECT_FALSE(files->Output(2, shape)->has_value());
+  const Shape tuple = Shape::Tuple({shape, shape});
+  const auto arguments = ReadArguments(*files, {&tuple, 1});
+  ASSERT_TRUE(arguments.has_value());
+  EXPECT_EQ((*arguments)[0].elements()[1], values[1]);
+  const Shape three = Shape::Tuple({shape, shape, shape});
+  EXPECT_NE(ReadArguments(*files, {&three, 1}).error().message.find("input 2 is missing"),
+            std::string::npos);
+  std::filesystem::remove_all(directory);
+  std::filesystem::remove(archive);
+}
+
+}  // namespace
+}  // namespace hloscope::dump

@@ -1,0 +1,183 @@
+// Runs every case of tests/golden/*.hlo on every platform: module, inputs and expected values stand
+// in one file.
+//
+// Cases are separated by a line `// -----`. Lines of a case before its module:
+//   // RUN: eval                what to do with it
+//   // INPUT: {1, 2}            one line per parameter, a literal as in constant()
+//   // EXPECT: {3, 4}           one line per leaf of the result, exact unless
+//   // BOUND: 1e-6              both error bounds are this
+//   // ERROR: text              or: the run fails, and the message holds this text
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "core/debug/compare_values.h"
+#include "core/eval/kernels.h"
+#include "core/hlo/text.h"
+#include "core/hlo/value_text.h"
+#include "core/hlo/verifier.h"
+#include "core/replay/platform.h"
+
+namespace hloscope {
+namespace {
+
+struct GoldenCase {
+  std::string name, module;
+  std::vector<std::string> inputs, expected;
+  std::string error;
+  double bound = 0;
+};
+
+bool TakeDirective(std::string_view line, std::string_view key, std::string& value) {
+  const std::string prefix = "// " + std::string(key) + ": ";
+  if (!line.starts_with(prefix)) return false;
+  value = line.substr(prefix.size());
+  return true;
+}
+
+GoldenCase ReadCase(const std::string& name, const std::string& text) {
+  GoldenCase result{name, {}, {}, {}, {}, 0};
+  std::istringstream lines(text);
+  for (std::string line, value; std::getline(lines, line);) {
+    if (TakeDirective(line, "INPUT", value)) {
+      result.inputs.push_back(value);
+    } else if (TakeDirective(line, "EXPECT", value)) {
+      result.expected.push_back(value);
+    } else if (TakeDirective(line, "BOUND", value)) {
+      result.bound = std::stod(value);
+    } else if (TakeDirective(line, "ERROR", value)) {
+      result.error = value;
+    } else {
+      result.module += line + "\n";
+    }
+  }
+  return result;
+}
+
+std::vector<GoldenCase> ReadCases() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(HLOSCOPE_SOURCE_DIR "/tests/golden")) {
+    if (entry.path().extension() == ".hlo") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  std::vector<GoldenCase> cases;
+  for (const auto& path : files) {
+    std::ifstream file(path);
+    std::string text, line;
+    int number = 0;
+    for (bool more = true; more;) {
+      more = static_cast<bool>(std::getline(file, line));
+      if (more && line != "// -----") {
+        text += line + "\n";
+        continue;
+      }
+      const std::string name = path.filename().string() + " case " + std::to_string(++number);
+      if (text.find("HloModule") != std::string::npos) cases.push_back(ReadCase(name, text));
+      text.clear();
+    }
+  }
+  return cases;
+}
+
+hlo::Literal ReadValue(const std::string& text, const hlo::Shape& shape) {
+  hlo::TextCursor cursor(text);
+  auto literal = hlo::ReadLiteral(cursor, shape, {});
+  EXPECT_TRUE(literal.has_value()) << text << " is no " << hlo::ToString(shape);
+  return literal.has_value() ? *literal : hlo::Literal();
+}
+
+class Collector : public replay::RunSink {
+ public:
+  void OnResult(int64_t, int64_t, Result<hlo::Literal> value) override {
+    leaves.push_back(std::move(value));
+  }
+  std::vector<Result<hlo::Literal>> leaves;
+};
+
+// The leaves of one run, or the first error.
+Result<std::vector<hlo::Literal>> Run(const replay::PlatformRow& row,
+                                      const std::shared_ptr<const hlo::Module>& module,
+                                      const std::vector<hlo::Literal>& inputs) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, row.make()->Load(module, {}));
+  Collector sink;
+  HLOSCOPE_TRY(executable->Run({&inputs, 1}, {}, sink));
+  std::vector<hlo::Literal> leaves;
+  for (auto& leaf : sink.leaves) {
+    if (!leaf.has_value()) return std::unexpected(leaf.error());
+    leaves.push_back(*leaf);
+  }
+  return leaves;
+}
+
+void Check(const GoldenCase& golden, const replay::PlatformRow& row) {
+  SCOPED_TRACE(golden.name + " on " + std::string(row.name));
+  const hlo::ParseResult parsed = hlo::ParseText(golden.module);
+  ASSERT_TRUE(parsed.ok()) << (parsed.diagnostics.empty() ? "" : parsed.diagnostics[0].message);
+  for (const hlo::Diagnostic& d : hlo::Verify(*parsed.module)) {
+    ASSERT_NE(d.severity, hlo::Severity::kError) << d.message;
+  }
+  const auto shapes = replay::ParameterShapes(*parsed.module);
+  std::vector<hlo::Literal> inputs;
+  ASSERT_EQ(shapes.size(), golden.inputs.size());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    inputs.push_back(ReadValue(golden.inputs[i], shapes[i]));
+  }
+  const auto leaves = Run(row, parsed.module, inputs);
+  if (!golden.error.empty()) {
+    ASSERT_FALSE(leaves.has_value());
+    EXPECT_NE(leaves.error().ToString().find(golden.error), std::string::npos)
+        << leaves.error().ToString();
+    return;
+  }
+  ASSERT_TRUE(leaves.has_value()) << leaves.error().ToString();
+  ASSERT_EQ(leaves->size(), golden.expected.size());
+  for (size_t i = 0; i < leaves->size(); ++i) {
+    const hlo::Literal& actual = (*leaves)[i];
+    const auto result = debug::CompareArrays(actual, ReadValue(golden.expected[i], actual.shape()),
+                                             {golden.bound, golden.bound});
+    std::string text;
+    hlo::AppendLiteral(text, actual, false);
+    EXPECT_TRUE(result.equal()) << "leaf " << i << " is " << text << "\nexpected "
+                                << golden.expected[i];
+  }
+}
+
+TEST(Golden, EveryCaseOnEveryPlatform) {
+  const auto cases = ReadCases();
+  ASSERT_GT(cases.size(), 40u);
+  for (const GoldenCase& golden : cases) {
+    for (const replay::PlatformRow& row : replay::PlatformRows()) Check(golden, row);
+  }
+}
+
+// Opcodes that need more than one device, or whose result is no definite value.
+bool NeedsNoGolden(hlo::Opcode opcode) {
+  return hlo::HasFlag(opcode, hlo::kFlagCollective) || hlo::HasFlag(opcode, hlo::kFlagDone) ||
+         hlo::HasFlag(opcode, hlo::kFlagStart) || opcode == hlo::Opcode::kRng ||
+         opcode == hlo::Opcode::kRngGetAndUpdateState || opcode == hlo::Opcode::kAsyncUpdate ||
+         opcode == hlo::Opcode::kDomain;
+}
+
+TEST(Golden, EveryKernelHasACase) {
+  std::set<hlo::Opcode> seen;
+  for (const GoldenCase& golden : ReadCases()) {
+    const hlo::ParseResult parsed = hlo::ParseText(golden.module);
+    if (!parsed.ok()) continue;
+    for (const hlo::Instruction& instruction : parsed.module->instructions()) {
+      seen.insert(instruction.opcode);
+    }
+  }
+  for (int k = 0; k < hlo::kOpcodeCount; ++k) {
+    const auto opcode = static_cast<hlo::Opcode>(k);
+    if (!eval::HasKernel(opcode) || NeedsNoGolden(opcode)) continue;
+    EXPECT_TRUE(seen.contains(opcode)) << hlo::ToString(opcode) << " has no golden case";
+  }
+}
+
+}  // namespace
+}  // namespace hloscope
