@@ -17,7 +17,7 @@
 namespace hloscope::eval {
 
 struct EvaluateOptions {
-  Limits limits;
+  Limits limits;  // deadline, memory, tensor, nesting and interpreter-steps are honoured
   std::stop_token stop;
   // Gives constants whose bytes the file does not hold made-up elements from this seed; without it
   // a result that depends on one is an error.

@@ -92,6 +92,13 @@ Status Machine::Charge(int64_t steps) {
   if (steps_ - steps_at_last_look_ < kStepsBetweenLooks) return {};
   steps_at_last_look_ = steps_;
   if (options_.stop.stop_requested()) return Died("the run was stopped before it ended");
+  const auto time = std::chrono::steady_clock::now() - start_;
+  if (std::chrono::duration_cast<std::chrono::seconds>(time).count() >=
+      options_.limits.run_deadline_seconds) {
+    return Died(
+        fmt::format("the deadline of {} seconds is over", options_.limits.run_deadline_seconds),
+        "raise --deadline or the limit deadline");
+  }
   if (steps_ > options_.limits.interpreter_steps) {
     return Died(fmt::format("more than {} element operations", options_.limits.interpreter_steps),
                 "raise the limit interpreter-steps");

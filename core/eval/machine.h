@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -57,6 +58,7 @@ class Machine {
   int64_t memory_limit_ = 0;
   int64_t steps_ = 0;
   int64_t steps_at_last_look_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   int64_t depth_ = 0;
   uint64_t random_ = 0;
   unsigned __int128 random_state_ = 0;

@@ -71,6 +71,32 @@ class PlaceFolder {
   std::vector<std::vector<std::byte>> scratch_;
 };
 
+// A running reduction along dimension `d`: all elements up to each one.
+Status FoldRunning(KernelCall& call, TreeReducer& tree, const ReductionResults& results, size_t d) {
+  const Shape& shape = call.operand_shape(0);
+  const int64_t count = shape.dimension(d);
+  int64_t outer = 1, inner = 1;
+  for (size_t i = 0; i < d; ++i) outer *= shape.dimension(i);
+  for (size_t i = d + 1; i < shape.rank(); ++i) inner *= shape.dimension(i);
+  std::vector<const std::byte*> rows;
+  std::vector<std::byte*> out;
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t lane = 0; lane < inner; lane += kLanes) {
+      rows.clear();
+      out.clear();
+      for (int64_t r = 0; r < count; ++r) {
+        const int64_t at = (o * count + r) * inner + lane;
+        for (size_t i = 0; i < tree.arity(); ++i) {
+          rows.push_back(call.operands[i].data() + at * tree.element_bytes(i));
+          out.push_back(results.buffers[i].data() + at * tree.element_bytes(i));
+        }
+      }
+      HLOSCOPE_TRY(tree.FoldPrefixes(rows, std::min(kLanes, inner - lane), out));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Value> ReduceWindowKernel(KernelCall& call) {
@@ -84,8 +110,12 @@ Result<Value> ReduceWindowKernel(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(call));
   const std::vector<int64_t> places = Dimensions(results.shapes[0]);
   const WindowTaps taps(module.Get<hlo::Window>(call.instruction(), AttributeKey::kWindow),
-                        call.operand_shape(0).dimensions(), places);
+                        call.operand_shape(0).dimensions());
   if (ElementCount(results.shapes[0]) == 0) return std::move(results).Finish();
+  if (const auto d = taps.running_dimension()) {
+    HLOSCOPE_TRY(FoldRunning(call, tree, results, *d));
+    return std::move(results).Finish();
+  }
   const std::span<const int64_t> outer =
       std::span(places).first(places.size() - taps.trivial_tail());
   int64_t lanes = 1;
@@ -125,7 +155,7 @@ Result<Value> SelectAndScatterKernel(KernelCall& call) {
   const std::vector<int64_t> places = Dimensions(source.shape());
   if (ElementCount(source.shape()) == 0) return Value::Array(call.shape(), std::move(out));
   const WindowTaps taps(module.Get<hlo::Window>(instruction, AttributeKey::kWindow),
-                        operand.shape().dimensions(), places);
+                        operand.shape().dimensions());
   std::vector<int64_t> place(places.size(), 0), offsets;
   const std::byte* from = source.data();
   do {

@@ -176,37 +176,66 @@ Status TreeReducer::FoldLeft(std::span<const std::byte* const> rows, int64_t lan
 
 Status TreeReducer::FoldPairwise(std::span<const std::byte* const> rows, int64_t lanes,
                                  std::span<std::byte* const> out) {
-  const size_t k = arity(), count = rows.size() / k;
-  // Like adding one to a binary counter: stack entry l holds the fold of 2^l rows; two of the same
-  // height are combined at once. Entries alternate between two places per level.
-  struct Entry {
-    std::vector<const std::byte*> at;
-    size_t level;
-  };
   std::vector<Entry> stack;
-  auto combine_top = [&]() -> Status {
-    const Entry right = std::move(stack.back());
-    stack.pop_back();
-    Entry& left = stack.back();
-    const size_t level = std::max(left.level, right.level) + 1;
-    // The place of this height that the entry below does not use.
-    const bool second = stack.size() >= 2 && stack[stack.size() - 2].level == level;
-    Group& place = Scratch(8 + 2 * level + (second ? 1 : 0));
-    std::copy(left.at.begin(), left.at.end(), operands_.begin());
-    std::copy(right.at.begin(), right.at.end(), operands_.begin() + static_cast<ptrdiff_t>(k));
-    HLOSCOPE_TRY(reducer_.Run(operands_, place, lanes));
-    left = {{place.begin(), place.end()}, level};
-    return {};
-  };
+  for (size_t r = 0; r < rows.size() / arity(); ++r) {
+    HLOSCOPE_TRY(Push(stack, rows.subspan(r * arity(), arity()), lanes));
+  }
+  while (stack.size() >= 2) HLOSCOPE_TRY(CombineTop(stack, lanes));
+  return CombineInit(stack[0].at, out, lanes);
+}
+
+Status TreeReducer::Push(std::vector<Entry>& stack, std::span<const std::byte* const> row,
+                         int64_t lanes) {
+  stack.push_back({{row.begin(), row.end()}, 0});
+  while (stack.size() >= 2 && stack[stack.size() - 2].level == stack.back().level) {
+    HLOSCOPE_TRY(CombineTop(stack, lanes));
+  }
+  return {};
+}
+
+Status TreeReducer::CombineTop(std::vector<Entry>& stack, int64_t lanes) {
+  const Entry right = std::move(stack.back());
+  stack.pop_back();
+  Entry& left = stack.back();
+  const size_t level = std::max(left.level, right.level) + 1;
+  // The place of this height that the entry below does not use.
+  const bool second = stack.size() >= 2 && stack[stack.size() - 2].level == level;
+  const Group place = Scratch(8 + 2 * level + (second ? 1 : 0));
+  std::copy(left.at.begin(), left.at.end(), operands_.begin());
+  std::copy(right.at.begin(), right.at.end(), operands_.begin() + static_cast<ptrdiff_t>(arity()));
+  HLOSCOPE_TRY(reducer_.Run(operands_, place, lanes));
+  left = {{place.begin(), place.end()}, level};
+  return {};
+}
+
+Status TreeReducer::FoldPrefixes(std::span<const std::byte* const> rows, int64_t lanes,
+                                 std::span<std::byte* const> out) {
+  const size_t k = arity(), count = rows.size() / k;
+  const Group places[] = {Scratch(6), Scratch(7)};
+  std::vector<Entry> stack;
+  std::vector<const std::byte*> total(init_.begin(), init_.end());
   for (size_t r = 0; r < count; ++r) {
     const auto row = rows.subspan(r * k, k);
-    stack.push_back({{row.begin(), row.end()}, 0});
-    while (stack.size() >= 2 && stack[stack.size() - 2].level == stack.back().level) {
-      HLOSCOPE_TRY(combine_top());
+    const auto to = out.subspan(r * k, k);
+    if (!associative_) {
+      std::copy(total.begin(), total.end(), operands_.begin());
+      std::copy(row.begin(), row.end(), operands_.begin() + static_cast<ptrdiff_t>(k));
+      HLOSCOPE_TRY(reducer_.Run(operands_, to, lanes));
+      total.assign(to.begin(), to.end());
+      continue;
     }
+    HLOSCOPE_TRY(Push(stack, row, lanes));
+    total = stack.back().at;
+    for (size_t below = stack.size() - 1; below-- > 0;) {
+      const Group& place = places[below % 2];
+      std::copy(stack[below].at.begin(), stack[below].at.end(), operands_.begin());
+      std::copy(total.begin(), total.end(), operands_.begin() + static_cast<ptrdiff_t>(k));
+      HLOSCOPE_TRY(reducer_.Run(operands_, place, lanes));
+      total.assign(place.begin(), place.end());
+    }
+    HLOSCOPE_TRY(CombineInit(total, to, lanes));
   }
-  while (stack.size() >= 2) HLOSCOPE_TRY(combine_top());
-  return CombineInit(stack[0].at, out, lanes);
+  return {};
 }
 
 }  // namespace hloscope::eval

@@ -34,7 +34,22 @@ class TreeReducer {
   Status FoldColumns(std::span<const std::byte* const> rows, int64_t lanes,
                      std::span<std::byte* const> out);
 
+  // What FoldColumns gives for the first row, the first two, and so on: `out` has one group of
+  // places per row.
+  Status FoldPrefixes(std::span<const std::byte* const> rows, int64_t lanes,
+                      std::span<std::byte* const> out);
+
  private:
+  // A fold of 2^level rows.
+  struct Entry {
+    std::vector<const std::byte*> at;
+    size_t level;
+  };
+  // Like adding one to a binary counter: rows are entries of level 0, two of a height become one at
+  // once. Entries alternate between two places per level.
+  Status Push(std::vector<Entry>& stack, std::span<const std::byte* const> row, int64_t lanes);
+  Status CombineTop(std::vector<Entry>& stack, int64_t lanes);
+
   using Group = std::vector<std::byte*>;  // one place per value
   Status FoldLeft(std::span<const std::byte* const> rows, int64_t lanes,
                   std::span<std::byte* const> out);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,10 +13,8 @@ namespace hloscope::eval {
 
 class WindowTaps {
  public:
-  // `window` may be null (every dimension trivial). `places` are the window's positions along each
-  // dimension of `base`.
-  WindowTaps(const hlo::Window* window, std::span<const int64_t> base,
-             std::span<const int64_t> places);
+  // `window` may be null (every dimension trivial); `base` are the sizes of the base array.
+  WindowTaps(const hlo::Window* window, std::span<const int64_t> base);
 
   // Offsets into the base array, in row-major order of the window, of the elements that lie inside
   // it (neither padding nor between dilated ones) when the window stands at `place`. Only the first
@@ -25,10 +24,16 @@ class WindowTaps {
   // How many of the last dimensions the window leaves alone: size 1, no padding, stride or
   // dilation.
   size_t trivial_tail() const { return trivial_tail_; }
+  // The dimension along which every place covers all elements up to its own, if that is the only
+  // one the window does not leave alone: a running reduction.
+  std::optional<size_t> running_dimension() const;
 
  private:
-  // Of each dimension and place: element offsets along it, dimension's stride included.
-  std::vector<std::vector<std::vector<int64_t>>> taps_;
+  struct Dimension {
+    hlo::WindowDimension window;
+    int64_t size, stride;  // of the base
+  };
+  std::vector<Dimension> dimensions_;
   size_t trivial_tail_ = 0;
 };
 
