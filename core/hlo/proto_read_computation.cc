@@ -216,8 +216,12 @@ void ComputationReader::AdjustToOperand(uint32_t k) {
   ElementType type = module[operand.shape].element_type();
   for (size_t i = 0; i < attributes_.size(); ++i) {
     Attribute a = attributes_[i];
+    // A total order has a field of its own since 2026; the type repeats it for older readers.
+    bool repeated = a.value == static_cast<uint32_t>(ComparisonType::kTotalOrder) &&
+                    std::ranges::find(attributes_, AttributeKey::kOrder, &Attribute::key) !=
+                        attributes_.end();
     if (a.key == AttributeKey::kComparisonType &&
-        a.value == static_cast<uint32_t>(DefaultComparisonType(type))) {
+        (repeated || a.value == static_cast<uint32_t>(DefaultComparisonType(type)))) {
       attributes_.erase(attributes_.begin() + static_cast<ptrdiff_t>(i));
       return;
     }

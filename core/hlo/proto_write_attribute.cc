@@ -121,7 +121,8 @@ void InstructionWriter::WriteEnum(const AttributeField& field, uint32_t number,
     return out_.Bytes(number, ComparisonTypeText(attribute));
   }
   int64_t value = attribute == nullptr ? field.absent : static_cast<int32_t>(attribute->value);
-  if (field.key == AttributeKey::kDirection || field.key == AttributeKey::kFusionKind) {
+  if (field.key == AttributeKey::kDirection || field.key == AttributeKey::kFusionKind ||
+      field.key == AttributeKey::kOrder) {
     if (attribute != nullptr) out_.Bytes(number, EnumText(field.key, value));
     return;
   }
