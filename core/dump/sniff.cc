@@ -54,7 +54,6 @@ constexpr Mark kFirstWords[] = {
     {"func.func", FileKind::kStableHloText},
     {"hlo_module {", FileKind::kHloTextProto},
     {"hlo {", FileKind::kHloTextProto},
-    {"xla_", FileKind::kDebugOptions},
     {"{", FileKind::kJson},
     {"[", FileKind::kJson},
 };
@@ -95,7 +94,10 @@ FileKind SniffText(std::string_view bytes) {
   for (const Mark& mark : kFirstWords) {
     if (text.starts_with(mark.text)) return mark.kind;
   }
-  if (hlo::LooksLikeHloText(bytes)) return FileKind::kHloText;
+  // `name {` begins a computation and a text proto alike, but instructions have an `=`.
+  bool has_hlo_words = text.find('=') != std::string_view::npos ||
+                       text.find("HloModule") != std::string_view::npos;
+  if (has_hlo_words && hlo::LooksLikeHloText(bytes)) return FileKind::kHloText;
   if (text.starts_with("//") && text.find(".version") != std::string_view::npos)
     return FileKind::kPtx;
   if (text.substr(0, 512).find("Thunk") != std::string_view::npos &&

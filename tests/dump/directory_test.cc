@@ -29,7 +29,7 @@ TEST(DumpFileNameTest, TakesNamesApart) {
       {"module_0002.m.sm_9.0a_gpu_after_optimizations.txt", "", 2, "m",
        "sm_9.0a_gpu_after_optimizations", ""},
       {"module_0002.m.sm_9.0_gpu_after_optimizations-buffer-assignment.txt", "", 2, "m", "",
-       "sm_9.0_gpu_after_optimizations-buffer-assignment"},
+       "sm_9.0_gpu_after_optimizations-buffer-assignment.txt"},
       {"module_0003.m.0007.simplification.after_dce.before_cse.txt", "", 3, "m",
        "0007.simplification.after_dce.before_cse", ""},
       {"module_0003.m.ir-with-opt.ll", "", 3, "m", "", "ir-with-opt.ll"},
