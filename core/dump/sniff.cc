@@ -78,6 +78,7 @@ FileKind SniffTextProto(std::string_view text) {
   if (word == 0 || word == text.size()) return FileKind::kText;
   std::string_view rest = text.substr(word);
   if (!rest.starts_with(':') && !rest.starts_with(" {")) return FileKind::kText;
+  if (text.starts_with("xla_") && rest.starts_with(':')) return FileKind::kDebugOptions;
   bool module =
       text.starts_with("name:") && (text.find("computations {") != std::string_view::npos ||
                                     text.find("entry_computation_name:") != std::string_view::npos);
@@ -95,8 +96,8 @@ FileKind SniffText(std::string_view bytes) {
     if (text.starts_with(mark.text)) return mark.kind;
   }
   // `name {` begins a computation and a text proto alike, but instructions have an `=`.
-  bool has_hlo_words = text.find('=') != std::string_view::npos ||
-                       text.find("HloModule") != std::string_view::npos;
+  bool has_hlo_words =
+      text.find('=') != std::string_view::npos || text.find("HloModule") != std::string_view::npos;
   if (has_hlo_words && hlo::LooksLikeHloText(bytes)) return FileKind::kHloText;
   if (text.starts_with("//") && text.find(".version") != std::string_view::npos)
     return FileKind::kPtx;

@@ -45,6 +45,7 @@ class ComputationReader {
   Status Sort();
   void AddInstruction(uint32_t k, uint32_t base);
   void AdjustToOperand(uint32_t k);
+  void DropDefaultComparison(ElementType type);
   Attribute AdjustSliceSizes(const Attribute& flat, const Shape& operand);
   std::span<const uint32_t> OperandsOf(uint32_t k) const {
     const auto& range = batch_->instructions[k].operands;

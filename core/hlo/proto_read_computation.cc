@@ -90,8 +90,7 @@ Status ComputationReader::Resolve(const std::vector<int64_t>& ids, std::vector<u
   for (int64_t id : ids) {
     uint32_t position = index_.Find(id);
     if (position == IdIndex::kNone) {
-      return InputError(
-          fmt::format("{} {} is no instruction of the same computation", what, id));
+      return InputError(fmt::format("{} {} is no instruction of the same computation", what, id));
     }
     positions.push_back(position);
   }
@@ -104,16 +103,16 @@ Status ComputationReader::OrderBySchedule(const std::vector<int64_t>& schedule) 
   for (int64_t id : schedule) {
     uint32_t position = index_.Find(id);
     if (position == IdIndex::kNone || place_[position] != IdIndex::kNone) {
-      return InputError(fmt::format("the schedule names instruction {}, which {}", id,
-                                    position == IdIndex::kNone ? "it does not have"
-                                                               : "it named before"));
+      return InputError(
+          fmt::format("the schedule names instruction {}, which {}", id,
+                      position == IdIndex::kNone ? "it does not have" : "it named before"));
     }
     place_[position] = static_cast<uint32_t>(order_.size());
     order_.push_back(position);
   }
   if (order_.size() != place_.size()) {
-    return InputError(fmt::format("the schedule has {} of {} instructions", order_.size(),
-                                  place_.size()));
+    return InputError(
+        fmt::format("the schedule has {} of {} instructions", order_.size(), place_.size()));
   }
   for (uint32_t k = 0; k < place_.size(); ++k) {
     for (uint32_t operand : OperandsOf(k)) {
@@ -209,32 +208,44 @@ void ComputationReader::AddInstruction(uint32_t k, uint32_t base) {
   }
 }
 
+void ComputationReader::DropDefaultComparison(ElementType type) {
+  // Integers are totally ordered without saying so. A total order of floats has a field of its own
+  // since 2026; the type repeats it for older readers.
+  auto order =
+      IsFloat(type) || IsComplex(type) ? ComparisonOrder::kPartial : ComparisonOrder::kTotal;
+  bool says_order = false;
+  std::erase_if(attributes_, [&](const Attribute& a) {
+    if (a.key != AttributeKey::kOrder) return false;
+    bool is_default = a.value == static_cast<uint32_t>(order);
+    says_order |= !is_default;
+    return is_default;
+  });
+  std::erase_if(attributes_, [&](const Attribute& a) {
+    if (a.key != AttributeKey::kComparisonType) return false;
+    auto given = static_cast<ComparisonType>(a.value);
+    return given == DefaultComparisonType(type) ||
+           (says_order && given == ComparisonType::kTotalOrder);
+  });
+}
+
 void ComputationReader::AdjustToOperand(uint32_t k) {
   if (OperandsOf(k).empty()) return;
   const ReadInstruction& operand = batch_->instructions[OperandsOf(k)[0]];
   const Module& module = scope_.builder.module();
   ElementType type = module[operand.shape].element_type();
+  if (batch_->instructions[k].opcode == Opcode::kCompare) return DropDefaultComparison(type);
   for (size_t i = 0; i < attributes_.size(); ++i) {
     Attribute a = attributes_[i];
-    // A total order has a field of its own since 2026; the type repeats it for older readers.
-    bool repeated = a.value == static_cast<uint32_t>(ComparisonType::kTotalOrder) &&
-                    std::ranges::find(attributes_, AttributeKey::kOrder, &Attribute::key) !=
-                        attributes_.end();
-    if (a.key == AttributeKey::kComparisonType &&
-        (repeated || a.value == static_cast<uint32_t>(DefaultComparisonType(type)))) {
-      attributes_.erase(attributes_.begin() + static_cast<ptrdiff_t>(i));
-      return;
-    }
     if (a.key == AttributeKey::kPermuteSliceSizes) {
       attributes_[i] = AdjustSliceSizes(a, module[operand.shape]);
     }
     if (a.key == AttributeKey::kBranchComputations && type == ElementType::kPred) {
       auto ids = module.IdsOf(a);
       if (ids.size() != 2) return;
-      attributes_[i] = scope_.builder.MakeComputation(AttributeKey::kTrueComputation,
-                                                      ComputationId(ids[0]));
-      attributes_.push_back(scope_.builder.MakeComputation(AttributeKey::kFalseComputation,
-                                                           ComputationId(ids[1])));
+      attributes_[i] =
+          scope_.builder.MakeComputation(AttributeKey::kTrueComputation, ComputationId(ids[0]));
+      attributes_.push_back(
+          scope_.builder.MakeComputation(AttributeKey::kFalseComputation, ComputationId(ids[1])));
       return;
     }
   }
