@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 
 #include "core/base/checked.h"
@@ -205,10 +205,17 @@ hlo::Literal AsTextCarries(const hlo::Literal& literal) {
   if (!literal.shape().IsArray() || literal.elided()) return literal;
   std::vector<std::byte> bytes(literal.bytes().begin(), literal.bytes().end());
   switch (hlo::RealPart(literal.shape().element_type())) {
-    case hlo::ElementType::kF64: ZeroTiny<uint64_t>(bytes, 0x7ff0000000000000u); break;
-    case hlo::ElementType::kF32: ZeroTiny<uint32_t>(bytes, 0x7f800000u); break;
-    case hlo::ElementType::kBF16: ZeroTiny<uint16_t>(bytes, 0x7f80u); break;
-    default: return literal;
+    case hlo::ElementType::kF64:
+      ZeroTiny<uint64_t>(bytes, 0x7ff0000000000000u);
+      break;
+    case hlo::ElementType::kF32:
+      ZeroTiny<uint32_t>(bytes, 0x7f800000u);
+      break;
+    case hlo::ElementType::kBF16:
+      ZeroTiny<uint16_t>(bytes, 0x7f80u);
+      break;
+    default:
+      return literal;
   }
   return hlo::Literal::Dense(literal.shape(), std::move(bytes));
 }

@@ -22,8 +22,12 @@ using hlo::InstructionId;
 using hlo::Module;
 
 struct Side {
+  explicit Side(const Module& m)
+      : module(m), prints(Fingerprint(m)), unused_elements(UnusedElements(m)) {}
+
   const Module& module;
   Fingerprints prints;
+  std::vector<bool> unused_elements;
 
   std::string ComputationName(ComputationId id) const {
     return std::string(module[module[id].name]);
@@ -74,11 +78,12 @@ std::vector<ComputationId> AllButEntry(const Module& m) {
   return rest;
 }
 
-std::vector<InstructionId> InstructionsOf(const Module& m, ComputationId c) {
+std::vector<InstructionId> InstructionsOf(const Side& side, ComputationId c) {
   std::vector<InstructionId> ids;
-  ids.reserve(m[c].instruction_count);
-  for (uint32_t k = 0; k < m[c].instruction_count; ++k)
-    ids.push_back(InstructionId(m[c].first_instruction + k));
+  for (uint32_t k = 0; k < side.module[c].instruction_count; ++k) {
+    InstructionId id(side.module[c].first_instruction + k);
+    if (!side.unused_elements[id.index]) ids.push_back(id);
+  }
   return ids;
 }
 
@@ -90,7 +95,7 @@ std::vector<T> Sorted(std::vector<T> list, KeyOf key) {
 
 class Comparer {
  public:
-  Comparer(const Module& a, const Module& b) : a_{a, Fingerprint(a)}, b_{b, Fingerprint(b)} {}
+  Comparer(const Module& a, const Module& b) : a_(a), b_(b) {}
 
   ModuleComparison Run() {
     CompareHeaders();
@@ -158,8 +163,7 @@ class Comparer {
 
   void CompareComputations(ComputationId ca, ComputationId cb) {
     std::vector<std::pair<InstructionId, InstructionId>> matched;
-    std::vector<InstructionId> left_a = InstructionsOf(a_.module, ca),
-                               left_b = InstructionsOf(b_.module, cb);
+    std::vector<InstructionId> left_a = InstructionsOf(a_, ca), left_b = InstructionsOf(b_, cb);
     Match(left_a, left_b, matched,
           [](const Side& s, InstructionId i) { return s.prints.full[i.index]; });
     for (auto [a, b] : matched) CompareConstants(ca, a, b);

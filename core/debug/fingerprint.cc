@@ -21,7 +21,8 @@ uint64_t Combine(uint64_t a, std::string_view text) { return Combine(a, hlo::Has
 
 class Hasher {
  public:
-  explicit Hasher(const Module& module) : module_(module), shapes_(module.shape_count(), 0) {
+  explicit Hasher(const Module& module)
+      : module_(module), unused_(UnusedElements(module)), shapes_(module.shape_count(), 0) {
     prints_.local.resize(module.instructions().size());
     prints_.full.resize(module.instructions().size());
     prints_.computations.resize(module.computations().size());
@@ -90,7 +91,7 @@ class Hasher {
         h = Combine(h, before);
       }
       prints_.full[id] = h;
-      sum += Combine(h, 7);  // order does not matter
+      if (!unused_[id]) sum += Combine(h, 7);  // order does not matter
     }
     std::string_view thread = module_[computation.execution_thread];
     prints_.computations[c] =
@@ -98,11 +99,27 @@ class Hasher {
   }
 
   const Module& module_;
+  std::vector<bool> unused_;
   std::vector<uint64_t> shapes_;
   Fingerprints prints_;
 };
 
 }  // namespace
+
+std::vector<bool> UnusedElements(const Module& module) {
+  std::vector<bool> unused(module.instructions().size());
+  for (size_t i = 0; i < unused.size(); ++i) {
+    unused[i] = module.instructions()[i].opcode == hlo::Opcode::kGetTupleElement;
+  }
+  for (const Instruction& i : module.instructions()) {
+    for (hlo::InstructionId operand : module.operands(i)) unused[operand.index] = false;
+    const Attribute* control = module.Find(i, AttributeKey::kControlPredecessors);
+    if (control == nullptr) continue;
+    for (uint32_t before : module.IdsOf(*control)) unused[before] = false;
+  }
+  for (const hlo::Computation& c : module.computations()) unused[c.root.index] = false;
+  return unused;
+}
 
 Fingerprints Fingerprint(const Module& module) { return Hasher(module).Run(); }
 
