@@ -61,7 +61,9 @@ void TextParser::InheritOrigin(Draft& draft) {
   const Scope& s = scope();
   const Pending& tuple = s.instructions[operand];
   if (tuple.opcode != Opcode::kTuple || index->value >= tuple.operand_count) return;
-  const Pending& element = s.instructions[s.operands[tuple.first_operand + index->value].index];
+  uint32_t inside = s.operands[tuple.first_operand + index->value].index;
+  if (inside >= s.instructions.size()) return;  // an operand that was reported as missing
+  const Pending& element = s.instructions[inside];
   for (size_t k = 0; k < element.attribute_count; ++k) {
     Attribute a = s.attributes[element.first_attribute + k];
     if (a.key == AttributeKey::kOrigin) return Push(a);
