@@ -79,7 +79,30 @@ class InfoCommand : public Command {
     return kGood;
   }
 
+  // What is known about a file that holds no HLO module; false if it may hold one.
+  static bool ShowOtherKind(const std::string& path, const Context& context) {
+    Result<FileView> file = FileView::Open(path, context.limits);
+    if (!file) return false;
+    dump::FileKind kind = dump::Sniff(file->bytes());
+    bool other = !dump::IsModuleKind(kind) && kind != dump::FileKind::kText &&
+                 kind != dump::FileKind::kUnknown && kind != dump::FileKind::kEmpty;
+    if (!other) return false;
+    auto bytes = static_cast<int64_t>(file->bytes().size());
+    if (context.json) {
+      std::string out;
+      JsonWriter json(out);
+      json.BeginObject().Field("file", path).Field("kind", dump::ToString(kind));
+      json.Field("bytes", bytes).EndObject();
+      WriteOut(out + "\n");
+      return true;
+    }
+    PrintOut(fmt::format("{}: {} ({})\n", path, dump::Describe(kind), Bytes(bytes)));
+    if (kind == dump::FileKind::kStableHloText) PrintOut(file->bytes());
+    return true;
+  }
+
   int File(const std::string& path, const Context& context) {
+    if (path != "-" && ShowOtherKind(path, context)) return kGood;
     Result<dump::LoadedModule> loaded = dump::LoadModule(path, context.limits);
     if (!loaded) return Fail(path, loaded.error(), context);
     if (loaded->module == nullptr) {
@@ -115,7 +138,7 @@ class InfoCommand : public Command {
     out += fmt::format("  {} instructions in {} computations, entry {}{}\n", s.instructions,
                        s.computations, m[m.entry().name],
                        m.header().is_scheduled ? ", scheduled" : "");
-    out += fmt::format("  {} replicas, {} partitions\n", m.header().replica_count,
+    out += fmt::format("  replica_count {}, num_partitions {}\n", m.header().replica_count,
                        m.header().num_partitions);
     out += "  parameters:";
     for (const std::string& shape : s.parameters) out += " " + shape;

@@ -161,7 +161,10 @@ class CommandLine(unittest.TestCase):
             disguised = self.file('really-a-proto.txt', f.read())
         self.assertEqual(run('verify', disguised)[0], 0)
         mlir = self.file('m.mlir', 'module @m {\n}\n')
-        status, _, err = run('info', mlir)
+        status, out, _ = run('info', mlir)
+        self.assertEqual(status, 0)
+        self.assertIn('StableHLO', out)
+        status, _, err = run('show', mlir)
         self.assertEqual(status, 3)
         self.assertIn('StableHLO', err)
 

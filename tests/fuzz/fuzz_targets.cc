@@ -6,6 +6,9 @@
 #include <string>
 
 #include "core/debug/compare_modules.h"
+#include "core/debug/run_module.h"
+#include "core/dump/npy.h"
+#include "core/dump/npz.h"
 #include "core/dump/sniff.h"
 #include "core/hlo/proto.h"
 #include "core/hlo/text.h"
@@ -86,10 +89,50 @@ void FuzzOpen(std::string_view input) {
   hlo::ReadTextProto(input);
 }
 
+void FuzzTensor(std::string_view input) {
+  Limits limits;
+  limits.archive_member_bytes = limits.archive_bytes = 64 << 20;
+  Result<dump::NpyArray> array = dump::ReadNpy(input, "input", limits);
+  if (array) {
+    size_t elements = 1;
+    for (int64_t d : array->dimensions) elements *= static_cast<size_t>(d);
+    if (array->data.size() != elements * static_cast<size_t>(array->type.bytes)) {
+      Broken("tensor", "the data are not what the header declares");
+    }
+  }
+  Result<dump::NpzArchive> archive =
+      dump::NpzArchive::Open(FileView::FromBytes("input", std::string(input)), limits);
+  if (!archive) return;
+  for (const std::string& name : archive->Names()) {
+    if (Result<std::string> member = archive->Read(name)) dump::ReadNpy(*member, name, limits);
+  }
+}
+
+void FuzzEval(std::string_view input) {
+  Limits limits;
+  limits.interpreter_steps = 2'000'000;
+  limits.tensor_bytes = 16 << 20;
+  limits.run_deadline_seconds = 1;
+  hlo::ParseResult parsed = hlo::ParseText(input, limits);
+  if (!parsed.ok() || !Verifies(*parsed.module)) return;
+  debug::RunRequest request;
+  request.limits = limits;
+  request.fill_elided = 1;
+  debug::RunReport report = debug::RunModule(parsed.module, request);
+  bool failed =
+      report.status != debug::RunStatus::kRan && report.status != debug::RunStatus::kEqual;
+  if (failed && !report.error) Broken("eval", "a run without result or error");
+  if (report.error && report.error->error_class == ErrorClass::kInternal) {
+    Broken("eval", report.error->message);
+  }
+}
+
 constexpr TargetRow kTargets[] = {
     {"text", FuzzText, "every error has a place; what verifies prints to the same module"},
     {"proto", FuzzProto, "what verifies is written and read back as the same module"},
     {"open", FuzzOpen, "any bytes are recognised or not"},
+    {"tensor", FuzzTensor, "arrays hold what their headers declare"},
+    {"eval", FuzzEval, "what verifies runs or says why not"},
 };
 
 }  // namespace
