@@ -37,7 +37,8 @@ Result<Value> ParameterKernel(KernelCall& call) {
   const auto number =
       static_cast<size_t>(call.module().GetInt(call.instruction(), AttributeKey::kParameterNumber));
   if (number >= call.arguments.size()) {
-    return InternalError(fmt::format("no argument for parameter {}", number));
+    return UnsupportedError(fmt::format("parameter {} is bound after the call began", number),
+                            "bind all operands of the asynchronous call at its start");
   }
   return std::move(call.arguments[number]);
 }
