@@ -205,7 +205,7 @@ class FindCommand : public Command {
       uint32_t line = lines ? lines->PlaceOf(m.source_offset(id), "").line : 0;
       matches.push_back({loaded.path, std::string(m[m[m[id].computation].name]),
                          std::string(m.name(id)), in_text ? "instruction" : "source",
-                         in_text ? text : text + "  // " + source, line});
+                         in_text ? text : fmt::format("{}  // {}", text, source), line});
     }
   }
 
