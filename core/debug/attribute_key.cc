@@ -9,6 +9,7 @@
 
 #include "core/base/checked.h"
 #include "core/debug/fingerprint.h"
+#include "core/hlo/comparison.h"
 #include "core/hlo/value_text.h"
 
 namespace hloscope::debug {
@@ -166,10 +167,7 @@ bool DefaultBool(hlo::Opcode opcode, AttributeKey key) {
 int64_t DefaultComparison(const Module& module, const Instruction& i) {
   if (i.operand_count == 0) return 0;
   hlo::ElementType type = module.shape(module.operands(i)[0]).element_type();
-  if (hlo::IsSigned(type)) return static_cast<int64_t>(hlo::ComparisonType::kSigned);
-  if (hlo::IsFloat(type) || hlo::IsComplex(type))
-    return static_cast<int64_t>(hlo::ComparisonType::kFloat);
-  return static_cast<int64_t>(hlo::ComparisonType::kUnsigned);
+  return static_cast<int64_t>(hlo::DefaultComparisonType(type));
 }
 
 std::string ScalarKey(const Module& module, const Instruction& i, const Attribute& a) {

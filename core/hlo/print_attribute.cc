@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/hlo/comparison.h"
 #include "core/hlo/text_printer.h"
 #include "core/hlo/value_text.h"
 
@@ -25,13 +26,6 @@ bool IsRequired(Opcode opcode, AttributeKey key) {
     if (use.key == key) return use.required || use.always_printed;
   }
   return false;
-}
-
-// The type a comparison of that element type has when the text names none.
-ComparisonType DefaultComparison(ElementType type) {
-  if (IsSigned(type)) return ComparisonType::kSigned;
-  if (IsFloat(type) || IsComplex(type)) return ComparisonType::kFloat;
-  return ComparisonType::kUnsigned;
 }
 
 // With bodies in place XLA's printer forgets what these opcodes call their computation.
@@ -184,7 +178,7 @@ bool TextPrinter::IsOmittedEnum(const Instruction& i, const Attribute& a) {
     case kComparisonType: {
       if (i.operand_count == 0 || options_.lossless) return false;
       ElementType type = module_.shape(module_.operands(i)[0]).element_type();
-      return a.value == static_cast<uint32_t>(DefaultComparison(type));
+      return a.value == static_cast<uint32_t>(DefaultComparisonType(type));
     }
     case kOrder:
       return !options_.lossless;

@@ -31,8 +31,8 @@ class ComputationReader {
  public:
   explicit ComputationReader(ReadScope& scope) : scope_(scope) {}
   // Adds the instructions as computation `id`, in the order of `schedule` (64-bit ids) if there is
-  // one, else that of their ids, as XLA keeps them, or as they come where an operand has a higher id
-  // than its user, or sorted where it comes after it too.
+  // one, else that of their ids, as XLA keeps them, or as they come where an operand has a higher
+  // id than its user, or sorted where it comes after it too.
   Status Finish(InstructionBatch& batch, int64_t root_id, const std::vector<int64_t>* schedule,
                 ComputationId id, StringId thread);
 
@@ -63,8 +63,5 @@ class ComputationReader {
   std::vector<InstructionId> operand_ids_;
   std::vector<Attribute> attributes_;
 };
-
-// How XLA compares values of `type` if a comparison does not say.
-ComparisonType DefaultComparisonType(ElementType type);
 
 }  // namespace hloscope::hlo

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/hlo/comparison.h"
 #include "core/hlo/proto_computation.h"
 
 namespace hloscope::hlo {
@@ -270,12 +271,6 @@ Attribute ComputationReader::AdjustSliceSizes(const Attribute& flat, const Shape
   constexpr AttributeKey kKey = AttributeKey::kPermuteSliceSizes;
   return scope_.builder.Make(kKey, RawAttribute{.name = scope_.builder.Intern(Info(kKey).text),
                                                 .text = scope_.builder.Intern(text)});
-}
-
-ComparisonType DefaultComparisonType(ElementType type) {
-  if (IsSigned(type)) return ComparisonType::kSigned;
-  if (IsUnsigned(type) || type == ElementType::kPred) return ComparisonType::kUnsigned;
-  return ComparisonType::kFloat;
 }
 
 }  // namespace hloscope::hlo

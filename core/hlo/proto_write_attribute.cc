@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/hlo/comparison.h"
 #include "core/hlo/proto_computation.h"
 #include "core/hlo/proto_values.h"
 #include "core/hlo/proto_writer.h"
@@ -39,9 +40,7 @@ std::vector<int64_t> NumbersIn(std::string_view text) {
 
 }  // namespace
 
-void InstructionWriter::WriteAttributes() {
-  WriteGroup(AttributeFields(instruction_->opcode), 0);
-}
+void InstructionWriter::WriteAttributes() { WriteGroup(AttributeFields(instruction_->opcode), 0); }
 
 void InstructionWriter::WriteGroup(std::span<const AttributeField> fields, size_t depth) {
   while (!fields.empty()) {
@@ -134,8 +133,8 @@ std::string_view InstructionWriter::ComparisonTypeText(const Attribute* attribut
   if (attribute != nullptr) {
     type = static_cast<ComparisonType>(attribute->value);
   } else if (instruction_->operand_count > 0) {
-    type = DefaultComparisonType(
-        module().shape(module().operands(*instruction_)[0]).element_type());
+    type =
+        DefaultComparisonType(module().shape(module().operands(*instruction_)[0]).element_type());
   }
   int64_t order = module().GetInt(*instruction_, AttributeKey::kOrder, -1);
   if (type == ComparisonType::kFloat && order == static_cast<int64_t>(ComparisonOrder::kTotal)) {
