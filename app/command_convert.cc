@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <mutex>
+#include <set>
 
 #include "app/command.h"
 #include "app/inputs.h"
@@ -54,6 +55,21 @@ Result<Target> TargetFromPath(const std::string& path) {
   return InputError(
       path + ": unknown extension, expected .hlo, .txt, .pb, .hlo.pb, .pbtxt or .textproto",
       "or say the form with --to");
+}
+
+// The names of attributes in the module that HLO protos have no field for.
+std::set<std::string> LostInProto(const hlo::Module& module) {
+  using enum hlo::AttributeKey;
+  std::set<std::string> names;
+  for (const hlo::Instruction& i : module.instructions()) {
+    for (const hlo::Attribute& a : module.attributes(i)) {
+      if (a.key == kUnknown) names.emplace(module[module.Of<hlo::RawAttribute>(a).name]);
+      if (a.key == kMode || a.key == kInplace || a.key == kSparsity) {
+        names.emplace(hlo::Info(a.key).text);
+      }
+    }
+  }
+  return names;
 }
 
 std::string Render(const dump::LoadedModule& loaded, Target target) {
@@ -154,6 +170,13 @@ class ConvertCommand : public Command {
       std::lock_guard lock(mutex_);
       PrintReadErrors(*loaded);
       return kBadInput;
+    }
+    if (target == Target::kProto || target == Target::kTextProto) {
+      for (const std::string& name : LostInProto(*loaded->module)) {
+        std::lock_guard lock(mutex_);
+        PrintError(in + ": warning: attribute " + name +
+                   " has no field in HLO protos and is left out");
+      }
     }
     std::string bytes = Render(*loaded, target);
     if (out == "-") {

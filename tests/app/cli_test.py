@@ -114,6 +114,12 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(run('compare', out, TEXT)[0], 0)
         self.assertEqual(run('convert', PROTO, os.path.join(self.folder.name, 'x.unknown'))[0], 2)
 
+    def test_convert_says_what_a_proto_cannot_hold(self):
+        path = self.file('new.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[4] parameter(0), brand_new={1,2}\n}\n')
+        status, _, err = run('convert', path, os.path.join(self.folder.name, 'new.hlo.pb'))
+        self.assertEqual(status, 0)
+        self.assertIn('brand_new', err)
+
     def test_compare_names_what_differs(self):
         a = self.file('a.hlo', 'HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] add(x, x)\n}\n')
         b = self.file('b.hlo', 'HloModule n\nENTRY main {\n  p = f32[4] parameter(0)\n  ROOT r = f32[4] multiply(p, p)\n}\n')
