@@ -197,6 +197,14 @@ std::string ListKey(const Module& module, const Attribute& a) {
   return out;
 }
 
+// The shape of an outfeed is that of its operand, said or not.
+std::string ShapeKey(const Module& module, const Instruction& i, const hlo::Shape& shape) {
+  std::string text = hlo::ToString(shape.WithDefaultLayouts());
+  if (i.operand_count == 0) return text;
+  const hlo::Shape& operand = module.shape(module.operands(i)[0]);
+  return text == hlo::ToString(operand.WithDefaultLayouts()) ? "" : text;
+}
+
 }  // namespace
 
 hlo::Literal AsTextCarries(const hlo::Literal& literal) {
@@ -228,6 +236,9 @@ std::string AttributeKeyText(const Module& module, const Instruction& i, const A
     case ValueKind::kString:
       return ScalarKey(module, i, a);
     case ValueKind::kInts:
+      // A map is over all dimensions, said or not.
+      if (i.opcode == hlo::Opcode::kMap && a.key == AttributeKey::kDimensions) return "";
+      return ListKey(module, a);
     case ValueKind::kBools:
     case ValueKind::kEnums:
     case ValueKind::kPairs:
@@ -235,7 +246,7 @@ std::string AttributeKeyText(const Module& module, const Instruction& i, const A
     case ValueKind::kSlices:
       return ListKey(module, a);
     case ValueKind::kShape:
-      return hlo::ToString(module[hlo::ShapeId(a.value)].WithDefaultLayouts());
+      return ShapeKey(module, i, module[hlo::ShapeId(a.value)]);
     case ValueKind::kShapes:
       for (uint32_t id : module.IdsOf(a))
         out += hlo::ToString(module[hlo::ShapeId(id)].WithDefaultLayouts()) + ";";

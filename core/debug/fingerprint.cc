@@ -93,9 +93,8 @@ class Hasher {
       prints_.full[id] = h;
       if (!unused_[id]) sum += Combine(h, 7);  // order does not matter
     }
-    std::string_view thread = module_[computation.execution_thread];
-    prints_.computations[c] =
-        Combine(Combine(sum, prints_.full[computation.root.index]), thread == "main" ? "" : thread);
+    // Its execution thread is that of the asynchronous instruction that starts it.
+    prints_.computations[c] = Combine(sum, prints_.full[computation.root.index]);
   }
 
   const Module& module_;

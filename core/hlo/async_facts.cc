@@ -1,5 +1,7 @@
 // Which computation an asynchronous instruction runs, whether XLA prints it as sugar, and on which
 // thread computations run.
+#include <string>
+
 #include "core/hlo/text_printer.h"
 
 namespace hloscope::hlo {
@@ -43,6 +45,13 @@ bool HasCopiesOnly(const Module& module, const Instruction& start, const Instruc
 bool ComesBack(const Module& module, const Instruction& start, const Computation& c) {
   const Instruction& root = module[c.root];
   if (root.opcode == Opcode::kParameter || IsAsync(root.opcode)) return false;
+  // all-gather-start, send-done and their like are opcodes of their own.
+  std::string text(ToString(root.opcode));
+  if (OpcodeFromText(text + "-start") || OpcodeFromText(text + "-done")) return false;
+  // The reader gives the root the shape the start has as its result.
+  const Shape& state = module[start.shape];
+  if (!state.IsTuple() || state.elements().size() < 2) return false;
+  if (state.elements()[1] != module[root.shape]) return false;
   if (root.operand_count + 1 != c.instruction_count) return false;
   if (start.operand_count != root.operand_count) return false;  // some are bound later
   if (!HasCopiesOnly(module, start, root)) return false;
@@ -50,7 +59,10 @@ bool ComesBack(const Module& module, const Instruction& start, const Computation
   for (InstructionId operand : module.operands(root)) {
     const Instruction& parameter = module[operand];
     if (parameter.opcode != Opcode::kParameter || parameter.attribute_count != 1) return false;
-    if (module.GetInt(parameter, AttributeKey::kParameterNumber, -1) != number++) return false;
+    if (module.GetInt(parameter, AttributeKey::kParameterNumber, -1) != number) return false;
+    // The reader gives a parameter the shape of what is bound to it.
+    InstructionId bound = module.operands(start)[static_cast<size_t>(number++)];
+    if (module[bound].shape != parameter.shape) return false;
   }
   return true;
 }

@@ -111,6 +111,8 @@ void TextPrinter::PrintMapDimensions(const Instruction& i) {
 bool TextPrinter::IsOmitted(const Instruction& i, const Attribute& a) {
   switch (Info(a.key).kind) {
     case ValueKind::kBool:
+      // topk is stable unless it says otherwise.
+      if (options_.lossless && i.opcode == Opcode::kTopK) return false;
       return a.value == 0 && !IsRequired(i.opcode, a.key);
     case ValueKind::kInt:
       return IsOmittedInt(a);
