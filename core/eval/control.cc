@@ -90,7 +90,8 @@ Result<Value> WhileKernel(KernelCall& call) {
       call.module().GetComputation(instruction, AttributeKey::kCondition);
   const ComputationId body = call.module().GetComputation(instruction, AttributeKey::kBody);
   Value state = std::move(call.operands[0]);
-  for (;;) {
+  for (int64_t iteration = 0;; ++iteration) {
+    call.machine.set_iteration(iteration);
     HLOSCOPE_ASSIGN_OR_RETURN(const Value go_on, call.machine.Call(condition, {state}));
     if (go_on.is_missing()) return go_on;
     if (!IsTrue(go_on)) return state;

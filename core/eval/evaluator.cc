@@ -37,9 +37,10 @@ Result<Evaluation> Run(const hlo::Module& module, std::span<const hlo::Literal> 
   std::vector<Value> values;
   values.reserve(arguments.size());
   for (const hlo::Literal& argument : arguments) values.push_back(Value::FromLiteral(argument));
-  Machine machine(module, options);
+  RunState run(options);
+  Machine machine(module, options, run);
   HLOSCOPE_ASSIGN_OR_RETURN(Value result, machine.Call(module.entry_id(), std::move(values)));
-  return Evaluation{std::move(result), machine.steps(), machine.peak_bytes()};
+  return Evaluation{std::move(result), run.steps(), run.peak_bytes()};
 }
 
 }  // namespace

@@ -16,9 +16,41 @@
 
 namespace hloscope::eval {
 
+// A call on the way from the entry to an instruction: who calls, and for loops in which iteration,
+// counted from 0.
+struct Frame {
+  hlo::InstructionId caller;
+  int64_t iteration = 0;
+};
+
+// Where an instruction stood when it ran.
+struct Site {
+  hlo::InstructionId instruction;
+  int64_t device = 0;
+  std::span<const Frame> frames;  // outermost first; empty in the entry
+};
+
+// Sees every value of a run as it is made.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // After an instruction of any computation has run: the operands it had and what it yields, which
+  // may be missing. An error ends the run with it.
+  virtual Status OnValue(const Site& site, std::span<const Value> operands, const Value& value) = 0;
+  // True to see the scalar computation (reducer, comparator, map body) that `caller` applies lane
+  // by lane too, which costs far more than the loops it replaces. Results are the same.
+  virtual bool WantsLanes(hlo::InstructionId caller) {
+    (void)caller;
+    return false;
+  }
+};
+
 struct EvaluateOptions {
-  Limits limits;  // deadline, memory, tensor, nesting and interpreter-steps are honoured
+  Limits limits;             // deadline, memory, tensor, nesting and interpreter-steps are honoured
+  int64_t memory_bytes = 0;  // instead of the limit's share of the machine's memory, if positive
+  int threads = 0;           // 0: one for each CPU; results never depend on it
   std::stop_token stop;
+  Observer* observer = nullptr;
   // Gives constants whose bytes the file does not hold made-up elements from this seed; without it
   // a result that depends on one is an error.
   std::optional<uint64_t> fill_elided;
@@ -34,8 +66,9 @@ struct Evaluation {
 };
 
 // Runs the entry computation. Arguments in parameter order, of the parameters' shapes (layouts
-// aside). Errors: input for arguments that do not fit, died for a stop request or the step limit,
-// environment for want of memory. What cannot be run is a missing part of the result.
+// aside). Errors: input for arguments that do not fit, died for a stop request, the deadline, the
+// memory or the step limit, environment for want of memory. What cannot be run is a missing part of
+// the result.
 Result<Evaluation> Evaluate(const hlo::Module& module, std::span<const hlo::Literal> arguments,
                             const EvaluateOptions& options = {});
 

@@ -216,7 +216,7 @@ bool LaneFunction::IsAssociative() const {
 Status LaneFunction::Run(std::span<const std::byte* const> in, std::span<std::byte* const> out,
                          int64_t count) {
   HLOSCOPE_TRY(machine_->Charge(count));
-  if (!compiled_) return RunLaneByLane(in, out, count);
+  if (!compiled_ || machine_->ObservesLanes()) return RunLaneByLane(in, out, count);
   for (int64_t begin = 0; begin < count; begin += kLanes) {
     RunBlock(in, out, begin, std::min(kLanes, count - begin));
   }

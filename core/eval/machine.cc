@@ -3,9 +3,8 @@
 #include "core/eval/machine.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <new>
+#include <algorithm>
 #include <utility>
 
 #include "core/eval/kernels.h"
@@ -16,22 +15,6 @@ using hlo::ComputationId;
 using hlo::InstructionId;
 
 namespace {
-
-constexpr int64_t kStepsBetweenLooks = 1 << 16;
-
-int64_t PhysicalBytes() {
-  const int64_t pages = sysconf(_SC_PHYS_PAGES);
-  const int64_t page_size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page_size > 0 ? pages * page_size : int64_t{1} << 33;
-}
-
-std::unexpected<Error> Died(std::string message, std::string hint = {}) {
-  Error error;
-  error.error_class = ErrorClass::kDied;
-  error.message = std::move(message);
-  error.hint = std::move(hint);
-  return std::unexpected(std::move(error));
-}
 
 // What can stand as "this part has no value" instead of ending the run.
 bool MakesMissing(const Error& error) {
@@ -53,11 +36,13 @@ std::unexpected<Error> Unsupported(const KernelCall& call, std::string_view why)
       "run another platform, or cut the instruction out of what the result depends on");
 }
 
-Machine::Machine(const hlo::Module& module, const EvaluateOptions& options)
+Machine::Machine(const hlo::Module& module, const EvaluateOptions& options, RunState& run,
+                 int64_t device)
     : module_(module),
       options_(options),
+      run_(run),
+      device_(device),
       schedules_(module.computations().size()),
-      memory_limit_(PhysicalBytes() / 100 * options.limits.run_memory_percent),
       random_(options.rng_seed),
       random_state_(options.rng_seed) {}
 
@@ -70,40 +55,9 @@ Result<Buffer> Machine::Allocate(const hlo::Shape& shape) {
   return Allocate(*bytes);
 }
 
-Result<Buffer> Machine::Allocate(int64_t bytes) {
-  if (bytes > memory_limit_ - memory_->live) {
-    return EnvironmentError(fmt::format("{} bytes more would exceed the memory limit of {} bytes",
-                                        bytes, memory_limit_),
-                            "raise --memory or the limit memory");
-  }
-  auto* data = new (std::nothrow) std::byte[static_cast<size_t>(bytes)];
-  if (data == nullptr) return EnvironmentError(fmt::format("no memory for {} bytes", bytes));
-  memory_->live += bytes;
-  memory_->peak = std::max<int64_t>(memory_->peak, memory_->live);
-  auto release = [memory = memory_, bytes](std::byte* p) {
-    memory->live -= bytes;
-    delete[] p;
-  };
-  return Buffer{std::shared_ptr<std::byte[]>(data, std::move(release)), static_cast<size_t>(bytes)};
-}
-
-Status Machine::Charge(int64_t steps) {
-  steps_ += steps;
-  if (steps_ - steps_at_last_look_ < kStepsBetweenLooks) return {};
-  steps_at_last_look_ = steps_;
-  if (options_.stop.stop_requested()) return Died("the run was stopped before it ended");
-  const auto time = std::chrono::steady_clock::now() - start_;
-  if (std::chrono::duration_cast<std::chrono::seconds>(time).count() >=
-      options_.limits.run_deadline_seconds) {
-    return Died(
-        fmt::format("the deadline of {} seconds is over", options_.limits.run_deadline_seconds),
-        "raise --deadline or the limit deadline");
-  }
-  if (steps_ > options_.limits.interpreter_steps) {
-    return Died(fmt::format("more than {} element operations", options_.limits.interpreter_steps),
-                "raise the limit interpreter-steps");
-  }
-  return {};
+bool Machine::ObservesLanes() const {
+  return options_.observer != nullptr && !frames_.empty() &&
+         options_.observer->WantsLanes(frames_.back().caller);
 }
 
 uint64_t Machine::NextRandom() {  // splitmix64
@@ -151,45 +105,56 @@ Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operand
     }
   }
   HLOSCOPE_TRY(Charge(1 + ElementCount(call.shape())));
+  frames_.push_back({id});
   Result<Value> value = row.kernel(call);
+  frames_.pop_back();
   if (value.has_value() || !MakesMissing(value.error())) return value;
   if (hlo::HasFlag(call.opcode(), hlo::kFlagSideEffect)) return value;
   return Value::Missing(std::move(value).error());
 }
 
-Result<Value> Machine::Call(ComputationId id, std::vector<Value> arguments) {
-  // Calls nest as deep as the file likes; each level here is a few frames of our own stack.
-  if (depth_ >= options_.limits.nesting) {
-    return InputError(fmt::format("computations call one another more than {} levels deep",
-                                  options_.limits.nesting),
-                      "raise the limit nesting");
-  }
-  ++depth_;
-  const hlo::Computation& computation = module_[id];
-  const uint32_t first = computation.first_instruction;
+// Operands are kept for the observer, so no kernel takes one over.
+Result<Value> Machine::RunObserved(InstructionId id, std::span<Value> operands,
+                                   std::span<Value> arguments) {
+  const std::vector<Value> before(operands.begin(), operands.end());
+  HLOSCOPE_ASSIGN_OR_RETURN(Value value, RunInstruction(id, operands, arguments));
+  HLOSCOPE_TRY(options_.observer->OnValue({id, device_, frames_}, before, value));
+  return value;
+}
+
+Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<Value> values) {
+  const uint32_t first = module_[id].first_instruction;
   const Schedule& schedule = ScheduleOf(id);
-  std::vector<Value> values(computation.instruction_count);
   std::vector<Value> operands;
   for (uint32_t position : schedule.order) {
     const InstructionId instruction(first + position);
     operands.clear();
     for (InstructionId operand : module_.operands(instruction)) {
-      const uint32_t from = operand.index - first;
-      operands.push_back(values[from]);
+      operands.push_back(values[operand.index - first]);
     }
     for (InstructionId operand : module_.operands(instruction)) {
       const uint32_t from = operand.index - first;
       if (schedule.last_use[from] == position) values[from] = Value();
     }
-    Result<Value> value = RunInstruction(instruction, operands, arguments);
-    if (!value.has_value()) {
-      --depth_;
-      return value;
-    }
-    values[position] = *std::move(value);
+    HLOSCOPE_ASSIGN_OR_RETURN(values[position],
+                              options_.observer == nullptr
+                                  ? RunInstruction(instruction, operands, arguments)
+                                  : RunObserved(instruction, operands, arguments));
   }
-  --depth_;
-  return std::move(values[computation.root.index - first]);
+  return {};
+}
+
+Result<Value> Machine::Call(ComputationId id, std::vector<Value> arguments) {
+  // Calls nest as deep as the file likes; each level here is a few frames of our own stack.
+  if (std::cmp_greater_equal(frames_.size(), options_.limits.nesting)) {
+    return InputError(fmt::format("computations call one another more than {} levels deep",
+                                  options_.limits.nesting),
+                      "raise the limit nesting");
+  }
+  const hlo::Computation& computation = module_[id];
+  std::vector<Value> values(computation.instruction_count);
+  HLOSCOPE_TRY(RunAll(id, arguments, values));
+  return std::move(values[computation.root.index - computation.first_instruction]);
 }
 
 }  // namespace hloscope::eval

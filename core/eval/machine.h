@@ -1,14 +1,14 @@
 // Machine: the state of one run, and KernelCall: what the kernel of an instruction sees of it.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "core/eval/evaluator.h"
+#include "core/eval/run_state.h"
 #include "core/eval/value.h"
 #include "core/hlo/module.h"
 
@@ -20,46 +20,54 @@ struct Schedule {
   std::vector<uint32_t> last_use;  // by position: the position of the last user; own if none
 };
 
+// One device of a run.
 class Machine {
  public:
-  Machine(const hlo::Module& module, const EvaluateOptions& options);
+  Machine(const hlo::Module& module, const EvaluateOptions& options, RunState& run,
+          int64_t device = 0);
 
   const hlo::Module& module() const { return module_; }
   const EvaluateOptions& options() const { return options_; }
+  RunState& run() { return run_; }
+  int64_t device() const { return device_; }
 
   // The value of a computation's root for these arguments.
   Result<Value> Call(hlo::ComputationId computation, std::vector<Value> arguments);
 
-  // Uninitialised bytes of that shape or size; an environment error beyond the memory limit.
+  // Uninitialised bytes of that shape or size; dies beyond the memory limit.
   Result<Buffer> Allocate(const hlo::Shape& shape);
-  Result<Buffer> Allocate(int64_t bytes);
+  Result<Buffer> Allocate(int64_t bytes) { return run_.Allocate(bytes); }
 
-  // Counts element operations; an error once too many or when asked to stop.
-  Status Charge(int64_t steps);
+  // Those of RunState.
+  Status Charge(int64_t steps) { return run_.Charge(steps); }
+  Status ForRanges(int64_t n, int64_t grain, const std::function<Status(IndexRange)>& body) {
+    return run_.ForRanges(n, grain, body);
+  }
 
-  int64_t steps() const { return steps_; }
-  int64_t peak_bytes() const { return memory_->peak; }
-  uint64_t NextRandom();  // of the run's stateful generator
+  // The calls that led to the computation at hand.
+  std::span<const Frame> frames() const { return frames_; }
+  // Loops say which iteration they are about to call.
+  void set_iteration(int64_t iteration) { frames_.back().iteration = iteration; }
+  // True if the scalar computation that the instruction at hand applies is to be observed.
+  bool ObservesLanes() const;
+
+  uint64_t NextRandom();  // of the device's stateful generator
   unsigned __int128& random_state() { return random_state_; }
 
  private:
-  struct Memory {
-    std::atomic<int64_t> live = 0;
-    int64_t peak = 0;
-  };
   const Schedule& ScheduleOf(hlo::ComputationId computation);
   Result<Value> RunInstruction(hlo::InstructionId id, std::span<Value> operands,
                                std::span<Value> arguments);
+  Result<Value> RunObserved(hlo::InstructionId id, std::span<Value> operands,
+                            std::span<Value> arguments);
+  Status RunAll(hlo::ComputationId id, std::span<Value> arguments, std::span<Value> values);
 
   const hlo::Module& module_;
   const EvaluateOptions& options_;
+  RunState& run_;
+  int64_t device_;
   std::vector<std::unique_ptr<const Schedule>> schedules_;
-  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
-  int64_t memory_limit_ = 0;
-  int64_t steps_ = 0;
-  int64_t steps_at_last_look_ = 0;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  int64_t depth_ = 0;
+  std::vector<Frame> frames_;  // while an instruction runs it stands last
   uint64_t random_ = 0;
   unsigned __int128 random_state_ = 0;
 };

@@ -1,0 +1,60 @@
+// RunState: what all devices of one run share: memory, steps, the deadline and the threads that
+// loops are shared out to.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "core/base/jobs.h"
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/eval/value.h"
+
+namespace hloscope::eval {
+
+struct EvaluateOptions;
+
+// All functions may be called from any thread.
+class RunState {
+ public:
+  explicit RunState(const EvaluateOptions& options);
+
+  // That many uninitialised bytes; an environment error beyond the memory limit.
+  Result<Buffer> Allocate(int64_t bytes);
+
+  // Counts element operations; dies once too many, when asked to stop or past the deadline.
+  Status Charge(int64_t steps);
+  // The latter two now.
+  Status Look() const;
+
+  // Calls body on the ranges [0, grain), [grain, 2·grain) … that cover [0, n), on all threads of
+  // the run. Which ranges there are depends on n and grain alone, so no result can depend on the
+  // number of threads. Looks at deadline and stop before each; the error of the first range that
+  // has one is returned. Bodies may not call ForRanges of more than one range.
+  Status ForRanges(int64_t n, int64_t grain, const std::function<Status(IndexRange)>& body);
+
+  int64_t steps() const { return steps_; }
+  int64_t peak_bytes() const { return memory_->peak; }
+
+ private:
+  // Outlives the run where results do.
+  struct Memory {
+    std::atomic<int64_t> live = 0;
+    std::atomic<int64_t> peak = 0;
+  };
+  const Limits& limits_;
+  std::stop_token stop_;
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
+  int64_t memory_limit_;
+  std::atomic<int64_t> steps_ = 0;
+  std::atomic<int64_t> steps_at_next_look_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  int threads_;
+  std::unique_ptr<Jobs> jobs_;  // made with the first loop of several ranges
+};
+
+}  // namespace hloscope::eval
