@@ -12,95 +12,10 @@ namespace hloscope::hlo {
 
 // ---- Rules, by file. Operand counts of fixed arity have been checked before a rule runs.
 
-// infer_elementwise.cc
-Result<Shape> InferUnary(const InferenceInput& input);
-Result<Shape> InferRealImag(const InferenceInput& input);
-Result<Shape> InferIsFinite(const InferenceInput& input);
-Result<Shape> InferBinary(const InferenceInput& input);
-Result<Shape> InferComplex(const InferenceInput& input);
-Result<Shape> InferCompare(const InferenceInput& input);
-Result<Shape> InferClamp(const InferenceInput& input);
-Result<Shape> InferSelect(const InferenceInput& input);
-// infer_conversion.cc
-Result<Shape> InferConvert(const InferenceInput& input);
-Result<Shape> InferBitcastConvert(const InferenceInput& input);
-Result<Shape> InferBitcast(const InferenceInput& input);
-Result<Shape> InferStochasticConvert(const InferenceInput& input);
-Result<Shape> InferReducePrecision(const InferenceInput& input);
-// infer_movement.cc
-Result<Shape> InferBroadcast(const InferenceInput& input);
-Result<Shape> InferReshape(const InferenceInput& input);
-Result<Shape> InferDynamicReshape(const InferenceInput& input);
-Result<Shape> InferTranspose(const InferenceInput& input);
-Result<Shape> InferReverse(const InferenceInput& input);
-Result<Shape> InferPad(const InferenceInput& input);
-Result<Shape> InferConcatenate(const InferenceInput& input);
-Result<Shape> InferGetDimensionSize(const InferenceInput& input);
-Result<Shape> InferSetDimensionSize(const InferenceInput& input);
-// infer_slice.cc
-Result<Shape> InferSlice(const InferenceInput& input);
-Result<Shape> InferDynamicSlice(const InferenceInput& input);
-Result<Shape> InferDynamicUpdateSlice(const InferenceInput& input);
-// infer_gather.cc
-Result<Shape> InferGather(const InferenceInput& input);
-Result<Shape> InferScatter(const InferenceInput& input);
-// infer_dot.cc
-Result<Shape> InferDot(const InferenceInput& input);
-Result<Shape> InferRaggedDot(const InferenceInput& input);
-Result<Shape> InferScaledDot(const InferenceInput& input);
-// infer_contraction.cc
-Result<Shape> InferConvolution(const InferenceInput& input);
-Result<Shape> InferFft(const InferenceInput& input);
-Result<Shape> InferCholesky(const InferenceInput& input);
-Result<Shape> InferTriangularSolve(const InferenceInput& input);
-// infer_reduction.cc
-Result<Shape> InferReduce(const InferenceInput& input);
-Result<Shape> InferReduceWindow(const InferenceInput& input);
-Result<Shape> InferSelectAndScatter(const InferenceInput& input);
-Result<Shape> InferMap(const InferenceInput& input);
-// infer_scan.cc
-Result<Shape> InferScan(const InferenceInput& input);
-// infer_sort.cc
-Result<Shape> InferSort(const InferenceInput& input);
-Result<Shape> InferTopK(const InferenceInput& input);
-// infer_batch_norm.cc
-Result<Shape> InferBatchNormTraining(const InferenceInput& input);
-Result<Shape> InferBatchNormInference(const InferenceInput& input);
-Result<Shape> InferBatchNormGrad(const InferenceInput& input);
-// infer_control.cc
-Result<Shape> InferGiven(const InferenceInput& input);
-Result<Shape> InferOperandShape(const InferenceInput& input);
-Result<Shape> InferAddDependency(const InferenceInput& input);
-Result<Shape> InferToken(const InferenceInput& input);
-Result<Shape> InferTuple(const InferenceInput& input);
-Result<Shape> InferGetTupleElement(const InferenceInput& input);
-Result<Shape> InferCall(const InferenceInput& input);
-Result<Shape> InferWhile(const InferenceInput& input);
-Result<Shape> InferConditional(const InferenceInput& input);
-// infer_async.cc
-Result<Shape> InferAsyncStart(const InferenceInput& input);
-Result<Shape> InferAsyncUpdate(const InferenceInput& input);
-Result<Shape> InferAsyncDone(const InferenceInput& input);
-Result<Shape> InferCopyStart(const InferenceInput& input);
-Result<Shape> InferCopyDone(const InferenceInput& input);
-Result<Shape> InferInfeed(const InferenceInput& input);
-Result<Shape> InferOutfeed(const InferenceInput& input);
-Result<Shape> InferSend(const InferenceInput& input);
-Result<Shape> InferSendDone(const InferenceInput& input);
-Result<Shape> InferRecv(const InferenceInput& input);
-Result<Shape> InferRecvDone(const InferenceInput& input);
-// infer_collective.cc
-Result<Shape> InferAllGather(const InferenceInput& input);
-Result<Shape> InferAllGatherStart(const InferenceInput& input);
-Result<Shape> InferAllReduce(const InferenceInput& input);
-Result<Shape> InferReduceScatter(const InferenceInput& input);
-Result<Shape> InferAllToAll(const InferenceInput& input);
-Result<Shape> InferRaggedAllToAll(const InferenceInput& input);
-Result<Shape> InferCollectiveBroadcast(const InferenceInput& input);
-Result<Shape> InferCollectivePermute(const InferenceInput& input);
-Result<Shape> InferCollectivePermuteStart(const InferenceInput& input);
+#define SHAPE_RULE(name, function) Result<Shape> Infer##function(const InferenceInput& input);
+#include "core/hlo/shape_rules.def"
+#undef SHAPE_RULE
 // all-gather-done and collective-permute-done: element 1 of the start's tuple.
-Result<Shape> InferStartResult(const InferenceInput& input);
 
 // ---- Shared by the rules (infer_shared.cc)
 

@@ -9,89 +9,13 @@ namespace {
 
 using Rule = Result<Shape> (*)(const InferenceInput&);
 
-// No default: a new rule that is missing here does not compile.
 Rule RuleOf(ShapeRule rule) {
   switch (rule) {
-#define RULE(name, function) \
-  case ShapeRule::k##name:   \
-    return Infer##function
-    RULE(Given, Given);
-    RULE(Unary, Unary);
-    RULE(RealImag, RealImag);
-    RULE(IsFinite, IsFinite);
-    RULE(Binary, Binary);
-    RULE(Complex, Complex);
-    RULE(Compare, Compare);
-    RULE(Clamp, Clamp);
-    RULE(Select, Select);
-    RULE(Convert, Convert);
-    RULE(BitcastConvert, BitcastConvert);
-    RULE(Bitcast, Bitcast);
-    RULE(StochasticConvert, StochasticConvert);
-    RULE(ReducePrecision, ReducePrecision);
-    RULE(OperandShape, OperandShape);
-    RULE(AddDependency, AddDependency);
-    RULE(Token, Token);
-    RULE(Tuple, Tuple);
-    RULE(GetTupleElement, GetTupleElement);
-    RULE(Broadcast, Broadcast);
-    RULE(Reshape, Reshape);
-    RULE(DynamicReshape, DynamicReshape);
-    RULE(Transpose, Transpose);
-    RULE(Reverse, Reverse);
-    RULE(Slice, Slice);
-    RULE(DynamicSlice, DynamicSlice);
-    RULE(DynamicUpdateSlice, DynamicUpdateSlice);
-    RULE(Pad, Pad);
-    RULE(Concatenate, Concatenate);
-    RULE(Gather, Gather);
-    RULE(Scatter, Scatter);
-    RULE(Dot, Dot);
-    RULE(RaggedDot, RaggedDot);
-    RULE(ScaledDot, ScaledDot);
-    RULE(Convolution, Convolution);
-    RULE(Fft, Fft);
-    RULE(Cholesky, Cholesky);
-    RULE(TriangularSolve, TriangularSolve);
-    RULE(Reduce, Reduce);
-    RULE(ReduceWindow, ReduceWindow);
-    RULE(SelectAndScatter, SelectAndScatter);
-    RULE(Scan, Scan);
-    RULE(Map, Map);
-    RULE(Sort, Sort);
-    RULE(TopK, TopK);
-    RULE(BatchNormTraining, BatchNormTraining);
-    RULE(BatchNormInference, BatchNormInference);
-    RULE(BatchNormGrad, BatchNormGrad);
-    RULE(GetDimensionSize, GetDimensionSize);
-    RULE(SetDimensionSize, SetDimensionSize);
-    RULE(Call, Call);
-    RULE(While, While);
-    RULE(Conditional, Conditional);
-    RULE(Fusion, Call);
-    RULE(AllGather, AllGather);
-    RULE(AllGatherStart, AllGatherStart);
-    RULE(AllGatherDone, StartResult);
-    RULE(AllReduce, AllReduce);
-    RULE(ReduceScatter, ReduceScatter);
-    RULE(AllToAll, AllToAll);
-    RULE(RaggedAllToAll, RaggedAllToAll);
-    RULE(CollectiveBroadcast, CollectiveBroadcast);
-    RULE(CollectivePermute, CollectivePermute);
-    RULE(CollectivePermuteStart, CollectivePermuteStart);
-    RULE(CollectivePermuteDone, StartResult);
-    RULE(AsyncStart, AsyncStart);
-    RULE(AsyncUpdate, AsyncUpdate);
-    RULE(AsyncDone, AsyncDone);
-    RULE(CopyStart, CopyStart);
-    RULE(CopyDone, CopyDone);
-    RULE(Infeed, Infeed);
-    RULE(Outfeed, Outfeed);
-    RULE(Send, Send);
-    RULE(SendDone, SendDone);
-    RULE(Recv, Recv);
-    RULE(RecvDone, RecvDone);
-#undef RULE
+#define SHAPE_RULE(name, function) \
+  case ShapeRule::k##name:         \
+    return Infer##function;
+#include "core/hlo/shape_rules.def"
+#undef SHAPE_RULE
   }
   return nullptr;
 }
