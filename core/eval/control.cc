@@ -58,6 +58,8 @@ Result<Value> ConstantKernel(KernelCall& call) {
 
 Result<Value> TokenKernel(KernelCall&) { return Value::Token(); }
 
+Result<Value> NothingKernel(KernelCall&) { return Value::Tuple({}); }
+
 Result<Value> TupleKernel(KernelCall& call) { return Value::Tuple(TakeOperands(call)); }
 
 Result<Value> GetTupleElementKernel(KernelCall& call) {

@@ -81,6 +81,9 @@ Result<Shape> InferAddDependency(const InferenceInput& input) {
   return *input.operands[0];
 }
 
+// A trace yields nothing: the empty tuple.
+Result<Shape> InferTrace(const InferenceInput&) { return Shape::Tuple({}); }
+
 Result<Shape> InferToken(const InferenceInput& input) {
   for (size_t i = 0; i < input.operands.size(); ++i) {
     if (input.operands[i]->IsToken()) continue;
