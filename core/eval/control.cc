@@ -6,6 +6,7 @@
 
 #include "core/eval/indices.h"
 #include "core/eval/kernels.h"
+#include "core/eval/loop_watch.h"
 #include "core/eval/random_fill.h"
 
 namespace hloscope::eval {
@@ -92,7 +93,13 @@ Result<Value> WhileKernel(KernelCall& call) {
       call.module().GetComputation(instruction, AttributeKey::kCondition);
   const ComputationId body = call.module().GetComputation(instruction, AttributeKey::kBody);
   Value state = std::move(call.operands[0]);
+  LoopWatch watch(call.module(), condition, body);
   for (int64_t iteration = 0;; ++iteration) {
+    if (const auto before = watch.CameRound(iteration, state)) {
+      return Unsupported(call,
+                         fmt::format("the loop never ends: iteration {} begins as iteration {} did",
+                                     iteration, *before));
+    }
     call.machine.set_iteration(iteration);
     HLOSCOPE_ASSIGN_OR_RETURN(const Value go_on, call.machine.Call(condition, {state}));
     if (go_on.is_missing()) return go_on;
