@@ -13,6 +13,7 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/dump/directory.h"
+#include "core/hlo/source_line.h"
 #include "core/hlo/text.h"
 
 namespace hloscope::app {
@@ -199,7 +200,7 @@ class FindCommand : public Command {
       hlo::InstructionId id(i);
       text.clear();
       hlo::PrintText(m, id, hlo::TextFormat::kElided, text);
-      std::string source = SourceLine(m, m[id]);
+      std::string source = hlo::SourceLineOf(m, m[id]);
       bool in_text = pattern.Matches(text);
       if (!in_text && (source.empty() || !pattern.Matches(source))) continue;
       uint32_t line = lines ? lines->PlaceOf(m.source_offset(id), "").line : 0;
@@ -207,28 +208,6 @@ class FindCommand : public Command {
                          std::string(m.name(id)), in_text ? "instruction" : "source",
                          in_text ? text : fmt::format("{}  // {}", text, source), line});
     }
-  }
-
-  // "file.py:12 (function)" of an instruction's stack frame or inline source; empty if unknown.
-  static std::string SourceLine(const hlo::Module& m, const hlo::Instruction& i) {
-    const auto* metadata = m.Get<hlo::OpMetadata>(i, hlo::AttributeKey::kMetadata);
-    if (metadata == nullptr) return {};
-    if (metadata->source_file.valid())
-      return fmt::format("{}:{}", m[metadata->source_file], metadata->source_line);
-    const hlo::StackFrames& frames = m.header().stack_frames;
-    auto at = [](const auto& list, int32_t number) {
-      return number >= 1 && static_cast<size_t>(number) <= list.size()
-                 ? &list[static_cast<size_t>(number) - 1]
-                 : nullptr;
-    };
-    const auto* frame = at(frames.frames, metadata->stack_frame_id);
-    const auto* location =
-        frame == nullptr ? nullptr : at(frames.locations, frame->file_location_id);
-    if (location == nullptr) return {};
-    const auto* file = at(frames.file_names, location->file_name_id);
-    const auto* function = at(frames.function_names, location->function_name_id);
-    return fmt::format("{}:{} ({})", file == nullptr ? "?" : m[*file], location->line,
-                       function == nullptr ? "?" : m[*function]);
   }
 
   void SearchLines(const std::string& path, std::string_view bytes, const Pattern& pattern,

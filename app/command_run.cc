@@ -2,13 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 
+#include "app/cancel.h"
 #include "app/command.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/run_report.h"
+#include "core/base/checked.h"
 #include "core/dump/directory.h"
 #include "core/hlo/value_text.h"
 #include "core/hlo/verifier.h"
@@ -19,6 +23,25 @@ namespace {
 using debug::RunReport;
 using debug::RunRequest;
 using debug::RunStatus;
+
+// "2G" is 2 · 2^30.
+Result<int64_t> BytesFromText(std::string_view text) {
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const char* after = std::from_chars(text.data(), end, value).ptr;
+  constexpr std::string_view kUnits = "KMGT";
+  size_t power = 0;
+  if (after != text.data() && after + 1 == end) {
+    const size_t unit = kUnits.find(static_cast<char>(std::toupper(*after)));
+    if (unit != std::string_view::npos) power = unit + 1, ++after;
+  }
+  const std::optional<int64_t> bytes = CheckedMul(value, int64_t{1} << (10 * power));
+  if (after != end || value <= 0 || !bytes) {
+    return InputError(fmt::format("--memory: expected bytes, got {}", text),
+                      "for example 500M or 8G");
+  }
+  return *bytes;
+}
 
 class RunCommand : public Command {
  public:
@@ -78,8 +101,23 @@ class RunCommand : public Command {
          .choices = {}},
         {.name = "--iterations",
          .target = &request_.iterations,
-         .help = "how often to run",
+         .help = "run on N sets of inputs; made-up ones come from the seeds SEED, SEED+1, …",
          .value = "N",
+         .choices = {}},
+        {.name = "--different_random_seeds",
+         .target = &request_.different_random_seeds,
+         .help = "rng instructions draw from seed i+1 in iteration i instead of always 42",
+         .value = "",
+         .choices = {}},
+        {.name = "--repeat",
+         .target = &request_.repeat,
+         .help = "run N times on the same inputs and compare with the first run",
+         .value = "N",
+         .choices = {}},
+        {.name = "--bits",
+         .target = &request_.same_bits,
+         .help = "repeated runs must agree in every bit, not only within the bounds",
+         .value = "",
          .choices = {}},
         {.name = "--input_format",
          .target = &input_format_,
@@ -106,31 +144,113 @@ class RunCommand : public Command {
          .help = "print inputs and results",
          .value = "",
          .choices = {}},
+        {.name = "--find",
+         .target = &find_,
+         .help = "name the first instruction that makes a NaN (an infinity) out of operands "
+                 "without one",
+         .value = "WHAT",
+         .choices = {"nan", "inf"}},
+        {.name = "--deadline",
+         .target = &request_.deadline_seconds,
+         .help = "end the replay of a module after S seconds, with exit status 4",
+         .value = "S",
+         .choices = {}},
+        {.name = "--memory",
+         .target = &memory_,
+         .help = "values may take this much at once: bytes, or with K, M, G, T",
+         .value = "BYTES",
+         .choices = {}},
+        {.name = "--threads",
+         .target = &threads_,
+         .help = "threads of one run (0: all CPUs); the results are the same for any number",
+         .value = "N",
+         .choices = {}},
+        {.name = "--fallback",
+         .target = &fallback_,
+         .help = "what happens to instructions the platform cannot run",
+         .value = "HOW",
+         .choices = {"cpu", "error"}},
+        {.name = "--profile",
+         .target = &profile_,
+         .help = "write a profile, on platforms that make one",
+         .value = "OUT",
+         .choices = {}},
+        {.name = "--run_test_hlo_passes",
+         .target = &test_passes_,
+         .help = "as run_hlo_module; the interpreter runs modules as they are",
+         .value = "",
+         .choices = {}},
+        {.name = "--run_reference_hlo_passes",
+         .target = &reference_passes_,
+         .help = "likewise, of the reference platform",
+         .value = "",
+         .choices = {}},
+        {.name = "--debug_options_file",
+         .target = &debug_options_file_,
+         .help = "as run_hlo_module; for platforms that compile",
+         .value = "FILE",
+         .choices = {}},
     };
   }
 
   int Run(const Context& context) override {
+    if (Status ready = Prepare(context); !ready) return Fail(ready.error());
     Result<dump::InputFormat> format = dump::InputFormatFromName(input_format_);
     if (!format) return Fail(format.error());
     Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
     if (!files) return Fail(files.error());
-    request_.seed = static_cast<uint64_t>(seed_);
-    request_.flush_denormals = denormals_ == "flush";
-    if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
-    request_.limits = context.limits;
+    const CancelOnSignals cancel;
     int status = kGood;
     Progress progress("run", files->size());
     for (const std::string& file : *files) {
-      RunReport report = Replay(file, *format, context);
+      RunReport report = Replay(file, *format, context, cancel.token());
       context.json ? WriteOut(RunReportJson(file, report)) : PrintOut(RunReportText(file, report));
       if (print_literals_ && !context.json) PrintLiterals(report);
       status = Worse(status, app::ExitStatusOf(report));
+      if (cancel.token().stop_requested()) break;
       progress.Step();
     }
     return status;
   }
 
  private:
+  // Turns what the options say into the request.
+  Status Prepare(const Context& context) {
+    if (request_.iterations < 1) return InputError("--iterations: expected at least 1");
+    if (request_.repeat < 1) return InputError("--repeat: expected at least 1");
+    if (threads_ < 0 || threads_ > 4096) return InputError("--threads: expected 0 to 4096");
+    if (request_.deadline_seconds && !(*request_.deadline_seconds > 0)) {
+      return InputError("--deadline: expected more than 0 seconds");
+    }
+    if (memory_) {
+      HLOSCOPE_ASSIGN_OR_RETURN(request_.memory_bytes, BytesFromText(*memory_));
+    }
+    request_.threads = static_cast<int>(threads_);
+    request_.seed = static_cast<uint64_t>(seed_);
+    request_.flush_denormals = denormals_ == "flush";
+    if (find_) {
+      request_.find =
+          *find_ == "nan" ? debug::NonFiniteKind::kNan : debug::NonFiniteKind::kInfinity;
+    }
+    if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    request_.limits = context.limits;
+    if (!profile_.empty()) {
+      request_.notes.push_back("no profile was written: the interpreter records none");
+    }
+    if (test_passes_ || reference_passes_) {
+      request_.notes.push_back("no passes were run: the interpreter takes modules as they are");
+    }
+    if (!debug_options_file_.empty()) {
+      std::error_code error;
+      if (!std::filesystem::exists(debug_options_file_, error)) {
+        return InputError("--debug_options_file: there is no " + debug_options_file_);
+      }
+      request_.notes.push_back(debug_options_file_ +
+                               " has no effect: the interpreter compiles nothing");
+    }
+    return {};
+  }
+
   static int Fail(const Error& error) {
     PrintError(error);
     return ExitStatusOf(error);
@@ -172,8 +292,8 @@ class RunCommand : public Command {
     return report;
   }
 
-  RunReport Replay(const std::string& file, dump::InputFormat format,
-                   const Context& context) const {
+  RunReport Replay(const std::string& file, dump::InputFormat format, const Context& context,
+                   std::stop_token stop) const {
     auto start = std::chrono::steady_clock::now();
     Result<dump::LoadedModule> loaded = dump::LoadSoundModule(file, context.limits, format);
     if (!loaded) return Refuse(loaded.error());
@@ -185,7 +305,7 @@ class RunCommand : public Command {
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     RunRequest request = request_;
     if (!loaded->proto.arguments.empty()) request.arguments = loaded->proto.arguments.front();
-    RunReport report = debug::RunModule(loaded->module, request);
+    RunReport report = debug::RunModule(loaded->module, request, std::move(stop));
     report.timing.load_ms += load_ms;
     return report;
   }
@@ -209,7 +329,10 @@ class RunCommand : public Command {
   int64_t seed_ = 0;
   std::optional<int64_t> fill_elided_;
   std::string input_format_, denormals_ = "keep";
-  bool print_literals_ = false;
+  std::optional<std::string> memory_, find_;
+  int64_t threads_ = 0;
+  std::string fallback_ = "error", profile_, debug_options_file_;
+  bool print_literals_ = false, test_passes_ = false, reference_passes_ = false;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "app/command.h"
+#include "app/nonfinite_report.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
 
@@ -46,6 +47,27 @@ void WriteBounds(JsonWriter& json, const RunReport& report) {
 
 std::string IndexText(const std::vector<int64_t>& index) {
   return fmt::format("{{{}}}", fmt::join(index, ","));
+}
+
+void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
+  json.Key("repeat").BeginObject().Field("runs", repeat.runs).Field("bits", repeat.same_bits);
+  json.Key("differing_run");
+  repeat.differing_run ? json.Value(*repeat.differing_run) : json.Null();
+  if (repeat.difference) {
+    json.Field("iteration", repeat.iteration).Key("difference").BeginObject();
+    WriteLeafJson(json, *repeat.difference, true);
+    json.EndObject();
+  }
+  json.EndObject();
+}
+
+std::string RepeatText(const debug::RepeatReport& repeat) {
+  if (!repeat.differing_run) {
+    return fmt::format("  {} runs on the same inputs agree{}\n", repeat.runs,
+                       repeat.same_bits ? " in every bit" : "");
+  }
+  return fmt::format("  run {} of {} on the same inputs differs from the first:\n{}\n",
+                     *repeat.differing_run + 1, repeat.runs, LeafText(*repeat.difference, true));
 }
 
 }  // namespace
@@ -101,12 +123,20 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   for (const RunOutput& output : report.outputs) {
     json.BeginObject();
     WriteLeafJson(json, output.comparison, output.compared);
+    if (output.iteration != 0) json.Field("iteration", output.iteration);
     if (output.missing) json.Field("error", output.missing->ToString());
     json.EndObject();
   }
   json.EndArray();
   WriteTiming(json, "timing", report.timing);
   if (report.reference_timing) WriteTiming(json, "reference_timing", *report.reference_timing);
+  if (report.repeat) WriteRepeat(json, *report.repeat);
+  json.Key("first_nonfinite");
+  if (report.first_nonfinite) {
+    WriteNonFiniteJson(json, *report.first_nonfinite);
+  } else {
+    json.Null();
+  }
   json.Key("warnings").BeginArray();
   for (const std::string& warning : report.warnings) json.Value(warning);
   json.EndArray().Key("fallbacks").BeginArray().EndArray().Key("error");
@@ -126,6 +156,8 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
                           : LeafText(output.comparison, output.compared);
     out += '\n';
   }
+  if (report.repeat) out += RepeatText(*report.repeat);
+  if (report.first_nonfinite) out += NonFiniteText(*report.first_nonfinite);
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
   double fastest =
       report.timing.run_us.empty() ? 0 : *std::ranges::min_element(report.timing.run_us);

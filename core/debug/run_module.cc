@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <utility>
 
+#include "core/debug/compare_bits.h"
 #include "core/dump/tensor_values.h"
 #include "core/hlo/verifier.h"
 #include "core/replay/inputs.h"
@@ -18,9 +20,18 @@ using hlo::Shape;
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Leaves = std::vector<Result<Literal>>;
 
 double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+Clock::time_point DeadlineOf(const RunRequest& request) {
+  constexpr double kLongest = 1e9;  // seconds; more would overflow the clock
+  const double seconds =
+      request.deadline_seconds.value_or(static_cast<double>(request.limits.run_deadline_seconds));
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(std::min(seconds, kLongest)));
 }
 
 Literal Zeros(const Shape& shape) {
@@ -55,22 +66,32 @@ class Replay {
  public:
   Replay(std::shared_ptr<const hlo::Module> module, const RunRequest& request, RunReport& report,
          std::stop_token stop)
-      : module_(std::move(module)), request_(request), report_(report), stop_(std::move(stop)) {}
+      : module_(std::move(module)),
+        request_(request),
+        report_(report),
+        stop_(std::move(stop)),
+        deadline_(DeadlineOf(request)) {}
 
   Status Run() {
     HLOSCOPE_TRY(Verify());
-    HLOSCOPE_TRY(PrepareInputs());
-    HLOSCOPE_ASSIGN_OR_RETURN(std::vector<Result<Literal>> results,
-                              RunOn(request_.platform, report_.timing));
-    AddOutputs(std::move(results));
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, report_.timing));
     if (!request_.reference_platform.empty()) {
       report_.reference_timing.emplace();
-      HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<Result<Literal>> reference,
-                                RunOn(request_.reference_platform, *report_.reference_timing));
-      HLOSCOPE_TRY(CompareWith(reference));
+      HLOSCOPE_ASSIGN_OR_RETURN(reference_,
+                                Load(request_.reference_platform, *report_.reference_timing));
     }
-    if (!request_.expect.empty()) HLOSCOPE_TRY(CompareWithFiles());
+    for (int64_t i = 0; i < std::max<int64_t>(request_.iterations, 1); ++i) {
+      HLOSCOPE_TRY(RunIteration(i));
+    }
     return WriteOutputs();
+  }
+
+  Status RunUnder(eval::Observer& observer) {
+    HLOSCOPE_TRY(Verify());
+    HLOSCOPE_TRY(PrepareInputs(0));
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load("interpreter", report_.timing));
+    HLOSCOPE_TRY(RunOn(*test_, 0, report_.timing, &observer));
+    return {};
   }
 
  private:
@@ -84,21 +105,26 @@ class Replay {
     return {};
   }
 
-  Status PrepareInputs() {
+  // Iterations differ only where inputs are made up.
+  Status PrepareInputs(int64_t iteration) {
+    if (iteration > 0 && !report_.made_up_inputs) return {};
     const Clock::time_point start = Clock::now();
-    HLOSCOPE_TRY(FindInputs());
+    std::vector<Literal> first = std::exchange(report_.arguments, {});
+    HLOSCOPE_TRY(FindInputs(iteration));
     if (request_.flush_denormals) {
       for (Literal& argument : report_.arguments) argument = FlushDenormals(argument);
     }
-    if (!request_.save_inputs.empty()) {
+    arguments_ = report_.arguments;
+    if (iteration > 0) report_.arguments = std::move(first);
+    report_.timing.load_ms += MillisecondsSince(start);
+    if (iteration == 0 && !request_.save_inputs.empty()) {
       HLOSCOPE_TRY(
           dump::WriteTensors(request_.save_inputs, dump::TensorNames::kInputs, report_.arguments));
     }
-    report_.timing.load_ms = MillisecondsSince(start);
     return {};
   }
 
-  Status FindInputs() {
+  Status FindInputs(int64_t iteration) {
     const std::vector<Shape> shapes = replay::ParameterShapes(*module_);
     if (!request_.inputs.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
@@ -110,40 +136,130 @@ class Replay {
       for (const Shape& shape : shapes) report_.arguments.push_back(Zeros(shape));
     } else {
       report_.made_up_inputs = !shapes.empty();
-      HLOSCOPE_ASSIGN_OR_RETURN(report_.arguments,
-                                replay::GenerateInputs(*module_, request_.seed, request_.limits));
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          report_.arguments,
+          replay::GenerateInputs(*module_, request_.seed + static_cast<uint64_t>(iteration),
+                                 request_.limits));
     }
     return {};
   }
 
-  // The leaves of the first iteration.
-  Result<std::vector<Result<Literal>>> RunOn(const std::string& name, RunTiming& timing) {
+  Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, RunTiming& timing) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform(name));
     const Clock::time_point start = Clock::now();
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto executable,
-                              platform->Load(module_, {request_.limits, request_.fill_elided}));
+    auto executable = platform->Load(module_, {request_.limits, request_.fill_elided});
     timing.compile_ms = MillisecondsSince(start);
-    std::vector<Literal> leaves;
-    for (const Literal& argument : report_.arguments) {
-      for (Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
-    }
-    std::vector<Result<Literal>> first;
-    for (int64_t i = 0; i < std::max<int64_t>(request_.iterations, 1); ++i) {
-      LeafCollector sink(report_.warnings);
-      HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
-                                executable->Run({&leaves, 1}, {}, sink, stop_));
-      timing.run_us.push_back(run.run_us);
-      timing.peak_bytes = std::max(timing.peak_bytes, run.peak_bytes);
-      if (i == 0) first = std::move(sink.leaves);
-    }
-    return first;
+    return executable;
   }
 
-  void AddOutputs(std::vector<Result<Literal>> results) {
+  // The leaves of one run on the present inputs.
+  Result<Leaves> RunOn(replay::Executable& executable, int64_t iteration, RunTiming& timing,
+                       eval::Observer* observer = nullptr) {
+    std::vector<Literal> leaves;
+    for (const Literal& argument : arguments_) {
+      for (Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
+    }
+    replay::RunOptions options;
+    if (request_.different_random_seeds) options.rng_seed = static_cast<uint64_t>(iteration) + 1;
+    options.memory_bytes = request_.memory_bytes;
+    options.threads = request_.threads;
+    options.deadline = deadline_;
+    options.observer = observer;
+    LeafCollector sink(report_.warnings);
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
+                              executable.Run({&leaves, 1}, options, sink, stop_));
+    timing.run_us.push_back(run.run_us);
+    timing.peak_bytes = std::max(timing.peak_bytes, run.peak_bytes);
+    return std::move(sink.leaves);
+  }
+
+  Status RunIteration(int64_t iteration) {
+    HLOSCOPE_TRY(PrepareInputs(iteration));
+    HLOSCOPE_ASSIGN_OR_RETURN(Leaves results, RunOn(*test_, iteration, report_.timing));
+    if (request_.repeat > 1) HLOSCOPE_TRY(Repeat(iteration, results));
+    std::vector<RunOutput> outputs = OutputsOf(std::move(results), iteration);
+    if (reference_ != nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const Leaves reference,
+                                RunOn(*reference_, iteration, *report_.reference_timing));
+      HLOSCOPE_TRY(CompareWith(reference, outputs));
+    }
+    const bool expected = iteration == 0 || !report_.made_up_inputs;
+    if (!request_.expect.empty() && expected) HLOSCOPE_TRY(CompareWithFiles(outputs));
+    Keep(std::move(outputs));
+    if (request_.find && iteration == 0) HLOSCOPE_TRY(FindBirth());
+    return {};
+  }
+
+  // Where the first NaN or infinity is made, whatever the platform: the interpreter alone sees
+  // every value.
+  Status FindBirth() {
+    RunTiming untold;
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, Load("interpreter", untold));
+    const size_t warnings = report_.warnings.size();
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        NonFiniteReport found,
+        FindFirstNonFinite(*module_, arguments_, *request_.find, [&](eval::Observer& observer) {
+          return RunOn(*interpreter, 0, untold, &observer);
+        }));
+    report_.warnings.resize(warnings);  // those of the run itself are there already
+    report_.warnings.insert(report_.warnings.end(), found.arrivals.begin(), found.arrivals.end());
+    report_.first_nonfinite = std::move(found.first);
+    return {};
+  }
+
+  // The first iteration is reported, but for comparisons: there the first that differs.
+  void Keep(std::vector<RunOutput> outputs) {
+    if (report_.outputs.empty()) {
+      report_.outputs = std::move(outputs);
+      return;
+    }
+    for (size_t i = 0; i < std::min(outputs.size(), report_.outputs.size()); ++i) {
+      RunOutput& kept = report_.outputs[i];
+      if (!outputs[i].compared || (kept.compared && !kept.comparison.equal())) continue;
+      if (kept.compared && outputs[i].comparison.equal()) continue;
+      kept.comparison = std::move(outputs[i].comparison);
+      kept.iteration = outputs[i].iteration;
+      kept.compared = true;
+    }
+  }
+
+  Status Repeat(int64_t iteration, const Leaves& first) {
+    if (!report_.repeat)
+      report_.repeat = RepeatReport{request_.repeat, request_.same_bits, {}, 0, {}};
+    for (int64_t run = 1; run < request_.repeat; ++run) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const Leaves again, RunOn(*test_, iteration, report_.timing));
+      if (report_.repeat->differing_run) continue;
+      std::optional<LeafComparison> difference = FirstDifference(again, first);
+      if (!difference) continue;
+      report_.repeat->differing_run = run;
+      report_.repeat->iteration = iteration;
+      report_.repeat->difference = std::move(difference);
+    }
+    return {};
+  }
+
+  // Of runs on the same inputs.
+  std::optional<LeafComparison> FirstDifference(const Leaves& actual, const Leaves& expected) {
+    const auto shapes = module_->shape(module_->entry().root).Leaves();
+    for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
+      if (!actual[i].has_value() || !expected[i].has_value()) continue;
+      LeafComparison comparison = request_.same_bits
+                                      ? CompareBits(*actual[i], *expected[i])
+                                      : CompareArrays(*actual[i], *expected[i], request_.bounds);
+      if (comparison.equal()) continue;
+      if (i < shapes.size()) comparison.index = shapes[i].first;
+      return comparison;
+    }
+    return std::nullopt;
+  }
+
+  std::vector<RunOutput> OutputsOf(Leaves results, int64_t iteration) {
     const Shape& root = module_->shape(module_->entry().root);
     const auto shapes = root.Leaves();
+    std::vector<RunOutput> outputs;
     for (size_t i = 0; i < results.size(); ++i) {
       RunOutput output;
+      output.iteration = iteration;
       if (i < shapes.size()) {
         output.comparison.index = shapes[i].first;
         output.comparison.shape = *shapes[i].second;
@@ -156,8 +272,9 @@ class Replay {
         output.missing = std::move(results[i]).error();
         if (!report_.error) report_.error = output.missing;
       }
-      report_.outputs.push_back(std::move(output));
+      outputs.push_back(std::move(output));
     }
+    return outputs;
   }
 
   void Compare(RunOutput& output, const Literal& expected) {
@@ -169,20 +286,20 @@ class Replay {
     output.compared = true;
   }
 
-  Status CompareWith(std::span<const Result<Literal>> reference) {
-    for (size_t i = 0; i < std::min(reference.size(), report_.outputs.size()); ++i) {
+  Status CompareWith(const Leaves& reference, std::vector<RunOutput>& outputs) {
+    for (size_t i = 0; i < std::min(reference.size(), outputs.size()); ++i) {
       if (!reference[i].has_value()) return std::unexpected(reference[i].error());
-      if (!report_.outputs[i].missing) Compare(report_.outputs[i], *reference[i]);
+      if (!outputs[i].missing) Compare(outputs[i], *reference[i]);
     }
     return {};
   }
 
-  Status CompareWithFiles() {
+  Status CompareWithFiles(std::vector<RunOutput>& outputs) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
                               dump::TensorFiles::Open(request_.expect, request_.limits));
     size_t found = 0, arrays = 0;
-    for (size_t i = 0; i < report_.outputs.size(); ++i) {
-      RunOutput& output = report_.outputs[i];
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      RunOutput& output = outputs[i];
       if (!output.comparison.shape.IsArray()) continue;
       ++arrays;
       HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<Literal> expected,
@@ -215,6 +332,9 @@ class Replay {
   const RunRequest& request_;
   RunReport& report_;
   std::stop_token stop_;
+  Clock::time_point deadline_;  // of the whole replay
+  std::unique_ptr<replay::Executable> test_, reference_;
+  std::vector<Literal> arguments_;  // of the iteration at hand
 };
 
 RunStatus StatusOf(const Error& error) {
@@ -230,7 +350,8 @@ RunStatus StatusOf(const Error& error) {
 
 RunStatus StatusOf(const RunReport& report) {
   if (report.error) return StatusOf(*report.error);
-  bool compared = false;
+  if (report.repeat && report.repeat->differing_run) return RunStatus::kDiffers;
+  bool compared = report.repeat.has_value();
   for (const RunOutput& output : report.outputs) {
     if (output.compared && !output.comparison.equal()) return RunStatus::kDiffers;
     compared |= output.compared;
@@ -265,10 +386,17 @@ RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest&
   report.platform = request.platform;
   report.reference = request.reference_platform;
   report.seed = request.seed;
+  report.warnings = request.notes;
   Status status = Replay(std::move(module), request, report, std::move(stop)).Run();
   if (!status.has_value()) report.error = std::move(status).error();
   report.status = StatusOf(report);
   return report;
+}
+
+Status RunObserved(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
+                   eval::Observer& observer, std::stop_token stop) {
+  RunReport untold;
+  return Replay(std::move(module), request, untold, std::move(stop)).RunUnder(observer);
 }
 
 }  // namespace hloscope::debug

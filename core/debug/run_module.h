@@ -12,6 +12,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/debug/compare_values.h"
+#include "core/debug/find_nonfinite.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::debug {
@@ -26,11 +27,19 @@ struct RunRequest {
   std::string outputs;                  // --outputs DIR|F.npz; empty: not asked
   uint64_t seed = 0;
   BoundsRequest bounds;
-  int64_t iterations = 1;
+  int64_t iterations = 1;               // made-up inputs of iteration i come from seed + i
+  bool different_random_seeds = false;  // instructions draw from seed i + 1, not always 42
+  int64_t repeat = 1;                   // how often each iteration runs, to be compared
+  bool same_bits = false;               // --bits: repeated runs must agree in every bit
   std::optional<uint64_t> fill_elided;
-  bool random_inputs = true;     // --random_init_input_literals; false: zeros
-  bool flush_denormals = false;  // --denormals flush
+  bool random_inputs = true;               // --random_init_input_literals; false: zeros
+  bool flush_denormals = false;            // --denormals flush
+  int64_t memory_bytes = 0;                // --memory; 0: the limit
+  int threads = 0;                         // --threads; 0: one for each CPU
+  std::optional<double> deadline_seconds;  // --deadline, of the whole replay; absent: the limit
   Limits limits;
+  std::optional<NonFiniteKind> find;  // --find
+  std::vector<std::string> notes;     // go into the report's warnings
 };
 
 enum class RunStatus : uint8_t { kEqual, kDiffers, kRan, kUnsupported, kError, kDied };
@@ -50,6 +59,16 @@ struct RunOutput {
   bool compared = false;
   std::optional<Error> missing;  // why there is no value
   hlo::Literal value;            // of the first iteration
+  int64_t iteration = 0;         // that `comparison` is of: the first that differs, or the first
+};
+
+// How runs on the same inputs compare.
+struct RepeatReport {
+  int64_t runs = 0;
+  bool same_bits = false;                // what was asked for
+  std::optional<int64_t> differing_run;  // the first, counted from 0, that differs from run 0
+  int64_t iteration = 0;                 // where that was
+  std::optional<LeafComparison> difference;
 };
 
 struct RunReport {
@@ -61,6 +80,8 @@ struct RunReport {
   std::vector<RunOutput> outputs;
   RunTiming timing;
   std::optional<RunTiming> reference_timing;
+  std::optional<RepeatReport> repeat;
+  std::optional<NonFinite> first_nonfinite;  // --find, on the interpreter
   std::vector<std::string> warnings;    // "out3 is not among the expected values: not compared" …
   std::optional<Error> error;           // for kUnsupported, kError and kDied: the first
   std::vector<hlo::Literal> arguments;  // what it ran on, one per parameter
@@ -71,5 +92,10 @@ struct RunReport {
 // otherwise differs or equal where something was compared, else ran.
 RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
                     std::stop_token stop = {});
+
+// Runs `module` once on the interpreter, on the inputs that the request means, under an observer.
+// Results are not looked at. Fails as the run does, or with the observer's error.
+Status RunObserved(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
+                   eval::Observer& observer, std::stop_token stop = {});
 
 }  // namespace hloscope::debug

@@ -2,6 +2,7 @@
 // after the HLO specification; the definition every other platform is held to.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -49,6 +50,8 @@ struct EvaluateOptions {
   Limits limits;             // deadline, memory, tensor, nesting and interpreter-steps are honoured
   int64_t memory_bytes = 0;  // instead of the limit's share of the machine's memory, if positive
   int threads = 0;           // 0: one for each CPU; results never depend on it
+  // Instead of the limit deadline, counted from the start of the run.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
   std::stop_token stop;
   Observer* observer = nullptr;
   // Gives constants whose bytes the file does not hold made-up elements from this seed; without it

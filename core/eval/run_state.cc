@@ -17,6 +17,7 @@ namespace hloscope::eval {
 namespace {
 
 constexpr int64_t kStepsBetweenLooks = 1 << 16;
+constexpr int64_t kLongestSeconds = int64_t{1} << 31;  // more would overflow the clock
 
 int64_t PhysicalBytes() {
   const int64_t pages = sysconf(_SC_PHYS_PAGES);
@@ -36,6 +37,9 @@ RunState::RunState(const EvaluateOptions& options)
       memory_limit_(options.memory_bytes > 0
                         ? options.memory_bytes
                         : PhysicalBytes() / 100 * options.limits.run_memory_percent),
+      deadline_(options.deadline.value_or(
+          std::chrono::steady_clock::now() +
+          std::chrono::seconds(std::min(options.limits.run_deadline_seconds, kLongestSeconds)))),
       threads_(options.threads > 0 ? options.threads : AvailableCpus()) {}
 
 Result<Buffer> RunState::Allocate(int64_t bytes) {
@@ -73,10 +77,8 @@ Status RunState::Charge(int64_t steps) {
 
 Status RunState::Look() const {
   if (stop_.stop_requested()) return Died("the run was stopped before it ended");
-  if (std::chrono::steady_clock::now() - start_ >=
-      std::chrono::seconds(limits_.run_deadline_seconds)) {
-    return Died(fmt::format("the deadline of {} seconds is over", limits_.run_deadline_seconds),
-                "raise --deadline or the limit deadline");
+  if (std::chrono::steady_clock::now() >= deadline_) {
+    return Died("the deadline is over", "raise --deadline or the limit deadline");
   }
   return {};
 }

@@ -52,7 +52,7 @@ class RunState {
   int64_t memory_limit_;
   std::atomic<int64_t> steps_ = 0;
   std::atomic<int64_t> steps_at_next_look_ = 0;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point deadline_;
   int threads_;
   std::unique_ptr<Jobs> jobs_;  // made with the first loop of several ranges
 };

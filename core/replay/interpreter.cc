@@ -65,6 +65,10 @@ class InterpreterExecutable : public Executable {
     how.stop = std::move(stop);
     how.fill_elided = options_.fill_elided;
     how.rng_seed = options.rng_seed;
+    how.memory_bytes = options.memory_bytes;
+    how.threads = options.threads;
+    how.deadline = options.deadline;
+    how.observer = options.observer;
     HLOSCOPE_ASSIGN_OR_RETURN(const eval::Evaluation run, eval::Evaluate(*module_, arguments, how));
     const std::chrono::duration<double, std::micro> time = Clock::now() - start;
     int64_t leaf = 0;

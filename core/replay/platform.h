@@ -2,6 +2,7 @@
 // stands, in this process or another.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/eval/evaluator.h"
 #include "core/hlo/literal.h"
 #include "core/hlo/module.h"
 
@@ -25,7 +27,11 @@ struct LoadOptions {
 };
 
 struct RunOptions {
-  uint64_t rng_seed = 42;  // of instructions that draw random numbers
+  uint64_t rng_seed = 42;    // of instructions that draw random numbers
+  int64_t memory_bytes = 0;  // instead of the limit's share of the machine's memory, if positive
+  int threads = 0;           // 0: one for each CPU
+  std::optional<std::chrono::steady_clock::time_point> deadline;  // instead of the limit
+  eval::Observer* observer = nullptr;  // sees every value; the interpreter alone has one
 };
 
 // What a run hands out as it comes, so that nothing has to fit in memory at once.

@@ -1,0 +1,82 @@
+// Forms of modules by file name, and writing them.
+#include "app/module_form.h"
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "core/hlo/text.h"
+
+namespace hloscope::app {
+namespace {
+
+// The extensions of HLO files, longer ones first.
+constexpr std::array<std::string_view, 9> kExtensions = {
+    ".hlo.pbtxt", ".hlo.pb", ".hlo.txt", ".textproto", ".pbtxt", ".hlo", ".txt", ".pb", ".mlir"};
+
+}  // namespace
+
+std::string WithoutModuleExtension(std::string path) {
+  if (path.ends_with(".gz")) path.resize(path.size() - 3);
+  for (std::string_view extension : kExtensions) {
+    if (path.ends_with(extension) && path.size() > extension.size()) {
+      return path.substr(0, path.size() - extension.size());
+    }
+  }
+  return path;
+}
+
+std::string ModuleStem(const std::string& path) {
+  return WithoutModuleExtension(std::filesystem::path(path).filename().string());
+}
+
+Result<ModuleForm> ModuleFormFromPath(const std::string& path) {
+  for (std::string_view e : {".pbtxt", ".textproto"}) {
+    if (path.ends_with(e)) return ModuleForm::kTextProto;
+  }
+  if (path.ends_with(".pb")) return ModuleForm::kProto;
+  if (path.ends_with(".hlo") || path.ends_with(".txt") || path == "-") return ModuleForm::kHlo;
+  return InputError(
+      path + ": unknown extension, expected .hlo, .txt, .pb, .hlo.pb, .pbtxt or .textproto",
+      "or say the form with --to");
+}
+
+std::set<std::string> LostInProto(const hlo::Module& module) {
+  using enum hlo::AttributeKey;
+  std::set<std::string> names;
+  for (const hlo::Instruction& i : module.instructions()) {
+    for (const hlo::Attribute& a : module.attributes(i)) {
+      if (a.key == kUnknown) names.emplace(module[module.Of<hlo::RawAttribute>(a).name]);
+      if (a.key == kMode || a.key == kInplace || a.key == kSparsity) {
+        names.emplace(hlo::Info(a.key).text);
+      }
+    }
+  }
+  return names;
+}
+
+std::string RenderModule(hlo::ProtoFile file, std::shared_ptr<const hlo::Module> module,
+                         ModuleForm form) {
+  std::string out;
+  switch (form) {
+    case ModuleForm::kHlo:
+      hlo::PrintText(*module, hlo::TextFormat::kHlo, out);
+      break;
+    case ModuleForm::kElided:
+      hlo::PrintText(*module, hlo::TextFormat::kElided, out);
+      break;
+    case ModuleForm::kShort:
+      hlo::PrintText(*module, hlo::TextFormat::kShort, out);
+      break;
+    case ModuleForm::kCanonical:
+      hlo::PrintText(*module, hlo::TextFormat::kCanonical, out);
+      break;
+    case ModuleForm::kProto:
+    case ModuleForm::kTextProto:
+      file.module = std::move(module);
+      out = form == ModuleForm::kProto ? hlo::HloToProto(file) : hlo::HloToTextProto(file);
+  }
+  return out;
+}
+
+}  // namespace hloscope::app
