@@ -10,6 +10,7 @@
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/inputs.h"
+#include "app/instruction_report.h"
 #include "app/output.h"
 #include "app/run_report.h"
 #include "core/base/checked.h"
@@ -46,6 +47,35 @@ Result<int64_t> BytesFromText(std::string_view text) {
 class RunCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
+    std::vector<OptionSpec> all = ValueOptions();
+    for (OptionSpec& spec : ComparisonOptions()) all.push_back(std::move(spec));
+    for (OptionSpec& spec : MachineOptions()) all.push_back(std::move(spec));
+    return all;
+  }
+
+  int Run(const Context& context) override {
+    if (Status ready = Prepare(context); !ready) return Fail(ready.error());
+    Result<dump::InputFormat> format = dump::InputFormatFromName(input_format_);
+    if (!format) return Fail(format.error());
+    Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
+    if (!files) return Fail(files.error());
+    const CancelOnSignals cancel;
+    int status = kGood;
+    Progress progress("run", files->size());
+    for (const std::string& file : *files) {
+      RunReport report = Replay(file, *format, context, cancel.token());
+      context.json ? WriteOut(RunReportJson(file, report)) : PrintOut(RunReportText(file, report));
+      if (print_literals_ && !context.json) PrintLiterals(report);
+      status = Worse(status, app::ExitStatusOf(report));
+      if (cancel.token().stop_requested()) break;
+      progress.Step();
+    }
+    return status;
+  }
+
+ private:
+  // What it runs, and on what.
+  std::vector<OptionSpec> ValueOptions() {
     return {
         {.name = "modules",
          .target = &modules_,
@@ -59,19 +89,9 @@ class RunCommand : public Command {
          .help = "what runs it",
          .value = "NAME",
          .choices = {}},
-        {.name = "--reference_platform",
-         .target = &request_.reference_platform,
-         .help = "what it is compared with",
-         .value = "NAME",
-         .choices = {}},
         {.name = "--inputs",
          .target = &request_.inputs,
          .help = "values of the parameters: .npz, .npy in order, or a folder with input_N.npy",
-         .value = "FILE",
-         .choices = {}},
-        {.name = "--expect",
-         .target = &request_.expect,
-         .help = "expected results: .npz, .npy in order, or a folder with output_N.npy",
          .value = "FILE",
          .choices = {}},
         {.name = "--save_inputs",
@@ -89,40 +109,10 @@ class RunCommand : public Command {
          .help = "of made-up inputs",
          .value = "N",
          .choices = {}},
-        {.name = "--abs_error_bound",
-         .target = &request_.bounds.absolute,
-         .help = "an element differs only beyond both bounds; default by element type",
-         .value = "X",
-         .choices = {}},
-        {.name = "--rel_error_bound",
-         .target = &request_.bounds.relative,
-         .help = "see --abs_error_bound",
-         .value = "X",
-         .choices = {}},
-        {.name = "--iterations",
-         .target = &request_.iterations,
-         .help = "run on N sets of inputs; made-up ones come from the seeds SEED, SEED+1, …",
-         .value = "N",
-         .choices = {}},
-        {.name = "--different_random_seeds",
-         .target = &request_.different_random_seeds,
-         .help = "rng instructions draw from seed i+1 in iteration i instead of always 42",
+        {.name = "--random_init_input_literals",
+         .target = &request_.random_inputs,
+         .help = "made-up inputs are random (=false: zeros)",
          .value = "",
-         .choices = {}},
-        {.name = "--repeat",
-         .target = &request_.repeat,
-         .help = "run N times on the same inputs and compare with the first run",
-         .value = "N",
-         .choices = {}},
-        {.name = "--bits",
-         .target = &request_.same_bits,
-         .help = "repeated runs must agree in every bit, not only within the bounds",
-         .value = "",
-         .choices = {}},
-        {.name = "--input_format",
-         .target = &input_format_,
-         .help = "hlo, pb or pbtxt; by content where not given",
-         .value = "FORM",
          .choices = {}},
         {.name = "--fill_elided",
          .target = &fill_elided_,
@@ -134,14 +124,51 @@ class RunCommand : public Command {
          .help = "flush: denormal inputs and results count as zero, as on XLA:CPU",
          .value = "HOW",
          .choices = {"keep", "flush"}},
-        {.name = "--random_init_input_literals",
-         .target = &request_.random_inputs,
-         .help = "made-up inputs are random (=false: zeros)",
-         .value = "",
+        {.name = "--input_format",
+         .target = &input_format_,
+         .help = "hlo, pb or pbtxt; by content where not given",
+         .value = "FORM",
          .choices = {}},
         {.name = "--print_literals",
          .target = &print_literals_,
          .help = "print inputs and results",
+         .value = "",
+         .choices = {}},
+    };
+  }
+
+  // What it is compared with.
+  std::vector<OptionSpec> ComparisonOptions() {
+    return {
+        {.name = "--reference_platform",
+         .target = &request_.reference_platform,
+         .help = "what it is compared with",
+         .value = "NAME",
+         .choices = {}},
+        {.name = "--expect",
+         .target = &request_.expect,
+         .help = "expected results: .npz, .npy in order, or a folder with output_N.npy",
+         .value = "FILE",
+         .choices = {}},
+        {.name = "--abs_error_bound",
+         .target = &request_.bounds.absolute,
+         .help = "an element differs only beyond both bounds; default by element type",
+         .value = "X",
+         .choices = {}},
+        {.name = "--rel_error_bound",
+         .target = &request_.bounds.relative,
+         .help = "see --abs_error_bound",
+         .value = "X",
+         .choices = {}},
+        {.name = "--precise",
+         .target = &request_.precise,
+         .help = "evaluate floating point in double precision, and say how far each side is from "
+                 "it",
+         .value = "",
+         .choices = {}},
+        {.name = "--isolate_instructions",
+         .target = &request_.isolate,
+         .help = "first run every instruction of the entry by itself, on its real operand values",
          .value = "",
          .choices = {}},
         {.name = "--find",
@@ -150,6 +177,32 @@ class RunCommand : public Command {
                  "without one",
          .value = "WHAT",
          .choices = {"nan", "inf"}},
+        {.name = "--repeat",
+         .target = &request_.repeat,
+         .help = "run N times on the same inputs and compare with the first run",
+         .value = "N",
+         .choices = {}},
+        {.name = "--bits",
+         .target = &request_.same_bits,
+         .help = "repeated runs must agree in every bit, not only within the bounds",
+         .value = "",
+         .choices = {}},
+        {.name = "--iterations",
+         .target = &request_.iterations,
+         .help = "run on N sets of inputs; made-up ones come from the seeds SEED, SEED+1, …",
+         .value = "N",
+         .choices = {}},
+        {.name = "--different_random_seeds",
+         .target = &request_.different_random_seeds,
+         .help = "rng instructions draw from seed i+1 in iteration i instead of always 42",
+         .value = "",
+         .choices = {}},
+    };
+  }
+
+  // What it may take, and what other platforms need.
+  std::vector<OptionSpec> MachineOptions() {
+    return {
         {.name = "--deadline",
          .target = &request_.deadline_seconds,
          .help = "end the replay of a module after S seconds, with exit status 4",
@@ -193,27 +246,6 @@ class RunCommand : public Command {
     };
   }
 
-  int Run(const Context& context) override {
-    if (Status ready = Prepare(context); !ready) return Fail(ready.error());
-    Result<dump::InputFormat> format = dump::InputFormatFromName(input_format_);
-    if (!format) return Fail(format.error());
-    Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
-    if (!files) return Fail(files.error());
-    const CancelOnSignals cancel;
-    int status = kGood;
-    Progress progress("run", files->size());
-    for (const std::string& file : *files) {
-      RunReport report = Replay(file, *format, context, cancel.token());
-      context.json ? WriteOut(RunReportJson(file, report)) : PrintOut(RunReportText(file, report));
-      if (print_literals_ && !context.json) PrintLiterals(report);
-      status = Worse(status, app::ExitStatusOf(report));
-      if (cancel.token().stop_requested()) break;
-      progress.Step();
-    }
-    return status;
-  }
-
- private:
   // Turns what the options say into the request.
   Status Prepare(const Context& context) {
     if (request_.iterations < 1) return InputError("--iterations: expected at least 1");
@@ -304,6 +336,11 @@ class RunCommand : public Command {
     double load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     RunRequest request = request_;
+    request.on_instruction = [&](const debug::InstructionReport& instruction) {
+      context.json ? WriteOut(InstructionReportJson(file, instruction))
+                   : PrintOut(InstructionReportText(instruction));
+      FlushOut();
+    };
     if (!loaded->proto.arguments.empty()) request.arguments = loaded->proto.arguments.front();
     RunReport report = debug::RunModule(loaded->module, request, std::move(stop));
     report.timing.load_ms += load_ms;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "app/command.h"
+#include "app/instruction_report.h"
 #include "app/nonfinite_report.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
@@ -70,6 +71,57 @@ std::string RepeatText(const debug::RepeatReport& repeat) {
                      *repeat.differing_run + 1, repeat.runs, LeafText(*repeat.difference, true));
 }
 
+// Which side is nearer to the precise value; nothing where both are as near as rounding allows.
+std::string CloserOf(const std::vector<debug::PreciseSide>& sides) {
+  if (sides.size() < 2) return "";
+  const debug::PreciseDistance& a = sides[0].distance;
+  const debug::PreciseDistance& b = sides[1].distance;
+  if (a.class_mismatched != b.class_mismatched) {
+    return a.class_mismatched < b.class_mismatched ? sides[0].side : sides[1].side;
+  }
+  if (a.max_ulp == b.max_ulp || (a.max_ulp <= 0.5 && b.max_ulp <= 0.5)) return "";
+  return a.max_ulp < b.max_ulp ? sides[0].side : sides[1].side;
+}
+
+void WritePrecise(JsonWriter& json, const std::vector<debug::PreciseSide>& sides) {
+  json.Key("precise").BeginObject().Key("sides").BeginArray();
+  for (const debug::PreciseSide& side : sides) {
+    json.BeginObject()
+        .Field("side", side.side)
+        .Field("max_ulp", side.distance.max_ulp)
+        .Field("max_abs_error", side.distance.max_abs_error)
+        .Field("nonfinite_mismatched", side.distance.class_mismatched)
+        .Key("index")
+        .BeginArray();
+    for (int64_t i : side.distance.index) json.Value(i);
+    json.EndArray().EndObject();
+  }
+  json.EndArray().Key("closer");
+  const std::string closer = CloserOf(sides);
+  if (closer.empty()) {
+    json.Null();
+  } else {
+    json.Value(closer);
+  }
+  json.EndObject();
+}
+
+std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
+  std::string text = "           from the precise value:";
+  for (const debug::PreciseSide& side : sides) {
+    text += fmt::format(" {} {:.3g} ULP", side.side, side.distance.max_ulp);
+    if (side.distance.class_mismatched != 0) {
+      text += fmt::format(" and {} NaN or infinite on one side", side.distance.class_mismatched);
+    }
+    text += ',';
+  }
+  text.back() = '\n';
+  const std::string closer = CloserOf(sides);
+  if (closer.empty()) return text;
+  text.back() = ':';
+  return text + " " + closer + " is right\n";
+}
+
 }  // namespace
 
 void WriteLeafJson(JsonWriter& json, const LeafComparison& leaf, bool compared) {
@@ -124,6 +176,7 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
     json.BeginObject();
     WriteLeafJson(json, output.comparison, output.compared);
     if (output.iteration != 0) json.Field("iteration", output.iteration);
+    if (!output.precise.empty()) WritePrecise(json, output.precise);
     if (output.missing) json.Field("error", output.missing->ToString());
     json.EndObject();
   }
@@ -131,6 +184,12 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   WriteTiming(json, "timing", report.timing);
   if (report.reference_timing) WriteTiming(json, "reference_timing", *report.reference_timing);
   if (report.repeat) WriteRepeat(json, *report.repeat);
+  json.Key("first_divergent");
+  if (report.first_divergent) {
+    WriteDivergentJson(json, *report.first_divergent);
+  } else {
+    json.Null();
+  }
   json.Key("first_nonfinite");
   if (report.first_nonfinite) {
     WriteNonFiniteJson(json, *report.first_nonfinite);
@@ -155,6 +214,10 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
                                         output.missing->ToString())
                           : LeafText(output.comparison, output.compared);
     out += '\n';
+    if (!output.precise.empty()) out += PreciseText(output.precise);
+  }
+  if (report.first_divergent) {
+    out += "  the first instruction that differs is " + report.first_divergent->instruction + "\n";
   }
   if (report.repeat) out += RepeatText(*report.repeat);
   if (report.first_nonfinite) out += NonFiniteText(*report.first_nonfinite);

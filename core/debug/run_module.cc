@@ -8,6 +8,7 @@
 
 #include "core/debug/compare_bits.h"
 #include "core/dump/tensor_values.h"
+#include "core/eval/precise.h"
 #include "core/hlo/verifier.h"
 #include "core/replay/inputs.h"
 #include "core/replay/platform.h"
@@ -159,11 +160,7 @@ class Replay {
     for (const Literal& argument : arguments_) {
       for (Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
     }
-    replay::RunOptions options;
-    if (request_.different_random_seeds) options.rng_seed = static_cast<uint64_t>(iteration) + 1;
-    options.memory_bytes = request_.memory_bytes;
-    options.threads = request_.threads;
-    options.deadline = deadline_;
+    replay::RunOptions options = OptionsFor(iteration);
     options.observer = observer;
     LeafCollector sink(report_.warnings);
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
@@ -175,19 +172,88 @@ class Replay {
 
   Status RunIteration(int64_t iteration) {
     HLOSCOPE_TRY(PrepareInputs(iteration));
+    if (request_.isolate && iteration == 0) HLOSCOPE_TRY(IsolateInstructions());
     HLOSCOPE_ASSIGN_OR_RETURN(Leaves results, RunOn(*test_, iteration, report_.timing));
     if (request_.repeat > 1) HLOSCOPE_TRY(Repeat(iteration, results));
+    if (request_.precise) {
+      HLOSCOPE_TRY(RunPrecisely(iteration));
+      plain_ = results;
+      if (request_.platform == "interpreter") results = Rounded(precise_);
+    }
     std::vector<RunOutput> outputs = OutputsOf(std::move(results), iteration);
+    if (request_.precise) AddPreciseSides(outputs, request_.platform, plain_);
     if (reference_ != nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const Leaves reference,
                                 RunOn(*reference_, iteration, *report_.reference_timing));
       HLOSCOPE_TRY(CompareWith(reference, outputs));
+      if (request_.precise) AddPreciseSides(outputs, request_.reference_platform, reference);
     }
     const bool expected = iteration == 0 || !report_.made_up_inputs;
     if (!request_.expect.empty() && expected) HLOSCOPE_TRY(CompareWithFiles(outputs));
     Keep(std::move(outputs));
     if (request_.find && iteration == 0) HLOSCOPE_TRY(FindBirth());
     return {};
+  }
+
+  replay::RunOptions OptionsFor(int64_t iteration) const {
+    replay::RunOptions options;
+    if (request_.different_random_seeds) options.rng_seed = static_cast<uint64_t>(iteration) + 1;
+    options.memory_bytes = request_.memory_bytes;
+    options.threads = request_.threads;
+    options.deadline = deadline_;
+    return options;
+  }
+
+  Status IsolateInstructions() {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform(request_.platform));
+    std::unique_ptr<replay::Platform> reference;
+    if (!request_.reference_platform.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(reference, replay::MakePlatform(request_.reference_platform));
+    }
+    const IsolateRequest request{
+        platform.get(), reference.get(), {request_.limits, request_.fill_elided},
+        OptionsFor(0),  request_.bounds, stop_};
+    return Isolate(*module_, arguments_, request, [&](const InstructionReport& instruction) {
+      if (request_.on_instruction) request_.on_instruction(instruction);
+      if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
+    });
+  }
+
+  // Leaves in double precision, of the same inputs.
+  Status RunPrecisely(int64_t iteration) {
+    if (precise_executable_ == nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, replay::MakePlatform("interpreter"));
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          precise_executable_,
+          interpreter->Load(eval::WidenModule(*module_), {request_.limits, request_.fill_elided}));
+    }
+    RunTiming untold;
+    HLOSCOPE_ASSIGN_OR_RETURN(precise_, RunOn(*precise_executable_, iteration, untold));
+    return {};
+  }
+
+  // Each leaf as the type it is declared with.
+  Leaves Rounded(const Leaves& wide) const {
+    const auto shapes = module_->shape(module_->entry().root).Leaves();
+    Leaves rounded = wide;
+    for (size_t i = 0; i < rounded.size(); ++i) {
+      if (!rounded[i].has_value() || shapes.empty()) continue;
+      rounded[i] = eval::ConvertLiteral(*rounded[i], *shapes[i % shapes.size()].second);
+    }
+    return rounded;
+  }
+
+  void AddPreciseSide(RunOutput& output, size_t leaf, const std::string& side,
+                      const Literal& value) {
+    if (leaf >= precise_.size() || !precise_[leaf].has_value()) return;
+    output.precise.push_back({side, DistanceToPrecise(value, *precise_[leaf])});
+  }
+
+  void AddPreciseSides(std::vector<RunOutput>& outputs, const std::string& side,
+                       const Leaves& values) {
+    for (size_t i = 0; i < std::min(outputs.size(), values.size()); ++i) {
+      if (values[i].has_value()) AddPreciseSide(outputs[i], i, side, *values[i]);
+    }
   }
 
   // Where the first NaN or infinity is made, whatever the platform: the interpreter alone sees
@@ -218,6 +284,7 @@ class Replay {
       if (!outputs[i].compared || (kept.compared && !kept.comparison.equal())) continue;
       if (kept.compared && outputs[i].comparison.equal()) continue;
       kept.comparison = std::move(outputs[i].comparison);
+      kept.precise = std::move(outputs[i].precise);
       kept.iteration = outputs[i].iteration;
       kept.compared = true;
     }
@@ -310,7 +377,9 @@ class Replay {
         continue;
       }
       ++found;
-      if (!output.missing) Compare(output, *expected);
+      if (output.missing) continue;
+      Compare(output, *expected);
+      if (request_.precise) AddPreciseSide(output, i, "expected", *expected);
     }
     if (found == 0 && arrays != 0) {
       return InputError("none of the outputs is among the expected values",
@@ -334,7 +403,9 @@ class Replay {
   std::stop_token stop_;
   Clock::time_point deadline_;  // of the whole replay
   std::unique_ptr<replay::Executable> test_, reference_;
+  std::unique_ptr<replay::Executable> precise_executable_;
   std::vector<Literal> arguments_;  // of the iteration at hand
+  Leaves plain_, precise_;          // likewise, with --precise: results as they are and wide
 };
 
 RunStatus StatusOf(const Error& error) {
@@ -350,6 +421,7 @@ RunStatus StatusOf(const Error& error) {
 
 RunStatus StatusOf(const RunReport& report) {
   if (report.error) return StatusOf(*report.error);
+  if (report.first_divergent) return RunStatus::kDiffers;
   if (report.repeat && report.repeat->differing_run) return RunStatus::kDiffers;
   bool compared = report.repeat.has_value();
   for (const RunOutput& output : report.outputs) {

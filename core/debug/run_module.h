@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -13,6 +14,8 @@
 #include "core/base/result.h"
 #include "core/debug/compare_values.h"
 #include "core/debug/find_nonfinite.h"
+#include "core/debug/isolate.h"
+#include "core/debug/precise_distance.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::debug {
@@ -38,8 +41,11 @@ struct RunRequest {
   int threads = 0;                         // --threads; 0: one for each CPU
   std::optional<double> deadline_seconds;  // --deadline, of the whole replay; absent: the limit
   Limits limits;
-  std::optional<NonFiniteKind> find;  // --find
-  std::vector<std::string> notes;     // go into the report's warnings
+  bool precise = false;  // --precise: evaluate in double precision, and say which side is right
+  bool isolate = false;  // --isolate_instructions, before the module as a whole
+  std::function<void(const InstructionReport&)> on_instruction;  // of isolate, as they come
+  std::optional<NonFiniteKind> find;                             // --find
+  std::vector<std::string> notes;                                // go into the report's warnings
 };
 
 enum class RunStatus : uint8_t { kEqual, kDiffers, kRan, kUnsupported, kError, kDied };
@@ -53,13 +59,20 @@ struct RunTiming {
   int64_t peak_bytes = 0;
 };
 
+// How far one side's value of a result is from the precise one.
+struct PreciseSide {
+  std::string side;  // the platform's name, or "expected"
+  PreciseDistance distance;
+};
+
 // One leaf of the result. `comparison` has its index, shape and, if `compared`, how it compares.
 struct RunOutput {
   LeafComparison comparison;
   bool compared = false;
-  std::optional<Error> missing;  // why there is no value
-  hlo::Literal value;            // of the first iteration
-  int64_t iteration = 0;         // that `comparison` is of: the first that differs, or the first
+  std::optional<Error> missing;      // why there is no value
+  hlo::Literal value;                // of the first iteration
+  std::vector<PreciseSide> precise;  // --precise: the platform, then what it is compared with
+  int64_t iteration = 0;  // that `comparison` is of: the first that differs, or the first
 };
 
 // How runs on the same inputs compare.
@@ -81,7 +94,8 @@ struct RunReport {
   RunTiming timing;
   std::optional<RunTiming> reference_timing;
   std::optional<RepeatReport> repeat;
-  std::optional<NonFinite> first_nonfinite;  // --find, on the interpreter
+  std::optional<InstructionReport> first_divergent;  // of isolate
+  std::optional<NonFinite> first_nonfinite;          // --find, on the interpreter
   std::vector<std::string> warnings;    // "out3 is not among the expected values: not compared" …
   std::optional<Error> error;           // for kUnsupported, kError and kDied: the first
   std::vector<hlo::Literal> arguments;  // what it ran on, one per parameter

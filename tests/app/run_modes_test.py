@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The modes of `run`, and what they leave behind: repeating, finding NaNs, limits, cancelling.
 
-  run_modes_test.py HLOSCOPE"""
+  run_modes_test.py HLOSCOPE SAMPLES"""
 import json
 import os
 import signal
@@ -10,20 +10,32 @@ import sys
 import tempfile
 import unittest
 
-HLOSCOPE = sys.argv[1]
+HLOSCOPE, SAMPLES = sys.argv[1], sys.argv[2]
+MLP = os.path.join(SAMPLES, 'mlp_train_step')
+BEFORE = os.path.join(MLP, 'module_0000.jit_mlp_train_step.before_optimizations.txt')
+AFTER = os.path.join(MLP, 'module_0000.jit_mlp_train_step.cpu_after_optimizations.txt')
 
 ENDLESS = '''HloModule endless
 cond {
-  s = f32[1000] parameter(0)
-  ROOT c = pred[] constant(true)
+  s = (s64[], f32[1000]) parameter(0)
+  i = s64[] get-tuple-element(s), index=0
+  n = s64[] constant(4000000000000000000)
+  ROOT c = pred[] compare(i, n), direction=LT
 }
 body {
-  s = f32[1000] parameter(0)
-  ROOT t = f32[1000] add(s, s)
+  s = (s64[], f32[1000]) parameter(0)
+  i = s64[] get-tuple-element(s), index=0
+  x = f32[1000] get-tuple-element(s), index=1
+  one = s64[] constant(1)
+  j = s64[] add(i, one)
+  y = f32[1000] add(x, x)
+  ROOT t = (s64[], f32[1000]) tuple(j, y)
 }
 ENTRY e {
+  z = s64[] constant(0)
   x = f32[1000] parameter(0)
-  ROOT w = f32[1000] while(x), condition=cond, body=body
+  t = (s64[], f32[1000]) tuple(z, x)
+  ROOT w = (s64[], f32[1000]) while(t), condition=cond, body=body
 }
 '''
 RANDOM = '''HloModule random
@@ -37,6 +49,53 @@ SQUARE = '''HloModule square
 ENTRY e {
   x = f32[10] parameter(0)
   ROOT y = f32[10] multiply(x, x)
+}
+'''
+CANCEL = '''HloModule cancel
+ENTRY e {
+  x = f32[2] parameter(0)
+  big = f32[] constant(1e8)
+  bigs = f32[2] broadcast(big), dimensions={}
+  up = f32[2] add(x, bigs)
+  down = f32[2] subtract(up, bigs)
+  narrow = bf16[2] convert(down)
+  wide = f32[2] convert(narrow)
+  bits = s32[2] bitcast-convert(wide)
+  ROOT t = (f32[2], bf16[2], s32[2]) tuple(wide, narrow, bits)
+}
+'''
+PARTS = '''HloModule parts
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT sum = f32[] add(x, y)
+}
+cond {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(5)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[4] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  doubled = f32[4] add(v, v)
+  ROOT t = (s32[], f32[4]) tuple(j, doubled)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  mystery = f32[4] custom-call(x), custom_call_target="nobody knows"
+  behind = f32[4] negate(mystery)
+  zero = s32[] constant(0)
+  start = (s32[], f32[4]) tuple(zero, x)
+  loop = (s32[], f32[4]) while(start), condition=cond, body=body
+  v = f32[4] get-tuple-element(loop), index=1
+  z = f32[] constant(0)
+  total = f32[] reduce(v, z), dimensions={0}, to_apply=add
+  ROOT all = (f32[4], f32[]) tuple(behind, total)
 }
 '''
 
@@ -131,6 +190,76 @@ class RunModes(unittest.TestCase):
                                              self.path('p'), '--fallback', 'error', self.file('m.hlo', SQUARE))
         self.assertEqual((status, len(report['warnings'])), (0, 3))
         self.assertFalse(os.path.exists(self.path('p')))
+
+    def test_isolated_instructions_stream_before_the_module(self):
+        module = self.file('m.hlo', PARTS)
+        status, lines, _ = self.run_json('--isolate_instructions', '--reference_platform', 'interpreter', module)
+        self.assertEqual(status, 3)
+        self.assertEqual([(r['instruction'], r['opcode'], r['status']) for r in lines[:-1]],
+                         [('mystery', 'custom-call', 'unsupported'), ('behind', 'negate', 'unsupported'), ('loop', 'while', 'equal'),
+                          ('total', 'reduce', 'equal')])
+        self.assertIn('mystery has no value', lines[1]['error'])
+        self.assertEqual(lines[-1]['first_divergent'], None)
+        self.assertEqual([r['status'] for r in self.run_json('--isolate_instructions', module)[1]],
+                         ['unsupported', 'unsupported', 'ran', 'ran', 'unsupported'])
+        for sample in (BEFORE, AFTER):
+            status, lines, _ = self.run_json('--isolate_instructions', '--reference_platform', 'interpreter', sample)
+            self.assertEqual((status, {r['status'] for r in lines}), (0, {'equal'}))
+            self.assertGreater(len(lines), 3)
+
+    def extract(self, module, instruction, *options, form='.hlo'):
+        out = self.path('cut' + form)
+        status, (report,), err = self.run_json(module, instruction, '-o', out, *options, command='extract')
+        self.assertEqual((status, err), (0, ''), (instruction, report))
+        words = report['command'].split()
+        self.assertEqual(words[:3], ['hloscope', 'run', out])
+        status, (ran,), _ = self.run_json(*words[2:], '--abs_error_bound', '0', '--rel_error_bound', '0')
+        self.assertEqual((status, ran['status']), (0, 'equal'), (instruction, ran))
+        return report, ran
+
+    def test_extracted_instructions_give_the_same_values(self):
+        for sample in (BEFORE, AFTER):
+            text = subprocess.run([HLOSCOPE, 'show', '--json', sample], capture_output=True, check=True).stdout
+            entry = json.loads(text)['computations'][-1]
+            names = [i['name'] for i in entry['instructions'] if i['opcode'] != 'parameter']
+            self.assertGreater(len(names), 3)
+            for k, name in enumerate(names[::7]):
+                self.extract(sample, name, '--depth', str(k % 3), form=('.hlo', '.hlo.pb', '.txt')[k % 3])
+
+    def test_extract_reaches_into_loops_and_reducers(self):
+        module = self.file('m.hlo', PARTS)
+        inputs = self.path('in.npz')
+        self.run_json('--save_inputs', inputs, module)
+        report, first = self.extract(module, 'doubled', '--inputs', inputs)
+        self.assertEqual((report['instructions'], report['parameters']), (1, 1))
+        self.extract(module, '%doubled', '--iteration', '4')
+        self.extract(module, 'sum', '--iteration', '2')
+        self.extract(module, 'loop', '--depth', '5')
+        for wrong, words in ((['doubled', '--iteration', '5'], 'runs 5 times'), (['doubld'], 'did you mean'),
+                             (['behind'], 'custom-call'), (['x'], 'is a parameter')):
+            status, _, err = self.run_json(module, *wrong, '-o', self.path('no.hlo'), command='extract')
+            self.assertIn(status, (2, 3), wrong)
+            self.assertIn(words, err)
+        self.assertEqual(self.run_json(module, 'loop', '-o', self.path('no.what'), command='extract')[0], 2)
+
+    def test_precise_says_which_side_is_right(self):
+        module, true = self.file('m.hlo', CANCEL), self.path('true.npz')
+        inputs = self.path('in.npz')
+        self.run_json('--save_inputs', inputs, module)
+        status, (report,), _ = self.run_json('--precise', '--inputs', inputs, '--outputs', true, module)
+        self.assertEqual((status, report['status']), (0, 'ran'))
+        # 1e8 swallows what is below 4 in f32.
+        self.assertGreater(report['outputs'][0]['precise']['sides'][0]['max_ulp'], 1000)
+        status, (report,), _ = self.run_json('--precise', '--inputs', inputs, '--expect', true, module)
+        self.assertEqual((status, report['status']), (0, 'equal'))
+        precise = report['outputs'][0]['precise']
+        self.assertEqual([s['side'] for s in precise['sides']], ['interpreter', 'expected'])
+        self.assertLessEqual(precise['sides'][1]['max_ulp'], 0.5)
+        self.assertEqual(precise['closer'], 'expected')
+        self.assertEqual(self.run_json('--inputs', inputs, '--expect', true, module)[0], 1)
+        for sample in (BEFORE, AFTER):
+            status, (report,), _ = self.run_json('--precise', '--reference_platform', 'interpreter', sample)
+            self.assertEqual((status, report['status']), (0, 'equal'))
 
 
 if __name__ == '__main__':

@@ -1,0 +1,107 @@
+// Isolated instructions: a platform that is wrong about one opcode is found out at that opcode.
+#include "core/debug/isolate.h"
+
+#include <gtest/gtest.h>
+
+#include "core/hlo/text.h"
+#include "core/replay/inputs.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::Literal;
+
+constexpr std::string_view kModule = R"(HloModule m
+fused {
+  p = f32[8] parameter(0)
+  t = f32[8] tanh(p)
+  ROOT r = f32[8] add(t, p)
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  a = f32[8] multiply(x, x)
+  wrong = f32[8] fusion(a), kind=kLoop, calls=fused
+  b = f32[8] add(wrong, x)
+  pair = (f32[8], f32[8]) tuple(a, b)
+  second = f32[8] get-tuple-element(pair), index=1
+  ROOT c = f32[8] negate(second)
+}
+)";
+
+class OffByOne : public replay::RunSink {
+ public:
+  explicit OffByOne(replay::RunSink& to) : to_(to) {}
+  void OnResult(int64_t device, int64_t leaf, Result<Literal> value) override {
+    const auto data = value->data<float>();
+    std::vector<float> changed(data.begin(), data.end());
+    changed[3] += 1;
+    to_.OnResult(device, leaf, Literal::Of<float>(value->shape(), changed));
+  }
+
+ private:
+  replay::RunSink& to_;
+};
+
+class WrongExecutable : public replay::Executable {
+ public:
+  explicit WrongExecutable(std::unique_ptr<replay::Executable> right) : right_(std::move(right)) {}
+  Result<replay::RunResult> Run(std::span<const std::vector<Literal>> inputs,
+                                const replay::RunOptions& options, replay::RunSink& sink,
+                                std::stop_token stop) override {
+    OffByOne off(sink);
+    return right_->Run(inputs, options, off, std::move(stop));
+  }
+
+ private:
+  std::unique_ptr<replay::Executable> right_;
+};
+
+// The interpreter, but wrong about every module that has a tanh.
+class WrongAboutTanh : public replay::Platform {
+ public:
+  std::string_view name() const override { return "wrong"; }
+  Result<std::unique_ptr<replay::Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                                   const replay::LoadOptions& options) override {
+    bool tanh = false;
+    for (const hlo::Instruction& i : module->instructions()) {
+      tanh |= i.opcode == hlo::Opcode::kTanh;
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(auto right, right_->Load(std::move(module), options));
+    if (tanh) right = std::make_unique<WrongExecutable>(std::move(right));
+    return right;
+  }
+
+ private:
+  std::unique_ptr<replay::Platform> right_ = *replay::MakePlatform("interpreter");
+};
+
+TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
+  const auto parsed = hlo::ParseText(kModule);
+  ASSERT_TRUE(parsed.ok());
+  const auto arguments = replay::GenerateInputs(*parsed.module, 1);
+  ASSERT_TRUE(arguments.has_value());
+  const auto right = *replay::MakePlatform("interpreter");
+  WrongAboutTanh wrong;
+  IsolateRequest request;
+  request.platform = &wrong;
+  request.reference = right.get();
+  std::vector<std::string> all, differing;
+  const auto note = [&](const InstructionReport& report) {
+    all.push_back(report.instruction);
+    if (!report.differs()) return;
+    differing.push_back(report.instruction);
+    EXPECT_EQ(report.outputs[0].first_mismatch->index[0], 3);
+  };
+  ASSERT_TRUE(Isolate(*parsed.module, *arguments, request, note).has_value());
+  EXPECT_EQ(all, (std::vector<std::string>{"a", "wrong", "b", "c"}));
+  EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
+  // The other way round the values are wrong, and still only the instruction itself differs.
+  differing.clear();
+  request.platform = right.get();
+  request.reference = &wrong;
+  ASSERT_TRUE(Isolate(*parsed.module, *arguments, request, note).has_value());
+  EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
+}
+
+}  // namespace
+}  // namespace hloscope::debug
