@@ -75,6 +75,7 @@ std::vector<NamedValue> FromLiteral(const std::string& name, const hlo::Literal&
   if (!literal.shape().IsTuple()) return {{name, literal}};
   std::vector<NamedValue> values;
   std::vector<hlo::Literal> leaves = FlattenLiteral(literal);
+  values.reserve(leaves.size());
   for (size_t k = 0; k < leaves.size(); ++k)
     values.push_back({fmt::format("{}[{}]", name, k), std::move(leaves[k])});
   return values;

@@ -154,7 +154,7 @@ uint32_t LittleEndian(std::string_view bytes) {
 
 Result<NpyArray> ReadNpy(std::string_view bytes, std::string_view name, const Limits& limits) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 10) return Bad(name, "not a .npy file");
-  const int version = bytes[6];
+  const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3) {
     return Bad(name, fmt::format(".npy version {} is not known (1, 2 and 3 are)", version));
   }

@@ -169,9 +169,10 @@ Status NpzArchive::CheckMember(const Member& member, uint64_t flags) {
                            member.method));
   }
   const auto ratio = static_cast<uint64_t>(limits_.compression_ratio);
+  total_size_ += member.size;
   if (std::cmp_greater(member.size, limits_.archive_member_bytes) ||
       member.size / ratio > member.packed_size ||
-      std::cmp_greater(total_size_ += member.size, limits_.archive_bytes)) {
+      std::cmp_greater(total_size_, limits_.archive_bytes)) {
     return Bad(member.name + " unpacks to more than the archive limits allow");
   }
   return {};
@@ -256,7 +257,7 @@ Result<std::string> WriteNpz(std::span<const std::pair<std::string, std::string>
     Append(common, name.size() + 4, 2);
     Append(common, 0, 2);
     Append(out, kLocalHeader, 4);
-    out += common + name + ".npy" + bytes;
+    out.append(common).append(name).append(".npy").append(bytes);
     Append(directory, kCentralHeader, 4);
     Append(directory, 20, 2);
     directory += common;

@@ -39,7 +39,7 @@ Result<Convolution> ReadConvolution(const InferenceInput& input) {
       .batch_groups = IntOr(input, AttributeKey::kBatchGroupCount, 1),
   };
   // A sparse right side is a tuple of the values and where they are.
-  if (c.rhs->IsTuple() && c.rhs->elements().size() == 2) c.rhs = &c.rhs->elements()[0];
+  if (c.rhs->IsTuple() && c.rhs->elements().size() == 2) c.rhs = c.rhs->elements().data();
   if (c.lhs->IsArray() && c.rhs->IsArray()) return c;
   return Fail(input,
               fmt::format("has operands {} and {}, expected arrays", Text(*c.lhs), Text(*c.rhs)));

@@ -62,9 +62,8 @@ bool TextParser::ReadNamedOperand(Draft& draft, ShapeId declared, std::string_vi
     index = ReadCompactElements(index, name, offset, ok);
     if (!ok) return false;
   }
-  if (index == kNone || !scope().instructions[index].shape.valid()) {
-    draft.broken = true;
-  } else if (declared.valid() && !CheckOperandShape(index, declared, offset)) {
+  const bool known = index != kNone && scope().instructions[index].shape.valid();
+  if (!known || (declared.valid() && !CheckOperandShape(index, declared, offset))) {
     draft.broken = true;
   }
   operand_stack_.push_back(index);
@@ -95,8 +94,7 @@ bool TextParser::UndefinedOperand(std::string_view name, uint64_t offset) {
   std::string_view rest = cursor_.text().substr(cursor_.offset());
   rest = rest.substr(0, rest.find("\n}"));
   size_t at = rest.find(std::string(name) + " = ");
-  if (at != std::string_view::npos && at > 0 &&
-      !TextCursor::IsIdentifierPart(rest[at - 1])) {
+  if (at != std::string_view::npos && at > 0 && !TextCursor::IsIdentifierPart(rest[at - 1])) {
     hint = "it is defined later, on line " + LineOf(cursor_.offset() + at);
   }
   return Error("undefined-operand",
@@ -111,8 +109,9 @@ bool TextParser::ReadNestedOperand(Draft& draft, const char* start) {
   auto offset = static_cast<uint32_t>(std::min<uint64_t>(cursor_.offset(), kNone));
   if (++nesting_ > limits_.nesting) {
     --nesting_;
-    return Error("nesting", "operands are nested too deeply, expected at most " +
-                                std::to_string(limits_.nesting) + " levels",
+    return Error("nesting",
+                 "operands are nested too deeply, expected at most " +
+                     std::to_string(limits_.nesting) + " levels",
                  offset);
   }
   uint32_t index = ParseRhs({}, offset, false);

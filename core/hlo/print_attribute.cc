@@ -12,7 +12,7 @@ namespace {
 using enum AttributeKey;
 
 constexpr std::string_view kPrefixes[] = {
-#define ATTRIBUTE(key, text, kind) ", " text "=",
+#define ATTRIBUTE(key, text, kind) std::string_view(", " text "="),
 #include "core/hlo/attributes.def"
 #undef ATTRIBUTE
 };

@@ -45,6 +45,7 @@ OpcodeOrder MakeOrder(Opcode opcode) {
 const OpcodeOrder& RanksOf(Opcode opcode) {
   static const std::vector<OpcodeOrder> orders = [] {
     std::vector<OpcodeOrder> made;
+    made.reserve(kOpcodeCount);
     for (int k = 0; k < kOpcodeCount; ++k) made.push_back(MakeOrder(static_cast<Opcode>(k)));
     return made;
   }();

@@ -49,9 +49,7 @@ constexpr uint32_t kNone = 0xffffffffu;
 std::vector<ComputationId> PrintedCalls(const Module& module, const Instruction& instruction) {
   std::vector<uint32_t> calls;
   CollectCalls(module, instruction, calls);
-  std::vector<ComputationId> result;
-  for (uint32_t id : calls) result.push_back(ComputationId(id));
-  return result;
+  return {calls.begin(), calls.end()};
 }
 
 CallLists::CallLists(const Module& module) {

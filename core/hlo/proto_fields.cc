@@ -8,8 +8,7 @@ namespace hloscope::hlo {
 namespace {
 
 constexpr FieldRow kFieldRows[] = {
-#define MESSAGE_BEGIN(type, message_name) \
-  {message_name, {}, 0, FieldKind::kMessage},
+#define MESSAGE_BEGIN(type, message_name) {message_name, {}, 0, FieldKind::kMessage},
 #define FIELD(name, text, number, kind) {{}, text, number, FieldKind::k##kind},
 #define MESSAGE_END()
 #include "core/hlo/proto_fields.def"
@@ -46,7 +45,8 @@ std::vector<AttributeField> FieldsOf(Opcode opcode) {
     auto row = std::ranges::find_if(kAttributeRows, [&](const AttributeRow& r) {
       return r.key == use.key && (!r.opcode || *r.opcode == opcode);
     });
-    if (row != std::end(kAttributeRows)) fields.push_back({use.key, use.required, row->absent, row->path});
+    if (row != std::end(kAttributeRows))
+      fields.push_back({use.key, use.required, row->absent, row->path});
   }
   if (opcode == Opcode::kParameter) {
     fields.push_back({AttributeKey::kParameterNumber, true, 0, {9, 0, 0}});
@@ -65,6 +65,7 @@ std::span<const FieldRow> FieldRows() { return kFieldRows; }
 std::span<const AttributeField> AttributeFields(Opcode opcode) {
   static const std::vector<std::vector<AttributeField>> tables = [] {
     std::vector<std::vector<AttributeField>> all;
+    all.reserve(kOpcodeCount);
     for (int i = 0; i < kOpcodeCount; ++i) all.push_back(FieldsOf(static_cast<Opcode>(i)));
     return all;
   }();

@@ -100,8 +100,8 @@ Status InstructionReader::ReadNumber(const AttributeField& field, const WireFiel
     there = number != kTriStateUnset;
     number = number == kTriStateTrue ? 1 : 0;
   }
-  bool absent = field.absent == AttributeField::kPresence ? !there
-                                                          : !there || number == field.absent;
+  bool absent =
+      field.absent == AttributeField::kPresence ? !there : !there || number == field.absent;
   if (absent && !field.required) return {};
   switch (Info(field.key).kind) {
     case ValueKind::kBool:
@@ -131,8 +131,9 @@ Status InstructionReader::ReadEnum(const AttributeField& field, const WireField*
       return InputError(fmt::format("{}: unknown value {}", Info(field.key).text, *number));
     }
   }
-  bool absent = field.absent == AttributeField::kPresence ? value == nullptr
-                                                          : value == nullptr || *number == field.absent;
+  bool absent = field.absent == AttributeField::kPresence
+                    ? value == nullptr
+                    : value == nullptr || *number == field.absent;
   if (absent && !field.required) return {};
   Add(scope_.builder.MakeEnum(field.key, *number));
   return {};
@@ -205,15 +206,17 @@ Status InstructionReader::ReadStructure(Opcode opcode, const AttributeField& fie
     }
     case kSparsityConfig: {
       HLOSCOPE_ASSIGN_OR_RETURN(
-          std::string text, ReadSparsityText(fields_.TakeMessage(InstructionField::kSparsityConfig)));
+          std::string text,
+          ReadSparsityText(fields_.TakeMessage(InstructionField::kSparsityConfig)));
       if (text.empty()) return {};
-      Add(builder.Make(kSparsityConfig,
-                       RawAttribute{builder.Intern(Info(kSparsityConfig).text), builder.Intern(text)}));
+      Add(builder.Make(kSparsityConfig, RawAttribute{builder.Intern(Info(kSparsityConfig).text),
+                                                     builder.Intern(text)}));
       return {};
     }
     case kPermuteSliceSizes:
       ints_.clear();
-      if (!fields_.TakeInts(InstructionField::kDynamicSliceSizes, ints_)) return Malformed("dynamic_slice_sizes");
+      if (!fields_.TakeInts(InstructionField::kDynamicSliceSizes, ints_))
+        return Malformed("dynamic_slice_sizes");
       // A flat list for now: how it is divided depends on the shape of the operand.
       if (!ints_.empty()) Add(builder.MakeInts(kPermuteSliceSizes, ints_));
       return {};
@@ -248,8 +251,11 @@ Status InstructionReader::ReadShapes(const AttributeField& field) {
   Status status;
   fields_.ForEach(kOperandShapesWithLayout, [&](const WireField& f) {
     auto shape = scope_.ShapeOf(f.bytes);
-    if (!shape) status = std::unexpected(std::move(shape).error());
-    if (shape) ids_.push_back(shape->index);
+    if (shape) {
+      ids_.push_back(shape->index);
+    } else {
+      status = std::unexpected(std::move(shape).error());
+    }
   });
   HLOSCOPE_TRY(std::move(status));
   bool there = !ids_.empty() || (constrained != nullptr && constrained->AsBool());
@@ -261,10 +267,10 @@ Status InstructionReader::ReadDomain() {
   Domain domain;
   domain.kind = "sharding";
   // What a text calls the exit is the side of the operand, which protos call the entry.
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      domain.exit, ReadSharding(fields_.TakeMessage(kDomainEntrySharding), scope_.limits));
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      domain.entry, ReadSharding(fields_.TakeMessage(kDomainExitSharding), scope_.limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(domain.exit,
+                            ReadSharding(fields_.TakeMessage(kDomainEntrySharding), scope_.limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(domain.entry,
+                            ReadSharding(fields_.TakeMessage(kDomainExitSharding), scope_.limits));
   Add(scope_.builder.Make(AttributeKey::kDomain, std::move(domain)));
   return {};
 }
@@ -300,8 +306,11 @@ Status InstructionReader::ReadAliasing() {
   Status status;
   fields_.ForEach(kOutputOperandAliasing, [&](const WireField& field) {
     auto alias = ReadOutputOperandAlias(field.bytes);
-    if (!alias) status = std::unexpected(std::move(alias).error());
-    if (alias) aliasing.entries.push_back(*std::move(alias));
+    if (alias) {
+      aliasing.entries.push_back(*std::move(alias));
+    } else {
+      status = std::unexpected(std::move(alias).error());
+    }
   });
   HLOSCOPE_TRY(std::move(status));
   if (aliasing.entries.empty()) return {};
@@ -325,8 +334,11 @@ Status InstructionReader::ReadDeviceListField() {
   bool old = list.form == DeviceList::Form::kGroups && list.groups.empty();
   fields_.ForEach(InstructionField::kReplicaGroups, [&](const WireField& field) {
     auto group = ReadGroup(field.bytes);
-    if (!group) status = std::unexpected(std::move(group).error());
-    if (group && old) list.groups.push_back(*std::move(group));
+    if (!group) {
+      status = std::unexpected(std::move(group).error());
+    } else if (old) {
+      list.groups.push_back(*std::move(group));
+    }
   });
   HLOSCOPE_TRY(std::move(status));
   Add(scope_.builder.Make(AttributeKey::kReplicaGroups, std::move(list)));

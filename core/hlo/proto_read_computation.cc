@@ -195,6 +195,7 @@ void ComputationReader::AddInstruction(uint32_t k, uint32_t base) {
   if (DependsOnOperand(i.opcode)) AdjustToOperand(k);
   if (i.controls.count > 0) {
     std::vector<uint32_t> ids;
+    ids.reserve(i.controls.count);
     for (uint32_t c = 0; c < i.controls.count; ++c) {
       ids.push_back(base + place_[controls_[i.controls.first + c]]);
     }

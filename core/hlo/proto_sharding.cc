@@ -196,8 +196,7 @@ class ShardingReader {
     using namespace ShardingField;
     switch (field.number()) {
       case kTupleShardings: {
-        HLOSCOPE_ASSIGN_OR_RETURN(Sharding element,
-                                  ReadSharding(field.bytes, limits_, depth_ + 1));
+        HLOSCOPE_ASSIGN_OR_RETURN(Sharding element, ReadSharding(field.bytes, limits_, depth_ + 1));
         sharding_.elements.push_back(std::move(element));
         return {};
       }
@@ -285,6 +284,7 @@ void WriteTiles(WireWriter& out, const Sharding& sharding) {
   }
   out.BoolUnlessFalse(kReplicateOnLastTileDim, sharding.replicate_on_last_tile_dim);
   std::vector<int64_t> last;
+  last.reserve(sharding.last_tile_dims.size());
   for (SubgroupKind kind : sharding.last_tile_dims) last.push_back(TypeOf(kind));
   out.PackedInts(kLastTileDims, last);
 }

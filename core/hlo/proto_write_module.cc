@@ -182,6 +182,7 @@ class ModuleWriter {
     bool listed = devices && *devices > 0 && *devices <= kMaxListedDevices;
     for (int64_t p = 0; listed && p < header.num_partitions; ++p) {
       std::vector<int64_t> ids;
+      ids.reserve(static_cast<size_t>(header.replica_count));
       for (int64_t r = 0; r < header.replica_count; ++r) {
         ids.push_back(r * header.num_partitions + p);
       }

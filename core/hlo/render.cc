@@ -87,13 +87,11 @@ std::string_view ColorOf(Opcode opcode) {
     case Category::kDataMovement:
       return "#e6e6e6";
     case Category::kContraction:
-      return "#f7c59b";
-    case Category::kReduction:
-      return "#f6e58d";
-    case Category::kNormalization:
-      return "#f6e58d";
     case Category::kLinearAlgebra:
       return "#f7c59b";
+    case Category::kReduction:
+    case Category::kNormalization:
+      return "#f6e58d";
     case Category::kSort:
       return "#dcd3ef";
     case Category::kSource:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "core/hlo/tile_assignment.h"
 
@@ -67,8 +68,8 @@ std::optional<ShardingKind> PlainKind(const Sharding& sharding) {
 bool MergeSubgroups(Sharding& sharding) {
   const TileAssignment& tiles = sharding.tiles;
   const size_t data_rank = tiles.dimensions.size() - sharding.last_tile_dims.size();
-  std::vector<int64_t> permutation;
-  for (size_t d = 0; d < data_rank; ++d) permutation.push_back(static_cast<int64_t>(d));
+  std::vector<int64_t> permutation(data_rank);
+  std::iota(permutation.begin(), permutation.end(), 0);
   std::vector<int64_t> dimensions(tiles.dimensions.begin(),
                                   tiles.dimensions.begin() + static_cast<int64_t>(data_rank));
   std::vector<SubgroupKind> kinds;

@@ -22,7 +22,7 @@ class StringPool {
   StringId Intern(std::string_view text) { return Intern(text, Prepare(text)); }
   // The same in two steps: the look-up has time to reach the cache in between.
   uint32_t Prepare(std::string_view text) const;
-  StringId Intern(std::string_view text, uint32_t prepared);
+  StringId Intern(std::string_view text, uint32_t hash);
   // The id of `text`, or an invalid one if it is not here.
   StringId Find(std::string_view text) const;
   // The text of `id`; the empty text for an invalid id. Valid as long as the pool.

@@ -16,7 +16,8 @@ constexpr std::array<uint8_t, 256> MakeClasses() {
   classes['_'] = 3;
   classes['.'] = 2;
   classes['-'] = 2;
-  for (char c : {'{', '}', '[', ']', '(', ')', '"', '\''}) classes[static_cast<size_t>(c)] = 4;
+  for (unsigned char c : {'{', '}', '[', ']', '(', ')', '"', '\''})
+    classes[static_cast<size_t>(c)] = 4;
   return classes;
 }
 constexpr auto kClasses = MakeClasses();
@@ -115,7 +116,8 @@ std::optional<std::string> Unescape(std::string_view raw) {
       out += raw[at++];
       continue;
     }
-    if (++at == raw.size() || !DecodeEscape(raw, at, out)) return std::nullopt;
+    ++at;
+    if (at == raw.size() || !DecodeEscape(raw, at, out)) return std::nullopt;
   }
   return out;
 }

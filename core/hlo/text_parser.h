@@ -72,7 +72,7 @@ class TextParser {
     std::vector<Attribute> attributes;
     std::vector<Predecessors> predecessors;
     std::vector<uint32_t> predecessor_ids;
-    std::vector<std::pair<StringId, Symbol>> shadowed;  // symbols of outer scopes to put back
+    std::vector<std::pair<StringId, Symbol>> shadowed;     // symbols of outer scopes to put back
     std::vector<std::pair<int64_t, uint32_t>> parameters;  // number, index
     std::unordered_map<uint32_t, uint32_t> async_starts;   // asynchronous instruction to its start
   };
@@ -162,7 +162,7 @@ class TextParser {
   bool ReadOpcode(Draft& draft);
   uint32_t Append(Draft& draft);
   bool Define(StringId name, uint32_t index, uint64_t offset);
-  bool CheckName(StringId name, uint64_t offset);
+  bool CheckName(StringId id, uint64_t offset);
   Symbol& SymbolOf(StringId name);
   void SetSymbol(StringId name, Symbol symbol);
   StringId AnonymousName(Opcode opcode);
@@ -195,7 +195,7 @@ class TextParser {
   bool ReadNamedOperand(Draft& draft, ShapeId declared, std::string_view name, uint64_t offset);
   bool ReadNestedOperand(Draft& draft, const char* start);
   uint32_t ReadCompactElements(uint32_t index, std::string_view name, uint64_t offset, bool& ok);
-  uint32_t ElementOf(uint32_t tuple, int64_t index, std::string& name, uint64_t offset, bool& ok);
+  uint32_t ElementOf(uint32_t tuple, int64_t element, std::string& name, uint64_t offset, bool& ok);
   uint32_t MakeParameter(StringId name, ShapeId shape, uint64_t offset);
   bool ReadParameterNumber(Draft& draft);
   bool ReadConstant(Draft& draft);
@@ -306,8 +306,8 @@ class TextParser {
   size_t warning_count_ = 0;
   std::unique_ptr<LineIndex> lines_;  // made when a message names a line
 
-  std::vector<Symbol> symbols_;        // by StringId
-  std::vector<Callee> computations_;   // by StringId
+  std::vector<Symbol> symbols_;             // by StringId
+  std::vector<Callee> computations_;        // by StringId
   std::vector<uint32_t> attribute_epochs_;  // by StringId: where an unknown attribute was met last
   std::vector<std::unique_ptr<Scope>> scopes_;
   size_t depth_ = 0;

@@ -220,7 +220,7 @@ class AsyncPass {
   // The part an aliasing names of ((parameters…), root, context…), the state once all is bound.
   const Shape* StatePart(InstructionId id, ComputationId c, std::span<const int64_t> index) const {
     if (index[0] == 0) {
-      if (index.size() == 1) return &module_.shape(id).elements()[0];
+      if (index.size() == 1) return module_.shape(id).elements().data();
       auto p = static_cast<size_t>(index[1]);
       if (index[1] < 0 || p >= context_.parameter_count(c)) return nullptr;
       return Subshape(context_.parameter_shape(c, p), index.subspan(2));
