@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/base/limits.h"
@@ -10,10 +11,27 @@
 
 namespace hloscope::replay {
 
-// One literal per parameter, by XLA's rules for made-up arguments: floats in [-0.1, 0.2), integers
-// over their whole range, pred 0 or 1; what is used as an index (of dynamic-slice,
-// dynamic-update-slice, gather, scatter) lies in range, initial values of reductions are neutral.
-// Unsupported error: a parameter that no value can be made up for.
+struct InputOptions {
+  uint64_t seed = 0;
+  bool large_floats = false;  // --use_large_float_range
+  bool zeros = false;         // --random_init_input_literals=false
+  Limits limits;
+};
+
+struct MadeUpInputs {
+  std::vector<hlo::Literal> literals;  // one per parameter of the entry
+  std::vector<std::string> warnings;   // demands of two uses that exclude one another
+};
+
+// Values for the parameters by XLA's rules for made-up arguments (floats in [-0.1, 0.2), integers
+// over their whole range, pred 0 or 1), held to what their uses need, however far away: indices in
+// range, sorted and unique where said so; neutral initial values; arguments of log, sqrt, divisions
+// in their domain; distinct sort keys; loops that end; sizes, groups and offsets that fit; positive
+// definite matrices. Of demands that exclude one another the tighter is met, with a warning.
+// Errors: unsupported for a parameter that no value can be made up for; environment beyond limits.
+Result<MadeUpInputs> MakeInputs(const hlo::Module& module, const InputOptions& options);
+
+// The literals alone.
 Result<std::vector<hlo::Literal>> GenerateInputs(const hlo::Module& module, uint64_t seed,
                                                  const Limits& limits = {});
 

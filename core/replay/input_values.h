@@ -1,0 +1,25 @@
+// Elements that satisfy a demand, the same bits on every machine.
+#pragma once
+
+#include <cstdint>
+
+#include "core/hlo/literal.h"
+#include "core/replay/demand.h"
+
+namespace hloscope::replay {
+
+struct ValueStyle {
+  uint64_t seed = 0;          // of the whole run: equal bounds get equal live sizes
+  bool large_floats = false;  // exponents over the whole range of the type
+};
+
+// The live size that every dynamic dimension of bound `bound` is given, in [1, bound].
+int64_t LiveSize(uint64_t seed, int64_t bound);
+
+// An array of `shape` drawn from `stream`, after XLA's tools where nothing is asked: floats in
+// [-0.1, 0.2) (all finite patterns below five bits), integers over their whole range, pred 0 or 1.
+// The byte size of the shape must be known.
+hlo::Literal MakeArray(const hlo::Shape& shape, const Demand& demand, uint64_t stream,
+                       const ValueStyle& style);
+
+}  // namespace hloscope::replay
