@@ -103,7 +103,10 @@ std::vector<OptionSpec> CommonOptions::Specs() {
 std::string UsageLine(const CommandRow& row, const std::vector<OptionSpec>& specs) {
   std::string usage = "hloscope " + std::string(row.name) + " [OPTIONS]";
   for (const OptionSpec& spec : specs) {
-    if (!spec.positional()) continue;
+    if (!spec.positional()) {
+      if (spec.required) usage += " " + spec.name + " " + spec.value;
+      continue;
+    }
     std::string argument = spec.value.empty() ? spec.name : spec.value;
     if (std::holds_alternative<std::vector<std::string>*>(spec.target)) argument += "...";
     usage += spec.required ? " " + argument : " [" + argument + "]";

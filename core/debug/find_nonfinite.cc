@@ -191,8 +191,25 @@ class Arrivals {
 Birth Narrowed(const Module& module, Birth birth, NonFiniteKind kind, const ObservedRun& run) {
   if (!AppliesScalarComputation(module[birth.instruction].opcode)) return birth;
   BirthObserver inside(module, kind, birth);
-  (void)run(inside);  // ends early with an error
-  return inside.first(kind).value_or(std::move(birth));
+  const auto leaves = run(inside);
+  const std::optional<Birth>& found = inside.first(kind);
+  // The run ends early once something is found; nothing else can stop it but what stops any run.
+  return leaves.has_value() || !found ? birth : *found;
+}
+
+// Where no instruction makes one, what holds one from the start is the first: a parameter, or a
+// constant if a result holds one too. Many modules have constants that nothing ever selects.
+void AddArrival(const Module& module, Arrivals& arrivals, NonFiniteKind kind,
+                std::span<const Result<Literal>> leaves, NonFiniteReport& report) {
+  if (!arrivals.first()) return;
+  const InstructionId id = arrivals.first_id();
+  const bool in_results = std::ranges::any_of(leaves, [&](const Result<Literal>& leaf) {
+    return leaf.has_value() && FindNonFinite(*leaf, kind).has_value();
+  });
+  if (module[id].opcode == hlo::Opcode::kConstant && !in_results) return;
+  report.first = std::move(arrivals.first());
+  report.first->reaches_output =
+      module[id].computation == module.entry_id() ? ReachesOutput(module, id, leaves) : in_results;
 }
 
 }  // namespace
@@ -207,10 +224,7 @@ Result<NonFiniteReport> FindFirstNonFinite(const Module& module, std::span<const
   HLOSCOPE_ASSIGN_OR_RETURN(const auto leaves, run(observer));
   const std::optional<Birth>& birth = observer.first(kind);
   if (!birth) {
-    report.first = std::move(arrivals.first());
-    if (report.first && module[arrivals.first_id()].computation == module.entry_id()) {
-      report.first->reaches_output = ReachesOutput(module, arrivals.first_id(), leaves);
-    }
+    AddArrival(module, arrivals, kind, leaves, report);
     return report;
   }
   const Birth narrowed = Narrowed(module, *birth, kind, run);

@@ -111,14 +111,19 @@ TEST(FindNonFinite, EveryOriginIsNamed) {
   for (const auto& path : paths) Check(path);
 }
 
-TEST(FindNonFinite, NothingWhereEverythingIsFinite) {
+// A constant that nothing selects is a warning, no finding.
+TEST(FindNonFinite, NothingWhereEveryResultIsFinite) {
   const auto parsed = hlo::ParseText(
-      "HloModule m\nENTRY e {\n  a = f32[2] constant({1, 2})\n  ROOT b = f32[2] log(a)\n}\n");
+      "HloModule m\nENTRY e {\n  a = f32[2] constant({1, 2})\n  p = pred[2] constant({1, 1})\n"
+      "  n = f32[2] constant({nan, inf})\n  s = f32[2] select(p, a, n)\n"
+      "  ROOT b = f32[2] log(s)\n}\n");
   ASSERT_TRUE(parsed.ok());
   for (NonFiniteKind kind : {NonFiniteKind::kNan, NonFiniteKind::kInfinity}) {
     RunRequest request;
     request.find = kind;
-    EXPECT_FALSE(RunModule(parsed.module, request).first_nonfinite.has_value());
+    const RunReport report = RunModule(parsed.module, request);
+    EXPECT_FALSE(report.first_nonfinite.has_value());
+    EXPECT_EQ(report.warnings.size(), 1u);
   }
 }
 
