@@ -1,6 +1,12 @@
-// custom-call: the targets whose meaning is known, by name. Each says where that is written.
-#include <algorithm>
+// custom-call: finds the row of its target and runs it.
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "core/eval/call_config.h"
+#include "core/eval/custom_calls.h"
+#include "core/eval/expansion.h"
 #include "core/eval/kernels.h"
 
 namespace hloscope::eval {
@@ -8,53 +14,138 @@ namespace {
 
 using hlo::AttributeKey;
 
-struct TargetRow {
-  std::string_view name;
-  Kernel kernel;
+constexpr CustomCallRow kRows[] = {
+#define CUSTOM_CALL(target, kernel, source) {target, &kernel##Call, source, {}, {}},
+#define CUSTOM_CALL_UNSUPPORTED(target, why, mend) {target, nullptr, {}, why, mend},
+#include "core/eval/custom_calls.def"
+#undef CUSTOM_CALL
+#undef CUSTOM_CALL_UNSUPPORTED
 };
 
-// Notes to the compiler about placement and sharding: on one device the value itself.
-Result<Value> Identity(KernelCall& call) {
+// `?` is any one character, `*` any number of them.
+bool Matches(std::string_view pattern, std::string_view text) {
+  size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+}  // namespace
+
+const CustomCallRow* FindCustomCall(std::string_view target) {
+  const auto* row = std::ranges::find_if(
+      kRows, [&](const CustomCallRow& candidate) { return Matches(candidate.target, target); });
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+namespace {
+
+// What a value of that shape holds: buffers of memory hold an array.
+const hlo::Shape& Held(const hlo::Shape& shape) {
+  return shape.IsBuffer() ? shape.elements()[0] : shape;
+}
+
+}  // namespace
+
+// Notes to the compiler: on one device the value itself, or a tuple of all of them.
+Result<Value> IdentityCall(KernelCall& call) {
   if (call.operands.empty()) return Unsupported(call, "it has no operand");
+  if (call.shape().IsTuple() && call.operands[0].is_array()) {
+    bool fits = call.shape().elements().size() == call.operands.size();
+    for (size_t i = 0; fits && i < call.operands.size(); ++i) {
+      fits = call.operands[i].is_array() &&
+             hlo::Compatible(Held(call.shape().elements()[i]), call.operand_shape(i));
+    }
+    if (!fits) return Unsupported(call, "its results are not its operands");
+    return Value::Tuple({call.operands.begin(), call.operands.end()});
+  }
   const Value& operand = call.operands[0];
-  if (operand.is_array() && !hlo::Compatible(call.shape(), operand.shape())) {
+  if (operand.is_array() && !hlo::Compatible(Held(call.shape()), operand.shape())) {
     return Unsupported(call, "the evaluator runs one device");
   }
   return operand;
 }
 
 // Memory whose contents nobody may rely on: zeros, so that runs agree.
-Result<Value> ZeroBuffer(KernelCall& call) {
-  if (!call.shape().IsArray()) return Unsupported(call, "its result is a tuple");
-  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(call.shape()));
+Result<Value> ZeroBufferCall(KernelCall& call) {
+  const hlo::Shape& shape = Held(call.shape());
+  if (!shape.IsArray()) return Unsupported(call, "its result is no array");
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   std::fill_n(buffer.data(), buffer.size, std::byte{0});
-  return Value::Array(call.shape(), std::move(buffer));
+  return Value::Array(shape, std::move(buffer));
 }
 
-constexpr TargetRow kTargets[] = {
-    {"AllocateBuffer", ZeroBuffer},           // XLA: custom_call_target.h
-    {"MoveToDevice", Identity},               // XLA: host_memory_offload_annotations.h
-    {"MoveToHost", Identity},                 // likewise
-    {"PadToStatic", PadToStatic},             // XLA: dynamic_padder.cc
-    {"SPMDFullToShardShape", Identity},       // XLA: sharding_op_util.h
-    {"SPMDShardToFullShape", Identity},       // likewise
-    {"ShardBarrierFrom", Identity},           // XLA: spmd/shard_barrier_partitioner.h
-    {"ShardBarrierTo", Identity},             // likewise
-    {"Sharding", Identity},                   // XLA: sharding_op_util.h
-    {"SliceToDynamic", SliceToDynamic},       // XLA: dynamic_padder.cc
-    {"TopK", TopKKernel},                     // XLA: cpu/runtime_topk.h
-    {"annotate_device_placement", Identity},  // XLA: host_memory_offload_annotations.h
-};
+// Something is shown or checked; nothing comes back but a token or an empty tuple.
+Result<Value> EffectCall(KernelCall& call) {
+  if (call.shape().IsToken()) return Value::Token();
+  if (call.shape().IsTuple() && call.shape().elements().empty()) return Value::Tuple({});
+  return Unsupported(call, "it is known for its effect only");
+}
 
-}  // namespace
+// result[i] = operand[(i − amount) mod size] along one dimension.
+Result<Value> RotateRightCall(KernelCall& call) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
+  const int64_t dimension = config.Integer("dimension", -1), amount = config.Integer("amount", -1);
+  if (call.operands.size() != 1 || !call.operands[0].is_array() || dimension < 0 ||
+      std::cmp_greater_equal(dimension, call.operand_shape(0).rank())) {
+    return Unsupported(call, "its backend_config names no dimension of its operand");
+  }
+  const auto sizes = Dimensions(call.operand_shape(0));
+  const auto d = static_cast<size_t>(dimension);
+  if (amount < 0 || amount > sizes[d]) return Unsupported(call, "it turns by more than its size");
+  Expansion x(call);
+  std::vector<int64_t> begin(sizes.size(), 0), cut = sizes;
+  cut[d] = sizes[d] - amount;
+  const Expansion::Node kept = x.Slice(x.Operand(0), begin, cut);
+  begin[d] = cut[d];
+  const Expansion::Node parts[] = {x.Slice(x.Operand(0), begin, sizes), kept};
+  const hlo::Attribute along =
+      x.builder().MakeInts(AttributeKey::kDimensions, std::span(&dimension, 1));
+  return x.Run(x.Add(hlo::Opcode::kConcatenate, x.ShapeOf(x.Operand(0)), parts, {&along, 1}));
+}
+
+// The computation it names says what it does.
+Result<Value> CalledComputationCall(KernelCall& call) {
+  const auto called = call.module().CalledComputations(call.instruction());
+  if (called.size() != 1) return Unsupported(call, "it names no computation");
+  const auto parameters = call.module().Parameters(called[0]);
+  bool fits = parameters.size() == call.operands.size();
+  for (size_t i = 0; fits && i < parameters.size(); ++i) {
+    fits = parameters[i].valid() &&
+           (!call.operands[i].is_array() ||
+            hlo::Compatible(call.module().shape(parameters[i]), call.operand_shape(i)));
+  }
+  const hlo::InstructionId root = call.module()[called[0]].root;
+  if (!fits || !hlo::Compatible(call.module().shape(root), call.shape())) {
+    return Unsupported(call, "the computation it names does not fit its operands");
+  }
+  return call.machine.Call(called[0], {std::make_move_iterator(call.operands.begin()),
+                                       std::make_move_iterator(call.operands.end())});
+}
 
 Result<Value> CustomCallKernel(KernelCall& call) {
   const std::string_view target =
       call.module().GetString(call.instruction(), AttributeKey::kCustomCallTarget);
-  for (const TargetRow& row : kTargets) {
-    if (row.name == target) return row.kernel(call);
+  const CustomCallRow* row = FindCustomCall(target);
+  if (row == nullptr) {
+    return Unsupported(call, fmt::format("nobody knows what its target {} does", target));
   }
-  return Unsupported(call, "nobody knows what its target " + std::string(target) + " does");
+  if (row->kernel != nullptr) return row->kernel(call);
+  return UnsupportedError(
+      fmt::format("{}: {} cannot be evaluated: {}", call.module().name(call.id), target, row->why),
+      std::string(row->mend));
 }
 
 }  // namespace hloscope::eval

@@ -26,7 +26,7 @@ bool HasKernel(hlo::Opcode opcode);
 #undef MISSING_KERNEL
 
 // Custom calls that XLA's dynamic shapes bring with them (dynamic_size.cc).
-Result<Value> PadToStatic(KernelCall& call);
-Result<Value> SliceToDynamic(KernelCall& call);
+Result<Value> PadToStaticCall(KernelCall& call);
+Result<Value> SliceToDynamicCall(KernelCall& call);
 
 }  // namespace hloscope::eval
