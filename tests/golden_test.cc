@@ -89,13 +89,13 @@ std::vector<GoldenCase> ReadCases() {
 }
 
 // `shape` is used where the text gives none.
-hlo::Literal ReadValue(const std::string& text, hlo::Shape shape) {
-  hlo::TextCursor cursor(text);
-  if (auto given = hlo::ReadShape(cursor, {})) {
-    shape = *given;
-  } else {
-    cursor = hlo::TextCursor(text);
+hlo::Literal ReadValue(std::string_view text, hlo::Shape shape) {
+  if (const size_t equals = text.find(" = "); equals != std::string_view::npos) {
+    hlo::TextCursor given(text.substr(0, equals));
+    shape = hlo::ReadShape(given, {}).value_or(shape);
+    text.remove_prefix(equals + 3);
   }
+  hlo::TextCursor cursor(text);
   auto literal = hlo::ReadLiteral(cursor, shape, {});
   EXPECT_TRUE(literal.has_value()) << text << " is no " << hlo::ToString(shape);
   return literal.has_value() ? *literal : hlo::Literal();
