@@ -3,9 +3,8 @@
 //
 // Cases are separated by a line `// -----`. Lines of a case before its module:
 //   // RUN: eval                what to do with it
-//   // INPUT: {1, 2}            one line per parameter, a literal as in constant(); `s32[4] {…}`
-//   for
-//                                another form that PRODUCT's values of several devices may have
+//   // INPUT: {1, 2}            one line per parameter, a literal as in constant(); or with its shape
+//                                in front, `s32[2,4] = …`, where it is for several devices (PRODUCT)
 //   // EXPECT: {3, 4}           one line per leaf of the result, exact unless
 //   // BOUND: 1e-6              both error bounds are this
 //   // ERROR: text              or: the run fails, and the message holds this text
