@@ -151,18 +151,22 @@ Result<RunInputs> SpreadArguments(std::vector<Literal> arguments, const hlo::Mod
 }
 
 Result<RunInputs> MakeUpInputs(const hlo::Module& module, const replay::Placement& placement,
-                               uint64_t seed, const Limits& limits) {
+                               const replay::InputOptions& options,
+                               std::vector<std::string>& warnings) {
   HLOSCOPE_TRY(CheckParameters(module));
   const auto generate = [&](uint64_t each) -> Result<std::vector<Literal>> {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto arguments, replay::GenerateInputs(module, each, limits));
+    replay::InputOptions own = options;
+    own.seed = each;
+    HLOSCOPE_ASSIGN_OR_RETURN(replay::MadeUpInputs made, replay::MakeInputs(module, own));
+    if (each == options.seed) warnings = std::move(made.warnings);
     std::vector<Literal> leaves;
-    for (const Literal& argument : arguments) {
+    for (const Literal& argument : made.literals) {
       for (Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
     }
     return leaves;
   };
   RunInputs inputs;
-  HLOSCOPE_ASSIGN_OR_RETURN(inputs.lists, replay::MakeUpLists(placement, seed, generate));
+  HLOSCOPE_ASSIGN_OR_RETURN(inputs.lists, replay::MakeUpLists(placement, options.seed, generate));
   NestArguments(inputs, module, placement);
   return inputs;
 }

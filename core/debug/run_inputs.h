@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/dump/tensor_values.h"
 #include "core/hlo/module.h"
 #include "core/replay/device_values.h"
+#include "core/replay/inputs.h"
 
 namespace hloscope::debug {
 
@@ -27,9 +27,10 @@ Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& 
 // Arguments in the forms Placement::Spread takes.
 Result<RunInputs> SpreadArguments(std::vector<hlo::Literal> arguments, const hlo::Module& module,
                                   const replay::Placement& placement);
-// XLA's made-up arguments from a seed.
+// Made-up arguments; `warnings` gets what the first device's are told with.
 Result<RunInputs> MakeUpInputs(const hlo::Module& module, const replay::Placement& placement,
-                               uint64_t seed, const Limits& limits);
+                               const replay::InputOptions& options,
+                               std::vector<std::string>& warnings);
 
 // Writes arguments that devices share under in0 …, others under in0@0, in0@1 ….
 Status WriteRunInputs(const std::string& path, const RunInputs& inputs,

@@ -10,6 +10,7 @@
 #include "core/debug/host_feeds.h"
 #include "core/debug/run_inputs.h"
 #include "core/debug/run_results.h"
+#include "core/debug/run_literals.h"
 #include "core/dump/tensor_values.h"
 #include "core/eval/precise.h"
 #include "core/hlo/verifier.h"
@@ -37,16 +38,6 @@ Clock::time_point DeadlineOf(const RunRequest& request) {
                             std::chrono::duration<double>(std::min(seconds, kLongest)));
 }
 
-Literal Zeros(const Shape& shape) {
-  if (shape.IsToken()) return Literal::Token();
-  if (!shape.IsTuple()) {
-    return Literal::Dense(
-        shape, std::vector<std::byte>(static_cast<size_t>(shape.ByteSize().value_or(0))));
-  }
-  std::vector<Literal> elements;
-  for (const Shape& element : shape.elements()) elements.push_back(Zeros(element));
-  return Literal::Tuple(std::move(elements));
-}
 
 // One replay in progress; each step fills in its part of the report.
 class Replay {
@@ -106,9 +97,10 @@ class Replay {
     return {};
   }
 
-  // Iterations differ only where inputs are made up.
+  // Iterations differ only where inputs are made up or a literals file has them.
   Status PrepareInputs(int64_t iteration) {
-    if (iteration > 0 && !report_.made_up_inputs) return {};
+    const bool always_the_same = !report_.made_up_inputs && request_.input_literals.empty();
+    if (iteration > 0 && always_the_same) return {};
     const Clock::time_point start = Clock::now();
     HLOSCOPE_ASSIGN_OR_RETURN(inputs_, FindInputs(iteration));
     if (request_.flush_denormals) FlushInputs();
@@ -128,23 +120,51 @@ class Replay {
   }
 
   Result<RunInputs> FindInputs(int64_t iteration) {
-    const std::vector<Shape> shapes = replay::ParameterShapes(*module_);
     if (!request_.inputs.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
                                 dump::TensorFiles::Open(request_.inputs, request_.limits));
       return ReadInputs(files, *module_, *placement_);
     }
+    if (!request_.input_literals.empty()) return TakeLiterals(iteration);
     if (!request_.arguments.empty()) {
+      recorded_ = request_.recorded;
       return SpreadArguments(request_.arguments, *module_, *placement_);
     }
-    if (!request_.random_inputs) {
-      std::vector<Literal> zeros;
-      for (const Shape& shape : shapes) zeros.push_back(Zeros(shape));
-      return SpreadArguments(std::move(zeros), *module_, *placement_);
+    return MakeUp(iteration);
+  }
+
+  Result<RunInputs> MakeUp(int64_t iteration) {
+    const bool has_parameters = !module_->Parameters(module_->entry_id()).empty();
+    report_.made_up_inputs = has_parameters && request_.random_inputs;
+    // A module without parameters always gives its recorded result.
+    if (!has_parameters) recorded_ = request_.recorded;
+    replay::InputOptions options;
+    options.seed = request_.seed + static_cast<uint64_t>(iteration);
+    options.large_floats = request_.large_floats;
+    options.zeros = !request_.random_inputs;
+    options.limits = request_.limits;
+    std::vector<std::string> warnings;
+    auto made = MakeUpInputs(*module_, *placement_, options, warnings);
+    if (iteration == 0) {
+      report_.warnings.insert(report_.warnings.end(), warnings.begin(), warnings.end());
     }
-    report_.made_up_inputs = !shapes.empty();
-    return MakeUpInputs(*module_, *placement_, request_.seed + static_cast<uint64_t>(iteration),
-                        request_.limits);
+    return made;
+  }
+
+  // The arguments that a literals file has for an iteration, and the result beside them.
+  Result<RunInputs> TakeLiterals(int64_t iteration) {
+    if (literals_.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(literals_,
+                                ReadLiteralsFile(request_.input_literals, request_.limits));
+    }
+    if (std::cmp_greater_equal(iteration, literals_.size())) {
+      return InputError(fmt::format("{}: holds {} iterations, {} are asked for",
+                                    request_.input_literals, literals_.size(), request_.iterations),
+                        "give fewer --iterations");
+    }
+    const hlo::IterationLiterals& taken = literals_[static_cast<size_t>(iteration)];
+    recorded_ = taken.result;
+    return SpreadArguments(taken.arguments, *module_, *placement_);
   }
 
   Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, RunTiming& timing) {
@@ -199,16 +219,19 @@ class Replay {
       plain_ = results;
       if (request_.platform == "interpreter") results = Rounded(precise_);
     }
+    RecordLiterals(results);
     std::vector<RunOutput> outputs = OutputsOf(std::move(results), iteration);
     if (request_.precise) AddPreciseSides(outputs, request_.platform, plain_);
     if (reference_ != nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const Leaves reference,
                                 RunOn(*reference_, iteration, *report_.reference_timing));
+      RecordReference(reference);
       HLOSCOPE_TRY(CompareWith(reference, outputs));
       if (request_.precise) AddPreciseSides(outputs, request_.reference_platform, reference);
     }
     const bool expected = iteration == 0 || !report_.made_up_inputs;
     if (!request_.expect.empty() && expected) HLOSCOPE_TRY(CompareWithFiles(outputs));
+    if (request_.expect.empty() && reference_ == nullptr) CompareWithRecorded(outputs);
     Keep(std::move(outputs));
     if (request_.find && iteration == 0) HLOSCOPE_TRY(FindBirth());
     return {};
@@ -393,6 +416,31 @@ class Replay {
     return {};
   }
 
+  // With what was recorded beside the inputs, where it has the form of the result.
+  void CompareWithRecorded(std::vector<RunOutput>& outputs) {
+    if (!recorded_) return;
+    const std::vector<Literal> leaves = dump::FlattenLiteral(*recorded_);
+    if (leaves.size() != outputs.size()) {
+      report_.warnings.push_back(
+          fmt::format("the recorded result has {} leaves, the module gives {}: not compared",
+                      leaves.size(), outputs.size()));
+      return;
+    }
+    report_.against_recorded = true;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (!outputs[i].missing) Compare(outputs[i], leaves[i]);
+    }
+  }
+
+  void RecordLiterals(const Leaves& results) {
+    if (request_.output_literals.empty()) return;
+    written_.push_back({inputs_.arguments, FromLeaves(ResultShape(), results), std::nullopt});
+  }
+  void RecordReference(const Leaves& reference) {
+    if (!written_.empty()) written_.back().reference_result = FromLeaves(ResultShape(), reference);
+  }
+  const Shape& ResultShape() const { return module_->shape(module_->entry().root); }
+
   Status CompareWithFiles(std::vector<RunOutput>& outputs) {
     size_t found = 0, arrays = 0;
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -420,6 +468,9 @@ class Replay {
   }
 
   Status WriteOutputs() {
+    if (!request_.output_literals.empty()) {
+      HLOSCOPE_TRY(WriteLiteralsFile(request_.output_literals, written_));
+    }
     if (request_.outputs.empty()) return {};
     std::vector<Literal> values;
     for (const RunOutput& output : report_.outputs) {
@@ -439,8 +490,10 @@ class Replay {
   std::optional<replay::Placement> placement_;
   std::vector<replay::LeafPlacement> results_;  // with what the first gathering decided
   std::optional<dump::TensorFiles> expected_;
-  RunInputs inputs_;        // of the iteration at hand
-  Leaves plain_, precise_;  // likewise, with --precise: results as they are and wide
+  RunInputs inputs_;                 // of the iteration at hand
+  Leaves plain_, precise_;           // likewise, with --precise: results as they are and wide
+  std::optional<Literal> recorded_;  // the result known for them
+  std::vector<hlo::IterationLiterals> literals_, written_;  // read and to be written
 };
 
 RunStatus StatusOf(const Error& error) {

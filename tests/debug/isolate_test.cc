@@ -78,7 +78,9 @@ class WrongAboutTanh : public replay::Platform {
 TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
   const auto parsed = hlo::ParseText(kModule);
   ASSERT_TRUE(parsed.ok());
-  const auto arguments = replay::GenerateInputs(*parsed.module, 1);
+  replay::InputOptions options;
+  options.seed = 1;
+  const auto made = replay::MakeInputs(*parsed.module, options);
   ASSERT_TRUE(arguments.has_value());
   const auto right = *replay::MakePlatform("interpreter");
   WrongAboutTanh wrong;
