@@ -68,7 +68,7 @@ Result<Value> WithinBounds(Machine& machine, const Value& live, const hlo::Shape
   std::fill_n(buffer.data(), buffer.size, std::byte{0});
   HLOSCOPE_TRY(StridedCopy(sizes, RowMajorStrides(sizes), RowMajorStrides(shape.dimensions()),
                            hlo::StorageBytes(shape.element_type()))
-                   .Run(call.machine, live.data(), buffer.data()));
+                   .Run(machine, live.data(), buffer.data()));
   Value result = Value::Array(shape, std::move(buffer));
   result.set_dynamic_sizes({sizes.begin(), sizes.end()});
   return result;

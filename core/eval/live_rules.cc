@@ -141,12 +141,12 @@ Result<Shape> GatherShape(const KernelCall& call, Sizes operands) {
 namespace {
 
 // A run of the operand's dimensions and the run of the result's that holds the same elements.
-struct Group {
+struct FactorGroup {
   size_t from, from_end, to, to_end;
 };
 
-std::vector<Group> CommonFactors(std::span<const int64_t> from, std::span<const int64_t> to) {
-  std::vector<Group> groups;
+std::vector<FactorGroup> CommonFactors(std::span<const int64_t> from, std::span<const int64_t> to) {
+  std::vector<FactorGroup> groups;
   size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
     if (i < from.size() && j < to.size() && from[i] == to[j]) {
@@ -155,7 +155,7 @@ std::vector<Group> CommonFactors(std::span<const int64_t> from, std::span<const 
       ++j;
       continue;
     }
-    Group group{i, i, j, j};
+    FactorGroup group{i, i, j, j};
     int64_t left = 1, right = 1;
     do {
       // Dimensions of size 1 that only one side has join the group before the next factor.
@@ -173,7 +173,7 @@ std::vector<Group> CommonFactors(std::span<const int64_t> from, std::span<const 
 }
 
 // Which dimension of the result in the group takes up that the operand is shorter; -1 if none can.
-int64_t FlexibleDimension(const KernelCall& call, const Group& group) {
+int64_t FlexibleDimension(const KernelCall& call, const FactorGroup& group) {
   const Shape& shape = call.shape();
   const int64_t inferred =
       call.module().GetInt(call.instruction(), AttributeKey::kInferredDimension, -1);
@@ -196,7 +196,7 @@ int64_t FlexibleDimension(const KernelCall& call, const Group& group) {
 Result<Shape> ReshapeShape(const KernelCall& call, Sizes operands) {
   const Shape& from = call.operand_shape(0);
   LiveSizes live = Dimensions(call.shape());
-  for (const Group& group : CommonFactors(from.dimensions(), call.shape().dimensions())) {
+  for (const FactorGroup& group : CommonFactors(from.dimensions(), call.shape().dimensions())) {
     int64_t elements = 1, others = 1;
     bool shorter = false;
     for (size_t d = group.from; d < group.from_end; ++d) {
