@@ -4,6 +4,7 @@
 // Cases are separated by a line `// -----`. Lines of a case before its module:
 //   // RUN: eval                what to do with it
 //   // INPUT: {1, 2}            one line per parameter, a literal as in constant()
+//   // INPUT: [1,2] {{3, 4}}     of dynamic arrays (likewise EXPECT): live sizes, live elements
 //   // EXPECT: {3, 4}           one line per leaf of the result, exact unless
 //   // BOUND: 1e-6              both error bounds are this
 //   // ERROR: text              or: the run fails, and the message holds this text
@@ -84,7 +85,15 @@ std::vector<GoldenCase> ReadCases() {
   return cases;
 }
 
-hlo::Literal ReadValue(const std::string& text, const hlo::Shape& shape) {
+// What stands for a dynamic array is its live part, as in `[2] {1, 2}`.
+hlo::Literal ReadValue(std::string text, hlo::Shape shape) {
+  if (text.starts_with('[') && shape.IsArray()) {
+    std::istringstream sizes(text.substr(1, text.find(']') - 1));
+    std::vector<int64_t> live;
+    for (std::string size; std::getline(sizes, size, ',');) live.push_back(std::stoll(size));
+    shape = hlo::Shape::Array(shape.element_type(), live);
+    text = text.substr(text.find(']') + 1);
+  }
   hlo::TextCursor cursor(text);
   auto literal = hlo::ReadLiteral(cursor, shape, {});
   EXPECT_TRUE(literal.has_value()) << text << " is no " << hlo::ToString(shape);

@@ -138,6 +138,12 @@ std::vector<int64_t> LiveSizes(const Literal& literal) {
                       : std::vector<int64_t>(live.begin(), live.end());
 }
 
+// One may have bounds where the other, read from a file, has the sizes met at run time.
+bool SameLiveShape(const Literal& a, const Literal& b) {
+  return a.shape().IsArray() && a.shape().element_type() == b.shape().element_type() &&
+         SameSizes(LiveSizes(a), LiveSizes(b));
+}
+
 bool Advance(std::vector<int64_t>& index, std::span<const int64_t> sizes) {
   for (size_t d = index.size(); d-- > 0;) {
     if (++index[d] < sizes[d]) return true;
@@ -195,7 +201,8 @@ LeafComparison CompareArrays(const Literal& actual, const Literal& expected,
                              const BoundsRequest& request) {
   LeafComparison result;
   result.shape = actual.shape();
-  if (!hlo::Compatible(actual.shape(), expected.shape(), {.dynamic_dimensions = false})) {
+  if (!hlo::Compatible(actual.shape(), expected.shape(), {.dynamic_dimensions = false}) &&
+      !SameLiveShape(actual, expected)) {
     result.problem = "the shape is " + hlo::ToString(actual.shape(), false) + ", expected " +
                      hlo::ToString(expected.shape(), false);
     return result;
@@ -219,9 +226,10 @@ LeafComparison CompareArrays(const Literal& actual, const Literal& expected,
   PairComparer pairs(part, result);
   std::vector<int64_t> index(sizes.size(), 0);
   do {
-    const int64_t at = LinearIndex(index, actual.shape().dimensions()) * bytes;
-    const std::byte* a = actual.bytes().data() + at;
-    const std::byte* e = expected.bytes().data() + at;
+    const std::byte* a =
+        actual.bytes().data() + LinearIndex(index, actual.shape().dimensions()) * bytes;
+    const std::byte* e =
+        expected.bytes().data() + LinearIndex(index, expected.shape().dimensions()) * bytes;
     bool agree = pairs.Agree(a, e);
     if (hlo::IsComplex(type)) agree &= pairs.Agree(a + part_bytes, e + part_bytes);
     ++result.elements;

@@ -79,6 +79,17 @@ void Normalize(ElementType type, std::span<std::byte> bytes) {
   }
 }
 
+// The sizes are those of the shape, or less where it is dynamic.
+bool FitsWithin(std::span<const int64_t> dimensions, const Shape& shape) {
+  if (dimensions.size() != shape.rank()) return false;
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    const bool fits = dimensions[d] == shape.dimension(d) ||
+                      (shape.is_dynamic_dimension(d) && dimensions[d] < shape.dimension(d));
+    if (!fits) return false;
+  }
+  return true;
+}
+
 std::string DimensionsText(std::span<const int64_t> dimensions) {
   return fmt::format("[{}]", fmt::join(dimensions, ","));
 }
@@ -103,7 +114,7 @@ NpyType NpyTypeOf(ElementType type) {
 
 Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, std::string_view name) {
   const ElementType type = shape.element_type();
-  if (!std::ranges::equal(array.dimensions, shape.dimensions())) {
+  if (!FitsWithin(array.dimensions, shape)) {
     return InputError(fmt::format("{}: the array is {}, wanted {}", name,
                                   DimensionsText(array.dimensions), hlo::ToString(shape, false)));
   }
@@ -121,10 +132,16 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, std::s
   const int unit = hlo::IsComplex(type) ? array.type.bytes / 2 : array.type.bytes;
   if (array.big_endian) SwapBytes(bytes, static_cast<size_t>(unit));
   Normalize(type, bytes);
-  return Literal::Dense(shape, std::move(bytes));
+  if (std::ranges::equal(array.dimensions, shape.dimensions())) {
+    return Literal::Dense(shape, std::move(bytes));
+  }
+  return Literal::Dense(
+      Shape::Array(type, std::vector<int64_t>(array.dimensions.begin(), array.dimensions.end())),
+      std::move(bytes));
 }
 
-std::string NpyFromLiteral(const Literal& literal) {
+std::string NpyFromLiteral(const Literal& whole) {
+  const Literal literal = whole.Live();
   const auto bytes = literal.bytes();
   return WriteNpy(NpyTypeOf(literal.shape().element_type()), literal.shape().dimensions(),
                   {reinterpret_cast<const char*>(bytes.data()), bytes.size()});

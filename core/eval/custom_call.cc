@@ -35,11 +35,13 @@ constexpr TargetRow kTargets[] = {
     {"AllocateBuffer", ZeroBuffer},           // XLA: custom_call_target.h
     {"MoveToDevice", Identity},               // XLA: host_memory_offload_annotations.h
     {"MoveToHost", Identity},                 // likewise
+    {"PadToStatic", PadToStatic},             // XLA: dynamic_padder.cc
     {"SPMDFullToShardShape", Identity},       // XLA: sharding_op_util.h
     {"SPMDShardToFullShape", Identity},       // likewise
     {"ShardBarrierFrom", Identity},           // XLA: spmd/shard_barrier_partitioner.h
     {"ShardBarrierTo", Identity},             // likewise
     {"Sharding", Identity},                   // XLA: sharding_op_util.h
+    {"SliceToDynamic", SliceToDynamic},       // XLA: dynamic_padder.cc
     {"TopK", TopKKernel},                     // XLA: cpu/runtime_topk.h
     {"annotate_device_placement", Identity},  // XLA: host_memory_offload_annotations.h
 };

@@ -43,21 +43,16 @@ Result<Value> Elementwise(KernelCall& call) {
   if (!kernel.has_value()) return Unsupported(call, kernel.error().message);
   const int64_t count = ElementCount(call.shape());
   std::array<const std::byte*, 3> in = {};
-  std::vector<int64_t> live;
   for (size_t i = 0; i < call.operands.size(); ++i) {
     Value& operand = call.operands[i];
     if (operand.shape().IsScalar() && !call.shape().IsScalar()) {
       HLOSCOPE_ASSIGN_OR_RETURN(operand, Spread(call, operand, count));
     }
-    const auto sizes = operand.literal().dynamic_sizes();
-    if (live.empty()) live.assign(sizes.begin(), sizes.end());
     in[i] = operand.data();
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, ResultBuffer(call, in));
   kernel->Run(in, buffer.data(), count);
-  Value result = Value::Array(call.shape(), std::move(buffer));
-  if (!live.empty()) result.set_dynamic_sizes(std::move(live));
-  return result;
+  return Value::Array(call.shape(), std::move(buffer));
 }
 
 }  // namespace

@@ -35,22 +35,22 @@ int64_t Offset(std::span<const int64_t> index, std::span<const int64_t> strides)
   return offset;
 }
 
-Result<Value> LivePart(KernelCall& call, const Value& value) {
+Result<Value> LivePart(Machine& machine, const Value& value) {
   const auto live = value.literal().dynamic_sizes();
   if (live.empty()) return value;
   const hlo::ElementType type = value.shape().element_type();
   hlo::Shape shape = hlo::Shape::Array(type, std::vector<int64_t>(live.begin(), live.end()));
-  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, machine.Allocate(shape));
   StridedCopy(live, RowMajorStrides(value.shape().dimensions()), RowMajorStrides(live),
               hlo::StorageBytes(type))
       .Run(value.data(), buffer.data());
   return Value::Array(std::move(shape), std::move(buffer));
 }
 
-Result<Value> WithinBounds(KernelCall& call, const Value& live, const hlo::Shape& shape) {
+Result<Value> WithinBounds(Machine& machine, const Value& live, const hlo::Shape& shape) {
   const auto sizes = live.shape().dimensions();
   if (std::ranges::equal(sizes, shape.dimensions())) return live.WithShape(shape);
-  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, machine.Allocate(shape));
   std::fill_n(buffer.data(), buffer.size, std::byte{0});
   StridedCopy(sizes, RowMajorStrides(sizes), RowMajorStrides(shape.dimensions()),
               hlo::StorageBytes(shape.element_type()))

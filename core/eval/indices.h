@@ -19,9 +19,9 @@ bool NextIndex(std::span<int64_t> index, std::span<const int64_t> sizes);
 int64_t Offset(std::span<const int64_t> index, std::span<const int64_t> strides);
 
 // The live part of a dynamic array as an array of its own; any other value as it is.
-Result<Value> LivePart(KernelCall& call, const Value& value);
+Result<Value> LivePart(Machine& machine, const Value& value);
 // The other way: `live` at the start of an array of `shape`, zeros behind, its sizes noted.
-Result<Value> WithinBounds(KernelCall& call, const Value& live, const hlo::Shape& shape);
+Result<Value> WithinBounds(Machine& machine, const Value& live, const hlo::Shape& shape);
 
 // The bytes of operand i for writing: its own where nobody else sees them, else a copy.
 Result<Buffer> OwnCopy(KernelCall& call, size_t i);

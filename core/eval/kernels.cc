@@ -10,8 +10,9 @@ Result<Value> NoKernel(KernelCall& call) {
 
 // One constant per kernel name, so that a name in opcodes.def that kernels.def lacks does not
 // compile.
-#define KERNEL(name, takes_missing) constexpr KernelRow kRow##name = {name##Kernel, takes_missing};
-#define MISSING_KERNEL(name) constexpr KernelRow kRow##name = {NoKernel, false};
+#define KERNEL(name, takes_missing, live) \
+  constexpr KernelRow kRow##name = {name##Kernel, takes_missing, kLive##live};
+#define MISSING_KERNEL(name) constexpr KernelRow kRow##name = {NoKernel, false, {}};
 #include "core/eval/kernels.def"
 #undef KERNEL
 #undef MISSING_KERNEL

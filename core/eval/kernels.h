@@ -1,6 +1,7 @@
 // The kernels named in the evaluator column of opcodes.def, and the table from opcode to kernel.
 #pragma once
 
+#include "core/eval/live_call.h"
 #include "core/eval/machine.h"
 
 namespace hloscope::eval {
@@ -10,6 +11,7 @@ struct KernelRow {
   // True: it handles missing operands itself, passing on what is there. False: any missing operand
   // makes the result missing.
   bool takes_missing;
+  LiveRule live;
 };
 const KernelRow& KernelOf(hlo::Opcode opcode);
 
@@ -17,10 +19,14 @@ const KernelRow& KernelOf(hlo::Opcode opcode);
 bool HasKernel(hlo::Opcode opcode);
 
 // Every kernel there is; a name in opcodes.def that is not there does not compile.
-#define KERNEL(name, takes_missing) Result<Value> name##Kernel(KernelCall& call);
+#define KERNEL(name, takes_missing, live) Result<Value> name##Kernel(KernelCall& call);
 #define MISSING_KERNEL(name)
 #include "core/eval/kernels.def"
 #undef KERNEL
 #undef MISSING_KERNEL
+
+// Custom calls that XLA's dynamic shapes bring with them (dynamic_size.cc).
+Result<Value> PadToStatic(KernelCall& call);
+Result<Value> SliceToDynamic(KernelCall& call);
 
 }  // namespace hloscope::eval

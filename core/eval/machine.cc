@@ -97,7 +97,7 @@ const Schedule& Machine::ScheduleOf(ComputationId id) {
 
 Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operands,
                                       std::span<Value> arguments) {
-  KernelCall call{*this, id, operands, arguments};
+  KernelCall call{*this, id, operands, arguments, nullptr};
   const KernelRow& row = KernelOf(call.opcode());
   if (!row.takes_missing) {
     for (const Value& operand : operands) {
@@ -106,7 +106,8 @@ Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operand
   }
   HLOSCOPE_TRY(Charge(1 + ElementCount(call.shape())));
   frames_.push_back({id});
-  Result<Value> value = row.kernel(call);
+  Result<Value> value =
+      NeedsLiveCall(call, row.live) ? CallLive(call, row.kernel, row.live) : row.kernel(call);
   frames_.pop_back();
   if (value.has_value() || !MakesMissing(value.error())) return value;
   if (hlo::HasFlag(call.opcode(), hlo::kFlagSideEffect)) return value;

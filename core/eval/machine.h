@@ -77,12 +77,14 @@ struct KernelCall {
   Machine& machine;
   hlo::InstructionId id;
   std::span<Value> operands;
-  std::span<Value> arguments;  // of the computation it stands in; each is taken once
+  std::span<Value> arguments;              // of the computation it stands in; each is taken once
+  const hlo::Shape* live_shape = nullptr;  // set where the operands are cut to their live parts
 
   const hlo::Module& module() const { return machine.module(); }
   const hlo::Instruction& instruction() const { return module()[id]; }
   hlo::Opcode opcode() const { return instruction().opcode; }
-  const hlo::Shape& shape() const { return module().shape(id); }
+  // What the kernel is to make: the declared shape, or that of the live part.
+  const hlo::Shape& shape() const { return live_shape ? *live_shape : module().shape(id); }
   const hlo::Shape& operand_shape(size_t i) const { return operands[i].shape(); }
 };
 

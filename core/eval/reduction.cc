@@ -135,15 +135,9 @@ Result<Value> ReduceKernel(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction reducer, LaneFunction::Compile(call.machine, reducer_id));
   const size_t arity = call.operands.size() / 2;
   if (reducer.result_types().size() != arity) return Unsupported(call, "the reducer does not fit");
-  for (size_t i = 0; i < arity; ++i) {
-    HLOSCOPE_ASSIGN_OR_RETURN(call.operands[i], LivePart(call, call.operands[i]));
-  }
   TreeReducer tree(reducer, InitialElements(call));
   HLOSCOPE_ASSIGN_OR_RETURN(const Arranged arranged, Arrange(call, arity));
   HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(call));
-  if (arranged.kept != ElementCount(results.shapes[0])) {
-    return Unsupported(call, "dynamic dimensions that stay are not handled");
-  }
   HLOSCOPE_TRY(arranged.reduced_first ? FoldColumns(arranged, tree, results)
                                       : FoldRows(arranged, tree, results));
   return std::move(results).Finish();

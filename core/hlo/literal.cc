@@ -52,6 +52,21 @@ Literal Literal::Token() {
   return literal;
 }
 
+Literal Literal::Live() const {
+  if (dynamic_sizes_.empty()) return *this;
+  const auto size = static_cast<size_t>(StorageBytes(shape_.element_type()));
+  Shape shape = Shape::Array(shape_.element_type(), dynamic_sizes_);
+  std::vector<std::byte> bytes(static_cast<size_t>(shape.ByteSize().value_or(0)));
+  std::vector<int64_t> index(shape.rank(), 0);
+  for (size_t to = 0; to < bytes.size(); to += size) {
+    int64_t from = 0;
+    for (size_t d = 0; d < index.size(); ++d) from = from * shape_.dimension(d) + index[d];
+    std::memcpy(bytes.data() + to, bytes_.data() + static_cast<size_t>(from) * size, size);
+    for (size_t d = index.size(); d-- > 0 && ++index[d] == dynamic_sizes_[d];) index[d] = 0;
+  }
+  return Dense(std::move(shape), std::move(bytes));
+}
+
 bool Literal::elided() const { return elided_; }
 
 bool Literal::operator==(const Literal& other) const {

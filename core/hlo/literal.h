@@ -48,6 +48,8 @@ class Literal {
   // Live size of each dimension; empty if all are the shape's own.
   std::span<const int64_t> dynamic_sizes() const { return dynamic_sizes_; }
   void set_dynamic_sizes(std::vector<int64_t> sizes) { dynamic_sizes_ = std::move(sizes); }
+  // The live part of a dynamic array as an array of its own; any other literal as it is.
+  Literal Live() const;
   void set_layout(Layout layout) { shape_.set_layout(std::move(layout)); }
 
   // Same shape up to layout and same bits.

@@ -1,0 +1,71 @@
+// Instructions on arrays some dimensions of which are shorter at run time than their bound says:
+// what an instruction means there is what it means on arrays of the live sizes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/eval/machine.h"
+
+namespace hloscope::eval {
+
+enum class LiveMode : uint8_t {
+  kWhole,    // the kernel hands live sizes on or uses them itself
+  kInPlace,  // live elements keep their places: the kernel runs on the bounds
+  kCut,      // the kernel runs on the live parts alone
+};
+
+using LiveSizes = std::vector<int64_t>;
+
+// How a kernel deals with live sizes; the column of kernels.def.
+struct LiveRule {
+  LiveMode mode = LiveMode::kWhole;
+  // The result's static shape for operands of these live sizes. Rules follow XLA's
+  // DynamicDimensionInference where the result's sizes are not just those of the live parts.
+  Result<hlo::Shape> (*result)(const KernelCall& call,
+                               std::span<const LiveSizes> operands) = nullptr;
+  // Makes sizes that have to agree do so, by the smaller one; null where none have to.
+  void (*agree)(const KernelCall& call, std::span<LiveSizes> operands) = nullptr;
+};
+
+Result<hlo::Shape> ElementsShape(const KernelCall& call, std::span<const LiveSizes> operands);
+Result<hlo::Shape> BroadcastShape(const KernelCall& call, std::span<const LiveSizes> operands);
+Result<hlo::Shape> TransposeShape(const KernelCall& call, std::span<const LiveSizes> operands);
+Result<hlo::Shape> BitcastShape(const KernelCall& call, std::span<const LiveSizes> operands);
+Result<hlo::Shape> SliceShape(const KernelCall& call, std::span<const LiveSizes> operands);
+Result<hlo::Shape> GatherShape(const KernelCall& call, std::span<const LiveSizes> operands);
+Result<hlo::Shape> ReshapeShape(const KernelCall& call, std::span<const LiveSizes> operands);
+// What shape inference says of the live parts.
+Result<hlo::Shape> InferredShape(const KernelCall& call, std::span<const LiveSizes> operands);
+
+// All arrays the instruction takes, initial values aside.
+void AgreeEverywhere(const KernelCall& call, std::span<LiveSizes> operands);
+void AgreeBesideJoint(const KernelCall& call, std::span<LiveSizes> operands);  // concatenate
+void AgreeInContraction(const KernelCall& call, std::span<LiveSizes> operands);
+void AgreeInFeatures(const KernelCall& call, std::span<LiveSizes> operands);  // convolution
+void AgreeWithWindow(const KernelCall& call, std::span<LiveSizes> operands);  // select-and-scatter
+
+inline constexpr LiveRule kLiveWhole = {};
+inline constexpr LiveRule kLiveElements = {LiveMode::kInPlace, ElementsShape};
+inline constexpr LiveRule kLiveBroadcast = {LiveMode::kInPlace, BroadcastShape};
+inline constexpr LiveRule kLiveTranspose = {LiveMode::kInPlace, TransposeShape};
+inline constexpr LiveRule kLiveBitcast = {LiveMode::kInPlace, BitcastShape};
+inline constexpr LiveRule kLiveSlice = {LiveMode::kInPlace, SliceShape};
+inline constexpr LiveRule kLiveGather = {LiveMode::kInPlace, GatherShape};
+inline constexpr LiveRule kLiveReshape = {LiveMode::kCut, ReshapeShape};
+inline constexpr LiveRule kLiveParts = {LiveMode::kCut, InferredShape};
+inline constexpr LiveRule kLiveTogether = {LiveMode::kCut, InferredShape, AgreeEverywhere};
+inline constexpr LiveRule kLiveJoint = {LiveMode::kCut, InferredShape, AgreeBesideJoint};
+inline constexpr LiveRule kLiveContraction = {LiveMode::kCut, InferredShape, AgreeInContraction};
+inline constexpr LiveRule kLiveFeatures = {LiveMode::kCut, InferredShape, AgreeInFeatures};
+inline constexpr LiveRule kLiveWindow = {LiveMode::kCut, InferredShape, AgreeWithWindow};
+
+// True if a rule other than kLiveWhole has work to do: an operand has live sizes of its own.
+bool NeedsLiveCall(const KernelCall& call, const LiveRule& rule);
+
+// The kernel's value on live operands, its live sizes noted. Errors: those of the kernel, and
+// unsupported where the sizes met at run time do not fit the instruction.
+Result<Value> CallLive(KernelCall& call, Kernel kernel, const LiveRule& rule);
+
+}  // namespace hloscope::eval
