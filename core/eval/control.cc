@@ -131,15 +131,45 @@ Result<Value> ConditionalKernel(KernelCall& call) {
   return call.machine.Call(branches[index], {std::move(call.operands[index + 1])});
 }
 
-// An asynchronous computation is done when it starts: the start's value is that of the matching
-// synchronous instruction behind its operands and context, the done takes it out.
+namespace {
+
+// The value of an asynchronous call: its operands and its result, or why there is none yet.
+Result<Value> Bound(KernelCall& call, ComputationId callee, std::vector<Value> operands) {
+  const Value operand_tuple = Value::Tuple(operands);
+  if (operands.size() < call.module().Parameters(callee).size()) {
+    const auto unbound = Unsupported(call, "not all operands of the call are bound");
+    return Value::Tuple({operand_tuple, Value::Missing(unbound.error())});
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Value result, call.machine.Call(callee, std::move(operands)));
+  return Value::Tuple({operand_tuple, std::move(result)});
+}
+
+}  // namespace
+
+// An asynchronous computation is done when its last operand is bound, mostly when it starts: the
+// start's value is that of the matching synchronous instruction behind its operands and context,
+// the done takes it out.
 Result<Value> AsyncStartKernel(KernelCall& call) {
   const ComputationId callee =
       call.module().GetComputation(call.instruction(), AttributeKey::kCalls);
   if (!callee.valid()) return Unsupported(call, "the start names no computation");
-  std::vector<Value> operands(call.operands.begin(), call.operands.end());
-  HLOSCOPE_ASSIGN_OR_RETURN(Value result, call.machine.Call(callee, TakeOperands(call)));
-  return Value::Tuple({Value::Tuple(std::move(operands)), std::move(result)});
+  return Bound(call, callee, TakeOperands(call));
+}
+
+// More operands of the call, behind those that the start and earlier updates have bound.
+Result<Value> AsyncUpdateKernel(KernelCall& call) {
+  if (call.operands.size() == 1 || call.operands[0].is_missing()) return call.operands[0];
+  const hlo::Module& module = call.module();
+  hlo::InstructionId start = call.id;
+  while (module[start].opcode == hlo::Opcode::kAsyncUpdate) start = module.operands(start)[0];
+  const ComputationId callee = module.GetComputation(module[start], AttributeKey::kCalls);
+  if (!callee.valid() || !call.operands[0].is_tuple()) {
+    return Unsupported(call, "the start names no computation");
+  }
+  const auto bound = call.operands[0].elements()[0].elements();
+  std::vector<Value> operands(bound.begin(), bound.end());
+  operands.insert(operands.end(), call.operands.begin() + 1, call.operands.end());
+  return Bound(call, callee, std::move(operands));
 }
 
 Result<Value> AsyncDoneKernel(KernelCall& call) {

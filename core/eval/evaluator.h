@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,6 +58,10 @@ struct EvaluateOptions {
   // Gives constants whose bytes the file does not hold made-up elements from this seed; without it
   // a result that depends on one is an error.
   std::optional<uint64_t> fill_elided;
+  // Called for each array that an infeed takes, and that an outfeed gives, in order; devices may
+  // call at the same time. Null: arrays are made up from the seed below, or dropped.
+  std::function<Result<hlo::Literal>(const hlo::Shape&)> infeed;
+  std::function<Status(const hlo::Literal&)> outfeed;
   // Seeds rng, rng-bit-generator's default algorithm and rng-get-and-update-state.
   uint64_t rng_seed = 42;
 };
