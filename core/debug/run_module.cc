@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/debug/compare_bits.h"
+#include "core/debug/host_feeds.h"
 #include "core/dump/tensor_values.h"
 #include "core/eval/precise.h"
 #include "core/hlo/verifier.h"
@@ -75,6 +76,7 @@ class Replay {
 
   Status Run() {
     HLOSCOPE_TRY(Verify());
+    HLOSCOPE_TRY(feeds_.Open(request_.infeed, request_.seed, request_.limits));
     HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, report_.timing));
     if (!request_.reference_platform.empty()) {
       report_.reference_timing.emplace();
@@ -162,6 +164,9 @@ class Replay {
     }
     replay::RunOptions options = OptionsFor(iteration);
     options.observer = observer;
+    feeds_.Rewind();
+    options.infeed = [this](const Shape& shape) { return feeds_.Take(shape); };
+    options.outfeed = [this](const Literal& array) { return feeds_.Give(array); };
     LeafCollector sink(report_.warnings);
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
                               executable.Run({&leaves, 1}, options, sink, stop_));
@@ -170,10 +175,28 @@ class Replay {
     return std::move(sink.leaves);
   }
 
+  // What the first run took and gave.
+  Status ReportFeeds() {
+    if (feeds_.made_up() > 0) {
+      report_.warnings.push_back(
+          fmt::format("infeed: {} arrays were made up from seed {}: give them with --infeed",
+                      feeds_.made_up(), request_.seed));
+    }
+    if (!request_.outfeed.empty()) {
+      return dump::WriteTensors(request_.outfeed, dump::TensorNames::kOutputs, feeds_.given());
+    }
+    if (!feeds_.given().empty()) {
+      report_.warnings.push_back(fmt::format(
+          "outfeed: {} arrays were dropped: --outfeed keeps them", feeds_.given().size()));
+    }
+    return {};
+  }
+
   Status RunIteration(int64_t iteration) {
     HLOSCOPE_TRY(PrepareInputs(iteration));
     if (request_.isolate && iteration == 0) HLOSCOPE_TRY(IsolateInstructions());
     HLOSCOPE_ASSIGN_OR_RETURN(Leaves results, RunOn(*test_, iteration, report_.timing));
+    if (iteration == 0) HLOSCOPE_TRY(ReportFeeds());
     if (request_.repeat > 1) HLOSCOPE_TRY(Repeat(iteration, results));
     if (request_.precise) {
       HLOSCOPE_TRY(RunPrecisely(iteration));
@@ -402,6 +425,7 @@ class Replay {
   RunReport& report_;
   std::stop_token stop_;
   Clock::time_point deadline_;  // of the whole replay
+  HostFeeds feeds_;
   std::unique_ptr<replay::Executable> test_, reference_;
   std::unique_ptr<replay::Executable> precise_executable_;
   std::vector<Literal> arguments_;  // of the iteration at hand

@@ -25,6 +25,8 @@ struct RunRequest {
   std::string reference_platform;       // empty: none
   std::vector<std::string> inputs;      // --inputs; empty: `arguments`, or made up from `seed`
   std::vector<hlo::Literal> arguments;  // of a snapshot, one per parameter; empty: none
+  std::vector<std::string> infeed;      // --infeed; empty: what infeeds take is made up
+  std::string outfeed;                  // --outfeed F.npz; empty: what outfeeds give is dropped
   std::vector<std::string> expect;      // --expect; empty: nothing to compare with
   std::string save_inputs;              // --save_inputs F.npz; empty: not asked
   std::string outputs;                  // --outputs DIR|F.npz; empty: not asked

@@ -68,6 +68,8 @@ class InterpreterExecutable : public Executable {
     how.memory_bytes = options.memory_bytes;
     how.threads = options.threads;
     how.deadline = options.deadline;
+    how.infeed = options.infeed;
+    how.outfeed = options.outfeed;
     how.observer = options.observer;
     HLOSCOPE_ASSIGN_OR_RETURN(const eval::Evaluation run, eval::Evaluate(*module_, arguments, how));
     const std::chrono::duration<double, std::micro> time = Clock::now() - start;

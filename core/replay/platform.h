@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,6 +32,9 @@ struct RunOptions {
   int64_t memory_bytes = 0;  // instead of the limit's share of the machine's memory, if positive
   int threads = 0;           // 0: one for each CPU
   std::optional<std::chrono::steady_clock::time_point> deadline;  // instead of the limit
+  // What infeeds take and outfeeds give; see eval::EvaluateOptions.
+  std::function<Result<hlo::Literal>(const hlo::Shape&)> infeed;
+  std::function<Status(const hlo::Literal&)> outfeed;
   eval::Observer* observer = nullptr;  // sees every value; the interpreter alone has one
 };
 
