@@ -14,9 +14,10 @@ namespace {
 using hlo::Shape;
 
 // Where the block of `sizes` begins in `shape`, in elements from its start: one scalar per
-// dimension from operand `first` on, or, in old modules, one vector of all of them.
+// dimension from operand `first` on, or, in old modules, one vector of all of them. The block lies
+// within the first `room` elements of each dimension where it fits.
 int64_t BlockOffset(const KernelCall& call, size_t first, const Shape& shape,
-                    std::span<const int64_t> sizes) {
+                    std::span<const int64_t> room, std::span<const int64_t> sizes) {
   const auto strides = RowMajorStrides(shape.dimensions());
   std::vector<int64_t> starts;
   for (size_t i = first; i < call.operands.size(); ++i) {
@@ -24,7 +25,8 @@ int64_t BlockOffset(const KernelCall& call, size_t first, const Shape& shape,
   }
   int64_t offset = 0;
   for (size_t d = 0; d < std::min(sizes.size(), starts.size()); ++d) {
-    offset += strides[d] * std::clamp<int64_t>(starts[d], 0, shape.dimension(d) - sizes[d]);
+    const int64_t last = std::max<int64_t>(0, room[d] - sizes[d]);
+    offset += strides[d] * std::clamp<int64_t>(starts[d], 0, last);
   }
   return offset;
 }
@@ -35,7 +37,8 @@ Result<Value> DynamicSliceKernel(KernelCall& call) {
   const Shape& in = call.operand_shape(0);
   const Shape& shape = call.shape();
   const int bytes = hlo::StorageBytes(shape.element_type());
-  const int64_t offset = BlockOffset(call, 1, in, shape.dimensions());
+  const int64_t offset =
+      BlockOffset(call, 1, in, SizesAtRunTime(call.operands[0]), shape.dimensions());
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   StridedCopy(shape.dimensions(), RowMajorStrides(in.dimensions()),
               RowMajorStrides(shape.dimensions()), bytes)
@@ -43,13 +46,14 @@ Result<Value> DynamicSliceKernel(KernelCall& call) {
   return Value::Array(shape, std::move(buffer));
 }
 
+// The block may lie behind the live elements: programs write there before they make room.
 Result<Value> DynamicUpdateSliceKernel(KernelCall& call) {
   const Shape& shape = call.shape();
   const Shape& update = call.operand_shape(1);
   const int bytes = hlo::StorageBytes(shape.element_type());
-  const int64_t offset = BlockOffset(call, 2, shape, update.dimensions());
+  const int64_t offset = BlockOffset(call, 2, shape, shape.dimensions(), update.dimensions());
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, OwnCopy(call, 0));
-  StridedCopy(update.dimensions(), RowMajorStrides(update.dimensions()),
+  StridedCopy(SizesAtRunTime(call.operands[1]), RowMajorStrides(update.dimensions()),
               RowMajorStrides(shape.dimensions()), bytes)
       .Run(call.operands[1].data(), buffer.data() + offset * bytes);
   return Value::Array(shape, std::move(buffer));

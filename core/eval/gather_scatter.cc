@@ -73,12 +73,14 @@ Result<Value> GatherKernel(KernelCall& call) {
     std::fill_n(out.data(), out.size, std::byte{0});
     return Value::Array(shape, std::move(out));
   }
+  const std::vector<int64_t> room = SizesAtRunTime(call.operands[0]);
   std::vector<int64_t> batch(batch_strides.size(), 0);
   do {
     const auto start = vectors.StartAt(batch);
     int64_t from = 0;
     for (size_t d = 0; d < in.rank(); ++d) {
-      from += std::clamp<int64_t>(start[d], 0, in.dimension(d) - slice_sizes[d]) * in_strides[d];
+      const int64_t last = std::max<int64_t>(0, room[d] - slice_sizes[d]);
+      from += std::clamp<int64_t>(start[d], 0, last) * in_strides[d];
     }
     copy.Run(call.operands[0].data() + from * bytes,
              out.data() + Offset(batch, batch_strides) * bytes);

@@ -18,9 +18,7 @@ bool HasLiveSizes(const Value& value) {
 }
 
 LiveSizes SizesOf(const Value& value) {
-  if (!value.is_array()) return {};
-  const auto live = value.literal().dynamic_sizes();
-  return live.empty() ? Dimensions(value.shape()) : LiveSizes(live.begin(), live.end());
+  return value.is_array() ? SizesAtRunTime(value) : LiveSizes();
 }
 
 // The first elements of `value` in every dimension, as an array of its own.

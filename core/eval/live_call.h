@@ -34,6 +34,7 @@ Result<hlo::Shape> BroadcastShape(const KernelCall& call, std::span<const LiveSi
 Result<hlo::Shape> TransposeShape(const KernelCall& call, std::span<const LiveSizes> operands);
 Result<hlo::Shape> BitcastShape(const KernelCall& call, std::span<const LiveSizes> operands);
 Result<hlo::Shape> SliceShape(const KernelCall& call, std::span<const LiveSizes> operands);
+Result<hlo::Shape> UpdateShape(const KernelCall& call, std::span<const LiveSizes> operands);
 Result<hlo::Shape> GatherShape(const KernelCall& call, std::span<const LiveSizes> operands);
 Result<hlo::Shape> ReshapeShape(const KernelCall& call, std::span<const LiveSizes> operands);
 // What shape inference says of the live parts.
@@ -52,6 +53,7 @@ inline constexpr LiveRule kLiveBroadcast = {LiveMode::kInPlace, BroadcastShape};
 inline constexpr LiveRule kLiveTranspose = {LiveMode::kInPlace, TransposeShape};
 inline constexpr LiveRule kLiveBitcast = {LiveMode::kInPlace, BitcastShape};
 inline constexpr LiveRule kLiveSlice = {LiveMode::kInPlace, SliceShape};
+inline constexpr LiveRule kLiveUpdate = {LiveMode::kInPlace, UpdateShape};
 inline constexpr LiveRule kLiveGather = {LiveMode::kInPlace, GatherShape};
 inline constexpr LiveRule kLiveReshape = {LiveMode::kCut, ReshapeShape};
 inline constexpr LiveRule kLiveParts = {LiveMode::kCut, InferredShape};

@@ -88,7 +88,18 @@ Result<Shape> BitcastShape(const KernelCall& call, Sizes operands) {
   return ResultOf(call, std::move(live));
 }
 
-// slice, dynamic-slice and dynamic-update-slice: dimensions that are taken whole stay dynamic; of
+// dynamic-update-slice: a dimension that the update covers is as long as the update, others as the
+// operand.
+Result<Shape> UpdateShape(const KernelCall& call, Sizes operands) {
+  LiveSizes live = operands[0];
+  for (size_t d = 0; d < live.size(); ++d) {
+    const bool covers = call.operand_shape(1).dimension(d) == call.operand_shape(0).dimension(d);
+    if (covers && IsShorter(call, operands, 1, d)) live[d] = operands[1][d];
+  }
+  return ResultOf(call, std::move(live));
+}
+
+// slice and dynamic-slice: dimensions that are taken whole stay dynamic; of
 // others the part is as long as it says. What lies behind the live elements is then part of it.
 Result<Shape> SliceShape(const KernelCall& call, Sizes operands) {
   LiveSizes live = Dimensions(call.shape());
