@@ -42,11 +42,16 @@ Value Value::FromLiteral(const Literal& literal) {
 }
 
 Value Value::WithShape(Shape shape) const {
-  std::shared_ptr<const void> owner = array_->buffer.bytes;
-  if (owner == nullptr) owner = array_;
+  // Shapes upon shapes share the first array: each on the one before would make a chain as long as
+  // a loop runs.
+  std::shared_ptr<const void> source = array_->source;
+  if (source == nullptr && array_->buffer.bytes == nullptr) source = array_;
+  std::shared_ptr<const void> owner = source;
+  if (owner == nullptr) owner = array_->buffer.bytes;
   Value value;
   value.array_ = std::make_shared<ArrayNode>(
-      ArrayNode{Literal::View(std::move(shape), array_->literal.bytes(), owner), array_->buffer});
+      ArrayNode{Literal::View(std::move(shape), array_->literal.bytes(), std::move(owner)),
+                array_->buffer, std::move(source)});
   return value;
 }
 

@@ -67,6 +67,8 @@ class Value {
   struct ArrayNode {
     hlo::Literal literal;
     Buffer buffer;  // null where the bytes are not the evaluator's own
+    // The array whose bytes these are, where they are seen under another shape.
+    std::shared_ptr<const void> source = nullptr;
   };
   std::shared_ptr<ArrayNode> array_;
   std::shared_ptr<const std::vector<Value>> tuple_;
