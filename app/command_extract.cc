@@ -155,9 +155,10 @@ class ExtractCommand : public Command {
     return written;
   }
 
-  static std::string CommandLine(const Written& written) {
+  std::string CommandLine(const Written& written) const {
     std::string line = "hloscope run " + Quoted(written.module);
     if (!written.inputs.empty()) line += " --inputs " + Quoted(written.inputs);
+    if (fill_elided_) line += fmt::format(" --fill_elided {}", *fill_elided_);
     if (!written.expected.empty()) line += " --expect " + Quoted(written.expected);
     return line;
   }

@@ -65,9 +65,11 @@ class Cut {
   }
 
   bool IsWanted(InstructionId operand, int64_t depth) const {
-    const Opcode opcode = module_[operand].opcode;
-    if (opcode == Opcode::kParameter) return false;
-    return depth > 0 || opcode == Opcode::kConstant;
+    const hlo::Instruction& instruction = module_[operand];
+    if (instruction.opcode == Opcode::kParameter) return false;
+    if (instruction.opcode != Opcode::kConstant) return depth > 0;
+    const auto* value = module_.Get<hlo::Literal>(instruction, hlo::AttributeKey::kConstantValue);
+    return value != nullptr && !value->elided();
   }
 
   std::vector<InstructionId> Ids(const std::vector<bool>& set) const {

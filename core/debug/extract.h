@@ -23,9 +23,9 @@ struct ExtractedModule {
 
 // The instruction and what lies at most `depth` operand edges before it in its computation, called
 // computations cloned, names kept; the values at the cut become parameters, constants stay
-// constants. The done of an asynchronous pair brings its start along. Partitions and replicas are
-// kept only where something in it tells devices apart. Input error: a parameter, or the start of a
-// pair without its done.
+// constants unless their elements are not in the file. The done of an asynchronous pair brings its
+// start along. Partitions and replicas are kept only where something in it tells devices apart.
+// Input error: a parameter, or the start of a pair without its done.
 Result<ExtractedModule> ExtractModule(const hlo::Module& module, hlo::InstructionId root,
                                       int64_t depth);
 

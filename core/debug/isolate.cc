@@ -36,6 +36,11 @@ Leaves AllMissing(size_t count, const Error& error) {
   return Leaves(count, std::unexpected(error));
 }
 
+bool RunsWithItsDone(Opcode opcode) {
+  return hlo::HasFlag(opcode, hlo::kFlagStart) || opcode == Opcode::kAsyncUpdate ||
+         opcode == Opcode::kSend || opcode == Opcode::kRecv;
+}
+
 class Isolation {
  public:
   Isolation(const Module& module, const IsolateRequest& request)
@@ -98,10 +103,7 @@ class Isolation {
         ValueOf(id) = ElementOf(id);
         return true;
       default:
-        if (!hlo::HasFlag(instruction.opcode, hlo::kFlagStart) &&
-            instruction.opcode != Opcode::kAsyncUpdate) {
-          return false;
-        }
+        if (!RunsWithItsDone(instruction.opcode)) return false;
         for (InstructionId operand : module_.operands(id)) {
           kept_for_pair_.insert(operand.index - first_);
         }

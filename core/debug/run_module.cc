@@ -208,6 +208,23 @@ class Replay {
     return {};
   }
 
+  // What the first run took and gave.
+  Status ReportFeeds() {
+    if (feeds_.made_up() > 0) {
+      report_.warnings.push_back(
+          fmt::format("infeed: {} arrays were made up from seed {}: give them with --infeed",
+                      feeds_.made_up(), request_.seed));
+    }
+    if (!request_.outfeed.empty()) {
+      return dump::WriteTensors(request_.outfeed, dump::TensorNames::kOutputs, feeds_.given());
+    }
+    if (!feeds_.given().empty()) {
+      report_.warnings.push_back(fmt::format(
+          "outfeed: {} arrays were dropped: --outfeed keeps them", feeds_.given().size()));
+    }
+    return {};
+  }
+
   Status RunIteration(int64_t iteration) {
     HLOSCOPE_TRY(PrepareInputs(iteration));
     if (request_.isolate && iteration == 0) HLOSCOPE_TRY(IsolateInstructions());

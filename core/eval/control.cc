@@ -22,12 +22,15 @@ std::vector<Value> TakeOperands(KernelCall& call) {
 
 bool IsTrue(const Value& pred) { return *pred.as<uint8_t>() != 0; }
 
-// A literal of `shape` whose bytes come from the generator seeded with `seed`; floats small and
-// finite, as replayed inputs are.
+// A literal of `shape` with made-up elements, floats small and finite as replayed inputs are. They
+// follow from the seed and the constant's name, which rewriting and cutting out keep.
 Result<Value> MadeUp(KernelCall& call, const hlo::Shape& shape) {
   if (shape.IsTuple()) return Unsupported(call, "an elided tuple cannot be filled");
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
-  const uint64_t seed = *call.machine.options().fill_elided * 0x9e3779b97f4a7c15u + call.id.index;
+  uint64_t seed = *call.machine.options().fill_elided;
+  for (const char c : call.module().name(call.id)) {  // FNV-1a
+    seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
   FillRandom(shape.element_type(), seed, buffer.data(), ElementCount(shape));
   return Value::Array(shape, std::move(buffer));
 }

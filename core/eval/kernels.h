@@ -25,4 +25,8 @@ bool HasKernel(hlo::Opcode opcode);
 #undef KERNEL
 #undef MISSING_KERNEL
 
+// Custom calls that XLA's dynamic shapes bring with them (dynamic_size.cc).
+Result<Value> PadToStatic(KernelCall& call);
+Result<Value> SliceToDynamic(KernelCall& call);
+
 }  // namespace hloscope::eval

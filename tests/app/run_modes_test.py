@@ -235,6 +235,9 @@ class RunModes(unittest.TestCase):
         self.extract(module, '%doubled', '--iteration', '4')
         self.extract(module, 'sum', '--iteration', '2')
         self.extract(module, 'loop', '--depth', '5')
+        elided = self.file('elided.hlo', 'HloModule m\nENTRY e {\n  c = f32[100] constant({...})\n'
+                                         '  s = f32[100] sine(c)\n  ROOT n = f32[100] negate(s)\n}\n')
+        self.extract(elided, 'n', '--depth', '1', '--fill_elided', '3')
         for wrong, words in ((['doubled', '--iteration', '5'], 'runs 5 times'), (['doubld'], 'did you mean'),
                              (['behind'], 'custom-call'), (['x'], 'is a parameter')):
             status, _, err = self.run_json(module, *wrong, '-o', self.path('no.hlo'), command='extract')
