@@ -1,6 +1,10 @@
-// custom-call: the targets whose meaning is known, by name. Each says where that is written.
+// custom-call: finds the row of its target and runs it.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "core/eval/custom_calls.h"
+#include "core/eval/expansion.h"
 #include "core/eval/kernels.h"
 
 namespace hloscope::eval {
@@ -8,13 +12,44 @@ namespace {
 
 using hlo::AttributeKey;
 
-struct TargetRow {
-  std::string_view name;
-  Kernel kernel;
+constexpr CustomCallRow kRows[] = {
+#define CUSTOM_CALL(target, kernel, source) {target, &kernel##Call, source, {}, {}},
+#define CUSTOM_CALL_UNSUPPORTED(target, why, mend) {target, nullptr, {}, why, mend},
+#include "core/eval/custom_calls.def"
+#undef CUSTOM_CALL
+#undef CUSTOM_CALL_UNSUPPORTED
 };
 
+// `?` is any one character, `*` any number of them.
+bool Matches(std::string_view pattern, std::string_view text) {
+  size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+}  // namespace
+
+const CustomCallRow* FindCustomCall(std::string_view target) {
+  const auto* row = std::ranges::find_if(
+      kRows, [&](const CustomCallRow& candidate) { return Matches(candidate.target, target); });
+  return row == std::end(kRows) ? nullptr : row;
+}
+
 // Notes to the compiler about placement and sharding: on one device the value itself.
-Result<Value> Identity(KernelCall& call) {
+Result<Value> IdentityCall(KernelCall& call) {
   if (call.operands.empty()) return Unsupported(call, "it has no operand");
   const Value& operand = call.operands[0];
   if (operand.is_array() && !hlo::Compatible(call.shape(), operand.shape())) {
@@ -24,37 +59,50 @@ Result<Value> Identity(KernelCall& call) {
 }
 
 // Memory whose contents nobody may rely on: zeros, so that runs agree.
-Result<Value> ZeroBuffer(KernelCall& call) {
-  if (!call.shape().IsArray()) return Unsupported(call, "its result is a tuple");
+Result<Value> ZeroBufferCall(KernelCall& call) {
+  if (!call.shape().IsArray()) return Unsupported(call, "its result is no array");
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(call.shape()));
   std::fill_n(buffer.data(), buffer.size, std::byte{0});
   return Value::Array(call.shape(), std::move(buffer));
 }
 
-constexpr TargetRow kTargets[] = {
-    {"AllocateBuffer", ZeroBuffer},           // XLA: custom_call_target.h
-    {"MoveToDevice", Identity},               // XLA: host_memory_offload_annotations.h
-    {"MoveToHost", Identity},                 // likewise
-    {"PadToStatic", PadToStatic},             // XLA: dynamic_padder.cc
-    {"SPMDFullToShardShape", Identity},       // XLA: sharding_op_util.h
-    {"SPMDShardToFullShape", Identity},       // likewise
-    {"ShardBarrierFrom", Identity},           // XLA: spmd/shard_barrier_partitioner.h
-    {"ShardBarrierTo", Identity},             // likewise
-    {"Sharding", Identity},                   // XLA: sharding_op_util.h
-    {"SliceToDynamic", SliceToDynamic},       // XLA: dynamic_padder.cc
-    {"TopK", TopKKernel},                     // XLA: cpu/runtime_topk.h
-    {"annotate_device_placement", Identity},  // XLA: host_memory_offload_annotations.h
-};
+// Something is shown or checked; nothing comes back but a token or an empty tuple.
+Result<Value> EffectCall(KernelCall& call) {
+  if (call.shape().IsToken()) return Value::Token();
+  if (call.shape().IsTuple() && call.shape().elements().empty()) return Value::Tuple({});
+  return Unsupported(call, "it is known for its effect only");
+}
 
-}  // namespace
+// The computation it names says what it does.
+Result<Value> CalledComputationCall(KernelCall& call) {
+  const auto called = call.module().CalledComputations(call.instruction());
+  if (called.size() != 1) return Unsupported(call, "it names no computation");
+  const auto parameters = call.module().Parameters(called[0]);
+  bool fits = parameters.size() == call.operands.size();
+  for (size_t i = 0; fits && i < parameters.size(); ++i) {
+    fits = parameters[i].valid() &&
+           (!call.operands[i].is_array() ||
+            hlo::Compatible(call.module().shape(parameters[i]), call.operand_shape(i)));
+  }
+  const hlo::InstructionId root = call.module()[called[0]].root;
+  if (!fits || !hlo::Compatible(call.module().shape(root), call.shape())) {
+    return Unsupported(call, "the computation it names does not fit its operands");
+  }
+  return call.machine.Call(called[0], {std::make_move_iterator(call.operands.begin()),
+                                       std::make_move_iterator(call.operands.end())});
+}
 
 Result<Value> CustomCallKernel(KernelCall& call) {
   const std::string_view target =
       call.module().GetString(call.instruction(), AttributeKey::kCustomCallTarget);
-  for (const TargetRow& row : kTargets) {
-    if (row.name == target) return row.kernel(call);
+  const CustomCallRow* row = FindCustomCall(target);
+  if (row == nullptr) {
+    return Unsupported(call, fmt::format("nobody knows what its target {} does", target));
   }
-  return Unsupported(call, "nobody knows what its target " + std::string(target) + " does");
+  if (row->kernel != nullptr) return row->kernel(call);
+  return UnsupportedError(
+      fmt::format("{}: {} cannot be evaluated: {}", call.module().name(call.id), target, row->why),
+      std::string(row->mend));
 }
 
 }  // namespace hloscope::eval

@@ -1,6 +1,7 @@
 // Kernels of dynamic dimensions: their sizes read and set.
 #include <algorithm>
 
+#include "core/eval/custom_calls.h"
 #include "core/eval/indices.h"
 #include "core/eval/kernels.h"
 #include "core/eval/wide.h"
@@ -57,7 +58,7 @@ Result<Value> DynamicReshapeKernel(KernelCall& call) {
 
 // Custom call PadToStatic: the array as long as its bounds, zeros behind the live elements, and the
 // live size of every dimension.
-Result<Value> PadToStatic(KernelCall& call) {
+Result<Value> PadToStaticCall(KernelCall& call) {
   const auto parts = call.shape().elements();
   if (call.operands.size() != 1 || !call.operands[0].is_array() ||
       parts.size() != call.operand_shape(0).rank() + 1 ||
@@ -79,7 +80,7 @@ Result<Value> PadToStatic(KernelCall& call) {
 }
 
 // Custom call SliceToDynamic, the way back: the array's first elements, as many as the sizes say.
-Result<Value> SliceToDynamic(KernelCall& call) {
+Result<Value> SliceToDynamicCall(KernelCall& call) {
   const Value& padded = call.operands[0];
   const size_t rank = call.shape().rank();
   if (!call.shape().IsArray() || call.operands.size() != rank + 1 || !padded.is_array() ||

@@ -26,7 +26,5 @@ bool HasKernel(hlo::Opcode opcode);
 #undef MISSING_KERNEL
 
 // Custom calls that XLA's dynamic shapes bring with them (dynamic_size.cc).
-Result<Value> PadToStatic(KernelCall& call);
-Result<Value> SliceToDynamic(KernelCall& call);
 
 }  // namespace hloscope::eval

@@ -1,5 +1,7 @@
 // Kernels of sort and top-k. Sorting is stable whatever is_stable says, which is one of the orders
 // allowed, and never reads outside its line however inconsistent the comparator is.
+#include "core/eval/sort.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -118,6 +120,17 @@ class LineSorter {
   std::vector<const std::byte*> pair_;
 };
 
+// True if it takes two scalars of each operand's type and answers yes or no.
+bool Compares(const LaneFunction& comparator, std::span<const Value> operands) {
+  const auto types = comparator.parameter_types();
+  const auto results = comparator.result_types();
+  if (types.size() != 2 * operands.size() || results.size() != 1) return false;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] != operands[i / 2].shape().element_type()) return false;
+  }
+  return results[0] == hlo::ElementType::kPred;
+}
+
 Result<Value> Results(KernelCall& call, std::vector<Buffer> buffers) {
   if (!call.shape().IsTuple()) return Value::Array(call.shape(), std::move(buffers[0]));
   std::vector<Value> values;
@@ -145,20 +158,20 @@ bool TotallyLess(double a, double b) {
 
 }  // namespace
 
-Result<Value> SortKernel(KernelCall& call) {
-  const auto comparator_id =
-      call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
+Result<std::vector<Buffer>> SortOperands(KernelCall& call, hlo::ComputationId comparator_id,
+                                         size_t d) {
   HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction comparator,
                             LaneFunction::Compile(call.machine, comparator_id));
-  const auto dimensions = call.module().GetInts(call.instruction(), AttributeKey::kDimensions);
-  const auto d = static_cast<size_t>(dimensions[0]);
+  if (!Compares(comparator, call.operands)) {
+    return Unsupported(call, "its comparator does not compare its operands");
+  }
   const Shape& shape = call.operand_shape(0);
   std::vector<Buffer> results;
   for (const Value& operand : call.operands) {
     HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(operand.shape()));
     results.push_back(std::move(buffer));
   }
-  if (ElementCount(shape) == 0) return Results(call, std::move(results));
+  if (ElementCount(shape) == 0) return results;
   LineSorter sorter(call, comparator, d);
   const auto strides = RowMajorStrides(shape.dimensions());
   std::vector<int64_t> lines = Dimensions(shape), line(shape.rank(), 0);
@@ -166,6 +179,14 @@ Result<Value> SortKernel(KernelCall& call) {
   do {
     HLOSCOPE_TRY(sorter.Sort(Offset(line, strides), results));
   } while (NextIndex(line, lines));
+  return results;
+}
+
+Result<Value> SortKernel(KernelCall& call) {
+  const auto comparator = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
+  const auto dimensions = call.module().GetInts(call.instruction(), AttributeKey::kDimensions);
+  HLOSCOPE_ASSIGN_OR_RETURN(auto results,
+                            SortOperands(call, comparator, static_cast<size_t>(dimensions[0])));
   return Results(call, std::move(results));
 }
 
