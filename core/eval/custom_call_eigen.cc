@@ -105,7 +105,7 @@ SvdOptions ReadSvdOptions(const MatrixCall& m) {
       m.call().module().GetString(m.call().instruction(), hlo::AttributeKey::kCustomCallTarget);
   options.v_as_columns = target.find("gesvdj") != std::string_view::npos ||
                          target.find("gesvdp") != std::string_view::npos;
-  options.classic = target.find("gesvd") != std::string_view::npos;
+  options.classic = !options.v_as_columns && target.find("gesvd") != std::string_view::npos;
   const CallConfig& config = m.config();
   options.transposed = config.Flag("transposed");
   if (m.is_old()) {

@@ -324,12 +324,13 @@ Result<Value> Expansion::Finish(Node root) {
   builder_.EndComputation(root);
   for (const Pending& pending : pending_) Define(pending);
   const std::shared_ptr<const hlo::Module> module = builder_.Build();
-  Machine machine(*module, call_.machine.options());
+  // Observers see the call, not what it is made of.
+  EvaluateOptions options = call_.machine.options();
+  options.observer = nullptr;
+  Machine machine(*module, options, call_.machine.run(), call_.machine.device());
   std::vector<Value> arguments(std::make_move_iterator(call_.operands.begin()),
                                std::make_move_iterator(call_.operands.end()));
-  HLOSCOPE_ASSIGN_OR_RETURN(Value value, machine.Call(module->entry_id(), std::move(arguments)));
-  HLOSCOPE_TRY(call_.machine.Charge(machine.steps()));
-  return value;
+  return machine.Call(module->entry_id(), std::move(arguments));
 }
 
 }  // namespace hloscope::eval
