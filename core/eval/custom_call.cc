@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "core/eval/call_config.h"
 #include "core/eval/custom_calls.h"
 #include "core/eval/expansion.h"
 #include "core/eval/kernels.h"
@@ -48,11 +50,29 @@ const CustomCallRow* FindCustomCall(std::string_view target) {
   return row == std::end(kRows) ? nullptr : row;
 }
 
-// Notes to the compiler about placement and sharding: on one device the value itself.
+namespace {
+
+// What a value of that shape holds: buffers of memory hold an array.
+const hlo::Shape& Held(const hlo::Shape& shape) {
+  return shape.IsBuffer() ? shape.elements()[0] : shape;
+}
+
+}  // namespace
+
+// Notes to the compiler: on one device the value itself, or a tuple of all of them.
 Result<Value> IdentityCall(KernelCall& call) {
   if (call.operands.empty()) return Unsupported(call, "it has no operand");
+  if (call.shape().IsTuple() && call.operands[0].is_array()) {
+    bool fits = call.shape().elements().size() == call.operands.size();
+    for (size_t i = 0; fits && i < call.operands.size(); ++i) {
+      fits = call.operands[i].is_array() &&
+             hlo::Compatible(Held(call.shape().elements()[i]), call.operand_shape(i));
+    }
+    if (!fits) return Unsupported(call, "its results are not its operands");
+    return Value::Tuple({call.operands.begin(), call.operands.end()});
+  }
   const Value& operand = call.operands[0];
-  if (operand.is_array() && !hlo::Compatible(call.shape(), operand.shape())) {
+  if (operand.is_array() && !hlo::Compatible(Held(call.shape()), operand.shape())) {
     return Unsupported(call, "the evaluator runs one device");
   }
   return operand;
@@ -60,10 +80,11 @@ Result<Value> IdentityCall(KernelCall& call) {
 
 // Memory whose contents nobody may rely on: zeros, so that runs agree.
 Result<Value> ZeroBufferCall(KernelCall& call) {
-  if (!call.shape().IsArray()) return Unsupported(call, "its result is no array");
-  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(call.shape()));
+  const hlo::Shape& shape = Held(call.shape());
+  if (!shape.IsArray()) return Unsupported(call, "its result is no array");
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   std::fill_n(buffer.data(), buffer.size, std::byte{0});
-  return Value::Array(call.shape(), std::move(buffer));
+  return Value::Array(shape, std::move(buffer));
 }
 
 // Something is shown or checked; nothing comes back but a token or an empty tuple.
@@ -71,6 +92,28 @@ Result<Value> EffectCall(KernelCall& call) {
   if (call.shape().IsToken()) return Value::Token();
   if (call.shape().IsTuple() && call.shape().elements().empty()) return Value::Tuple({});
   return Unsupported(call, "it is known for its effect only");
+}
+
+// result[i] = operand[(i − amount) mod size] along one dimension.
+Result<Value> RotateRightCall(KernelCall& call) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
+  const int64_t dimension = config.Integer("dimension", -1), amount = config.Integer("amount", -1);
+  if (call.operands.size() != 1 || !call.operands[0].is_array() || dimension < 0 ||
+      std::cmp_greater_equal(dimension, call.operand_shape(0).rank())) {
+    return Unsupported(call, "its backend_config names no dimension of its operand");
+  }
+  const auto sizes = Dimensions(call.operand_shape(0));
+  const auto d = static_cast<size_t>(dimension);
+  if (amount < 0 || amount > sizes[d]) return Unsupported(call, "it turns by more than its size");
+  Expansion x(call);
+  std::vector<int64_t> begin(sizes.size(), 0), cut = sizes;
+  cut[d] = sizes[d] - amount;
+  const Expansion::Node kept = x.Slice(x.Operand(0), begin, cut);
+  begin[d] = cut[d];
+  const Expansion::Node parts[] = {x.Slice(x.Operand(0), begin, sizes), kept};
+  const hlo::Attribute along =
+      x.builder().MakeInts(AttributeKey::kDimensions, std::span(&dimension, 1));
+  return x.Run(x.Add(hlo::Opcode::kConcatenate, x.ShapeOf(x.Operand(0)), parts, {&along, 1}));
 }
 
 // The computation it names says what it does.

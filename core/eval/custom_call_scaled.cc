@@ -6,6 +6,7 @@
 #include "core/eval/call_config.h"
 #include "core/eval/custom_calls.h"
 #include "core/eval/expansion.h"
+#include "core/eval/library_math.h"
 
 namespace hloscope::eval {
 namespace {
@@ -91,6 +92,45 @@ Result<Value> ScaledProduct(KernelCall& call, bool tiled) {
 Result<Value> BlockScaledDotCall(KernelCall& call) { return ScaledProduct(call, false); }
 
 Result<Value> CudnnBlockScaledDotCall(KernelCall& call) { return ScaledProduct(call, true); }
+
+namespace {
+
+// Every dimension of the scales goes into that of the values without rest.
+Result<Node> SpreadScales(const KernelCall& call, Expansion& x, Node value, Node scales) {
+  const auto sizes = Dimensions(x.ShapeOf(value)), have = Dimensions(x.ShapeOf(scales));
+  if (have.size() != sizes.size()) {
+    return Unsupported(call, "its scales have not the dimensions of its matrices");
+  }
+  std::vector<int64_t> spread, dimensions;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (have[d] == 0 || sizes[d] % have[d] != 0) {
+      return Unsupported(call, "its scales do not stand for whole blocks");
+    }
+    dimensions.push_back(static_cast<int64_t>(spread.size()));
+    spread.insert(spread.end(), {have[d], sizes[d] / have[d]});
+  }
+  const Node wide = x.Convert(scales, ElementType::kF64);
+  const Node repeated = x.Reshape(x.Broadcast(wide, spread, dimensions), sizes);
+  return x.Binary(Opcode::kMultiply, x.Convert(value, ElementType::kF64), repeated);
+}
+
+}  // namespace
+
+// Sides, then their scales, one for every block of any dimensions; contracted as the config says.
+Result<Value> CublasMxMatmulCall(KernelCall& call) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
+  const CallConfig& config = whole.Section("gemm_backend_config");
+  if (call.operands.size() != 4 || !config.Has("dot_dimension_numbers")) {
+    return Unsupported(call, "it has not two sides with scales and dot_dimension_numbers");
+  }
+  if (config.Number("alpha_real", 1) != 1 || config.Number("beta", 0) != 0) {
+    return Unsupported(call, "it scales its result or adds to it");
+  }
+  Expansion x(call);
+  HLOSCOPE_ASSIGN_OR_RETURN(const Node left, SpreadScales(call, x, x.Operand(0), x.Operand(2)));
+  HLOSCOPE_ASSIGN_OR_RETURN(const Node right, SpreadScales(call, x, x.Operand(1), x.Operand(3)));
+  return x.Run(x.Dot(left, right, ReadDotDimensions(config), MainShape(call).element_type()));
+}
 
 // values·scales, one scale per block of the last dimension.
 Result<Value> DequantizeCall(KernelCall& call) {

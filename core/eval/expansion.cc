@@ -28,6 +28,18 @@ int64_t SizeAt(const Shape& shape, int64_t dimension) {
   return shape.dimension(static_cast<size_t>(dimension));
 }
 
+// Dimensions of an array of that rank, none of them twice.
+bool AreDistinct(std::span<const int64_t> batch, std::span<const int64_t> contracting,
+                 size_t rank) {
+  std::vector<bool> seen(rank);
+  auto is_new = [&](int64_t d) {
+    if (d < 0 || d >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(d)]) return false;
+    seen[static_cast<size_t>(d)] = true;
+    return true;
+  };
+  return std::ranges::all_of(batch, is_new) && std::ranges::all_of(contracting, is_new);
+}
+
 Shape WithType(const Shape& shape, ElementType type) {
   return Shape::Array(type, Dimensions(shape));
 }
@@ -213,6 +225,9 @@ Expansion::Node Expansion::Reduce(Opcode reducer, Node x, double init,
 
 Expansion::Node Expansion::Dot(Node x, Node y, const DotDimensions& dims, ElementType result) {
   const Shape left = ShapeOf(x), right = ShapeOf(y);
+  Require(AreDistinct(dims.lhs_batch, dims.lhs_contracting, left.rank()) &&
+          AreDistinct(dims.rhs_batch, dims.rhs_contracting, right.rank()));
+  if (!fits_) return x;
   Require(dims.lhs_batch.size() == dims.rhs_batch.size() &&
           dims.lhs_contracting.size() == dims.rhs_contracting.size());
   for (size_t i = 0; i < dims.lhs_batch.size() && fits_; ++i) {

@@ -25,6 +25,4 @@ bool HasKernel(hlo::Opcode opcode);
 #undef KERNEL
 #undef MISSING_KERNEL
 
-// Custom calls that XLA's dynamic shapes bring with them (dynamic_size.cc).
-
 }  // namespace hloscope::eval

@@ -75,6 +75,12 @@ constexpr ActivationRow kActivations[] = {
 
 }  // namespace
 
+DotDimensions ReadDotDimensions(const CallConfig& config) {
+  const CallConfig& dims = config.Section("dot_dimension_numbers");
+  return {dims.Integers("lhs_batch_dimensions"), dims.Integers("lhs_contracting_dimensions"),
+          dims.Integers("rhs_batch_dimensions"), dims.Integers("rhs_contracting_dimensions")};
+}
+
 Result<Node> Activation(const KernelCall& call, Expansion& x, std::string_view name, Node value,
                         double slope) {
   if (name == "kLeakyRelu" || name == "8") {

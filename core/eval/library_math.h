@@ -4,9 +4,13 @@
 
 #include <string_view>
 
+#include "core/eval/call_config.h"
 #include "core/eval/expansion.h"
 
 namespace hloscope::eval {
+
+// The dot_dimension_numbers of a config; Expansion::Dot checks them.
+DotDimensions ReadDotDimensions(const CallConfig& config);
 
 // The activation a name of GemmBackendConfig (RELU, BIAS_GELU_AUX, …) or of cuDNN (kRelu, kElu, …,
 // or the number of that enum) stands for, applied to a wide value; names without one give the value

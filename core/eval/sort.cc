@@ -3,9 +3,12 @@
 #include "core/eval/sort.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include "core/eval/indices.h"
 #include "core/eval/kernels.h"
@@ -66,58 +69,172 @@ Status MergeSort(std::vector<int64_t>& order, Less less) {
   return {};
 }
 
-// Sorts one line of all operands at a time.
+// The same algorithm as MergeSort, one comparison at a time: which two elements are compared next,
+// and what follows from the answer. So the runs and merges of many lines advance together, and a
+// comparator is applied to many pairs at once.
+struct Insertion {
+  std::span<int64_t> run;
+  size_t line = 0;
+  size_t next = 1, to = 1;
+  bool at_front = true;  // the one that moves is compared with the first
+
+  bool Active() { return next < run.size(); }
+  std::pair<int64_t, int64_t> Compared() const {
+    return {run[to], at_front ? run[0] : run[to - 1]};
+  }
+  void Apply(bool less) {
+    if (at_front && less) {
+      std::rotate(run.begin(), run.begin() + static_cast<std::ptrdiff_t>(next),
+                  run.begin() + static_cast<std::ptrdiff_t>(next) + 1);
+    } else if (at_front) {
+      at_front = false;
+      return;
+    } else if (less) {
+      std::swap(run[to - 1], run[to]);
+      if (--to > 0) return;
+    }
+    to = ++next;
+    at_front = true;
+  }
+};
+
+struct Merge {
+  const int64_t* from = nullptr;
+  int64_t* into = nullptr;
+  size_t line = 0;
+  size_t left = 0, middle = 0, right = 0, end = 0, out = 0;
+
+  bool Active() {
+    if (left != middle && right != end) return true;
+    while (left < middle) into[out++] = from[left++];
+    while (right < end) into[out++] = from[right++];
+    return false;
+  }
+  std::pair<int64_t, int64_t> Compared() const { return {from[right], from[left]}; }
+  void Apply(bool take_right) { into[out++] = take_right ? from[right++] : from[left++]; }
+};
+
+// Copies element `from` of an array to place `to` of another.
+void CopyElement(const std::byte* from, int64_t at, std::byte* into, int64_t to, int size) {
+  std::memcpy(into + to * size, from + at * size, static_cast<size_t>(size));
+}
+
+// Sorts lines of all operands, many at once.
 class LineSorter {
  public:
   LineSorter(KernelCall& call, LaneFunction& comparator, size_t dimension)
-      : call_(call), comparator_(comparator), arity_(call.operands.size()) {
+      : call_(call), comparator_(comparator) {
     const Shape& shape = call.operand_shape(0);
-    count_ = shape.dimension(dimension);
+    count_ = static_cast<size_t>(shape.dimension(dimension));
     stride_ = RowMajorStrides(shape.dimensions())[dimension];
-    pair_.resize(2 * arity_);
-    for (size_t i = 0; i < arity_; ++i) {
-      sizes_.push_back(hlo::StorageBytes(call.operand_shape(i).element_type()));
+    for (const Value& operand : call.operands) {
+      const int size = hlo::StorageBytes(operand.shape().element_type());
+      sizes_.push_back(size);
+      for (int side = 0; side < 2; ++side) {
+        pairs_.emplace_back(static_cast<size_t>(size * LaneFunction::kLanes));
+      }
     }
+    for (const auto& lanes : pairs_) in_.push_back(lanes.data());
   }
 
-  // The line whose first element is at `at`.
-  Status Sort(int64_t at, std::span<const Buffer> results) {
-    order_.resize(static_cast<size_t>(count_));
-    std::iota(order_.begin(), order_.end(), 0);
-    HLOSCOPE_TRY(MergeSort(order_, [&](int64_t a, int64_t b) { return Less(at, a, b); }));
-    for (size_t i = 0; i < arity_; ++i) {
-      const auto size = static_cast<size_t>(sizes_[i]);
-      for (int64_t to = 0; to < count_; ++to) {
-        std::memcpy(results[i].data() + (at + to * stride_) * sizes_[i],
-                    Element(i, at, order_[static_cast<size_t>(to)]), size);
+  // How many lines are worth sorting together.
+  size_t LinesAtOnce() const { return std::max<size_t>(1, kElementsAtOnce / count_); }
+
+  // The lines whose first elements are at `begins`.
+  Status Sort(std::span<const int64_t> begins, std::span<const Buffer> results) {
+    begins_ = begins;
+    order_.resize(count_ * begins.size());
+    merged_.resize(order_.size());
+    for (size_t k = 0; k < order_.size(); ++k) order_[k] = static_cast<int64_t>(k % count_);
+    HLOSCOPE_TRY(SortRuns());
+    for (size_t width = kRun; width < count_; width *= 2) HLOSCOPE_TRY(MergeRuns(width));
+    for (size_t line = 0; line < begins.size(); ++line) {
+      for (size_t k = 0; k < count_; ++k) {
+        const int64_t to = begins[line] + static_cast<int64_t>(k) * stride_;
+        for (size_t i = 0; i < sizes_.size(); ++i) {
+          CopyElement(call_.operands[i].data(), Place(line, order_[line * count_ + k]),
+                      results[i].data(), to, sizes_[i]);
+        }
       }
     }
     return {};
   }
 
  private:
-  const std::byte* Element(size_t i, int64_t at, int64_t k) const {
-    return call_.operands[i].data() + (at + k * stride_) * sizes_[i];
+  static constexpr size_t kElementsAtOnce = 1 << 16;
+
+  int64_t Place(size_t line, int64_t k) const { return begins_[line] + k * stride_; }
+
+  Status SortRuns() {
+    std::vector<Insertion> runs;
+    for (size_t line = 0; line < begins_.size(); ++line) {
+      for (size_t begin = 0; begin < count_; begin += kRun) {
+        runs.push_back(
+            {std::span(order_).subspan(line * count_ + begin, std::min(kRun, count_ - begin)),
+             line});
+      }
+    }
+    return Advance(runs);
   }
 
-  Result<bool> Less(int64_t at, int64_t a, int64_t b) {
-    for (size_t i = 0; i < arity_; ++i) {
-      pair_[2 * i] = Element(i, at, a);
-      pair_[2 * i + 1] = Element(i, at, b);
+  Status MergeRuns(size_t width) {
+    std::vector<Merge> merges;
+    for (size_t line = 0; line < begins_.size(); ++line) {
+      const size_t first = line * count_;
+      for (size_t begin = 0; begin < count_; begin += 2 * width) {
+        const size_t middle = first + std::min(begin + width, count_);
+        merges.push_back({order_.data(), merged_.data(), line, first + begin, middle, middle,
+                          first + std::min(begin + 2 * width, count_), first + begin});
+      }
     }
-    std::byte verdict{0};
-    std::byte* const out[] = {&verdict};
-    HLOSCOPE_TRY(comparator_.Run(pair_, out, 1));
-    return verdict != std::byte{0};
+    HLOSCOPE_TRY(Advance(merges));
+    order_.swap(merged_);
+    return {};
+  }
+
+  // Runs all of them to their end.
+  template <typename Task>
+  Status Advance(std::vector<Task>& tasks) {
+    std::vector<Task*> active;
+    for (Task& task : tasks) active.push_back(&task);
+    auto remove_done = [&] { std::erase_if(active, [](Task* task) { return !task->Active(); }); };
+    for (remove_done(); !active.empty(); remove_done()) {
+      constexpr auto kMost = static_cast<size_t>(LaneFunction::kLanes);
+      for (size_t begin = 0; begin < active.size(); begin += kMost) {
+        const auto batch = std::span(active).subspan(begin, std::min(kMost, active.size() - begin));
+        HLOSCOPE_TRY(Compare(batch));
+        for (size_t lane = 0; lane < batch.size(); ++lane) {
+          batch[lane]->Apply(verdicts_[lane] != std::byte{0});
+        }
+      }
+    }
+    return {};
+  }
+
+  template <typename Task>
+  Status Compare(std::span<Task*> batch) {
+    for (size_t lane = 0; lane < batch.size(); ++lane) {
+      const auto [a, b] = batch[lane]->Compared();
+      const int64_t sides[] = {Place(batch[lane]->line, a), Place(batch[lane]->line, b)};
+      for (size_t i = 0; i < pairs_.size(); ++i) {
+        CopyElement(call_.operands[i / 2].data(), sides[i % 2], pairs_[i].data(),
+                    static_cast<int64_t>(lane), sizes_[i / 2]);
+      }
+    }
+    std::byte* const out[] = {verdicts_.data()};
+    return comparator_.Run(in_, out, static_cast<int64_t>(batch.size()));
   }
 
   KernelCall& call_;
   LaneFunction& comparator_;
-  size_t arity_;
-  int64_t count_, stride_;
+  size_t count_;
+  int64_t stride_;
   std::vector<int> sizes_;
-  std::vector<int64_t> order_;
-  std::vector<const std::byte*> pair_;
+  std::span<const int64_t> begins_;
+  std::vector<int64_t> order_, merged_;
+  std::vector<std::vector<std::byte>> pairs_;  // lanes of each parameter
+  std::vector<const std::byte*> in_;
+  std::array<std::byte, LaneFunction::kLanes> verdicts_ = {};
 };
 
 // True if it takes two scalars of each operand's type and answers yes or no.
@@ -176,9 +293,15 @@ Result<std::vector<Buffer>> SortOperands(KernelCall& call, hlo::ComputationId co
   const auto strides = RowMajorStrides(shape.dimensions());
   std::vector<int64_t> lines = Dimensions(shape), line(shape.rank(), 0);
   lines[d] = 1;
-  do {
-    HLOSCOPE_TRY(sorter.Sort(Offset(line, strides), results));
-  } while (NextIndex(line, lines));
+  std::vector<int64_t> begins;
+  bool more = true;
+  while (more) {
+    begins.push_back(Offset(line, strides));
+    more = NextIndex(line, lines);
+    if (more && begins.size() < sorter.LinesAtOnce()) continue;
+    HLOSCOPE_TRY(sorter.Sort(begins, results));
+    begins.clear();
+  }
   return results;
 }
 
