@@ -1,6 +1,8 @@
 // Reads backend_config texts: JSON and MLIR attribute dictionaries with one small reader.
 #include "core/eval/call_config.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 namespace hloscope::eval {
@@ -131,7 +133,7 @@ Result<CallConfig> CallConfig::Parse(std::string_view text) {
   if (text.empty()) return config;
   if (text[0] != '{') {
     // "dimension=0,amount=2" is a list of attributes without its braces.
-    const std::string braced = "{" + std::string(text) + "}";
+    const std::string braced = fmt::format("{{{}}}", text);
     if (!ConfigReader(braced).Read(config)) config = CallConfig();
     config.members_["opaque"].text_ = text;
     return config;

@@ -1,6 +1,7 @@
 // Kernels of dynamic dimensions: their sizes read and set.
 #include <algorithm>
 
+#include "core/eval/custom_calls.h"
 #include "core/eval/indices.h"
 #include "core/eval/kernels.h"
 #include "core/eval/wide.h"

@@ -25,8 +25,4 @@ bool HasKernel(hlo::Opcode opcode);
 #undef KERNEL
 #undef MISSING_KERNEL
 
-// Custom calls that XLA's dynamic shapes bring with them (dynamic_size.cc).
-Result<Value> PadToStatic(KernelCall& call);
-Result<Value> SliceToDynamic(KernelCall& call);
-
 }  // namespace hloscope::eval

@@ -25,6 +25,17 @@ using hlo::Shape;
 
 constexpr int64_t kGrain = 1 << 16;  // elements
 
+// True if it takes two scalars of each operand's type and answers yes or no.
+bool Compares(const LaneFunction& comparator, std::span<const Value> operands) {
+  const auto types = comparator.parameter_types();
+  const auto results = comparator.result_types();
+  if (types.size() != 2 * operands.size() || results.size() != 1) return false;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] != operands[i / 2].shape().element_type()) return false;
+  }
+  return results[0] == hlo::ElementType::kPred;
+}
+
 Result<Value> Results(KernelCall& call, std::vector<Buffer> buffers) {
   if (!call.shape().IsTuple()) return Value::Array(call.shape(), std::move(buffers[0]));
   std::vector<Value> values;
