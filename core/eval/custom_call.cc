@@ -8,6 +8,8 @@
 #include "core/eval/custom_calls.h"
 #include "core/eval/expansion.h"
 #include "core/eval/kernels.h"
+#include "core/eval/manual_region.h"
+#include "core/hlo/topology.h"
 
 namespace hloscope::eval {
 namespace {
