@@ -1,6 +1,8 @@
 // Kernels of gather and scatter. gather clamps start indices so that the slice lies inside; scatter
 // leaves out updates whose window does not, and applies the others in order of their indices.
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "core/eval/index_vectors.h"
 #include "core/eval/indices.h"
@@ -43,6 +45,17 @@ std::vector<int64_t> Pick(std::span<const int64_t> from, std::span<const int64_t
 
 bool IsEmpty(std::span<const int64_t> sizes) { return Contains(sizes, 0); }
 
+constexpr int64_t kGrain = 1 << 16;  // elements
+constexpr int64_t kParts = 8;        // of a result that updates are shared out to
+constexpr size_t kUpdatesBetweenLooks = 1 << 14;
+constexpr int64_t kBlock = 1024;  // windows whose offsets are computed at once
+
+int64_t CountOf(std::span<const int64_t> sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes) count *= size;
+  return count;
+}
+
 }  // namespace
 
 Result<Value> GatherKernel(KernelCall& call) {
@@ -56,7 +69,7 @@ Result<Value> GatherKernel(KernelCall& call) {
                      module.GetInts(instruction, AttributeKey::kStartIndexMap),
                      module.GetInts(instruction, AttributeKey::kOperandBatchingDims),
                      module.GetInts(instruction, AttributeKey::kStartIndicesBatchingDims)};
-  IndexVectors vectors(call.operands[1], how, in.rank());
+  const IndexVectors vectors(call.operands[1], how, in, slice_sizes);
   const auto window =
       Others(in.rank(), module.GetInts(instruction, AttributeKey::kCollapsedSliceDims),
              how.operand_batching);
@@ -66,23 +79,36 @@ Result<Value> GatherKernel(KernelCall& call) {
   const auto window_sizes = Pick(slice_sizes, window);
   const StridedCopy copy(window_sizes, Pick(in_strides, window), Pick(out_strides, offset_dims),
                          bytes);
-  const auto batch_strides = Pick(out_strides, Others(shape.rank(), offset_dims, {}));
+  const auto batch = Others(shape.rank(), offset_dims, {});
+  const RowMajorOffsets places(Pick(shape.dimensions(), batch), Pick(out_strides, batch));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(shape));
   if (out.size == 0) return Value::Array(shape, std::move(out));
   if (IsEmpty(in.dimensions())) {  // there is nothing to gather from: zeros
     std::fill_n(out.data(), out.size, std::byte{0});
     return Value::Array(shape, std::move(out));
   }
-  std::vector<int64_t> batch(batch_strides.size(), 0);
-  do {
-    const auto start = vectors.StartAt(batch);
-    int64_t from = 0;
-    for (size_t d = 0; d < in.rank(); ++d) {
-      from += std::clamp<int64_t>(start[d], 0, in.dimension(d) - slice_sizes[d]) * in_strides[d];
+  const int64_t lanes = CountOf(window_sizes);
+  const int64_t grain = std::max<int64_t>(1, kGrain / lanes);
+  const std::byte* data = call.operands[0].data();
+  HLOSCOPE_TRY(call.machine.ForRanges(vectors.count(), grain, [&](IndexRange range) -> Status {
+    std::array<int64_t, kBlock> from, to;
+    for (int64_t begin = range.begin; begin < range.end; begin += kBlock) {
+      const auto count = static_cast<size_t>(std::min(kBlock, range.end - begin));
+      vectors.OffsetsAt(begin, IndexVectors::Outside::kMoved, std::span(from).first(count));
+      places.At(begin, std::span(to).first(count));
+      if (lanes == 1) {
+        WithBytes(bytes, [&]<typename T>(T) {
+          const T* source = reinterpret_cast<const T*>(data);
+          for (size_t i = 0; i < count; ++i) out.as<T>()[to[i]] = source[from[i]];
+        });
+        continue;
+      }
+      for (size_t i = 0; i < count; ++i) {
+        copy.Run(data + from[i] * bytes, out.data() + to[i] * bytes);
+      }
     }
-    copy.Run(call.operands[0].data() + from * bytes,
-             out.data() + Offset(batch, batch_strides) * bytes);
-  } while (NextIndex(batch, vectors.batch_sizes()));
+    return {};
+  }));
   return Value::Array(shape, std::move(out));
 }
 
@@ -105,7 +131,6 @@ class Scatterer {
                        module.GetInts(instruction, AttributeKey::kScatterDimsToOperandDims),
                        module.GetInts(instruction, AttributeKey::kInputBatchingDims),
                        module.GetInts(instruction, AttributeKey::kScatterIndicesBatchingDims)};
-    IndexVectors vectors(call_.operands[arity_], how, shape.rank());
     const auto window =
         Others(shape.rank(), module.GetInts(instruction, AttributeKey::kInsertedWindowDims),
                how.operand_batching);
@@ -114,19 +139,28 @@ class Scatterer {
     for (size_t i = 0; i < window.size(); ++i) extent[window[i]] = sizes[i];
     const auto strides = RowMajorStrides(shape.dimensions());
     const auto update_strides = RowMajorStrides(updates.dimensions());
-    const auto batch_strides = Pick(update_strides, Others(updates.rank(), update_window, {}));
+    const auto batch = Others(updates.rank(), update_window, {});
     if (IsEmpty(updates.dimensions())) return {};
     HLOSCOPE_TRY(Prepare(sizes, Pick(strides, window), Pick(update_strides, update_window)));
-    std::vector<int64_t> batch(batch_strides.size(), 0);
-    do {
-      const auto start = vectors.StartAt(batch);
-      bool inside = true;
-      for (size_t d = 0; d < shape.rank(); ++d) {
-        inside &= start[d] >= 0 && start[d] <= shape.dimension(d) - extent[d];
-      }
-      if (!inside) continue;
-      HLOSCOPE_TRY(Apply(results, Offset(start, strides), Offset(batch, batch_strides)));
-    } while (NextIndex(batch, vectors.batch_sizes()));
+    const IndexVectors vectors(call_.operands[arity_], how, shape, extent);
+    const RowMajorOffsets places(Pick(updates.dimensions(), batch), Pick(update_strides, batch));
+    to_.resize(static_cast<size_t>(vectors.count()));
+    from_.resize(to_.size());
+    HLOSCOPE_TRY(call_.machine.ForRanges(vectors.count(), kGrain, [&](IndexRange range) -> Status {
+      const auto begin = static_cast<size_t>(range.begin);
+      const auto count = static_cast<size_t>(range.end - range.begin);
+      vectors.OffsetsAt(range.begin, IndexVectors::Outside::kLeftOut,
+                        std::span(to_).subspan(begin, count));
+      places.At(range.begin, std::span(from_).subspan(begin, count));
+      return {};
+    }));
+    // Windows that are whole along every indexed dimension are the same or have nothing in common.
+    const bool may_overlap = std::ranges::any_of(
+        window, [&](size_t d) { return Contains(how.map, static_cast<int64_t>(d)); });
+    if (IsSimple()) return ApplySimple(results[0], lanes_ > 1 && may_overlap);
+    for (size_t i = 0; i < to_.size(); ++i) {
+      if (to_[i] >= 0) HLOSCOPE_TRY(Apply(results, to_[i], from_[i]));
+    }
     return {};
   }
 
@@ -155,6 +189,40 @@ class Scatterer {
     return {};
   }
 
+  // True if updates can be combined where they are: one array, windows that are dense rows, and a
+  // single operation or the update itself.
+  bool IsSimple() const {
+    return arity_ == 1 && read_[0].IsDense() && update_[0].IsDense() &&
+           (combine_.OnlyOperation() != nullptr || combine_.IsParameter(1));
+  }
+
+  // Each part of the result takes the updates that are its own, in their order.
+  Status ApplySimple(const Buffer& result, bool in_one_part) {
+    const LaneKernel* operation = combine_.OnlyOperation();
+    const int bytes = bytes_[0];
+    const std::byte* updates = call_.operands[2].data();
+    const auto all = static_cast<int64_t>(result.size) / bytes;
+    const auto count = static_cast<int64_t>(to_.size());
+    const int64_t parts = in_one_part || count * lanes_ < 2 * kGrain ? 1 : kParts;
+    HLOSCOPE_TRY(call_.machine.Charge(count * lanes_));
+    return call_.machine.ForRanges(parts, 1, [&](IndexRange part) -> Status {
+      const int64_t begin = all / parts * part.begin;
+      const int64_t end = part.end == parts ? all : all / parts * part.end;
+      for (size_t i = 0; i < to_.size(); ++i) {
+        if (to_[i] < begin || to_[i] >= end) continue;
+        std::byte* to = result.data() + to_[i] * bytes;
+        const std::byte* update = updates + from_[i] * bytes;
+        if (operation != nullptr) {
+          operation->Run({to, update, nullptr}, to, lanes_);
+        } else {
+          std::memcpy(to, update, static_cast<size_t>(lanes_ * bytes));
+        }
+        if (i % kUpdatesBetweenLooks == 0) HLOSCOPE_TRY(call_.machine.run().Look());
+      }
+      return {};
+    });
+  }
+
   Status Apply(std::span<const Buffer> results, int64_t at, int64_t update_at) {
     for (size_t i = 0; i < arity_; ++i) {
       read_[i].Run(results[i].data() + at * bytes_[i], scratch_[i].data());
@@ -172,6 +240,7 @@ class Scatterer {
   LaneFunction& combine_;
   size_t arity_;
   int64_t lanes_ = 1;
+  std::vector<int64_t> to_, from_;  // offsets of each window and its update; to is -1 outside
   std::vector<int> bytes_;
   std::vector<StridedCopy> read_, update_, write_;
   std::vector<Buffer> scratch_;
