@@ -5,13 +5,11 @@
 #include <numeric>
 #include <type_traits>
 
+#include "core/eval/whole_arrays.h"
+
 namespace hloscope::eval {
 
 using hlo::Shape;
-
-namespace {
-constexpr int64_t kLoadGrain = 1 << 16;
-}  // namespace
 
 Accumulator AccumulatorOf(const KernelCall& call) {
   bool is_float = hlo::IsFloat(call.shape().element_type());
@@ -46,16 +44,11 @@ Result<Ordered> InOrder(KernelCall& call, size_t i, std::span<const int64_t> ord
 template <typename A>
 Result<Buffer> Arranged(KernelCall& call, size_t i, std::span<const int64_t> order) {
   const hlo::ElementType type = call.operand_shape(i).element_type();
-  const int bytes = hlo::StorageBytes(type);
   const int64_t count = ElementCount(call.operand_shape(i));
   HLOSCOPE_ASSIGN_OR_RETURN(const Ordered ordered, InOrder(call, i, order));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out,
                             call.machine.Allocate(count * static_cast<int64_t>(sizeof(A))));
-  HLOSCOPE_TRY(call.machine.ForRanges(count, kLoadGrain, [&](IndexRange range) -> Status {
-    LoadAs<A>(type, ordered.data + range.begin * bytes, out.as<A>() + range.begin,
-              range.end - range.begin);
-    return {};
-  }));
+  HLOSCOPE_TRY(LoadAll<A>(call.machine, type, ordered.data, out.as<A>(), count));
   return out;
 }
 

@@ -6,7 +6,7 @@
 
 #include "core/eval/kernels.h"
 #include "core/eval/strided_copy.h"
-#include "core/eval/wide.h"
+#include "core/eval/whole_arrays.h"
 
 namespace hloscope::eval {
 namespace {
@@ -145,11 +145,12 @@ Result<Value> IotaKernel(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   if (buffer.size == 0) return Value::Array(shape, std::move(buffer));
   const int64_t count = shape.dimension(d);
-  const auto bytes = static_cast<int64_t>(ElementBytes(shape));
-  HLOSCOPE_ASSIGN_OR_RETURN(Buffer row, call.machine.Allocate(count * bytes));
-  for (int64_t i = 0; i < count; ++i) {
-    StoreFrom<int64_t>(shape.element_type(), &i, row.data() + i * bytes, 1);
-  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer row, call.machine.Allocate(count * ElementBytes(shape)));
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  HLOSCOPE_TRY(
+      StoreAll<int64_t>(call.machine, shape.element_type(), numbers.data(), row.data(), count));
+  if (row.size == buffer.size) return Value::Array(shape, std::move(row));
   std::vector<int64_t> in_strides(shape.rank(), 0);
   in_strides[d] = 1;
   HLOSCOPE_TRY(StridedCopy(shape.dimensions(), in_strides, RowMajorStrides(shape.dimensions()),
