@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 
 #include "core/eval/index_vectors.h"
 #include "core/eval/indices.h"
@@ -46,7 +47,8 @@ std::vector<int64_t> Pick(std::span<const int64_t> from, std::span<const int64_t
 bool IsEmpty(std::span<const int64_t> sizes) { return Contains(sizes, 0); }
 
 constexpr int64_t kGrain = 1 << 16;  // elements
-constexpr int64_t kParts = 8;        // of a result that updates are shared out to
+constexpr int64_t kParts = 4;        // of a result that updates are shared out to
+constexpr size_t kStamps = 1 << 12;  // a few places that share one only make blocks shorter
 constexpr size_t kUpdatesBetweenLooks = 1 << 14;
 constexpr int64_t kBlock = 1024;  // windows whose offsets are computed at once
 
@@ -145,21 +147,24 @@ class Scatterer {
     const IndexVectors vectors(call_.operands[arity_], how, shape, extent);
     const RowMajorOffsets places(Pick(updates.dimensions(), batch), Pick(update_strides, batch));
     to_.resize(static_cast<size_t>(vectors.count()));
-    from_.resize(to_.size());
     HLOSCOPE_TRY(call_.machine.ForRanges(vectors.count(), kGrain, [&](IndexRange range) -> Status {
-      const auto begin = static_cast<size_t>(range.begin);
-      const auto count = static_cast<size_t>(range.end - range.begin);
       vectors.OffsetsAt(range.begin, IndexVectors::Outside::kLeftOut,
-                        std::span(to_).subspan(begin, count));
-      places.At(range.begin, std::span(from_).subspan(begin, count));
+                        std::span(to_).subspan(static_cast<size_t>(range.begin),
+                                               static_cast<size_t>(range.end - range.begin)));
       return {};
     }));
+    from_step_ = places.step();
+    if (from_step_ == 0) {
+      from_.resize(to_.size());
+      places.At(0, from_);
+    }
     // Windows that are whole along every indexed dimension are the same or have nothing in common.
     const bool may_overlap = std::ranges::any_of(
         window, [&](size_t d) { return Contains(how.map, static_cast<int64_t>(d)); });
-    if (IsSimple()) return ApplySimple(results[0], lanes_ > 1 && may_overlap);
+    if (lanes_ == 1) return ApplyScalars(results);
+    if (HasDenseRows()) return ApplyRows(results[0], may_overlap);
     for (size_t i = 0; i < to_.size(); ++i) {
-      if (to_[i] >= 0) HLOSCOPE_TRY(Apply(results, to_[i], from_[i]));
+      if (to_[i] >= 0) HLOSCOPE_TRY(Apply(results, to_[i], From(i)));
     }
     return {};
   }
@@ -189,35 +194,109 @@ class Scatterer {
     return {};
   }
 
-  // True if updates can be combined where they are: one array, windows that are dense rows, and a
+  int64_t From(size_t i) const {
+    return from_.empty() ? static_cast<int64_t>(i) * from_step_ : from_[i];
+  }
+
+  // body(function, begin, end) for parts of the result that cover it: each takes the updates of
+  // elements [begin, end), in their order.
+  template <typename Body>
+  Status ForParts(int64_t elements, int64_t parts, const Body& body) {
+    return combine_.ForRanges(parts, 1, [&](LaneFunction& own, IndexRange part) -> Status {
+      return body(own, elements / parts * part.begin,
+                  part.end == parts ? elements : elements / parts * part.end);
+    });
+  }
+
+  // Single elements: as many updates are combined at once as have different places.
+  Status ApplyScalars(std::span<const Buffer> results) {
+    const int64_t elements = ElementCount(call_.operand_shape(0));
+    const int64_t parts = std::ssize(to_) < 2 * kGrain ? 1 : kParts;
+    return ForParts(elements, parts, [&](LaneFunction& own, int64_t begin, int64_t end) -> Status {
+      std::vector<uint32_t> stamps(kStamps, 0);
+      std::vector<int64_t> to, from;
+      uint32_t stamp = 1;
+      LaneBuffers buffers(bytes_);
+      for (size_t i = 0; i < to_.size(); ++i) {
+        if (to_[i] < begin || to_[i] >= end) continue;
+        uint32_t& last = stamps[static_cast<uint64_t>(to_[i]) % kStamps];
+        if (last == stamp || to.size() == static_cast<size_t>(LaneFunction::kLanes)) {
+          HLOSCOPE_TRY(Flush(own, results, to, from, buffers));
+          ++stamp;
+        }
+        last = stamp;
+        to.push_back(to_[i]);
+        from.push_back(From(i));
+      }
+      return Flush(own, results, to, from, buffers);
+    });
+  }
+
+  // Room for kLanes elements of what is there, the updates and the results, of each array.
+  struct LaneBuffers {
+    explicit LaneBuffers(std::span<const int> bytes) {
+      for (size_t i = 0; i < 3 * bytes.size(); ++i) {
+        storage.emplace_back(static_cast<size_t>(LaneFunction::kLanes * bytes[i % bytes.size()]));
+        if (i < 2 * bytes.size()) in.push_back(storage.back().data());
+        if (i >= 2 * bytes.size()) out.push_back(storage.back().data());
+      }
+    }
+    std::vector<std::vector<std::byte>> storage;
+    std::vector<const std::byte*> in;
+    std::vector<std::byte*> out;
+  };
+
+  // Combines updates `from` with different elements `to`, and empties both.
+  Status Flush(LaneFunction& own, std::span<const Buffer> results, std::vector<int64_t>& to,
+               std::vector<int64_t>& from, LaneBuffers& buffers) const {
+    if (to.empty()) return {};
+    for (size_t k = 0; k < arity_; ++k) {
+      WithBytes(bytes_[k], [&]<typename T>(T) {
+        T* there = reinterpret_cast<T*>(buffers.storage[k].data());
+        T* update = reinterpret_cast<T*>(buffers.storage[arity_ + k].data());
+        const T* updates = call_.operands[arity_ + 1 + k].as<T>();
+        for (size_t i = 0; i < to.size(); ++i) {
+          there[i] = results[k].as<T>()[to[i]];
+          update[i] = updates[from[i]];
+        }
+      });
+    }
+    HLOSCOPE_TRY(own.Run(buffers.in, buffers.out, std::ssize(to)));
+    for (size_t k = 0; k < arity_; ++k) {
+      WithBytes(bytes_[k], [&]<typename T>(T) {
+        const T* combined = reinterpret_cast<const T*>(buffers.out[k]);
+        for (size_t i = 0; i < to.size(); ++i) results[k].as<T>()[to[i]] = combined[i];
+      });
+    }
+    to.clear();
+    from.clear();
+    return {};
+  }
+
+  // True if rows can be combined where they are: one array, windows that are dense rows, and a
   // single operation or the update itself.
-  bool IsSimple() const {
+  bool HasDenseRows() const {
     return arity_ == 1 && read_[0].IsDense() && update_[0].IsDense() &&
            (combine_.OnlyOperation() != nullptr || combine_.IsParameter(1));
   }
 
-  // Each part of the result takes the updates that are its own, in their order.
-  Status ApplySimple(const Buffer& result, bool in_one_part) {
+  Status ApplyRows(const Buffer& result, bool in_one_part) {
     const LaneKernel* operation = combine_.OnlyOperation();
     const int bytes = bytes_[0];
-    const std::byte* updates = call_.operands[2].data();
-    const auto all = static_cast<int64_t>(result.size) / bytes;
-    const auto count = static_cast<int64_t>(to_.size());
-    const int64_t parts = in_one_part || count * lanes_ < 2 * kGrain ? 1 : kParts;
-    HLOSCOPE_TRY(call_.machine.Charge(count * lanes_));
-    return call_.machine.ForRanges(parts, 1, [&](IndexRange part) -> Status {
-      const int64_t begin = all / parts * part.begin;
-      const int64_t end = part.end == parts ? all : all / parts * part.end;
+    const int64_t elements = static_cast<int64_t>(result.size) / bytes;
+    const int64_t parts = in_one_part || std::ssize(to_) * lanes_ < 2 * kGrain ? 1 : kParts;
+    HLOSCOPE_TRY(call_.machine.Charge(std::ssize(to_) * lanes_));
+    return ForParts(elements, parts, [&](LaneFunction&, int64_t begin, int64_t end) -> Status {
       for (size_t i = 0; i < to_.size(); ++i) {
+        if (i % kUpdatesBetweenLooks == 0) HLOSCOPE_TRY(call_.machine.run().Look());
         if (to_[i] < begin || to_[i] >= end) continue;
         std::byte* to = result.data() + to_[i] * bytes;
-        const std::byte* update = updates + from_[i] * bytes;
+        const std::byte* update = call_.operands[2].data() + From(i) * bytes;
         if (operation != nullptr) {
           operation->Run({to, update, nullptr}, to, lanes_);
         } else {
           std::memcpy(to, update, static_cast<size_t>(lanes_ * bytes));
         }
-        if (i % kUpdatesBetweenLooks == 0) HLOSCOPE_TRY(call_.machine.run().Look());
       }
       return {};
     });
@@ -240,7 +319,9 @@ class Scatterer {
   LaneFunction& combine_;
   size_t arity_;
   int64_t lanes_ = 1;
-  std::vector<int64_t> to_, from_;  // offsets of each window and its update; to is -1 outside
+  std::vector<int64_t> to_;    // offsets of the windows, -1 for those outside
+  std::vector<int64_t> from_;  // offsets of their updates; empty: from_step_ apart
+  int64_t from_step_ = 0;
   std::vector<int> bytes_;
   std::vector<StridedCopy> read_, update_, write_;
   std::vector<Buffer> scratch_;

@@ -15,13 +15,15 @@ class RowMajorOffsets {
   RowMajorOffsets(std::vector<int64_t> sizes, std::vector<int64_t> strides);
 
   int64_t count() const { return count_; }
+  // How far each is from the one before it, if that is always the same; else 0.
+  int64_t step() const { return step_; }
   // Those of indices number begin, begin + 1 …
   void At(int64_t begin, std::span<int64_t> offsets) const;
 
  private:
   std::vector<int64_t> sizes_, strides_;
   int64_t count_ = 1;
-  int64_t step_ = 0;  // between neighbours, if all are equally far apart; else 0
+  int64_t step_ = 0;
 };
 
 // How index vectors address an operand: component k of a vector is the start in dimension map[k];
