@@ -28,6 +28,7 @@ Result<Value> Store(KernelCall& call, const Shape& shape, const std::vector<doub
 }
 
 constexpr int64_t kGrain = 1 << 16;  // elements
+constexpr int64_t kNeighbours = 16;  // elements that a thread takes of each row at least
 
 // An array seen as [outer, feature, inner].
 struct Features {
@@ -51,7 +52,8 @@ struct Features {
   // body(feature, element) for every element; those of one feature on one thread, in order.
   template <typename Body>
   Status ForEach(Machine& machine, const Body& body) const {
-    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, outer * inner));
+    const int64_t shortest = kNeighbours / std::clamp<int64_t>(inner, 1, kNeighbours);
+    const int64_t grain = std::max(shortest, kGrain / std::max<int64_t>(1, outer * inner));
     return machine.ForRanges(count, grain, [&](IndexRange range) -> Status {
       for (int64_t o = 0; o < outer; ++o) {
         for (int64_t c = range.begin; c < range.end; ++c) {

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 
@@ -12,13 +13,13 @@ namespace {
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kKeptFrom = 1 << 16;  // smaller blocks the allocator is quick with
 constexpr int64_t kHugePage = 1 << 21;
-constexpr int64_t kHugeFrom = 4 * kHugePage;
+constexpr int64_t kHugeFrom = kHugePage;
 
 std::byte* NewBlock(int64_t bytes) {
   const int64_t alignment = bytes >= kHugeFrom ? kHugePage : kAlignment;
-  const int64_t whole = (bytes + alignment - 1) / alignment * alignment;
+  const int64_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* data = std::aligned_alloc(static_cast<size_t>(alignment),
-                                  static_cast<size_t>(whole == 0 ? alignment : whole));
+                                  static_cast<size_t>(std::max(whole, kAlignment)));
   // A wish only: without it the pages are small ones.
   if (data != nullptr && bytes >= kHugeFrom) {
     (void)madvise(data, static_cast<size_t>(whole), MADV_HUGEPAGE);

@@ -47,7 +47,7 @@ std::vector<int64_t> Pick(std::span<const int64_t> from, std::span<const int64_t
 bool IsEmpty(std::span<const int64_t> sizes) { return Contains(sizes, 0); }
 
 constexpr int64_t kGrain = 1 << 16;  // elements
-constexpr int64_t kParts = 4;        // of a result that updates are shared out to
+constexpr int kParts = 4;            // of a result that updates are shared out to
 constexpr size_t kStamps = 1 << 12;  // a few places that share one only make blocks shorter
 constexpr size_t kUpdatesBetweenLooks = 1 << 14;
 constexpr int64_t kBlock = 1024;  // windows whose offsets are computed at once
@@ -212,7 +212,9 @@ class Scatterer {
   // Single elements: as many updates are combined at once as have different places.
   Status ApplyScalars(std::span<const Buffer> results) {
     const int64_t elements = ElementCount(call_.operand_shape(0));
-    const int64_t parts = std::ssize(to_) < 2 * kGrain ? 1 : kParts;
+    // How many parts there are changes nothing but who does what.
+    const int64_t parts =
+        std::ssize(to_) < 2 * kGrain ? 1 : std::min(kParts, call_.machine.run().threads());
     return ForParts(elements, parts, [&](LaneFunction& own, int64_t begin, int64_t end) -> Status {
       std::vector<uint32_t> stamps(kStamps, 0);
       std::vector<int64_t> to, from;
@@ -285,7 +287,9 @@ class Scatterer {
     const LaneKernel* operation = combine_.OnlyOperation();
     const int bytes = bytes_[0];
     const int64_t elements = static_cast<int64_t>(result.size) / bytes;
-    const int64_t parts = in_one_part || std::ssize(to_) * lanes_ < 2 * kGrain ? 1 : kParts;
+    const int64_t parts = in_one_part || std::ssize(to_) * lanes_ < 2 * kGrain
+                              ? 1
+                              : std::min(kParts, call_.machine.run().threads());
     HLOSCOPE_TRY(call_.machine.Charge(std::ssize(to_) * lanes_));
     return ForParts(elements, parts, [&](LaneFunction&, int64_t begin, int64_t end) -> Status {
       for (size_t i = 0; i < to_.size(); ++i) {

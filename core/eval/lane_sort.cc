@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/eval/strided_copy.h"
+#include "core/eval/vector_units.h"
 
 namespace hloscope::eval {
 namespace {
@@ -17,12 +18,37 @@ constexpr int64_t kLanes = LaneFunction::kLanes;
 constexpr int64_t kPiece = 256;      // elements of a piece, a power of two
 constexpr int64_t kGrain = 1 << 16;  // elements
 
-// What a lane merges: elements [left, left_end) and [right, right_end) to [out, out_end). Positions
+// What lanes merge: elements [left, left_end) and [right, right_end) to [out, out_end). Positions
 // count from the start of the arrays.
-struct Merge {
-  int64_t left, left_end, right, right_end, out, out_end;
+struct Merges {
+  using Positions = std::array<int64_t, kLanes>;
+  Positions left = {}, left_end = {}, right = {}, right_end = {}, out = {}, out_end = {};
 };
 
+// The heads of both sides; where one is used up any element up to `last` will do, for the verdict
+// is not looked at.
+HLOSCOPE_WIDEST_VECTORS void FindHeads(const Merges& m, int64_t last, Merges::Positions& left,
+                                       Merges::Positions& right) {
+  for (size_t i = 0; i < left.size(); ++i) {
+    left[i] = std::min(m.left[i], last);
+    right[i] = std::min(m.right[i], last);
+  }
+}
+
+// Takes one element from the side each verdict names. Without branches, since those would be
+// mispredicted half of the time.
+HLOSCOPE_WIDEST_VECTORS void Advance(Merges& m, const std::array<uint8_t, kLanes>& verdict,
+                                     Merges::Positions& taken) {
+  for (size_t i = 0; i < taken.size(); ++i) {
+    const int64_t left_is_empty = m.left[i] >= m.left_end[i];
+    const int64_t right_is_left = m.right[i] < m.right_end[i];
+    const int64_t right_is_less = verdict[i];
+    const int64_t takes_right = left_is_empty | (right_is_left & right_is_less);
+    taken[i] = takes_right != 0 ? m.right[i] : m.left[i];
+    m.right[i] += takes_right;
+    m.left[i] += 1 - takes_right;
+  }
+}
 // The arrays before and after a pass.
 struct Pass {
   std::span<std::byte* const> from, to;
@@ -72,37 +98,24 @@ class PairComparer {
   std::array<uint8_t, kLanes> verdict_ = {};
 };
 
-// Advances up to kLanes merges until all are done.
-Status MergeLanes(const Pass& pass, PairComparer& comparer, std::span<Merge> merges) {
-  std::array<int64_t, kLanes> left = {}, right = {}, taken = {};
-  const auto n = static_cast<int64_t>(merges.size());
+// Advances the first n merges until all are done.
+Status MergeLanes(const Pass& pass, PairComparer& comparer, Merges& merges, int64_t n) {
+  Merges::Positions left, right, taken;
   int64_t steps = 0;
-  for (const Merge& m : merges) steps = std::max(steps, m.out_end - m.out);
+  for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
+    steps = std::max(steps, merges.out_end[i] - merges.out[i]);
+  }
   for (int64_t step = 0; step < steps; ++step) {
-    // Where a side is used up any element will do: the verdict is not looked at.
-    for (int64_t i = 0; i < n; ++i) {
-      const Merge& m = merges[static_cast<size_t>(i)];
-      left[static_cast<size_t>(i)] = std::min(m.left, pass.last());
-      right[static_cast<size_t>(i)] = std::min(m.right, pass.last());
-    }
+    FindHeads(merges, pass.last(), left, right);
     HLOSCOPE_TRY(comparer.Compare(pass.from, right.data(), left.data(), n));
-    const auto& verdict = comparer.verdict();
-    for (int64_t i = 0; i < n; ++i) {
-      const auto at = static_cast<size_t>(i);
-      Merge& m = merges[at];
-      const bool take_right = m.left >= m.left_end || (m.right < m.right_end && verdict[at] != 0);
-      taken[at] = take_right ? m.right : m.left;
-      const bool done = m.out + step >= m.out_end;
-      m.right += take_right && !done ? 1 : 0;
-      m.left += take_right || done ? 0 : 1;
-    }
+    Advance(merges, comparer.verdict(), taken);
     for (size_t k = 0; k < pass.bytes.size(); ++k) {
       WithBytes(pass.bytes[k], [&]<typename T>(T) {
         const T* from = reinterpret_cast<const T*>(pass.from[k]);
         T* to = reinterpret_cast<T*>(pass.to[k]);
-        for (int64_t i = 0; i < n; ++i) {
-          const Merge& m = merges[static_cast<size_t>(i)];
-          if (m.out + step < m.out_end) to[m.out + step] = from[taken[static_cast<size_t>(i)]];
+        for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
+          const int64_t at = merges.out[i] + step;
+          if (at < merges.out_end[i]) to[at] = from[taken[i]];
         }
       });
     }
@@ -141,11 +154,11 @@ class Pieces {
   }
 
   Status MergeRange(PairComparer& comparer, IndexRange range) const {
-    std::array<Merge, kLanes> merges;
+    Merges merges;
     for (int64_t begin = range.begin; begin < range.end; begin += kLanes) {
       const int64_t n = std::min(kLanes, range.end - begin);
-      for (int64_t i = 0; i < n; ++i) merges[static_cast<size_t>(i)] = MergeOf(begin + i);
-      HLOSCOPE_TRY(MergeLanes(pass_, comparer, std::span(merges).first(static_cast<size_t>(n))));
+      for (int64_t i = 0; i < n; ++i) SetMerge(begin + i, static_cast<size_t>(i), merges);
+      HLOSCOPE_TRY(MergeLanes(pass_, comparer, merges, n));
     }
     return {};
   }
@@ -170,15 +183,18 @@ class Pieces {
     return are_whole_pairs() || OutOf(p) == 0 ? 0 : splits_[static_cast<size_t>(p)];
   }
 
-  Merge MergeOf(int64_t p) const {
+  void SetMerge(int64_t p, size_t lane, Merges& merges) const {
     const Pair pair = PairOf(p);
     const int64_t out = OutOf(p), left = SplitOf(p);
     const int64_t out_end = std::min(out + size_, pair.end - pair.begin);
     const bool is_last = pair.begin + out_end == pair.end;
     const int64_t left_end = is_last ? pair.middle - pair.begin : SplitOf(p + 1);
-    return {pair.begin + left,          pair.begin + left_end,
-            pair.middle + (out - left), pair.middle + (out_end - left_end),
-            pair.begin + out,           pair.begin + out_end};
+    merges.left[lane] = pair.begin + left;
+    merges.left_end[lane] = pair.begin + left_end;
+    merges.right[lane] = pair.middle + (out - left);
+    merges.right_end[lane] = pair.middle + (out_end - left_end);
+    merges.out[lane] = pair.begin + out;
+    merges.out_end[lane] = pair.begin + out_end;
   }
 
   // The splits of up to kLanes pieces, by bisection in step.

@@ -41,6 +41,7 @@ class RunState {
   // has one is returned. Bodies may not call ForRanges of more than one range.
   Status ForRanges(int64_t n, int64_t grain, const std::function<Status(IndexRange)>& body);
 
+  int threads() const { return threads_; }
   int64_t steps() const { return steps_; }
   int64_t peak_bytes() const { return pool_->peak_bytes(); }
 

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/eval/strided_copy.h"
+
 namespace hloscope::eval {
 namespace {
 
@@ -108,12 +110,17 @@ class Slider {
     return reducer_.ForRanges(
         outer_ * places_, grain, [&](LaneFunction& reducer, IndexRange range) -> Status {
           LaneBlock block(*this, reducer, trees, totals);
-          for (int64_t row = range.begin; row < range.end; ++row) {
-            const Covered& covered = covered_[static_cast<size_t>(row % places_)];
+          int64_t outer = range.begin / places_, place = range.begin % places_;
+          for (int64_t row = range.begin; row < range.end; ++row, ++place) {
+            if (place == places_) {
+              place = 0;
+              ++outer;
+            }
+            const Covered& covered = covered_[static_cast<size_t>(place)];
             if ((covered.count >> level & 1) == 0) continue;
             const int64_t before = covered.count >> (level + 1) << (level + 1);
             const int64_t at = covered.first + before * dimension_.window.window_dilation;
-            const Move move{(row / places_ * dimension_.size + at) * inner_, row * inner_};
+            const Move move{(outer * dimension_.size + at) * inner_, row * inner_};
             const bool is_first = (covered.count & ((int64_t{1} << level) - 1)) == 0;
             HLOSCOPE_TRY(is_first ? block.Copy(move) : block.Combine(move));
           }
@@ -151,29 +158,32 @@ class Slider {
       for (int64_t done = 0; done < slider_.inner_; done += kLanes) {
         const int64_t lanes = std::min(kLanes, slider_.inner_ - done);
         if (used_ + lanes > kLanes) HLOSCOPE_TRY(Flush());
-        for (size_t i = 0; i < trees_.size(); ++i) {
-          const int bytes = slider_.bytes_[i];
-          CopyLanes(storage_[i].data() + used_ * bytes, trees_[i] + (move.tree + done) * bytes,
-                    lanes, bytes);
-          CopyLanes(storage_[trees_.size() + i].data() + used_ * bytes,
-                    totals_[i].data() + (move.total + done) * bytes, lanes, bytes);
-        }
-        pending_.push_back({move.total + done, lanes});
+        pending_.push_back({move.tree + done, move.total + done});
         used_ += lanes;
+        row_ = lanes;
+        if (lanes != slider_.inner_) HLOSCOPE_TRY(Flush());
       }
       return {};
     }
 
     Status Flush() {
       if (used_ == 0) return {};
+      const size_t k = trees_.size();
+      for (size_t i = 0; i < k; ++i) {
+        WithBytes(slider_.bytes_[i], [&]<typename T>(T) {
+          Gather<T>(trees_[i], &Move::tree, storage_[i]);
+          Gather<T>(totals_[i].data(), &Move::total, storage_[k + i]);
+        });
+      }
       HLOSCOPE_TRY(reducer_.Run(in_, out_, used_));
-      for (size_t i = 0; i < trees_.size(); ++i) {
-        const int bytes = slider_.bytes_[i];
-        const std::byte* lane = out_[i];
-        for (const auto& [at, lanes] : pending_) {
-          CopyLanes(totals_[i].data() + at * bytes, lane, lanes, bytes);
-          lane += lanes * bytes;
-        }
+      for (size_t i = 0; i < k; ++i) {
+        WithBytes(slider_.bytes_[i], [&]<typename T>(T) {
+          const T* from = reinterpret_cast<const T*>(out_[i]);
+          T* to = totals_[i].as<T>();
+          for (const Move& move : pending_) {
+            for (int64_t lane = 0; lane < row_; ++lane) to[move.total + lane] = *from++;
+          }
+        });
       }
       pending_.clear();
       used_ = 0;
@@ -181,11 +191,13 @@ class Slider {
     }
 
    private:
-    static void CopyLanes(std::byte* to, const std::byte* from, int64_t lanes, int bytes) {
-      if (lanes == 1 && bytes == 4) {
-        std::memcpy(to, from, 4);
-      } else {
-        std::memcpy(to, from, static_cast<size_t>(lanes * bytes));
+    template <typename T>
+    void Gather(const std::byte* data, int64_t Move::* place, std::vector<std::byte>& lanes) {
+      const T* from = reinterpret_cast<const T*>(data);
+      T* to = reinterpret_cast<T*>(lanes.data());
+      for (const Move& move : pending_) {
+        const T* row = from + move.*place;
+        for (int64_t lane = 0; lane < row_; ++lane) *to++ = row[lane];
       }
     }
 
@@ -196,8 +208,8 @@ class Slider {
     std::vector<std::vector<std::byte>> storage_;
     std::vector<const std::byte*> in_;
     std::vector<std::byte*> out_;
-    std::vector<std::pair<int64_t, int64_t>> pending_;  // totals' position and lanes
-    int64_t used_ = 0;
+    std::vector<Move> pending_;  // rows of row_ lanes each
+    int64_t used_ = 0, row_ = 0;
   };
 
   // Combines the initial value with the totals; places that cover nothing have it alone.
