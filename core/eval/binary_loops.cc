@@ -49,12 +49,6 @@ struct Subtract {
 
 struct Multiply {
   static bool Of(bool x, bool y) { return x && y; }
-  static std::complex<float> Of(std::complex<float> x, std::complex<float> y) {
-    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
-  }
-  static std::complex<double> Of(std::complex<double> x, std::complex<double> y) {
-    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
-  }
   template <typename T>
   static T Of(T x, T y) {
     if constexpr (WrappingInteger<T>) {
@@ -66,9 +60,6 @@ struct Multiply {
 };
 
 struct Divide {
-  static std::complex<float> Of(std::complex<float> x, std::complex<float> y) {
-    return std::complex<float>(std::complex<double>(x) / std::complex<double>(y));
-  }
   template <typename T>
   static T Of(T x, T y) {
     if constexpr (WrappingInteger<T>) {
@@ -126,12 +117,6 @@ struct Minimum {
 
 struct Power {
   static double Of(double x, double y) { return std::pow(x, y); }
-  static std::complex<double> Of(std::complex<double> x, std::complex<double> y) {
-    if (x == std::complex<double>() && y.imag() == 0) {
-      return y.real() == 0 ? 1.0 : y.real() > 0 ? 0.0 : std::pow(0.0, y.real());
-    }
-    return std::pow(x, y);
-  }
 };
 
 // By repeated squaring; a negative exponent is 1/x^|y| rounded towards zero.
@@ -151,11 +136,6 @@ struct IntegerPower {
 
 struct Atan2 {
   static double Of(double y, double x) { return std::atan2(y, x); }
-  // -i log((x + iy) / sqrt(x² + y²))
-  static std::complex<double> Of(std::complex<double> y, std::complex<double> x) {
-    const std::complex<double> i(0, 1);
-    return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
-  }
 };
 
 struct And {
@@ -237,8 +217,7 @@ LaneLoop PredAndIntegers(ElementType type) {
 }
 template <typename F>
 LaneLoop WideFloats(ElementType type) {
-  return FirstOf(RealFloatLoop<Binary, ComputedWide<F>>(type),
-                 ComplexLoop<Binary, ComputedWide<F>>(type));
+  return RealFloatLoop<Binary, ComputedWide<F>>(type);
 }
 
 }  // namespace
@@ -250,19 +229,23 @@ LaneLoop FindBinaryLoop(Opcode opcode, ElementType type) {
     case Opcode::kSubtract:
       return Numbers<Subtract>(type);
     case Opcode::kMultiply:
-      return FirstOf(PredLoop<Binary, Multiply>(type), Numbers<Multiply>(type));
+      return FirstOf(PredLoop<Binary, Multiply>(type), RealNumbers<Multiply>(type),
+                     FindComplexBinaryLoop(opcode, type));
     case Opcode::kDivide:
-      return Numbers<Divide>(type);
+      return FirstOf(RealNumbers<Divide>(type), FindComplexBinaryLoop(opcode, type));
     case Opcode::kRemainder:
       return RealNumbers<Remainder>(type);
     case Opcode::kMaximum:
-      return FirstOf(PredLoop<Binary, Maximum>(type), RealNumbers<Maximum>(type));
+      return FirstOf(PredLoop<Binary, Maximum>(type), RealNumbers<Maximum>(type),
+                     FindComplexBinaryLoop(opcode, type));
     case Opcode::kMinimum:
-      return FirstOf(PredLoop<Binary, Minimum>(type), RealNumbers<Minimum>(type));
+      return FirstOf(PredLoop<Binary, Minimum>(type), RealNumbers<Minimum>(type),
+                     FindComplexBinaryLoop(opcode, type));
     case Opcode::kPower:
-      return FirstOf(WideFloats<Power>(type), IntegerLoop<Binary, IntegerPower>(type));
+      return FirstOf(WideFloats<Power>(type), IntegerLoop<Binary, IntegerPower>(type),
+                     FindComplexBinaryLoop(opcode, type));
     case Opcode::kAtan2:
-      return WideFloats<Atan2>(type);
+      return FirstOf(WideFloats<Atan2>(type), FindComplexBinaryLoop(opcode, type));
     case Opcode::kAnd:
       return PredAndIntegers<And>(type);
     case Opcode::kOr:

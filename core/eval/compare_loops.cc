@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/eval/lane_templates.h"
+#include "core/hlo/float_types.h"
 
 namespace hloscope::eval {
 namespace {
@@ -65,8 +66,40 @@ struct Totally {
   }
 };
 
+// The same for floats narrower than f32, where NaNs differ by payload too. The one NaN of the fnuz
+// formats comes before all numbers (XLA: ToSignMagnitude); e8m0 has no sign.
+template <typename F, hlo::FloatSpecials kSpecials>
+struct TotallyByBits {
+  template <typename T>
+  static bool Of(T x, T y, int bits) {
+    return F::Of(Key(x, bits), Key(y, bits));
+  }
+  static int Key(int x, int bits) {
+    if constexpr (kSpecials == hlo::FloatSpecials::kScale) return x;
+    const int sign = 1 << (bits - 1), magnitude = x & (sign - 1);
+    if ((x & sign) == 0) return magnitude;
+    const bool is_nan = kSpecials == hlo::FloatSpecials::kFnuz && magnitude == 0;
+    return is_nan ? -sign - 1 : -1 - magnitude;
+  }
+};
+
+template <typename F>
+LaneLoop TotalOrderLoop(ElementType type) {
+  using enum hlo::FloatSpecials;
+  if (hlo::StorageBytes(type) == 2) return BinaryLanes<TotallyByBits<F, kIeee>, uint16_t>;
+  switch (hlo::FindFloatFormat(type)->specials) {
+    case kFnuz:
+      return BinaryLanes<TotallyByBits<F, kFnuz>, uint8_t>;
+    case kScale:
+      return BinaryLanes<TotallyByBits<F, kScale>, uint8_t>;
+    default:
+      return BinaryLanes<TotallyByBits<F, kIeee>, uint8_t>;
+  }
+}
+
 template <typename F>
 LaneLoop CompareLoop(bool total_order, ElementType type) {
+  if (total_order && IsNarrowFloat(type)) return TotalOrderLoop<F>(type);
   if (total_order) {
     if (LaneLoop loop = RealFloatLoop<Binary, Totally<F>>(type)) return loop;
   }
@@ -187,7 +220,7 @@ LaneLoop FindSelectLoop(int storage_bytes) {
 
 LaneLoop FindClampLoop(ElementType type) {
   return FirstOf(RealFloatLoop<Clamp, ClampTag>(type), IntegerLoop<Clamp, ClampTag>(type),
-                 PredLoop<Clamp, ClampTag>(type));
+                 PredLoop<Clamp, ClampTag>(type), FindComplexClampLoop(type));
 }
 
 LaneLoop FindReducePrecisionLoop(ElementType type) {

@@ -35,16 +35,13 @@ void BinaryLanes(const Lanes& lanes) {
   }
 }
 
-// A function of doubles (or complex doubles) for lanes of a narrower type: computed wide, rounded
-// once.
+// A function of doubles for lanes of a narrower type: computed wide, rounded once.
 template <typename F>
 struct ComputedWide {
   template <typename T>
   static T Of(T x) {
     if constexpr (std::is_same_v<T, float>) {
       return static_cast<float>(F::Of(static_cast<double>(x)));
-    } else if constexpr (std::is_same_v<T, std::complex<float>>) {
-      return std::complex<float>(F::Of(std::complex<double>(x)));
     } else {
       return F::Of(x);
     }
@@ -53,8 +50,6 @@ struct ComputedWide {
   static T Of(T x, T y) {
     if constexpr (std::is_same_v<T, float>) {
       return static_cast<float>(F::Of(static_cast<double>(x), static_cast<double>(y)));
-    } else if constexpr (std::is_same_v<T, std::complex<float>>) {
-      return std::complex<float>(F::Of(std::complex<double>(x), std::complex<double>(y)));
     } else {
       return F::Of(x, y);
     }

@@ -49,6 +49,13 @@ struct Choice {
   int operands;
 };
 
+bool IsTotalOrder(const hlo::Module& module, const hlo::Instruction& instruction) {
+  return module.GetInt(instruction, AttributeKey::kComparisonType) ==
+             static_cast<int64_t>(hlo::ComparisonType::kTotalOrder) ||
+         module.GetInt(instruction, AttributeKey::kOrder) ==
+             static_cast<int64_t>(hlo::ComparisonOrder::kTotal);
+}
+
 Choice ChooseLoop(const hlo::Module& module, const hlo::Instruction& instruction,
                   ElementType operand, ElementType loop_type) {
   switch (instruction.opcode) {
@@ -61,11 +68,9 @@ Choice ChooseLoop(const hlo::Module& module, const hlo::Instruction& instruction
     case Opcode::kCompare: {
       const auto direction = static_cast<hlo::ComparisonDirection>(
           module.GetInt(instruction, AttributeKey::kDirection));
-      const bool total = module.GetInt(instruction, AttributeKey::kComparisonType) ==
-                             static_cast<int64_t>(hlo::ComparisonType::kTotalOrder) ||
-                         module.GetInt(instruction, AttributeKey::kOrder) ==
-                             static_cast<int64_t>(hlo::ComparisonOrder::kTotal);
-      return {FindCompareLoop(direction, total, loop_type), 2};
+      const bool total = IsTotalOrder(module, instruction);
+      const ElementType type = total && IsNarrowFloat(operand) ? operand : loop_type;
+      return {FindCompareLoop(direction, total, type), 2};
     }
     default:
       if (instruction.operand_count == 1) return {FindUnaryLoop(instruction.opcode, loop_type), 1};
@@ -99,7 +104,10 @@ Result<LaneKernel> LaneKernel::Find(const hlo::Module& module,
                                         hlo::ToString(instruction.opcode), hlo::ToString(operand)));
   }
   kernel.loop_ = choice.loop;
-  kernel.narrow_ = !is_select && IsNarrowFloat(operand);
+  // The total order of narrow floats is one of bits.
+  const bool by_bits =
+      is_select || (instruction.opcode == Opcode::kCompare && IsTotalOrder(module, instruction));
+  kernel.narrow_ = !by_bits && IsNarrowFloat(operand);
   kernel.wrap_ = !is_select && IsNarrowInteger(kernel.result_);
   kernel.shared_.bits = hlo::BitWidth(operand);
   const auto exponent = static_cast<int>(module.GetInt(instruction, AttributeKey::kExponentBits));

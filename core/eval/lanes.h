@@ -57,13 +57,17 @@ constexpr bool IsNarrowFloat(hlo::ElementType type) {
 
 // Loops by opcode and loop type; null where the opcode is not defined for the type.
 LaneLoop FindFloatUnaryLoop(hlo::Opcode opcode, hlo::ElementType type);
+LaneLoop FindComplexUnaryLoop(hlo::Opcode opcode, hlo::ElementType type);
 LaneLoop FindUnaryLoop(hlo::Opcode opcode, hlo::ElementType type);
+LaneLoop FindComplexBinaryLoop(hlo::Opcode opcode, hlo::ElementType type);
 LaneLoop FindBinaryLoop(hlo::Opcode opcode, hlo::ElementType type);
+// For the total order `type` may be a narrow float, whose elements are compared as they are.
 LaneLoop FindCompareLoop(hlo::ComparisonDirection direction, bool total_order,
                          hlo::ElementType type);
 // Select and clamp; select goes by the storage size of its values.
 LaneLoop FindSelectLoop(int storage_bytes);
 LaneLoop FindClampLoop(hlo::ElementType type);
+LaneLoop FindComplexClampLoop(hlo::ElementType type);
 LaneLoop FindReducePrecisionLoop(hlo::ElementType type);
 
 }  // namespace hloscope::eval

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <span>
 
 #include "core/eval/indices.h"
 #include "core/eval/kernels.h"
@@ -95,6 +96,16 @@ unsigned __int128 Philox(std::array<uint32_t, 2> key, unsigned __int128 state, c
   return state + static_cast<uint64_t>(blocks);
 }
 
+// Of integers narrower than a byte the low bits count.
+void KeepLowBits(hlo::ElementType type, Buffer& buffer) {
+  const int bits = hlo::BitWidth(type);
+  if (!hlo::IsInteger(type) || bits >= 8) return;
+  for (auto& element : std::span(buffer.as<uint8_t>(), buffer.size)) {
+    element = static_cast<uint8_t>(hlo::IsSigned(type) ? SignExtend(element, bits)
+                                                       : element & ((1 << bits) - 1));
+  }
+}
+
 }  // namespace
 
 Result<Value> RngBitGeneratorKernel(KernelCall& call) {
@@ -107,7 +118,8 @@ Result<Value> RngBitGeneratorKernel(KernelCall& call) {
   const Shape& shape = call.shape().elements()[1];
   const int64_t words = ElementCount(state_shape);
   if (state_shape.element_type() != hlo::ElementType::kU64 || words < 2 || words > 3 ||
-      hlo::IsComplex(shape.element_type()) || hlo::BitWidth(shape.element_type()) < 8) {
+      hlo::IsComplex(shape.element_type()) ||
+      (hlo::IsFloat(shape.element_type()) && hlo::BitWidth(shape.element_type()) < 8)) {
     return Unsupported(call, "state or element type is not known");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer state, OwnCopy(call, 0));
@@ -125,6 +137,7 @@ Result<Value> RngBitGeneratorKernel(KernelCall& call) {
     s[1] = static_cast<uint64_t>(next);
     if (words == 3) s[2] = static_cast<uint64_t>(next >> 64);
   }
+  KeepLowBits(shape.element_type(), bits);
   return Value::Tuple({Value::Array(call.shape().elements()[0], std::move(state)),
                        Value::Array(shape, std::move(bits))});
 }

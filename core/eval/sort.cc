@@ -1,8 +1,10 @@
 // Kernels of sort and top-k. Sorting is stable whatever is_stable says, which is one of the orders
 // allowed, and never reads outside its line however inconsistent the comparator is.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "core/eval/indices.h"
@@ -127,20 +129,24 @@ Result<Value> Results(KernelCall& call, std::vector<Buffer> buffers) {
   return Value::Tuple(std::move(values));
 }
 
-// Ordered like the elements by total order: numbers that compare as they do.
-std::vector<double> TotalOrderKeys(hlo::ElementType type, const std::byte* data, int64_t count) {
-  std::vector<double> keys(static_cast<size_t>(count));
-  LoadAs<double>(type, data, keys.data(), count);
-  return keys;
-}
-
-bool TotallyLess(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) {
-    auto rank = [](double x) { return std::isnan(x) ? (std::signbit(x) ? -1 : 1) : 0; };
-    return rank(a) < rank(b);
+// Integers ordered like the elements by total order, all NaNs of a sign being equal.
+std::vector<int64_t> TotalOrderKeys(hlo::ElementType type, const std::byte* data, int64_t count) {
+  std::vector<int64_t> keys(static_cast<size_t>(count));
+  if (!hlo::IsFloat(type)) {
+    LoadAs<int64_t>(type, data, keys.data(), count);
+    if (hlo::IsSigned(type)) return keys;
+    for (int64_t& key : keys) key ^= std::numeric_limits<int64_t>::min();
+    return keys;
   }
-  if (a == b) return std::signbit(a) && !std::signbit(b);
-  return a < b;
+  std::vector<double> values(keys.size());
+  LoadAs<double>(type, data, values.data(), count);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    const double value = std::isnan(values[i]) ? std::copysign(kNan, values[i]) : values[i];
+    const auto bits = std::bit_cast<int64_t>(value);
+    keys[i] = bits < 0 ? bits ^ std::numeric_limits<int64_t>::max() : bits;
+  }
+  return keys;
 }
 
 }  // namespace
@@ -192,8 +198,8 @@ Result<Value> TopKKernel(KernelCall& call) {
     std::vector<int64_t> order(static_cast<size_t>(count));
     std::iota(order.begin(), order.end(), 0);
     HLOSCOPE_TRY(MergeSort(order, [&](int64_t a, int64_t b) -> Result<bool> {
-      const double x = keys[static_cast<size_t>(a)], y = keys[static_cast<size_t>(b)];
-      return largest ? TotallyLess(y, x) : TotallyLess(x, y);
+      const int64_t x = keys[static_cast<size_t>(a)], y = keys[static_cast<size_t>(b)];
+      return largest ? y < x : x < y;
     }));
     for (int64_t i = 0; i < k; ++i) {
       const int64_t chosen = order[static_cast<size_t>(i)];

@@ -46,10 +46,7 @@ struct Negate {
 struct Sign {
   template <typename T>
   static T Of(T x) {
-    if constexpr (requires { x.real(); }) {
-      const auto size = std::hypot(x.real(), x.imag());
-      return size == 0 ? T{} : x / size;
-    } else if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<T>) {
       return std::isnan(x) || x == 0 ? x : std::copysign(T{1}, x);
     } else {
       return static_cast<T>((x > 0) - (x < 0));
@@ -143,14 +140,15 @@ LaneLoop FindUnaryLoop(Opcode opcode, ElementType type) {
     case Opcode::kReal:
       return FirstOf(RealFloatLoop<Unary, Real>(type), ComplexLoop<Unary, Real>(type));
     case Opcode::kSign:
-      return AnyNumber<Sign>(type);
+      return FirstOf(RealFloatLoop<Unary, Sign>(type), IntegerLoop<Unary, Sign>(type),
+                     FindComplexUnaryLoop(opcode, type));
     case Opcode::kCeil:
     case Opcode::kFloor:
     case Opcode::kRoundNearestAfz:
     case Opcode::kRoundNearestEven:
       return FirstOf(FindFloatUnaryLoop(opcode, type), IntegerLoop<Unary, Identity>(type));
     default:
-      return FindFloatUnaryLoop(opcode, type);
+      return FirstOf(FindFloatUnaryLoop(opcode, type), FindComplexUnaryLoop(opcode, type));
   }
 }
 

@@ -135,15 +135,32 @@ double OddRounded(W x) {
   }
 }
 
+// A double as a float whose further rounding is right, in the same way.
+float OddRoundedFloat(double x) {
+  const auto nearest = static_cast<float>(x);
+  if (!std::isfinite(nearest) || static_cast<double>(nearest) == x) return nearest;
+  auto bits = std::bit_cast<uint32_t>(nearest);
+  if (std::abs(static_cast<double>(nearest)) > std::abs(x)) --bits;
+  return std::bit_cast<float>(bits | 1);
+}
+
 template <typename W>
 void StoreNarrowFloat(ElementType type, const W* in, std::byte* out, int64_t count) {
   double block[kBlock];
   for (int64_t done = 0; done < count; done += kBlock) {
     const int64_t n = std::min(kBlock, count - done);
     for (int64_t i = 0; i < n; ++i) block[i] = OddRounded(in[done + i]);
-    const auto size = static_cast<size_t>(n * hlo::StorageBytes(type));
-    hlo::EncodeFloats(type, std::span<const double>(block, static_cast<size_t>(n)),
-                      std::span(out + done * hlo::StorageBytes(type), size));
+    const auto elements = static_cast<size_t>(n);
+    const auto to = std::span(out + done * hlo::StorageBytes(type),
+                              elements * static_cast<size_t>(hlo::StorageBytes(type)));
+    if (hlo::StorageBytes(type) == 1) {
+      hlo::EncodeFloats(type, std::span<const double>(block, elements), to);
+      continue;
+    }
+    // f16 and bf16 are encoded from floats.
+    float singles[kBlock];
+    std::transform(block, block + n, singles, OddRoundedFloat);
+    hlo::EncodeFloats(type, std::span<const float>(singles, elements), to);
   }
 }
 
