@@ -12,7 +12,6 @@ import real_truth
 from element_types import INF, NAN, is_inf, is_nan, is_special, is_zero, neg, negative, number, real
 from real_truth import signed
 
-PRECISION = 2600  # 1 + the square of the smallest f64 must not lose it
 LIMIT = 20000     # beyond, exponentials overflow or vanish in every type
 
 mul = real_truth.BINARY["multiply"]
@@ -82,6 +81,8 @@ def _asinh_positive(x, y):
     """asinh in the first quadrant: log(z + sqrt(1 + z²))."""
     if is_zero(x) and is_zero(y):
         return 0.0, 0.0
+    if is_zero(x) and y <= 1:
+        return 0.0, mp.asin(y)
     square = real(1 + number(x) ** 2 - number(y) ** 2), mul(mul(mpf(2), x), y)
     a, b = sqrt(*square)
     re, im = log(add(x, a), add(y, b))
@@ -202,6 +203,12 @@ ANNEX_G = {
 BINARY = {"divide": divide, "power": power, "atan2": atan2}
 
 
+def precision(*numbers):
+    """Bits that lose nothing where 1 and the squares of these are added."""
+    sizes = [abs(mp.mag(v)) for z in numbers for v in z if not is_special(v)]
+    return 300 + 2 * int(max(sizes, default=0))
+
+
 def finite(z):
     return not any(is_nan(v) or is_inf(v) for v in z)
 
@@ -213,7 +220,7 @@ def unary(name, z):
     if name == "copy":
         return z
     if finite(z):
-        with mp.workprec(PRECISION):
+        with mp.workprec(precision(z)):
             return FINITE[name](*z)
     if name not in ANNEX_G or (name == "exponential" and not finite((0.0, z[1]))):  # signs left open
         return None
@@ -223,9 +230,10 @@ def unary(name, z):
         return None
     parts = tuple(v if math.isnan(v) or math.isinf(v) or v == 0 else _exact_part(v) for v in (value.real, value.imag))
     if not any(is_nan(v) for v in z):
-        return parts
-    # With a NaN the signs of zeros and infinities are open, and so is acosh(0 + NaN i) (C17 differs from C11).
-    return tuple(v if is_nan(v) and name != "acosh" else None for v in parts)
+        turning = {"tan": z[0], "tanh": z[1]}.get(name)
+        return tuple(None if is_zero(v) and turning is not None and is_inf(turning) else v for v in parts)
+    # With a NaN the signs of zeros and infinities are open, and what C17 has otherwise than C11 (acosh, tanh at 0 + NaN i).
+    return tuple(v if is_nan(v) and name not in ("acosh", "tan", "tanh") else None for v in parts)
 
 
 def _exact_part(value):
@@ -241,7 +249,7 @@ def absolute(z):
         return INF
     if any(is_nan(v) for v in z):
         return NAN
-    with mp.workprec(PRECISION):
+    with mp.workprec(precision(z)):
         return real(mp.hypot(number(z[0]), number(z[1])))
 
 
@@ -263,9 +271,9 @@ def binary(name, x, y):
     if name in ("maximum", "minimum"):
         return extreme(max if name == "maximum" else min, x, y)
     if name == "multiply":
-        with mp.workprec(PRECISION):
+        with mp.workprec(precision(x, y) if finite(x) and finite(y) else 300):
             return multiply(x, y)
     if not (finite(x) and finite(y)):
         return None
-    with mp.workprec(PRECISION):
+    with mp.workprec(precision(x, y)):
         return BINARY[name](x, y)

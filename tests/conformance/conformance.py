@@ -3,12 +3,14 @@
     scripts/setup conformance
     .venv-conformance/bin/python tests/conformance/conformance.py build/release/app/hloscope WORK --write
 
---only OPCODE … and --types TYPE … look at some cells only. WORK keeps modules, inputs, results and truths; what is there from the same module and inputs is not computed again.
+--only OPCODE … and --types TYPE … look at some cells only, --assemble puts
+together what runs with --only left. WORK keeps modules, inputs, results and truths; what is there from the same module and inputs is not computed again.
 """
 import argparse
 import importlib.util
 import multiprocessing
 import pathlib
+import pickle
 import sys
 
 import cells
@@ -94,17 +96,20 @@ def main():
     parser.add_argument("--types", nargs="*")
     parser.add_argument("--no-xla", action="store_true")
     parser.add_argument("--write", action="store_true", help="write the pages, the sample and coverage.def")
+    parser.add_argument("--assemble", action="store_true", help="write them from what earlier runs with --only left")
     options = parser.parse_args()
     FOLDER = pathlib.Path(options.work).resolve()
     FOLDER.mkdir(parents=True, exist_ok=True)
     hloscope = str(pathlib.Path(options.hloscope).resolve())
+    if options.assemble:
+        return write_pages([found for opcode in sorted(CELLS) for found in pickle.loads(judged_file(opcode).read_bytes())],
+                           lambda cases: runs.run_xla(hloscope, find_plugin(), cases, FOLDER))
     jobs = [(opcode, t) for opcode in sorted(CELLS) for t in TYPES
             if (not options.only or opcode in options.only) and (not options.types or t.name in options.types)]
     made = {job: CELLS[job[0]](job[1]) for job in jobs}
     everything = [c for some in made.values() for c in some]
     runs.write_modules(everything, FOLDER)
     kept = runs.allowed(hloscope, everything, FOLDER)
-    runs.write_inputs(kept, FOLDER)
     print(f"{len(everything)} cases, {len(kept)} allowed", file=sys.stderr)
     ours = runs.interpret(hloscope, kept, FOLDER)
     xla = {c.name: "not run" for c in kept} if options.no_xla else runs.run_xla(hloscope, find_plugin(), kept, FOLDER)
@@ -115,12 +120,18 @@ def main():
             work.append((opcode, t, {n: ours[n] for n in names}, {n: xla[n] for n in names}, names))
     judged = []
     with multiprocessing.Pool(2) as pool:
-        for found in pool.imap(_judge, work):
+        for (opcode, *_), found in zip(work, pool.imap(_judge, work)):
             judged.append(found)
             print("\n".join(found[3]), flush=True)
+            if not options.types:
+                judged_file(opcode).write_bytes(pickle.dumps([f for f in judged if f[0].opcode == opcode]))
     report.summary([cell for cell, *_ in judged])
     if options.write:
         write_pages(judged, lambda cases: runs.run_xla(hloscope, find_plugin(), cases, FOLDER))
+
+
+def judged_file(opcode):
+    return FOLDER / f"{opcode}.judged"
 
 
 def write_pages(judged, run_xla):
@@ -132,6 +143,7 @@ def write_pages(judged, run_xla):
     report.write_faults([f for found in judged for f in found[1]], [d for found in judged for d in found[2]],
                         here / "known_xla_faults.md", XLA_NAME,
                         lambda cases: (runs.write_modules(cases, FOLDER), run_xla(cases))[1])
+    report.summary(cells)
     (here / "sample.tsv").write_text("".join(row + "\n" for *_, rows in judged for row in rows))
 
 
