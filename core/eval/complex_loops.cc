@@ -80,26 +80,36 @@ struct Expm1 {
 struct Log1p {
   template <typename W>
   static Pair<W> Of(Pair<W> z) {
+    if (z == Pair<W>()) return z;
     const W x = z.real(), y = z.imag(), size = std::hypot(1 + x, y);
     const bool near = size > W(0.5) && size < 2;
     return {near ? std::log1p(x * (2 + x) + y * y) / 2 : std::log(size), std::atan2(y, 1 + x)};
   }
 };
 
+// 1 / (1 + e^-z) with the denominator cosh x + cos y = 2 (sinh²(x/2) + cos²(y/2)), which does not
+// cancel. Far out one of 1 and e^-|x| is lost against the other.
 struct Logistic {
   template <typename W>
   static Pair<W> Of(Pair<W> z) {
-    const Pair<W> one(1);
-    if (z.real() >= 0) return one / (one + std::exp(-z));
-    const Pair<W> e = std::exp(z);
-    return e / (one + e);
+    constexpr W kFar = 100;
+    const W x = z.real(), y = z.imag();
+    const W sine = std::sin(y / 2), cosine = std::cos(y / 2);
+    if (x > kFar) return {W(1), 2 * sine * cosine * std::exp(-x)};
+    if (x < -kFar) return {std::cos(y) * std::exp(x), 2 * sine * cosine * std::exp(x)};
+    const W half = std::sinh(x / 2), size = half * half + cosine * cosine;
+    return {(std::expm1(x) + 2 * cosine * cosine) / (4 * size), sine * cosine / (2 * size)};
   }
 };
 
+// The conjugate of the root over its square's size.
 struct Rsqrt {
   template <typename W>
   static Pair<W> Of(Pair<W> z) {
-    return Pair<W>(1) / std::sqrt(z);
+    const Pair<W> root = std::sqrt(z);
+    const W size = std::hypot(z.real(), z.imag());
+    if (size == 0 || !std::isfinite(size)) return Pair<W>(1) / root;
+    return {root.real() / size, -root.imag() / size};
   }
 };
 

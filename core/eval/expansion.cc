@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/eval/device_set.h"
 #include "core/eval/wide.h"
 #include "core/hlo/comparison.h"
 
@@ -342,7 +343,8 @@ Result<Value> Expansion::Finish(Node root) {
   // Observers see the call, not what it is made of.
   EvaluateOptions options = call_.machine.options();
   options.observer = nullptr;
-  Machine machine(*module, options, call_.machine.run(), call_.machine.device());
+  DeviceSet alone(*module, {1, 1});
+  Machine machine(*module, options, call_.machine.run(), alone);
   std::vector<Value> arguments(std::make_move_iterator(call_.operands.begin()),
                                std::make_move_iterator(call_.operands.end()));
   return machine.Call(module->entry_id(), std::move(arguments));

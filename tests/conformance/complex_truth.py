@@ -140,24 +140,34 @@ def acosh(x, y):
     return (im, neg(re)) if negative(y) else (neg(im), re)
 
 
+def _quotient(top, size):
+    return top if is_zero(top) else top / size
+
+
 def divide(x, y):
     (a, b), (c, d) = x, y
     if all(is_zero(v) for v in (c, d)):
         return None
-    a, b, c, d = (number(v) for v in (a, b, c, d))
-    size = c * c + d * d
-    return real((a * c + b * d) / size), real((b * c - a * d) / size)
+    size = number(c) ** 2 + number(d) ** 2
+    return (_quotient(add(mul(a, c), mul(b, d)), size), _quotient(add(mul(b, c), neg(mul(a, d))), size))
+
+
+def reciprocal(x, y):
+    if is_zero(x) and is_zero(y):
+        return None
+    size = number(x) ** 2 + number(y) ** 2
+    return _quotient(x, size), _quotient(neg(y), size)
 
 
 def logistic(x, y):
     re, im = exp(neg(x), neg(y))
-    return divide((mpf(1), 0.0), (real(1 + number(re)), im))
+    return reciprocal(real(1 + number(re)), im)
 
 
 def rsqrt(x, y):
     if is_zero(x) and is_zero(y):
         return None
-    return divide((mpf(1), 0.0), sqrt(x, y))
+    return reciprocal(*sqrt(x, y))
 
 
 def sign(x, y):
