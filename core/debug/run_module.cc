@@ -167,41 +167,6 @@ class Replay {
     return SpreadArguments(taken.arguments, *module_, *placement_);
   }
 
-  Status MakeUpInputs(int64_t iteration) {
-    const std::vector<Shape> shapes = replay::ParameterShapes(*module_);
-    report_.made_up_inputs = !shapes.empty() && request_.random_inputs;
-    // A module without parameters always gives its recorded result.
-    if (shapes.empty()) recorded_ = request_.recorded;
-    replay::InputOptions options;
-    options.seed = request_.seed + static_cast<uint64_t>(iteration);
-    options.large_floats = request_.large_floats;
-    options.zeros = !request_.random_inputs;
-    options.limits = request_.limits;
-    HLOSCOPE_ASSIGN_OR_RETURN(replay::MadeUpInputs made, replay::MakeInputs(*module_, options));
-    report_.arguments = std::move(made.literals);
-    if (iteration == 0) {
-      report_.warnings.insert(report_.warnings.end(), made.warnings.begin(), made.warnings.end());
-    }
-    return {};
-  }
-
-  // The arguments that a literals file has for an iteration, and the result beside them.
-  Status TakeLiterals(int64_t iteration) {
-    if (literals_.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(literals_,
-                                ReadLiteralsFile(request_.input_literals, request_.limits));
-    }
-    if (std::cmp_greater_equal(iteration, literals_.size())) {
-      return InputError(fmt::format("{}: holds {} iterations, {} are asked for",
-                                    request_.input_literals, literals_.size(), request_.iterations),
-                        "give fewer --iterations");
-    }
-    const hlo::IterationLiterals& taken = literals_[static_cast<size_t>(iteration)];
-    report_.arguments = taken.arguments;
-    recorded_ = taken.result;
-    return {};
-  }
-
   Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, RunTiming& timing) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform(name));
     const Clock::time_point start = Clock::now();
@@ -224,23 +189,6 @@ class Replay {
     timing.run_us.push_back(run.run_us);
     timing.peak_bytes = std::max(timing.peak_bytes, run.peak_bytes);
     return sink.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr);
-  }
-
-  // What the first run took and gave.
-  Status ReportFeeds() {
-    if (feeds_.made_up() > 0) {
-      report_.warnings.push_back(
-          fmt::format("infeed: {} arrays were made up from seed {}: give them with --infeed",
-                      feeds_.made_up(), request_.seed));
-    }
-    if (!request_.outfeed.empty()) {
-      return dump::WriteTensors(request_.outfeed, dump::TensorNames::kOutputs, feeds_.given());
-    }
-    if (!feeds_.given().empty()) {
-      report_.warnings.push_back(fmt::format(
-          "outfeed: {} arrays were dropped: --outfeed keeps them", feeds_.given().size()));
-    }
-    return {};
   }
 
   // What the first run took and gave.

@@ -58,17 +58,6 @@ Status CopyLines(KernelCall& call, size_t d, bool back, const Shape& shape, cons
       .Run(call.machine, in, out);
 }
 
-// True if it takes two scalars of each operand's type and answers yes or no.
-bool Compares(const LaneFunction& comparator, std::span<const Value> operands) {
-  const auto types = comparator.parameter_types();
-  const auto results = comparator.result_types();
-  if (types.size() != 2 * operands.size() || results.size() != 1) return false;
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (types[i] != operands[i / 2].shape().element_type()) return false;
-  }
-  return results[0] == hlo::ElementType::kPred;
-}
-
 // Integers ordered like the elements by total order, all NaNs of a sign being equal.
 std::vector<int64_t> TotalOrderKeys(hlo::ElementType type, const std::byte* data, int64_t count) {
   std::vector<int64_t> keys(static_cast<size_t>(count));
