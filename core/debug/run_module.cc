@@ -9,8 +9,8 @@
 #include "core/debug/compare_bits.h"
 #include "core/debug/host_feeds.h"
 #include "core/debug/run_inputs.h"
-#include "core/debug/run_results.h"
 #include "core/debug/run_literals.h"
+#include "core/debug/run_results.h"
 #include "core/dump/tensor_values.h"
 #include "core/eval/precise.h"
 #include "core/hlo/verifier.h"
@@ -37,7 +37,6 @@ Clock::time_point DeadlineOf(const RunRequest& request) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(
                             std::chrono::duration<double>(std::min(seconds, kLongest)));
 }
-
 
 // One replay in progress; each step fills in its part of the report.
 class Replay {

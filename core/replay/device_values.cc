@@ -159,6 +159,16 @@ Literal Assemble(const Tiling& tiling, const Shape& own, std::span<const Literal
   return Literal::Dense(shape, std::move(bytes));
 }
 
+// Sizes that dynamic dimensions bound may be smaller: that is how long they are at run time.
+bool IsWithin(const Shape& shape, std::span<const int64_t> dimensions) {
+  if (dimensions.size() != shape.rank()) return false;
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    const int64_t size = dimensions[d], bound = shape.dimension(d);
+    if (size != bound && (!shape.is_dynamic_dimension(d) || size > bound)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Placement::Placement(const Module& module, const Limits& limits)
@@ -187,7 +197,7 @@ bool Placement::IsWhole(const LeafPlacement& leaf, std::span<const int64_t> dime
 
 bool Placement::Accepts(const LeafPlacement& leaf, std::span<const int64_t> dimensions) const {
   const auto fits = [&](std::span<const int64_t> each) {
-    return std::ranges::equal(each, leaf.shape.dimensions()) || IsWhole(leaf, each);
+    return IsWithin(leaf.shape, each) || IsWhole(leaf, each);
   };
   if (fits(dimensions)) return true;
   return replicas() > 1 && !dimensions.empty() && dimensions[0] == replicas() &&
@@ -220,9 +230,7 @@ Result<std::vector<Literal>> Placement::Spread(const LeafPlacement& leaf,
   const auto count = static_cast<size_t>(lists());
   if (!leaf.shape.IsArray()) return std::vector<Literal>(count, given);
   const auto dimensions = given.shape().dimensions();
-  if (std::ranges::equal(dimensions, leaf.shape.dimensions())) {
-    return std::vector<Literal>(count, given);
-  }
+  if (IsWithin(leaf.shape, dimensions)) return std::vector<Literal>(count, given);
   if (!Accepts(leaf, dimensions)) {
     return InputError(fmt::format("the array is {}, wanted {}", hlo::ToString(given.shape(), false),
                                   Accepted(leaf)));

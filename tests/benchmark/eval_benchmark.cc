@@ -247,12 +247,12 @@ void RunRow(benchmark::State& state, const Row& row, int threads) {
                                        kComputations, row.parameters, row.result, row.operation);
   const hlo::ParseResult parsed = hlo::ParseText(text);
   if (!parsed.ok()) Fail(row.name, parsed.diagnostics.front().message);
-  const auto arguments = replay::GenerateInputs(*parsed.module, 1);
+  const auto arguments = replay::MakeInputs(*parsed.module, {});
   if (!arguments.has_value()) Fail(row.name, arguments.error().message);
   eval::EvaluateOptions options;
   options.threads = threads;
   for (auto _ : state) {
-    auto made = eval::Evaluate(*parsed.module, *arguments, options);
+    auto made = eval::Evaluate(*parsed.module, arguments->literals, options);
     if (!made.has_value()) Fail(row.name, made.error().message);
     if (made->result.is_missing()) Fail(row.name, made->result.error().message);
   }

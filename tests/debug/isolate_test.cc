@@ -81,7 +81,7 @@ TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
   replay::InputOptions options;
   options.seed = 1;
   const auto made = replay::MakeInputs(*parsed.module, options);
-  ASSERT_TRUE(arguments.has_value());
+  ASSERT_TRUE(made.has_value());
   const auto right = *replay::MakePlatform("interpreter");
   WrongAboutTanh wrong;
   IsolateRequest request;
@@ -94,14 +94,14 @@ TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
     differing.push_back(report.instruction);
     EXPECT_EQ(report.outputs[0].first_mismatch->index[0], 3);
   };
-  ASSERT_TRUE(Isolate(*parsed.module, *arguments, request, note).has_value());
+  ASSERT_TRUE(Isolate(*parsed.module, made->literals, request, note).has_value());
   EXPECT_EQ(all, (std::vector<std::string>{"a", "wrong", "b", "c"}));
   EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
   // The other way round the values are wrong, and still only the instruction itself differs.
   differing.clear();
   request.platform = right.get();
   request.reference = &wrong;
-  ASSERT_TRUE(Isolate(*parsed.module, *arguments, request, note).has_value());
+  ASSERT_TRUE(Isolate(*parsed.module, made->literals, request, note).has_value());
   EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
 }
 
