@@ -17,10 +17,12 @@
 #include <sstream>
 
 #include "core/debug/compare_values.h"
+#include "core/debug/run_inputs.h"
 #include "core/eval/kernels.h"
 #include "core/hlo/text.h"
 #include "core/hlo/value_text.h"
 #include "core/hlo/verifier.h"
+#include "core/replay/device_values.h"
 #include "core/replay/platform.h"
 
 namespace hloscope {
@@ -102,23 +104,32 @@ hlo::Literal ReadValue(std::string text, hlo::Shape shape) {
 
 class Collector : public replay::RunSink {
  public:
-  void OnResult(int64_t, int64_t, Result<hlo::Literal> value) override {
-    leaves.push_back(std::move(value));
+  void OnResult(int64_t, int64_t leaf, Result<hlo::Literal> value) override {
+    leaves.resize(std::max<size_t>(leaves.size(), static_cast<size_t>(leaf) + 1));
+    leaves[static_cast<size_t>(leaf)].push_back(std::move(value));
   }
-  std::vector<Result<hlo::Literal>> leaves;
+  std::vector<std::vector<Result<hlo::Literal>>> leaves;  // each on all devices
 };
 
-// The leaves of one run, or the first error.
+// The leaves of one run, those of all devices put together, or the first error.
 Result<std::vector<hlo::Literal>> Run(const replay::PlatformRow& row,
                                       const std::shared_ptr<const hlo::Module>& module,
-                                      const std::vector<hlo::Literal>& inputs) {
+                                      const std::vector<hlo::Literal>& arguments) {
+  const replay::Placement placement(*module, {});
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto inputs,
+                            debug::SpreadArguments(arguments, *module, placement));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, row.make()->Load(module, {}));
   Collector sink;
-  HLOSCOPE_TRY(executable->Run({&inputs, 1}, {}, sink));
+  HLOSCOPE_TRY(executable->Run(inputs.lists, {}, sink));
   std::vector<hlo::Literal> leaves;
-  for (auto& leaf : sink.leaves) {
-    if (!leaf.has_value()) return std::unexpected(leaf.error());
-    leaves.push_back(*leaf);
+  auto placements = placement.results();
+  for (size_t i = 0; i < sink.leaves.size(); ++i) {
+    std::vector<hlo::Literal> values;
+    for (auto& value : sink.leaves[i]) {
+      if (!value.has_value()) return std::unexpected(value.error());
+      values.push_back(*value);
+    }
+    leaves.push_back(placement.Gather(placements[i], values).value);
   }
   return leaves;
 }

@@ -8,10 +8,12 @@
 
 #include "core/debug/compare_bits.h"
 #include "core/debug/host_feeds.h"
+#include "core/debug/run_inputs.h"
+#include "core/debug/run_results.h"
 #include "core/dump/tensor_values.h"
 #include "core/eval/precise.h"
 #include "core/hlo/verifier.h"
-#include "core/replay/inputs.h"
+#include "core/replay/device_values.h"
 #include "core/replay/platform.h"
 
 namespace hloscope::debug {
@@ -22,7 +24,6 @@ using hlo::Shape;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Leaves = std::vector<Result<Literal>>;
 
 double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -47,22 +48,6 @@ Literal Zeros(const Shape& shape) {
   return Literal::Tuple(std::move(elements));
 }
 
-class LeafCollector : public replay::RunSink {
- public:
-  explicit LeafCollector(std::vector<std::string>& warnings) : warnings_(warnings) {}
-  void OnResult(int64_t, int64_t leaf, Result<Literal> value) override {
-    leaves.resize(std::max<size_t>(leaves.size(), static_cast<size_t>(leaf) + 1),
-                  InternalError("a result never came"));
-    leaves[static_cast<size_t>(leaf)] = std::move(value);
-  }
-  void OnWarning(std::string_view text) override { warnings_.emplace_back(text); }
-
-  std::vector<Result<Literal>> leaves;
-
- private:
-  std::vector<std::string>& warnings_;
-};
-
 // One replay in progress; each step fills in its part of the report.
 class Replay {
  public:
@@ -77,6 +62,7 @@ class Replay {
   Status Run() {
     HLOSCOPE_TRY(Verify());
     HLOSCOPE_TRY(feeds_.Open(request_.infeed, request_.seed, request_.limits));
+    HLOSCOPE_TRY(Place());
     HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, report_.timing));
     if (!request_.reference_platform.empty()) {
       report_.reference_timing.emplace();
@@ -91,6 +77,7 @@ class Replay {
 
   Status RunUnder(eval::Observer& observer) {
     HLOSCOPE_TRY(Verify());
+    HLOSCOPE_TRY(Place());
     HLOSCOPE_TRY(PrepareInputs(0));
     HLOSCOPE_ASSIGN_OR_RETURN(test_, Load("interpreter", report_.timing));
     HLOSCOPE_TRY(RunOn(*test_, 0, report_.timing, &observer));
@@ -108,43 +95,56 @@ class Replay {
     return {};
   }
 
+  // Which devices there are and, for results of several, what form they are wanted in.
+  Status Place() {
+    placement_.emplace(*module_, request_.limits);
+    results_ = placement_->results();
+    const std::string& note = placement_->topology().note;
+    if (!note.empty()) report_.warnings.push_back(note);
+    if (request_.expect.empty()) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(expected_, dump::TensorFiles::Open(request_.expect, request_.limits));
+    return {};
+  }
+
   // Iterations differ only where inputs are made up.
   Status PrepareInputs(int64_t iteration) {
     if (iteration > 0 && !report_.made_up_inputs) return {};
     const Clock::time_point start = Clock::now();
-    std::vector<Literal> first = std::exchange(report_.arguments, {});
-    HLOSCOPE_TRY(FindInputs(iteration));
-    if (request_.flush_denormals) {
-      for (Literal& argument : report_.arguments) argument = FlushDenormals(argument);
-    }
-    arguments_ = report_.arguments;
-    if (iteration > 0) report_.arguments = std::move(first);
+    HLOSCOPE_ASSIGN_OR_RETURN(inputs_, FindInputs(iteration));
+    if (request_.flush_denormals) FlushInputs();
+    if (iteration == 0) report_.arguments = inputs_.arguments;
     report_.timing.load_ms += MillisecondsSince(start);
     if (iteration == 0 && !request_.save_inputs.empty()) {
-      HLOSCOPE_TRY(
-          dump::WriteTensors(request_.save_inputs, dump::TensorNames::kInputs, report_.arguments));
+      HLOSCOPE_TRY(WriteRunInputs(request_.save_inputs, inputs_, *placement_));
     }
     return {};
   }
 
-  Status FindInputs(int64_t iteration) {
+  void FlushInputs() {
+    for (Literal& argument : inputs_.arguments) argument = FlushDenormals(argument);
+    for (auto& list : inputs_.lists) {
+      for (Literal& leaf : list) leaf = FlushDenormals(leaf);
+    }
+  }
+
+  Result<RunInputs> FindInputs(int64_t iteration) {
     const std::vector<Shape> shapes = replay::ParameterShapes(*module_);
     if (!request_.inputs.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
                                 dump::TensorFiles::Open(request_.inputs, request_.limits));
-      HLOSCOPE_ASSIGN_OR_RETURN(report_.arguments, dump::ReadArguments(files, shapes));
-    } else if (!request_.arguments.empty()) {
-      report_.arguments = request_.arguments;
-    } else if (!request_.random_inputs) {
-      for (const Shape& shape : shapes) report_.arguments.push_back(Zeros(shape));
-    } else {
-      report_.made_up_inputs = !shapes.empty();
-      HLOSCOPE_ASSIGN_OR_RETURN(
-          report_.arguments,
-          replay::GenerateInputs(*module_, request_.seed + static_cast<uint64_t>(iteration),
-                                 request_.limits));
+      return ReadInputs(files, *module_, *placement_);
     }
-    return {};
+    if (!request_.arguments.empty()) {
+      return SpreadArguments(request_.arguments, *module_, *placement_);
+    }
+    if (!request_.random_inputs) {
+      std::vector<Literal> zeros;
+      for (const Shape& shape : shapes) zeros.push_back(Zeros(shape));
+      return SpreadArguments(std::move(zeros), *module_, *placement_);
+    }
+    report_.made_up_inputs = !shapes.empty();
+    return MakeUpInputs(*module_, *placement_, request_.seed + static_cast<uint64_t>(iteration),
+                        request_.limits);
   }
 
   Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, RunTiming& timing) {
@@ -158,21 +158,17 @@ class Replay {
   // The leaves of one run on the present inputs.
   Result<Leaves> RunOn(replay::Executable& executable, int64_t iteration, RunTiming& timing,
                        eval::Observer* observer = nullptr) {
-    std::vector<Literal> leaves;
-    for (const Literal& argument : arguments_) {
-      for (Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
-    }
     replay::RunOptions options = OptionsFor(iteration);
     options.observer = observer;
     feeds_.Rewind();
     options.infeed = [this](const Shape& shape) { return feeds_.Take(shape); };
     options.outfeed = [this](const Literal& array) { return feeds_.Give(array); };
-    LeafCollector sink(report_.warnings);
+    ResultCollector sink(report_.warnings);
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
-                              executable.Run({&leaves, 1}, options, sink, stop_));
+                              executable.Run(inputs_.lists, options, sink, stop_));
     timing.run_us.push_back(run.run_us);
     timing.peak_bytes = std::max(timing.peak_bytes, run.peak_bytes);
-    return std::move(sink.leaves);
+    return sink.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr);
   }
 
   // What the first run took and gave.
@@ -228,6 +224,10 @@ class Replay {
   }
 
   Status IsolateInstructions() {
+    if (placement_->lists() > 1) {
+      return UnsupportedError("instructions are isolated on one device, the module is for several",
+                              "extract what is to be looked at");
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform(request_.platform));
     std::unique_ptr<replay::Platform> reference;
     if (!request_.reference_platform.empty()) {
@@ -236,7 +236,7 @@ class Replay {
     const IsolateRequest request{
         platform.get(), reference.get(), {request_.limits, request_.fill_elided},
         OptionsFor(0),  request_.bounds, stop_};
-    return Isolate(*module_, arguments_, request, [&](const InstructionReport& instruction) {
+    return Isolate(*module_, inputs_.arguments, request, [&](const InstructionReport& instruction) {
       if (request_.on_instruction) request_.on_instruction(instruction);
       if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
     });
@@ -261,7 +261,12 @@ class Replay {
     Leaves rounded = wide;
     for (size_t i = 0; i < rounded.size(); ++i) {
       if (!rounded[i].has_value() || shapes.empty()) continue;
-      rounded[i] = eval::ConvertLiteral(*rounded[i], *shapes[i % shapes.size()].second);
+      Shape shape = *shapes[i % shapes.size()].second;
+      if (placement_->lists() > 1) {  // devices may have been put together
+        const auto dimensions = rounded[i]->shape().dimensions();
+        shape = Shape::Array(shape.element_type(), {dimensions.begin(), dimensions.end()});
+      }
+      rounded[i] = eval::ConvertLiteral(*rounded[i], shape);
     }
     return rounded;
   }
@@ -285,11 +290,11 @@ class Replay {
     RunTiming untold;
     HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, Load("interpreter", untold));
     const size_t warnings = report_.warnings.size();
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        NonFiniteReport found,
-        FindFirstNonFinite(*module_, arguments_, *request_.find, [&](eval::Observer& observer) {
-          return RunOn(*interpreter, 0, untold, &observer);
-        }));
+    HLOSCOPE_ASSIGN_OR_RETURN(NonFiniteReport found,
+                              FindFirstNonFinite(*module_, inputs_.arguments, *request_.find,
+                                                 [&](eval::Observer& observer) {
+                                                   return RunOn(*interpreter, 0, untold, &observer);
+                                                 }));
     report_.warnings.resize(warnings);  // those of the run itself are there already
     report_.warnings.insert(report_.warnings.end(), found.arrivals.begin(), found.arrivals.end());
     report_.first_nonfinite = std::move(found.first);
@@ -357,6 +362,10 @@ class Replay {
       }
       if (results[i].has_value()) {
         output.value = *std::move(results[i]);
+        if (placement_->lists() > 1) {
+          output.comparison.shape = output.value.shape();
+          output.comparison.elements = output.value.shape().ElementCount().value_or(0);
+        }
         if (request_.flush_denormals) output.value = FlushDenormals(output.value);
       } else {
         output.missing = std::move(results[i]).error();
@@ -385,15 +394,14 @@ class Replay {
   }
 
   Status CompareWithFiles(std::vector<RunOutput>& outputs) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
-                              dump::TensorFiles::Open(request_.expect, request_.limits));
     size_t found = 0, arrays = 0;
     for (size_t i = 0; i < outputs.size(); ++i) {
       RunOutput& output = outputs[i];
       if (!output.comparison.shape.IsArray()) continue;
       ++arrays;
-      HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<Literal> expected,
-                                files.Output(static_cast<int64_t>(i), output.comparison.shape));
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          const std::optional<Literal> expected,
+          expected_->Output(static_cast<int64_t>(i), output.comparison.shape));
       if (!expected) {
         report_.warnings.push_back(
             fmt::format("out{} is not among the expected values: not compared", i));
@@ -428,8 +436,11 @@ class Replay {
   HostFeeds feeds_;
   std::unique_ptr<replay::Executable> test_, reference_;
   std::unique_ptr<replay::Executable> precise_executable_;
-  std::vector<Literal> arguments_;  // of the iteration at hand
-  Leaves plain_, precise_;          // likewise, with --precise: results as they are and wide
+  std::optional<replay::Placement> placement_;
+  std::vector<replay::LeafPlacement> results_;  // with what the first gathering decided
+  std::optional<dump::TensorFiles> expected_;
+  RunInputs inputs_;        // of the iteration at hand
+  Leaves plain_, precise_;  // likewise, with --precise: results as they are and wide
 };
 
 RunStatus StatusOf(const Error& error) {

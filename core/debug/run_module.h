@@ -100,7 +100,7 @@ struct RunReport {
   std::optional<NonFinite> first_nonfinite;          // --find, on the interpreter
   std::vector<std::string> warnings;    // "out3 is not among the expected values: not compared" …
   std::optional<Error> error;           // for kUnsupported, kError and kDied: the first
-  std::vector<hlo::Literal> arguments;  // what it ran on, one per parameter
+  std::vector<hlo::Literal> arguments;  // what it ran on, one per parameter, devices together
 };
 
 // Runs `module` as asked. Never fails itself: what goes wrong is the report's status and error.

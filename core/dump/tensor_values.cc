@@ -165,45 +165,68 @@ Result<TensorFiles> TensorFiles::Open(std::span<const std::string> paths, const 
   return files;
 }
 
-Result<Literal> TensorFiles::ReadFile(const std::string& path, const Shape& shape) const {
+namespace {
+
+Result<Literal> Accepted(const NpyArray& array, const Shape& shape,
+                         const TensorFiles::DimensionTest& accepts, std::string_view name) {
+  if (!accepts || std::ranges::equal(array.dimensions, shape.dimensions()) ||
+      !accepts(array.dimensions)) {
+    return LiteralFromNpy(array, shape, name);
+  }
+  return LiteralFromNpy(array, Shape::Array(shape.element_type(), array.dimensions), name);
+}
+
+}  // namespace
+
+Result<Literal> TensorFiles::ReadFile(const std::string& path, const Wanted& wanted) const {
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(path, limits_));
   HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(view.bytes(), path, limits_));
-  return LiteralFromNpy(array, shape, path);
+  return Accepted(array, wanted.shape, wanted.accepts, path);
 }
 
 Result<std::optional<Literal>> TensorFiles::Find(std::span<const std::string> names,
-                                                 int64_t file_index, const Shape& shape) const {
+                                                 int64_t file_index, const Wanted& wanted) const {
   for (const NpzArchive& archive : archives_) {
     for (const std::string& name : names) {
       if (!archive.Has(name)) continue;
       const std::string place = fmt::format("{}: {}", archive.path(), name);
       HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, archive.Read(name));
       HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(bytes, place, limits_));
-      return LiteralFromNpy(array, shape, place);
+      return Accepted(array, wanted.shape, wanted.accepts, place);
     }
   }
   for (const std::string& directory : directories_) {
     for (const std::string& name : names) {
       const std::string path = (fs::path(directory) / (name + ".npy")).string();
       std::error_code error;
-      if (fs::exists(path, error)) return ReadFile(path, shape);
+      if (fs::exists(path, error)) return ReadFile(path, wanted);
     }
   }
-  if (std::cmp_less(file_index, files_.size())) {
-    return ReadFile(files_[static_cast<size_t>(file_index)], shape);
+  if (file_index >= 0 && std::cmp_less(file_index, files_.size())) {
+    return ReadFile(files_[static_cast<size_t>(file_index)], wanted);
   }
   return std::nullopt;
 }
 
-Result<std::optional<Literal>> TensorFiles::Input(int64_t i, const Shape& shape) const {
+Result<std::optional<Literal>> TensorFiles::Input(int64_t i, const Shape& shape,
+                                                  const DimensionTest& accepts) const {
   const std::string names[] = {fmt::format("in{}", i), fmt::format("input_{}", i),
                                fmt::format("arr_{}", i)};
-  return Find(names, i, shape);
+  return Find(names, i, {shape, accepts});
 }
 
-Result<std::optional<Literal>> TensorFiles::Output(int64_t i, const Shape& shape) const {
+Result<std::optional<Literal>> TensorFiles::InputOf(int64_t device, int64_t i,
+                                                    const Shape& shape) const {
+  const std::string names[] = {fmt::format("in{}@{}", i, device),
+                               fmt::format("input_{}@{}", i, device),
+                               fmt::format("arr_{}@{}", i, device)};
+  return Find(names, -1, {shape, {}});
+}
+
+Result<std::optional<Literal>> TensorFiles::Output(int64_t i, const Shape& shape,
+                                                   const DimensionTest& accepts) const {
   const std::string names[] = {fmt::format("out{}", i), fmt::format("output_{}", i)};
-  return Find(names, i, shape);
+  return Find(names, i, {shape, accepts});
 }
 
 Result<std::vector<Literal>> ReadArguments(const TensorFiles& files,
@@ -245,6 +268,26 @@ std::vector<Literal> FlattenLiteral(const Literal& literal) {
   return leaves;
 }
 
+namespace {
+
+// Members of an archive, or files of a directory, which is made.
+Status WriteMembers(const std::string& path,
+                    const std::vector<std::pair<std::string, std::string>>& members) {
+  if (path.ends_with(".npz")) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, WriteNpz(members));
+    return WriteFileAtomically(path, bytes);
+  }
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return EnvironmentError(fmt::format("{}: {}", path, error.message()));
+  for (const auto& [name, bytes] : members) {
+    HLOSCOPE_TRY(WriteFileAtomically((fs::path(path) / (name + ".npy")).string(), bytes));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status WriteTensors(const std::string& path, TensorNames names, std::span<const Literal> values) {
   const bool archive = path.ends_with(".npz");
   const std::string_view prefix =
@@ -257,17 +300,16 @@ Status WriteTensors(const std::string& path, TensorNames names, std::span<const 
       if (leaf.shape().IsArray()) members.emplace_back(name, NpyFromLiteral(leaf));
     }
   }
-  if (archive) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, WriteNpz(members));
-    return WriteFileAtomically(path, bytes);
+  return WriteMembers(path, members);
+}
+
+Status WriteInputs(const std::string& path,
+                   std::span<const std::pair<std::string, Literal>> values) {
+  std::vector<std::pair<std::string, std::string>> members;
+  for (const auto& [name, value] : values) {
+    if (value.shape().IsArray()) members.emplace_back(name, NpyFromLiteral(value));
   }
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) return EnvironmentError(fmt::format("{}: {}", path, error.message()));
-  for (const auto& [name, bytes] : members) {
-    HLOSCOPE_TRY(WriteFileAtomically((fs::path(path) / (name + ".npy")).string(), bytes));
-  }
-  return {};
+  return WriteMembers(path, members);
 }
 
 }  // namespace hloscope::dump

@@ -2,6 +2,7 @@
 // PRODUCT ("Values").
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,13 +35,25 @@ class TensorFiles {
 
   // Array number i: in0, input_0 or arr_0 of inputs; out0, output_0 or output_0.npy of results.
   // nullopt: there is none. Input errors as LiteralFromNpy.
-  Result<std::optional<hlo::Literal>> Input(int64_t i, const hlo::Shape& shape) const;
-  Result<std::optional<hlo::Literal>> Output(int64_t i, const hlo::Shape& shape) const;
+  // With `accepts`, dimensions other than the shape's that it says yes to are taken too; then the
+  // literal has those.
+  using DimensionTest = std::function<bool(std::span<const int64_t>)>;
+  Result<std::optional<hlo::Literal>> Input(int64_t i, const hlo::Shape& shape,
+                                            const DimensionTest& accepts = {}) const;
+  Result<std::optional<hlo::Literal>> Output(int64_t i, const hlo::Shape& shape,
+                                             const DimensionTest& accepts = {}) const;
+  // The same for one device alone: in0@2, input_0@2 or arr_0@2.
+  Result<std::optional<hlo::Literal>> InputOf(int64_t device, int64_t i,
+                                              const hlo::Shape& shape) const;
 
  private:
+  struct Wanted {
+    const hlo::Shape& shape;
+    const DimensionTest& accepts;
+  };
   Result<std::optional<hlo::Literal>> Find(std::span<const std::string> names, int64_t file_index,
-                                           const hlo::Shape& shape) const;
-  Result<hlo::Literal> ReadFile(const std::string& path, const hlo::Shape& shape) const;
+                                           const Wanted& wanted) const;
+  Result<hlo::Literal> ReadFile(const std::string& path, const Wanted& wanted) const;
 
   std::vector<NpzArchive> archives_;
   std::vector<std::string> directories_;
@@ -58,6 +71,9 @@ Result<std::vector<hlo::Literal>> ReadArguments(const TensorFiles& files,
 enum class TensorNames { kInputs, kOutputs };  // in0 / input_0.npy, out0 / output_0.npy
 Status WriteTensors(const std::string& path, TensorNames names,
                     std::span<const hlo::Literal> values);
+// The same for inputs under names of their own, "in0@2" for one.
+Status WriteInputs(const std::string& path,
+                   std::span<const std::pair<std::string, hlo::Literal>> values);
 
 // The array and token leaves of a literal, tuples taken apart, in order.
 std::vector<hlo::Literal> FlattenLiteral(const hlo::Literal& literal);

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "core/eval/kernels.h"
+#include "core/eval/manual_region.h"
+#include "core/hlo/topology.h"
 
 namespace hloscope::eval {
 namespace {
@@ -32,18 +34,23 @@ Result<Value> ZeroBuffer(KernelCall& call) {
 }
 
 constexpr TargetRow kTargets[] = {
-    {"AllocateBuffer", ZeroBuffer},           // XLA: custom_call_target.h
-    {"MoveToDevice", Identity},               // XLA: host_memory_offload_annotations.h
-    {"MoveToHost", Identity},                 // likewise
-    {"PadToStatic", PadToStatic},             // XLA: dynamic_padder.cc
-    {"SPMDFullToShardShape", Identity},       // XLA: sharding_op_util.h
-    {"SPMDShardToFullShape", Identity},       // likewise
-    {"ShardBarrierFrom", Identity},           // XLA: spmd/shard_barrier_partitioner.h
-    {"ShardBarrierTo", Identity},             // likewise
-    {"Sharding", Identity},                   // XLA: sharding_op_util.h
-    {"SliceToDynamic", SliceToDynamic},       // XLA: dynamic_padder.cc
-    {"TopK", TopKKernel},                     // XLA: cpu/runtime_topk.h
-    {"annotate_device_placement", Identity},  // XLA: host_memory_offload_annotations.h
+    {"AllocateBuffer", ZeroBuffer},            // XLA: custom_call_target.h
+    {"MoveToDevice", Identity},                // XLA: host_memory_offload_annotations.h
+    {"MoveToHost", Identity},                  // likewise
+    {"PadToStatic", PadToStatic},              // XLA: dynamic_padder.cc
+    {hlo::kFullToShard, EnterManualKernel},    // XLA: sharding_op_util.h
+    {hlo::kShardToFull, LeaveManualKernel},    // likewise
+    {"ShardBarrierFrom", Identity},            // XLA: spmd/shard_barrier_partitioner.h
+    {"ShardBarrierTo", Identity},              // likewise
+    {"Sharding", Identity},                    // XLA: sharding_op_util.h
+    {"SliceToDynamic", SliceToDynamic},        // XLA: dynamic_padder.cc
+    {"TopK", TopKKernel},                      // XLA: cpu/runtime_topk.h
+    {"annotate_device_placement", Identity},   // XLA: host_memory_offload_annotations.h
+    {"xla.sdy.FuncResultSharding", Identity},  // Shardy: round_trip constants
+    {hlo::kGlobalToLocal, EnterManualKernel},  // likewise
+    {hlo::kLocalToGlobal, LeaveManualKernel},  // likewise
+    {"xla.sdy.PropagationBarrier", Identity},  // likewise
+    {"xla.sdy.ShardingGroup", Identity},       // likewise
 };
 
 }  // namespace

@@ -9,12 +9,14 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/eval/value.h"
 #include "core/hlo/module.h"
+#include "core/hlo/topology.h"
 
 namespace hloscope::eval {
 
@@ -79,5 +81,20 @@ struct Evaluation {
 // the result.
 Result<Evaluation> Evaluate(const hlo::Module& module, std::span<const hlo::Literal> arguments,
                             const EvaluateOptions& options = {});
+
+// What a run on several devices yields.
+struct DeviceEvaluation {
+  std::vector<Value> results;  // by list of arguments
+  int64_t steps = 0;
+  int64_t peak_bytes = 0;
+  std::vector<std::string> warnings;
+};
+
+// The same on several devices: one list of arguments and one result per device or, for an
+// unpartitioned module, per replica. Further errors: more devices than the limit; died where
+// devices wait for one another and none can go on.
+Result<DeviceEvaluation> EvaluateOnDevices(const hlo::Module& module, const hlo::Topology& topology,
+                                           std::span<const std::vector<hlo::Literal>> arguments,
+                                           const EvaluateOptions& options = {});
 
 }  // namespace hloscope::eval

@@ -21,6 +21,29 @@ bool MakesMissing(const Error& error) {
   return error.error_class == ErrorClass::kUnsupported || error.error_class == ErrorClass::kInput;
 }
 
+// Moves each recv-done, and what depends on it, behind everything else: without a schedule a send
+// may stand behind the recv-done of the answer to it.
+void WaitLast(const hlo::Module& module, const hlo::Computation& computation,
+              std::vector<uint32_t>& order) {
+  const uint32_t first = computation.first_instruction;
+  std::vector<uint8_t> waits(computation.instruction_count, 0);
+  bool any = false;
+  for (uint32_t i : order) {
+    const hlo::Instruction& instruction = module.instructions()[first + i];
+    waits[i] = instruction.opcode == hlo::Opcode::kRecvDone ? 1 : 0;
+    for (InstructionId operand : module.operands(instruction)) {
+      waits[i] |= waits[operand.index - first];
+    }
+    if (const auto* before = module.Find(instruction, hlo::AttributeKey::kControlPredecessors)) {
+      for (uint32_t id : module.IdsOf(*before)) {
+        if (id >= first && id - first < i) waits[i] |= waits[id - first];
+      }
+    }
+    any |= waits[i] != 0;
+  }
+  if (any) std::ranges::stable_partition(order, [&](uint32_t i) { return waits[i] == 0; });
+}
+
 }  // namespace
 
 int64_t ElementCount(const hlo::Shape& shape) { return shape.ElementCount().value_or(0); }
@@ -37,14 +60,18 @@ std::unexpected<Error> Unsupported(const KernelCall& call, std::string_view why)
 }
 
 Machine::Machine(const hlo::Module& module, const EvaluateOptions& options, RunState& run,
-                 int64_t device)
+                 DeviceSet& devices, int64_t device)
     : module_(module),
       options_(options),
       run_(run),
+      devices_(devices),
       device_(device),
       schedules_(module.computations().size()),
-      random_(options.rng_seed),
-      random_state_(options.rng_seed) {}
+      random_{options.rng_seed, options.rng_seed} {
+  if (SharedWork* shared = devices.SharedWorkOf(device)) {
+    local_ = std::make_unique<LocalValues>(module, *shared, devices.turns(), device);
+  }
+}
 
 Result<Buffer> Machine::Allocate(const hlo::Shape& shape) {
   const std::optional<int64_t> bytes = shape.ByteSize();
@@ -61,7 +88,7 @@ bool Machine::ObservesLanes() const {
 }
 
 uint64_t Machine::NextRandom() {  // splitmix64
-  uint64_t z = (random_ += 0x9e3779b97f4a7c15u);
+  uint64_t z = (random_.stateful += 0x9e3779b97f4a7c15u);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
@@ -73,24 +100,26 @@ const Schedule& Machine::ScheduleOf(ComputationId id) {
   const hlo::Computation& computation = module_[id];
   const uint32_t first = computation.first_instruction;
   auto schedule = std::make_unique<Schedule>();
-  schedule->last_use.assign(computation.instruction_count, 0);
   std::vector<uint8_t> live(computation.instruction_count, 0);
   live[computation.root.index - first] = 1;
-  schedule->last_use[computation.root.index - first] = computation.instruction_count;
   // Operands stand before their users, so one pass from the end finds everything alive.
   for (uint32_t i = computation.instruction_count; i-- > 0;) {
     const hlo::Instruction& instruction = module_.instructions()[first + i];
     if (hlo::HasFlag(instruction.opcode, hlo::kFlagSideEffect)) live[i] = 1;
     if (live[i] == 0) continue;
-    for (InstructionId operand : module_.operands(instruction)) {
-      const uint32_t position = operand.index - first;
-      live[position] = 1;
-      schedule->last_use[position] = std::max(schedule->last_use[position], i);
-    }
+    for (InstructionId operand : module_.operands(instruction)) live[operand.index - first] = 1;
   }
   for (uint32_t i = 0; i < computation.instruction_count; ++i) {
     if (live[i] != 0) schedule->order.push_back(i);
   }
+  if (!module_.header().is_scheduled) WaitLast(module_, computation, schedule->order);
+  schedule->last_use.assign(computation.instruction_count, 0);
+  for (uint32_t i : schedule->order) {
+    for (InstructionId operand : module_.operands(InstructionId(first + i))) {
+      schedule->last_use[operand.index - first] = i;
+    }
+  }
+  schedule->last_use[computation.root.index - first] = computation.instruction_count;
   slot = std::move(schedule);
   return *slot;
 }
@@ -123,6 +152,15 @@ Result<Value> Machine::RunObserved(InstructionId id, std::span<Value> operands,
   return value;
 }
 
+Result<Value> Machine::RunStep(InstructionId id, std::span<Value> operands,
+                               std::span<Value> arguments) {
+  const auto run = [&] {
+    return options_.observer == nullptr ? RunInstruction(id, operands, arguments)
+                                        : RunObserved(id, operands, arguments);
+  };
+  return local_ == nullptr ? run() : local_->Step(id, frames_, random_, run);
+}
+
 Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<Value> values) {
   const uint32_t first = module_[id].first_instruction;
   const Schedule& schedule = ScheduleOf(id);
@@ -137,10 +175,7 @@ Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<V
       const uint32_t from = operand.index - first;
       if (schedule.last_use[from] == position) values[from] = Value();
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(values[position],
-                              options_.observer == nullptr
-                                  ? RunInstruction(instruction, operands, arguments)
-                                  : RunObserved(instruction, operands, arguments));
+    HLOSCOPE_ASSIGN_OR_RETURN(values[position], RunStep(instruction, operands, arguments));
   }
   return {};
 }
@@ -154,7 +189,9 @@ Result<Value> Machine::Call(ComputationId id, std::vector<Value> arguments) {
   }
   const hlo::Computation& computation = module_[id];
   std::vector<Value> values(computation.instruction_count);
+  if (local_ != nullptr) local_->Enter(id);
   HLOSCOPE_TRY(RunAll(id, arguments, values));
+  if (local_ != nullptr) local_->Leave(id);
   return std::move(values[computation.root.index - computation.first_instruction]);
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/eval/device_set.h"
 #include "core/eval/evaluator.h"
 #include "core/eval/run_state.h"
 #include "core/eval/value.h"
@@ -24,11 +25,12 @@ struct Schedule {
 class Machine {
  public:
   Machine(const hlo::Module& module, const EvaluateOptions& options, RunState& run,
-          int64_t device = 0);
+          DeviceSet& devices, int64_t device = 0);
 
   const hlo::Module& module() const { return module_; }
   const EvaluateOptions& options() const { return options_; }
   RunState& run() { return run_; }
+  DeviceSet& devices() { return devices_; }
   int64_t device() const { return device_; }
 
   // The value of a computation's root for these arguments.
@@ -52,7 +54,7 @@ class Machine {
   bool ObservesLanes() const;
 
   uint64_t NextRandom();  // of the device's stateful generator
-  unsigned __int128& random_state() { return random_state_; }
+  unsigned __int128& random_state() { return random_.algorithm; }
 
  private:
   const Schedule& ScheduleOf(hlo::ComputationId computation);
@@ -60,16 +62,19 @@ class Machine {
                                std::span<Value> arguments);
   Result<Value> RunObserved(hlo::InstructionId id, std::span<Value> operands,
                             std::span<Value> arguments);
+  Result<Value> RunStep(hlo::InstructionId id, std::span<Value> operands,
+                        std::span<Value> arguments);
   Status RunAll(hlo::ComputationId id, std::span<Value> arguments, std::span<Value> values);
 
   const hlo::Module& module_;
   const EvaluateOptions& options_;
   RunState& run_;
+  DeviceSet& devices_;
   int64_t device_;
   std::vector<std::unique_ptr<const Schedule>> schedules_;
   std::vector<Frame> frames_;  // while an instruction runs it stands last
-  uint64_t random_ = 0;
-  unsigned __int128 random_state_ = 0;
+  RandomState random_;
+  std::unique_ptr<LocalValues> local_;  // null where every value is the device's own
 };
 
 // One instruction about to run. Kernels may take over operands that nobody uses afterwards.

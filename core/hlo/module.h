@@ -91,6 +91,9 @@ struct ModuleHeader {
   std::vector<BufferDonor> buffer_donors;
   std::vector<bool> allow_spmd_sharding_propagation_to_parameters;
   std::vector<bool> allow_spmd_sharding_propagation_to_output;
+  // What partitioning left in a proto: that it was done, and how it cut the result.
+  bool is_partitioned = false;
+  std::optional<Sharding> spmd_output_sharding;
   FrontendAttributes frontend_attributes;
   StringId origin_recovery_table;  // verbatim between the braces
   StringId debug_attributes;       // verbatim between the braces

@@ -14,9 +14,11 @@ using namespace InstructionField;
 // TriState of hlo.proto.
 enum : int64_t { kTriStateUnset = 0, kTriStateTrue = 1 };
 
-// Attributes XLA prints even where they are empty.
-bool IsAlwaysPrinted(AttributeKey key) {
+// Attributes XLA prints even where they are empty; without dimensions an all-to-all is of another
+// form.
+bool IsAlwaysPrinted(Opcode opcode, AttributeKey key) {
   using enum AttributeKey;
+  if (opcode == Opcode::kAllToAll || opcode == Opcode::kRaggedAllToAll) return false;
   return key == kDimensions || key == kLhsContractingDims || key == kRhsContractingDims;
 }
 
@@ -139,7 +141,7 @@ Status InstructionReader::ReadEnum(const AttributeField& field, const WireField*
   return {};
 }
 
-Status InstructionReader::ReadList(const AttributeField& field) {
+Status InstructionReader::ReadList(Opcode opcode, const AttributeField& field) {
   ints_.clear();
   const WireField* value = Find(field);
   FieldTable& table = field.path[1] == 0 ? fields_ : inner_;
@@ -156,7 +158,7 @@ Status InstructionReader::ReadList(const AttributeField& field) {
     }
   }
   if (field.key == AttributeKey::kParameterReplication) empty = !fields_.Has(field.path[0]);
-  if (empty && !field.required && !IsAlwaysPrinted(field.key)) return {};
+  if (empty && !field.required && !IsAlwaysPrinted(opcode, field.key)) return {};
   Add(scope_.builder.MakeInts(field.key, ints_));
   return {};
 }

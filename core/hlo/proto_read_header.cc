@@ -91,6 +91,15 @@ Result<bool> HeaderReader::Take(const WireField& field) {
     case AsBytes(kDeviceAssignment):
       HLOSCOPE_TRY(ReadDeviceAssignment(field.bytes));
       return false;  // which devices they are is kept with the unknown fields
+    case AsBytes(kSpmdOutputSharding):
+      header().is_partitioned = true;
+      if (auto sharding = ReadSharding(field.bytes, scope_.limits)) {
+        header().spmd_output_sharding = *std::move(sharding);
+      }
+      return false;  // these two are kept with the unknown fields
+    case AsBytes(kSpmdParametersShardings):
+      header().is_partitioned = true;
+      return false;
     case AsBytes(kOriginalValueRecoveryTable):
       recovery_table_ = field.bytes;
       return false;  // kept with the unknown fields too, as its modules have ids

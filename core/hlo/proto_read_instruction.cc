@@ -205,7 +205,7 @@ Status InstructionReader::ReadAttribute(Opcode opcode, const AttributeField& fie
     case ValueKind::kInts:
     case ValueKind::kBools:
     case ValueKind::kEnums:
-      return ReadList(field);
+      return ReadList(opcode, field);
     case ValueKind::kComputation:
     case ValueKind::kComputations:
       return {};  // ReadCalled

@@ -178,7 +178,7 @@ class InstructionReader {
   Status ReadAttribute(Opcode opcode, const AttributeField& field);
   Status ReadNumber(const AttributeField& field, const WireField* value);
   Status ReadEnum(const AttributeField& field, const WireField* value);
-  Status ReadList(const AttributeField& field);
+  Status ReadList(Opcode opcode, const AttributeField& field);
   Status ReadStructure(Opcode opcode, const AttributeField& field);
   Status ReadDeviceListField();
   Status ReadShapes(const AttributeField& field);

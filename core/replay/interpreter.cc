@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/eval/evaluator.h"
+#include "core/hlo/topology.h"
 #include "core/replay/platform.h"
 
 namespace hloscope::replay {
@@ -38,26 +39,38 @@ class LeafReader {
 };
 
 // Hands out the leaves of a value shaped `shape`; all leaves of what is missing are missing.
-void EmitLeaves(const eval::Value& value, const Shape& shape, int64_t& leaf, RunSink& sink) {
-  if (!shape.IsTuple()) return sink.OnResult(0, leaf++, value.ToLiteral());
+void EmitLeaves(const eval::Value& value, const Shape& shape, int64_t device, int64_t& leaf,
+                RunSink& sink) {
+  if (!shape.IsTuple()) return sink.OnResult(device, leaf++, value.ToLiteral());
   for (size_t i = 0; i < shape.elements().size(); ++i) {
-    EmitLeaves(value.is_tuple() ? value.elements()[i] : value, shape.elements()[i], leaf, sink);
+    EmitLeaves(value.is_tuple() ? value.elements()[i] : value, shape.elements()[i], device, leaf,
+               sink);
   }
 }
 
 class InterpreterExecutable : public Executable {
  public:
   InterpreterExecutable(std::shared_ptr<const hlo::Module> module, LoadOptions options)
-      : module_(std::move(module)), options_(std::move(options)) {}
+      : module_(std::move(module)),
+        options_(std::move(options)),
+        topology_(hlo::TopologyOf(*module_, options_.limits.devices)) {}
 
   Result<RunResult> Run(std::span<const std::vector<Literal>> inputs, const RunOptions& options,
                         RunSink& sink, std::stop_token stop) override {
-    if (inputs.size() != 1) return UnsupportedError("the interpreter runs one device");
-    LeafReader reader(inputs[0]);
-    std::vector<Literal> arguments;
-    for (const Shape& shape : ParameterShapes(*module_)) {
-      HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, reader.Read(shape));
-      arguments.push_back(std::move(literal));
+    const int64_t lists =
+        topology_.counts.replicas * (topology_.unpartitioned ? 1 : topology_.counts.partitions);
+    if (std::cmp_not_equal(inputs.size(), lists)) {
+      return InputError(
+          fmt::format("the module takes {} lists of inputs, {} were given", lists, inputs.size()));
+    }
+    std::vector<std::vector<Literal>> arguments;
+    for (const auto& list : inputs) {
+      LeafReader reader(list);
+      std::vector<Literal>& own = arguments.emplace_back();
+      for (const Shape& shape : ParameterShapes(*module_)) {
+        HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, reader.Read(shape));
+        own.push_back(std::move(literal));
+      }
     }
     const Clock::time_point start = Clock::now();
     eval::EvaluateOptions how;
@@ -71,16 +84,22 @@ class InterpreterExecutable : public Executable {
     how.infeed = options.infeed;
     how.outfeed = options.outfeed;
     how.observer = options.observer;
-    HLOSCOPE_ASSIGN_OR_RETURN(const eval::Evaluation run, eval::Evaluate(*module_, arguments, how));
+    HLOSCOPE_ASSIGN_OR_RETURN(const eval::DeviceEvaluation run,
+                              eval::EvaluateOnDevices(*module_, topology_, arguments, how));
     const std::chrono::duration<double, std::micro> time = Clock::now() - start;
-    int64_t leaf = 0;
-    EmitLeaves(run.result, module_->shape(module_->entry().root), leaf, sink);
+    for (int64_t device = 0; std::cmp_less(device, run.results.size()); ++device) {
+      int64_t leaf = 0;
+      EmitLeaves(run.results[static_cast<size_t>(device)], module_->shape(module_->entry().root),
+                 device, leaf, sink);
+    }
+    for (const std::string& warning : run.warnings) sink.OnWarning(warning);
     return RunResult{time.count(), run.peak_bytes};
   }
 
  private:
   std::shared_ptr<const hlo::Module> module_;
   LoadOptions options_;
+  hlo::Topology topology_;
 };
 
 class Interpreter : public Platform {

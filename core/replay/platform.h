@@ -56,8 +56,9 @@ struct RunResult {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Runs once. `inputs` has one list per device: the leaves of all parameters in order. Errors: the
-  // inputs do not fit the parameters, the run was stopped or met a limit (died), no memory. Leaves
+  // Runs once. `inputs` has one list per device (replica · partitions + partition), or per replica
+  // where the module is unpartitioned (Placement::lists): the leaves of all parameters in order;
+  // the sink gets results by the same numbers. Errors: the inputs do not fit the parameters, the run was stopped or met a limit (died), no memory. Leaves
   // that could not be computed are not an error here but in the sink.
   virtual Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                                 const RunOptions& options, RunSink& sink,

@@ -1,0 +1,353 @@
+// Placement: cutting, stacking and putting together.
+#include "core/replay/device_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "core/base/checked.h"
+#include "core/eval/blocks.h"
+
+namespace hloscope::replay {
+
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Literal;
+using hlo::Module;
+using hlo::Shape;
+using hlo::Sharding;
+using hlo::Tiling;
+
+namespace {
+
+using Dimensions = std::vector<int64_t>;
+
+Dimensions DimensionsOf(const Shape& shape) {
+  return {shape.dimensions().begin(), shape.dimensions().end()};
+}
+
+// The sharding of leaf number `i` of an instruction whose sharding may be one for all.
+const Sharding* OfLeaf(const Sharding* sharding, size_t i) {
+  if (sharding == nullptr || sharding->kind != hlo::ShardingKind::kTuple) return sharding;
+  return i < sharding->elements.size() ? &sharding->elements[i] : nullptr;
+}
+
+std::vector<LeafPlacement> PlaceLeaves(const Module& module, InstructionId id,
+                                       const hlo::Topology& topology, const Sharding* sharding) {
+  if (sharding == nullptr) sharding = module.Get<Sharding>(module[id], AttributeKey::kSharding);
+  const auto replicated = module.GetInts(module[id], AttributeKey::kParameterReplication);
+  std::vector<LeafPlacement> leaves;
+  for (const auto& [index, shape] : module.shape(id).Leaves()) {
+    LeafPlacement& leaf = leaves.emplace_back();
+    leaf.shape = *shape;
+    const size_t i = leaves.size() - 1;
+    leaf.same_on_replicas = i < replicated.size() && replicated[i] != 0;
+    const Sharding* own = OfLeaf(sharding, i);
+    if (own == nullptr || topology.unpartitioned || !shape->IsArray()) continue;
+    leaf.tiling = hlo::TilingOf(*own, shape->rank(), topology.counts.partitions);
+  }
+  return leaves;
+}
+
+// A result that shares its memory with a parameter is sharded as that is.
+void PlaceAliased(const Module& module, std::vector<LeafPlacement>& results,
+                  const std::vector<LeafPlacement>& parameters) {
+  std::vector<size_t> first_leaf;  // of each parameter
+  std::map<std::pair<int64_t, Dimensions>, size_t> at;
+  size_t next = 0;
+  const auto ids = module.Parameters(module.entry_id());
+  for (size_t p = 0; p < ids.size(); ++p) {
+    if (!ids[p].valid()) return;
+    for (const auto& [index, shape] : module.shape(ids[p]).Leaves()) {
+      at[{static_cast<int64_t>(p), index}] = next++;
+    }
+  }
+  const auto leaves = module.shape(module.entry().root).Leaves();
+  for (const hlo::InputOutputAlias& alias : module.header().input_output_alias) {
+    const auto from = at.find({alias.parameter, alias.parameter_index});
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (leaves[i].first != alias.output_index || results[i].tiling || from == at.end()) continue;
+      if (hlo::Compatible(parameters[from->second].shape, results[i].shape)) {
+        results[i].tiling = parameters[from->second].tiling;
+      }
+    }
+  }
+}
+
+Literal Block(const Literal& from, const Shape& shape, std::span<const int64_t> start) {
+  std::vector<std::byte> bytes(static_cast<size_t>(shape.ByteSize().value_or(0)));
+  Dimensions sizes = DimensionsOf(shape);
+  for (size_t d = 0; d < sizes.size(); ++d) {  // the last tile may be padded
+    sizes[d] = std::clamp<int64_t>(from.shape().dimension(d) - start[d], 0, sizes[d]);
+  }
+  const Dimensions zero(sizes.size(), 0);
+  eval::CopyBlock(sizes, hlo::StorageBytes(shape.element_type()),
+                  {from.shape().dimensions(), start}, from.bytes().data(),
+                  {shape.dimensions(), zero}, bytes.data());
+  return Literal::Dense(shape, std::move(bytes));
+}
+
+// Where tile number `tile` begins.
+Dimensions StartOf(const Tiling& tiling, int64_t tile, const Shape& shape) {
+  Dimensions start(shape.rank(), 0);
+  for (size_t d = start.size(); d-- > 0;) {
+    start[d] = tile % tiling.tiles[d] * shape.dimension(d);
+    tile /= tiling.tiles[d];
+  }
+  return start;
+}
+
+Literal Stack(std::span<const Literal> values) {
+  Dimensions dimensions = DimensionsOf(values[0].shape());
+  dimensions.insert(dimensions.begin(), std::ssize(values));
+  std::vector<std::byte> bytes;
+  for (const Literal& value : values) {
+    bytes.insert(bytes.end(), value.bytes().begin(), value.bytes().end());
+  }
+  return Literal::Dense(Shape::Array(values[0].shape().element_type(), dimensions),
+                        std::move(bytes));
+}
+
+// The array at `index` of the leading dimension.
+Literal Unstack(const Literal& stacked, int64_t index) {
+  const auto all = stacked.shape().dimensions();
+  const Shape shape = Shape::Array(stacked.shape().element_type(), {all.begin() + 1, all.end()});
+  const auto size = static_cast<size_t>(shape.ByteSize().value_or(0));
+  const auto bytes = stacked.bytes().subspan(static_cast<size_t>(index) * size, size);
+  return Literal::Dense(shape, {bytes.begin(), bytes.end()});
+}
+
+bool AllAgree(std::span<const Literal> values) {
+  return std::ranges::all_of(values, [&](const Literal& v) { return v == values[0]; });
+}
+
+// The first two partitions that hold the same tile with different bits.
+std::string Disagreement(const Tiling& tiling, std::span<const Literal> values) {
+  std::map<int64_t, size_t> holder;
+  for (size_t p = 0; p < values.size(); ++p) {
+    if (tiling.tile_of[p] < 0) continue;
+    const auto [at, is_new] = holder.try_emplace(tiling.tile_of[p], p);
+    if (is_new || values[at->second] == values[p]) continue;
+    return fmt::format("partitions {} and {} differ, which should agree", at->second, p);
+  }
+  return {};
+}
+
+Literal Assemble(const Tiling& tiling, const Shape& own, std::span<const Literal> values,
+                 std::span<const int64_t> wanted) {
+  Dimensions whole = DimensionsOf(own);
+  for (size_t d = 0; d < whole.size(); ++d) {
+    whole[d] = wanted.empty() ? whole[d] * tiling.tiles[d] : wanted[d];
+  }
+  const hlo::ElementType type = values[0].shape().element_type();  // may be wider than declared
+  const Shape shape = Shape::Array(type, whole);
+  std::vector<std::byte> bytes(static_cast<size_t>(shape.ByteSize().value_or(0)));
+  const Dimensions zero(whole.size(), 0);
+  for (size_t p = values.size(); p-- > 0;) {  // the first holder of a tile has the last word
+    if (tiling.tile_of[p] < 0) continue;
+    const Dimensions start = StartOf(tiling, tiling.tile_of[p], own);
+    Dimensions sizes = DimensionsOf(own);
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      sizes[d] = std::clamp<int64_t>(whole[d] - start[d], 0, sizes[d]);
+    }
+    if (std::ranges::find(sizes, 0) != sizes.end()) continue;
+    eval::CopyBlock(sizes, hlo::StorageBytes(type), {own.dimensions(), zero},
+                    values[p].bytes().data(), {whole, start}, bytes.data());
+  }
+  return Literal::Dense(shape, std::move(bytes));
+}
+
+}  // namespace
+
+Placement::Placement(const Module& module, const Limits& limits)
+    : topology_(hlo::TopologyOf(module, limits.devices)) {
+  for (InstructionId id : module.Parameters(module.entry_id())) {
+    if (!id.valid()) continue;
+    for (LeafPlacement& leaf : PlaceLeaves(module, id, topology_, nullptr)) {
+      parameters_.push_back(std::move(leaf));
+    }
+  }
+  const auto& output = module.header().spmd_output_sharding;
+  results_ = PlaceLeaves(module, module.entry().root, topology_, output ? &*output : nullptr);
+  PlaceAliased(module, results_, parameters_);
+}
+
+bool Placement::IsWhole(const LeafPlacement& leaf, std::span<const int64_t> dimensions) const {
+  if (!leaf.tiling || dimensions.size() != leaf.shape.rank()) return false;
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    const int64_t tiles = leaf.tiling->tiles[d];
+    if (dimensions[d] / tiles + (dimensions[d] % tiles != 0 ? 1 : 0) != leaf.shape.dimension(d)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Placement::Accepts(const LeafPlacement& leaf, std::span<const int64_t> dimensions) const {
+  const auto fits = [&](std::span<const int64_t> each) {
+    return std::ranges::equal(each, leaf.shape.dimensions()) || IsWhole(leaf, each);
+  };
+  if (fits(dimensions)) return true;
+  return replicas() > 1 && !dimensions.empty() && dimensions[0] == replicas() &&
+         fits(dimensions.subspan(1));
+}
+
+std::string Placement::Accepted(const LeafPlacement& leaf) const {
+  std::vector<Dimensions> forms = {DimensionsOf(leaf.shape)};
+  if (leaf.tiling && !leaf.tiling->IsReplicated()) {
+    Dimensions whole = forms[0];
+    for (size_t d = 0; d < whole.size(); ++d) whole[d] *= leaf.tiling->tiles[d];
+    forms.push_back(std::move(whole));
+  }
+  if (replicas() > 1) {
+    for (size_t i = forms.size(); i-- > 0;) {
+      forms.push_back(forms[i]);
+      forms.back().insert(forms.back().begin(), replicas());
+    }
+  }
+  std::string text;
+  for (const Dimensions& form : forms) {
+    text += (text.empty() ? "" : " or ") +
+            hlo::ToString(Shape::Array(leaf.shape.element_type(), form), false);
+  }
+  return text;
+}
+
+Result<std::vector<Literal>> Placement::Spread(const LeafPlacement& leaf,
+                                               const Literal& given) const {
+  const auto count = static_cast<size_t>(lists());
+  if (!leaf.shape.IsArray()) return std::vector<Literal>(count, given);
+  const auto dimensions = given.shape().dimensions();
+  if (std::ranges::equal(dimensions, leaf.shape.dimensions())) {
+    return std::vector<Literal>(count, given);
+  }
+  if (!Accepts(leaf, dimensions)) {
+    return InputError(fmt::format("the array is {}, wanted {}", hlo::ToString(given.shape(), false),
+                                  Accepted(leaf)));
+  }
+  std::vector<Literal> result;
+  for (int64_t r = 0; r < replicas(); ++r) {
+    const bool is_own = IsWhole(leaf, dimensions);
+    const Literal one = is_own ? given : Unstack(given, r);
+    std::map<int64_t, Literal> cut;  // devices with the same tile share it
+    for (int64_t p = 0; p < partitions(); ++p) {
+      if (std::ranges::equal(one.shape().dimensions(), leaf.shape.dimensions())) {
+        result.push_back(one);
+        continue;
+      }
+      const int64_t tile = std::max<int64_t>(leaf.tiling->tile_of[static_cast<size_t>(p)], 0);
+      auto at = cut.find(tile);
+      if (at == cut.end()) {
+        at = cut.emplace(tile, Block(one, leaf.shape, StartOf(*leaf.tiling, tile, leaf.shape)))
+                 .first;
+      }
+      result.push_back(at->second);
+    }
+  }
+  return result;
+}
+
+// The tilings that make `wanted` out of parts: tiles counted through the devices in order, holders
+// of one tile side by side or far apart. The first of them where those agree is taken.
+void Placement::GuessTiling(LeafPlacement& leaf, std::span<const Literal> values,
+                            std::span<const int64_t> wanted) const {
+  Tiling tiling;
+  int64_t count = 1;
+  for (size_t d = 0; d < wanted.size(); ++d) {
+    const int64_t own = leaf.shape.dimension(d);
+    const int64_t tiles = own == 0 ? 1 : wanted[d] / own + (wanted[d] % own != 0 ? 1 : 0);
+    tiling.tiles.push_back(tiles);
+    count = CheckedMul(count, tiles).value_or(0);
+  }
+  if (count < 1 || partitions() % count != 0) return;
+  for (const LeafPlacement& parameter : parameters_) {
+    if (!parameter.tiling || parameter.tiling->tiles != tiling.tiles) continue;
+    if (!Disagreement(*parameter.tiling, values).empty()) continue;
+    leaf.tiling = parameter.tiling;
+    return;
+  }
+  const int64_t holders = partitions() / count;
+  for (const bool side_by_side : {true, false}) {
+    tiling.tile_of.clear();
+    for (int64_t p = 0; p < partitions(); ++p) {
+      tiling.tile_of.push_back(side_by_side ? p / holders : p % count);
+    }
+    if (!side_by_side && !Disagreement(tiling, values).empty()) continue;
+    leaf.tiling = tiling;
+    if (Disagreement(tiling, values).empty()) return;
+  }
+}
+
+Placement::Gathered Placement::GatherPartitions(LeafPlacement& leaf,
+                                                std::span<const Literal> values,
+                                                std::span<const int64_t> wanted) const {
+  if (values.size() == 1) return {values[0], {}};
+  const bool wants_own = !wanted.empty() && std::ranges::equal(wanted, leaf.shape.dimensions());
+  if (!leaf.tiling && wanted.size() == leaf.shape.rank() && !wants_own) {
+    GuessTiling(leaf, values, wanted);
+  }
+  if (leaf.tiling) {
+    const bool fits = IsWhole(leaf, wanted);
+    return {Assemble(*leaf.tiling, leaf.shape, values, fits ? wanted : std::span<const int64_t>()),
+            Disagreement(*leaf.tiling, values)};
+  }
+  if (AllAgree(values)) return {values[0], {}};
+  if (wants_own) return {values[0], "partitions differ; that of partition 0 is taken"};
+  return {Stack(values), "partitions differ, and nothing says how it is sharded: stacked"};
+}
+
+Placement::Gathered Placement::Gather(LeafPlacement& leaf, std::span<const Literal> values,
+                                      std::optional<std::vector<int64_t>> wanted) const {
+  if (!leaf.shape.IsArray() || values.size() == 1) return {values[0], {}};
+  const size_t per_replica = static_cast<size_t>(partitions());
+  std::span<const int64_t> whole;
+  const bool wants_stack = replicas() > 1 && wanted && !wanted->empty() &&
+                           wanted->front() == replicas() && wanted->size() > leaf.shape.rank();
+  if (wanted) whole = wants_stack ? std::span(*wanted).subspan(1) : std::span(*wanted);
+  std::vector<Literal> stack;
+  std::string warning;
+  for (size_t r = 0; r < static_cast<size_t>(replicas()); ++r) {
+    Gathered one = GatherPartitions(leaf, values.subspan(r * per_replica, per_replica), whole);
+    if (warning.empty()) warning = std::move(one.warning);
+    stack.push_back(std::move(one.value));
+  }
+  if (replicas() == 1) return {std::move(stack[0]), std::move(warning)};
+  if (wanted && !wants_stack && std::ranges::equal(*wanted, stack[0].shape().dimensions())) {
+    if (!AllAgree(stack)) warning = "replicas differ; that of replica 0 is taken";
+    return {std::move(stack[0]), std::move(warning)};
+  }
+  return {Stack(stack), std::move(warning)};
+}
+
+Result<std::vector<std::vector<Literal>>> MakeUpLists(const Placement& placement, uint64_t seed,
+                                                      const LeafGenerator& generate) {
+  std::map<uint64_t, std::vector<Literal>> made;  // by which of several values
+  std::vector<std::vector<Literal>> lists;
+  const auto tiles = static_cast<uint64_t>(placement.topology().counts.partitions);
+  for (int64_t list = 0; list < placement.lists(); ++list) {
+    std::vector<Literal>& leaves = lists.emplace_back();
+    const auto replica = static_cast<uint64_t>(list / placement.partitions());
+    const auto partition = static_cast<size_t>(list % placement.partitions());
+    for (size_t i = 0; i < placement.parameters().size(); ++i) {
+      const LeafPlacement& leaf = placement.parameters()[i];
+      uint64_t which = 0;
+      if (leaf.shape.rank() > 0) {
+        if (!leaf.same_on_replicas) which = replica * tiles;
+        if (leaf.tiling)
+          which += static_cast<uint64_t>(std::max<int64_t>(leaf.tiling->tile_of[partition], 0));
+      }
+      auto at = made.find(which);
+      if (at == made.end()) {
+        HLOSCOPE_ASSIGN_OR_RETURN(auto all, generate(seed + which * 0x9e3779b97f4a7c15u));
+        at = made.emplace(which, std::move(all)).first;
+      }
+      if (i >= at->second.size()) return InternalError("fewer leaves made up than there are");
+      leaves.push_back(at->second[i]);
+    }
+  }
+  return lists;
+}
+
+}  // namespace hloscope::replay
