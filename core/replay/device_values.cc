@@ -321,30 +321,42 @@ Placement::Gathered Placement::Gather(LeafPlacement& leaf, std::span<const Liter
   return {Stack(stack), std::move(warning)};
 }
 
+namespace {
+
+// Which of several values a leaf has in a list: devices with the same number hold the same.
+uint64_t ValueNumber(const Placement& placement, const LeafPlacement& leaf, int64_t list) {
+  const hlo::Topology& topology = placement.topology();
+  if (leaf.shape.rank() == 0 || !topology.note.empty()) return 0;
+  const auto replica = static_cast<uint64_t>(list / placement.partitions());
+  const auto partition = static_cast<size_t>(list % placement.partitions());
+  uint64_t number = 0;
+  if (!leaf.same_on_replicas) {
+    number = replica * static_cast<uint64_t>(topology.counts.partitions);
+  }
+  if (leaf.tiling) {
+    number += static_cast<uint64_t>(std::max<int64_t>(leaf.tiling->tile_of[partition], 0));
+  }
+  return number;
+}
+
+}  // namespace
+
 Result<std::vector<std::vector<Literal>>> MakeUpLists(const Placement& placement, uint64_t seed,
                                                       const LeafGenerator& generate) {
-  std::map<uint64_t, std::vector<Literal>> made;  // by which of several values
-  std::vector<std::vector<Literal>> lists;
-  const auto tiles = static_cast<uint64_t>(placement.topology().counts.partitions);
+  const auto& leaves = placement.parameters();
+  std::map<uint64_t, std::vector<std::pair<size_t, size_t>>> places;  // of each number: list, leaf
   for (int64_t list = 0; list < placement.lists(); ++list) {
-    std::vector<Literal>& leaves = lists.emplace_back();
-    const auto replica = static_cast<uint64_t>(list / placement.partitions());
-    const auto partition = static_cast<size_t>(list % placement.partitions());
-    for (size_t i = 0; i < placement.parameters().size(); ++i) {
-      const LeafPlacement& leaf = placement.parameters()[i];
-      uint64_t which = 0;
-      if (leaf.shape.rank() > 0) {
-        if (!leaf.same_on_replicas) which = replica * tiles;
-        if (leaf.tiling)
-          which += static_cast<uint64_t>(std::max<int64_t>(leaf.tiling->tile_of[partition], 0));
-      }
-      auto at = made.find(which);
-      if (at == made.end()) {
-        HLOSCOPE_ASSIGN_OR_RETURN(auto all, generate(seed + which * 0x9e3779b97f4a7c15u));
-        at = made.emplace(which, std::move(all)).first;
-      }
-      if (i >= at->second.size()) return InternalError("fewer leaves made up than there are");
-      leaves.push_back(at->second[i]);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      places[ValueNumber(placement, leaves[i], list)].emplace_back(list, i);
+    }
+  }
+  std::vector<std::vector<Literal>> lists(static_cast<size_t>(placement.lists()),
+                                          std::vector<Literal>(leaves.size()));
+  for (const auto& [number, where] : places) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto all, generate(seed + number * 0x9e3779b97f4a7c15u));
+    for (const auto& [list, leaf] : where) {
+      if (leaf >= all.size()) return InternalError("fewer leaves made up than there are");
+      lists[list][leaf] = all[leaf];
     }
   }
   return lists;
