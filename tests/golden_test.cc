@@ -4,6 +4,7 @@
 // Cases are separated by a line `// -----`. Lines of a case before its module:
 //   // RUN: eval                what to do with it
 //   // INPUT: {1, 2}            one line per parameter, a literal as in constant()
+//   // INPUT: s32[2,4] = {…}    with its shape where it is for several devices (PRODUCT, "Values")
 //   // INPUT: [1,2] {{3, 4}}     of dynamic arrays (likewise EXPECT): live sizes, live elements
 //   // EXPECT: {3, 4}           one line per leaf of the result, exact unless
 //   // BOUND: 1e-6              both error bounds are this
@@ -95,6 +96,11 @@ hlo::Literal ReadValue(std::string text, hlo::Shape shape) {
     for (std::string size; std::getline(sizes, size, ',');) live.push_back(std::stoll(size));
     shape = hlo::Shape::Array(shape.element_type(), live);
     text = text.substr(text.find(']') + 1);
+  }
+  if (const size_t equals = text.find(" = "); equals != std::string::npos) {
+    hlo::TextCursor given(std::string_view(text).substr(0, equals));
+    shape = hlo::ReadShape(given, {}).value_or(shape);
+    text = text.substr(equals + 3);
   }
   hlo::TextCursor cursor(text);
   auto literal = hlo::ReadLiteral(cursor, shape, {});
