@@ -102,6 +102,11 @@ hlo::Literal ReadValue(std::string text, hlo::Shape shape) {
     shape = hlo::Shape::Array(shape.element_type(), live);
     text = text.substr(text.find(']') + 1);
   }
+  if (const size_t equals = text.find(" = "); equals != std::string::npos) {
+    hlo::TextCursor given(std::string_view(text).substr(0, equals));
+    shape = hlo::ReadShape(given, {}).value_or(shape);
+    text = text.substr(equals + 3);
+  }
   hlo::TextCursor cursor(text);
   auto literal = hlo::ReadLiteral(cursor, shape, {});
   EXPECT_TRUE(literal.has_value()) << text << " is no " << hlo::ToString(shape);

@@ -50,7 +50,7 @@ bool SameCounts(const Meeting& meeting) {
 Result<Gathering> MeetGroup(KernelCall& call) {
   DeviceSet& devices = call.machine.devices();
   const int64_t device = call.machine.device();
-  HLOSCOPE_ASSIGN_OR_RETURN(const Group group, devices.GroupOf(call.id, device));
+  HLOSCOPE_ASSIGN_OR_RETURN(const DeviceGroup group, devices.GroupOf(call.id, device));
   if (group.members.empty()) return Gathering{};
   std::vector<Value> operands(call.operands.begin(), call.operands.end());
   HLOSCOPE_ASSIGN_OR_RETURN(auto meeting, devices.Meet(call.id, device, ChannelOf(call),

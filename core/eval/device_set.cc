@@ -30,7 +30,7 @@ void DeviceSet::ShareWork(const RandomState& random) {
   }
 }
 
-Result<Group> DeviceSet::GroupOf(InstructionId id, int64_t device) {
+Result<DeviceGroup> DeviceSet::GroupOf(InstructionId id, int64_t device) {
   const auto [at, is_new] = groups_.try_emplace(id.index);
   Groups& groups = at->second;
   if (is_new) {
@@ -44,8 +44,8 @@ Result<Group> DeviceSet::GroupOf(InstructionId id, int64_t device) {
   }
   if (groups.of_device.empty()) return InputError("its replica groups are malformed");
   const auto [list, position] = groups.of_device[static_cast<size_t>(device)];
-  if (list < 0) return Group{};
-  return Group{groups.lists[static_cast<size_t>(list)], position};
+  if (list < 0) return DeviceGroup{};
+  return DeviceGroup{groups.lists[static_cast<size_t>(list)], position};
 }
 
 std::string DeviceSet::DescribeMeeting(InstructionId id, const Meeting& meeting) const {

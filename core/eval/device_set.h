@@ -29,7 +29,7 @@ struct Meeting {
 };
 
 // The devices an instruction brings together, one of whom is looked from.
-struct Group {
+struct DeviceGroup {
   std::span<const int64_t> members;  // empty: the device is in no group
   size_t position = 0;               // of the device in `members`
 };
@@ -56,7 +56,7 @@ class DeviceSet {
   const std::set<std::string>& warnings() const { return warnings_; }
 
   // The group of `device` at a collective with replica_groups. Input error: malformed groups.
-  Result<Group> GroupOf(hlo::InstructionId id, int64_t device);
+  Result<DeviceGroup> GroupOf(hlo::InstructionId id, int64_t device);
 
   // Waits until every device of `members` is here, as XLA does keyed by `channel` (0: none) and the
   // members. Died: they cannot all come (deadlock), or are at different opcodes.
