@@ -16,7 +16,6 @@
 namespace hloscope::app {
 namespace {
 
-using debug::LeafComparison;
 using debug::RunOutput;
 using debug::RunReport;
 using debug::RunStatus;
@@ -44,10 +43,6 @@ void WriteBounds(JsonWriter& json, const RunReport& report) {
     json.Field("ulp", bounds.ulp).EndObject();
   }
   json.EndObject();
-}
-
-std::string IndexText(const std::vector<int64_t>& index) {
-  return fmt::format("{{{}}}", fmt::join(index, ","));
 }
 
 void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
@@ -123,46 +118,6 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
 }
 
 }  // namespace
-
-void WriteLeafJson(JsonWriter& json, const LeafComparison& leaf, bool compared) {
-  json.Key("index").BeginArray();
-  for (int64_t i : leaf.index) json.Value(i);
-  json.EndArray().Field("shape", hlo::ToString(leaf.shape, false)).Field("elements", leaf.elements);
-  if (!compared) return;
-  json.Field("mismatched", leaf.mismatched).Field("max_abs_error", leaf.max_abs_error);
-  json.Field("max_rel_error", leaf.max_rel_error).Field("max_ulp", leaf.max_ulp);
-  json.Field("nan_mismatched", leaf.nan_mismatched).Field("inf_mismatched", leaf.inf_mismatched);
-  json.Key("first_mismatch");
-  if (!leaf.first_mismatch) {
-    json.Null();
-  } else {
-    json.BeginObject().Key("index").BeginArray();
-    for (int64_t i : leaf.first_mismatch->index) json.Value(i);
-    json.EndArray()
-        .Field("actual", leaf.first_mismatch->actual)
-        .Field("expected", leaf.first_mismatch->expected)
-        .EndObject();
-  }
-  if (!leaf.problem.empty()) json.Field("problem", leaf.problem);
-}
-
-std::string LeafText(const LeafComparison& leaf, bool compared) {
-  std::string text =
-      fmt::format("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
-  if (!compared) return text + fmt::format(" {} elements, not compared", leaf.elements);
-  if (!leaf.problem.empty()) return text + " " + leaf.problem;
-  text += fmt::format(" {} of {} differ; largest error {} absolute, {} relative, {} ULP",
-                      leaf.mismatched, leaf.elements, ShortestText(leaf.max_abs_error),
-                      ShortestText(leaf.max_rel_error), leaf.max_ulp);
-  if (leaf.nan_mismatched != 0) text += fmt::format(", {} NaN on one side", leaf.nan_mismatched);
-  if (leaf.inf_mismatched != 0)
-    text += fmt::format(", {} infinite on one side", leaf.inf_mismatched);
-  if (leaf.first_mismatch) {
-    text += fmt::format("; first at {}: {}, expected {}", IndexText(leaf.first_mismatch->index),
-                        leaf.first_mismatch->actual, leaf.first_mismatch->expected);
-  }
-  return text;
-}
 
 std::string RunReportJson(const std::string& file, const RunReport& report) {
   std::string out;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/base/json.h"
+#include "app/leaf_report.h"
 #include "core/debug/run_module.h"
 
 namespace hloscope::app {
@@ -13,9 +13,5 @@ std::string RunReportJson(const std::string& file, const debug::RunReport& repor
 // For a person: a line for each result and the verdict.
 std::string RunReportText(const std::string& file, const debug::RunReport& report);
 int ExitStatusOf(const debug::RunReport& report);
-
-// The comparison part of one result: index, shape, elements, mismatched, errors, first_mismatch.
-void WriteLeafJson(JsonWriter& json, const debug::LeafComparison& leaf, bool compared);
-std::string LeafText(const debug::LeafComparison& leaf, bool compared);
 
 }  // namespace hloscope::app

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/base/checked.h"
+#include "core/debug/denormals.h"
 #include "core/debug/fingerprint.h"
 #include "core/hlo/comparison.h"
 #include "core/hlo/value_text.h"
@@ -78,22 +79,12 @@ hlo::DeviceList Canonical(hlo::DeviceList list) {
   return groups;
 }
 
-// Zeroes every word whose exponent bits are zero.
-template <typename Word>
-void ZeroTiny(std::span<std::byte> bytes, Word exponent_mask) {
-  for (size_t at = 0; at + sizeof(Word) <= bytes.size(); at += sizeof(Word)) {
-    Word word;
-    std::memcpy(&word, &bytes[at], sizeof word);
-    if ((word & exponent_mask) == 0) std::memset(&bytes[at], 0, sizeof word);
-  }
-}
-
 std::string LiteralKey(const hlo::Literal& literal) {
   std::string out = hlo::ToString(literal.shape(), false);
   std::optional<int64_t> count = literal.shape().ElementCount();
   bool small = literal.shape().IsArray() && count && *count <= kSmallConstant;
   if (!small || literal.elided()) return out;
-  const hlo::Literal value = AsTextCarries(literal);
+  const hlo::Literal value = FlushDenormals(literal, ZeroSign::kDropped);
   out += '=';
   out.append(reinterpret_cast<const char*>(value.bytes().data()), value.bytes().size());
   return out;
@@ -206,25 +197,6 @@ std::string ShapeKey(const Module& module, const Instruction& i, const hlo::Shap
 }
 
 }  // namespace
-
-hlo::Literal AsTextCarries(const hlo::Literal& literal) {
-  if (!literal.shape().IsArray() || literal.elided()) return literal;
-  std::vector<std::byte> bytes(literal.bytes().begin(), literal.bytes().end());
-  switch (hlo::RealPart(literal.shape().element_type())) {
-    case hlo::ElementType::kF64:
-      ZeroTiny<uint64_t>(bytes, 0x7ff0000000000000u);
-      break;
-    case hlo::ElementType::kF32:
-      ZeroTiny<uint32_t>(bytes, 0x7f800000u);
-      break;
-    case hlo::ElementType::kBF16:
-      ZeroTiny<uint16_t>(bytes, 0x7f80u);
-      break;
-    default:
-      return literal;
-  }
-  return hlo::Literal::Dense(literal.shape(), std::move(bytes));
-}
 
 std::string AttributeKeyText(const Module& module, const Instruction& i, const Attribute& a) {
   std::string out;

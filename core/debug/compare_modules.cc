@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/debug/denormals.h"
 #include "core/debug/fingerprint.h"
 
 namespace hloscope::debug {
@@ -192,7 +193,8 @@ class Comparer {
     if (x == nullptr || y == nullptr || x->elided() || y->elided() || *x == *y) return;
     // A text may have lost what XLA's printing loses; two protos have lost nothing.
     bool exact = FromProto(a_.module) && FromProto(b_.module);
-    if (!exact && AsTextCarries(*x) == AsTextCarries(*y)) return;
+    if (!exact && FlushDenormals(*x, ZeroSign::kDropped) == FlushDenormals(*y, ZeroSign::kDropped))
+      return;
     Change(c, a, b, "constant value differs");
   }
 

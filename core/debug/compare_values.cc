@@ -2,15 +2,12 @@
 #include "core/debug/compare_values.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <type_traits>
 
+#include "core/base/jobs.h"
 #include "core/base/text.h"
+#include "core/debug/compare_pairs.h"
 #include "core/eval/wide.h"
-#include "core/hlo/float_types.h"
 
 namespace hloscope::debug {
 
@@ -19,58 +16,10 @@ using hlo::Literal;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Sign and magnitude as one number that counts the representable values.
-template <typename T>
-int64_t FloatKey(const std::byte* at) {
-  using Bits =
-      std::conditional_t<sizeof(T) == 8, int64_t,
-                         std::conditional_t<sizeof(T) == 4, int32_t,
-                                            std::conditional_t<sizeof(T) == 2, int16_t, int8_t>>>;
-  Bits bits;
-  std::memcpy(&bits, at, sizeof(bits));
-  const auto magnitude =
-      static_cast<int64_t>(bits) & static_cast<int64_t>(std::numeric_limits<Bits>::max());
-  return bits < 0 ? -magnitude : magnitude;
-}
-
-// Floats of fewer than eight bits have their sign at the top of those.
-int64_t NarrowKey(const hlo::FloatFormat& format, const std::byte* at) {
-  const auto bits = static_cast<uint32_t>(*at);
-  const auto magnitude = static_cast<int64_t>(bits & format.magnitude_mask());
-  return (bits & format.sign_mask()) != 0 ? -magnitude : magnitude;
-}
-
-int64_t KeyOf(ElementType type, const std::byte* at) {
-  if (type == ElementType::kF64) return FloatKey<double>(at);
-  if (type == ElementType::kF32) return FloatKey<float>(at);
-  if (hlo::BitWidth(type) == 16) return FloatKey<uint16_t>(at);
-  return NarrowKey(*hlo::FindFloatFormat(type), at);
-}
-
 double AsDouble(ElementType type, const std::byte* at) {
   double value;
   eval::LoadAs<double>(type, at, &value, 1);
   return value;
-}
-
-uint64_t Difference(int64_t a, int64_t b) {
-  return a > b ? static_cast<uint64_t>(a) - static_cast<uint64_t>(b)
-               : static_cast<uint64_t>(b) - static_cast<uint64_t>(a);
-}
-
-uint64_t RealUlpDistance(ElementType type, const std::byte* a, const std::byte* b) {
-  if (!hlo::IsFloat(type)) {
-    int64_t x, y;
-    eval::LoadAs<int64_t>(type, a, &x, 1);
-    eval::LoadAs<int64_t>(type, b, &y, 1);
-    if (type != ElementType::kU64) return Difference(x, y);
-    const auto ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
-    return ux > uy ? ux - uy : uy - ux;
-  }
-  if (std::isnan(AsDouble(type, a)) && std::isnan(AsDouble(type, b))) return 0;
-  return Difference(KeyOf(type, a), KeyOf(type, b));
 }
 
 std::string RealText(ElementType type, const std::byte* at) {
@@ -91,46 +40,6 @@ std::string ElementText(ElementType type, const std::byte* at) {
   return "(" + RealText(part, at) + ", " + RealText(part, at + hlo::StorageBytes(part)) + ")";
 }
 
-// One pair of real elements, or of components: true if they agree.
-class PairComparer {
- public:
-  PairComparer(ElementType type, LeafComparison& into)
-      : type_(type), exact_(!hlo::IsFloat(type)), into_(into) {}
-
-  bool Agree(const std::byte* actual, const std::byte* expected) {
-    if (std::memcmp(actual, expected, static_cast<size_t>(hlo::StorageBytes(type_))) == 0) {
-      return true;
-    }
-    const double a = AsDouble(type_, actual), e = AsDouble(type_, expected);
-    if (std::isnan(a) || std::isnan(e)) {
-      into_.nan_mismatched += std::isnan(a) != std::isnan(e);
-      return std::isnan(a) && std::isnan(e);
-    }
-    if (std::isinf(a) || std::isinf(e)) {
-      into_.inf_mismatched += a != e;
-      return a == e;
-    }
-    const uint64_t ulp = RealUlpDistance(type_, actual, expected);
-    const double absolute = exact_ ? static_cast<double>(ulp) : std::abs(a - e);
-    const double relative = absolute == 0 ? 0 : e == 0 ? kInfinity : absolute / std::abs(e);
-    into_.max_abs_error = std::max(into_.max_abs_error, absolute);
-    into_.max_rel_error = std::max(into_.max_rel_error, relative);
-    into_.max_ulp = std::max(into_.max_ulp, ulp);
-    if (exact_) return ulp == 0;
-    const ErrorBounds& bounds = into_.bounds;
-    return ulp <= bounds.ulp || absolute <= bounds.absolute || relative <= bounds.relative;
-  }
-
- private:
-  ElementType type_;
-  bool exact_;
-  LeafComparison& into_;
-};
-
-bool SameSizes(std::span<const int64_t> a, std::span<const int64_t> b) {
-  return std::ranges::equal(a, b);
-}
-
 std::vector<int64_t> LiveSizes(const Literal& literal) {
   const auto live = literal.dynamic_sizes();
   const auto whole = literal.shape().dimensions();
@@ -141,32 +50,153 @@ std::vector<int64_t> LiveSizes(const Literal& literal) {
 // One may have bounds where the other, read from a file, has the sizes met at run time.
 bool SameLiveShape(const Literal& a, const Literal& b) {
   return a.shape().IsArray() && a.shape().element_type() == b.shape().element_type() &&
-         SameSizes(LiveSizes(a), LiveSizes(b));
+         LiveSizes(a) == LiveSizes(b);
 }
 
-bool Advance(std::vector<int64_t>& index, std::span<const int64_t> sizes) {
-  for (size_t d = index.size(); d-- > 0;) {
-    if (++index[d] < sizes[d]) return true;
-    index[d] = 0;
+// The live part of two arrays as rows that are contiguous in both.
+class LiveRows {
+ public:
+  LiveRows(std::span<const int64_t> sizes, std::span<const int64_t> actual,
+           std::span<const int64_t> expected) {
+    // Dimensions that are whole in both join the row.
+    size_t split = sizes.size();
+    while (split > 0) {
+      --split;
+      row_ *= sizes[split];
+      if (sizes[split] != actual[split] || sizes[split] != expected[split]) break;
+    }
+    for (size_t d = 0; d < split; ++d) rows_ *= sizes[d];
+    sizes_ = sizes.first(split);
+    actual_ = Strides(actual, split);
+    expected_ = Strides(expected, split);
   }
-  return false;
-}
 
-int64_t LinearIndex(std::span<const int64_t> index, std::span<const int64_t> dimensions) {
-  int64_t linear = 0;
-  for (size_t d = 0; d < index.size(); ++d) linear = linear * dimensions[d] + index[d];
-  return linear;
-}
+  int64_t rows() const { return rows_; }
+  int64_t row() const { return row_; }
 
-template <typename T>
-void FlushBits(std::span<std::byte> bytes, T exponent_mask, T sign_mask) {
-  for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
-    T bits;
-    std::memcpy(&bits, bytes.data() + at, sizeof(T));
-    if ((bits & exponent_mask) != 0) continue;
-    bits &= sign_mask;
-    std::memcpy(bytes.data() + at, &bits, sizeof(T));
+  // Where row number r begins, in elements, in the actual and in the expected array.
+  std::pair<int64_t, int64_t> Begin(int64_t r) const {
+    int64_t actual = 0, expected = 0;
+    for (size_t d = sizes_.size(); d-- > 0;) {
+      const int64_t i = r % sizes_[d];
+      r /= sizes_[d];
+      actual += i * actual_[d];
+      expected += i * expected_[d];
+    }
+    return {actual, expected};
   }
+
+ private:
+  static std::vector<int64_t> Strides(std::span<const int64_t> dimensions, size_t count) {
+    std::vector<int64_t> strides(count);
+    int64_t stride = 1;
+    for (size_t d = dimensions.size(); d-- > 0;) {
+      if (d < count) strides[d] = stride;
+      stride *= dimensions[d];
+    }
+    return strides;
+  }
+
+  int64_t rows_ = 1, row_ = 1;
+  std::span<const int64_t> sizes_;
+  std::vector<int64_t> actual_, expected_;
+};
+
+// Compares all rows, in pieces of a fixed size whatever the number of threads.
+class ArrayComparison {
+ public:
+  ArrayComparison(const Literal& actual, const Literal& expected, std::span<const int64_t> sizes,
+                  const ErrorBounds& bounds)
+      : actual_(actual),
+        expected_(expected),
+        sizes_(sizes),
+        rows_(sizes, actual.shape().dimensions(), expected.shape().dimensions()),
+        bounds_(bounds),
+        type_(actual.shape().element_type()) {}
+
+  int64_t elements() const { return rows_.rows() * rows_.row(); }
+
+  PairStatistics Run() const {
+    constexpr int64_t kPiece = int64_t{1} << 18;
+    const int64_t pieces = (elements() + kPiece - 1) / kPiece;
+    std::vector<PairStatistics> parts(static_cast<size_t>(pieces));
+    const int threads = pieces < 2 ? 1 : AvailableCpus();
+    const Status done = ParallelFor(pieces, threads, [&](int64_t piece) {
+      const int64_t begin = piece * kPiece;
+      Piece(begin, std::min(begin + kPiece, elements()), parts[static_cast<size_t>(piece)]);
+    });
+    PairStatistics all;
+    if (!done.has_value()) return all;  // nothing in a piece fails
+    for (const PairStatistics& part : parts) all.Add(part);
+    return all;
+  }
+
+  // The element that is number `at` of those compared.
+  ElementMismatch Describe(int64_t at) const {
+    const auto [a, e] = Places(at);
+    ElementMismatch mismatch;
+    mismatch.actual = ElementText(type_, a);
+    mismatch.expected = ElementText(type_, e);
+    mismatch.index.resize(sizes_.size());
+    for (size_t d = sizes_.size(); d-- > 0;) {
+      mismatch.index[d] = at % sizes_[d];
+      at /= sizes_[d];
+    }
+    return mismatch;
+  }
+
+ private:
+  std::pair<const std::byte*, const std::byte*> Places(int64_t at) const {
+    const auto size = static_cast<int64_t>(hlo::StorageBytes(type_));
+    const auto [a, e] = rows_.Begin(at / rows_.row());
+    const int64_t column = at % rows_.row();
+    return {actual_.bytes().data() + (a + column) * size,
+            expected_.bytes().data() + (e + column) * size};
+  }
+
+  void Piece(int64_t begin, int64_t end, PairStatistics& into) const {
+    while (begin < end) {
+      const int64_t count = std::min(end - begin, rows_.row() - begin % rows_.row());
+      const auto [a, e] = Places(begin);
+      ComparePairs(type_, a, e, count, bounds_, begin, into);
+      begin += count;
+    }
+  }
+
+  const Literal& actual_;
+  const Literal& expected_;
+  std::span<const int64_t> sizes_;
+  LiveRows rows_;
+  const ErrorBounds& bounds_;
+  ElementType type_;
+};
+
+// One significant digit, upwards.
+double RoundedUp(double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  double unit = 1;
+  while (unit > value) unit /= 10;
+  while (unit * 10 <= value) unit *= 10;
+  return std::ceil(value / unit) * unit;
+}
+
+// Bounds that would have let everything pass: the tightest relative one beside each absolute one.
+std::vector<BoundPair> PassingBounds(const PairStatistics& pairs) {
+  std::vector<BoundPair> passing;
+  if (pairs.mismatched == 0 || pairs.max_abs_error == 0) return passing;
+  if (pairs.nan.total() + pairs.inf.total() + pairs.inf_opposite != 0) return passing;
+  double relative = 0;
+  passing.push_back({RoundedUp(pairs.max_abs_error), 0});
+  for (size_t k = ErrorHistogram::kClasses; k-- > 1;) {
+    relative = std::max(relative, pairs.max_rel_by_abs[k]);
+    const double absolute = k >= 2 ? ErrorHistogram::kBounds[k - 2] : 0;
+    if (pairs.max_rel_by_abs[k] == 0 || !std::isfinite(relative)) continue;
+    BoundPair pair{absolute, RoundedUp(relative)};
+    // A smaller absolute bound under the same relative one makes the larger needless.
+    if (passing.back().relative == pair.relative) passing.pop_back();
+    passing.push_back(pair);
+  }
+  return passing;
 }
 
 }  // namespace
@@ -191,10 +221,11 @@ ErrorBounds BoundsFor(ElementType type, const BoundsRequest& request) {
 }
 
 uint64_t UlpDistance(ElementType type, const std::byte* a, const std::byte* b) {
-  if (!hlo::IsComplex(type)) return RealUlpDistance(type, a, b);
   const ElementType part = hlo::RealPart(type);
+  const uint64_t first = PairDistance(part, a, b);
+  if (!hlo::IsComplex(type)) return first;
   const int size = hlo::StorageBytes(part);
-  return std::max(RealUlpDistance(part, a, b), RealUlpDistance(part, a + size, b + size));
+  return std::max(first, PairDistance(part, a + size, b + size));
 }
 
 LeafComparison CompareArrays(const Literal& actual, const Literal& expected,
@@ -212,32 +243,30 @@ LeafComparison CompareArrays(const Literal& actual, const Literal& expected,
     result.problem = "the elements are not there";
     return result;
   }
-  const ElementType type = actual.shape().element_type();
-  result.bounds = BoundsFor(type, request);
+  result.bounds = BoundsFor(actual.shape().element_type(), request);
   const std::vector<int64_t> sizes = LiveSizes(actual);
   const bool both_dynamic = !actual.dynamic_sizes().empty() && !expected.dynamic_sizes().empty();
-  if (both_dynamic && !SameSizes(sizes, expected.dynamic_sizes())) {
+  if (both_dynamic && !std::ranges::equal(sizes, expected.dynamic_sizes())) {
     result.problem = "the live sizes of the dynamic dimensions differ";
     return result;
   }
-  if (std::ranges::find(sizes, 0) != sizes.end()) return result;
-  const ElementType part = hlo::RealPart(type);
-  const int64_t bytes = hlo::StorageBytes(type), part_bytes = hlo::StorageBytes(part);
-  PairComparer pairs(part, result);
-  std::vector<int64_t> index(sizes.size(), 0);
-  do {
-    const std::byte* a =
-        actual.bytes().data() + LinearIndex(index, actual.shape().dimensions()) * bytes;
-    const std::byte* e =
-        expected.bytes().data() + LinearIndex(index, expected.shape().dimensions()) * bytes;
-    bool agree = pairs.Agree(a, e);
-    if (hlo::IsComplex(type)) agree &= pairs.Agree(a + part_bytes, e + part_bytes);
-    ++result.elements;
-    if (agree) continue;
-    if (++result.mismatched == 1) {
-      result.first_mismatch = {index, ElementText(type, a), ElementText(type, e)};
-    }
-  } while (Advance(index, sizes));
+  const ArrayComparison comparison(actual, expected, sizes, result.bounds);
+  result.elements = comparison.elements();
+  if (result.elements == 0) return result;
+  const PairStatistics pairs = comparison.Run();
+  result.mismatched = pairs.mismatched;
+  result.max_abs_error = pairs.max_abs_error;
+  result.max_rel_error = pairs.max_rel_error;
+  result.max_ulp = pairs.max_ulp;
+  result.nan = pairs.nan;
+  result.inf = pairs.inf;
+  result.nan_mismatched = pairs.nan.total();
+  result.inf_mismatched = pairs.inf.total() + pairs.inf_opposite;
+  result.histogram = pairs.histogram;
+  result.passing_bounds = PassingBounds(pairs);
+  if (pairs.mismatched == 0) return result;
+  result.first_mismatch = comparison.Describe(pairs.first.at);
+  result.worst_mismatch = comparison.Describe(pairs.worst.at);
   return result;
 }
 
@@ -256,25 +285,6 @@ std::vector<LeafComparison> CompareLiterals(const Literal& actual, const Literal
     }
   }
   return leaves;
-}
-
-Literal FlushDenormals(const Literal& literal) {
-  if (literal.shape().IsTuple()) {
-    std::vector<Literal> elements;
-    for (const Literal& element : literal.elements()) elements.push_back(FlushDenormals(element));
-    return Literal::Tuple(std::move(elements));
-  }
-  const ElementType type = hlo::RealPart(literal.shape().element_type());
-  if (!hlo::IsFloat(type) || literal.elided() || hlo::BitWidth(type) < 16) return literal;
-  std::vector<std::byte> bytes(literal.bytes().begin(), literal.bytes().end());
-  if (type == ElementType::kF64) {
-    FlushBits<uint64_t>(bytes, 0x7ff0000000000000u, 0x8000000000000000u);
-  } else if (type == ElementType::kF32) {
-    FlushBits<uint32_t>(bytes, 0x7f800000u, 0x80000000u);
-  } else if (type == ElementType::kBF16) {
-    FlushBits<uint16_t>(bytes, 0x7f80u, 0x8000u);
-  }
-  return Literal::Dense(literal.shape(), std::move(bytes));
 }
 
 }  // namespace hloscope::debug

@@ -15,11 +15,6 @@ namespace hloscope::debug {
 std::string AttributeKeyText(const hlo::Module& module, const hlo::Instruction& instruction,
                              const hlo::Attribute& attribute);
 
-// The literal as XLA's text carries it: XLA prints with denormals flushed to zero, and its reader
-// takes
-// `-0` for +0, so both are +0.
-hlo::Literal AsTextCarries(const hlo::Literal& literal);
-
 // By instruction: a get-tuple-element that nobody uses and is no root. XLA's text with compact
 // get-tuple-elements leaves those out, so they do not count.
 std::vector<bool> UnusedElements(const hlo::Module& module);
