@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 
 #include "app/command.h"
 #include "app/inputs.h"
@@ -50,46 +52,71 @@ class CompareCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    bool values_a = dump::HoldsValues(a_, context.limits),
-         values_b = dump::HoldsValues(b_, context.limits);
-    if (values_a && values_b) return Values(context);
-    if (values_a != values_b) {
+    Result<Side> a = Open(a_, context.limits);
+    Result<Side> b = Open(b_, context.limits);
+    if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+    if (a->values && b->values) return Values(*a->values, *b->values, context);
+    if (a->values.has_value() != b->values.has_value()) {
       Error error{
           ErrorClass::kInput,
-          fmt::format("{} holds values and {} does not", values_a ? a_ : b_, values_a ? b_ : a_),
+          fmt::format("{} holds values and {} does not", a->values ? a_ : b_, a->values ? b_ : a_),
           {},
           "compare like with like"};
       return Fail(error, context);
     }
-    return Modules(context);
+    return Modules(*a, *b, context);
   }
 
  private:
-  int Modules(const Context& context) {
-    Result<dump::LoadedModule> a = dump::LoadSoundModule(a_, context.limits);
-    Result<dump::LoadedModule> b = dump::LoadSoundModule(b_, context.limits);
+  // What one of the two paths holds; a folder has no file.
+  struct Side {
+    std::optional<FileView> file;
+    std::optional<std::vector<dump::NamedValue>> values;
+  };
+
+  static Result<Side> Open(const std::string& path, const Limits& limits) {
+    Side side;
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+      HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesInFolder(path, limits));
+      return side;
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesIn(file, limits));
+    side.file = std::move(file);
+    return side;
+  }
+
+  int Modules(const Side& side_a, const Side& side_b, const Context& context) {
+    if (!side_a.file || !side_b.file) {
+      return Fail({ErrorClass::kInput,
+                   (side_a.file ? b_ : a_) + ": no .npy files in this folder",
+                   {},
+                   "give module files, or folders of .npy files"},
+                  context);
+    }
+    Result<dump::LoadedModule> a = dump::LoadSoundModule(*side_a.file, context.limits);
+    Result<dump::LoadedModule> b = dump::LoadSoundModule(*side_b.file, context.limits);
     if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
     debug::ModuleComparison result = debug::CompareModules(*a->module, *b->module);
     context.json ? WriteOut(Json(result)) : PrintOut(Text(result));
     return result.equal ? kGood : kDiffers;
   }
 
-  int Values(const Context& context) {
-    Result<std::vector<dump::NamedValue>> a = dump::ReadNamedValues(a_, context.limits);
-    Result<std::vector<dump::NamedValue>> b = dump::ReadNamedValues(b_, context.limits);
-    if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+  int Values(const std::vector<dump::NamedValue>& a, const std::vector<dump::NamedValue>& b,
+             const Context& context) {
     std::vector<ValuePair> pairs;
     std::vector<std::string> only_a, only_b;
-    for (const dump::NamedValue& value : *a) {
-      auto other = std::ranges::find(*b, value.name, &dump::NamedValue::name);
-      if (other == b->end()) {
+    for (const dump::NamedValue& value : a) {
+      auto other = std::ranges::find(b, value.name, &dump::NamedValue::name);
+      if (other == b.end()) {
         only_a.push_back(value.name);
       } else {
         pairs.push_back({value.name, debug::CompareArrays(value.value, other->value, bounds_)});
       }
     }
-    for (const dump::NamedValue& value : *b) {
-      if (std::ranges::find(*a, value.name, &dump::NamedValue::name) == a->end())
+    for (const dump::NamedValue& value : b) {
+      if (std::ranges::find(a, value.name, &dump::NamedValue::name) == a.end())
         only_b.push_back(value.name);
     }
     bool equal =

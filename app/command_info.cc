@@ -80,33 +80,33 @@ class InfoCommand : public Command {
   }
 
   // What is known about a file that holds no HLO module; false if it may hold one.
-  static bool ShowOtherKind(const std::string& path, const Context& context) {
-    Result<FileView> file = FileView::Open(path, context.limits);
-    if (!file) return false;
-    dump::FileKind kind = dump::Sniff(file->bytes());
+  static bool ShowOtherKind(const FileView& file, const Context& context) {
+    dump::FileKind kind = dump::Sniff(file.bytes());
     bool other = !dump::IsModuleKind(kind) && kind != dump::FileKind::kText &&
                  kind != dump::FileKind::kUnknown && kind != dump::FileKind::kEmpty;
     if (!other) return false;
-    auto bytes = static_cast<int64_t>(file->bytes().size());
+    auto bytes = static_cast<int64_t>(file.bytes().size());
     if (context.json) {
       std::string out;
       JsonWriter json(out);
-      json.BeginObject().Field("file", path).Field("kind", dump::ToString(kind));
+      json.BeginObject().Field("file", file.path()).Field("kind", dump::ToString(kind));
       json.Field("bytes", bytes).EndObject();
       WriteOut(out + "\n");
       return true;
     }
-    PrintOut(fmt::format("{}: {} ({})\n", path, dump::Describe(kind), Bytes(bytes)));
-    if (kind == dump::FileKind::kStableHloText) PrintOut(file->bytes());
+    PrintOut(fmt::format("{}: {} ({})\n", file.path(), dump::Describe(kind), Bytes(bytes)));
+    if (kind == dump::FileKind::kStableHloText) PrintOut(file.bytes());
     return true;
   }
 
   int File(const std::string& path, const Context& context) {
-    if (path != "-" && ShowOtherKind(path, context)) return kGood;
-    Result<dump::LoadedModule> loaded = dump::LoadModule(path, context.limits);
+    Result<FileView> file = FileView::Open(path, context.limits);
+    if (!file) return Fail(path, file.error(), context);
+    if (ShowOtherKind(*file, context)) return kGood;
+    Result<dump::LoadedModule> loaded = dump::LoadModule(*file, context.limits);
     if (!loaded) return Fail(path, loaded.error(), context);
     if (loaded->module == nullptr) {
-      Result<dump::LoadedModule> again = dump::LoadSoundModule(path, context.limits);
+      Result<dump::LoadedModule> again = dump::LoadSoundModule(*file, context.limits);
       if (context.json) return Fail(path, again.error(), context);
       PrintReadErrors(*loaded);
       return kBadInput;

@@ -139,6 +139,21 @@ class RunCommand : public Command {
          .help = "hlo, pb or pbtxt; by content where not given",
          .value = "FORM",
          .choices = {}},
+        {.name = "--use_large_float_range",
+         .target = &request_.large_floats,
+         .help = "made-up floats over the whole range of their type",
+         .value = "",
+         .choices = {}},
+        {.name = "--input_literals_file",
+         .target = &request_.input_literals,
+         .help = "inputs of each iteration (RunHloModuleLiterals, text or binary)",
+         .value = "FILE",
+         .choices = {}},
+        {.name = "--output_literals_file",
+         .target = &request_.output_literals,
+         .help = "write inputs and results of each iteration (RunHloModuleLiterals)",
+         .value = "FILE",
+         .choices = {}},
         {.name = "--print_literals",
          .target = &print_literals_,
          .help = "print inputs and results",
@@ -341,7 +356,7 @@ class RunCommand : public Command {
     if (!loaded) return Refuse(loaded.error());
     for (const hlo::Diagnostic& d : hlo::Verify(*loaded->module, {false, context.limits})) {
       if (d.severity != hlo::Severity::kError) continue;
-      return Refuse({ErrorClass::kInput, d.message, dump::PlaceOf(*loaded, d), d.hint});
+      return Refuse({ErrorClass::kInput, d.message, dump::Places(*loaded).Of(d), d.hint});
     }
     double load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -352,6 +367,7 @@ class RunCommand : public Command {
       FlushOut();
     };
     if (!loaded->proto.arguments.empty()) request.arguments = loaded->proto.arguments.front();
+    request.recorded = loaded->proto.result;
     RunReport report = debug::RunModule(loaded->module, request, std::move(stop));
     report.timing.load_ms += load_ms;
     return report;

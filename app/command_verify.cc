@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <tuple>
 
 #include "app/command.h"
@@ -152,9 +153,12 @@ class VerifyCommand : public Command {
                    e.error_class == ErrorClass::kUnsupported ? "unsupported" : "file", e.message,
                    e.hint);
     }
+    std::optional<dump::Places> places;
+    if (report.loaded) places.emplace(*report.loaded);
     for (const hlo::Diagnostic& d : report.diagnostics) {
-      if (d.severity == severity)
-        WriteProblem(json, dump::PlaceOf(*report.loaded, d), d.rule, d.message, d.hint);
+      if (d.severity == severity && places) {
+        WriteProblem(json, places->Of(d), d.rule, d.message, d.hint);
+      }
     }
     json.EndArray();
   }

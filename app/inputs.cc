@@ -32,9 +32,10 @@ Result<std::vector<std::string>> ExpandDirectories(const std::vector<std::string
 std::string ProblemLines(const dump::LoadedModule& loaded,
                          const std::vector<hlo::Diagnostic>& diagnostics) {
   std::string lines;
+  dump::Places places(loaded);
   for (const hlo::Diagnostic& d : diagnostics) {
     std::string_view severity = d.severity == hlo::Severity::kError ? "" : "warning: ";
-    lines += fmt::format("{}: {}{} [{}]", dump::PlaceOf(loaded, d).ToString(), severity, d.message,
+    lines += fmt::format("{}: {}{} [{}]", places.Of(d).ToString(), severity, d.message,
                          d.rule);
     if (!d.hint.empty()) lines += fmt::format(" ({})", d.hint);
     lines += '\n';

@@ -125,6 +125,7 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   json.BeginObject().Field("module", file).Field("platform", report.platform).Key("reference");
   report.reference.empty() ? json.Null() : json.Value(report.reference);
   json.Field("status", debug::ToString(report.status)).Field("seed", report.seed);
+  if (report.against_recorded) json.Field("expected", "recorded");
   WriteBounds(json, report);
   json.Key("outputs").BeginArray();
   for (const RunOutput& output : report.outputs) {
@@ -163,6 +164,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   std::string out = fmt::format("{}: module {} on {}", file, report.module, report.platform);
   if (!report.reference.empty()) out += " beside " + report.reference;
   if (report.made_up_inputs) out += fmt::format(", inputs made up from seed {}", report.seed);
+  if (report.against_recorded) out += ", compared with the recorded result";
   out += '\n';
   for (const RunOutput& output : report.outputs) {
     out += output.missing ? fmt::format("  {:<8} no value: {}", IndexText(output.comparison.index),

@@ -8,6 +8,7 @@
 
 #include "core/debug/compare_bits.h"
 #include "core/debug/host_feeds.h"
+#include "core/debug/run_literals.h"
 #include "core/dump/tensor_values.h"
 #include "core/eval/precise.h"
 #include "core/hlo/verifier.h"
@@ -34,17 +35,6 @@ Clock::time_point DeadlineOf(const RunRequest& request) {
       request.deadline_seconds.value_or(static_cast<double>(request.limits.run_deadline_seconds));
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(
                             std::chrono::duration<double>(std::min(seconds, kLongest)));
-}
-
-Literal Zeros(const Shape& shape) {
-  if (shape.IsToken()) return Literal::Token();
-  if (!shape.IsTuple()) {
-    return Literal::Dense(
-        shape, std::vector<std::byte>(static_cast<size_t>(shape.ByteSize().value_or(0))));
-  }
-  std::vector<Literal> elements;
-  for (const Shape& element : shape.elements()) elements.push_back(Zeros(element));
-  return Literal::Tuple(std::move(elements));
 }
 
 class LeafCollector : public replay::RunSink {
@@ -108,9 +98,10 @@ class Replay {
     return {};
   }
 
-  // Iterations differ only where inputs are made up.
+  // Iterations differ only where inputs are made up or a file holds several.
   Status PrepareInputs(int64_t iteration) {
-    if (iteration > 0 && !report_.made_up_inputs) return {};
+    const bool always_the_same = !report_.made_up_inputs && literals_.size() < 2;
+    if (iteration > 0 && always_the_same) return {};
     const Clock::time_point start = Clock::now();
     std::vector<Literal> first = std::exchange(report_.arguments, {});
     HLOSCOPE_TRY(FindInputs(iteration));
@@ -133,17 +124,49 @@ class Replay {
       HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
                                 dump::TensorFiles::Open(request_.inputs, request_.limits));
       HLOSCOPE_ASSIGN_OR_RETURN(report_.arguments, dump::ReadArguments(files, shapes));
+    } else if (!request_.input_literals.empty()) {
+      return TakeLiterals(iteration);
     } else if (!request_.arguments.empty()) {
       report_.arguments = request_.arguments;
-    } else if (!request_.random_inputs) {
-      for (const Shape& shape : shapes) report_.arguments.push_back(Zeros(shape));
+      recorded_ = request_.recorded;
     } else {
-      report_.made_up_inputs = !shapes.empty();
-      HLOSCOPE_ASSIGN_OR_RETURN(
-          report_.arguments,
-          replay::GenerateInputs(*module_, request_.seed + static_cast<uint64_t>(iteration),
-                                 request_.limits));
+      return MakeUpInputs(iteration);
     }
+    return {};
+  }
+
+  Status MakeUpInputs(int64_t iteration) {
+    const std::vector<Shape> shapes = replay::ParameterShapes(*module_);
+    report_.made_up_inputs = !shapes.empty() && request_.random_inputs;
+    // A module without parameters always gives its recorded result.
+    if (shapes.empty()) recorded_ = request_.recorded;
+    replay::InputOptions options;
+    options.seed = request_.seed + static_cast<uint64_t>(iteration);
+    options.large_floats = request_.large_floats;
+    options.zeros = !request_.random_inputs;
+    options.limits = request_.limits;
+    HLOSCOPE_ASSIGN_OR_RETURN(replay::MadeUpInputs made, replay::MakeInputs(*module_, options));
+    report_.arguments = std::move(made.literals);
+    if (iteration == 0) {
+      report_.warnings.insert(report_.warnings.end(), made.warnings.begin(), made.warnings.end());
+    }
+    return {};
+  }
+
+  // The arguments that a literals file has for an iteration, and the result beside them.
+  Status TakeLiterals(int64_t iteration) {
+    if (literals_.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(literals_,
+                                ReadLiteralsFile(request_.input_literals, request_.limits));
+    }
+    if (std::cmp_greater_equal(iteration, literals_.size())) {
+      return InputError(fmt::format("{}: holds {} iterations, {} are asked for",
+                                    request_.input_literals, literals_.size(), request_.iterations),
+                        "give fewer --iterations");
+    }
+    const hlo::IterationLiterals& taken = literals_[static_cast<size_t>(iteration)];
+    report_.arguments = taken.arguments;
+    recorded_ = taken.result;
     return {};
   }
 
@@ -203,16 +226,19 @@ class Replay {
       plain_ = results;
       if (request_.platform == "interpreter") results = Rounded(precise_);
     }
+    RecordLiterals(results);
     std::vector<RunOutput> outputs = OutputsOf(std::move(results), iteration);
     if (request_.precise) AddPreciseSides(outputs, request_.platform, plain_);
     if (reference_ != nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const Leaves reference,
                                 RunOn(*reference_, iteration, *report_.reference_timing));
+      RecordReference(reference);
       HLOSCOPE_TRY(CompareWith(reference, outputs));
       if (request_.precise) AddPreciseSides(outputs, request_.reference_platform, reference);
     }
     const bool expected = iteration == 0 || !report_.made_up_inputs;
     if (!request_.expect.empty() && expected) HLOSCOPE_TRY(CompareWithFiles(outputs));
+    if (request_.expect.empty() && reference_ == nullptr) CompareWithRecorded(outputs);
     Keep(std::move(outputs));
     if (request_.find && iteration == 0) HLOSCOPE_TRY(FindBirth());
     return {};
@@ -384,6 +410,31 @@ class Replay {
     return {};
   }
 
+  // With what was recorded beside the inputs, where it has the form of the result.
+  void CompareWithRecorded(std::vector<RunOutput>& outputs) {
+    if (!recorded_) return;
+    const std::vector<Literal> leaves = dump::FlattenLiteral(*recorded_);
+    if (leaves.size() != outputs.size()) {
+      report_.warnings.push_back(
+          fmt::format("the recorded result has {} leaves, the module gives {}: not compared",
+                      leaves.size(), outputs.size()));
+      return;
+    }
+    report_.against_recorded = true;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (!outputs[i].missing) Compare(outputs[i], leaves[i]);
+    }
+  }
+
+  void RecordLiterals(const Leaves& results) {
+    if (request_.output_literals.empty()) return;
+    written_.push_back({arguments_, FromLeaves(ResultShape(), results), std::nullopt});
+  }
+  void RecordReference(const Leaves& reference) {
+    if (!written_.empty()) written_.back().reference_result = FromLeaves(ResultShape(), reference);
+  }
+  const Shape& ResultShape() const { return module_->shape(module_->entry().root); }
+
   Status CompareWithFiles(std::vector<RunOutput>& outputs) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
                               dump::TensorFiles::Open(request_.expect, request_.limits));
@@ -412,6 +463,9 @@ class Replay {
   }
 
   Status WriteOutputs() {
+    if (!request_.output_literals.empty()) {
+      HLOSCOPE_TRY(WriteLiteralsFile(request_.output_literals, written_));
+    }
     if (request_.outputs.empty()) return {};
     std::vector<Literal> values;
     for (const RunOutput& output : report_.outputs) {
@@ -428,8 +482,10 @@ class Replay {
   HostFeeds feeds_;
   std::unique_ptr<replay::Executable> test_, reference_;
   std::unique_ptr<replay::Executable> precise_executable_;
-  std::vector<Literal> arguments_;  // of the iteration at hand
-  Leaves plain_, precise_;          // likewise, with --precise: results as they are and wide
+  std::vector<Literal> arguments_;   // of the iteration at hand
+  Leaves plain_, precise_;           // likewise, with --precise: results as they are and wide
+  std::optional<Literal> recorded_;  // the result known for them
+  std::vector<hlo::IterationLiterals> literals_, written_;  // read and to be written
 };
 
 RunStatus StatusOf(const Error& error) {

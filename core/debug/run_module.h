@@ -22,15 +22,19 @@ namespace hloscope::debug {
 
 struct RunRequest {
   std::string platform = "interpreter";
-  std::string reference_platform;       // empty: none
-  std::vector<std::string> inputs;      // --inputs; empty: `arguments`, or made up from `seed`
-  std::vector<hlo::Literal> arguments;  // of a snapshot, one per parameter; empty: none
-  std::vector<std::string> infeed;      // --infeed; empty: what infeeds take is made up
-  std::string outfeed;                  // --outfeed F.npz; empty: what outfeeds give is dropped
-  std::vector<std::string> expect;      // --expect; empty: nothing to compare with
-  std::string save_inputs;              // --save_inputs F.npz; empty: not asked
-  std::string outputs;                  // --outputs DIR|F.npz; empty: not asked
+  std::string reference_platform;        // empty: none
+  std::vector<std::string> inputs;       // --inputs; empty: `arguments`, or made up from `seed`
+  std::string input_literals;            // --input_literals_file; empty: none
+  std::vector<hlo::Literal> arguments;   // of a snapshot, one per parameter; empty: none
+  std::optional<hlo::Literal> recorded;  // a snapshot's result: expected where nothing else is
+  std::vector<std::string> infeed;       // --infeed; empty: what infeeds take is made up
+  std::string outfeed;                   // --outfeed F.npz; empty: what outfeeds give is dropped
+  std::vector<std::string> expect;       // --expect; empty: nothing to compare with
+  std::string save_inputs;               // --save_inputs F.npz; empty: not asked
+  std::string outputs;                   // --outputs DIR|F.npz; empty: not asked
+  std::string output_literals;           // --output_literals_file; empty: not asked
   uint64_t seed = 0;
+  bool large_floats = false;  // --use_large_float_range, of made-up inputs
   BoundsRequest bounds;
   int64_t iterations = 1;               // made-up inputs of iteration i come from seed + i
   bool different_random_seeds = false;  // instructions draw from seed i + 1, not always 42
@@ -92,6 +96,7 @@ struct RunReport {
   RunStatus status = RunStatus::kError;
   uint64_t seed = 0;
   bool made_up_inputs = false;
+  bool against_recorded = false;  // compared with the result recorded beside the inputs
   std::vector<RunOutput> outputs;
   RunTiming timing;
   std::optional<RunTiming> reference_timing;

@@ -64,10 +64,14 @@ Result<InputFormat> InputFormatFromName(std::string_view name) {
 }
 
 Result<LoadedModule> LoadModule(const std::string& path, const Limits& limits, InputFormat format) {
-  HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  return LoadModule(file, limits, format);
+}
+
+Result<LoadedModule> LoadModule(const FileView& file, const Limits& limits, InputFormat format) {
   std::string_view bytes = file.bytes();
   FileKind kind = KindFor(format, bytes);
-  LoadedModule loaded{path, file, kind, nullptr, {}, {}};
+  LoadedModule loaded{file.path(), file, kind, nullptr, {}, {}};
   // Text that begins like nothing we know is read as HLO, so that its error says where it stops
   // being HLO.
   if (kind == FileKind::kHloText || kind == FileKind::kText || kind == FileKind::kJson) {
@@ -86,23 +90,31 @@ Result<LoadedModule> LoadModule(const std::string& path, const Limits& limits, I
     TakeProto(loaded, hlo::ReadTextProto(bytes, limits));
     return loaded;
   }
-  return std::unexpected(NoModule(path, kind));
+  return std::unexpected(NoModule(file.path(), kind));
 }
 
 Result<LoadedModule> LoadSoundModule(const std::string& path, const Limits& limits,
                                      InputFormat format) {
-  HLOSCOPE_ASSIGN_OR_RETURN(LoadedModule loaded, LoadModule(path, limits, format));
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  return LoadSoundModule(file, limits, format);
+}
+
+Result<LoadedModule> LoadSoundModule(const FileView& file, const Limits& limits,
+                                     InputFormat format) {
+  HLOSCOPE_ASSIGN_OR_RETURN(LoadedModule loaded, LoadModule(file, limits, format));
   if (loaded.module != nullptr) return loaded;
   auto first =
       std::ranges::find(loaded.diagnostics, hlo::Severity::kError, &hlo::Diagnostic::severity);
-  if (first == loaded.diagnostics.end()) return InternalError(path + ": no module and no error");
+  if (first == loaded.diagnostics.end())
+    return InternalError(file.path() + ": no module and no error");
   return std::unexpected(
-      Error{ErrorClass::kInput, first->message, PlaceOf(loaded, *first), first->hint});
+      Error{ErrorClass::kInput, first->message, Places(loaded).Of(*first), first->hint});
 }
 
-Place PlaceOf(const LoadedModule& loaded, const hlo::Diagnostic& diagnostic) {
-  if (loaded.kind != FileKind::kHloText) return {loaded.path, 0, 0};
-  return hlo::LineIndex(loaded.file.bytes()).PlaceOf(diagnostic.offset, loaded.path);
+Place Places::Of(const hlo::Diagnostic& diagnostic) {
+  if (loaded_.kind != FileKind::kHloText) return {loaded_.path, 0, 0};
+  if (!lines_) lines_.emplace(loaded_.file.bytes());
+  return lines_->PlaceOf(diagnostic.offset, loaded_.path);
 }
 
 }  // namespace hloscope::dump

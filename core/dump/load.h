@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,11 +36,26 @@ struct LoadedModule {
 Result<LoadedModule> LoadModule(const std::string& path, const Limits& limits,
                                 InputFormat format = InputFormat::kAuto);
 
+// The same from a file that is open already.
+Result<LoadedModule> LoadModule(const FileView& file, const Limits& limits,
+                                InputFormat format = InputFormat::kAuto);
+
 // As LoadModule, and every error of reading becomes the error, placed in the file.
 Result<LoadedModule> LoadSoundModule(const std::string& path, const Limits& limits,
                                      InputFormat format = InputFormat::kAuto);
 
-// The place of a diagnostic in the file it was loaded from.
-Place PlaceOf(const LoadedModule& loaded, const hlo::Diagnostic& diagnostic);
+Result<LoadedModule> LoadSoundModule(const FileView& file, const Limits& limits,
+                                     InputFormat format = InputFormat::kAuto);
+
+// Places of diagnostics in the file they were loaded from; its lines are counted once.
+class Places {
+ public:
+  explicit Places(const LoadedModule& loaded) : loaded_(loaded) {}
+  Place Of(const hlo::Diagnostic& diagnostic);
+
+ private:
+  const LoadedModule& loaded_;
+  std::optional<hlo::LineIndex> lines_;
+};
 
 }  // namespace hloscope::dump

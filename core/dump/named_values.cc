@@ -67,7 +67,6 @@ Result<std::vector<NamedValue>> FromFolder(const std::string& path, const Limits
     values.push_back({entry.path().stem().string(), std::move(value)});
   }
   if (error) return EnvironmentError(path + ": " + error.message());
-  if (values.empty()) return InputError(path + ": no .npy files in this folder");
   return values;
 }
 
@@ -81,44 +80,39 @@ std::vector<NamedValue> FromLiteral(const std::string& name, const hlo::Literal&
   return values;
 }
 
-Result<std::vector<NamedValue>> FromFile(const std::string& path, const Limits& limits) {
-  HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
-  FileKind kind = Sniff(file.bytes());
-  if (kind == FileKind::kZip) return FromNpz(std::move(file), limits);
-  if (kind == FileKind::kNpy) {
-    HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal value, FromNpy(file.bytes(), path, limits));
-    return std::vector<NamedValue>{{"value", std::move(value)}};
-  }
-  auto owner = std::make_shared<FileView>(file);
-  HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal value,
-                            hlo::LiteralFromProto(std::as_bytes(std::span(file.bytes())), limits));
-  return FromLiteral("value", value);
+std::vector<NamedValue> Sorted(std::vector<NamedValue> values) {
+  std::ranges::stable_sort(values, {}, &NamedValue::name);
+  return values;
 }
 
 }  // namespace
 
-bool HoldsValues(const std::string& path, const Limits& limits) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    for (const auto& entry : fs::directory_iterator(path, error)) {
-      if (entry.path().extension() == ".npy") return true;
+Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& file,
+                                                             const Limits& limits) {
+  switch (Sniff(file.bytes())) {
+    case FileKind::kZip: {
+      HLOSCOPE_ASSIGN_OR_RETURN(std::vector<NamedValue> values, FromNpz(file, limits));
+      return Sorted(std::move(values));
     }
-    return false;
+    case FileKind::kNpy: {
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal value, FromNpy(file.bytes(), file.path(), limits));
+      return std::vector<NamedValue>{{"value", std::move(value)}};
+    }
+    case FileKind::kUnknown: {
+      auto value = hlo::LiteralFromProto(std::as_bytes(std::span(file.bytes())), limits);
+      if (!value.has_value()) return std::nullopt;
+      return Sorted(FromLiteral("value", *value));
+    }
+    default:
+      return std::nullopt;
   }
-  Result<FileView> file = FileView::Open(path, limits);
-  if (!file) return false;
-  FileKind kind = Sniff(file->bytes());
-  if (kind == FileKind::kNpy || kind == FileKind::kZip) return true;
-  return kind == FileKind::kUnknown &&
-         hlo::LiteralFromProto(std::as_bytes(std::span(file->bytes())), limits).has_value();
 }
 
-Result<std::vector<NamedValue>> ReadNamedValues(const std::string& path, const Limits& limits) {
-  std::error_code error;
-  Result<std::vector<NamedValue>> values =
-      fs::is_directory(path, error) ? FromFolder(path, limits) : FromFile(path, limits);
-  if (values) std::ranges::stable_sort(*values, {}, &NamedValue::name);
-  return values;
+Result<std::optional<std::vector<NamedValue>>> NamedValuesInFolder(const std::string& path,
+                                                                   const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(std::vector<NamedValue> values, FromFolder(path, limits));
+  if (values.empty()) return std::nullopt;
+  return Sorted(std::move(values));
 }
 
 }  // namespace hloscope::dump

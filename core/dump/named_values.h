@@ -1,9 +1,11 @@
 // Values in files without a module to say their shapes: what the file itself says.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/file.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/hlo/literal.h"
@@ -16,12 +18,13 @@ struct NamedValue {
   hlo::Literal value;
 };
 
-// True if `path` is what ReadNamedValues takes rather than a module: .npy, .npz or a folder with
-// .npy files by content, or a literal proto by content and extension.
-bool HoldsValues(const std::string& path, const Limits& limits = {});
+// The arrays in an .npy file, an .npz archive or a binary LiteralProto, told by content, sorted by
+// name; nullopt if the file is something else. Input error: a broken one.
+Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& file,
+                                                             const Limits& limits = {});
 
-// The arrays in an .npy file, an .npz archive, a folder of .npy files or a binary LiteralProto,
-// sorted by name. Input error: another kind of file, or a broken one.
-Result<std::vector<NamedValue>> ReadNamedValues(const std::string& path, const Limits& limits = {});
+// The arrays of the .npy files in a folder, sorted by name; nullopt if it has none.
+Result<std::optional<std::vector<NamedValue>>> NamedValuesInFolder(const std::string& path,
+                                                                   const Limits& limits = {});
 
 }  // namespace hloscope::dump

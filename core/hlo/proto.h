@@ -50,4 +50,17 @@ std::string HloToTextProto(const ProtoFile& file);
 Result<Literal> LiteralFromProto(std::span<const std::byte> bytes, const Limits& limits = {});
 std::string LiteralToProto(const Literal& literal);
 
+// One iteration of a literals file of run_hlo_module (RunHloModuleIterationLiterals).
+struct IterationLiterals {
+  std::vector<Literal> arguments;  // one per parameter
+  std::optional<Literal> result, reference_result;
+};
+
+// The iterations in a RunHloModuleLiterals, or the one in a RunHloModuleIterationLiterals, text or
+// binary. Input error: neither.
+Result<std::vector<IterationLiterals>> ReadRunLiterals(std::string_view bytes,
+                                                       const Limits& limits = {});
+// RunHloModuleLiterals, binary.
+std::string RunLiteralsToProto(std::span<const IterationLiterals> iterations);
+
 }  // namespace hloscope::hlo

@@ -99,13 +99,4 @@ Result<MadeUpInputs> MakeInputs(const Module& module, const InputOptions& option
   return inputs;
 }
 
-Result<std::vector<Literal>> GenerateInputs(const Module& module, uint64_t seed,
-                                            const Limits& limits) {
-  InputOptions options;
-  options.seed = seed;
-  options.limits = limits;
-  HLOSCOPE_ASSIGN_OR_RETURN(MadeUpInputs inputs, MakeInputs(module, options));
-  return std::move(inputs.literals);
-}
-
 }  // namespace hloscope::replay

@@ -31,8 +31,4 @@ struct MadeUpInputs {
 // Errors: unsupported for a parameter that no value can be made up for; environment beyond limits.
 Result<MadeUpInputs> MakeInputs(const hlo::Module& module, const InputOptions& options);
 
-// The literals alone.
-Result<std::vector<hlo::Literal>> GenerateInputs(const hlo::Module& module, uint64_t seed,
-                                                 const Limits& limits = {});
-
 }  // namespace hloscope::replay

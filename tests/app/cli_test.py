@@ -2,6 +2,7 @@
 """The command line as a user meets it: every command on the samples, exit statuses, JSON, hostile texts.
 
   cli_test.py HLOSCOPE SAMPLES"""
+import gzip
 import json
 import os
 import subprocess
@@ -155,6 +156,54 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertTrue(all('dot(' in r['text'] for r in json_lines(out)))
         self.assertEqual(run('find', 'nothing-has-this-name', MLP)[0], 1)
+
+    def test_run_reads_every_form_of_a_module(self):
+        def outcome(*arguments, stdin=b''):
+            status, out, err = run('run', '--json', '--seed', '3', *arguments, stdin=stdin)
+            records = json_lines(out)
+            self.assertEqual((status, [r['status'] for r in records]), (0, ['ran']), err)
+            return [o['shape'] for o in records[0]['outputs']]
+        expected = outcome(TEXT)
+        forms = [open(TEXT, 'rb').read(), open(PROTO, 'rb').read()]
+        forms += [gzip.compress(form) for form in forms]
+        for number, form in enumerate(forms):
+            self.assertEqual(outcome(self.file(f'form_{number}', form)), expected, number)
+            self.assertEqual(outcome('-', stdin=form), expected, number)
+        self.assertEqual(outcome(MLP), expected)
+
+    def test_run_keeps_and_reads_literals(self):
+        module = self.file('m.hlo', 'HloModule m\nENTRY e {\n  a = f32[3] parameter(0)\n  b = s32[] parameter(1)\n'
+                                    '  c = f32[] convert(b)\n  d = f32[3] broadcast(c), dimensions={}\n'
+                                    '  ROOT s = f32[3] add(a, d)\n}\n')
+        kept = os.path.join(self.folder.name, 'kept.pb')
+        self.assertEqual(run('run', module, '--iterations', '2', '--output_literals_file', kept)[0], 0)
+        again = os.path.join(self.folder.name, 'again.pb')
+        status, out, _ = run('run', module, '--json', '--iterations', '2', '--input_literals_file', kept,
+                             '--output_literals_file', again)
+        self.assertEqual((status, json_lines(out)[0]['status']), (0, 'equal'))
+        self.assertEqual(open(kept, 'rb').read(), open(again, 'rb').read())
+        text = self.file('one.pbtxt', 'arguments { shape { element_type: F32 dimensions: 3 layout { minor_to_major: 0 } } f32s: 1 f32s: 2 '
+                                      'f32s: 3 }\narguments { shape { element_type: S32 layout { } } s32s: 10 }\n'
+                                      'result { shape { element_type: F32 dimensions: 3 layout { minor_to_major: 0 } } f32s: 11 f32s: 12 '
+                                      'f32s: 14 }\n')
+        status, out, _ = run('run', module, '--json', '--input_literals_file', text)
+        record = json_lines(out)[0]
+        self.assertEqual((status, record['status'], record['expected']), (1, 'differs', 'recorded'))
+        self.assertEqual(record['outputs'][0]['worst_mismatch'], {'index': [2], 'actual': '13', 'expected': '14'})
+        self.assertEqual(run('run', module, '--iterations', '2', '--input_literals_file', text)[0], 2)
+
+    def test_compare_tells_first_from_worst(self):
+        module = self.file('c.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[3] constant({1, 2, 4})\n}\n')
+        other = self.file('d.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[3] constant({1, 2.5, 8})\n}\n')
+        a, b = (os.path.join(self.folder.name, name) for name in ('a.npz', 'b.npz'))
+        for path, where in ((module, a), (other, b)):
+            self.assertEqual(run('run', path, '--outputs', where)[0], 0)
+        status, out, _ = run('compare', a, b, '--json')
+        output = json_lines(out)[0]['outputs'][0]
+        self.assertEqual((status, output['mismatched']), (1, 2))
+        self.assertEqual((output['first_mismatch']['index'], output['worst_mismatch']['index']), ([1], [2]))
+        self.assertEqual(sum(output['error_histogram']['relative']), 3)
+        self.assertIn('worst at {2}: 4, expected 8', run('compare', a, b)[1])
 
     def test_a_full_disk_is_an_error(self):
         with open('/dev/full', 'wb') as full:

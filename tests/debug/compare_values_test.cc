@@ -56,6 +56,70 @@ TEST(CompareValues, CountsAndPlaces) {
   EXPECT_EQ(result.first_mismatch->expected, "2");
 }
 
+TEST(CompareValues, TellsFirstFromWorstAndCountsErrorsByDecade) {
+  const auto result =
+      CompareArrays(Floats({1.001f, 1, 2.5f, 0, 1 + 0x1p-23f}), Floats({1, 1, 2, 0, 1}), {});
+  EXPECT_EQ(result.mismatched, 2);
+  EXPECT_EQ(result.first_mismatch->index, std::vector<int64_t>{0});
+  EXPECT_EQ(result.worst_mismatch->index, std::vector<int64_t>{2});
+  EXPECT_EQ(result.histogram.relative[0], 2);                                // two pairs are equal
+  EXPECT_EQ(result.histogram.relative[ErrorHistogram::ClassOf(1.2e-7)], 1);  // one step
+  EXPECT_EQ(result.histogram.relative[ErrorHistogram::ClassOf(0.25)], 1);
+  EXPECT_EQ(result.histogram.absolute[ErrorHistogram::ClassOf(0.5)], 1);
+  for (const BoundPair& pair : result.passing_bounds) {
+    EXPECT_TRUE(CompareArrays(Floats({1.001f, 1, 2.5f, 0, 1 + 0x1p-23f}), Floats({1, 1, 2, 0, 1}),
+                              {pair.absolute, pair.relative})
+                    .equal())
+        << pair.absolute << " " << pair.relative;
+  }
+  EXPECT_GE(result.passing_bounds.size(), 2u);
+}
+
+TEST(CompareValues, HistogramClassesBeginAtTheBounds) {
+  EXPECT_EQ(ErrorHistogram::ClassOf(0), 0u);
+  EXPECT_EQ(ErrorHistogram::ClassOf(1e-13), 1u);
+  for (size_t k = 0; k < ErrorHistogram::kBounds.size(); ++k) {
+    EXPECT_EQ(ErrorHistogram::ClassOf(ErrorHistogram::kBounds[k]), k + 2);
+  }
+  EXPECT_EQ(ErrorHistogram::ClassOf(kInf), ErrorHistogram::kClasses - 1);
+}
+
+TEST(CompareValues, SidesOfNanAndInfinityAreToldApart) {
+  const auto result = CompareArrays(Floats({kNan, 1, kNan, kInf, 2, kInf}),
+                                    Floats({1, kNan, 2, 3, -kInf, -kInf}), {});
+  EXPECT_EQ(result.nan.actual, 2);
+  EXPECT_EQ(result.nan.expected, 1);
+  EXPECT_EQ(result.inf.actual, 1);
+  EXPECT_EQ(result.inf.expected, 1);
+  EXPECT_EQ(result.inf_mismatched, 3);
+  EXPECT_TRUE(result.passing_bounds.empty());
+}
+
+TEST(CompareValues, FindsOneElementAmongMillions) {
+  std::vector<float> expected(3'000'000, 1.0f), actual = expected;
+  actual[2'999'998] = 2;
+  actual[1'234'567] = 1.5f;
+  const auto result = CompareArrays(Floats(actual), Floats(expected), {});
+  EXPECT_EQ(result.mismatched, 2);
+  EXPECT_EQ(result.first_mismatch->index, std::vector<int64_t>{1'234'567});
+  EXPECT_EQ(result.worst_mismatch->index, std::vector<int64_t>{2'999'998});
+  EXPECT_EQ(result.histogram.absolute[0], 2'999'998);
+}
+
+TEST(CompareValues, OfDynamicArraysOnlyTheLivePartCounts) {
+  const float a[] = {1, 2, 9, 3, 4, 9}, b[] = {1, 2, 8, 3, 5, 8};
+  const Shape shape = Shape::Array(ElementType::kF32, {2, 3});
+  Literal actual = Literal::Of<float>(shape, a), expected = Literal::Of<float>(shape, b);
+  actual.set_dynamic_sizes({2, 2});
+  expected.set_dynamic_sizes({2, 2});
+  const auto result = CompareArrays(actual, expected, {});
+  EXPECT_EQ(result.elements, 4);
+  EXPECT_EQ(result.mismatched, 1);
+  EXPECT_EQ(result.first_mismatch->index, (std::vector<int64_t>{1, 1}));
+  expected.set_dynamic_sizes({2, 1});
+  EXPECT_FALSE(CompareArrays(actual, expected, {}).problem.empty());
+}
+
 TEST(CompareValues, IntegersAreExactWhateverTheBounds) {
   const int32_t a[] = {1, 2}, b[] = {1, 3};
   const Shape shape = Shape::Array(ElementType::kS32, {2});

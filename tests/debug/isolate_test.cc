@@ -78,8 +78,9 @@ class WrongAboutTanh : public replay::Platform {
 TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
   const auto parsed = hlo::ParseText(kModule);
   ASSERT_TRUE(parsed.ok());
-  const auto arguments = replay::GenerateInputs(*parsed.module, 1);
-  ASSERT_TRUE(arguments.has_value());
+  const auto inputs = replay::MakeInputs(*parsed.module, {.seed = 1, .limits = {}});
+  ASSERT_TRUE(inputs.has_value());
+  const auto& arguments = inputs->literals;
   const auto right = *replay::MakePlatform("interpreter");
   WrongAboutTanh wrong;
   IsolateRequest request;
@@ -92,14 +93,14 @@ TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
     differing.push_back(report.instruction);
     EXPECT_EQ(report.outputs[0].first_mismatch->index[0], 3);
   };
-  ASSERT_TRUE(Isolate(*parsed.module, *arguments, request, note).has_value());
+  ASSERT_TRUE(Isolate(*parsed.module, arguments, request, note).has_value());
   EXPECT_EQ(all, (std::vector<std::string>{"a", "wrong", "b", "c"}));
   EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
   // The other way round the values are wrong, and still only the instruction itself differs.
   differing.clear();
   request.platform = right.get();
   request.reference = &wrong;
-  ASSERT_TRUE(Isolate(*parsed.module, *arguments, request, note).has_value());
+  ASSERT_TRUE(Isolate(*parsed.module, arguments, request, note).has_value());
   EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
 }
 

@@ -1,0 +1,219 @@
+// Tests of made-up inputs: each row is a module and what must hold of one of its parameters.
+#include "core/replay/inputs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "core/eval/wide.h"
+#include "core/hlo/text.h"
+
+namespace hloscope::replay {
+namespace {
+
+using hlo::Literal;
+
+std::shared_ptr<const hlo::Module> Parse(const std::string& body) {
+  const std::string text = body.find("ENTRY") != std::string::npos
+                               ? "HloModule m\n" + body
+                               : "HloModule m\nENTRY e {\n" + body + "\n}\n";
+  hlo::ParseResult parsed = hlo::ParseText(text);
+  for (const hlo::Diagnostic& d : parsed.diagnostics) ADD_FAILURE() << d.message << "\n" << text;
+  return parsed.module;
+}
+
+MadeUpInputs Make(const std::string& body, uint64_t seed = 1, bool large = false) {
+  InputOptions options;
+  options.seed = seed;
+  options.large_floats = large;
+  const auto module = Parse(body);
+  if (module == nullptr) return {};
+  auto inputs = MakeInputs(*module, options);
+  EXPECT_TRUE(inputs.has_value());
+  return inputs.has_value() ? *std::move(inputs) : MadeUpInputs();
+}
+
+std::vector<double> Values(const Literal& literal) {
+  const auto type = literal.shape().element_type();
+  std::vector<double> values(literal.bytes().size() / static_cast<size_t>(hlo::StorageBytes(type)));
+  eval::LoadAs<double>(type, literal.bytes().data(), values.data(), std::ssize(values));
+  return values;
+}
+
+using Check = std::function<bool(const std::vector<double>&)>;
+Check Within(double low, double high) {
+  return [=](const auto& values) {
+    return std::ranges::all_of(values, [=](double v) { return low <= v && v <= high; });
+  };
+}
+Check All(double value) { return Within(value, value); }
+bool IsDistinct(const std::vector<double>& values) {
+  return std::set<double>(values.begin(), values.end()).size() == values.size();
+}
+bool IsSorted(const std::vector<double>& values) { return std::ranges::is_sorted(values); }
+bool HasNoZero(const std::vector<double>& values) {
+  return std::ranges::find(values, 0.0) == values.end();
+}
+
+constexpr char kReducers[] = R"(
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] maximum(a, b) }
+last { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }
+less { a = f32[] parameter(0) b = f32[] parameter(1) c = s32[] parameter(2) d = s32[] parameter(3)
+  ROOT s = pred[] compare(a, b), direction=LT }
+)";
+
+TEST(MakeInputs, MeetsWhatTheUsesNeed) {
+  const double inf = std::numeric_limits<double>::infinity();
+  struct Row {
+    const char* what;
+    std::string body;
+    size_t parameter;
+    Check holds;
+  };
+  const std::string reducers = kReducers;
+  const Row rows[] = {
+      {"nothing asked", "ROOT p = f32[100] parameter(0)", 0, Within(-0.1, 0.2)},
+      {"index of dynamic-slice through convert and reshape",
+       "x = f32[10] parameter(0) i = s8[1] parameter(1) c = s32[1] convert(i) r = s32[] "
+       "reshape(c)\n"
+       "ROOT d = f32[4] dynamic-slice(x, r), dynamic_slice_sizes={4}",
+       1, Within(0, 6)},
+      {"index plus a number",
+       "x = f32[10] parameter(0) i = s32[] parameter(1) c = s32[] constant(3)\n"
+       "s = s32[] add(i, c) ROOT d = f32[4] dynamic-slice(x, s), dynamic_slice_sizes={4}",
+       1, Within(-3, 3)},
+      {"index that may count from the end",
+       "x = f32[10] parameter(0) i = s32[] parameter(1) z = s32[] constant(0) n = s32[] "
+       "constant(10)\n"
+       "l = pred[] compare(i, z), direction=LT s = s32[] add(i, n) w = s32[] select(l, s, i)\n"
+       "ROOT d = f32[1] dynamic-slice(x, w), dynamic_slice_sizes={1}",
+       1, Within(0, 9)},
+      {"sorted gather indices",
+       "x = f32[100] parameter(0) i = s32[50,1] parameter(1) ROOT g = f32[50] gather(x, i),\n"
+       "offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1,\n"
+       "slice_sizes={1}, indices_are_sorted=true",
+       1, [](const auto& v) { return IsSorted(v) && Within(0, 99)(v) && v.front() != v.back(); }},
+      {"unique scatter indices",
+       reducers +
+           "ENTRY e { x = f32[60] parameter(0) i = s32[50,1] parameter(1)\n"
+           "u = f32[50] parameter(2) ROOT s = f32[60] scatter(x, i, u), update_window_dims={},\n"
+           "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1,\n"
+           "unique_indices=true, to_apply=add }",
+       1, [](const auto& v) { return IsDistinct(v) && Within(0, 59)(v); }},
+      {"scatter whose order would show",
+       reducers +
+           "ENTRY e { x = f32[60] parameter(0) i = s32[50,1] parameter(1)\n"
+           "u = f32[50] parameter(2) ROOT s = f32[60] scatter(x, i, u), update_window_dims={},\n"
+           "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1,\n"
+           "to_apply=last }",
+       1, IsDistinct},
+      {"initial value of a sum",
+       reducers + "ENTRY e { x = f32[60] parameter(0) i = f32[] parameter(1)\n"
+                  "ROOT r = f32[] reduce(x, i), dimensions={0}, to_apply=add }",
+       1, All(0)},
+      {"initial value of a maximum",
+       reducers + "ENTRY e { x = f32[60] parameter(0) i = f32[] parameter(1)\n"
+                  "ROOT r = f32[] reduce(x, i), dimensions={0}, to_apply=max }",
+       1, All(-inf)},
+      {"sort keys narrowed on the way",
+       reducers + "ENTRY e { x = f32[300] parameter(0) v = s32[300] parameter(1)\n"
+                  "n = bf16[300] convert(x) k = f32[300] convert(n)\n"
+                  "ROOT s = (f32[300], s32[300]) sort(k, v), dimensions={0}, to_apply=less }",
+       0, IsDistinct},
+      {"argument of log", "x = bf16[100] parameter(0) ROOT l = bf16[100] log(x)", 0,
+       Within(0.009, 1)},
+      {"argument of log behind a fusion",
+       "f { p = f32[9] parameter(0) ROOT l = f32[9] log(p) }\n"
+       "ENTRY e { x = f32[9] parameter(0) n = f32[9] negate(x)\n"
+       "ROOT r = f32[9] fusion(n), kind=kLoop, calls=f }",
+       0, Within(-1, -0.009)},
+      {"divisor", "x = s8[200] parameter(0) y = s8[200] parameter(1) ROOT d = s8[200] divide(x, y)",
+       1, HasNoZero},
+      {"bound of a loop",
+       "c { t = (s32[], s32[]) parameter(0) i = s32[] get-tuple-element(t), index=0\n"
+       "n = s32[] get-tuple-element(t), index=1 ROOT l = pred[] compare(i, n), direction=LT }\n"
+       "b { t = (s32[], s32[]) parameter(0) i = s32[] get-tuple-element(t), index=0\n"
+       "n = s32[] get-tuple-element(t), index=1 o = s32[] constant(1) j = s32[] add(i, o)\n"
+       "ROOT r = (s32[], s32[]) tuple(j, n) }\n"
+       "ENTRY e { z = s32[] constant(5) n = s32[] parameter(0) t = (s32[], s32[]) tuple(z, n)\n"
+       "ROOT w = (s32[], s32[]) while(t), condition=c, body=b }",
+       0, Within(5, 13)},
+      {"branch of a conditional",
+       "t { ROOT p = f32[] parameter(0) }\nf { q = f32[] parameter(0) ROOT n = f32[] negate(q) }\n"
+       "ENTRY e { i = s32[] parameter(0) x = f32[] parameter(1)\n"
+       "ROOT c = f32[] conditional(i, x, x), branch_computations={t, f} }",
+       0, Within(0, 1)},
+      {"group sizes",
+       "x = f32[20,4] parameter(0) y = f32[3,4,5] parameter(1) g = s32[3] parameter(2)\n"
+       "ROOT d = f32[20,5] ragged-dot(x, y, g), lhs_contracting_dims={1},\n"
+       "rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}",
+       2, [](const auto& v) { return Within(0, 20)(v) && v[0] + v[1] + v[2] <= 20; }},
+      {"size of a dynamic dimension",
+       "x = f32[20] parameter(0) n = s32[] parameter(1)\n"
+       "ROOT s = f32[<=20] set-dimension-size(x, n), dimensions={0}",
+       1, Within(1, 20)},
+      {"positive definite matrix",
+       "x = f32[2,2] parameter(0) ROOT c = f32[2,2] cholesky(x), lower=true", 0,
+       [](const auto& v) { return v[1] == v[2] && v[0] > 0 && v[0] * v[3] > v[1] * v[2]; }},
+      {"triangular matrix",
+       "x = f32[2,2] parameter(0) y = f32[2,3] parameter(1) ROOT c = f32[2,3] triangular-solve(x, "
+       "y),\n"
+       "left_side=true, lower=true, transpose_a=NO_TRANSPOSE",
+       0, [](const auto& v) { return v[0] >= 1 && v[3] >= 1; }},
+  };
+  for (const Row& row : rows) {
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      const MadeUpInputs inputs = Make(row.body, seed);
+      ASSERT_GT(inputs.literals.size(), row.parameter) << row.what;
+      const std::vector<double> values = Values(inputs.literals[row.parameter]);
+      EXPECT_TRUE(row.holds(values)) << row.what << ": " << ::testing::PrintToString(values);
+      EXPECT_TRUE(inputs.warnings.empty()) << row.what << ": " << inputs.warnings[0];
+    }
+  }
+}
+
+TEST(MakeInputs, TakesTheTighterOfUsesThatExcludeOneAnother) {
+  const MadeUpInputs inputs = Make(
+      "x = f32[10] parameter(0) i = s32[] parameter(1) c = s32[] constant(-20)\n"
+      "j = s32[] add(i, c) a = f32[8] dynamic-slice(x, i), dynamic_slice_sizes={8}\n"
+      "b = f32[1] dynamic-slice(x, j), dynamic_slice_sizes={1}\n"
+      "ROOT t = (f32[8], f32[1]) tuple(a, b)");
+  EXPECT_EQ(inputs.warnings.size(), 1u);
+  EXPECT_TRUE(Within(0, 2)(Values(inputs.literals[1])));
+}
+
+TEST(MakeInputs, DependsOnTheSeedAlone) {
+  const char* body =
+      "x = f32[64] parameter(0) y = s64[8] parameter(1) z = c64[8] parameter(2)\n"
+      "ROOT t = (f32[64], s64[8], c64[8]) tuple(x, y, z)";
+  EXPECT_EQ(Make(body, 3).literals, Make(body, 3).literals);
+  EXPECT_NE(Make(body, 3).literals, Make(body, 4).literals);
+  // These bits are the same on every machine.
+  const double first = Values(Make("ROOT p = f64[1] parameter(0)", 1).literals[0])[0];
+  EXPECT_EQ(first, Values(Make("ROOT p = f64[1] parameter(0)", 1).literals[0])[0]);
+}
+
+TEST(MakeInputs, LargeFloatsReachOverTheWholeRange) {
+  const auto values = Values(Make("ROOT p = f32[1000] parameter(0)", 1, true).literals[0]);
+  const auto beyond = [&](double low, double high) {
+    return std::ranges::count_if(
+        values, [=](double v) { return low <= std::abs(v) && std::abs(v) <= high; });
+  };
+  EXPECT_GT(beyond(1e30, 4e38), 50);
+  EXPECT_GT(beyond(1e-38, 1e-30), 50);
+}
+
+TEST(MakeInputs, EqualBoundsGetEqualLiveSizes) {
+  const auto inputs =
+      Make("x = f32[<=100] parameter(0) y = f32[<=100] parameter(1) ROOT s = f32[<=100] add(x, y)");
+  ASSERT_EQ(inputs.literals.size(), 2u);
+  ASSERT_EQ(inputs.literals[0].dynamic_sizes().size(), 1u);
+  EXPECT_EQ(inputs.literals[0].dynamic_sizes()[0], inputs.literals[1].dynamic_sizes()[0]);
+}
+
+}  // namespace
+}  // namespace hloscope::replay
