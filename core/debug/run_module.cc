@@ -98,9 +98,9 @@ class Replay {
     return {};
   }
 
-  // Iterations differ only where inputs are made up or a file holds several.
+  // Iterations differ only where inputs are made up or a literals file has them.
   Status PrepareInputs(int64_t iteration) {
-    const bool always_the_same = !report_.made_up_inputs && literals_.size() < 2;
+    const bool always_the_same = !report_.made_up_inputs && request_.input_literals.empty();
     if (iteration > 0 && always_the_same) return {};
     const Clock::time_point start = Clock::now();
     std::vector<Literal> first = std::exchange(report_.arguments, {});

@@ -22,6 +22,11 @@ def run(*arguments, stdin=b''):
     return p.returncode, p.stdout.decode('utf-8'), p.stderr.decode('utf-8')
 
 
+def contents(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
 def json_lines(text):
     return [json.loads(line) for line in text.splitlines()]
 
@@ -164,7 +169,7 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((status, [r['status'] for r in records]), (0, ['ran']), err)
             return [o['shape'] for o in records[0]['outputs']]
         expected = outcome(TEXT)
-        forms = [open(TEXT, 'rb').read(), open(PROTO, 'rb').read()]
+        forms = [contents(TEXT), contents(PROTO)]
         forms += [gzip.compress(form) for form in forms]
         for number, form in enumerate(forms):
             self.assertEqual(outcome(self.file(f'form_{number}', form)), expected, number)
@@ -181,7 +186,7 @@ class CommandLine(unittest.TestCase):
         status, out, _ = run('run', module, '--json', '--iterations', '2', '--input_literals_file', kept,
                              '--output_literals_file', again)
         self.assertEqual((status, json_lines(out)[0]['status']), (0, 'equal'))
-        self.assertEqual(open(kept, 'rb').read(), open(again, 'rb').read())
+        self.assertEqual(contents(kept), contents(again))
         text = self.file('one.pbtxt', 'arguments { shape { element_type: F32 dimensions: 3 layout { minor_to_major: 0 } } f32s: 1 f32s: 2 '
                                       'f32s: 3 }\narguments { shape { element_type: S32 layout { } } s32s: 10 }\n'
                                       'result { shape { element_type: F32 dimensions: 3 layout { minor_to_major: 0 } } f32s: 11 f32s: 12 '
