@@ -1,8 +1,10 @@
 // Kernels of batch normalisation, in f64 and rounded once.
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "core/eval/kernels.h"
-#include "core/eval/wide.h"
+#include "core/eval/whole_arrays.h"
 
 namespace hloscope::eval {
 namespace {
@@ -10,23 +12,27 @@ namespace {
 using hlo::AttributeKey;
 using hlo::Shape;
 
-std::vector<double> Load(const Value& value) {
-  std::vector<double> out(static_cast<size_t>(ElementCount(value.shape())));
-  LoadAs<double>(value.shape().element_type(), value.data(), out.data(),
-                 static_cast<int64_t>(out.size()));
+Result<std::vector<double>> Load(KernelCall& call, size_t i) {
+  const Shape& shape = call.operand_shape(i);
+  std::vector<double> out(static_cast<size_t>(ElementCount(shape)));
+  HLOSCOPE_TRY(LoadAll<double>(call.machine, shape.element_type(), call.operands[i].data(),
+                               out.data(), ElementCount(shape)));
   return out;
 }
 
 Result<Value> Store(KernelCall& call, const Shape& shape, const std::vector<double>& values) {
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(shape));
-  StoreFrom<double>(shape.element_type(), values.data(), out.data(),
-                    static_cast<int64_t>(values.size()));
+  HLOSCOPE_TRY(StoreAll<double>(call.machine, shape.element_type(), values.data(), out.data(),
+                                static_cast<int64_t>(values.size())));
   return Value::Array(shape, std::move(out));
 }
 
+constexpr int64_t kGrain = 1 << 16;  // elements
+constexpr int64_t kNeighbours = 16;  // elements that a thread takes of each row at least
+
 // An array seen as [outer, feature, inner].
 struct Features {
-  int64_t count = 1, inner = 1;
+  int64_t outer = 1, count = 1, inner = 1;
   double epsilon = 0;
 
   explicit Features(const KernelCall& call) {
@@ -35,59 +41,83 @@ struct Features {
     const auto d =
         static_cast<size_t>(call.module().GetInt(instruction, AttributeKey::kFeatureIndex));
     count = shape.dimension(d);
+    for (size_t i = 0; i < d; ++i) outer *= shape.dimension(i);
     for (size_t i = d + 1; i < shape.rank(); ++i) inner *= shape.dimension(i);
     const hlo::Attribute* attribute = call.module().Find(instruction, AttributeKey::kEpsilon);
     if (attribute != nullptr) epsilon = call.module().FloatOf(*attribute);
   }
-  size_t Of(size_t element) const {
-    return element / static_cast<size_t>(inner) % static_cast<size_t>(count);
-  }
   std::vector<double> Zeros() const { return std::vector<double>(static_cast<size_t>(count)); }
+  double per_feature() const { return static_cast<double>(outer * inner); }
+
+  // body(feature, element) for every element; those of one feature on one thread, in order.
+  template <typename Body>
+  Status ForEach(Machine& machine, const Body& body) const {
+    const int64_t shortest = kNeighbours / std::clamp<int64_t>(inner, 1, kNeighbours);
+    const int64_t grain = std::max(shortest, kGrain / std::max<int64_t>(1, outer * inner));
+    return machine.ForRanges(count, grain, [&](IndexRange range) -> Status {
+      for (int64_t o = 0; o < outer; ++o) {
+        for (int64_t c = range.begin; c < range.end; ++c) {
+          const int64_t first = (o * count + c) * inner;
+          for (int64_t i = first; i < first + inner; ++i) {
+            body(static_cast<size_t>(c), static_cast<size_t>(i));
+          }
+        }
+      }
+      return {};
+    });
+  }
 };
 
-double InverseDeviation(double variance, double epsilon) {
-  return 1 / std::sqrt(variance + epsilon);
+std::vector<double> InverseDeviations(std::vector<double> variances, double epsilon) {
+  for (double& v : variances) v = 1 / std::sqrt(v + epsilon);
+  return variances;
 }
 
-std::vector<double> Normalized(const Features& f, std::vector<double> x,
-                               const std::vector<double>& scale, const std::vector<double>& offset,
-                               const std::vector<double>& mean,
-                               const std::vector<double>& variance) {
-  for (size_t i = 0; i < x.size(); ++i) {
-    const size_t c = f.Of(i);
-    x[i] = (x[i] - mean[c]) * InverseDeviation(variance[c], f.epsilon) * scale[c] + offset[c];
-  }
-  return x;
+// What an array is normalised with, one number for each feature.
+struct Statistics {
+  std::vector<double> scale, offset, mean, variance;
+};
+
+Status Normalize(KernelCall& call, const Features& f, const Statistics& s, std::vector<double>& x) {
+  const auto inverse = InverseDeviations(s.variance, f.epsilon);
+  return f.ForEach(call.machine, [&](size_t c, size_t i) {
+    x[i] = (x[i] - s.mean[c]) * inverse[c] * s.scale[c] + s.offset[c];
+  });
 }
 
 }  // namespace
 
 Result<Value> BatchNormInferenceKernel(KernelCall& call) {
   const Features f(call);
-  return Store(call, call.shape(),
-               Normalized(f, Load(call.operands[0]), Load(call.operands[1]), Load(call.operands[2]),
-                          Load(call.operands[3]), Load(call.operands[4])));
+  Statistics s;
+  HLOSCOPE_ASSIGN_OR_RETURN(std::vector<double> x, Load(call, 0));
+  HLOSCOPE_ASSIGN_OR_RETURN(s.scale, Load(call, 1));
+  HLOSCOPE_ASSIGN_OR_RETURN(s.offset, Load(call, 2));
+  HLOSCOPE_ASSIGN_OR_RETURN(s.mean, Load(call, 3));
+  HLOSCOPE_ASSIGN_OR_RETURN(s.variance, Load(call, 4));
+  HLOSCOPE_TRY(Normalize(call, f, s, x));
+  return Store(call, call.shape(), x);
 }
 
 // Also yields mean and (biased) variance of each feature.
 Result<Value> BatchNormTrainingKernel(KernelCall& call) {
   const Features f(call);
-  const std::vector<double> x = Load(call.operands[0]);
-  const double per_feature = static_cast<double>(x.size()) / static_cast<double>(f.count);
-  std::vector<double> mean = f.Zeros(), variance = f.Zeros();
-  for (size_t i = 0; i < x.size(); ++i) mean[f.Of(i)] += x[i];
-  for (double& m : mean) m /= per_feature;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double deviation = x[i] - mean[f.Of(i)];
-    variance[f.Of(i)] += deviation * deviation;
-  }
-  for (double& v : variance) v /= per_feature;
+  HLOSCOPE_ASSIGN_OR_RETURN(std::vector<double> x, Load(call, 0));
+  Statistics s{{}, {}, f.Zeros(), f.Zeros()};
+  HLOSCOPE_ASSIGN_OR_RETURN(s.scale, Load(call, 1));
+  HLOSCOPE_ASSIGN_OR_RETURN(s.offset, Load(call, 2));
+  HLOSCOPE_TRY(f.ForEach(call.machine, [&](size_t c, size_t i) { s.mean[c] += x[i]; }));
+  for (double& m : s.mean) m /= f.per_feature();
+  HLOSCOPE_TRY(f.ForEach(call.machine, [&](size_t c, size_t i) {
+    const double deviation = x[i] - s.mean[c];
+    s.variance[c] += deviation * deviation;
+  }));
+  for (double& v : s.variance) v /= f.per_feature();
+  HLOSCOPE_TRY(Normalize(call, f, s, x));
   const auto shapes = call.shape().elements();
-  HLOSCOPE_ASSIGN_OR_RETURN(Value out, Store(call, shapes[0],
-                                             Normalized(f, x, Load(call.operands[1]),
-                                                        Load(call.operands[2]), mean, variance)));
-  HLOSCOPE_ASSIGN_OR_RETURN(Value means, Store(call, shapes[1], mean));
-  HLOSCOPE_ASSIGN_OR_RETURN(Value variances, Store(call, shapes[2], variance));
+  HLOSCOPE_ASSIGN_OR_RETURN(Value out, Store(call, shapes[0], x));
+  HLOSCOPE_ASSIGN_OR_RETURN(Value means, Store(call, shapes[1], s.mean));
+  HLOSCOPE_ASSIGN_OR_RETURN(Value variances, Store(call, shapes[2], s.variance));
   return Value::Tuple({std::move(out), std::move(means), std::move(variances)});
 }
 
@@ -95,22 +125,22 @@ Result<Value> BatchNormTrainingKernel(KernelCall& call) {
 // doffset = Σdy.
 Result<Value> BatchNormGradKernel(KernelCall& call) {
   const Features f(call);
-  const std::vector<double> x = Load(call.operands[0]), scale = Load(call.operands[1]);
-  const std::vector<double> mean = Load(call.operands[2]), variance = Load(call.operands[3]);
-  const std::vector<double> dy = Load(call.operands[4]);
-  const double per_feature = static_cast<double>(x.size()) / static_cast<double>(f.count);
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto x, Load(call, 0));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto scale, Load(call, 1));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto mean, Load(call, 2));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto variance, Load(call, 3));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto dy, Load(call, 4));
+  const auto inverse = InverseDeviations(variance, f.epsilon);
   std::vector<double> dscale = f.Zeros(), doffset = f.Zeros(), dx(x.size()), normalized(x.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    const size_t c = f.Of(i);
-    normalized[i] = (x[i] - mean[c]) * InverseDeviation(variance[c], f.epsilon);
+  HLOSCOPE_TRY(f.ForEach(call.machine, [&](size_t c, size_t i) {
+    normalized[i] = (x[i] - mean[c]) * inverse[c];
     dscale[c] += dy[i] * normalized[i];
     doffset[c] += dy[i];
-  }
-  for (size_t i = 0; i < x.size(); ++i) {
-    const size_t c = f.Of(i);
-    const double d = dy[i] - (doffset[c] + normalized[i] * dscale[c]) / per_feature;
-    dx[i] = scale[c] * InverseDeviation(variance[c], f.epsilon) * d;
-  }
+  }));
+  HLOSCOPE_TRY(f.ForEach(call.machine, [&](size_t c, size_t i) {
+    const double d = dy[i] - (doffset[c] + normalized[i] * dscale[c]) / f.per_feature();
+    dx[i] = scale[c] * inverse[c] * d;
+  }));
   const auto shapes = call.shape().elements();
   HLOSCOPE_ASSIGN_OR_RETURN(Value out, Store(call, shapes[0], dx));
   HLOSCOPE_ASSIGN_OR_RETURN(Value scales, Store(call, shapes[1], dscale));

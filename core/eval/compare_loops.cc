@@ -80,6 +80,7 @@ void SelectLanes(const Lanes& lanes) {
   const T* on_true = reinterpret_cast<const T*>(lanes.in[1]);
   const T* on_false = reinterpret_cast<const T*>(lanes.in[2]);
   T* out = reinterpret_cast<T*>(lanes.out);
+  HLOSCOPE_LANES_ARE_INDEPENDENT
   for (int64_t i = 0; i < lanes.count; ++i) out[i] = which[i] != 0 ? on_true[i] : on_false[i];
 }
 
@@ -103,6 +104,7 @@ struct Clamp {
     const T* x = reinterpret_cast<const T*>(lanes.in[1]);
     const T* high = reinterpret_cast<const T*>(lanes.in[2]);
     T* out = reinterpret_cast<T*>(lanes.out);
+    HLOSCOPE_LANES_ARE_INDEPENDENT
     for (int64_t i = 0; i < lanes.count; ++i) out[i] = Clamped(low[i], x[i], high[i]);
   }
 };

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <type_traits>
 
+#include "core/eval/whole_arrays.h"
+
 namespace hloscope::eval {
 
 using hlo::Shape;
@@ -21,29 +23,32 @@ Accumulator AccumulatorOf(const KernelCall& call) {
   return is_float ? Accumulator::kFloat : Accumulator::kInteger;
 }
 
+Result<Ordered> InOrder(KernelCall& call, size_t i, std::span<const int64_t> order) {
+  const Value& in = call.operands[i];
+  if (std::ranges::is_sorted(order)) return Ordered{{}, in.data()};
+  const Shape& shape = in.shape();
+  const auto strides = RowMajorStrides(shape.dimensions());
+  std::vector<int64_t> sizes, in_strides;
+  for (int64_t d : order) {
+    sizes.push_back(shape.dimension(static_cast<size_t>(d)));
+    in_strides.push_back(strides[static_cast<size_t>(d)]);
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
+  HLOSCOPE_TRY(StridedCopy(sizes, in_strides, RowMajorStrides(sizes),
+                           hlo::StorageBytes(shape.element_type()))
+                   .Run(call.machine, in.data(), buffer.data()));
+  const std::byte* data = buffer.data();
+  return Ordered{std::move(buffer), data};
+}
+
 template <typename A>
 Result<Buffer> Arranged(KernelCall& call, size_t i, std::span<const int64_t> order) {
-  const Value& in = call.operands[i];
-  const Shape& shape = in.shape();
-  const hlo::ElementType type = shape.element_type();
-  const int64_t count = ElementCount(shape);
-  const std::byte* data = in.data();
-  Buffer transposed;
-  if (!std::ranges::is_sorted(order)) {
-    const auto strides = RowMajorStrides(shape.dimensions());
-    std::vector<int64_t> sizes, in_strides;
-    for (int64_t d : order) {
-      sizes.push_back(shape.dimension(static_cast<size_t>(d)));
-      in_strides.push_back(strides[static_cast<size_t>(d)]);
-    }
-    HLOSCOPE_ASSIGN_OR_RETURN(transposed, call.machine.Allocate(shape));
-    StridedCopy(sizes, in_strides, RowMajorStrides(sizes), hlo::StorageBytes(type))
-        .Run(data, transposed.data());
-    data = transposed.data();
-  }
+  const hlo::ElementType type = call.operand_shape(i).element_type();
+  const int64_t count = ElementCount(call.operand_shape(i));
+  HLOSCOPE_ASSIGN_OR_RETURN(const Ordered ordered, InOrder(call, i, order));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out,
                             call.machine.Allocate(count * static_cast<int64_t>(sizeof(A))));
-  LoadAs<A>(type, data, out.as<A>(), count);
+  HLOSCOPE_TRY(LoadAll<A>(call.machine, type, ordered.data, out.as<A>(), count));
   return out;
 }
 
@@ -68,6 +73,11 @@ A Accumulated(A a, A x, A y) {
 template <typename A>
 void MultiplyAdd(A x, const A* row, int64_t columns, A* out) {
   for (int64_t c = 0; c < columns; ++c) out[c] = Accumulated(out[c], x, row[c]);
+}
+
+template <typename A>
+void MultiplyAddEach(const A* x, const A* row, int64_t columns, A* out) {
+  for (int64_t c = 0; c < columns; ++c) out[c] = Accumulated(out[c], x[c], row[c]);
 }
 
 template <typename A>
@@ -105,6 +115,7 @@ void MultiplyRows(const A* left, int64_t rows, int64_t depth, const A* right, in
 #define INSTANTIATE(A)                                                                \
   template Result<Buffer> Arranged<A>(KernelCall&, size_t, std::span<const int64_t>); \
   template void MultiplyAdd<A>(A, const A*, int64_t, A*);                             \
+  template void MultiplyAddEach<A>(const A*, const A*, int64_t, A*);                  \
   template void MultiplyRows<A>(const A*, int64_t, int64_t, const A*, int64_t, A*);
 INSTANTIATE(int64_t)
 INSTANTIATE(double)

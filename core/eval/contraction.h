@@ -16,6 +16,13 @@ Accumulator AccumulatorOf(const KernelCall& call);
 
 inline constexpr int64_t kRowsAtOnce = 4;
 
+// Operand i, its dimensions in `order`, outermost first: its own bytes or those of a copy.
+struct Ordered {
+  Buffer copy;
+  const std::byte* data;
+};
+Result<Ordered> InOrder(KernelCall& call, size_t i, std::span<const int64_t> order);
+
 // Operand i as elements of A, its dimensions in `order`, outermost first.
 template <typename A>
 Result<Buffer> Arranged(KernelCall& call, size_t i, std::span<const int64_t> order);
@@ -28,5 +35,8 @@ void MultiplyRows(const A* left, int64_t rows, int64_t depth, const A* right, in
 // out[c] += x·row[c]
 template <typename A>
 void MultiplyAdd(A x, const A* row, int64_t columns, A* out);
+// out[c] += x[c]·row[c]
+template <typename A>
+void MultiplyAddEach(const A* x, const A* row, int64_t columns, A* out);
 
 }  // namespace hloscope::eval

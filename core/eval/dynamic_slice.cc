@@ -40,9 +40,9 @@ Result<Value> DynamicSliceKernel(KernelCall& call) {
   const int64_t offset =
       BlockOffset(call, 1, in, SizesAtRunTime(call.operands[0]), shape.dimensions());
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
-  StridedCopy(shape.dimensions(), RowMajorStrides(in.dimensions()),
-              RowMajorStrides(shape.dimensions()), bytes)
-      .Run(call.operands[0].data() + offset * bytes, buffer.data());
+  HLOSCOPE_TRY(StridedCopy(shape.dimensions(), RowMajorStrides(in.dimensions()),
+                           RowMajorStrides(shape.dimensions()), bytes)
+                   .Run(call.machine, call.operands[0].data() + offset * bytes, buffer.data()));
   return Value::Array(shape, std::move(buffer));
 }
 
@@ -53,9 +53,9 @@ Result<Value> DynamicUpdateSliceKernel(KernelCall& call) {
   const int bytes = hlo::StorageBytes(shape.element_type());
   const int64_t offset = BlockOffset(call, 2, shape, shape.dimensions(), update.dimensions());
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, OwnCopy(call, 0));
-  StridedCopy(SizesAtRunTime(call.operands[1]), RowMajorStrides(update.dimensions()),
-              RowMajorStrides(shape.dimensions()), bytes)
-      .Run(call.operands[1].data(), buffer.data() + offset * bytes);
+  HLOSCOPE_TRY(StridedCopy(SizesAtRunTime(call.operands[1]), RowMajorStrides(update.dimensions()),
+                           RowMajorStrides(shape.dimensions()), bytes)
+                   .Run(call.machine, call.operands[1].data(), buffer.data() + offset * bytes));
   return Value::Array(shape, std::move(buffer));
 }
 

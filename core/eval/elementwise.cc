@@ -1,6 +1,8 @@
 // Kernels of elementwise instructions on whole arrays.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <vector>
 
 #include "core/eval/kernels.h"
 #include "core/eval/lanes.h"
@@ -8,17 +10,17 @@
 namespace hloscope::eval {
 namespace {
 
+constexpr int64_t kGrain = 1 << 16;
+constexpr int64_t kSpread = 1 << 11;  // lanes of a scalar operand that are made at a time
+
 // A scalar operand of clamp or select stands for an array of the result's size.
-Result<Value> Spread(KernelCall& call, const Value& scalar, int64_t count) {
-  hlo::Shape shape = call.shape();
-  shape.set_element_type(scalar.shape().element_type());
-  shape.clear_layout();
-  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
-  const auto size = static_cast<size_t>(hlo::StorageBytes(shape.element_type()));
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(buffer.data() + static_cast<size_t>(i) * size, scalar.data(), size);
+std::vector<std::byte> Spread(const Value& scalar, int64_t count) {
+  const auto size = static_cast<size_t>(hlo::StorageBytes(scalar.shape().element_type()));
+  std::vector<std::byte> lanes(size * static_cast<size_t>(count));
+  for (size_t at = 0; at < lanes.size(); at += size) {
+    std::memcpy(lanes.data() + at, scalar.data(), size);
   }
-  return Value::Array(std::move(shape), std::move(buffer));
+  return lanes;
 }
 
 // A buffer for the result: an operand's own where nobody else holds it and the sizes agree.
@@ -38,20 +40,45 @@ Result<Buffer> ResultBuffer(KernelCall& call, std::array<const std::byte*, 3>& i
   return call.machine.Allocate(call.shape());
 }
 
+// Where the lanes of each operand are: of an array, or of a scalar spread over kSpread of them.
+struct OperandLanes {
+  std::array<const std::byte*, 3> data = {};
+  std::array<int, 3> step = {};  // bytes from one lane to the next; 0 for a scalar
+  std::vector<std::vector<std::byte>> spread;
+
+  std::array<const std::byte*, 3> At(int64_t lane) const {
+    std::array<const std::byte*, 3> at = data;
+    for (size_t i = 0; i < at.size(); ++i) {
+      if (step[i] != 0) at[i] += lane * step[i];
+    }
+    return at;
+  }
+};
+
 Result<Value> Elementwise(KernelCall& call) {
   Result<LaneKernel> kernel = LaneKernel::Find(call.module(), call.instruction());
   if (!kernel.has_value()) return Unsupported(call, kernel.error().message);
   const int64_t count = ElementCount(call.shape());
-  std::array<const std::byte*, 3> in = {};
+  OperandLanes in;
   for (size_t i = 0; i < call.operands.size(); ++i) {
-    Value& operand = call.operands[i];
+    const Value& operand = call.operands[i];
+    in.data[i] = operand.data();
     if (operand.shape().IsScalar() && !call.shape().IsScalar()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(operand, Spread(call, operand, count));
+      in.spread.push_back(Spread(operand, std::min(count, kSpread)));
+      in.data[i] = in.spread.back().data();
+      continue;
     }
-    in[i] = operand.data();
+    in.step[i] = hlo::StorageBytes(operand.shape().element_type());
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, ResultBuffer(call, in));
-  kernel->Run(in, buffer.data(), count);
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, ResultBuffer(call, in.data));
+  const int bytes = hlo::StorageBytes(kernel->result_type());
+  HLOSCOPE_TRY(call.machine.ForRanges(count, kGrain, [&](IndexRange range) -> Status {
+    const int64_t step = in.spread.empty() ? kGrain : kSpread;
+    for (int64_t lane = range.begin; lane < range.end; lane += step) {
+      kernel->Run(in.At(lane), buffer.data() + lane * bytes, std::min(step, range.end - lane));
+    }
+    return {};
+  }));
   return Value::Array(call.shape(), std::move(buffer));
 }
 

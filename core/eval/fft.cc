@@ -1,5 +1,6 @@
 // Kernel of fft: complex, real and inverse transforms over the last dimensions, computed in f64 and
 // rounded once. Powers of two by halving, other lengths by Bluestein's chirp.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -9,7 +10,7 @@
 #include "core/eval/indices.h"
 #include "core/eval/kernels.h"
 #include "core/eval/strided_copy.h"
-#include "core/eval/wide.h"
+#include "core/eval/whole_arrays.h"
 
 namespace hloscope::eval {
 namespace {
@@ -145,33 +146,47 @@ class Transform {
   Line chirp_, spectrum_;  // e^(∓πi·k²/n), and the transform of its conjugate
 };
 
-// Transforms every line along dimension `d` of `data`, shaped `from`, into lines of `to_size`.
-// `change` maps a line to its result.
+constexpr int64_t kGrain = 1 << 14;  // elements
+
+// An array of lines in the making.
+struct Lines {
+  std::vector<Complex> data;
+  std::vector<int64_t> sizes;
+};
+
+// Changes every line along dimension `d` into one of `to_size` elements, by change(line).
 template <typename Change>
-std::vector<Complex> AlongDimension(const std::vector<Complex>& data, std::vector<int64_t>& sizes,
-                                    size_t d, int64_t to_size, Change change) {
-  const auto from_strides = RowMajorStrides(sizes);
-  std::vector<int64_t> to_sizes = sizes, lines = sizes, index(sizes.size(), 0);
+Status AlongDimension(Machine& machine, Lines& lines, size_t d, int64_t to_size,
+                      const Change& change) {
+  const auto from_strides = RowMajorStrides(lines.sizes);
+  std::vector<int64_t> to_sizes = lines.sizes, places = lines.sizes;
   to_sizes[d] = to_size;
-  lines[d] = 1;
+  places[d] = 1;
   const auto to_strides = RowMajorStrides(to_sizes);
   int64_t count = 1;
-  for (int64_t size : to_sizes) count *= size;
-  std::vector<Complex> out(static_cast<size_t>(count));
-  do {
-    Line line(static_cast<size_t>(sizes[d]));
-    const int64_t from = Offset(index, from_strides), to = Offset(index, to_strides);
-    for (size_t k = 0; k < line.size(); ++k) {
-      line[k] = data[static_cast<size_t>(from + static_cast<int64_t>(k) * from_strides[d])];
+  for (int64_t size : places) count *= size;
+  std::vector<Complex> out(static_cast<size_t>(count * to_size));
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max(to_size, lines.sizes[d]));
+  HLOSCOPE_TRY(machine.ForRanges(count, grain, [&](IndexRange range) -> Status {
+    std::vector<int64_t> index = IndexAt(range.begin, places);
+    for (int64_t i = range.begin; i < range.end; ++i, NextIndex(index, places)) {
+      Line line(static_cast<size_t>(lines.sizes[d]));
+      const Complex* from = lines.data.data() + Offset(index, from_strides);
+      Complex* to = out.data() + Offset(index, to_strides);
+      for (size_t k = 0; k < line.size(); ++k) {
+        line[k] = from[static_cast<int64_t>(k) * from_strides[d]];
+      }
+      change(line);
+      line.resize(static_cast<size_t>(to_size));
+      for (size_t k = 0; k < line.size(); ++k) {
+        to[static_cast<int64_t>(k) * to_strides[d]] = line[k];
+      }
     }
-    change(line);
-    line.resize(static_cast<size_t>(to_size));
-    for (size_t k = 0; k < line.size(); ++k) {
-      out[static_cast<size_t>(to + static_cast<int64_t>(k) * to_strides[d])] = line[k];
-    }
-  } while (NextIndex(index, lines));
-  sizes = std::move(to_sizes);
-  return out;
+    return {};
+  }));
+  lines.data = std::move(out);
+  lines.sizes = std::move(to_sizes);
+  return {};
 }
 
 // The whole spectrum of a real signal from its first half: the rest mirrors it, conjugated.
@@ -197,12 +212,12 @@ Result<Value> FftKernel(KernelCall& call) {
     if (buffer.size != 0 && lengths.empty()) return call.operands[0];
     return Value::Array(call.shape(), std::move(buffer));
   }
-  std::vector<Complex> data(static_cast<size_t>(count));
-  LoadAs<Complex>(in.element_type(), call.operands[0].data(), data.data(), count);
-  std::vector<int64_t> sizes = Dimensions(in);
+  Lines lines{std::vector<Complex>(static_cast<size_t>(count)), Dimensions(in)};
+  HLOSCOPE_TRY(LoadAll<Complex>(call.machine, in.element_type(), call.operands[0].data(),
+                                lines.data.data(), count));
   HLOSCOPE_TRY(call.machine.Charge(count * static_cast<int64_t>(lengths.size())));
   const bool inverse = type == FftType::kIfft || type == FftType::kIrfft;
-  const size_t first = sizes.size() - lengths.size(), last = sizes.size() - 1;
+  const size_t first = lines.sizes.size() - lengths.size(), last = lines.sizes.size() - 1;
   std::optional<Transform> transform_line;
   auto transform = [&](Line& line) {
     (*transform_line)(line);
@@ -210,29 +225,31 @@ Result<Value> FftKernel(KernelCall& call) {
     for (Complex& x : line) x /= static_cast<double>(line.size());
   };
   if (type == FftType::kRfft) {
-    transform_line.emplace(sizes[last], inverse);
-    data = AlongDimension(data, sizes, last, lengths.back() / 2 + 1, [&](Line& line) {
+    transform_line.emplace(lines.sizes[last], inverse);
+    const auto change = [&](Line& line) {
       const size_t n = line.size();
       transform(line);
       line[0] = line[0].real();  // the signal is real
       if (n % 2 == 0) line[n / 2] = line[n / 2].real();
-    });
+    };
+    HLOSCOPE_TRY(AlongDimension(call.machine, lines, last, lengths.back() / 2 + 1, change));
   }
   for (size_t d = first; d <= last; ++d) {
     const bool real_dimension = d == last && (type == FftType::kRfft || type == FftType::kIrfft);
     if (real_dimension) continue;
-    transform_line.emplace(sizes[d], inverse);
-    data = AlongDimension(data, sizes, d, sizes[d], transform);
+    transform_line.emplace(lines.sizes[d], inverse);
+    HLOSCOPE_TRY(AlongDimension(call.machine, lines, d, lines.sizes[d], transform));
   }
   if (type == FftType::kIrfft) {
     transform_line.emplace(lengths.back(), inverse);
-    data = AlongDimension(data, sizes, last, lengths.back(), [&](Line& line) {
+    const auto change = [&](Line& line) {
       CompleteSpectrum(line, lengths.back());
       transform(line);
-    });
+    };
+    HLOSCOPE_TRY(AlongDimension(call.machine, lines, last, lengths.back(), change));
   }
-  StoreFrom<Complex>(call.shape().element_type(), data.data(), buffer.data(),
-                     ElementCount(call.shape()));
+  HLOSCOPE_TRY(StoreAll<Complex>(call.machine, call.shape().element_type(), lines.data.data(),
+                                 buffer.data(), ElementCount(call.shape())));
   return Value::Array(call.shape(), std::move(buffer));
 }
 

@@ -1,6 +1,9 @@
 // Kernels of gather and scatter. gather clamps start indices so that the slice lies inside; scatter
 // leaves out updates whose window does not, and applies the others in order of their indices.
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
 
 #include "core/eval/index_vectors.h"
 #include "core/eval/indices.h"
@@ -43,6 +46,18 @@ std::vector<int64_t> Pick(std::span<const int64_t> from, std::span<const int64_t
 
 bool IsEmpty(std::span<const int64_t> sizes) { return Contains(sizes, 0); }
 
+constexpr int64_t kGrain = 1 << 16;  // elements
+constexpr int kParts = 4;            // of a result that updates are shared out to
+constexpr size_t kStamps = 1 << 12;  // a few places that share one only make blocks shorter
+constexpr size_t kUpdatesBetweenLooks = 1 << 14;
+constexpr int64_t kBlock = 1024;  // windows whose offsets are computed at once
+
+int64_t CountOf(std::span<const int64_t> sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes) count *= size;
+  return count;
+}
+
 }  // namespace
 
 Result<Value> GatherKernel(KernelCall& call) {
@@ -56,7 +71,8 @@ Result<Value> GatherKernel(KernelCall& call) {
                      module.GetInts(instruction, AttributeKey::kStartIndexMap),
                      module.GetInts(instruction, AttributeKey::kOperandBatchingDims),
                      module.GetInts(instruction, AttributeKey::kStartIndicesBatchingDims)};
-  IndexVectors vectors(call.operands[1], how, in.rank());
+  const IndexVectors vectors(call.operands[1], how, in, SizesAtRunTime(call.operands[0]),
+                             slice_sizes);
   const auto window =
       Others(in.rank(), module.GetInts(instruction, AttributeKey::kCollapsedSliceDims),
              how.operand_batching);
@@ -66,25 +82,36 @@ Result<Value> GatherKernel(KernelCall& call) {
   const auto window_sizes = Pick(slice_sizes, window);
   const StridedCopy copy(window_sizes, Pick(in_strides, window), Pick(out_strides, offset_dims),
                          bytes);
-  const auto batch_strides = Pick(out_strides, Others(shape.rank(), offset_dims, {}));
+  const auto batch = Others(shape.rank(), offset_dims, {});
+  const RowMajorOffsets places(Pick(shape.dimensions(), batch), Pick(out_strides, batch));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(shape));
   if (out.size == 0) return Value::Array(shape, std::move(out));
   if (IsEmpty(in.dimensions())) {  // there is nothing to gather from: zeros
     std::fill_n(out.data(), out.size, std::byte{0});
     return Value::Array(shape, std::move(out));
   }
-  const std::vector<int64_t> room = SizesAtRunTime(call.operands[0]);
-  std::vector<int64_t> batch(batch_strides.size(), 0);
-  do {
-    const auto start = vectors.StartAt(batch);
-    int64_t from = 0;
-    for (size_t d = 0; d < in.rank(); ++d) {
-      const int64_t last = std::max<int64_t>(0, room[d] - slice_sizes[d]);
-      from += std::clamp<int64_t>(start[d], 0, last) * in_strides[d];
+  const int64_t lanes = CountOf(window_sizes);
+  const int64_t grain = std::max<int64_t>(1, kGrain / lanes);
+  const std::byte* data = call.operands[0].data();
+  HLOSCOPE_TRY(call.machine.ForRanges(vectors.count(), grain, [&](IndexRange range) -> Status {
+    std::array<int64_t, kBlock> from, to;
+    for (int64_t begin = range.begin; begin < range.end; begin += kBlock) {
+      const auto count = static_cast<size_t>(std::min(kBlock, range.end - begin));
+      vectors.OffsetsAt(begin, IndexVectors::Outside::kMoved, std::span(from).first(count));
+      places.At(begin, std::span(to).first(count));
+      if (lanes == 1) {
+        WithBytes(bytes, [&]<typename T>(T) {
+          const T* source = reinterpret_cast<const T*>(data);
+          for (size_t i = 0; i < count; ++i) out.as<T>()[to[i]] = source[from[i]];
+        });
+        continue;
+      }
+      for (size_t i = 0; i < count; ++i) {
+        copy.Run(data + from[i] * bytes, out.data() + to[i] * bytes);
+      }
     }
-    copy.Run(call.operands[0].data() + from * bytes,
-             out.data() + Offset(batch, batch_strides) * bytes);
-  } while (NextIndex(batch, vectors.batch_sizes()));
+    return {};
+  }));
   return Value::Array(shape, std::move(out));
 }
 
@@ -107,7 +134,6 @@ class Scatterer {
                        module.GetInts(instruction, AttributeKey::kScatterDimsToOperandDims),
                        module.GetInts(instruction, AttributeKey::kInputBatchingDims),
                        module.GetInts(instruction, AttributeKey::kScatterIndicesBatchingDims)};
-    IndexVectors vectors(call_.operands[arity_], how, shape.rank());
     const auto window =
         Others(shape.rank(), module.GetInts(instruction, AttributeKey::kInsertedWindowDims),
                how.operand_batching);
@@ -116,19 +142,31 @@ class Scatterer {
     for (size_t i = 0; i < window.size(); ++i) extent[window[i]] = sizes[i];
     const auto strides = RowMajorStrides(shape.dimensions());
     const auto update_strides = RowMajorStrides(updates.dimensions());
-    const auto batch_strides = Pick(update_strides, Others(updates.rank(), update_window, {}));
+    const auto batch = Others(updates.rank(), update_window, {});
     if (IsEmpty(updates.dimensions())) return {};
     HLOSCOPE_TRY(Prepare(sizes, Pick(strides, window), Pick(update_strides, update_window)));
-    std::vector<int64_t> batch(batch_strides.size(), 0);
-    do {
-      const auto start = vectors.StartAt(batch);
-      bool inside = true;
-      for (size_t d = 0; d < shape.rank(); ++d) {
-        inside &= start[d] >= 0 && start[d] <= shape.dimension(d) - extent[d];
-      }
-      if (!inside) continue;
-      HLOSCOPE_TRY(Apply(results, Offset(start, strides), Offset(batch, batch_strides)));
-    } while (NextIndex(batch, vectors.batch_sizes()));
+    const IndexVectors vectors(call_.operands[arity_], how, shape, shape.dimensions(), extent);
+    const RowMajorOffsets places(Pick(updates.dimensions(), batch), Pick(update_strides, batch));
+    to_.resize(static_cast<size_t>(vectors.count()));
+    HLOSCOPE_TRY(call_.machine.ForRanges(vectors.count(), kGrain, [&](IndexRange range) -> Status {
+      vectors.OffsetsAt(range.begin, IndexVectors::Outside::kLeftOut,
+                        std::span(to_).subspan(static_cast<size_t>(range.begin),
+                                               static_cast<size_t>(range.end - range.begin)));
+      return {};
+    }));
+    from_step_ = places.step();
+    if (from_step_ == 0) {
+      from_.resize(to_.size());
+      places.At(0, from_);
+    }
+    // Windows that are whole along every indexed dimension are the same or have nothing in common.
+    const bool may_overlap = std::ranges::any_of(
+        window, [&](size_t d) { return Contains(how.map, static_cast<int64_t>(d)); });
+    if (lanes_ == 1) return ApplyScalars(results);
+    if (HasDenseRows()) return ApplyRows(results[0], may_overlap);
+    for (size_t i = 0; i < to_.size(); ++i) {
+      if (to_[i] >= 0) HLOSCOPE_TRY(Apply(results, to_[i], From(i)));
+    }
     return {};
   }
 
@@ -157,6 +195,118 @@ class Scatterer {
     return {};
   }
 
+  int64_t From(size_t i) const {
+    return from_.empty() ? static_cast<int64_t>(i) * from_step_ : from_[i];
+  }
+
+  // body(function, begin, end) for parts of the result that cover it: each takes the updates of
+  // elements [begin, end), in their order.
+  template <typename Body>
+  Status ForParts(int64_t elements, int64_t parts, const Body& body) {
+    return combine_.ForRanges(parts, 1, [&](LaneFunction& own, IndexRange part) -> Status {
+      return body(own, elements / parts * part.begin,
+                  part.end == parts ? elements : elements / parts * part.end);
+    });
+  }
+
+  // Single elements: as many updates are combined at once as have different places.
+  Status ApplyScalars(std::span<const Buffer> results) {
+    const int64_t elements = ElementCount(call_.operand_shape(0));
+    // How many parts there are changes nothing but who does what.
+    const int64_t parts =
+        std::ssize(to_) < 2 * kGrain ? 1 : std::min(kParts, call_.machine.run().threads());
+    return ForParts(elements, parts, [&](LaneFunction& own, int64_t begin, int64_t end) -> Status {
+      std::vector<uint32_t> stamps(kStamps, 0);
+      std::vector<int64_t> to, from;
+      uint32_t stamp = 1;
+      LaneBuffers buffers(bytes_);
+      for (size_t i = 0; i < to_.size(); ++i) {
+        if (to_[i] < begin || to_[i] >= end) continue;
+        uint32_t& last = stamps[static_cast<uint64_t>(to_[i]) % kStamps];
+        if (last == stamp || to.size() == static_cast<size_t>(LaneFunction::kLanes)) {
+          HLOSCOPE_TRY(Flush(own, results, to, from, buffers));
+          ++stamp;
+        }
+        last = stamp;
+        to.push_back(to_[i]);
+        from.push_back(From(i));
+      }
+      return Flush(own, results, to, from, buffers);
+    });
+  }
+
+  // Room for kLanes elements of what is there, the updates and the results, of each array.
+  struct LaneBuffers {
+    explicit LaneBuffers(std::span<const int> bytes) {
+      for (size_t i = 0; i < 3 * bytes.size(); ++i) {
+        storage.emplace_back(static_cast<size_t>(LaneFunction::kLanes * bytes[i % bytes.size()]));
+        if (i < 2 * bytes.size()) in.push_back(storage.back().data());
+        if (i >= 2 * bytes.size()) out.push_back(storage.back().data());
+      }
+    }
+    std::vector<std::vector<std::byte>> storage;
+    std::vector<const std::byte*> in;
+    std::vector<std::byte*> out;
+  };
+
+  // Combines updates `from` with different elements `to`, and empties both.
+  Status Flush(LaneFunction& own, std::span<const Buffer> results, std::vector<int64_t>& to,
+               std::vector<int64_t>& from, LaneBuffers& buffers) const {
+    if (to.empty()) return {};
+    for (size_t k = 0; k < arity_; ++k) {
+      WithBytes(bytes_[k], [&]<typename T>(T) {
+        T* there = reinterpret_cast<T*>(buffers.storage[k].data());
+        T* update = reinterpret_cast<T*>(buffers.storage[arity_ + k].data());
+        const T* updates = call_.operands[arity_ + 1 + k].as<T>();
+        for (size_t i = 0; i < to.size(); ++i) {
+          there[i] = results[k].as<T>()[to[i]];
+          update[i] = updates[from[i]];
+        }
+      });
+    }
+    HLOSCOPE_TRY(own.Run(buffers.in, buffers.out, std::ssize(to)));
+    for (size_t k = 0; k < arity_; ++k) {
+      WithBytes(bytes_[k], [&]<typename T>(T) {
+        const T* combined = reinterpret_cast<const T*>(buffers.out[k]);
+        for (size_t i = 0; i < to.size(); ++i) results[k].as<T>()[to[i]] = combined[i];
+      });
+    }
+    to.clear();
+    from.clear();
+    return {};
+  }
+
+  // True if rows can be combined where they are: one array, windows that are dense rows, and a
+  // single operation or the update itself.
+  bool HasDenseRows() const {
+    return arity_ == 1 && read_[0].IsDense() && update_[0].IsDense() &&
+           (combine_.OnlyOperation() != nullptr || combine_.IsParameter(1));
+  }
+
+  Status ApplyRows(const Buffer& result, bool in_one_part) {
+    const LaneKernel* operation = combine_.OnlyOperation();
+    const int bytes = bytes_[0];
+    const int64_t elements = static_cast<int64_t>(result.size) / bytes;
+    const int64_t parts = in_one_part || std::ssize(to_) * lanes_ < 2 * kGrain
+                              ? 1
+                              : std::min(kParts, call_.machine.run().threads());
+    HLOSCOPE_TRY(call_.machine.Charge(std::ssize(to_) * lanes_));
+    return ForParts(elements, parts, [&](LaneFunction&, int64_t begin, int64_t end) -> Status {
+      for (size_t i = 0; i < to_.size(); ++i) {
+        if (i % kUpdatesBetweenLooks == 0) HLOSCOPE_TRY(call_.machine.run().Look());
+        if (to_[i] < begin || to_[i] >= end) continue;
+        std::byte* to = result.data() + to_[i] * bytes;
+        const std::byte* update = call_.operands[2].data() + From(i) * bytes;
+        if (operation != nullptr) {
+          operation->Run({to, update, nullptr}, to, lanes_);
+        } else {
+          std::memcpy(to, update, static_cast<size_t>(lanes_ * bytes));
+        }
+      }
+      return {};
+    });
+  }
+
   Status Apply(std::span<const Buffer> results, int64_t at, int64_t update_at) {
     for (size_t i = 0; i < arity_; ++i) {
       read_[i].Run(results[i].data() + at * bytes_[i], scratch_[i].data());
@@ -174,6 +324,9 @@ class Scatterer {
   LaneFunction& combine_;
   size_t arity_;
   int64_t lanes_ = 1;
+  std::vector<int64_t> to_;    // offsets of the windows, -1 for those outside
+  std::vector<int64_t> from_;  // offsets of their updates; empty: from_step_ apart
+  int64_t from_step_ = 0;
   std::vector<int> bytes_;
   std::vector<StridedCopy> read_, update_, write_;
   std::vector<Buffer> scratch_;

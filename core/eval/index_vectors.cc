@@ -1,4 +1,4 @@
-// IndexVectors: reads start indices out of the index array.
+// IndexVectors: starts of many windows at once, one component after the other.
 #include "core/eval/index_vectors.h"
 
 #include <algorithm>
@@ -7,34 +7,99 @@
 #include "core/eval/strided_copy.h"
 
 namespace hloscope::eval {
+namespace {
 
-IndexVectors::IndexVectors(const Value& indices, const IndexMap& how, size_t operand_rank)
-    : indices_(ReadIndices(indices)), how_(how), start_(operand_rank, 0) {
-  const auto dimensions = indices.shape().dimensions();
-  const auto strides = RowMajorStrides(dimensions);
-  for (size_t d = 0; d < dimensions.size(); ++d) {
-    if (static_cast<int64_t>(d) == how.vector_dimension) {
-      vector_stride_ = strides[d];
-      continue;
-    }
-    batch_sizes_.push_back(dimensions[d]);
-    batch_strides_.push_back(strides[d]);
+std::vector<int64_t> Without(std::span<const int64_t> values, int64_t position) {
+  std::vector<int64_t> rest;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (static_cast<int64_t>(i) != position) rest.push_back(values[i]);
   }
-  for (int64_t d : how.index_batching) {
-    batching_positions_.push_back(static_cast<size_t>(d > how.vector_dimension ? d - 1 : d));
+  return rest;
+}
+
+}  // namespace
+
+RowMajorOffsets::RowMajorOffsets(std::vector<int64_t> sizes, std::vector<int64_t> strides)
+    : sizes_(std::move(sizes)), strides_(std::move(strides)) {
+  bool is_even = true;
+  for (size_t d = sizes_.size(); d-- > 0;) {
+    if (sizes_[d] != 1) {
+      if (step_ == 0) step_ = strides_[d];
+      is_even &= strides_[d] == step_ * count_;
+    }
+    count_ *= sizes_[d];
+  }
+  if (!is_even) step_ = 0;
+  if (count_ == 1) step_ = 1;
+}
+
+void RowMajorOffsets::At(int64_t begin, std::span<int64_t> offsets) const {
+  if (step_ != 0) {
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      offsets[i] = (begin + static_cast<int64_t>(i)) * step_;
+    }
+    return;
+  }
+  std::vector<int64_t> index = IndexAt(begin, sizes_);
+  for (int64_t& offset : offsets) {
+    offset = Offset(index, strides_);
+    NextIndex(index, sizes_);
   }
 }
 
-std::span<const int64_t> IndexVectors::StartAt(std::span<const int64_t> batch) {
-  const int64_t base = Offset(batch, batch_strides_);
-  for (size_t k = 0; k < how_.map.size(); ++k) {
-    start_[static_cast<size_t>(how_.map[k])] =
-        indices_[static_cast<size_t>(base + static_cast<int64_t>(k) * vector_stride_)];
+IndexVectors::IndexVectors(const Value& indices, const IndexMap& how, const hlo::Shape& operand,
+                           std::span<const int64_t> room, std::span<const int64_t> extent)
+    : indices_(ReadIndices(indices)),
+      bases_(Without(indices.shape().dimensions(), how.vector_dimension),
+             Without(RowMajorStrides(indices.shape().dimensions()), how.vector_dimension)) {
+  const auto dimensions = indices.shape().dimensions();
+  const auto index_strides = RowMajorStrides(dimensions);
+  const auto strides = RowMajorStrides(operand.dimensions());
+  const auto vector_dimension = static_cast<size_t>(how.vector_dimension);
+  const int64_t step = vector_dimension < dimensions.size() ? index_strides[vector_dimension] : 0;
+  const auto component = [&](int64_t dimension) {
+    const auto d = static_cast<size_t>(dimension);
+    return Component{room[d] - extent[d], strides[d]};
+  };
+  for (size_t k = 0; k < how.map.size(); ++k) {
+    read_.push_back(component(how.map[k]));
+    read_.back().at = static_cast<int64_t>(k) * step;
   }
-  for (size_t i = 0; i < how_.operand_batching.size(); ++i) {
-    start_[static_cast<size_t>(how_.operand_batching[i])] = batch[batching_positions_[i]];
+  for (size_t i = 0; i < how.operand_batching.size(); ++i) {
+    batching_.push_back(component(how.operand_batching[i]));
+    const auto follows = static_cast<size_t>(how.index_batching[i]);
+    batching_.back().size = dimensions[follows];
+    for (size_t d = follows + 1; d < dimensions.size(); ++d) {
+      if (d != vector_dimension) batching_.back().inner *= dimensions[d];
+    }
   }
-  return start_;
+}
+
+void IndexVectors::Add(const Component& component, Outside outside, std::span<const int64_t> starts,
+                       std::span<int64_t> offsets) {
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const int64_t inside = std::max<int64_t>(0, std::min(starts[i], component.limit));
+    const bool stays = outside == Outside::kMoved || (inside == starts[i] && component.limit >= 0);
+    offsets[i] = stays && offsets[i] >= 0 ? offsets[i] + inside * component.stride : -1;
+  }
+}
+
+void IndexVectors::OffsetsAt(int64_t begin, Outside outside, std::span<int64_t> offsets) const {
+  std::vector<int64_t> bases(offsets.size()), starts(offsets.size());
+  bases_.At(begin, bases);
+  std::fill(offsets.begin(), offsets.end(), 0);
+  for (const Component& component : read_) {
+    for (size_t i = 0; i < starts.size(); ++i) {
+      starts[i] = indices_[static_cast<size_t>(bases[i] + component.at)];
+    }
+    Add(component, outside, starts, offsets);
+  }
+  for (const Component& component : batching_) {
+    for (size_t i = 0; i < starts.size(); ++i) {
+      starts[i] = (begin + static_cast<int64_t>(i)) / component.inner % component.size;
+    }
+    Add(component, outside, starts, offsets);
+  }
 }
 
 }  // namespace hloscope::eval

@@ -29,6 +29,15 @@ bool NextIndex(std::span<int64_t> index, std::span<const int64_t> sizes) {
   return false;
 }
 
+std::vector<int64_t> IndexAt(int64_t flat, std::span<const int64_t> sizes) {
+  std::vector<int64_t> index(sizes.size());
+  for (size_t d = sizes.size(); d-- > 0;) {
+    index[d] = flat % sizes[d];
+    flat /= sizes[d];
+  }
+  return index;
+}
+
 int64_t Offset(std::span<const int64_t> index, std::span<const int64_t> strides) {
   int64_t offset = 0;
   for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
@@ -46,9 +55,9 @@ Result<Value> LivePart(Machine& machine, const Value& value) {
   const hlo::ElementType type = value.shape().element_type();
   hlo::Shape shape = hlo::Shape::Array(type, std::vector<int64_t>(live.begin(), live.end()));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, machine.Allocate(shape));
-  StridedCopy(live, RowMajorStrides(value.shape().dimensions()), RowMajorStrides(live),
-              hlo::StorageBytes(type))
-      .Run(value.data(), buffer.data());
+  HLOSCOPE_TRY(StridedCopy(live, RowMajorStrides(value.shape().dimensions()), RowMajorStrides(live),
+                           hlo::StorageBytes(type))
+                   .Run(machine, value.data(), buffer.data()));
   return Value::Array(std::move(shape), std::move(buffer));
 }
 
@@ -57,9 +66,9 @@ Result<Value> WithinBounds(Machine& machine, const Value& live, const hlo::Shape
   if (std::ranges::equal(sizes, shape.dimensions())) return live.WithShape(shape);
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, machine.Allocate(shape));
   std::fill_n(buffer.data(), buffer.size, std::byte{0});
-  StridedCopy(sizes, RowMajorStrides(sizes), RowMajorStrides(shape.dimensions()),
-              hlo::StorageBytes(shape.element_type()))
-      .Run(live.data(), buffer.data());
+  HLOSCOPE_TRY(StridedCopy(sizes, RowMajorStrides(sizes), RowMajorStrides(shape.dimensions()),
+                           hlo::StorageBytes(shape.element_type()))
+                   .Run(machine, live.data(), buffer.data()));
   Value result = Value::Array(shape, std::move(buffer));
   result.set_dynamic_sizes({sizes.begin(), sizes.end()});
   return result;

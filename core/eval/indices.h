@@ -15,6 +15,9 @@ std::vector<int64_t> ReadIndices(const Value& value);
 // Steps `index` to the next one below `sizes` in row-major order; false after the last.
 bool NextIndex(std::span<int64_t> index, std::span<const int64_t> sizes);
 
+// The index at position `flat` of the row-major order below `sizes`, none of which is 0.
+std::vector<int64_t> IndexAt(int64_t flat, std::span<const int64_t> sizes);
+
 // Σ index·strides.
 int64_t Offset(std::span<const int64_t> index, std::span<const int64_t> strides);
 

@@ -15,7 +15,7 @@ using hlo::Opcode;
 
 namespace {
 
-constexpr size_t kMaxElementBytes = 16;
+constexpr size_t kAlignment = 64;
 constexpr size_t kMaxSteps = 4096;
 
 // What an instruction is to the compiler: registers, one per leaf.
@@ -52,7 +52,7 @@ bool KeepsAssociative(Opcode opcode) {
 // something is not elementwise.
 class LaneCompiler {
  public:
-  LaneCompiler(const hlo::Module& module, LaneFunction& out, int64_t nesting)
+  LaneCompiler(const hlo::Module& module, LaneFunction::Program& out, int64_t nesting)
       : module_(module), out_(out), nesting_(nesting) {}
 
   bool Compile(ComputationId id, std::span<const Registers> arguments, Registers& result) {
@@ -73,15 +73,14 @@ class LaneCompiler {
     return true;
   }
 
-  uint32_t AddRegister(hlo::ElementType type, bool with_lanes) {
-    LaneFunction::Register next{nullptr, hlo::StorageBytes(type)};
-    if (with_lanes) {
-      auto lanes = std::make_shared<std::byte[]>(LaneFunction::kLanes * kMaxElementBytes);
-      next.data = lanes.get();
-      out_.storage_.push_back(std::move(lanes));
+  uint32_t AddRegister(hlo::ElementType type, LaneFunction::Source source) {
+    LaneFunction::Register next{source, hlo::StorageBytes(type), out_.scratch_bytes, {}};
+    if (source != LaneFunction::Source::kParameter) {
+      const size_t bytes = static_cast<size_t>(LaneFunction::kLanes * next.size);
+      out_.scratch_bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
     }
-    out_.registers_.push_back(next);
-    return static_cast<uint32_t>(out_.registers_.size() - 1);
+    out_.registers.push_back(next);
+    return static_cast<uint32_t>(out_.registers.size() - 1);
   }
 
  private:
@@ -128,12 +127,10 @@ class LaneCompiler {
   bool CompileConstant(const hlo::Instruction& instruction, Registers& value) {
     const auto* literal = module_.Get<hlo::Literal>(instruction, AttributeKey::kConstantValue);
     if (literal == nullptr || literal->elided() || !literal->shape().IsArray()) return false;
-    const uint32_t slot = AddRegister(literal->shape().element_type(), true);
-    const LaneFunction::Register& constant = out_.registers_[slot];
-    const auto size = static_cast<size_t>(constant.size);
-    for (size_t i = 0; i < static_cast<size_t>(LaneFunction::kLanes); ++i) {
-      std::memcpy(constant.data + i * size, literal->bytes().data(), size);
-    }
+    const uint32_t slot =
+        AddRegister(literal->shape().element_type(), LaneFunction::Source::kConstant);
+    LaneFunction::Register& constant = out_.registers[slot];
+    std::memcpy(constant.value, literal->bytes().data(), static_cast<size_t>(constant.size));
     value = {slot};
     return true;
   }
@@ -141,7 +138,7 @@ class LaneCompiler {
   bool CompileStep(const hlo::Instruction& instruction, std::span<const Registers> operands,
                    Registers& value) {
     if (!hlo::HasFlag(instruction.opcode, hlo::kFlagElementwise)) return false;
-    if (operands.empty() || operands.size() > 3 || out_.steps_.size() >= kMaxSteps) return false;
+    if (operands.empty() || operands.size() > 3 || out_.steps.size() >= kMaxSteps) return false;
     Result<LaneKernel> kernel = LaneKernel::Find(module_, instruction);
     if (!kernel.has_value()) return false;
     LaneFunction::Step step{*kernel, {}, 0, instruction.opcode};
@@ -149,23 +146,22 @@ class LaneCompiler {
       if (operands[i].size() != 1) return false;
       step.in[i] = operands[i][0];
     }
-    step.out = AddRegister(kernel->result_type(), true);
-    out_.steps_.push_back(step);
+    step.out = AddRegister(kernel->result_type(), LaneFunction::Source::kStep);
+    out_.steps.push_back(step);
     value = {step.out};
     return true;
   }
 
   const hlo::Module& module_;
-  LaneFunction& out_;
+  LaneFunction::Program& out_;
   int64_t nesting_;
 };
 
 Result<LaneFunction> LaneFunction::Compile(Machine& machine, ComputationId computation) {
   const hlo::Module& module = machine.module();
-  LaneFunction function;
-  function.machine_ = &machine;
-  function.computation_ = computation;
-  LaneCompiler compiler(module, function, machine.options().limits.nesting);
+  auto program = std::make_shared<Program>();
+  program->computation = computation;
+  LaneCompiler compiler(module, *program, machine.options().limits.nesting);
   std::vector<Registers> arguments;
   for (InstructionId parameter : module.Parameters(computation)) {
     const hlo::Shape& shape = module.shape(parameter);
@@ -174,29 +170,25 @@ Result<LaneFunction> LaneFunction::Compile(Machine& machine, ComputationId compu
                                           module.name(parameter),
                                           module[module[computation].name]));
     }
-    function.parameters_.push_back(shape.element_type());
-    arguments.push_back({compiler.AddRegister(shape.element_type(), false)});
+    program->parameters.push_back(shape.element_type());
+    arguments.push_back({compiler.AddRegister(shape.element_type(), Source::kParameter)});
   }
   const hlo::Shape& root = module.shape(module[computation].root);
-  for (const auto& [index, leaf] : root.Leaves()) function.results_.push_back(leaf->element_type());
-  function.compiled_ = compiler.Compile(computation, arguments, function.outputs_);
-  if (function.compiled_ && function.outputs_.size() != function.results_.size()) {
-    function.compiled_ = false;
-  }
-  function.current_.resize(function.registers_.size());
-  function.is_step_result_.resize(function.registers_.size());
-  for (const Step& step : function.steps_) function.is_step_result_[step.out] = true;
-  return function;
+  for (const auto& [index, leaf] : root.Leaves()) program->results.push_back(leaf->element_type());
+  program->compiled = compiler.Compile(computation, arguments, program->outputs) &&
+                      program->outputs.size() == program->results.size();
+  program->associative = IsAssociative(*program);
+  return LaneFunction(machine, std::move(program));
 }
 
-bool LaneFunction::IsAssociative() const {
-  const size_t k = results_.size();
-  if (!compiled_ || parameters_.size() != 2 * k) return false;
-  std::vector<const Step*> producer(registers_.size(), nullptr);
-  for (const Step& step : steps_) producer[step.out] = &step;
+bool LaneFunction::IsAssociative(const Program& program) {
+  const size_t k = program.results.size();
+  if (!program.compiled || program.parameters.size() != 2 * k) return false;
+  std::vector<const Step*> producer(program.registers.size(), nullptr);
+  for (const Step& step : program.steps) producer[step.out] = &step;
   for (size_t i = 0; i < k; ++i) {
     int operations = 0;
-    std::vector<uint32_t> pending = {outputs_[i]};
+    std::vector<uint32_t> pending = {program.outputs[i]};
     while (!pending.empty()) {
       const uint32_t at = pending.back();
       pending.pop_back();
@@ -213,56 +205,89 @@ bool LaneFunction::IsAssociative() const {
   return true;
 }
 
+const LaneKernel* LaneFunction::OnlyOperation() const {
+  if (!RunsAsLoops() || program_->steps.size() != 1 || program_->outputs.size() != 1) {
+    return nullptr;
+  }
+  const Step& step = program_->steps[0];
+  const bool fits = step.kernel.operand_count() == 2 && step.in[0] == 0 && step.in[1] == 1 &&
+                    program_->outputs[0] == step.out;
+  return fits ? &step.kernel : nullptr;
+}
+
+bool LaneFunction::IsParameter(uint32_t i) const {
+  return RunsAsLoops() && program_->outputs.size() == 1 && program_->outputs[0] == i &&
+         i < program_->parameters.size();
+}
+
 Status LaneFunction::Run(std::span<const std::byte* const> in, std::span<std::byte* const> out,
                          int64_t count) {
   HLOSCOPE_TRY(machine_->Charge(count));
-  if (!compiled_ || machine_->ObservesLanes()) return RunLaneByLane(in, out, count);
+  if (!RunsAsLoops()) return RunLaneByLane(in, out, count);
+  if (current_.empty()) MakeScratch();
   for (int64_t begin = 0; begin < count; begin += kLanes) {
     RunBlock(in, out, begin, std::min(kLanes, count - begin));
   }
   return {};
 }
 
+// Lanes for everything but parameters; those of constants are filled in once.
+void LaneFunction::MakeScratch() {
+  const auto& registers = program_->registers;
+  scratch_ = std::make_unique_for_overwrite<std::byte[]>(program_->scratch_bytes);
+  current_.resize(registers.size());
+  for (size_t r = 0; r < registers.size(); ++r) {
+    current_[r] = scratch_.get() + registers[r].at;
+    if (registers[r].source != Source::kConstant) continue;
+    const auto size = static_cast<size_t>(registers[r].size);
+    for (size_t lane = 0; lane < static_cast<size_t>(kLanes); ++lane) {
+      std::memcpy(current_[r] + lane * size, registers[r].value, size);
+    }
+  }
+}
+
 void LaneFunction::RunBlock(std::span<const std::byte* const> in, std::span<std::byte* const> out,
                             int64_t begin, int64_t count) {
-  for (size_t i = 0; i < registers_.size(); ++i) {
-    current_[i] = i < in.size() ? const_cast<std::byte*>(in[i] + begin * registers_[i].size)
-                                : registers_[i].data;
+  const auto& registers = program_->registers;
+  const auto& outputs = program_->outputs;
+  for (size_t i = 0; i < in.size(); ++i) {
+    current_[i] = const_cast<std::byte*>(in[i] + begin * registers[i].size);
   }
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (!is_step_result_[outputs_[i]]) continue;
-    current_[outputs_[i]] = out[i] + begin * registers_[outputs_[i]].size;
+  // A step's lanes are computed in the output's place.
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (registers[outputs[i]].source != Source::kStep) continue;
+    current_[outputs[i]] = out[i] + begin * registers[outputs[i]].size;
   }
-  for (const Step& step : steps_) {
+  for (const Step& step : program_->steps) {
     step.kernel.Run({current_[step.in[0]], current_[step.in[1]], current_[step.in[2]]},
                     current_[step.out], count);
   }
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    const int size = registers_[outputs_[i]].size;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const int size = registers[outputs[i]].size;
     std::byte* target = out[i] + begin * size;
-    if (current_[outputs_[i]] == target) continue;  // the step wrote it there
-    std::memcpy(target, current_[outputs_[i]], static_cast<size_t>(count * size));
+    if (current_[outputs[i]] == target) continue;  // the step wrote it there
+    std::memcpy(target, current_[outputs[i]], static_cast<size_t>(count * size));
   }
 }
 
 Status LaneFunction::RunLaneByLane(std::span<const std::byte* const> in,
                                    std::span<std::byte* const> out, int64_t count) {
-  const auto parameters = machine_->module().Parameters(computation_);
+  const auto parameters = machine_->module().Parameters(program_->computation);
   for (int64_t lane = 0; lane < count; ++lane) {
     std::vector<Value> arguments;
-    for (size_t i = 0; i < parameters_.size(); ++i) {
+    for (size_t i = 0; i < program_->parameters.size(); ++i) {
       const hlo::Shape& shape = machine_->module().shape(parameters[i]);
       HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, machine_->Allocate(shape));
-      const int size = hlo::StorageBytes(parameters_[i]);
+      const int size = hlo::StorageBytes(program_->parameters[i]);
       std::memcpy(buffer.data(), in[i] + lane * size, static_cast<size_t>(size));
       arguments.push_back(Value::Array(shape, std::move(buffer)));
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const Value result,
-                              machine_->Call(computation_, std::move(arguments)));
-    for (size_t i = 0; i < results_.size(); ++i) {
+                              machine_->Call(program_->computation, std::move(arguments)));
+    for (size_t i = 0; i < program_->results.size(); ++i) {
       const Value& leaf = result.is_tuple() ? result.elements()[i] : result;
       if (leaf.is_missing()) return std::unexpected(leaf.error());
-      const int size = hlo::StorageBytes(results_[i]);
+      const int size = hlo::StorageBytes(program_->results[i]);
       std::memcpy(out[i] + lane * size, leaf.data(), static_cast<size_t>(size));
     }
   }

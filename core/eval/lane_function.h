@@ -1,10 +1,12 @@
 // LaneFunction: a scalar computation (reducer, comparator, map body) applied to many lanes at once.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/eval/lanes.h"
@@ -21,16 +23,46 @@ class LaneFunction {
   // All parameters and results must be scalars (results may be a tuple of them).
   static Result<LaneFunction> Compile(Machine& machine, hlo::ComputationId computation);
 
+  LaneFunction(LaneFunction&&) = default;
+  LaneFunction& operator=(LaneFunction&&) = default;
+  // The same function for another thread; one instance must not run on two at once.
+  LaneFunction Clone() const { return LaneFunction(*machine_, program_); }
+
   // Applies the computation to lanes [0, count). `in` has the elements of each parameter, `out`
   // room for those of each result; they must not overlap.
   Status Run(std::span<const std::byte* const> in, std::span<std::byte* const> out, int64_t count);
 
-  std::span<const hlo::ElementType> parameter_types() const { return parameters_; }
-  std::span<const hlo::ElementType> result_types() const { return results_; }
+  // Calls body(function, range) for the ranges of Machine::ForRanges: on all threads, each range
+  // with an instance of its own, where the computation is elementwise; else here, in order.
+  template <typename Body>
+  Status ForRanges(int64_t n, int64_t grain, const Body& body) {
+    if (n <= grain) return n <= 0 ? Status{} : body(*this, IndexRange{0, n});
+    if (RunsAsLoops()) {
+      return machine_->ForRanges(n, grain, [&](IndexRange range) {
+        LaneFunction own = Clone();
+        return body(own, range);
+      });
+    }
+    for (int64_t begin = 0; begin < n; begin += grain) {
+      HLOSCOPE_TRY(machine_->run().Look());
+      HLOSCOPE_TRY(body(*this, IndexRange{begin, std::min(n, begin + grain)}));
+    }
+    return {};
+  }
+
+  std::span<const hlo::ElementType> parameter_types() const { return program_->parameters; }
+  std::span<const hlo::ElementType> result_types() const { return program_->results; }
   // True for a reducer of k values (2k parameters) each of whose results is one associative
   // operation (add, multiply, minimum, maximum, and, or, xor) of the two parameters it stands for,
   // conversions aside: then elements may be combined in any grouping.
-  bool IsAssociative() const;
+  bool IsAssociative() const { return program_->associative; }
+  // True if it is applied in loops over lanes, which nobody observes.
+  bool RunsAsLoops() const { return program_->compiled && !machine_->ObservesLanes(); }
+  // The kernel, if the whole function is one operation of parameters 0 and 1 in this order. It
+  // computes in place: out may be one of the operands.
+  const LaneKernel* OnlyOperation() const;
+  // True if the function is its parameter `i`.
+  bool IsParameter(uint32_t i) const;
 
  private:
   struct Step {
@@ -39,27 +71,40 @@ class LaneFunction {
     uint32_t out = 0;
     hlo::Opcode opcode = {};
   };
+  enum class Source : uint8_t { kParameter, kConstant, kStep };
   struct Register {
-    std::byte* data = nullptr;  // own lanes; null for a parameter
-    int size = 0;               // bytes of an element
+    Source source;
+    int size = 0;              // bytes of an element
+    size_t at = 0;             // where its lanes begin in the scratch
+    std::byte value[16] = {};  // of a constant
+  };
+  // What the computation was compiled to; instances share it.
+  struct Program {
+    hlo::ComputationId computation;
+    bool compiled = false;
+    bool associative = false;
+    std::vector<hlo::ElementType> parameters, results;
+    std::vector<Step> steps;
+    std::vector<Register> registers;  // parameters first
+    std::vector<uint32_t> outputs;    // registers
+    size_t scratch_bytes = 0;
   };
   friend class LaneCompiler;
 
+  LaneFunction(Machine& machine, std::shared_ptr<const Program> program)
+      : machine_(&machine), program_(std::move(program)) {}
+
+  static bool IsAssociative(const Program& program);
+  void MakeScratch();
   Status RunLaneByLane(std::span<const std::byte* const> in, std::span<std::byte* const> out,
                        int64_t count);
   void RunBlock(std::span<const std::byte* const> in, std::span<std::byte* const> out,
                 int64_t begin, int64_t count);
 
-  Machine* machine_ = nullptr;
-  hlo::ComputationId computation_;
-  bool compiled_ = false;
-  std::vector<hlo::ElementType> parameters_, results_;
-  std::vector<Step> steps_;
-  std::vector<Register> registers_;   // parameters first
-  std::vector<uint32_t> outputs_;     // registers
-  std::vector<bool> is_step_result_;  // of each register: it may be computed in the output's place
-  std::vector<std::byte*> current_;   // where each register's lanes are in this block
-  std::vector<std::shared_ptr<std::byte[]>> storage_;
+  Machine* machine_;
+  std::shared_ptr<const Program> program_;
+  std::vector<std::byte*> current_;  // where each register's lanes are in this block
+  std::unique_ptr<std::byte[]> scratch_;
 };
 
 }  // namespace hloscope::eval

@@ -15,9 +15,11 @@ void UnaryLanes(const Lanes& lanes) {
   const T* x = reinterpret_cast<const T*>(lanes.in[0]);
   if constexpr (requires(T v) { F::Of(v, 8); }) {
     auto* out = reinterpret_cast<decltype(F::Of(*x, 8))*>(lanes.out);
+    HLOSCOPE_LANES_ARE_INDEPENDENT
     for (int64_t i = 0; i < lanes.count; ++i) out[i] = F::Of(x[i], lanes.bits);
   } else {
     auto* out = reinterpret_cast<decltype(F::Of(*x))*>(lanes.out);
+    HLOSCOPE_LANES_ARE_INDEPENDENT
     for (int64_t i = 0; i < lanes.count; ++i) out[i] = F::Of(x[i]);
   }
 }
@@ -28,9 +30,11 @@ void BinaryLanes(const Lanes& lanes) {
   const T* y = reinterpret_cast<const T*>(lanes.in[1]);
   if constexpr (requires(T v) { F::Of(v, v, 8); }) {
     auto* out = reinterpret_cast<decltype(F::Of(*x, *y, 8))*>(lanes.out);
+    HLOSCOPE_LANES_ARE_INDEPENDENT
     for (int64_t i = 0; i < lanes.count; ++i) out[i] = F::Of(x[i], y[i], lanes.bits);
   } else {
     auto* out = reinterpret_cast<decltype(F::Of(*x, *y))*>(lanes.out);
+    HLOSCOPE_LANES_ARE_INDEPENDENT
     for (int64_t i = 0; i < lanes.count; ++i) out[i] = F::Of(x[i], y[i]);
   }
 }

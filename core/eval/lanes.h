@@ -10,6 +10,13 @@
 #include "core/base/result.h"
 #include "core/hlo/module.h"
 
+// Before a loop over lanes: the result's may be an operand's own, but never overlap otherwise.
+#if defined(__clang__)
+#define HLOSCOPE_LANES_ARE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define HLOSCOPE_LANES_ARE_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 namespace hloscope::eval {
 
 struct Lanes {

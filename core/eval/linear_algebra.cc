@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/eval/contraction.h"
 #include "core/eval/kernels.h"
+#include "core/eval/whole_arrays.h"
 
 namespace hloscope::eval {
 namespace {
@@ -13,6 +15,9 @@ namespace {
 using hlo::AttributeKey;
 using hlo::Shape;
 using hlo::TransposeA;
+
+constexpr int64_t kGrain = 1 << 21;  // multiplications
+constexpr int64_t kVectors = 64;     // that are solved side by side
 
 double Conjugate(double x) { return x; }
 Complex Conjugate(Complex x) { return std::conj(x); }
@@ -73,9 +78,17 @@ Result<Value> Cholesky(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Buffer work,
                             call.machine.Allocate(count * static_cast<int64_t>(sizeof(A))));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(shape));
-  LoadAs<A>(shape.element_type(), call.operands[0].data(), work.as<A>(), count);
-  for (int64_t at = 0; at < count; at += n * n) Factor(Matrix<A>(work.as<A>() + at, n), n, lower);
-  StoreFrom<A>(shape.element_type(), work.as<A>(), out.data(), count);
+  HLOSCOPE_TRY(
+      LoadAll<A>(call.machine, shape.element_type(), call.operands[0].data(), work.as<A>(), count));
+  const int64_t matrices = n == 0 ? 0 : count / (n * n);
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n * n * n / 3));
+  HLOSCOPE_TRY(call.machine.ForRanges(matrices, grain, [&](IndexRange range) -> Status {
+    for (int64_t i = range.begin; i < range.end; ++i) {
+      Factor(Matrix<A>(work.as<A>() + i * n * n, n), n, lower);
+    }
+    return {};
+  }));
+  HLOSCOPE_TRY(StoreAll<A>(call.machine, shape.element_type(), work.as<A>(), out.data(), count));
   return Value::Array(shape, std::move(out));
 }
 
@@ -84,21 +97,30 @@ struct SolveOptions {
   TransposeA transpose;
 };
 
-// Solves op(T)·x = b for one vector x, in place; op(T) is lower triangular if `forward`.
+// Solves op(T)·x = b for `width` vectors side by side, in place; element k of vector v is
+// x[k·stride + v]. op(T) is lower triangular if `forward`.
 template <typename A, typename Element>
-void Substitute(int64_t n, bool forward, bool unit, Element t, A* x, int64_t stride) {
+void Substitute(int64_t n, bool forward, bool unit, Element t, A* x, int64_t stride,
+                int64_t width) {
   for (int64_t step = 0; step < n; ++step) {
     const int64_t i = forward ? step : n - 1 - step;
-    A sum = x[i * stride];
+    A* to = x + i * stride;
     const int64_t begin = forward ? 0 : i + 1, end = forward ? i : n;
-    for (int64_t k = begin; k < end; ++k) sum -= t(i, k) * x[k * stride];
-    x[i * stride] = unit ? sum : sum / t(i, i);
+    for (int64_t k = begin; k < end; ++k) {
+      const A factor = t(i, k);
+      const A* from = x + k * stride;
+      for (int64_t v = 0; v < width; ++v) to[v] -= factor * from[v];
+    }
+    if (unit) continue;
+    const A pivot = t(i, i);
+    for (int64_t v = 0; v < width; ++v) to[v] = to[v] / pivot;
   }
 }
 
+// Vectors [begin, end) of one system: columns of b, or rows where T is on the right.
 template <typename A>
-void SolveOne(const SolveOptions& how, const Matrix<A> t, int64_t n, A* b, int64_t rows,
-              int64_t columns) {
+void SolveSome(const SolveOptions& how, const Matrix<A> t, int64_t n, A* b, int64_t columns,
+               IndexRange vectors) {
   // x·op(T) = b is op(T)ᵀ·xᵀ = bᵀ: one more transposition, and vectors along the rows.
   const bool transposed =
       how.transpose == TransposeA::kTranspose || how.transpose == TransposeA::kAdjoint;
@@ -109,10 +131,20 @@ void SolveOne(const SolveOptions& how, const Matrix<A> t, int64_t n, A* b, int64
     return conjugate ? Conjugate(value) : value;
   };
   const bool forward = how.lower != swap;
-  const int64_t vectors = how.left ? columns : rows;
-  for (int64_t v = 0; v < vectors; ++v) {
-    A* x = how.left ? b + v : b + v * columns;
-    Substitute(n, forward, how.unit, element, x, how.left ? columns : 1);
+  const int64_t width = vectors.end - vectors.begin;
+  if (how.left) {
+    Substitute(n, forward, how.unit, element, b + vectors.begin, columns, width);
+    return;
+  }
+  std::vector<A> turned(static_cast<size_t>(n * width));
+  auto at = [&](int64_t k, int64_t v) -> A& { return turned[static_cast<size_t>(k * width + v)]; };
+  A* rows = b + vectors.begin * columns;
+  for (int64_t v = 0; v < width; ++v) {
+    for (int64_t k = 0; k < n; ++k) at(k, v) = rows[v * columns + k];
+  }
+  Substitute(n, forward, how.unit, element, turned.data(), width, width);
+  for (int64_t v = 0; v < width; ++v) {
+    for (int64_t k = 0; k < n; ++k) rows[v * columns + k] = at(k, v);
   }
 }
 
@@ -134,13 +166,24 @@ Result<Value> TriangularSolve(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Buffer t, call.machine.Allocate(ElementCount(a) * element));
   HLOSCOPE_ASSIGN_OR_RETURN(const Buffer b, call.machine.Allocate(count * element));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(shape));
-  LoadAs<A>(a.element_type(), call.operands[0].data(), t.as<A>(), ElementCount(a));
-  LoadAs<A>(shape.element_type(), call.operands[1].data(), b.as<A>(), count);
-  for (int64_t i = 0; count != 0 && i < count / (rows * columns); ++i) {
-    SolveOne(how, Matrix<A>(t.as<A>() + i * n * n, n), n, b.as<A>() + i * rows * columns, rows,
-             columns);
-  }
-  StoreFrom<A>(shape.element_type(), b.as<A>(), out.data(), count);
+  HLOSCOPE_TRY(LoadAll<A>(call.machine, a.element_type(), call.operands[0].data(), t.as<A>(),
+                          ElementCount(a)));
+  HLOSCOPE_TRY(
+      LoadAll<A>(call.machine, shape.element_type(), call.operands[1].data(), b.as<A>(), count));
+  const int64_t vectors = how.left ? columns : rows;
+  const int64_t blocks = (vectors + kVectors - 1) / kVectors;
+  const int64_t systems = count == 0 ? 0 : count / (rows * columns);
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n * n * kVectors / 2));
+  HLOSCOPE_TRY(call.machine.ForRanges(systems * blocks, grain, [&](IndexRange range) -> Status {
+    for (int64_t i = range.begin; i < range.end; ++i) {
+      const int64_t system = i / blocks, begin = i % blocks * kVectors;
+      SolveSome(how, Matrix<A>(t.as<A>() + system * n * n, n), n,
+                b.as<A>() + system * rows * columns, columns,
+                {begin, std::min(vectors, begin + kVectors)});
+    }
+    return {};
+  }));
+  HLOSCOPE_TRY(StoreAll<A>(call.machine, shape.element_type(), b.as<A>(), out.data(), count));
   return Value::Array(shape, std::move(out));
 }
 

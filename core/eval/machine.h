@@ -40,7 +40,10 @@ class Machine {
 
   // Those of RunState.
   Status Charge(int64_t steps) { return run_.Charge(steps); }
-  Status ForRanges(int64_t n, int64_t grain, const std::function<Status(IndexRange)>& body) {
+  template <typename Body>
+  Status ForRanges(int64_t n, int64_t grain, const Body& body) {
+    if (n <= 0) return {};
+    if (n <= grain) return body(IndexRange{0, n});
     return run_.ForRanges(n, grain, body);
   }
 

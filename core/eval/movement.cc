@@ -6,7 +6,7 @@
 
 #include "core/eval/kernels.h"
 #include "core/eval/strided_copy.h"
-#include "core/eval/wide.h"
+#include "core/eval/whole_arrays.h"
 
 namespace hloscope::eval {
 namespace {
@@ -23,7 +23,9 @@ Result<Value> ReadStrided(KernelCall& call, const Value& in, int64_t offset,
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   const StridedCopy copy(shape.dimensions(), in_strides, RowMajorStrides(shape.dimensions()),
                          ElementBytes(shape));
-  if (buffer.size != 0) copy.Run(in.data() + offset * ElementBytes(shape), buffer.data());
+  if (buffer.size != 0) {
+    HLOSCOPE_TRY(copy.Run(call.machine, in.data() + offset * ElementBytes(shape), buffer.data()));
+  }
   return Value::Array(shape, std::move(buffer));
 }
 
@@ -94,8 +96,8 @@ Result<Value> PadKernel(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   const std::vector<int64_t> zeros(shape.rank(), 0);
   const auto dense = RowMajorStrides(shape.dimensions());
-  StridedCopy(shape.dimensions(), zeros, dense, ElementBytes(shape))
-      .Run(call.operands[1].data(), buffer.data());
+  HLOSCOPE_TRY(StridedCopy(shape.dimensions(), zeros, dense, ElementBytes(shape))
+                   .Run(call.machine, call.operands[1].data(), buffer.data()));
   // Element i of the operand lands at low + i·(interior + 1); those that land outside are dropped.
   const auto in_strides = RowMajorStrides(in.dimensions());
   std::vector<int64_t> sizes(shape.rank()), out_strides(shape.rank());
@@ -111,8 +113,9 @@ Result<Value> PadKernel(KernelCall& call) {
     out_strides[d] = step * dense[d];
   }
   if (std::ranges::find(sizes, 0) == sizes.end()) {
-    StridedCopy(sizes, in_strides, out_strides, ElementBytes(shape))
-        .Run(call.operands[0].data() + in_offset * bytes, buffer.data() + out_offset * bytes);
+    HLOSCOPE_TRY(StridedCopy(sizes, in_strides, out_strides, ElementBytes(shape))
+                     .Run(call.machine, call.operands[0].data() + in_offset * bytes,
+                          buffer.data() + out_offset * bytes));
   }
   return Value::Array(shape, std::move(buffer));
 }
@@ -126,8 +129,10 @@ Result<Value> ConcatenateKernel(KernelCall& call) {
   int64_t offset = 0;
   for (const Value& operand : call.operands) {
     const Shape& in = operand.shape();
-    StridedCopy(in.dimensions(), RowMajorStrides(in.dimensions()), out_strides, ElementBytes(shape))
-        .Run(operand.data(), buffer.data() + offset * ElementBytes(shape));
+    HLOSCOPE_TRY(
+        StridedCopy(in.dimensions(), RowMajorStrides(in.dimensions()), out_strides,
+                    ElementBytes(shape))
+            .Run(call.machine, operand.data(), buffer.data() + offset * ElementBytes(shape)));
     offset += in.dimension(d) * out_strides[d];
   }
   return Value::Array(shape, std::move(buffer));
@@ -140,16 +145,17 @@ Result<Value> IotaKernel(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   if (buffer.size == 0) return Value::Array(shape, std::move(buffer));
   const int64_t count = shape.dimension(d);
-  const auto bytes = static_cast<int64_t>(ElementBytes(shape));
-  HLOSCOPE_ASSIGN_OR_RETURN(Buffer row, call.machine.Allocate(count * bytes));
-  for (int64_t i = 0; i < count; ++i) {
-    StoreFrom<int64_t>(shape.element_type(), &i, row.data() + i * bytes, 1);
-  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer row, call.machine.Allocate(count * ElementBytes(shape)));
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  HLOSCOPE_TRY(
+      StoreAll<int64_t>(call.machine, shape.element_type(), numbers.data(), row.data(), count));
+  if (row.size == buffer.size) return Value::Array(shape, std::move(row));
   std::vector<int64_t> in_strides(shape.rank(), 0);
   in_strides[d] = 1;
-  StridedCopy(shape.dimensions(), in_strides, RowMajorStrides(shape.dimensions()),
-              ElementBytes(shape))
-      .Run(row.data(), buffer.data());
+  HLOSCOPE_TRY(StridedCopy(shape.dimensions(), in_strides, RowMajorStrides(shape.dimensions()),
+                           ElementBytes(shape))
+                   .Run(call.machine, row.data(), buffer.data()));
   return Value::Array(shape, std::move(buffer));
 }
 
@@ -168,17 +174,17 @@ Result<Value> BitcastKernel(KernelCall& call) {
   if (!IsIdentity(from_order)) {
     const auto sizes = Permuted(from.dimensions(), from_order);
     HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(from));
-    StridedCopy(sizes, Permuted(RowMajorStrides(from.dimensions()), from_order),
-                RowMajorStrides(sizes), ElementBytes(from))
-        .Run(physical.data(), buffer.data());
+    HLOSCOPE_TRY(StridedCopy(sizes, Permuted(RowMajorStrides(from.dimensions()), from_order),
+                             RowMajorStrides(sizes), ElementBytes(from))
+                     .Run(call.machine, physical.data(), buffer.data()));
     physical = Value::Array(Shape::Array(from.element_type(), sizes), std::move(buffer));
   }
   if (IsIdentity(to_order)) return physical.WithShape(to);
   const auto sizes = Permuted(to.dimensions(), to_order);
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(to));
-  StridedCopy(sizes, RowMajorStrides(sizes), Permuted(RowMajorStrides(to.dimensions()), to_order),
-              ElementBytes(to))
-      .Run(physical.data(), buffer.data());
+  HLOSCOPE_TRY(StridedCopy(sizes, RowMajorStrides(sizes),
+                           Permuted(RowMajorStrides(to.dimensions()), to_order), ElementBytes(to))
+                   .Run(call.machine, physical.data(), buffer.data()));
   return Value::Array(to, std::move(buffer));
 }
 

@@ -1,5 +1,6 @@
 // Kernels of random numbers. rng-bit-generator is bit-exact with XLA (hlo/builder/lib/prng.cc); rng
 // and rng-get-and-update-state draw from the run's own seed.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -27,12 +28,35 @@ void Put(std::byte* out, int64_t element, int bytes, uint64_t value) {
   std::memcpy(out + element * bytes, &value, static_cast<size_t>(bytes));
 }
 
-// 64-bit elements are one counter each, in row-major order.
-uint64_t ThreeFry64(std::array<uint32_t, 2> key, uint64_t state, int64_t count, std::byte* out) {
-  for (int64_t i = 0; i < count; ++i) {
-    const auto bits = ThreeFry2x32(Halves(state + static_cast<uint64_t>(i)), key);
-    Put(out, i, 8, Whole(bits[0], bits[1]));
+constexpr int64_t kGrain = 1 << 15;  // counters
+
+// Calls put(i, first word, second word) for counters state + i, i in the range.
+template <typename Put>
+void ThreeFryRange(std::array<uint32_t, 2> key, uint64_t state, IndexRange range, const Put& put) {
+  CounterBlock<2> block;
+  for (int64_t begin = range.begin; begin < range.end; begin += kCountersAtOnce) {
+    const int64_t count = std::min<int64_t>(kCountersAtOnce, range.end - begin);
+    for (size_t i = 0; i < block[0].size(); ++i) {
+      const auto words = Halves(state + static_cast<uint64_t>(begin) + i);
+      block[0][i] = words[0];
+      block[1][i] = words[1];
+    }
+    ThreeFry2x32(block, key);
+    for (int64_t i = 0; i < count; ++i) {
+      put(begin + i, block[0][static_cast<size_t>(i)], block[1][static_cast<size_t>(i)]);
+    }
   }
+}
+
+// 64-bit elements are one counter each, in row-major order.
+Result<uint64_t> ThreeFry64(Machine& machine, std::array<uint32_t, 2> key, uint64_t state,
+                            int64_t count, std::byte* out) {
+  HLOSCOPE_TRY(machine.ForRanges(count, kGrain, [&](IndexRange range) -> Status {
+    ThreeFryRange(key, state, range, [&](int64_t i, uint32_t low, uint32_t high) {
+      Put(out, i, 8, Whole(low, high));
+    });
+    return {};
+  }));
   return state + static_cast<uint64_t>(count);
 }
 
@@ -49,49 +73,63 @@ size_t PairedDimension(std::span<const int64_t> sizes) {
   return largest;
 }
 
-uint64_t ThreeFry32(std::array<uint32_t, 2> key, uint64_t state, const Shape& shape,
-                    std::byte* out) {
+Result<uint64_t> ThreeFry32(Machine& machine, std::array<uint32_t, 2> key, uint64_t state,
+                            const Shape& shape, std::byte* out) {
   std::vector<int64_t> sizes = Dimensions(shape);
   if (sizes.empty()) sizes = {1};
   const size_t paired = PairedDimension(sizes);
-  std::vector<int64_t> halves = sizes;
-  halves[paired] = (sizes[paired] + 1) / 2;
-  uint64_t counters = 1;
-  for (int64_t half : halves) counters *= static_cast<uint64_t>(half);
-  const auto strides = RowMajorStrides(halves);
+  const int64_t size = sizes[paired], half = (size + 1) / 2;
+  int64_t outer = 1, inner = 1;
+  for (size_t d = 0; d < paired; ++d) outer *= sizes[d];
+  for (size_t d = paired + 1; d < sizes.size(); ++d) inner *= sizes[d];
   const int bytes = hlo::StorageBytes(shape.element_type());
-  std::vector<int64_t> index(sizes.size(), 0), half(sizes.size());
-  int64_t element = 0;
-  if (ElementCount(shape) == 0) return state + counters;
-  do {
-    half = index;
-    half[paired] /= 2;
-    const auto counter = state + static_cast<uint64_t>(Offset(half, strides));
-    const auto bits = ThreeFry2x32(Halves(counter), key);
-    Put(out, element++, bytes, bits[index[paired] % 2]);
-  } while (NextIndex(index, sizes));
-  return state + counters;
+  const int64_t counters = outer * half * inner;
+  if (ElementCount(shape) == 0) return state + static_cast<uint64_t>(counters);
+  HLOSCOPE_TRY(machine.ForRanges(counters, kGrain, [&](IndexRange range) -> Status {
+    ThreeFryRange(key, state, range, [&](int64_t i, uint32_t first, uint32_t second) {
+      const int64_t row = i / inner / half * size + i / inner % half * 2;
+      const int64_t element = row * inner + i % inner;
+      Put(out, element, bytes, first);
+      if (i / inner % half * 2 + 1 < size) Put(out, element + inner, bytes, second);
+    });
+    return {};
+  }));
+  return state + static_cast<uint64_t>(counters);
 }
 
 // Blocks of four words, counted by a 128-bit number; 64-bit elements take two words each. Returns
 // the counter behind the last block.
-unsigned __int128 Philox(std::array<uint32_t, 2> key, unsigned __int128 state, const Shape& shape,
-                         std::byte* out) {
+Result<unsigned __int128> Philox(Machine& machine, std::array<uint32_t, 2> key,
+                                 unsigned __int128 state, const Shape& shape, std::byte* out) {
   const int bytes = hlo::StorageBytes(shape.element_type());
   const int64_t words_each = bytes == 8 ? 2 : 1, count = ElementCount(shape);
   const int64_t blocks = (count * words_each + 3) / 4;
-  for (int64_t b = 0; b < blocks; ++b) {
-    const unsigned __int128 counter = state + static_cast<uint64_t>(b);
-    const auto low = Halves(static_cast<uint64_t>(counter));
-    const auto high = Halves(static_cast<uint64_t>(counter >> 64));
-    const auto words = Philox4x32({low[0], low[1], high[0], high[1]}, key);
-    for (int64_t w = 0; w < 4; w += words_each) {
-      const int64_t element = (b * 4 + w) / words_each;
-      if (element >= count) break;
-      const auto at = static_cast<size_t>(w);
-      Put(out, element, bytes, bytes == 8 ? Whole(words[at], words[at + 1]) : words[at]);
+  HLOSCOPE_TRY(machine.ForRanges(blocks, kGrain, [&](IndexRange range) -> Status {
+    CounterBlock<4> words;
+    for (int64_t begin = range.begin; begin < range.end; begin += kCountersAtOnce) {
+      for (size_t i = 0; i < words[0].size(); ++i) {
+        const unsigned __int128 counter = state + static_cast<uint64_t>(begin) + i;
+        const auto low = Halves(static_cast<uint64_t>(counter));
+        const auto high = Halves(static_cast<uint64_t>(counter >> 64));
+        words[0][i] = low[0];
+        words[1][i] = low[1];
+        words[2][i] = high[0];
+        words[3][i] = high[1];
+      }
+      Philox4x32(words, key);
+      const int64_t end = std::min(range.end, begin + kCountersAtOnce);
+      for (int64_t b = begin; b < end; ++b) {
+        const auto at = static_cast<size_t>(b - begin);
+        for (size_t w = 0; w < 4; w += static_cast<size_t>(words_each)) {
+          const int64_t element = (b * 4 + static_cast<int64_t>(w)) / words_each;
+          if (element >= count) break;
+          Put(out, element, bytes,
+              bytes == 8 ? Whole(words[w][at], words[w + 1][at]) : words[w][at]);
+        }
+      }
     }
-  }
+    return {};
+  }));
   return state + static_cast<uint64_t>(blocks);
 }
 
@@ -115,13 +153,15 @@ Result<Value> RngBitGeneratorKernel(KernelCall& call) {
   auto* s = state.as<uint64_t>();
   const auto key = Halves(s[0]);
   if (algorithm == RandomAlgorithm::kThreeFry) {
-    s[1] = hlo::BitWidth(shape.element_type()) == 64
-               ? ThreeFry64(key, s[1], ElementCount(shape), bits.data())
-               : ThreeFry32(key, s[1], shape, bits.data());
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        s[1], hlo::BitWidth(shape.element_type()) == 64
+                  ? ThreeFry64(call.machine, key, s[1], ElementCount(shape), bits.data())
+                  : ThreeFry32(call.machine, key, s[1], shape, bits.data()));
   } else {  // the default algorithm is Philox, as on XLA:CPU and XLA:GPU
     const uint64_t low = s[1], high = words == 3 ? s[2] : s[0];
-    const auto next =
-        Philox(key, static_cast<unsigned __int128>(high) << 64 | low, shape, bits.data());
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const auto next, Philox(call.machine, key, static_cast<unsigned __int128>(high) << 64 | low,
+                                shape, bits.data()));
     s[1] = static_cast<uint64_t>(next);
     if (words == 3) s[2] = static_cast<uint64_t>(next >> 64);
   }

@@ -7,9 +7,14 @@
 
 namespace hloscope::eval {
 
-// 20 rounds.
-std::array<uint32_t, 2> ThreeFry2x32(std::array<uint32_t, 2> counter, std::array<uint32_t, 2> key);
-// 10 rounds.
-std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+// As many counters are turned into bits at once, in loops that can be vector code.
+inline constexpr int kCountersAtOnce = 16;
+template <int kWords>
+using CounterBlock = std::array<std::array<uint32_t, kCountersAtOnce>, kWords>;  // word by word
+
+// 20 rounds, in place.
+void ThreeFry2x32(CounterBlock<2>& counters, std::array<uint32_t, 2> key);
+// 10 rounds, in place.
+void Philox4x32(CounterBlock<4>& counters, std::array<uint32_t, 2> key);
 
 }  // namespace hloscope::eval

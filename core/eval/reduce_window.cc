@@ -6,6 +6,8 @@
 #include "core/eval/indices.h"
 #include "core/eval/kernels.h"
 #include "core/eval/reduction.h"
+#include "core/eval/sliding_fold.h"
+#include "core/eval/strided_copy.h"
 #include "core/eval/window_taps.h"
 
 namespace hloscope::eval {
@@ -16,82 +18,245 @@ using hlo::Shape;
 
 constexpr int64_t kLanes = LaneFunction::kLanes;
 constexpr int64_t kFewLanes = 8;
+constexpr int64_t kGrain = 1 << 16;     // elements
+constexpr int64_t kGathered = 1 << 14;  // elements of a block whose rows are gathered
 
-// Folds the elements under one place of the window, for `lanes` neighbours along the dimensions the
-// window leaves alone.
+// Folds the elements under places of the window: the offsets of the first one's, and how far its
+// neighbours' are from them.
 class PlaceFolder {
  public:
-  PlaceFolder(KernelCall& call, TreeReducer& tree, const ReductionResults& results)
-      : call_(call), tree_(tree), results_(results), scratch_(tree.arity()) {}
+  PlaceFolder(KernelCall& call, LaneFunction& reducer, const ReductionResults& results)
+      : call_(call),
+        results_(results),
+        init_(InitialElements(call)),
+        tree_(reducer, init_),
+        scratch_(tree_.arity()) {}
 
-  Status Fold(std::span<const int64_t> offsets, int64_t lanes, int64_t out) {
-    return lanes >= kFewLanes ? FoldColumns(offsets, lanes, out) : FoldRows(offsets, lanes, out);
+  // `lanes` results from element `out` on; result i is folded from offsets + i·step.
+  Status Fold(std::span<const int64_t> offsets, int64_t lanes, int64_t step, int64_t out) {
+    if (lanes < kFewLanes) return FoldEach(offsets, lanes, step, out);
+    const auto taps = std::max<int64_t>(1, static_cast<int64_t>(offsets.size()));
+    const int64_t block = step == 1 ? kLanes : std::clamp<int64_t>(kGathered / taps, 16, kLanes);
+    for (int64_t lane = 0; lane < lanes; lane += block) {
+      const int64_t count = std::min(block, lanes - lane);
+      rows_.clear();
+      if (step == 1) {
+        PointAt(offsets, lane);
+      } else {
+        Gather(offsets, lane * step, count, step);
+      }
+      HLOSCOPE_TRY(tree_.FoldColumns(rows_, count, results_.At(out + lane)));
+    }
+    return {};
   }
 
  private:
   const std::byte* Element(size_t i, int64_t at) const {
     return call_.operands[i].data() + at * tree_.element_bytes(i);
   }
-
-  Status FoldColumns(std::span<const int64_t> offsets, int64_t lanes, int64_t out) {
-    for (int64_t lane = 0; lane < lanes; lane += kLanes) {
-      rows_.clear();
-      for (int64_t offset : offsets) {
-        for (size_t i = 0; i < tree_.arity(); ++i) rows_.push_back(Element(i, offset + lane));
-      }
-      HLOSCOPE_TRY(
-          tree_.FoldColumns(rows_, std::min(kLanes, lanes - lane), results_.At(out + lane)));
-    }
-    return {};
+  std::byte* Room(size_t i, size_t elements) {
+    scratch_[i].resize(std::max<size_t>(elements, 1) * static_cast<size_t>(tree_.element_bytes(i)));
+    return scratch_[i].data();
   }
 
-  Status FoldRows(std::span<const int64_t> offsets, int64_t lanes, int64_t out) {
+  void PointAt(std::span<const int64_t> offsets, int64_t lane) {
+    for (int64_t offset : offsets) {
+      for (size_t i = 0; i < tree_.arity(); ++i) rows_.push_back(Element(i, offset + lane));
+    }
+  }
+
+  void Gather(std::span<const int64_t> offsets, int64_t first, int64_t lanes, int64_t step) {
+    rows_.resize(offsets.size() * tree_.arity());
+    for (size_t i = 0; i < tree_.arity(); ++i) {
+      std::byte* to = Room(i, offsets.size() * static_cast<size_t>(lanes));
+      const int64_t sizes[] = {lanes}, from[] = {step}, dense[] = {1};
+      const StridedCopy copy(sizes, from, dense, tree_.element_bytes(i));
+      for (size_t t = 0; t < offsets.size(); ++t) {
+        copy.Run(Element(i, offsets[t] + first), to);
+        rows_[t * tree_.arity() + i] = to;
+        to += lanes * tree_.element_bytes(i);
+      }
+    }
+  }
+
+  Status FoldEach(std::span<const int64_t> offsets, int64_t lanes, int64_t step, int64_t out) {
     for (int64_t lane = 0; lane < lanes; ++lane) {
       rows_.clear();
       for (size_t i = 0; i < tree_.arity(); ++i) {
         const auto size = static_cast<size_t>(tree_.element_bytes(i));
-        scratch_[i].resize(std::max<size_t>(offsets.size(), 1) * size);
-        std::byte* to = scratch_[i].data();
+        std::byte* to = Room(i, offsets.size());
+        rows_.push_back(to);
         for (int64_t offset : offsets) {
-          std::memcpy(to, Element(i, offset + lane), size);
+          std::memcpy(to, Element(i, offset + lane * step), size);
           to += size;
         }
-        rows_.push_back(scratch_[i].data());
       }
       HLOSCOPE_TRY(
-          tree_.FoldRow(rows_, static_cast<int64_t>(offsets.size()), results_.At(out + lane)));
+          tree_.FoldDense(rows_, static_cast<int64_t>(offsets.size()), 1, results_.At(out + lane)));
     }
     return {};
   }
 
   KernelCall& call_;
-  TreeReducer& tree_;
   const ReductionResults& results_;
+  std::vector<const std::byte*> init_;
+  TreeReducer tree_;
   std::vector<const std::byte*> rows_;
   std::vector<std::vector<std::byte>> scratch_;
 };
 
-// A running reduction along dimension `d`: all elements up to each one.
-Status FoldRunning(KernelCall& call, TreeReducer& tree, const ReductionResults& results, size_t d) {
+// A running reduction along dimension `d` with a reducer that is not associative: all elements up
+// to each one.
+Status FoldRunning(KernelCall& call, LaneFunction& reducer, const ReductionResults& results,
+                   size_t d) {
   const Shape& shape = call.operand_shape(0);
   const int64_t count = shape.dimension(d);
   int64_t outer = 1, inner = 1;
   for (size_t i = 0; i < d; ++i) outer *= shape.dimension(i);
   for (size_t i = d + 1; i < shape.rank(); ++i) inner *= shape.dimension(i);
-  std::vector<const std::byte*> rows;
-  std::vector<std::byte*> out;
-  for (int64_t o = 0; o < outer; ++o) {
-    for (int64_t lane = 0; lane < inner; lane += kLanes) {
-      rows.clear();
-      out.clear();
-      for (int64_t r = 0; r < count; ++r) {
-        const int64_t at = (o * count + r) * inner + lane;
-        for (size_t i = 0; i < tree.arity(); ++i) {
-          rows.push_back(call.operands[i].data() + at * tree.element_bytes(i));
-          out.push_back(results.buffers[i].data() + at * tree.element_bytes(i));
-        }
+  const int64_t strips = (inner - 1) / kLanes + 1;
+  const auto init = InitialElements(call);
+  const auto fold_strip = [&](TreeReducer& tree, int64_t o, int64_t lane) -> Status {
+    std::vector<const std::byte*> rows;
+    std::vector<std::byte*> out;
+    for (int64_t r = 0; r < count; ++r) {
+      const int64_t at = (o * count + r) * inner + lane;
+      for (size_t i = 0; i < tree.arity(); ++i) {
+        rows.push_back(call.operands[i].data() + at * tree.element_bytes(i));
+        out.push_back(results.buffers[i].data() + at * tree.element_bytes(i));
       }
-      HLOSCOPE_TRY(tree.FoldPrefixes(rows, std::min(kLanes, inner - lane), out));
+    }
+    return tree.FoldPrefixes(rows, std::min(kLanes, inner - lane), out);
+  };
+  const int64_t grain = std::max<int64_t>(1, kGrain / (count * std::min(inner, kLanes)));
+  return reducer.ForRanges(outer * strips, grain,
+                           [&](LaneFunction& own, IndexRange range) -> Status {
+                             TreeReducer tree(own, init);
+                             for (int64_t i = range.begin; i < range.end; ++i) {
+                               HLOSCOPE_TRY(fold_strip(tree, i / strips, i % strips * kLanes));
+                             }
+                             return {};
+                           });
+}
+
+// Windows that leave the last dimensions alone: those are the lanes.
+Status FoldTail(KernelCall& call, LaneFunction& reducer, const ReductionResults& results,
+                const WindowTaps& taps, std::span<const int64_t> outer, int64_t lanes) {
+  int64_t places = 1;
+  for (int64_t size : outer) places *= size;
+  const int64_t grain = std::max<int64_t>(1, kGrain / 8 / lanes);
+  return reducer.ForRanges(places, grain, [&](LaneFunction& own, IndexRange range) -> Status {
+    PlaceFolder folder(call, own, results);
+    std::vector<int64_t> place = IndexAt(range.begin, outer), offsets;
+    for (int64_t i = range.begin; i < range.end; ++i, NextIndex(place, outer)) {
+      taps.OffsetsAt(place, offsets);
+      HLOSCOPE_TRY(folder.Fold(offsets, lanes, 1, i * lanes));
+    }
+    return {};
+  });
+}
+
+// Windows over the last dimension too: neighbouring places along it, where they lie inside, are the
+// lanes.
+Status FoldLines(KernelCall& call, LaneFunction& reducer, const ReductionResults& results,
+                 const WindowTaps& taps, std::span<const int64_t> places) {
+  const size_t last = places.size() - 1;
+  const int64_t width = places[last];
+  const WindowTaps::Dimension& dimension = taps.dimension(last);
+  const IndexRange inside = dimension.Interior(width);
+  const auto outer = places.first(last);
+  int64_t lines = 1;
+  for (int64_t size : outer) lines *= size;
+  const int64_t grain = std::max<int64_t>(1, kGrain / 8 / width);
+  return reducer.ForRanges(lines, grain, [&](LaneFunction& own, IndexRange range) -> Status {
+    PlaceFolder folder(call, own, results);
+    std::vector<int64_t> place = IndexAt(range.begin, outer), offsets;
+    place.push_back(0);
+    for (int64_t i = range.begin; i < range.end; ++i) {
+      for (int64_t at = 0; at < width;) {
+        const bool is_inside = at >= inside.begin && at < inside.end;
+        const int64_t lanes = is_inside ? inside.end - at : 1;
+        place[last] = at;
+        taps.OffsetsAt(place, offsets);
+        HLOSCOPE_TRY(folder.Fold(offsets, lanes, dimension.window.stride * dimension.stride,
+                                 i * width + at));
+        at += lanes;
+      }
+      NextIndex(std::span(place).first(last), outer);
+    }
+    return {};
+  });
+}
+
+Status FoldWindows(KernelCall& call, LaneFunction& reducer, const ReductionResults& results) {
+  const std::vector<int64_t> places = Dimensions(results.shapes[0]);
+  const WindowTaps taps(call.module().Get<hlo::Window>(call.instruction(), AttributeKey::kWindow),
+                        call.operand_shape(0).dimensions());
+  if (const auto d = taps.only_dimension(); d && reducer.IsAssociative() && reducer.RunsAsLoops() &&
+                                            SlidingPays(taps.dimension(*d), places[*d])) {
+    return FoldSliding(call, reducer, results, taps.dimension(*d), *d);
+  }
+  if (const auto d = taps.running_dimension(); d && !reducer.IsAssociative()) {
+    return FoldRunning(call, reducer, results, *d);
+  }
+  const auto outer = std::span(places).first(places.size() - taps.trivial_tail());
+  int64_t lanes = 1;
+  for (size_t d = outer.size(); d < places.size(); ++d) lanes *= places[d];
+  if (lanes < kFewLanes && taps.trivial_tail() == 0 && !places.empty()) {
+    return FoldLines(call, reducer, results, taps, places);
+  }
+  return FoldTail(call, reducer, results, taps, outer, lanes);
+}
+
+}  // namespace
+
+Result<Value> ReduceWindowKernel(KernelCall& call) {
+  const auto reducer_id = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
+  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction reducer, LaneFunction::Compile(call.machine, reducer_id));
+  if (reducer.result_types().size() != call.operands.size() / 2) {
+    return Unsupported(call, "the reducer does not fit");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(call));
+  if (ElementCount(results.shapes[0]) != 0) HLOSCOPE_TRY(FoldWindows(call, reducer, results));
+  return std::move(results).Finish();
+}
+
+namespace {
+
+// For each of the places [range) of the window, the offset of the element under it that `select`
+// chooses: the first one that no later one is preferred to; -1 if there is none.
+Status Choose(const WindowTaps& taps, std::span<const int64_t> places, const Value& operand,
+              LaneFunction& select, IndexRange range, std::span<int64_t> chosen) {
+  const int size = hlo::StorageBytes(operand.shape().element_type());
+  const auto bytes = static_cast<size_t>(size);
+  std::vector<int64_t> place = IndexAt(range.begin, places);
+  std::vector<std::vector<int64_t>> offsets(static_cast<size_t>(kLanes));
+  std::vector<std::byte> best(bytes * kLanes), other(bytes * kLanes), keep(kLanes);
+  const std::byte* const pair[] = {best.data(), other.data()};
+  std::byte* const verdict[] = {keep.data()};
+  std::vector<size_t> lanes;
+  for (int64_t begin = range.begin; begin < range.end; begin += kLanes) {
+    const auto count = static_cast<size_t>(std::min(kLanes, range.end - begin));
+    const auto best_at = chosen.subspan(static_cast<size_t>(begin), count);
+    size_t longest = 0;
+    for (size_t i = 0; i < count; ++i, NextIndex(place, places)) {
+      taps.OffsetsAt(place, offsets[i]);
+      longest = std::max(longest, offsets[i].size());
+      best_at[i] = offsets[i].empty() ? -1 : offsets[i][0];
+    }
+    for (size_t tap = 1; tap < longest; ++tap) {
+      lanes.clear();
+      for (size_t i = 0; i < count; ++i) {
+        if (tap >= offsets[i].size()) continue;
+        std::memcpy(best.data() + lanes.size() * bytes, operand.data() + best_at[i] * size, bytes);
+        std::memcpy(other.data() + lanes.size() * bytes, operand.data() + offsets[i][tap] * size,
+                    bytes);
+        lanes.push_back(i);
+      }
+      HLOSCOPE_TRY(select.Run(pair, verdict, static_cast<int64_t>(lanes.size())));
+      for (size_t k = 0; k < lanes.size(); ++k) {
+        if (keep[k] == std::byte{0}) best_at[lanes[k]] = offsets[lanes[k]][tap];
+      }
     }
   }
   return {};
@@ -99,40 +264,8 @@ Status FoldRunning(KernelCall& call, TreeReducer& tree, const ReductionResults& 
 
 }  // namespace
 
-Result<Value> ReduceWindowKernel(KernelCall& call) {
-  const hlo::Module& module = call.module();
-  const auto reducer_id = module.GetComputation(call.instruction(), AttributeKey::kToApply);
-  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction reducer, LaneFunction::Compile(call.machine, reducer_id));
-  if (reducer.result_types().size() != call.operands.size() / 2) {
-    return Unsupported(call, "the reducer does not fit");
-  }
-  TreeReducer tree(reducer, InitialElements(call));
-  HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(call));
-  const std::vector<int64_t> places = Dimensions(results.shapes[0]);
-  const WindowTaps taps(module.Get<hlo::Window>(call.instruction(), AttributeKey::kWindow),
-                        call.operand_shape(0).dimensions());
-  if (ElementCount(results.shapes[0]) == 0) return std::move(results).Finish();
-  if (const auto d = taps.running_dimension()) {
-    HLOSCOPE_TRY(FoldRunning(call, tree, results, *d));
-    return std::move(results).Finish();
-  }
-  const std::span<const int64_t> outer =
-      std::span(places).first(places.size() - taps.trivial_tail());
-  int64_t lanes = 1;
-  for (size_t d = outer.size(); d < places.size(); ++d) lanes *= places[d];
-  PlaceFolder folder(call, tree, results);
-  std::vector<int64_t> place(outer.size(), 0), offsets;
-  int64_t out = 0;
-  do {
-    taps.OffsetsAt(place, offsets);
-    HLOSCOPE_TRY(folder.Fold(offsets, lanes, out));
-    out += lanes;
-  } while (NextIndex(place, outer));
-  return std::move(results).Finish();
-}
-
-// Every source element goes to the element of the operand that `select` chooses under its window:
-// the first one that no later one is preferred to. There `scatter` combines it with what is there.
+// Every source element goes to the element of the operand that `select` chooses under its window.
+// There `scatter` combines it with what is there, in order of the source elements.
 Result<Value> SelectAndScatterKernel(KernelCall& call) {
   const hlo::Module& module = call.module();
   const auto& instruction = call.instruction();
@@ -156,30 +289,20 @@ Result<Value> SelectAndScatterKernel(KernelCall& call) {
   if (ElementCount(source.shape()) == 0) return Value::Array(call.shape(), std::move(out));
   const WindowTaps taps(module.Get<hlo::Window>(instruction, AttributeKey::kWindow),
                         operand.shape().dimensions());
-  std::vector<int64_t> place(places.size(), 0), offsets;
-  const std::byte* from = source.data();
-  do {
-    taps.OffsetsAt(place, offsets);
-    int64_t chosen = -1;
-    for (int64_t offset : offsets) {
-      std::byte keep{1};
-      if (chosen >= 0) {
-        const std::byte* const pair[] = {operand.data() + chosen * size,
-                                         operand.data() + offset * size};
-        std::byte* const verdict[] = {&keep};
-        HLOSCOPE_TRY(select.Run(pair, verdict, 1));
-      }
-      if (chosen < 0 || keep == std::byte{0}) chosen = offset;
-    }
-    if (chosen >= 0) {
-      alignas(16) std::byte combined[16];
-      std::byte* const result[] = {combined};
-      const std::byte* const pair[] = {from, out.data() + chosen * size};
-      HLOSCOPE_TRY(scatter.Run(pair, result, 1));
-      std::memcpy(out.data() + chosen * size, combined, bytes);
-    }
-    from += size;
-  } while (NextIndex(place, places));
+  std::vector<int64_t> chosen(static_cast<size_t>(ElementCount(source.shape())));
+  HLOSCOPE_TRY(select.ForRanges(ElementCount(source.shape()), kGrain / 8,
+                                [&](LaneFunction& own, IndexRange range) {
+                                  return Choose(taps, places, operand, own, range, chosen);
+                                }));
+  alignas(16) std::byte combined[16];
+  std::byte* const result[] = {combined};
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i] < 0) continue;
+    std::byte* to = out.data() + chosen[i] * size;
+    const std::byte* const pair[] = {source.data() + static_cast<int64_t>(i) * size, to};
+    HLOSCOPE_TRY(scatter.Run(pair, result, 1));
+    std::memcpy(to, combined, bytes);
+  }
   return Value::Array(call.shape(), std::move(out));
 }
 

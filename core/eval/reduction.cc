@@ -2,6 +2,7 @@
 #include "core/eval/reduction.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "core/eval/indices.h"
@@ -48,7 +49,12 @@ std::vector<std::byte*> ReductionResults::At(int64_t element) const {
 namespace {
 
 constexpr int64_t kLanes = LaneFunction::kLanes;
-constexpr int64_t kFewLanes = 8;  // below this, fold rows rather than columns
+constexpr int64_t kGrain = 1 << 16;   // elements to a range
+constexpr int64_t kWideRow = 64;      // from so many lanes on, rows are folded in place
+constexpr int64_t kShortRow = 128;    // rows of fewer elements are folded side by side
+constexpr int64_t kTurned = 1 << 19;  // elements of such a block
+constexpr int64_t kColumnChunk = kGrain / kLanes;  // rows; a power of two
+static_assert((kColumnChunk & (kColumnChunk - 1)) == 0);
 
 // The operands with the kept dimensions on one side and the reduced ones on the other.
 struct Arranged {
@@ -67,8 +73,8 @@ Result<Value> Transposed(KernelCall& call, const Value& in, std::span<const int6
   }
   const hlo::ElementType type = in.shape().element_type();
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(in.shape()));
-  StridedCopy(sizes, in_strides, RowMajorStrides(sizes), hlo::StorageBytes(type))
-      .Run(in.data(), buffer.data());
+  HLOSCOPE_TRY(StridedCopy(sizes, in_strides, RowMajorStrides(sizes), hlo::StorageBytes(type))
+                   .Run(call.machine, in.data(), buffer.data()));
   return Value::Array(Shape::Array(type, sizes), std::move(buffer));
 }
 
@@ -83,8 +89,7 @@ Result<Arranged> Arrange(KernelCall& call, size_t arity) {
     (is_reduced ? reduced : kept).push_back(static_cast<int64_t>(d));
     (is_reduced ? arranged.reduced : arranged.kept) *= shape.dimension(d);
   }
-  const bool last_is_kept = !kept.empty() && (reduced.empty() || kept.back() > reduced.back());
-  arranged.reduced_first = last_is_kept && arranged.kept >= kFewLanes;
+  arranged.reduced_first = !kept.empty() && (reduced.empty() || kept.back() > reduced.back());
   std::vector<int64_t> order = arranged.reduced_first ? reduced : kept;
   const auto& rest = arranged.reduced_first ? kept : reduced;
   order.insert(order.end(), rest.begin(), rest.end());
@@ -95,30 +100,152 @@ Result<Arranged> Arrange(KernelCall& call, size_t arity) {
   return arranged;
 }
 
-Status FoldRows(const Arranged& arranged, TreeReducer& tree, const ReductionResults& results) {
-  std::vector<const std::byte*> in(tree.arity());
-  for (int64_t k = 0; k < arranged.kept; ++k) {
-    for (size_t i = 0; i < in.size(); ++i) {
-      in[i] = arranged.arrays[i].data() + k * arranged.reduced * tree.element_bytes(i);
-    }
-    HLOSCOPE_TRY(tree.FoldRow(in, arranged.reduced, results.At(k)));
-  }
-  return {};
-}
+// Arrays side by side, one of each value that is reduced.
+struct Arrays {
+  std::vector<const std::byte*> data;
+  std::vector<int> bytes;  // of an element
 
-Status FoldColumns(const Arranged& arranged, TreeReducer& tree, const ReductionResults& results) {
-  std::vector<const std::byte*> rows(tree.arity() * static_cast<size_t>(arranged.reduced));
-  for (int64_t k = 0; k < arranged.kept; k += kLanes) {
-    size_t next = 0;
-    for (int64_t r = 0; r < arranged.reduced; ++r) {
-      for (size_t i = 0; i < tree.arity(); ++i) {
-        rows[next++] = arranged.arrays[i].data() + (r * arranged.kept + k) * tree.element_bytes(i);
-      }
-    }
-    HLOSCOPE_TRY(tree.FoldColumns(rows, std::min(kLanes, arranged.kept - k), results.At(k)));
+  std::vector<const std::byte*> At(int64_t element) const {
+    std::vector<const std::byte*> at;
+    for (size_t i = 0; i < data.size(); ++i) at.push_back(data[i] + element * bytes[i]);
+    return at;
   }
-  return {};
-}
+};
+
+// The folds that make up a reduction, shared out to threads in pieces whose bounds depend on the
+// sizes alone.
+class Folder {
+ public:
+  Folder(KernelCall& call, LaneFunction& reducer, const ReductionResults& results)
+      : call_(call), reducer_(reducer), results_(results), init_(InitialElements(call)) {
+    for (const Shape& shape : results.shapes) {
+      bytes_.push_back(hlo::StorageBytes(shape.element_type()));
+    }
+  }
+
+  Status Fold(const Arranged& arranged) {
+    Arrays in{{}, bytes_};
+    for (const Value& array : arranged.arrays) in.data.push_back(array.data());
+    if (arranged.reduced_first && arranged.kept >= kWideRow) {
+      return FoldColumns(in, arranged.reduced, arranged.kept);
+    }
+    if (arranged.reduced_first) return FoldDense(in, 1, arranged.reduced, arranged.kept);
+    // Rows that are folded from the left are too, for want of lanes within them.
+    const bool is_short = arranged.reduced < kShortRow && arranged.kept >= kWideRow;
+    if (is_short || (!reducer_.IsAssociative() && arranged.kept > 1)) {
+      return FoldShortRows(in, arranged.kept, arranged.reduced);
+    }
+    return FoldDense(in, arranged.kept, arranged.reduced, 1);
+  }
+
+ private:
+  struct Scratch {
+    std::vector<Buffer> buffers;
+    Arrays arrays;
+    std::vector<std::byte*> At(int64_t element) const {
+      std::vector<std::byte*> at;
+      for (size_t i = 0; i < buffers.size(); ++i) {
+        at.push_back(buffers[i].data() + element * arrays.bytes[i]);
+      }
+      return at;
+    }
+  };
+  Result<Scratch> MakeScratch(int64_t elements) {
+    Scratch scratch{{}, {{}, bytes_}};
+    for (int bytes : bytes_) {
+      HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call_.machine.Allocate(elements * bytes));
+      scratch.arrays.data.push_back(buffer.data());
+      scratch.buffers.push_back(std::move(buffer));
+    }
+    return scratch;
+  }
+
+  // body(tree, i) for each i below n, `elements` being what one takes.
+  template <typename Body>
+  Status ForEach(int64_t n, int64_t elements, const Body& body) {
+    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, elements));
+    return reducer_.ForRanges(n, grain, [&](LaneFunction& reducer, IndexRange range) -> Status {
+      TreeReducer tree(reducer, init_);
+      for (int64_t i = range.begin; i < range.end; ++i) HLOSCOPE_TRY(body(tree, i));
+      return {};
+    });
+  }
+
+  // `folds` folds of `rows` dense rows of `lanes` elements each.
+  Status FoldDense(const Arrays& in, int64_t folds, int64_t rows, int64_t lanes) {
+    const auto chunk = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kGrain / lanes)));
+    if (!reducer_.IsAssociative() || rows <= 2 * chunk) {
+      return ForEach(folds, rows * lanes, [&](TreeReducer& tree, int64_t f) {
+        return tree.FoldDense(in.At(f * rows * lanes), rows, lanes, results_.At(f * lanes));
+      });
+    }
+    const int64_t chunks = (rows - 1) / chunk + 1;
+    HLOSCOPE_ASSIGN_OR_RETURN(const Scratch partial, MakeScratch(folds * chunks * lanes));
+    HLOSCOPE_TRY(ForEach(folds * chunks, chunk * lanes, [&](TreeReducer& tree, int64_t i) {
+      const int64_t first = i % chunks * chunk;
+      return tree.FoldTree(in.At((i / chunks * rows + first) * lanes),
+                           std::min(chunk, rows - first), lanes, partial.At(i * lanes));
+    }));
+    return FoldDense(partial.arrays, folds, chunks, lanes);
+  }
+
+  // `columns` folds, each of `rows` elements that are a whole row apart.
+  Status FoldColumns(const Arrays& in, int64_t rows, int64_t columns) {
+    const int64_t strips = (columns - 1) / kLanes + 1;
+    const auto rows_at = [&](int64_t first, int64_t count, int64_t column) {
+      std::vector<const std::byte*> at;
+      for (int64_t r = first; r < first + count; ++r) {
+        for (size_t i = 0; i < in.data.size(); ++i) {
+          at.push_back(in.data[i] + (r * columns + column) * in.bytes[i]);
+        }
+      }
+      return at;
+    };
+    if (!reducer_.IsAssociative() || rows <= 2 * kColumnChunk) {
+      return ForEach(strips, rows * kLanes, [&](TreeReducer& tree, int64_t s) {
+        return tree.FoldColumns(rows_at(0, rows, s * kLanes),
+                                std::min(kLanes, columns - s * kLanes), results_.At(s * kLanes));
+      });
+    }
+    const int64_t chunks = (rows - 1) / kColumnChunk + 1;
+    HLOSCOPE_ASSIGN_OR_RETURN(const Scratch partial, MakeScratch(chunks * columns));
+    HLOSCOPE_TRY(ForEach(strips * chunks, kColumnChunk * kLanes, [&](TreeReducer& tree, int64_t i) {
+      const int64_t column = i % strips * kLanes, first = i / strips * kColumnChunk;
+      return tree.FoldColumnTrees(rows_at(first, std::min(kColumnChunk, rows - first), column),
+                                  std::min(kLanes, columns - column),
+                                  partial.At(i / strips * columns + column));
+    }));
+    return FoldColumns(partial.arrays, chunks, columns);
+  }
+
+  // Rows one below the other become columns, a block of them at a time.
+  Status FoldShortRows(const Arrays& in, int64_t rows, int64_t length) {
+    const int64_t block = std::clamp<int64_t>(kTurned / std::max<int64_t>(1, length), 1, kLanes);
+    return ForEach((rows - 1) / block + 1, length * block, [&](TreeReducer& tree, int64_t b) {
+      const int64_t first = b * block, lanes = std::min(block, rows - first);
+      std::vector<std::vector<std::byte>> turned;
+      for (size_t i = 0; i < in.data.size(); ++i) {
+        turned.emplace_back(static_cast<size_t>(length * lanes * in.bytes[i]));
+        const int64_t sizes[] = {length, lanes}, from[] = {1, length}, to[] = {lanes, 1};
+        StridedCopy(sizes, from, to, in.bytes[i])
+            .Run(in.data[i] + first * length * in.bytes[i], turned[i].data());
+      }
+      std::vector<const std::byte*> columns;
+      for (int64_t r = 0; r < length; ++r) {
+        for (size_t i = 0; i < turned.size(); ++i) {
+          columns.push_back(turned[i].data() + r * lanes * in.bytes[i]);
+        }
+      }
+      return tree.FoldColumns(columns, lanes, results_.At(first));
+    });
+  }
+
+  KernelCall& call_;
+  LaneFunction& reducer_;
+  const ReductionResults& results_;
+  std::vector<const std::byte*> init_;
+  std::vector<int> bytes_;
+};
 
 }  // namespace
 
@@ -135,11 +262,9 @@ Result<Value> ReduceKernel(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction reducer, LaneFunction::Compile(call.machine, reducer_id));
   const size_t arity = call.operands.size() / 2;
   if (reducer.result_types().size() != arity) return Unsupported(call, "the reducer does not fit");
-  TreeReducer tree(reducer, InitialElements(call));
   HLOSCOPE_ASSIGN_OR_RETURN(const Arranged arranged, Arrange(call, arity));
   HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(call));
-  HLOSCOPE_TRY(arranged.reduced_first ? FoldColumns(arranged, tree, results)
-                                      : FoldRows(arranged, tree, results));
+  if (arranged.kept != 0) HLOSCOPE_TRY(Folder(call, reducer, results).Fold(arranged));
   return std::move(results).Finish();
 }
 
@@ -149,7 +274,15 @@ Result<Value> MapKernel(KernelCall& call) {
   std::vector<const std::byte*> in;
   for (const Value& operand : call.operands) in.push_back(operand.data());
   HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(call));
-  HLOSCOPE_TRY(function.Run(in, results.At(0), ElementCount(results.shapes[0])));
+  const auto parameters = function.parameter_types();
+  HLOSCOPE_TRY(function.ForRanges(
+      ElementCount(results.shapes[0]), kGrain, [&](LaneFunction& own, IndexRange range) {
+        std::vector<const std::byte*> from;
+        for (size_t i = 0; i < in.size(); ++i) {
+          from.push_back(in[i] + range.begin * hlo::StorageBytes(parameters[i]));
+        }
+        return own.Run(from, results.At(range.begin), range.end - range.begin);
+      }));
   return std::move(results).Finish();
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
-#include <new>
 #include <optional>
 
 #include "core/eval/evaluator.h"
@@ -37,31 +36,29 @@ RunState::RunState(const EvaluateOptions& options)
       memory_limit_(options.memory_bytes > 0
                         ? options.memory_bytes
                         : PhysicalBytes() / 100 * options.limits.run_memory_percent),
+      pool_(std::make_shared<BufferPool>(memory_limit_)),
       deadline_(options.deadline.value_or(
           std::chrono::steady_clock::now() +
           std::chrono::seconds(std::min(options.limits.run_deadline_seconds, kLongestSeconds)))),
       threads_(options.threads > 0 ? options.threads : AvailableCpus()) {}
 
+RunState::~RunState() { pool_->Close(); }
+
 Result<Buffer> RunState::Allocate(int64_t bytes) {
-  const int64_t live = memory_->live.fetch_add(bytes) + bytes;
-  auto* data =
-      live <= memory_limit_ ? new (std::nothrow) std::byte[static_cast<size_t>(bytes)] : nullptr;
-  if (data == nullptr) {
-    memory_->live -= bytes;
-    if (live <= memory_limit_)
+  const BufferPool::Taken taken = pool_->Take(bytes);
+  switch (taken.outcome) {
+    case BufferPool::Outcome::kOverLimit:
+      return Died(fmt::format("{} bytes more would exceed the memory limit of {} bytes", bytes,
+                              memory_limit_),
+                  "raise --memory or the limit memory");
+    case BufferPool::Outcome::kNoMemory:
       return EnvironmentError(fmt::format("no memory for {} bytes", bytes));
-    return Died(fmt::format("{} bytes more would exceed the memory limit of {} bytes", bytes,
-                            memory_limit_),
-                "raise --memory or the limit memory");
+    case BufferPool::Outcome::kTaken:
+      break;
   }
-  int64_t peak = memory_->peak;
-  while (peak < live && !memory_->peak.compare_exchange_weak(peak, live)) {
-  }
-  auto release = [memory = memory_, bytes](std::byte* p) {
-    memory->live -= bytes;
-    delete[] p;
-  };
-  return Buffer{std::shared_ptr<std::byte[]>(data, std::move(release)), static_cast<size_t>(bytes)};
+  auto release = [pool = pool_, bytes](std::byte* data) { pool->GiveBack(data, bytes); };
+  return Buffer{std::shared_ptr<std::byte[]>(taken.data, std::move(release)),
+                static_cast<size_t>(bytes)};
 }
 
 Status RunState::Charge(int64_t steps) {

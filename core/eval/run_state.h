@@ -12,6 +12,7 @@
 #include "core/base/jobs.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/eval/buffer_pool.h"
 #include "core/eval/value.h"
 
 namespace hloscope::eval {
@@ -22,6 +23,9 @@ struct EvaluateOptions;
 class RunState {
  public:
   explicit RunState(const EvaluateOptions& options);
+  ~RunState();
+  RunState(const RunState&) = delete;
+  RunState& operator=(const RunState&) = delete;
 
   // That many uninitialised bytes; an environment error beyond the memory limit.
   Result<Buffer> Allocate(int64_t bytes);
@@ -37,19 +41,15 @@ class RunState {
   // has one is returned. Bodies may not call ForRanges of more than one range.
   Status ForRanges(int64_t n, int64_t grain, const std::function<Status(IndexRange)>& body);
 
+  int threads() const { return threads_; }
   int64_t steps() const { return steps_; }
-  int64_t peak_bytes() const { return memory_->peak; }
+  int64_t peak_bytes() const { return pool_->peak_bytes(); }
 
  private:
-  // Outlives the run where results do.
-  struct Memory {
-    std::atomic<int64_t> live = 0;
-    std::atomic<int64_t> peak = 0;
-  };
   const Limits& limits_;
   std::stop_token stop_;
-  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   int64_t memory_limit_;
+  std::shared_ptr<BufferPool> pool_;  // outlives the run where results do
   std::atomic<int64_t> steps_ = 0;
   std::atomic<int64_t> steps_at_next_look_ = 0;
   std::chrono::steady_clock::time_point deadline_;

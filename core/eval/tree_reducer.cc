@@ -3,43 +3,70 @@
 #include "core/eval/tree_reducer.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 namespace hloscope::eval {
 namespace {
 
 constexpr int64_t kLanes = LaneFunction::kLanes;
-constexpr int64_t kRowBlock = 2 * kLanes;  // a power of two: blocks are whole subtrees
+constexpr size_t kFewArrays = 4;
+constexpr int64_t kShortRow = 16;  // lanes; longer ones are copied by memcpy
 
-// Splits `pairs` pairs of neighbours into the left and the right ones.
+// Splits `pairs` pairs of neighbouring rows into the left and the right ones.
 template <typename T>
-void SplitPairs(const std::byte* in, std::byte* left, std::byte* right, int64_t pairs) {
+void SplitPairs(const std::byte* in, int64_t lanes, int64_t pairs, std::byte* left,
+                std::byte* right) {
   const T* from = reinterpret_cast<const T*>(in);
+  T* to_left = reinterpret_cast<T*>(left);
+  T* to_right = reinterpret_cast<T*>(right);
+  if (lanes == 1) {
+    for (int64_t i = 0; i < pairs; ++i) {
+      to_left[i] = from[2 * i];
+      to_right[i] = from[2 * i + 1];
+    }
+    return;
+  }
   for (int64_t i = 0; i < pairs; ++i) {
-    reinterpret_cast<T*>(left)[i] = from[2 * i];
-    reinterpret_cast<T*>(right)[i] = from[2 * i + 1];
+    if (lanes >= kShortRow) {
+      const size_t bytes = static_cast<size_t>(lanes) * sizeof(T);
+      std::memcpy(to_left + i * lanes, from + 2 * i * lanes, bytes);
+      std::memcpy(to_right + i * lanes, from + (2 * i + 1) * lanes, bytes);
+      continue;
+    }
+    for (int64_t k = 0; k < lanes; ++k) {
+      to_left[i * lanes + k] = from[2 * i * lanes + k];
+      to_right[i * lanes + k] = from[(2 * i + 1) * lanes + k];
+    }
   }
 }
 
-void SplitPairs(int size, const std::byte* in, std::byte* left, std::byte* right, int64_t pairs) {
+void SplitPairs(int size, const std::byte* in, int64_t lanes, int64_t pairs, std::byte* left,
+                std::byte* right) {
   switch (size) {
     case 1:
-      return SplitPairs<uint8_t>(in, left, right, pairs);
+      return SplitPairs<uint8_t>(in, lanes, pairs, left, right);
     case 2:
-      return SplitPairs<uint16_t>(in, left, right, pairs);
+      return SplitPairs<uint16_t>(in, lanes, pairs, left, right);
     case 4:
-      return SplitPairs<uint32_t>(in, left, right, pairs);
+      return SplitPairs<uint32_t>(in, lanes, pairs, left, right);
     case 8:
-      return SplitPairs<uint64_t>(in, left, right, pairs);
+      return SplitPairs<uint64_t>(in, lanes, pairs, left, right);
     default:
-      return SplitPairs<unsigned __int128>(in, left, right, pairs);
+      return SplitPairs<unsigned __int128>(in, lanes, pairs, left, right);
   }
+}
+
+// Rows that fit into the scratch, a power of two: blocks of so many are whole subtrees.
+int64_t RowsInBlock(int64_t lanes) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(2 * kLanes / lanes)));
 }
 
 }  // namespace
 
-TreeReducer::TreeReducer(LaneFunction& reducer, std::vector<const std::byte*> init)
-    : reducer_(reducer), associative_(reducer.IsAssociative()) {
+TreeReducer::TreeReducer(LaneFunction& reducer, std::span<const std::byte* const> init)
+    : reducer_(reducer) {
   for (size_t i = 0; i < init.size(); ++i) {
     sizes_.push_back(hlo::StorageBytes(reducer.result_types()[i]));
   }
@@ -79,18 +106,24 @@ Status TreeReducer::CombineInit(std::span<const std::byte* const> in,
   return reducer_.Run(operands_, out, lanes);
 }
 
-// The tree of at most kRowBlock elements; no initial value.
-Status TreeReducer::FoldBlock(std::span<const std::byte* const> in, int64_t count,
+// The tree of at most RowsInBlock(lanes) rows; no initial value.
+Status TreeReducer::FoldBlock(std::span<const std::byte* const> in, int64_t count, int64_t lanes,
                               std::span<std::byte* const> out) {
-  std::vector<const std::byte*> from(in.begin(), in.end());
-  const Group left = Scratch(1), right = Scratch(2), results[] = {Scratch(3), Scratch(4)};
-  for (int level = 0; count > 1; ++level) {
+  Scratch(4);  // before references are taken
+  const Group &left = Scratch(1), &right = Scratch(2);
+  std::array<const std::byte*, kFewArrays> few = {};
+  std::vector<const std::byte*> many(arity() > kFewArrays ? arity() : 0);
+  const auto from = many.empty() ? std::span(few).first(arity()) : std::span(many);
+  std::copy(in.begin(), in.end(), from.begin());
+  for (size_t level = 0; count > 1; ++level) {
     const int64_t pairs = count / 2;
-    const Group& result = results[level % 2];
-    for (size_t i = 0; i < arity(); ++i) SplitPairs(sizes_[i], from[i], left[i], right[i], pairs);
-    HLOSCOPE_TRY(Combine(left, right, result, pairs));
+    const Group& result = Scratch(3 + level % 2);
     for (size_t i = 0; i < arity(); ++i) {
-      const auto size = static_cast<size_t>(sizes_[i]);
+      SplitPairs(sizes_[i], from[i], lanes, pairs, left[i], right[i]);
+    }
+    HLOSCOPE_TRY(Combine(left, right, result, pairs * lanes));
+    for (size_t i = 0; i < arity(); ++i) {
+      const auto size = static_cast<size_t>(sizes_[i] * lanes);
       if (count % 2 != 0) {
         std::memcpy(result[i] + static_cast<size_t>(pairs) * size,
                     from[i] + static_cast<size_t>(count - 1) * size, size);
@@ -99,47 +132,59 @@ Status TreeReducer::FoldBlock(std::span<const std::byte* const> in, int64_t coun
     }
     count = pairs + count % 2;
   }
-  for (size_t i = 0; i < arity(); ++i) {
-    std::memcpy(out[i], from[i], static_cast<size_t>(sizes_[i]));
-  }
+  CopyOut(from, lanes, out);
   return {};
 }
 
-Status TreeReducer::FoldRow(std::span<const std::byte* const> in, int64_t count,
-                            std::span<std::byte* const> out) {
-  if (count == 0) {
-    CopyOut(std::vector<const std::byte*>(init_.begin(), init_.end()), 1, out);
-    return {};
-  }
-  if (!associative_) {
-    std::vector<const std::byte*> rows;
-    for (int64_t r = 0; r < count; ++r) {
-      for (size_t i = 0; i < arity(); ++i) rows.push_back(in[i] + r * sizes_[i]);
-    }
-    return FoldLeft(rows, 1, out);
-  }
+Status TreeReducer::FoldTree(std::span<const std::byte* const> in, int64_t count, int64_t lanes,
+                             std::span<std::byte* const> out) {
+  const int64_t block_rows = RowsInBlock(lanes);
+  if (count <= block_rows) return FoldBlock(in, count, lanes, out);
   std::vector<std::vector<std::byte>> partial(arity());
-  std::vector<const std::byte*> from(in.begin(), in.end());
-  while (count > kRowBlock) {
-    const int64_t blocks = (count + kRowBlock - 1) / kRowBlock;
+  std::vector<const std::byte*> from(in.begin(), in.end()), block(arity());
+  Group to(arity());
+  while (count > block_rows) {
+    const int64_t blocks = (count - 1) / block_rows + 1;
     std::vector<std::vector<std::byte>> next(arity());
-    for (size_t i = 0; i < arity(); ++i) next[i].resize(static_cast<size_t>(blocks * sizes_[i]));
+    for (size_t i = 0; i < arity(); ++i) {
+      next[i].resize(static_cast<size_t>(blocks * lanes * sizes_[i]));
+    }
     for (int64_t b = 0; b < blocks; ++b) {
-      std::vector<const std::byte*> block(arity());
-      Group to(arity());
       for (size_t i = 0; i < arity(); ++i) {
-        block[i] = from[i] + b * kRowBlock * sizes_[i];
-        to[i] = next[i].data() + b * sizes_[i];
+        block[i] = from[i] + b * block_rows * lanes * sizes_[i];
+        to[i] = next[i].data() + b * lanes * sizes_[i];
       }
-      HLOSCOPE_TRY(FoldBlock(block, std::min(kRowBlock, count - b * kRowBlock), to));
+      HLOSCOPE_TRY(FoldBlock(block, std::min(block_rows, count - b * block_rows), lanes, to));
     }
     partial = std::move(next);
     for (size_t i = 0; i < arity(); ++i) from[i] = partial[i].data();
     count = blocks;
   }
+  return FoldBlock(from, count, lanes, out);
+}
+
+Status TreeReducer::FoldDense(std::span<const std::byte* const> in, int64_t count, int64_t lanes,
+                              std::span<std::byte* const> out) {
+  if (count == 0) {
+    CopyInit(lanes, out);
+    return {};
+  }
+  if (!is_associative()) {
+    std::vector<const std::byte*> rows;
+    for (int64_t r = 0; r < count; ++r) {
+      for (size_t i = 0; i < arity(); ++i) rows.push_back(in[i] + r * lanes * sizes_[i]);
+    }
+    return FoldLeft(rows, lanes, out);
+  }
   const Group total = Scratch(5);
-  HLOSCOPE_TRY(FoldBlock(from, count, total));
-  return CombineInit(std::vector<const std::byte*>(total.begin(), total.end()), out, 1);
+  HLOSCOPE_TRY(FoldTree(in, count, lanes, total));
+  return CombineInit(std::vector<const std::byte*>(total.begin(), total.end()), out, lanes);
+}
+
+void TreeReducer::CopyInit(int64_t lanes, std::span<std::byte* const> out) const {
+  for (size_t i = 0; i < arity(); ++i) {
+    std::memcpy(out[i], init_[i], static_cast<size_t>(lanes * sizes_[i]));
+  }
 }
 
 void TreeReducer::CopyOut(std::span<const std::byte* const> from, int64_t lanes,
@@ -152,10 +197,19 @@ void TreeReducer::CopyOut(std::span<const std::byte* const> from, int64_t lanes,
 Status TreeReducer::FoldColumns(std::span<const std::byte* const> rows, int64_t lanes,
                                 std::span<std::byte* const> out) {
   if (rows.empty()) {
-    CopyOut(std::vector<const std::byte*>(init_.begin(), init_.end()), lanes, out);
+    CopyInit(lanes, out);
     return {};
   }
-  return associative_ ? FoldPairwise(rows, lanes, out) : FoldLeft(rows, lanes, out);
+  if (!is_associative()) return FoldLeft(rows, lanes, out);
+  HLOSCOPE_ASSIGN_OR_RETURN(const Entry all, FoldPairwise(rows, lanes));
+  return CombineInit(all.at, out, lanes);
+}
+
+Status TreeReducer::FoldColumnTrees(std::span<const std::byte* const> rows, int64_t lanes,
+                                    std::span<std::byte* const> out) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const Entry all, FoldPairwise(rows, lanes));
+  CopyOut(all.at, lanes, out);
+  return {};
 }
 
 Status TreeReducer::FoldLeft(std::span<const std::byte* const> rows, int64_t lanes,
@@ -174,14 +228,14 @@ Status TreeReducer::FoldLeft(std::span<const std::byte* const> rows, int64_t lan
   return {};
 }
 
-Status TreeReducer::FoldPairwise(std::span<const std::byte* const> rows, int64_t lanes,
-                                 std::span<std::byte* const> out) {
+Result<TreeReducer::Entry> TreeReducer::FoldPairwise(std::span<const std::byte* const> rows,
+                                                     int64_t lanes) {
   std::vector<Entry> stack;
   for (size_t r = 0; r < rows.size() / arity(); ++r) {
     HLOSCOPE_TRY(Push(stack, rows.subspan(r * arity(), arity()), lanes));
   }
   while (stack.size() >= 2) HLOSCOPE_TRY(CombineTop(stack, lanes));
-  return CombineInit(stack[0].at, out, lanes);
+  return std::move(stack[0]);
 }
 
 Status TreeReducer::Push(std::vector<Entry>& stack, std::span<const std::byte* const> row,
@@ -211,29 +265,14 @@ Status TreeReducer::CombineTop(std::vector<Entry>& stack, int64_t lanes) {
 Status TreeReducer::FoldPrefixes(std::span<const std::byte* const> rows, int64_t lanes,
                                  std::span<std::byte* const> out) {
   const size_t k = arity(), count = rows.size() / k;
-  const Group places[] = {Scratch(6), Scratch(7)};
-  std::vector<Entry> stack;
   std::vector<const std::byte*> total(init_.begin(), init_.end());
   for (size_t r = 0; r < count; ++r) {
     const auto row = rows.subspan(r * k, k);
     const auto to = out.subspan(r * k, k);
-    if (!associative_) {
-      std::copy(total.begin(), total.end(), operands_.begin());
-      std::copy(row.begin(), row.end(), operands_.begin() + static_cast<ptrdiff_t>(k));
-      HLOSCOPE_TRY(reducer_.Run(operands_, to, lanes));
-      total.assign(to.begin(), to.end());
-      continue;
-    }
-    HLOSCOPE_TRY(Push(stack, row, lanes));
-    total = stack.back().at;
-    for (size_t below = stack.size() - 1; below-- > 0;) {
-      const Group& place = places[below % 2];
-      std::copy(stack[below].at.begin(), stack[below].at.end(), operands_.begin());
-      std::copy(total.begin(), total.end(), operands_.begin() + static_cast<ptrdiff_t>(k));
-      HLOSCOPE_TRY(reducer_.Run(operands_, place, lanes));
-      total.assign(place.begin(), place.end());
-    }
-    HLOSCOPE_TRY(CombineInit(total, to, lanes));
+    std::copy(total.begin(), total.end(), operands_.begin());
+    std::copy(row.begin(), row.end(), operands_.begin() + static_cast<ptrdiff_t>(k));
+    HLOSCOPE_TRY(reducer_.Run(operands_, to, lanes));
+    total.assign(to.begin(), to.end());
   }
   return {};
 }

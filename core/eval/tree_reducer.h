@@ -20,24 +20,40 @@ namespace hloscope::eval {
 class TreeReducer {
  public:
   // A reducer of k values takes 2k parameters. `init` has the k initial elements.
-  TreeReducer(LaneFunction& reducer, std::vector<const std::byte*> init);
+  TreeReducer(LaneFunction& reducer, std::span<const std::byte* const> init);
 
   size_t arity() const { return sizes_.size(); }
   int element_bytes(size_t i) const { return sizes_[i]; }
 
-  // Folds `count` consecutive elements of each of the k inputs to one, written to out[i].
-  Status FoldRow(std::span<const std::byte* const> in, int64_t count,
-                 std::span<std::byte* const> out);
+  // Folds `count` rows of `lanes` elements each, one behind the other in each of the k inputs, to
+  // one row, written to out[i]. `lanes` is at most LaneFunction::kLanes.
+  Status FoldDense(std::span<const std::byte* const> in, int64_t count, int64_t lanes,
+                   std::span<std::byte* const> out);
+  // The same without the initial value, for an associative reducer and at least one row. Folding
+  // what it gives for pieces of 2^n rows is folding all rows.
+  Status FoldTree(std::span<const std::byte* const> in, int64_t count, int64_t lanes,
+                  std::span<std::byte* const> out);
 
   // Folds rows of `lanes` elements: row r of input i begins at rows[r * k + i]. Writes `lanes`
-  // results each, lane by lane the same as FoldRow. `lanes` is at most LaneFunction::kLanes.
+  // results each, lane by lane the same as FoldDense. `lanes` is at most LaneFunction::kLanes.
   Status FoldColumns(std::span<const std::byte* const> rows, int64_t lanes,
                      std::span<std::byte* const> out);
 
-  // What FoldColumns gives for the first row, the first two, and so on: `out` has one group of
-  // places per row.
+  // The same without the initial value, for an associative reducer and at least one row.
+  Status FoldColumnTrees(std::span<const std::byte* const> rows, int64_t lanes,
+                         std::span<std::byte* const> out);
+  // What FoldColumns gives for the first row, the first two, and so on, where the reducer is not
+  // associative: `out` has one group of places per row.
   Status FoldPrefixes(std::span<const std::byte* const> rows, int64_t lanes,
                       std::span<std::byte* const> out);
+  // One row more: the initial value combined with `in`, which is all there is to fold.
+  Status CombineInit(std::span<const std::byte* const> in, std::span<std::byte* const> out,
+                     int64_t lanes);
+  // Rows of nothing but the initial value.
+  void CopyInit(int64_t lanes, std::span<std::byte* const> out) const;
+
+  bool is_associative() const { return reducer_.IsAssociative(); }
+  LaneFunction& reducer() { return reducer_; }
 
  private:
   // A fold of 2^level rows.
@@ -53,20 +69,16 @@ class TreeReducer {
   using Group = std::vector<std::byte*>;  // one place per value
   Status FoldLeft(std::span<const std::byte* const> rows, int64_t lanes,
                   std::span<std::byte* const> out);
-  Status FoldPairwise(std::span<const std::byte* const> rows, int64_t lanes,
-                      std::span<std::byte* const> out);
+  Result<Entry> FoldPairwise(std::span<const std::byte* const> rows, int64_t lanes);
   void CopyOut(std::span<const std::byte* const> from, int64_t lanes,
                std::span<std::byte* const> out) const;
   Group& Scratch(size_t i);
   Status Combine(const Group& left, const Group& right, std::span<std::byte* const> out,
                  int64_t lanes);
-  Status FoldBlock(std::span<const std::byte* const> in, int64_t count,
+  Status FoldBlock(std::span<const std::byte* const> in, int64_t count, int64_t lanes,
                    std::span<std::byte* const> out);
-  Status CombineInit(std::span<const std::byte* const> in, std::span<std::byte* const> out,
-                     int64_t lanes);
 
   LaneFunction& reducer_;
-  bool associative_;
   std::vector<int> sizes_;
   Group init_;  // kLanes copies of the initial elements
   std::vector<Group> scratch_;

@@ -1,6 +1,8 @@
 // WindowTaps: one table of offsets per dimension and place.
 #include "core/eval/window_taps.h"
 
+#include <algorithm>
+
 #include "core/eval/strided_copy.h"
 
 namespace hloscope::eval {
@@ -22,18 +24,35 @@ WindowTaps::WindowTaps(const hlo::Window* window, std::span<const int64_t> base)
   }
 }
 
-std::optional<size_t> WindowTaps::running_dimension() const {
-  std::optional<size_t> running;
+IndexRange WindowTaps::Dimension::Interior(int64_t places) const {
+  if (window.base_dilation != 1) return {};
+  // Place p covers [p·stride - low, p·stride - low + extent].
+  const int64_t low = window.padding_low;
+  const int64_t extent = (window.size - 1) * window.window_dilation;
+  const int64_t last = size - 1 - extent + low;
+  const int64_t begin = low <= 0 ? 0 : (low - 1) / window.stride + 1;
+  const int64_t end = last < 0 ? 0 : std::min(places, last / window.stride + 1);
+  return {std::min(begin, end), end};
+}
+
+std::optional<size_t> WindowTaps::only_dimension() const {
+  std::optional<size_t> only;
   for (size_t d = 0; d < dimensions_.size(); ++d) {
-    const hlo::WindowDimension& w = dimensions_[d].window;
-    if (IsTrivial(w)) continue;
-    const bool covers_all_before = w.stride == 1 && w.window_dilation == 1 &&
-                                   w.base_dilation == 1 && w.padding_high == 0 &&
-                                   w.padding_low == w.size - 1 && w.size >= dimensions_[d].size;
-    if (running || !covers_all_before) return std::nullopt;
-    running = d;
+    if (IsTrivial(dimensions_[d].window)) continue;
+    if (only) return std::nullopt;
+    only = d;
   }
-  return running;
+  return only;
+}
+
+std::optional<size_t> WindowTaps::running_dimension() const {
+  const std::optional<size_t> d = only_dimension();
+  if (!d) return std::nullopt;
+  const hlo::WindowDimension& w = dimensions_[*d].window;
+  const bool covers_all_before = w.stride == 1 && w.window_dilation == 1 && w.base_dilation == 1 &&
+                                 w.padding_high == 0 && w.padding_low == w.size - 1 &&
+                                 w.size >= dimensions_[*d].size;
+  return covers_all_before ? d : std::nullopt;
 }
 
 void WindowTaps::OffsetsAt(std::span<const int64_t> place, std::vector<int64_t>& offsets) const {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/jobs.h"
 #include "core/hlo/attribute.h"
 #include "core/hlo/shape.h"
 
@@ -21,18 +22,26 @@ class WindowTaps {
   // place.size() dimensions are looked at.
   void OffsetsAt(std::span<const int64_t> place, std::vector<int64_t>& offsets) const;
 
-  // How many of the last dimensions the window leaves alone: size 1, no padding, stride or
-  // dilation.
-  size_t trivial_tail() const { return trivial_tail_; }
-  // The dimension along which every place covers all elements up to its own, if that is the only
-  // one the window does not leave alone: a running reduction.
-  std::optional<size_t> running_dimension() const;
-
- private:
+  // One dimension of the base array and of the window over it.
   struct Dimension {
     hlo::WindowDimension window;
     int64_t size, stride;  // of the base
+
+    // The places [begin, end) below `places` whose every element lies inside the base; empty where
+    // the base is dilated.
+    IndexRange Interior(int64_t places) const;
   };
+  const Dimension& dimension(size_t d) const { return dimensions_[d]; }
+
+  // How many of the last dimensions the window leaves alone: size 1, no padding, stride or
+  // dilation.
+  size_t trivial_tail() const { return trivial_tail_; }
+  // The dimension that the window does not leave alone, if there is exactly one.
+  std::optional<size_t> only_dimension() const;
+  // That dimension if every place covers all elements up to its own: a running reduction.
+  std::optional<size_t> running_dimension() const;
+
+ private:
   std::vector<Dimension> dimensions_;
   size_t trivial_tail_ = 0;
 };
