@@ -11,17 +11,11 @@ using hlo::Literal;
 
 namespace {
 
-using Dimensions = std::vector<int64_t>;
-
-// The dimensions of the expected value of leaf i, whatever they are.
-Result<std::optional<Dimensions>> WantedDimensions(const dump::TensorFiles& expected, size_t i,
-                                                   const hlo::Shape& shape) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto literal,
-                            expected.Output(static_cast<int64_t>(i), shape,
-                                            [](std::span<const int64_t>) { return true; }));
-  if (!literal) return std::nullopt;
-  const auto dimensions = literal->shape().dimensions();
-  return std::optional(Dimensions(dimensions.begin(), dimensions.end()));
+// The expected value of leaf i, whatever its dimensions.
+Result<std::optional<Literal>> Wanted(const dump::TensorFiles& expected, size_t i,
+                                      const hlo::Shape& shape) {
+  return expected.Output(static_cast<int64_t>(i), shape,
+                         [](std::span<const int64_t>) { return true; });
 }
 
 }  // namespace
@@ -54,11 +48,11 @@ Result<Leaves> ResultCollector::Gather(const replay::Placement& placement,
       continue;
     }
     if (values.empty()) return InternalError("a result never came");
-    std::optional<Dimensions> wanted;
+    std::optional<Literal> wanted;
     if (expected != nullptr && leaves[i].shape.IsArray() && placement.lists() > 1) {
-      HLOSCOPE_ASSIGN_OR_RETURN(wanted, WantedDimensions(*expected, i, leaves[i].shape));
+      HLOSCOPE_ASSIGN_OR_RETURN(wanted, Wanted(*expected, i, leaves[i].shape));
     }
-    auto gathered = placement.Gather(leaves[i], values, std::move(wanted));
+    auto gathered = placement.Gather(leaves[i], values, wanted ? &*wanted : nullptr);
     if (!gathered.warning.empty()) {
       warnings_.push_back(fmt::format("out{}: {}", i, gathered.warning));
     }

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
 #include "core/base/checked.h"
 #include "core/eval/blocks.h"
+#include "core/eval/wide.h"
+#include "core/replay/possible_tilings.h"
 
 namespace hloscope::replay {
 
@@ -119,6 +122,16 @@ Literal Unstack(const Literal& stacked, int64_t index) {
   return Literal::Dense(shape, {bytes.begin(), bytes.end()});
 }
 
+// The leaf's own dimensions; a dynamic one may be given shorter than its bound.
+bool IsWithin(const Shape& shape, std::span<const int64_t> dimensions) {
+  if (dimensions.size() != shape.rank()) return false;
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    const bool shorter = shape.is_dynamic_dimension(d) && dimensions[d] < shape.dimension(d);
+    if (dimensions[d] != shape.dimension(d) && !shorter) return false;
+  }
+  return true;
+}
+
 bool AllAgree(std::span<const Literal> values) {
   return std::ranges::all_of(values, [&](const Literal& v) { return v == values[0]; });
 }
@@ -159,12 +172,19 @@ Literal Assemble(const Tiling& tiling, const Shape& own, std::span<const Literal
   return Literal::Dense(shape, std::move(bytes));
 }
 
-// Sizes that dynamic dimensions bound may be smaller: that is how long they are at run time.
-bool IsWithin(const Shape& shape, std::span<const int64_t> dimensions) {
-  if (dimensions.size() != shape.rank()) return false;
-  for (size_t d = 0; d < dimensions.size(); ++d) {
-    const int64_t size = dimensions[d], bound = shape.dimension(d);
-    if (size != bound && (!shape.is_dynamic_dimension(d) || size > bound)) return false;
+// Near enough to tell which arrangement of tiles is meant.
+bool IsClose(const Literal& a, const Literal& b) {
+  const hlo::ElementType type = b.shape().element_type();
+  if (a.bytes().size() != b.bytes().size() || a.shape().element_type() != type) return false;
+  if (hlo::IsComplex(type)) return a == b;
+  const auto count = static_cast<size_t>(b.shape().ElementCount().value_or(0));
+  std::vector<double> x(count), y(count);
+  eval::LoadAs(type, a.bytes().data(), x.data(), static_cast<int64_t>(count));
+  eval::LoadAs(type, b.bytes().data(), y.data(), static_cast<int64_t>(count));
+  for (size_t i = 0; i < count; ++i) {
+    const bool near =
+        std::abs(x[i] - y[i]) <= 0.05 * std::max(std::abs(x[i]), std::abs(y[i])) + 1e-3;
+    if (!near && !(std::isnan(x[i]) && std::isnan(y[i])) && x[i] != y[i]) return false;
   }
   return true;
 }
@@ -257,49 +277,47 @@ Result<std::vector<Literal>> Placement::Spread(const LeafPlacement& leaf,
   return result;
 }
 
-// The tilings that make `wanted` out of parts: tiles counted through the devices in order, holders
-// of one tile side by side or far apart. The first of them where those agree is taken.
+// Of the tilings that make the wanted dimensions and whose copies agree, the first that comes close
+// to the wanted values, else the first.
 void Placement::GuessTiling(LeafPlacement& leaf, std::span<const Literal> values,
-                            std::span<const int64_t> wanted) const {
-  Tiling tiling;
+                            const Literal& wanted) const {
+  Dimensions tiles;
   int64_t count = 1;
-  for (size_t d = 0; d < wanted.size(); ++d) {
-    const int64_t own = leaf.shape.dimension(d);
-    const int64_t tiles = own == 0 ? 1 : wanted[d] / own + (wanted[d] % own != 0 ? 1 : 0);
-    tiling.tiles.push_back(tiles);
-    count = CheckedMul(count, tiles).value_or(0);
+  for (size_t d = 0; d < leaf.shape.rank(); ++d) {
+    const int64_t own = leaf.shape.dimension(d), whole = wanted.shape().dimension(d);
+    tiles.push_back(own == 0 ? 1 : whole / own + (whole % own != 0 ? 1 : 0));
+    count = CheckedMul(count, tiles.back()).value_or(0);
   }
   if (count < 1 || partitions() % count != 0) return;
+  std::vector<Tiling> known;
   for (const LeafPlacement& parameter : parameters_) {
-    if (!parameter.tiling || parameter.tiling->tiles != tiling.tiles) continue;
-    if (!Disagreement(*parameter.tiling, values).empty()) continue;
-    leaf.tiling = parameter.tiling;
-    return;
+    if (parameter.tiling) known.push_back(*parameter.tiling);
   }
-  const int64_t holders = partitions() / count;
-  for (const bool side_by_side : {true, false}) {
-    tiling.tile_of.clear();
-    for (int64_t p = 0; p < partitions(); ++p) {
-      tiling.tile_of.push_back(side_by_side ? p / holders : p % count);
-    }
-    if (!side_by_side && !Disagreement(tiling, values).empty()) continue;
-    leaf.tiling = tiling;
-    if (Disagreement(tiling, values).empty()) return;
+  for (const Tiling& tiling : PossibleTilings(tiles, partitions(), known)) {
+    if (!Disagreement(tiling, values).empty()) continue;
+    const bool close =
+        IsClose(Assemble(tiling, leaf.shape, values, wanted.shape().dimensions()), wanted);
+    if (close || !leaf.tiling) leaf.tiling = tiling;
+    if (close) return;
   }
 }
 
 Placement::Gathered Placement::GatherPartitions(LeafPlacement& leaf,
                                                 std::span<const Literal> values,
-                                                std::span<const int64_t> wanted) const {
+                                                const Literal* wanted) const {
   if (values.size() == 1) return {values[0], {}};
-  const bool wants_own = !wanted.empty() && std::ranges::equal(wanted, leaf.shape.dimensions());
-  if (!leaf.tiling && wanted.size() == leaf.shape.rank() && !wants_own) {
-    GuessTiling(leaf, values, wanted);
+  const auto dimensions =
+      wanted == nullptr ? std::span<const int64_t>() : wanted->shape().dimensions();
+  const bool wants_own =
+      wanted != nullptr && std::ranges::equal(dimensions, leaf.shape.dimensions());
+  if (!leaf.tiling && wanted != nullptr && dimensions.size() == leaf.shape.rank() && !wants_own) {
+    GuessTiling(leaf, values, *wanted);
   }
   if (leaf.tiling) {
-    const bool fits = IsWhole(leaf, wanted);
-    return {Assemble(*leaf.tiling, leaf.shape, values, fits ? wanted : std::span<const int64_t>()),
-            Disagreement(*leaf.tiling, values)};
+    const bool fits = IsWhole(leaf, dimensions);
+    return {
+        Assemble(*leaf.tiling, leaf.shape, values, fits ? dimensions : std::span<const int64_t>()),
+        Disagreement(*leaf.tiling, values)};
   }
   if (AllAgree(values)) return {values[0], {}};
   if (wants_own) return {values[0], "partitions differ; that of partition 0 is taken"};
@@ -307,22 +325,25 @@ Placement::Gathered Placement::GatherPartitions(LeafPlacement& leaf,
 }
 
 Placement::Gathered Placement::Gather(LeafPlacement& leaf, std::span<const Literal> values,
-                                      std::optional<std::vector<int64_t>> wanted) const {
+                                      const Literal* wanted) const {
   if (!leaf.shape.IsArray() || values.size() == 1) return {values[0], {}};
   const size_t per_replica = static_cast<size_t>(partitions());
-  std::span<const int64_t> whole;
-  const bool wants_stack = replicas() > 1 && wanted && !wanted->empty() &&
-                           wanted->front() == replicas() && wanted->size() > leaf.shape.rank();
-  if (wanted) whole = wants_stack ? std::span(*wanted).subspan(1) : std::span(*wanted);
+  const bool wants_stack = replicas() > 1 && wanted != nullptr &&
+                           wanted->shape().rank() > leaf.shape.rank() &&
+                           wanted->shape().dimension(0) == replicas();
   std::vector<Literal> stack;
   std::string warning;
   for (size_t r = 0; r < static_cast<size_t>(replicas()); ++r) {
-    Gathered one = GatherPartitions(leaf, values.subspan(r * per_replica, per_replica), whole);
+    Literal slice;
+    if (wants_stack) slice = Unstack(*wanted, static_cast<int64_t>(r));
+    Gathered one = GatherPartitions(leaf, values.subspan(r * per_replica, per_replica),
+                                    wants_stack ? &slice : wanted);
     if (warning.empty()) warning = std::move(one.warning);
     stack.push_back(std::move(one.value));
   }
   if (replicas() == 1) return {std::move(stack[0]), std::move(warning)};
-  if (wanted && !wants_stack && std::ranges::equal(*wanted, stack[0].shape().dimensions())) {
+  if (wanted != nullptr && !wants_stack &&
+      std::ranges::equal(wanted->shape().dimensions(), stack[0].shape().dimensions())) {
     if (!AllAgree(stack)) warning = "replicas differ; that of replica 0 is taken";
     return {std::move(stack[0]), std::move(warning)};
   }

@@ -53,17 +53,18 @@ class Placement {
     std::string warning;  // "… differ, which should agree"; else empty
   };
   // The other way: partitions put together, replicas stacked. Without a tiling, partitions that
-  // agree give one array; others are put together to `wanted` if there is one way to, or stacked.
-  // `wanted` also cuts off padding. Remembers in `leaf` how it put partitions together.
+  // agree give one array; others are put together to the dimensions of `wanted`, in the order that
+  // comes closest to it if the parameters do not tell, or stacked. `wanted` also cuts off padding.
+  // Remembers in `leaf` how it put partitions together.
   Gathered Gather(LeafPlacement& leaf, std::span<const hlo::Literal> values,
-                  std::optional<std::vector<int64_t>> wanted = {}) const;
+                  const hlo::Literal* wanted = nullptr) const;
 
  private:
   bool IsWhole(const LeafPlacement& leaf, std::span<const int64_t> dimensions) const;
   Gathered GatherPartitions(LeafPlacement& leaf, std::span<const hlo::Literal> values,
-                            std::span<const int64_t> wanted) const;
+                            const hlo::Literal* wanted) const;
   void GuessTiling(LeafPlacement& leaf, std::span<const hlo::Literal> values,
-                   std::span<const int64_t> wanted) const;
+                   const hlo::Literal& wanted) const;
 
   hlo::Topology topology_;
   std::vector<LeafPlacement> parameters_, results_;

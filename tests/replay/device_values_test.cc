@@ -101,8 +101,13 @@ ENTRY e {
       Literal::Of<int32_t>(Shape::Array(hlo::ElementType::kS32, {1}), {{7}}),
       Literal::Of<int32_t>(Shape::Array(hlo::ElementType::kS32, {1}), {{8}})};
   LeafPlacement wanted = m.placement.results()[0], stacked = wanted, same = wanted;
-  EXPECT_EQ(Elements(m.placement.Gather(wanted, values, {{4}}).value),
+  const Literal whole = Iota({4});
+  EXPECT_EQ(Elements(m.placement.Gather(wanted, values, &whole).value),
             (std::vector<int32_t>{5, 6, 7, 8}));
+  const Literal permuted =
+      Literal::Of<int32_t>(Shape::Array(hlo::ElementType::kS32, {4}), {{5, 7, 6, 8}});
+  LeafPlacement closest = m.placement.results()[0];
+  EXPECT_EQ(m.placement.Gather(closest, values, &permuted).value, permuted);
   const auto stack = m.placement.Gather(stacked, values);
   EXPECT_EQ(stack.value.shape().rank(), 2u);
   EXPECT_NE(stack.warning, "");
