@@ -140,8 +140,8 @@ struct Product {
 // a b + c d without loss where the products cancel.
 long double SumOfProducts(double a, double b, double c, double d) {
   const Product x(a, b), y(c, d);
-  const long double sum = x.value + y.value;
-  return std::isfinite(sum) ? sum + (x.lost + y.lost) : sum;
+  const long double sum = x.value + y.value, lost = x.lost + y.lost;
+  return std::isfinite(sum) && lost != 0 ? sum + lost : sum;  // a zero keeps its sign
 }
 
 struct Multiply {
@@ -156,18 +156,22 @@ struct Multiply {
   }
 };
 
+// By (ac + bd) and (bc - ad) over c² + d²; C's division where that is no finite number.
 struct Divide {
   static Pair<float> Of(Pair<float> x, Pair<float> y) {
-    return Pair<float>(Pair<double>(x) / Pair<double>(y));
+    const double a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+    return Finite<float, double>(x, y, a * c + b * d, b * c - a * d, c * c + d * d);
   }
   static Pair<double> Of(Pair<double> x, Pair<double> y) {
     const double a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
-    const long double size = static_cast<long double>(c) * c + static_cast<long double>(d) * d;
-    const long double real = SumOfProducts(a, c, b, d), imag = SumOfProducts(b, c, -a, d);
-    if (size == 0 || !std::isfinite(size) || !std::isfinite(real) || !std::isfinite(imag)) {
-      return x / y;
-    }
-    return {static_cast<double>(real / size), static_cast<double>(imag / size)};
+    return Finite<double, long double>(
+        x, y, SumOfProducts(a, c, b, d), SumOfProducts(b, c, -a, d),
+        static_cast<long double>(c) * c + static_cast<long double>(d) * d);
+  }
+  template <typename T, typename W>
+  static Pair<T> Finite(Pair<T> x, Pair<T> y, W real, W imag, W size) {
+    if (size == 0 || !std::isfinite(size + real + imag)) return Pair<T>(Pair<W>(x) / Pair<W>(y));
+    return {static_cast<T>(real / size), static_cast<T>(imag / size)};
   }
 };
 

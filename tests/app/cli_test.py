@@ -53,6 +53,14 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((status, err), (0, ''), arguments)
             self.assertGreater(len(out), 20)
 
+    def test_ops_tell_how_near_the_interpreter_comes(self):
+        rows = {row['opcode']: row for row in json_lines(run('ops', '--json')[1])}
+        self.assertEqual(rows['add']['arity'], 2)
+        self.assertEqual(rows['add']['types']['s32'], {'interpreter': 0})
+        self.assertEqual(rows['exponential']['types']['f32'], {'interpreter': 0.5})
+        self.assertNotIn('s32', rows['exponential']['types'])
+        self.assertLessEqual(rows['sine']['types']['f64']['interpreter'], 2)
+
     def test_bash_completion_is_valid(self):
         script = run('completions', 'bash')[1]
         self.assertEqual(subprocess.run(['bash', '-n'], input=script.encode()).returncode, 0)

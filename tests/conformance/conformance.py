@@ -102,8 +102,9 @@ def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     hloscope = str(pathlib.Path(options.hloscope).resolve())
     if options.assemble:
-        return write_pages([found for opcode in sorted(CELLS) for found in pickle.loads(judged_file(opcode).read_bytes())],
-                           lambda cases: runs.run_xla(hloscope, find_plugin(), cases, FOLDER))
+        judged = [found for opcode in sorted(CELLS) if judged_file(opcode).exists()
+                  for found in pickle.loads(judged_file(opcode).read_bytes())]
+        return write_pages(judged, lambda cases: runs.run_xla(hloscope, find_plugin(), cases, FOLDER))
     jobs = [(opcode, t) for opcode in sorted(CELLS) for t in TYPES
             if (not options.only or opcode in options.only) and (not options.types or t.name in options.types)]
     made = {job: CELLS[job[0]](job[1]) for job in jobs}

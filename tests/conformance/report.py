@@ -298,6 +298,12 @@ def _worst_per_type(faults):
     return best.values()
 
 
+def _shows_in(fault, shown):
+    if fault.minimal is None:
+        return "as it stands"
+    return "[1]" if fault.name in shown else "[" + ",".join(map(str, fault.case_inputs[-1][1])) + "]"
+
+
 def _write_opcode(file, opcode, faults, shown):
     faults = list(_worst_per_type(faults))
     first = faults[0]
@@ -307,7 +313,7 @@ def _write_opcode(file, opcode, faults, shown):
         types = fault.type.name if fault.opcode != "convert" else f"{fault.type.name} to {fault.result_type.name}"
         if fault.opcode == "compare":
             types += " " + fault.name.split(".")[2]
-        size = "[1]" if fault.name in shown else "[" + ",".join(map(str, fault.case_inputs[-1][1])) + "]"
+        size = _shows_in(fault, shown)
         operands = "; ".join(fault.operands) if fault.operands else ""
         file.write(f"| {types} | {operands} | {fault.true} | {fault.xla} | {fault.mine} | {number_text(fault.distance)} | "
                    f"{fault.count} | {size} |\n")

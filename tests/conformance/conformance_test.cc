@@ -1,0 +1,159 @@
+// Runs the sample of the conformance table (sample.tsv, made by conformance.py from true values) on
+// the interpreter: bits must be the expected ones, or as many units in the last place away at most
+// as the row allows.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+#include "core/hlo/text.h"
+#include "core/replay/platform.h"
+
+namespace hloscope {
+namespace {
+
+// A row: name, allowed distance, module, then inputs and expected results as hexadecimal bytes.
+struct SampleRow {
+  std::string name, module;
+  uint64_t allowed = 0;
+  std::vector<std::string> inputs, expected;
+};
+
+std::vector<std::string> Split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+std::vector<SampleRow> ReadRows() {
+  std::ifstream file(HLOSCOPE_SOURCE_DIR "/tests/conformance/sample.tsv");
+  std::vector<SampleRow> rows;
+  for (std::string line; std::getline(file, line);) {
+    const auto fields = Split(line, '\t');
+    if (fields.size() != 5) continue;
+    rows.push_back({fields[0], fields[2], std::stoull(fields[1]), Split(fields[3], ' '),
+                    Split(fields[4], ' ')});
+  }
+  return rows;
+}
+
+// "-" stands for no bytes.
+std::vector<std::byte> Bytes(const std::string& hex) {
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(static_cast<std::byte>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+  }
+  return bytes;
+}
+
+class Leaves : public replay::RunSink {
+ public:
+  void OnResult(int64_t, int64_t, Result<hlo::Literal> value) override {
+    values.push_back(std::move(value));
+  }
+  std::vector<Result<hlo::Literal>> values;
+};
+
+// Floats in order, one apart where they are neighbours; both zeros are 0.
+template <typename Float, typename Signed>
+int64_t Place(const std::byte* bytes) {
+  Signed bits;
+  std::memcpy(&bits, bytes, sizeof(bits));
+  constexpr Signed kMost = std::numeric_limits<Signed>::max();
+  return bits < 0 ? -static_cast<int64_t>(bits & kMost) : bits;
+}
+
+template <typename Float>
+bool BothNan(const std::byte* a, const std::byte* b) {
+  Float x, y;
+  std::memcpy(&x, a, sizeof(x));
+  std::memcpy(&y, b, sizeof(y));
+  return x != x && y != y;
+}
+
+template <typename Float, typename Signed>
+bool PartsAgree(std::span<const std::byte> actual, std::span<const std::byte> expected,
+                uint64_t allowed) {
+  for (size_t i = 0; i < actual.size(); i += sizeof(Float)) {
+    const std::byte *a = actual.data() + i, *b = expected.data() + i;
+    if (BothNan<Float>(a, b) || std::memcmp(a, b, sizeof(Float)) == 0) continue;
+    const int64_t distance = Place<Float, Signed>(a) - Place<Float, Signed>(b);
+    if (distance == 0 || static_cast<uint64_t>(std::abs(distance)) > allowed) return false;
+  }
+  return true;
+}
+
+bool Agree(hlo::ElementType type, std::span<const std::byte> actual,
+           std::span<const std::byte> expected, uint64_t allowed) {
+  if (actual.size() != expected.size()) return false;
+  switch (type) {
+    case hlo::ElementType::kF32:
+    case hlo::ElementType::kC64:
+      return PartsAgree<float, int32_t>(actual, expected, allowed);
+    case hlo::ElementType::kF64:
+    case hlo::ElementType::kC128:
+      return PartsAgree<double, int64_t>(actual, expected, allowed);
+    default:  // the rows hold no NaN in these types
+      return std::ranges::equal(actual, expected);
+  }
+}
+
+Result<std::vector<Result<hlo::Literal>>> RunRow(const SampleRow& row) {
+  const hlo::ParseResult parsed = hlo::ParseText(row.module);
+  if (!parsed.ok()) return InputError("the module does not parse");
+  std::vector<hlo::Literal> inputs;
+  const auto shapes = replay::ParameterShapes(*parsed.module);
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    auto bytes = Bytes(row.inputs.at(i));
+    if (std::cmp_not_equal(bytes.size(), shapes[i].ByteSize().value_or(-1))) {
+      return InputError("an input has another size than its parameter");
+    }
+    inputs.push_back(hlo::Literal::Dense(shapes[i], std::move(bytes)));
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform("interpreter"));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, platform->Load(parsed.module, {}));
+  Leaves sink;
+  HLOSCOPE_TRY(executable->Run({&inputs, 1}, {}, sink));
+  return std::move(sink.values);
+}
+
+TEST(Conformance, SampleOnTheInterpreter) {
+  const auto rows = ReadRows();
+  ASSERT_GT(rows.size(), 300u);
+  for (const SampleRow& row : rows) {
+    const auto leaves = RunRow(row);
+    ASSERT_TRUE(leaves.has_value()) << row.name << ": " << leaves.error().ToString();
+    ASSERT_EQ(leaves->size(), row.expected.size()) << row.name;
+    for (size_t i = 0; i < leaves->size(); ++i) {
+      const auto& leaf = (*leaves)[i];
+      ASSERT_TRUE(leaf.has_value()) << row.name << ": " << leaf.error().ToString();
+      EXPECT_TRUE(
+          Agree(leaf->shape().element_type(), leaf->bytes(), Bytes(row.expected[i]), row.allowed))
+          << row.name << ", result " << i;
+    }
+  }
+}
+
+// The comparison itself: one place too far, the other zero and a number for NaN are seen.
+TEST(Conformance, TheSampleCanFail) {
+  const auto differ = [](float a, float b, uint64_t allowed) {
+    return !Agree(hlo::ElementType::kF32, std::as_bytes(std::span(&a, 1)),
+                  std::as_bytes(std::span(&b, 1)), allowed);
+  };
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const float next = std::nextafter(1.0f, 2.0f);
+  EXPECT_FALSE(differ(1.0f, next, 1));
+  EXPECT_TRUE(differ(1.0f, next, 0));
+  EXPECT_TRUE(differ(0.0f, -0.0f, 4));
+  EXPECT_TRUE(differ(1.0f, kNan, 4));
+  EXPECT_FALSE(differ(-kNan, kNan, 0));
+}
+
+}  // namespace
+}  // namespace hloscope
