@@ -1,6 +1,7 @@
 // LaneSort: bottom-up merge sort. Each pass cuts its output into pieces that do not depend on one
 // another, each of which is a merge of two short segments; kLanes of them advance in step, one
-// element at a time, so that the comparator runs on kLanes pairs.
+// element at a time, so that the comparator runs on kLanes pairs. Short lines are sorted by
+// insertion, kLanes of them in step.
 #include "core/eval/lane_sort.h"
 
 #include <algorithm>
@@ -17,6 +18,9 @@ namespace {
 constexpr int64_t kLanes = LaneFunction::kLanes;
 constexpr int64_t kPiece = 256;      // elements of a piece, a power of two
 constexpr int64_t kGrain = 1 << 16;  // elements
+// As in std::sort of libstdc++, which XLA:CPU uses: where a comparator is no strict weak order, so
+// that there is no one result, short lines come out as they do there.
+constexpr int64_t kShort = 16;
 
 // What lanes merge: elements [left, left_end) and [right, right_end) to [out, out_end). Positions
 // count from the start of the arrays.
@@ -254,6 +258,83 @@ Status RunPass(LaneFunction& comparator, const Pass& pass) {
                               });
 }
 
+// A short line being sorted: elements are inserted among those before them, a new first one at
+// once.
+class Insertion {
+ public:
+  Insertion(int64_t begin, int64_t length) : length_(static_cast<size_t>(length)) {
+    for (size_t i = 0; i < length_; ++i) order_[i] = begin + static_cast<int64_t>(i);
+  }
+  bool done() const { return next_ >= length_; }
+  // The positions compared next; then what follows from the verdict.
+  int64_t first() const { return order_[at_]; }
+  int64_t second() const { return at_front_ ? order_[0] : order_[at_ - 1]; }
+  void Apply(bool less) {
+    if (at_front_ && !less) {
+      at_front_ = false;
+      return;
+    }
+    if (at_front_) {
+      std::rotate(order_.data(), order_.data() + next_, order_.data() + next_ + 1);
+    } else if (less) {
+      std::swap(order_[at_ - 1], order_[at_]);
+      if (--at_ > 0) return;
+    }
+    at_ = ++next_;
+    at_front_ = true;
+  }
+  int64_t operator[](size_t i) const { return order_[i]; }
+
+ private:
+  std::array<int64_t, kShort> order_ = {};
+  size_t length_, next_ = 1, at_ = 1;
+  bool at_front_ = true;  // the one to insert is compared with the first of all
+};
+
+// Sorts lines [range) of `pass.from` into `pass.to`.
+Status InsertLines(const Pass& pass, PairComparer& comparer, IndexRange range) {
+  std::vector<Insertion> lines;
+  for (int64_t line = range.begin; line < range.end; ++line) {
+    lines.emplace_back(line * pass.length, pass.length);
+  }
+  std::array<int64_t, kLanes> first, second;
+  const auto n = static_cast<int64_t>(lines.size());
+  for (bool open = true; open;) {
+    open = false;
+    for (size_t i = 0; i < lines.size(); ++i) {
+      open |= !lines[i].done();
+      first[i] = lines[i].done() ? range.begin * pass.length : lines[i].first();
+      second[i] = lines[i].done() ? first[i] : lines[i].second();
+    }
+    if (!open) break;
+    HLOSCOPE_TRY(comparer.Compare(pass.from, first.data(), second.data(), n));
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (!lines[i].done()) lines[i].Apply(comparer.verdict()[i] != 0);
+    }
+  }
+  for (size_t k = 0; k < pass.bytes.size(); ++k) {
+    WithBytes(pass.bytes[k], [&]<typename T>(T) {
+      const T* from = reinterpret_cast<const T*>(pass.from[k]);
+      T* to = reinterpret_cast<T*>(pass.to[k]) + range.begin * pass.length;
+      for (const Insertion& line : lines) {
+        for (size_t i = 0; i < static_cast<size_t>(pass.length); ++i) *to++ = from[line[i]];
+      }
+    });
+  }
+  return {};
+}
+
+Status SortShortLines(LaneFunction& comparator, const Pass& pass) {
+  return comparator.ForRanges(
+      pass.lines, kLanes, [&](LaneFunction& own, IndexRange range) -> Status {
+        PairComparer comparer(own, pass.bytes);
+        for (int64_t begin = range.begin; begin < range.end; begin += kLanes) {
+          HLOSCOPE_TRY(InsertLines(pass, comparer, {begin, std::min(range.end, begin + kLanes)}));
+        }
+        return {};
+      });
+}
+
 }  // namespace
 
 Status LaneSort(Machine& machine, LaneFunction& comparator, int64_t lines, int64_t length,
@@ -270,7 +351,11 @@ Status LaneSort(Machine& machine, LaneFunction& comparator, int64_t lines, int64
     to.push_back(buffer.data());
     scratch.push_back(std::move(buffer));
   }
-  for (int64_t width = 1; width < length; width *= 2) {
+  if (length <= kShort) {
+    HLOSCOPE_TRY(SortShortLines(comparator, {from, to, bytes, lines, length, 0}));
+    from.swap(to);
+  }
+  for (int64_t width = 1; width < length && length > kShort; width *= 2) {
     HLOSCOPE_TRY(RunPass(comparator, {from, to, bytes, lines, length, width}));
     from.swap(to);
   }
