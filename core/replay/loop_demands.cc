@@ -191,7 +191,10 @@ class LoopReader {
     // The side that moves is the counter.
     const std::optional<double> left_step = left->is_state ? StepOf(left->path) : 0;
     const std::optional<double> right_step = right->is_state ? StepOf(right->path) : 0;
-    if (left_step == 0.0 && right_step == 0.0) return Refuse(direction, *left, *right);
+    // Sides that move together never come nearer to one another.
+    if (left_step && right_step && *left_step == *right_step) {
+      return Refuse(direction, *left, *right);
+    }
     if (left_step && *left_step != 0) return Bind(*left, *left_step, *right);
     if (right_step && *right_step != 0) return Bind(*right, *right_step, *left);
     // How the counter moves is not known, but the comparison says where to.
@@ -229,23 +232,18 @@ class LoopReader {
     }
   }
 
-  // Nothing compared ever changes: the loop ends at once or never.
+  // The comparison never changes: the loop ends at once or never. Sides of the state that are both
+  // open take small numbers.
   void Refuse(hlo::ComparisonDirection direction, const Origin& left, const Origin& right) {
     using enum hlo::ComparisonDirection;
-    if (!left.is_state || right.is_state) return;
-    const double number = right.offset - left.offset;
-    switch (direction) {
-      case kLt:
-      case kNe:
-        return Ask(left.path, Interval::Only(number));
-      case kLe:
-      case kEq:
-        return Ask(left.path, Interval::Only(number + 1));
-      case kGt:
-        return Ask(left.path, Interval::Only(number));
-      case kGe:
-        return Ask(left.path, Interval::Only(number - 1));
-    }
+    const bool left_first = direction == kLt || direction == kLe || direction == kEq;
+    const bool apart = direction == kLe || direction == kGe || direction == kEq;
+    // left - right that makes the comparison false.
+    const double distance = !apart ? 0 : left_first ? 1 : -1;
+    if (right.is_state)
+      Ask(right.path, Interval::Only(left.is_state ? 4 : left.offset - distance - right.offset));
+    const double base = right.is_state ? 4 + right.offset : right.offset;
+    if (left.is_state) Ask(left.path, Interval::Only(base + distance - left.offset));
   }
 
   // What a leaf of the state begins with, if that is a number.

@@ -142,6 +142,15 @@ TEST(MakeInputs, MeetsWhatTheUsesNeed) {
        "ENTRY e { z = s32[] constant(5) n = s32[] parameter(0) t = (s32[], s32[]) tuple(z, n)\n"
        "ROOT w = (s32[], s32[]) while(t), condition=c, body=b }",
        0, Within(5, 13)},
+      {"loop whose counter and bound move together",
+       "c { t = (s32[], s32[]) parameter(0) i = s32[] get-tuple-element(t), index=0\n"
+       "n = s32[] get-tuple-element(t), index=1 ROOT l = pred[] compare(i, n), direction=LT }\n"
+       "b { t = (s32[], s32[]) parameter(0) i = s32[] get-tuple-element(t), index=0\n"
+       "n = s32[] get-tuple-element(t), index=1 o = s32[] constant(1) j = s32[] add(i, o)\n"
+       "m = s32[] add(n, o) ROOT r = (s32[], s32[]) tuple(j, m) }\n"
+       "ENTRY e { z = s32[] constant(5) n = s32[] parameter(0) t = (s32[], s32[]) tuple(z, n)\n"
+       "ROOT w = (s32[], s32[]) while(t), condition=c, body=b }",
+       0, Within(-5, 5)},
       {"branch of a conditional",
        "t { ROOT p = f32[] parameter(0) }\nf { q = f32[] parameter(0) ROOT n = f32[] negate(q) }\n"
        "ENTRY e { i = s32[] parameter(0) x = f32[] parameter(1)\n"
