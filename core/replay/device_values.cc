@@ -310,14 +310,22 @@ Placement::Gathered Placement::GatherPartitions(LeafPlacement& leaf,
       wanted == nullptr ? std::span<const int64_t>() : wanted->shape().dimensions();
   const bool wants_own =
       wanted != nullptr && std::ranges::equal(dimensions, leaf.shape.dimensions());
+  bool guessed = false;
   if (!leaf.tiling && wanted != nullptr && dimensions.size() == leaf.shape.rank() && !wants_own) {
     GuessTiling(leaf, values, *wanted);
+    guessed = leaf.tiling.has_value();
   }
   if (leaf.tiling) {
     const bool fits = IsWhole(leaf, dimensions);
+    std::string warning = Disagreement(*leaf.tiling, values);
+    if (guessed && warning.empty()) {
+      warning =
+          "the module does not say how partitions make up this result (its .hlo.pb does): they are "
+          "put together as comes closest to what is expected";
+    }
     return {
         Assemble(*leaf.tiling, leaf.shape, values, fits ? dimensions : std::span<const int64_t>()),
-        Disagreement(*leaf.tiling, values)};
+        std::move(warning)};
   }
   if (AllAgree(values)) return {values[0], {}};
   if (wants_own) return {values[0], "partitions differ; that of partition 0 is taken"};

@@ -50,7 +50,7 @@ class Placement {
 
   struct Gathered {
     hlo::Literal value;
-    std::string warning;  // "… differ, which should agree"; else empty
+    std::string warning;  // devices that should agree do not, or an order was guessed; else empty
   };
   // The other way: partitions put together, replicas stacked. Without a tiling, partitions that
   // agree give one array; others are put together to the dimensions of `wanted`, in the order that
