@@ -143,43 +143,37 @@ struct Clamp {
 };
 
 // Rounds a float's mantissa to `mantissa_bits` (nearest even), then its exponent range to
-// `exponent_bits`: too large is infinity, too small is zero of the same sign. NaN stays NaN.
-template <typename T, typename Bits, int kMantissa, int kExponent>
-T ReducePrecision(T x, int exponent_bits, int mantissa_bits) {
-  if (std::isnan(x)) return x;
-  auto bits = std::bit_cast<Bits>(x);
-  constexpr Bits kSign = Bits{1} << (kMantissa + kExponent);
+// `exponent_bits`: too large is infinity, too small is zero of the same sign. NaN stays NaN. Bits
+// are dropped from where they stand, in denormals too (XLA: HloEvaluator::HandleReducePrecision).
+template <typename Bits, int kMantissa, int kExponent>
+Bits ReducePrecision(Bits input, int exponent_bits, int mantissa_bits) {
+  constexpr uint64_t kSign = uint64_t{1} << (kMantissa + kExponent);
+  constexpr uint64_t kExponentMask = ((uint64_t{1} << kExponent) - 1) << kMantissa;
+  uint64_t bits = input;
+  if ((bits & (kSign - 1)) > kExponentMask) return input;
   if (mantissa_bits < kMantissa) {
     const int dropped = kMantissa - mantissa_bits;
-    const Bits last = (bits >> dropped) & 1;
-    bits += (Bits{1} << (dropped - 1)) - 1 + last;
-    bits &= ~((Bits{1} << dropped) - 1);
+    const uint64_t last = (bits >> dropped) & 1;
+    bits += (uint64_t{1} << (dropped - 1)) - 1 + last;
+    bits &= ~((uint64_t{1} << dropped) - 1);
   }
   if (exponent_bits < kExponent) {
-    constexpr Bits kExponentMask = ((Bits{1} << kExponent) - 1) << kMantissa;
-    constexpr Bits kBias = (Bits{1} << (kExponent - 1)) - 1;
-    const Bits reduced_bias = (Bits{1} << (exponent_bits - 1)) - 1;
-    const Bits exponent = (bits & kExponentMask) >> kMantissa;
-    if (exponent > kBias + reduced_bias) return std::bit_cast<T>((bits & kSign) | kExponentMask);
-    if (exponent <= kBias - reduced_bias) return std::bit_cast<T>(bits & kSign);
+    constexpr uint64_t kBias = (uint64_t{1} << (kExponent - 1)) - 1;
+    const uint64_t reduced_bias = (uint64_t{1} << (exponent_bits - 1)) - 1;
+    const uint64_t exponent = (bits & kExponentMask) >> kMantissa;
+    if (exponent > kBias + reduced_bias) return static_cast<Bits>((bits & kSign) | kExponentMask);
+    if (exponent <= kBias - reduced_bias) return static_cast<Bits>(bits & kSign);
   }
-  return std::bit_cast<T>(bits);
+  return static_cast<Bits>(bits);
 }
 
-void ReducePrecisionF32(const Lanes& lanes) {
-  const auto* x = reinterpret_cast<const float*>(lanes.in[0]);
-  auto* out = reinterpret_cast<float*>(lanes.out);
+template <typename Bits, int kMantissa, int kExponent>
+void ReducePrecisionLanes(const Lanes& lanes) {
+  const auto* x = reinterpret_cast<const Bits*>(lanes.in[0]);
+  auto* out = reinterpret_cast<Bits*>(lanes.out);
   for (int64_t i = 0; i < lanes.count; ++i) {
     out[i] =
-        ReducePrecision<float, uint32_t, 23, 8>(x[i], lanes.exponent_bits, lanes.mantissa_bits);
-  }
-}
-void ReducePrecisionF64(const Lanes& lanes) {
-  const auto* x = reinterpret_cast<const double*>(lanes.in[0]);
-  auto* out = reinterpret_cast<double*>(lanes.out);
-  for (int64_t i = 0; i < lanes.count; ++i) {
-    out[i] =
-        ReducePrecision<double, uint64_t, 52, 11>(x[i], lanes.exponent_bits, lanes.mantissa_bits);
+        ReducePrecision<Bits, kMantissa, kExponent>(x[i], lanes.exponent_bits, lanes.mantissa_bits);
   }
 }
 
@@ -226,9 +220,18 @@ LaneLoop FindClampLoop(ElementType type) {
 }
 
 LaneLoop FindReducePrecisionLoop(ElementType type) {
-  if (type == ElementType::kF32) return ReducePrecisionF32;
-  if (type == ElementType::kF64) return ReducePrecisionF64;
-  return nullptr;
+  switch (type) {
+    case ElementType::kF16:
+      return ReducePrecisionLanes<uint16_t, 10, 5>;
+    case ElementType::kBF16:
+      return ReducePrecisionLanes<uint16_t, 7, 8>;
+    case ElementType::kF32:
+      return ReducePrecisionLanes<uint32_t, 23, 8>;
+    case ElementType::kF64:
+      return ReducePrecisionLanes<uint64_t, 52, 11>;
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace hloscope::eval

@@ -20,6 +20,8 @@ constexpr size_t kMaxElementBytes = 16;
 
 bool IsNarrowInteger(ElementType type) { return hlo::IsInteger(type) && hlo::BitWidth(type) < 8; }
 
+bool IsHalf(ElementType type) { return IsNarrowFloat(type) && hlo::BitWidth(type) == 16; }
+
 int ExponentBits(ElementType type) {
   switch (type) {
     case ElementType::kF64:
@@ -64,7 +66,7 @@ Choice ChooseLoop(const hlo::Module& module, const hlo::Instruction& instruction
     case Opcode::kClamp:
       return {FindClampLoop(loop_type), 3};
     case Opcode::kReducePrecision:
-      return {FindReducePrecisionLoop(loop_type), 1};
+      return {FindReducePrecisionLoop(IsHalf(operand) ? operand : loop_type), 1};
     case Opcode::kCompare: {
       const auto direction = static_cast<hlo::ComparisonDirection>(
           module.GetInt(instruction, AttributeKey::kDirection));
@@ -104,9 +106,10 @@ Result<LaneKernel> LaneKernel::Find(const hlo::Module& module,
                                         hlo::ToString(instruction.opcode), hlo::ToString(operand)));
   }
   kernel.loop_ = choice.loop;
-  // The total order of narrow floats is one of bits.
+  // The total order of narrow floats is one of bits, and f16 and bf16 are rounded as they are.
   const bool by_bits =
-      is_select || (instruction.opcode == Opcode::kCompare && IsTotalOrder(module, instruction));
+      is_select || (instruction.opcode == Opcode::kCompare && IsTotalOrder(module, instruction)) ||
+      (instruction.opcode == Opcode::kReducePrecision && IsHalf(operand));
   kernel.narrow_ = !by_bits && IsNarrowFloat(operand);
   kernel.wrap_ = !is_select && IsNarrowInteger(kernel.result_);
   kernel.shared_.bits = hlo::BitWidth(operand);

@@ -181,10 +181,13 @@ def multiply(x, y):
 
 
 def power(x, y):
+    """e^(y log x); open where the angle of the result is so large that no wider type holds enough of its digits."""
     if all(is_zero(v) for v in x):
         return None
+    if all(is_zero(v) for v in y):
+        return mpf(1), None
     re, im = multiply(log(*x), y)
-    return exp(re, im)
+    return exp(re, im) if abs(number(im)) < 256 else None
 
 
 def atan2(y, x):

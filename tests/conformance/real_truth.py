@@ -284,7 +284,11 @@ def total_order_key(t, bits):
 
 
 def reduce_precision(t, value, exponent_bits, mantissa_bits):
-    """Rounds to a format with these widths: too large is infinity, too small for its normal numbers zero."""
+    """Rounds to a format with these widths: too large is infinity, too small for its normal numbers zero.
+
+    Open for denormals of types narrower than f16, which are rounded as f16 on some backends."""
+    if t.bits < 16 and not is_special(value) and abs(value) < mp.ldexp(1, 1 - t.bias):
+        return None
     if is_special(value):
         return value
     man, exp = abs(value).man_exp
