@@ -18,10 +18,13 @@ constexpr int64_t kHugeFrom = kHugePage;
 std::byte* NewBlock(int64_t bytes) {
   const int64_t alignment = bytes >= kHugeFrom ? kHugePage : kAlignment;
   const int64_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* data = std::aligned_alloc(static_cast<size_t>(alignment),
-                                  static_cast<size_t>(std::max(whole, kAlignment)));
+  void* data = nullptr;
+  if (posix_memalign(&data, static_cast<size_t>(alignment),
+                     static_cast<size_t>(std::max(whole, kAlignment))) != 0) {
+    return nullptr;
+  }
   // A wish only: without it the pages are small ones.
-  if (data != nullptr && bytes >= kHugeFrom) {
+  if (bytes >= kHugeFrom) {
     (void)madvise(data, static_cast<size_t>(whole), MADV_HUGEPAGE);
   }
   return static_cast<std::byte*>(data);
