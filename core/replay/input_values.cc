@@ -22,6 +22,9 @@ namespace {
 constexpr Interval kUsual{-0.1, 0.2};
 constexpr double kClear = 0.01;  // elements that must not be zero are no nearer to it
 constexpr int64_t kBlock = 1024;
+// Arrays beyond this size are drawn in blocks, neither sorted nor distinct: either takes a second,
+// wider copy of all elements.
+constexpr int64_t kMostOrdered = int64_t{1} << 26;
 
 // The part of the usual interval that is asked for, or as near to it as can be.
 Interval Usual(const Interval& asked, bool nonzero) {
@@ -307,11 +310,11 @@ class ArrayMaker {
       Store(Sizes());
     } else if (vectors) {
       Store(IndexVectors(Limited(), count_, drawer_.random()));
-    } else if (demand_.distinct && !hlo::IsComplex(own_)) {
+    } else if (demand_.distinct && !hlo::IsComplex(own_) && count_ <= kMostOrdered) {
       StoreDistinct();
     } else if (hlo::IsComplex(own_)) {
       Draw(hlo::RealPart(own_), 2 * count_);
-    } else if (demand_.sorted) {
+    } else if (demand_.sorted && count_ <= kMostOrdered) {
       whole ? StoreSorted<int64_t>() : StoreSorted<double>();
     } else {
       Draw(own_, count_);
