@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/eval/kernels.h"
@@ -42,6 +43,30 @@ void WaitLast(const hlo::Module& module, const hlo::Computation& computation,
     any |= waits[i] != 0;
   }
   if (any) std::ranges::stable_partition(order, [&](uint32_t i) { return waits[i] == 0; });
+}
+
+// True if floats of several types meet where all should have one: XLA's verifier lets that pass,
+// its kernels and ours do not.
+bool MixesPrecision(const KernelCall& call) {
+  using hlo::Opcode;
+  const hlo::OpcodeInfo& info = hlo::Info(call.opcode());
+  const bool one_type = hlo::HasFlag(call.opcode(), hlo::kFlagElementwise) ||
+                        info.category == hlo::Category::kDataMovement;
+  if (!one_type || call.opcode() == Opcode::kConvert || call.opcode() == Opcode::kBitcast ||
+      call.opcode() == Opcode::kBitcastConvert || call.opcode() == Opcode::kStochasticConvert ||
+      call.opcode() == Opcode::kScatter) {
+    return false;
+  }
+  std::optional<hlo::ElementType> met;
+  const auto differs = [&](const hlo::Shape& shape) {
+    if (!shape.IsArray() || !hlo::IsFloat(shape.element_type())) return false;
+    return std::exchange(met, shape.element_type()).value_or(shape.element_type()) !=
+           shape.element_type();
+  };
+  for (const Value& operand : call.operands) {
+    if (operand.is_array() && differs(operand.shape())) return true;
+  }
+  return differs(call.shape());
 }
 
 }  // namespace
@@ -134,6 +159,10 @@ Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operand
     }
   }
   HLOSCOPE_TRY(Charge(1 + ElementCount(call.shape())));
+  if (MixesPrecision(call)) {
+    return Value::Missing(
+        Unsupported(call, "its operands and result are floats of several types").error());
+  }
   frames_.push_back({id});
   Result<Value> value =
       NeedsLiveCall(call, row.live) ? CallLive(call, row.kernel, row.live) : row.kernel(call);
