@@ -211,10 +211,10 @@ class Finder {
                const Distribution* distribution) {
     std::error_code error;
     const std::string path = fs::absolute(file, error).lexically_normal().string();
-    if (std::ranges::find(findings_.plugins, path, &Plugin::path) != findings_.plugins.end()) {
+    if (std::ranges::find(findings_.plugins, path, &PluginFile::path) != findings_.plugins.end()) {
       return;
     }
-    Plugin plugin;
+    PluginFile plugin;
     plugin.path = path;
     plugin.origin = origin;
     plugin.folder = folder;
@@ -273,12 +273,12 @@ std::string InstallCommand(std::string_view platform) {
                      platform == "xla-gpu" ? " --gpu" : "");
 }
 
-Result<Plugin> ResolvePlugin(std::string_view platform, const PluginSearch& search) {
+Result<PluginFile> ResolvePlugin(std::string_view platform, const PluginSearch& search) {
   constexpr std::string_view kFile = "pjrt:";
   if (platform.starts_with(kFile)) {
     const std::string path(platform.substr(kFile.size()));
     if (!IsFile(path)) return InputError(fmt::format("{}: no such plugin file", path));
-    Plugin plugin;
+    PluginFile plugin;
     plugin.path = path;
     plugin.platform = PlatformByName(path);
     plugin.origin = "pjrt:";
@@ -293,7 +293,7 @@ Result<Plugin> ResolvePlugin(std::string_view platform, const PluginSearch& sear
                       "expected xla-cpu, xla-gpu or pjrt:FILE.so");
   }
   PluginFindings findings = FindPlugins(search);
-  for (Plugin& plugin : findings.plugins) {
+  for (PluginFile& plugin : findings.plugins) {
     if (plugin.platform == platform) return std::move(plugin);
   }
   return EnvironmentError(

@@ -14,7 +14,7 @@ struct PluginSearch {
 };
 
 // A shared library that should be a plugin.
-struct Plugin {
+struct PluginFile {
   std::string path;
   std::string platform;      // "xla-cpu" or "xla-gpu"; empty: reached by pjrt:FILE only
   std::string distribution;  // what was installed, e.g. "jax-cuda13-pjrt"; empty: unknown
@@ -34,7 +34,7 @@ struct SearchedPlace {
 };
 
 struct PluginFindings {
-  std::vector<Plugin> plugins;  // in the order of preference
+  std::vector<PluginFile> plugins;  // in the order of preference
   std::vector<SearchedPlace> places;
 };
 
@@ -46,7 +46,7 @@ PluginFindings FindPlugins(const PluginSearch& search);
 
 // The plugin for a platform's name: "xla-cpu", "xla-gpu", or "pjrt:FILE". Environment error: there
 // is none, with where was looked and what installs one; input error: another name.
-Result<Plugin> ResolvePlugin(std::string_view platform, const PluginSearch& search);
+Result<PluginFile> ResolvePlugin(std::string_view platform, const PluginSearch& search);
 
 // The command that installs a plugin for "xla-cpu" or "xla-gpu".
 std::string InstallCommand(std::string_view platform);
