@@ -76,8 +76,8 @@ std::map<std::string, Distribution> ReadDistributions(const fs::path& packages) 
     const std::string stem = entry.stem().string();
     const size_t dash = stem.rfind('-');
     if (dash == std::string::npos) continue;
-    std::string name = stem.substr(0, dash);
-    found.emplace(NormalName(name), Distribution{std::move(name), stem.substr(dash + 1), entry});
+    const std::string name = stem.substr(0, dash);
+    found.emplace(NormalName(name), Distribution{name, stem.substr(dash + 1), entry});
   }
   return found;
 }
