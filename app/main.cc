@@ -9,6 +9,7 @@
 #include "app/command_line.h"
 #include "app/output.h"
 #include "app/version.h"
+#include "core/replay/errand.h"
 
 namespace hloscope::app {
 namespace {
@@ -73,6 +74,9 @@ int Dispatch(const std::vector<std::string>& words) {
   if (words[0] == "--version" || words[0] == "version") {
     WriteOut(VersionText());
     return kGood;
+  }
+  if (words[0] == replay::kErrandArgument && words.size() == 2) {
+    return replay::ErrandMain(words[1]);
   }
   for (const CommandRow& row : CommandRows()) {
     if (row.name == words[0]) return RunCommand(row, {words.begin() + 1, words.end()});
