@@ -2,14 +2,18 @@
 #include <charconv>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/command.h"
 #include "app/command_line.h"
 #include "app/output.h"
 #include "app/version.h"
+#include "core/debug/worker_observers.h"
 #include "core/replay/errand.h"
+#include "core/replay/worker_server.h"
 
 namespace hloscope::app {
 namespace {
@@ -91,6 +95,11 @@ int Dispatch(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   using namespace hloscope::app;
+  // What hloscope starts to run modules in; nothing for people, so no command.
+  if (argc > 2 && argv[1] == hloscope::replay::kWorkerArgument) {
+    return hloscope::replay::ServeWorker(std::span(argv + 2, argv + argc),
+                                         hloscope::debug::WorkerObservers());
+  }
   int status = kBadInput;
   try {
     status = Dispatch({argv + 1, argv + argc});

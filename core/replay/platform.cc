@@ -21,14 +21,19 @@ constexpr PlatformRow kRows[] = {
 
 std::span<const PlatformRow> PlatformRows() { return kRows; }
 
-Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name) {
+Result<const PlatformRow*> FindPlatform(std::string_view name) {
   std::string known;
   for (const PlatformRow& row : kRows) {
-    if (row.name == name) return row.make();
+    if (row.name == name) return &row;
     known += known.empty() ? "" : ", ";
     known += row.name;
   }
   return InputError(fmt::format("there is no platform {}", name), "this build has " + known);
+}
+
+Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const PlatformRow* const row, FindPlatform(name));
+  return row->make();
 }
 
 std::vector<hlo::Shape> ParameterShapes(const hlo::Module& module) {
