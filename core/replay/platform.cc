@@ -9,6 +9,8 @@ namespace hloscope::replay {
 #include "core/replay/platforms.def"
 #undef PLATFORM
 
+std::unique_ptr<Platform> MakePluginPlatform(std::string_view name, std::string_view path);
+
 namespace {
 
 constexpr PlatformRow kRows[] = {
@@ -22,13 +24,18 @@ constexpr PlatformRow kRows[] = {
 std::span<const PlatformRow> PlatformRows() { return kRows; }
 
 Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name) {
+  constexpr std::string_view kPlugin = "pjrt:";
+  if (name.starts_with(kPlugin) && name != kPlugin) {
+    return MakePluginPlatform(name, name.substr(kPlugin.size()));
+  }
   std::string known;
   for (const PlatformRow& row : kRows) {
     if (row.name == name) return row.make();
     known += known.empty() ? "" : ", ";
     known += row.name;
   }
-  return InputError(fmt::format("there is no platform {}", name), "this build has " + known);
+  return InputError(fmt::format("there is no platform {}", name),
+                    "this build has " + known + " and pjrt:FILE.so");
 }
 
 std::vector<hlo::Shape> ParameterShapes(const hlo::Module& module) {

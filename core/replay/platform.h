@@ -82,7 +82,7 @@ struct PlatformRow {
 // The rows of platforms.def.
 std::span<const PlatformRow> PlatformRows();
 
-// The platform called `name`; an input error lists those there are.
+// The platform called `name`, or the plugin of pjrt:FILE.so; an input error lists those there are.
 Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name);
 
 // The shapes of the entry's parameters, in order.
