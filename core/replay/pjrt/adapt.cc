@@ -49,7 +49,7 @@ std::shared_ptr<const Module> EditModule(
                              builder.InternShape(std::move(change.shape)), module.operands(id),
                              change.attributes, module.source_offset(id));
     }
-    builder.EndComputation(module[c].root, module[c].execution_thread);
+    builder.EndComputation(module[c].root);  // nothing runs beside it any more
   }
   builder.SetEntry(module.entry_id());
   if (edit_header) edit_header(builder.header());
@@ -84,12 +84,22 @@ std::string ListSome(const std::vector<std::string>& names) {
   return text;
 }
 
+// Shardy leaves its meshes and shardings in frontend attributes.
+static bool IsForShardy(const Module& module) {
+  return std::ranges::any_of(module.header().frontend_attributes.entries,
+                             [&](const hlo::FrontendAttribute& entry) {
+                               return module[entry.key].starts_with("xla.sdy.");
+                             });
+}
+
 Result<Adapted> Adapt(std::shared_ptr<const Module> module, const AdaptOptions& options) {
   Adapted adapted;
   adapted.module = std::move(module);
   AdaptState state{options, adapted.module, adapted,
                    hlo::TopologyOf(*adapted.module, options.limits.devices)};
   adapted.counts = state.topology.counts;
+  adapted.partition = state.topology.unpartitioned && adapted.counts.partitions > 1;
+  adapted.shardy = adapted.partition && IsForShardy(*adapted.module);
 #define ADAPTATION(function) HLOSCOPE_TRY(function(state));
 #include "core/replay/pjrt/adaptations.def"
 #undef ADAPTATION
