@@ -100,6 +100,7 @@ class EntryFlattener {
     if (sharding && state_.adapted.partition) {
       attributes.push_back(rewriter_.builder().Make(AttributeKey::kSharding, *sharding));
     }
+    if (notes_ != nullptr) attributes.push_back(*notes_);
     return Add(name, Opcode::kParameter, shape, {}, attributes);
   }
 
@@ -128,6 +129,7 @@ class EntryFlattener {
     leaf.tiling = TilingFor(sharding, shape);
     Shape so_far = StaticOf(shape);
     InstructionId value = AddParameter(name, so_far, sharding);
+    notes_ = nullptr;
     for (int64_t dimension : leaf.dynamic_dimensions) {
       const InstructionId size =
           AddParameter(fmt::format("{}.size{}", name, dimension),
@@ -162,6 +164,8 @@ class EntryFlattener {
       const Sharding* sharding = module_.Get<Sharding>(module_[old], AttributeKey::kSharding);
       size_t leaf = 0;
       has_tuples |= module_.shape(old).IsTuple();
+      notes_ = module_.shape(old).IsArray() ? module_.Find(old, AttributeKey::kFrontendAttributes)
+                                            : nullptr;
       const InstructionId made =
           Rebuild(std::string(module_.name(old)), module_.shape(old), sharding, leaf);
       rewriter_.ReplaceAllUses(old, made);
@@ -242,6 +246,7 @@ class EntryFlattener {
   ComputationId entry_;
   hlo::Rewriter rewriter_;
   int64_t next_parameter_ = 0, next_element_ = 0;
+  const Attribute* notes_ = nullptr;  // Shardy's, of the parameter at hand
   std::vector<InstructionId> results_;
   std::vector<Shape> shapes_;
   std::vector<Sharding> shardings_;

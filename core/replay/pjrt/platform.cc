@@ -11,6 +11,7 @@
 #include "core/replay/pjrt/compile_options.h"
 #include "core/replay/pjrt/find_plugin.h"
 #include "core/replay/pjrt/leaf_traffic.h"
+#include "core/replay/pjrt/partitioned_leaves.h"
 
 namespace hloscope::replay {
 namespace {
@@ -91,6 +92,7 @@ class PjrtPlatform : public Platform {
     if (std::cmp_not_equal(program.devices.size(), adapted.counts.devices())) {
       return InternalError("the plugin compiled for another number of devices");
     }
+    if (adapted.partition) HLOSCOPE_TRY(pjrt::FindTilings(*client, program, adapted));
     return std::make_unique<PjrtExecutable>(client, std::move(adapted), std::move(program));
   }
 
