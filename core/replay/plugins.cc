@@ -249,8 +249,10 @@ std::string PlacesText(std::span<const SearchedPlace> places) {
 
 PluginFindings FindPlugins(const PluginSearch& search) {
   Finder finder;
-  if (!search.python.empty()) {
-    finder.AddEnvironment(ReadPythonEnvironment("--python", search.python));
+  const std::string python =
+      search.python.empty() ? std::string(EnvironmentVariable("HLOSCOPE_PYTHON")) : search.python;
+  if (!python.empty()) {
+    finder.AddEnvironment(ReadPythonEnvironment("--python", python));
     return std::move(finder).Finish();
   }
   finder.AddPluginPath();

@@ -10,7 +10,8 @@
 namespace hloscope::replay {
 
 struct PluginSearch {
-  std::string python;  // --python: an interpreter or environment; then no other is searched
+  // --python, or else HLOSCOPE_PYTHON: an interpreter or environment; then no other is searched.
+  std::string python;
 };
 
 // A shared library that should be a plugin.

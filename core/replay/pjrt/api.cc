@@ -71,10 +71,22 @@ Error WhyNotLoaded(const std::string& path, std::string_view message) {
   return Environment(fmt::format("{}: cannot be loaded: {}", path, message), "");
 }
 
+// XLA appends where in its sources an error was made, and a stack.
+std::string WithoutTrace(std::string_view message) {
+  for (std::string_view mark : {"=== Source Location Trace", "*** Begin stack trace"}) {
+    message = message.substr(0, message.find(mark));
+  }
+  while (!message.empty() && (message.back() == '\n' || message.back() == ' ')) {
+    message.remove_suffix(1);
+  }
+  return std::string(message);
+}
+
 }  // namespace
 
 ErrorClass ErrorClassOf(int code) {
   switch (code) {
+    case 5:   // not found: a function that the plugin does not have
     case 12:  // unimplemented
       return ErrorClass::kUnsupported;
     case 8:   // resource exhausted
@@ -129,7 +141,9 @@ Error Plugin::Explain(PluginError* error) const {
     args.header().struct_size = ErrorMessageArgs::kSize;
     args->error = error;
     message(args.get());
-    if (args->message != nullptr) result.message.assign(args->message, args->message_size);
+    if (args->message != nullptr) {
+      result.message = WithoutTrace({args->message, args->message_size});
+    }
   }
   if (const Entry code = EntryOf(Function::kError_GetCode)) {
     Block<ErrorGetCodeArgs> args;

@@ -102,8 +102,9 @@ class Plugin {
 // such file, a library it needs is missing, no plugin at all, a version that cannot be spoken to.
 Result<std::shared_ptr<const Plugin>> OpenPlugin(const std::string& path);
 
-// Who has to act on an error with this status code (those of absl): 12 is unsupported; 8, no
-// resources, and 14, unavailable, are the environment's; 13 is internal to the plugin; else input.
+// Who has to act on an error with this status code (those of absl): 12 and 5, not found, are
+// unsupported; 8, no resources, and 14, unavailable, are the environment's; 13 is internal to the
+// plugin; else input.
 ErrorClass ErrorClassOf(int code);
 
 // "4", "1.2.3", "true", the text itself.
