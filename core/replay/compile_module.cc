@@ -171,7 +171,11 @@ Result<CompileModuleReport> CompileModule(std::shared_ptr<const hlo::Module> mod
   while (!answer.has_value() && DropUnknownFlag(answer.error(), compile, report.warnings)) {
     answer = CompileWithXla(compile, deadline, stop);
   }
-  if (!answer.has_value()) return std::unexpected(std::move(answer).error());
+  if (!answer.has_value()) {
+    // Nothing came of it: no folder either, unless XLA has left something in it.
+    if (std::error_code ignored; !compile.dump.empty()) fs::remove(compile.dump, ignored);
+    return std::unexpected(std::move(answer).error());
+  }
   report.load_ms = answer->load_ms;
   report.compile_ms = answer->compile_ms;
   report.memory = std::move(answer->memory);
