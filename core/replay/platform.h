@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/limits.h"
@@ -29,6 +30,10 @@ struct LoadOptions {
   int64_t memory_bytes = 0;  // instead of the limit's share of the machine's memory, if positive
   std::optional<std::chrono::steady_clock::time_point> deadline;  // of loading; absent: the limit
   std::stop_token stop;
+  // For platforms that compile: false for a module that went through their passes already, and
+  // flags of XLA, by name without dashes.
+  bool run_passes = true;
+  std::vector<std::pair<std::string, std::string>> flags;
   // NAME=value for the process that runs it; without effect in this process.
   std::vector<std::string> environment;
 };
