@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace hloscope::replay {
 
 #define PLATFORM(name, make, summary) std::unique_ptr<Platform> make();
@@ -21,10 +23,10 @@ constexpr PlatformRow kRows[] = {
 
 std::span<const PlatformRow> PlatformRows() { return kRows; }
 
-Result<const PlatformRow*> FindPlatform(std::string_view name) {
+Status CheckPlatform(std::string_view name) {
   std::string known;
   for (const PlatformRow& row : kRows) {
-    if (row.name == name) return &row;
+    if (row.name == name) return {};
     known += known.empty() ? "" : ", ";
     known += row.name;
   }
@@ -32,8 +34,8 @@ Result<const PlatformRow*> FindPlatform(std::string_view name) {
 }
 
 Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const PlatformRow* const row, FindPlatform(name));
-  return row->make();
+  HLOSCOPE_TRY(CheckPlatform(name));
+  return std::ranges::find(kRows, name, &PlatformRow::name)->make();
 }
 
 std::vector<hlo::Shape> ParameterShapes(const hlo::Module& module) {
