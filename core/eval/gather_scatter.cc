@@ -71,7 +71,7 @@ Result<Value> GatherKernel(KernelCall& call) {
                      module.GetInts(instruction, AttributeKey::kStartIndexMap),
                      module.GetInts(instruction, AttributeKey::kOperandBatchingDims),
                      module.GetInts(instruction, AttributeKey::kStartIndicesBatchingDims)};
-  const IndexVectors vectors(call.operands[1], how, in, SizesAtRunTime(call.operands[0]),
+  const IndexVectors vectors(call.operands[1], how, in, call.operands[0].literal().live_sizes(),
                              slice_sizes);
   const auto window =
       Others(in.rank(), module.GetInts(instruction, AttributeKey::kCollapsedSliceDims),
@@ -338,9 +338,11 @@ class Scatterer {
 
 Result<Value> ScatterKernel(KernelCall& call) {
   const auto combine_id = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
-  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction combine, LaneFunction::Compile(call.machine, combine_id));
   const size_t arity = call.operands.size() / 2;
-  if (combine.result_types().size() != arity) return Unsupported(call, "the reducer does not fit");
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      LaneFunction combine,
+      CompileReducer(call, combine_id, ElementTypesOf(call.operands.first(arity)),
+                     {ElementTypesOf(call.operands.subspan(arity + 1))}));
   std::vector<Shape> shapes;
   for (size_t i = 0; i < arity; ++i) shapes.push_back(call.operand_shape(i));
   std::vector<Buffer> results;

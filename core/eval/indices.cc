@@ -44,11 +44,6 @@ int64_t Offset(std::span<const int64_t> index, std::span<const int64_t> strides)
   return offset;
 }
 
-std::vector<int64_t> SizesAtRunTime(const Value& array) {
-  const auto live = array.literal().dynamic_sizes();
-  return live.empty() ? Dimensions(array.shape()) : std::vector<int64_t>(live.begin(), live.end());
-}
-
 Result<Value> LivePart(Machine& machine, const Value& value) {
   const auto live = value.literal().dynamic_sizes();
   if (live.empty()) return value;
