@@ -11,14 +11,15 @@
 namespace hloscope::eval {
 
 std::vector<int64_t> ReadIndices(const Value& value) {
-  const int64_t count = ElementCount(value.shape());
-  std::vector<int64_t> out(static_cast<size_t>(count));
-  const hlo::ElementType type = value.shape().element_type();
-  LoadAs<int64_t>(type, value.data(), out.data(), count);
-  if (type == hlo::ElementType::kU64) {
-    for (int64_t& i : out) i = i < 0 ? std::numeric_limits<int64_t>::max() : i;
-  }
+  std::vector<int64_t> out(static_cast<size_t>(ElementCount(value.shape())));
+  LoadIndices(value.shape().element_type(), value.data(), out);
   return out;
+}
+
+void LoadIndices(hlo::ElementType type, const std::byte* in, std::span<int64_t> out) {
+  LoadAs<int64_t>(type, in, out.data(), std::ssize(out));
+  if (type != hlo::ElementType::kU64) return;
+  for (int64_t& i : out) i = i < 0 ? std::numeric_limits<int64_t>::max() : i;
 }
 
 bool NextIndex(std::span<int64_t> index, std::span<const int64_t> sizes) {

@@ -11,6 +11,8 @@ namespace hloscope::eval {
 
 // The elements of an integer array; unsigned ones beyond the signed range become the largest.
 std::vector<int64_t> ReadIndices(const Value& value);
+// The same of elements `in` of an integer type.
+void LoadIndices(hlo::ElementType type, const std::byte* in, std::span<int64_t> out);
 
 // Steps `index` to the next one below `sizes` in row-major order; false after the last.
 bool NextIndex(std::span<int64_t> index, std::span<const int64_t> sizes);
