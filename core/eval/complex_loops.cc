@@ -1,6 +1,8 @@
 // Functions of complex numbers that round or need an order. c64 is computed in pairs of f64 and
 // c128 in pairs of long double, and rounded once: within 4 ULP per part (Annex G of C says what
 // special values give).
+#include <quadmath.h>
+
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -180,7 +182,20 @@ struct Power {
   static Pair<W> Of(Pair<W> x, Pair<W> y) {
     if (y == Pair<W>()) return 1;
     if (x == Pair<W>() && y.imag() == 0) return y.real() > 0 ? W(0) : std::pow(W(0), y.real());
-    return std::pow(x, y);
+    return Usual(x, y);
+  }
+
+ private:
+  static Pair<double> Usual(Pair<double> x, Pair<double> y) { return std::pow(x, y); }
+  // exp(y log x): what y log x is off by is what the angle is off by, so a large one needs more
+  // bits than the result.
+  static Pair<long double> Usual(Pair<long double> x, Pair<long double> y) {
+    const __float128 a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+    const __float128 length = logq(hypotq(a, b)), turn = atan2q(b, a);
+    const __float128 size = expq(c * length - d * turn), angle = d * length + c * turn;
+    if (!finiteq(size) || !finiteq(angle)) return std::pow(x, y);
+    return {static_cast<long double>(size * cosq(angle)),
+            static_cast<long double>(size * sinq(angle))};
   }
 };
 
