@@ -1,13 +1,22 @@
 // Functions of complex numbers that round or need an order. c64 is computed in pairs of f64 and
 // c128 in pairs of long double, and rounded once: within 4 ULP per part (Annex G of C says what
 // special values give).
-#include <quadmath.h>
-
 #include <bit>
 #include <cmath>
 #include <numbers>
 
 #include "core/eval/lane_templates.h"
+
+// Of libquadmath, whose header g++ alone finds.
+extern "C" {
+__float128 atan2q(__float128 y, __float128 x);
+__float128 cosq(__float128 x);
+__float128 expq(__float128 x);
+int finiteq(__float128 x);
+__float128 hypotq(__float128 x, __float128 y);
+__float128 logq(__float128 x);
+__float128 sinq(__float128 x);
+}
 
 namespace hloscope::eval {
 namespace {
