@@ -95,9 +95,8 @@ struct PlatformRow {
 // The rows of platforms.def.
 std::span<const PlatformRow> PlatformRows();
 
-// The row called `name`, one without `make` for the plugin of pjrt:FILE.so; an input error lists
-// those there are.
-Result<const PlatformRow*> FindPlatform(std::string_view name);
+// An input error that lists the platforms there are, where none is called `name` and it is no pjrt:FILE.so.
+Status CheckPlatform(std::string_view name);
 // That platform in this process. Workers serve it; worker_platform.h has the one they are used by.
 Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name);
 
