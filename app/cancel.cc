@@ -18,7 +18,7 @@ sigset_t CancelSignals() {
   return set;
 }
 
-void Watch(const std::stop_token& over, std::stop_source stop) {
+void Watch(const std::stop_token& over, const std::stop_source& stop) {
   const sigset_t set = CancelSignals();
   for (int signal = 0; sigwait(&set, &signal) == 0 && !over.stop_requested();) {
     if (!stop.stop_requested()) {
@@ -42,7 +42,7 @@ CancelOnSignals::CancelOnSignals() {
 
 CancelOnSignals::~CancelOnSignals() {
   watcher_.request_stop();
-  pthread_kill(watcher_.native_handle(), SIGTERM);  // wakes it
+  pthread_kill(watcher_.native_handle(), SIGINT);  // wakes it
   watcher_.join();
   const sigset_t set = CancelSignals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);

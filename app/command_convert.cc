@@ -94,8 +94,8 @@ class ConvertCommand : public Command {
     if (target == ModuleForm::kProto || target == ModuleForm::kTextProto) {
       for (const std::string& name : LostInProto(*loaded->module)) {
         std::lock_guard lock(mutex_);
-        PrintError(in + ": warning: attribute " + name +
-                   " has no field in HLO protos and is left out");
+        PrintError(fmt::format(
+            "{}: warning: attribute {} has no field in HLO protos and is left out", in, name));
       }
     }
     std::string bytes = RenderModule(loaded->proto, loaded->module, target);

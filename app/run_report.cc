@@ -152,6 +152,11 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   } else {
     json.Null();
   }
+  if (!report.xla_flags.empty()) {
+    json.Key("xla_flags").BeginObject();
+    for (const auto& [name, value] : report.xla_flags) json.Field(name, value);
+    json.EndObject();
+  }
   json.Key("warnings").BeginArray();
   for (const std::string& warning : report.warnings) json.Value(warning);
   json.EndArray().Key("fallbacks").BeginArray().EndArray().Key("error");

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <exception>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -177,6 +178,13 @@ Status Jobs::ParallelFor(int64_t n, const std::function<void(int64_t)>& body,
     crew_->Run(loop);
   }
   return loop.Outcome();
+}
+
+Jobs& SharedJobs(int threads) {
+  static std::mutex mutex;
+  static std::map<int, Jobs> crews;
+  const std::lock_guard lock(mutex);
+  return crews.try_emplace(threads, threads).first->second;
 }
 
 Status ParallelFor(int64_t n, int threads, const std::function<void(int64_t)>& body,

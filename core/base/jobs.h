@@ -44,6 +44,9 @@ class Jobs {
   std::unique_ptr<Crew> crew_;
 };
 
+// The crew of `threads` that this process keeps for all who ask; made when first asked for.
+Jobs& SharedJobs(int threads);
+
 // The same on threads made for this one call, no more than n of them.
 Status ParallelFor(int64_t n, int threads, const std::function<void(int64_t)>& body,
                    const std::stop_token& stop = {});

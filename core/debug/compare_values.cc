@@ -40,17 +40,10 @@ std::string ElementText(ElementType type, const std::byte* at) {
   return "(" + RealText(part, at) + ", " + RealText(part, at + hlo::StorageBytes(part)) + ")";
 }
 
-std::vector<int64_t> LiveSizes(const Literal& literal) {
-  const auto live = literal.dynamic_sizes();
-  const auto whole = literal.shape().dimensions();
-  return live.empty() ? std::vector<int64_t>(whole.begin(), whole.end())
-                      : std::vector<int64_t>(live.begin(), live.end());
-}
-
 // One may have bounds where the other, read from a file, has the sizes met at run time.
 bool SameLiveShape(const Literal& a, const Literal& b) {
   return a.shape().IsArray() && a.shape().element_type() == b.shape().element_type() &&
-         LiveSizes(a) == LiveSizes(b);
+         a.live_sizes() == b.live_sizes();
 }
 
 // The live part of two arrays as rows that are contiguous in both.
@@ -244,7 +237,7 @@ LeafComparison CompareArrays(const Literal& actual, const Literal& expected,
     return result;
   }
   result.bounds = BoundsFor(actual.shape().element_type(), request);
-  const std::vector<int64_t> sizes = LiveSizes(actual);
+  const std::vector<int64_t> sizes = actual.live_sizes();
   const bool both_dynamic = !actual.dynamic_sizes().empty() && !expected.dynamic_sizes().empty();
   if (both_dynamic && !std::ranges::equal(sizes, expected.dynamic_sizes())) {
     result.problem = "the live sizes of the dynamic dimensions differ";

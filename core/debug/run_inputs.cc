@@ -20,15 +20,10 @@ namespace {
 // Puts leaves back together as literals of the parameters' tuples.
 std::vector<Literal> Nest(const hlo::Module& module, std::span<const Literal> leaves) {
   size_t next = 0;
-  // Shapes nest no deeper than the limit they were read with.
-  std::function<Literal(const Shape&)> nest = [&](const Shape& shape) -> Literal {
-    if (!shape.IsTuple()) return next < leaves.size() ? leaves[next++] : Literal();
-    std::vector<Literal> elements;
-    for (const Shape& element : shape.elements()) elements.push_back(nest(element));
-    return Literal::Tuple(std::move(elements));
-  };
   std::vector<Literal> arguments;
-  for (const Shape& shape : replay::ParameterShapes(module)) arguments.push_back(nest(shape));
+  for (const Shape& shape : replay::ParameterShapes(module)) {
+    arguments.push_back(hlo::NestLeaves(shape, leaves, next).value_or(Literal()));
+  }
   return arguments;
 }
 

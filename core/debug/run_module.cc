@@ -53,11 +53,11 @@ class Replay {
     HLOSCOPE_TRY(Verify());
     HLOSCOPE_TRY(feeds_.Open(request_.infeed, request_.seed, request_.limits));
     HLOSCOPE_TRY(Place());
-    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, report_.timing));
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, Side::kTest, report_.timing));
     if (!request_.reference_platform.empty()) {
       report_.reference_timing.emplace();
-      HLOSCOPE_ASSIGN_OR_RETURN(reference_,
-                                Load(request_.reference_platform, *report_.reference_timing));
+      HLOSCOPE_ASSIGN_OR_RETURN(reference_, Load(request_.reference_platform, Side::kReference,
+                                                 *report_.reference_timing));
     }
     const Status ran = RunIterations();
     if (!ran.has_value() && report_.outputs.empty()) return ran;
@@ -69,7 +69,7 @@ class Replay {
     HLOSCOPE_TRY(Verify());
     HLOSCOPE_TRY(Place());
     HLOSCOPE_TRY(PrepareInputs(0));
-    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load("interpreter", report_.timing));
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load("interpreter", Side::kTest, report_.timing));
     HLOSCOPE_TRY(RunOn(*test_, 0, report_.timing, &observer));
     return {};
   }
@@ -193,10 +193,13 @@ class Replay {
     return SpreadArguments(taken.arguments, *module_, *placement_);
   }
 
-  Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, RunTiming& timing) {
+  enum class Side : uint8_t { kTest, kReference };
+
+  Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, Side side,
+                                                   RunTiming& timing) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, MakePlatform(name));
     const Clock::time_point start = Clock::now();
-    auto executable = platform->Load(module_, HowToLoad());
+    auto executable = platform->Load(module_, HowToLoad(side));
     timing.compile_ms = MillisecondsSince(start);
     if (executable.has_value()) {
       timing.compile_ms = (*executable)->load_ms().value_or(timing.compile_ms);
@@ -208,7 +211,8 @@ class Replay {
     return replay::MakePlatform(name, request_.workers);
   }
 
-  replay::LoadOptions HowToLoad() const {
+  // As run_hlo_module: the reference compiles without fast mathematics, whatever the flags.
+  replay::LoadOptions HowToLoad(Side side) const {
     replay::LoadOptions options;
     options.limits = request_.limits;
     options.fill_elided = request_.fill_elided;
@@ -216,6 +220,14 @@ class Replay {
     options.memory_bytes = request_.memory_bytes;
     options.deadline = deadline_;
     options.stop = stop_;
+    const bool is_test = side == Side::kTest;
+    options.run_passes = is_test ? request_.test_passes : request_.reference_passes;
+    options.flags = request_.xla_flags;
+    if (!is_test) {
+      options.flags = {{"xla_cpu_enable_fast_math", "false"},
+                       {"xla_cpu_enable_fast_min_max", "false"},
+                       {"xla_gpu_enable_fast_min_max", "false"}};
+    }
     return options;
   }
 
@@ -307,7 +319,7 @@ class Replay {
     if (!request_.reference_platform.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(reference, MakePlatform(request_.reference_platform));
     }
-    const IsolateRequest request{platform.get(), reference.get(), HowToLoad(),
+    const IsolateRequest request{platform.get(), reference.get(), HowToLoad(Side::kTest),
                                  OptionsFor(0),  request_.bounds, stop_};
     return Isolate(*module_, inputs_.arguments, request, [&](const InstructionReport& instruction) {
       if (request_.on_instruction) request_.on_instruction(instruction);
@@ -321,8 +333,8 @@ class Replay {
   Status RunPrecisely(int64_t iteration) {
     if (precise_executable_ == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, MakePlatform("interpreter"));
-      HLOSCOPE_ASSIGN_OR_RETURN(
-          precise_executable_, interpreter->Load(eval::WidenModule(*module_), HowToLoad()));
+      HLOSCOPE_ASSIGN_OR_RETURN(precise_executable_, interpreter->Load(eval::WidenModule(*module_),
+                                                                       HowToLoad(Side::kTest)));
     }
     RunTiming untold;
     HLOSCOPE_ASSIGN_OR_RETURN(precise_, RunOn(*precise_executable_, iteration, untold));
@@ -362,7 +374,7 @@ class Replay {
   // every value.
   Status FindBirth() {
     RunTiming untold;
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, Load("interpreter", untold));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, Load("interpreter", Side::kTest, untold));
     const size_t warnings = report_.warnings.size();
     HLOSCOPE_ASSIGN_OR_RETURN(NonFiniteReport found,
                               FindFirstNonFinite(*module_, inputs_.arguments, *request_.find,
@@ -605,6 +617,7 @@ RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest&
   report.reference = request.reference_platform;
   report.seed = request.seed;
   report.warnings = request.notes;
+  report.xla_flags = request.xla_flags;
   Status status = Replay(std::move(module), request, report, std::move(stop)).Run();
   if (!status.has_value()) report.error = std::move(status).error();
   report.status = StatusOf(report);

@@ -79,17 +79,6 @@ void Normalize(ElementType type, std::span<std::byte> bytes) {
   }
 }
 
-// The sizes are those of the shape, or less where it is dynamic.
-bool FitsWithin(std::span<const int64_t> dimensions, const Shape& shape) {
-  if (dimensions.size() != shape.rank()) return false;
-  for (size_t d = 0; d < dimensions.size(); ++d) {
-    const bool fits = dimensions[d] == shape.dimension(d) ||
-                      (shape.is_dynamic_dimension(d) && dimensions[d] < shape.dimension(d));
-    if (!fits) return false;
-  }
-  return true;
-}
-
 std::string DimensionsText(std::span<const int64_t> dimensions) {
   return fmt::format("[{}]", fmt::join(dimensions, ","));
 }
@@ -114,7 +103,7 @@ NpyType NpyTypeOf(ElementType type) {
 
 Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, std::string_view name) {
   const ElementType type = shape.element_type();
-  if (!FitsWithin(array.dimensions, shape)) {
+  if (!hlo::FitsWithin(array.dimensions, shape)) {
     return InputError(fmt::format("{}: the array is {}, wanted {}", name,
                                   DimensionsText(array.dimensions), hlo::ToString(shape, false)));
   }
@@ -227,36 +216,6 @@ Result<std::optional<Literal>> TensorFiles::Output(int64_t i, const Shape& shape
                                                    const DimensionTest& accepts) const {
   const std::string names[] = {fmt::format("out{}", i), fmt::format("output_{}", i)};
   return Find(names, i, {shape, accepts});
-}
-
-Result<std::vector<Literal>> ReadArguments(const TensorFiles& files,
-                                           std::span<const Shape> parameters) {
-  int64_t next = 0;
-  // Shapes nest no deeper than the reader's limit, so neither does this.
-  std::function<Result<Literal>(const Shape&)> read = [&](const Shape& shape) -> Result<Literal> {
-    if (shape.IsToken()) return Literal::Token();
-    if (shape.IsTuple()) {
-      std::vector<Literal> elements;
-      for (const Shape& element : shape.elements()) {
-        HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, read(element));
-        elements.push_back(std::move(literal));
-      }
-      return Literal::Tuple(std::move(elements));
-    }
-    const int64_t i = next++;
-    HLOSCOPE_ASSIGN_OR_RETURN(auto literal, files.Input(i, shape));
-    if (!literal) {
-      return InputError(fmt::format("input {} is missing: no in{}, input_{} or arr_{} for {}", i, i,
-                                    i, i, hlo::ToString(shape, false)));
-    }
-    return *std::move(literal);
-  };
-  std::vector<Literal> arguments;
-  for (const Shape& shape : parameters) {
-    HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, read(shape));
-    arguments.push_back(std::move(literal));
-  }
-  return arguments;
 }
 
 std::vector<Literal> FlattenLiteral(const Literal& literal) {

@@ -61,11 +61,6 @@ class TensorFiles {
   Limits limits_;
 };
 
-// One literal per parameter, tuple parameters taking their leaves in order. Input error: an array
-// that is not there, by name and shape.
-Result<std::vector<hlo::Literal>> ReadArguments(const TensorFiles& files,
-                                                std::span<const hlo::Shape> parameters);
-
 // Writes the flattened leaves of `values` as PREFIX0, PREFIX1 … of an .npz (path ends in .npz), or
 // as PREFIX_0.npy … in a directory, which is made. Tokens are left out but counted.
 enum class TensorNames { kInputs, kOutputs };  // in0 / input_0.npy, out0 / output_0.npy

@@ -89,14 +89,9 @@ Result<Value> Folded(KernelCall& call, std::span<const Value> arrays) {
   if (arrays.size() == 1) return arrays[0];
   const auto id = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
   if (!id.valid()) return Unsupported(call, "it has no reducer");
-  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction reducer, LaneFunction::Compile(call.machine, id));
   const Shape shape = arrays[0].shape();
   const hlo::ElementType type = shape.element_type();
-  const auto parameters = reducer.parameter_types();
-  if (parameters.size() != 2 || parameters[0] != type || parameters[1] != type ||
-      reducer.result_types().size() != 1 || reducer.result_types()[0] != type) {
-    return Unsupported(call, "its reducer is of another element type");
-  }
+  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction reducer, CompileReducer(call, id, {type}));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   const int64_t count = ElementCount(shape);
   const int bytes = hlo::StorageBytes(type);

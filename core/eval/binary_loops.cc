@@ -92,7 +92,7 @@ struct Maximum {
   template <typename T>
   static T Of(T x, T y) {
     if constexpr (std::is_floating_point_v<T>) {
-      if (x != x) return x;
+      if (std::isnan(x)) return x;
       if (x == y) return std::signbit(x) ? y : x;
       return x > y ? x : y;  // y where y is NaN
     } else {
@@ -106,7 +106,7 @@ struct Minimum {
   template <typename T>
   static T Of(T x, T y) {
     if constexpr (std::is_floating_point_v<T>) {
-      if (x != x) return x;
+      if (std::isnan(x)) return x;
       if (x == y) return std::signbit(x) ? x : y;
       return x < y ? x : y;
     } else {
@@ -127,7 +127,7 @@ struct IntegerPower {
       if (y < 0) return x == 1 ? T{1} : x == -1 ? static_cast<T>((y & 1) != 0 ? -1 : 1) : T{0};
     }
     uint64_t result = 1, base = Modular(x);
-    for (auto e = static_cast<uint64_t>(y); e != 0; e >>= 1, base *= base) {
+    for (uint64_t e = Modular(y); e != 0; e >>= 1, base *= base) {
       if ((e & 1) != 0) result *= base;
     }
     return static_cast<T>(result);

@@ -36,6 +36,7 @@ std::unexpected<Error> InNoGroup(const KernelCall& call) {
 
 std::vector<Value> Column(const Meeting& meeting, size_t operand) {
   std::vector<Value> values;
+  values.reserve(meeting.brought.size());
   for (const auto& brought : meeting.brought) values.push_back(brought[operand]);
   return values;
 }

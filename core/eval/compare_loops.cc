@@ -121,9 +121,9 @@ void SelectLanes(const Lanes& lanes) {
 template <typename T>
 T Clamped(T low, T x, T high) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (x != x) return x;
-    if (low != low) return low;
-    if (high != high) return high;
+    if (std::isnan(x)) return x;
+    if (std::isnan(low)) return low;
+    if (std::isnan(high)) return high;
   }
   const T raised = x < low ? low : x;
   return raised > high ? high : raised;

@@ -7,6 +7,17 @@
 
 #include "core/eval/lane_templates.h"
 
+// Of libquadmath, whose header g++ alone finds.
+extern "C" {
+__float128 atan2q(__float128 y, __float128 x);
+__float128 cosq(__float128 x);
+__float128 expq(__float128 x);
+int finiteq(__float128 x);
+__float128 hypotq(__float128 x, __float128 y);
+__float128 logq(__float128 x);
+__float128 sinq(__float128 x);
+}
+
 namespace hloscope::eval {
 namespace {
 
@@ -180,7 +191,20 @@ struct Power {
   static Pair<W> Of(Pair<W> x, Pair<W> y) {
     if (y == Pair<W>()) return 1;
     if (x == Pair<W>() && y.imag() == 0) return y.real() > 0 ? W(0) : std::pow(W(0), y.real());
-    return std::pow(x, y);
+    return Usual(x, y);
+  }
+
+ private:
+  static Pair<double> Usual(Pair<double> x, Pair<double> y) { return std::pow(x, y); }
+  // exp(y log x): what y log x is off by is what the angle is off by, so a large one needs more
+  // bits than the result.
+  static Pair<long double> Usual(Pair<long double> x, Pair<long double> y) {
+    const __float128 a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+    const __float128 length = logq(hypotq(a, b)), turn = atan2q(b, a);
+    const __float128 size = expq(c * length - d * turn), angle = d * length + c * turn;
+    if (!finiteq(size) || !finiteq(angle)) return std::pow(x, y);
+    return {static_cast<long double>(size * cosq(angle)),
+            static_cast<long double>(size * sinq(angle))};
   }
 };
 

@@ -102,7 +102,7 @@ Result<Value> WhileKernel(KernelCall& call) {
                                      iteration, *before));
     }
     call.machine.set_iteration(iteration);
-    HLOSCOPE_ASSIGN_OR_RETURN(const Value go_on, call.machine.Call(condition, {state}));
+    HLOSCOPE_ASSIGN_OR_RETURN(Value go_on, call.machine.Call(condition, {state}));
     if (go_on.is_missing()) return go_on;
     if (!IsTrue(go_on)) return state;
     HLOSCOPE_TRY(call.machine.Charge(1));

@@ -41,6 +41,7 @@ int64_t Product(const std::vector<int64_t>& sizes) {
 
 std::vector<int64_t> Spatial(const Shape& shape, const std::vector<int64_t>& dimensions) {
   std::vector<int64_t> sizes;
+  sizes.reserve(dimensions.size());
   for (int64_t d : dimensions) sizes.push_back(shape.dimension(static_cast<size_t>(d)));
   return sizes;
 }

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/eval/blocks.h"
 #include "core/eval/call_config.h"
 #include "core/eval/custom_calls.h"
 #include "core/eval/expansion.h"
 #include "core/eval/kernels.h"
-#include "core/eval/manual_region.h"
-#include "core/hlo/topology.h"
 
 namespace hloscope::eval {
 namespace {
@@ -84,9 +83,7 @@ Result<Value> IdentityCall(KernelCall& call) {
 Result<Value> ZeroBufferCall(KernelCall& call) {
   const hlo::Shape& shape = Held(call.shape());
   if (!shape.IsArray()) return Unsupported(call, "its result is no array");
-  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
-  std::fill_n(buffer.data(), buffer.size, std::byte{0});
-  return Value::Array(shape, std::move(buffer));
+  return Zeros(call, shape);
 }
 
 // Something is shown or checked; nothing comes back but a token or an empty tuple.

@@ -38,7 +38,7 @@ Result<Value> DynamicSliceKernel(KernelCall& call) {
   const Shape& shape = call.shape();
   const int bytes = hlo::StorageBytes(shape.element_type());
   const int64_t offset =
-      BlockOffset(call, 1, in, SizesAtRunTime(call.operands[0]), shape.dimensions());
+      BlockOffset(call, 1, in, call.operands[0].literal().live_sizes(), shape.dimensions());
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   HLOSCOPE_TRY(StridedCopy(shape.dimensions(), RowMajorStrides(in.dimensions()),
                            RowMajorStrides(shape.dimensions()), bytes)
@@ -53,7 +53,8 @@ Result<Value> DynamicUpdateSliceKernel(KernelCall& call) {
   const int bytes = hlo::StorageBytes(shape.element_type());
   const int64_t offset = BlockOffset(call, 2, shape, shape.dimensions(), update.dimensions());
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, OwnCopy(call, 0));
-  HLOSCOPE_TRY(StridedCopy(SizesAtRunTime(call.operands[1]), RowMajorStrides(update.dimensions()),
+  HLOSCOPE_TRY(StridedCopy(call.operands[1].literal().live_sizes(),
+                           RowMajorStrides(update.dimensions()),
                            RowMajorStrides(shape.dimensions()), bytes)
                    .Run(call.machine, call.operands[1].data(), buffer.data() + offset * bytes));
   return Value::Array(shape, std::move(buffer));

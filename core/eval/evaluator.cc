@@ -18,13 +18,7 @@ bool FitsParameter(const hlo::Shape& given, const hlo::Shape& want) {
     return std::ranges::equal(given.elements(), want.elements(), FitsParameter);
   }
   if (!given.IsArray() || !want.IsArray()) return hlo::Compatible(given, want);
-  if (given.element_type() != want.element_type() || given.rank() != want.rank()) return false;
-  for (size_t d = 0; d < want.rank(); ++d) {
-    const int64_t size = given.dimension(d), bound = want.dimension(d);
-    const bool fits = size == bound || (want.is_dynamic_dimension(d) && size < bound);
-    if (!fits || size < 0) return false;
-  }
-  return true;
+  return given.element_type() == want.element_type() && hlo::FitsWithin(given.dimensions(), want);
 }
 
 // The literal as the value of a parameter, within its bounds.
@@ -74,8 +68,8 @@ Status RunDevice(Machine& machine, std::span<const hlo::Literal> arguments, Valu
   values.reserve(arguments.size());
   const auto parameters = machine.module().Parameters(machine.module().entry_id());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        Value value, Bind(machine, arguments[i], machine.module().shape(parameters[i])));
+    HLOSCOPE_ASSIGN_OR_RETURN(Value value,
+                              Bind(machine, arguments[i], machine.module().shape(parameters[i])));
     values.push_back(std::move(value));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(result, machine.Call(machine.module().entry_id(), std::move(values)));

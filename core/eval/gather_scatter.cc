@@ -48,7 +48,7 @@ bool IsEmpty(std::span<const int64_t> sizes) { return Contains(sizes, 0); }
 
 constexpr int64_t kGrain = 1 << 16;  // elements
 constexpr int kParts = 4;            // of a result that updates are shared out to
-constexpr size_t kStamps = 1 << 12;  // a few places that share one only make blocks shorter
+constexpr size_t kStamps = 1 << 15;  // places that share one only make blocks shorter
 constexpr size_t kUpdatesBetweenLooks = 1 << 14;
 constexpr int64_t kBlock = 1024;  // windows whose offsets are computed at once
 
@@ -71,7 +71,7 @@ Result<Value> GatherKernel(KernelCall& call) {
                      module.GetInts(instruction, AttributeKey::kStartIndexMap),
                      module.GetInts(instruction, AttributeKey::kOperandBatchingDims),
                      module.GetInts(instruction, AttributeKey::kStartIndicesBatchingDims)};
-  const IndexVectors vectors(call.operands[1], how, in, SizesAtRunTime(call.operands[0]),
+  const IndexVectors vectors(call.operands[1], how, in, call.operands[0].literal().live_sizes(),
                              slice_sizes);
   const auto window =
       Others(in.rank(), module.GetInts(instruction, AttributeKey::kCollapsedSliceDims),
@@ -147,11 +147,13 @@ class Scatterer {
     HLOSCOPE_TRY(Prepare(sizes, Pick(strides, window), Pick(update_strides, update_window)));
     const IndexVectors vectors(call_.operands[arity_], how, shape, shape.dimensions(), extent);
     const RowMajorOffsets places(Pick(updates.dimensions(), batch), Pick(update_strides, batch));
-    to_.resize(static_cast<size_t>(vectors.count()));
+    HLOSCOPE_ASSIGN_OR_RETURN(to_memory_,
+                              call_.machine.Allocate(vectors.count() * int64_t{sizeof(int64_t)}));
+    to_ = {to_memory_.as<int64_t>(), static_cast<size_t>(vectors.count())};
     HLOSCOPE_TRY(call_.machine.ForRanges(vectors.count(), kGrain, [&](IndexRange range) -> Status {
       vectors.OffsetsAt(range.begin, IndexVectors::Outside::kLeftOut,
-                        std::span(to_).subspan(static_cast<size_t>(range.begin),
-                                               static_cast<size_t>(range.end - range.begin)));
+                        to_.subspan(static_cast<size_t>(range.begin),
+                                    static_cast<size_t>(range.end - range.begin)));
       return {};
     }));
     from_step_ = places.step();
@@ -216,16 +218,21 @@ class Scatterer {
     const int64_t parts =
         std::ssize(to_) < 2 * kGrain ? 1 : std::min(kParts, call_.machine.run().threads());
     return ForParts(elements, parts, [&](LaneFunction& own, int64_t begin, int64_t end) -> Status {
-      std::vector<uint32_t> stamps(kStamps, 0);
+      std::vector<uint8_t> stamps(kStamps, 0);
       std::vector<int64_t> to, from;
-      uint32_t stamp = 1;
+      to.reserve(LaneFunction::kLanes);
+      from.reserve(LaneFunction::kLanes);
+      uint8_t stamp = 1;
       LaneBuffers buffers(bytes_);
       for (size_t i = 0; i < to_.size(); ++i) {
         if (to_[i] < begin || to_[i] >= end) continue;
-        uint32_t& last = stamps[static_cast<uint64_t>(to_[i]) % kStamps];
+        uint8_t& last = stamps[static_cast<uint64_t>(to_[i]) % kStamps];
         if (last == stamp || to.size() == static_cast<size_t>(LaneFunction::kLanes)) {
           HLOSCOPE_TRY(Flush(own, results, to, from, buffers));
-          ++stamp;
+          if (++stamp == 0) {
+            std::ranges::fill(stamps, uint8_t{0});
+            stamp = 1;
+          }
         }
         last = stamp;
         to.push_back(to_[i]);
@@ -324,7 +331,8 @@ class Scatterer {
   LaneFunction& combine_;
   size_t arity_;
   int64_t lanes_ = 1;
-  std::vector<int64_t> to_;    // offsets of the windows, -1 for those outside
+  Buffer to_memory_;
+  std::span<int64_t> to_;      // offsets of the windows, -1 for those outside
   std::vector<int64_t> from_;  // offsets of their updates; empty: from_step_ apart
   int64_t from_step_ = 0;
   std::vector<int> bytes_;
@@ -338,9 +346,11 @@ class Scatterer {
 
 Result<Value> ScatterKernel(KernelCall& call) {
   const auto combine_id = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
-  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction combine, LaneFunction::Compile(call.machine, combine_id));
   const size_t arity = call.operands.size() / 2;
-  if (combine.result_types().size() != arity) return Unsupported(call, "the reducer does not fit");
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      LaneFunction combine,
+      CompileReducer(call, combine_id, ElementTypesOf(call.operands.first(arity)),
+                     {ElementTypesOf(call.operands.subspan(arity + 1))}));
   std::vector<Shape> shapes;
   for (size_t i = 0; i < arity; ++i) shapes.push_back(call.operand_shape(i));
   std::vector<Buffer> results;

@@ -2,12 +2,15 @@
 #include "core/eval/index_vectors.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/eval/indices.h"
 #include "core/eval/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {
+
+constexpr size_t kBlock = 1024;  // windows at once
 
 std::vector<int64_t> Without(std::span<const int64_t> values, int64_t position) {
   std::vector<int64_t> rest;
@@ -49,7 +52,7 @@ void RowMajorOffsets::At(int64_t begin, std::span<int64_t> offsets) const {
 
 IndexVectors::IndexVectors(const Value& indices, const IndexMap& how, const hlo::Shape& operand,
                            std::span<const int64_t> live, std::span<const int64_t> extent)
-    : indices_(ReadIndices(indices)),
+    : indices_(indices),
       bases_(Without(indices.shape().dimensions(), how.vector_dimension),
              Without(RowMajorStrides(indices.shape().dimensions()), how.vector_dimension)) {
   const auto dimensions = indices.shape().dimensions();
@@ -84,14 +87,29 @@ void IndexVectors::Add(const Component& component, Outside outside, std::span<co
   }
 }
 
-void IndexVectors::OffsetsAt(int64_t begin, Outside outside, std::span<int64_t> offsets) const {
-  std::vector<int64_t> bases(offsets.size()), starts(offsets.size());
+// Element `at` of the vectors at `bases`.
+void IndexVectors::StartsAt(std::span<const int64_t> bases, int64_t at,
+                            std::span<int64_t> starts) const {
+  const hlo::ElementType type = indices_.shape().element_type();
+  const int bytes = hlo::StorageBytes(type);
+  if (bases_.step() == 1) {
+    return LoadIndices(type, indices_.data() + (bases[0] + at) * bytes, starts);
+  }
+  WithBytes(bytes, [&]<typename T>(T) {
+    std::array<T, kBlock> picked;
+    for (size_t i = 0; i < bases.size(); ++i) picked[i] = indices_.as<T>()[bases[i] + at];
+    LoadIndices(type, reinterpret_cast<const std::byte*>(picked.data()), starts);
+  });
+}
+
+void IndexVectors::BlockAt(int64_t begin, Outside outside, std::span<int64_t> offsets) const {
+  std::array<int64_t, kBlock> all_bases, all_starts;
+  const auto bases = std::span(all_bases).first(offsets.size());
+  const auto starts = std::span(all_starts).first(offsets.size());
   bases_.At(begin, bases);
-  std::fill(offsets.begin(), offsets.end(), 0);
+  std::ranges::fill(offsets, 0);
   for (const Component& component : read_) {
-    for (size_t i = 0; i < starts.size(); ++i) {
-      starts[i] = indices_[static_cast<size_t>(bases[i] + component.at)];
-    }
+    StartsAt(bases, component.at, starts);
     Add(component, outside, starts, offsets);
   }
   for (const Component& component : batching_) {
@@ -99,6 +117,13 @@ void IndexVectors::OffsetsAt(int64_t begin, Outside outside, std::span<int64_t> 
       starts[i] = (begin + static_cast<int64_t>(i)) / component.inner % component.size;
     }
     Add(component, outside, starts, offsets);
+  }
+}
+
+void IndexVectors::OffsetsAt(int64_t begin, Outside outside, std::span<int64_t> offsets) const {
+  for (size_t done = 0; done < offsets.size(); done += kBlock) {
+    BlockAt(begin + static_cast<int64_t>(done), outside,
+            offsets.subspan(done, std::min(kBlock, offsets.size() - done)));
   }
 }
 

@@ -56,10 +56,12 @@ class IndexVectors {
     int64_t at = 0;               // in the index vector
     int64_t inner = 1, size = 1;  // a batching dimension's index is position / inner % size
   };
+  void StartsAt(std::span<const int64_t> bases, int64_t at, std::span<int64_t> starts) const;
+  void BlockAt(int64_t begin, Outside outside, std::span<int64_t> offsets) const;
   static void Add(const Component& component, Outside outside, std::span<const int64_t> starts,
                   std::span<int64_t> offsets);
 
-  std::vector<int64_t> indices_;
+  Value indices_;
   RowMajorOffsets bases_;  // of the vectors in the index array
   std::vector<Component> read_, batching_;
 };

@@ -11,14 +11,15 @@
 namespace hloscope::eval {
 
 std::vector<int64_t> ReadIndices(const Value& value) {
-  const int64_t count = ElementCount(value.shape());
-  std::vector<int64_t> out(static_cast<size_t>(count));
-  const hlo::ElementType type = value.shape().element_type();
-  LoadAs<int64_t>(type, value.data(), out.data(), count);
-  if (type == hlo::ElementType::kU64) {
-    for (int64_t& i : out) i = i < 0 ? std::numeric_limits<int64_t>::max() : i;
-  }
+  std::vector<int64_t> out(static_cast<size_t>(ElementCount(value.shape())));
+  LoadIndices(value.shape().element_type(), value.data(), out);
   return out;
+}
+
+void LoadIndices(hlo::ElementType type, const std::byte* in, std::span<int64_t> out) {
+  LoadAs<int64_t>(type, in, out.data(), std::ssize(out));
+  if (type != hlo::ElementType::kU64) return;
+  for (int64_t& i : out) i = i < 0 ? std::numeric_limits<int64_t>::max() : i;
 }
 
 bool NextIndex(std::span<int64_t> index, std::span<const int64_t> sizes) {
@@ -42,11 +43,6 @@ int64_t Offset(std::span<const int64_t> index, std::span<const int64_t> strides)
   int64_t offset = 0;
   for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
   return offset;
-}
-
-std::vector<int64_t> SizesAtRunTime(const Value& array) {
-  const auto live = array.literal().dynamic_sizes();
-  return live.empty() ? Dimensions(array.shape()) : std::vector<int64_t>(live.begin(), live.end());
 }
 
 Result<Value> LivePart(Machine& machine, const Value& value) {

@@ -11,6 +11,8 @@ namespace hloscope::eval {
 
 // The elements of an integer array; unsigned ones beyond the signed range become the largest.
 std::vector<int64_t> ReadIndices(const Value& value);
+// The same of elements `in` of an integer type.
+void LoadIndices(hlo::ElementType type, const std::byte* in, std::span<int64_t> out);
 
 // Steps `index` to the next one below `sizes` in row-major order; false after the last.
 bool NextIndex(std::span<int64_t> index, std::span<const int64_t> sizes);
@@ -21,8 +23,6 @@ std::vector<int64_t> IndexAt(int64_t flat, std::span<const int64_t> sizes);
 // Σ index·strides.
 int64_t Offset(std::span<const int64_t> index, std::span<const int64_t> strides);
 
-// The size of each dimension at run time.
-std::vector<int64_t> SizesAtRunTime(const Value& array);
 // The live part of a dynamic array as an array of its own; any other value as it is.
 Result<Value> LivePart(Machine& machine, const Value& value);
 // The other way: `live` at the start of an array of `shape`, zeros behind, its sizes noted.

@@ -15,14 +15,9 @@ struct KernelRow {
 };
 const KernelRow& KernelOf(hlo::Opcode opcode);
 
-// True if the evaluator has a kernel for the opcode.
-bool HasKernel(hlo::Opcode opcode);
-
 // Every kernel there is; a name in opcodes.def that is not there does not compile.
 #define KERNEL(name, takes_missing, live) Result<Value> name##Kernel(KernelCall& call);
-#define MISSING_KERNEL(name)
 #include "core/eval/kernels.def"
 #undef KERNEL
-#undef MISSING_KERNEL
 
 }  // namespace hloscope::eval

@@ -66,7 +66,9 @@ class LaneCompiler {
       for (InstructionId operand : module_.operands(instruction)) {
         operands.push_back(values[operand.index - computation.first_instruction]);
       }
+      if (MixesPrecision(module_, instruction)) return false;
       if (!CompileInstruction(instruction, operands, arguments, values[i])) return false;
+      if (!Holds(values[i], module_.shape(instruction))) return false;
     }
     result = values[computation.root.index - computation.first_instruction];
     ++nesting_;
@@ -80,10 +82,17 @@ class LaneCompiler {
       out_.scratch_bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
     }
     out_.registers.push_back(next);
+    types_.push_back(type);
     return static_cast<uint32_t>(out_.registers.size() - 1);
   }
 
  private:
+  // True if the registers are of the element types the shape says.
+  bool Holds(const Registers& registers, const hlo::Shape& shape) const {
+    return std::ranges::equal(registers, ElementTypesOf(shape), {},
+                              [&](uint32_t slot) { return types_[slot]; });
+  }
+
   bool CompileInstruction(InstructionId id, std::span<const Registers> operands,
                           std::span<const Registers> arguments, Registers& value) {
     const hlo::Instruction& instruction = module_[id];
@@ -155,6 +164,7 @@ class LaneCompiler {
   const hlo::Module& module_;
   LaneFunction::Program& out_;
   int64_t nesting_;
+  ElementTypes types_;  // of each register
 };
 
 Result<LaneFunction> LaneFunction::Compile(Machine& machine, ComputationId computation) {
@@ -173,8 +183,7 @@ Result<LaneFunction> LaneFunction::Compile(Machine& machine, ComputationId compu
     program->parameters.push_back(shape.element_type());
     arguments.push_back({compiler.AddRegister(shape.element_type(), Source::kParameter)});
   }
-  const hlo::Shape& root = module.shape(module[computation].root);
-  for (const auto& [index, leaf] : root.Leaves()) program->results.push_back(leaf->element_type());
+  program->results = ElementTypesOf(module.shape(module[computation].root));
   program->compiled = compiler.Compile(computation, arguments, program->outputs) &&
                       program->outputs.size() == program->results.size();
   program->associative = IsAssociative(*program);
@@ -292,6 +301,44 @@ Status LaneFunction::RunLaneByLane(std::span<const std::byte* const> in,
     }
   }
   return {};
+}
+
+ElementTypes ElementTypesOf(std::span<const Value> arrays) {
+  ElementTypes types;
+  types.reserve(arrays.size());
+  for (const Value& array : arrays) types.push_back(array.shape().element_type());
+  return types;
+}
+
+ElementTypes ElementTypesOf(const hlo::Shape& shape) {
+  if (!shape.IsTuple()) return {shape.element_type()};
+  ElementTypes types;
+  for (const auto& [index, leaf] : shape.Leaves()) types.push_back(leaf->element_type());
+  return types;
+}
+
+Result<LaneFunction> CompileLanes(const KernelCall& call, ComputationId computation,
+                                  const ElementTypes& from, const ElementTypes& to) {
+  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction function,
+                            LaneFunction::Compile(call.machine, computation));
+  if (!std::ranges::equal(function.parameter_types(), from) ||
+      !std::ranges::equal(function.result_types(), to)) {
+    const hlo::Module& module = call.module();
+    return Unsupported(call, fmt::format("{} is for other element types than it is applied to",
+                                         module[module[computation].name]));
+  }
+  return function;
+}
+
+Result<LaneFunction> CompileReducer(const KernelCall& call, ComputationId computation,
+                                    const ElementTypes& arrays,
+                                    std::initializer_list<ElementTypes> others) {
+  if (std::ranges::any_of(others, [&](const ElementTypes& each) { return each != arrays; })) {
+    return Unsupported(call, "its operands and results are of several element types");
+  }
+  ElementTypes twice = arrays;
+  twice.insert(twice.end(), arrays.begin(), arrays.end());
+  return CompileLanes(call, computation, twice, arrays);
 }
 
 }  // namespace hloscope::eval

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <utility>
@@ -106,5 +107,19 @@ class LaneFunction {
   std::vector<std::byte*> current_;  // where each register's lanes are in this block
   std::unique_ptr<std::byte[]> scratch_;
 };
+
+using ElementTypes = std::vector<hlo::ElementType>;
+ElementTypes ElementTypesOf(std::span<const Value> arrays);
+ElementTypes ElementTypesOf(const hlo::Shape& shape);  // of its leaves
+
+// A function from lanes of the element types `from` to lanes of `to`. Unsupported where the
+// computation is of other types: XLA's verifier lets floats of several types meet.
+Result<LaneFunction> CompileLanes(const KernelCall& call, hlo::ComputationId computation,
+                                  const ElementTypes& from, const ElementTypes& to);
+// A reducer of arrays of the element types `arrays`: from 2k lanes to k. Each of `others`, what it
+// is applied to besides, has to be of the same types.
+Result<LaneFunction> CompileReducer(const KernelCall& call, hlo::ComputationId computation,
+                                    const ElementTypes& arrays,
+                                    std::initializer_list<ElementTypes> others = {});
 
 }  // namespace hloscope::eval

@@ -76,14 +76,9 @@ LaneLoop RealFloatLoop(hlo::ElementType type) {
 
 template <template <typename, typename> typename Choose, typename F>
 LaneLoop ComplexLoop(hlo::ElementType type) {
-  switch (type) {
-    case hlo::ElementType::kC64:
-      return Choose<F, std::complex<float>>::Run;
-    case hlo::ElementType::kC128:
-      return Choose<F, std::complex<double>>::Run;
-    default:
-      return nullptr;
-  }
+  if (type == hlo::ElementType::kC64) return Choose<F, std::complex<float>>::Run;
+  if (type == hlo::ElementType::kC128) return Choose<F, std::complex<double>>::Run;
+  return nullptr;
 }
 
 template <template <typename, typename> typename Choose, typename F>

@@ -18,7 +18,7 @@ bool HasLiveSizes(const Value& value) {
 }
 
 LiveSizes SizesOf(const Value& value) {
-  return value.is_array() ? SizesAtRunTime(value) : LiveSizes();
+  return value.is_array() ? value.literal().live_sizes() : LiveSizes();
 }
 
 // The first elements of `value` in every dimension, as an array of its own.
@@ -48,12 +48,12 @@ Result<Value> Restore(KernelCall& call, const Value& value, const Shape& declare
   return Value::Tuple(std::move(elements));
 }
 
-bool FitsWithin(const Shape& live, const Shape& declared) {
+bool IsBoundedBy(const Shape& live, const Shape& declared) {
   if (live.IsTuple() != declared.IsTuple()) return false;
   if (live.IsTuple()) {
     if (live.elements().size() != declared.elements().size()) return false;
     for (size_t i = 0; i < live.elements().size(); ++i) {
-      if (!FitsWithin(live.elements()[i], declared.elements()[i])) return false;
+      if (!IsBoundedBy(live.elements()[i], declared.elements()[i])) return false;
     }
     return true;
   }
@@ -101,7 +101,7 @@ Result<Value> CallLive(KernelCall& call, Kernel kernel, const LiveRule& rule) {
   if (rule.agree != nullptr) rule.agree(call, sizes);
   Result<Shape> live = rule.result(call, sizes);
   if (!live.has_value()) return Unsupported(call, "at run time it " + live.error().message);
-  if (!FitsWithin(*live, declared)) {
+  if (!IsBoundedBy(*live, declared)) {
     return Unsupported(call, "its result at run time is " + hlo::ToString(*live, false));
   }
   const bool cut = rule.mode == LiveMode::kCut;

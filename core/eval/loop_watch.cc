@@ -32,21 +32,55 @@ bool IsPure(const hlo::Module& module, std::vector<hlo::ComputationId> pending) 
   return true;
 }
 
-// True if the root depends on no parameter and on nothing with an effect.
-bool IsConstant(const hlo::Module& module, hlo::ComputationId id) {
-  if (!IsPure(module, {id})) return false;
-  std::vector<hlo::InstructionId> pending = {module[id].root};
+// Marks the elements of the state that the values `pending` of a computation depend on; false if
+// one depends on the state as a whole.
+bool MarkReads(const hlo::Module& module, hlo::ComputationId id,
+               std::vector<hlo::InstructionId> pending, std::vector<bool>& reads) {
   std::vector<bool> seen(module[id].instruction_count, false);
   while (!pending.empty()) {
     const hlo::InstructionId at = pending.back();
     pending.pop_back();
     if (seen[at.index - module[id].first_instruction]) continue;
     seen[at.index - module[id].first_instruction] = true;
-    if (module[at].opcode == hlo::Opcode::kParameter) return false;
+    const hlo::Instruction& instruction = module[at];
+    if (instruction.opcode == hlo::Opcode::kParameter) return false;
     const auto operands = module.operands(at);
+    if (instruction.opcode == hlo::Opcode::kGetTupleElement &&
+        module[operands[0]].opcode == hlo::Opcode::kParameter) {
+      reads[static_cast<size_t>(module.GetInt(instruction, hlo::AttributeKey::kIndex))] = true;
+      continue;
+    }
     pending.insert(pending.end(), operands.begin(), operands.end());
   }
   return true;
+}
+
+// The elements of a tuple state that decide how often the loop runs: those that the condition
+// reads, and those that the body makes these of. Nullopt where all may.
+std::optional<std::vector<size_t>> DecidingElements(const hlo::Module& module,
+                                                    hlo::ComputationId condition,
+                                                    hlo::ComputationId body) {
+  const hlo::InstructionId root = module[body].root;
+  std::vector<bool> deciding(module.shape(root).elements().size(), false);
+  if (!MarkReads(module, condition, {module[condition].root}, deciding)) return std::nullopt;
+  for (std::vector<bool> known; known != deciding;) {
+    known = deciding;
+    const auto made = module.operands(root);
+    if (module[root].opcode != hlo::Opcode::kTuple) {
+      if (std::ranges::find(known, true) != known.end()) return std::nullopt;
+      break;
+    }
+    std::vector<hlo::InstructionId> wanted;
+    for (size_t i = 0; i < known.size(); ++i) {
+      if (known[i]) wanted.push_back(made[i]);
+    }
+    if (!MarkReads(module, body, std::move(wanted), deciding)) return std::nullopt;
+  }
+  std::vector<size_t> elements;
+  for (size_t i = 0; i < deciding.size(); ++i) {
+    if (deciding[i]) elements.push_back(i);
+  }
+  return elements;
 }
 
 bool SameArray(const Value& a, const Value& b) {
@@ -88,16 +122,24 @@ std::optional<int64_t> LoopWatch::CameRound(int64_t iteration, const Value& stat
   constexpr int64_t kFirst = 1024;
   if (iteration < kFirst) return std::nullopt;
   if (iteration == kFirst) {
-    if (IsConstant(module_, condition_)) return iteration - 1;
     repeatable_ = IsPure(module_, {condition_, body_});
+    if (repeatable_) deciding_ = DecidingElements(module_, condition_, body_);
   }
   if (!repeatable_) return std::nullopt;
-  if (remembered_at_ >= 0 && Same(remembered_, state)) return remembered_at_;
+  const Value now = Deciding(state);
+  if (remembered_at_ >= 0 && Same(remembered_, now)) return remembered_at_;
   if ((iteration & (iteration - 1)) == 0) {
-    remembered_ = state;
+    remembered_ = now;
     remembered_at_ = iteration;
   }
   return std::nullopt;
+}
+
+Value LoopWatch::Deciding(const Value& state) const {
+  if (!deciding_) return state;
+  std::vector<Value> elements;
+  for (const size_t i : *deciding_) elements.push_back(state.elements()[i]);
+  return Value::Tuple(std::move(elements));
 }
 
 }  // namespace hloscope::eval

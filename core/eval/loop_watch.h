@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/eval/value.h"
 #include "core/hlo/module.h"
@@ -16,15 +17,19 @@ class LoopWatch {
   LoopWatch(const hlo::Module& module, hlo::ComputationId condition, hlo::ComputationId body);
 
   // Told the state before each iteration, in order: the number of an earlier iteration that began
-  // with the same bits or, where the condition does not look at the state, the one before.
+  // with the same bits in all that the condition, now or later, depends on.
   // Remembers one state at a time (Brent's method), so it may notice as late as after twice the
   // cycle.
   std::optional<int64_t> CameRound(int64_t iteration, const Value& state);
 
  private:
+  Value Deciding(const Value& state) const;
+
   const hlo::Module& module_;
   hlo::ComputationId condition_, body_;
   bool repeatable_ = false;  // known from the first iteration that is watched on
+  // The elements of the state that decide when the loop ends; nullopt: all.
+  std::optional<std::vector<size_t>> deciding_;
   Value remembered_;
   int64_t remembered_at_ = -1;
 };

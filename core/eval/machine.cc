@@ -45,31 +45,61 @@ void WaitLast(const hlo::Module& module, const hlo::Computation& computation,
   if (any) std::ranges::stable_partition(order, [&](uint32_t i) { return waits[i] == 0; });
 }
 
-// True if floats of several types meet where all should have one: XLA's verifier lets that pass,
-// its kernels and ours do not.
-bool MixesPrecision(const KernelCall& call) {
-  using hlo::Opcode;
-  const hlo::OpcodeInfo& info = hlo::Info(call.opcode());
-  const bool one_type = hlo::HasFlag(call.opcode(), hlo::kFlagElementwise) ||
-                        info.category == hlo::Category::kDataMovement;
-  if (!one_type || call.opcode() == Opcode::kConvert || call.opcode() == Opcode::kBitcast ||
-      call.opcode() == Opcode::kBitcastConvert || call.opcode() == Opcode::kStochasticConvert ||
-      call.opcode() == Opcode::kScatter) {
-    return false;
+// True if the kernel itself sees to it that floats of several types make sense, or hands values on.
+bool LooksAtTypes(hlo::Opcode opcode) {
+  switch (opcode) {
+    case hlo::Opcode::kBatchNormGrad:
+    case hlo::Opcode::kBatchNormInference:
+    case hlo::Opcode::kBatchNormTraining:
+    case hlo::Opcode::kBitcast:
+    case hlo::Opcode::kBitcastConvert:
+    case hlo::Opcode::kConvert:
+    case hlo::Opcode::kConvolution:
+    case hlo::Opcode::kCustomCall:
+    case hlo::Opcode::kDot:
+    case hlo::Opcode::kMap:
+    case hlo::Opcode::kRaggedDot:
+    case hlo::Opcode::kReduce:
+    case hlo::Opcode::kReduceWindow:
+    case hlo::Opcode::kScaledDot:
+    case hlo::Opcode::kScan:
+    case hlo::Opcode::kScatter:
+    case hlo::Opcode::kSelectAndScatter:
+    case hlo::Opcode::kSort:
+    case hlo::Opcode::kStochasticConvert:
+      return true;
+    default:
+      return KernelOf(opcode).takes_missing;
   }
-  std::optional<hlo::ElementType> met;
-  const auto differs = [&](const hlo::Shape& shape) {
-    if (!shape.IsArray() || !hlo::IsFloat(shape.element_type())) return false;
-    return std::exchange(met, shape.element_type()).value_or(shape.element_type()) !=
-           shape.element_type();
-  };
-  for (const Value& operand : call.operands) {
-    if (operand.is_array() && differs(operand.shape())) return true;
+}
+
+// True if arrays are of the declared element type and of as many bytes as their shapes say.
+bool IsWhatItSays(const Value& value, const hlo::Shape& declared) {
+  if (value.is_tuple()) {
+    return declared.IsTuple() &&
+           std::ranges::equal(value.elements(), declared.elements(), IsWhatItSays);
   }
-  return differs(call.shape());
+  if (!value.is_array() || !declared.IsArray()) return true;
+  const auto bytes = static_cast<int64_t>(value.literal().bytes().size());
+  return value.shape().element_type() == declared.element_type() &&
+         bytes == value.shape().ByteSize();
 }
 
 }  // namespace
+
+bool MixesPrecision(const hlo::Module& module, InstructionId id) {
+  if (LooksAtTypes(module[id].opcode)) return false;
+  std::optional<hlo::ElementType> met;
+  const auto differs = [&](const hlo::Shape& shape) {
+    if (!shape.IsArray()) return false;
+    hlo::ElementType type = shape.element_type();
+    if (hlo::IsComplex(type)) type = hlo::RealPart(type);
+    return hlo::IsFloat(type) && std::exchange(met, type).value_or(type) != type;
+  };
+  return differs(module.shape(id)) ||
+         std::ranges::any_of(module.operands(id),
+                             [&](InstructionId operand) { return differs(module.shape(operand)); });
+}
 
 int64_t ElementCount(const hlo::Shape& shape) { return shape.ElementCount().value_or(0); }
 
@@ -149,6 +179,23 @@ const Schedule& Machine::ScheduleOf(ComputationId id) {
   return *slot;
 }
 
+// Kernels rely on what XLA's verifier does not ask for: that floats which meet are of one type, and
+// that a value is of the type it is declared with.
+Result<Value> Machine::Apply(KernelCall& call, const KernelRow& row) {
+  if (MixesPrecision(module_, call.id)) {
+    return Unsupported(call, "its operands and result are floats of several types");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Value value, NeedsLiveCall(call, row.live)
+                                             ? CallLive(call, row.kernel, row.live)
+                                             : row.kernel(call));
+  // The parts of tuples that are only handed on have been looked at.
+  const bool look = value.is_array() || !row.takes_missing;
+  if (look && !IsWhatItSays(value, call.shape())) {
+    return Unsupported(call, "it is declared with another element type than it has");
+  }
+  return value;
+}
+
 Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operands,
                                       std::span<Value> arguments) {
   KernelCall call{*this, id, operands, arguments, nullptr};
@@ -159,13 +206,8 @@ Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operand
     }
   }
   HLOSCOPE_TRY(Charge(1 + ElementCount(call.shape())));
-  if (MixesPrecision(call)) {
-    return Value::Missing(
-        Unsupported(call, "its operands and result are floats of several types").error());
-  }
   frames_.push_back({id});
-  Result<Value> value =
-      NeedsLiveCall(call, row.live) ? CallLive(call, row.kernel, row.live) : row.kernel(call);
+  Result<Value> value = Apply(call, row);
   frames_.pop_back();
   if (value.has_value() || !MakesMissing(value.error())) return value;
   if (hlo::HasFlag(call.opcode(), hlo::kFlagSideEffect)) return value;

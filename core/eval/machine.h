@@ -21,6 +21,9 @@ struct Schedule {
   std::vector<uint32_t> last_use;  // by position: the position of the last user; own if none
 };
 
+struct KernelCall;
+struct KernelRow;
+
 // One device of a run.
 class Machine {
  public:
@@ -61,6 +64,7 @@ class Machine {
 
  private:
   const Schedule& ScheduleOf(hlo::ComputationId computation);
+  Result<Value> Apply(KernelCall& call, const KernelRow& row);
   Result<Value> RunInstruction(hlo::InstructionId id, std::span<Value> operands,
                                std::span<Value> arguments);
   Result<Value> RunObserved(hlo::InstructionId id, std::span<Value> operands,
@@ -100,6 +104,9 @@ struct KernelCall {
 // end the run.
 using Kernel = Result<Value> (*)(KernelCall&);
 
+// True if floats of several types meet in an instruction whose operands and result should be of
+// one: XLA's verifier lets that pass, its kernels and ours do not.
+bool MixesPrecision(const hlo::Module& module, hlo::InstructionId id);
 // The size of an array of `shape` in elements; shapes of a verified module do not overflow.
 int64_t ElementCount(const hlo::Shape& shape);
 // The dimensions as signed sizes, a copy.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/eval/blocks.h"
 #include "core/eval/expansion.h"
 #include "core/eval/indices.h"
 
@@ -146,17 +147,6 @@ template class Matrices<float>;
 template class Matrices<double>;
 template class Matrices<std::complex<float>>;
 template class Matrices<std::complex<double>>;
-
-namespace {
-
-Result<Value> Zeros(KernelCall& call, const hlo::Shape& shape) {
-  if (!shape.IsArray()) return Unsupported(call, "a result is no array");
-  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
-  std::fill_n(buffer.data(), buffer.size, std::byte{0});
-  return Value::Array(shape, std::move(buffer));
-}
-
-}  // namespace
 
 Result<Value> DeliverMatrices(const MatrixCall& m, std::vector<Value> results,
                               std::span<const int> order) {

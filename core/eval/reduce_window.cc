@@ -212,10 +212,7 @@ Status FoldWindows(KernelCall& call, LaneFunction& reducer, const ReductionResul
 
 Result<Value> ReduceWindowKernel(KernelCall& call) {
   const auto reducer_id = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
-  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction reducer, LaneFunction::Compile(call.machine, reducer_id));
-  if (reducer.result_types().size() != call.operands.size() / 2) {
-    return Unsupported(call, "the reducer does not fit");
-  }
+  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction reducer, CompileReduction(call, reducer_id));
   HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(call));
   if (ElementCount(results.shapes[0]) != 0) HLOSCOPE_TRY(FoldWindows(call, reducer, results));
   return std::move(results).Finish();
@@ -269,15 +266,18 @@ Status Choose(const WindowTaps& taps, std::span<const int64_t> places, const Val
 Result<Value> SelectAndScatterKernel(KernelCall& call) {
   const hlo::Module& module = call.module();
   const auto& instruction = call.instruction();
+  const Value& operand = call.operands[0];
+  const hlo::ElementType type = operand.shape().element_type();
   HLOSCOPE_ASSIGN_OR_RETURN(
       LaneFunction select,
-      LaneFunction::Compile(call.machine,
-                            module.GetComputation(instruction, AttributeKey::kSelectComputation)));
+      CompileLanes(call, module.GetComputation(instruction, AttributeKey::kSelectComputation),
+                   {type, type}, {hlo::ElementType::kPred}));
   HLOSCOPE_ASSIGN_OR_RETURN(
       LaneFunction scatter,
-      LaneFunction::Compile(call.machine,
-                            module.GetComputation(instruction, AttributeKey::kScatterComputation)));
-  const Value& operand = call.operands[0];
+      CompileReducer(call, module.GetComputation(instruction, AttributeKey::kScatterComputation),
+                     {type},
+                     {ElementTypesOf(call.operands.subspan(1, 1)),
+                      ElementTypesOf(call.operands.subspan(2)), ElementTypesOf(call.shape())}));
   const Value& source = call.operands[1];
   const int size = hlo::StorageBytes(operand.shape().element_type());
   const auto bytes = static_cast<size_t>(size);

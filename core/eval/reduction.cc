@@ -257,11 +257,17 @@ std::vector<const std::byte*> InitialElements(const KernelCall& call) {
   return init;
 }
 
+Result<LaneFunction> CompileReduction(const KernelCall& call, hlo::ComputationId reducer) {
+  const size_t arity = call.operands.size() / 2;
+  return CompileReducer(
+      call, reducer, ElementTypesOf(call.operands.first(arity)),
+      {ElementTypesOf(call.operands.subspan(arity)), ElementTypesOf(call.shape())});
+}
+
 Result<Value> ReduceKernel(KernelCall& call) {
   const auto reducer_id = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
-  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction reducer, LaneFunction::Compile(call.machine, reducer_id));
   const size_t arity = call.operands.size() / 2;
-  if (reducer.result_types().size() != arity) return Unsupported(call, "the reducer does not fit");
+  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction reducer, CompileReduction(call, reducer_id));
   HLOSCOPE_ASSIGN_OR_RETURN(const Arranged arranged, Arrange(call, arity));
   HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(call));
   if (arranged.kept != 0) HLOSCOPE_TRY(Folder(call, reducer, results).Fold(arranged));
@@ -270,7 +276,9 @@ Result<Value> ReduceKernel(KernelCall& call) {
 
 Result<Value> MapKernel(KernelCall& call) {
   const auto body = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
-  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction function, LaneFunction::Compile(call.machine, body));
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      LaneFunction function,
+      CompileLanes(call, body, ElementTypesOf(call.operands), ElementTypesOf(call.shape())));
   std::vector<const std::byte*> in;
   for (const Value& operand : call.operands) in.push_back(operand.data());
   HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(call));

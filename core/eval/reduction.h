@@ -20,6 +20,9 @@ struct ReductionResults {
   Value Finish() &&;
 };
 
+// The reducer of k arrays and k initial elements.
+Result<LaneFunction> CompileReduction(const KernelCall& call, hlo::ComputationId reducer);
+
 // The second half of the operands: one initial element per reduced array.
 std::vector<const std::byte*> InitialElements(const KernelCall& call);
 

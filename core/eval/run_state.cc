@@ -85,11 +85,10 @@ Status RunState::ForRanges(int64_t n, int64_t grain,
     }
     return {};
   }
-  if (jobs_ == nullptr) jobs_ = std::make_unique<Jobs>(threads_);
   std::mutex mutex;
   int64_t failed_at = std::numeric_limits<int64_t>::max();
   std::optional<Error> error;
-  HLOSCOPE_TRY(jobs_->ParallelFor(ranges, [&](int64_t i) {
+  HLOSCOPE_TRY(SharedJobs(threads_).ParallelFor(ranges, [&](int64_t i) {
     Status status = Look();
     if (status.has_value()) status = body(range(i));
     if (status.has_value()) return;

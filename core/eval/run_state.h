@@ -54,7 +54,6 @@ class RunState {
   std::atomic<int64_t> steps_at_next_look_ = 0;
   std::chrono::steady_clock::time_point deadline_;
   int threads_;
-  std::unique_ptr<Jobs> jobs_;  // made with the first loop of several ranges
 };
 
 }  // namespace hloscope::eval

@@ -84,7 +84,12 @@ Result<Value> ScanKernel(KernelCall& call) {
     for (const Value& part : parts) {
       if (part.is_missing()) return part;
     }
-    for (size_t i = 0; i < outputs; ++i) out[i].Put(parts[i].data(), at, results.buffers[i].data());
+    for (size_t i = 0; i < outputs; ++i) {
+      if (!parts[i].is_array() || !hlo::Compatible(parts[i].shape(), out[i].slice())) {
+        return Unsupported(call, "its body does not fit");
+      }
+      out[i].Put(parts[i].data(), at, results.buffers[i].data());
+    }
     carry.assign(parts.begin() + static_cast<ptrdiff_t>(outputs), parts.end());
   }
   const bool is_tuple = results.is_tuple;

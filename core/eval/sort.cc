@@ -25,15 +25,11 @@ using hlo::Shape;
 
 constexpr int64_t kGrain = 1 << 16;  // elements
 
-// True if it takes two scalars of each operand's type and answers yes or no.
-bool Compares(const LaneFunction& comparator, std::span<const Value> operands) {
-  const auto types = comparator.parameter_types();
-  const auto results = comparator.result_types();
-  if (types.size() != 2 * operands.size() || results.size() != 1) return false;
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (types[i] != operands[i / 2].shape().element_type()) return false;
-  }
-  return results[0] == hlo::ElementType::kPred;
+// Two scalars of each operand's type, in pairs.
+ElementTypes Pairs(std::span<const Value> operands) {
+  ElementTypes pairs;
+  for (const hlo::ElementType type : ElementTypesOf(operands)) pairs.insert(pairs.end(), 2, type);
+  return pairs;
 }
 
 Result<Value> Results(KernelCall& call, std::vector<Buffer> buffers) {
@@ -97,11 +93,9 @@ std::vector<int64_t> TopPlaces(hlo::ElementType type, const std::byte* data, int
 
 Result<std::vector<Buffer>> SortOperands(KernelCall& call, hlo::ComputationId comparator_id,
                                          size_t d) {
-  HLOSCOPE_ASSIGN_OR_RETURN(LaneFunction comparator,
-                            LaneFunction::Compile(call.machine, comparator_id));
-  if (!Compares(comparator, call.operands)) {
-    return Unsupported(call, "its comparator does not compare its operands");
-  }
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      LaneFunction comparator,
+      CompileLanes(call, comparator_id, Pairs(call.operands), {hlo::ElementType::kPred}));
   const Shape& shape = call.operand_shape(0);
   std::vector<Buffer> results;
   for (const Value& operand : call.operands) {
@@ -145,6 +139,9 @@ Result<Value> TopKKernel(KernelCall& call) {
   const Shape& values = call.shape().elements()[0];
   const Shape& indices = call.shape().elements()[1];
   const int64_t k = values.dimension(values.rank() - 1);
+  if (values.element_type() != in.element_type()) {
+    return Unsupported(call, "its values are of another element type than its operand");
+  }
   if (k > count) return Unsupported(call, "its lines have fewer elements than it is to yield");
   const int64_t bytes = hlo::StorageBytes(in.element_type());
   const int64_t index_bytes = hlo::StorageBytes(indices.element_type());

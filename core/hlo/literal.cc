@@ -76,4 +76,26 @@ bool Literal::operator==(const Literal& other) const {
          std::ranges::equal(elements_, other.elements_);
 }
 
+std::vector<int64_t> Literal::live_sizes() const {
+  const auto sizes = dynamic_sizes_.empty() ? shape_.dimensions() : dynamic_sizes();
+  return {sizes.begin(), sizes.end()};
+}
+
+// Shapes nest no deeper than the limit they were read with.
+std::optional<Literal> NestLeaves(const Shape& shape, std::span<const Literal> leaves,
+                                  size_t& next) {
+  if (!shape.IsTuple()) {
+    if (next >= leaves.size()) return std::nullopt;
+    return leaves[next++];
+  }
+  std::vector<Literal> elements;
+  elements.reserve(shape.elements().size());
+  for (const Shape& element : shape.elements()) {
+    std::optional<Literal> literal = NestLeaves(element, leaves, next);
+    if (!literal) return std::nullopt;
+    elements.push_back(*std::move(literal));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
 }  // namespace hloscope::hlo

@@ -47,6 +47,8 @@ class Literal {
   std::span<const Literal> elements() const { return elements_; }
   // Live size of each dimension; empty if all are the shape's own.
   std::span<const int64_t> dynamic_sizes() const { return dynamic_sizes_; }
+  // The sizes of the live part, whether dynamic or not; a copy.
+  std::vector<int64_t> live_sizes() const;
   void set_dynamic_sizes(std::vector<int64_t> sizes) { dynamic_sizes_ = std::move(sizes); }
   // The live part of a dynamic array as an array of its own; any other literal as it is.
   Literal Live() const;
@@ -63,5 +65,10 @@ class Literal {
   std::vector<int64_t> dynamic_sizes_;
   bool elided_ = false;
 };
+
+// Array and token leaves from `next` on, put together as a value of `shape`, `next` moving past
+// them; nullopt if there are too few.
+std::optional<Literal> NestLeaves(const Shape& shape, std::span<const Literal> leaves,
+                                  size_t& next);
 
 }  // namespace hloscope::hlo

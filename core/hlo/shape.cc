@@ -240,6 +240,16 @@ uint64_t Shape::Hash() const {
   return hash;
 }
 
+bool FitsWithin(std::span<const int64_t> sizes, const Shape& shape) {
+  if (sizes.size() != shape.rank()) return false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const bool shorter =
+        shape.is_dynamic_dimension(d) && sizes[d] >= 0 && sizes[d] < shape.dimension(d);
+    if (sizes[d] != shape.dimension(d) && !shorter) return false;
+  }
+  return true;
+}
+
 bool Compatible(const Shape& a, const Shape& b, const ShapeComparison& how) {
   if (!OutsideMatches(a, b, how)) return false;
   if (a.elements().empty()) return true;

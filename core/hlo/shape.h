@@ -143,6 +143,8 @@ struct ShapeComparison {
   bool dynamic_dimensions = true;  // false: only the bounds matter
 };
 bool Compatible(const Shape& a, const Shape& b, const ShapeComparison& how = {});
+// True if an array of `sizes` fits `shape`: its own dimensions, or less where one is dynamic.
+bool FitsWithin(std::span<const int64_t> sizes, const Shape& shape);
 
 // "f32[8,<=128]{1,0:T(8,128)}", as XLA prints it. `layouts` false leaves layouts out.
 std::string ToString(const Shape& shape, bool layouts = true);

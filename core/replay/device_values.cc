@@ -122,16 +122,6 @@ Literal Unstack(const Literal& stacked, int64_t index) {
   return Literal::Dense(shape, {bytes.begin(), bytes.end()});
 }
 
-// The leaf's own dimensions; a dynamic one may be given shorter than its bound.
-bool IsWithin(const Shape& shape, std::span<const int64_t> dimensions) {
-  if (dimensions.size() != shape.rank()) return false;
-  for (size_t d = 0; d < dimensions.size(); ++d) {
-    const bool shorter = shape.is_dynamic_dimension(d) && dimensions[d] < shape.dimension(d);
-    if (dimensions[d] != shape.dimension(d) && !shorter) return false;
-  }
-  return true;
-}
-
 bool AllAgree(std::span<const Literal> values) {
   return std::ranges::all_of(values, [&](const Literal& v) { return v == values[0]; });
 }
@@ -217,7 +207,7 @@ bool Placement::IsWhole(const LeafPlacement& leaf, std::span<const int64_t> dime
 
 bool Placement::Accepts(const LeafPlacement& leaf, std::span<const int64_t> dimensions) const {
   const auto fits = [&](std::span<const int64_t> each) {
-    return IsWithin(leaf.shape, each) || IsWhole(leaf, each);
+    return hlo::FitsWithin(each, leaf.shape) || IsWhole(leaf, each);
   };
   if (fits(dimensions)) return true;
   return replicas() > 1 && !dimensions.empty() && dimensions[0] == replicas() &&
@@ -250,7 +240,7 @@ Result<std::vector<Literal>> Placement::Spread(const LeafPlacement& leaf,
   const auto count = static_cast<size_t>(lists());
   if (!leaf.shape.IsArray()) return std::vector<Literal>(count, given);
   const auto dimensions = given.shape().dimensions();
-  if (IsWithin(leaf.shape, dimensions)) return std::vector<Literal>(count, given);
+  if (hlo::FitsWithin(dimensions, leaf.shape)) return std::vector<Literal>(count, given);
   if (!Accepts(leaf, dimensions)) {
     return InputError(fmt::format("the array is {}, wanted {}", hlo::ToString(given.shape(), false),
                                   Accepted(leaf)));

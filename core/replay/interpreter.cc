@@ -14,30 +14,6 @@ using Clock = std::chrono::steady_clock;
 using hlo::Literal;
 using hlo::Shape;
 
-// Puts flat leaves back together as literals of the parameters' shapes.
-class LeafReader {
- public:
-  explicit LeafReader(std::span<const Literal> leaves) : leaves_(leaves) {}
-
-  // Shapes nest no deeper than the limit they were read with.
-  Result<Literal> Read(const Shape& shape) {
-    if (!shape.IsTuple()) {
-      if (next_ >= leaves_.size()) return InputError("there are fewer inputs than parameters");
-      return leaves_[next_++];
-    }
-    std::vector<Literal> elements;
-    for (const Shape& element : shape.elements()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, Read(element));
-      elements.push_back(std::move(literal));
-    }
-    return Literal::Tuple(std::move(elements));
-  }
-
- private:
-  std::span<const Literal> leaves_;
-  size_t next_ = 0;
-};
-
 // Hands out the leaves of a value shaped `shape`; all leaves of what is missing are missing.
 void EmitLeaves(const eval::Value& value, const Shape& shape, int64_t device, int64_t& leaf,
                 RunSink& sink) {
@@ -65,11 +41,12 @@ class InterpreterExecutable : public Executable {
     }
     std::vector<std::vector<Literal>> arguments;
     for (const auto& list : inputs) {
-      LeafReader reader(list);
+      size_t next = 0;
       std::vector<Literal>& own = arguments.emplace_back();
       for (const Shape& shape : ParameterShapes(*module_)) {
-        HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, reader.Read(shape));
-        own.push_back(std::move(literal));
+        std::optional<Literal> literal = hlo::NestLeaves(shape, list, next);
+        if (!literal) return InputError("there are fewer inputs than parameters");
+        own.push_back(*std::move(literal));
       }
     }
     const Clock::time_point start = Clock::now();

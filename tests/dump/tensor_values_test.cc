@@ -149,13 +149,6 @@ TEST(TensorFiles, FindsValuesByName) {
   EXPECT_EQ(**files->Input(1, shape), values[1]);
   EXPECT_EQ(**files->Output(0, shape), values[0]);
   EXPECT_FALSE(files->Output(2, shape)->has_value());
-  const Shape tuple = Shape::Tuple({shape, shape});
-  const auto arguments = ReadArguments(*files, {&tuple, 1});
-  ASSERT_TRUE(arguments.has_value());
-  EXPECT_EQ((*arguments)[0].elements()[1], values[1]);
-  const Shape three = Shape::Tuple({shape, shape, shape});
-  EXPECT_NE(ReadArguments(*files, {&three, 1}).error().message.find("input 2 is missing"),
-            std::string::npos);
   std::filesystem::remove_all(directory);
   std::filesystem::remove(archive);
 }
