@@ -78,7 +78,6 @@ Status PrepareModule(std::shared_ptr<const hlo::Module> module, const CompileMod
   pjrt::AdaptOptions how;
   how.limits = request.limits;
   how.fill_elided = request.fill_elided;
-  how.for_cpu = report.plugin.platform != "xla-gpu";
   HLOSCOPE_ASSIGN_OR_RETURN(const pjrt::Adapted adapted, pjrt::Adapt(std::move(module), how));
   compile.module = hlo::ModuleToProto(*adapted.module);
   compile.replicas = adapted.counts.replicas;
@@ -160,11 +159,14 @@ Result<CompileModuleReport> CompileModule(std::shared_ptr<const hlo::Module> mod
   compile.optimized_module = request.optimized_module;
   HLOSCOPE_TRY(PrepareDevice(request, report, compile));
   HLOSCOPE_TRY(PrepareModule(std::move(module), request, report, compile));
-  compile.flags.insert(compile.flags.end(), request.flags.begin(), request.flags.end());
   if (!request.dump.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, PrepareDump(request.dump));
     const auto flags = DumpFlags(report.plugin.platform, request.passes);
     compile.flags.insert(compile.flags.end(), flags.begin(), flags.end());
+  }
+  for (const auto& flag : request.flags) {
+    std::erase_if(compile.flags, [&](const auto& ours) { return ours.first == flag.first; });
+    compile.flags.push_back(flag);
   }
   const std::chrono::seconds deadline(request.limits.run_deadline_seconds);
   Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);

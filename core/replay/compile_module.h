@@ -14,6 +14,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/hlo/module.h"
+#include "core/replay/pjrt/debug_options.h"
 #include "core/replay/plugins.h"
 
 namespace hloscope::replay {
@@ -25,7 +26,7 @@ struct CompileModuleRequest {
   std::string dump;    // folder, made where it is not there; empty: no dump
   bool passes = false;
   bool optimized_module = false;
-  std::vector<std::pair<std::string, std::string>> flags;  // of XLA
+  pjrt::XlaFlags flags;  // win over those of a dump
   std::optional<uint64_t> fill_elided;
   Limits limits;
 };

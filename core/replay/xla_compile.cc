@@ -292,11 +292,10 @@ Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
   return answer;
 }
 
-std::vector<std::pair<std::string, std::string>> DumpFlags(std::string_view platform, bool passes) {
-  // XLA reads truth values in Python's spelling here.
-  std::vector<std::pair<std::string, std::string>> flags = {
-      {"xla_dump_hlo_as_text", "True"},
-      {"xla_dump_hlo_as_proto", "True"},
+pjrt::XlaFlags DumpFlags(std::string_view platform, bool passes) {
+  pjrt::XlaFlags flags = {
+      {"xla_dump_hlo_as_text", "true"},
+      {"xla_dump_hlo_as_proto", "true"},
       // Anchored: a bare `llvm` also asks for the slow trace of every Triton kernel.
       {"xla_dump_emitter_re", "^(llvm|ptx|triton-fusion)$"}};
   if (passes) flags.emplace_back("xla_dump_hlo_pass_re", ".*");
