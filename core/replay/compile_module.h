@@ -41,9 +41,10 @@ struct CompileModuleReport {
   std::vector<std::string> warnings;
 };
 
-// Compiles in a child process. Errors: no plugin, no such target, constants whose values the file
-// does not hold, a folder that holds a dump already, XLA's own, the child died.
-Result<CompileModuleReport> CompileModule(std::shared_ptr<const hlo::Module> module,
+// Compiles in a child process: the module as it is, and where XLA does not take that, adapted (see
+// pjrt/adapt.h), with warnings that say so. Errors: no plugin, no such target, constants whose
+// values the file does not hold, a folder that holds a dump already, XLA's own, the child died.
+Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Module>& module,
                                           const CompileModuleRequest& request,
                                           const std::stop_token& stop = {});
 

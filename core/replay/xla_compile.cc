@@ -299,8 +299,12 @@ pjrt::XlaFlags DumpFlags(std::string_view platform, bool passes) {
       // Anchored: a bare `llvm` also asks for the slow trace of every Triton kernel.
       {"xla_dump_emitter_re", "^(llvm|ptx|triton-fusion)$"}};
   if (passes) flags.emplace_back("xla_dump_hlo_pass_re", ".*");
-  // There is no device to time candidates on.
-  if (platform == "xla-gpu") flags.emplace_back("xla_gpu_autotune_level", "0");
+  if (platform == "xla-gpu") {
+    // There is no device to time candidates on.
+    flags.emplace_back("xla_gpu_autotune_level", "0");
+    // One kernel after the other: else they come out under other numbers each time.
+    flags.emplace_back("xla_gpu_force_compilation_parallelism", "1");
+  }
   return flags;
 }
 
