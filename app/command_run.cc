@@ -70,6 +70,7 @@ class RunCommand : public Command {
       RunReport report = Replay(file, *format, context, cancel.token());
       context.json ? WriteOut(RunReportJson(file, report)) : PrintOut(RunReportText(file, report));
       if (print_literals_ && !context.json) PrintLiterals(report);
+      FlushOut();  // what has finished is not lost with what comes
       status = Worse(status, app::ExitStatusOf(report));
       if (cancel.token().stop_requested()) break;
       progress.Step();
