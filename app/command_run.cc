@@ -240,7 +240,7 @@ class RunCommand : public Command {
          .choices = {}},
         {.name = "--memory",
          .target = &memory_,
-         .help = "values may take this much at once: bytes, or with K, M, G, T",
+         .help = "a replay may take this much memory at once: bytes, or with K, M, G, T",
          .value = "BYTES",
          .choices = {}},
         {.name = "--threads",
