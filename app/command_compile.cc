@@ -35,8 +35,9 @@ class CompileCommand : public Command {
          .required = true},
         {.name = "--target",
          .target = &request_.target,
-         .help = "of xla-gpu: the device to compile for, which need not be there: a name that "
-                 "`--target list` prints, or a file with a GpuTargetConfigProto as text",
+         .help =
+             "of xla-gpu: the device to compile for, which need not be there: a name that "
+             "the error for an unknown one lists, or a file with a GpuTargetConfigProto as text",
          .value = "DEVICE",
          .choices = {}},
         {.name = "--dump",
@@ -59,6 +60,11 @@ class CompileCommand : public Command {
          .help = "where to, by extension as text or proto; - is standard output",
          .value = "OUT",
          .choices = {}},
+        {.name = "--fill_elided",
+         .target = &fill_elided_,
+         .help = "make up constants whose values the file does not hold, from this seed",
+         .value = "SEED",
+         .choices = {}},
         {.name = "--python",
          .target = &request_.search.python,
          .help = "take XLA's plugin from this Python environment",
@@ -68,6 +74,16 @@ class CompileCommand : public Command {
          .target = &deadline_,
          .help = "end the compilation after S seconds, with exit status 4",
          .value = "S",
+         .choices = {}},
+        {.name = "--debug_options_file",
+         .target = &debug_options_file_,
+         .help = "flags of XLA from a DebugOptions file in text form",
+         .value = "FILE",
+         .choices = {}},
+        {.name = std::string(kXlaFlags),
+         .target = &xla_flags_,
+         .help = "flags of XLA, as in XLA_FLAGS: --xla_name=value",
+         .value = "",
          .choices = {}},
         {.name = "--input_format",
          .target = &input_format_,
@@ -101,6 +117,20 @@ class CompileCommand : public Command {
     }
     if (request_.passes && request_.dump.empty()) return InputError("--passes needs --dump DIR");
     request_.optimized_module = !emit_.empty();
+    if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    return TakeFlags();
+  }
+
+  // The command line's flags come after the file's, so that they win.
+  Status TakeFlags() {
+    if (!debug_options_file_.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          request_.flags, replay::pjrt::ReadDebugOptionsFile(debug_options_file_, request_.limits));
+    }
+    for (const std::string& flag : xla_flags_) {
+      const size_t equals = flag.find('=');
+      request_.flags.emplace_back(flag.substr(0, equals), flag.substr(equals + 1));
+    }
     return {};
   }
 
@@ -120,7 +150,7 @@ class CompileCommand : public Command {
       return std::unexpected(
           Error{ErrorClass::kInput, d.message, dump::Places(loaded).Of(d), d.hint});
     }
-    auto report = replay::CompileModule(*loaded.module, request_, stop);
+    auto report = replay::CompileModule(loaded.module, request_, stop);
     if (!report) {
       report.error().place.file = module_;
       return report;
@@ -195,8 +225,10 @@ class CompileCommand : public Command {
     return out + "\n";
   }
 
-  std::string module_, emit_, output_, input_format_;
+  std::string module_, emit_, output_, input_format_, debug_options_file_;
+  std::vector<std::string> xla_flags_;
   int64_t deadline_ = 0;
+  std::optional<int64_t> fill_elided_;
   replay::CompileModuleRequest request_;
 };
 

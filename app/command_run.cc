@@ -1,5 +1,6 @@
 // `hloscope run`: replay modules.
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "app/any_module.h"
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/inputs.h"
@@ -58,8 +60,6 @@ class RunCommand : public Command {
 
   int Run(const Context& context) override {
     if (Status ready = Prepare(context); !ready) return Fail(ready.error());
-    Result<dump::InputFormat> format = dump::InputFormatFromName(input_format_);
-    if (!format) return Fail(format.error());
     Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
     if (!files) return Fail(files.error());
     const CancelOnSignals cancel;
@@ -68,9 +68,10 @@ class RunCommand : public Command {
     int status = kGood;
     Progress progress("run", files->size());
     for (const std::string& file : *files) {
-      RunReport report = Replay(file, *format, context, cancel.token());
+      RunReport report = Replay(file, context, cancel.token());
       context.json ? WriteOut(RunReportJson(file, report)) : PrintOut(RunReportText(file, report));
       if (print_literals_ && !context.json) PrintLiterals(report);
+      FlushOut();  // what has finished is not lost with what comes
       status = Worse(status, app::ExitStatusOf(report));
       if (cancel.token().stop_requested()) break;
       progress.Step();
@@ -240,7 +241,7 @@ class RunCommand : public Command {
          .choices = {}},
         {.name = "--memory",
          .target = &memory_,
-         .help = "values may take this much at once: bytes, or with K, M, G, T",
+         .help = "a replay may take this much memory at once: bytes, or with K, M, G, T",
          .value = "BYTES",
          .choices = {}},
         {.name = "--threads",
@@ -257,6 +258,11 @@ class RunCommand : public Command {
          .target = &profile_,
          .help = "write a profile, on platforms that make one",
          .value = "OUT",
+         .choices = {}},
+        {.name = "--python",
+         .target = &python_,
+         .help = "take XLA's plugins from this Python environment",
+         .value = "PATH",
          .choices = {}},
         {.name = "--run_test_hlo_passes",
          .target = &request_.test_passes,
@@ -292,6 +298,8 @@ class RunCommand : public Command {
     if (memory_) {
       HLOSCOPE_ASSIGN_OR_RETURN(request_.memory_bytes, BytesFromText(*memory_));
     }
+    // No thread has been started yet, and workers inherit it.
+    if (!python_.empty()) setenv("HLOSCOPE_PYTHON", python_.c_str(), 1);
     request_.threads = static_cast<int>(threads_);
     request_.seed = static_cast<uint64_t>(seed_);
     request_.flush_denormals = denormals_ == "flush";
@@ -371,10 +379,10 @@ class RunCommand : public Command {
     return report;
   }
 
-  RunReport Replay(const std::string& file, dump::InputFormat format, const Context& context,
-                   std::stop_token stop) const {
+  RunReport Replay(const std::string& file, const Context& context, std::stop_token stop) const {
     auto start = std::chrono::steady_clock::now();
-    Result<dump::LoadedModule> loaded = dump::LoadSoundModule(file, context.limits, format);
+    Result<dump::LoadedModule> loaded =
+        LoadAnySoundModule(file, context.limits, input_format_, stop);
     if (!loaded) return Refuse(loaded.error());
     for (const hlo::Diagnostic& d : hlo::Verify(*loaded->module, {false, context.limits})) {
       if (d.severity != hlo::Severity::kError) continue;
@@ -418,6 +426,7 @@ class RunCommand : public Command {
   int64_t threads_ = 0;
   std::string fallback_ = "error", profile_, debug_options_file_;
   std::vector<std::string> xla_flags_;
+  std::string python_;
   bool print_literals_ = false;
 };
 
