@@ -179,7 +179,12 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
     if (!output.precise.empty()) out += PreciseText(output.precise);
   }
   if (report.first_divergent) {
-    out += "  the first instruction that differs is " + report.first_divergent->instruction + "\n";
+    out += "  the first instruction that differs is " + report.first_divergent->instruction;
+    if (!report.first_divergent->together_with.empty()) {
+      out +=
+          fmt::format(", together with {}", fmt::join(report.first_divergent->together_with, ", "));
+    }
+    out += "\n";
   }
   if (report.repeat) out += RepeatText(*report.repeat);
   if (report.first_nonfinite) out += NonFiniteText(*report.first_nonfinite);

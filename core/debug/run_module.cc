@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -277,7 +278,9 @@ class Replay {
     }
     RecordLiterals(results);
     std::vector<RunOutput> outputs = OutputsOf(std::move(results), iteration);
-    const Status compared = CompareIteration(iteration, outputs);
+    Status compared = CompareIteration(iteration, outputs);
+    if (compared.has_value() && iteration == 0) compared = GrowIsolated(outputs);
+    isolation_.reset();
     Keep(std::move(outputs));
     HLOSCOPE_TRY(compared);
     if (request_.find && iteration == 0) HLOSCOPE_TRY(FindBirth());
@@ -314,19 +317,43 @@ class Replay {
       return UnsupportedError("instructions are isolated on one device, the module is for several",
                               "extract what is to be looked at");
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, MakePlatform(request_.platform));
-    std::unique_ptr<replay::Platform> reference;
+    HLOSCOPE_ASSIGN_OR_RETURN(isolating_, MakePlatform(request_.platform));
     if (!request_.reference_platform.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(reference, MakePlatform(request_.reference_platform));
+      HLOSCOPE_ASSIGN_OR_RETURN(isolating_reference_, MakePlatform(request_.reference_platform));
     }
-    const IsolateRequest request{platform.get(), reference.get(), HowToLoad(Side::kTest),
-                                 OptionsFor(0),  request_.bounds, stop_};
-    return Isolate(*module_, inputs_.arguments, request, [&](const InstructionReport& instruction) {
+    IsolateRequest request;
+    request.platform = isolating_.get();
+    request.reference = isolating_reference_.get();
+    request.load = HowToLoad(Side::kTest);
+    request.load_reference = HowToLoad(Side::kReference);
+    request.run = OptionsFor(0);
+    request.bounds = request_.bounds;
+    request.stop = stop_;
+    isolation_.emplace(*module_, std::move(request));
+    return isolation_->Run(inputs_.arguments, [&](const InstructionReport& instruction) {
       if (request_.on_instruction) request_.on_instruction(instruction);
       if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
       if (!instruction.error || instruction.error->error_class != ErrorClass::kDied) return;
       (void)Survive(std::unexpected(*instruction.error), instruction.instruction);
     });
+  }
+
+  // Where the whole differs and no instruction does alone, it takes several.
+  Status GrowIsolated(const std::vector<RunOutput>& outputs) {
+    const bool differs = std::ranges::any_of(outputs, [](const RunOutput& output) {
+      return output.compared && !output.comparison.equal();
+    });
+    if (!isolation_ || report_.first_divergent || !differs) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(report_.first_divergent, isolation_->GrowPieces());
+    if (report_.first_divergent && request_.on_instruction) {
+      request_.on_instruction(*report_.first_divergent);
+    }
+    if (!report_.first_divergent) {
+      report_.warnings.push_back(
+          "no instruction differs alone or with those before it: the fault "
+          "needs a larger part of the module");
+    }
+    return {};
   }
 
   // Leaves in double precision, of the same inputs.
@@ -556,6 +583,8 @@ class Replay {
   int64_t deaths_ = 0;          // survived
   HostFeeds feeds_;
   std::unique_ptr<replay::Executable> test_, reference_;
+  std::unique_ptr<replay::Platform> isolating_, isolating_reference_;
+  std::optional<Isolation> isolation_;  // of the first iteration
   std::unique_ptr<replay::Executable> precise_executable_;
   std::optional<replay::Placement> placement_;
   std::vector<replay::LeafPlacement> results_;  // with what the first gathering decided
