@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
 #include "core/base/file.h"
+#include "core/base/machine_memory.h"
 #include "core/hlo/literal.h"
 #include "core/hlo/proto.h"
 #include "core/hlo/topology.h"
@@ -248,6 +250,7 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   XlaCompileRequest compile;
   compile.plugin = report.plugin.path;
   compile.optimized_module = request.optimized_module;
+  compile.memory_bytes = MachineMemoryBytes() / 100 * request.limits.run_memory_percent;
   HLOSCOPE_TRY(PrepareDevice(request, report, compile));
   HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<ModuleForm> forms, FormsOf(module, request));
   compile = WithFlags(std::move(compile), request, report.plugin.platform);

@@ -1,7 +1,6 @@
 // Compiling a module by the real XLA: what `hloscope compile --with` does.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -16,6 +16,7 @@
 
 #include "core/base/byte_archive.h"
 #include "core/base/child_process.h"
+#include "core/base/machine_memory.h"
 #include "core/base/sealed_memory.h"
 #include "core/base/system_error.h"
 #include "core/replay/worker_process.h"
@@ -41,6 +42,7 @@ constexpr ErrandRow kRows[] = {
 // The child's descriptors.
 constexpr int kRequest = 3, kAnswer = 4;
 constexpr size_t kPrintedKept = 16 << 10;
+constexpr int kBetweenLooks = 10;  // milliseconds, at its time and memory
 
 Result<std::string> ReadWhole(int fd) {
   struct stat info{};
@@ -102,22 +104,39 @@ Error Died(const ErrandRequest& request, std::string_view how, std::string_view 
                {}};
 }
 
-// Takes in what the child prints until it ends; false at the deadline or when stopped.
-bool Listen(ChildProcess& child, std::chrono::steady_clock::time_point end,
-            const std::stop_token& stop, std::string& printed) {
-  using namespace std::chrono;
-  while (!stop.stop_requested() && steady_clock::now() < end) {
-    pollfd waiting{child.output(), POLLIN, 0};
-    poll(&waiting, 1, 20);
+// Why the child may not go on; nothing while it may.
+std::optional<std::string> Overstepped(const ErrandRequest& request, const ChildProcess& child,
+                                       std::chrono::steady_clock::time_point end,
+                                       const std::stop_token& stop) {
+  if (stop.stop_requested()) return "was stopped";
+  if (std::chrono::steady_clock::now() >= end) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(request.deadline);
+    return fmt::format("gave no answer in {} s", seconds.count());
+  }
+  if (request.memory_bytes <= 0) return std::nullopt;
+  const std::optional<int64_t> held = ResidentBytesOf(std::to_string(child.pid()));
+  if (!held || *held <= request.memory_bytes) return std::nullopt;
+  return fmt::format("took more than {} bytes of memory", request.memory_bytes);
+}
+
+// Takes in what the child prints until it ends; why it had to be ended, if it had.
+std::optional<std::string> Listen(const ErrandRequest& request, ChildProcess& child,
+                                  const std::stop_token& stop, std::string& printed) {
+  constexpr std::chrono::hours kLongest{1 << 19};  // more would overflow the clock
+  const auto end = std::chrono::steady_clock::now() +
+                   std::min<std::chrono::milliseconds>(request.deadline, kLongest);
+  bool talks = true;
+  for (;;) {
+    if (auto why = Overstepped(request, child, end, stop)) return why;
+    pollfd waiting{talks ? child.output() : -1, POLLIN, 0};
+    poll(&waiting, 1, kBetweenLooks);
     char buffer[4096];
-    const ssize_t got = read(child.output(), buffer, sizeof buffer);
+    const ssize_t got = talks ? read(child.output(), buffer, sizeof buffer) : -1;
     if (got > 0) printed.append(buffer, static_cast<size_t>(got));
     if (printed.size() > 2 * kPrintedKept) printed.erase(0, printed.size() - kPrintedKept);
-    if (got == 0)
-      return child.Wait(duration_cast<milliseconds>(end - steady_clock::now())).has_value();
-    if (got < 0 && child.Wait(milliseconds(0))) return true;
+    if (got == 0) talks = false;  // nobody is left who could print; it is about to end
+    if (got <= 0 && child.Wait(std::chrono::milliseconds(0))) return std::nullopt;
   }
-  return false;
 }
 
 }  // namespace
@@ -154,14 +173,9 @@ Result<ErrandAnswer> RunErrand(const ErrandRequest& request, const std::stop_tok
   options.descriptors = {question.get(), answer.get()};
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
   std::string printed;
-  if (!Listen(child, std::chrono::steady_clock::now() + request.deadline, stop, printed)) {
+  if (const std::optional<std::string> why = Listen(request, child, stop, printed)) {
     child.Kill();
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(request.deadline);
-    return std::unexpected(Died(request,
-                                stop.stop_requested()
-                                    ? "was stopped"
-                                    : fmt::format("gave no answer in {} s", seconds.count()),
-                                printed));
+    return std::unexpected(Died(request, *why, printed));
   }
   const std::optional<ChildExit> exit = child.Wait(std::chrono::milliseconds(0));
   if (!exit || exit->by_signal || exit->code != 0) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <chrono>
-#include <span>
+#include <cstdint>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -20,6 +20,7 @@ struct ErrandRequest {
   std::string name;  // of a row of errands.def
   std::string bytes;
   std::chrono::milliseconds deadline{60'000};
+  int64_t memory_bytes = 0;  // that it may hold; 0: no bound
 };
 
 struct ErrandAnswer {
@@ -27,8 +28,9 @@ struct ErrandAnswer {
   std::string printed;  // the last of what the child wrote to its standard output and error
 };
 
-// The answer of the child. Errors: the errand's own; died where the child crashed or met the
-// deadline, with the last line it printed; environment where no child can be started.
+// The answer of the child. Errors: the errand's own; died where the child crashed, met its deadline
+// or took too much memory, with the last line it printed; environment where no child can be
+// started.
 Result<ErrandAnswer> RunErrand(const ErrandRequest& request, const std::stop_token& stop = {});
 
 // The argument after which the program is a child and the errand's name follows.

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <span>
 
 #include "core/base/byte_archive.h"
+#include "core/base/machine_memory.h"
 #include "core/base/unique_fd.h"
 #include "core/replay/errand.h"
 #include "core/replay/pjrt/api.h"
@@ -281,9 +283,12 @@ Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
                                         const std::stop_token& stop) {
   ByteWriter out;
   out(request);
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      const ErrandAnswer answered,
-      RunErrand({.name = "compile", .bytes = std::move(out).Take(), .deadline = deadline}, stop));
+  ErrandRequest errand;
+  errand.name = "compile";
+  errand.bytes = std::move(out).Take();
+  errand.deadline = deadline;
+  errand.memory_bytes = request.memory_bytes > 0 ? request.memory_bytes : MachineMemoryBytes() / 2;
+  HLOSCOPE_ASSIGN_OR_RETURN(const ErrandAnswer answered, RunErrand(errand, stop));
   XlaCompileAnswer answer;
   ByteReader in(std::as_bytes(std::span(answered.bytes)));
   in(answer);

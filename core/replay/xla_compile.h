@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -17,10 +16,10 @@
 namespace hloscope::replay {
 
 struct XlaCompileRequest {
-  std::string plugin;  // its file
-  std::string module;  // HloModuleProto in wire format, or what `format` says
+  std::string plugin;          // its file
+  std::string module;          // HloModuleProto in wire format, or what `format` says
   std::string format = "hlo";  // or "mlir": StableHLO, text or bytecode
-  std::string target;  // a GpuTargetConfigProto as text; empty: the plugin's own devices
+  std::string target;          // a GpuTargetConfigProto as text; empty: the plugin's own devices
   int64_t replicas = 1;
   int64_t partitions = 1;
   bool spmd_partitioning = false;
@@ -28,6 +27,7 @@ struct XlaCompileRequest {
   std::string dump;  // an existing folder, where the child works; empty: no dump
   pjrt::XlaFlags flags;
   bool optimized_module = false;  // answer with the optimised module
+  int64_t memory_bytes = 0;       // that the child may hold; 0: half of the machine's
 };
 
 struct XlaCompileAnswer {
@@ -37,8 +37,8 @@ struct XlaCompileAnswer {
   std::vector<std::string> warnings;
 };
 
-// Compiles in a child. Errors: XLA's own, with what it means where that is known; died, where XLA
-// killed the child or met the deadline.
+// Compiles in a child. Errors: XLA's own; died, where XLA killed the child, it met the deadline or
+// took more memory than it may.
 Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
                                         std::chrono::milliseconds deadline,
                                         const std::stop_token& stop = {});

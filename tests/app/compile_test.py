@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hloscope compile` end to end: compile_test.py HLOSCOPE SAMPLES. Exit status 77 where no plugin of XLA is installed."""
+"""`hloscope compile` end to end: compile_test.py HLOSCOPE SAMPLES FOLDER_OF_MADE_UP_PLUGINS. Exit status 77 where no plugin of XLA is installed."""
 import glob
 import json
 import os
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-HLOSCOPE, SAMPLES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+HLOSCOPE, SAMPLES, MADE_UP = (os.path.abspath(path) for path in sys.argv[1:4])
 SAMPLE = glob.glob(os.path.join(SAMPLES, 'power_iteration', '*before_optimizations.hlo.pb'))[0]
 ELIDED = '''HloModule elided
 ENTRY main {
@@ -80,6 +80,14 @@ class Compile(unittest.TestCase):
         done = self.expect_error('there is no plugin for xla-gpu; searched', SAMPLE, '--with', 'xla-gpu', '--target', 'h100', '--dump', self.path('dump'),
                                  '--json', env=bare)
         self.assertIn('--plugins --gpu` installs one', json.loads(done.stdout)['error'])
+
+    def test_plugins_that_fail(self):
+        dump = ('--dump', self.path('dump'), '--json')
+        deadly = f'pjrt:{MADE_UP}/libdeadly_plugin.so'
+        done = self.expect_error('was killed by signal 6 (SIGABRT); its last words: the plugin has had enough', SAMPLE, '--with', deadly, *dump, status=4)
+        self.assertEqual(json.loads(done.stdout)['status'], 'died')
+        self.expect_error('speaks version 1.100 of the PJRT interface', SAMPLE, '--with', f'pjrt:{MADE_UP}/libfake_plugin_major.so', *dump)
+        self.assertFalse(os.path.exists(self.path('dump')))
 
     def test_cpu_dump(self):
         self.need('xla-cpu')
