@@ -18,6 +18,10 @@ namespace {
 constexpr uint32_t kMagic = 0x48534652;
 constexpr size_t kMostInline = size_t{32} << 10;
 constexpr size_t kReadStep = size_t{1} << 20;
+// Read in one call where that much is there: most frames are short.
+constexpr size_t kReadAhead = size_t{64} << 10;
+// Descriptors that may wait for the frames they belong to.
+constexpr size_t kMostDescriptors = 64;
 
 struct Header {
   uint32_t magic = kMagic;
@@ -106,24 +110,24 @@ Result<bool> FrameSocket::Send(const OutgoingFrame& frame, const Waiter& wait) {
   return step == Step::kDone;
 }
 
-// Takes over every descriptor that came, so that none leaks; one is expected at most.
-void FrameSocket::KeepDescriptor(msghdr& message) {
+// Takes over every descriptor that came, so that none leaks. They come in the order of the frames,
+// no later than the frames' first bytes.
+void FrameSocket::KeepDescriptors(msghdr& message) {
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (size_t i = 0; i < count; ++i) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-      UniqueFd taken(fd);
-      if (received_.valid()) too_many_ = true;
-      received_ = std::move(taken);
+      descriptors_.emplace_back(fd);
     }
   }
-  if ((message.msg_flags & MSG_CTRUNC) != 0) too_many_ = true;
+  too_many_ |= (message.msg_flags & MSG_CTRUNC) != 0 || descriptors_.size() > kMostDescriptors;
 }
 
-Result<FrameSocket::Step> FrameSocket::ReceiveAll(std::span<std::byte> bytes, const Waiter& wait) {
-  while (!bytes.empty()) {
+// How many bytes came, at least one; 0 at the end.
+Result<size_t> FrameSocket::ReceiveSome(std::span<std::byte> bytes, const Waiter& wait) {
+  for (;;) {
     alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
     iovec piece{bytes.data(), bytes.size()};
     msghdr message{};
@@ -133,17 +137,51 @@ Result<FrameSocket::Step> FrameSocket::ReceiveAll(std::span<std::byte> bytes, co
     message.msg_controllen = sizeof(control);
     const ssize_t n = recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC);
     if (n > 0) {
-      KeepDescriptor(message);
-      bytes = bytes.subspan(static_cast<size_t>(n));
-    } else if (n == 0 || IsGone(errno)) {
-      return Step::kEnd;
-    } else if (errno == EAGAIN) {
+      KeepDescriptors(message);
+      return static_cast<size_t>(n);
+    }
+    if (n == 0 || IsGone(errno)) return 0;
+    if (errno == EAGAIN) {
       HLOSCOPE_TRY(wait(POLLIN));
     } else if (errno != EINTR) {
       return SystemFailure("receive from another process");
     }
   }
+}
+
+Result<FrameSocket::Step> FrameSocket::ReceiveAll(std::span<std::byte> bytes, const Waiter& wait) {
+  while (!bytes.empty()) {
+    if (next_ < end_) {
+      const size_t n = std::min(bytes.size(), end_ - next_);
+      std::memcpy(bytes.data(), ahead_.data() + next_, n);
+      next_ += n;
+      bytes = bytes.subspan(n);
+      continue;
+    }
+    const bool direct = bytes.size() >= kReadAhead;
+    ahead_.resize(kReadAhead);
+    HLOSCOPE_ASSIGN_OR_RETURN(const size_t n,
+                              ReceiveSome(direct ? bytes : std::span(ahead_), wait));
+    if (n == 0) return Step::kEnd;
+    if (direct) {
+      bytes = bytes.subspan(n);
+    } else {
+      next_ = 0;
+      end_ = n;
+    }
+  }
   return Step::kDone;
+}
+
+// The memory that a frame says it comes with.
+Status FrameSocket::TakeMemory(uint64_t size, Frame& frame) {
+  if (too_many_ || descriptors_.empty()) {
+    return InputError("a message from another process comes with the wrong memory");
+  }
+  const UniqueFd memory = std::move(descriptors_.front());
+  descriptors_.erase(descriptors_.begin());
+  HLOSCOPE_ASSIGN_OR_RETURN(frame.data, OpenSealed(memory, size));
+  return {};
 }
 
 Result<FrameSocket::Step> FrameSocket::ReceiveInto(std::string& text, uint64_t size,
@@ -159,8 +197,6 @@ Result<FrameSocket::Step> FrameSocket::ReceiveInto(std::string& text, uint64_t s
 }
 
 Result<std::optional<Frame>> FrameSocket::Receive(const Waiter& wait) {
-  received_.Close();
-  too_many_ = false;
   Header header;
   HLOSCOPE_ASSIGN_OR_RETURN(Step step,
                             ReceiveAll(std::as_writable_bytes(std::span(&header, 1)), wait));
@@ -178,15 +214,15 @@ Result<std::optional<Frame>> FrameSocket::Receive(const Waiter& wait) {
   if (step == Step::kEnd) return std::nullopt;
   HLOSCOPE_ASSIGN_OR_RETURN(step, ReceiveInto(frame.head, header.head_bytes, wait));
   if (step == Step::kEnd) return std::nullopt;
-  const bool sealed = header.sealed_bytes != 0;
-  if (too_many_ || sealed != received_.valid() || (sealed && !data.empty())) {
-    return InputError("a message from another process comes with the wrong memory");
-  }
-  if (sealed) {
-    HLOSCOPE_ASSIGN_OR_RETURN(frame.data, OpenSealed(received_, header.sealed_bytes));
-    received_.Close();
+  if (header.sealed_bytes != 0) {
+    HLOSCOPE_TRY(TakeMemory(header.sealed_bytes, frame));
   } else {
     frame.data = Shared(std::move(data));
+  }
+  // All that came has been used up by now, or belongs to a frame that has begun to come.
+  if (too_many_ || (header.sealed_bytes != 0 && header.inline_bytes != 0) ||
+      (next_ == end_ && !descriptors_.empty())) {
+    return InputError("a message from another process comes with the wrong memory");
   }
   return frame;
 }

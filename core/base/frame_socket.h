@@ -55,13 +55,17 @@ class FrameSocket {
   // What one call of the system gave: all, nothing yet, or the end.
   enum class Step : uint8_t { kDone, kEnd };
   Result<Step> SendAll(std::string_view bytes, int fd, const Waiter& wait);
+  Result<size_t> ReceiveSome(std::span<std::byte> bytes, const Waiter& wait);
   Result<Step> ReceiveAll(std::span<std::byte> bytes, const Waiter& wait);
   Result<Step> ReceiveInto(std::string& text, uint64_t size, const Waiter& wait);
-  void KeepDescriptor(msghdr& message);
+  void KeepDescriptors(msghdr& message);
+  Status TakeMemory(uint64_t size, Frame& frame);
 
   UniqueFd fd_;
   int64_t most_ = 0;
-  UniqueFd received_;  // came with the frame at hand
+  std::vector<std::byte> ahead_;  // what was read already is in [next_, end_)
+  size_t next_ = 0, end_ = 0;
+  std::vector<UniqueFd> descriptors_;  // that came along, not yet asked for
   bool too_many_ = false;
 };
 

@@ -18,7 +18,6 @@
 #include <new>
 #include <thread>
 
-#include "core/base/machine_memory.h"
 #include "core/hlo/module_image.h"
 #include "core/replay/worker_fault.h"
 
@@ -77,8 +76,7 @@ class Channel {
     // What cannot be sent is said instead. The job cannot be ended from here, so the worker is.
     ValueWriter failed(FrameKind::kFailed);
     failed.PutError(sent.error());
-    (void)socket_.Send(failed.Finish(), WaitForSocket);
-    _exit(1);
+    _exit(socket_.Send(failed.Finish(), WaitForSocket).has_value() ? 1 : 2);
   }
 
   std::mutex mutex_;
@@ -177,7 +175,6 @@ class Server {
         return Run(in);
       case FrameKind::kUnload:
         loaded_.erase(in.Get<uint64_t>());
-        GiveBackMemory();
         return {};
       default:
         return InputError("a worker does not take that kind of message");
@@ -228,7 +225,7 @@ class Server {
     SendingSink sink(channel_, stage_);
     const auto result = loaded.executable->Run(loaded.inputs, options, sink);
     if (observer != nullptr) SendFindings(*observer);
-    GiveBackMemory();
+    if (!result.has_value() || result->peak_bytes > kKeptBytes) malloc_trim(0);
     if (!result.has_value()) return std::unexpected(result.error());
     ValueWriter done(FrameKind::kRan);
     done.Put(*result);
@@ -288,10 +285,6 @@ class Server {
       return InputError("the answer to a feed is garbled");
     }
     return value;
-  }
-
-  static void GiveBackMemory() {
-    if (ResidentBytesOf("self").value_or(0) > kKeptBytes) malloc_trim(0);
   }
 
   Channel channel_;
