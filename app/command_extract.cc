@@ -1,12 +1,14 @@
 // `hloscope extract`: one instruction as a module of its own, with its real operand values.
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "app/workers.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/debug/extract.h"
@@ -122,6 +124,7 @@ class ExtractCommand : public Command {
     request_.seed = static_cast<uint64_t>(seed_);
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request_.limits = context.limits;
+    request_.workers = StartWorkers(std::array<std::string, 1>{"interpreter"}, context.limits);
     if (!loaded.proto.arguments.empty()) request_.arguments = loaded.proto.arguments.front();
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::CapturedValues values,
                               debug::CaptureValues(*loaded.module, root, extracted.parameters,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <chrono>
@@ -13,6 +14,7 @@
 #include "app/instruction_report.h"
 #include "app/output.h"
 #include "app/run_report.h"
+#include "app/workers.h"
 #include "core/base/checked.h"
 #include "core/dump/directory.h"
 #include "core/hlo/value_text.h"
@@ -60,6 +62,8 @@ class RunCommand : public Command {
     Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
     if (!files) return Fail(files.error());
     const CancelOnSignals cancel;
+    request_.workers = StartWorkers(
+        std::array{request_.platform, request_.reference_platform}, context.limits);
     int status = kGood;
     Progress progress("run", files->size());
     for (const std::string& file : *files) {

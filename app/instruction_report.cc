@@ -60,6 +60,7 @@ void WriteFields(JsonWriter& json, const InstructionReport& report) {
 
 std::string_view StatusOf(const InstructionReport& report) {
   if (report.error) {
+    if (report.error->error_class == ErrorClass::kDied) return "died";
     return report.error->error_class == ErrorClass::kUnsupported ? "unsupported" : "error";
   }
   if (!report.compared) return "ran";

@@ -2,13 +2,18 @@
 #include <charconv>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/command.h"
 #include "app/command_line.h"
 #include "app/output.h"
 #include "app/version.h"
+#include "core/debug/worker_observers.h"
+#include "core/replay/errand.h"
+#include "core/replay/worker_server.h"
 
 namespace hloscope::app {
 namespace {
@@ -74,6 +79,9 @@ int Dispatch(const std::vector<std::string>& words) {
     WriteOut(VersionText());
     return kGood;
   }
+  if (words[0] == replay::kErrandArgument && words.size() == 2) {
+    return replay::ErrandMain(words[1]);
+  }
   for (const CommandRow& row : CommandRows()) {
     if (row.name == words[0]) return RunCommand(row, {words.begin() + 1, words.end()});
   }
@@ -87,6 +95,11 @@ int Dispatch(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   using namespace hloscope::app;
+  // What hloscope starts to run modules in; nothing for people, so no command.
+  if (argc > 2 && argv[1] == hloscope::replay::kWorkerArgument) {
+    return hloscope::replay::ServeWorker(std::span(argv + 2, argv + argc),
+                                         hloscope::debug::WorkerObservers());
+  }
   int status = kBadInput;
   try {
     status = Dispatch({argv + 1, argv + argc});

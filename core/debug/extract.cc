@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "core/debug/capture_observer.h"
 #include "core/hlo/closest_text.h"
 #include "core/hlo/module_copier.h"
 
@@ -116,74 +117,6 @@ InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& numbe
                                 copier.Copy(instruction.shape), {}, attributes);
 }
 
-// By computation: it is, or reaches, the one called `target`.
-std::vector<bool> ComputationsAround(const Module& module, hlo::ComputationId target) {
-  std::vector<bool> around(module.computations().size(), false);
-  around[target.index] = true;
-  for (bool grown = true; grown;) {
-    grown = false;
-    for (const hlo::Instruction& i : module.instructions()) {
-      if (around[i.computation.index]) continue;
-      for (hlo::ComputationId callee : module.CalledComputations(i)) {
-        if (!callee.valid() || !around[callee.index]) continue;
-        around[i.computation.index] = true;
-        grown = true;
-      }
-    }
-  }
-  return around;
-}
-
-// Keeps the newest value of every instruction of interest until the execution asked for.
-class Capture : public eval::Observer {
- public:
-  Capture(const Module& module, InstructionId root, std::span<const InstructionId> parameters,
-          int64_t iteration)
-      : module_(module),
-        root_(root),
-        parameters_(parameters),
-        values_(parameters.size()),
-        left_(iteration),
-        around_(ComputationsAround(module, module[root].computation)) {}
-
-  Status OnValue(const eval::Site& site, std::span<const eval::Value>,
-                 const eval::Value& value) override {
-    if (site.device != 0 || done_) return {};
-    const auto it = std::ranges::lower_bound(parameters_, site.instruction.index, {},
-                                             [](InstructionId id) { return id.index; });
-    if (it != parameters_.end() && *it == site.instruction) {
-      values_[static_cast<size_t>(it - parameters_.begin())] = value;
-    }
-    if (site.instruction != root_) return {};
-    ++executions_;
-    if (left_-- > 0) return {};
-    done_ = true;
-    value_ = value;
-    return std::unexpected(Error{ErrorClass::kDied, "the observer has seen enough", {}, {}});
-  }
-
-  bool WantsLanes(InstructionId caller) override {
-    return std::ranges::any_of(
-        module_.CalledComputations(module_[caller]),
-        [&](hlo::ComputationId callee) { return callee.valid() && around_[callee.index]; });
-  }
-
-  bool done() const { return done_; }
-  int64_t executions() const { return executions_; }
-  std::span<const eval::Value> values() const { return values_; }
-  const eval::Value& value() const { return value_; }
-
- private:
-  const Module& module_;
-  InstructionId root_;
-  std::span<const InstructionId> parameters_;  // ascending
-  std::vector<eval::Value> values_;
-  eval::Value value_;
-  int64_t left_, executions_ = 0;
-  bool done_ = false;
-  std::vector<bool> around_;
-};
-
 }  // namespace
 
 Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth) {
@@ -253,7 +186,7 @@ Result<InstructionId> FindInstruction(const Module& module, std::string_view nam
 Result<CapturedValues> CaptureValues(const Module& module, InstructionId root,
                                      std::span<const InstructionId> parameters, int64_t iteration,
                                      const CaptureRun& run) {
-  Capture capture(module, root, parameters, iteration);
+  CaptureObserver capture(module, root, {parameters.begin(), parameters.end()}, iteration);
   const Status status = run(capture);
   if (!capture.done()) {
     HLOSCOPE_TRY(status);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "core/debug/extract.h"
@@ -138,11 +139,20 @@ class Isolation {
     return inputs;
   }
 
-  static bool EndsTheRun(const Error& error) { return error.error_class == ErrorClass::kDied; }
+  // A death loses one instruction, unless it was for lack of time or on request.
+  bool EndsTheRun(const Error& error) const {
+    if (error.error_class != ErrorClass::kDied) return false;
+    const auto& deadline = request_.run.deadline;
+    return request_.stop.stop_requested() ||
+           (deadline && std::chrono::steady_clock::now() >= *deadline);
+  }
 
   Result<Leaves> RunOn(replay::Platform& platform, const ExtractedModule& cut,
                        const std::vector<Literal>& inputs, size_t leaves, double& run_us) {
     auto executable = platform.Load(cut.module, request_.load);
+    if (!executable.has_value() && EndsTheRun(executable.error())) {
+      return std::unexpected(executable.error());
+    }
     if (!executable.has_value()) return AllMissing(leaves, executable.error());
     Collector sink;
     const auto run = (*executable)->Run({&inputs, 1}, request_.run, sink, request_.stop);

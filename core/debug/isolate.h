@@ -38,7 +38,8 @@ struct IsolateRequest {
 // elements, and of the starts of asynchronous pairs, which run with their dones; runs it on both
 // platforms with the values that the reference gave for its operands (without one: the platform
 // itself), and compares. So a difference is the instruction's own. What cannot run is reported by
-// name, and what depends on it; everything else runs. Fails where a run dies.
+// name, and what depends on it, as is what dies; everything else runs. Fails where it is stopped or
+// the deadline is over.
 Status Isolate(const hlo::Module& module, std::span<const hlo::Literal> arguments,
                const IsolateRequest& request,
                const std::function<void(const InstructionReport&)>& on_instruction);

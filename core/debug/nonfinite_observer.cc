@@ -131,6 +131,35 @@ std::optional<int64_t> MadeIn(Opcode opcode, std::span<const Value> operands, co
   return at;
 }
 
+void WriteBirth(const Birth& birth, replay::ValueWriter& out) {
+  out.Put(birth.instruction, birth.device, birth.frames, uint64_t{birth.operands.size()});
+  for (const Value& operand : birth.operands) out.PutValue(operand);
+  out.PutValue(birth.leaf);
+  out.Put(birth.leaf_index, birth.element, birth.execution);
+}
+
+Birth ReadBirth(const Module& module, replay::ValueReader& in) {
+  Birth birth;
+  birth.instruction = in.Get<InstructionId>();
+  birth.device = in.Get<int64_t>();
+  birth.frames = in.Get<std::vector<eval::Frame>>();
+  for (auto left = in.Get<uint64_t>(); left > 0 && in.ok(); --left) {
+    birth.operands.push_back(in.GetValue());
+  }
+  birth.leaf = in.GetValue();
+  birth.leaf_index = in.Get<std::vector<int64_t>>();
+  birth.element = in.Get<int64_t>();
+  birth.execution = in.Get<int64_t>();
+  const size_t count = module.instructions().size();
+  const bool sound =
+      birth.instruction.index < count && birth.leaf.is_array() && birth.element >= 0 &&
+      birth.element < birth.leaf.shape().ElementCount().value_or(0) &&
+      std::ranges::all_of(birth.frames,
+                          [count](const eval::Frame& frame) { return frame.caller.index < count; });
+  if (!sound) in.Fail();
+  return birth;
+}
+
 }  // namespace
 
 bool AppliesScalarComputation(Opcode opcode) {
@@ -228,6 +257,42 @@ void BirthObserver::Look(const eval::Site& site, std::span<const Value> operands
                   executions_[site.instruction.index] - 1};
     return;
   }
+}
+
+std::unique_ptr<replay::RemoteObserver> BirthObserver::Make(const Module& module,
+                                                            replay::ValueReader& request) {
+  const auto kind = request.Get<NonFiniteKind>();
+  std::optional<Birth> lanes_of;
+  if (request.Get<bool>()) {
+    lanes_of.emplace();
+    lanes_of->instruction = request.Get<InstructionId>();
+    lanes_of->execution = request.Get<int64_t>();
+    if (lanes_of->instruction.index >= module.instructions().size()) return nullptr;
+  }
+  if (!request.ok()) return nullptr;
+  return std::make_unique<BirthObserver>(module, kind, std::move(lanes_of));
+}
+
+// Of the birth whose lanes are looked into, no more is asked than which execution it was.
+void BirthObserver::WriteRequest(replay::ValueWriter& out) const {
+  out.Put(kind_, lanes_of_.has_value());
+  if (lanes_of_) out.Put(lanes_of_->instruction, lanes_of_->execution);
+}
+
+void BirthObserver::WriteFindings(replay::ValueWriter& out) const {
+  for (const std::optional<Birth>* birth : {&nan_, &infinity_}) {
+    out.Put(birth->has_value());
+    if (birth->has_value()) WriteBirth(**birth, out);
+  }
+}
+
+Status BirthObserver::ReadFindings(replay::ValueReader& in) {
+  for (std::optional<Birth>* birth : {&nan_, &infinity_}) {
+    birth->reset();
+    if (in.Get<bool>()) *birth = ReadBirth(module_, in);
+  }
+  if (!in.ok()) return InputError("what was found is garbled");
+  return {};
 }
 
 }  // namespace hloscope::debug

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/debug/nonfinite_scan.h"
 #include "core/eval/evaluator.h"
 #include "core/hlo/module.h"
+#include "core/replay/remote_observer.h"
 
 namespace hloscope::debug {
 
@@ -26,8 +29,10 @@ struct Birth {
 
 // Sees whole arrays; scalar computations only where what they make could be hidden from their
 // caller's result. Remembers the first birth of a NaN and of an infinity each.
-class BirthObserver : public eval::Observer {
+class BirthObserver : public replay::RemoteObserver {
  public:
+  static constexpr std::string_view kKind = "birth";
+
   // `lanes_of`: look into the scalar computation of that birth's execution only, and end the run
   // behind it.
   BirthObserver(const hlo::Module& module, NonFiniteKind kind,
@@ -36,6 +41,13 @@ class BirthObserver : public eval::Observer {
   Status OnValue(const eval::Site& site, std::span<const eval::Value> operands,
                  const eval::Value& value) override;
   bool WantsLanes(hlo::InstructionId caller) override;
+
+  static std::unique_ptr<replay::RemoteObserver> Make(const hlo::Module& module,
+                                                      replay::ValueReader& request);
+  std::string_view kind() const override { return kKind; }
+  void WriteRequest(replay::ValueWriter& out) const override;
+  void WriteFindings(replay::ValueWriter& out) const override;
+  Status ReadFindings(replay::ValueReader& in) override;
 
   const std::optional<Birth>& first(NonFiniteKind kind) const {
     return kind == NonFiniteKind::kNan ? nan_ : infinity_;

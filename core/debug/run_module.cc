@@ -15,7 +15,7 @@
 #include "core/eval/precise.h"
 #include "core/hlo/verifier.h"
 #include "core/replay/device_values.h"
-#include "core/replay/platform.h"
+#include "core/replay/worker_platform.h"
 
 namespace hloscope::debug {
 
@@ -59,10 +59,10 @@ class Replay {
       HLOSCOPE_ASSIGN_OR_RETURN(reference_,
                                 Load(request_.reference_platform, *report_.reference_timing));
     }
-    for (int64_t i = 0; i < std::max<int64_t>(request_.iterations, 1); ++i) {
-      HLOSCOPE_TRY(RunIteration(i));
-    }
-    return WriteOutputs();
+    const Status ran = RunIterations();
+    if (!ran.has_value() && report_.outputs.empty()) return ran;
+    const Status written = WriteOutputs();
+    return ran.has_value() ? written : ran;
   }
 
   Status RunUnder(eval::Observer& observer) {
@@ -75,6 +75,31 @@ class Replay {
   }
 
  private:
+  Status RunIterations() {
+    for (int64_t i = 0; i < std::max<int64_t>(request_.iterations, 1); ++i) {
+      HLOSCOPE_TRY(Survive(RunIteration(i), fmt::format("iteration {}", i)));
+    }
+    if (deaths_ > kDeathsNamed) {
+      report_.warnings.push_back(fmt::format("{} more died", deaths_ - kDeathsNamed));
+    }
+    return {};
+  }
+
+  // A death takes what it met along, not the rest of the replay. One for lack of time or on request
+  // ends it all.
+  Status Survive(Status status, const std::string& what) {
+    if (status.has_value() || status.error().error_class != ErrorClass::kDied) return status;
+    if (stop_.stop_requested() || Clock::now() >= deadline_) return status;
+    if (++deaths_ <= kDeathsNamed && report_.error) {
+      report_.warnings.push_back(fmt::format("{} died: {}", what, status.error().ToString()));
+    }
+    if (report_.error && report_.error->error_class == ErrorClass::kDied) return {};
+    report_.error = std::move(status).error();
+    const bool one_of_many = request_.iterations > 1 || request_.repeat > 1 || request_.isolate;
+    if (one_of_many) report_.error->message = what + ": " + report_.error->message;
+    return {};
+  }
+
   // Platforms may rely on a module that the verifier finds sound.
   Status Verify() {
     for (const hlo::Diagnostic& diagnostic : hlo::Verify(*module_, {false, request_.limits})) {
@@ -142,6 +167,8 @@ class Replay {
     options.large_floats = request_.large_floats;
     options.zeros = !request_.random_inputs;
     options.limits = request_.limits;
+    options.deadline = deadline_;
+    options.stop = stop_;
     std::vector<std::string> warnings;
     auto made = MakeUpInputs(*module_, *placement_, options, warnings);
     if (iteration == 0) {
@@ -167,11 +194,29 @@ class Replay {
   }
 
   Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, RunTiming& timing) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform(name));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, MakePlatform(name));
     const Clock::time_point start = Clock::now();
-    auto executable = platform->Load(module_, {request_.limits, request_.fill_elided});
+    auto executable = platform->Load(module_, HowToLoad());
     timing.compile_ms = MillisecondsSince(start);
+    if (executable.has_value()) {
+      timing.compile_ms = (*executable)->load_ms().value_or(timing.compile_ms);
+    }
     return executable;
+  }
+
+  Result<std::unique_ptr<replay::Platform>> MakePlatform(std::string_view name) const {
+    return replay::MakePlatform(name, request_.workers);
+  }
+
+  replay::LoadOptions HowToLoad() const {
+    replay::LoadOptions options;
+    options.limits = request_.limits;
+    options.fill_elided = request_.fill_elided;
+    options.threads = request_.threads;
+    options.memory_bytes = request_.memory_bytes;
+    options.deadline = deadline_;
+    options.stop = stop_;
+    return options;
   }
 
   // The leaves of one run on the present inputs.
@@ -220,6 +265,15 @@ class Replay {
     }
     RecordLiterals(results);
     std::vector<RunOutput> outputs = OutputsOf(std::move(results), iteration);
+    const Status compared = CompareIteration(iteration, outputs);
+    Keep(std::move(outputs));
+    HLOSCOPE_TRY(compared);
+    if (request_.find && iteration == 0) HLOSCOPE_TRY(FindBirth());
+    return {};
+  }
+
+  // With everything that there is to compare with.
+  Status CompareIteration(int64_t iteration, std::vector<RunOutput>& outputs) {
     if (request_.precise) AddPreciseSides(outputs, request_.platform, plain_);
     if (reference_ != nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const Leaves reference,
@@ -231,8 +285,6 @@ class Replay {
     const bool expected = iteration == 0 || !report_.made_up_inputs;
     if (!request_.expect.empty() && expected) HLOSCOPE_TRY(CompareWithFiles(outputs));
     if (request_.expect.empty() && reference_ == nullptr) CompareWithRecorded(outputs);
-    Keep(std::move(outputs));
-    if (request_.find && iteration == 0) HLOSCOPE_TRY(FindBirth());
     return {};
   }
 
@@ -250,27 +302,27 @@ class Replay {
       return UnsupportedError("instructions are isolated on one device, the module is for several",
                               "extract what is to be looked at");
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform(request_.platform));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, MakePlatform(request_.platform));
     std::unique_ptr<replay::Platform> reference;
     if (!request_.reference_platform.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(reference, replay::MakePlatform(request_.reference_platform));
+      HLOSCOPE_ASSIGN_OR_RETURN(reference, MakePlatform(request_.reference_platform));
     }
-    const IsolateRequest request{
-        platform.get(), reference.get(), {request_.limits, request_.fill_elided},
-        OptionsFor(0),  request_.bounds, stop_};
+    const IsolateRequest request{platform.get(), reference.get(), HowToLoad(),
+                                 OptionsFor(0),  request_.bounds, stop_};
     return Isolate(*module_, inputs_.arguments, request, [&](const InstructionReport& instruction) {
       if (request_.on_instruction) request_.on_instruction(instruction);
       if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
+      if (!instruction.error || instruction.error->error_class != ErrorClass::kDied) return;
+      (void)Survive(std::unexpected(*instruction.error), instruction.instruction);
     });
   }
 
   // Leaves in double precision, of the same inputs.
   Status RunPrecisely(int64_t iteration) {
     if (precise_executable_ == nullptr) {
-      HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, replay::MakePlatform("interpreter"));
+      HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, MakePlatform("interpreter"));
       HLOSCOPE_ASSIGN_OR_RETURN(
-          precise_executable_,
-          interpreter->Load(eval::WidenModule(*module_), {request_.limits, request_.fill_elided}));
+          precise_executable_, interpreter->Load(eval::WidenModule(*module_), HowToLoad()));
     }
     RunTiming untold;
     HLOSCOPE_ASSIGN_OR_RETURN(precise_, RunOn(*precise_executable_, iteration, untold));
@@ -344,9 +396,13 @@ class Replay {
     if (!report_.repeat)
       report_.repeat = RepeatReport{request_.repeat, request_.same_bits, {}, 0, {}};
     for (int64_t run = 1; run < request_.repeat; ++run) {
-      HLOSCOPE_ASSIGN_OR_RETURN(const Leaves again, RunOn(*test_, iteration, report_.timing));
-      if (report_.repeat->differing_run) continue;
-      std::optional<LeafComparison> difference = FirstDifference(again, first);
+      const Result<Leaves> again = RunOn(*test_, iteration, report_.timing);
+      if (!again.has_value()) {
+        HLOSCOPE_TRY(Survive(std::unexpected(again.error()),
+                             fmt::format("run {} of iteration {}", run, iteration)));
+      }
+      if (!again.has_value() || report_.repeat->differing_run) continue;
+      std::optional<LeafComparison> difference = FirstDifference(*again, first);
       if (!difference) continue;
       report_.repeat->differing_run = run;
       report_.repeat->iteration = iteration;
@@ -482,7 +538,10 @@ class Replay {
   const RunRequest& request_;
   RunReport& report_;
   std::stop_token stop_;
+  static constexpr int64_t kDeathsNamed = 20;
+
   Clock::time_point deadline_;  // of the whole replay
+  int64_t deaths_ = 0;          // survived
   HostFeeds feeds_;
   std::unique_ptr<replay::Executable> test_, reference_;
   std::unique_ptr<replay::Executable> precise_executable_;

@@ -17,6 +17,7 @@
 #include "core/debug/isolate.h"
 #include "core/debug/precise_distance.h"
 #include "core/hlo/module.h"
+#include "core/replay/worker_pool.h"
 
 namespace hloscope::debug {
 
@@ -52,6 +53,7 @@ struct RunRequest {
   std::function<void(const InstructionReport&)> on_instruction;  // of isolate, as they come
   std::optional<NonFiniteKind> find;                             // --find
   std::vector<std::string> notes;                                // go into the report's warnings
+  std::shared_ptr<replay::WorkerPool> workers;                   // null: everything in this process
 };
 
 enum class RunStatus : uint8_t { kEqual, kDiffers, kRan, kUnsupported, kError, kDied };
@@ -108,7 +110,9 @@ struct RunReport {
   std::vector<hlo::Literal> arguments;  // what it ran on, one per parameter, devices together
 };
 
-// Runs `module` as asked. Never fails itself: what goes wrong is the report's status and error.
+// Runs `module` as asked. Never fails itself: what goes wrong is the report's status and error. An
+// iteration, repetition or isolated instruction that dies is lost alone: the error names the first,
+// warnings the others, and all that finished is kept.
 // Status: died, error, unsupported (in this order) if the run or an output has none better;
 // otherwise differs or equal where something was compared, else ran.
 RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest& request,

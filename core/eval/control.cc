@@ -27,10 +27,8 @@ bool IsTrue(const Value& pred) { return *pred.as<uint8_t>() != 0; }
 Result<Value> MadeUp(KernelCall& call, const hlo::Shape& shape) {
   if (shape.IsTuple()) return Unsupported(call, "an elided tuple cannot be filled");
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
-  uint64_t seed = *call.machine.options().fill_elided;
-  for (const char c : call.module().name(call.id)) {  // FNV-1a
-    seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
+  const uint64_t seed =
+      SeedOfConstant(*call.machine.options().fill_elided, call.module().name(call.id));
   FillRandom(shape.element_type(), seed, buffer.data(), ElementCount(shape));
   return Value::Array(shape, std::move(buffer));
 }

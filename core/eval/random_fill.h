@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "core/hlo/element_type.h"
 
@@ -34,5 +35,8 @@ class RandomBits {
 // Fills `count` elements from `seed` as XLA's tools do: floats uniform in [-0.1, 0.2) (all finite
 // patterns below five bits), integers over their whole range, pred 0 or 1.
 void FillRandom(hlo::ElementType type, uint64_t seed, std::byte* out, int64_t count);
+
+// The seed of a constant's made-up elements: rewriting and cutting out keep its name.
+uint64_t SeedOfConstant(uint64_t seed, std::string_view name);
 
 }  // namespace hloscope::eval

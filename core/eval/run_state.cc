@@ -2,13 +2,13 @@
 #include "core/eval/run_state.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
 #include <mutex>
 #include <optional>
 
+#include "core/base/machine_memory.h"
 #include "core/eval/evaluator.h"
 
 namespace hloscope::eval {
@@ -17,12 +17,6 @@ namespace {
 
 constexpr int64_t kStepsBetweenLooks = 1 << 16;
 constexpr int64_t kLongestSeconds = int64_t{1} << 31;  // more would overflow the clock
-
-int64_t PhysicalBytes() {
-  const int64_t pages = sysconf(_SC_PHYS_PAGES);
-  const int64_t page_size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page_size > 0 ? pages * page_size : int64_t{1} << 33;
-}
 
 std::unexpected<Error> Died(std::string message, std::string hint = {}) {
   return std::unexpected(Error{ErrorClass::kDied, std::move(message), {}, std::move(hint)});
@@ -35,7 +29,7 @@ RunState::RunState(const EvaluateOptions& options)
       stop_(options.stop),
       memory_limit_(options.memory_bytes > 0
                         ? options.memory_bytes
-                        : PhysicalBytes() / 100 * options.limits.run_memory_percent),
+                        : MachineMemoryBytes() / 100 * options.limits.run_memory_percent),
       pool_(std::make_shared<BufferPool>(memory_limit_)),
       deadline_(options.deadline.value_or(
           std::chrono::steady_clock::now() +

@@ -76,6 +76,16 @@ class ModuleBuilder {
 
   // Capacity hints, from the size of the source.
   void Reserve(size_t instructions);
+  // Hands over every part of a module but its texts, in one order: for copies of modules as a whole
+  // (module_image.h). M is Module or const Module.
+  template <typename M, typename Take>
+  static void TakeParts(M& m, Take take) {
+    take(m.header_, m.entry_, m.computations_, m.instructions_, m.operands_, m.attributes_, m.ints_,
+         m.ids_, m.shapes_, m.pools_, m.source_offsets_, m.proto_instruction_ids_,
+         m.proto_computation_ids_, m.unknown_fields_);
+  }
+  Module& parts() { return *module_; }
+
   // Freezes the module. The entry must have been set; the builder is empty afterwards.
   std::shared_ptr<const Module> Build();
 

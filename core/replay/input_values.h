@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "core/hlo/literal.h"
 #include "core/replay/demand.h"
@@ -11,6 +12,8 @@ namespace hloscope::replay {
 struct ValueStyle {
   uint64_t seed = 0;          // of the whole run: equal bounds get equal live sizes
   bool large_floats = false;  // exponents over the whole range of the type
+  // True once there is no time left: what is being drawn may then be left unfinished.
+  std::function<bool()> is_over = [] { return false; };
 };
 
 // The live size that every dynamic dimension of bound `bound` is given, in [1, bound].

@@ -22,6 +22,7 @@ class Generator {
       : module_(module), options_(options), flow_(module) {
     style_.seed = options.seed;
     style_.large_floats = options.large_floats;
+    style_.is_over = [this] { return !Look().has_value(); };
     if (options.zeros) return;
     AskForSoundOperands(flow_);
     AskForShortLoops(flow_);
@@ -44,10 +45,12 @@ class Generator {
     HLOSCOPE_TRY(CheckSize(id, shape));
     eval::RandomBits stream(options_.seed * 0x100000001b3u + leaf_++);
     const uint64_t first = stream.Next();
-    if (!options_.zeros) return MakeArray(shape, flow_.Of(id, path), first, style_);
     Demand zero;
     zero.range = Interval::Only(0);
-    return MakeArray(shape, zero, first, style_);
+    Literal array =
+        MakeArray(shape, options_.zeros ? zero : flow_.Of(id, path), first, style_);
+    HLOSCOPE_TRY(Look());
+    return array;
   }
 
   std::vector<std::string> Warnings() const {
@@ -60,6 +63,18 @@ class Generator {
   }
 
  private:
+  // Died once it has to end.
+  Status Look() const {
+    const bool late =
+        options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline;
+    if (!late && !options_.stop.stop_requested()) return {};
+    return std::unexpected(Error{ErrorClass::kDied,
+                                 late ? "the deadline is over before the inputs are made up"
+                                      : "the run was stopped before it ended",
+                                 {},
+                                 late ? "raise --deadline or the limit deadline" : ""});
+  }
+
   Status CheckSize(InstructionId id, const Shape& shape) {
     const auto bytes = shape.ByteSize();
     if (!shape.IsArray() || !bytes) {

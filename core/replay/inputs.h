@@ -1,7 +1,10 @@
 // Made-up inputs: the same for the same module and seed on every machine.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,9 @@ struct InputOptions {
   bool large_floats = false;  // --use_large_float_range
   bool zeros = false;         // --random_init_input_literals=false
   Limits limits;
+  // Died beyond the one, or once the other is requested.
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};
+  std::stop_token stop = {};
 };
 
 struct MadeUpInputs {

@@ -9,6 +9,8 @@ namespace hloscope::replay {
 #include "core/replay/platforms.def"
 #undef PLATFORM
 
+std::unique_ptr<Platform> MakePluginPlatform(std::string_view name, std::string_view path);
+
 namespace {
 
 constexpr PlatformRow kRows[] = {
@@ -17,18 +19,30 @@ constexpr PlatformRow kRows[] = {
 #undef PLATFORM
 };
 
+// What stands for every plugin given as a file.
+constexpr std::string_view kPlugin = "pjrt:";
+constexpr PlatformRow kPluginRow = {"pjrt:FILE.so", nullptr, "a PJRT plugin given as a file"};
+
 }  // namespace
 
 std::span<const PlatformRow> PlatformRows() { return kRows; }
 
-Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name) {
+Result<const PlatformRow*> FindPlatform(std::string_view name) {
+  if (name.starts_with(kPlugin) && name != kPlugin) return &kPluginRow;
   std::string known;
   for (const PlatformRow& row : kRows) {
-    if (row.name == name) return row.make();
+    if (row.name == name) return &row;
     known += known.empty() ? "" : ", ";
     known += row.name;
   }
-  return InputError(fmt::format("there is no platform {}", name), "this build has " + known);
+  return InputError(fmt::format("there is no platform {}", name),
+                    "this build has " + known + " and pjrt:FILE.so");
+}
+
+Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const PlatformRow* const row, FindPlatform(name));
+  if (row == &kPluginRow) return MakePluginPlatform(name, name.substr(kPlugin.size()));
+  return row->make();
 }
 
 std::vector<hlo::Shape> ParameterShapes(const hlo::Module& module) {

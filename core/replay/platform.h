@@ -25,6 +25,12 @@ struct LoadOptions {
   Limits limits;
   // Made-up elements, from this seed, for constants whose bytes the file does not hold.
   std::optional<uint64_t> fill_elided;
+  int threads = 0;           // 0: one for each CPU
+  int64_t memory_bytes = 0;  // instead of the limit's share of the machine's memory, if positive
+  std::optional<std::chrono::steady_clock::time_point> deadline;  // of loading; absent: the limit
+  std::stop_token stop;
+  // NAME=value for the process that runs it; without effect in this process.
+  std::vector<std::string> environment;
 };
 
 struct RunOptions {
@@ -63,6 +69,8 @@ class Executable {
   virtual Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                                 const RunOptions& options, RunSink& sink,
                                 std::stop_token stop = {}) = 0;
+  // What loading took the platform where it runs in another process; else it is known already.
+  virtual std::optional<double> load_ms() const { return std::nullopt; }
 };
 
 class Platform {
@@ -82,7 +90,10 @@ struct PlatformRow {
 // The rows of platforms.def.
 std::span<const PlatformRow> PlatformRows();
 
-// The platform called `name`; an input error lists those there are.
+// The row called `name`, one without `make` for the plugin of pjrt:FILE.so; an input error lists
+// those there are.
+Result<const PlatformRow*> FindPlatform(std::string_view name);
+// That platform in this process. Workers serve it; worker_platform.h has the one they are used by.
 Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name);
 
 // The shapes of the entry's parameters, in order.

@@ -1,0 +1,21 @@
+// Starting workers ahead of the first job.
+#include "app/workers.h"
+
+#include "core/replay/platform.h"
+#include "core/replay/worker_evidence.h"
+
+namespace hloscope::app {
+
+std::shared_ptr<replay::WorkerPool> StartWorkers(std::span<const std::string> platforms,
+                                                 const Limits& limits) {
+  replay::WorkerPoolOptions options;
+  options.evidence_folder = replay::EvidenceFolder();
+  options.most_frame_bytes = limits.worker_frame_bytes;
+  auto pool = std::make_shared<replay::WorkerPool>(std::move(options));
+  for (const std::string& platform : platforms) {
+    if (replay::FindPlatform(platform).has_value()) pool->Prestart({platform, {}});
+  }
+  return pool;
+}
+
+}  // namespace hloscope::app

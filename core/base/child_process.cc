@@ -1,0 +1,180 @@
+// Starting by posix_spawn, which is safe with threads and costs no copy of our memory.
+#include "core/base/child_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/base/system_error.h"
+
+namespace hloscope {
+namespace {
+
+constexpr int kFirstDescriptor = 3;
+// Descriptors to be handed over lie above all numbers they may get, so that none is overwritten.
+constexpr int kFirstFree = 16;
+constexpr std::chrono::milliseconds kKillTime{100};
+
+// Processes that were killed and had not ended yet when their owner went: reaped later.
+class Dying {
+ public:
+  void Add(pid_t pid) {
+    const std::lock_guard lock(mutex_);
+    pids_.push_back(pid);
+  }
+  void Reap() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(pids_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<pid_t> pids_;
+};
+
+Dying& DyingProcesses() {
+  static Dying dying;
+  return dying;
+}
+
+class FileActions {
+ public:
+  FileActions() { posix_spawn_file_actions_init(&actions_); }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+
+  void Open(int number, const char* path) {
+    code_ |= posix_spawn_file_actions_addopen(&actions_, number, path, O_RDONLY, 0);
+  }
+  void Duplicate(int from, int to) {
+    code_ |= posix_spawn_file_actions_adddup2(&actions_, from, to);
+  }
+  void CloseFrom(int first) {
+    code_ |= posix_spawn_file_actions_addclosefrom_np(&actions_, first);
+  }
+  bool ok() const { return code_ == 0; }
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  int code_ = 0;
+};
+
+// No blocked signals, default actions, a process group of its own.
+class Attributes {
+ public:
+  Attributes() {
+    posix_spawnattr_init(&attributes_);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                               POSIX_SPAWN_SETPGROUP);
+  }
+  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+Result<UniqueFd> Raised(int fd) {
+  UniqueFd raised(fcntl(fd, F_DUPFD_CLOEXEC, kFirstFree));
+  if (!raised.valid()) return SystemFailure("make a file descriptor");
+  return raised;
+}
+
+}  // namespace
+
+std::string ChildExit::ToString() const {
+  if (!by_signal) return fmt::format("ended with exit status {}", code);
+  const char* name = sigabbrev_np(code);
+  return name == nullptr ? fmt::format("was killed by signal {}", code)
+                         : fmt::format("was killed by signal {} (SIG{})", code, name);
+}
+
+Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options) {
+  DyingProcesses().Reap();
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return SystemFailure("make a pipe");
+  UniqueFd output(ends[0]), input(ends[1]);
+  if (fcntl(output.get(), F_SETFL, O_NONBLOCK) != 0) return SystemFailure("make a pipe");
+  FileActions actions;
+  std::vector<UniqueFd> raised;
+  HLOSCOPE_ASSIGN_OR_RETURN(const UniqueFd print, Raised(input.get()));
+  actions.Open(STDIN_FILENO, "/dev/null");
+  actions.Duplicate(print.get(), STDOUT_FILENO);
+  actions.Duplicate(print.get(), STDERR_FILENO);
+  int next = kFirstDescriptor;
+  for (int fd : options.descriptors) {
+    HLOSCOPE_ASSIGN_OR_RETURN(UniqueFd one, Raised(fd));
+    actions.Duplicate(one.get(), next++);
+    raised.push_back(std::move(one));
+  }
+  actions.CloseFrom(next);
+  if (!actions.ok()) return SystemFailure("start a process", ENOMEM);
+  const Attributes attributes;
+  pid_t pid = -1;
+  const int code = posix_spawn(&pid, options.program.c_str(), actions.get(), attributes.get(),
+                               Pointers(options.arguments).data(),
+                               Pointers(options.environment).data());
+  if (code != 0) return SystemFailure("start " + options.program, code);
+  return ChildProcess(pid, std::move(output));
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), output_(std::move(other.output_)), exit_(other.exit_) {}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ < 0 || exit_) return;
+  Kill();
+  // One that takes long to give back its memory does so without us.
+  if (!Wait(kKillTime)) DyingProcesses().Add(pid_);
+}
+
+void ChildProcess::Kill() {
+  if (pid_ > 0 && !exit_) kill(pid_, SIGKILL);
+}
+
+std::optional<ChildExit> ChildProcess::Wait(std::chrono::milliseconds most) {
+  using std::chrono::microseconds;
+  const auto end = std::chrono::steady_clock::now() + most;
+  for (microseconds nap{20}; !exit_ && pid_ > 0; nap = std::min(nap * 2, microseconds{5000})) {
+    int status = 0;
+    const pid_t done = waitpid(pid_, &status, WNOHANG);
+    if (done == pid_) {
+      exit_ = WIFSIGNALED(status) ? ChildExit{true, WTERMSIG(status)}
+                                  : ChildExit{false, WEXITSTATUS(status)};
+    } else if (done < 0 && errno != EINTR) {
+      exit_ = ChildExit{};  // somebody else has reaped it
+    } else if (std::chrono::steady_clock::now() >= end) {
+      break;
+    } else {
+      std::this_thread::sleep_for(nap);
+    }
+  }
+  return exit_;
+}
+
+}  // namespace hloscope

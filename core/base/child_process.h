@@ -1,0 +1,62 @@
+// ChildProcess: another program, started with nothing of ours but what it is given, and cleared
+// away without fail.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/unique_fd.h"
+
+namespace hloscope {
+
+struct ChildOptions {
+  std::string program;                   // its path; kThisProgram is the one that runs
+  std::vector<std::string> arguments;    // the first is what it is called
+  std::vector<std::string> environment;  // NAME=value; nothing else is passed on
+  std::vector<int> descriptors;          // become 3, 4, … there; it inherits no others
+};
+inline constexpr const char* kThisProgram = "/proc/self/exe";
+
+// How a process ended.
+struct ChildExit {
+  bool by_signal = false;
+  int code = 0;  // the signal, or the exit status
+
+  // "was killed by signal 11 (SIGSEGV)", "ended with exit status 3".
+  std::string ToString() const;
+};
+
+// Standard input is empty; standard output and standard error come through one pipe. The process has
+// a group of its own, so that keys pressed on a terminal reach only us. Destroying kills it.
+class ChildProcess {
+ public:
+  // Starts the program (never a bare fork). Environment errors: no such program, no more processes,
+  // memory or descriptors.
+  static Result<ChildProcess> Spawn(const ChildOptions& options);
+  ~ChildProcess();
+  ChildProcess(ChildProcess&&) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // What it prints, to be read without blocking.
+  int output() const { return output_.get(); }
+
+  // SIGKILL; does not wait.
+  void Kill();
+  // How it ended, once it has, within that time; nullopt if it goes on.
+  std::optional<ChildExit> Wait(std::chrono::milliseconds most);
+
+ private:
+  ChildProcess(pid_t pid, UniqueFd output) : pid_(pid), output_(std::move(output)) {}
+
+  pid_t pid_ = -1;
+  UniqueFd output_;
+  std::optional<ChildExit> exit_;
+};
+
+}  // namespace hloscope

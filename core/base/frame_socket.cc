@@ -1,0 +1,203 @@
+// Frames over a stream socket: a header of fixed size, inline data, the fields; a memory file rides
+// along with the header.
+#include "core/base/frame_socket.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/system_error.h"
+
+namespace hloscope {
+namespace {
+
+constexpr uint32_t kMagic = 0x48534652;
+constexpr size_t kMostInline = size_t{32} << 10;
+constexpr size_t kReadStep = size_t{1} << 20;
+
+struct Header {
+  uint32_t magic = kMagic;
+  uint32_t kind = 0;
+  uint64_t head_bytes = 0;
+  uint64_t inline_bytes = 0;
+  uint64_t sealed_bytes = 0;  // in the memory file that comes along; 0: there is none
+};
+
+std::string Inlined(const OutgoingFrame& frame, size_t size) {
+  std::string data(size, '\0');
+  size_t at = 0;
+  for (const auto& part : frame.parts) {
+    if (!part.empty()) std::memcpy(data.data() + at, part.data(), part.size());
+    at += AlignedUp(part.size());
+  }
+  return data;
+}
+
+bool IsGone(int code) { return code == EPIPE || code == ECONNRESET || code == ENOTCONN; }
+
+// Bytes at an address that suits any element type.
+SharedBytes Shared(std::string text) {
+  auto owner = std::make_shared<const std::string>(std::move(text));
+  return {std::as_bytes(std::span(*owner)), owner};
+}
+
+}  // namespace
+
+FrameSocket::FrameSocket(UniqueFd fd, int64_t most) : fd_(std::move(fd)), most_(most) {
+  fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
+}
+
+Result<FrameSocket::Step> FrameSocket::SendAll(std::string_view bytes, int fd,
+                                               const Waiter& wait) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  while (!bytes.empty()) {
+    iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    if (fd >= 0) {
+      message.msg_control = control;
+      message.msg_controllen = sizeof(control);
+      cmsghdr* rights = CMSG_FIRSTHDR(&message);
+      rights->cmsg_level = SOL_SOCKET;
+      rights->cmsg_type = SCM_RIGHTS;
+      rights->cmsg_len = CMSG_LEN(sizeof(int));
+      std::memcpy(CMSG_DATA(rights), &fd, sizeof(int));
+    }
+    const ssize_t n = sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
+    if (n > 0) {
+      bytes.remove_prefix(static_cast<size_t>(n));
+      fd = -1;  // went with the first byte
+    } else if (n < 0 && errno == EAGAIN) {
+      HLOSCOPE_TRY(wait(POLLOUT));
+    } else if (n < 0 && IsGone(errno)) {
+      return Step::kEnd;
+    } else if (n < 0 && errno != EINTR) {
+      return SystemFailure("send to another process");
+    }
+  }
+  return Step::kDone;
+}
+
+Result<bool> FrameSocket::Send(const OutgoingFrame& frame, const Waiter& wait) {
+  size_t data = 0;
+  for (const auto& part : frame.parts) data += AlignedUp(part.size());
+  Header header{.kind = frame.kind, .head_bytes = frame.head.size()};
+  UniqueFd memory;
+  std::string message;
+  if (data <= kMostInline) {
+    header.inline_bytes = data;
+    message = Inlined(frame, data);
+  } else {
+    header.sealed_bytes = data;
+    HLOSCOPE_ASSIGN_OR_RETURN(memory, SealBytes(frame.parts));
+  }
+  if (std::cmp_greater(message.size() + frame.head.size(), most_)) {
+    return EnvironmentError(fmt::format("a message of {} bytes is longer than the limit of {}",
+                                        message.size() + frame.head.size(), most_),
+                            "raise the limit worker-frame");
+  }
+  message.insert(0, reinterpret_cast<const char*>(&header), sizeof(header));
+  message += frame.head;
+  HLOSCOPE_ASSIGN_OR_RETURN(const Step step, SendAll(message, memory.get(), wait));
+  return step == Step::kDone;
+}
+
+// Takes over every descriptor that came, so that none leaks; one is expected at most.
+void FrameSocket::KeepDescriptor(msghdr& message) {
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+      UniqueFd taken(fd);
+      if (received_.valid()) too_many_ = true;
+      received_ = std::move(taken);
+    }
+  }
+  if ((message.msg_flags & MSG_CTRUNC) != 0) too_many_ = true;
+}
+
+Result<FrameSocket::Step> FrameSocket::ReceiveAll(std::span<std::byte> bytes, const Waiter& wait) {
+  while (!bytes.empty()) {
+    alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
+    iovec piece{bytes.data(), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    const ssize_t n = recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC);
+    if (n > 0) {
+      KeepDescriptor(message);
+      bytes = bytes.subspan(static_cast<size_t>(n));
+    } else if (n == 0 || IsGone(errno)) {
+      return Step::kEnd;
+    } else if (errno == EAGAIN) {
+      HLOSCOPE_TRY(wait(POLLIN));
+    } else if (errno != EINTR) {
+      return SystemFailure("receive from another process");
+    }
+  }
+  return Step::kDone;
+}
+
+Result<FrameSocket::Step> FrameSocket::ReceiveInto(std::string& text, uint64_t size,
+                                                   const Waiter& wait) {
+  while (text.size() < size) {
+    const size_t at = text.size();
+    text.resize(std::min<uint64_t>(size, at + kReadStep));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const Step step, ReceiveAll(std::as_writable_bytes(std::span(text).subspan(at)), wait));
+    if (step == Step::kEnd) return step;
+  }
+  return Step::kDone;
+}
+
+Result<std::optional<Frame>> FrameSocket::Receive(const Waiter& wait) {
+  received_.Close();
+  too_many_ = false;
+  Header header;
+  HLOSCOPE_ASSIGN_OR_RETURN(Step step,
+                            ReceiveAll(std::as_writable_bytes(std::span(&header, 1)), wait));
+  if (step == Step::kEnd) return std::nullopt;
+  const auto most = static_cast<uint64_t>(most_);
+  if (header.magic != kMagic) return InputError("what comes from another process is no message");
+  if (header.head_bytes > most || header.inline_bytes > most - header.head_bytes) {
+    return InputError(
+        fmt::format("a message from another process is longer than the limit of {} bytes", most_),
+        "raise the limit worker-frame");
+  }
+  Frame frame{header.kind, {}, {}};
+  std::string data;
+  HLOSCOPE_ASSIGN_OR_RETURN(step, ReceiveInto(data, header.inline_bytes, wait));
+  if (step == Step::kEnd) return std::nullopt;
+  HLOSCOPE_ASSIGN_OR_RETURN(step, ReceiveInto(frame.head, header.head_bytes, wait));
+  if (step == Step::kEnd) return std::nullopt;
+  const bool sealed = header.sealed_bytes != 0;
+  if (too_many_ || sealed != received_.valid() || (sealed && !data.empty())) {
+    return InputError("a message from another process comes with the wrong memory");
+  }
+  if (sealed) {
+    HLOSCOPE_ASSIGN_OR_RETURN(frame.data, OpenSealed(received_, header.sealed_bytes));
+    received_.Close();
+  } else {
+    frame.data = Shared(std::move(data));
+  }
+  return frame;
+}
+
+Result<std::pair<UniqueFd, UniqueFd>> MakeSocketPair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return SystemFailure("connect two processes");
+  }
+  return std::pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
+}
+
+}  // namespace hloscope

@@ -1,0 +1,86 @@
+// Reading /proc and the memory controllers of both generations of control groups.
+#include "core/base/machine_memory.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "core/base/unique_fd.h"
+
+namespace hloscope {
+namespace {
+
+// The start of a file that the kernel makes up; empty where there is none.
+std::string ReadStart(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return {};
+  std::string text(4096, '\0');
+  const ssize_t n = read(fd.get(), text.data(), text.size());
+  text.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  return text;
+}
+
+std::optional<int64_t> LeadingNumber(std::string_view text) {
+  int64_t value = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+// The path behind `controllers` in a line "N:controllers:/path" of /proc/self/cgroup.
+std::optional<std::string> GroupOf(const std::string& table, std::string_view controllers) {
+  const std::string key = ":" + std::string(controllers) + ":";
+  size_t at = table.find(key);
+  if (at == std::string::npos) return std::nullopt;
+  at += key.size();
+  return table.substr(at, table.find('\n', at) - at);
+}
+
+// The least of the limits of a group and the groups around it.
+void Lower(int64_t& least, const std::string& root, std::string group, const std::string& file) {
+  for (;;) {
+    const auto limit = LeadingNumber(ReadStart(root + group + "/" + file));
+    if (limit && *limit > 0) least = std::min(least, *limit);
+    const size_t slash = group.rfind('/');
+    if (group.empty() || slash == std::string::npos) return;
+    group.resize(slash);
+  }
+}
+
+int64_t MeasureMemory() {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES);
+  const int64_t page_size = sysconf(_SC_PAGESIZE);
+  int64_t least = pages > 0 && page_size > 0 ? pages * page_size : int64_t{1} << 33;
+  const std::string table = ReadStart("/proc/self/cgroup");
+  if (const auto group = GroupOf(table, "")) Lower(least, "/sys/fs/cgroup", *group, "memory.max");
+  if (const auto group = GroupOf(table, "memory")) {
+    Lower(least, "/sys/fs/cgroup/memory", *group, "memory.limit_in_bytes");
+  }
+  return least;
+}
+
+}  // namespace
+
+int64_t MachineMemoryBytes() {
+  static const int64_t bytes = MeasureMemory();
+  return bytes;
+}
+
+std::optional<int64_t> ResidentBytesOf(std::string_view pid) {
+  const std::string text = ReadStart("/proc/" + std::string(pid) + "/statm");
+  int64_t numbers[3] = {};  // size, resident, shared
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (int64_t& number : numbers) {
+    const auto read = std::from_chars(at, end, number);
+    if (read.ec != std::errc()) return std::nullopt;
+    at = std::min(read.ptr + 1, end);
+  }
+  return (numbers[1] - numbers[2]) * sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace hloscope

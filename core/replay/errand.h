@@ -1,0 +1,43 @@
+// Errands: small pieces of work that load somebody else's code (a plugin, a driver), each done in a
+// process of its own that may crash or hang without harm.
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace hloscope::replay {
+
+// What an errand does: bytes to bytes, in the child.
+using ErrandFunction = Result<std::string> (*)(std::string_view request);
+
+struct ErrandRequest {
+  std::string name;  // of a row of errands.def
+  std::string bytes;
+  std::chrono::milliseconds deadline{60'000};
+};
+
+struct ErrandAnswer {
+  std::string bytes;
+  std::string printed;  // the last of what the child wrote to its standard output and error
+};
+
+// The answer of the child. Errors: the errand's own; died where the child crashed or met the
+// deadline, with the last line it printed; environment where no child can be started.
+Result<ErrandAnswer> RunErrand(const ErrandRequest& request, const std::stop_token& stop = {});
+
+// The argument after which the program is a child and the errand's name follows.
+inline constexpr std::string_view kErrandArgument = "--errand";
+// What the child does: reads the request from the descriptors it was given and answers there.
+// Returns its exit status.
+int ErrandMain(std::string_view name);
+
+// What a child gets of our environment: what loaders and CUDA need, no flags of XLA.
+std::vector<std::string> ErrandEnvironment();
+
+}  // namespace hloscope::replay

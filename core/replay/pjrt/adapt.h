@@ -1,0 +1,56 @@
+// Adapt: the module a plugin is given instead of one it would abort on, and how values go in and
+// out of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/hlo/module.h"
+#include "core/hlo/tiling.h"
+#include "core/hlo/topology.h"
+
+namespace hloscope::replay::pjrt {
+
+struct AdaptOptions {
+  Limits limits;
+  std::optional<uint64_t> fill_elided;
+  bool backend_only = false;  // the plugin runs no passes: leave optimised forms as they are
+  bool for_cpu = true;        // the plugin's platform is the CPU
+};
+
+// A leaf of the parameters: one argument of the plugin's, behind it the live size of each dynamic
+// dimension; a token is none.
+struct InputLeaf {
+  hlo::Shape shape;
+  std::vector<int64_t> dynamic_dimensions;
+  std::optional<hlo::Tiling> tiling;  // of an array of all partitions together, to be cut
+};
+
+// A leaf of the result: the plugin's output `output`, behind it live sizes likewise; -1: a token.
+struct OutputLeaf {
+  hlo::Shape shape;
+  int64_t output = -1;
+  std::vector<int64_t> dynamic_dimensions;
+  std::optional<hlo::Tiling> tiling;
+};
+
+struct Adapted {
+  std::shared_ptr<const hlo::Module> module;
+  hlo::DeviceCounts counts;  // what the plugin is to compile for
+  bool partition = false;    // by SPMD: arrays are cut and put together here
+  bool shardy = false;       // by Shardy's notes
+  std::vector<InputLeaf> inputs;
+  std::vector<OutputLeaf> outputs;
+  std::vector<std::string> warnings;  // what was adapted, each thing once
+};
+
+// Rewrites what XLA would abort on by the steps of adaptations.def. Unsupported: what nobody can
+// adapt, by name. Input error: elided constants without fill_elided.
+Result<Adapted> Adapt(std::shared_ptr<const hlo::Module> module, const AdaptOptions& options);
+
+}  // namespace hloscope::replay::pjrt

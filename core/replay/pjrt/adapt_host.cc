@@ -1,0 +1,61 @@
+// RefuseHostWork: what would need a function or a stream that is not in the module.
+#include <fmt/format.h>
+
+#include "core/eval/custom_calls.h"
+#include "core/replay/pjrt/adapt_steps.h"
+
+namespace hloscope::replay::pjrt {
+
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+
+namespace {
+
+// Empty: nothing stands against it.
+std::string WhyNot(const Module& module, InstructionId id, std::string& mend) {
+  switch (module[id].opcode) {
+    case Opcode::kInfeed:
+    case Opcode::kOutfeed:
+      mend = "run it on the interpreter";
+      return "a plugin has nobody at the other end";
+    case Opcode::kSend:
+    case Opcode::kSendDone:
+    case Opcode::kRecv:
+    case Opcode::kRecvDone:
+      mend = "run it on the interpreter, or extract the part around it";
+      return "a plugin has nobody at the other end";
+    case Opcode::kCustomCall:
+      break;
+    default:
+      return {};
+  }
+  const auto* row =
+      eval::FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
+  if (row == nullptr || row->kernel != nullptr) return {};
+  mend = row->mend;
+  return std::string(row->why);
+}
+
+}  // namespace
+
+Status RefuseHostWork(AdaptState& state) {
+  const Module& module = *state.module;
+  const std::vector<bool> reached = ReachedComputations(module);
+  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
+    const InstructionId id(k);
+    if (!reached[module[id].computation.index]) continue;
+    std::string mend;
+    const std::string why = WhyNot(module, id, mend);
+    if (why.empty()) continue;
+    std::string what(hlo::ToString(module[id].opcode));
+    if (module[id].opcode == Opcode::kCustomCall) {
+      what += fmt::format(" to {}", module.GetString(module[id], AttributeKey::kCustomCallTarget));
+    }
+    return UnsupportedError(fmt::format("{}: {}: {}", module.name(id), what, why), mend);
+  }
+  return {};
+}
+
+}  // namespace hloscope::replay::pjrt

@@ -1,0 +1,38 @@
+// LeafTraffic: values between a module's leaves and a plugin's arguments and outputs.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/hlo/literal.h"
+#include "core/replay/pjrt/adapt.h"
+#include "core/replay/pjrt/client.h"
+#include "core/replay/platform.h"
+
+namespace hloscope::replay::pjrt {
+
+class LeafTraffic {
+ public:
+  explicit LeafTraffic(const Adapted& adapted) : adapted_(adapted) {}
+
+  // One list per device of the plugin. Input error: the leaves do not fit.
+  Result<std::vector<std::vector<hlo::Literal>>> Arguments(
+      std::span<const std::vector<hlo::Literal>> lists) const;
+  // Hands out what the plugin's outputs, by device, hold.
+  Status Emit(const ClientHandle& client, std::span<const std::vector<OwnedBuffer>> outputs,
+              RunSink& sink) const;
+
+ private:
+  // Lists of values per replica: one where arrays are those of all partitions together.
+  int64_t ListsPerReplica() const { return adapted_.partition ? 1 : adapted_.counts.partitions; }
+  Status AddArguments(const InputLeaf& leaf, const hlo::Literal& value, int64_t partition,
+                      std::vector<hlo::Literal>& arguments) const;
+  Result<hlo::Literal> TakeLeaf(const ClientHandle& client,
+                                std::span<const std::vector<OwnedBuffer>> outputs,
+                                const OutputLeaf& leaf, int64_t first_device) const;
+
+  const Adapted& adapted_;
+};
+
+}  // namespace hloscope::replay::pjrt

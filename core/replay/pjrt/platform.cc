@@ -1,0 +1,120 @@
+// The rows xla-cpu and xla-gpu and the form pjrt:FILE.so: modules compiled and run by a plugin.
+#include "core/replay/platform.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "core/hlo/proto.h"
+#include "core/replay/pjrt/adapt.h"
+#include "core/replay/pjrt/client.h"
+#include "core/replay/pjrt/compile_options.h"
+#include "core/replay/pjrt/find_plugin.h"
+#include "core/replay/pjrt/leaf_traffic.h"
+#include "core/replay/pjrt/partitioned_leaves.h"
+
+namespace hloscope::replay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using hlo::Literal;
+using hlo::Shape;
+
+class PjrtExecutable : public Executable {
+ public:
+  PjrtExecutable(std::shared_ptr<const pjrt::ClientHandle> client, pjrt::Adapted adapted,
+                 pjrt::LoadedProgram program)
+      : client_(std::move(client)),
+        adapted_(std::move(adapted)),
+        program_(std::move(program)),
+        memory_(PeakBytes()) {}
+
+  Result<RunResult> Run(std::span<const std::vector<Literal>> inputs, const RunOptions&,
+                        RunSink& sink, std::stop_token) override {
+    for (const std::string& warning : adapted_.warnings) sink.OnWarning(warning);
+    pjrt::LeafTraffic traffic(adapted_);
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto arguments, traffic.Arguments(inputs));
+    std::vector<std::vector<pjrt::OwnedBuffer>> buffers(program_.devices.size());
+    for (size_t d = 0; d < buffers.size(); ++d) {
+      for (const Literal& argument : arguments[d]) {
+        HLOSCOPE_ASSIGN_OR_RETURN(pjrt::OwnedBuffer buffer,
+                                  client_->Put(argument, program_.devices[d]));
+        buffers[d].push_back(std::move(buffer));
+      }
+    }
+    const Clock::time_point start = Clock::now();
+    HLOSCOPE_ASSIGN_OR_RETURN(auto results, client_->Execute(program_, buffers));
+    const std::chrono::duration<double, std::micro> time = Clock::now() - start;
+    buffers.clear();
+    HLOSCOPE_TRY(traffic.Emit(*client_, results, sink));
+    return RunResult{time.count(), memory_};
+  }
+
+ private:
+  int64_t PeakBytes() const {
+    pjrt::Block<pjrt::ExecutableGetCompiledMemoryStatsArgs> stats;
+    stats->executable = program_.executable.get();
+    const Status status = client_->plugin().Call(stats);
+    return status.has_value() ? stats->peak_memory_in_bytes : 0;
+  }
+
+  std::shared_ptr<const pjrt::ClientHandle> client_;
+  pjrt::Adapted adapted_;
+  pjrt::LoadedProgram program_;
+  int64_t memory_ = 0;
+};
+
+class PjrtPlatform : public Platform {
+ public:
+  PjrtPlatform(std::string name, std::string plugin_path)
+      : name_(std::move(name)), path_(std::move(plugin_path)) {}
+
+  std::string_view name() const override { return name_; }
+
+  Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                           const LoadOptions& options) override {
+    pjrt::AdaptOptions how;
+    how.limits = options.limits;
+    how.fill_elided = options.fill_elided;
+    how.for_cpu = name_ != "xla-gpu";
+    HLOSCOPE_ASSIGN_OR_RETURN(pjrt::Adapted adapted, pjrt::Adapt(std::move(module), how));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto client, Client(adapted.counts.devices()));
+    pjrt::CompileOptions compile;
+    compile.replicas = adapted.counts.replicas;
+    compile.partitions = adapted.counts.partitions;
+    compile.spmd_partitioning = adapted.partition;
+    compile.shardy = adapted.shardy;
+    const auto ids = client->device_ids().begin();
+    compile.devices.assign(ids, ids + adapted.counts.devices());
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        pjrt::LoadedProgram program,
+        client->Compile(hlo::ModuleToProto(*adapted.module), "hlo", pjrt::Serialize(compile)));
+    if (std::cmp_not_equal(program.devices.size(), adapted.counts.devices())) {
+      return InternalError("the plugin compiled for another number of devices");
+    }
+    if (adapted.partition) HLOSCOPE_TRY(pjrt::FindTilings(*client, program, adapted));
+    return std::make_unique<PjrtExecutable>(client, std::move(adapted), std::move(program));
+  }
+
+ private:
+  Result<std::shared_ptr<const pjrt::ClientHandle>> Client(int64_t devices) const {
+    std::string path = path_;
+    if (path.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(path, pjrt::FindPlugin(name_));
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(auto plugin, pjrt::OpenPlugin(path));
+    return pjrt::OpenClient(std::move(plugin), devices);
+  }
+
+  std::string name_, path_;
+};
+
+}  // namespace
+
+std::unique_ptr<Platform> MakeXlaCpu() { return std::make_unique<PjrtPlatform>("xla-cpu", ""); }
+std::unique_ptr<Platform> MakeXlaGpu() { return std::make_unique<PjrtPlatform>("xla-gpu", ""); }
+std::unique_ptr<Platform> MakePluginPlatform(std::string_view name, std::string_view path) {
+  return std::make_unique<PjrtPlatform>(std::string(name), std::string(path));
+}
+
+}  // namespace hloscope::replay

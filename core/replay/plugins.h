@@ -1,0 +1,55 @@
+// Finding PJRT plugins (XLA as a shared library) on the disk. Nothing is loaded and no Python runs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace hloscope::replay {
+
+struct PluginSearch {
+  // --python, or else HLOSCOPE_PYTHON: an interpreter or environment; then no other is searched.
+  std::string python;
+};
+
+// A shared library that should be a plugin.
+struct PluginFile {
+  std::string path;
+  std::string platform;      // "xla-cpu" or "xla-gpu"; empty: reached by pjrt:FILE only
+  std::string distribution;  // what was installed, e.g. "jax-cuda13-pjrt"; empty: unknown
+  std::string version;       // of the distribution; empty: unknown
+  std::string origin;        // "VIRTUAL_ENV", "HLOSCOPE_PLUGIN_PATH", …
+  std::string folder;        // of packages, which it was found below; empty: named itself
+  int cuda_major = 0;        // the CUDA it is for; 0: none or unknown
+  int least_capability = 0;  // of a device, × 10; 0: any or unknown
+};
+
+// One place that was searched, and what came of it.
+struct SearchedPlace {
+  std::string origin;
+  std::string path;
+  std::string outcome;               // "no such file or folder", "no plugin", "2 plugins", …
+  std::vector<std::string> folders;  // of packages
+};
+
+struct PluginFindings {
+  std::vector<PluginFile> plugins;  // in the order of preference
+  std::vector<SearchedPlace> places;
+};
+
+// Every plugin in HLOSCOPE_PLUGIN_PATH (files or folders, separated by colons), --python or else
+// the active Python environments, and the private one of `scripts/setup --plugins`: by the
+// well-known names of plugins.def, by entry points of the group jax_plugins and in the package
+// jax_plugins.
+PluginFindings FindPlugins(const PluginSearch& search);
+
+// The plugin for a platform's name: "xla-cpu", "xla-gpu", or "pjrt:FILE". Environment error: there
+// is none, with where was looked and what installs one; input error: another name.
+Result<PluginFile> ResolvePlugin(std::string_view platform, const PluginSearch& search);
+
+// The command that installs a plugin for "xla-cpu" or "xla-gpu".
+std::string InstallCommand(std::string_view platform);
+
+}  // namespace hloscope::replay

@@ -1,0 +1,46 @@
+// Letting the real XLA compile a module, on a described device or the plugin's own, in a child that
+// leaves XLA's dump directory.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace hloscope::replay {
+
+struct XlaCompileRequest {
+  std::string plugin;  // its file
+  std::string module;  // HloModuleProto in wire format
+  std::string target;  // a GpuTargetConfigProto as text; empty: the plugin's own devices
+  int64_t replicas = 1;
+  int64_t partitions = 1;
+  std::string dump;  // an existing folder, where the child works; empty: no dump
+  std::vector<std::pair<std::string, std::string>> flags;  // of XLA: name without dashes, value
+  bool optimized_module = false;                           // answer with the optimised module
+};
+
+struct XlaCompileAnswer {
+  std::string optimized_module;  // HloModuleProto in wire format, where it was asked for
+  double load_ms = 0, compile_ms = 0;
+  std::vector<std::pair<std::string, int64_t>> memory;  // bytes by name, where the plugin says them
+  std::vector<std::string> warnings;
+};
+
+// Compiles in a child. Errors: XLA's own, with what it means where that is known; died, where XLA
+// killed the child or met the deadline.
+Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
+                                        std::chrono::milliseconds deadline,
+                                        const std::stop_token& stop = {});
+
+// The flags that make XLA dump all it can write without slowing down: texts and protos of the
+// module, LLVM IR, PTX and Triton fusions, with `passes` also the module around every pass.
+std::vector<std::pair<std::string, std::string>> DumpFlags(std::string_view platform, bool passes);
+
+}  // namespace hloscope::replay

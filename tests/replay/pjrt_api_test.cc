@@ -1,0 +1,103 @@
+// Tests of loading plugins: versions, structure sizes and errors, against made-up ones.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/replay/pjrt/api.h"
+
+namespace hloscope::replay::pjrt {
+namespace {
+
+// A plugin built beside this test.
+std::string Fake(const std::string& name) {
+  return std::filesystem::canonical("/proc/self/exe").parent_path() / ("lib" + name + ".so");
+}
+
+TEST(OpenPlugin, SaysWhatIsWrong) {
+  const std::string text = testing::TempDir() + "/no_library.so";
+  std::ofstream(text) << "this is no library, whatever its name";
+  const struct {
+    std::string path, message;
+  } rows[] = {
+      {Fake("there_is_none"), "there is no such plugin"},
+      {text, "is no shared library for this machine"},
+      {Fake("fake_plugin_no_table"), "is no PJRT plugin: it has no GetPjrtApi"},
+      {Fake("fake_plugin_major"), "speaks version 1.100 of the PJRT interface, this build version"},
+      {Fake("fake_plugin_old"), "speaks version 0.20 of the PJRT interface, at least 0.29"},
+      {Fake("fake_plugin_no_start"), "does not start: no device of that kind"},
+      {Fake("fake_plugin_missing"), "needs the library libfake_plugin_gone.so, which is not found"},
+  };
+  for (const auto& row : rows) {
+    const auto plugin = OpenPlugin(row.path);
+    ASSERT_FALSE(plugin.has_value()) << row.path;
+    EXPECT_EQ(plugin.error().error_class, ErrorClass::kEnvironment);
+    EXPECT_NE(plugin.error().message.find(row.message), std::string::npos)
+        << plugin.error().message;
+  }
+}
+
+TEST(OpenPlugin, ReadsWhatThePluginSaysOfItself) {
+  const auto plugin = OpenPlugin(Fake("fake_plugin"));
+  ASSERT_TRUE(plugin.has_value()) << plugin.error().message;
+  EXPECT_EQ((*plugin)->minor_version(), 100);
+  EXPECT_TRUE((*plugin)->HasExtension(kProfilerExtension));
+  EXPECT_FALSE((*plugin)->HasExtension(2));
+  const std::vector<std::pair<std::string, std::string>> attributes = {{"fake_number", "7"},
+                                                                       {"fake_version", "1.14.2"}};
+  EXPECT_EQ((*plugin)->attributes(), attributes);
+  EXPECT_TRUE((*plugin)->Has(Function::kClient_Create));
+  EXPECT_FALSE((*plugin)->Has(Function::kBuffer_Destroy));                     // no such member
+  EXPECT_FALSE((*plugin)->Has(Function::kExecutable_GetCompiledMemoryStats));  // behind its end
+  EXPECT_EQ(OpenPlugin(Fake("fake_plugin")).value(), *plugin);
+}
+
+TEST(Call, AgreesOnSizes) {
+  for (const char* name : {"fake_plugin", "fake_plugin_sizes"}) {
+    const auto plugin = OpenPlugin(Fake(name));
+    ASSERT_TRUE(plugin.has_value()) << plugin.error().message;
+    Block<ClientCreateArgs> create;
+    const Status created = (*plugin)->Call(create);
+    ASSERT_TRUE(created.has_value()) << created.error().message;
+    EXPECT_NE(create->client, nullptr);
+    for (int i = 0; i < 2; ++i) {
+      Block<ClientPlatformNameArgs> args;
+      args->client = create->client;
+      const Status named = (*plugin)->Call(args);
+      ASSERT_TRUE(named.has_value()) << named.error().message;
+      EXPECT_EQ(std::string(args->platform_name, args->platform_name_size), "fake");
+    }
+  }
+}
+
+TEST(Call, ErrorsAreThePluginsOwn) {
+  const auto plugin = OpenPlugin(Fake("fake_plugin"));
+  ASSERT_TRUE(plugin.has_value()) << plugin.error().message;
+  const struct {
+    char code;
+    ErrorClass error_class;
+  } rows[] = {{'3', ErrorClass::kInput},        // invalid argument
+              {'8', ErrorClass::kEnvironment},  // resource exhausted
+              {'<', ErrorClass::kUnsupported},  // 12, unimplemented
+              {'=', ErrorClass::kInternal}};    // 13, internal
+  for (const auto& row : rows) {
+    char code = row.code;
+    Block<Program> program;
+    program->code = &code;
+    Block<ClientCompileArgs> args;
+    args->program = program.get();
+    const Status status = (*plugin)->Call(args, program);
+    ASSERT_FALSE(status.has_value());
+    EXPECT_EQ(status.error().message, "said by the plugin");
+    EXPECT_EQ(status.error().error_class, row.error_class) << row.code;
+  }
+  Block<BufferDestroyArgs> absent;
+  const Status status = (*plugin)->Call(absent);
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().error_class, ErrorClass::kUnsupported);
+  EXPECT_NE(status.error().message.find("has no function for PJRT_Buffer_Destroy_Args"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace hloscope::replay::pjrt
