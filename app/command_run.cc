@@ -62,8 +62,8 @@ class RunCommand : public Command {
     Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
     if (!files) return Fail(files.error());
     const CancelOnSignals cancel;
-    request_.workers = StartWorkers(
-        std::array{request_.platform, request_.reference_platform}, context.limits);
+    request_.workers =
+        StartWorkers(std::array{request_.platform, request_.reference_platform}, context.limits);
     int status = kGood;
     Progress progress("run", files->size());
     for (const std::string& file : *files) {

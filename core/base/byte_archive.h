@@ -22,8 +22,8 @@ using Archived = std::conditional_t<A::kWrites, const T, T>;
 
 // Types whose bytes are all there is to them.
 template <typename T>
-inline constexpr bool kIsPlain =
-    std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_same_v<T, std::string_view>;
+inline constexpr bool kIsPlain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
+                                 !std::is_same_v<T, std::string_view>;
 
 class ByteWriter {
  public:
@@ -36,7 +36,9 @@ class ByteWriter {
   void Raw(std::span<const std::byte> bytes) {
     bytes_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
-  void Align(size_t alignment) { bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment); }
+  void Align(size_t alignment) {
+    bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment);
+  }
   const std::string& bytes() const { return bytes_; }
   std::string Take() && { return std::move(bytes_); }
 

@@ -58,9 +58,7 @@ class FileActions {
   void Duplicate(int from, int to) {
     code_ |= posix_spawn_file_actions_adddup2(&actions_, from, to);
   }
-  void CloseFrom(int first) {
-    code_ |= posix_spawn_file_actions_addclosefrom_np(&actions_, first);
-  }
+  void CloseFrom(int first) { code_ |= posix_spawn_file_actions_addclosefrom_np(&actions_, first); }
   bool ok() const { return code_ == 0; }
   const posix_spawn_file_actions_t* get() const { return &actions_; }
 
@@ -80,8 +78,8 @@ class Attributes {
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
     posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                               POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   ~Attributes() { posix_spawnattr_destroy(&attributes_); }
   Attributes(const Attributes&) = delete;
@@ -136,9 +134,9 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options) {
   if (!actions.ok()) return SystemFailure("start a process", ENOMEM);
   const Attributes attributes;
   pid_t pid = -1;
-  const int code = posix_spawn(&pid, options.program.c_str(), actions.get(), attributes.get(),
-                               Pointers(options.arguments).data(),
-                               Pointers(options.environment).data());
+  const int code =
+      posix_spawn(&pid, options.program.c_str(), actions.get(), attributes.get(),
+                  Pointers(options.arguments).data(), Pointers(options.environment).data());
   if (code != 0) return SystemFailure("start " + options.program, code);
   return ChildProcess(pid, std::move(output));
 }

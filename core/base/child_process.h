@@ -31,8 +31,8 @@ struct ChildExit {
   std::string ToString() const;
 };
 
-// Standard input is empty; standard output and standard error come through one pipe. The process has
-// a group of its own, so that keys pressed on a terminal reach only us. Destroying kills it.
+// Standard input is empty; standard output and standard error come through one pipe. The process
+// has a group of its own, so that keys pressed on a terminal reach only us. Destroying kills it.
 class ChildProcess {
  public:
   // Starts the program (never a bare fork). Environment errors: no such program, no more processes,

@@ -51,8 +51,7 @@ FrameSocket::FrameSocket(UniqueFd fd, int64_t most) : fd_(std::move(fd)), most_(
   fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
 }
 
-Result<FrameSocket::Step> FrameSocket::SendAll(std::string_view bytes, int fd,
-                                               const Waiter& wait) {
+Result<FrameSocket::Step> FrameSocket::SendAll(std::string_view bytes, int fd, const Waiter& wait) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   while (!bytes.empty()) {
     iovec piece{const_cast<char*>(bytes.data()), bytes.size()};

@@ -7,7 +7,8 @@
 
 namespace hloscope {
 
-// Bytes of memory that this process may use: the machine's, or less where its control group says so.
+// Bytes of memory that this process may use: the machine's, or less where its control group says
+// so.
 int64_t MachineMemoryBytes();
 
 // Bytes of its own (not of files or shared) that the process `pid` ("self" is this one) holds in

@@ -27,8 +27,8 @@ Result<UniqueFd> MakeMemory() {
 
 Status WriteAt(int fd, std::span<const std::byte> bytes, size_t offset) {
   while (!bytes.empty()) {
-    const ssize_t n = pwrite(fd, bytes.data(), std::min(bytes.size(), kLargestStep),
-                             static_cast<off_t>(offset));
+    const ssize_t n =
+        pwrite(fd, bytes.data(), std::min(bytes.size(), kLargestStep), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return SystemFailure("fill shared memory", n == 0 ? ENOSPC : errno);
     bytes = bytes.subspan(static_cast<size_t>(n));
@@ -38,7 +38,7 @@ Status WriteAt(int fd, std::span<const std::byte> bytes, size_t offset) {
 }
 
 Status CheckSealed(int fd, int seals, size_t size) {
-  struct stat status {};
+  struct stat status{};
   const int have = fcntl(fd, F_GET_SEALS);
   if (have < 0 || (have & seals) != seals) return InputError("shared memory is not sealed");
   if (fstat(fd, &status) != 0) return SystemFailure("look at shared memory");
@@ -52,8 +52,8 @@ Result<SharedBytes> CopyOf(int fd, size_t size) {
   std::shared_ptr<std::byte> copy(static_cast<std::byte*>(std::malloc(size)), std::free);
   if (copy == nullptr) return SystemFailure("copy shared memory", ENOMEM);
   for (size_t at = 0; at < size;) {
-    const ssize_t n = pread(fd, copy.get() + at, std::min(size - at, kLargestStep),
-                            static_cast<off_t>(at));
+    const ssize_t n =
+        pread(fd, copy.get() + at, std::min(size - at, kLargestStep), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return SystemFailure("read shared memory", n == 0 ? EIO : errno);
     at += static_cast<size_t>(n);
@@ -94,8 +94,7 @@ Result<UniqueFd> MakeSharedPage() {
 
 Result<std::shared_ptr<void>> MapSharedPage(const UniqueFd& fd) {
   HLOSCOPE_TRY(CheckSealed(fd.get(), kSizeSeals, kSharedPageBytes));
-  void* data =
-      mmap(nullptr, kSharedPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  void* data = mmap(nullptr, kSharedPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (data == MAP_FAILED) return SystemFailure("map shared memory");
   return std::shared_ptr<void>(data, [](void* mapped) { munmap(mapped, kSharedPageBytes); });
 }

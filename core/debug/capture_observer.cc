@@ -65,10 +65,9 @@ Status CaptureObserver::OnValue(const eval::Site& site, std::span<const eval::Va
 }
 
 bool CaptureObserver::WantsLanes(InstructionId caller) {
-  return std::ranges::any_of(module_.CalledComputations(module_[caller]),
-                             [&](hlo::ComputationId callee) {
-                               return callee.valid() && around_[callee.index];
-                             });
+  return std::ranges::any_of(
+      module_.CalledComputations(module_[caller]),
+      [&](hlo::ComputationId callee) { return callee.valid() && around_[callee.index]; });
 }
 
 void CaptureObserver::WriteRequest(replay::ValueWriter& out) const {

@@ -13,8 +13,8 @@
 
 namespace hloscope::debug {
 
-// Keeps the newest value on device 0 of every instruction of interest until the execution asked for,
-// and ends the run there.
+// Keeps the newest value on device 0 of every instruction of interest until the execution asked
+// for, and ends the run there.
 class CaptureObserver : public replay::RemoteObserver {
  public:
   static constexpr std::string_view kKind = "capture";

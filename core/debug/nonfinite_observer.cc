@@ -154,8 +154,8 @@ Birth ReadBirth(const Module& module, replay::ValueReader& in) {
   const bool sound =
       birth.instruction.index < count && birth.leaf.is_array() && birth.element >= 0 &&
       birth.element < birth.leaf.shape().ElementCount().value_or(0) &&
-      std::ranges::all_of(birth.frames,
-                          [count](const eval::Frame& frame) { return frame.caller.index < count; });
+      std::ranges::all_of(
+          birth.frames, [count](const eval::Frame& frame) { return frame.caller.index < count; });
   if (!sound) in.Fail();
   return birth;
 }

@@ -321,8 +321,8 @@ class Replay {
   Status RunPrecisely(int64_t iteration) {
     if (precise_executable_ == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, MakePlatform("interpreter"));
-      HLOSCOPE_ASSIGN_OR_RETURN(
-          precise_executable_, interpreter->Load(eval::WidenModule(*module_), HowToLoad()));
+      HLOSCOPE_ASSIGN_OR_RETURN(precise_executable_,
+                                interpreter->Load(eval::WidenModule(*module_), HowToLoad()));
     }
     RunTiming untold;
     HLOSCOPE_ASSIGN_OR_RETURN(precise_, RunOn(*precise_executable_, iteration, untold));

@@ -118,8 +118,8 @@ class IdCheck {
     const size_t instructions = module_.instructions().size();
     return Has(c.name, module_.strings().size()) &&
            Within(c.first_instruction, c.instruction_count, instructions) &&
-           Has(c.root, instructions) && (!c.execution_thread.valid() ||
-                                         Has(c.execution_thread, module_.strings().size()));
+           Has(c.root, instructions) &&
+           (!c.execution_thread.valid() || Has(c.execution_thread, module_.strings().size()));
   }
   bool Sound(const Instruction& i) const {
     if (!Has(i.name, module_.strings().size()) || !Has(i.shape, module_.shape_count()) ||
@@ -129,10 +129,9 @@ class IdCheck {
         !Within(i.first_attribute, i.attribute_count, attributes_)) {
       return false;
     }
-    return std::ranges::all_of(module_.operands(i),
-                               [this](InstructionId id) {
-                                 return Has(id, module_.instructions().size());
-                               }) &&
+    return std::ranges::all_of(
+               module_.operands(i),
+               [this](InstructionId id) { return Has(id, module_.instructions().size()); }) &&
            std::ranges::all_of(module_.attributes(i), [](const Attribute& a) {
              return static_cast<int>(a.key) < kAttributeKeyCount;
            });
@@ -253,10 +252,10 @@ std::string ModuleToImage(const Module& module) {
   out(uint64_t{strings.size()});
   for (size_t i = 0; i < strings.size(); ++i) out(strings[StringId(i)]);
   ModuleBuilder::TakeParts(
-      module, [&](const auto& header, const auto& entry, const auto& computations,
-                  const auto& instructions, const auto& operands, const auto& attributes,
-                  const auto& ints, const auto& ids, const auto& shapes, const auto& pools,
-                  const auto&... rest) {
+      module,
+      [&](const auto& header, const auto& entry, const auto& computations, const auto& instructions,
+          const auto& operands, const auto& attributes, const auto& ints, const auto& ids,
+          const auto& shapes, const auto& pools, const auto&... rest) {
         out(header, entry, computations, instructions, operands, attributes, ints, ids, shapes);
         ArchivePools(out, pools);
         out(rest...);

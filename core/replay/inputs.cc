@@ -47,8 +47,7 @@ class Generator {
     const uint64_t first = stream.Next();
     Demand zero;
     zero.range = Interval::Only(0);
-    Literal array =
-        MakeArray(shape, options_.zeros ? zero : flow_.Of(id, path), first, style_);
+    Literal array = MakeArray(shape, options_.zeros ? zero : flow_.Of(id, path), first, style_);
     HLOSCOPE_TRY(Look());
     return array;
   }
@@ -65,8 +64,7 @@ class Generator {
  private:
   // Died once it has to end.
   Status Look() const {
-    const bool late =
-        options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline;
+    const bool late = options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline;
     if (!late && !options_.stop.stop_requested()) return {};
     return std::unexpected(Error{ErrorClass::kDied,
                                  late ? "the deadline is over before the inputs are made up"

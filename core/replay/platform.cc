@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace hloscope::replay {
 
 #define PLATFORM(name, make, summary) std::unique_ptr<Platform> make();

@@ -64,8 +64,9 @@ class Executable {
   virtual ~Executable() = default;
   // Runs once. `inputs` has one list per device (replica · partitions + partition), or per replica
   // where the module is unpartitioned (Placement::lists): the leaves of all parameters in order;
-  // the sink gets results by the same numbers. Errors: the inputs do not fit the parameters, the run was stopped or met a limit (died), no memory. Leaves
-  // that could not be computed are not an error here but in the sink.
+  // the sink gets results by the same numbers. Errors: the inputs do not fit the parameters, the run
+  // was stopped or met a limit (died), no memory. Leaves that could not be computed are not an
+  // error here but in the sink.
   virtual Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                                 const RunOptions& options, RunSink& sink,
                                 std::stop_token stop = {}) = 0;

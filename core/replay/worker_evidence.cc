@@ -26,8 +26,8 @@ constexpr std::string_view kExtension = ".hlo.pb";
 std::string SafeName(std::string_view name) {
   std::string safe(name.substr(0, kMostName));
   for (char& c : safe) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '-' || c == '.';
     if (!plain) c = '_';
   }
   return safe.empty() || safe[0] == '.' ? "module" + safe : safe;

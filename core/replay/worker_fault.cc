@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,7 +67,7 @@ void Commit(const std::string& what) {
   if (what == "overflow") std::exit(Overflow(0));
   if (what == "garbage") SendGarbage();
   if (what == "close") {
-    close(kWorkerSocket);
+    shutdown(kWorkerSocket, SHUT_RDWR);
     Hang();
   }
   if (what == "print") {

@@ -9,10 +9,10 @@
 
 namespace hloscope::replay {
 
-// HLOSCOPE_WORKER_FAULT=WHAT@STAGE[#N]: the N-th time (1) that the worker comes to STAGE, written as
-// in worker_stages.def with - for spaces. WHAT is the name of a signal without SIG (SEGV, ABRT,
+// HLOSCOPE_WORKER_FAULT=WHAT@STAGE[#N]: the N-th time (1) that the worker comes to STAGE, written
+// as in worker_stages.def with - for spaces. WHAT is the name of a signal without SIG (SEGV, ABRT,
 // BUS, FPE, KILL …), exitN, hang, overflow (of the stack), allocate (without end), print (a line on
-// both outputs), garbage (bytes that are no frame) or close (the socket).
+// both outputs), garbage (bytes that are no frame) or close (the connection).
 class WorkerFault {
  public:
   static WorkerFault FromEnvironment();

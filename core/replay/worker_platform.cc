@@ -37,9 +37,8 @@ bool SameBytes(const Literal& a, const Literal& b) {
 
 // The very same values: theirs bytes are kept, so that equal addresses mean equal bytes.
 bool SameInputs(const Inputs& a, std::span<const std::vector<Literal>> b) {
-  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
-    return std::ranges::equal(x, y, SameBytes);
-  });
+  return std::ranges::equal(
+      a, b, [](const auto& x, const auto& y) { return std::ranges::equal(x, y, SameBytes); });
 }
 
 size_t BytesOf(std::span<const std::vector<Literal>> inputs) {
@@ -50,9 +49,7 @@ size_t BytesOf(std::span<const std::vector<Literal>> inputs) {
   return bytes;
 }
 
-std::unexpected<Error> Garbled() {
-  return InternalError("a worker's answer is garbled");
-}
+std::unexpected<Error> Garbled() { return InternalError("a worker's answer is garbled"); }
 
 class WorkerExecutable : public Executable {
  public:
@@ -69,8 +66,8 @@ class WorkerExecutable : public Executable {
   Status Load() {
     WorkerPool::Lease lease = pool_->Take({platform_, options_.environment});
     seat_ = lease.seat;
-    const JobBounds bounds = BoundsOf(options_.deadline, options_.memory_bytes, options_.limits,
-                                      options_.stop);
+    const JobBounds bounds =
+        BoundsOf(options_.deadline, options_.memory_bytes, options_.limits, options_.stop);
     HLOSCOPE_ASSIGN_OR_RETURN(WorkerProcess* const worker, seat_->Worker());
     return LoadInto(*worker, bounds);
   }
@@ -260,8 +257,7 @@ class WorkerPlatform : public Platform {
   std::string_view name() const override { return name_; }
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
                                            const LoadOptions& options) override {
-    auto executable =
-        std::make_unique<WorkerExecutable>(pool_, name_, std::move(module), options);
+    auto executable = std::make_unique<WorkerExecutable>(pool_, name_, std::move(module), options);
     HLOSCOPE_TRY(executable->Load());
     return executable;
   }
@@ -275,7 +271,7 @@ class WorkerPlatform : public Platform {
 
 Result<std::unique_ptr<Platform>> MakeWorkerPlatform(std::string_view name,
                                                      std::shared_ptr<WorkerPool> pool) {
-  HLOSCOPE_TRY(FindPlatform(name));
+  HLOSCOPE_TRY(CheckPlatform(name));
   return std::make_unique<WorkerPlatform>(name, std::move(pool));
 }
 

@@ -46,7 +46,9 @@ bool Matches(std::string_view name, std::string_view pattern) {
   return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-std::string_view NameOf(std::string_view variable) { return variable.substr(0, variable.find('=')); }
+std::string_view NameOf(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
 
 std::vector<std::string> CleanEnvironment(const std::vector<std::string>& own) {
   std::vector<std::string> clean = own;
@@ -104,9 +106,8 @@ Status WorkerProcess::Exchange(const OutgoingFrame& job, const JobBounds& bounds
       const uint64_t one = 1;
       (void)!write(wake_.get(), &one, sizeof(one));
     });
-    status = bounds_.stop.stop_requested()
-                 ? Status(Died("the run was stopped before it ended", {}))
-                 : ExchangeFrames(job, take);
+    status = bounds_.stop.stop_requested() ? Status(Died("the run was stopped before it ended", {}))
+                                           : ExchangeFrames(job, take);
   }
   bounds_ = {};
   if (!status.has_value()) {
@@ -221,9 +222,11 @@ WorkerStage WorkerProcess::stage() const {
 std::unexpected<Error> WorkerProcess::Died(std::string what, std::string hint) {
   process_.Kill();
   usable_ = false;
-  return std::unexpected(Error{
-      ErrorClass::kDied, fmt::format("{} ({} worker, at {})", what, platform_, ToString(stage())),
-      {}, std::move(hint)});
+  return std::unexpected(
+      Error{ErrorClass::kDied,
+            fmt::format("{} ({} worker, at {})", what, platform_, ToString(stage())),
+            {},
+            std::move(hint)});
 }
 
 std::unexpected<Error> WorkerProcess::Ended() {

@@ -1,4 +1,5 @@
-// WorkerProcess: one worker as its parent sees it: what goes to it, what comes back, and how it ends.
+// WorkerProcess: one worker as its parent sees it: what goes to it, what comes back, and how it
+// ends.
 #pragma once
 
 #include <chrono>
@@ -58,8 +59,8 @@ class WorkerProcess {
   pid_t pid() const { return process_.pid(); }
 
  private:
-  WorkerProcess(ChildProcess process, FrameSocket socket, UniqueFd wake,
-                std::shared_ptr<void> page, std::string platform);
+  WorkerProcess(ChildProcess process, FrameSocket socket, UniqueFd wake, std::shared_ptr<void> page,
+                std::string platform);
 
   Status ExchangeFrames(const OutgoingFrame& job, const Taker& take);
   Status TakeReady(const Frame& frame);

@@ -54,8 +54,7 @@ std::string_view ToString(WorkerStage stage) {
 std::string ProtocolText() {
   return fmt::format("hloscope worker 1: {} {} {} {} {} {} {} {}", sizeof(hlo::Instruction),
                      sizeof(hlo::Computation), sizeof(hlo::OpMetadata), sizeof(hlo::Attribute),
-                     sizeof(Limits), sizeof(RunResult), hlo::kOpcodeCount,
-                     hlo::kAttributeKeyCount);
+                     sizeof(Limits), sizeof(RunResult), hlo::kOpcodeCount, hlo::kAttributeKeyCount);
 }
 
 void ValueWriter::PutData(std::span<const std::byte> bytes) { frame_.parts.push_back(bytes); }

@@ -247,8 +247,7 @@ class Server {
     return inputs;
   }
 
-  Result<std::unique_ptr<RemoteObserver>> MakeObserver(const hlo::Module& module,
-                                                       ValueReader& in) {
+  Result<std::unique_ptr<RemoteObserver>> MakeObserver(const hlo::Module& module, ValueReader& in) {
     const auto kind = in.Get<std::string>();
     const auto row = std::ranges::find(observers_, std::string_view(kind), &ObserverRow::kind);
     if (row == observers_.end()) return InputError("a worker knows no observer called " + kind);

@@ -1,0 +1,116 @@
+// Child processes: what they inherit, what they print, how they end, and that nothing is left.
+#include "core/base/child_process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <thread>
+
+namespace hloscope {
+namespace {
+
+using std::chrono::milliseconds;
+
+ChildOptions Shell(std::string script) {
+  return {"/bin/sh", {"sh", "-c", std::move(script)}, {"PATH=/usr/bin:/bin"}, {}};
+}
+
+std::string AllOutput(const ChildProcess& child) {
+  std::string all;
+  char block[4096];
+  for (;;) {
+    pollfd fd{child.output(), POLLIN, 0};
+    if (poll(&fd, 1, 10'000) <= 0) return all + "(nothing more in ten seconds)";
+    const ssize_t n = read(child.output(), block, sizeof(block));
+    if (n <= 0) return all;
+    all.append(block, static_cast<size_t>(n));
+  }
+}
+
+bool HasChildren() { return waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD; }
+
+TEST(ChildProcess, SaysHowItEnded) {
+  const struct {
+    std::string script, end;
+  } kCases[] = {
+      {"exit 0", "ended with exit status 0"},
+      {"exit 3", "ended with exit status 3"},
+      {"kill -SEGV $$", "was killed by signal 11 (SIGSEGV)"},
+      {"kill -KILL $$", "was killed by signal 9 (SIGKILL)"},
+  };
+  for (const auto& c : kCases) {
+    auto child = ChildProcess::Spawn(Shell(c.script));
+    ASSERT_TRUE(child.has_value());
+    const auto exit = child->Wait(milliseconds(10'000));
+    ASSERT_TRUE(exit.has_value());
+    EXPECT_EQ(exit->ToString(), c.end);
+  }
+  EXPECT_FALSE(HasChildren());
+}
+
+TEST(ChildProcess, InheritsNothingThatIsNotGiven) {
+  setenv("HLOSCOPE_TEST_SECRET", "secret", 1);
+  const UniqueFd leak(open(HLOSCOPE_SOURCE_DIR "/README.md", O_RDONLY));  // without close-on-exec
+  const UniqueFd given(open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  ChildOptions options = Shell(
+      "env; for f in /proc/self/fd/*; do readlink $f; done; cat; "
+      "readlink /proc/$$/fd/3; grep SigBlk /proc/$$/status; "
+      "[ $(cut -d' ' -f5 /proc/$$/stat) = $$ ] && echo own group");
+  options.environment.push_back("GIVEN=yes");
+  options.descriptors = {given.get()};
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const auto child = ChildProcess::Spawn(options);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ASSERT_TRUE(child.has_value());
+  const std::string output = AllOutput(*child);
+  EXPECT_EQ(output.find("secret"), std::string::npos) << output;
+  EXPECT_NE(output.find("GIVEN=yes"), std::string::npos) << output;
+  EXPECT_NE(output.find("/dev/zero"), std::string::npos) << output;
+  EXPECT_NE(output.find("SigBlk:\t0000000000000000"), std::string::npos) << output;
+  EXPECT_EQ(output.find("README.md"), std::string::npos) << output;
+  EXPECT_NE(output.find("own group"), std::string::npos) << output;
+  unsetenv("HLOSCOPE_TEST_SECRET");
+}
+
+TEST(ChildProcess, DestroyingKillsAndReaps) {
+  for (int i = 0; i < 20; ++i) {
+    auto child = ChildProcess::Spawn(Shell("sleep 1000"));
+    ASSERT_TRUE(child.has_value());
+    EXPECT_FALSE(child->Wait(milliseconds(1)).has_value());
+  }
+  EXPECT_FALSE(HasChildren());
+}
+
+TEST(ChildProcess, WhatCannotStartIsAnError) {
+  const auto child = ChildProcess::Spawn({"/no/such/program", {"x"}, {}, {}});
+  ASSERT_FALSE(child.has_value());
+  EXPECT_EQ(child.error().error_class, ErrorClass::kEnvironment);
+  EXPECT_NE(child.error().message.find("/no/such/program"), std::string::npos);
+  EXPECT_FALSE(HasChildren());
+}
+
+// From many threads at once, with descriptors that others are opening and closing.
+TEST(ChildProcess, StartsFromManyThreads) {
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([] {
+      for (int i = 0; i < 25; ++i) {
+        auto child = ChildProcess::Spawn(Shell("echo hello"));
+        ASSERT_TRUE(child.has_value());
+        EXPECT_EQ(AllOutput(*child), "hello\n");
+        EXPECT_TRUE(child->Wait(milliseconds(10'000)).has_value());
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_FALSE(HasChildren());
+}
+
+}  // namespace
+}  // namespace hloscope

@@ -1,0 +1,151 @@
+// Module images: everything of a module comes back, and no garbled image does harm.
+#include "core/hlo/module_image.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "core/hlo/module_builder.h"
+#include "core/hlo/proto.h"
+#include "core/hlo/text.h"
+
+namespace hloscope::hlo {
+namespace {
+
+using ModulePointer = std::shared_ptr<const Module>;
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void AddText(const std::string& text, std::vector<ModulePointer>& modules) {
+  ParseResult parsed = ParseText(text);
+  if (parsed.ok()) modules.push_back(std::move(parsed.module));
+}
+
+// The modules of the golden tests and the samples, as texts and protos.
+std::vector<ModulePointer> AllModules() {
+  std::vector<ModulePointer> modules;
+  const std::filesystem::path root = HLOSCOPE_SOURCE_DIR;
+  for (const char* folder : {"tests/golden", "tests/nan_origin", "tests/corpus", "samples"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+      const std::string path = entry.path();
+      if (!entry.is_regular_file()) continue;
+      const std::string bytes = ReadFile(path);
+      if (path.ends_with(".pb")) {
+        auto read = ReadProto(std::as_bytes(std::span(bytes)));
+        if (read.has_value() && read->module != nullptr) modules.push_back(read->module);
+        continue;
+      }
+      std::istringstream lines(bytes);
+      std::string text;
+      for (std::string line; std::getline(lines, line);) {
+        if (line != "// -----") {
+          text += line + "\n";
+          continue;
+        }
+        AddText(text, modules);
+        text.clear();
+      }
+      AddText(text, modules);
+    }
+  }
+  return modules;
+}
+
+Result<ModulePointer> Read(std::string_view image) {
+  auto owner = std::make_shared<const std::string>(image);
+  return ModuleFromImage(std::as_bytes(std::span(*owner)), owner);
+}
+
+TEST(ModuleImage, EverythingComesBack) {
+  const auto modules = AllModules();
+  ASSERT_GT(modules.size(), 200u);
+  for (const ModulePointer& module : modules) {
+    SCOPED_TRACE(std::string(module->name()));
+    const std::string image = ModuleToImage(*module);
+    const auto copy = Read(image);
+    ASSERT_TRUE(copy.has_value()) << copy.error().message;
+    EXPECT_EQ(ModuleToImage(**copy), image);
+    std::string text, copied;
+    PrintText(*module, TextFormat::kHlo, text);
+    PrintText(**copy, TextFormat::kHlo, copied);
+    EXPECT_EQ(text, copied);
+    EXPECT_EQ(ModuleToProto(*module), ModuleToProto(**copy));
+    ASSERT_EQ(module->instructions().size(), (*copy)->instructions().size());
+    for (uint32_t i = 0; i < module->instructions().size(); ++i) {
+      EXPECT_EQ(module->name(InstructionId(i)), (*copy)->name(InstructionId(i)));
+      EXPECT_EQ(module->source_offset(InstructionId(i)), (*copy)->source_offset(InstructionId(i)));
+    }
+  }
+}
+
+// What neither of the two forms on disk keeps.
+TEST(ModuleImage, KeepsWhatTextAndProtoLose) {
+  const ParseResult parsed = ParseText(R"(HloModule m, nobody_knows={1}
+f {
+  p = f32[] parameter(0)
+  ROOT same = f32[] add(p, p)
+}
+g {
+  p = f32[] parameter(0)
+  ROOT same = f32[] multiply(p, p), unheard_of="x"
+}
+ENTRY e {
+  c = f32[100] constant({...})
+  d = f32[<=4] parameter(0)
+  x = f32[] parameter(1)
+  a = f32[] call(x), to_apply=f
+  b = f32[] call(a), to_apply=g
+  ROOT t = (f32[100], f32[], f32[<=4]) tuple(c, b, d)
+})");
+  ASSERT_TRUE(parsed.ok()) << (parsed.diagnostics.empty() ? "" : parsed.diagnostics[0].message);
+  const auto copy = Read(ModuleToImage(*parsed.module));
+  ASSERT_TRUE(copy.has_value());
+  std::string text, copied;
+  PrintText(*parsed.module, TextFormat::kHlo, text);
+  PrintText(**copy, TextFormat::kHlo, copied);
+  EXPECT_EQ(text, copied);
+  EXPECT_NE(copied.find("{...}"), std::string::npos);
+  EXPECT_NE(copied.find("unheard_of"), std::string::npos);
+  EXPECT_NE(copied.find("nobody_knows"), std::string::npos);
+}
+
+TEST(ModuleImage, LargeConstantsAreNotCopied) {
+  std::string text = "HloModule m\nENTRY e { ROOT c = f32[4096] constant({0";
+  for (int i = 1; i < 4096; ++i) text += "," + std::to_string(i);
+  const ParseResult parsed = ParseText(text + "}) }");
+  ASSERT_TRUE(parsed.ok());
+  auto image = std::make_shared<const std::string>(ModuleToImage(*parsed.module));
+  const auto copy = ModuleFromImage(std::as_bytes(std::span(*image)), image);
+  ASSERT_TRUE(copy.has_value());
+  const auto* value =
+      (*copy)->Get<Literal>((*copy)->instructions()[0], AttributeKey::kConstantValue);
+  ASSERT_NE(value, nullptr);
+  const auto* data = reinterpret_cast<const char*>(value->bytes().data());
+  EXPECT_GE(data, image->data());
+  EXPECT_LT(data, image->data() + image->size());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % alignof(float), 0u);
+}
+
+TEST(ModuleImage, CutOffOrGarbledIsAnErrorOrSound) {
+  const auto modules = AllModules();
+  std::mt19937_64 random(7);
+  for (size_t m = 0; m < modules.size(); m += 17) {
+    const std::string image = ModuleToImage(*modules[m]);
+    for (int round = 0; round < 40; ++round) {
+      EXPECT_FALSE(Read(image.substr(0, random() % image.size())).has_value());
+      std::string changed = image;
+      for (int k = 0; k < 3; ++k) changed[random() % changed.size()] ^= static_cast<char>(random());
+      (void)Read(changed);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hloscope::hlo
