@@ -35,8 +35,9 @@ class CompileCommand : public Command {
          .required = true},
         {.name = "--target",
          .target = &request_.target,
-         .help = "of xla-gpu: the device to compile for, which need not be there: a name that "
-                 "`--target list` prints, or a file with a GpuTargetConfigProto as text",
+         .help =
+             "of xla-gpu: the device to compile for, which need not be there: a name that "
+             "the error for an unknown one lists, or a file with a GpuTargetConfigProto as text",
          .value = "DEVICE",
          .choices = {}},
         {.name = "--dump",
@@ -58,6 +59,11 @@ class CompileCommand : public Command {
          .target = &output_,
          .help = "where to, by extension as text or proto; - is standard output",
          .value = "OUT",
+         .choices = {}},
+        {.name = "--fill_elided",
+         .target = &fill_elided_,
+         .help = "make up constants whose values the file does not hold, from this seed",
+         .value = "SEED",
          .choices = {}},
         {.name = "--python",
          .target = &request_.search.python,
@@ -101,6 +107,7 @@ class CompileCommand : public Command {
     }
     if (request_.passes && request_.dump.empty()) return InputError("--passes needs --dump DIR");
     request_.optimized_module = !emit_.empty();
+    if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
     return {};
   }
 
@@ -120,7 +127,7 @@ class CompileCommand : public Command {
       return std::unexpected(
           Error{ErrorClass::kInput, d.message, dump::Places(loaded).Of(d), d.hint});
     }
-    auto report = replay::CompileModule(*loaded.module, request_, stop);
+    auto report = replay::CompileModule(loaded.module, request_, stop);
     if (!report) {
       report.error().place.file = module_;
       return report;
@@ -197,6 +204,7 @@ class CompileCommand : public Command {
 
   std::string module_, emit_, output_, input_format_;
   int64_t deadline_ = 0;
+  std::optional<int64_t> fill_elided_;
   replay::CompileModuleRequest request_;
 };
 

@@ -8,11 +8,10 @@
 #include <filesystem>
 
 #include "core/base/file.h"
-#include "core/hlo/literal.h"
 #include "core/hlo/proto.h"
-#include "core/hlo/topology.h"
 #include "core/replay/assets.h"
 #include "core/replay/cuda_files.h"
+#include "core/replay/pjrt/adapt.h"
 #include "core/replay/xla_compile.h"
 
 namespace hloscope::replay {
@@ -21,18 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTargets = "gpu-targets", kTargetEnding = ".pbtxt";
-
-// Refuses constants whose values the file does not hold.
-Status CheckConstants(const hlo::Module& module) {
-  for (const hlo::Instruction& instruction : module.instructions()) {
-    const auto* literal = module.Get<hlo::Literal>(instruction, hlo::AttributeKey::kConstantValue);
-    if (literal == nullptr || !literal->elided()) continue;
-    return InputError(fmt::format("the elements of constant {} are not in the file ({{...}})",
-                                  module[instruction.name]),
-                      "use the .hlo.pb of the dump, or dump with --xla_dump_large_constants");
-  }
-  return {};
-}
 
 // Makes the folder, or refuses one that holds a dump; its absolute path.
 Result<std::string> PrepareDump(const std::string& folder) {
@@ -85,11 +72,25 @@ Status FindAssembler(const PluginFile& plugin, XlaCompileRequest& request) {
   return {};
 }
 
-Status PrepareDevice(const hlo::Module& module, const CompileModuleRequest& request,
+// The module in a form that XLA takes, and for how many devices.
+Status PrepareModule(std::shared_ptr<const hlo::Module> module, const CompileModuleRequest& request,
                      CompileModuleReport& report, XlaCompileRequest& compile) {
-  const hlo::Topology topology = hlo::TopologyOf(module, request.limits.devices);
-  compile.replicas = topology.counts.replicas;
-  compile.partitions = topology.counts.partitions;
+  pjrt::AdaptOptions how;
+  how.limits = request.limits;
+  how.fill_elided = request.fill_elided;
+  how.for_cpu = report.plugin.platform != "xla-gpu";
+  HLOSCOPE_ASSIGN_OR_RETURN(const pjrt::Adapted adapted, pjrt::Adapt(std::move(module), how));
+  compile.module = hlo::ModuleToProto(*adapted.module);
+  compile.replicas = adapted.counts.replicas;
+  compile.partitions = adapted.counts.partitions;
+  compile.spmd_partitioning = adapted.partition;
+  compile.shardy = adapted.shardy;
+  report.warnings = adapted.warnings;
+  return {};
+}
+
+Status PrepareDevice(const CompileModuleRequest& request, CompileModuleReport& report,
+                     XlaCompileRequest& compile) {
   if (report.plugin.platform != "xla-gpu") {
     if (!request.target.empty()) {
       return InputError(fmt::format("--target {}: {} compiles for this machine", request.target,
@@ -149,7 +150,7 @@ Result<std::string> ReadGpuTarget(const std::string& name_or_file, const Limits&
   return std::string(file.bytes());
 }
 
-Result<CompileModuleReport> CompileModule(const hlo::Module& module,
+Result<CompileModuleReport> CompileModule(std::shared_ptr<const hlo::Module> module,
                                           const CompileModuleRequest& request,
                                           const std::stop_token& stop) {
   CompileModuleReport report;
@@ -157,9 +158,8 @@ Result<CompileModuleReport> CompileModule(const hlo::Module& module,
   XlaCompileRequest compile;
   compile.plugin = report.plugin.path;
   compile.optimized_module = request.optimized_module;
-  HLOSCOPE_TRY(PrepareDevice(module, request, report, compile));
-  HLOSCOPE_TRY(CheckConstants(module));
-  compile.module = hlo::ModuleToProto(module);
+  HLOSCOPE_TRY(PrepareDevice(request, report, compile));
+  HLOSCOPE_TRY(PrepareModule(std::move(module), request, report, compile));
   compile.flags.insert(compile.flags.end(), request.flags.begin(), request.flags.end());
   if (!request.dump.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, PrepareDump(request.dump));

@@ -42,7 +42,7 @@ struct CompileModuleReport {
 
 // Compiles in a child process. Errors: no plugin, no such target, constants whose values the file
 // does not hold, a folder that holds a dump already, XLA's own, the child died.
-Result<CompileModuleReport> CompileModule(const hlo::Module& module,
+Result<CompileModuleReport> CompileModule(std::shared_ptr<const hlo::Module> module,
                                           const CompileModuleRequest& request,
                                           const std::stop_token& stop = {});
 

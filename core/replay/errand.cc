@@ -18,6 +18,7 @@
 #include "core/base/child_process.h"
 #include "core/base/sealed_memory.h"
 #include "core/base/system_error.h"
+#include "core/replay/worker_process.h"
 
 extern char** environ;
 
@@ -94,17 +95,8 @@ Result<std::string> Decode(std::string_view bytes) {
   return InternalError("a child answered what nobody can read");
 }
 
-// The last line that says something.
-std::string_view LastLine(std::string_view printed) {
-  const size_t end = printed.find_last_not_of(" \n\r\t");
-  if (end == std::string_view::npos) return {};
-  printed = printed.substr(0, end + 1);
-  const size_t before = printed.rfind('\n');
-  return before == std::string_view::npos ? printed : printed.substr(before + 1);
-}
-
 Error Died(const ErrandRequest& request, std::string_view how, std::string_view printed) {
-  const std::string_view last = LastLine(printed);
+  const std::string last = LastWords(printed);
   return Error{ErrorClass::kDied,
                fmt::format("the child for {} {}{}{}", request.name, how,
                            last.empty() ? "" : "; its last words: ", last),
@@ -133,14 +125,21 @@ bool Listen(ChildProcess& child, std::chrono::steady_clock::time_point end,
 }  // namespace
 
 std::vector<std::string> ErrandEnvironment() {
-  constexpr std::string_view kPassed[] = {"PATH=", "HOME=",   "TMPDIR=",       "LD_LIBRARY_PATH=",
-                                          "CUDA_", "NVIDIA_", "ASAN_OPTIONS=", "UBSAN_OPTIONS="};
+  constexpr std::string_view kPassedOn[] = {
+#define PASSED_ON(name, reason) name,
+#include "core/replay/worker_environment.def"
+#undef PASSED_ON
+  };
+  // Only errors, not how the plugin is getting on.
   std::vector<std::string> passed{"TF_CPP_MIN_LOG_LEVEL=1", "TZ=UTC"};
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text(*variable);
-    if (std::ranges::any_of(kPassed, [&](std::string_view p) { return text.starts_with(p); })) {
-      passed.emplace_back(text);
-    }
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool passes = std::ranges::any_of(kPassedOn, [&](std::string_view pattern) {
+      return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
+                                    : name == pattern;
+    });
+    if (passes) passed.emplace_back(text);
   }
   return passed;
 }

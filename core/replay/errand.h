@@ -37,7 +37,7 @@ inline constexpr std::string_view kErrandArgument = "--errand";
 // Returns its exit status.
 int ErrandMain(std::string_view name);
 
-// What a child gets of our environment: what loaders and CUDA need, no flags of XLA.
+// What a child gets of our environment: what workers get (worker_environment.def).
 std::vector<std::string> ErrandEnvironment();
 
 }  // namespace hloscope::replay

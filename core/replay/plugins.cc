@@ -261,7 +261,7 @@ PluginFindings FindPlugins(const PluginSearch& search) {
   }
   const std::string own = PrivatePluginEnvironment();
   if (!own.empty()) {
-    finder.AddEnvironment(ReadPythonEnvironment("installed by scripts/setup", own));
+    finder.AddEnvironment(ReadPythonEnvironment("the environment of scripts/setup", own));
   }
   return std::move(finder).Finish();
 }

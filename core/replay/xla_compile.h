@@ -21,6 +21,8 @@ struct XlaCompileRequest {
   std::string target;  // a GpuTargetConfigProto as text; empty: the plugin's own devices
   int64_t replicas = 1;
   int64_t partitions = 1;
+  bool spmd_partitioning = false;
+  bool shardy = false;
   std::string dump;  // an existing folder, where the child works; empty: no dump
   std::vector<std::pair<std::string, std::string>> flags;  // of XLA: name without dashes, value
   bool optimized_module = false;                           // answer with the optimised module
