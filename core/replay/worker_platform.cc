@@ -49,6 +49,21 @@ size_t BytesOf(std::span<const std::vector<Literal>> inputs) {
   return bytes;
 }
 
+// Everything in a result that is no tuple.
+size_t LeafCount(const hlo::Shape& shape) {
+  size_t count = 0;
+  std::vector<const hlo::Shape*> pending = {&shape};
+  while (!pending.empty()) {
+    const hlo::Shape& next = *pending.back();
+    pending.pop_back();
+    if (!next.IsTuple()) ++count;
+    for (const hlo::Shape& element : next.elements()) {
+      if (next.IsTuple()) pending.push_back(&element);
+    }
+  }
+  return count;
+}
+
 std::unexpected<Error> Garbled() { return InternalError("a worker's answer is garbled"); }
 
 class WorkerExecutable : public Executable {
@@ -131,7 +146,8 @@ class WorkerExecutable : public Executable {
       observer->WriteRequest(job);
     }
     PutInputs(job, inputs);
-    Answer answer{worker, options, sink, observer, {}, {}};
+    const size_t leaves = LeafCount(module_->shape(module_->entry().root));
+    Answer answer{worker, options, sink, observer, inputs.size(), leaves};
     HLOSCOPE_TRY(WithEvidence(
         worker, worker.Exchange(job.Finish(), bounds,
                                 [&](const Frame& frame) { return answer.Take(frame); })));
@@ -158,8 +174,9 @@ class WorkerExecutable : public Executable {
     const RunOptions& options;
     RunSink& sink;
     RemoteObserver* observer;
-    RunResult result;
-    std::optional<Error> failure;
+    size_t devices, leaves;  // that results may come of
+    RunResult result = {};
+    std::optional<Error> failure = {};
 
     Result<bool> Take(const Frame& frame) {
       ValueReader in(frame);
@@ -199,8 +216,10 @@ class WorkerExecutable : public Executable {
       const auto leaf = in.Get<int64_t>();
       Result<Literal> value = in.GetResult();
       // Sinks keep values by these numbers.
-      constexpr int64_t kMost = int64_t{1} << 28;
-      if (!in.ok() || device < 0 || leaf < 0 || device > kMost || leaf > kMost) return Garbled();
+      if (!in.ok() || device < 0 || leaf < 0) return Garbled();
+      if (std::cmp_greater_equal(device, devices) || std::cmp_greater_equal(leaf, leaves)) {
+        return Garbled();
+      }
       sink.OnResult(device, leaf, std::move(value));
       return {};
     }

@@ -97,6 +97,7 @@ WorkerProcess::WorkerProcess(ChildProcess process, FrameSocket socket, UniqueFd 
 Status WorkerProcess::Exchange(const OutgoingFrame& job, const JobBounds& bounds,
                                const Taker& take) {
   bounds_ = bounds;
+  next_look_ = Clock::now() + kBetweenLooks;
   uint64_t drained = 0;
   while (read(wake_.get(), &drained, sizeof(drained)) > 0) {
   }
@@ -129,6 +130,8 @@ Status WorkerProcess::ExchangeFrames(const OutgoingFrame& job, const Taker& take
     }
     if (!frame.has_value()) return std::unexpected(frame.error());
     if (!frame->has_value()) return Ended();
+    // A worker that never stops sending is no reason to wait longer.
+    HLOSCOPE_TRY(CheckBounds());
     if (!ready_) {
       HLOSCOPE_TRY(TakeReady(**frame));
       continue;
@@ -176,7 +179,6 @@ Status WorkerProcess::Wait(short events) {
     if (ready < 0 && errno != EINTR) return SystemFailure("wait for a worker");
     if (fds[2].revents != 0) ReadOutput();
     if (fds[0].revents != 0) return {};
-    if (fds[1].revents != 0) return Died("the run was stopped before it ended", {});
     HLOSCOPE_TRY(CheckBounds());
   }
 }
@@ -190,10 +192,13 @@ int WorkerProcess::MillisecondsToWait() const {
 }
 
 Status WorkerProcess::CheckBounds() {
-  if (bounds_.deadline && Clock::now() >= *bounds_.deadline + kGrace) {
+  if (bounds_.stop.stop_requested()) return Died("the run was stopped before it ended", {});
+  const Clock::time_point now = Clock::now();
+  if (bounds_.deadline && now >= *bounds_.deadline + kGrace) {
     return Died("the deadline is over", "raise --deadline or the limit deadline");
   }
-  if (bounds_.memory_bytes <= 0) return {};
+  if (bounds_.memory_bytes <= 0 || now < next_look_) return {};
+  next_look_ = now + kBetweenLooks;
   const auto resident = ResidentBytesOf(std::to_string(process_.pid()));
   if (!resident || *resident - kOwnBytes <= bounds_.memory_bytes) return {};
   return Died(fmt::format("{} bytes of memory were taken, the memory limit is {} bytes", *resident,

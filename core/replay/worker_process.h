@@ -77,8 +77,9 @@ class WorkerProcess {
   UniqueFd wake_;  // readable once the job at hand is to stop
   std::shared_ptr<void> page_;
   std::string platform_;
-  JobBounds bounds_;    // of the job at hand
-  std::string output_;  // the last of what it printed
+  JobBounds bounds_;                                 // of the job at hand
+  std::chrono::steady_clock::time_point next_look_;  // at its memory
+  std::string output_;                               // the last of what it printed
   bool ready_ = false, usable_ = true, crashed_ = false;
   bool output_open_ = true;
 };
