@@ -34,6 +34,9 @@ struct OptionSpec {
   bool positional() const { return !name.starts_with('-'); }
 };
 
+// An option of this name takes every argument that begins so, without the dashes: "xla_x=true".
+inline constexpr std::string_view kXlaFlags = "--xla_*";
+
 // What every command gets.
 struct Context {
   bool json = false;

@@ -78,6 +78,18 @@ void Declare(CLI::App& app, const OptionSpec& spec) {
   if (scalar) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
+// `--xla_name` alone means true, as in XLA's own tools.
+void TakeXlaFlags(const OptionSpec& spec, std::vector<std::string>& reversed) {
+  constexpr std::string_view kPrefix = "--xla_";
+  auto* const target = std::get<std::vector<std::string>*>(spec.target);
+  for (size_t i = reversed.size(); i-- > 0;) {
+    if (!reversed[i].starts_with(kPrefix)) continue;
+    const bool has_value = reversed[i].find('=') != std::string::npos;
+    target->push_back(reversed[i].substr(2) + (has_value ? "" : "=true"));
+  }
+  std::erase_if(reversed, [&](const std::string& word) { return word.starts_with(kPrefix); });
+}
+
 }  // namespace
 
 std::vector<OptionSpec> CommonOptions::Specs() {
@@ -117,9 +129,11 @@ std::string UsageLine(const CommandRow& row, const std::vector<OptionSpec>& spec
 ParseOutcome ParseArguments(const CommandRow& row, const std::vector<OptionSpec>& specs,
                             const std::vector<std::string>& arguments) {
   CLI::App app(std::string(row.summary), "hloscope " + std::string(row.name));
-  for (const OptionSpec& spec : specs) Declare(app, spec);
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  for (const OptionSpec& spec : specs) {
+    spec.name == kXlaFlags ? TakeXlaFlags(spec, reversed) : Declare(app, spec);
+  }
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
     WriteOut(HelpText(row, specs));

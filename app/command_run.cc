@@ -19,6 +19,7 @@
 #include "core/dump/directory.h"
 #include "core/hlo/value_text.h"
 #include "core/hlo/verifier.h"
+#include "core/replay/pjrt/debug_options.h"
 
 namespace hloscope::app {
 namespace {
@@ -259,19 +260,24 @@ class RunCommand : public Command {
          .value = "OUT",
          .choices = {}},
         {.name = "--run_test_hlo_passes",
-         .target = &test_passes_,
-         .help = "as run_hlo_module; the interpreter runs modules as they are",
+         .target = &request_.test_passes,
+         .help = "false: the module is optimised already, the platform compiles it as it is",
          .value = "",
          .choices = {}},
         {.name = "--run_reference_hlo_passes",
-         .target = &reference_passes_,
+         .target = &request_.reference_passes,
          .help = "likewise, of the reference platform",
          .value = "",
          .choices = {}},
         {.name = "--debug_options_file",
          .target = &debug_options_file_,
-         .help = "as run_hlo_module; for platforms that compile",
+         .help = "flags of XLA from a DebugOptions file in text form",
          .value = "FILE",
+         .choices = {}},
+        {.name = std::string(kXlaFlags),
+         .target = &xla_flags_,
+         .help = "flags of XLA for --platform, as in XLA_FLAGS: --xla_name=value",
+         .value = "",
          .choices = {}},
     };
   }
@@ -299,16 +305,28 @@ class RunCommand : public Command {
     if (!profile_.empty()) {
       request_.notes.push_back("no profile was written: the interpreter records none");
     }
-    if (test_passes_ || reference_passes_) {
-      request_.notes.push_back("no passes were run: the interpreter takes modules as they are");
-    }
+    return PrepareFlags(context);
+  }
+
+  // The command line's flags come after the file's, so that they win.
+  Status PrepareFlags(const Context& context) {
     if (!debug_options_file_.empty()) {
-      std::error_code error;
-      if (!std::filesystem::exists(debug_options_file_, error)) {
-        return InputError("--debug_options_file: there is no " + debug_options_file_);
+      HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, replay::pjrt::ReadDebugOptionsFile(
+                                                        debug_options_file_, context.limits));
+    }
+    for (const std::string& flag : xla_flags_) {
+      const size_t equals = flag.find('=');
+      std::string name = flag.substr(0, equals);
+      std::erase_if(request_.xla_flags, [&](const auto& known) { return known.first == name; });
+      request_.xla_flags.emplace_back(std::move(name), flag.substr(equals + 1));
+    }
+    if (request_.platform == "interpreter") {
+      if (!request_.xla_flags.empty()) {
+        request_.notes.push_back("flags of XLA have no effect: the interpreter compiles nothing");
       }
-      request_.notes.push_back(debug_options_file_ +
-                               " has no effect: the interpreter compiles nothing");
+      if (!request_.test_passes) {
+        request_.notes.push_back("no passes were run: the interpreter takes modules as they are");
+      }
     }
     return {};
   }
@@ -400,7 +418,8 @@ class RunCommand : public Command {
   std::optional<std::string> memory_, find_;
   int64_t threads_ = 0;
   std::string fallback_ = "error", profile_, debug_options_file_;
-  bool print_literals_ = false, test_passes_ = false, reference_passes_ = false;
+  std::vector<std::string> xla_flags_;
+  bool print_literals_ = false;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "app/instruction_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -48,6 +49,11 @@ void WriteFields(JsonWriter& json, const InstructionReport& report) {
   }
   json.EndArray().Field("run_us", report.run_us);
   if (!report.source.empty()) json.Field("source", report.source);
+  if (!report.together_with.empty()) {
+    json.Key("together_with").BeginArray();
+    for (const std::string& name : report.together_with) json.Value(name);
+    json.EndArray();
+  }
   json.Key("error");
   if (report.error) {
     json.Value(report.error->ToString());
@@ -85,6 +91,9 @@ void WriteDivergentJson(JsonWriter& json, const InstructionReport& report) {
 std::string InstructionReportText(const InstructionReport& report) {
   std::string text =
       fmt::format("{:<12} {} ({})", StatusOf(report), report.instruction, report.opcode);
+  if (!report.together_with.empty()) {
+    text += fmt::format(" together with {}", fmt::join(report.together_with, ", "));
+  }
   if (report.error) return text + ": " + report.error->ToString() + "\n";
   if (!report.compared) return text + "\n";
   const LeafComparison worst = Worst(report);

@@ -152,6 +152,11 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   } else {
     json.Null();
   }
+  if (!report.xla_flags.empty()) {
+    json.Key("xla_flags").BeginObject();
+    for (const auto& [name, value] : report.xla_flags) json.Field(name, value);
+    json.EndObject();
+  }
   json.Key("warnings").BeginArray();
   for (const std::string& warning : report.warnings) json.Value(warning);
   json.EndArray().Key("fallbacks").BeginArray().EndArray().Key("error");
@@ -174,7 +179,12 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
     if (!output.precise.empty()) out += PreciseText(output.precise);
   }
   if (report.first_divergent) {
-    out += "  the first instruction that differs is " + report.first_divergent->instruction + "\n";
+    out += "  the first instruction that differs is " + report.first_divergent->instruction;
+    if (!report.first_divergent->together_with.empty()) {
+      out +=
+          fmt::format(", together with {}", fmt::join(report.first_divergent->together_with, ", "));
+    }
+    out += "\n";
   }
   if (report.repeat) out += RepeatText(*report.repeat);
   if (report.first_nonfinite) out += NonFiniteText(*report.first_nonfinite);

@@ -13,7 +13,7 @@ std::shared_ptr<replay::WorkerPool> StartWorkers(std::span<const std::string> pl
   options.most_frame_bytes = limits.worker_frame_bytes;
   auto pool = std::make_shared<replay::WorkerPool>(std::move(options));
   for (const std::string& platform : platforms) {
-    if (replay::FindPlatform(platform).has_value()) pool->Prestart({platform, {}});
+    if (replay::CheckPlatform(platform).has_value()) pool->Prestart({platform, {}});
   }
   return pool;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -53,11 +54,11 @@ class Replay {
     HLOSCOPE_TRY(Verify());
     HLOSCOPE_TRY(feeds_.Open(request_.infeed, request_.seed, request_.limits));
     HLOSCOPE_TRY(Place());
-    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, report_.timing));
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, Side::kTest, report_.timing));
     if (!request_.reference_platform.empty()) {
       report_.reference_timing.emplace();
-      HLOSCOPE_ASSIGN_OR_RETURN(reference_,
-                                Load(request_.reference_platform, *report_.reference_timing));
+      HLOSCOPE_ASSIGN_OR_RETURN(reference_, Load(request_.reference_platform, Side::kReference,
+                                                 *report_.reference_timing));
     }
     const Status ran = RunIterations();
     if (!ran.has_value() && report_.outputs.empty()) return ran;
@@ -69,7 +70,7 @@ class Replay {
     HLOSCOPE_TRY(Verify());
     HLOSCOPE_TRY(Place());
     HLOSCOPE_TRY(PrepareInputs(0));
-    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load("interpreter", report_.timing));
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load("interpreter", Side::kTest, report_.timing));
     HLOSCOPE_TRY(RunOn(*test_, 0, report_.timing, &observer));
     return {};
   }
@@ -193,10 +194,13 @@ class Replay {
     return SpreadArguments(taken.arguments, *module_, *placement_);
   }
 
-  Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, RunTiming& timing) {
+  enum class Side : uint8_t { kTest, kReference };
+
+  Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, Side side,
+                                                   RunTiming& timing) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, MakePlatform(name));
     const Clock::time_point start = Clock::now();
-    auto executable = platform->Load(module_, HowToLoad());
+    auto executable = platform->Load(module_, HowToLoad(side));
     timing.compile_ms = MillisecondsSince(start);
     if (executable.has_value()) {
       timing.compile_ms = (*executable)->load_ms().value_or(timing.compile_ms);
@@ -208,7 +212,8 @@ class Replay {
     return replay::MakePlatform(name, request_.workers);
   }
 
-  replay::LoadOptions HowToLoad() const {
+  // As run_hlo_module: the reference compiles without fast mathematics, whatever the flags.
+  replay::LoadOptions HowToLoad(Side side) const {
     replay::LoadOptions options;
     options.limits = request_.limits;
     options.fill_elided = request_.fill_elided;
@@ -216,6 +221,14 @@ class Replay {
     options.memory_bytes = request_.memory_bytes;
     options.deadline = deadline_;
     options.stop = stop_;
+    const bool is_test = side == Side::kTest;
+    options.run_passes = is_test ? request_.test_passes : request_.reference_passes;
+    options.flags = request_.xla_flags;
+    if (!is_test) {
+      options.flags = {{"xla_cpu_enable_fast_math", "false"},
+                       {"xla_cpu_enable_fast_min_max", "false"},
+                       {"xla_gpu_enable_fast_min_max", "false"}};
+    }
     return options;
   }
 
@@ -265,7 +278,9 @@ class Replay {
     }
     RecordLiterals(results);
     std::vector<RunOutput> outputs = OutputsOf(std::move(results), iteration);
-    const Status compared = CompareIteration(iteration, outputs);
+    Status compared = CompareIteration(iteration, outputs);
+    if (compared.has_value() && iteration == 0) compared = GrowIsolated(outputs);
+    isolation_.reset();
     Keep(std::move(outputs));
     HLOSCOPE_TRY(compared);
     if (request_.find && iteration == 0) HLOSCOPE_TRY(FindBirth());
@@ -302,14 +317,20 @@ class Replay {
       return UnsupportedError("instructions are isolated on one device, the module is for several",
                               "extract what is to be looked at");
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, MakePlatform(request_.platform));
-    std::unique_ptr<replay::Platform> reference;
+    HLOSCOPE_ASSIGN_OR_RETURN(isolating_, MakePlatform(request_.platform));
     if (!request_.reference_platform.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(reference, MakePlatform(request_.reference_platform));
+      HLOSCOPE_ASSIGN_OR_RETURN(isolating_reference_, MakePlatform(request_.reference_platform));
     }
-    const IsolateRequest request{platform.get(), reference.get(), HowToLoad(),
-                                 OptionsFor(0),  request_.bounds, stop_};
-    return Isolate(*module_, inputs_.arguments, request, [&](const InstructionReport& instruction) {
+    IsolateRequest request;
+    request.platform = isolating_.get();
+    request.reference = isolating_reference_.get();
+    request.load = HowToLoad(Side::kTest);
+    request.load_reference = HowToLoad(Side::kReference);
+    request.run = OptionsFor(0);
+    request.bounds = request_.bounds;
+    request.stop = stop_;
+    isolation_.emplace(*module_, std::move(request));
+    return isolation_->Run(inputs_.arguments, [&](const InstructionReport& instruction) {
       if (request_.on_instruction) request_.on_instruction(instruction);
       if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
       if (!instruction.error || instruction.error->error_class != ErrorClass::kDied) return;
@@ -317,12 +338,30 @@ class Replay {
     });
   }
 
+  // Where the whole differs and no instruction does alone, it takes several.
+  Status GrowIsolated(const std::vector<RunOutput>& outputs) {
+    const bool differs = std::ranges::any_of(outputs, [](const RunOutput& output) {
+      return output.compared && !output.comparison.equal();
+    });
+    if (!isolation_ || report_.first_divergent || !differs) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(report_.first_divergent, isolation_->GrowPieces());
+    if (report_.first_divergent && request_.on_instruction) {
+      request_.on_instruction(*report_.first_divergent);
+    }
+    if (!report_.first_divergent) {
+      report_.warnings.push_back(
+          "no instruction differs alone or with those before it: the fault "
+          "needs a larger part of the module");
+    }
+    return {};
+  }
+
   // Leaves in double precision, of the same inputs.
   Status RunPrecisely(int64_t iteration) {
     if (precise_executable_ == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, MakePlatform("interpreter"));
-      HLOSCOPE_ASSIGN_OR_RETURN(precise_executable_,
-                                interpreter->Load(eval::WidenModule(*module_), HowToLoad()));
+      HLOSCOPE_ASSIGN_OR_RETURN(precise_executable_, interpreter->Load(eval::WidenModule(*module_),
+                                                                       HowToLoad(Side::kTest)));
     }
     RunTiming untold;
     HLOSCOPE_ASSIGN_OR_RETURN(precise_, RunOn(*precise_executable_, iteration, untold));
@@ -362,7 +401,7 @@ class Replay {
   // every value.
   Status FindBirth() {
     RunTiming untold;
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, Load("interpreter", untold));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, Load("interpreter", Side::kTest, untold));
     const size_t warnings = report_.warnings.size();
     HLOSCOPE_ASSIGN_OR_RETURN(NonFiniteReport found,
                               FindFirstNonFinite(*module_, inputs_.arguments, *request_.find,
@@ -544,6 +583,8 @@ class Replay {
   int64_t deaths_ = 0;          // survived
   HostFeeds feeds_;
   std::unique_ptr<replay::Executable> test_, reference_;
+  std::unique_ptr<replay::Platform> isolating_, isolating_reference_;
+  std::optional<Isolation> isolation_;  // of the first iteration
   std::unique_ptr<replay::Executable> precise_executable_;
   std::optional<replay::Placement> placement_;
   std::vector<replay::LeafPlacement> results_;  // with what the first gathering decided
@@ -605,6 +646,7 @@ RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest&
   report.reference = request.reference_platform;
   report.seed = request.seed;
   report.warnings = request.notes;
+  report.xla_flags = request.xla_flags;
   Status status = Replay(std::move(module), request, report, std::move(stop)).Run();
   if (!status.has_value()) report.error = std::move(status).error();
   report.status = StatusOf(report);

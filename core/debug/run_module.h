@@ -48,6 +48,10 @@ struct RunRequest {
   int threads = 0;                         // --threads; 0: one for each CPU
   std::optional<double> deadline_seconds;  // --deadline, of the whole replay; absent: the limit
   Limits limits;
+  // Of platforms that compile: --run_test_hlo_passes, --run_reference_hlo_passes, and flags of XLA
+  // by name without dashes, for `platform`.
+  bool test_passes = true, reference_passes = true;
+  std::vector<std::pair<std::string, std::string>> xla_flags;
   bool precise = false;  // --precise: evaluate in double precision, and say which side is right
   bool isolate = false;  // --isolate_instructions, before the module as a whole
   std::function<void(const InstructionReport&)> on_instruction;  // of isolate, as they come
@@ -98,6 +102,7 @@ struct RunReport {
   RunStatus status = RunStatus::kError;
   uint64_t seed = 0;
   bool made_up_inputs = false;
+  std::vector<std::pair<std::string, std::string>> xla_flags;
   bool against_recorded = false;  // compared with the result recorded beside the inputs
   std::vector<RunOutput> outputs;
   RunTiming timing;

@@ -23,17 +23,16 @@ constexpr PlatformRow kRows[] = {
 
 // What stands for every plugin given as a file.
 constexpr std::string_view kPlugin = "pjrt:";
-constexpr PlatformRow kPluginRow = {"pjrt:FILE.so", nullptr, "a PJRT plugin given as a file"};
 
 }  // namespace
 
 std::span<const PlatformRow> PlatformRows() { return kRows; }
 
-Result<const PlatformRow*> FindPlatform(std::string_view name) {
-  if (name.starts_with(kPlugin) && name != kPlugin) return &kPluginRow;
+Status CheckPlatform(std::string_view name) {
+  if (name.starts_with(kPlugin) && name != kPlugin) return {};
   std::string known;
   for (const PlatformRow& row : kRows) {
-    if (row.name == name) return &row;
+    if (row.name == name) return {};
     known += known.empty() ? "" : ", ";
     known += row.name;
   }
@@ -42,9 +41,11 @@ Result<const PlatformRow*> FindPlatform(std::string_view name) {
 }
 
 Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const PlatformRow* const row, FindPlatform(name));
-  if (row == &kPluginRow) return MakePluginPlatform(name, name.substr(kPlugin.size()));
-  return row->make();
+  if (name.starts_with(kPlugin) && name != kPlugin) {
+    return MakePluginPlatform(name, name.substr(kPlugin.size()));
+  }
+  HLOSCOPE_TRY(CheckPlatform(name));
+  return std::ranges::find(kRows, name, &PlatformRow::name)->make();
 }
 
 std::vector<hlo::Shape> ParameterShapes(const hlo::Module& module) {

@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/limits.h"
@@ -29,6 +30,10 @@ struct LoadOptions {
   int64_t memory_bytes = 0;  // instead of the limit's share of the machine's memory, if positive
   std::optional<std::chrono::steady_clock::time_point> deadline;  // of loading; absent: the limit
   std::stop_token stop;
+  // For platforms that compile: false for a module that went through their passes already, and
+  // flags of XLA, by name without dashes.
+  bool run_passes = true;
+  std::vector<std::pair<std::string, std::string>> flags;
   // NAME=value for the process that runs it; without effect in this process.
   std::vector<std::string> environment;
 };
@@ -91,9 +96,9 @@ struct PlatformRow {
 // The rows of platforms.def.
 std::span<const PlatformRow> PlatformRows();
 
-// The row called `name`, one without `make` for the plugin of pjrt:FILE.so; an input error lists
-// those there are.
-Result<const PlatformRow*> FindPlatform(std::string_view name);
+// An input error that lists the platforms there are, where `name` is none of them and no
+// pjrt:FILE.so.
+Status CheckPlatform(std::string_view name);
 // That platform in this process. Workers serve it; worker_platform.h has the one they are used by.
 Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name);
 

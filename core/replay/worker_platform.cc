@@ -290,7 +290,7 @@ class WorkerPlatform : public Platform {
 
 Result<std::unique_ptr<Platform>> MakeWorkerPlatform(std::string_view name,
                                                      std::shared_ptr<WorkerPool> pool) {
-  HLOSCOPE_TRY(FindPlatform(name));
+  HLOSCOPE_TRY(CheckPlatform(name));
   return std::make_unique<WorkerPlatform>(name, std::move(pool));
 }
 

@@ -193,7 +193,7 @@ Result<Literal> ValueReader::GetResult() {
 
 void PutOptions(ValueWriter& out, const LoadOptions& options) {
   out.Put(options.limits, options.fill_elided, options.threads, options.memory_bytes,
-          options.deadline);
+          options.deadline, options.run_passes, options.flags);
 }
 
 LoadOptions GetLoadOptions(ValueReader& in) {
@@ -203,6 +203,8 @@ LoadOptions GetLoadOptions(ValueReader& in) {
   options.threads = in.Get<int>();
   options.memory_bytes = in.Get<int64_t>();
   options.deadline = in.Get<decltype(options.deadline)>();
+  options.run_passes = in.Get<bool>();
+  options.flags = in.Get<decltype(options.flags)>();
   return options;
 }
 

@@ -94,14 +94,14 @@ TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
     differing.push_back(report.instruction);
     EXPECT_EQ(report.outputs[0].first_mismatch->index[0], 3);
   };
-  ASSERT_TRUE(Isolate(*parsed.module, made->literals, request, note).has_value());
+  ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, note).has_value());
   EXPECT_EQ(all, (std::vector<std::string>{"a", "wrong", "b", "c"}));
   EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
   // The other way round the values are wrong, and still only the instruction itself differs.
   differing.clear();
   request.platform = right.get();
   request.reference = &wrong;
-  ASSERT_TRUE(Isolate(*parsed.module, made->literals, request, note).has_value());
+  ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, note).has_value());
   EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
 }
 

@@ -20,7 +20,6 @@ struct AdaptOptions {
   Limits limits;
   std::optional<uint64_t> fill_elided;
   bool backend_only = false;  // the plugin runs no passes: leave optimised forms as they are
-  bool for_cpu = true;        // the plugin's platform is the CPU
 };
 
 // A leaf of the parameters: one argument of the plugin's, behind it the live size of each dynamic

@@ -35,6 +35,12 @@ void WriteAssignment(const CompileOptions& options, hlo::WireWriter& out) {
   out.Close(assignment);
 }
 
+// Plugins read True and False where flags are true and false.
+std::string_view ForPlugin(std::string_view value) {
+  if (value == "true") return "True";
+  return value == "false" ? "False" : value;
+}
+
 }  // namespace
 
 std::string Serialize(const CompileOptions& options) {
@@ -53,7 +59,7 @@ std::string Serialize(const CompileOptions& options) {
     const auto entry = out.Open(field::kEnvOptionOverrides);
     out.Bytes(field::kMapKey, name);
     const auto override_value = out.Open(field::kMapValue);
-    out.Bytes(field::kStringValue, value);
+    out.Bytes(field::kStringValue, ForPlugin(value));
     out.Close(override_value);
     out.Close(entry);
   }

@@ -76,7 +76,7 @@ class PjrtPlatform : public Platform {
     pjrt::AdaptOptions how;
     how.limits = options.limits;
     how.fill_elided = options.fill_elided;
-    how.for_cpu = name_ != "xla-gpu";
+    how.backend_only = !options.run_passes;
     HLOSCOPE_ASSIGN_OR_RETURN(pjrt::Adapted adapted, pjrt::Adapt(std::move(module), how));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto client, Client(adapted.counts.devices()));
     pjrt::CompileOptions compile;
@@ -84,6 +84,8 @@ class PjrtPlatform : public Platform {
     compile.partitions = adapted.counts.partitions;
     compile.spmd_partitioning = adapted.partition;
     compile.shardy = adapted.shardy;
+    compile.backend_only = !options.run_passes;
+    compile.flags = options.flags;
     const auto ids = client->device_ids().begin();
     compile.devices.assign(ids, ids + adapted.counts.devices());
     HLOSCOPE_ASSIGN_OR_RETURN(
