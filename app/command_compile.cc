@@ -75,6 +75,16 @@ class CompileCommand : public Command {
          .help = "end the compilation after S seconds, with exit status 4",
          .value = "S",
          .choices = {}},
+        {.name = "--debug_options_file",
+         .target = &debug_options_file_,
+         .help = "flags of XLA from a DebugOptions file in text form",
+         .value = "FILE",
+         .choices = {}},
+        {.name = std::string(kXlaFlags),
+         .target = &xla_flags_,
+         .help = "flags of XLA, as in XLA_FLAGS: --xla_name=value",
+         .value = "",
+         .choices = {}},
         {.name = "--input_format",
          .target = &input_format_,
          .help = "hlo, pb or pbtxt; by content where not given",
@@ -108,6 +118,19 @@ class CompileCommand : public Command {
     if (request_.passes && request_.dump.empty()) return InputError("--passes needs --dump DIR");
     request_.optimized_module = !emit_.empty();
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    return TakeFlags();
+  }
+
+  // The command line's flags come after the file's, so that they win.
+  Status TakeFlags() {
+    if (!debug_options_file_.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          request_.flags, replay::pjrt::ReadDebugOptionsFile(debug_options_file_, request_.limits));
+    }
+    for (const std::string& flag : xla_flags_) {
+      const size_t equals = flag.find('=');
+      request_.flags.emplace_back(flag.substr(0, equals), flag.substr(equals + 1));
+    }
     return {};
   }
 
@@ -202,7 +225,8 @@ class CompileCommand : public Command {
     return out + "\n";
   }
 
-  std::string module_, emit_, output_, input_format_;
+  std::string module_, emit_, output_, input_format_, debug_options_file_;
+  std::vector<std::string> xla_flags_;
   int64_t deadline_ = 0;
   std::optional<int64_t> fill_elided_;
   replay::CompileModuleRequest request_;

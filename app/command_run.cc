@@ -1,5 +1,6 @@
 // `hloscope run`: replay modules.
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
@@ -259,6 +260,11 @@ class RunCommand : public Command {
          .help = "write a profile, on platforms that make one",
          .value = "OUT",
          .choices = {}},
+        {.name = "--python",
+         .target = &python_,
+         .help = "take XLA's plugins from this Python environment",
+         .value = "PATH",
+         .choices = {}},
         {.name = "--run_test_hlo_passes",
          .target = &request_.test_passes,
          .help = "false: the module is optimised already, the platform compiles it as it is",
@@ -293,6 +299,8 @@ class RunCommand : public Command {
     if (memory_) {
       HLOSCOPE_ASSIGN_OR_RETURN(request_.memory_bytes, BytesFromText(*memory_));
     }
+    // No thread has been started yet, and workers inherit it.
+    if (!python_.empty()) setenv("HLOSCOPE_PYTHON", python_.c_str(), 1);
     request_.threads = static_cast<int>(threads_);
     request_.seed = static_cast<uint64_t>(seed_);
     request_.flush_denormals = denormals_ == "flush";
@@ -419,6 +427,7 @@ class RunCommand : public Command {
   int64_t threads_ = 0;
   std::string fallback_ = "error", profile_, debug_options_file_;
   std::vector<std::string> xla_flags_;
+  std::string python_;
   bool print_literals_ = false;
 };
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the samples: runs four small JAX programs on the CPU and keeps what XLA dumped, the inputs and the results.
+"""Makes the samples: runs four small JAX programs on the CPU and keeps what XLA dumped, the inputs and the results; and has
+XLA compile three for GPUs that are only described, by `hloscope compile`, and keeps those dumps.
 
-  scripts/setup samples && .venv/bin/python samples/make_samples.py [NAME…]
+  scripts/setup samples --plugins --gpu && .venv/bin/python samples/make_samples.py [NAME…]
 
-Seeds are fixed, so the same jax version on the same kind of CPU gives the same files."""
+Seeds are fixed, so the same jax version on the same kind of CPU gives the same files. HLOSCOPE names the program, if not
+that of the release build."""
 import glob
 import os
 import shutil
@@ -111,7 +113,43 @@ def power_iteration():
     return power_iteration, (matrix.astype('f4'), normal(r, 12))
 
 
+def softmax():
+    """The logarithm of softmax over rows."""
+    import jax
+
+    def softmax(x):
+        return jax.nn.log_softmax(x)
+
+    return softmax, (normal(random(5), 64, 1000),)
+
+
+def data_parallel_step():
+    """One step of gradient descent on four devices, each with a quarter of the batch: the gradients meet in an all-reduce."""
+    import jax
+    import jax.numpy as jnp
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    def data_parallel_step(weights, x, y):
+        def loss(w):
+            return jnp.mean((jnp.tanh(x @ w) - y) ** 2)
+
+        return weights - 0.1 * jax.grad(loss)(weights)
+
+    mesh = Mesh(np().array(jax.devices()), ('batch',))
+    whole, cut = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in ((), ('batch',)))
+    r = random(6)
+    return data_parallel_step, tuple(jax.device_put(value, place) for value, place in (
+        (normal(r, 32, 16), whole), (normal(r, 64, 32), cut), (normal(r, 64, 16), cut)))
+
+
 SAMPLES = (mlp_train_step, attention_block, conv_net, power_iteration)
+# Programs compiled for a described GPU: folder, program, device, options of `hloscope compile`.
+GPU_SAMPLES = (('attention_block_h100', attention_block, 'h100', ()),
+               ('softmax_passes_a100', softmax, 'a100', ('--passes',)),
+               ('data_parallel_step_b200', data_parallel_step, 'b200', ()))
+# Left out of those: the IR before LLVM's passes and copies of texts as protos, for their size; what is not the same each time.
+GPU_LEFT_OUT = ('.ir-no-opt.ll', 'memory-usage-report.pb', 'priority_fusion_dump.txt', 'priority_fusion_dump.pb')
+GPU_KEPT_PROTOS = ('before_optimizations.hlo.pb', 'gpu_after_optimizations.hlo.pb')
 
 
 def np():
@@ -133,33 +171,57 @@ def record(name):
     assert jax.__version__ == JAX_VERSION, f'jax {jax.__version__}, expected {JAX_VERSION}'
     # Source files by their bare names: a dump says nothing of the machine it was made on.
     jax.config.update('jax_hlo_source_file_canonicalization_regex', '.*/')
-    function, arguments = next(s for s in SAMPLES if s.__name__ == name)()
+    programs = SAMPLES + tuple(program for _, program, _, _ in GPU_SAMPLES)
+    function, arguments = next(s for s in programs if s.__name__ == name)()
     results = jax.jit(function)(*arguments)
     for file, prefix, tree in (('inputs.npz', 'in', arguments), ('expected.npz', 'out', results)):
         np().savez(file, **{f'{prefix}{i}': np().asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(tree))})
 
 
+def dump(name, scratch):
+    """Runs a program in a process of its own; what XLA dumped is in SCRATCH/dump."""
+    flags = '--xla_dump_to=dump --xla_dump_hlo_as_text --xla_dump_hlo_as_proto --xla_dump_large_constants'
+    if name == data_parallel_step.__name__:
+        flags += ' --xla_force_host_platform_device_count=4'
+    environment = dict(os.environ, XLA_FLAGS=flags, JAX_PLATFORMS='cpu', TZ='UTC')
+    environment.pop('JAX_COMPILATION_CACHE_DIR', None)
+    subprocess.run([sys.executable, os.path.join(HERE, 'make_samples.py'), '--record', name], cwd=scratch, env=environment, check=True)
+
+
+def keep(name, files):
+    target = os.path.join(HERE, name)
+    shutil.rmtree(target, ignore_errors=True)
+    os.makedirs(target)
+    for file in files:
+        shutil.copy(file, target)
+    print(name, sum(os.path.getsize(f) for f in files) // 1024, 'KiB')
+
+
 def make(name):
     with tempfile.TemporaryDirectory() as scratch:
-        flags = '--xla_dump_to=dump --xla_dump_hlo_as_text --xla_dump_hlo_as_proto --xla_dump_large_constants'
-        environment = dict(os.environ, XLA_FLAGS=flags, JAX_PLATFORMS='cpu', TZ='UTC')
-        environment.pop('JAX_COMPILATION_CACHE_DIR', None)
-        subprocess.run([sys.executable, os.path.join(HERE, 'make_samples.py'), '--record', name], cwd=scratch, env=environment, check=True)
-        target = os.path.join(HERE, name)
-        shutil.rmtree(target, ignore_errors=True)
-        os.makedirs(target)
+        dump(name, scratch)
         kept = [f for end in KEPT for f in glob.glob(f'{scratch}/dump/*.jit_{name}.{end}')]
         assert len(kept) == len(KEPT), sorted(os.listdir(f'{scratch}/dump'))
-        for file in kept + [f'{scratch}/inputs.npz', f'{scratch}/expected.npz']:
-            shutil.copy(file, target)
-    print(name, sum(os.path.getsize(f) for f in glob.glob(target + '/*')) // 1024, 'KiB')
+        keep(name, kept + [f'{scratch}/inputs.npz', f'{scratch}/expected.npz'])
+
+
+def make_for_gpu(name, program, device, options):
+    hloscope = os.environ.get('HLOSCOPE', os.path.join(HERE, '../build/release/app/hloscope'))
+    with tempfile.TemporaryDirectory() as scratch:
+        dump(program.__name__, scratch)
+        module, = glob.glob(f'{scratch}/dump/*.jit_{program.__name__}.before_optimizations.hlo.pb')
+        subprocess.run([hloscope, 'compile', module, '--with', 'xla-gpu', '--target', device, '--dump', f'{scratch}/gpu', *options],
+                       check=True, stdout=subprocess.DEVNULL)
+        keep(name, sorted(f for f in glob.glob(f'{scratch}/gpu/*') if not f.endswith(GPU_LEFT_OUT)
+                          and (not f.endswith('.hlo.pb') or f.endswith(GPU_KEPT_PROTOS))))
 
 
 def main(arguments):
     if arguments[:1] == ['--record']:
         return record(arguments[1])
-    for name in arguments or [s.__name__ for s in SAMPLES]:
-        make(name)
+    for name in arguments or [s.__name__ for s in SAMPLES] + [row[0] for row in GPU_SAMPLES]:
+        row = next((row for row in GPU_SAMPLES if row[0] == name), None)
+        make_for_gpu(*row) if row else make(name)
 
 
 if __name__ == '__main__':

@@ -28,7 +28,7 @@ BANNED_ANY_CASE = re.compile(r'\b(%s)\b' % '|'.join(('st' + 'ub', 'place' + 'hol
 MACHINE_PATH = re.compile('/(%s)/' % '|'.join(('wo' + 'rk', 'ro' + 'ot', 'fa' + 'rm', 'tmp/' + 'bash_jobs', 'tmp/' + 'w')))
 # Headers of the C library and of POSIX end in .h and have no folder of their own below these.
 SYSTEM = re.compile(r'^(sys|linux|netinet|arpa)/|^[a-z0-9_]+$|^(unistd|fcntl|signal|poll|spawn|dlfcn|pthread|'
-                    r'termios|time|errno|stdio|stdlib|stdint|stddef|string|math|dirent|sched|cpuid|immintrin|ucontext|execinfo|malloc|pwd)\.h$')
+                    r'termios|time|errno|stdio|stdlib|stdint|stddef|string|math|dirent|sched|cpuid|immintrin|ucontext|execinfo|grp|malloc|pwd)\.h$')
 
 
 def read_table(root):

@@ -79,5 +79,19 @@ class Samples(unittest.TestCase):
         self.assertEqual([(r['status'], r['errors']) for r in records], [('ok', [])] * len(files))
 
 
+    def test_dumps_for_described_devices(self):
+        folders = sorted(set(os.path.dirname(f) for f in glob.glob(SAMPLES + '/*/*gpu_target_config.pbtxt')))
+        self.assertEqual([os.path.basename(f) for f in folders], ['attention_block_h100', 'data_parallel_step_b200', 'softmax_passes_a100'])
+        for folder in folders:
+            with self.subTest(folder=folder):
+                self.assertTrue(all(os.path.getsize(f) for f in glob.glob(folder + '/*.ptx')))
+                for stage in ('before_optimizations', '*gpu_after_optimizations'):
+                    status, records, errors = hloscope('compare', *forms(folder, stage))
+                    self.assertEqual((status, records[-1]['status'], errors), (0, 'equal', ''), records)
+                status, records, _ = hloscope('verify', folder)
+                self.assertEqual((status, {r['status'] for r in records}), (0, {'ok'}))
+        self.assertEqual(hloscope('run', *forms(folders[2], 'before_optimizations'))[0], 0)
+
+
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1])

@@ -8,7 +8,9 @@
 #include <filesystem>
 
 #include "core/base/file.h"
+#include "core/hlo/literal.h"
 #include "core/hlo/proto.h"
+#include "core/hlo/topology.h"
 #include "core/replay/assets.h"
 #include "core/replay/cuda_files.h"
 #include "core/replay/pjrt/adapt.h"
@@ -72,21 +74,50 @@ Status FindAssembler(const PluginFile& plugin, XlaCompileRequest& request) {
   return {};
 }
 
-// The module in a form that XLA takes, and for how many devices.
-Status PrepareModule(std::shared_ptr<const hlo::Module> module, const CompileModuleRequest& request,
-                     CompileModuleReport& report, XlaCompileRequest& compile) {
+bool HasElidedConstants(const hlo::Module& module) {
+  return std::ranges::any_of(module.instructions(), [&](const hlo::Instruction& instruction) {
+    const auto* literal = module.Get<hlo::Literal>(instruction, hlo::AttributeKey::kConstantValue);
+    return literal != nullptr && literal->elided();
+  });
+}
+
+// The module in a form that XLA may take.
+struct ModuleForm {
+  std::string proto;
+  hlo::DeviceCounts counts;
+  bool partition = false, shardy = false;
+  std::vector<std::string> warnings;
+};
+
+// As it is, with its layouts, donations and notes, and where there is anything to adapt, adapted:
+// that is for what XLA refuses or dies of.
+Result<std::vector<ModuleForm>> FormsOf(const std::shared_ptr<const hlo::Module>& module,
+                                        const CompileModuleRequest& request) {
   pjrt::AdaptOptions how;
   how.limits = request.limits;
   how.fill_elided = request.fill_elided;
-  how.for_cpu = report.plugin.platform != "xla-gpu";
-  HLOSCOPE_ASSIGN_OR_RETURN(const pjrt::Adapted adapted, pjrt::Adapt(std::move(module), how));
-  compile.module = hlo::ModuleToProto(*adapted.module);
-  compile.replicas = adapted.counts.replicas;
-  compile.partitions = adapted.counts.partitions;
-  compile.spmd_partitioning = adapted.partition;
-  compile.shardy = adapted.shardy;
-  report.warnings = adapted.warnings;
-  return {};
+  const bool elided = HasElidedConstants(*module);
+  const Result<pjrt::Adapted> adapted = pjrt::Adapt(module, how);
+  std::vector<ModuleForm> forms;
+  if (!adapted.has_value()) {
+    // What cannot be run may still be compiled.
+    if (elided || adapted.error().error_class != ErrorClass::kUnsupported) {
+      return std::unexpected(adapted.error());
+    }
+    const hlo::Topology topology = hlo::TopologyOf(*module, request.limits.devices);
+    forms.push_back(
+        {hlo::ModuleToProto(*module), topology.counts, topology.unpartitioned, false, {}});
+    return forms;
+  }
+  if (!elided) {
+    forms.push_back(
+        {hlo::ModuleToProto(*module), adapted->counts, adapted->partition, adapted->shardy, {}});
+  }
+  if (elided || !adapted->warnings.empty()) {
+    forms.push_back({hlo::ModuleToProto(*adapted->module), adapted->counts, adapted->partition,
+                     adapted->shardy, adapted->warnings});
+  }
+  return forms;
 }
 
 Status PrepareDevice(const CompileModuleRequest& request, CompileModuleReport& report,
@@ -124,6 +155,65 @@ bool DropUnknownFlag(const Error& error, XlaCompileRequest& request,
   return true;
 }
 
+// What an attempt that failed left in the folder, which held no dump before.
+void ClearDump(const std::string& folder) {
+  std::error_code error;
+  std::vector<fs::path> left;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().starts_with("module_")) left.push_back(it->path());
+  }
+  for (const fs::path& path : left) fs::remove_all(path, error);
+}
+
+Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& compile,
+                                     const CompileModuleRequest& request,
+                                     std::vector<std::string>& warnings,
+                                     const std::stop_token& stop) {
+  compile.module = form.proto;
+  compile.replicas = form.counts.replicas;
+  compile.partitions = form.counts.partitions;
+  compile.spmd_partitioning = form.partition;
+  compile.shardy = form.shardy;
+  const std::chrono::seconds deadline(request.limits.run_deadline_seconds);
+  Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);
+  while (!answer.has_value() && DropUnknownFlag(answer.error(), compile, warnings)) {
+    answer = CompileWithXla(compile, deadline, stop);
+  }
+  return answer;
+}
+
+// The first form that XLA compiles; where it compiles none, its words about the first.
+Result<XlaCompileAnswer> CompileForms(const std::vector<ModuleForm>& forms,
+                                      XlaCompileRequest& compile,
+                                      const CompileModuleRequest& request,
+                                      std::vector<std::string>& warnings,
+                                      const std::stop_token& stop) {
+  Result<XlaCompileAnswer> first = CompileForm(forms[0], compile, request, warnings, stop);
+  if (first.has_value() || forms.size() == 1 || stop.stop_requested()) {
+    warnings.insert(warnings.end(), forms[0].warnings.begin(), forms[0].warnings.end());
+    return first;
+  }
+  if (!compile.dump.empty()) ClearDump(compile.dump);
+  Result<XlaCompileAnswer> second = CompileForm(forms[1], compile, request, warnings, stop);
+  if (!second.has_value()) return first;
+  warnings.push_back("XLA did not take the module as it is: " + first.error().message);
+  warnings.insert(warnings.end(), forms[1].warnings.begin(), forms[1].warnings.end());
+  return second;
+}
+
+XlaCompileRequest WithFlags(XlaCompileRequest compile, const CompileModuleRequest& request,
+                            std::string_view platform) {
+  if (!request.dump.empty()) {
+    const pjrt::XlaFlags flags = DumpFlags(platform, request.passes);
+    compile.flags.insert(compile.flags.end(), flags.begin(), flags.end());
+  }
+  for (const auto& flag : request.flags) {
+    std::erase_if(compile.flags, [&](const auto& ours) { return ours.first == flag.first; });
+    compile.flags.push_back(flag);
+  }
+  return compile;
+}
+
 }  // namespace
 
 std::vector<std::string> GpuTargetNames() {
@@ -150,7 +240,7 @@ Result<std::string> ReadGpuTarget(const std::string& name_or_file, const Limits&
   return std::string(file.bytes());
 }
 
-Result<CompileModuleReport> CompileModule(std::shared_ptr<const hlo::Module> module,
+Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Module>& module,
                                           const CompileModuleRequest& request,
                                           const std::stop_token& stop) {
   CompileModuleReport report;
@@ -159,19 +249,17 @@ Result<CompileModuleReport> CompileModule(std::shared_ptr<const hlo::Module> mod
   compile.plugin = report.plugin.path;
   compile.optimized_module = request.optimized_module;
   HLOSCOPE_TRY(PrepareDevice(request, report, compile));
-  HLOSCOPE_TRY(PrepareModule(std::move(module), request, report, compile));
-  compile.flags.insert(compile.flags.end(), request.flags.begin(), request.flags.end());
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<ModuleForm> forms, FormsOf(module, request));
+  compile = WithFlags(std::move(compile), request, report.plugin.platform);
   if (!request.dump.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, PrepareDump(request.dump));
-    const auto flags = DumpFlags(report.plugin.platform, request.passes);
-    compile.flags.insert(compile.flags.end(), flags.begin(), flags.end());
   }
-  const std::chrono::seconds deadline(request.limits.run_deadline_seconds);
-  Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);
-  while (!answer.has_value() && DropUnknownFlag(answer.error(), compile, report.warnings)) {
-    answer = CompileWithXla(compile, deadline, stop);
+  Result<XlaCompileAnswer> answer = CompileForms(forms, compile, request, report.warnings, stop);
+  if (!answer.has_value()) {
+    // Nothing came of it: no folder either, unless XLA has left something in it.
+    if (std::error_code ignored; !compile.dump.empty()) fs::remove(compile.dump, ignored);
+    return std::unexpected(std::move(answer).error());
   }
-  if (!answer.has_value()) return std::unexpected(std::move(answer).error());
   report.load_ms = answer->load_ms;
   report.compile_ms = answer->compile_ms;
   report.memory = std::move(answer->memory);

@@ -14,6 +14,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/hlo/module.h"
+#include "core/replay/pjrt/debug_options.h"
 #include "core/replay/plugins.h"
 
 namespace hloscope::replay {
@@ -25,7 +26,7 @@ struct CompileModuleRequest {
   std::string dump;    // folder, made where it is not there; empty: no dump
   bool passes = false;
   bool optimized_module = false;
-  std::vector<std::pair<std::string, std::string>> flags;  // of XLA
+  pjrt::XlaFlags flags;  // win over those of a dump
   std::optional<uint64_t> fill_elided;
   Limits limits;
 };
@@ -40,9 +41,10 @@ struct CompileModuleReport {
   std::vector<std::string> warnings;
 };
 
-// Compiles in a child process. Errors: no plugin, no such target, constants whose values the file
-// does not hold, a folder that holds a dump already, XLA's own, the child died.
-Result<CompileModuleReport> CompileModule(std::shared_ptr<const hlo::Module> module,
+// Compiles in a child process: the module as it is, and where XLA does not take that, adapted (see
+// pjrt/adapt.h), with warnings that say so. Errors: no plugin, no such target, constants whose
+// values the file does not hold, a folder that holds a dump already, XLA's own, the child died.
+Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Module>& module,
                                           const CompileModuleRequest& request,
                                           const std::stop_token& stop = {});
 

@@ -2,12 +2,14 @@
 #include "core/replay/xla_compile.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <span>
 
 #include "core/base/byte_archive.h"
+#include "core/base/unique_fd.h"
 #include "core/replay/errand.h"
 #include "core/replay/pjrt/api.h"
 #include "core/replay/pjrt/compile_options.h"
@@ -84,18 +86,49 @@ std::string WithoutField(std::string_view text, std::string_view name) {
   return kept;
 }
 
-// An XLA that is older than the description does not know all of its fields: they are left out.
+// What is printed on standard error while it lives is kept, and printed again at the end.
+class PrintedErrors {
+ public:
+  PrintedErrors() : kept_(memfd_create("printed", MFD_CLOEXEC)), before_(dup(STDERR_FILENO)) {
+    if (kept_.valid() && before_.valid()) dup2(kept_.get(), STDERR_FILENO);
+  }
+  ~PrintedErrors() {
+    const std::string text = Text();
+    if (kept_.valid() && before_.valid()) dup2(before_.get(), STDERR_FILENO);
+    if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+  }
+  PrintedErrors(const PrintedErrors&) = delete;
+  PrintedErrors& operator=(const PrintedErrors&) = delete;
+
+  std::string Text() const {
+    std::string text(1 << 14, '\0');
+    const ssize_t size = kept_.valid() ? pread(kept_.get(), text.data(), text.size(), 0) : 0;
+    text.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+    return text;
+  }
+
+ private:
+  UniqueFd kept_, before_;
+};
+
+// An XLA that is older than the description does not know all of its fields: they are left out. It
+// prints what it stumbled over and says in the error only that it did.
 Result<pjrt::OwnedTopology> MakeTopology(const std::shared_ptr<const pjrt::Plugin>& plugin,
                                          const XlaCompileRequest& request,
                                          XlaCompileAnswer& answer) {
   constexpr int kMostUnknown = 32;
   std::string target = request.target;
   for (int attempt = 0;; ++attempt) {
+    const PrintedErrors printed;
     auto topology = DescribedDevices(plugin, target, request.replicas * request.partitions);
     if (topology.has_value() || attempt == kMostUnknown) return topology;
-    const std::string field = UnknownField(topology.error().message);
+    const std::string said = topology.error().message + printed.Text();
+    const std::string field = UnknownField(said);
     std::string shorter = field.empty() ? target : WithoutField(target, field);
-    if (shorter == target) return topology;
+    if (shorter == target) {
+      if (!field.empty()) topology.error().message += " It does not know the field " + field;
+      return topology;
+    }
     answer.warnings.push_back(
         fmt::format("this XLA does not know the field {} of the target: left out", field));
     target = std::move(shorter);
@@ -259,16 +292,19 @@ Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
   return answer;
 }
 
-std::vector<std::pair<std::string, std::string>> DumpFlags(std::string_view platform, bool passes) {
-  // XLA reads truth values in Python's spelling here.
-  std::vector<std::pair<std::string, std::string>> flags = {
-      {"xla_dump_hlo_as_text", "True"},
-      {"xla_dump_hlo_as_proto", "True"},
+pjrt::XlaFlags DumpFlags(std::string_view platform, bool passes) {
+  pjrt::XlaFlags flags = {
+      {"xla_dump_hlo_as_text", "true"},
+      {"xla_dump_hlo_as_proto", "true"},
       // Anchored: a bare `llvm` also asks for the slow trace of every Triton kernel.
       {"xla_dump_emitter_re", "^(llvm|ptx|triton-fusion)$"}};
   if (passes) flags.emplace_back("xla_dump_hlo_pass_re", ".*");
-  // There is no device to time candidates on.
-  if (platform == "xla-gpu") flags.emplace_back("xla_gpu_autotune_level", "0");
+  if (platform == "xla-gpu") {
+    // There is no device to time candidates on.
+    flags.emplace_back("xla_gpu_autotune_level", "0");
+    // One kernel after the other: else they come out under other numbers each time.
+    flags.emplace_back("xla_gpu_force_compilation_parallelism", "1");
+  }
   return flags;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/replay/pjrt/debug_options.h"
 
 namespace hloscope::replay {
 
@@ -24,8 +25,8 @@ struct XlaCompileRequest {
   bool spmd_partitioning = false;
   bool shardy = false;
   std::string dump;  // an existing folder, where the child works; empty: no dump
-  std::vector<std::pair<std::string, std::string>> flags;  // of XLA: name without dashes, value
-  bool optimized_module = false;                           // answer with the optimised module
+  pjrt::XlaFlags flags;
+  bool optimized_module = false;  // answer with the optimised module
 };
 
 struct XlaCompileAnswer {
@@ -43,6 +44,6 @@ Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
 
 // The flags that make XLA dump all it can write without slowing down: texts and protos of the
 // module, LLVM IR, PTX and Triton fusions, with `passes` also the module around every pass.
-std::vector<std::pair<std::string, std::string>> DumpFlags(std::string_view platform, bool passes);
+pjrt::XlaFlags DumpFlags(std::string_view platform, bool passes);
 
 }  // namespace hloscope::replay

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""`hloscope compile` end to end: compile_test.py HLOSCOPE SAMPLES. Exit status 77 where no plugin of XLA is installed."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HLOSCOPE, SAMPLES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+SAMPLE = glob.glob(os.path.join(SAMPLES, 'power_iteration', '*before_optimizations.hlo.pb'))[0]
+ELIDED = '''HloModule elided
+ENTRY main {
+  p = f32[16] parameter(0)
+  c = f32[16] constant({...})
+  ROOT sum = f32[16] add(p, c)
+}
+'''
+SHARDED = '''HloModule sharded, num_partitions=4
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+ENTRY main {
+  p = f32[64,64] parameter(0), sharding={devices=[4,1]<=[4]}
+  zero = f32[] constant(0)
+  ROOT r = f32[64] reduce(p, zero), dimensions={0}, to_apply=add, sharding={replicated}
+}
+'''
+
+
+def ready():
+    """The platforms whose plugin can be used here."""
+    done = subprocess.run([HLOSCOPE, 'doctor', '--json'], capture_output=True, check=True, timeout=300)
+    findings = [json.loads(line) for line in done.stdout.splitlines()]
+    return {f['subject'] for f in findings if f['section'] == 'plugins' and f['state'] == 'ready'}
+
+
+READY = ready()
+
+
+class Compile(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name, text=None):
+        path = os.path.join(self.folder, name)
+        if text is not None:
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(text)
+        return path
+
+    def run_it(self, *arguments, env=None):
+        return subprocess.run([HLOSCOPE, 'compile', *arguments], capture_output=True, text=True, check=False, timeout=300, env=env)
+
+    def expect_error(self, message, *arguments, status=2, env=None):
+        done = self.run_it(*arguments, env=env)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(message, done.stderr)
+        return done
+
+    def need(self, platform):
+        if platform not in READY:
+            self.skipTest(f'no plugin for {platform}')
+
+    def test_usage(self):
+        dump = ('--dump', self.path('dump'))
+        self.expect_error('expected --dump DIR, or --emit hlo -o OUT', SAMPLE, '--with', 'xla-cpu')
+        self.expect_error('--passes needs --dump', SAMPLE, '--with', 'xla-cpu', '--passes', '--emit', 'hlo', '-o', self.path('o.hlo'))
+        self.expect_error('no plugin gives a platform tpu', SAMPLE, '--with', 'tpu', *dump)
+        self.expect_error('no such file', self.path('gone.hlo'), '--with', 'xla-cpu', *dump)
+        self.assertFalse(os.path.exists(self.path('dump')))
+
+    def test_no_plugin(self):
+        bare = {'HOME': self.folder, 'PATH': '/nowhere'}
+        done = self.expect_error('there is no plugin for xla-gpu; searched', SAMPLE, '--with', 'xla-gpu', '--target', 'h100', '--dump', self.path('dump'),
+                                 '--json', env=bare)
+        self.assertIn('--plugins --gpu` installs one', json.loads(done.stdout)['error'])
+
+    def test_cpu_dump(self):
+        self.need('xla-cpu')
+        done = self.run_it(SAMPLE, '--with', 'xla-cpu', '--dump', self.path('dump'), '--passes', '--json')
+        report = json.loads(done.stdout)
+        names = os.listdir(self.path('dump'))
+        self.assertEqual((report['status'], report['files']), ('ok', len(names)))
+        for end in ('.before_optimizations.hlo.pb', '.cpu_after_optimizations.txt', '.debug_options'):
+            self.assertEqual(len([n for n in names if n.endswith(end)]), 1, end)
+        self.assertTrue([n for n in names if '.after_' in n and '.before_' in n], 'no passes')
+        for name in names:
+            with open(os.path.join(self.path('dump'), name), 'rb') as f:
+                self.assertNotIn(self.folder.encode(), f.read(), f'{name} says where it was made')
+        self.expect_error('holds a dump already', SAMPLE, '--with', 'xla-cpu', '--dump', self.path('dump'))
+
+    def test_optimised_module(self):
+        self.need('xla-cpu')
+        out = self.path('out.hlo')
+        self.assertEqual(self.run_it(SAMPLE, '--with', 'xla-cpu', '--emit', 'hlo', '-o', out).returncode, 0)
+        with open(out, encoding='utf-8') as f:
+            self.assertIn('is_scheduled=true', f.readline())
+        subprocess.run([HLOSCOPE, 'verify', out], check=True, stdout=subprocess.DEVNULL)
+
+    def test_elided_constants(self):
+        self.need('xla-cpu')
+        module, dump = self.path('elided.hlo', ELIDED), ('--dump', self.path('dump'))
+        self.expect_error('--fill_elided', module, '--with', 'xla-cpu', *dump)
+        self.assertEqual(self.run_it(module, '--with', 'xla-cpu', *dump, '--fill_elided', '1').returncode, 0)
+
+    def test_targets(self):
+        self.need('xla-gpu')
+        done = self.expect_error('neither a device nor a file', SAMPLE, '--with', 'xla-gpu', '--target', 'none', '--dump', self.path('x'))
+        devices = done.stderr.split('(devices: ')[1].strip(' )\n').split(', ')
+        self.assertLessEqual({'a100', 'h100', 'b200'}, set(devices))
+        for device in devices:
+            done = self.run_it(SAMPLE, '--with', 'xla-gpu', '--target', device, '--dump', self.path(device), '--json')
+            self.assertEqual(json.loads(done.stdout)['status'], 'ok', done.stderr)
+            names = os.listdir(self.path(device))
+            for end in ('gpu_after_optimizations.hlo.pb', '.ptx', '.ir-with-opt.ll', 'thunk_sequence.txt', 'gpu_target_config.pbtxt'):
+                self.assertTrue([n for n in names if n.endswith(end)], f'{device}: no {end}')
+        self.expect_error('targets go with --with xla-gpu', SAMPLE, '--with', 'xla-cpu', '--target', 'h100', '--dump', self.path('x'))
+        bad = self.path('bad.pbtxt', 'gpu_device_info { no_such_field: 1 }\n')
+        self.expect_error('does not know the field no_such_field', SAMPLE, '--with', 'xla-gpu', '--target', bad, '--dump', self.path('x'))
+        self.assertFalse(os.path.exists(self.path('x')))
+
+    def test_several_devices(self):
+        self.need('xla-gpu')
+        done = self.run_it(self.path('sharded.hlo', SHARDED), '--with', 'xla-gpu', '--target', 'h100', '--dump', self.path('dump'))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        partitioned = glob.glob(self.path('dump') + '/*after_spmd_partitioner.txt')
+        with open(partitioned[0], encoding='utf-8') as f:
+            self.assertIn('all-reduce', f.read())
+
+
+if __name__ == '__main__':
+    program = unittest.main(argv=sys.argv[:1], exit=False)
+    sys.exit(1 if not program.result.wasSuccessful() else 77 if program.result.skipped else 0)

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""`hloscope doctor` end to end, with made-up drivers and plugins: doctor_test.py HLOSCOPE FOLDER_OF_THE_MADE_UP_ONES."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HLOSCOPE, MADE_UP = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+CPU_FILE = 'lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so'
+GPU_FILE = 'jax_plugins/xla_cuda13/xla_cuda_plugin.so'
+
+
+class Doctor(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return path
+
+    def environment(self, name, file, made_up, version='1.0'):
+        """A Python environment that holds the made-up plugin as `file`."""
+        packages = f'{name}/lib/python3.11/site-packages'
+        with open(self.path(f'{name}/pyvenv.cfg'), 'w', encoding='utf-8') as f:
+            f.write('home = /nowhere\n')
+        shutil.copy(os.path.join(MADE_UP, f'lib{made_up}.so'), self.path(f'{packages}/{file}'))
+        distribution = 'lammps_jax_pjrt_cpu' if file == CPU_FILE else 'jax_cuda13_pjrt'
+        os.makedirs(self.path(f'{packages}/{distribution}-{version}.dist-info/x'))
+        return os.path.join(self.folder, name)
+
+    def doctor(self, *arguments, **variables):
+        """{(section, subject): [finding]} of the doctor in an environment of nothing but `variables`."""
+        env = {'HOME': self.folder, 'PATH': '/nowhere', **variables}
+        done = subprocess.run([HLOSCOPE, 'doctor', '--json', *arguments], env=env, capture_output=True, check=True, timeout=120)
+        findings = {}
+        for line in done.stdout.splitlines():
+            finding = json.loads(line)
+            self.assertEqual(list(finding), ['section', 'subject', 'state', 'status', 'message', 'command'])
+            findings.setdefault((finding['section'], finding['subject']), []).append(finding)
+        return findings
+
+    def state(self, findings, section, subject):
+        return [finding['state'] for finding in findings.get((section, subject), [])]
+
+    def driver(self, **settings):
+        os.makedirs(os.path.join(self.folder, 'driver'), exist_ok=True)
+        shutil.copy(os.path.join(MADE_UP, 'elsewhere', 'libcuda.so.1'), os.path.join(self.folder, 'driver'))
+        return {'LD_LIBRARY_PATH': os.path.join(self.folder, 'driver'), **{'CUDA_FAKE_' + k: str(v) for k, v in settings.items()}}
+
+    def test_nothing_there(self):
+        found = self.doctor()
+        for platform in ('xla-cpu', 'xla-gpu'):
+            self.assertEqual(self.state(found, 'plugins', platform), ['absent'])
+        self.assertIn('setup --plugins --gpu', found['plugins', 'xla-gpu'][0]['command'])
+
+    def test_plugin_in_another_prefix(self):
+        prefix = self.environment('other', CPU_FILE, 'fake_plugin')
+        self.assertEqual(self.state(self.doctor(), 'plugins', 'xla-cpu'), ['absent'])
+        for arguments, variables in ((('--python', prefix), {}), ((), {'VIRTUAL_ENV': prefix}), ((), {'HLOSCOPE_PLUGIN_PATH': prefix})):
+            finding = self.doctor(*arguments, **variables)['plugins', 'xla-cpu'][0]
+            self.assertEqual(finding['state'], 'ready', finding)
+            self.assertIn('lammps-jax-pjrt-cpu 1.0, PJRT interface 0.100', finding['message'])
+
+    def test_plugins_that_cannot_be_used(self):
+        for made_up, message in (('fake_plugin_major', 'speaks version 1.100'), ('fake_plugin_old', 'at least 0.29 is needed'),
+                                 ('fake_plugin_no_table', 'is no PJRT plugin'), ('fake_plugin_no_start', 'no device of that kind'),
+                                 ('fake_plugin_missing', 'needs the library libfake_plugin_gone.so')):
+            prefix = self.environment(made_up, CPU_FILE, made_up)
+            finding = self.doctor(VIRTUAL_ENV=prefix)['plugins', 'xla-cpu'][0]
+            self.assertEqual(finding['state'], 'unusable', finding)
+            self.assertIn(message, finding['message'])
+            self.assertIn('pip install --force-reinstall --no-deps lammps-jax-pjrt-cpu==', finding['command'])
+
+    def test_plugin_that_dies(self):
+        prefix = self.environment('deadly', CPU_FILE, 'deadly_plugin')
+        finding = self.doctor(VIRTUAL_ENV=prefix)['plugins', 'xla-cpu'][0]
+        self.assertEqual(finding['state'], 'dies')
+        self.assertIn('SIGABRT', finding['message'])
+        self.assertIn('its last words', finding['message'])
+
+    def test_named_folder_that_is_gone(self):
+        found = self.doctor(HLOSCOPE_PLUGIN_PATH='/nowhere/at/all')
+        self.assertEqual(found['plugins', 'search'][0]['command'], 'unset HLOSCOPE_PLUGIN_PATH')
+
+    def test_drivers(self):
+        for settings, state, message in (
+                ({}, 'ready', 'CUDA 13.0: Made-up GPU, compute capability 9.0, 80 GiB'),
+                ({'VERSION': 12040, 'DEVICES': 2}, 'ready', 'CUDA 12.4: Made-up GPU, compute capability 9.0, 80 GiB; Made-up GPU'),
+                ({'ERROR': 34}, 'for-linking', 'toolkit'), ({'ERROR': 100}, 'no-device', 'no device'), ({'DEVICES': 0}, 'no-device', 'no device'),
+                ({'ERROR': 803}, 'mismatch', 'different versions'), ({'ERROR': 804}, 'incompatible', 'compatibility'),
+                ({'ERROR': 999}, 'fails', 'error 999, CUDA_ERROR_MADE_UP'), ({'SIGNAL': 11}, 'dies', 'SIGSEGV')):
+            finding = self.doctor(**self.driver(**settings))['driver', 'libcuda.so.1'][0]
+            self.assertEqual(finding['state'], state, finding)
+            self.assertIn(message, finding['message'])
+
+    def test_driver_that_does_not_load(self):
+        with open(self.path('broken/libcuda.so.1'), 'w', encoding='utf-8') as f:
+            f.write('no library')
+        finding = self.doctor(LD_LIBRARY_PATH=os.path.join(self.folder, 'broken'))['driver', 'libcuda.so.1'][0]
+        self.assertEqual(finding['state'], 'unloadable')
+
+    def test_why_no_gpu_is_seen(self):
+        # The made-up plugin makes no client, so XLA sees no device whatever the driver says.
+        prefix = self.environment('gpu', GPU_FILE, 'fake_plugin')
+        for settings, variables, state in (
+                ({'VERSION': 12040}, {}, 'driver-too-old'), ({'CAPABILITY': 70}, {}, 'capability-too-low'),
+                ({'ERROR': 100}, {'CUDA_VISIBLE_DEVICES': '-1'}, 'hidden'), ({}, {}, 'unseen')):
+            found = self.doctor(VIRTUAL_ENV=prefix, **self.driver(**settings), **variables)
+            self.assertEqual(self.state(found, 'devices', 'xla-gpu'), [state], found.get(('devices', 'xla-gpu')))
+
+    def test_secrets_stay(self):
+        done = subprocess.run([HLOSCOPE, 'doctor'], env={'PATH': '/nowhere', 'XLA_FLAGS': '--xla_dump_to=/s3cret', 'JAX_PLATFORMS': 's3cret/'},
+                              capture_output=True, check=True, timeout=120)
+        self.assertIn(b'--xla_dump_to (', done.stdout)
+        self.assertNotIn(b's3cret', done.stdout)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,290 @@
+// Every state that the doctor can meet, from made-up facts: its message and the command that mends
+// it. And the reading of facts from made-up kernel files.
+#include "core/replay/doctor.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/base/scratch.h"
+
+namespace hloscope::replay {
+namespace {
+
+namespace fs = std::filesystem;
+
+PluginFacts Cpu() {
+  PluginFacts plugin;
+  plugin.file = {"/env/cpu.so", "xla-cpu", "cpu-wheel", "1.2", "VIRTUAL_ENV", "/env/lib/python3/p"};
+  plugin.minor = 115;
+  plugin.devices = {"cpu", "cpu"};
+  return plugin;
+}
+
+PluginFacts Gpu() {
+  PluginFacts plugin;
+  plugin.file = {"/env/gpu.so",        "xla-gpu", "gpu-wheel", "3.4", "VIRTUAL_ENV",
+                 "/env/lib/python3/p", 13,        75};
+  plugin.minor = 116;
+  plugin.device_problem = "the client does not start";
+  return plugin;
+}
+
+// A machine where everything is there: one GPU that XLA sees.
+DoctorFacts Healthy() {
+  DoctorFacts facts;
+  facts.plugins = {Cpu(), Gpu()};
+  facts.plugins[1].devices = {"Made-up GPU"};
+  facts.driver.found = true;
+  facts.driver.version = 13000;
+  facts.driver.devices = {{"Made-up GPU", 90, int64_t{80} << 30}};
+  facts.system.kernel_driver = "580.65.06";
+  facts.system.nvidia_devices = 1;
+  facts.system.nodes = {{"/dev/nvidia0", true, "video"}};
+  facts.system.profiling_for_root_only = false;
+  facts.system.perf_event_paranoid = 2;
+  facts.toolkit = {"/cuda", "/cuda/bin/ptxas", "/cuda/libdevice.10.bc", false, {}};
+  facts.libraries = {{CudaLibraries(13)[0], "/cuda/lib/libcublasLt.so.13"}};
+  facts.variables = {{"XLA_FLAGS", "--xla_dump_to", "of others"}};
+  return facts;
+}
+
+// The same without any device that XLA sees.
+DoctorFacts Unseen() {
+  DoctorFacts facts = Healthy();
+  facts.plugins[1].devices.clear();
+  facts.driver.devices.clear();
+  facts.driver.error = 100;
+  return facts;
+}
+
+struct StateRow {
+  DoctorState state;
+  std::function<void(DoctorFacts&)> change;  // of Healthy(), or of Unseen() for devices
+  std::string message, command;              // parts of them
+  bool unseen = false;
+};
+
+const StateRow kStates[] = {
+    {DoctorState::kPluginReady, {}, "cpu-wheel 1.2, PJRT interface 0.115, from VIRTUAL_ENV", ""},
+    {DoctorState::kPluginAlsoThere, [](auto& f) { f.plugins.push_back(Cpu()); },
+     "run it as pjrt:/env/cpu.so", ""},
+    {DoctorState::kPluginAbsent,
+     [](auto& f) {
+       f.plugins.pop_back();
+       f.findings.places = {{"VIRTUAL_ENV", "/env", "no plugin", {"/env/p"}}};
+     },
+     "searched VIRTUAL_ENV /env: no plugin", "setup --plugins --gpu"},
+    {DoctorState::kPluginOnlyJaxlib,
+     [](auto& f) {
+       f.plugins.erase(f.plugins.begin());
+       f.jaxlib_version = "0.10.2";
+       f.jaxlib_folder = "/env/p";
+     },
+     "jaxlib 0.10.2 in /env/p keeps XLA's CPU client to itself", "setup --plugins"},
+    {DoctorState::kPluginUnusable, [](auto& f) { f.plugins[0].problem = "it speaks version 1.0"; },
+     "it speaks version 1.0, from VIRTUAL_ENV",
+     "python3 -m pip install --force-reinstall --no-deps lammps-jax-pjrt-cpu==0.11.2"},
+    {DoctorState::kPluginDies,
+     [](auto& f) {
+       f.plugins[1].problem = "killed by signal 11";
+       f.plugins[1].died = true;
+     },
+     "/env/gpu.so, from VIRTUAL_ENV: loading it failed: killed by signal 11",
+     "--no-deps jax-cuda13-pjrt==0.12.0"},
+    {DoctorState::kPluginPathGone,
+     [](auto& f) {
+       f.findings.places = {{"HLOSCOPE_PLUGIN_PATH", "/gone", "no such file or folder", {}}};
+     },
+     "HLOSCOPE_PLUGIN_PATH names /gone: no such file or folder", "unset HLOSCOPE_PLUGIN_PATH"},
+    {DoctorState::kDevicesSeen, {}, "2 × cpu", ""},
+    {DoctorState::kDevicesHidden, [](auto& f) { f.visible_devices_set = true; },
+     "CUDA_VISIBLE_DEVICES=(empty) hides every device", "unset CUDA_VISIBLE_DEVICES", true},
+    {DoctorState::kDevicesKeptOut,
+     [](auto& f) {
+       f.driver.found = false;
+       f.container_devices = "void";
+     },
+     "NVIDIA_VISIBLE_DEVICES=void keeps devices out", "docker run --gpus all", true},
+    {DoctorState::kDevicesNoDriver, [](auto& f) { f.driver.found = false; }, "no driver to ask",
+     "hloscope compile MODULE --with xla-gpu --target h100 --dump DIR", true},
+    {DoctorState::kDevicesDriverTooOld,
+     [](auto& f) {
+       f.driver = Healthy().driver;
+       f.driver.version = 12040;
+     },
+     "the driver is for CUDA 12.4, this plugin for CUDA 13",
+     "pip install --no-deps jax-cuda12-pjrt", true},
+    {DoctorState::kDevicesCapabilityTooLow,
+     [](auto& f) {
+       f.driver = Healthy().driver;
+       f.driver.devices[0].capability = 70;
+     },
+     "Made-up GPU has compute capability 7.0, CUDA 13 of this plugin needs 7.5", "jax-cuda12-pjrt",
+     true},
+    {DoctorState::kDevicesForbidden, [](auto& f) { f.system.nodes[0].usable = false; },
+     "this user may not open /dev/nvidia0", "sudo usermod -aG video \"$USER\"", true},
+    {DoctorState::kDevicesNoNodes, [](auto& f) { f.system.nodes.clear(); },
+     "there is no /dev/nvidia0", "sudo nvidia-modprobe -c 0 -u", true},
+    {DoctorState::kDevicesUnseen, [](auto& f) { f.driver = Healthy().driver; },
+     "none: the client does not start", "", true},
+    {DoctorState::kDriverReady,
+     {},
+     "CUDA 13.0, driver 580.65.06: Made-up GPU, compute capability 9.0, 80 GiB",
+     ""},
+    {DoctorState::kDriverNoGpu,
+     [](auto& f) {
+       f.driver = {};
+       f.system = {};
+     },
+     "no NVIDIA device on this machine", ""},
+    {DoctorState::kDriverAbsent,
+     [](auto& f) {
+       f.driver = {};
+       f.system.kernel_driver.clear();
+     },
+     "no libcuda.so.1, though there is an NVIDIA device", "sudo apt-get install -y nvidia-driver"},
+    {DoctorState::kDriverNotInContainer, [](auto& f) { f.driver = {}; },
+     "though the machine's kernel has the driver", "docker run --gpus all IMAGE"},
+    {DoctorState::kDriverUnloadable, [](auto& f) { f.driver.problem = "wrong ELF class"; },
+     "does not load: wrong ELF class", "--reinstall libcuda1"},
+    {DoctorState::kDriverForLinking, [](auto& f) { f.driver.error = 34; }, "good for linking only",
+     "unset LD_LIBRARY_PATH"},
+    {DoctorState::kDriverNoDevice, [](auto& f) { f.driver.error = 100; }, "it sees no device", ""},
+    {DoctorState::kDriverMismatch, [](auto& f) { f.driver.error = 803; },
+     "and the kernel module, driver 580.65.06 are of different versions", "sudo reboot"},
+    {DoctorState::kDriverIncompatible, [](auto& f) { f.driver.error = 804; },
+     "does not support this device", "unset LD_LIBRARY_PATH"},
+    {DoctorState::kDriverFails,
+     [](auto& f) {
+       f.driver.error = 999;
+       f.driver.error_name = "CUDA_ERROR_UNKNOWN";
+     },
+     "error 999, CUDA_ERROR_UNKNOWN", "dmesg"},
+    {DoctorState::kDriverDies,
+     [](auto& f) {
+       f.driver.died = true;
+       f.driver.problem = "killed by signal 11";
+     },
+     "asking it failed: killed by signal 11", "dmesg"},
+    {DoctorState::kToolkitFound, {}, "/cuda/bin/ptxas", ""},
+    {DoctorState::kToolkitMissing, [](auto& f) { f.toolkit = {}; }, "needs it to compile",
+     "setup --plugins --gpu"},
+    {DoctorState::kLibraryFound, {}, "/cuda/lib/libcublasLt.so.13", ""},
+    {DoctorState::kLibraryMissing, [](auto& f) { f.libraries[0].path.clear(); },
+     "not found; matrix products on a GPU need it", "pip install --no-deps nvidia-cublas"},
+    {DoctorState::kNodeUsable, {}, "may be read and written", ""},
+    {DoctorState::kNodeForbidden, [](auto& f) { f.system.nodes = {{"/dev/nvidia0", false, ""}}; },
+     "may not be read and written by this user", "sudo chmod a+rw /dev/nvidia0"},
+    {DoctorState::kProfilingAllowed, {}, "may be read", ""},
+    {DoctorState::kProfilingForbidden, [](auto& f) { f.system.profiling_for_root_only = true; },
+     "for administrators only", "NVreg_RestrictProfilingToAdminUsers=0"},
+    {DoctorState::kPerfAllowed, {}, "may be read", ""},
+    {DoctorState::kPerfForbidden, [](auto& f) { f.system.perf_event_paranoid = 3; },
+     "kernel.perf_event_paranoid is 3", "sudo sysctl kernel.perf_event_paranoid=2"},
+    {DoctorState::kLimitDefault, {}, "60 seconds", ""},
+    {DoctorState::kLimitChanged, [](auto& f) { f.limits.run_deadline_seconds = 5; },
+     "5 seconds instead of 60", ""},
+    {DoctorState::kAddressSpaceShort,
+     [](auto& f) { f.system.address_space_bytes = int64_t{1} << 30; }, "1024 MiB of address space",
+     "ulimit -v unlimited"},
+    {DoctorState::kVariableSet, {}, "--xla_dump_to (of others)", ""},
+};
+
+TEST(Doctor, EveryStateHasItsMessageAndItsCommand) {
+  std::set<DoctorState> seen;
+  for (const StateRow& row : kStates) {
+    DoctorFacts facts = row.unseen ? Unseen() : Healthy();
+    if (row.change) row.change(facts);
+    const auto name = DoctorStateRows()[static_cast<size_t>(row.state)];
+    SCOPED_TRACE(std::string(name.section) + " " + std::string(name.name));
+    bool found = false;
+    std::string all;
+    for (const DoctorFinding& finding : Diagnose(facts)) {
+      if (finding.state != row.state) continue;
+      all += finding.message + " | " + finding.command + "\n";
+      found = found || (finding.message.find(row.message) != std::string::npos &&
+                        finding.command.find(row.command) != std::string::npos &&
+                        row.command.empty() == finding.command.empty());
+    }
+    EXPECT_TRUE(found) << "expected \"" << row.message << "\", got:\n" << all;
+    seen.insert(row.state);
+  }
+  EXPECT_EQ(seen.size(), DoctorStateRows().size()) << "a state without a row here";
+}
+
+TEST(Doctor, AHealthyMachineNeedsNothing) {
+  for (const DoctorFinding& finding : Diagnose(Healthy())) {
+    EXPECT_LE(finding.row().status, DoctorStatus::kNote) << finding.message;
+    EXPECT_EQ(finding.command, "") << finding.message;
+  }
+}
+
+TEST(Doctor, RootMayProfileWhateverTheDriverSays) {
+  DoctorFacts facts = Healthy();
+  facts.system.profiling_for_root_only = true;
+  facts.system.is_root = true;
+  for (const DoctorFinding& finding : Diagnose(facts)) {
+    EXPECT_NE(finding.state, DoctorState::kProfilingForbidden);
+  }
+}
+
+TEST(Doctor, ReadsTheKernelsFiles) {
+  const Scratch scratch;
+  const auto make = [&](const std::string& name, const std::string& bytes) {
+    fs::create_directories(fs::path(scratch.Path(name)).parent_path());
+    return scratch.Write(name, bytes);
+  };
+  make("proc/driver/nvidia/version",
+       "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 07:12:00 UTC 2025\n"
+       "GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n");
+  make("proc/driver/nvidia/params", "EnableMSI: 1\nRmProfilingAdminOnly: 1\n");
+  make("proc/sys/kernel/perf_event_paranoid", "3\n");
+  make("sys/bus/pci/devices/0000:01:00.0/vendor", "0x10de\n");
+  make("sys/bus/pci/devices/0000:01:00.0/class", "0x030200\n");
+  make("sys/bus/pci/devices/0000:02:00.0/vendor", "0x10de\n");  // its sound device
+  make("sys/bus/pci/devices/0000:02:00.0/class", "0x040300\n");
+  make("dev/nvidia0", "");
+  make("dev/nvidia-modeset", "");
+  make("dev/null-like", "");
+  make(".dockerenv", "");
+  const SystemFacts facts = ReadSystemFacts(scratch.Path(""));
+  EXPECT_EQ(facts.kernel_driver, "580.65.06");
+  EXPECT_EQ(facts.nvidia_devices, 1);
+  EXPECT_TRUE(facts.in_container);
+  ASSERT_EQ(facts.nodes.size(), 1U);
+  EXPECT_EQ(facts.nodes[0].path, "/dev/nvidia0");
+  EXPECT_TRUE(facts.nodes[0].usable);
+  EXPECT_EQ(facts.profiling_for_root_only, true);
+  EXPECT_EQ(facts.perf_event_paranoid, 3);
+  const SystemFacts bare = ReadSystemFacts(scratch.Path("nothing"));
+  EXPECT_EQ(bare.kernel_driver, "");
+  EXPECT_EQ(bare.nodes.size(), 0U);
+  EXPECT_FALSE(bare.profiling_for_root_only.has_value());
+}
+
+TEST(Doctor, ShowsOfVariablesOnlyWhatHoldsNoSecret) {
+  setenv("XLA_FLAGS", "--xla_dump_to=/home/me/key --xla_a 'token'", 1);
+  setenv("CUDA_VISIBLE_DEVICES", "0,GPU-1a", 1);
+  setenv("JAX_PLATFORMS", "http://user:word@host", 1);
+  setenv("LD_LIBRARY_PATH", "/home/me/a:/home/me/b", 1);
+  std::map<std::string, std::string> shown;
+  for (const VariableFacts& variable : ReadVariables()) shown[variable.name] = variable.shown;
+  EXPECT_EQ(shown["XLA_FLAGS"], "--xla_dump_to --xla_a …");
+  EXPECT_EQ(shown["CUDA_VISIBLE_DEVICES"], "0,GPU-1a");
+  EXPECT_EQ(shown["JAX_PLATFORMS"], "set");
+  EXPECT_EQ(shown["LD_LIBRARY_PATH"], "set, 2 paths");
+  for (const char* name :
+       {"XLA_FLAGS", "CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS", "LD_LIBRARY_PATH"}) {
+    unsetenv(name);
+  }
+}
+
+}  // namespace
+}  // namespace hloscope::replay
