@@ -1,0 +1,62 @@
+// A real plugin with a fault: every instruction of one opcode is compiled as another one.
+// HLOSCOPE_FAULT_PLUGIN: the plugin. HLOSCOPE_FAULT: "tanh=sqrt", two opcodes of the same length.
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/replay/pjrt/c_api.h"
+
+namespace {
+
+using namespace hloscope::replay::pjrt;
+using CompileFunction = PluginError* (*)(ClientCompileArgs*);
+
+CompileFunction real_compile = nullptr;
+
+// An opcode is field 2 of an instruction: tag, length, text.
+std::string Field(std::string_view opcode) {
+  return std::string("\x12") + static_cast<char>(opcode.size()) + std::string(opcode);
+}
+
+PluginError* Compile(ClientCompileArgs* args) {
+  const char* fault = std::getenv("HLOSCOPE_FAULT");
+  std::string code(args->program->code, args->program->code_size);
+  if (fault != nullptr) {
+    const std::string_view text = fault;
+    const size_t equals = text.find('=');
+    const std::string from = Field(text.substr(0, equals)), to = Field(text.substr(equals + 1));
+    for (size_t at = code.find(from); at != std::string::npos; at = code.find(from, at)) {
+      code.replace(at, from.size(), to);
+    }
+  }
+  Program program = *args->program;
+  program.code = code.data();
+  ClientCompileArgs changed = *args;
+  changed.program = &program;
+  PluginError* error = real_compile(&changed);
+  args->executable = changed.executable;
+  return error;
+}
+
+}  // namespace
+
+extern "C" const void* GetPjrtApi();
+const void* GetPjrtApi() {
+  static std::vector<char> table;
+  if (!table.empty()) return table.data();
+  void* library = dlopen(std::getenv("HLOSCOPE_FAULT_PLUGIN"), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return nullptr;
+  const auto real = reinterpret_cast<const void* (*)()>(dlsym(library, "GetPjrtApi"))();
+  const size_t size = static_cast<const ApiHead*>(real)->header.struct_size;
+  table.resize(size);
+  std::memcpy(table.data(), real, size);
+  char* const compile = table.data() + static_cast<size_t>(Function::kClient_Compile);
+  std::memcpy(&real_compile, compile, sizeof(real_compile));
+  const CompileFunction own = &Compile;
+  std::memcpy(compile, &own, sizeof(own));
+  return table.data();
+}

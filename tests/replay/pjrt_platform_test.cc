@@ -1,0 +1,185 @@
+// Tests of running modules on a real plugin beside the interpreter; skipped where there is none.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/debug/run_module.h"
+#include "core/hlo/text.h"
+#include "core/replay/plugins.h"
+
+namespace hloscope::debug {
+namespace {
+
+std::string PluginPath() {
+  const auto plugin = replay::ResolvePlugin("xla-cpu", {});
+  return plugin.has_value() ? plugin->path : "";
+}
+
+RunReport RunBeside(const std::string& text, RunRequest request = {}) {
+  const auto parsed = hlo::ParseText("HloModule m" + text);
+  for (const hlo::Diagnostic& d : parsed.diagnostics) ADD_FAILURE() << d.message << "\n" << text;
+  if (request.platform == "interpreter") request.platform = "xla-cpu";
+  request.reference_platform = "interpreter";
+  request.seed = 3;
+  return RunModule(parsed.module, request);
+}
+
+TEST(XlaCpu, AgreesWithTheInterpreter) {
+  if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
+  const std::pair<const char*, const char*> rows[] = {
+      {"one array", "\nENTRY e {\n a = f32[4,3] parameter(0)\n ROOT r = f32[4,3] tanh(a)\n}\n"},
+      {"no result", "\nENTRY e {\n a = f32[4] parameter(0)\n ROOT r = () tuple()\n}\n"},
+      {"nothing to do", "\nENTRY e {\n ROOT a = f32[4] parameter(0)\n}\n"},
+      {"nested tuples in and out",
+       "\nENTRY e {\n a = (f32[2], (s8[3], pred[])) parameter(0)\n b = (s8[3], pred[]) "
+       "get-tuple-element(a), index=1\n ROOT r = ((s8[3], pred[]), (f32[2], (s8[3], pred[]))) "
+       "tuple(b, a)\n}\n"},
+      {"narrow types",
+       "\nENTRY e {\n a = s4[5] parameter(0)\n b = u4[5] parameter(1)\n c = s4[5] negate(a)\n ROOT "
+       "r = (s4[5], u4[5]) tuple(c, b)\n}\n"},
+      {"layouts",
+       "\nENTRY e {\n a = f32[2,3]{0,1} parameter(0)\n b = f32[3,2]{1,0} bitcast(a)\n ROOT r = "
+       "f32[3,2]{0,1} add(b, b)\n}\n"},
+      {"a dynamic array",
+       "\nENTRY e {\n a = f32[<=6] parameter(0)\n ROOT r = f32[<=6] add(a, a)\n}\n"},
+      {"a token",
+       "\nENTRY e {\n a = f32[2] parameter(0)\n t = token[] after-all()\n ROOT r = (token[], "
+       "f32[2]) "
+       "tuple(t, a)\n}\n"},
+      {"an asynchronous pair",
+       "\nw {\n p = f32[4] parameter(0)\n ROOT q = f32[4] cosine(p)\n}\nENTRY e {\n a = f32[4] "
+       "parameter(0)\n s = ((f32[4]), f32[4], u32[]) async-start(a), calls=w\n ROOT d = f32[4] "
+       "async-done(s)\n}\n"},
+      {"a schedule and a fusion",
+       ", is_scheduled=true\nf {\n p = f32[4] parameter(0)\n ROOT q = f32[4] add(p, p)\n}\nENTRY e "
+       "{\n a = f32[4] parameter(0)\n ROOT r = f32[4] fusion(a), kind=kLoop, calls=f, "
+       "backend_config={\"fusion_backend_config\":{\"kind\":\"__triton\"}}\n}\n"},
+      {"an alias",
+       ", input_output_alias={ {}: (0, {}, must-alias) }\nENTRY e {\n a = f32[4] parameter(0)\n "
+       "ROOT "
+       "r = f32[4] add(a, a)\n}\n"},
+      {"replicas",
+       ", replica_count=4\ns {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] "
+       "add(x, y)\n}\nENTRY e {\n a = f32[4] parameter(0)\n ROOT r = f32[4] all-reduce(a), "
+       "replica_groups={{0,2},{1,3}}, to_apply=s\n}\n"},
+      {"partitions",
+       ", num_partitions=2, is_scheduled=true\nENTRY e {\n a = f32[4] parameter(0)\n i = u32[] "
+       "partition-id()\n c = f32[] convert(i)\n b = f32[4] broadcast(c), dimensions={}\n s = "
+       "f32[4] "
+       "add(a, b)\n ROOT r = f32[8] all-gather(s), channel_id=1, replica_groups={{0,1}}, "
+       "dimensions={0}, use_global_device_ids=true\n}\n"},
+      {"a module to partition",
+       ", num_partitions=2\nENTRY e {\n a = f32[8,2] parameter(0), sharding={devices=[2,1]<=[2]}\n "
+       "b "
+       "= f32[8,2] cosine(a)\n ROOT r = f32[8,2] add(a, b), sharding={devices=[1,2]<=[2]}\n}\n"},
+  };
+  for (const auto& [name, text] : rows) {
+    SCOPED_TRACE(name);
+    const RunReport report = RunBeside(text);
+    EXPECT_TRUE(report.status == RunStatus::kEqual || report.outputs.empty())
+        << ToString(report.status);
+    EXPECT_FALSE(report.error.has_value()) << report.error->ToString();
+  }
+}
+
+TEST(XlaCpu, SaysWhatItCannotRun) {
+  if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
+  const struct {
+    const char *text, *message;
+    RunStatus status;
+  } rows[] = {
+      {"\nENTRY e {\n t = token[] after-all()\n ROOT r = (f32[2], token[]) infeed(t)\n}\n",
+       "a plugin has nobody at the other end", RunStatus::kUnsupported},
+      {"\nENTRY e {\n a = f32[2] parameter(0)\n ROOT r = f32[2] custom-call(a), "
+       "custom_call_target=\"xla_ffi_python_cpu_callback\"\n}\n",
+       "it is a host callback", RunStatus::kUnsupported},
+      {"\nENTRY e {\n a = f32[2] parameter(0)\n ROOT r = f32[2] custom-call(a), "
+       "custom_call_target=\"nobody_knows\"\n}\n",
+       "nobody_knows", RunStatus::kUnsupported},
+      {"\nENTRY e {\n ROOT r = f32[64] constant({...})\n}\n", "--fill_elided", RunStatus::kError},
+  };
+  for (const auto& row : rows) {
+    const RunReport report = RunBeside(row.text);
+    EXPECT_EQ(report.status, row.status) << row.text;
+    ASSERT_TRUE(report.error.has_value());
+    EXPECT_NE(report.error->ToString().find(row.message), std::string::npos)
+        << report.error->ToString();
+  }
+}
+
+TEST(XlaCpu, FillsElidedConstantsAsTheInterpreter) {
+  if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
+  RunRequest request;
+  request.fill_elided = 5;
+  const RunReport report =
+      RunBeside("\nENTRY e {\n ROOT c = f32[64] constant({...})\n}\n", request);
+  EXPECT_EQ(report.status, RunStatus::kEqual);
+}
+
+TEST(XlaCpu, FlagsReachXla) {
+  if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
+  RunRequest request;
+  request.xla_flags = {{"xla_no_such_flag", "1"}};
+  const RunReport report = RunBeside("\nENTRY e {\n ROOT a = f32[4] parameter(0)\n}\n", request);
+  ASSERT_TRUE(report.error.has_value());
+  EXPECT_NE(report.error->message.find("xla_no_such_flag"), std::string::npos)
+      << report.error->message;
+}
+
+// Pieces: a fault of the plugin is found at its instruction, however the values flow.
+TEST(Isolate, FindsSeededFaults) {
+  if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
+  const auto library = std::filesystem::canonical("/proc/self/exe").parent_path();
+  setenv("HLOSCOPE_FAULT_PLUGIN", PluginPath().c_str(), 1);
+  const std::pair<const char*, const char*> faults[] = {{"tanh=sign", "t"},
+                                                        {"maximum=minimum", "m"},
+                                                        {"cosine=negate", "c"},
+                                                        {"sqrt=sine", "f"},
+                                                        {"multiply=subtract", "p"}};
+  for (const auto& [fault, guilty] : faults) {
+    setenv("HLOSCOPE_FAULT", fault, 1);
+    RunRequest request;
+    request.platform = "pjrt:" + (library / "libfault_plugin.so").string();
+    request.isolate = true;
+    const RunReport report = RunBeside(
+        "\nENTRY e {\n x = f32[16] parameter(0)\n y = f32[16] parameter(1)\n t = f32[16] tanh(x)\n "
+        "s = f32[16] add(t, y)\n m = f32[16] maximum(s, x)\n c = f32[16] cosine(m)\n k = f32[16] "
+        "add(c, t)\n f = f32[16] sqrt(k)\n p = f32[16] multiply(f, k)\n ROOT r = f32[16] "
+        "subtract(k, p)\n}\n",
+        request);
+    EXPECT_EQ(report.status, RunStatus::kDiffers) << fault;
+    ASSERT_TRUE(report.first_divergent.has_value()) << fault;
+    EXPECT_EQ(report.first_divergent->instruction, guilty);
+  }
+  unsetenv("HLOSCOPE_FAULT");
+}
+
+// A dynamic-slice of a dynamic-slice that begins out of range: neither is wrong alone. The plugin
+// known here has the fault; one without it has nothing to find.
+TEST(Isolate, GrowsToTwoInstructions) {
+  if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
+  const auto parsed = hlo::ParseText(
+      "HloModule m\nENTRY e {\n x = f32[16] iota(), iota_dimension=0\n i = s32[] parameter(0)\n j "
+      "= "
+      "s32[] parameter(1)\n y = f32[16] add(x, x)\n a = f32[8] dynamic-slice(y, i), "
+      "dynamic_slice_sizes={8}\n ROOT b = f32[2] dynamic-slice(a, j), "
+      "dynamic_slice_sizes={2}\n}\n");
+  ASSERT_TRUE(parsed.ok());
+  RunRequest request;
+  request.platform = "xla-cpu";
+  request.reference_platform = "interpreter";
+  request.isolate = true;
+  const hlo::Shape scalar = hlo::Shape::Scalar(hlo::ElementType::kS32);
+  for (int32_t start : {12, 3}) {
+    request.arguments.push_back(hlo::Literal::Of<int32_t>(scalar, std::span(&start, 1)));
+  }
+  const RunReport report = RunModule(parsed.module, request);
+  if (report.status == RunStatus::kEqual) GTEST_SKIP() << "this plugin has no such fault";
+  ASSERT_TRUE(report.first_divergent.has_value());
+  EXPECT_EQ(report.first_divergent->instruction, "b");
+  EXPECT_EQ(report.first_divergent->together_with, std::vector<std::string>{"a"});
+}
+
+}  // namespace
+}  // namespace hloscope::debug
