@@ -51,10 +51,13 @@ std::string ReinstallCommand(const PluginFile& file) {
                      wheel);
 }
 
-// A plugin for the CUDA that older drivers and devices have.
+// A plugin for the CUDA that older drivers and devices have, in place of the newer one.
 std::string Cuda12Command(const PluginFile& file) {
-  return fmt::format("{} -m pip install --no-deps jax-cuda12-pjrt==0.12.0",
-                     file.folder.empty() ? "python3" : PythonOf(file.folder));
+  const std::string python = file.folder.empty() ? "python3" : PythonOf(file.folder);
+  return fmt::format(
+      "{0} -m pip uninstall -y jax-cuda13-pjrt && {0} -m pip install --no-deps "
+      "jax-cuda12-pjrt==0.12.0",
+      python);
 }
 
 class Doctor {

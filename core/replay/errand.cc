@@ -20,8 +20,6 @@
 #include "core/base/system_error.h"
 #include "core/replay/worker_process.h"
 
-extern char** environ;
-
 namespace hloscope::replay {
 
 #define ERRAND(name, function) Result<std::string> function(std::string_view request);

@@ -120,7 +120,7 @@ const StateRow kStates[] = {
        f.driver.version = 12040;
      },
      "the driver is for CUDA 12.4, this plugin for CUDA 13",
-     "pip install --no-deps jax-cuda12-pjrt", true},
+     "pip uninstall -y jax-cuda13-pjrt && python3 -m pip install --no-deps jax-cuda12-pjrt", true},
     {DoctorState::kDevicesCapabilityTooLow,
      [](auto& f) {
        f.driver = Healthy().driver;
