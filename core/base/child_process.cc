@@ -22,10 +22,18 @@ constexpr int kFirstDescriptor = 3;
 // Descriptors to be handed over lie above all numbers they may get, so that none is overwritten.
 constexpr int kFirstFree = 16;
 constexpr std::chrono::milliseconds kKillTime{100};
+constexpr std::chrono::milliseconds kLastTime{2000};
 
-// Processes that were killed and had not ended yet when their owner went: reaped later.
+// Processes that were killed and had not ended yet when their owner went: reaped later, at the end
+// of this process at the latest, unless they take very long.
 class Dying {
  public:
+  ~Dying() {
+    const auto end = std::chrono::steady_clock::now() + kLastTime;
+    for (Reap(); !pids_.empty() && std::chrono::steady_clock::now() < end; Reap()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
   void Add(pid_t pid) {
     const std::lock_guard lock(mutex_);
     pids_.push_back(pid);
@@ -92,6 +100,7 @@ class Attributes {
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;

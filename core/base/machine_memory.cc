@@ -41,13 +41,15 @@ std::optional<std::string> GroupOf(const std::string& table, std::string_view co
 }
 
 // The least of the limits of a group and the groups around it.
-void Lower(int64_t& least, const std::string& root, std::string group, const std::string& file) {
-  for (;;) {
-    const auto limit = LeadingNumber(ReadStart(root + group + "/" + file));
+void Lower(int64_t& least, std::string_view root, const std::string& group, std::string_view file) {
+  for (size_t end = group.size();;) {
+    std::string path(root);
+    path.append(group, 0, end).append(file);
+    const auto limit = LeadingNumber(ReadStart(path));
     if (limit && *limit > 0) least = std::min(least, *limit);
-    const size_t slash = group.rfind('/');
-    if (group.empty() || slash == std::string::npos) return;
-    group.resize(slash);
+    const size_t slash = end == 0 ? std::string::npos : group.rfind('/', end - 1);
+    if (slash == std::string::npos) return;
+    end = slash;
   }
 }
 
@@ -56,9 +58,9 @@ int64_t MeasureMemory() {
   const int64_t page_size = sysconf(_SC_PAGESIZE);
   int64_t least = pages > 0 && page_size > 0 ? pages * page_size : int64_t{1} << 33;
   const std::string table = ReadStart("/proc/self/cgroup");
-  if (const auto group = GroupOf(table, "")) Lower(least, "/sys/fs/cgroup", *group, "memory.max");
+  if (const auto group = GroupOf(table, "")) Lower(least, "/sys/fs/cgroup", *group, "/memory.max");
   if (const auto group = GroupOf(table, "memory")) {
-    Lower(least, "/sys/fs/cgroup/memory", *group, "memory.limit_in_bytes");
+    Lower(least, "/sys/fs/cgroup/memory", *group, "/memory.limit_in_bytes");
   }
   return least;
 }

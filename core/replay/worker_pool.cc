@@ -22,14 +22,13 @@ Result<WorkerProcess*> WorkerPool::Seat::Worker() {
 
 void WorkerPool::Seat::Unload(uint64_t generation, uint64_t id) {
   const std::lock_guard lock(unwanted_mutex_);
-  if (std::exchange(unwanted_generation_, generation) != generation) unwanted_.clear();
-  unwanted_.push_back(id);
+  unwanted_.emplace_back(generation, id);
 }
 
 void WorkerPool::Seat::TellUnloaded() {
   const std::lock_guard lock(unwanted_mutex_);
-  for (const uint64_t id : std::exchange(unwanted_, {})) {
-    if (unwanted_generation_ != generation_) break;
+  for (const auto& [generation, id] : std::exchange(unwanted_, {})) {
+    if (generation != generation_) continue;
     ValueWriter frame(FrameKind::kUnload);
     frame.Put(id);
     worker_->Tell(frame.Finish());
@@ -58,6 +57,9 @@ WorkerPool::Lease WorkerPool::Take(const Kind& kind) {
   return {seat, std::unique_lock(seat->mutex())};
 }
 
-void WorkerPool::Prestart(const Kind& kind) { (void)Take(kind).seat->Worker(); }
+void WorkerPool::Prestart(const Kind& kind) {
+  const Lease lease = Take(kind);
+  [[maybe_unused]] const auto started = lease.seat->Worker();
+}
 
 }  // namespace hloscope::replay

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -56,8 +57,7 @@ class WorkerPool {
     std::unique_ptr<WorkerProcess> worker_;
     uint64_t generation_ = 0, next_id_ = 1;
     std::mutex unwanted_mutex_;
-    std::vector<uint64_t> unwanted_;  // of the present generation
-    uint64_t unwanted_generation_ = 0;
+    std::vector<std::pair<uint64_t, uint64_t>> unwanted_;  // generation and id
   };
   struct Lease {
     std::shared_ptr<Seat> seat;

@@ -77,8 +77,7 @@ class Channel {
     // What cannot be sent is said instead. The job cannot be ended from here, so the worker is.
     ValueWriter failed(FrameKind::kFailed);
     failed.PutError(sent.error());
-    (void)socket_.Send(failed.Finish(), WaitForSocket);
-    _exit(1);
+    _exit(socket_.Send(failed.Finish(), WaitForSocket).has_value() ? 1 : 2);
   }
 
   std::mutex mutex_;
