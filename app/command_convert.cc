@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <mutex>
 
+#include "app/any_module.h"
 #include "app/command.h"
 #include "app/inputs.h"
 #include "app/module_form.h"
@@ -84,7 +85,7 @@ class ConvertCommand : public Command {
 
   int ConvertOne(const std::string& in, const std::string& out, ModuleForm target,
                  const Context& context) {
-    Result<dump::LoadedModule> loaded = dump::LoadModule(in, context.limits);
+    Result<dump::LoadedModule> loaded = LoadAnyModule(in, context.limits);
     if (!loaded) return Fail(loaded.error());
     if (loaded->module == nullptr) {
       std::lock_guard lock(mutex_);

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "app/any_module.h"
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/inputs.h"
@@ -59,8 +60,6 @@ class RunCommand : public Command {
 
   int Run(const Context& context) override {
     if (Status ready = Prepare(context); !ready) return Fail(ready.error());
-    Result<dump::InputFormat> format = dump::InputFormatFromName(input_format_);
-    if (!format) return Fail(format.error());
     Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
     if (!files) return Fail(files.error());
     const CancelOnSignals cancel;
@@ -69,7 +68,7 @@ class RunCommand : public Command {
     int status = kGood;
     Progress progress("run", files->size());
     for (const std::string& file : *files) {
-      RunReport report = Replay(file, *format, context, cancel.token());
+      RunReport report = Replay(file, context, cancel.token());
       context.json ? WriteOut(RunReportJson(file, report)) : PrintOut(RunReportText(file, report));
       if (print_literals_ && !context.json) PrintLiterals(report);
       FlushOut();  // what has finished is not lost with what comes
@@ -375,10 +374,10 @@ class RunCommand : public Command {
     return report;
   }
 
-  RunReport Replay(const std::string& file, dump::InputFormat format, const Context& context,
-                   std::stop_token stop) const {
+  RunReport Replay(const std::string& file, const Context& context, std::stop_token stop) const {
     auto start = std::chrono::steady_clock::now();
-    Result<dump::LoadedModule> loaded = dump::LoadSoundModule(file, context.limits, format);
+    Result<dump::LoadedModule> loaded =
+        LoadAnySoundModule(file, context.limits, input_format_, stop);
     if (!loaded) return Refuse(loaded.error());
     for (const hlo::Diagnostic& d : hlo::Verify(*loaded->module, {false, context.limits})) {
       if (d.severity != hlo::Severity::kError) continue;

@@ -18,7 +18,7 @@ namespace hloscope::replay {
 
 template <typename A>
 void Archive(A& archive, Archived<A, XlaCompileRequest>& value) {
-  archive(value.plugin, value.module, value.target, value.replicas, value.partitions,
+  archive(value.plugin, value.module, value.format, value.target, value.replicas, value.partitions,
           value.spmd_partitioning, value.shardy, value.dump, value.flags, value.optimized_module);
 }
 
@@ -244,12 +244,11 @@ Result<XlaCompileAnswer> CompileHere(XlaCompileRequest& request) {
   if (!request.dump.empty() && chdir(request.dump.c_str()) != 0) {
     return EnvironmentError(fmt::format("{}: cannot be written to", request.dump));
   }
-  constexpr std::string_view kFormat = "hlo";
   Block<pjrt::Program> program;
   program->code = request.module.data();
   program->code_size = request.module.size();
-  program->format = kFormat.data();
-  program->format_size = kFormat.size();
+  program->format = request.format.data();
+  program->format_size = request.format.size();
   const std::string options = OptionsOf(request);
   HLOSCOPE_ASSIGN_OR_RETURN(const Compiled compiled,
                             request.target.empty()

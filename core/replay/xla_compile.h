@@ -18,7 +18,8 @@ namespace hloscope::replay {
 
 struct XlaCompileRequest {
   std::string plugin;  // its file
-  std::string module;  // HloModuleProto in wire format
+  std::string module;  // HloModuleProto in wire format, or what `format` says
+  std::string format = "hlo";  // or "mlir": StableHLO, text or bytecode
   std::string target;  // a GpuTargetConfigProto as text; empty: the plugin's own devices
   int64_t replicas = 1;
   int64_t partitions = 1;

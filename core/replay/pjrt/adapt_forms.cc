@@ -195,6 +195,14 @@ class BitcastExpander {
       return UnsupportedError(
           fmt::format("{}: a bitcast of {}", module_.name(id), hlo::ToString(from, false)));
     }
+    const auto bits = [](const Shape& shape) {
+      return shape.ElementCount().value_or(0) * hlo::BitWidth(shape.element_type());
+    };
+    if (bits(from) != bits(to)) {
+      return UnsupportedError(fmt::format("{}: a bitcast of {} to {}, which differ in size",
+                                          module_.name(id), hlo::ToString(from, false),
+                                          hlo::ToString(to, false)));
+    }
     where_ = module_[id].computation;
     name_ = module_.name(id);
     next_ = 0;

@@ -38,14 +38,25 @@ std::string WhyNot(const Module& module, InstructionId id, std::string& mend) {
   return std::string(row->why);
 }
 
+// Instructions whose numbers no two platforms share.
+bool DrawsNumbers(const Module& module, InstructionId id) {
+  const Opcode opcode = module[id].opcode;
+  if (opcode == Opcode::kRng || opcode == Opcode::kRngGetAndUpdateState) return true;
+  return opcode == Opcode::kRngBitGenerator &&
+         hlo::EnumText(AttributeKey::kRngAlgorithm,
+                       module.GetInt(module[id], AttributeKey::kRngAlgorithm)) == "rng_default";
+}
+
 }  // namespace
 
 Status RefuseHostWork(AdaptState& state) {
   const Module& module = *state.module;
   const std::vector<bool> reached = ReachedComputations(module);
+  std::vector<std::string> drawing;
   for (uint32_t k = 0; k < module.instructions().size(); ++k) {
     const InstructionId id(k);
     if (!reached[module[id].computation.index]) continue;
+    if (DrawsNumbers(module, id)) drawing.emplace_back(module.name(id));
     std::string mend;
     const std::string why = WhyNot(module, id, mend);
     if (why.empty()) continue;
@@ -54,6 +65,12 @@ Status RefuseHostWork(AdaptState& state) {
       what += fmt::format(" to {}", module.GetString(module[id], AttributeKey::kCustomCallTarget));
     }
     return UnsupportedError(fmt::format("{}: {}: {}", module.name(id), what, why), mend);
+  }
+  if (!drawing.empty()) {
+    state.Warn(
+        fmt::format("the plugin draws its own random numbers in {}: they are not those of "
+                    "other platforms",
+                    ListSome(drawing)));
   }
   return {};
 }

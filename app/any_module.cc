@@ -1,0 +1,52 @@
+// Loading HLO, and MLIR through a plugin.
+#include "app/any_module.h"
+
+#include "core/replay/mlir_module.h"
+
+namespace hloscope::app {
+namespace {
+
+bool IsMlirFormat(const std::string& format) {
+  return format == "stablehlo" || format == "mhlo" || format == "mlir";
+}
+
+bool IsMlir(dump::FileKind kind) {
+  return kind == dump::FileKind::kStableHloText || kind == dump::FileKind::kMlirBytecode;
+}
+
+using Loader = Result<dump::LoadedModule> (*)(const FileView&, const Limits&, dump::InputFormat);
+
+Result<dump::LoadedModule> Load(Loader load, const std::string& path, const Limits& limits,
+                                const std::string& format, const std::stop_token& stop) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  const dump::FileKind kind = dump::Sniff(file.bytes());
+  if (!IsMlirFormat(format) && !(format.empty() && IsMlir(kind))) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat known, dump::InputFormatFromName(format));
+    return load(file, limits, known);
+  }
+  auto translated = replay::TranslateMlir(file.bytes(), limits, stop);
+  if (!translated.has_value()) {
+    Error error = std::move(translated).error();
+    error.place.file = path;
+    return std::unexpected(std::move(error));
+  }
+  dump::LoadedModule loaded{path, file, kind, nullptr, {}, {}};
+  loaded.proto = *std::move(translated);
+  loaded.module = loaded.proto.module;
+  return loaded;
+}
+
+}  // namespace
+
+Result<dump::LoadedModule> LoadAnyModule(const std::string& path, const Limits& limits,
+                                         const std::string& format, const std::stop_token& stop) {
+  return Load(&dump::LoadModule, path, limits, format, stop);
+}
+
+Result<dump::LoadedModule> LoadAnySoundModule(const std::string& path, const Limits& limits,
+                                              const std::string& format,
+                                              const std::stop_token& stop) {
+  return Load(&dump::LoadSoundModule, path, limits, format, stop);
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,23 @@
+// Modules for commands that may start a plugin: HLO of every form, and StableHLO.
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/dump/load.h"
+
+namespace hloscope::app {
+
+// As dump::LoadModule, and MLIR (told by its bytes, or named so) is translated by a plugin.
+Result<dump::LoadedModule> LoadAnyModule(const std::string& path, const Limits& limits,
+                                         const std::string& format = "",
+                                         const std::stop_token& stop = {});
+
+// The same; every error of reading becomes the error, placed in the file.
+Result<dump::LoadedModule> LoadAnySoundModule(const std::string& path, const Limits& limits,
+                                              const std::string& format = "",
+                                              const std::stop_token& stop = {});
+
+}  // namespace hloscope::app
