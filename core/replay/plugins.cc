@@ -126,6 +126,9 @@ const KnownPlugin* Known(const fs::path& file) {
 // Collects the plugins of one place after the other.
 class Finder {
  public:
+  // `only_known`: packages by well-known names alone, which is a few looks and no reading.
+  explicit Finder(bool only_known) : only_known_(only_known) {}
+
   void AddPluginPath() {
     for (const std::string& path : SplitPathList(EnvironmentVariable("HLOSCOPE_PLUGIN_PATH"))) {
       AddNamed("HLOSCOPE_PLUGIN_PATH", path);
@@ -176,13 +179,16 @@ class Finder {
   }
 
   void AddPackages(const std::string& origin, const std::string& folder) {
-    const std::map<std::string, Distribution> distributions = ReadDistributions(folder);
+    std::map<std::string, Distribution> distributions;
+    if (!only_known_) distributions = ReadDistributions(folder);
     for (const KnownPlugin& known : kKnownPlugins) {
       const fs::path file = fs::path(folder) / known.file;
       if (!IsFile(file)) continue;
+      if (distributions.empty()) distributions = ReadDistributions(folder);
       const auto found = distributions.find(NormalName(known.distribution));
       AddFile(origin, folder, file, found == distributions.end() ? nullptr : &found->second);
     }
+    if (only_known_) return;
     for (const auto& [name, distribution] : distributions) {
       for (std::string module : PluginModules(distribution.folder / "entry_points.txt")) {
         std::ranges::replace(module, '.', '/');
@@ -232,25 +238,19 @@ class Finder {
     findings_.plugins.push_back(std::move(plugin));
   }
 
+  bool only_known_;
   PluginFindings findings_;
   std::vector<std::string> searched_;  // folders of packages
 };
 
-std::string PlacesText(std::span<const SearchedPlace> places) {
-  std::string text;
-  for (const SearchedPlace& place : places) {
-    text += fmt::format("{}{} {}: {}", text.empty() ? "" : ", ", place.origin, place.path,
-                        place.outcome);
-  }
-  return text.empty() ? "nowhere: there is no Python environment" : text;
+std::string PythonOption(const PluginSearch& search) {
+  return search.python.empty() ? std::string(EnvironmentVariable("HLOSCOPE_PYTHON"))
+                               : search.python;
 }
 
-}  // namespace
-
-PluginFindings FindPlugins(const PluginSearch& search) {
-  Finder finder;
-  const std::string python =
-      search.python.empty() ? std::string(EnvironmentVariable("HLOSCOPE_PYTHON")) : search.python;
+PluginFindings Find(const PluginSearch& search, bool only_known) {
+  Finder finder(only_known);
+  const std::string python = PythonOption(search);
   if (!python.empty()) {
     finder.AddEnvironment(ReadPythonEnvironment("--python", python));
     return std::move(finder).Finish();
@@ -264,6 +264,36 @@ PluginFindings FindPlugins(const PluginSearch& search) {
     finder.AddEnvironment(ReadPythonEnvironment("the environment of scripts/setup", own));
   }
   return std::move(finder).Finish();
+}
+
+// Into the environment that was named, where one was: no other is searched then.
+std::string InstallHint(std::string_view platform, const PluginSearch& search) {
+  const std::string python = PythonOption(search);
+  if (python.empty()) return fmt::format("`{}` installs one", InstallCommand(platform));
+  const std::string interpreter = IsFolder(python) ? python + "/bin/python3" : python;
+  const auto known = std::ranges::find(kKnownPlugins, platform, &KnownPlugin::platform);
+  return fmt::format("`{} -m pip install --no-deps {}` installs one there", interpreter,
+                     known->distribution);
+}
+
+std::string PlacesText(std::span<const SearchedPlace> places) {
+  std::string text;
+  for (const SearchedPlace& place : places) {
+    text += fmt::format("{}{} {}: {}", text.empty() ? "" : ", ", place.origin, place.path,
+                        place.outcome);
+  }
+  return text.empty() ? "nowhere: there is no Python environment" : text;
+}
+
+}  // namespace
+
+PluginFindings FindPlugins(const PluginSearch& search) {
+  PluginFindings findings = Find(search, false);
+  // As ResolvePlugin prefers them.
+  std::ranges::stable_partition(findings.plugins, [](const PluginFile& plugin) {
+    return plugin.folder.empty() || Known(plugin.path) != nullptr;
+  });
+  return findings;
 }
 
 std::string InstallCommand(std::string_view platform) {
@@ -294,13 +324,17 @@ Result<PluginFile> ResolvePlugin(std::string_view platform, const PluginSearch& 
     return InputError(fmt::format("no plugin gives a platform {}", platform),
                       "expected xla-cpu, xla-gpu or pjrt:FILE.so");
   }
-  PluginFindings findings = FindPlugins(search);
-  for (PluginFile& plugin : findings.plugins) {
-    if (plugin.platform == platform) return std::move(plugin);
+  // Most have a well-known name; the rest takes some milliseconds of reading.
+  PluginFindings findings;
+  for (const bool only_known : {true, false}) {
+    findings = Find(search, only_known);
+    for (PluginFile& plugin : findings.plugins) {
+      if (plugin.platform == platform) return std::move(plugin);
+    }
   }
   return EnvironmentError(
       fmt::format("there is no plugin for {}; searched {}", platform, PlacesText(findings.places)),
-      fmt::format("`{}` installs one", InstallCommand(platform)));
+      InstallHint(platform, search));
 }
 
 }  // namespace hloscope::replay

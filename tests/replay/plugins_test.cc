@@ -178,6 +178,10 @@ TEST_F(PluginsTest, TheFirstPlaceWinsAndNoPluginIsListedTwice) {
   EXPECT_EQ(found.plugins[1].origin, "the environment of scripts/setup");
   EXPECT_EQ(found.places[1].outcome, "searched above");
   EXPECT_EQ(FindPlugins({scratch_.Path("home")}).plugins.size(), 0U) << "--python searches alone";
+  EXPECT_NE(ResolvePlugin("xla-gpu", {"/some/python"})
+                .error()
+                .hint.find("`/some/python -m pip install --no-deps jax-cuda13-pjrt`"),
+            std::string::npos);
 }
 
 }  // namespace

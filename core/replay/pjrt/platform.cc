@@ -105,7 +105,11 @@ class PjrtPlatform : public Platform {
       HLOSCOPE_ASSIGN_OR_RETURN(path, pjrt::FindPlugin(name_));
     }
     HLOSCOPE_ASSIGN_OR_RETURN(auto plugin, pjrt::OpenPlugin(path));
-    return pjrt::OpenClient(std::move(plugin), devices);
+    auto client = pjrt::OpenClient(std::move(plugin), devices);
+    if (!client.has_value() && client.error().hint.empty()) {
+      client.error().hint = "`hloscope doctor` says what is missing";
+    }
+    return client;
   }
 
   std::string name_, path_;
