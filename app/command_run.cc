@@ -327,13 +327,8 @@ class RunCommand : public Command {
       std::erase_if(request_.xla_flags, [&](const auto& known) { return known.first == name; });
       request_.xla_flags.emplace_back(std::move(name), flag.substr(equals + 1));
     }
-    if (request_.platform == "interpreter") {
-      if (!request_.xla_flags.empty()) {
-        request_.notes.push_back("flags of XLA have no effect: the interpreter compiles nothing");
-      }
-      if (!request_.test_passes) {
-        request_.notes.push_back("no passes were run: the interpreter takes modules as they are");
-      }
+    if (request_.platform == "interpreter" && !request_.xla_flags.empty()) {
+      request_.notes.push_back("flags of XLA have no effect: the interpreter compiles nothing");
     }
     return {};
   }

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <utility>
 
-#include "core/debug/compare_bits.h"
 #include "core/debug/host_feeds.h"
-#include "core/debug/run_inputs.h"
+#include "core/debug/input_source.h"
+#include "core/debug/output_judge.h"
 #include "core/debug/run_literals.h"
 #include "core/debug/run_results.h"
 #include "core/dump/tensor_values.h"
@@ -26,10 +26,6 @@ using hlo::Shape;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double MillisecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 Clock::time_point DeadlineOf(const RunRequest& request) {
   constexpr double kLongest = 1e9;  // seconds; more would overflow the clock
@@ -69,7 +65,7 @@ class Replay {
   Status RunUnder(eval::Observer& observer) {
     HLOSCOPE_TRY(Verify());
     HLOSCOPE_TRY(Place());
-    HLOSCOPE_TRY(PrepareInputs(0));
+    HLOSCOPE_TRY(source_->Prepare(0));
     HLOSCOPE_ASSIGN_OR_RETURN(test_, Load("interpreter", Side::kTest, report_.timing));
     HLOSCOPE_TRY(RunOn(*test_, 0, report_.timing, &observer));
     return {};
@@ -115,83 +111,14 @@ class Replay {
   Status Place() {
     placement_.emplace(*module_, request_.limits);
     results_ = placement_->results();
+    source_.emplace(*module_, *placement_, request_, report_);
+    source_->set_bounds(deadline_, stop_);
+    judge_.emplace(*module_, *placement_, request_, report_);
     const std::string& note = placement_->topology().note;
     if (!note.empty()) report_.warnings.push_back(note);
     if (request_.expect.empty()) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(expected_, dump::TensorFiles::Open(request_.expect, request_.limits));
     return {};
-  }
-
-  // Iterations differ only where inputs are made up or a literals file has them.
-  Status PrepareInputs(int64_t iteration) {
-    const bool always_the_same = !report_.made_up_inputs && request_.input_literals.empty();
-    if (iteration > 0 && always_the_same) return {};
-    const Clock::time_point start = Clock::now();
-    HLOSCOPE_ASSIGN_OR_RETURN(inputs_, FindInputs(iteration));
-    if (request_.flush_denormals) FlushInputs();
-    if (iteration == 0) report_.arguments = inputs_.arguments;
-    report_.timing.load_ms += MillisecondsSince(start);
-    if (iteration == 0 && !request_.save_inputs.empty()) {
-      HLOSCOPE_TRY(WriteRunInputs(request_.save_inputs, inputs_, *placement_));
-    }
-    return {};
-  }
-
-  void FlushInputs() {
-    for (Literal& argument : inputs_.arguments) argument = FlushDenormals(argument);
-    for (auto& list : inputs_.lists) {
-      for (Literal& leaf : list) leaf = FlushDenormals(leaf);
-    }
-  }
-
-  Result<RunInputs> FindInputs(int64_t iteration) {
-    if (!request_.inputs.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
-                                dump::TensorFiles::Open(request_.inputs, request_.limits));
-      return ReadInputs(files, *module_, *placement_);
-    }
-    if (!request_.input_literals.empty()) return TakeLiterals(iteration);
-    if (!request_.arguments.empty()) {
-      recorded_ = request_.recorded;
-      return SpreadArguments(request_.arguments, *module_, *placement_);
-    }
-    return MakeUp(iteration);
-  }
-
-  Result<RunInputs> MakeUp(int64_t iteration) {
-    const bool has_parameters = !module_->Parameters(module_->entry_id()).empty();
-    report_.made_up_inputs = has_parameters && request_.random_inputs;
-    // A module without parameters always gives its recorded result.
-    if (!has_parameters) recorded_ = request_.recorded;
-    replay::InputOptions options;
-    options.seed = request_.seed + static_cast<uint64_t>(iteration);
-    options.large_floats = request_.large_floats;
-    options.zeros = !request_.random_inputs;
-    options.limits = request_.limits;
-    options.deadline = deadline_;
-    options.stop = stop_;
-    std::vector<std::string> warnings;
-    auto made = MakeUpInputs(*module_, *placement_, options, warnings);
-    if (iteration == 0) {
-      report_.warnings.insert(report_.warnings.end(), warnings.begin(), warnings.end());
-    }
-    return made;
-  }
-
-  // The arguments that a literals file has for an iteration, and the result beside them.
-  Result<RunInputs> TakeLiterals(int64_t iteration) {
-    if (literals_.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(literals_,
-                                ReadLiteralsFile(request_.input_literals, request_.limits));
-    }
-    if (std::cmp_greater_equal(iteration, literals_.size())) {
-      return InputError(fmt::format("{}: holds {} iterations, {} are asked for",
-                                    request_.input_literals, literals_.size(), request_.iterations),
-                        "give fewer --iterations");
-    }
-    const hlo::IterationLiterals& taken = literals_[static_cast<size_t>(iteration)];
-    recorded_ = taken.result;
-    return SpreadArguments(taken.arguments, *module_, *placement_);
   }
 
   enum class Side : uint8_t { kTest, kReference };
@@ -201,7 +128,7 @@ class Replay {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, MakePlatform(name));
     const Clock::time_point start = Clock::now();
     auto executable = platform->Load(module_, HowToLoad(side));
-    timing.compile_ms = MillisecondsSince(start);
+    timing.compile_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     if (executable.has_value()) {
       timing.compile_ms = (*executable)->load_ms().value_or(timing.compile_ms);
     }
@@ -242,7 +169,7 @@ class Replay {
     options.outfeed = [this](const Literal& array) { return feeds_.Give(array); };
     ResultCollector sink(report_.warnings);
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
-                              executable.Run(inputs_.lists, options, sink, stop_));
+                              executable.Run(source_->inputs().lists, options, sink, stop_));
     timing.run_us.push_back(run.run_us);
     timing.peak_bytes = std::max(timing.peak_bytes, run.peak_bytes);
     return sink.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr);
@@ -266,7 +193,7 @@ class Replay {
   }
 
   Status RunIteration(int64_t iteration) {
-    HLOSCOPE_TRY(PrepareInputs(iteration));
+    HLOSCOPE_TRY(source_->Prepare(iteration));
     if (request_.isolate && iteration == 0) HLOSCOPE_TRY(IsolateInstructions());
     HLOSCOPE_ASSIGN_OR_RETURN(Leaves results, RunOn(*test_, iteration, report_.timing));
     if (iteration == 0) HLOSCOPE_TRY(ReportFeeds());
@@ -274,14 +201,14 @@ class Replay {
     if (request_.precise) {
       HLOSCOPE_TRY(RunPrecisely(iteration));
       plain_ = results;
-      if (request_.platform == "interpreter") results = Rounded(precise_);
+      if (request_.platform == "interpreter") results = Rounded(judge_->precise());
     }
     RecordLiterals(results);
-    std::vector<RunOutput> outputs = OutputsOf(std::move(results), iteration);
+    std::vector<RunOutput> outputs = judge_->OutputsOf(std::move(results), iteration);
     Status compared = CompareIteration(iteration, outputs);
     if (compared.has_value() && iteration == 0) compared = GrowIsolated(outputs);
     isolation_.reset();
-    Keep(std::move(outputs));
+    judge_->Keep(std::move(outputs));
     HLOSCOPE_TRY(compared);
     if (request_.find && iteration == 0) HLOSCOPE_TRY(FindBirth());
     return {};
@@ -289,17 +216,20 @@ class Replay {
 
   // With everything that there is to compare with.
   Status CompareIteration(int64_t iteration, std::vector<RunOutput>& outputs) {
-    if (request_.precise) AddPreciseSides(outputs, request_.platform, plain_);
+    if (request_.precise) judge_->AddPreciseSides(outputs, request_.platform, plain_);
     if (reference_ != nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const Leaves reference,
                                 RunOn(*reference_, iteration, *report_.reference_timing));
       RecordReference(reference);
-      HLOSCOPE_TRY(CompareWith(reference, outputs));
-      if (request_.precise) AddPreciseSides(outputs, request_.reference_platform, reference);
+      HLOSCOPE_TRY(judge_->CompareWith(reference, outputs));
+      if (request_.precise)
+        judge_->AddPreciseSides(outputs, request_.reference_platform, reference);
     }
     const bool expected = iteration == 0 || !report_.made_up_inputs;
-    if (!request_.expect.empty() && expected) HLOSCOPE_TRY(CompareWithFiles(outputs));
-    if (request_.expect.empty() && reference_ == nullptr) CompareWithRecorded(outputs);
+    if (expected_ && expected) HLOSCOPE_TRY(judge_->CompareWithFiles(*expected_, outputs));
+    if (!expected_ && reference_ == nullptr && source_->recorded()) {
+      judge_->CompareWithRecorded(*source_->recorded(), outputs);
+    }
     return {};
   }
 
@@ -330,7 +260,7 @@ class Replay {
     request.bounds = request_.bounds;
     request.stop = stop_;
     isolation_.emplace(*module_, std::move(request));
-    return isolation_->Run(inputs_.arguments, [&](const InstructionReport& instruction) {
+    return isolation_->Run(source_->inputs().arguments, [&](const InstructionReport& instruction) {
       if (request_.on_instruction) request_.on_instruction(instruction);
       if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
       if (!instruction.error || instruction.error->error_class != ErrorClass::kDied) return;
@@ -364,7 +294,8 @@ class Replay {
                                                                        HowToLoad(Side::kTest)));
     }
     RunTiming untold;
-    HLOSCOPE_ASSIGN_OR_RETURN(precise_, RunOn(*precise_executable_, iteration, untold));
+    HLOSCOPE_ASSIGN_OR_RETURN(Leaves precise, RunOn(*precise_executable_, iteration, untold));
+    judge_->set_precise(std::move(precise));
     return {};
   }
 
@@ -384,19 +315,6 @@ class Replay {
     return rounded;
   }
 
-  void AddPreciseSide(RunOutput& output, size_t leaf, const std::string& side,
-                      const Literal& value) {
-    if (leaf >= precise_.size() || !precise_[leaf].has_value()) return;
-    output.precise.push_back({side, DistanceToPrecise(value, *precise_[leaf])});
-  }
-
-  void AddPreciseSides(std::vector<RunOutput>& outputs, const std::string& side,
-                       const Leaves& values) {
-    for (size_t i = 0; i < std::min(outputs.size(), values.size()); ++i) {
-      if (values[i].has_value()) AddPreciseSide(outputs[i], i, side, *values[i]);
-    }
-  }
-
   // Where the first NaN or infinity is made, whatever the platform: the interpreter alone sees
   // every value.
   Status FindBirth() {
@@ -404,31 +322,14 @@ class Replay {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, Load("interpreter", Side::kTest, untold));
     const size_t warnings = report_.warnings.size();
     HLOSCOPE_ASSIGN_OR_RETURN(NonFiniteReport found,
-                              FindFirstNonFinite(*module_, inputs_.arguments, *request_.find,
-                                                 [&](eval::Observer& observer) {
+                              FindFirstNonFinite(*module_, source_->inputs().arguments,
+                                                 *request_.find, [&](eval::Observer& observer) {
                                                    return RunOn(*interpreter, 0, untold, &observer);
                                                  }));
     report_.warnings.resize(warnings);  // those of the run itself are there already
     report_.warnings.insert(report_.warnings.end(), found.arrivals.begin(), found.arrivals.end());
     report_.first_nonfinite = std::move(found.first);
     return {};
-  }
-
-  // The first iteration is reported, but for comparisons: there the first that differs.
-  void Keep(std::vector<RunOutput> outputs) {
-    if (report_.outputs.empty()) {
-      report_.outputs = std::move(outputs);
-      return;
-    }
-    for (size_t i = 0; i < std::min(outputs.size(), report_.outputs.size()); ++i) {
-      RunOutput& kept = report_.outputs[i];
-      if (!outputs[i].compared || (kept.compared && !kept.comparison.equal())) continue;
-      if (kept.compared && outputs[i].comparison.equal()) continue;
-      kept.comparison = std::move(outputs[i].comparison);
-      kept.precise = std::move(outputs[i].precise);
-      kept.iteration = outputs[i].iteration;
-      kept.compared = true;
-    }
   }
 
   Status Repeat(int64_t iteration, const Leaves& first) {
@@ -441,7 +342,7 @@ class Replay {
                              fmt::format("run {} of iteration {}", run, iteration)));
       }
       if (!again.has_value() || report_.repeat->differing_run) continue;
-      std::optional<LeafComparison> difference = FirstDifference(*again, first);
+      std::optional<LeafComparison> difference = judge_->FirstDifference(*again, first);
       if (!difference) continue;
       report_.repeat->differing_run = run;
       report_.repeat->iteration = iteration;
@@ -450,116 +351,15 @@ class Replay {
     return {};
   }
 
-  // Of runs on the same inputs.
-  std::optional<LeafComparison> FirstDifference(const Leaves& actual, const Leaves& expected) {
-    const auto shapes = module_->shape(module_->entry().root).Leaves();
-    for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
-      if (!actual[i].has_value() || !expected[i].has_value()) continue;
-      LeafComparison comparison = request_.same_bits
-                                      ? CompareBits(*actual[i], *expected[i])
-                                      : CompareArrays(*actual[i], *expected[i], request_.bounds);
-      if (comparison.equal()) continue;
-      if (i < shapes.size()) comparison.index = shapes[i].first;
-      return comparison;
-    }
-    return std::nullopt;
-  }
-
-  std::vector<RunOutput> OutputsOf(Leaves results, int64_t iteration) {
-    const Shape& root = module_->shape(module_->entry().root);
-    const auto shapes = root.Leaves();
-    std::vector<RunOutput> outputs;
-    for (size_t i = 0; i < results.size(); ++i) {
-      RunOutput output;
-      output.iteration = iteration;
-      if (i < shapes.size()) {
-        output.comparison.index = shapes[i].first;
-        output.comparison.shape = *shapes[i].second;
-        output.comparison.elements = shapes[i].second->ElementCount().value_or(0);
-      }
-      if (results[i].has_value()) {
-        output.value = *std::move(results[i]);
-        if (placement_->lists() > 1) {
-          output.comparison.shape = output.value.shape();
-          output.comparison.elements = output.value.shape().ElementCount().value_or(0);
-        }
-        if (request_.flush_denormals) output.value = FlushDenormals(output.value);
-      } else {
-        output.missing = std::move(results[i]).error();
-        if (!report_.error) report_.error = output.missing;
-      }
-      outputs.push_back(std::move(output));
-    }
-    return outputs;
-  }
-
-  void Compare(RunOutput& output, const Literal& expected) {
-    LeafComparison comparison =
-        CompareArrays(output.value, request_.flush_denormals ? FlushDenormals(expected) : expected,
-                      request_.bounds);
-    comparison.index = std::move(output.comparison.index);
-    output.comparison = std::move(comparison);
-    output.compared = true;
-  }
-
-  Status CompareWith(const Leaves& reference, std::vector<RunOutput>& outputs) {
-    for (size_t i = 0; i < std::min(reference.size(), outputs.size()); ++i) {
-      if (!reference[i].has_value()) return std::unexpected(reference[i].error());
-      if (!outputs[i].missing) Compare(outputs[i], *reference[i]);
-    }
-    return {};
-  }
-
-  // With what was recorded beside the inputs, where it has the form of the result.
-  void CompareWithRecorded(std::vector<RunOutput>& outputs) {
-    if (!recorded_) return;
-    const std::vector<Literal> leaves = dump::FlattenLiteral(*recorded_);
-    if (leaves.size() != outputs.size()) {
-      report_.warnings.push_back(
-          fmt::format("the recorded result has {} leaves, the module gives {}: not compared",
-                      leaves.size(), outputs.size()));
-      return;
-    }
-    report_.against_recorded = true;
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      if (!outputs[i].missing) Compare(outputs[i], leaves[i]);
-    }
-  }
-
   void RecordLiterals(const Leaves& results) {
     if (request_.output_literals.empty()) return;
-    written_.push_back({inputs_.arguments, FromLeaves(ResultShape(), results), std::nullopt});
+    written_.push_back(
+        {source_->inputs().arguments, FromLeaves(ResultShape(), results), std::nullopt});
   }
   void RecordReference(const Leaves& reference) {
     if (!written_.empty()) written_.back().reference_result = FromLeaves(ResultShape(), reference);
   }
   const Shape& ResultShape() const { return module_->shape(module_->entry().root); }
-
-  Status CompareWithFiles(std::vector<RunOutput>& outputs) {
-    size_t found = 0, arrays = 0;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      RunOutput& output = outputs[i];
-      if (!output.comparison.shape.IsArray()) continue;
-      ++arrays;
-      HLOSCOPE_ASSIGN_OR_RETURN(
-          const std::optional<Literal> expected,
-          expected_->Output(static_cast<int64_t>(i), output.comparison.shape));
-      if (!expected) {
-        report_.warnings.push_back(
-            fmt::format("out{} is not among the expected values: not compared", i));
-        continue;
-      }
-      ++found;
-      if (output.missing) continue;
-      Compare(output, *expected);
-      if (request_.precise) AddPreciseSide(output, i, "expected", *expected);
-    }
-    if (found == 0 && arrays != 0) {
-      return InputError("none of the outputs is among the expected values",
-                        "name them out0, out1 … (or output_0 …)");
-    }
-    return {};
-  }
 
   Status WriteOutputs() {
     if (!request_.output_literals.empty()) {
@@ -589,10 +389,10 @@ class Replay {
   std::optional<replay::Placement> placement_;
   std::vector<replay::LeafPlacement> results_;  // with what the first gathering decided
   std::optional<dump::TensorFiles> expected_;
-  RunInputs inputs_;                 // of the iteration at hand
-  Leaves plain_, precise_;           // likewise, with --precise: results as they are and wide
-  std::optional<Literal> recorded_;  // the result known for them
-  std::vector<hlo::IterationLiterals> literals_, written_;  // read and to be written
+  std::optional<InputSource> source_;
+  std::optional<OutputJudge> judge_;
+  Leaves plain_;                                 // with --precise: results as they are
+  std::vector<hlo::IterationLiterals> written_;  // to be written
 };
 
 RunStatus StatusOf(const Error& error) {

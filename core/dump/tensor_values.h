@@ -22,7 +22,7 @@ namespace hloscope::dump {
 Result<hlo::Literal> LiteralFromNpy(const NpyArray& array, const hlo::Shape& shape,
                                     std::string_view name);
 // The .npy file of an array literal, of the numpy type NpyTypeOf its element type.
-std::string NpyFromLiteral(const hlo::Literal& literal);
+std::string NpyFromLiteral(const hlo::Literal& whole);
 NpyType NpyTypeOf(hlo::ElementType type);
 
 // A set of numbered arrays somewhere: .npz archives, .npy files in order, directories with

@@ -11,7 +11,6 @@
 namespace hloscope::eval {
 namespace {
 
-using hlo::AttributeKey;
 using hlo::ElementType;
 using hlo::Opcode;
 using hlo::Shape;

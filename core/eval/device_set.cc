@@ -75,7 +75,7 @@ Result<std::shared_ptr<Meeting>> DeviceSet::Meet(InstructionId id, int64_t devic
     slot->brought.resize(members.size());
     slot->instructions.resize(members.size());
   }
-  const std::shared_ptr<Meeting> meeting = slot;
+  std::shared_ptr<Meeting> meeting = slot;
   const auto position = static_cast<size_t>(std::ranges::find(members, device) - members.begin());
   for (size_t i = 0; i < members.size(); ++i) {
     const InstructionId other = meeting->instructions[i];

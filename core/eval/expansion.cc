@@ -277,7 +277,7 @@ ComputationId Expansion::Combiner(Opcode opcode, ElementType type) {
 }
 
 ComputationId Expansion::Comparator(hlo::ComparisonDirection direction,
-                                    std::vector<ElementType> types) {
+                                    const std::vector<ElementType>& types) {
   const ComputationId id = builder_.DeclareComputation(builder_.Intern("compare"));
   std::vector<ElementType> parameters;
   for (ElementType type : types) parameters.insert(parameters.end(), 2, type);

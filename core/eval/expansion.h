@@ -66,7 +66,7 @@ class Expansion {
   // `types`' pairs of scalars, by total order where they are floats.
   hlo::ComputationId Combiner(hlo::Opcode opcode, hlo::ElementType type);
   hlo::ComputationId Comparator(hlo::ComparisonDirection direction,
-                                std::vector<hlo::ElementType> types);
+                                const std::vector<hlo::ElementType>& types);
 
   // The value of the call: `result`, or a tuple of `results` with zeros for elements of the call's
   // shape that are not there (workspaces). Elements must have the call's shapes.

@@ -125,7 +125,7 @@ Result<Value> CallLive(KernelCall& call, Kernel kernel, const LiveRule& rule) {
   }
   KernelCall inner = call;
   inner.live_shape = &*live;
-  HLOSCOPE_ASSIGN_OR_RETURN(const Value value, kernel(inner));
+  HLOSCOPE_ASSIGN_OR_RETURN(Value value, kernel(inner));
   if (value.is_missing()) return value;
   return Restore(call, value, declared);
 }

@@ -69,8 +69,9 @@ class Executable {
   virtual ~Executable() = default;
   // Runs once. `inputs` has one list per device (replica · partitions + partition), or per replica
   // where the module is unpartitioned (Placement::lists): the leaves of all parameters in order;
-  // the sink gets results by the same numbers. Errors: the inputs do not fit the parameters, the run was stopped or met a limit (died), no memory. Leaves
-  // that could not be computed are not an error here but in the sink.
+  // the sink gets results by the same numbers. Errors: the inputs do not fit the parameters, the run
+  // was stopped or met a limit (died), no memory. Leaves that could not be computed are not an
+  // error here but in the sink.
   virtual Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                                 const RunOptions& options, RunSink& sink,
                                 std::stop_token stop = {}) = 0;
@@ -95,7 +96,8 @@ struct PlatformRow {
 // The rows of platforms.def.
 std::span<const PlatformRow> PlatformRows();
 
-// An input error that lists the platforms there are, where none is called `name` and it is no pjrt:FILE.so.
+// An input error that lists the platforms there are, where `name` is none of them and no
+// pjrt:FILE.so.
 Status CheckPlatform(std::string_view name);
 // That platform in this process. Workers serve it; worker_platform.h has the one they are used by.
 Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/hlo/text.h"
 #include "core/replay/inputs.h"
 
@@ -42,6 +44,12 @@ class OffByOne : public replay::RunSink {
   replay::RunSink& to_;
 };
 
+bool HasTanh(const hlo::Module& module) {
+  return std::ranges::any_of(module.instructions(), [](const hlo::Instruction& instruction) {
+    return instruction.opcode == hlo::Opcode::kTanh;
+  });
+}
+
 class WrongExecutable : public replay::Executable {
  public:
   explicit WrongExecutable(std::unique_ptr<replay::Executable> right) : right_(std::move(right)) {}
@@ -62,10 +70,7 @@ class WrongAboutTanh : public replay::Platform {
   std::string_view name() const override { return "wrong"; }
   Result<std::unique_ptr<replay::Executable>> Load(std::shared_ptr<const hlo::Module> module,
                                                    const replay::LoadOptions& options) override {
-    bool tanh = false;
-    for (const hlo::Instruction& i : module->instructions()) {
-      tanh |= i.opcode == hlo::Opcode::kTanh;
-    }
+    const bool tanh = HasTanh(*module);
     HLOSCOPE_ASSIGN_OR_RETURN(auto right, right_->Load(std::move(module), options));
     if (tanh) right = std::make_unique<WrongExecutable>(std::move(right));
     return right;
@@ -103,6 +108,53 @@ TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
   request.reference = &wrong;
   ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, note).has_value());
   EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
+}
+
+class DeadExecutable : public replay::Executable {
+ public:
+  Result<replay::RunResult> Run(std::span<const std::vector<Literal>>, const replay::RunOptions&,
+                                replay::RunSink&, std::stop_token) override {
+    return std::unexpected(Error{ErrorClass::kDied, "the worker died of signal 11", {}, {}});
+  }
+};
+
+// Modules with a tanh end their worker.
+class DiesOfTanh : public replay::Platform {
+ public:
+  std::string_view name() const override { return "dies"; }
+  Result<std::unique_ptr<replay::Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                                   const replay::LoadOptions& options) override {
+    if (HasTanh(*module)) return std::make_unique<DeadExecutable>();
+    return lives_->Load(std::move(module), options);
+  }
+
+ private:
+  std::unique_ptr<replay::Platform> lives_ = *replay::MakePlatform("interpreter");
+};
+
+TEST(Isolate, ADeathLosesOneInstructionAndWhatNeedsIt) {
+  const auto parsed = hlo::ParseText(kModule);
+  ASSERT_TRUE(parsed.ok());
+  const auto made = replay::MakeInputs(*parsed.module, {});
+  ASSERT_TRUE(made.has_value());
+  DiesOfTanh platform;
+  IsolateRequest request;
+  request.platform = &platform;
+  std::vector<std::pair<std::string, ErrorClass>> lost;
+  std::vector<std::string> ran;
+  const auto note = [&](const InstructionReport& report) {
+    if (report.error) {
+      lost.emplace_back(report.instruction, report.error->error_class);
+    } else {
+      ran.push_back(report.instruction);
+    }
+  };
+  ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, note).has_value());
+  EXPECT_EQ(ran, std::vector<std::string>{"a"});
+  const decltype(lost) expected = {{"wrong", ErrorClass::kDied},
+                                   {"b", ErrorClass::kUnsupported},
+                                   {"c", ErrorClass::kUnsupported}};
+  EXPECT_EQ(lost, expected);
 }
 
 }  // namespace

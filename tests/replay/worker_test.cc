@@ -368,32 +368,6 @@ TEST(Worker, OneRepetitionIsLostAlone) {
   EXPECT_FALSE(report.repeat->differing_run.has_value());
 }
 
-TEST(Worker, OneInstructionIsLostAlone) {
-  const Fault fault("SEGV@run#3");
-  debug::RunRequest request = InPool(MakePool());
-  request.isolate = true;
-  int ran = 0, died = 0, others = 0;
-  request.on_instruction = [&](const debug::InstructionReport& report) {
-    const bool dead = report.error && report.error->error_class == ErrorClass::kDied;
-    ++(dead ? died : report.error ? others : ran);
-  };
-  const auto report = debug::RunModule(Parse(R"(HloModule chain
-ENTRY e {
-  x = f32[4] parameter(0)
-  a = f32[4] add(x, x)
-  b = f32[4] multiply(x, x)
-  c = f32[4] negate(x)
-  d = f32[4] abs(c)
-  ROOT t = (f32[4], f32[4], f32[4]) tuple(a, c, d)
-})"),
-                                       request);
-  EXPECT_EQ(died, 1);    // c
-  EXPECT_EQ(others, 1);  // d, whose operand has no value
-  EXPECT_EQ(ran, 2);
-  EXPECT_EQ(report.status, debug::RunStatus::kDied);
-  EXPECT_EQ(report.outputs.size(), 3u);
-}
-
 TEST(Worker, DeadlineIsKeptByTheParent) {
   for (const std::string stage : {"start", "compile", "run", "read-back"}) {
     const Fault fault("hang@" + stage);
