@@ -64,6 +64,8 @@ struct EvaluateOptions {
   // call at the same time. Null: arrays are made up from the seed below, or dropped.
   std::function<Result<hlo::Literal>(const hlo::Shape&)> infeed;
   std::function<Status(const hlo::Literal&)> outfeed;
+  // Takes the module that a library call expands to, instead of it being run; see expand_call.h.
+  std::shared_ptr<const hlo::Module>* expansion = nullptr;
   // Seeds rng, rng-bit-generator's default algorithm and rng-get-and-update-state.
   uint64_t rng_seed = 42;
 };

@@ -340,6 +340,10 @@ Result<Value> Expansion::Finish(Node root) {
   builder_.EndComputation(root);
   for (const Pending& pending : pending_) Define(pending);
   const std::shared_ptr<const hlo::Module> module = builder_.Build();
+  if (call_.machine.options().expansion != nullptr) {
+    *call_.machine.options().expansion = module;
+    return Unsupported(call_, "its expansion was asked for");
+  }
   // Observers see the call, not what it is made of.
   EvaluateOptions options = call_.machine.options();
   options.observer = nullptr;

@@ -59,6 +59,12 @@ TEST(XlaCpu, AgreesWithTheInterpreter) {
        ", input_output_alias={ {}: (0, {}, must-alias) }\nENTRY e {\n a = f32[4] parameter(0)\n "
        "ROOT "
        "r = f32[4] add(a, a)\n}\n"},
+      {"a library call of another back end",
+       "\nENTRY e {\n a = f32[4,6] parameter(0)\n b = f32[6,5] parameter(1)\n ROOT r = f32[4,5] "
+       "custom-call(a, b), custom_call_target=\"__cublas$gemm\", "
+       "backend_config={\"gemm_backend_config\":{\"alpha_real\":1,\"beta\":0,"
+       "\"dot_dimension_numbers\":{\"lhs_contracting_dimensions\":[\"1\"],"
+       "\"rhs_contracting_dimensions\":[\"0\"]},\"alpha_imag\":0,\"epilogue\":\"DEFAULT\"}}\n}\n"},
       {"replicas",
        ", replica_count=4\ns {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] "
        "add(x, y)\n}\nENTRY e {\n a = f32[4] parameter(0)\n ROOT r = f32[4] all-reduce(a), "

@@ -25,13 +25,14 @@ void InstructionEdit::Set(Attribute attribute) {
 
 std::shared_ptr<const Module> EditModule(
     const Module& module, const std::function<void(InstructionId, InstructionEdit&)>& edit,
-    const std::function<void(hlo::ModuleHeader&)>& edit_header) {
+    const std::function<void(hlo::ModuleHeader&)>& edit_header, const MoreComputations& more) {
   hlo::ModuleBuilder builder(module);
   builder.Reserve(module.instructions().size());
   std::vector<ComputationId> by_place;
   for (uint32_t c = 0; c < module.computations().size(); ++c) {
     by_place.push_back(builder.DeclareComputation(module.computations()[c].name));
   }
+  if (more.declare) more.declare(builder);
   std::ranges::stable_sort(by_place, {},
                            [&](ComputationId c) { return module[c].first_instruction; });
   for (ComputationId c : by_place) {
@@ -51,6 +52,7 @@ std::shared_ptr<const Module> EditModule(
     }
     builder.EndComputation(module[c].root);  // nothing runs beside it any more
   }
+  if (more.define) more.define(builder);
   builder.SetEntry(module.entry_id());
   if (edit_header) edit_header(builder.header());
   return builder.Build();

@@ -35,12 +35,18 @@ struct InstructionEdit {
   void Set(hlo::Attribute attribute);
 };
 
+// Computations that come behind those of the module: declared before it is copied, defined after.
+struct MoreComputations {
+  std::function<void(hlo::ModuleBuilder&)> declare, define;
+};
+
 // The module with every instruction as `edit` leaves it; operands, order and names stay, and so do
 // all ids. `edit_header` may change the header.
 std::shared_ptr<const hlo::Module> EditModule(
     const hlo::Module& module,
     const std::function<void(hlo::InstructionId, InstructionEdit&)>& edit,
-    const std::function<void(hlo::ModuleHeader&)>& edit_header = nullptr);
+    const std::function<void(hlo::ModuleHeader&)>& edit_header = nullptr,
+    const MoreComputations& more = {});
 
 // True for each computation that the entry reaches.
 std::vector<bool> ReachedComputations(const hlo::Module& module);
