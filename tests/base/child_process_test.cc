@@ -57,8 +57,8 @@ TEST(ChildProcess, InheritsNothingThatIsNotGiven) {
   const UniqueFd given(open("/dev/zero", O_RDONLY | O_CLOEXEC));
   ChildOptions options = Shell(
       "env; for f in /proc/self/fd/*; do readlink $f; done; cat; "
-      "readlink /proc/$$/fd/3; grep SigBlk /proc/$$/status; "
-      "[ $(cut -d' ' -f5 /proc/$$/stat) = $$ ] && echo own group");
+      "[ $(cut -d' ' -f5 /proc/$$/stat) = $$ ] && echo own group; "
+      "exec grep SigBlk /proc/self/status");
   options.environment.push_back("GIVEN=yes");
   options.descriptors = {given.get()};
   sigset_t blocked, before;
