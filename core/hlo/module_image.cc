@@ -35,6 +35,11 @@ bool IsPermutation(std::span<const int64_t> order, size_t rank) {
   return true;
 }
 
+// The number of a type comes from outside.
+bool IsElementType(ElementType type) {
+  return static_cast<unsigned>(type) < static_cast<unsigned>(kElementTypeCount);
+}
+
 template <typename A>
 void ArchiveExtras(A& a, Archived<A, LayoutExtras>& v) {
   a(v.tiles, v.dim_level_types, v.tail_padding_alignment_in_elements, v.index_primitive_type);
@@ -56,6 +61,10 @@ Layout ReadLayout(ByteReader& in) {
   if (!in.Get<bool>()) return layout;
   auto extras = std::make_shared<LayoutExtras>();
   ArchiveExtras(in, *extras);
+  if (!IsElementType(extras->index_primitive_type) ||
+      !IsElementType(extras->pointer_primitive_type)) {
+    in.Fail();
+  }
   if (in.Get<bool>()) extras->physical_shape = std::make_shared<const Shape>(in.Get<Shape>());
   layout.extras = std::move(extras);
   return layout;
@@ -79,6 +88,7 @@ Shape ReadArrayShape(ByteReader& in, ElementType type) {
 
 // The shape of that type but for its layout.
 Shape ReadBareShape(ByteReader& in, ElementType type) {
+  if (!IsElementType(type)) return in.Fail(), Shape();
   if (IsArrayType(type)) return ReadArrayShape(in, type);
   if (type == ElementType::kTuple) return Shape::Tuple(in.Get<std::vector<Shape>>());
   if (type == ElementType::kBuffer) return Shape::Buffer(in.Get<Shape>());
