@@ -146,7 +146,9 @@ class LaneCompiler {
 
   bool CompileStep(const hlo::Instruction& instruction, std::span<const Registers> operands,
                    Registers& value) {
-    if (!hlo::HasFlag(instruction.opcode, hlo::kFlagElementwise)) return false;
+    const bool is_bitcast =
+        instruction.opcode == Opcode::kBitcast || instruction.opcode == Opcode::kBitcastConvert;
+    if (!is_bitcast && !hlo::HasFlag(instruction.opcode, hlo::kFlagElementwise)) return false;
     if (operands.empty() || operands.size() > 3 || out_.steps.size() >= kMaxSteps) return false;
     Result<LaneKernel> kernel = LaneKernel::Find(module_, instruction);
     if (!kernel.has_value()) return false;

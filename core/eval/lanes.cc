@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "core/eval/strided_copy.h"
 #include "core/eval/wide.h"
 
 namespace hloscope::eval {
@@ -80,6 +82,18 @@ Choice ChooseLoop(const hlo::Module& module, const hlo::Instruction& instruction
   }
 }
 
+// The bits of one type as another of the same width.
+template <typename T>
+void CopyLanes(const Lanes& lanes) {
+  std::memmove(lanes.out, lanes.in[0], static_cast<size_t>(lanes.count) * sizeof(T));
+}
+
+// Null where the widths differ or there are bits to be looked after.
+LaneLoop FindBitcastLoop(ElementType from, ElementType to) {
+  if (hlo::BitWidth(from) != hlo::BitWidth(to) || hlo::BitWidth(from) < 8) return nullptr;
+  return WithBytes(hlo::StorageBytes(to), []<typename T>(T) -> LaneLoop { return CopyLanes<T>; });
+}
+
 }  // namespace
 
 ElementType LoopType(ElementType type) {
@@ -98,6 +112,11 @@ Result<LaneKernel> LaneKernel::Find(const hlo::Module& module,
   kernel.operand_count_ = static_cast<int>(operands.size());
   kernel.result_ = module[instruction.shape].element_type();
   if (instruction.opcode == Opcode::kConvert) return kernel;
+  if (instruction.opcode == Opcode::kBitcast || instruction.opcode == Opcode::kBitcastConvert) {
+    kernel.loop_ = FindBitcastLoop(kernel.operands_[0], kernel.result_);
+    if (kernel.loop_ == nullptr) return UnsupportedError("bitcasts of other widths have no loop");
+    return kernel;
+  }
   const bool is_select = instruction.opcode == Opcode::kSelect;
   const ElementType operand = kernel.operands_[is_select ? 1 : 0];
   const Choice choice = ChooseLoop(module, instruction, operand, LoopType(operand));
