@@ -120,6 +120,9 @@ Result<std::vector<Buffer>> SortOperands(KernelCall& call, hlo::ComputationId co
 }
 
 Result<Value> SortKernel(KernelCall& call) {
+  if (ElementTypesOf(call.shape()) != ElementTypesOf(call.operands)) {
+    return Unsupported(call, "its results are declared with other element types");
+  }
   const auto comparator = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
   const auto dimensions = call.module().GetInts(call.instruction(), AttributeKey::kDimensions);
   HLOSCOPE_ASSIGN_OR_RETURN(auto results,
