@@ -8,6 +8,7 @@
 #include "app/command.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "app/xla_options.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
@@ -20,7 +21,7 @@ namespace {
 class CompileCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
-    return {
+    std::vector<OptionSpec> specs = {
         {.name = "module",
          .target = &module_,
          .help = "module file",
@@ -75,22 +76,14 @@ class CompileCommand : public Command {
          .help = "end the compilation after S seconds, with exit status 4",
          .value = "S",
          .choices = {}},
-        {.name = "--debug_options_file",
-         .target = &debug_options_file_,
-         .help = "flags of XLA from a DebugOptions file in text form",
-         .value = "FILE",
-         .choices = {}},
-        {.name = std::string(kXlaFlags),
-         .target = &xla_flags_,
-         .help = "flags of XLA, as in XLA_FLAGS: --xla_name=value",
-         .value = "",
-         .choices = {}},
         {.name = "--input_format",
          .target = &input_format_,
          .help = "hlo, pb or pbtxt; by content where not given",
          .value = "FORM",
          .choices = {}},
     };
+    for (OptionSpec& spec : xla_options_.Specs("")) specs.push_back(std::move(spec));
+    return specs;
   }
 
   int Run(const Context& context) override {
@@ -118,19 +111,7 @@ class CompileCommand : public Command {
     if (request_.passes && request_.dump.empty()) return InputError("--passes needs --dump DIR");
     request_.optimized_module = !emit_.empty();
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
-    return TakeFlags();
-  }
-
-  // The command line's flags come after the file's, so that they win.
-  Status TakeFlags() {
-    if (!debug_options_file_.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(
-          request_.flags, replay::pjrt::ReadDebugOptionsFile(debug_options_file_, request_.limits));
-    }
-    for (const std::string& flag : xla_flags_) {
-      const size_t equals = flag.find('=');
-      request_.flags.emplace_back(flag.substr(0, equals), flag.substr(equals + 1));
-    }
+    HLOSCOPE_ASSIGN_OR_RETURN(request_.flags, xla_options_.Flags(request_.limits));
     return {};
   }
 
@@ -225,8 +206,8 @@ class CompileCommand : public Command {
     return out + "\n";
   }
 
-  std::string module_, emit_, output_, input_format_, debug_options_file_;
-  std::vector<std::string> xla_flags_;
+  std::string module_, emit_, output_, input_format_;
+  XlaOptions xla_options_;
   int64_t deadline_ = 0;
   std::optional<int64_t> fill_elided_;
   replay::CompileModuleRequest request_;

@@ -17,11 +17,11 @@
 #include "app/output.h"
 #include "app/run_report.h"
 #include "app/workers.h"
+#include "app/xla_options.h"
 #include "core/base/checked.h"
 #include "core/dump/directory.h"
 #include "core/hlo/value_text.h"
 #include "core/hlo/verifier.h"
-#include "core/replay/pjrt/debug_options.h"
 
 namespace hloscope::app {
 namespace {
@@ -233,7 +233,7 @@ class RunCommand : public Command {
 
   // What it may take, and what other platforms need.
   std::vector<OptionSpec> MachineOptions() {
-    return {
+    std::vector<OptionSpec> specs = {
         {.name = "--deadline",
          .target = &request_.deadline_seconds,
          .help = "end the replay of a module after S seconds, with exit status 4",
@@ -274,17 +274,9 @@ class RunCommand : public Command {
          .help = "likewise, of the reference platform",
          .value = "",
          .choices = {}},
-        {.name = "--debug_options_file",
-         .target = &debug_options_file_,
-         .help = "flags of XLA from a DebugOptions file in text form",
-         .value = "FILE",
-         .choices = {}},
-        {.name = std::string(kXlaFlags),
-         .target = &xla_flags_,
-         .help = "flags of XLA for --platform, as in XLA_FLAGS: --xla_name=value",
-         .value = "",
-         .choices = {}},
     };
+    for (OptionSpec& spec : xla_options_.Specs(" for --platform")) specs.push_back(std::move(spec));
+    return specs;
   }
 
   // Turns what the options say into the request.
@@ -315,18 +307,8 @@ class RunCommand : public Command {
     return PrepareFlags(context);
   }
 
-  // The command line's flags come after the file's, so that they win.
   Status PrepareFlags(const Context& context) {
-    if (!debug_options_file_.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, replay::pjrt::ReadDebugOptionsFile(
-                                                        debug_options_file_, context.limits));
-    }
-    for (const std::string& flag : xla_flags_) {
-      const size_t equals = flag.find('=');
-      std::string name = flag.substr(0, equals);
-      std::erase_if(request_.xla_flags, [&](const auto& known) { return known.first == name; });
-      request_.xla_flags.emplace_back(std::move(name), flag.substr(equals + 1));
-    }
+    HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(context.limits));
     if (request_.platform == "interpreter" && !request_.xla_flags.empty()) {
       request_.notes.push_back("flags of XLA have no effect: the interpreter compiles nothing");
     }
@@ -419,8 +401,8 @@ class RunCommand : public Command {
   std::string input_format_, denormals_ = "keep";
   std::optional<std::string> memory_, find_;
   int64_t threads_ = 0;
-  std::string fallback_ = "error", profile_, debug_options_file_;
-  std::vector<std::string> xla_flags_;
+  std::string fallback_ = "error", profile_;
+  XlaOptions xla_options_;
   std::string python_;
   bool print_literals_ = false;
 };

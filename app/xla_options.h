@@ -1,0 +1,28 @@
+// XlaOptions: the flags of XLA that a command takes, from a file and one by one.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/command.h"
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/replay/pjrt/debug_options.h"
+
+namespace hloscope::app {
+
+class XlaOptions {
+ public:
+  // `whose` says in the help which platform they are for, after "flags of XLA".
+  std::vector<OptionSpec> Specs(std::string_view whose);
+  // The command line's flags come after the file's and replace them. Fails where the file cannot be
+  // read.
+  Result<replay::pjrt::XlaFlags> Flags(const Limits& limits) const;
+
+ private:
+  std::string file_;
+  std::vector<std::string> flags_;  // "xla_name=value"
+};
+
+}  // namespace hloscope::app
