@@ -9,9 +9,9 @@
 #include "core/replay/pjrt/adapt.h"
 #include "core/replay/pjrt/client.h"
 #include "core/replay/pjrt/compile_options.h"
-#include "core/replay/pjrt/find_plugin.h"
 #include "core/replay/pjrt/leaf_traffic.h"
 #include "core/replay/pjrt/partitioned_leaves.h"
+#include "core/replay/plugins.h"
 
 namespace hloscope::replay {
 namespace {
@@ -102,7 +102,8 @@ class PjrtPlatform : public Platform {
   Result<std::shared_ptr<const pjrt::ClientHandle>> Client(int64_t devices) const {
     std::string path = path_;
     if (path.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(path, pjrt::FindPlugin(name_));
+      HLOSCOPE_ASSIGN_OR_RETURN(PluginFile plugin, ResolvePlugin(name_, {}));
+      path = std::move(plugin.path);
     }
     HLOSCOPE_ASSIGN_OR_RETURN(auto plugin, pjrt::OpenPlugin(path));
     auto client = pjrt::OpenClient(std::move(plugin), devices);
