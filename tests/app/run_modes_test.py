@@ -15,29 +15,8 @@ MLP = os.path.join(SAMPLES, 'mlp_train_step')
 BEFORE = os.path.join(MLP, 'module_0000.jit_mlp_train_step.before_optimizations.txt')
 AFTER = os.path.join(MLP, 'module_0000.jit_mlp_train_step.cpu_after_optimizations.txt')
 
-ENDLESS = '''HloModule endless
-cond {
-  s = (s64[], f32[1000]) parameter(0)
-  i = s64[] get-tuple-element(s), index=0
-  n = s64[] constant(4000000000000000000)
-  ROOT c = pred[] compare(i, n), direction=LT
-}
-body {
-  s = (s64[], f32[1000]) parameter(0)
-  i = s64[] get-tuple-element(s), index=0
-  x = f32[1000] get-tuple-element(s), index=1
-  one = s64[] constant(1)
-  j = s64[] add(i, one)
-  y = f32[1000] add(x, x)
-  ROOT t = (s64[], f32[1000]) tuple(j, y)
-}
-ENTRY e {
-  z = s64[] constant(0)
-  x = f32[1000] parameter(0)
-  t = (s64[], f32[1000]) tuple(z, x)
-  ROOT w = (s64[], f32[1000]) while(t), condition=cond, body=body
-}
-'''
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'endless.hlo')) as file:
+    ENDLESS = file.read()
 RANDOM = '''HloModule random
 ENTRY e {
   zero = f32[] constant(0)

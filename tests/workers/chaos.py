@@ -16,29 +16,8 @@ import tempfile
 import threading
 import time
 
-ENDLESS = '''HloModule endless
-cond {
-  s = (s64[], f32[1000]) parameter(0)
-  i = s64[] get-tuple-element(s), index=0
-  n = s64[] constant(4000000000000000000)
-  ROOT c = pred[] compare(i, n), direction=LT
-}
-body {
-  s = (s64[], f32[1000]) parameter(0)
-  i = s64[] get-tuple-element(s), index=0
-  x = f32[1000] get-tuple-element(s), index=1
-  one = s64[] constant(1)
-  j = s64[] add(i, one)
-  y = f32[1000] add(x, x)
-  ROOT t = (s64[], f32[1000]) tuple(j, y)
-}
-ENTRY e {
-  z = s64[] constant(0)
-  x = f32[1000] parameter(0)
-  t = (s64[], f32[1000]) tuple(z, x)
-  ROOT w = (s64[], f32[1000]) while(t), condition=cond, body=body
-}
-'''
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'app', 'endless.hlo')) as file:
+    ENDLESS = file.read()
 GREEDY = '''HloModule greedy
 ENTRY e {
   x = f32[] parameter(0)
