@@ -43,7 +43,7 @@ target_compile_options(glfw PRIVATE -w -O2)
 set(IMGUI ${GUI_SOURCES}/imgui)
 gui_library(gui SOURCES
   ${IMGUI}/imgui.cpp ${IMGUI}/imgui_draw.cpp ${IMGUI}/imgui_tables.cpp ${IMGUI}/imgui_widgets.cpp
-  ${IMGUI}/imgui_stacklayout.cpp ${IMGUI}/backends/imgui_impl_glfw.cpp ${IMGUI}/backends/imgui_impl_opengl3.cpp
+  ${IMGUI}/imgui_stacklayout.cpp ${IMGUI}/misc/cpp/imgui_stdlib.cpp ${IMGUI}/backends/imgui_impl_glfw.cpp ${IMGUI}/backends/imgui_impl_opengl3.cpp
   ${GUI_SOURCES}/implot/implot.cpp ${GUI_SOURCES}/implot/implot_items.cpp)
 # ImPlot compiles every plot for every numeric type; two of them are a fifth of the time.
 target_compile_definitions(gui PRIVATE "IMPLOT_CUSTOM_NUMERIC_TYPES=(float)(double)")

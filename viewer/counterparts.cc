@@ -120,7 +120,7 @@ class Search {
       std::string name(NameOnLine(LineOf(view->bytes(), selection_.line), entry.kind));
       if (name.empty()) return;
       int32_t stage = entry.kind == dump::FileKind::kHloText && entry.stage >= 0 ? entry.stage
-                                                                                : out_.final_stage;
+                                                                                 : out_.final_stage;
       StartByName(stage, std::span(&name, 1));
       return;
     }
@@ -212,8 +212,8 @@ class Search {
     if (thunks == nullptr) return;
     for (size_t i = 0; i < thunks->thunks.size(); ++i) {
       const dump::Thunk& thunk = thunks->thunks[i];
-      bool own = selection_.kind == SelectionKind::kThunk &&
-                 selection_.thunk == static_cast<int32_t>(i);
+      bool own =
+          selection_.kind == SelectionKind::kThunk && selection_.thunk == static_cast<int32_t>(i);
       if (!own && (thunk.instruction.empty() || !names_.contains(thunk.instruction))) continue;
       out_.thunks.push_back(static_cast<int32_t>(i));
       if (thunk.line > 0) out_.lines.push_back({thunks->file, thunk.line, thunk.line});
@@ -225,8 +225,8 @@ class Search {
     if (kernels == nullptr) return;
     for (size_t i = 0; i < kernels->kernels.size(); ++i) {
       const dump::Kernel& kernel = kernels->kernels[i];
-      bool own = selection_.kind == SelectionKind::kKernel &&
-                 selection_.kernel == static_cast<int32_t>(i);
+      bool own =
+          selection_.kind == SelectionKind::kKernel && selection_.kernel == static_cast<int32_t>(i);
       if (!own && std::ranges::none_of(kernel.instructions,
                                        [&](const auto& name) { return names_.contains(name); }))
         continue;
@@ -243,8 +243,8 @@ class Search {
     if (buffers == nullptr) return;
     for (size_t i = 0; i < buffers->values.size(); ++i) {
       const dump::BufferValue& value = buffers->values[i];
-      bool own = selection_.kind == SelectionKind::kBuffer &&
-                 selection_.buffer == static_cast<int32_t>(i);
+      bool own =
+          selection_.kind == SelectionKind::kBuffer && selection_.buffer == static_cast<int32_t>(i);
       if (own || (!value.instruction.empty() && names_.contains(value.instruction)))
         out_.buffers.push_back(static_cast<int32_t>(i));
     }
@@ -297,7 +297,9 @@ bool Counterparts::InStage(int32_t stage, hlo::InstructionId id) const {
     return counterpart.stage == stage && counterpart.instruction == id;
   });
 }
-bool Counterparts::HasThunk(int32_t thunk) const { return std::ranges::binary_search(thunks, thunk); }
+bool Counterparts::HasThunk(int32_t thunk) const {
+  return std::ranges::binary_search(thunks, thunk);
+}
 bool Counterparts::HasKernel(int32_t kernel) const {
   return std::ranges::binary_search(kernels, kernel);
 }
@@ -321,8 +323,8 @@ std::vector<Crumb> Breadcrumbs(const dump::DumpModel& dump, const Selection& sel
   if (selection.stage < 0 || stage >= entry.stages.size()) return out;
   out.push_back({entry.stages[stage].name, Selection::OfStage(m, selection.stage)});
   if (module == nullptr) return out;
-  bool one = selection.instruction.valid() &&
-             selection.instruction.index < module->instructions().size();
+  bool one =
+      selection.instruction.valid() && selection.instruction.index < module->instructions().size();
   hlo::ComputationId computation =
       one ? (*module)[selection.instruction].computation : selection.computation;
   if (computation.valid() && computation.index < module->computations().size())

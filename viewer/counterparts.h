@@ -61,7 +61,8 @@ Counterparts FindCounterparts(const dump::DumpModel& dump, const debug::Lineage*
 // The module a selection belongs to, through the file it is in where need be; -1: none.
 int32_t ModuleOf(const dump::DumpModel& dump, const Selection& selection);
 
-// The way to a selection: "jit_step", "after_optimizations", "fusion.7", … with the selection of each.
+// The way to a selection: "jit_step", "after_optimizations", "fusion.7", … with the selection of
+// each.
 struct Crumb {
   std::string text;
   Selection selection;

@@ -10,7 +10,9 @@ namespace hloscope::viewer {
 template <typename T>
 class History {
  public:
-  explicit History(T first = {}, size_t most = 500) : most_(most) { entries_.push_back(std::move(first)); }
+  explicit History(T first = {}, size_t most = 500) : most_(most) {
+    entries_.push_back(std::move(first));
+  }
 
   const T& current() const { return entries_[at_]; }
   bool CanGoBack() const { return at_ > 0; }

@@ -7,9 +7,9 @@
 namespace hloscope::viewer {
 
 std::string_view ToString(SelectionKind kind) {
-  constexpr auto kNames =
-      std::to_array<std::string_view>({"nothing", "module", "stage", "computation", "instruction",
-                                       "thunk", "kernel", "buffer", "event", "line", "source line"});
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"nothing", "module", "stage", "computation", "instruction", "thunk", "kernel", "buffer",
+       "event", "line", "source line"});
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -1,4 +1,5 @@
-// Selection: the one thing every view follows. A value: what was clicked, addressed inside one dump.
+// Selection: the one thing every view follows. A value: what was clicked, addressed inside one
+// dump.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +28,18 @@ std::string_view ToString(SelectionKind kind);
 
 struct Selection {
   SelectionKind kind = SelectionKind::kNothing;
-  int32_t module = -1;                // of DumpModel::modules()
-  int32_t stage = -1;                 // of that module's stages
-  hlo::ComputationId computation;     // of Module(module, stage)
-  hlo::InstructionId instruction;     // likewise
-  int32_t thunk = -1;                 // position in Thunks(module)
-  int32_t kernel = -1;                // … in Kernels(module)
-  int32_t buffer = -1;                // … in Buffers(module)->values
-  int64_t event = -1;                 // row of the event store
-  int32_t file = -1;                  // of DumpModel::files()
-  int32_t line = 0;                   // of that file, counts from 1
-  std::string source_file;            // of the user's program, as the metadata writes it
-  int32_t source_line = 0;            // counts from 1
+  int32_t module = -1;             // of DumpModel::modules()
+  int32_t stage = -1;              // of that module's stages
+  hlo::ComputationId computation;  // of Module(module, stage)
+  hlo::InstructionId instruction;  // likewise
+  int32_t thunk = -1;              // position in Thunks(module)
+  int32_t kernel = -1;             // … in Kernels(module)
+  int32_t buffer = -1;             // … in Buffers(module)->values
+  int64_t event = -1;              // row of the event store
+  int32_t file = -1;               // of DumpModel::files()
+  int32_t line = 0;                // of that file, counts from 1
+  std::string source_file;         // of the user's program, as the metadata writes it
+  int32_t source_line = 0;         // counts from 1
 
   bool operator==(const Selection&) const = default;
 

@@ -11,7 +11,8 @@ namespace {
 
 bool IsProfile(std::string_view path) {
   if (path.ends_with(".gz")) path.remove_suffix(3);
-  return path.ends_with(".xplane.pb") || path.ends_with(".trace.json") || path.ends_with(".hloprof");
+  return path.ends_with(".xplane.pb") || path.ends_with(".trace.json") ||
+         path.ends_with(".hloprof");
 }
 
 std::string Key(const char* what, int32_t a, int32_t b = 0) {
@@ -52,11 +53,11 @@ void Session::Open(const std::vector<std::string>& paths) {
   if (path_.empty()) return;
   dump_.state = PendingState::kWaiting;
   auto generation = generation_;
-  dump_.task = tasks_.Start("opening " + path_, [this, generation, path = path_, limits = limits()](
-                                                    TaskControl& control) -> Tasks::Finish {
-    using Model = Result<std::shared_ptr<const dump::DumpModel>>;
-    auto model = std::make_shared<Model>(
-        Guarded<dump::DumpModel>(
+  dump_.task = tasks_.Start(
+      "opening " + path_,
+      [this, generation, path = path_, limits = limits()](TaskControl& control) -> Tasks::Finish {
+        using Model = Result<std::shared_ptr<const dump::DumpModel>>;
+        auto model = std::make_shared<Model>(Guarded<dump::DumpModel>(
             [&](TaskControl& c) -> Model {
               dump::OpenOptions open;
               open.jobs = 2;
@@ -65,16 +66,16 @@ void Session::Open(const std::vector<std::string>& paths) {
               return dump::DumpModel::Open(path, limits, open);
             },
             control));
-    return [this, generation, model] {
-      if (generation != generation_) return;
-      dump_.state = *model ? PendingState::kReady : PendingState::kFailed;
-      if (*model) {
-        dump_.value = **model;
-      } else {
-        dump_.error = model->error();
-      }
-    };
-  });
+        return [this, generation, model] {
+          if (generation != generation_) return;
+          dump_.state = *model ? PendingState::kReady : PendingState::kFailed;
+          if (*model) {
+            dump_.value = **model;
+          } else {
+            dump_.error = model->error();
+          }
+        };
+      });
 }
 
 void Session::Select(const Selection& selection) {
@@ -147,39 +148,36 @@ void Session::Resolve() {
 }
 
 const Pending<hlo::Module>& Session::Module(int32_t module, int32_t stage) {
-  return Get<hlo::Module>(Key("module", module, stage), "reading the module",
-                          [dump = dump_.value, module, stage](TaskControl&) {
-                            return dump->Module(module, stage);
-                          });
+  return Get<hlo::Module>(
+      Key("module", module, stage), "reading the module",
+      [dump = dump_.value, module, stage](TaskControl&) { return dump->Module(module, stage); });
 }
 
 const Pending<dump::KernelTable>& Session::Kernels(int32_t module) {
-  return Get<dump::KernelTable>(Key("kernels", module), "reading kernels",
-                                [dump = dump_.value, module](TaskControl&) {
-                                  return dump->Kernels(module);
-                                });
+  return Get<dump::KernelTable>(
+      Key("kernels", module), "reading kernels",
+      [dump = dump_.value, module](TaskControl&) { return dump->Kernels(module); });
 }
 
 const Pending<dump::ThunkSequence>& Session::Thunks(int32_t module) {
-  return Get<dump::ThunkSequence>(Key("thunks", module), "reading thunks",
-                                  [dump = dump_.value, module](TaskControl&) {
-                                    return dump->Thunks(module);
-                                  });
+  return Get<dump::ThunkSequence>(
+      Key("thunks", module), "reading thunks",
+      [dump = dump_.value, module](TaskControl&) { return dump->Thunks(module); });
 }
 
 const Pending<dump::BufferTable>& Session::Buffers(int32_t module) {
-  return Get<dump::BufferTable>(Key("buffers", module), "reading buffers",
-                                [dump = dump_.value, module](TaskControl&) {
-                                  return dump->Buffers(module);
-                                });
+  return Get<dump::BufferTable>(
+      Key("buffers", module), "reading buffers",
+      [dump = dump_.value, module](TaskControl&) { return dump->Buffers(module); });
 }
 
 const Pending<FileView>& Session::File(int32_t file) {
-  return Get<FileView>(Key("file", file), "reading a file",
-                       [dump = dump_.value, file](TaskControl&) -> Result<std::shared_ptr<const FileView>> {
-                         HLOSCOPE_ASSIGN_OR_RETURN(FileView view, dump->OpenFile(file));
-                         return std::make_shared<const FileView>(std::move(view));
-                       });
+  return Get<FileView>(
+      Key("file", file), "reading a file",
+      [dump = dump_.value, file](TaskControl&) -> Result<std::shared_ptr<const FileView>> {
+        HLOSCOPE_ASSIGN_OR_RETURN(FileView view, dump->OpenFile(file));
+        return std::make_shared<const FileView>(std::move(view));
+      });
 }
 
 std::shared_ptr<debug::Lineage> Session::Lineage(int32_t module) {
@@ -197,8 +195,10 @@ std::shared_ptr<debug::Lineage> Session::Lineage(int32_t module) {
 const Pending<debug::PassChanges>& Session::Changes(int32_t module, int32_t stage) {
   return Get<debug::PassChanges>(
       Key("changes", module, stage), "comparing two stages",
-      [lineage = Lineage(module), stage](TaskControl&) -> Result<std::shared_ptr<const debug::PassChanges>> {
-        if (lineage == nullptr || stage < 1) return InputError("the first stage has none before it");
+      [lineage = Lineage(module),
+       stage](TaskControl&) -> Result<std::shared_ptr<const debug::PassChanges>> {
+        if (lineage == nullptr || stage < 1)
+          return InputError("the first stage has none before it");
         HLOSCOPE_ASSIGN_OR_RETURN(auto before, lineage->Module(stage - 1));
         HLOSCOPE_ASSIGN_OR_RETURN(auto after, lineage->Module(stage));
         HLOSCOPE_ASSIGN_OR_RETURN(auto alignment, lineage->Step(stage - 1));

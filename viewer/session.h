@@ -75,8 +75,9 @@ class Session {
   // The selection's instruction as it is in `stage` of the module in view; invalid: none.
   hlo::InstructionId InstructionIn(int32_t stage);
 
-  // --- What is read and computed, on first asking, in the background ------------------------------
-  // The first call starts the work; ask again in every frame. References hold until Open.
+  // --- What is read and computed, on first asking, in the background
+  // ------------------------------ The first call starts the work; ask again in every frame.
+  // References hold until Open.
   const Pending<hlo::Module>& Module(int32_t module, int32_t stage);
   const Pending<dump::KernelTable>& Kernels(int32_t module);
   const Pending<dump::ThunkSequence>& Thunks(int32_t module);
@@ -96,23 +97,26 @@ class Session {
     auto pending = std::make_shared<Pending<T>>();
     slot = pending;
     pending->state = PendingState::kWaiting;
-    pending->task = tasks_.Start(title, [pending, compute = std::move(compute)](TaskControl& control) {
-      auto result = std::make_shared<Result<std::shared_ptr<const T>>>(Guarded<T>(compute, control));
-      return [pending, result] {
-        pending->state = *result ? PendingState::kReady : PendingState::kFailed;
-        if (*result) {
-          pending->value = **result;
-        } else {
-          pending->error = result->error();
-        }
-      };
-    });
+    pending->task =
+        tasks_.Start(title, [pending, compute = std::move(compute)](TaskControl& control) {
+          auto result =
+              std::make_shared<Result<std::shared_ptr<const T>>>(Guarded<T>(compute, control));
+          return [pending, result] {
+            pending->state = *result ? PendingState::kReady : PendingState::kFailed;
+            if (*result) {
+              pending->value = **result;
+            } else {
+              pending->error = result->error();
+            }
+          };
+        });
     return *pending;
   }
   // Forgets what was computed under `key`, as when its parameters changed.
   void Drop(const std::string& key) { slots_.erase(key); }
 
-  // --- Life ---------------------------------------------------------------------------------------
+  // --- Life
+  // ---------------------------------------------------------------------------------------
   Tasks& tasks() { return tasks_; }
   // Takes over what the background found; true if there was anything. Once a frame.
   bool Update();
@@ -123,7 +127,8 @@ class Session {
   const std::vector<Message>& messages() const { return messages_; }
   void ForgetMessages() { messages_.clear(); }
 
-  // --- Notes of the user --------------------------------------------------------------------------
+  // --- Notes of the user
+  // --------------------------------------------------------------------------
   struct Bookmark {
     std::string title, note;
     Selection selection;
@@ -131,8 +136,8 @@ class Session {
   };
   std::vector<Bookmark>& bookmarks() { return bookmarks_; }
 
-  // --- Wishes: what a view or command asks of the frame around it ------------------------------------
-  // Shows the screen or view of that id.
+  // --- Wishes: what a view or command asks of the frame around it
+  // ------------------------------------ Shows the screen or view of that id.
   void Show(std::string_view view) { wished_view_ = view; }
   std::string TakeWishedView() { return std::exchange(wished_view_, {}); }
 

@@ -52,7 +52,8 @@ class Tasks {
   Tasks(const Tasks&) = delete;
   Tasks& operator=(const Tasks&) = delete;
 
-  // Queues a body; its id. A body that throws finishes with nothing: bodies report errors as values.
+  // Queues a body; its id. A body that throws finishes with nothing: bodies report errors as
+  // values.
   uint64_t Start(std::string title, Body body);
   // Asks a task to stop; its Finish is still called.
   void Cancel(uint64_t id);

@@ -1,9 +1,9 @@
 // View: one panel of the window. A view is a row in views.def and one file in viewer/views/.
 //
-// A view draws from the session in every frame and keeps no copy of what it shows; what takes longer
-// than a millisecond it asks of Session::Get and shows a sentence meanwhile. Clicking something calls
-// Session::Select; lit is what session.counterparts() names. Colours come from frame.theme, sizes are
-// multiplied by frame.scale, text of strangers goes through SafeText.
+// A view draws from the session in every frame and keeps no copy of what it shows; what takes
+// longer than a millisecond it asks of Session::Get and shows a sentence meanwhile. Clicking
+// something calls Session::Select; lit is what session.counterparts() names. Colours come from
+// frame.theme, sizes are multiplied by frame.scale, text of strangers goes through SafeText.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ namespace hloscope::viewer {
 struct Frame {
   Session& session;
   const Theme& theme;
-  float scale = 1;          // pixels for each logical pixel
-  bool focused = false;     // keys go to this view
-  bool visible = true;      // false: its tab is hidden; Draw is not called then
-  ImFont* font = nullptr;   // Inter; the current one
-  ImFont* strong = nullptr; // Inter SemiBold
-  ImFont* mono = nullptr;   // JetBrains Mono: code and numbers
-  double seconds = 0;       // since the window opened; the same in every run without a display
+  float scale = 1;           // pixels for each logical pixel
+  bool focused = false;      // keys go to this view
+  bool visible = true;       // false: its tab is hidden; Draw is not called then
+  ImFont* font = nullptr;    // Inter; the current one
+  ImFont* strong = nullptr;  // Inter SemiBold
+  ImFont* mono = nullptr;    // JetBrains Mono: code and numbers
+  double seconds = 0;        // since the window opened; the same in every run without a display
 };
 
 enum class ExportFormat : uint8_t { kPng, kSvg, kCsv };
@@ -52,8 +52,8 @@ class View {
   virtual std::string State() const { return {}; }
   virtual void SetState(std::string_view /*state*/) {}
 
-  // The content as kCsv or kSvg. The default fails with a sentence: PNG and SVG of any view are made
-  // from its picture, CSV only by those that show a table.
+  // The content as kCsv or kSvg. The default fails with a sentence: PNG and SVG of any view are
+  // made from its picture, CSV only by those that show a table.
   virtual Result<std::string> Export(ExportFormat format, Session& session) const;
 
   // What this view shows as selected or lit, one item a line, as the user reads it: for tests and

@@ -12,9 +12,10 @@ namespace {
 struct FontFile {
   const char *name, *path, *package;
 };
-constexpr FontFile kText = {"Inter", "/usr/share/fonts/opentype/inter/Inter-Regular.otf", "fonts-inter"};
-constexpr FontFile kStrong = {"Inter SemiBold", "/usr/share/fonts/opentype/inter/Inter-SemiBold.otf",
-                              "fonts-inter"};
+constexpr FontFile kText = {"Inter", "/usr/share/fonts/opentype/inter/Inter-Regular.otf",
+                            "fonts-inter"};
+constexpr FontFile kStrong = {"Inter SemiBold",
+                              "/usr/share/fonts/opentype/inter/Inter-SemiBold.otf", "fonts-inter"};
 constexpr FontFile kMono = {"JetBrains Mono",
                             "/usr/share/fonts/truetype/jetbrains-mono/JetBrainsMono-Regular.ttf",
                             "fonts-jetbrains-mono"};

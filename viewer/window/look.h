@@ -15,7 +15,8 @@ inline constexpr float kTextSize = 16, kSmallSize = 14, kTitleSize = 19, kScreen
 
 struct Fonts {
   ImFont *text = nullptr, *strong = nullptr, *mono = nullptr;
-  std::vector<std::string> missing;  // what is drawn with ImGui's own font, and the package to install
+  std::vector<std::string>
+      missing;  // what is drawn with ImGui's own font, and the package to install
 };
 // Loads Inter and JetBrains Mono; where they are not installed ImGui's built-in font stands in.
 Fonts LoadFonts();

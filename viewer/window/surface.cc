@@ -24,8 +24,8 @@ struct Gl {
 
   bool Load() {
     auto load = [](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
-          glfwGetProcAddress(name));
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(glfwGetProcAddress(name));
       return function != nullptr;
     };
     return load(Viewport, "glViewport") && load(ClearColor, "glClearColor") &&
@@ -58,16 +58,18 @@ class GlfwSurface : public Surface {
     bool offscreen = kind_ == SurfaceKind::kOffscreen;
     glfwInitHint(GLFW_PLATFORM, offscreen ? GLFW_PLATFORM_NULL : GLFW_ANY_PLATFORM);
     if (glfwInit() == GLFW_FALSE)
-      return EnvironmentError("no window can be opened: " + GlfwError(),
-                              "is DISPLAY set? over ssh use `ssh -X`; without any display use --screenshot OUT.png");
+      return EnvironmentError(
+          "no window can be opened: " + GlfwError(),
+          "is DISPLAY set? over ssh use `ssh -X`; without any display use --screenshot OUT.png");
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
     glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
     if (offscreen) glfwWindowHint(GLFW_CONTEXT_CREATION_API, GLFW_EGL_CONTEXT_API);
     window_ = glfwCreateWindow(options.width, options.height, "hloscope", nullptr, nullptr);
     if (window_ == nullptr)
-      return EnvironmentError("no OpenGL 3.3: " + GlfwError(),
-                              "install libgl1-mesa-dri libegl1 libopengl0 libgl1, which draw without a GPU");
+      return EnvironmentError(
+          "no OpenGL 3.3: " + GlfwError(),
+          "install libgl1-mesa-dri libegl1 libopengl0 libgl1, which draw without a GPU");
     glfwMakeContextCurrent(window_);
     if (!gl_.Load()) return EnvironmentError("OpenGL lacks functions of version 3.3");
     glfwSwapInterval(offscreen ? 0 : 1);
@@ -156,9 +158,12 @@ class GlfwSurface : public Surface {
 class HeadlessSurface : public Surface {
  public:
   explicit HeadlessSurface(const SurfaceOptions& options)
-      : width_(options.width), height_(options.height), scale_(options.scale > 0 ? options.scale : 1) {
+      : width_(options.width),
+        height_(options.height),
+        scale_(options.scale > 0 ? options.scale : 1) {
     ImGuiIO& io = ImGui::GetIO();
-    io.BackendFlags |= ImGuiBackendFlags_RendererHasTextures | ImGuiBackendFlags_RendererHasVtxOffset;
+    io.BackendFlags |=
+        ImGuiBackendFlags_RendererHasTextures | ImGuiBackendFlags_RendererHasVtxOffset;
   }
 
   void NewFrame() override {

@@ -1,4 +1,5 @@
-// Surface: where frames go. A window, a picture without any display, or nothing at all, by one code path.
+// Surface: where frames go. A window, a picture without any display, or nothing at all, by one code
+// path.
 #pragma once
 
 #include <cstdint>
