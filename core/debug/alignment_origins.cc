@@ -47,10 +47,15 @@ class OriginFinder {
 
  private:
   void FindOthers() {
+    FindByName();
     FollowCopies();
     FindReplacements();
     FollowCopies();
+    for (uint32_t a = 0; a < a_.size(); ++a) FromUsersOfOrigins(a);
     FindByOpName();
+    FollowCopies();
+    for (uint32_t a = 0; a < a_.size(); ++a) FromUsersOfOrigins(a);
+    FindReplacements();
     FollowCopies();
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
       changed_ = false;
@@ -59,6 +64,7 @@ class OriginFinder {
       for (uint32_t a = static_cast<uint32_t>(a_.size()); a-- > 0;) FromUsers(a);
       if (!changed_) break;
     }
+    for (uint32_t a = 0; a < a_.size(); ++a) FromPlace(a);
     MoreOfTuples();
   }
 
@@ -72,6 +78,11 @@ class OriginFinder {
   }
   bool Has(uint32_t a) const { return origins_[a].before != kNone; }
   bool IsSame(uint32_t a) const { return Has(a) && IsIdentity(origins_[a].reason); }
+  // Its operands stand where those of its origin stood.
+  bool IsCopy(uint32_t a) const {
+    if (!Has(a) || b_[origins_[a].before].opcode != a_[a].opcode) return false;
+    return IsSame(a) || origins_[a].reason == LinkReason::kReplaced;
+  }
 
   // Calls seen on the way down from the instruction that was linked, so that a parameter of a
   // computation called from several places leads back to the right one.
@@ -96,6 +107,7 @@ class OriginFinder {
         id = b_.module()[body].root.index;
         continue;
       }
+      if (i.opcode == Opcode::kGetTupleElement && ElementOfCall(id, frame)) continue;
       if (i.opcode != Opcode::kParameter || frame < 0) return id;
       const Frame& top = frames_[static_cast<size_t>(frame)];
       if (b_.Body(top.call) != i.computation) return id;
@@ -108,17 +120,40 @@ class OriginFinder {
     return id;
   }
 
+  // An element of the tuple that a call returns, when the call is called from several places.
+  bool ElementOfCall(uint32_t& id, int32_t& frame) {
+    uint32_t tuple = b_.module().operands(b_[id])[0].index;
+    int32_t inner = frame;
+    for (int steps = 0; steps < 64; ++steps) {
+      ComputationId body = b_.Body(tuple);
+      if (!body.valid()) break;
+      frames_.push_back({.outer = inner, .call = tuple});
+      inner = static_cast<int32_t>(frames_.size()) - 1;
+      tuple = b_.module()[body].root.index;
+    }
+    if (b_[tuple].opcode != Opcode::kTuple) return false;
+    auto elements = b_.module().operands(b_[tuple]);
+    auto index = static_cast<size_t>(b_.module().GetInt(b_[id], AttributeKey::kIndex, -1));
+    if (index >= elements.size()) return false;
+    frame = inner;
+    id = elements[index].index;
+    return true;
+  }
+
   // Instructions copied into fusions, inlined several times or unrolled: operands of linked ones.
   void FollowCopies() {
     std::vector<Work> work;
     for (uint32_t a = 0; a < a_.size(); ++a) {
-      if (IsSame(a)) work.push_back({.a = a, .b = origins_[a].before, .frame = -1});
+      if (IsCopy(a)) work.push_back({.a = a, .b = origins_[a].before, .frame = -1});
     }
     for (size_t next = 0; next < work.size(); ++next) {
       Work at = work[next];
       auto xs = b_.module().operands(b_[at.b]);
       auto ys = a_.operands(at.a);
-      if (xs.size() == ys.size()) FollowSlots(at, xs, ys, work);
+      if (xs.size() == ys.size()) {
+        FollowSlots(at, xs, ys, work);
+        FollowNames(xs, a_.module().operands(a_[at.a]), at.frame, work);
+      }
       FollowRegions(at, work);
     }
   }
@@ -133,14 +168,28 @@ class OriginFinder {
       work.push_back({.a = ys[k], .b = b, .frame = frame});
     }
   }
+  // Calls, fusions and their parameters and results that were copied.
+  void FollowNames(std::span<const InstructionId> xs, std::span<const InstructionId> ys,
+                   int32_t frame, std::vector<Work>& work) {
+    for (size_t k = 0; k < xs.size(); ++k) {
+      uint32_t b = xs[k].index, a = ys[k].index;
+      if (Has(a) || !a_.IsTransparent(a) || b_.kind(b) != a_.kind(a)) continue;
+      Set(a, b, LinkReason::kNeighbours, 0.9f);
+      work.push_back({.a = a, .b = b, .frame = frame});
+    }
+  }
   // Reducers and the like are copied with their callers.
   void FollowRegions(const Work& at, std::vector<Work>& work) {
-    if (b_.Body(at.b).valid() || b_[at.b].attribute_count == 0) return;
+    if (b_[at.b].attribute_count == 0) return;
     auto xs = b_.module().CalledComputations(b_[at.b]);
     auto ys = a_.module().CalledComputations(a_[at.a]);
     if (xs.size() != ys.size()) return;
     for (size_t k = 0; k < xs.size(); ++k) {
-      int32_t frame = -1;
+      int32_t frame = at.frame;
+      if (b_.Body(at.b).valid()) {
+        frames_.push_back({.outer = frame, .call = at.b});
+        frame = static_cast<int32_t>(frames_.size()) - 1;
+      }
       uint32_t b = ResolveIn(b_.module()[xs[k]].root.index, frame);
       uint32_t a = a_.Resolve(a_.module()[ys[k]].root.index);
       if (!Has(a) && Alike(b, a)) {
@@ -162,11 +211,74 @@ class OriginFinder {
            (b_.origin(b) != 0 && OpNamesAgree(b_.op_name(b), a_.op_name(a)));
   }
 
+  // Clones are called after what they were cloned from: add.5.0 becomes add.5.0.1 or
+  // add.5.0.clone.
+  void FindByName() {
+    std::unordered_map<std::string_view, uint32_t> by_name;
+    for (uint32_t b = 0; b < b_.size(); ++b) by_name.emplace(NameOf(b_, b), b);
+    for (uint32_t a = 0; a < a_.size(); ++a) {
+      if (Has(a)) continue;
+      std::string_view name = NameOf(a_, a);
+      for (std::string_view stem = StemOf(name); !stem.empty(); stem = StemOf(stem)) {
+        auto at = by_name.find(stem);
+        if (at == by_name.end()) continue;
+        uint32_t b = at->second;
+        if (Alike(b, a) && OpNamesAgree(b_.op_name(b), a_.op_name(a))) {
+          Set(a, b, LinkReason::kCopied, 0.95f);
+        }
+        break;
+      }
+    }
+  }
+  static std::string_view NameOf(const AlignmentSide& side, uint32_t id) {
+    return side.module().name(InstructionId(id));
+  }
+  // Without the last number or `.clone`; empty where what is left has no number of its own, so
+  // that it would be the stem of all names of that kind.
+  static std::string_view StemOf(std::string_view name) {
+    size_t dot = name.rfind('.');
+    if (dot == std::string_view::npos || dot + 1 == name.size()) return {};
+    std::string_view last = name.substr(dot + 1), stem = name.substr(0, dot);
+    bool number = last.find_first_not_of("0123456789") == std::string_view::npos;
+    if (last == "clone" || last == "remat") return stem;
+    if (!number) return {};
+    if (stem.ends_with(".clone") || stem.ends_with(".remat")) return stem;
+    size_t before = stem.rfind('.');
+    bool numbered = before != std::string_view::npos && before + 1 < stem.size() &&
+                    stem.find_first_not_of("0123456789", before + 1) == std::string_view::npos;
+    return numbered ? stem : std::string_view();
+  }
+
+  // The same operation on a linked operand.
+  void FromUsersOfOrigins(uint32_t a) {
+    if (Has(a)) return;
+    auto ys = a_.operands(a);
+    for (size_t k = 0; k < ys.size(); ++k) {
+      if (!Has(ys[k]) || a_[ys[k]].opcode == Opcode::kConstant) continue;
+      auto users = b_.users(origins_[ys[k]].before);
+      if (users.size() > kMostAlike) continue;
+      uint32_t best = kNone;
+      int best_score = 0;
+      for (uint32_t b : users) {
+        auto xs = b_.operands(b);
+        bool fits = k < xs.size() && xs[k] == origins_[ys[k]].before && xs.size() == ys.size() &&
+                    b_.kind(b) == a_.kind(a) && OpNamesAgree(b_.op_name(b), a_.op_name(a));
+        if (!fits) continue;
+        int score = 1 + 2 * (b_.local(b) == a_.local(a)) + (pairs_.to_after[b] == kNone);
+        if (score > best_score) best = b;
+        best_score = std::max(best_score, score);
+      }
+      if (best != kNone) {
+        return Set(a, best, LinkReason::kNeighbours, best_score >= 3 ? 0.88f : 0.6f);
+      }
+    }
+  }
+
   // What linked users took before and take now.
   void FindReplacements() {
     std::unordered_map<uint64_t, uint32_t> votes;
     for (uint32_t a = 0; a < a_.size(); ++a) {
-      if (!IsSame(a)) continue;
+      if (!IsCopy(a)) continue;
       auto xs = b_.operands(origins_[a].before), ys = a_.operands(a);
       if (xs.size() != ys.size()) continue;
       for (size_t k = 0; k < xs.size(); ++k) {
@@ -218,10 +330,23 @@ class OriginFinder {
     }
   }
   void PickLikest(uint32_t a, const std::vector<uint32_t>& candidates) {
+    // A transpose or copy with its operand's metadata was made from that operand.
+    bool known = std::ranges::any_of(candidates, [&](uint32_t b) { return Alike(b, a); });
+    for (uint32_t operand : a_.operands(a)) {
+      if (known || !Has(operand)) continue;
+      uint32_t b = origins_[operand].before;
+      bool moved = a_[a].operand_count == 1 && b_.origin(b) == a_.origin(a) &&
+                   b_[b].opcode != a_[a].opcode && pairs_.to_after[b] != kNone;
+      if (moved) return Set(a, b, LinkReason::kOperand, 0.8f);
+    }
     uint32_t best = kNone;
     int best_score = -1;
     bool tie = false;
     for (uint32_t b : candidates) {
+      // Nothing is expanded out of these.
+      bool leaf = b_[b].opcode == Opcode::kParameter || b_[b].opcode == Opcode::kConstant ||
+                  b_[b].opcode == Opcode::kGetTupleElement || b_[b].opcode == Opcode::kTuple;
+      if (leaf && b_[b].opcode != a_[a].opcode) continue;
       int score = Likeness(b, a);
       tie = score == best_score;
       if (score <= best_score) continue;
@@ -229,6 +354,7 @@ class OriginFinder {
       best = b;
       tie = false;
     }
+    if (best == kNone) return;
     bool same_opcode = b_[best].opcode == a_[a].opcode;
     float confidence = same_opcode ? 0.85f : 0.7f;
     if (tie) confidence -= 0.25f;
@@ -240,6 +366,10 @@ class OriginFinder {
     if (b_.kind(b) == a_.kind(a)) score += 4;
     if (b_[b].shape.valid() && SameDimensions(b, a)) score += 2;
     if (pairs_.to_after[b] == kNone) score += 6;
+    if (a_.module()[a_.module()[a_[a].computation].name].starts_with(
+            b_.module()[b_.module()[b_[b].computation].name])) {
+      score += 4;
+    }
     for (uint32_t operand : a_.operands(a)) {
       if (!Has(operand)) continue;
       auto xs = b_.operands(b);
@@ -326,6 +456,18 @@ class OriginFinder {
       if (!Has(user)) continue;
       Derive(a, user, LinkReason::kServes, 0.55f);
       return;
+    }
+  }
+
+  // Dead code that holds on to nothing: what its computation stands for.
+  void FromPlace(uint32_t a) {
+    if (Has(a)) return;
+    uint32_t root = a_.module()[a_[a].computation].root.index;
+    uint32_t caller = a_.FirstCaller(a_[a].computation);
+    if (Has(root)) {
+      Derive(a, root, LinkReason::kInside, 0.3f);
+    } else if (caller != kNone && Has(caller)) {
+      Derive(a, caller, LinkReason::kInside, 0.3f);
     }
   }
 

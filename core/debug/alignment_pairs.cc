@@ -30,6 +30,8 @@ class Pairer {
     result_.to_before.assign(a_.size(), kNone);
     result_.reason.assign(a_.size(), LinkReason::kSame);
     result_.confidence.assign(a_.size(), 0);
+    group_b_.assign(b_.module().computations().size(), 0);
+    group_a_.assign(a_.module().computations().size(), 0);
   }
 
   Pairing Run() {
@@ -39,6 +41,7 @@ class Pairer {
     }
     if (left_ != 0 || Unpaired(b_.size(), result_.to_after) != 0) {
       PairRoots();
+      Propagate();  // finds which computations belong together
       for (int radius : {3, 2, 1}) {
         PairUnique(radius);
         Propagate();
@@ -90,7 +93,7 @@ class Pairer {
         if (both == by_both.end()) continue;
         b = both->second;
       }
-      if (Free(b, a) && MayKeepName(b, a)) Pair(b, a, LinkReason::kSame, 0.99f);
+      if (Free(b, a) && MayKeepName(b, a)) Pair(b, a, LinkReason::kSame, 0.9995f);
     }
     left_ = Unpaired(a_.size(), result_.to_before);
   }
@@ -191,8 +194,25 @@ class Pairer {
     }
   }
 
+  uint64_t GroupOf(const AlignmentSide& side, const std::vector<uint32_t>& groups,
+                   uint32_t id) const {
+    return groups[side.Home(id).index];
+  }
+
   void PairUnique(int radius) {
     std::vector<uint64_t> around_b = b_.Surroundings(radius), around_a = a_.Surroundings(radius);
+    std::vector<uint64_t> grouped_b = around_b, grouped_a = around_a;
+    for (uint32_t b = 0; b < b_.size(); ++b) {
+      grouped_b[b] = MixHash(around_b[b], GroupOf(b_, group_b_, b));
+    }
+    for (uint32_t a = 0; a < a_.size(); ++a) {
+      grouped_a[a] = MixHash(around_a[a], GroupOf(a_, group_a_, a));
+    }
+    PairSurroundings(radius, grouped_b, grouped_a);
+    PairSurroundings(radius, around_b, around_a);
+  }
+  void PairSurroundings(int radius, const std::vector<uint64_t>& around_b,
+                        const std::vector<uint64_t>& around_a) {
     auto bare = [](const AlignmentSide& side, uint32_t id) {
       return side.operands(id).empty() && side.users(id).empty();
     };
@@ -272,6 +292,14 @@ class Pairer {
     auto xs = b_.operands(b), ys = a_.operands(a);
     if (xs.size() != ys.size()) return;
     for (size_t k = 0; k < xs.size(); ++k) Try(xs[k], ys[k]);
+    auto ps = b_.module().operands(b_[b]), qs = a_.module().operands(a_[a]);
+    for (size_t k = 0; k < ps.size(); ++k) TryTransparent(ps[k].index, qs[k].index);
+  }
+  // Fusions, calls, their parameters and elements of their results.
+  void TryTransparent(uint32_t b, uint32_t a) {
+    bool both = Free(b, a) && b_.IsTransparent(b) && a_.IsTransparent(a);
+    if (!both || b_.kind(b) != a_.kind(a)) return;
+    Pair(b, a, LinkReason::kNeighbours, 0.9f);
   }
 
   struct UserKey {
@@ -322,6 +350,9 @@ class Pairer {
     auto xs = b_.module().CalledComputations(b_[b]), ys = a_.module().CalledComputations(a_[a]);
     if (xs.size() != ys.size()) return;
     for (size_t k = 0; k < xs.size(); ++k) {
+      if (group_b_[xs[k].index] == 0 && group_a_[ys[k].index] == 0 && !b_.Body(b).valid()) {
+        group_b_[xs[k].index] = group_a_[ys[k].index] = ++groups_;
+      }
       Try(b_.Resolve(b_.module()[xs[k]].root.index), a_.Resolve(a_.module()[ys[k]].root.index));
       auto ps = b_.module().Parameters(xs[k]), qs = a_.module().Parameters(ys[k]);
       for (size_t n = 0; n < ps.size() && n < qs.size(); ++n) {
@@ -343,7 +374,7 @@ class Pairer {
       bool kept = b_.local(b) == a_.local(a);
       if (kept && xs.size() == ys.size() && same == xs.size()) continue;
       result_.reason[a] = LinkReason::kRewritten;
-      result_.confidence[a] = kept ? 0.97f : 0.93f;
+      result_.confidence[a] = kept ? 0.98f : 0.94f;
     }
   }
 
@@ -352,6 +383,8 @@ class Pairer {
   Pairing result_;
   size_t left_ = 0;
   bool started_ = false;
+  std::vector<uint32_t> group_b_, group_a_;  // by computation; equal: they belong together
+  uint32_t groups_ = 0;
   std::vector<uint32_t> fresh_;
   std::vector<UserKey> users_b_, users_a_;
 };

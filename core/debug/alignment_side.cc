@@ -80,6 +80,7 @@ uint64_t MixHash(uint64_t a, uint64_t b) {
 AlignmentSide::AlignmentSide(const Module& module) : module_(module) {
   HashInstructions();
   FindCallers();
+  FindHomes();
   ResolveOperands();
   FindUsers();
 }
@@ -122,6 +123,19 @@ void AlignmentSide::FindCallers() {
     for (ComputationId c : module_.CalledComputations((*this)[id])) {
       if (caller_count_[c.index]++ == 0) caller_[c.index] = id;
     }
+  }
+}
+
+void AlignmentSide::FindHomes() {
+  homes_.resize(module_.computations().size());
+  for (uint32_t c = 0; c < homes_.size(); ++c) {
+    ComputationId home(c);
+    for (int steps = 0; steps < kMostSteps; ++steps) {
+      uint32_t caller = OnlyCaller(home);
+      if (caller == kNone || !Body(caller).valid()) break;
+      home = (*this)[caller].computation;
+    }
+    homes_[c] = home;
   }
 }
 

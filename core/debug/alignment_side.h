@@ -44,6 +44,8 @@ class AlignmentSide {
     return caller_count_[c.index] == 1 ? caller_[c.index] : kNone;
   }
   uint32_t FirstCaller(hlo::ComputationId c) const { return caller_[c.index]; }
+  // The computation that holds `id` when every fusion and call is opened.
+  hlo::ComputationId Home(uint32_t id) const { return homes_[(*this)[id].computation.index]; }
   // The computation of a fusion or call; invalid for any other instruction.
   hlo::ComputationId Body(uint32_t id) const;
   // The resolved form of `id`.
@@ -55,6 +57,7 @@ class AlignmentSide {
  private:
   void HashInstructions();
   void FindCallers();
+  void FindHomes();
   void ResolveOperands();
   void FindUsers();
   bool StepThrough(uint32_t& id) const;
@@ -64,6 +67,7 @@ class AlignmentSide {
   std::vector<uint32_t> caller_, caller_count_;
   std::vector<uint32_t> first_, resolved_, first_user_, users_;
   std::vector<uint8_t> transparent_;
+  std::vector<hlo::ComputationId> homes_;
 };
 
 uint64_t MixHash(uint64_t a, uint64_t b);
