@@ -22,7 +22,9 @@ std::string Key(const char* what, int32_t a, int32_t b = 0) {
 }  // namespace
 
 Session::Session(SessionOptions options)
-    : options_(std::move(options)), tasks_(options_.threads, options_.wake) {}
+    : options_(std::move(options)),
+      experiment_(options_.wake, options_.worker_program),
+      tasks_(options_.threads, options_.wake) {}
 
 Session::~Session() = default;
 
@@ -36,6 +38,7 @@ void Session::Open(const std::vector<std::string>& paths) {
   profile_paths_.clear();
   path_.clear();
   dump_ = {};
+  experiment_.Reset();
   selections_.Reset({});
   ++selection_version_;
   counterparts_ = {};
@@ -207,9 +210,12 @@ const Pending<debug::PassChanges>& Session::Changes(int32_t module, int32_t stag
       });
 }
 
-bool Session::Update() { return tasks_.Collect(); }
+bool Session::Update() {
+  const bool news = experiment_.Update();
+  return tasks_.Collect() || news;
+}
 
-bool Session::idle() const { return tasks_.idle(); }
+bool Session::idle() const { return tasks_.idle() && !experiment_.running(); }
 
 void Session::Say(Severity severity, std::string text) {
   messages_.push_back({severity, std::move(text)});

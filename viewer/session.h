@@ -20,6 +20,7 @@
 #include "core/debug/pass_changes.h"
 #include "core/dump/dump_model.h"
 #include "viewer/counterparts.h"
+#include "viewer/experiment.h"
 #include "viewer/history.h"
 #include "viewer/pending.h"
 #include "viewer/selection.h"
@@ -30,7 +31,8 @@ namespace hloscope::viewer {
 struct SessionOptions {
   Limits limits;
   int threads = 2;
-  std::function<void()> wake;  // from any thread: there is something to draw
+  std::function<void()> wake;                 // from any thread: there is something to draw
+  std::string worker_program = kThisProgram;  // runs what the divergence lab asks for
 };
 
 // A sentence for the user, shown until it is read.
@@ -118,6 +120,8 @@ class Session {
   // --- Life
   // ---------------------------------------------------------------------------------------
   Tasks& tasks() { return tasks_; }
+  // What the divergence lab runs; forgotten with the dump.
+  Experiment& experiment() { return experiment_; }
   // Takes over what the background found; true if there was anything. Once a frame.
   bool Update();
   // Nothing is loading, resolving or computing.
@@ -169,6 +173,7 @@ class Session {
   std::vector<Message> messages_;
   std::vector<Bookmark> bookmarks_;
   std::string wished_view_;
+  Experiment experiment_;
   Tasks tasks_;  // last: its threads end before what they use
 };
 

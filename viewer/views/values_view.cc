@@ -1,0 +1,296 @@
+// Values: what an instruction holds on both sides, as a table, a picture or a histogram, and how
+// far the two are apart.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+#include <implot/implot.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "viewer/value_grid.h"
+#include "viewer/view.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr int kColumnsShown = 24;
+constexpr int64_t kPixels = 192;  // of a picture's side
+
+constexpr std::array<const char*, 4> kSides = {"reference", "platform", "ULP", "|difference|"};
+
+class ValuesView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    Experiment& experiment = frame.session.experiment();
+    if (experiment.module() == nullptr) {
+      Sentence(frame,
+               "values of any instruction are shown here once something was run: screen "
+               "Divergence, Run");
+      return;
+    }
+    DrawHead(frame, experiment);
+    const CapturedPair* pair = experiment.captured();
+    if (pair == nullptr) {
+      grids_.clear();
+      shown_ = nullptr;
+      if (!experiment.running()) {
+        Sentence(frame, "no values yet: select an instruction and press Values, or V");
+      }
+      return;
+    }
+    TakeOver(*pair);
+    if (!pair->note.empty()) Label(frame.theme, Color::kWarning, SafeText(pair->note, 300));
+    if (grids_.empty()) {
+      Sentence(frame, "this instruction has no array to show");
+      return;
+    }
+    DrawChoices(frame);
+    ValueGrid& grid = grids_[static_cast<size_t>(leaf_)];
+    if (!ImGui::BeginTabBar("##forms")) return;
+    if (ImGui::BeginTabItem("Table")) {
+      DrawTable(frame, grid);
+      ImGui::EndTabItem();
+    }
+    if (ImGui::BeginTabItem("Picture")) {
+      DrawPicture(frame, grid);
+      ImGui::EndTabItem();
+    }
+    if (ImGui::BeginTabItem("Histogram")) {
+      DrawHistogram(frame, grid);
+      ImGui::EndTabItem();
+    }
+    ImGui::EndTabBar();
+  }
+
+  bool Run(Command command, Frame& frame) override {
+    if (command != Command::kValues) return false;
+    Ask(frame.session);
+    return true;
+  }
+
+  std::string Lit(Session& session) const override {
+    const CapturedPair* pair = session.experiment().captured();
+    if (pair == nullptr) return "no values";
+    std::string out =
+        "values of " + std::string(session.experiment().module()->name(pair->instruction));
+    for (const ValueGrid& grid : grids_) out += "\n" + hlo::ToString(grid.shape(), false);
+    return out;
+  }
+
+ private:
+  static hlo::InstructionId Selected(Session& session) {
+    const ExperimentRequest& request = session.experiment().request();
+    if (session.module() != request.module_index) return {};
+    return session.InstructionIn(request.stage);
+  }
+
+  static void Ask(Session& session) {
+    const hlo::InstructionId id = Selected(session);
+    if (id.valid()) {
+      session.experiment().Capture(id);
+    } else {
+      session.Say(Severity::kNote, "select an instruction of the module that was run first");
+    }
+  }
+
+  static void DrawHead(Frame& frame, const Experiment& experiment) {
+    const hlo::InstructionId id = Selected(frame.session);
+    ImGui::BeginDisabled(!id.valid() || experiment.running());
+    if (ImGui::Button("Values")) Ask(frame.session);
+    ImGui::EndDisabled();
+    ImGui::SameLine();
+    const CapturedPair* pair = experiment.captured();
+    if (pair != nullptr) {
+      FittedLabel(
+          fmt::format("of {} on the interpreter{}", experiment.module()->name(pair->instruction),
+                      pair->actual_leaves.empty()
+                          ? std::string()
+                          : " and, from the same operands, on " + experiment.request().platform));
+    } else {
+      FittedLabel(id.valid() ? "of " + std::string(experiment.module()->name(id))
+                             : std::string("no instruction of this module is selected"));
+    }
+  }
+
+  void TakeOver(const CapturedPair& pair) {
+    const void* now = pair.reference_leaves.empty()
+                          ? nullptr
+                          : static_cast<const void*>(pair.reference_leaves[0].bytes().data());
+    if (now == shown_ && !grids_.empty()) return;
+    shown_ = now;
+    grids_.clear();
+    leaf_ = 0;
+    page_ = column_ = 0;
+    for (size_t i = 0; i < pair.reference_leaves.size(); ++i) {
+      std::optional<hlo::Literal> actual;
+      const bool fits =
+          i < pair.actual_leaves.size() &&
+          pair.actual_leaves[i].bytes().size() == pair.reference_leaves[i].bytes().size() &&
+          pair.actual_leaves[i].shape().element_type() ==
+              pair.reference_leaves[i].shape().element_type();
+      if (fits) actual = pair.actual_leaves[i];
+      grids_.emplace_back(pair.reference_leaves[i], std::move(actual));
+    }
+  }
+
+  void DrawChoices(Frame& frame) {
+    leaf_ = std::clamp(leaf_, 0, static_cast<int>(grids_.size()) - 1);
+    const ValueGrid& grid = grids_[static_cast<size_t>(leaf_)];
+    Label(frame.theme, Color::kTextSecondary, hlo::ToString(grid.shape(), false));
+    if (grids_.size() > 1) {
+      ImGui::SameLine();
+      ImGui::SetNextItemWidth(90 * frame.scale);
+      if (ImGui::InputInt("element of the tuple", &leaf_, 1)) {
+        leaf_ = std::clamp(leaf_, 0, static_cast<int>(grids_.size()) - 1);
+        page_ = column_ = 0;
+      }
+    }
+    if (grid.has_actual()) {
+      for (int s = 0; s < static_cast<int>(kSides.size()); ++s) {
+        ImGui::SameLine();
+        ImGui::RadioButton(kSides[static_cast<size_t>(s)], &side_, s);
+      }
+    } else {
+      side_ = 0;
+    }
+    if (grid.pages() > 1) {
+      ImGui::SetNextItemWidth(120 * frame.scale);
+      ImGui::InputInt("page", &page_, 1);
+      page_ = std::clamp(page_, 0, static_cast<int>(std::min<int64_t>(grid.pages(), 1 << 30)) - 1);
+      ImGui::SameLine();
+      Label(frame.theme, Color::kTextSecondary,
+            fmt::format("of {}, from {}", CountText(grid.pages()),
+                        grid.IndexText(grid.At(page_, 0, 0))));
+    }
+  }
+
+  ValueSide side() const { return static_cast<ValueSide>(side_); }
+
+  void DrawTable(Frame& frame, ValueGrid& grid) {
+    if (grid.rows() == 0 || grid.columns() == 0) {
+      Sentence(frame, "this array has no elements");
+      return;
+    }
+    const auto columns = static_cast<int>(std::min<int64_t>(grid.columns(), kColumnsShown));
+    if (grid.columns() > kColumnsShown) {
+      ImGui::SetNextItemWidth(160 * frame.scale);
+      ImGui::InputInt("first column", &column_, kColumnsShown, 10 * kColumnsShown);
+    }
+    column_ = std::clamp(column_, 0,
+                         static_cast<int>(std::min<int64_t>(grid.columns() - columns, 1 << 30)));
+    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
+                                       ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit |
+                                       ImGuiTableFlags_BordersInnerV;
+    if (!ImGui::BeginTable("##values", columns + 1, kFlags)) return;
+    ImGui::TableSetupScrollFreeze(1, 1);
+    ImGui::TableSetupColumn("");
+    for (int c = 0; c < columns; ++c) {
+      ImGui::TableSetupColumn(std::to_string(column_ + c).c_str());
+    }
+    ImGui::TableHeadersRow();
+    ImGui::PushFont(frame.mono, 14);
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(std::min<int64_t>(grid.rows(), 500'000)));
+    while (clipper.Step()) {
+      for (int r = clipper.DisplayStart; r < clipper.DisplayEnd; ++r)
+        DrawRow(frame, grid, r, columns);
+    }
+    ImGui::PopFont();
+    ImGui::EndTable();
+  }
+
+  void DrawRow(Frame& frame, const ValueGrid& grid, int64_t row, int columns) const {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    Label(frame.theme, Color::kTextSecondary, std::to_string(row));
+    for (int c = 0; c < columns; ++c) {
+      const int64_t at = grid.At(page_, row, column_ + c);
+      const bool differs = grid.has_actual() && grid.Number(ValueSide::kUlp, at) != 0;
+      const double number = grid.Number(side(), at);
+      const Color color = !std::isfinite(number) ? Color::kNotFinite
+                          : differs              ? Color::kWithinBound
+                                                 : Color::kText;
+      ImGui::TableNextColumn();
+      RightLabel(frame.theme, color, grid.Text(side(), at));
+      if (ImGui::IsItemHovered()) {
+        ImGui::SetTooltip("%s\nreference %s\nplatform %s\nULP %s", grid.IndexText(at).c_str(),
+                          grid.Text(ValueSide::kReference, at).c_str(),
+                          grid.has_actual() ? grid.Text(ValueSide::kActual, at).c_str() : "-",
+                          grid.has_actual() ? grid.Text(ValueSide::kUlp, at).c_str() : "-");
+      }
+    }
+  }
+
+  void DrawPicture(Frame& frame, ValueGrid& grid) {
+    if (grid.rows() == 0 || grid.columns() == 0) {
+      Sentence(frame, "this array has no elements");
+      return;
+    }
+    const ValueSummary& all = grid.summary(side());
+    const int64_t height = std::min(grid.rows(), kPixels),
+                  width = std::min(grid.columns(), kPixels);
+    std::vector<double> pixels;
+    pixels.reserve(static_cast<size_t>(height * width));
+    for (int64_t r = 0; r < height; ++r) {
+      for (int64_t c = 0; c < width; ++c) {
+        const double value = grid.Number(
+            side(), grid.At(page_, r * grid.rows() / height, c * grid.columns() / width));
+        pixels.push_back(std::isfinite(value) ? value : all.largest);
+      }
+    }
+    if (height < grid.rows() || width < grid.columns()) {
+      Label(frame.theme, Color::kTextSecondary,
+            fmt::format("{} × {} of {} × {} elements, evenly spaced", height, width,
+                        CountText(grid.rows()), CountText(grid.columns())));
+    }
+    const double high = all.largest > all.least ? all.largest : all.least + 1;
+    ImPlot::PushColormap(ImPlotColormap_Viridis);
+    const ImVec2 size(ImGui::GetContentRegionAvail().x - 110 * frame.scale, -1);
+    constexpr ImPlotAxisFlags kAxis = ImPlotAxisFlags_NoGridLines | ImPlotAxisFlags_NoTickMarks;
+    if (ImPlot::BeginPlot("##picture", size, ImPlotFlags_NoLegend | ImPlotFlags_NoMouseText)) {
+      ImPlot::SetupAxes("column", "row", kAxis, kAxis | ImPlotAxisFlags_Invert);
+      ImPlot::PlotHeatmap("##heat", pixels.data(), static_cast<int>(height),
+                          static_cast<int>(width), all.least, high, nullptr,
+                          ImPlotPoint(0, static_cast<double>(grid.rows())),
+                          ImPlotPoint(static_cast<double>(grid.columns()), 0));
+      ImPlot::EndPlot();
+    }
+    ImGui::SameLine();
+    ImPlot::ColormapScale("##scale", all.least, high, ImVec2(90 * frame.scale, -1), "%.3g");
+    ImPlot::PopColormap();
+  }
+
+  void DrawHistogram(Frame& frame, ValueGrid& grid) {
+    const ValueSummary& all = grid.summary(side());
+    Label(frame.theme, Color::kTextSecondary,
+          fmt::format("{}{} elements: {} NaN, {} infinite, {} zero; {:.6g} to {:.6g}, mean {:.6g}",
+                      grid.sampled() ? "a sample of " : "", CountText(all.elements),
+                      CountText(all.nans), CountText(all.infinities), CountText(all.zeros),
+                      all.least, all.largest, all.mean));
+    const auto& bins = grid.histogram(side());
+    std::array<double, ValueGrid::kBins> x{}, y{};
+    const double width = (all.largest - all.least) / static_cast<double>(ValueGrid::kBins);
+    for (size_t i = 0; i < bins.size(); ++i) {
+      x[i] = all.least + width * (static_cast<double>(i) + 0.5);
+      y[i] = static_cast<double>(bins[i]);
+    }
+    if (!ImPlot::BeginPlot("##histogram", ImVec2(-1, -1), ImPlotFlags_NoLegend)) return;
+    ImPlot::SetupAxes("value", "elements", ImPlotAxisFlags_AutoFit, ImPlotAxisFlags_AutoFit);
+    ImPlot::PlotBars("##bars", x.data(), y.data(), static_cast<int>(bins.size()),
+                     width > 0 ? width : 1.0);
+    ImPlot::EndPlot();
+  }
+
+  const void* shown_ = nullptr;  // whose grids these are
+  std::vector<ValueGrid> grids_;
+  int leaf_ = 0, page_ = 0, column_ = 0, side_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeValuesView() { return std::make_unique<ValuesView>(); }
+
+}  // namespace hloscope::viewer
