@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "core/hlo/text.h"
 #include "viewer/syntax.h"
@@ -37,6 +38,7 @@ class ChangesView : public View {
     if (!ShowPending(frame, before, "the stage before") || !ShowPending(frame, after, "the stage"))
       return;
     DrawHead(frame, *changes);
+    if (!changes->counts.any() && !unchanged_) return;
     CollectRows(session, *changes, module, stage);
     DrawRows(frame, *changes, *before, *after, module, stage);
   }
@@ -161,17 +163,7 @@ class ChangesView : public View {
       rows_key_ = key;
       rows_.clear();
       revealed_ = 0;
-      for (const debug::DiffRow& row : changes.rows) {
-        if (row.kind != debug::ChangeKind::kUnchanged || row.count == 1) {
-          rows_.push_back({row.kind, row.before, row.after, 0});
-        } else if (!unchanged_) {
-          rows_.push_back({row.kind, row.before, row.after, row.count});
-        } else {
-          for (uint32_t i = 0; i < row.count; ++i)
-            rows_.push_back({row.kind, hlo::InstructionId(row.before.index + i),
-                             hlo::InstructionId(row.after.index + i), 0});
-        }
-      }
+      for (const debug::DiffRow& row : changes.rows) AddRow(row);
     }
     hlo::InstructionId now = session.InstructionIn(stage), was = session.InstructionIn(earlier_);
     auto found = std::ranges::find_if(rows_, [&](const Line& line) {
@@ -181,6 +173,23 @@ class ChangesView : public View {
     });
     selected_row_ = found == rows_.end() ? -1 : static_cast<int64_t>(found - rows_.begin());
     if (wanted_step_ != 0) StepChange(session, module, stage);
+  }
+
+  // Unchanged ones are one line for each run, unless they are asked for.
+  void AddRow(const debug::DiffRow& row) {
+    if (row.kind != debug::ChangeKind::kUnchanged) {
+      rows_.push_back({row.kind, row.before, row.after, 0});
+    } else if (unchanged_) {
+      for (uint32_t i = 0; i < row.count; ++i) {
+        rows_.push_back({row.kind, hlo::InstructionId(row.before.index + i),
+                         hlo::InstructionId(row.after.index + i), 0});
+      }
+    } else if (!rows_.empty() && rows_.back().skipped > 0 &&
+               rows_.back().after.index + rows_.back().skipped == row.after.index) {
+      rows_.back().skipped += row.count;
+    } else {
+      rows_.push_back({row.kind, row.before, row.after, row.count});
+    }
   }
 
   void StepChange(Session& session, int32_t module, int32_t stage) {
@@ -234,18 +243,19 @@ class ChangesView : public View {
     ImGui::PopFont();
   }
 
-  static std::string TextOf(const hlo::Module& module, hlo::InstructionId id) {
+  // Folded where both sides are the same: a difference must not be folded away.
+  static std::string TextOf(const hlo::Module& module, hlo::InstructionId id, bool folded) {
     if (!id.valid() || id.index >= module.instructions().size()) return {};
     std::string text;
     hlo::PrintText(module, id, hlo::TextFormat::kElided, text);
     constexpr size_t kMost = 2000;
-    return SafeText(FoldLine(std::string_view(text).substr(0, 8 * kMost), dump::FileKind::kHloText),
-                    kMost);
+    std::string_view cut = std::string_view(text).substr(0, 8 * kMost);
+    return SafeText(folded ? FoldLine(cut, dump::FileKind::kHloText) : std::string(cut), kMost);
   }
 
   static void ShowWhole(const hlo::Module& before, const hlo::Module& after, const Line& line) {
-    std::string text = TextOf(before, line.before);
-    std::string later = TextOf(after, line.after);
+    std::string text = TextOf(before, line.before, false);
+    std::string later = TextOf(after, line.after, false);
     if (!text.empty() && !later.empty() && text != later) text += "\n\n" + later;
     if (text.empty()) text = later;
     if (!ImGui::BeginTooltip()) return;
@@ -290,17 +300,39 @@ class ChangesView : public View {
         break;
     }
     draw->AddText(ImVec2(at.x + 5 * frame.scale, y), theme[look.color], look.sign);
-    std::string left = TextOf(before, line.before), right = TextOf(after, line.after);
+    bool both = line.before.valid() && line.after.valid();
+    bool folded = !both || line.kind == debug::ChangeKind::kUnchanged;
+    std::string left = TextOf(before, line.before, folded),
+                right = TextOf(after, line.after, folded);
     WordDiff words = line.kind == debug::ChangeKind::kUnchanged
                          ? WordDiff{{{left, false}}, {{right, false}}}
                          : DiffWords(left, right);
     bool whole = left.empty() || right.empty();
+    std::deque<std::string> kept;
+    if (!whole && line.kind != debug::ChangeKind::kUnchanged) {
+      Shorten(words.before, kept);
+      Shorten(words.after, kept);
+    }
     DrawWords(frame, words.before, ImVec2(at.x + sign_width, y), half, height,
               whole ? look.fill : Color::kRemovedFill, line.kind);
     DrawWords(frame, words.after, ImVec2(at.x + sign_width + half, y), half, height,
               whole ? look.fill : Color::kAddedFill, line.kind);
     draw->AddLine(ImVec2(at.x + sign_width + half - 3, at.y),
                   ImVec2(at.x + sign_width + half - 3, at.y + height), theme[Color::kLine]);
+  }
+
+  // Long stretches that both sides share are cut, so that what differs is in sight; the name stays.
+  static void Shorten(std::vector<WordPiece>& pieces, std::deque<std::string>& kept) {
+    constexpr size_t kLong = 56, kHead = 28, kTail = 16;
+    for (WordPiece& piece : pieces) {
+      if (piece.changed || piece.text.size() <= kLong) continue;
+      std::string_view text = piece.text;
+      size_t head = kHead, tail = text.size() - kTail;
+      while (head > 0 && (static_cast<uint8_t>(text[head]) & 0xC0) == 0x80) --head;
+      while (tail < text.size() && (static_cast<uint8_t>(text[tail]) & 0xC0) == 0x80) ++tail;
+      kept.push_back(std::string(text.substr(0, head)) + " … " + std::string(text.substr(tail)));
+      piece.text = kept.back();
+    }
   }
 
   static void DrawWords(Frame& frame, const std::vector<WordPiece>& pieces, ImVec2 at, float width,

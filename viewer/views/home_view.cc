@@ -317,14 +317,34 @@ class HomeView : public View {
     std::set<std::string> seen;
     std::erase_if(all, [&](const std::string& text) { return !seen.insert(text).second; });
     if (all.empty()) Label(frame.theme, Color::kGood, "nothing was found");
-    constexpr size_t kMost = 30;
-    for (size_t i = 0; i < std::min(kMost, all.size()); ++i) {
-      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kWarning]);
-      ImGui::TextWrapped("%s", SafeText(all[i], 400).c_str());
-      ImGui::PopStyleColor();
+    DrawGrouped(frame, all);
+  }
+
+  // The same complaint about many files is one line, with the first of them.
+  static void DrawGrouped(Frame& frame, const std::vector<std::string>& all) {
+    std::map<std::string, std::vector<std::string>> groups;
+    std::vector<std::string> order;
+    for (const std::string& text : all) {
+      size_t colon = text.find(": ");
+      std::string what = colon == std::string::npos ? text : text.substr(colon + 2);
+      auto& files = groups[what];
+      if (files.empty()) order.push_back(what);
+      files.push_back(colon == std::string::npos ? std::string() : text.substr(0, colon));
     }
-    if (all.size() > kMost)
-      Sentence(frame, fmt::format("and {} more: `hloscope info` lists all", all.size() - kMost));
+    constexpr size_t kMost = 12;
+    for (size_t i = 0; i < std::min(kMost, order.size()); ++i) {
+      const std::vector<std::string>& files = groups[order[i]];
+      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kWarning]);
+      ImGui::TextWrapped("%s", SafeText(order[i], 400).c_str());
+      ImGui::PopStyleColor();
+      std::string who = files.front();
+      if (files.size() > 1) who += fmt::format(" and {} more", files.size() - 1);
+      ImGui::Indent();
+      if (!who.empty()) Sentence(frame, who);
+      ImGui::Unindent();
+    }
+    if (order.size() > kMost)
+      Sentence(frame, fmt::format("and {} more: `hloscope info` lists all", order.size() - kMost));
   }
 
   static void DrawMissing(Frame& frame, const dump::DumpModel& dump) {

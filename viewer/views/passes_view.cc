@@ -147,7 +147,7 @@ class PassesView : public View {
     if (!ImGui::BeginTable("##passes", 5, flags)) return;
     ImGui::TableSetupScrollFreeze(0, 1);
     ImGui::TableSetupColumn("pass", ImGuiTableColumnFlags_WidthStretch);
-    float number = ImGui::CalcTextSize("99,999").x;
+    float number = ImGui::CalcTextSize("9,999").x;
     ImGui::TableSetupColumn("+", ImGuiTableColumnFlags_WidthFixed, number);
     ImGui::TableSetupColumn("−", ImGuiTableColumnFlags_WidthFixed, number);
     ImGui::TableSetupColumn("~", ImGuiTableColumnFlags_WidthFixed, number);
@@ -181,11 +181,7 @@ class PassesView : public View {
     }
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(row.name, 400).c_str());
     ImGui::SameLine(0, 0);
-    if (row.pass.empty()) {
-      FittedLabel(row.name);
-    } else {
-      FittedLabel(row.pass);
-    }
+    DrawName(frame, row);
     // The first has nothing before it to differ from.
     if (stage > 0) DrawCounts(frame, session.Changes(module, stage));
     ImGui::TableSetColumnIndex(4);
@@ -194,6 +190,23 @@ class PassesView : public View {
       if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass touched the selection");
     }
     ImGui::PopID();
+  }
+
+  // The start of a pipeline is a heading, a point outside all pipelines stands out.
+  static void DrawName(Frame& frame, const dump::StageEntry& row) {
+    bool heading = row.pass == "pipeline-start";
+    Color color = heading            ? Color::kTextSecondary
+                  : row.pass.empty() ? Color::kAccent
+                                     : Color::kText;
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[color]);
+    if (heading || row.pass.empty()) {
+      FittedLabel(heading ? "▸ " + row.pipeline : row.name);
+    } else {
+      ImGui::Indent(14 * frame.scale);
+      FittedLabel(row.pass);
+      ImGui::Unindent(14 * frame.scale);
+    }
+    ImGui::PopStyleColor();
   }
 
   static void DrawCounts(Frame& frame, const Pending<debug::PassChanges>& changes) {
