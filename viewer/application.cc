@@ -47,6 +47,7 @@ void Application::Start(std::unique_ptr<Surface> surface, const ApplicationOptio
   std::string layout = state_.ReadLayout();
   if (!layout.empty()) ImGui::LoadIniSettingsFromMemory(layout.data(), layout.size());
   SessionOptions session;
+  session.worker_program = options.worker_program;
   session.limits = options.limits;
   session.wake = [surface = surface_.get()] { surface->Wake(); };
   session_ = std::make_unique<Session>(std::move(session));

@@ -26,6 +26,7 @@ struct ApplicationOptions {
   Limits limits;
   std::string state_folder;  // empty: nothing is kept
   std::string theme;         // "dark", "light"; empty: the last one
+  std::string worker_program = kThisProgram;  // runs what the divergence lab asks for
   SurfaceOptions surface;
 };
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/debug/lineage.h"
+#include "core/debug/provenance.h"
 #include "core/dump/dump_model.h"
 #include "viewer/selection.h"
 
@@ -53,10 +53,11 @@ struct Counterparts {
   bool HasLine(int32_t file, int32_t line) const;
 };
 
-// Never fails: what cannot be read is in `notes`. `lineage` is that of the selection's module and
-// may be null. Runs for up to seconds on dumps of many passes: for a background thread.
-Counterparts FindCounterparts(const dump::DumpModel& dump, const debug::Lineage* lineage,
-                              const Selection& selection, const std::stop_token& stop);
+// Never fails: what cannot be read is in `notes`. Without `whole` only what the selection is
+// itself, at once; with it everything, which takes up to seconds on dumps of many passes. The
+// selection is one of the provenance's module.
+Counterparts FindCounterparts(const debug::Provenance& provenance, const Selection& selection,
+                              bool whole, const std::stop_token& stop);
 
 // The module a selection belongs to, through the file it is in where need be; -1: none.
 int32_t ModuleOf(const dump::DumpModel& dump, const Selection& selection);

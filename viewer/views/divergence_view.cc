@@ -125,43 +125,54 @@ class DivergenceView : public View {
     }
     const dump::ModuleEntry& entry = frame.session.dump()->modules()[static_cast<size_t>(module)];
     if (entry.stages.empty()) return;
-    const float width = 200 * frame.scale;
     stage_ = std::clamp(stage_, 0, static_cast<int>(entry.stages.size()) - 1);
-    Label(frame.theme, Color::kTextSecondary, "module");
-    ImGui::SameLine();
+    Name(frame, "module", false);
     FittedLabel(entry.name);
-    ImGui::SetNextItemWidth(width * 1.6F);
-    if (ImGui::BeginCombo("stage",
-                          SafeText(entry.stages[static_cast<size_t>(stage_)].name, 40).c_str())) {
-      for (int s = 0; s < static_cast<int>(entry.stages.size()); ++s) {
-        const std::string label =
-            fmt::format("{}##{}", SafeText(entry.stages[static_cast<size_t>(s)].name, 80), s);
-        if (ImGui::Selectable(label.c_str(), s == stage_)) stage_ = s;
-      }
-      ImGui::EndCombo();
-    }
-    ImGui::SameLine();
-    ImGui::SetNextItemWidth(90 * frame.scale);
-    ImGui::InputInt("seed", &seed_, 1);
+    Name(frame, "stage", false);
+    ChooseStage(frame, entry);
+    Name(frame, "seed", true);
+    ImGui::SetNextItemWidth(110 * frame.scale);
+    ImGui::InputInt("##seed", &seed_, 1);
     seed_ = std::max(seed_, 0);
-    Choose(frame, "platform", platform_, false);
-    ImGui::SameLine();
-    Choose(frame, "reference", reference_, true);
-    ImGui::SameLine();
+    Name(frame, "platform", false);
+    Choose(frame, "##platform", platform_, false);
+    Name(frame, "reference", true);
+    Choose(frame, "##reference", reference_, true);
+    ImGui::SameLine(0, 24 * frame.scale);
     ImGui::Checkbox("each instruction alone", &isolate_);
-    ImGui::SameLine();
+    ImGui::SameLine(0, 24 * frame.scale);
     ImGui::Checkbox("own bounds", &own_bounds_);
-    if (own_bounds_) {
-      ImGui::SetNextItemWidth(width / 2);
-      ImGui::InputDouble("absolute", &absolute_, 0, 0, "%.1e");
-      ImGui::SameLine();
-      ImGui::SetNextItemWidth(width / 2);
-      ImGui::InputDouble("relative", &relative_, 0, 0, "%.1e");
+    if (!own_bounds_) return;
+    Name(frame, "absolute", false);
+    ImGui::SetNextItemWidth(110 * frame.scale);
+    ImGui::InputDouble("##absolute", &absolute_, 0, 0, "%.1e");
+    Name(frame, "relative", true);
+    ImGui::SetNextItemWidth(110 * frame.scale);
+    ImGui::InputDouble("##relative", &relative_, 0, 0, "%.1e");
+  }
+
+  // The quiet name of the choice that follows it.
+  static void Name(Frame& frame, const char* name, bool same_line) {
+    if (same_line) ImGui::SameLine(0, 24 * frame.scale);
+    ImGui::AlignTextToFramePadding();
+    Label(frame.theme, Color::kTextSecondary, name);
+    same_line ? ImGui::SameLine() : ImGui::SameLine(80 * frame.scale);
+  }
+
+  void ChooseStage(Frame& frame, const dump::ModuleEntry& entry) {
+    ImGui::SetNextItemWidth(360 * frame.scale);
+    const std::string shown = SafeText(entry.stages[static_cast<size_t>(stage_)].name, 48);
+    if (!ImGui::BeginCombo("##stage", shown.c_str())) return;
+    for (int s = 0; s < static_cast<int>(entry.stages.size()); ++s) {
+      const std::string label =
+          fmt::format("{}##{}", SafeText(entry.stages[static_cast<size_t>(s)].name, 80), s);
+      if (ImGui::Selectable(label.c_str(), s == stage_)) stage_ = s;
     }
+    ImGui::EndCombo();
   }
 
   void Choose(Frame& frame, const char* name, std::string& value, bool may_be_none) {
-    ImGui::SetNextItemWidth(130 * frame.scale);
+    ImGui::SetNextItemWidth(150 * frame.scale);
     const std::string shown = value.empty() ? "none" : SafeText(value, 40);
     if (!ImGui::BeginCombo(name, shown.c_str())) return;
     if (may_be_none && ImGui::Selectable("none", value.empty())) value.clear();
@@ -192,7 +203,8 @@ class DivergenceView : public View {
     ImGui::SameLine();
     if (ImGui::Button("Find NaN")) Start(frame.session, module, debug::NonFiniteKind::kNan);
     ImGui::SameLine();
-    if (ImGui::Button("Find infinity")) Start(frame.session, module, debug::NonFiniteKind::kInfinity);
+    if (ImGui::Button("Find infinity"))
+      Start(frame.session, module, debug::NonFiniteKind::kInfinity);
     if (platforms_.size() == 1) {
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary,
