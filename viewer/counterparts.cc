@@ -64,6 +64,7 @@ class Search {
     // A line of a loop over layers is thousands of instructions.
     constexpr size_t kMost = 2000;
     if (starts_.size() >= kMost || !AddStation(stage, id, 1, debug::LinkReason::kSame)) return;
+    if (starts_.empty()) out_.start_stage = stage;
     starts_.emplace_back(stage, id);
   }
   void StartAll(int32_t stage, const Result<std::vector<InstructionId>>& ids) {
@@ -257,6 +258,13 @@ int32_t ModuleOf(const dump::DumpModel& dump, const Selection& selection) {
 hlo::InstructionId Counterparts::In(int32_t stage) const {
   auto found = std::ranges::find(stages, stage, &StageCounterpart::stage);
   return found != stages.end() ? found->instruction : hlo::InstructionId();
+}
+bool Counterparts::TouchedInto(int32_t stage) const {
+  // A link belongs to the station it leads to, away from the start.
+  int32_t there = stage <= start_stage ? stage - 1 : stage;
+  auto found = std::ranges::find(stages, there, &StageCounterpart::stage);
+  if (found == stages.end()) return In(stage).valid() && stage > 0 && stage <= start_stage;
+  return found->reason != debug::LinkReason::kSame;
 }
 bool Counterparts::InStage(int32_t stage, hlo::InstructionId id) const {
   return std::ranges::any_of(stages, [&](const StageCounterpart& counterpart) {

@@ -104,7 +104,7 @@ std::string Marked(const std::vector<WordPiece>& pieces) {
 TEST(WordDiff, MarksWordsOfOneSide) {
   WordDiff diff = DiffWords("add(a.1, b), x=1", "add(a.2, b), y, x=1");
   EXPECT_EQ(Marked(diff.before), "add([a.1], b), x=1");
-  EXPECT_EQ(Marked(diff.after), "add([a.2], b), [y, ]x=1");
+  EXPECT_EQ(Marked(diff.after), "add([a.2], b)[, y], x=1");
   std::string before, after;
   for (int i = 0; i < 900; ++i) {
     before += "b" + std::to_string(i) + " ";

@@ -45,6 +45,7 @@ void ViewerTest::Start(const std::vector<std::string>& paths, const std::string&
   ImGuiTestEngineIO& io = ImGuiTestEngine_GetIO(engine_);
   io.ConfigRunSpeed = ImGuiTestRunSpeed_Fast;
   io.ConfigNoThrottle = true;
+  io.ConfigRestoreFocusAfterTests = false;
   io.ConfigSavedSettings = false;
   io.ConfigFixedDeltaTime = 1.0f / 60;
   io.ConfigVerboseLevel = ImGuiTestVerboseLevel_Error;

@@ -12,7 +12,7 @@ namespace hloscope::viewer {
 namespace {
 
 std::string WindowName(const ViewRow& row, std::string_view screen) {
-  return std::string(row.title) + "###" + std::string(screen) + "/" + std::string(row.id);
+  return std::string(row.title) + "###" + std::string(screen) + "." + std::string(row.id);
 }
 
 }  // namespace

@@ -112,9 +112,7 @@ class ChangesView : public View {
     stack(counts.added, Color::kAdded);
     stack(counts.removed, Color::kRemoved);
     stack(counts.rewritten + counts.moved, Color::kRewritten);
-    const Counterparts& found = session.counterparts();
-    auto here = std::ranges::find(found.stages, s, &StageCounterpart::stage);
-    if (here != found.stages.end() && here->reason != debug::LinkReason::kSame)
+    if (session.counterparts().TouchedInto(s))
       draw->AddRectFilled(ImVec2(x + gap, bottom + 2 * frame.scale),
                           ImVec2(x + step - gap, bottom + 5 * frame.scale),
                           frame.theme[Color::kAccent]);

@@ -77,7 +77,7 @@ class PassesView : public View {
     std::string out =
         stage < entry.stages.size() ? "shown " + entry.stages[stage].name : std::string();
     for (int32_t s = 0; s < static_cast<int32_t>(entry.stages.size()); ++s) {
-      if (Touched(session, s)) out += "\ntouched " + entry.stages[static_cast<size_t>(s)].name;
+      if (session.counterparts().TouchedInto(s)) out += "\ntouched " + entry.stages[static_cast<size_t>(s)].name;
     }
     return out;
   }
@@ -94,13 +94,6 @@ class PassesView : public View {
         frame.session.Select(Selection::OfModule(static_cast<int32_t>(i)));
     }
     ImGui::EndCombo();
-  }
-
-  // The link into this stage says that the selection is not what it was before.
-  static bool Touched(Session& session, int32_t stage) {
-    const Counterparts& found = session.counterparts();
-    auto here = std::ranges::find(found.stages, stage, &StageCounterpart::stage);
-    return here != found.stages.end() && here->reason != debug::LinkReason::kSame;
   }
 
   std::vector<int32_t> Rows(Session& session, const dump::ModuleEntry& entry,
@@ -185,7 +178,7 @@ class PassesView : public View {
     // The first has nothing before it to differ from.
     if (stage > 0) DrawCounts(frame, session.Changes(module, stage));
     ImGui::TableSetColumnIndex(4);
-    if (Touched(session, stage)) {
+    if (session.counterparts().TouchedInto(stage)) {
       Label(frame.theme, Color::kAccent, "•");
       if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass touched the selection");
     }
