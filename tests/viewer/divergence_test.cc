@@ -8,7 +8,7 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr const char* kPanel = "//divergence/divergence";
+constexpr const char* kPanel = "//###divergence.divergence";
 
 bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
@@ -54,7 +54,7 @@ ENTRY e {
   EXPECT_TRUE(Has(Lit("divergence"), "the first NaN is made by born")) << Lit("divergence");
   Click(std::string(kPanel) + "/Select it");
   EXPECT_EQ(SelectedName(), "born");
-  Drive([](ImGuiTestContext* context) { context->WindowFocus("//divergence/values"); });
+  Drive([](ImGuiTestContext* context) { context->WindowFocus("//###divergence.values"); });
   Press("V");
   EXPECT_TRUE(Has(Lit("values"), "values of born\nf32[4]")) << Lit("values");
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "viewer/view.h"
 #include "viewer/widgets.h"
@@ -50,6 +52,7 @@ class DivergenceView : public View {
       Sentence(frame, "this dump holds no module, so there is nothing to run");
       return;
     }
+    StartWaiting(session);
     DrawChoices(frame, module);
     DrawButtons(frame, module);
     ImGui::Separator();
@@ -212,17 +215,8 @@ class DivergenceView : public View {
     }
   }
 
+  // What is to run starts as soon as the module is read.
   void Start(Session& session, int32_t module, std::optional<debug::NonFiniteKind> find) {
-    const Pending<hlo::Module>& read = session.Module(module, stage_);
-    if (read.failed()) {
-      session.Say(Severity::kError, "nothing was run: " + read.error.ToString());
-      return;
-    }
-    if (!read.ready()) {
-      // The next press finds it; a module is read in less time than it takes.
-      session.Say(Severity::kNote, "the module is still being read: press again");
-      return;
-    }
     ExperimentRequest request;
     request.module_index = module;
     request.stage = stage_;
@@ -235,7 +229,19 @@ class DivergenceView : public View {
       request.absolute = absolute_;
       request.relative = relative_;
     }
-    session.experiment().Start(read.value, request);
+    waiting_ = std::move(request);
+    StartWaiting(session);
+  }
+
+  void StartWaiting(Session& session) {
+    if (!waiting_) return;
+    const Pending<hlo::Module>& read = session.Module(waiting_->module_index, waiting_->stage);
+    if (read.waiting()) return;
+    if (read.ready()) session.experiment().Start(read.value, *waiting_);
+    if (read.failed()) {
+      session.Say(Severity::kError, "nothing was run: " + read.error.ToString());
+    }
+    waiting_.reset();
   }
 
   // One sentence: what came out.
@@ -440,6 +446,7 @@ class DivergenceView : public View {
 
   std::vector<std::string> platforms_;
   std::string platform_, reference_ = "interpreter";
+  std::optional<ExperimentRequest> waiting_;  // for its module to be read
   int stage_ = 0, seed_ = 0;
   bool isolate_ = true, own_bounds_ = false, only_differences_ = false;
   double absolute_ = 1e-4, relative_ = 1e-4;
