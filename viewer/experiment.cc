@@ -2,6 +2,7 @@
 #include "viewer/experiment.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <utility>
 
@@ -85,17 +86,28 @@ void Flatten(const hlo::Literal& literal, std::vector<hlo::Literal>& leaves) {
   }
 }
 
-// `pair.reference` and, from the same operands, what `platform` makes of the instruction.
+// The instruction as isolating it runs it: constants, and what is made of nothing else, come along.
+Result<debug::ExtractedModule> CutOut(const hlo::Module& module, InstructionId instruction) {
+  HLOSCOPE_ASSIGN_OR_RETURN(debug::ExtractedModule extracted,
+                            debug::ExtractModule(module, instruction, 0));
+  const hlo::Opcode opcode = module[instruction].opcode;
+  if (debug::HandsOn(opcode) || opcode == hlo::Opcode::kConstant) return extracted;
+  debug::JoinedPieces joined =
+      debug::JoinPieces(module, std::array{debug::CutPiece(module, instruction, 0)});
+  return debug::ExtractedModule{std::move(joined.module), std::move(joined.parameters), 1};
+}
+
+// The leaves of the reference and, from the same operands, what `platform` makes of them.
 void CaptureBoth(const std::shared_ptr<const hlo::Module>& module, const std::string& platform,
                  const debug::RunRequest& request, const std::stop_token& stop,
                  CapturedPair& pair) {
-  const auto extracted = debug::ExtractModule(*module, pair.instruction, 0);
-  if (!extracted) {
-    pair.note = extracted.error().ToString();
+  const auto cut = CutOut(*module, pair.instruction);
+  if (!cut) {
+    pair.note = cut.error().ToString();
     return;
   }
   const auto values = debug::CaptureValues(
-      *module, pair.instruction, extracted->parameters, 0, [&](eval::Observer& observer) {
+      *module, pair.instruction, cut->parameters, 0, [&](eval::Observer& observer) {
         return debug::RunObserved(module, request, observer, stop);
       });
   if (!values) {
@@ -107,7 +119,7 @@ void CaptureBoth(const std::shared_ptr<const hlo::Module>& module, const std::st
   debug::RunRequest alone = request;
   alone.platform = platform;
   alone.arguments = values->arguments;
-  const debug::RunReport report = debug::RunModule(extracted->module, alone, stop);
+  const debug::RunReport report = debug::RunModule(cut->module, alone, stop);
   for (const debug::RunOutput& output : report.outputs) {
     if (!output.missing && output.value.shape().IsArray()) {
       pair.actual_leaves.push_back(output.value);

@@ -139,6 +139,7 @@ class ValuesView : public View {
   void DrawChoices(Frame& frame) {
     leaf_ = std::clamp(leaf_, 0, static_cast<int>(grids_.size()) - 1);
     const ValueGrid& grid = grids_[static_cast<size_t>(leaf_)];
+    ImGui::AlignTextToFramePadding();
     Label(frame.theme, Color::kTextSecondary, hlo::ToString(grid.shape(), false));
     if (grids_.size() > 1) {
       ImGui::SameLine();
