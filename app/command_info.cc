@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "app/command.h"
+#include "app/dump_report.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "core/base/json.h"
@@ -13,12 +14,6 @@
 
 namespace hloscope::app {
 namespace {
-
-std::string Bytes(int64_t bytes) {
-  if (bytes < 10'000) return fmt::format("{} B", bytes);
-  if (bytes < 10'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
-  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-}
 
 class InfoCommand : public Command {
  public:
@@ -43,9 +38,13 @@ class InfoCommand : public Command {
 
  private:
   int Directory(const std::string& path, const Context& context) {
-    auto model = dump::DumpModel::Open(path, context.limits);
+    dump::OpenOptions options;
+    options.jobs = static_cast<int>(context.jobs);
+    auto model = dump::DumpModel::Open(path, context.limits, options);
     if (!model) return Fail(path, model.error(), context);
-    context.json ? WriteOut(DirectoryJson(**model)) : PrintOut(DirectoryText(**model));
+    auto summary = dump::Summarize(**model, options);
+    if (!summary) return Fail(path, summary.error(), context);
+    context.json ? WriteOut(DumpJson(**model, *summary)) : PrintOut(DumpText(**model, *summary));
     return kGood;
   }
 
@@ -64,7 +63,7 @@ class InfoCommand : public Command {
       WriteOut(out + "\n");
       return true;
     }
-    PrintOut(fmt::format("{}: {} ({})\n", file.path(), dump::Describe(kind), Bytes(bytes)));
+    PrintOut(fmt::format("{}: {} ({})\n", file.path(), dump::Describe(kind), BytesText(bytes)));
     if (kind == dump::FileKind::kStableHloText) PrintOut(file.bytes());
     return true;
   }
@@ -104,7 +103,7 @@ class InfoCommand : public Command {
     const hlo::Module& m = *loaded.module;
     std::string out =
         fmt::format("{}: module {} ({}, {})\n", loaded.path, m.name(), dump::Describe(loaded.kind),
-                    Bytes(static_cast<int64_t>(loaded.file.bytes().size())));
+                    BytesText(static_cast<int64_t>(loaded.file.bytes().size())));
     out += fmt::format("  {} instructions in {} computations, entry {}{}\n", s.instructions,
                        s.computations, m[m.entry().name],
                        m.header().is_scheduled ? ", scheduled" : "");
@@ -112,8 +111,8 @@ class InfoCommand : public Command {
                        m.header().num_partitions);
     out += "  parameters:";
     for (const std::string& shape : s.parameters) out += " " + shape;
-    out += fmt::format(" ({})\n  result: {} ({})\n", Bytes(s.parameter_bytes), s.result,
-                       Bytes(s.result_bytes));
+    out += fmt::format(" ({})\n  result: {} ({})\n", BytesText(s.parameter_bytes), s.result,
+                       BytesText(s.result_bytes));
     if (s.elided_constants != 0) {
       out += fmt::format(
           "  {} elided constants: their values are not in this file; the .hlo.pb of the dump has "
@@ -153,53 +152,6 @@ class InfoCommand : public Command {
     json.Field("elided_constants", s.elided_constants).Key("opcodes").BeginObject();
     for (const auto& [name, count] : s.opcodes) json.Field(name, count);
     json.EndObject().EndObject();
-    return out + "\n";
-  }
-
-  static std::string DirectoryText(const dump::DumpModel& model) {
-    std::string out = fmt::format("{}: {} modules\n", model.path(), model.modules().size());
-    for (const dump::ModuleEntry& module : model.modules()) {
-      std::string id = module.id < 0 ? "" : fmt::format("module_{:04} ", module.id);
-      out += fmt::format("  {}{}\n", id, module.name);
-      for (const dump::StageEntry& stage : module.stages) {
-        out += fmt::format("    {:<58}", stage.name);
-        for (int32_t k : stage.files) {
-          const dump::FileEntry& file = model.files()[static_cast<size_t>(k)];
-          out += fmt::format(" {} ({})", dump::ToString(file.kind), Bytes(file.bytes));
-        }
-        out += '\n';
-      }
-    }
-    for (const auto& piece : model.missing()) out += "  missing: " + piece.ToString() + "\n";
-    for (const std::string& text : model.warnings()) out += "  warning: " + text + "\n";
-    return out;
-  }
-
-  static std::string DirectoryJson(const dump::DumpModel& model) {
-    std::string out;
-    JsonWriter json(out);
-    json.BeginObject().Field("file", model.path()).Key("modules").BeginArray();
-    for (const dump::ModuleEntry& module : model.modules()) {
-      json.BeginObject().Field("id", module.id).Field("name", module.name);
-      json.Field("framework", module.framework).Field("device", module.device);
-      json.Key("stages").BeginArray();
-      for (const dump::StageEntry& stage : module.stages) {
-        json.BeginObject().Field("name", stage.name).Field("pipeline", stage.pipeline);
-        json.Field("pass", stage.pass).Key("files").BeginArray();
-        for (int32_t k : stage.files) {
-          const dump::FileEntry& file = model.files()[static_cast<size_t>(k)];
-          json.BeginObject().Field("file", file.path).Field("role", dump::ToString(file.role));
-          json.Field("kind", dump::ToString(file.kind)).EndObject();
-        }
-        json.EndArray().EndObject();
-      }
-      json.EndArray().EndObject();
-    }
-    json.EndArray().Key("missing").BeginArray();
-    for (const auto& piece : model.missing()) json.Value(piece.ToString());
-    json.EndArray().Key("warnings").BeginArray();
-    for (const std::string& text : model.warnings()) json.Value(text);
-    json.EndArray().EndObject();
     return out + "\n";
   }
 

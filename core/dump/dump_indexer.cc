@@ -299,11 +299,22 @@ void DumpIndexer::AddToStages() {
       module.stages.push_back(
           {name, std::string(step.pipeline), std::string(step.pass), std::move(files)});
     }
+    if (module.stages.empty()) AddSnapshotStage(module);
     SortStages(module.stages);
     for (size_t s = 0; s < module.stages.size(); ++s) {
       for (int32_t file : module.stages[s].files)
         model_.files_[static_cast<size_t>(file)].stage = static_cast<int32_t>(s);
     }
+  }
+}
+
+// A snapshot holds its module: where nothing else does, it is the input of the compilation.
+void DumpIndexer::AddSnapshotStage(ModuleEntry& module) {
+  for (int32_t k : module.files) {
+    const FileEntry& file = model_.files_[static_cast<size_t>(k)];
+    if (file.role != FileRole::kUnoptimizedSnapshot || !IsModuleKind(file.kind)) continue;
+    module.stages.push_back({"before_optimizations", "", "", {k}});
+    return;
   }
 }
 
@@ -320,7 +331,7 @@ void DumpIndexer::AddDerivedStages() {
     for (int32_t k : module.files) {
       FileEntry& file = model_.files_[static_cast<size_t>(k)];
       StageOf of = RowOf(file.role).stage;
-      if (of != StageOf::kFinal && of != StageOf::kFirst) continue;
+      if ((of != StageOf::kFinal && of != StageOf::kFirst) || file.stage >= 0) continue;
       file.stage = of == StageOf::kFinal ? last : first;
       if (file.stage >= 0) module.stages[static_cast<size_t>(file.stage)].files.push_back(k);
     }
@@ -343,7 +354,8 @@ void DumpIndexer::Describe() {
 }
 
 void DumpIndexer::CheckKinds() {
-  for (FileEntry& file : model_.files_) {
+  for (size_t k = 0; k < model_.files_.size(); ++k) {
+    const FileEntry& file = model_.files_[k];
     if (file.role == FileRole::kUnknown) {
       model_.warnings_.push_back(
           fmt::format("{}: not recognised, {}", file.path, dump::Describe(file.kind)));
@@ -351,6 +363,8 @@ void DumpIndexer::CheckKinds() {
       model_.warnings_.push_back(fmt::format("{}: this is {}, expected {}", file.path,
                                              dump::Describe(file.kind),
                                              RowOf(file.role).description));
+    } else if (IsText(file.kind) && ends_[k] < RowOf(file.role).end) {
+      model_.warnings_.push_back(file.path + ": its end is missing, the file is cut off");
     }
   }
 }
