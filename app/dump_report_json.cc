@@ -1,5 +1,6 @@
 // A dump as one JSON object.
 #include "app/dump_report.h"
+#include "core/base/checked.h"
 #include "core/base/json.h"
 
 namespace hloscope::app {
@@ -9,14 +10,15 @@ using dump::DumpModel;
 
 class Writer {
  public:
-  Writer(const DumpModel& model, const dump::DumpSummary& summary)
-      : model_(model), summary_(summary), json_(out_) {}
+  explicit Writer(const DumpReport& report)
+      : report_(report), model_(*report.model), summary_(report.summary), json_(out_) {}
 
   std::string Write() {
     json_.BeginObject().Field("file", model_.path());
     json_.Key("modules").BeginArray();
     for (size_t m = 0; m < summary_.modules.size(); ++m) WriteModule(m);
     json_.EndArray();
+    WritePlacements();
     WriteTensorFlow();
     WriteFiles();
     json_.Key("missing").BeginArray();
@@ -96,7 +98,43 @@ class Writer {
     for (const auto& [target, count] : module.custom_calls) json_.Field(target, count);
     json_.EndObject().Key("source_files").BeginArray();
     for (const std::string& file : module.source_files) json_.Value(file);
-    json_.EndArray().EndObject();
+    json_.EndArray().Key("placement");
+    if (report_.compiled[m] == nullptr) {
+      json_.Null();
+    } else {
+      debug::WritePlacement(*report_.compiled[m], report_.placements[m], json_);
+    }
+    json_.EndObject();
+  }
+
+  // The sum over all modules.
+  void WritePlacements() {
+    json_.Key("placement").BeginObject();
+    int64_t bytes = 0, unknown = 0;
+    for (int place = 0; place < debug::kPlaceCount; ++place) {
+      int64_t count = 0;
+      for (const debug::Placement& one : report_.placements)
+        count += one.counts[static_cast<size_t>(place)];
+      json_.Field(debug::KeyOf(static_cast<debug::Place>(place)), count);
+    }
+    json_.Key("transfers").BeginArray();
+    for (size_t m = 0; m < report_.placements.size(); ++m) {
+      bytes = CheckedAdd(bytes, report_.placements[m].bytes).value_or(INT64_MAX);
+      unknown += report_.placements[m].unknown_transfers;
+      for (const debug::Transfer& transfer : report_.placements[m].transfers)
+        WriteTransfer(m, transfer);
+    }
+    json_.EndArray().Field("bytes", bytes).Field("unknown_transfers", unknown).EndObject();
+  }
+
+  void WriteTransfer(size_t m, const debug::Transfer& transfer) {
+    json_.BeginObject().Field("module", model_.modules()[m].name);
+    json_.Field("instruction", report_.compiled[m]->name(transfer.instruction));
+    json_.Field("direction", debug::KeyOf(transfer.direction)).Key("bytes");
+    transfer.bytes < 0 ? json_.Null() : json_.Value(transfer.bytes);
+    json_.Key("executions");
+    transfer.executions < 0 ? json_.Null() : json_.Value(transfer.executions);
+    json_.Field("reason", debug::KeyOf(transfer.reason)).EndObject();
   }
 
   void WriteStages(const dump::ModuleEntry& entry, const dump::ModuleSummary& module) {
@@ -204,6 +242,7 @@ class Writer {
     json_.EndArray();
   }
 
+  const DumpReport& report_;
   const DumpModel& model_;
   const dump::DumpSummary& summary_;
   std::string out_;
@@ -212,8 +251,6 @@ class Writer {
 
 }  // namespace
 
-std::string DumpJson(const DumpModel& model, const dump::DumpSummary& summary) {
-  return Writer(model, summary).Write();
-}
+std::string DumpJson(const DumpReport& report) { return Writer(report).Write(); }
 
 }  // namespace hloscope::app

@@ -99,6 +99,33 @@ std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSumma
   return out;
 }
 
+std::string PlacementText(const DumpReport& report, size_t m) {
+  const debug::Placement& placement = report.placements[m];
+  if (report.compiled[m] == nullptr || !placement.compiled) return {};
+  std::string out = "    runs:";
+  for (int k = 0; k < debug::kPlaceCount; ++k) {
+    int64_t count = placement.counts[static_cast<size_t>(k)];
+    auto place = static_cast<debug::Place>(k);
+    bool silent = place == debug::Place::kNoCode || place == debug::Place::kInKernel;
+    if (count != 0 && !silent) out += fmt::format(" {} {}", count, debug::KeyOf(place));
+  }
+  out += "\n";
+  for (size_t k = 0; k < placement.transfers.size() && k < kShown; ++k) {
+    const debug::Transfer& t = placement.transfers[k];
+    out += fmt::format("    transfer {}: {}{}{}, {}\n",
+                       t.direction == debug::TransferDirection::kToHost ? "to host" : "to device",
+                       report.compiled[m]->name(t.instruction),
+                       t.bytes < 0 ? ", size unknown" : ", " + BytesText(t.bytes),
+                       t.executions < 0   ? ", in a loop of unknown count"
+                       : t.executions > 1 ? fmt::format(" × {}", t.executions)
+                                          : "",
+                       debug::Describe(t.reason));
+  }
+  if (placement.transfers.size() > kShown)
+    out += fmt::format("    and {} more transfers\n", placement.transfers.size() - kShown);
+  return out;
+}
+
 std::string TensorFlowText(const dump::TensorFlowSummary& tf) {
   std::string out;
   for (const dump::TensorFlowCluster& cluster : tf.clusters) {
@@ -127,11 +154,13 @@ std::string BytesText(int64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-std::string DumpText(const DumpModel& model, const dump::DumpSummary& summary) {
+std::string DumpText(const DumpReport& report) {
+  const DumpModel& model = *report.model;
+  const dump::DumpSummary& summary = report.summary;
   std::string out = fmt::format("{}: {} modules, {} files\n", model.path(), model.modules().size(),
                                 model.files().size());
   for (size_t m = 0; m < summary.modules.size(); ++m)
-    out += ModuleText(model, m, summary.modules[m]);
+    out += ModuleText(model, m, summary.modules[m]) + PlacementText(report, m);
   out += TensorFlowText(*summary.tensorflow);
   for (const dump::MissingPiece& piece : model.missing())
     out += "  missing: " + piece.ToString() + "\n";
