@@ -11,6 +11,8 @@
 namespace hloscope::dump {
 namespace {
 
+constexpr size_t kUnknownFilesNamed = 20;
+
 std::string_view FolderOf(std::string_view path) {
   size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
@@ -354,9 +356,11 @@ void DumpIndexer::Describe() {
 }
 
 void DumpIndexer::CheckKinds() {
+  size_t unknown = 0;
   for (size_t k = 0; k < model_.files_.size(); ++k) {
     const FileEntry& file = model_.files_[k];
     if (file.role == FileRole::kUnknown) {
+      if (++unknown > kUnknownFilesNamed) continue;
       model_.warnings_.push_back(
           fmt::format("{}: not recognised, {}", file.path, dump::Describe(file.kind)));
     } else if (!MayHold(file.role, file.kind)) {
@@ -366,6 +370,10 @@ void DumpIndexer::CheckKinds() {
     } else if (IsText(file.kind) && ends_[k] < RowOf(file.role).end) {
       model_.warnings_.push_back(file.path + ": its end is missing, the file is cut off");
     }
+  }
+  if (unknown > kUnknownFilesNamed) {
+    model_.warnings_.push_back(
+        fmt::format("{} more files are not recognised", unknown - kUnknownFilesNamed));
   }
 }
 

@@ -1,6 +1,8 @@
 // -live-range.txt, the peak, and what both kinds of buffer assignments share.
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "core/base/checked.h"
@@ -43,48 +45,73 @@ std::string KeyOf(std::string_view instruction, std::span<const int64_t> index) 
 
 void AddBytes(int64_t& sum, int64_t bytes) { sum = CheckedAdd(sum, bytes).value_or(INT64_MAX); }
 
-// One value holds its bytes of an allocation at a time: those that alias share theirs.
+// The most bytes alive at once. Values that live at one place at one time are one buffer under
+// several names (operand and result of a loop, say): the largest counts.
 class Peak {
  public:
   explicit Peak(BufferTable& table) : table_(table) {}
 
   void Find() {
+    std::vector<Event> events;
     for (size_t k = 0; k < table_.values.size(); ++k) {
       const BufferValue& value = table_.values[k];
       if (value.live_start == kUnknownPoint || value.live_end < value.live_start) continue;
-      events_.push_back({value.live_start, 1, static_cast<int32_t>(k)});
-      events_.push_back({value.live_end, -1, static_cast<int32_t>(k)});
+      events.push_back({value.live_start, 1, static_cast<int32_t>(k)});
+      events.push_back({value.live_end, -1, static_cast<int32_t>(k)});
     }
-    if (events_.empty()) return;
     // Those that begin at a point live together with those that end there.
-    std::ranges::sort(events_, [](const Event& a, const Event& b) {
-      return std::tuple(a.point, -a.sign, a.value) < std::tuple(b.point, -b.sign, b.value);
-    });
+    std::ranges::sort(events, {},
+                      [](const Event& e) { return std::tuple(e.point, -e.sign, e.value); });
     int64_t live = 0;
-    for (const Event& event : events_) {
-      const int64_t size = table_.values[static_cast<size_t>(event.value)].size;
-      live = event.sign > 0 ? CheckedAdd(live, size).value_or(INT64_MAX) : live - size;
+    for (const Event& event : events) {
+      live += Change(event);
       if (event.sign < 0 || live <= table_.live_peak_bytes) continue;
       table_.live_peak_bytes = live;
       table_.live_peak_point = event.point;
     }
-    for (size_t k = 0; k < table_.values.size(); ++k) {
-      const BufferValue& value = table_.values[k];
-      bool there = value.live_start != kUnknownPoint &&
-                   value.live_start <= table_.live_peak_point &&
-                   value.live_end >= table_.live_peak_point;
-      if (there) table_.live_peak_values.push_back(static_cast<int32_t>(k));
-    }
-    std::ranges::stable_sort(table_.live_peak_values, std::greater(),
-                             [&](int32_t k) { return table_.values[static_cast<size_t>(k)].size; });
+    if (!events.empty()) ListHolders();
   }
 
  private:
   struct Event {
     int32_t point, sign, value;
   };
+  using Slot = std::pair<int32_t, int64_t>;  // allocation and offset
+
+  static Slot SlotOf(const BufferValue& value) { return {value.allocation, value.offset}; }
+
+  // By how much a slot grows or shrinks.
+  int64_t Change(const Event& event) {
+    const BufferValue& value = table_.values[static_cast<size_t>(event.value)];
+    std::multiset<int64_t>& sizes = slots_[SlotOf(value)];
+    int64_t before = sizes.empty() ? 0 : *sizes.rbegin();
+    if (event.sign > 0) {
+      sizes.insert(value.size);
+    } else {
+      sizes.erase(sizes.find(value.size));
+    }
+    return (sizes.empty() ? 0 : *sizes.rbegin()) - before;
+  }
+
+  void ListHolders() {
+    std::map<Slot, int32_t> largest;
+    for (size_t k = 0; k < table_.values.size(); ++k) {
+      const BufferValue& value = table_.values[k];
+      bool there = value.live_start != kUnknownPoint &&
+                   value.live_start <= table_.live_peak_point &&
+                   value.live_end >= table_.live_peak_point;
+      if (!there) continue;
+      auto [at, is_new] = largest.try_emplace(SlotOf(value), static_cast<int32_t>(k));
+      if (table_.values[static_cast<size_t>(at->second)].size < value.size)
+        at->second = static_cast<int32_t>(k);
+    }
+    for (const auto& [slot, value] : largest) table_.live_peak_values.push_back(value);
+    std::ranges::stable_sort(table_.live_peak_values, std::greater(),
+                             [&](int32_t k) { return table_.values[static_cast<size_t>(k)].size; });
+  }
+
   BufferTable& table_;
-  std::vector<Event> events_;
+  std::map<Slot, std::multiset<int64_t>> slots_;
 };
 
 }  // namespace
