@@ -9,8 +9,11 @@
 #include "app/info_lineage.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "app/version.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
+#include "core/dump/listing.h"
+#include "core/dump/report_cache.h"
 #include "core/hlo/summary.h"
 
 namespace hloscope::app {
@@ -40,6 +43,11 @@ class InfoCommand : public Command {
              .target = &diff_,
              .help = "what the pass before that stage changed, as an aligned diff",
              .value = "[MODULE:]STAGE",
+             .choices = {}},
+            {.name = "--no-cache",
+             .target = &no_cache_,
+             .help = "read the dump anew and keep nothing in the user's cache",
+             .value = "",
              .choices = {}}};
   }
 
@@ -67,12 +75,36 @@ class InfoCommand : public Command {
     return kGood;
   }
 
+  // A report depends on the program, the limits, the form and the path as it was given.
+  static std::string CacheName(const std::string& path, const Context& context) {
+    std::error_code error;
+    std::string name = std::filesystem::absolute(path, error).string();
+    // So that a program just built does not show what an earlier one found.
+    auto built = std::filesystem::last_write_time("/proc/self/exe", error);
+    name += fmt::format("\n{}\n", built.time_since_epoch().count());
+    name += path + (context.json ? "\njson\n" : "\ntext\n") + VersionText();
+    for (const LimitRow& row : LimitRows()) name += fmt::format(" {}", context.limits.*row.field);
+    return name;
+  }
+
   int Directory(const std::string& path, const Context& context) {
-    dump::OpenOptions options;
-    options.jobs = static_cast<int>(context.jobs);
-    auto report = MakeDumpReport(path, context.limits, options);
-    if (!report) return Fail(path, report.error(), context);
-    context.json ? WriteOut(DumpJson(*report)) : PrintOut(DumpText(*report));
+    auto listing = dump::ListFolder(path, context.limits);
+    if (!listing) return Fail(path, listing.error(), context);
+    auto cache = no_cache_ ? std::nullopt : dump::ReportCache::OfUser();
+    const dump::Fingerprint fingerprint = dump::FingerprintOf(*listing);
+    const std::string name = CacheName(path, context);
+    std::optional<std::string> text;
+    if (cache) text = cache->Load(name, fingerprint);
+    if (!text) {
+      dump::OpenOptions options;
+      options.jobs = static_cast<int>(context.jobs);
+      options.listing = &*listing;
+      auto report = MakeDumpReport(path, context.limits, options);
+      if (!report) return Fail(path, report.error(), context);
+      text = context.json ? DumpJson(*report) : DumpText(*report);
+      if (cache) cache->Store(name, fingerprint, *text);
+    }
+    context.json ? WriteOut(*text) : PrintOut(*text);
     return kGood;
   }
 
@@ -185,7 +217,7 @@ class InfoCommand : public Command {
 
   std::vector<std::string> paths_;
   std::optional<std::string> selection_, diff_;
-  bool passes_ = false;
+  bool passes_ = false, no_cache_ = false;
 };
 
 }  // namespace

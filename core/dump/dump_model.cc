@@ -71,7 +71,12 @@ Result<std::shared_ptr<const DumpModel>> DumpModel::Open(const std::string& path
     model->files_.push_back(std::move(entry));
     ends.push_back(TextEnd::kBrace);
   } else {
-    HLOSCOPE_ASSIGN_OR_RETURN(listing, ListFolder(path, limits, options.stop));
+    if (options.listing != nullptr) {
+      listing = *options.listing;
+    } else {
+      HLOSCOPE_ASSIGN_OR_RETURN(listing, ListFolder(path, limits, options.stop));
+    }
+    std::ranges::sort(listing.files, {}, &ListedFile::path);
     model->warnings_ = std::move(listing.warnings);
     HLOSCOPE_TRY(ReadHeads(path, listing, limits, options, model->files_, ends, model->warnings_));
   }

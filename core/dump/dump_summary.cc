@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/base/jobs.h"
+#include "core/dump/load.h"
 
 namespace hloscope::dump {
 namespace {
@@ -96,12 +97,21 @@ class Summary {
 
   // Texts are read whole: their instructions are not one for each line.
   void CountInModule(int32_t module, int32_t stage, StageSummary& out) {
-    auto loaded = model_.Module(module, stage);
-    if (!loaded) {
-      AddWarnings({loaded.error().ToString()});
-      return;
+    std::shared_ptr<const hlo::Module> loaded;
+    if (stage != model_.FinalStage(module)) {
+      // Passes can be hundreds: they are not kept.
+      auto once = LoadSoundModule(model_.FullPath(out.file), model_.limits());
+      if (once) loaded = once->module;
     }
-    const hlo::Module& m = **loaded;
+    if (loaded == nullptr) {
+      auto kept = model_.Module(module, stage);
+      if (!kept) {
+        AddWarnings({kept.error().ToString()});
+        return;
+      }
+      loaded = *kept;
+    }
+    const hlo::Module& m = *loaded;
     out.read = true;
     out.counts.module_name = m.name();
     out.counts.instructions = static_cast<int64_t>(m.instructions().size());

@@ -3,6 +3,7 @@
 #include "core/dump/sniff.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "core/hlo/proto.h"
@@ -60,12 +61,23 @@ constexpr Mark kFirstWords[] = {
     {"[", FileKind::kJson},
 };
 
+bool IsPlain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\r' || c == '\t' ||
+         c == '\f' || c == 0x1b;
+}
+
 bool LooksLikeText(std::string_view bytes) {
   std::string_view head = bytes.substr(0, 4096);
-  return std::ranges::none_of(head, [](char c) {
-    auto u = static_cast<unsigned char>(c);
-    return u < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1b;
-  });
+  constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
+  // Eight bytes at a time: only those with one below a space are looked at singly.
+  while (head.size() >= sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, head.data(), sizeof word);
+    bool low = ((word - kOnes * 0x20) & ~word & kHigh) != 0;
+    if (low && !std::ranges::all_of(head.substr(0, sizeof word), IsPlain)) return false;
+    head.remove_prefix(sizeof word);
+  }
+  return std::ranges::all_of(head, IsPlain);
 }
 
 // `field: value` or `message {` on the first line that is not a comment.
