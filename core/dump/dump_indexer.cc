@@ -28,6 +28,13 @@ bool HoldsModule(FileRole role) {
          role == FileRole::kModuleRiegeli;
 }
 
+// False for a text that is called a proto, and the other way round.
+bool FitsName(const FileEntry& file) {
+  std::string_view name = BareFileName(file.path);
+  if (name.ends_with(".pb")) return !IsText(file.kind);
+  return !name.ends_with(".txt") || IsText(file.kind);
+}
+
 struct Framework {
   std::string_view prefix, name;
 };
@@ -235,6 +242,9 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
                              match->role == FileRole::kAutotunedInstruction);
     return special ? match->role : FileRole::kLooseModule;
   }
+  bool arrays =
+      file.kind == FileKind::kNpy || (file.kind == FileKind::kZip && file.path.ends_with(".npz"));
+  if (arrays) return FileRole::kValues;
   if (file.kind == FileKind::kTensorFlowGraph) return FileRole::kTensorFlowGraph;
   if (file.kind == FileKind::kTorchTensors) return FileRole::kTorchTensors;
   auto match = MatchRole(BareFileName(file.path));
@@ -265,7 +275,7 @@ void DumpIndexer::AddLoose() {
     bool own = file.role == FileRole::kLooseModule;
     if (!own) {
       bool tied = file.role != FileRole::kUnknown && file.role != FileRole::kTensorFlowGraph &&
-                  file.role != FileRole::kTorchTensors;
+                  file.role != FileRole::kTorchTensors && file.role != FileRole::kValues;
       if (tied) file.module = ModuleFor(file.path);
       continue;
     }
@@ -363,7 +373,7 @@ void DumpIndexer::CheckKinds() {
       if (++unknown > kUnknownFilesNamed) continue;
       model_.warnings_.push_back(
           fmt::format("{}: not recognised, {}", file.path, dump::Describe(file.kind)));
-    } else if (!MayHold(file.role, file.kind)) {
+    } else if (!MayHold(file.role, file.kind) || !FitsName(file)) {
       model_.warnings_.push_back(fmt::format("{}: this is {}, expected {}", file.path,
                                              dump::Describe(file.kind),
                                              RowOf(file.role).description));
