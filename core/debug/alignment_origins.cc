@@ -49,13 +49,13 @@ class OriginFinder {
   void FindOthers() {
     FindByName();
     FollowCopies();
-    FindReplacements();
+    FindReplacements(true);
     FollowCopies();
     for (uint32_t a = 0; a < a_.size(); ++a) FromUsersOfOrigins(a);
     FindByOpName();
     FollowCopies();
     for (uint32_t a = 0; a < a_.size(); ++a) FromUsersOfOrigins(a);
-    FindReplacements();
+    FindReplacements(false);
     FollowCopies();
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
       changed_ = false;
@@ -81,7 +81,8 @@ class OriginFinder {
   // Its operands stand where those of its origin stood.
   bool IsCopy(uint32_t a) const {
     if (!Has(a) || b_[origins_[a].before].opcode != a_[a].opcode) return false;
-    return IsSame(a) || origins_[a].reason == LinkReason::kReplaced;
+    if (origins_[a].reason == LinkReason::kReplaced) return Alike(origins_[a].before, a);
+    return IsSame(a);
   }
 
   // Calls seen on the way down from the instruction that was linked, so that a parameter of a
@@ -207,8 +208,27 @@ class OriginFinder {
   bool Alike(uint32_t b, uint32_t a) const {
     if (b_[b].opcode != a_[a].opcode) return false;
     if (b_[b].opcode == Opcode::kConstant) return b_.local(b) == a_.local(a);
-    return b_.kind(b) == a_.kind(a) ||
-           (b_.origin(b) != 0 && OpNamesAgree(b_.op_name(b), a_.op_name(a)));
+    return b_.kind(b) == a_.kind(a) || NamesAgree(b, a);
+  }
+  // Both have an op_name, and they agree.
+  bool NamesAgree(uint32_t b, uint32_t a) const {
+    return b_.origin(b) != 0 && a_.origin(a) != 0 && OpNamesAgree(b_.op_name(b), a_.op_name(a));
+  }
+  static bool Moves(const AlignmentSide& side, uint32_t id) {
+    switch (side[id].opcode) {
+      case Opcode::kBitcast:
+      case Opcode::kBroadcast:
+      case Opcode::kConvert:
+      case Opcode::kCopy:
+      case Opcode::kPad:
+      case Opcode::kReshape:
+      case Opcode::kReverse:
+      case Opcode::kSlice:
+      case Opcode::kTranspose:
+        return true;
+      default:
+        return false;
+    }
   }
 
   // Clones are called after what they were cloned from: add.5.0 becomes add.5.0.1 or
@@ -275,7 +295,7 @@ class OriginFinder {
   }
 
   // What linked users took before and take now.
-  void FindReplacements() {
+  void FindReplacements(bool careful) {
     std::unordered_map<uint64_t, uint32_t> votes;
     for (uint32_t a = 0; a < a_.size(); ++a) {
       if (!IsCopy(a)) continue;
@@ -296,48 +316,72 @@ class OriginFinder {
       return std::tuple(-int64_t{std::get<0>(x)}, std::get<1>(x), std::get<2>(x)) <
              std::tuple(-int64_t{std::get<0>(y)}, std::get<1>(y), std::get<2>(y));
     });
-    for (const auto& [count, b, a] : sorted) Replace(b, a);
+    for (const auto& [count, b, a] : sorted) Replace(b, a, careful);
   }
   void VoteRoot(std::unordered_map<uint64_t, uint32_t>& votes) const {
     uint32_t b = b_.Resolve(b_.module().entry().root.index);
     uint32_t a = a_.Resolve(a_.module().entry().root.index);
     if (pairs_.to_after[b] != a) ++votes[uint64_t{b} << 32 | a];
   }
-  void Replace(uint32_t b, uint32_t a) {
+  void Replace(uint32_t b, uint32_t a, bool careful) {
     bool same_opcode = b_[b].opcode == a_[a].opcode;
-    bool same_name = b_.origin(b) != 0 && OpNamesAgree(b_.op_name(b), a_.op_name(a));
+    bool same_name = NamesAgree(b, a);
     float confidence = same_opcode && same_name ? 0.9f : same_opcode || same_name ? 0.85f : 0.75f;
-    if (!Has(a)) {
+    bool moved = Moves(a_, a) && Moves(b_, b) && SameDimensions(b, a);
+    bool fits =
+        !careful || a_.origin(a) == 0 || moved || (same_name && (Moves(a_, a) || !Moves(b_, b)));
+    if (!Has(a) && fits) {
       Set(a, b, LinkReason::kReplaced, confidence);
-    } else if (!results_[b]) {
+    } else if (Has(a) && !results_[b]) {
       results_[b] = true;
-      Add(b, a, LinkReason::kReplaced, confidence);
+      Add(b, a, LinkReason::kReplaced, std::min(confidence, origins_[a].confidence - 0.05f));
     }
   }
 
   // The same op_name, for those that were copied or expanded: the likest, removed ones first.
   void FindByOpName() {
-    std::unordered_map<uint64_t, std::vector<uint32_t>> by_origin;
+    std::unordered_map<uint64_t, std::vector<uint32_t>> by_origin, by_near, by_end;
+    auto add = [](std::vector<uint32_t>& list, uint32_t b) {
+      if (list.size() < kMostAlike) list.push_back(b);
+    };
     for (uint32_t b = 0; b < b_.size(); ++b) {
       if (b_.origin(b) == 0 || b_.IsTransparent(b)) continue;
-      auto& list = by_origin[b_.origin(b)];
-      if (list.size() < kMostAlike) list.push_back(b);
+      add(by_origin[b_.origin(b)], b);
+      add(by_near[b_.near_origin(b)], b);
+      add(by_end[EndHash(b_, b)], b);
     }
     for (uint32_t a = 0; a < a_.size(); ++a) {
       if (Has(a) || a_.origin(a) == 0 || a_.IsTransparent(a)) continue;
       auto at = by_origin.find(a_.origin(a));
-      if (at != by_origin.end()) PickLikest(a, at->second);
+      if (at != by_origin.end()) {
+        PickLikest(a, at->second);
+        continue;
+      }
+      at = by_near.find(a_.near_origin(a));
+      if (at != by_near.end()) {
+        PickLikest(a, at->second);
+        continue;
+      }
+      // Inlining put the caller's op_name in front.
+      at = by_end.find(EndHash(a_, a));
+      if (at == by_end.end()) continue;
+      std::vector<uint32_t> agreeing;
+      std::ranges::copy_if(at->second, std::back_inserter(agreeing),
+                           [&](uint32_t b) { return Alike(b, a) && NamesAgree(b, a); });
+      PickLikest(a, agreeing);
     }
+  }
+  static uint64_t EndHash(const AlignmentSide& side, uint32_t id) {
+    std::string_view name = side.op_name(id);
+    std::string_view end = name.substr(name.rfind('/') + 1);
+    return MixHash(hlo::HashBytes(end), static_cast<uint64_t>(side[id].opcode));
   }
   void PickLikest(uint32_t a, const std::vector<uint32_t>& candidates) {
     // A transpose or copy with its operand's metadata was made from that operand.
     bool known = std::ranges::any_of(candidates, [&](uint32_t b) { return Alike(b, a); });
-    for (uint32_t operand : a_.operands(a)) {
-      if (known || !Has(operand)) continue;
-      uint32_t b = origins_[operand].before;
-      bool moved = a_[a].operand_count == 1 && b_.origin(b) == a_.origin(a) &&
-                   b_[b].opcode != a_[a].opcode && pairs_.to_after[b] != kNone;
-      if (moved) return Set(a, b, LinkReason::kOperand, 0.8f);
+    if (!known && Moves(a_, a) && Has(a_.operands(a)[0])) {
+      uint32_t b = origins_[a_.operands(a)[0]].before;
+      if (NamesAgree(b, a)) return Set(a, b, LinkReason::kOperand, 0.8f);
     }
     uint32_t best = kNone;
     int best_score = -1;
@@ -356,7 +400,8 @@ class OriginFinder {
     }
     if (best == kNone) return;
     bool same_opcode = b_[best].opcode == a_[a].opcode;
-    float confidence = same_opcode ? 0.85f : 0.7f;
+    bool gone = pairs_.to_after[best] == kNone && SameDimensions(best, a);
+    float confidence = same_opcode || gone ? 0.85f : 0.7f;
     if (tie) confidence -= 0.25f;
     Set(a, best, same_opcode ? LinkReason::kMetadata : LinkReason::kExpanded, confidence);
   }

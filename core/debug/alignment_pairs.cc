@@ -48,6 +48,8 @@ class Pairer {
       }
       PairByMetadata();
       Propagate();
+      PairByEnd();
+      Propagate();
       PairInOrder();
       Propagate();
     }
@@ -158,6 +160,7 @@ class Pairer {
   bool Fits(uint32_t b, uint32_t a) const {
     if (b_[b].opcode != a_[a].opcode) return false;
     if (b_.kind(b) == a_.kind(a)) {
+      if (b_[b].opcode == Opcode::kParameter) return OpNamesAgree(b_.op_name(b), a_.op_name(a));
       return b_[b].opcode != Opcode::kConstant || b_.local(b) == a_.local(a);
     }
     return b_.origin(b) != 0 && b_.origin(b) == a_.origin(a);
@@ -231,12 +234,28 @@ class Pairer {
     };
     PairBuckets([&](uint32_t b) { return key(b_, b); }, [&](uint32_t a) { return key(a_, a); },
                 LinkReason::kMetadata, 0.9f);
+    auto near = [](const AlignmentSide& side, uint32_t id) {
+      return side.origin(id) == 0 ? 0 : MixHash(side.local(id), side.near_origin(id));
+    };
+    PairBuckets([&](uint32_t b) { return near(b_, b); }, [&](uint32_t a) { return near(a_, a); },
+                LinkReason::kMetadata, 0.9f);
     auto loose = [](const AlignmentSide& side, uint32_t id) {
       return side.origin(id) == 0
                  ? 0
                  : MixHash(static_cast<uint64_t>(side[id].opcode), side.origin(id));
     };
     PairBuckets([&](uint32_t b) { return loose(b_, b); }, [&](uint32_t a) { return loose(a_, a); },
+                LinkReason::kMetadata, 0.85f);
+  }
+
+  // The same operation with the same end of the op_name: inlining puts the caller's in front.
+  void PairByEnd() {
+    auto key = [](const AlignmentSide& side, uint32_t id) {
+      std::string_view name = side.op_name(id);
+      if (name.empty()) return uint64_t{0};
+      return MixHash(side.local(id), hlo::HashBytes(name.substr(name.rfind('/') + 1)));
+    };
+    PairBuckets([&](uint32_t b) { return key(b_, b); }, [&](uint32_t a) { return key(a_, a); },
                 LinkReason::kMetadata, 0.85f);
   }
 

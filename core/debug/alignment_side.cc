@@ -2,6 +2,7 @@
 #include "core/debug/alignment_side.h"
 
 #include "core/debug/fingerprint.h"
+#include "core/debug/origin_hashes.h"
 
 namespace hloscope::debug {
 namespace {
@@ -77,10 +78,15 @@ uint64_t MixHash(uint64_t a, uint64_t b) {
   return x ^ (x >> 32);
 }
 
-AlignmentSide::AlignmentSide(const Module& module) : module_(module) {
+AlignmentSide::AlignmentSide(const Module& module, bool with_frames) : module_(module) {
   HashInstructions();
   FindCallers();
   FindHomes();
+  std::vector<uint32_t> only(caller_.size(), kNone);
+  for (uint32_t c = 0; c < only.size(); ++c) only[c] = OnlyCaller(ComputationId(c));
+  OriginHashes hashes = HashOrigins(module, only, with_frames);
+  origin_ = std::move(hashes.exact);
+  near_origin_ = std::move(hashes.near);
   ResolveOperands();
   FindUsers();
 }
@@ -95,7 +101,6 @@ void AlignmentSide::HashInstructions() {
   size_t count = size();
   local_.resize(count);
   kind_.resize(count);
-  origin_.resize(count, 0);
   for (uint32_t id = 0; id < count; ++id) {
     const Instruction& i = (*this)[id];
     uint64_t& shape = shapes[i.shape.index];
@@ -107,11 +112,6 @@ void AlignmentSide::HashInstructions() {
       if (value != 0) h = MixHash(MixHash(h, static_cast<uint64_t>(a.key)), value);
     }
     local_[id] = h;
-    const auto* metadata = module_.Get<hlo::OpMetadata>(i, AttributeKey::kMetadata);
-    if (metadata == nullptr || module_[metadata->op_name].empty()) continue;
-    uint64_t place = MixHash(static_cast<uint64_t>(metadata->stack_frame_id),
-                             static_cast<uint64_t>(metadata->source_line));
-    origin_[id] = MixHash(hlo::HashBytes(module_[metadata->op_name]), place) | 1;
   }
 }
 
