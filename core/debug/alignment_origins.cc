@@ -55,6 +55,8 @@ class OriginFinder {
     FindByOpName();
     FollowCopies();
     for (uint32_t a = 0; a < a_.size(); ++a) FromUsersOfOrigins(a);
+    strict_ = false;
+    FollowCopies();
     FindReplacements(false);
     FollowCopies();
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
@@ -165,7 +167,8 @@ class OriginFinder {
       int32_t frame = at.frame;
       uint32_t b = ResolveIn(xs[k].index, frame);
       if (!Alike(b, ys[k])) continue;
-      Set(ys[k], b, LinkReason::kNeighbours, b_.local(b) == a_.local(ys[k]) ? 0.92f : 0.8f);
+      bool close = b_.local(b) == a_.local(ys[k]) && !NamesDiffer(b_, b, a_, ys[k]);
+      Set(ys[k], b, LinkReason::kNeighbours, close ? 0.92f : 0.75f);
       work.push_back({.a = ys[k], .b = b, .frame = frame});
     }
   }
@@ -208,11 +211,12 @@ class OriginFinder {
   bool Alike(uint32_t b, uint32_t a) const {
     if (b_[b].opcode != a_[a].opcode) return false;
     if (b_[b].opcode == Opcode::kConstant) return b_.local(b) == a_.local(a);
-    return b_.kind(b) == a_.kind(a) || NamesAgree(b, a);
+    if (b_.kind(b) == a_.kind(a)) return !strict_ || !NamesDiffer(b_, b, a_, a);
+    return NamesAgree(b_, b, a_, a) && IsScalar(b_, b) == IsScalar(a_, a);
   }
-  // Both have an op_name, and they agree.
-  bool NamesAgree(uint32_t b, uint32_t a) const {
-    return b_.origin(b) != 0 && a_.origin(a) != 0 && OpNamesAgree(b_.op_name(b), a_.op_name(a));
+  // The operations of a reducer have the op_name of the reduction.
+  static bool IsScalar(const AlignmentSide& side, uint32_t id) {
+    return side.module()[side[id].shape].IsScalar();
   }
   static bool Moves(const AlignmentSide& side, uint32_t id) {
     switch (side[id].opcode) {
@@ -243,7 +247,7 @@ class OriginFinder {
         auto at = by_name.find(stem);
         if (at == by_name.end()) continue;
         uint32_t b = at->second;
-        if (Alike(b, a) && OpNamesAgree(b_.op_name(b), a_.op_name(a))) {
+        if (Alike(b, a) && !NamesDiffer(b_, b, a_, a)) {
           Set(a, b, LinkReason::kCopied, 0.95f);
         }
         break;
@@ -282,7 +286,7 @@ class OriginFinder {
       for (uint32_t b : users) {
         auto xs = b_.operands(b);
         bool fits = k < xs.size() && xs[k] == origins_[ys[k]].before && xs.size() == ys.size() &&
-                    b_.kind(b) == a_.kind(a) && OpNamesAgree(b_.op_name(b), a_.op_name(a));
+                    b_.kind(b) == a_.kind(a) && !NamesDiffer(b_, b, a_, a);
         if (!fits) continue;
         int score = 1 + 2 * (b_.local(b) == a_.local(a)) + (pairs_.to_after[b] == kNone);
         if (score > best_score) best = b;
@@ -325,7 +329,7 @@ class OriginFinder {
   }
   void Replace(uint32_t b, uint32_t a, bool careful) {
     bool same_opcode = b_[b].opcode == a_[a].opcode;
-    bool same_name = NamesAgree(b, a);
+    bool same_name = NamesAgree(b_, b, a_, a);
     float confidence = same_opcode && same_name ? 0.9f : same_opcode || same_name ? 0.85f : 0.75f;
     bool moved = Moves(a_, a) && Moves(b_, b) && SameDimensions(b, a);
     bool fits =
@@ -367,7 +371,7 @@ class OriginFinder {
       if (at == by_end.end()) continue;
       std::vector<uint32_t> agreeing;
       std::ranges::copy_if(at->second, std::back_inserter(agreeing),
-                           [&](uint32_t b) { return Alike(b, a) && NamesAgree(b, a); });
+                           [&](uint32_t b) { return Alike(b, a) && NamesAgree(b_, b, a_, a); });
       PickLikest(a, agreeing);
     }
   }
@@ -381,7 +385,7 @@ class OriginFinder {
     bool known = std::ranges::any_of(candidates, [&](uint32_t b) { return Alike(b, a); });
     if (!known && Moves(a_, a) && Has(a_.operands(a)[0])) {
       uint32_t b = origins_[a_.operands(a)[0]].before;
-      if (NamesAgree(b, a)) return Set(a, b, LinkReason::kOperand, 0.8f);
+      if (NamesAgree(b_, b, a_, a)) return Set(a, b, LinkReason::kOperand, 0.8f);
     }
     uint32_t best = kNone;
     int best_score = -1;
@@ -391,6 +395,7 @@ class OriginFinder {
       bool leaf = b_[b].opcode == Opcode::kParameter || b_[b].opcode == Opcode::kConstant ||
                   b_[b].opcode == Opcode::kGetTupleElement || b_[b].opcode == Opcode::kTuple;
       if (leaf && b_[b].opcode != a_[a].opcode) continue;
+      if (IsScalar(b_, b) && !IsScalar(a_, a)) continue;
       int score = Likeness(b, a);
       tie = score == best_score;
       if (score <= best_score) continue;
@@ -541,6 +546,7 @@ class OriginFinder {
   std::vector<Frame> frames_;
   std::vector<int8_t> holds_same_;  // by computation after; -1: not looked
   bool changed_ = false;
+  bool strict_ = true;  // op_names that differ speak against it
 };
 
 }  // namespace

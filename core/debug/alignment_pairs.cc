@@ -110,7 +110,7 @@ class Pairer {
     if (b_.local(b) == a_.local(a)) return true;
     if (b_[b].opcode == Opcode::kConstant) return false;
     if (b_.kind(b) == a_.kind(a)) return true;
-    return OpNamesAgree(b_.op_name(b), a_.op_name(a));
+    return !NamesDiffer(b_, b, a_, a);
   }
 
   // Pairs whose operands and users are all paired with others: renumbered, not the same.
@@ -138,7 +138,7 @@ class Pairer {
     for (uint32_t a = 0; a < a_.size(); ++a) {
       uint32_t b = result_.to_before[a];
       if (b == kNone || against[a] == 0) continue;
-      bool other_origin = !OpNamesAgree(b_.op_name(b), a_.op_name(a));
+      bool other_origin = NamesDiffer(b_, b, a_, a);
       bool same = b_.local(b) == a_.local(a) && !other_origin;
       bool drop = agree[a] == 0 && (against[a] > 1 || !same);
       drop |= other_origin && against[a] >= agree[a];
@@ -160,7 +160,7 @@ class Pairer {
   bool Fits(uint32_t b, uint32_t a) const {
     if (b_[b].opcode != a_[a].opcode) return false;
     if (b_.kind(b) == a_.kind(a)) {
-      if (b_[b].opcode == Opcode::kParameter) return OpNamesAgree(b_.op_name(b), a_.op_name(a));
+      if (NamesDiffer(b_, b, a_, a)) return false;
       return b_[b].opcode != Opcode::kConstant || b_.local(b) == a_.local(a);
     }
     return b_.origin(b) != 0 && b_.origin(b) == a_.origin(a);
@@ -228,6 +228,12 @@ class Pairer {
                 0.93f);
   }
 
+  // Transposing keeps them; the operations of a reducer have the op_name of the reduction.
+  static uint64_t Elements(const AlignmentSide& side, uint32_t id) {
+    const hlo::Shape& shape = side.module()[side[id].shape];
+    return shape.IsArray() ? static_cast<uint64_t>(shape.ElementCount().value_or(-1)) : 0;
+  }
+
   void PairByMetadata() {
     auto key = [](const AlignmentSide& side, uint32_t id) {
       return side.origin(id) == 0 ? 0 : MixHash(side.local(id), side.origin(id));
@@ -242,7 +248,8 @@ class Pairer {
     auto loose = [](const AlignmentSide& side, uint32_t id) {
       return side.origin(id) == 0
                  ? 0
-                 : MixHash(static_cast<uint64_t>(side[id].opcode), side.origin(id));
+                 : MixHash(MixHash(static_cast<uint64_t>(side[id].opcode), side.origin(id)),
+                           Elements(side, id));
     };
     PairBuckets([&](uint32_t b) { return loose(b_, b); }, [&](uint32_t a) { return loose(a_, a); },
                 LinkReason::kMetadata, 0.85f);
@@ -303,7 +310,7 @@ class Pairer {
 
   void Try(uint32_t b, uint32_t a) {
     if (!Free(b, a) || b_.IsTransparent(b) || a_.IsTransparent(a) || !Fits(b, a)) return;
-    bool close = b_.local(b) == a_.local(a) && OpNamesAgree(b_.op_name(b), a_.op_name(a));
+    bool close = b_.local(b) == a_.local(a);
     Pair(b, a, LinkReason::kNeighbours, close ? 0.93f : 0.85f);
   }
 
@@ -409,12 +416,6 @@ class Pairer {
 };
 
 }  // namespace
-
-bool OpNamesAgree(std::string_view a, std::string_view b) {
-  if (a.size() > b.size()) std::swap(a, b);
-  if (!b.ends_with(a)) return false;
-  return a.size() == b.size() || a.empty() || b[b.size() - a.size() - 1] == '/';
-}
 
 Pairing PairInstructions(const AlignmentSide& before, const AlignmentSide& after) {
   return Pairer(before, after).Run();

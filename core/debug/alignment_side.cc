@@ -71,7 +71,27 @@ uint64_t AttributeHash(const Module& module, const Instruction& i, const Attribu
   }
 }
 
+bool IsEndOf(std::string_view end, std::string_view name) {
+  if (end.size() > name.size()) std::swap(end, name);
+  if (!name.ends_with(end)) return false;
+  return end.size() == name.size() || name[name.size() - end.size() - 1] == '/';
+}
+
 }  // namespace
+
+bool NamesAgree(const AlignmentSide& before, uint32_t b, const AlignmentSide& after, uint32_t a) {
+  std::string_view x = before.op_name(b), y = after.op_name(a);
+  if (x.empty() || y.empty()) return false;
+  std::string_view in_front_x = before.prefix(b), in_front_y = after.prefix(a);
+  if (in_front_x.empty() && in_front_y.empty()) return IsEndOf(x, y);
+  if (!IsEndOf(x, y)) return false;
+  return IsEndOf(std::string(in_front_x) + std::string(x),
+                 std::string(in_front_y) + std::string(y));
+}
+
+bool NamesDiffer(const AlignmentSide& before, uint32_t b, const AlignmentSide& after, uint32_t a) {
+  return before.origin(b) != 0 && after.origin(a) != 0 && !NamesAgree(before, b, after, a);
+}
 
 uint64_t MixHash(uint64_t a, uint64_t b) {
   uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xd6e8feb86659fd93u;
@@ -87,6 +107,7 @@ AlignmentSide::AlignmentSide(const Module& module, bool with_frames) : module_(m
   OriginHashes hashes = HashOrigins(module, only, with_frames);
   origin_ = std::move(hashes.exact);
   near_origin_ = std::move(hashes.near);
+  prefixes_ = std::move(hashes.prefixes);
   ResolveOperands();
   FindUsers();
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,8 @@ class AlignmentSide {
   // The same with the innermost place only: inlining adds frames of the caller.
   uint64_t near_origin(uint32_t id) const { return near_origin_[id]; }
   std::string_view op_name(uint32_t id) const;
+  // What inlining would put in front of it.
+  std::string_view prefix(uint32_t id) const { return prefixes_[(*this)[id].computation.index]; }
 
   // Resolved operands, and users by resolved operands.
   std::span<const uint32_t> operands(uint32_t id) const {
@@ -72,9 +75,16 @@ class AlignmentSide {
   std::vector<uint32_t> caller_, caller_count_;
   std::vector<uint32_t> first_, resolved_, first_user_, users_;
   std::vector<uint8_t> transparent_;
+  std::vector<std::string> prefixes_;
   std::vector<hlo::ComputationId> homes_;
 };
 
 uint64_t MixHash(uint64_t a, uint64_t b);
+
+// Whether both have an op_name and, as inlining would write them, one is the other or its end after
+// a `/`.
+bool NamesAgree(const AlignmentSide& before, uint32_t b, const AlignmentSide& after, uint32_t a);
+// Whether both have an op_name and those do not agree.
+bool NamesDiffer(const AlignmentSide& before, uint32_t b, const AlignmentSide& after, uint32_t a);
 
 }  // namespace hloscope::debug

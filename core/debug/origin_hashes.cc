@@ -145,6 +145,8 @@ OriginHashes HashOrigins(const Module& module, std::span<const uint32_t> only_ca
     hashes.exact[id] = MixHash(hash, place.exact) | 1;
     hashes.near[id] = MixHash(hash, place.near) | 1;
   }
+  hashes.prefixes.reserve(inlined.size());
+  for (InlinedInto& into : inlined) hashes.prefixes.push_back(std::move(into.prefix));
   return hashes;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/hlo/module.h"
@@ -12,8 +13,9 @@ namespace hloscope::debug {
 // By instruction; 0 where it has no op_name. op_names are taken with those of the calls that their
 // computation would be inlined into in front.
 struct OriginHashes {
-  std::vector<uint64_t> exact;  // with all stack frames
-  std::vector<uint64_t> near;   // with the innermost place only
+  std::vector<uint64_t> exact;        // with all stack frames
+  std::vector<uint64_t> near;         // with the innermost place only
+  std::vector<std::string> prefixes;  // by computation: what inlining puts in front, with its `/`
 };
 
 // `only_caller` is the only instruction that calls a computation, 0xffffffff for none or several.
