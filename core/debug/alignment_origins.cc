@@ -235,24 +235,33 @@ class OriginFinder {
     }
   }
 
-  // Clones are called after what they were cloned from: add.5.0 becomes add.5.0.1 or
-  // add.5.0.clone.
+  // Clones are called after what they were cloned from: add.5.0 becomes add.5.0.1,
+  // add.5.0.clone, or add.5.1.
   void FindByName() {
-    std::unordered_map<std::string_view, uint32_t> by_name;
-    for (uint32_t b = 0; b < b_.size(); ++b) by_name.emplace(NameOf(b_, b), b);
+    std::unordered_map<std::string_view, uint32_t> by_name, by_stem;
+    for (uint32_t b = 0; b < b_.size(); ++b) {
+      by_name.emplace(NameOf(b_, b), b);
+      std::string_view stem = StemOf(NameOf(b_, b));
+      if (stem.empty()) continue;
+      auto [at, added] = by_stem.emplace(stem, b);
+      if (!added) at->second = kNone;  // several
+    }
     for (uint32_t a = 0; a < a_.size(); ++a) {
       if (Has(a)) continue;
       std::string_view name = NameOf(a_, a);
+      auto sibling = by_stem.find(StemOf(name));
+      if (sibling != by_stem.end()) SetCopied(a, sibling->second, 0.93f);
       for (std::string_view stem = StemOf(name); !stem.empty(); stem = StemOf(stem)) {
         auto at = by_name.find(stem);
         if (at == by_name.end()) continue;
-        uint32_t b = at->second;
-        if (Alike(b, a) && !NamesDiffer(b_, b, a_, a)) {
-          Set(a, b, LinkReason::kCopied, 0.95f);
-        }
+        SetCopied(a, at->second, 0.95f);
         break;
       }
     }
+  }
+  void SetCopied(uint32_t a, uint32_t b, float confidence) {
+    if (b == kNone || Has(a) || !Alike(b, a) || NamesDiffer(b_, b, a_, a)) return;
+    Set(a, b, LinkReason::kCopied, confidence);
   }
   static std::string_view NameOf(const AlignmentSide& side, uint32_t id) {
     return side.module().name(InstructionId(id));
@@ -344,7 +353,7 @@ class OriginFinder {
 
   // The same op_name, for those that were copied or expanded: the likest, removed ones first.
   void FindByOpName() {
-    std::unordered_map<uint64_t, std::vector<uint32_t>> by_origin, by_near, by_end;
+    std::unordered_map<uint64_t, std::vector<uint32_t>> by_origin, by_near, by_full, by_end;
     auto add = [](std::vector<uint32_t>& list, uint32_t b) {
       if (list.size() < kMostAlike) list.push_back(b);
     };
@@ -352,6 +361,7 @@ class OriginFinder {
       if (b_.origin(b) == 0 || b_.IsTransparent(b)) continue;
       add(by_origin[b_.origin(b)], b);
       add(by_near[b_.near_origin(b)], b);
+      add(by_full[b_.name_origin(b)], b);
       add(by_end[EndHash(b_, b)], b);
     }
     for (uint32_t a = 0; a < a_.size(); ++a) {
@@ -363,6 +373,11 @@ class OriginFinder {
       }
       at = by_near.find(a_.near_origin(a));
       if (at != by_near.end()) {
+        PickLikest(a, at->second);
+        continue;
+      }
+      at = by_full.find(a_.name_origin(a));
+      if (at != by_full.end()) {
         PickLikest(a, at->second);
         continue;
       }
@@ -394,7 +409,7 @@ class OriginFinder {
       // Nothing is expanded out of these.
       bool leaf = b_[b].opcode == Opcode::kParameter || b_[b].opcode == Opcode::kConstant ||
                   b_[b].opcode == Opcode::kGetTupleElement || b_[b].opcode == Opcode::kTuple;
-      if (leaf && b_[b].opcode != a_[a].opcode) continue;
+      if (leaf && (b_[b].opcode != a_[a].opcode || !SamePart(b, a))) continue;
       if (IsScalar(b_, b) && !IsScalar(a_, a)) continue;
       int score = Likeness(b, a);
       tie = score == best_score;
@@ -410,16 +425,19 @@ class OriginFinder {
     if (tie) confidence -= 0.25f;
     Set(a, best, same_opcode ? LinkReason::kMetadata : LinkReason::kExpanded, confidence);
   }
+  // In the computation of that name, or a clone of it.
+  bool SamePart(uint32_t b, uint32_t a) const {
+    std::string_view before = b_.module()[b_.module()[b_[b].computation].name];
+    std::string_view after = a_.module()[a_.module()[a_[a].computation].name];
+    return after.starts_with(before) || b_[b].opcode == Opcode::kConstant;
+  }
   int Likeness(uint32_t b, uint32_t a) const {
     int score = 0;
     if (b_[b].opcode == a_[a].opcode) score += 8;
     if (b_.kind(b) == a_.kind(a)) score += 4;
     if (b_[b].shape.valid() && SameDimensions(b, a)) score += 2;
     if (pairs_.to_after[b] == kNone) score += 6;
-    if (a_.module()[a_.module()[a_[a].computation].name].starts_with(
-            b_.module()[b_.module()[b_[b].computation].name])) {
-      score += 4;
-    }
+    if (SamePart(b, a)) score += 4;
     for (uint32_t operand : a_.operands(a)) {
       if (!Has(operand)) continue;
       auto xs = b_.operands(b);

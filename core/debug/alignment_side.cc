@@ -107,6 +107,7 @@ AlignmentSide::AlignmentSide(const Module& module, bool with_frames) : module_(m
   OriginHashes hashes = HashOrigins(module, only, with_frames);
   origin_ = std::move(hashes.exact);
   near_origin_ = std::move(hashes.near);
+  name_origin_ = std::move(hashes.name);
   prefixes_ = std::move(hashes.prefixes);
   ResolveOperands();
   FindUsers();

@@ -33,6 +33,7 @@ class AlignmentSide {
   uint64_t origin(uint32_t id) const { return origin_[id]; }
   // The same with the innermost place only: inlining adds frames of the caller.
   uint64_t near_origin(uint32_t id) const { return near_origin_[id]; }
+  uint64_t name_origin(uint32_t id) const { return name_origin_[id]; }  // without any place
   std::string_view op_name(uint32_t id) const;
   // What inlining would put in front of it.
   std::string_view prefix(uint32_t id) const { return prefixes_[(*this)[id].computation.index]; }
@@ -71,7 +72,7 @@ class AlignmentSide {
   bool StepThrough(uint32_t& id) const;
 
   const hlo::Module& module_;
-  std::vector<uint64_t> local_, kind_, origin_, near_origin_;
+  std::vector<uint64_t> local_, kind_, origin_, near_origin_, name_origin_;
   std::vector<uint32_t> caller_, caller_count_;
   std::vector<uint32_t> first_, resolved_, first_user_, users_;
   std::vector<uint8_t> transparent_;

@@ -132,6 +132,7 @@ OriginHashes HashOrigins(const Module& module, std::span<const uint32_t> only_ca
   OriginHashes hashes;
   hashes.exact.resize(module.instructions().size(), 0);
   hashes.near.resize(module.instructions().size(), 0);
+  hashes.name.resize(module.instructions().size(), 0);
   for (uint32_t id = 0; id < hashes.exact.size(); ++id) {
     const hlo::Instruction& i = module.instructions()[id];
     const auto* metadata = module.Get<hlo::OpMetadata>(i, AttributeKey::kMetadata);
@@ -142,6 +143,7 @@ OriginHashes HashOrigins(const Module& module, std::span<const uint32_t> only_ca
                                         : hlo::HashBytes(into.prefix + std::string(name));
     PlaceHash place = places.Of(*metadata);
     if (place.near == 0) place = into.place;
+    hashes.name[id] = hash | 1;
     hashes.exact[id] = MixHash(hash, place.exact) | 1;
     hashes.near[id] = MixHash(hash, place.near) | 1;
   }
