@@ -61,6 +61,7 @@ class OriginFinder {
     FollowCopies();
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
       changed_ = false;
+      for (uint32_t a = static_cast<uint32_t>(a_.size()); a-- > 0;) FromExpanded(a);
       for (uint32_t a = 0; a < a_.size(); ++a) FromCallers(a);
       for (uint32_t a = 0; a < a_.size(); ++a) FromOperands(a);
       for (uint32_t a = static_cast<uint32_t>(a_.size()); a-- > 0;) FromUsers(a);
@@ -296,7 +297,7 @@ class OriginFinder {
         auto xs = b_.operands(b);
         bool fits = k < xs.size() && xs[k] == origins_[ys[k]].before && xs.size() == ys.size() &&
                     b_.kind(b) == a_.kind(a) && !NamesDiffer(b_, b, a_, a);
-        if (!fits) continue;
+        if (!fits || (b_[b].opcode == Opcode::kGetTupleElement && !SamePart(b, a))) continue;
         int score = 1 + 2 * (b_.local(b) == a_.local(a)) + (pairs_.to_after[b] == kNone);
         if (score > best_score) best = b;
         best_score = std::max(best_score, score);
@@ -340,7 +341,8 @@ class OriginFinder {
     bool same_opcode = b_[b].opcode == a_[a].opcode;
     bool same_name = NamesAgree(b_, b, a_, a);
     float confidence = same_opcode && same_name ? 0.9f : same_opcode || same_name ? 0.85f : 0.75f;
-    bool moved = Moves(a_, a) && Moves(b_, b) && SameDimensions(b, a);
+    // A copy of a value that has no op_name of its own, or was moved itself.
+    bool moved = Moves(a_, a) && SameDimensions(b, a) && (Moves(b_, b) || b_.origin(b) == 0);
     bool fits =
         !careful || a_.origin(a) == 0 || moved || (same_name && (Moves(a_, a) || !Moves(b_, b)));
     if (!Has(a) && fits) {
@@ -400,7 +402,8 @@ class OriginFinder {
     bool known = std::ranges::any_of(candidates, [&](uint32_t b) { return Alike(b, a); });
     if (!known && Moves(a_, a) && Has(a_.operands(a)[0])) {
       uint32_t b = origins_[a_.operands(a)[0]].before;
-      if (NamesAgree(b_, b, a_, a)) return Set(a, b, LinkReason::kOperand, 0.8f);
+      float confidence = std::min(0.8f, origins_[a_.operands(a)[0]].confidence);
+      if (NamesAgree(b_, b, a_, a)) return Set(a, b, LinkReason::kOperand, confidence);
     }
     uint32_t best = kNone;
     int best_score = -1;
@@ -409,7 +412,7 @@ class OriginFinder {
       // Nothing is expanded out of these.
       bool leaf = b_[b].opcode == Opcode::kParameter || b_[b].opcode == Opcode::kConstant ||
                   b_[b].opcode == Opcode::kGetTupleElement || b_[b].opcode == Opcode::kTuple;
-      if (leaf && (b_[b].opcode != a_[a].opcode || !SamePart(b, a))) continue;
+      if ((leaf || IsElement(a)) && (b_[b].opcode != a_[a].opcode || !SamePart(b, a))) continue;
       if (IsScalar(b_, b) && !IsScalar(a_, a)) continue;
       int score = Likeness(b, a);
       tie = score == best_score;
@@ -424,6 +427,11 @@ class OriginFinder {
     float confidence = same_opcode || gone ? 0.85f : 0.7f;
     if (tie) confidence -= 0.25f;
     Set(a, best, same_opcode ? LinkReason::kMetadata : LinkReason::kExpanded, confidence);
+  }
+  // Of a loop's state or a result of several parts: it has the op_name of the whole.
+  bool IsElement(uint32_t a) const {
+    return a_[a].opcode == Opcode::kGetTupleElement || a_[a].opcode == Opcode::kTuple ||
+           a_[a].opcode == Opcode::kParameter;
   }
   // In the computation of that name, or a clone of it.
   bool SamePart(uint32_t b, uint32_t a) const {
@@ -524,6 +532,16 @@ class OriginFinder {
       if (!Has(user)) continue;
       Derive(a, user, LinkReason::kServes, 0.55f);
       return;
+    }
+  }
+
+  // A part of what was made in place of one instruction, seen from what gives its value.
+  void FromExpanded(uint32_t a) {
+    if (Has(a) || a_.IsTransparent(a) || IsElement(a)) return;
+    for (uint32_t user : a_.users(a)) {
+      const Origin& o = origins_[user];
+      if (o.before == kNone || pairs_.to_after[o.before] != kNone) continue;
+      return Derive(a, user, LinkReason::kServes, 0.8f);
     }
   }
 
