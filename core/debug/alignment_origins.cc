@@ -5,12 +5,14 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/debug/alignment_evidence.h"
+#include "core/debug/call_frames.h"
+
 namespace hloscope::debug {
 namespace {
 
 using hlo::AttributeKey;
 using hlo::ComputationId;
-using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
@@ -28,7 +30,12 @@ struct Origin {
 class OriginFinder {
  public:
   OriginFinder(const AlignmentSide& before, const AlignmentSide& after, const Pairing& pairs)
-      : b_(before), a_(after), pairs_(pairs), origins_(after.size()), results_(before.size()) {}
+      : b_(before),
+        a_(after),
+        pairs_(pairs),
+        origins_(after.size()),
+        results_(before.size()),
+        frames_(before) {}
 
   std::vector<Link> Run() {
     for (uint32_t a = 0; a < a_.size(); ++a) {
@@ -88,61 +95,10 @@ class OriginFinder {
     return IsSame(a);
   }
 
-  // Calls seen on the way down from the instruction that was linked, so that a parameter of a
-  // computation called from several places leads back to the right one.
-  struct Frame {
-    int32_t outer;
-    uint32_t call;
-  };
   struct Work {
     uint32_t a, b;
     int32_t frame;
   };
-
-  // Resolves an operand before, into computations called from several places too.
-  uint32_t ResolveIn(uint32_t id, int32_t& frame) {
-    for (int steps = 0; steps < 64; ++steps) {
-      id = b_.Resolve(id);
-      const Instruction& i = b_[id];
-      ComputationId body = b_.Body(id);
-      if (body.valid()) {
-        frames_.push_back({.outer = frame, .call = id});
-        frame = static_cast<int32_t>(frames_.size()) - 1;
-        id = b_.module()[body].root.index;
-        continue;
-      }
-      if (i.opcode == Opcode::kGetTupleElement && ElementOfCall(id, frame)) continue;
-      if (i.opcode != Opcode::kParameter || frame < 0) return id;
-      const Frame& top = frames_[static_cast<size_t>(frame)];
-      if (b_.Body(top.call) != i.computation) return id;
-      auto operands = b_.module().operands(b_[top.call]);
-      auto number = static_cast<size_t>(b_.module().GetInt(i, AttributeKey::kParameterNumber, -1));
-      if (number >= operands.size()) return id;
-      id = operands[number].index;
-      frame = top.outer;
-    }
-    return id;
-  }
-
-  // An element of the tuple that a call returns, when the call is called from several places.
-  bool ElementOfCall(uint32_t& id, int32_t& frame) {
-    uint32_t tuple = b_.module().operands(b_[id])[0].index;
-    int32_t inner = frame;
-    for (int steps = 0; steps < 64; ++steps) {
-      ComputationId body = b_.Body(tuple);
-      if (!body.valid()) break;
-      frames_.push_back({.outer = inner, .call = tuple});
-      inner = static_cast<int32_t>(frames_.size()) - 1;
-      tuple = b_.module()[body].root.index;
-    }
-    if (b_[tuple].opcode != Opcode::kTuple) return false;
-    auto elements = b_.module().operands(b_[tuple]);
-    auto index = static_cast<size_t>(b_.module().GetInt(b_[id], AttributeKey::kIndex, -1));
-    if (index >= elements.size()) return false;
-    frame = inner;
-    id = elements[index].index;
-    return true;
-  }
 
   // Instructions copied into fusions, inlined several times or unrolled: operands of linked ones.
   void FollowCopies() {
@@ -166,7 +122,7 @@ class OriginFinder {
     for (size_t k = 0; k < xs.size(); ++k) {
       if (Has(ys[k])) continue;
       int32_t frame = at.frame;
-      uint32_t b = ResolveIn(xs[k].index, frame);
+      uint32_t b = frames_.Resolve(xs[k].index, frame);
       if (!Alike(b, ys[k])) continue;
       bool close = b_.local(b) == a_.local(ys[k]) && !NamesDiffer(b_, b, a_, ys[k]);
       Set(ys[k], b, LinkReason::kNeighbours, close ? 0.92f : 0.75f);
@@ -191,11 +147,8 @@ class OriginFinder {
     if (xs.size() != ys.size()) return;
     for (size_t k = 0; k < xs.size(); ++k) {
       int32_t frame = at.frame;
-      if (b_.Body(at.b).valid()) {
-        frames_.push_back({.outer = frame, .call = at.b});
-        frame = static_cast<int32_t>(frames_.size()) - 1;
-      }
-      uint32_t b = ResolveIn(b_.module()[xs[k]].root.index, frame);
+      if (b_.Body(at.b).valid()) frame = frames_.Enter(at.b, frame);
+      uint32_t b = frames_.Resolve(b_.module()[xs[k]].root.index, frame);
       uint32_t a = a_.Resolve(a_.module()[ys[k]].root.index);
       if (!Has(a) && Alike(b, a)) {
         Set(a, b, LinkReason::kNeighbours, 0.92f);
@@ -215,27 +168,6 @@ class OriginFinder {
     if (b_.kind(b) == a_.kind(a)) return !strict_ || !NamesDiffer(b_, b, a_, a);
     return NamesAgree(b_, b, a_, a) && IsScalar(b_, b) == IsScalar(a_, a);
   }
-  // The operations of a reducer have the op_name of the reduction.
-  static bool IsScalar(const AlignmentSide& side, uint32_t id) {
-    return side.module()[side[id].shape].IsScalar();
-  }
-  static bool Moves(const AlignmentSide& side, uint32_t id) {
-    switch (side[id].opcode) {
-      case Opcode::kBitcast:
-      case Opcode::kBroadcast:
-      case Opcode::kConvert:
-      case Opcode::kCopy:
-      case Opcode::kPad:
-      case Opcode::kReshape:
-      case Opcode::kReverse:
-      case Opcode::kSlice:
-      case Opcode::kTranspose:
-        return true;
-      default:
-        return false;
-    }
-  }
-
   // Clones are called after what they were cloned from: add.5.0 becomes add.5.0.1,
   // add.5.0.clone, or add.5.1.
   void FindByName() {
@@ -267,22 +199,6 @@ class OriginFinder {
   static std::string_view NameOf(const AlignmentSide& side, uint32_t id) {
     return side.module().name(InstructionId(id));
   }
-  // Without the last number or `.clone`; empty where what is left has no number of its own, so
-  // that it would be the stem of all names of that kind.
-  static std::string_view StemOf(std::string_view name) {
-    size_t dot = name.rfind('.');
-    if (dot == std::string_view::npos || dot + 1 == name.size()) return {};
-    std::string_view last = name.substr(dot + 1), stem = name.substr(0, dot);
-    bool number = last.find_first_not_of("0123456789") == std::string_view::npos;
-    if (last == "clone" || last == "remat") return stem;
-    if (!number) return {};
-    if (stem.ends_with(".clone") || stem.ends_with(".remat")) return stem;
-    size_t before = stem.rfind('.');
-    bool numbered = before != std::string_view::npos && before + 1 < stem.size() &&
-                    stem.find_first_not_of("0123456789", before + 1) == std::string_view::npos;
-    return numbered ? stem : std::string_view();
-  }
-
   // The same operation on a linked operand.
   void FromUsersOfOrigins(uint32_t a) {
     if (Has(a)) return;
@@ -297,7 +213,8 @@ class OriginFinder {
         auto xs = b_.operands(b);
         bool fits = k < xs.size() && xs[k] == origins_[ys[k]].before && xs.size() == ys.size() &&
                     b_.kind(b) == a_.kind(a) && !NamesDiffer(b_, b, a_, a);
-        if (!fits || (b_[b].opcode == Opcode::kGetTupleElement && !SamePart(b, a))) continue;
+        if (!fits || (b_[b].opcode == Opcode::kGetTupleElement && !SamePart(b_, b, a_, a)))
+          continue;
         int score = 1 + 2 * (b_.local(b) == a_.local(a)) + (pairs_.to_after[b] == kNone);
         if (score > best_score) best = b;
         best_score = std::max(best_score, score);
@@ -342,7 +259,8 @@ class OriginFinder {
     bool same_name = NamesAgree(b_, b, a_, a);
     float confidence = same_opcode && same_name ? 0.9f : same_opcode || same_name ? 0.85f : 0.75f;
     // A copy of a value that has no op_name of its own, or was moved itself.
-    bool moved = Moves(a_, a) && SameDimensions(b, a) && (Moves(b_, b) || b_.origin(b) == 0);
+    bool moved =
+        Moves(a_, a) && SameDimensions(b_, b, a_, a) && (Moves(b_, b) || b_.origin(b) == 0);
     bool fits =
         !careful || a_.origin(a) == 0 || moved || (same_name && (Moves(a_, a) || !Moves(b_, b)));
     if (!Has(a) && fits) {
@@ -392,15 +310,10 @@ class OriginFinder {
       PickLikest(a, agreeing);
     }
   }
-  static uint64_t EndHash(const AlignmentSide& side, uint32_t id) {
-    std::string_view name = side.op_name(id);
-    std::string_view end = name.substr(name.rfind('/') + 1);
-    return MixHash(hlo::HashBytes(end), static_cast<uint64_t>(side[id].opcode));
-  }
   void PickLikest(uint32_t a, const std::vector<uint32_t>& candidates) {
     // A transpose or copy with its operand's metadata was made from that operand.
     bool known = std::ranges::any_of(candidates, [&](uint32_t b) { return Alike(b, a); });
-    if (!known && Moves(a_, a) && Has(a_.operands(a)[0])) {
+    if (!known && Moves(a_, a) && a_[a].operand_count != 0 && Has(a_.operands(a)[0])) {
       uint32_t b = origins_[a_.operands(a)[0]].before;
       float confidence = std::min(0.8f, origins_[a_.operands(a)[0]].confidence);
       if (NamesAgree(b_, b, a_, a)) return Set(a, b, LinkReason::kOperand, confidence);
@@ -410,9 +323,9 @@ class OriginFinder {
     bool tie = false;
     for (uint32_t b : candidates) {
       // Nothing is expanded out of these.
-      bool leaf = b_[b].opcode == Opcode::kParameter || b_[b].opcode == Opcode::kConstant ||
-                  b_[b].opcode == Opcode::kGetTupleElement || b_[b].opcode == Opcode::kTuple;
-      if ((leaf || IsElement(a)) && (b_[b].opcode != a_[a].opcode || !SamePart(b, a))) continue;
+      bool leaf = IsElement(b_, b) || b_[b].opcode == Opcode::kConstant;
+      if ((leaf || IsElement(a_, a)) && (b_[b].opcode != a_[a].opcode || !SamePart(b_, b, a_, a)))
+        continue;
       if (IsScalar(b_, b) && !IsScalar(a_, a)) continue;
       int score = Likeness(b, a);
       tie = score == best_score;
@@ -423,41 +336,25 @@ class OriginFinder {
     }
     if (best == kNone) return;
     bool same_opcode = b_[best].opcode == a_[a].opcode;
-    bool gone = pairs_.to_after[best] == kNone && SameDimensions(best, a);
+    bool gone = pairs_.to_after[best] == kNone && SameDimensions(b_, best, a_, a);
     float confidence = same_opcode || gone ? 0.85f : 0.7f;
     if (tie) confidence -= 0.25f;
     Set(a, best, same_opcode ? LinkReason::kMetadata : LinkReason::kExpanded, confidence);
-  }
-  // Of a loop's state or a result of several parts: it has the op_name of the whole.
-  bool IsElement(uint32_t a) const {
-    return a_[a].opcode == Opcode::kGetTupleElement || a_[a].opcode == Opcode::kTuple ||
-           a_[a].opcode == Opcode::kParameter;
-  }
-  // In the computation of that name, or a clone of it.
-  bool SamePart(uint32_t b, uint32_t a) const {
-    std::string_view before = b_.module()[b_.module()[b_[b].computation].name];
-    std::string_view after = a_.module()[a_.module()[a_[a].computation].name];
-    return after.starts_with(before) || b_[b].opcode == Opcode::kConstant;
   }
   int Likeness(uint32_t b, uint32_t a) const {
     int score = 0;
     if (b_[b].opcode == a_[a].opcode) score += 8;
     if (b_.kind(b) == a_.kind(a)) score += 4;
-    if (b_[b].shape.valid() && SameDimensions(b, a)) score += 2;
+    if (b_[b].shape.valid() && SameDimensions(b_, b, a_, a)) score += 2;
     if (pairs_.to_after[b] == kNone) score += 6;
-    if (SamePart(b, a)) score += 4;
-    for (uint32_t operand : a_.operands(a)) {
+    if (SamePart(b_, b, a_, a)) score += 4;
+    for (uint32_t operand : a_.operands(a).first(std::min(kMostAlike, a_.operands(a).size()))) {
       if (!Has(operand)) continue;
-      auto xs = b_.operands(b);
+      auto xs = b_.operands(b).first(std::min(kMostAlike, b_.operands(b).size()));
       if (std::ranges::find(xs, origins_[operand].before) != xs.end()) score += 3;
     }
     return score;
   }
-  bool SameDimensions(uint32_t b, uint32_t a) const {
-    return std::ranges::equal(b_.module()[b_[b].shape].dimensions(),
-                              a_.module()[a_[a].shape].dimensions());
-  }
-
   // Fusions and calls from what they give, parameters from what they are given, and what stands
   // in a new computation from its caller.
   void FromCallers(uint32_t a) {
@@ -537,7 +434,7 @@ class OriginFinder {
 
   // A part of what was made in place of one instruction, seen from what gives its value.
   void FromExpanded(uint32_t a) {
-    if (Has(a) || a_.IsTransparent(a) || IsElement(a)) return;
+    if (Has(a) || a_.IsTransparent(a) || IsElement(a_, a)) return;
     for (uint32_t user : a_.users(a)) {
       const Origin& o = origins_[user];
       if (o.before == kNone || pairs_.to_after[o.before] != kNone) continue;
@@ -579,7 +476,7 @@ class OriginFinder {
   std::vector<Origin> origins_;  // by instruction after
   std::vector<bool> results_;    // by instruction before: something is linked to it
   std::vector<Link> links_;
-  std::vector<Frame> frames_;
+  CallFrames frames_;
   std::vector<int8_t> holds_same_;  // by computation after; -1: not looked
   bool changed_ = false;
   bool strict_ = true;  // op_names that differ speak against it

@@ -344,6 +344,7 @@ class Pairer {
   };
   static size_t SlotOf(const AlignmentSide& side, uint32_t user, uint32_t operand) {
     auto operands = side.operands(user);
+    operands = operands.first(std::min<size_t>(operands.size(), 64));  // the rest is one slot
     return static_cast<size_t>(std::ranges::find(operands, operand) - operands.begin());
   }
   void FreeUsers(const AlignmentSide& side, uint32_t id, const std::vector<uint32_t>& partners,

@@ -16,7 +16,7 @@ using hlo::Module;
 using hlo::Opcode;
 using hlo::ValueKind;
 
-constexpr int kMostSteps = 256;  // tuples, fusions and calls one looks through
+constexpr int kMostSteps = 64;  // tuples, fusions and calls one looks through
 
 // What says where something came from or how it is run, not what it computes.
 bool IsDecoration(AttributeKey key) {
