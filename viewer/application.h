@@ -55,7 +55,6 @@ class Application {
   Surface& surface() { return *surface_; }
   Popups& popups() { return popups_; }
   const Theme& theme() const { return theme_; }
-  const std::vector<std::string>& recent() const { return recent_; }
 
  private:
   // What undo takes back.
@@ -103,7 +102,6 @@ class Application {
   bool quit_ = false;
   int frames_ = 0;
   std::string wanted_selection_;
-  std::vector<std::string> recent_;
   History<ViewState> view_states_;
   std::string picture_path_;  // where the next frame's picture of picture_view_ goes
   std::string picture_view_;
