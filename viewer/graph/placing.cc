@@ -212,14 +212,20 @@ class Placer {
         std::swap(ends.from, ends.to);
       }
       const Point a = out.center[from], b = out.center[to];
+      // Beside higher neighbours an edge runs straight down before it turns.
+      const float first_end = top_[a_.row[from]] + height_[a_.row[from]];
+      const float last_begin = top_[a_.row[to]];
       out.points.push_back({a.x + ends.from, a.y + nodes_[from].height / 2});
+      if (out.points.back().y + 1 < first_end) out.points.push_back({a.x + ends.from, first_end});
       for (uint32_t k = 0; k < a_.edge_bends[e]; ++k) {
         const uint32_t bend = a_.edge_first_item[e] + k, r = a_.row[bend];
         const auto x = static_cast<float>(x_[bend]);
         out.points.push_back({x, top_[r]});
         if (height_[r] > 0) out.points.push_back({x, top_[r] + height_[r]});
       }
-      out.points.push_back({b.x + ends.to, b.y - nodes_[to].height / 2});
+      const Point end{b.x + ends.to, b.y - nodes_[to].height / 2};
+      if (last_begin + 1 < end.y) out.points.push_back({end.x, last_begin});
+      out.points.push_back(end);
       if (a_.reversed[e]) std::reverse(out.points.begin() + out.first_point[e], out.points.end());
       out.point_count[e] = static_cast<uint32_t>(out.points.size()) - out.first_point[e];
     }
