@@ -1,8 +1,6 @@
 // The table of commands.
 #include "viewer/commands.h"
 
-#include "viewer/view.h"
-
 namespace hloscope::viewer {
 namespace {
 
@@ -11,28 +9,10 @@ constexpr CommandRow kCommands[] = {
 #include "viewer/commands.def"
 #undef COMMAND
 };
-constexpr ViewRow kViews[] = {
-#define VIEW(make, id, title, places, help) {&make, id, title, places, help},
-#include "viewer/views.def"
-#undef VIEW
-};
-constexpr ScreenRow kScreens[] = {
-#define SCREEN(id, title, help) {id, title, help},
-#include "viewer/screens.def"
-#undef SCREEN
-};
 
 }  // namespace
 
 std::span<const CommandRow> CommandRows() { return kCommands; }
 const CommandRow& RowOf(Command command) { return kCommands[static_cast<size_t>(command)]; }
-std::span<const ViewRow> ViewRows() { return kViews; }
-std::span<const ScreenRow> ScreenRows() { return kScreens; }
-
-Result<std::string> View::Export(ExportFormat format, Session& /*session*/) const {
-  if (format == ExportFormat::kCsv)
-    return UnsupportedError("this view shows no table", "export it as PNG or SVG");
-  return UnsupportedError("this view has no form of its own", "its picture is exported instead");
-}
 
 }  // namespace hloscope::viewer

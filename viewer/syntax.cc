@@ -1,4 +1,5 @@
-// A scanner that knows no state beyond the line: fast, and right for dumps, which have no long comments.
+// A scanner that knows no state beyond the line: fast, and right for dumps, which have no long
+// comments.
 #include "viewer/syntax.h"
 
 #include <algorithm>
@@ -18,9 +19,10 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool IsElementType(std::string_view word) {
   static const std::set<std::string_view> kTypes = {
-      "pred", "s1",  "s2",   "s4",  "s8",  "s16",  "s32",  "s64",  "u1",  "u2",     "u4",    "u8",   "u16",
-      "u32",  "u64", "bf16", "f16", "f32", "f64",  "c64",  "c128", "token", "tuple", "i1",   "i8",   "i16",
-      "i32",  "i64", "ptr",  "void", "float", "double", "half", "tensor", "memref", "vector", "index"};
+      "pred",  "s1",     "s2",    "s4",     "s8",     "s16",    "s32",  "s64", "u1",  "u2",
+      "u4",    "u8",     "u16",   "u32",    "u64",    "bf16",   "f16",  "f32", "f64", "c64",
+      "c128",  "token",  "tuple", "i1",     "i8",     "i16",    "i32",  "i64", "ptr", "void",
+      "float", "double", "half",  "tensor", "memref", "vector", "index"};
   return kTypes.contains(word) || word.starts_with("f8e") || word.starts_with("f4e");
 }
 
@@ -33,15 +35,45 @@ bool IsKeyword(std::string_view word, dump::FileKind kind) {
     case dump::FileKind::kPtx:
       return word.starts_with('.');
     case dump::FileKind::kLlvmIr: {
-      static const std::set<std::string_view> kWords = {
-          "define", "declare", "ret",    "br",     "load",  "store", "getelementptr", "call",  "phi",
-          "add",    "sub",     "mul",    "fadd",   "fsub",  "fmul",  "fdiv",          "icmp",  "fcmp",
-          "select", "bitcast", "zext",   "sext",   "trunc", "label", "target",        "attributes",
-          "source_filename",   "inbounds", "fptrunc", "fpext", "alloca", "switch", "unreachable", "type"};
+      static const std::set<std::string_view> kWords = {"define",
+                                                        "declare",
+                                                        "ret",
+                                                        "br",
+                                                        "load",
+                                                        "store",
+                                                        "getelementptr",
+                                                        "call",
+                                                        "phi",
+                                                        "add",
+                                                        "sub",
+                                                        "mul",
+                                                        "fadd",
+                                                        "fsub",
+                                                        "fmul",
+                                                        "fdiv",
+                                                        "icmp",
+                                                        "fcmp",
+                                                        "select",
+                                                        "bitcast",
+                                                        "zext",
+                                                        "sext",
+                                                        "trunc",
+                                                        "label",
+                                                        "target",
+                                                        "attributes",
+                                                        "source_filename",
+                                                        "inbounds",
+                                                        "fptrunc",
+                                                        "fpext",
+                                                        "alloca",
+                                                        "switch",
+                                                        "unreachable",
+                                                        "type"};
       return kWords.contains(word);
     }
     case dump::FileKind::kStableHloText: {
-      static const std::set<std::string_view> kWords = {"module", "func.func", "return", "private", "public"};
+      static const std::set<std::string_view> kWords = {"module", "func.func", "return", "private",
+                                                        "public"};
       return kWords.contains(word) || word.starts_with("stablehlo.") || word.starts_with("mhlo.");
     }
     default:
@@ -50,12 +82,16 @@ bool IsKeyword(std::string_view word, dump::FileKind kind) {
 }
 
 Color ColorOfWord(std::string_view word, std::string_view rest, dump::FileKind kind) {
-  if (IsDigit(word[0]) || (word.size() > 1 && word[0] == '-' && IsDigit(word[1]))) return Color::kCodeNumber;
-  if (IsElementType(word) && (kind != dump::FileKind::kHloText || rest.starts_with('['))) return Color::kCodeType;
-  if (IsKeyword(word, kind) && (kind != dump::FileKind::kHloText || rest.starts_with('(') || word[0] < 'a'))
+  if (IsDigit(word[0]) || (word.size() > 1 && word[0] == '-' && IsDigit(word[1])))
+    return Color::kCodeNumber;
+  if (IsElementType(word) && (kind != dump::FileKind::kHloText || rest.starts_with('[')))
+    return Color::kCodeType;
+  if (IsKeyword(word, kind) &&
+      (kind != dump::FileKind::kHloText || rest.starts_with('(') || word[0] < 'a'))
     return Color::kCodeKeyword;
   // name=… and name: … are what attributes and fields are called.
-  if (rest.starts_with('=') || (rest.starts_with(':') && kind != dump::FileKind::kLlvmIr)) return Color::kCodeComment;
+  if (rest.starts_with('=') || (rest.starts_with(':') && kind != dump::FileKind::kLlvmIr))
+    return Color::kCodeComment;
   return Color::kCodeName;
 }
 
@@ -87,7 +123,8 @@ std::vector<Piece> ColorLine(std::string_view line, dump::FileKind kind) {
   auto add = [&](size_t begin, size_t end, Color color) {
     std::string_view text = line.substr(begin, end - begin);
     if (!out.empty() && out.back().color == color) {
-      out.back().text = std::string_view(out.back().text.data(), out.back().text.size() + text.size());
+      out.back().text =
+          std::string_view(out.back().text.data(), out.back().text.size() + text.size());
     } else if (!text.empty()) {
       out.push_back({text, color});
     }
@@ -117,10 +154,11 @@ std::vector<Piece> ColorLine(std::string_view line, dump::FileKind kind) {
 }
 
 std::string FoldLine(std::string_view line, dump::FileKind kind) {
-  if (kind != dump::FileKind::kHloText && kind != dump::FileKind::kStableHloText) return std::string(line);
+  if (kind != dump::FileKind::kHloText && kind != dump::FileKind::kStableHloText)
+    return std::string(line);
   constexpr std::array<std::string_view, 7> kFolded = {
-      "metadata={", "backend_config={", "origin={", "frontend_attributes={", "constant({",
-      "sharding={", "statistics={"};
+      "metadata={", "backend_config={", "origin={",    "frontend_attributes={",
+      "constant({", "sharding={",       "statistics={"};
   // Short ones are worth their room.
   constexpr size_t kShort = 24;
   std::string out;

@@ -16,8 +16,8 @@ char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 
 
 size_t FindAnyCase(std::string_view text, std::string_view what, size_t from) {
   if (from > text.size()) return std::string_view::npos;
-  auto found = std::search(text.begin() + static_cast<ptrdiff_t>(from), text.end(), what.begin(), what.end(),
-                           [](char a, char b) { return Lower(a) == b; });
+  auto found = std::search(text.begin() + static_cast<ptrdiff_t>(from), text.end(), what.begin(),
+                           what.end(), [](char a, char b) { return Lower(a) == b; });
   return found == text.end() && !what.empty() ? std::string_view::npos
                                               : static_cast<size_t>(found - text.begin());
 }
@@ -36,8 +36,9 @@ Result<std::shared_ptr<const TextDocument>> TextDocument::Make(FileView file, du
   while (at < text.size()) {
     document->starts_.push_back(at);
     const void* found = std::memchr(text.data() + at, '\n', text.size() - at);
-    size_t end = found == nullptr ? text.size()
-                                  : static_cast<size_t>(static_cast<const char*>(found) - text.data());
+    size_t end = found == nullptr
+                     ? text.size()
+                     : static_cast<size_t>(static_cast<const char*>(found) - text.data());
     document->longest_ = std::max(document->longest_, end - at);
     at = end + 1;
     if ((document->starts_.size() & 0xffff) == 0 && stop.stop_requested())

@@ -1,4 +1,5 @@
-// TextDocument: a text of any size as lines, for a view that shows only those in sight. No copy of the text is made.
+// TextDocument: a text of any size as lines, for a view that shows only those in sight. No copy of
+// the text is made.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,8 @@ class TextDocument {
   // The longest line, in bytes.
   size_t longest() const { return longest_; }
 
-  // The line (counts from 0) that defines an instruction or begins a computation of HLO text; -1: none.
+  // The line (counts from 0) that defines an instruction or begins a computation of HLO text; -1:
+  // none.
   int64_t FindDefinition(std::string_view name) const;
 
   // The next line that holds `what` at or after `from` (before it when going up), around the end;

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <tuple>
-#include <unordered_map>
+
+#include "core/debug/alignment_origins.h"
+#include "core/debug/alignment_pairs.h"
+#include "core/debug/alignment_side.h"
 
 namespace hloscope::debug {
 namespace {
@@ -70,17 +73,9 @@ hlo::InstructionId Alignment::SameAfter(hlo::InstructionId before) const {
 }
 
 Alignment Align(const hlo::Module& before, const hlo::Module& after) {
-  std::unordered_map<std::string_view, hlo::InstructionId> by_name;
-  for (uint32_t id = 0; id < before.instructions().size(); ++id) {
-    by_name.emplace(before.name(hlo::InstructionId(id)), hlo::InstructionId(id));
-  }
-  std::vector<Link> links;
-  for (uint32_t id = 0; id < after.instructions().size(); ++id) {
-    auto at = by_name.find(after.name(hlo::InstructionId(id)));
-    if (at == by_name.end()) continue;
-    links.push_back({at->second, hlo::InstructionId(id), LinkReason::kSame, 0.9f});
-  }
-  return Alignment(before.instructions().size(), after.instructions().size(), std::move(links));
+  AlignmentSide b(before), a(after);
+  Pairing pairs = PairInstructions(b, a);
+  return Alignment(b.size(), a.size(), FindLinks(b, a, pairs));
 }
 
 }  // namespace hloscope::debug

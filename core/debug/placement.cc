@@ -129,6 +129,7 @@ class Placer {
   PlacedInstruction PlaceOf(const Instruction& i) const {
     if (IsNoCode(i.opcode)) return At(Place::kNoCode);
     const CallContext& context = calls_.contexts[i.computation.index];
+    if (context.kind == CallContext::Kind::kNone) return At(Place::kNoCode);  // never called
     if (context.kind == CallContext::Kind::kKernel) return At(Place::kInKernel);
     PlacedInstruction placed = InSequence(i);
     if (context.host != FallbackReason::kNone) {
@@ -145,6 +146,7 @@ class Placer {
     return At(Place::kLibraryCall, FallbackReason::kNone, name);
   }
   bool cpu() const { return result_.target == Target::kCpu; }
+  bool gpu() const { return result_.target == Target::kGpu; }
 
   PlacedInstruction InSequence(const Instruction& i) const {
     if (HasFlag(i.opcode, hlo::kFlagDone)) return At(Place::kControl);
@@ -186,9 +188,9 @@ class Placer {
       case Opcode::kReplicaId:
         return At(result_.compiled ? Place::kCopy : Place::kUndecided);
       case Opcode::kFft:
-        return Library(cpu() ? "FFT" : "cuFFT");
+        return Library(cpu() ? "FFT" : gpu() ? "cuFFT" : "");
       case Opcode::kConvolution:
-        return Library(cpu() ? "Eigen" : "cuDNN");
+        return Library(cpu() ? "Eigen" : gpu() ? "cuDNN" : "");
       case Opcode::kDot:
         return cpu() && IsMatrixProduct(i) ? Library("Eigen") : At(Compute());
       case Opcode::kSort:
@@ -197,16 +199,17 @@ class Placer {
         return cpu() ? Library("XLA runtime") : At(Compute());
       case Opcode::kTriangularSolve:
       case Opcode::kCholesky:
-        return cpu() ? Library("LAPACK") : Library("cuSOLVER");
+        return Library(cpu() ? "LAPACK" : gpu() ? "cuSOLVER" : "");
       default:
         return At(Compute());
     }
   }
 
-  // XLA:CPU leaves products of matrices to Eigen and writes those with a vector itself.
+  // XLA:CPU leaves products of matrices to Eigen; those with a vector and those of integers it
+  // writes itself.
   bool IsMatrixProduct(const Instruction& i) const {
     auto operands = module_.operands(i);
-    if (operands.size() != 2) return false;
+    if (operands.size() != 2 || IsInteger(module_[i.shape].element_type())) return false;
     auto free = [&](InstructionId operand, AttributeKey batch, AttributeKey contracting) {
       const hlo::Shape& shape = module_.shape(operand);
       auto batches = module_.GetInts(i, batch), contracted = module_.GetInts(i, contracting);
@@ -312,6 +315,11 @@ bool IsHostCallback(std::string_view custom_call_target) {
 std::string_view LibraryOf(std::string_view custom_call_target) {
   const CustomCallRow* row = FindCustomCall(custom_call_target);
   return row == nullptr ? std::string_view() : row->library;
+}
+
+Target TargetNamed(std::string_view device) {
+  if (device == "cpu") return Target::kCpu;
+  return device == "gpu" ? Target::kGpu : Target::kUnknown;
 }
 
 Placement FindPlacement(const Module& module, Target target) {

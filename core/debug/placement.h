@@ -53,6 +53,8 @@ struct Transfer {
 };
 
 enum class Target : uint8_t { kUnknown, kCpu, kGpu };
+// "cpu" and "gpu", as dump::ModuleEntry::device says it; anything else is unknown.
+Target TargetNamed(std::string_view device);
 
 struct Placement {
   Target target = Target::kUnknown;  // as given, or as the module shows

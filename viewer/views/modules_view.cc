@@ -56,15 +56,19 @@ class ModulesView : public View {
     if (ImGui::IsItemClicked() && !ImGui::IsItemToggledOpen())
       frame.session.Select(Selection::OfModule(m));
     if (ImGui::IsItemHovered()) {
-      ImGui::SetTooltip("%s", SafeText(fmt::format("{}\n{}, {}, {} stages, {} files", entry.name, entry.framework,
-                                          entry.device, entry.stages.size(), entry.files.size()), 600).c_str());
+      ImGui::SetTooltip(
+          "%s", SafeText(fmt::format("{}\n{}, {}, {} stages, {} files", entry.name, entry.framework,
+                                     entry.device, entry.stages.size(), entry.files.size()),
+                         600)
+                    .c_str());
     }
     if (open) {
       for (size_t s = 0; s < entry.stages.size(); ++s) {
         auto stage = static_cast<int32_t>(s);
         bool shown = current && frame.session.stage() == stage;
         std::string label = SafeText(entry.stages[s].name, 70) + "##" + std::to_string(s);
-        if (ImGui::Selectable(label.c_str(), shown)) frame.session.Select(Selection::OfStage(m, stage));
+        if (ImGui::Selectable(label.c_str(), shown))
+          frame.session.Select(Selection::OfStage(m, stage));
       }
       ImGui::TreePop();
     }

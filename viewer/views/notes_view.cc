@@ -13,7 +13,9 @@ class NotesView : public View {
   void Draw(Frame& frame) override {
     std::vector<Session::Bookmark>& bookmarks = frame.session.bookmarks();
     if (bookmarks.empty()) {
-      Sentence(frame, "no bookmarks: Ctrl+B keeps what is selected, with a note, for the next time this dump is opened");
+      Sentence(frame,
+               "no bookmarks: Ctrl+B keeps what is selected, with a note, for the next time this "
+               "dump is opened");
       return;
     }
     size_t removed = bookmarks.size();
@@ -29,7 +31,8 @@ class NotesView : public View {
       ImGui::InputTextWithHint("##note", "note", &bookmarks[i].note);
       ImGui::PopID();
     }
-    if (removed < bookmarks.size()) bookmarks.erase(bookmarks.begin() + static_cast<ptrdiff_t>(removed));
+    if (removed < bookmarks.size())
+      bookmarks.erase(bookmarks.begin() + static_cast<ptrdiff_t>(removed));
   }
 
   std::string Lit(Session& session) const override {

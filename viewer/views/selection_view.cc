@@ -23,12 +23,15 @@ class SelectionView : public View {
       return;
     }
     if (session.selection().kind == SelectionKind::kNothing) {
-      Sentence(frame, "nothing is selected: click an instruction, kernel, buffer or line anywhere, or search with Ctrl+P");
+      Sentence(frame,
+               "nothing is selected: click an instruction, kernel, buffer or line anywhere, or "
+               "search with Ctrl+P");
       return;
     }
     const Counterparts& found = session.counterparts();
     DrawHead(frame);
-    if (!session.counterparts_complete()) Label(frame.theme, Color::kTextSecondary, "following it through the stages …");
+    if (!session.counterparts_complete())
+      Label(frame.theme, Color::kTextSecondary, "following it through the stages …");
     DrawInstruction(frame);
     DrawSource(frame, found);
     DrawCode(frame, found);
@@ -40,9 +43,9 @@ class SelectionView : public View {
   std::string Lit(Session& session) const override {
     std::string out(ToString(session.selection().kind));
     const Counterparts& found = session.counterparts();
-    return fmt::format("{}\nstages {}\nthunks {}\nkernels {}\nbuffers {}\nsource {}:{}", out, found.stages.size(),
-                       found.thunks.size(), found.kernels.size(), found.buffers.size(), found.source_file,
-                       found.source_line);
+    return fmt::format("{}\nstages {}\nthunks {}\nkernels {}\nbuffers {}\nsource {}:{}", out,
+                       found.stages.size(), found.thunks.size(), found.kernels.size(),
+                       found.buffers.size(), found.source_file, found.source_line);
   }
 
  private:
@@ -65,7 +68,9 @@ class SelectionView : public View {
         name = dump.modules()[static_cast<size_t>(now.module)].name;
         break;
       case SelectionKind::kStage:
-        name = dump.modules()[static_cast<size_t>(now.module)].stages[static_cast<size_t>(now.stage)].name;
+        name = dump.modules()[static_cast<size_t>(now.module)]
+                   .stages[static_cast<size_t>(now.stage)]
+                   .name;
         break;
       case SelectionKind::kKernel:
         if (const auto& kernels = session.Kernels(module); kernels.ready())
@@ -83,7 +88,8 @@ class SelectionView : public View {
         break;
       default:
         if (hlo::InstructionId id = session.InstructionIn(session.stage()); id.valid()) {
-          if (const auto& m = session.Module(module, session.stage()); m.ready()) name = m->name(id);
+          if (const auto& m = session.Module(module, session.stage()); m.ready())
+            name = m->name(id);
         }
     }
     ImGui::PushFont(frame.strong, 19);
@@ -116,7 +122,8 @@ class SelectionView : public View {
     ImGui::TextUnformatted(SafeText(text, 2400).c_str());
     ImGui::PopTextWrapPos();
     ImGui::PopFont();
-    if (instruction.operand_count > 0) Section(frame, fmt::format("Operands ({})", instruction.operand_count));
+    if (instruction.operand_count > 0)
+      Section(frame, fmt::format("Operands ({})", instruction.operand_count));
     size_t shown = 0;
     for (hlo::InstructionId operand : m.operands(id)) {
       if (++shown > kMostShown) break;
@@ -142,7 +149,8 @@ class SelectionView : public View {
     Section(frame, "Source line");
     std::string text = fmt::format("{}:{}", found.source_file, found.source_line);
     if (ImGui::Selectable((SafeText(text, 80) + "##source").c_str()))
-      frame.session.Select(Selection::OfSourceLine(found.source_file, found.source_line, found.module));
+      frame.session.Select(
+          Selection::OfSourceLine(found.source_file, found.source_line, found.module));
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(text, 600).c_str());
   }
 
@@ -167,7 +175,8 @@ class SelectionView : public View {
         Section(frame, fmt::format("Thunks ({})", found.thunks.size()));
         for (int32_t t : Few(found.thunks)) {
           const dump::Thunk& thunk = thunks->thunks[static_cast<size_t>(t)];
-          std::string label = fmt::format("{} {}##thunk{}", thunk.kind, SafeText(thunk.instruction, 50), t);
+          std::string label =
+              fmt::format("{} {}##thunk{}", thunk.kind, SafeText(thunk.instruction, 50), t);
           if (ImGui::Selectable(label.c_str(), session.selection().thunk == t))
             session.Select(Selection::OfThunk(found.module, t));
         }
@@ -181,15 +190,19 @@ class SelectionView : public View {
       const char* name;
       const dump::TextRange& range;
     };
-    const Link links[] = {{"PTX", kernel.ptx}, {"LLVM", kernel.llvm}, {"LLVM before its passes", kernel.llvm_unoptimized},
-                          {"Triton", kernel.triton}, {"MLIR", kernel.mlir}};
+    const Link links[] = {{"PTX", kernel.ptx},
+                          {"LLVM", kernel.llvm},
+                          {"LLVM before its passes", kernel.llvm_unoptimized},
+                          {"Triton", kernel.triton},
+                          {"MLIR", kernel.mlir}};
     bool first = true;
     for (const Link& link : links) {
       if (!link.range.found()) continue;
       if (!first) ImGui::SameLine();
       first = false;
       if (ImGui::SmallButton(fmt::format("{} line {}", link.name, link.range.first_line).c_str())) {
-        frame.session.Select(Selection::OfTextLine(link.range.file, std::max(1, link.range.first_line)));
+        frame.session.Select(
+            Selection::OfTextLine(link.range.file, std::max(1, link.range.first_line)));
         frame.session.Show("text");
       }
     }
@@ -203,8 +216,8 @@ class SelectionView : public View {
     Section(frame, fmt::format("Buffers ({})", found.buffers.size()));
     for (int32_t b : Few(found.buffers)) {
       const dump::BufferValue& value = buffers->values[static_cast<size_t>(b)];
-      std::string label = fmt::format("{} at {} of allocation {}##buffer{}", BytesText(value.size), value.offset,
-                                      value.allocation, b);
+      std::string label = fmt::format("{} at {} of allocation {}##buffer{}", BytesText(value.size),
+                                      value.offset, value.allocation, b);
       if (ImGui::Selectable(label.c_str(), session.selection().buffer == b))
         session.Select(Selection::OfBuffer(found.module, b));
     }
@@ -218,13 +231,17 @@ class SelectionView : public View {
     int32_t last = -1;
     size_t shown = 0;
     for (const StageCounterpart& counterpart : found.stages) {
-      if (counterpart.stage == last || static_cast<size_t>(counterpart.stage) >= entry.stages.size()) continue;
+      if (counterpart.stage == last ||
+          static_cast<size_t>(counterpart.stage) >= entry.stages.size())
+        continue;
       if (++shown > 4 * kMostShown) break;
       last = counterpart.stage;
       auto others = std::ranges::count(found.stages, last, &StageCounterpart::stage) - 1;
       const auto& module = session.Module(found.module, last);
-      std::string name = module.ready() && counterpart.instruction.index < module->instructions().size()
-                             ? std::string(module->name(counterpart.instruction)) : std::string("…");
+      std::string name =
+          module.ready() && counterpart.instruction.index < module->instructions().size()
+              ? std::string(module->name(counterpart.instruction))
+              : std::string("…");
       if (others > 0) name += fmt::format(" and {} more", others);
       ImGui::PushID(last);
       if (ImGui::Selectable("##station", session.stage() == last))
@@ -236,7 +253,8 @@ class SelectionView : public View {
                           static_cast<double>(counterpart.confidence));
       }
       ImGui::SameLine(0, 0);
-      Label(frame.theme, Color::kTextSecondary, SafeText(ShortStage(entry.stages[static_cast<size_t>(last)]), 24));
+      Label(frame.theme, Color::kTextSecondary,
+            SafeText(ShortStage(entry.stages[static_cast<size_t>(last)]), 24));
       ImGui::SameLine(190 * frame.scale);
       FittedLabel(name);
       ImGui::PopID();
