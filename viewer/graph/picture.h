@@ -68,6 +68,11 @@ class FoldableGraph {
   }
   void SetAnchors(Anchors anchors) { anchors_ = std::move(anchors); }
   Anchors MakeAnchors() const;
+  // Finds rows and order anew, as after SetAnchors.
+  void Rearrange() {
+    levels_.clear();
+    stale_ = true;
+  }
 
   // The picture of what is open; laid out again only where something was opened or closed.
   const Picture& picture();
