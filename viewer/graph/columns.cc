@@ -17,8 +17,8 @@ bool HasCode(debug::Place place) {
 }  // namespace
 
 std::string_view TitleOf(Column column) {
-  constexpr std::string_view kTitles[kColumnCount] = {
-      "device kernels", "libraries", "collectives", "runtime, no code", "host memory", "host"};
+  constexpr std::string_view kTitles[kColumnCount] = {"kernels", "libraries",   "collectives",
+                                                      "runtime", "host memory", "host"};
   return kTitles[static_cast<size_t>(column)];
 }
 

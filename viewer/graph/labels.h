@@ -12,9 +12,9 @@ namespace hloscope::viewer::graph {
 
 // Logical pixels of a node that is closed. Texts are set in a font whose characters are all as
 // wide.
-inline constexpr float kTitleSize = 12, kSubtitleSize = 11;  // of the font
+inline constexpr float kTitleSize = 14, kSubtitleSize = 12;  // of the font
 inline constexpr float kCharacterWidth = 0.602f;             // of its size
-inline constexpr float kNodeHeight = 40, kNodePadding = 12;  // padding left (stripe) and right
+inline constexpr float kNodeHeight = 44, kNodePadding = 12;  // padding left (stripe) and right
 inline constexpr size_t kTitleColumns = 28, kSubtitleColumns = 34;
 
 // `text` in at most `columns` columns, cut in the middle so that a number at the end is kept; as it

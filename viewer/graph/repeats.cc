@@ -34,6 +34,40 @@ std::string WithoutNumbers(std::string_view label) {
   return number && !out.empty() ? out : std::string();
 }
 
+// How much an opcode says about what a part is for.
+int64_t WeightOf(hlo::Opcode opcode) {
+  switch (hlo::Info(opcode).category) {
+    case hlo::Category::kContraction:
+    case hlo::Category::kLinearAlgebra:
+    case hlo::Category::kCollective:
+    case hlo::Category::kCustomCall:
+    case hlo::Category::kHostTransfer:
+      return 1000;
+    case hlo::Category::kFusion:
+    case hlo::Category::kReduction:
+    case hlo::Category::kSort:
+      return 30;
+    case hlo::Category::kSource:
+    case hlo::Category::kTuple:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+// Names of these say more than their opcodes.
+bool IsCall(hlo::Opcode opcode) {
+  return opcode == hlo::Opcode::kFusion || opcode == hlo::Opcode::kCustomCall ||
+         opcode == hlo::Opcode::kCall;
+}
+
+// "loop_add_fusion" of "loop_add_fusion.12".
+std::string_view Stem(std::string_view name) {
+  size_t end = name.size();
+  while (end > 0 && (IsDigit(name[end - 1]) || name[end - 1] == '.')) --end;
+  return end > 0 ? name.substr(0, end) : name;
+}
+
 // A stretch [begin, begin + period · times) of equal blocks.
 struct Stretch {
   size_t begin = 0, period = 0, times = 0;
@@ -197,14 +231,17 @@ std::vector<uint32_t> Grouper::LiveAfter(std::span<const Entity> entities) const
 std::vector<Grouper::Entity> Grouper::Divide(std::vector<Entity> entities, uint64_t key) {
   const std::vector<uint32_t> live = LiveAfter(entities);
   const size_t most = tree_.options_.most_children;
-  const size_t target = std::clamp<size_t>(entities.size() / (most / 2), most / 4, most * 2 / 3);
+  const size_t target = std::clamp<size_t>(entities.size() / (most / 2), most / 3, most * 2 / 3);
   std::vector<Entity> out;
   for (size_t begin = 0; begin < entities.size();) {
     size_t end = entities.size();
     if (end - begin > target * 3 / 2) {
       end = begin + target;
       for (size_t k = begin + target / 2; k < begin + target * 3 / 2; ++k) {
-        if (live[k] < live[end - 1]) end = k + 1;
+        // Of cuts that are as good, the one nearest to the size wanted.
+        const size_t off = k + 1 > begin + target ? k + 1 - begin - target : begin + target - k - 1;
+        const size_t best = end > begin + target ? end - begin - target : begin + target - end;
+        if (live[k] < live[end - 1] || (live[k] == live[end - 1] && off < best)) end = k + 1;
       }
     }
     auto members = std::span(entities).subspan(begin, end - begin);
@@ -220,47 +257,33 @@ std::vector<Grouper::Entity> Grouper::Divide(std::vector<Entity> entities, uint6
   return out;
 }
 
-// What a part does most that matters: "3 dot, 12 add".
+// What a part does most that matters: "3 dot, 12 add", "8 loop_fusion".
 std::string_view Grouper::PartLabel(std::span<const Entity> members) const {
-  std::map<hlo::Opcode, uint32_t> counts;
+  const hlo::Module& module = tree_.module();
+  std::map<std::string_view, int64_t> weights, counts;
   std::vector<NodeId> open;
   for (const Entity& member : members) open.push_back(member.node);
   while (!open.empty()) {
     const Node& node = tree_[open.back()];
     auto children = tree_.children(open.back());
     open.pop_back();
-    if (node.kind == NodeKind::kInstruction)
-      ++counts[tree_.module()[node.instruction].opcode];
-    else
+    if (node.kind != NodeKind::kInstruction) {
       open.insert(open.end(), children.begin(), children.end());
-  }
-  auto weight = [](hlo::Opcode opcode) {
-    switch (hlo::Info(opcode).category) {
-      case hlo::Category::kContraction:
-      case hlo::Category::kLinearAlgebra:
-      case hlo::Category::kCollective:
-      case hlo::Category::kCustomCall:
-      case hlo::Category::kHostTransfer:
-        return 1000;
-      case hlo::Category::kFusion:
-      case hlo::Category::kReduction:
-      case hlo::Category::kSort:
-        return 30;
-      case hlo::Category::kSource:
-      case hlo::Category::kTuple:
-        return 0;
-      default:
-        return 1;
+      continue;
     }
-  };
-  std::vector<std::pair<int64_t, hlo::Opcode>> sorted;
-  for (auto [opcode, count] : counts)
-    sorted.emplace_back(-static_cast<int64_t>(count) * weight(opcode), opcode);
+    const hlo::Opcode opcode = module[node.instruction].opcode;
+    const std::string_view what =
+        IsCall(opcode) ? Stem(module.name(node.instruction)) : std::string_view(ToString(opcode));
+    weights[what] += WeightOf(opcode);
+    ++counts[what];
+  }
+  std::vector<std::pair<int64_t, std::string_view>> sorted;
+  for (auto [what, weight] : weights) sorted.emplace_back(-weight, what);
   std::ranges::sort(sorted);
   std::string label;
   for (size_t k = 0; k < sorted.size() && k < 2; ++k) {
     if (k > 0) label += ", ";
-    label += fmt::format("{} {}", counts[sorted[k].second], ToString(sorted[k].second));
+    label += fmt::format("{} {}", counts[sorted[k].second], sorted[k].second);
   }
   return tree_.Keep(std::move(label));
 }

@@ -16,8 +16,8 @@ namespace {
 constexpr float kMargin = 24, kLegendRow = 26;
 constexpr std::string_view kStyle =
     "text{font-family:'JetBrains Mono','DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1a1f26}"
-    ".t{font-size:12px}.s{font-size:11px;fill:#566271}.h{font-size:15px;font-weight:bold}"
-    ".o{paint-order:stroke;stroke:#fafafa;stroke-width:4px}.j{font-size:9px;fill:#1566d1;paint-"
+    ".t{font-size:14px}.s{font-size:12px;fill:#566271}.h{font-size:15px;font-weight:bold}"
+    ".o{paint-order:stroke;stroke:#fafafa;stroke-width:4px}.j{font-size:10px;fill:#1566d1;paint-"
     "order:stroke;stroke:#fff;stroke-width:3px}.w{fill:"
     "none;stroke:#8792a0}.m{fill:none;stroke:#a3310a}"
     ".b{fill:none;stroke:#8792a0;stroke-dasharray:5 "
@@ -215,7 +215,7 @@ class SvgWriter {
   void AddFrameTitle(const Box& box) {
     NodeText text = TextOf(tree_, box.node);
     std::string line = text.title + (text.subtitle.empty() ? "" : "  " + text.subtitle);
-    line = Elide(line, static_cast<size_t>(std::max(60.0f, box.width - 20) / 6.7f));
+    line = Elide(line, static_cast<size_t>(std::max(60.0f, box.width - 20) / 7.3f));
     if (Linked(box.node)) Add("<a href=\"#i{}\">", tree_[box.node].instruction.index);
     Add("<text class=\"s o\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", box.x + 9, box.y + 15,
         EscapeHtml(line));
@@ -240,7 +240,7 @@ class SvgWriter {
     NodeText text = TextOf(tree_, box.node);
     Add("<text class=\"t\" x=\"{0:.1f}\" y=\"{1:.1f}\">{2}</text><text class=\"s\" x=\"{0:.1f}\" "
         "y=\"{3:.1f}\">{4}</text>",
-        box.x + kNodePadding + 2, box.y + 16, EscapeHtml(text.title), box.y + 31,
+        box.x + kNodePadding + 2, box.y + 18, EscapeHtml(text.title), box.y + 35,
         EscapeHtml(text.subtitle));
     if (Linked(box.node)) Add("</a>");
     AddChips(box);
@@ -258,18 +258,18 @@ class SvgWriter {
 
   // Labels for edges that are not drawn, and for what is moved to or from the host.
   void AddChips(const Box& box) {
-    const auto columns = static_cast<size_t>(box.width / (9 * kCharacterWidth));
+    const auto columns = static_cast<size_t>(box.width / (10 * kCharacterWidth));
     auto at = arriving_.find(box.node.index);
     if (at != arriving_.end()) AddChip(box, "↑ ", at->second, box.y - 4, columns);
     at = leaving_.find(box.node.index);
-    if (at != leaving_.end()) AddChip(box, "↓ ", at->second, box.y + box.height + 10, columns);
+    if (at != leaving_.end()) AddChip(box, "↓ ", at->second, box.y + box.height + 11, columns);
     if (!IsInstruction(box.node)) return;
     const debug::Transfer* t = transfers_[tree_[box.node].instruction.index];
     if (t == nullptr) return;
     const bool to_host = t->direction == debug::TransferDirection::kToHost;
-    Add("<text class=\"j\" style=\"fill:#a3310a;font-weight:bold\" x=\"{:.1f}\" y=\"{:.1f}\">{} "
-        "{}</text>",
-        box.x + box.width + 3, box.y + 12, to_host ? "→ host" : "→ device",
+    Add("<text class=\"j\" style=\"fill:#a3310a;font-weight:bold;text-anchor:end\" x=\"{:.1f}\" "
+        "y=\"{:.1f}\">{} {}</text>",
+        box.x + box.width, box.y - 4, to_host ? "→ host" : "→ device",
         t->bytes < 0 ? "size not known" : BytesText(t->bytes));
   }
   void AddChip(const Box& box, std::string_view arrow, const std::vector<NodeId>& others, float y,

@@ -16,7 +16,7 @@ using graph::Box;
 using graph::NodeId;
 using graph::Picture;
 
-constexpr float kLeastZoom = 0.002f, kMostZoom = 4;
+constexpr float kLeastZoom = 0.002f, kMostZoom = 4, kReadableZoom = 0.8f, kLegibleZoom = 0.6f;
 constexpr float kMinimapWidth = 150, kMinimapHeight = 110;
 constexpr size_t kMinimapBoxes = 3000;
 
@@ -28,24 +28,35 @@ void GraphCanvas::Fit(const Picture& picture) {
   zoom = std::clamp(std::min(across, down), kLeastZoom, 1.0f);
   x = picture.width / 2;
   y = picture.height / 2;
-  // What would be too small to read begins at the top instead.
-  if (zoom < 0.35f && down < across) {
-    zoom = std::clamp(across, 0.35f, 1.0f);
-    y = (height_ / 2 - 30) / zoom;
+}
+
+void GraphCanvas::Begin(const Picture& picture) {
+  Fit(picture);
+  if (zoom >= kLegibleZoom) return;
+  zoom = kReadableZoom;
+  y = std::min(y, (height_ / 2 - 20) / zoom);
+  // What lies at the top is what to read first.
+  float sum = 0, count = 0;
+  for (const Box& box : picture.boxes) {
+    if (box.open || box.y > height_ / zoom) continue;
+    sum += box.x + box.width / 2;
+    ++count;
   }
+  if (count > 0) x = sum / count;
 }
 
 void GraphCanvas::Center(const Box& box) {
   x = box.x + box.width / 2;
   y = box.y + std::min(box.height / 2, height_ / zoom / 3);
-  zoom = std::clamp(zoom, 0.5f, kMostZoom);
+  zoom = std::clamp(zoom, kReadableZoom, kMostZoom);
 }
 
 bool GraphCanvas::Shows(const Box& box) const {
   const float half_width = width_ / 2 / zoom, half_height = height_ / 2 / zoom;
-  const float bx = std::clamp(x, box.x, box.x + box.width);
-  const float by = std::clamp(y, box.y, box.y + box.height);
-  return std::abs(bx - x) < half_width * 0.9f && std::abs(by - y) < half_height * 0.9f;
+  const float dx = std::abs(box.x + box.width / 2 - x) + std::min(box.width / 2, half_width * 0.8f);
+  const float dy =
+      std::abs(box.y + box.height / 2 - y) + std::min(box.height / 2, half_height * 0.8f);
+  return dx < half_width && dy < half_height;
 }
 
 void GraphCanvas::Zoom(float factor) { zoom = std::clamp(zoom * factor, kLeastZoom, kMostZoom); }
@@ -102,7 +113,7 @@ NodeId GraphCanvas::HitTest(const Picture& picture, float px, float py) const {
 void GraphCanvas::HandlePointer(Frame& frame, const CanvasScene& scene, CanvasEvents& events) {
   const ImGuiIO& io = ImGui::GetIO();
   const float to_picture = 1 / (zoom * scale_);
-  const float px = x + (io.MousePos.x - left_ - width_ * scale_ / 2) * to_picture;
+  const float px = x + (io.MousePos.x - left_ - width_ * scale_ / 2) * to_picture / stretch;
   const float py = y + (io.MousePos.y - top_ - height_ * scale_ / 2) * to_picture;
   hovered_ = NodeId();
   if (ImGui::IsItemHovered()) {
@@ -121,7 +132,7 @@ void GraphCanvas::HandlePointer(Frame& frame, const CanvasScene& scene, CanvasEv
     for (ImGuiMouseButton button : {0, 1, 2}) {
       if (!ImGui::IsMouseDragging(button, button == 0 ? 4.0f : 1.0f)) continue;
       const ImVec2 delta = io.MouseDelta;
-      x -= delta.x * to_picture;
+      x -= delta.x * to_picture / stretch;
       y -= delta.y * to_picture;
       events.moved |= delta.x != 0 || delta.y != 0;
       break;
@@ -162,9 +173,9 @@ CanvasEvents GraphCanvas::Draw(Frame& frame, const char* id, ImVec2 size, const 
   list.AddRectFilled(corner, end, frame.theme[Color::kCanvas]);
   list.PushClipRect(corner, end, true);
   GraphPainter painter(frame, list, scene, index_, dress_);
-  painter.SetCamera({corner.x + size.x / 2, corner.y + size.y / 2}, {x, y}, zoom * scale_,
-                    {x - width_ / 2 / zoom, y - height_ / 2 / zoom, x + width_ / 2 / zoom,
-                     y + height_ / 2 / zoom});
+  painter.SetCamera({corner.x + size.x / 2, corner.y + size.y / 2}, {x, y}, zoom * scale_, stretch,
+                    {x - width_ / 2 / zoom / stretch, y - height_ / 2 / zoom,
+                     x + width_ / 2 / zoom / stretch, y + height_ / 2 / zoom});
   painter.SetTexts(
       [this, &scene](NodeId node) -> const graph::NodeText& { return TextOf(*scene.tree, node); });
   painter.SetJumps(&leaving_, &arriving_);
@@ -185,7 +196,8 @@ void GraphCanvas::DrawMinimap(Frame& frame, const CanvasScene& scene, CanvasEven
   const Picture& picture = *scene.picture;
   // Needed only where not all can be seen.
   if (picture.width * zoom <= width_ && picture.height * zoom <= height_) return;
-  const float most_width = kMinimapWidth * scale_, most_height = kMinimapHeight * scale_;
+  const float most_width = std::min(kMinimapWidth, width_ * 0.34f) * scale_;
+  const float most_height = std::min(kMinimapHeight, height_ * 0.25f) * scale_;
   const float ratio = std::min(most_width / picture.width, most_height / picture.height);
   const float w = std::max(picture.width * ratio, 24 * scale_);
   const float h = std::max(picture.height * ratio, 24 * scale_);

@@ -47,11 +47,15 @@ class GraphCanvas {
  public:
   // Middle of the canvas in the picture, and logical pixels of the screen for one of the picture.
   float x = 0, y = 0, zoom = 1;
+  // The horizontal zoom is this many times the vertical one.
+  float stretch = 1;
 
   // Draws into the rest of the current window and handles the pointer.
   CanvasEvents Draw(Frame& frame, const char* id, ImVec2 size, const CanvasScene& scene,
                     bool minimap);
   void Fit(const graph::Picture& picture);
+  // The upper part of the picture, large enough to be read.
+  void Begin(const graph::Picture& picture);
   void Center(const graph::Box& box);
   // True if a good part of the box is on the canvas as it was last drawn.
   bool Shows(const graph::Box& box) const;

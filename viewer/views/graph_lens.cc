@@ -38,7 +38,6 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
     made->graph.Rearrange();
   }
   fitted_ = fitted_ && module_ == module && part.kind == GraphPart::Kind::kWhole;
-  columns_fitted_ = fitted_;
   key_ = key;
   data_ = made.value;
   module_ = module;
@@ -134,7 +133,7 @@ CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float he
   CanvasEvents events = canvas_.Draw(frame, id, {width, height}, SceneOf(picture), minimap);
   if (!fitted_) {
     fitted_ = true;
-    canvas_.Fit(picture);
+    canvas_.Begin(picture);
     if (const Box* box = focus_.valid() ? picture.Find(focus_) : nullptr) {
       if (!canvas_.Shows(*box) || canvas_.zoom < 0.4f) canvas_.Center(*box);
     }
@@ -148,16 +147,16 @@ CanvasEvents GraphLens::DrawColumns(Frame& frame, const char* id, float width, f
     columns_version_ = data_->graph.version() * 1'000'003 + dress_version_;
     columns_ = graph::PlaceInColumns(data_->graph.tree(), picture, data_->placement);
   }
-  if (!columns_fitted_) {
-    columns_fitted_ = true;
-    columns_canvas_.x = columns_.picture.width / 2;
-  }
+  // All columns are always in view: only the height is zoomed.
+  columns_canvas_.x = columns_.picture.width / 2;
+  columns_canvas_.stretch =
+      (width / frame.scale - 12) / std::max(1.0f, columns_.picture.width * columns_canvas_.zoom);
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   CanvasEvents events =
       columns_canvas_.Draw(frame, id, {width, height}, SceneOf(columns_.picture), false);
   ImDrawList& list = *ImGui::GetWindowDrawList();
   list.PushClipRect(corner, {corner.x + width, corner.y + height}, true);
-  const float zoom = columns_canvas_.zoom * frame.scale;
+  const float zoom = columns_canvas_.zoom * columns_canvas_.stretch * frame.scale;
   const float band = ImGui::GetTextLineHeight() + 8 * frame.scale;
   list.AddRectFilled(corner, {corner.x + width, corner.y + band},
                      frame.theme.With(Color::kPanel, 0.95f));
@@ -166,7 +165,8 @@ CanvasEvents GraphLens::DrawColumns(Frame& frame, const char* id, float width, f
     const float right = left + column.width * zoom;
     list.AddLine({right + 30 * zoom, corner.y + band}, {right + 30 * zoom, corner.y + height},
                  frame.theme[Color::kLine]);
-    const std::string title = fmt::format("{} {}", TitleOf(column.column), column.boxes);
+    std::string title = fmt::format("{} {}", TitleOf(column.column), column.boxes);
+    if (ImGui::CalcTextSize(title.c_str()).x > right - left) title = TitleOf(column.column);
     const ImVec4 clip(left, corner.y, right + 28 * zoom, corner.y + band);
     list.AddText(nullptr, 0, {left, corner.y + 4 * frame.scale}, frame.theme[Color::kTextSecondary],
                  title.c_str(), nullptr, 0, &clip);

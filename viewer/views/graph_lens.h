@@ -60,7 +60,7 @@ class GraphLens {
   GraphCanvas canvas_, columns_canvas_;
   graph::ColumnPicture columns_;
   uint64_t columns_version_ = 0;
-  bool fitted_ = false, columns_fitted_ = false;
+  bool fitted_ = false;
   graph::NodeId focus_;
   uint64_t followed_ = UINT64_MAX;
   bool followed_complete_ = false;

@@ -237,9 +237,9 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   const float subtitle = std::round(graph::kSubtitleSize * zoom_);
   const float left = a.x + (graph::kNodePadding + 1) * zoom_;
   const ImVec4 clip(a.x, a.y, b.x - 4 * zoom_, b.y);
-  list_.AddText(frame_.mono, title, {left, a.y + 4 * zoom_}, frame_.theme[Color::kText],
+  list_.AddText(frame_.mono, title, {left, a.y + 5 * zoom_}, frame_.theme[Color::kText],
                 text.title.c_str(), nullptr, 0, &clip);
-  list_.AddText(frame_.mono, subtitle, {left, a.y + 21 * zoom_},
+  list_.AddText(frame_.mono, subtitle, {left, a.y + 24 * zoom_},
                 frame_.theme[Color::kTextSecondary], text.subtitle.c_str(), nullptr, 0, &clip);
 }
 
@@ -260,8 +260,13 @@ void GraphPainter::PaintTransfer(uint32_t index) {
   const std::string text =
       fmt::format("{} {}", to_host ? "→ host" : "→ device",
                   transfer->bytes < 0 ? "size not known" : graph::BytesText(transfer->bytes));
-  const float font = std::round(std::max(10 * frame_.scale, 10 * zoom_));
-  const ImVec2 at = ToScreen(box.x + box.width + 4, box.y + 2);
+  const float font = std::round(std::max(10 * frame_.scale, 11 * zoom_));
+  // Above the box, where its right end is: labels of jumps begin at the left.
+  const ImVec2 corner = ToScreen(box.x + box.width, box.y);
+  const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
+  const ImVec2 at(corner.x - width, corner.y - font - 4 * frame_.scale);
+  list_.AddRectFilled({at.x - 2, at.y}, {corner.x + 2, at.y + font + 2},
+                      frame_.theme.With(Color::kCanvas, 0.85f), 2);
   list_.AddText(frame_.mono, font, at, frame_.theme[Color::kDeviceFallback], text.c_str());
 }
 
@@ -276,7 +281,7 @@ void GraphPainter::PaintChips(uint32_t index) {
 
 // "↓ add.5 +2": edges that are not drawn, and where they lead.
 void GraphPainter::PaintChip(const std::vector<NodeId>& others, ImVec2 at, float width, bool up) {
-  const float font = std::round(std::max(9 * zoom_, 8 * frame_.scale));
+  const float font = std::round(std::max(10 * zoom_, 9 * frame_.scale));
   const std::string more =
       others.size() > 1 ? fmt::format(" +{}", others.size() - 1) : std::string();
   const auto columns = static_cast<size_t>(width / (font * graph::kCharacterWidth));

@@ -16,7 +16,9 @@ class GraphPainter {
   GraphPainter(Frame& frame, ImDrawList& list, const CanvasScene& scene,
                const graph::SpatialIndex& index, const std::vector<BoxDress>& dress)
       : frame_(frame), list_(list), scene_(scene), index_(index), dress_(dress) {}
-  void SetCamera(ImVec2 middle, graph::Point at, float zoom, const graph::Area& seen) {
+  void SetCamera(ImVec2 middle, graph::Point at, float zoom, float stretch,
+                 const graph::Area& seen) {
+    stretch_ = stretch;
     middle_ = middle;
     at_ = at;
     zoom_ = zoom;
@@ -38,7 +40,7 @@ class GraphPainter {
   enum class Detail : uint8_t { kFull, kNoText, kFlat, kDots };
 
   ImVec2 ToScreen(float px, float py) const {
-    return {middle_.x + (px - at_.x) * zoom_, middle_.y + (py - at_.y) * zoom_};
+    return {middle_.x + (px - at_.x) * zoom_ * stretch_, middle_.y + (py - at_.y) * zoom_};
   }
   Detail DetailNow() const;
   void PaintWires(Detail detail);
@@ -68,7 +70,7 @@ class GraphPainter {
   const std::vector<BoxDress>& dress_;
   ImVec2 middle_;
   graph::Point at_;
-  float zoom_ = 1;
+  float zoom_ = 1, stretch_ = 1;
   graph::Area seen_;
   std::function<const graph::NodeText&(graph::NodeId)> texts_;
   const Jumps* leaving_ = nullptr;
