@@ -109,7 +109,14 @@ class GraphView : public View {
       if (lens->data() == nullptr || !lens->focus().valid()) continue;
       out += fmt::format("{}: {}\n", name, lens->data()->graph.tree().Title(lens->focus()));
     }
-    return out;
+    if (fusions_.data() == nullptr) return out;
+    const graph::Picture& picture = fusions_.data()->graph.picture();
+    const auto frames = std::ranges::count(picture.boxes, true, &Box::open);
+    return out + fmt::format("{} boxes, {} open, colour {}{}\n", picture.boxes.size(), frames,
+                             ColorModeRows()[static_cast<size_t>(mode_)].id,
+                             part_.kind == GraphPart::Kind::kAround  ? ", around"
+                             : part_.kind == GraphPart::Kind::kPaths ? ", paths"
+                                                                     : "");
   }
 
  private:
