@@ -52,11 +52,11 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
 void GraphLens::Paint(Frame& frame, ColorMode mode) {
   const Origins* origins = nullptr;
   if (mode == ColorMode::kOrigin) {
-    auto lineage = frame.session.Lineage(module_);
+    auto provenance = frame.session.Provenance(module_);
     const Pending<Origins>& found = frame.session.Get<Origins>(
         fmt::format("origins:{}:{}:{}", frame.session.generation(), module_, stage_),
-        "finding passes of origin", [lineage, stage = stage_](TaskControl& control) {
-          return FindOrigins(*lineage, stage, control);
+        "finding passes of origin", [provenance, stage = stage_](TaskControl& control) {
+          return FindOrigins(provenance->lineage(), stage, control);
         });
     if (found.ready()) origins = found.value.get();
   }
