@@ -8,11 +8,17 @@
 #include "core/hlo/graph.h"
 #include "core/hlo/render.h"
 #include "core/hlo/text.h"
+#include "viewer/graph/svg.h"
+#include "viewer/graph/unfolding.h"
 
 namespace hloscope::app {
 namespace {
 
 using hlo::Module;
+
+// Up to so many instructions a picture in a file shows each of them; of larger ones it shows
+// groups, as many as can be read.
+constexpr size_t kMostInstructions = 1500, kMostBoxes = 2500, kMostGroups = 250;
 
 // "computation:instruction" or "instruction", with or without `%`.
 hlo::InstructionId FindInstruction(const Module& module, std::string_view name) {
@@ -90,7 +96,9 @@ class ShowCommand : public Command {
       return kBadInput;
     }
     bool whole = computation_.empty() && around_.empty() && paths_.empty();
-    std::string out = Render(module, *selection, whole, context.json);
+    std::string out = format_ == "svg" || format_ == "html"
+                          ? Draw(loaded->module, *selection, whole)
+                          : Render(module, *selection, whole, context.json);
     if (!out.ends_with('\n')) out += '\n';
     // The text is the file's own; control characters in it must not reach a terminal.
     format_ == "json" || context.json ? WriteOut(out) : PrintOut(out);
@@ -130,13 +138,44 @@ class ShowCommand : public Command {
     return InputError(fmt::format("{}: no computation called {}", module_, computation_));
   }
 
+  // The selection's computation (the entry of a whole module) with what it calls, opened in place.
+  std::string Draw(const std::shared_ptr<const Module>& module,
+                   const std::vector<hlo::InstructionId>& selection, bool whole) {
+    const hlo::ComputationId computation =
+        whole || selection.empty() ? module->entry_id() : (*module)[selection.front()].computation;
+    const bool part = !around_.empty() || !paths_.empty();
+    const debug::Placement placement = debug::FindPlacement(*module);
+    const size_t count =
+        part ? selection.size() : static_cast<size_t>((*module)[computation].instruction_count);
+    viewer::graph::TreeOptions how;
+    how.groups = count > kMostInstructions;
+    viewer::graph::Tree tree(module, computation, how,
+                             part ? selection : std::vector<hlo::InstructionId>());
+    viewer::graph::FoldableGraph graph(std::move(tree));
+    viewer::graph::Unfold(graph, how.groups ? kMostGroups : kMostBoxes);
+    viewer::graph::SvgOptions options;
+    options.placement = &placement;
+    options.heading = Heading(*module, computation, selection.size());
+    if (format_ == "html") return ToHtml(graph, options, selection);
+    return ToSvg(graph, options);
+  }
+
+  std::string Heading(const Module& module, hlo::ComputationId computation, size_t count) const {
+    const std::string_view name = module[module[computation].name];
+    if (!around_.empty()) return fmt::format("{} in {}: around {}", name, module.name(), around_);
+    if (!paths_.empty())
+      return fmt::format("{} in {}: from {} to {}", name, module.name(), paths_[0], paths_[1]);
+    return fmt::format("{} in {}: {} instructions", name, module.name(), count);
+  }
+
   std::string Render(const Module& module, const std::vector<hlo::InstructionId>& selection,
                      bool whole, bool json) {
     std::string out;
     if (json || format_ == "json") return hlo::ToJson(module, selection);
-    if (format_ == "dot") return hlo::ToDot(module, selection);
-    if (format_ == "svg") return hlo::ToSvg(module, selection);
-    if (format_ == "html") return hlo::ToHtml(module, selection);
+    if (format_ == "dot") {
+      const debug::Placement placement = debug::FindPlacement(module);
+      return viewer::graph::ToDot(module, selection, &placement);
+    }
     hlo::TextFormat format = format_ == "hlo-elided"      ? hlo::TextFormat::kElided
                              : format_ == "hlo-short"     ? hlo::TextFormat::kShort
                              : format_ == "hlo-canonical" ? hlo::TextFormat::kCanonical

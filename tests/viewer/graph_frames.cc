@@ -1,0 +1,121 @@
+// Times of the screen Graph without a display: first frame, first graph, frames while panning and
+// zooming, memory.
+//   graph_frames PATH [--open]     --open: with groups and fusions opened, up to 2,000 boxes
+// Frame times are of the CPU from input to draw lists: nothing is rasterised.
+#include <imgui.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "viewer/application.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double Milliseconds(Clock::time_point from) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - from).count();
+}
+
+// Of this thread: what else runs on the machine does not count.
+double CpuMilliseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+std::string Status(const char* key) {
+  std::ifstream in("/proc/self/status");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(key))
+      return line.substr(line.find_first_not_of(" \t", line.find(':') + 1));
+  }
+  return "?";
+}
+
+bool Settle(Application& application) {
+  for (int k = 0; k < 20000; ++k) {
+    application.DrawFrame();
+    if (application.settled()) return true;
+    if (!application.session().idle()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+void Report(const char* what, std::vector<double> times) {
+  std::ranges::sort(times);
+  auto at = [&](double share) {
+    return times[static_cast<size_t>(share * static_cast<double>(times.size() - 1))];
+  };
+  std::printf("%s: median %.2f ms, 99th percentile %.2f ms, most %.2f ms of %zu frames\n", what,
+              at(0.5), at(0.99), times.back(), times.size());
+}
+
+template <typename Act>
+void Measure(Application& application, const char* what, Act act) {
+  std::vector<double> times;
+  for (int k = 0; k < 600; ++k) {
+    act(k);
+    const double start = CpuMilliseconds();
+    application.DrawFrame();
+    times.push_back(CpuMilliseconds() - start);
+  }
+  Report(what, std::move(times));
+}
+
+void Move(Application& application) {
+  ImGuiIO& io = ImGui::GetIO();
+  const Dock::Panel* panel = application.dock().Find("graph");
+  const float x = panel->x + panel->width * 0.5f, y = panel->y + panel->height * 0.5f;
+  Measure(application, "zooming", [&](int k) {
+    io.AddMousePosEvent(x, y);
+    io.AddMouseWheelEvent(0, k % 60 < 30 ? 0.6f : -0.6f);
+  });
+  io.AddMouseButtonEvent(2, true);
+  application.DrawFrame();
+  Measure(application, "panning", [&](int k) {
+    const auto step = static_cast<float>(k % 100 < 50 ? k % 50 : 50 - k % 50);
+    io.AddMousePosEvent(x + step * 3, y + step * 5);
+  });
+  io.AddMouseButtonEvent(2, false);
+}
+
+int Main(int count, char** arguments) {
+  auto start = Clock::now();
+  ApplicationOptions options;
+  options.surface = {.kind = SurfaceKind::kHeadless, .width = 1600, .height = 1000, .scale = 1};
+  Result<std::unique_ptr<Application>> made = Application::Make(options);
+  if (!made || count < 2) return 2;
+  Application& application = **made;
+  application.Run(Command::kScreenGraph);
+  application.Open({arguments[1]});
+  application.DrawFrame();
+  std::printf("first frame after %.0f ms\n", Milliseconds(start));
+  if (!Settle(application)) return 1;
+  std::printf("first graph after %.0f ms: %s", Milliseconds(start),
+              application.dock().Find("graph")->view->Lit(application.session()).c_str());
+  application.dock().Focus("graph");
+  Settle(application);
+  if (count > 2 && std::string(arguments[2]) == "--open") {
+    auto opened = Clock::now();
+    application.Run(Command::kGraphOpenAll);
+    application.DrawFrame();
+    std::printf("opened in %.1f ms: %s", Milliseconds(opened),
+                application.dock().Find("graph")->view->Lit(application.session()).c_str());
+    Settle(application);
+  }
+  Move(application);
+  std::printf("memory now %s, most %s\n", Status("VmRSS").c_str(), Status("VmHWM").c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace hloscope::viewer
+
+int main(int count, char** arguments) { return hloscope::viewer::Main(count, arguments); }

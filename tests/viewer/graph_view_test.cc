@@ -1,0 +1,185 @@
+// The screen Graph and devices: every key of it, the pointer, and what is selected elsewhere.
+#include <imgui.h>
+#include <imgui_te_context.h>
+
+#include <algorithm>
+
+#include "tests/viewer/viewer_fixture.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr const char* kSample = "attention_block_h100";
+
+bool Has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+class GraphViewTest : public ViewerTest {
+ protected:
+  void Show(const char* sample) {
+    Start({Sample(sample)});
+    Press("Ctrl+2");
+    Focus();
+  }
+  void Focus() {
+    Drive([](ImGuiTestContext* context) { context->WindowFocus("//###graph.graph"); });
+  }
+  const hlo::Module& Final() { return *session().Module(0, session().stage()); }
+  // The first fusion of the final stage's entry.
+  hlo::InstructionId Fusion() {
+    const hlo::Module& module = Final();
+    for (uint32_t k = 0; k < module.entry().instruction_count; ++k) {
+      hlo::InstructionId id(module.entry().first_instruction + k);
+      if (module[id].opcode == hlo::Opcode::kFusion) return id;
+    }
+    return {};
+  }
+  void SelectFusion() {
+    session().Module(0, session().stage());
+    Settle();
+    session().Select(Selection::OfInstruction(0, session().stage(), Fusion()));
+    Settle();
+    Focus();
+  }
+  // "12 boxes" of the line that the view says about itself.
+  int Boxes() {
+    const std::string lit = Lit("graph");
+    const size_t end = lit.find(" boxes");
+    if (end == std::string::npos) return -1;
+    size_t begin = lit.rfind('\n', end);
+    begin = begin == std::string::npos ? 0 : begin + 1;
+    return std::atoi(lit.c_str() + begin);
+  }
+  std::string State() { return app().dock().Find("graph")->view->State(); }
+};
+
+TEST_F(GraphViewTest, SelectionIsLitInBothGraphsAndArrowsWalk) {
+  Show(kSample);
+  SelectFusion();
+  const std::string name = SelectedName();
+  EXPECT_TRUE(Has(Lit("graph"), "fusions: " + name)) << Lit("graph");
+  EXPECT_TRUE(Has(Lit("graph"), "source: ")) << Lit("graph");
+  Press("Up");
+  ASSERT_NE(SelectedName(), name);
+  const hlo::InstructionId operand = session().selection().instruction;
+  const auto operands = Final().operands(Fusion());
+  EXPECT_NE(std::ranges::find(operands, operand), operands.end());
+  Press("Down");
+  EXPECT_EQ(session().selection().kind, SelectionKind::kInstruction);
+  const auto read = Final().operands(session().selection().instruction);
+  EXPECT_NE(std::ranges::find(read, operand), read.end());
+  session().Select(Selection::OfInstruction(0, session().stage(), operand));
+  Settle();
+  Focus();
+  Press("Right");
+  const bool right = session().selection().instruction != operand;
+  if (!right) Press("Left");
+  EXPECT_NE(session().selection().instruction, operand);
+}
+
+TEST_F(GraphViewTest, FusionsOpenInPlaceAndCloseAgain) {
+  Show(kSample);
+  SelectFusion();
+  const int closed = Boxes();
+  Press("Enter");
+  EXPECT_TRUE(Has(Lit("graph"), ", 1 open")) << Lit("graph");
+  EXPECT_GT(Boxes(), closed);
+  Press("Enter");
+  EXPECT_EQ(Boxes(), closed);
+  Press("Shift+Enter");
+  EXPECT_GT(Boxes(), closed + 2) << Lit("graph");
+  Press("Shift+Backspace");
+  EXPECT_EQ(Boxes(), closed);
+  // An instruction inside a fusion is shown by the fusion until it is revealed.
+  const hlo::ComputationId body = Final().CalledComputations(Final()[Fusion()])[0];
+  const hlo::InstructionId inner = Final()[body].root;
+  session().Select(Selection::OfInstruction(0, session().stage(), inner));
+  Settle();
+  EXPECT_TRUE(Has(Lit("graph"), "fusions: " + std::string(Final().name(Fusion())))) << Lit("graph");
+  Focus();
+  Press("F");
+  EXPECT_TRUE(Has(Lit("graph"), "fusions: " + std::string(Final().name(inner)))) << Lit("graph");
+  Press("Backspace");
+  EXPECT_EQ(Boxes(), closed);
+}
+
+TEST_F(GraphViewTest, NeighbourhoodAndPaths) {
+  Show(kSample);
+  SelectFusion();
+  const int whole = Boxes();
+  Press("N");
+  EXPECT_TRUE(Has(Lit("graph"), "around")) << Lit("graph");
+  const int near = Boxes();
+  EXPECT_LT(near, whole);
+  Press("Shift+N");
+  EXPECT_GE(Boxes(), near);
+  Press("N");
+  EXPECT_EQ(Boxes(), whole);
+  Press("P");
+  session().Select(Selection::OfInstruction(0, session().stage(), Final().entry().root));
+  Settle();
+  Focus();
+  Press("P");
+  EXPECT_TRUE(Has(Lit("graph"), "paths")) << Lit("graph");
+  EXPECT_LE(Boxes(), whole);
+  Press("P");
+  EXPECT_EQ(Boxes(), whole);
+}
+
+TEST_F(GraphViewTest, EveryKeyOfTheLookIsKeptInTheState) {
+  Show(kSample);
+  SelectFusion();
+  for (const char* key : {"C", "L", "M", "1", "2"}) {
+    const std::string before = State();
+    Press(key);
+    EXPECT_NE(State(), before) << key;
+  }
+  // One picture always stays.
+  EXPECT_EQ(State().substr(6), "001");
+  Press("3");
+  EXPECT_EQ(State().substr(6), "001");
+  Press("2");
+  for (int k = 0; k < 6; ++k) Press("C");
+  EXPECT_EQ(State()[0], '0');
+  for (const char* key : {"=", "-", "0", "Home", "F"}) Press(key);
+  EXPECT_GT(Boxes(), 0);
+}
+
+TEST_F(GraphViewTest, ClicksSelectAndDoubleClicksOpen) {
+  Show(kSample);
+  SelectFusion();
+  Press("0");
+  Press("F");
+  // The selection stands in the middle of its picture, a little below a third of the height.
+  Press("Escape");
+  EXPECT_EQ(session().selection().kind, SelectionKind::kNothing);
+  const int closed = Boxes();
+  auto at = [](ImGuiTestContext* context) {
+    ImGuiTestItemInfo info = context->ItemInfo("//###graph.graph/**/##fusions");
+    context->MouseMoveToPos(info.RectFull.GetCenter());
+  };
+  Drive([&](ImGuiTestContext* context) {
+    at(context);
+    context->MouseClick(0);
+  });
+  EXPECT_EQ(session().selection().kind, SelectionKind::kInstruction);
+  EXPECT_EQ(session().selection().instruction, Fusion());
+  Drive([&](ImGuiTestContext* context) {
+    at(context);
+    context->MouseDoubleClick(0);
+  });
+  EXPECT_GT(Boxes(), closed);
+}
+
+TEST_F(GraphViewTest, ExportsTheGraphAsItIsOpen) {
+  Show(kSample);
+  SelectFusion();
+  Result<std::string> svg = app().dock().Find("graph")->view->Export(ExportFormat::kSvg, session());
+  ASSERT_TRUE(svg.has_value());
+  EXPECT_TRUE(svg->starts_with("<svg"));
+  EXPECT_EQ(svg->find("<script"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hloscope::viewer

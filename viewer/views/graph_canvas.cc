@@ -1,0 +1,235 @@
+// The canvas: camera, pointer and minimap; what is drawn is in graph_painter.cc.
+#include "viewer/views/graph_canvas.h"
+
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/views/graph_painter.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using graph::Box;
+using graph::NodeId;
+using graph::Picture;
+
+constexpr float kLeastZoom = 0.002f, kMostZoom = 4, kReadableZoom = 0.8f, kLegibleZoom = 0.6f;
+constexpr float kMinimapWidth = 150, kMinimapHeight = 110;
+constexpr size_t kMinimapBoxes = 3000;
+
+}  // namespace
+
+void GraphCanvas::Fit(const Picture& picture) {
+  if (picture.width <= 0 || picture.height <= 0) return;
+  const float across = (width_ - 40) / picture.width, down = (height_ - 60) / picture.height;
+  zoom = std::clamp(std::min(across, down), kLeastZoom, 1.0f);
+  x = picture.width / 2;
+  y = picture.height / 2;
+}
+
+void GraphCanvas::Begin(const Picture& picture) {
+  Fit(picture);
+  if (zoom >= kLegibleZoom) return;
+  zoom = kReadableZoom;
+  y = std::min(y, (height_ / 2 - 20) / zoom);
+  // What lies at the top is what to read first.
+  float sum = 0, count = 0;
+  for (const Box& box : picture.boxes) {
+    if (box.open || box.y > height_ / zoom) continue;
+    sum += box.x + box.width / 2;
+    ++count;
+  }
+  if (count > 0) x = sum / count;
+}
+
+void GraphCanvas::Center(const Box& box) {
+  x = box.x + box.width / 2;
+  y = box.y + std::min(box.height / 2, height_ / zoom / 3);
+  zoom = std::clamp(zoom, kReadableZoom, kMostZoom);
+}
+
+bool GraphCanvas::Shows(const Box& box) const {
+  const float half_width = width_ / 2 / zoom, half_height = height_ / 2 / zoom;
+  const float dx = std::abs(box.x + box.width / 2 - x) + std::min(box.width / 2, half_width * 0.8f);
+  const float dy =
+      std::abs(box.y + box.height / 2 - y) + std::min(box.height / 2, half_height * 0.8f);
+  return dx < half_width && dy < half_height;
+}
+
+void GraphCanvas::Zoom(float factor) { zoom = std::clamp(zoom * factor, kLeastZoom, kMostZoom); }
+
+NodeId GraphCanvas::NearestToMiddle(const Picture& picture) const {
+  NodeId best;
+  float least = 0;
+  for (const Box& box : picture.boxes) {
+    if (box.open) continue;
+    const float dx = box.x + box.width / 2 - x, dy = box.y + box.height / 2 - y;
+    const float distance = dx * dx + dy * dy;
+    if (best.valid() && distance >= least) continue;
+    best = box.node;
+    least = distance;
+  }
+  return best;
+}
+
+void GraphCanvas::Prepare(const CanvasScene& scene) {
+  if (scene.version == version_ && indexed_ == scene.picture) return;
+  version_ = scene.version;
+  indexed_ = scene.picture;
+  index_ = graph::SpatialIndex(*scene.picture);
+  dress_.clear();
+  for (const Box& box : scene.picture->boxes) dress_.push_back(scene.dress(box.node));
+  leaving_.clear();
+  arriving_.clear();
+  for (const graph::Wire& wire : scene.picture->wires) {
+    if (!wire.jump) continue;
+    if (wire.from.valid()) leaving_[wire.from.index].push_back(wire.to);
+    if (wire.to.valid()) arriving_[wire.to.index].push_back(wire.from);
+  }
+}
+
+const graph::NodeText& GraphCanvas::TextOf(const graph::Tree& tree, NodeId id) {
+  auto [at, added] = texts_.try_emplace(id.index);
+  if (added) at->second = graph::TextOf(tree, id);
+  return at->second;
+}
+
+// The innermost box at a point of the picture.
+NodeId GraphCanvas::HitTest(const Picture& picture, float px, float py) const {
+  NodeId hit;
+  uint32_t best = 0;
+  index_.ForEachBox({px, py, px, py}, [&](uint32_t k) {
+    // Frames stand before what is in them.
+    if (hit.valid() && k < best) return;
+    hit = picture.boxes[k].node;
+    best = k;
+  });
+  return hit;
+}
+
+void GraphCanvas::HandlePointer(Frame& frame, const CanvasScene& scene, CanvasEvents& events) {
+  const ImGuiIO& io = ImGui::GetIO();
+  const float to_picture = 1 / (zoom * scale_);
+  const float px = x + (io.MousePos.x - left_ - width_ * scale_ / 2) * to_picture / stretch;
+  const float py = y + (io.MousePos.y - top_ - height_ * scale_ / 2) * to_picture;
+  hovered_ = NodeId();
+  if (ImGui::IsItemHovered()) {
+    hovered_ = HitTest(*scene.picture, px, py);
+    if (io.MouseWheel != 0) {
+      const float before = zoom;
+      Zoom(std::exp2(io.MouseWheel * (io.KeyShift ? 0.5f : 0.25f)));
+      // What is under the pointer stays there.
+      x = px - (px - x) * before / zoom;
+      y = py - (py - y) * before / zoom;
+      events.moved = true;
+    }
+    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) events.opened = hovered_;
+  }
+  if (ImGui::IsItemActive()) {
+    for (ImGuiMouseButton button : {0, 1, 2}) {
+      if (!ImGui::IsMouseDragging(button, button == 0 ? 4.0f : 1.0f)) continue;
+      const ImVec2 delta = io.MouseDelta;
+      x -= delta.x * to_picture / stretch;
+      y -= delta.y * to_picture;
+      events.moved |= delta.x != 0 || delta.y != 0;
+      break;
+    }
+  }
+  const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0.0f);
+  const bool still = std::abs(drag.x) + std::abs(drag.y) < 4;
+  if (ImGui::IsItemHovered() && ImGui::IsMouseReleased(ImGuiMouseButton_Left) && still)
+    events.clicked = hovered_;
+  events.hovered = hovered_;
+  if (hovered_.valid() && scene.explain && ImGui::IsItemHovered(ImGuiHoveredFlags_DelayNormal)) {
+    ImGui::SetNextWindowSize({0, 0});
+    ImGui::BeginTooltip();
+    ImGui::PushTextWrapPos(480 * frame.scale);
+    ImGui::TextUnformatted(SafeText(scene.explain(hovered_), 4000).c_str());
+    ImGui::PopTextWrapPos();
+    ImGui::EndTooltip();
+  }
+}
+
+CanvasEvents GraphCanvas::Draw(Frame& frame, const char* id, ImVec2 size, const CanvasScene& scene,
+                               bool minimap) {
+  CanvasEvents events;
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  scale_ = frame.scale;
+  left_ = corner.x;
+  top_ = corner.y;
+  width_ = size.x / scale_;
+  height_ = size.y / scale_;
+  Prepare(scene);
+  ImGui::SetNextItemAllowOverlap();
+  ImGui::InvisibleButton(id, size,
+                         ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight |
+                             ImGuiButtonFlags_MouseButtonMiddle);
+  HandlePointer(frame, scene, events);
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const ImVec2 end(corner.x + size.x, corner.y + size.y);
+  list.AddRectFilled(corner, end, frame.theme[Color::kCanvas]);
+  list.PushClipRect(corner, end, true);
+  GraphPainter painter(frame, list, scene, index_, dress_);
+  painter.SetCamera({corner.x + size.x / 2, corner.y + size.y / 2}, {x, y}, zoom * scale_, stretch,
+                    {x - width_ / 2 / zoom / stretch, y - height_ / 2 / zoom,
+                     x + width_ / 2 / zoom / stretch, y + height_ / 2 / zoom});
+  painter.SetTexts(
+      [this, &scene](NodeId node) -> const graph::NodeText& { return TextOf(*scene.tree, node); });
+  painter.SetJumps(&leaving_, &arriving_);
+  painter.Paint(hovered_);
+  if (events.clicked.valid() || ImGui::IsItemHovered()) {
+    const NodeId target = painter.JumpAt(ImGui::GetIO().MousePos);
+    if (target.valid() && ImGui::IsMouseReleased(ImGuiMouseButton_Left)) {
+      events.jump = target;
+      events.clicked = NodeId();
+    }
+  }
+  list.PopClipRect();
+  if (minimap) DrawMinimap(frame, scene, events);
+  return events;
+}
+
+void GraphCanvas::DrawMinimap(Frame& frame, const CanvasScene& scene, CanvasEvents& events) {
+  const Picture& picture = *scene.picture;
+  // Needed only where not all can be seen.
+  if (picture.width * zoom <= width_ && picture.height * zoom <= height_) return;
+  const float most_width = std::min(kMinimapWidth, width_ * 0.34f) * scale_;
+  const float most_height = std::min(kMinimapHeight, height_ * 0.25f) * scale_;
+  const float ratio = std::min(most_width / picture.width, most_height / picture.height);
+  const float w = std::max(picture.width * ratio, 24 * scale_);
+  const float h = std::max(picture.height * ratio, 24 * scale_);
+  const float rx = w / picture.width, ry = h / picture.height;
+  const ImVec2 a(left_ + width_ * scale_ - w - 10 * scale_,
+                 top_ + height_ * scale_ - h - 10 * scale_);
+  const ImVec2 b(a.x + w, a.y + h);
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  list.AddRectFilled({a.x - 4, a.y - 4}, {b.x + 4, b.y + 4}, frame.theme.With(Color::kPanel, 0.94f),
+                     3);
+  list.AddRect({a.x - 4, a.y - 4}, {b.x + 4, b.y + 4}, frame.theme[Color::kLine], 3);
+  const size_t step = picture.boxes.size() / kMinimapBoxes + 1;
+  for (size_t k = 0; k < picture.boxes.size(); k += step) {
+    const Box& box = picture.boxes[k];
+    const ImVec2 p(a.x + box.x * rx, a.y + box.y * ry);
+    const ImVec2 q(std::max(a.x + (box.x + box.width) * rx, p.x + 1),
+                   std::max(a.y + (box.y + box.height) * ry, p.y + 1));
+    list.AddRectFilled(p, q, box.open ? frame.theme.With(Color::kLine, 0.5f) : dress_[k].color);
+  }
+  const ImVec2 p(std::clamp(a.x + (x - width_ / 2 / zoom) * rx, a.x, b.x),
+                 std::clamp(a.y + (y - height_ / 2 / zoom) * ry, a.y, b.y));
+  const ImVec2 q(std::clamp(a.x + (x + width_ / 2 / zoom) * rx, p.x + 2, b.x + 2),
+                 std::clamp(a.y + (y + height_ / 2 / zoom) * ry, p.y + 2, b.y + 2));
+  list.AddRect(p, q, frame.theme[Color::kAccent], 0, 1.5f * scale_);
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const bool over = mouse.x >= a.x && mouse.x <= b.x && mouse.y >= a.y && mouse.y <= b.y;
+  if (over && ImGui::IsMouseDown(ImGuiMouseButton_Left) && ImGui::IsWindowHovered()) {
+    x = (mouse.x - a.x) / rx;
+    y = (mouse.y - a.y) / ry;
+    events.moved = true;
+    events.clicked = NodeId();
+  }
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,87 @@
+// A picture of a graph on an ImGui draw list: camera, level of detail, pointer.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/debug/placement.h"
+#include "viewer/graph/labels.h"
+#include "viewer/graph/looks.h"
+#include "viewer/graph/picture.h"
+#include "viewer/graph/spatial_index.h"
+#include "viewer/view.h"
+
+struct ImDrawList;
+struct ImVec2;
+
+namespace hloscope::viewer {
+
+// What a box looks like beyond its text.
+struct BoxDress {
+  uint32_t color = 0;  // of the stripe, or of the whole box where it is small; 0xAABBGGRR
+  debug::Place place = debug::Place::kUndecided;
+};
+
+// What a canvas asks of the view around it.
+struct CanvasScene {
+  const graph::Tree* tree = nullptr;
+  const graph::Picture* picture = nullptr;
+  uint64_t version = 0;  // of the picture and of the dress
+  std::function<BoxDress(graph::NodeId)> dress;
+  std::function<std::string(graph::NodeId)> explain;  // shown where the pointer rests
+  std::function<const debug::Transfer*(graph::NodeId)> transfer;
+  graph::NodeId selected;
+  const std::unordered_set<uint32_t>* lit = nullptr;  // by NodeId
+};
+
+struct CanvasEvents {
+  graph::NodeId hovered, clicked, opened;  // double-clicked
+  graph::NodeId jump;                      // the node that a label of a jump leads to
+  bool moved = false;                      // the camera, by the user
+};
+
+class GraphCanvas {
+ public:
+  // Middle of the canvas in the picture, and logical pixels of the screen for one of the picture.
+  float x = 0, y = 0, zoom = 1;
+  // The horizontal zoom is this many times the vertical one.
+  float stretch = 1;
+
+  // Draws into the rest of the current window and handles the pointer.
+  CanvasEvents Draw(Frame& frame, const char* id, ImVec2 size, const CanvasScene& scene,
+                    bool minimap);
+  void Fit(const graph::Picture& picture);
+  // The upper part of the picture, large enough to be read.
+  void Begin(const graph::Picture& picture);
+  void Center(const graph::Box& box);
+  // True if a good part of the box is on the canvas as it was last drawn.
+  bool Shows(const graph::Box& box) const;
+  void Zoom(float factor);
+  graph::NodeId NearestToMiddle(const graph::Picture& picture) const;
+  // Size of the last frame, in logical pixels.
+  float width() const { return width_; }
+  float height() const { return height_; }
+
+ private:
+  struct Painter;
+  void Prepare(const CanvasScene& scene);
+  void HandlePointer(Frame& frame, const CanvasScene& scene, CanvasEvents& events);
+  graph::NodeId HitTest(const graph::Picture& picture, float px, float py) const;
+  const graph::NodeText& TextOf(const graph::Tree& tree, graph::NodeId id);
+  void DrawMinimap(Frame& frame, const CanvasScene& scene, CanvasEvents& events);
+
+  float width_ = 800, height_ = 600;      // logical pixels
+  float left_ = 0, top_ = 0, scale_ = 1;  // of the canvas on the screen, pixels
+  uint64_t version_ = UINT64_MAX;
+  const graph::Picture* indexed_ = nullptr;
+  graph::SpatialIndex index_;
+  std::vector<BoxDress> dress_;
+  std::unordered_map<uint32_t, graph::NodeText> texts_;
+  std::unordered_map<uint32_t, std::vector<graph::NodeId>> leaving_, arriving_;  // jumps
+  graph::NodeId hovered_;
+};
+
+}  // namespace hloscope::viewer

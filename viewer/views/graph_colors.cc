@@ -1,0 +1,213 @@
+// Colours of nodes: by category or on a ramp of one hue.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "viewer/graph/columns.h"
+#include "viewer/graph/cost.h"
+#include "viewer/graph/looks.h"
+#include "viewer/views/graph_data.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using graph::NodeId;
+using graph::NodeKind;
+using hlo::ElementType;
+
+// Element types that are told apart, and the colours lent to them.
+struct TypeRow {
+  std::string_view text;
+  Color color;
+};
+constexpr TypeRow kTypes[] = {
+    {"f32", Color::kElementwise},         {"f16, bf16", Color::kReduction},
+    {"f8, f4", Color::kCollective},       {"f64, complex", Color::kBroadcast},
+    {"integers", Color::kMovement},       {"pred", Color::kControl},
+    {"tuples and others", Color::kFusion}};
+
+int TypeCategory(const hlo::Shape& shape) {
+  if (!shape.IsArray()) return 6;
+  const std::string text = ToString(hlo::Shape::Scalar(shape.element_type()), false);
+  if (text.starts_with("f32")) return 0;
+  if (text.starts_with("f16") || text.starts_with("bf16")) return 1;
+  if (text.starts_with("f8") || text.starts_with("f4")) return 2;
+  if (text.starts_with("f64") || text.starts_with("c")) return 3;
+  if (text.starts_with("pred")) return 5;
+  return text.starts_with("s") || text.starts_with("u") ? 4 : 6;
+}
+
+Color ColorOfPlace(debug::Place place) {
+  switch (graph::ColumnOf(place)) {
+    case graph::Column::kDevice:
+    case graph::Column::kLibrary:
+      return Color::kDeviceGpu;
+    case graph::Column::kCollective:
+      return Color::kDeviceOther;
+    case graph::Column::kHostMemory:
+      return Color::kDeviceHost;
+    case graph::Column::kHost:
+      return Color::kDeviceFallback;
+    case graph::Column::kRuntime:
+      break;
+  }
+  return Color::kDeviceNone;
+}
+
+uint32_t Mixed(uint32_t a, uint32_t b, double share) {
+  uint32_t out = 0xff000000u;
+  for (int shift : {0, 8, 16}) {
+    const double x = (a >> shift) & 0xffu, y = (b >> shift) & 0xffu;
+    out |= static_cast<uint32_t>(std::lround(x + (y - x) * share)) << shift;
+  }
+  return out;
+}
+
+}  // namespace
+
+NodeColors::NodeColors(const GraphData& data, ColorMode mode, const Theme& theme,
+                       const Origins* origins)
+    : data_(data), mode_(mode), theme_(theme), origins_(origins) {
+  if (!IsRamp()) return;
+  const graph::Tree& tree = data.graph.tree();
+  for (uint32_t k = 0; k < tree.size(); ++k) {
+    const graph::Node& node = tree[NodeId(k)];
+    if (node.kind == NodeKind::kInstruction && node.parent.valid())
+      most_ = std::max(most_, ValueOf(node.instruction).number);
+  }
+}
+
+NodeColors::Value NodeColors::ValueOf(hlo::InstructionId id) const {
+  const hlo::Module& module = *data_.module;
+  switch (mode_) {
+    case ColorMode::kOpcode:
+      return {0, static_cast<int>(graph::RoleOf(module[id].opcode))};
+    case ColorMode::kPlace:
+      return {0, static_cast<int>(data_.placement.instructions[id.index].place)};
+    case ColorMode::kType:
+      return {0, TypeCategory(module.shape(id))};
+    case ColorMode::kOrigin:
+      return {origins_ == nullptr ? 0.0 : origins_->stage_of[id.index], -1};
+    case ColorMode::kFlops:
+      return {graph::CostOf(module, id).flops, -1};
+    case ColorMode::kBytes:
+      return {graph::CostOf(module, id).bytes, -1};
+    case ColorMode::kError:
+      break;
+  }
+  return {};
+}
+
+// Of a group: the sum of a cost, the latest origin, the most frequent category that matters.
+NodeColors::Value NodeColors::Sum(NodeId id) const {
+  const graph::Tree& tree = data_.graph.tree();
+  std::array<uint32_t, 64> counts = {};
+  Value value;
+  std::vector<NodeId> open(1, id);
+  while (!open.empty()) {
+    const graph::Node& node = tree[open.back()];
+    auto children = tree.children(open.back());
+    open.pop_back();
+    if (node.kind != NodeKind::kInstruction) {
+      open.insert(open.end(), children.begin(), children.end());
+      continue;
+    }
+    const Value one = ValueOf(node.instruction);
+    value.number = mode_ == ColorMode::kOrigin ? std::max(value.number, one.number)
+                                               : value.number + one.number;
+    uint32_t weight = 4;
+    if (mode_ == ColorMode::kOpcode) {
+      const auto role = static_cast<graph::Role>(one.category);
+      if (role == graph::Role::kContraction || role == graph::Role::kCollective) weight = 400;
+      if (role == graph::Role::kParameter || role == graph::Role::kFusion) weight = 1;
+    }
+    if (one.category >= 0) counts[static_cast<size_t>(one.category) % counts.size()] += weight;
+  }
+  auto best = std::ranges::max_element(counts);
+  if (*best > 0) value.category = static_cast<int>(best - counts.begin());
+  return value;
+}
+
+uint32_t NodeColors::Of(NodeId id) const {
+  const graph::Node& node = data_.graph.tree()[id];
+  if (mode_ == ColorMode::kPlace && node.kind != NodeKind::kInstruction) {
+    const graph::PlaceCounts counts = graph::CountPlaces(data_.graph.tree(), id, data_.placement);
+    return CategoryColor(static_cast<int>(graph::PlaceOf(counts)));
+  }
+  const Value value = node.kind == NodeKind::kInstruction ? ValueOf(node.instruction) : Sum(id);
+  if (!IsRamp()) return CategoryColor(value.category);
+  if (most_ <= 0) return Ramp(0);
+  if (mode_ == ColorMode::kOrigin) return Ramp(value.number / most_);
+  // Costs spread over many powers of ten.
+  return Ramp(std::clamp(1 + std::log10(std::max(value.number, 1e-9) / most_) / 4, 0.0, 1.0));
+}
+
+uint32_t NodeColors::Ramp(double share) const {
+  const Color low = mode_ == ColorMode::kOrigin ? Color::kDeviceHost : Color::kLine;
+  const Color high = mode_ == ColorMode::kOrigin ? Color::kBroadcast : Color::kParameter;
+  return Mixed(theme_[low], theme_[high], std::clamp(share, 0.0, 1.0));
+}
+
+uint32_t NodeColors::CategoryColor(int category) const {
+  if (category < 0) return theme_[Color::kDeviceNone];
+  switch (mode_) {
+    case ColorMode::kOpcode: {
+      // Roles stand in the same order in both tables of colours.
+      constexpr std::array<Color, graph::kRoleCount> kColors = {
+          Color::kContraction, Color::kReduction,   Color::kMovement,
+          Color::kBroadcast,   Color::kCollective,  Color::kParameter,
+          Color::kControl,     Color::kElementwise, Color::kFusion};
+      return theme_[kColors[static_cast<size_t>(category)]];
+    }
+    case ColorMode::kPlace:
+      return theme_[ColorOfPlace(static_cast<debug::Place>(category))];
+    case ColorMode::kType:
+      return theme_[kTypes[static_cast<size_t>(category)].color];
+    default:
+      return theme_[Color::kDeviceNone];
+  }
+}
+
+std::vector<LegendEntry> NodeColors::Legend(std::span<const std::string> stage_names) const {
+  std::vector<LegendEntry> out;
+  switch (mode_) {
+    case ColorMode::kOpcode:
+      for (int k = 0; k < graph::kRoleCount; ++k)
+        out.push_back({CategoryColor(k), std::string(Describe(static_cast<graph::Role>(k)))});
+      break;
+    case ColorMode::kPlace:
+      out = {{theme_[Color::kDeviceGpu], "device"},
+             {theme_[Color::kDeviceOther], "between devices"},
+             {theme_[Color::kDeviceHost], "memory of the host"},
+             {theme_[Color::kDeviceFallback], "host"},
+             {theme_[Color::kDeviceNone], "runtime, no code"}};
+      break;
+    case ColorMode::kType:
+      for (const TypeRow& row : kTypes) out.push_back({theme_[row.color], std::string(row.text)});
+      break;
+    case ColorMode::kOrigin: {
+      const size_t count = std::min(stage_names.size(), static_cast<size_t>(most_) + 1);
+      const size_t step = count / 5 + 1;
+      for (size_t k = 0; k < count; k += step)
+        out.push_back({Ramp(most_ > 0 ? static_cast<double>(k) / most_ : 0), stage_names[k]});
+      break;
+    }
+    case ColorMode::kFlops:
+    case ColorMode::kBytes: {
+      const char* unit = mode_ == ColorMode::kFlops ? "operations" : "bytes";
+      for (int power = 4; power >= 0; power -= 2) {
+        out.push_back(
+            {Ramp(1 - power / 4.0), fmt::format("{:.2g} {}", most_ / std::pow(10.0, power), unit)});
+      }
+      break;
+    }
+    case ColorMode::kError:
+      out = {{theme_[Color::kDeviceNone], "no values compared: the Divergence screen does that"}};
+      break;
+  }
+  return out;
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,103 @@
+// Graphs made in the background, and where their instructions come from.
+#include "viewer/views/graph_data.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <unordered_set>
+
+#include "core/hlo/graph.h"
+
+namespace hloscope::viewer {
+
+using graph::NodeId;
+using hlo::InstructionId;
+
+std::span<const ColorModeRow> ColorModeRows() {
+  static constexpr ColorModeRow kRows[] = {
+#define COLOR_MODE(name, id, title) {ColorMode::name, id, title},
+#include "viewer/views/color_modes.def"
+#undef COLOR_MODE
+  };
+  return kRows;
+}
+
+std::string GraphPart::Key() const {
+  if (kind == Kind::kWhole) return "whole";
+  return fmt::format("{}:{}:{}:{}", static_cast<int>(kind), from.index, to.index, radius);
+}
+
+NodeId GraphData::NodeOf(InstructionId id, bool reveal) const {
+  if (!id.valid() || id.index >= module->instructions().size()) return NodeId();
+  const graph::Tree& tree = graph.tree();
+  // From the instruction out to one whose computation is drawn.
+  std::vector<InstructionId> way(1, id);
+  const hlo::ComputationId root = tree[tree.root()].computation;
+  while ((*module)[way.back()].computation != root) {
+    const InstructionId caller = callers[(*module)[way.back()].computation.index];
+    // Callers stand after what they call; a file that says otherwise ends the way.
+    if (!caller.valid() || way.size() > module->computations().size()) return NodeId();
+    way.push_back(caller);
+  }
+  NodeId node;
+  for (auto at = way.rbegin(); at != way.rend(); ++at) {
+    NodeId found = tree.Find(*at);
+    if (!found.valid() || !tree[found].parent.valid()) break;
+    node = found;
+    if (!reveal) continue;
+    graph.Reveal(node);
+    if (at + 1 != way.rend()) graph.Open(node);
+  }
+  return node.valid() ? graph.Visible(node) : NodeId();
+}
+
+Result<std::shared_ptr<const GraphData>> MakeGraphData(
+    const std::shared_ptr<const hlo::Module>& module, const GraphPart& part) {
+  std::vector<InstructionId> members;
+  if (part.kind == GraphPart::Kind::kAround)
+    members = hlo::Neighbourhood(*module, part.from, part.radius);
+  if (part.kind == GraphPart::Kind::kPaths) {
+    members = hlo::Between(*module, part.from, part.to);
+    if (members.empty()) members = hlo::Between(*module, part.to, part.from);
+    if (members.empty())
+      return InputError(
+          fmt::format("no path between {} and {}", module->name(part.from), module->name(part.to)));
+  }
+  const hlo::ComputationId computation =
+      members.empty() ? module->entry_id() : (*module)[members.front()].computation;
+  graph::FoldableGraph graph(graph::Tree(module, computation, {}, members));
+  graph.picture();
+  auto data = std::make_shared<GraphData>(module, std::move(graph));
+  data->placement = debug::FindPlacement(*module);
+  for (const debug::Transfer& t : data->placement.transfers)
+    data->transfers.emplace(t.instruction.index, &t);
+  data->callers.resize(module->computations().size());
+  for (uint32_t i = 0; i < module->instructions().size(); ++i) {
+    const hlo::Instruction& instruction = module->instructions()[i];
+    if (!hlo::HasFlag(instruction.opcode, hlo::kFlagCalls)) continue;
+    for (hlo::ComputationId c : module->CalledComputations(instruction)) {
+      if (!data->callers[c.index].valid()) data->callers[c.index] = InstructionId(i);
+    }
+  }
+  return data;
+}
+
+Result<std::shared_ptr<const Origins>> FindOrigins(const debug::Lineage& lineage, int32_t stage,
+                                                   const TaskControl& control) {
+  HLOSCOPE_ASSIGN_OR_RETURN(auto module, lineage.Module(stage));
+  auto origins = std::make_shared<Origins>();
+  origins->stage_of.assign(module->instructions().size(), stage);
+  for (int32_t s = stage - 1; s >= 0 && !control.stopped(); --s) {
+    auto earlier = lineage.Module(s);
+    if (!earlier) continue;  // a stage that cannot be read tells nothing
+    std::unordered_set<std::string_view> names;
+    for (const hlo::Instruction& i : (*earlier)->instructions()) names.insert((**earlier)[i.name]);
+    for (uint32_t i = 0; i < origins->stage_of.size(); ++i) {
+      if (origins->stage_of[i] <= s + 1 && names.contains(module->name(InstructionId(i))))
+        origins->stage_of[i] = s;
+    }
+  }
+  return origins;
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,94 @@
+// What the graph's lenses stand on: a stage's graph laid out, and colours of its nodes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/debug/lineage.h"
+#include "core/debug/placement.h"
+#include "viewer/graph/picture.h"
+#include "viewer/tasks.h"
+#include "viewer/theme.h"
+
+namespace hloscope::viewer {
+
+enum class ColorMode : uint8_t {
+#define COLOR_MODE(name, id, title) name,
+#include "viewer/views/color_modes.def"
+#undef COLOR_MODE
+};
+struct ColorModeRow {
+  ColorMode mode;
+  std::string_view id, title;
+};
+std::span<const ColorModeRow> ColorModeRows();
+
+// The part of a computation that is drawn.
+struct GraphPart {
+  enum class Kind : uint8_t { kWhole, kAround, kPaths };
+  Kind kind = Kind::kWhole;
+  hlo::InstructionId from, to;  // kAround: `from` alone
+  int radius = 2;
+  std::string Key() const;
+};
+
+// Made in the background; the graph inside is then folded by the one view that asked.
+struct GraphData {
+  std::shared_ptr<const hlo::Module> module;
+  debug::Placement placement;
+  std::vector<hlo::InstructionId> callers;  // by computation; invalid: called by nobody
+  std::unordered_map<uint32_t, const debug::Transfer*> transfers;  // by instruction
+  mutable graph::FoldableGraph graph;
+
+  GraphData(std::shared_ptr<const hlo::Module> of, graph::FoldableGraph made)
+      : module(std::move(of)), graph(std::move(made)) {}
+  // The node that stands for an instruction of any computation; `reveal` opens all around it first.
+  graph::NodeId NodeOf(hlo::InstructionId id, bool reveal) const;
+};
+
+Result<std::shared_ptr<const GraphData>> MakeGraphData(
+    const std::shared_ptr<const hlo::Module>& module, const GraphPart& part);
+
+// The stage in which an instruction of `stage` first had its name, by instruction.
+struct Origins {
+  std::vector<int32_t> stage_of;
+};
+Result<std::shared_ptr<const Origins>> FindOrigins(const debug::Lineage& lineage, int32_t stage,
+                                                   const TaskControl& control);
+
+// One entry of a legend.
+struct LegendEntry {
+  uint32_t color = 0;  // 0xAABBGGRR
+  std::string text;
+};
+
+// Colours of nodes in one mode.
+class NodeColors {
+ public:
+  NodeColors(const GraphData& data, ColorMode mode, const Theme& theme, const Origins* origins);
+  uint32_t Of(graph::NodeId id) const;
+  std::vector<LegendEntry> Legend(std::span<const std::string> stage_names) const;
+
+ private:
+  struct Value {
+    double number = 0;  // of a ramp
+    int category = -1;
+  };
+  Value ValueOf(hlo::InstructionId id) const;
+  Value Sum(graph::NodeId id) const;
+  uint32_t Ramp(double share) const;
+  uint32_t CategoryColor(int category) const;
+  bool IsRamp() const {
+    return mode_ == ColorMode::kFlops || mode_ == ColorMode::kBytes || mode_ == ColorMode::kOrigin;
+  }
+
+  const GraphData& data_;
+  ColorMode mode_;
+  const Theme& theme_;
+  const Origins* origins_;
+  double most_ = 0;
+};
+
+}  // namespace hloscope::viewer

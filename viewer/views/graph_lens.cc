@@ -1,0 +1,257 @@
+// Lenses.
+#include "viewer/views/graph_lens.h"
+
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/graph/svg.h"
+#include "viewer/graph/unfolding.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using graph::Box;
+using graph::NodeId;
+using graph::NodeKind;
+
+constexpr size_t kMostOpened = 2000;
+
+}  // namespace
+
+bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part) {
+  const std::string key =
+      fmt::format("graph:{}:{}:{}:{}", frame.session.generation(), module, stage, part.Key());
+  if (key == key_ && data_ != nullptr) return true;
+  const Pending<hlo::Module>& read = frame.session.Module(module, stage);
+  if (!ShowPending(frame, read, "the module of this stage")) return false;
+  const Pending<GraphData>& made = frame.session.Get<GraphData>(
+      key, "laying out the graph",
+      [text = read.value, part](TaskControl&) { return MakeGraphData(text, part); });
+  if (!ShowPending(frame, made, "the graph")) return false;
+  // What stood where in the picture before this one decides the order where names are the same.
+  if (data_ != nullptr && module_ == module && data_ != made.value) {
+    made->graph.SetAnchors(data_->graph.MakeAnchors());
+    made->graph.Rearrange();
+  }
+  fitted_ = fitted_ && module_ == module && part.kind == GraphPart::Kind::kWhole;
+  key_ = key;
+  data_ = made.value;
+  module_ = module;
+  stage_ = stage;
+  colors_.reset();
+  painted_.clear();
+  focus_ = NodeId();
+  followed_ = UINT64_MAX;
+  return true;
+}
+
+void GraphLens::Paint(Frame& frame, ColorMode mode) {
+  const Origins* origins = nullptr;
+  if (mode == ColorMode::kOrigin) {
+    auto provenance = frame.session.Provenance(module_);
+    const Pending<Origins>& found = frame.session.Get<Origins>(
+        fmt::format("origins:{}:{}:{}", frame.session.generation(), module_, stage_),
+        "finding passes of origin", [provenance, stage = stage_](TaskControl& control) {
+          return FindOrigins(provenance->lineage(), stage, control);
+        });
+    if (found.ready()) origins = found.value.get();
+  }
+  const std::string wanted =
+      fmt::format("{}:{}:{}:{}:{}", key_, static_cast<int>(mode), frame.theme.dark(),
+                  origins != nullptr, data_->graph.tree().size());
+  if (wanted == painted_) return;
+  painted_ = wanted;
+  colors_.emplace(*data_, mode, frame.theme, origins);
+  ++dress_version_;
+  std::vector<std::string> names;
+  const dump::ModuleEntry& entry = frame.session.dump()->modules()[static_cast<size_t>(module_)];
+  for (const dump::StageEntry& stage : entry.stages) names.push_back(SafeText(stage.name, 24));
+  legend_ = colors_->Legend(names);
+}
+
+void GraphLens::Follow(Frame& frame) {
+  const bool complete = frame.session.counterparts_complete();
+  if (followed_ == frame.session.selection_version() && followed_complete_ == complete) return;
+  const bool moved = followed_ != frame.session.selection_version();
+  followed_ = frame.session.selection_version();
+  const hlo::InstructionId mine = frame.session.InstructionIn(stage_);
+  followed_complete_ = frame.session.counterparts_complete();
+  lit_.clear();
+  for (const StageCounterpart& c : frame.session.counterparts().stages) {
+    if (c.stage != stage_) continue;
+    NodeId node = data_->NodeOf(c.instruction, false);
+    if (node.valid()) lit_.insert(node.index);
+  }
+  NodeId node = data_->NodeOf(mine, false);
+  if (!node.valid()) {
+    if (moved) focus_ = NodeId();
+    return;
+  }
+  focus_ = node;
+  lit_.insert(node.index);
+  const Box* box = data_->graph.picture().Find(node);
+  if (fitted_ && box != nullptr && !canvas_.Shows(*box)) canvas_.Center(*box);
+}
+
+std::string GraphLens::Explain(NodeId id) const {
+  return graph::Explain(data_->graph.tree(), id, &data_->placement);
+}
+
+CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
+  CanvasScene scene;
+  scene.tree = &data_->graph.tree();
+  scene.picture = &picture;
+  scene.version = data_->graph.version() * 1'000'003 + dress_version_;
+  scene.dress = [this](NodeId id) {
+    BoxDress dress;
+    dress.color = colors_->Of(id);
+    const graph::Node& node = data_->graph.tree()[id];
+    dress.place = node.kind == NodeKind::kInstruction
+                      ? data_->placement.instructions[node.instruction.index].place
+                      : debug::Place::kUndecided;
+    return dress;
+  };
+  scene.explain = [this](NodeId id) { return Explain(id); };
+  scene.transfer = [this](NodeId id) -> const debug::Transfer* {
+    const graph::Node& node = data_->graph.tree()[id];
+    if (node.kind != NodeKind::kInstruction) return nullptr;
+    auto at = data_->transfers.find(node.instruction.index);
+    return at == data_->transfers.end() ? nullptr : at->second;
+  };
+  scene.selected = focus_;
+  scene.lit = &lit_;
+  return scene;
+}
+
+CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float height,
+                             bool minimap) {
+  const graph::Picture& picture = data_->graph.picture();
+  CanvasEvents events = canvas_.Draw(frame, id, {width, height}, SceneOf(picture), minimap);
+  if (!fitted_) {
+    fitted_ = true;
+    canvas_.Begin(picture);
+    if (const Box* box = focus_.valid() ? picture.Find(focus_) : nullptr) {
+      if (!canvas_.Shows(*box) || canvas_.zoom < 0.4f) canvas_.Center(*box);
+    }
+  }
+  return events;
+}
+
+CanvasEvents GraphLens::DrawColumns(Frame& frame, const char* id, float width, float height) {
+  const graph::Picture& picture = data_->graph.picture();
+  if (columns_version_ != data_->graph.version() * 1'000'003 + dress_version_) {
+    columns_version_ = data_->graph.version() * 1'000'003 + dress_version_;
+    columns_ = graph::PlaceInColumns(data_->graph.tree(), picture, data_->placement);
+  }
+  // All columns are always in view: only the height is zoomed.
+  columns_canvas_.x = columns_.picture.width / 2;
+  columns_canvas_.stretch =
+      (width / frame.scale - 12) / std::max(1.0f, columns_.picture.width * columns_canvas_.zoom);
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  CanvasEvents events =
+      columns_canvas_.Draw(frame, id, {width, height}, SceneOf(columns_.picture), false);
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  list.PushClipRect(corner, {corner.x + width, corner.y + height}, true);
+  const float zoom = columns_canvas_.zoom * columns_canvas_.stretch * frame.scale;
+  const float band = ImGui::GetTextLineHeight() + 8 * frame.scale;
+  list.AddRectFilled(corner, {corner.x + width, corner.y + band},
+                     frame.theme.With(Color::kPanel, 0.95f));
+  for (const graph::ColumnSpan& column : columns_.columns) {
+    const float left = corner.x + width / 2 + (column.left - columns_canvas_.x) * zoom;
+    const float right = left + column.width * zoom;
+    list.AddLine({right + 30 * zoom, corner.y + band}, {right + 30 * zoom, corner.y + height},
+                 frame.theme[Color::kLine]);
+    std::string title = fmt::format("{} {}", TitleOf(column.column), column.boxes);
+    if (ImGui::CalcTextSize(title.c_str()).x > right - left) title = TitleOf(column.column);
+    const ImVec4 clip(left, corner.y, right + 28 * zoom, corner.y + band);
+    list.AddText(nullptr, 0, {left, corner.y + 4 * frame.scale}, frame.theme[Color::kTextSecondary],
+                 title.c_str(), nullptr, 0, &clip);
+  }
+  list.PopClipRect();
+  return events;
+}
+
+void GraphLens::Toggle(NodeId id) {
+  if (!id.valid()) return;
+  const Box* before = data_->graph.picture().Find(id);
+  if (before == nullptr) return;
+  const float x = before->x, y = before->y;
+  if (!data_->graph.Close(id) && !data_->graph.Open(id)) return;
+  const Box* after = data_->graph.picture().Find(id);
+  if (after == nullptr) return;
+  canvas_.x += after->x - x;
+  canvas_.y += after->y - y;
+}
+
+void GraphLens::CloseAll() {
+  const graph::Picture picture = data_->graph.picture();
+  for (const Box& box : picture.boxes) {
+    if (box.open) data_->graph.Close(box.node);
+  }
+  focus_ = focus_.valid() ? data_->graph.Visible(focus_) : focus_;
+  canvas_.Fit(data_->graph.picture());
+}
+
+void GraphLens::OpenAll() {
+  graph::Unfold(data_->graph, kMostOpened);
+  canvas_.Fit(data_->graph.picture());
+}
+
+void GraphLens::Reveal(Frame& frame) {
+  NodeId node = data_->NodeOf(frame.session.InstructionIn(stage_), true);
+  if (!node.valid()) node = focus_;
+  if (!node.valid()) return;
+  focus_ = node;
+  followed_ = UINT64_MAX;
+  if (const Box* box = data_->graph.picture().Find(node)) canvas_.Center(*box);
+}
+
+NodeId GraphLens::Step(Command direction) const {
+  const graph::Picture& picture = data_->graph.picture();
+  if (!focus_.valid()) return picture.boxes.empty() ? NodeId() : canvas_.NearestToMiddle(picture);
+  const Box* here = picture.Find(focus_);
+  if (here == nullptr) return NodeId();
+  const bool up = direction == Command::kGraphUp;
+  NodeId best;
+  float least = 0;
+  auto consider = [&](NodeId id) {
+    const Box* box = id.valid() && id != focus_ ? picture.Find(id) : nullptr;
+    if (box == nullptr) return;
+    const float dx = std::abs(box->x + box->width / 2 - here->x - here->width / 2);
+    const float dy = std::abs(box->y - here->y);
+    if (best.valid() && dx + dy >= least) return;
+    best = id;
+    least = dx + dy;
+  };
+  if (up || direction == Command::kGraphDown) {
+    for (const graph::Wire& wire : picture.wires) {
+      if (up && wire.to == focus_) consider(wire.from);
+      if (!up && wire.from == focus_) consider(wire.to);
+    }
+    return best;
+  }
+  const bool left = direction == Command::kGraphLeft;
+  for (NodeId id : data_->graph.tree().children(data_->graph.tree()[focus_].parent)) {
+    const Box* box = picture.Find(id);
+    if (box == nullptr || (left ? box->x >= here->x : box->x <= here->x)) continue;
+    if (box->y > here->y + here->height || box->y + box->height < here->y) continue;
+    consider(id);
+  }
+  return best;
+}
+
+hlo::InstructionId GraphLens::InstructionOf(NodeId id) const {
+  const graph::Tree& tree = data_->graph.tree();
+  while (id.valid() && tree[id].kind != NodeKind::kInstruction) {
+    auto children = tree.children(id);
+    if (children.empty()) return {};
+    id = children.front();
+  }
+  return id.valid() ? tree[id].instruction : hlo::InstructionId();
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,308 @@
+// The painter: how much is drawn depends on how large a node is on the screen.
+#include "viewer/views/graph_painter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace hloscope::viewer {
+namespace {
+
+using graph::Box;
+using graph::NodeId;
+using graph::NodeKind;
+using graph::Outline;
+
+// Heights of a node in pixels from which on texts, outlines and areas are drawn.
+constexpr float kTextHeight = 21, kOutlineHeight = 9, kFlatHeight = 2;
+constexpr uint32_t kWireStep = 8;  // of the wires that are drawn where nodes are dots
+
+ImU32 Blend(ImU32 color, float alpha) {
+  return (color & 0x00ffffffu) | (static_cast<ImU32>(alpha * 255) << 24);
+}
+
+}  // namespace
+
+GraphPainter::Detail GraphPainter::DetailNow() const {
+  const float height = graph::kNodeHeight * zoom_ / frame_.scale;
+  if (height >= kTextHeight) return Detail::kFull;
+  if (height >= kOutlineHeight) return Detail::kNoText;
+  return height >= kFlatHeight ? Detail::kFlat : Detail::kDots;
+}
+
+void GraphPainter::Paint(NodeId hovered) {
+  const Detail detail = DetailNow();
+  std::vector<uint32_t> frames, boxes;
+  index_.ForEachBox(
+      seen_, [&](uint32_t k) { (scene_.picture->boxes[k].open ? frames : boxes).push_back(k); });
+  // Frames stand before what is in them; within one frame order does not matter.
+  std::ranges::sort(frames);
+  for (uint32_t k : frames) PaintFrame(k);
+  PaintWires(detail);
+  for (NodeId id : {scene_.selected, hovered}) {
+    if (id.valid()) PaintNeighbours(id);
+  }
+  // Where many lie in one pixel, a part of them looks the same.
+  const size_t step = detail == Detail::kDots ? boxes.size() / 60000 + 1 : 1;
+  for (size_t k = 0; k < boxes.size(); k += step) PaintBox(boxes[k], detail);
+  const float font = std::max(9.0f * frame_.scale, graph::kSubtitleSize * zoom_);
+  for (uint32_t k : frames) PaintFrameTitle(k, font);
+  if (detail != Detail::kFull) return;
+  for (uint32_t k : boxes) PaintChips(k);
+}
+
+bool GraphPainter::Moves(const graph::Wire& wire) const {
+  if (!scene_.transfer) return false;
+  return (wire.from.valid() && scene_.transfer(wire.from) != nullptr) ||
+         (wire.to.valid() && scene_.transfer(wire.to) != nullptr);
+}
+
+void GraphPainter::PaintWires(Detail detail) {
+  const ImU32 quiet =
+      frame_.theme.With(Color::kTextDisabled, detail == Detail::kDots ? 0.35f : 0.7f);
+  const ImU32 back = frame_.theme.With(Color::kMoved, 0.8f);
+  const bool curved = detail == Detail::kFull || detail == Detail::kNoText;
+  index_.ForEachWire(seen_, [&](uint32_t w) {
+    const graph::Wire& wire = scene_.picture->wires[w];
+    const bool moves = Moves(wire);
+    if (detail == Detail::kDots && w % kWireStep != 0 && !moves) return;
+    // Wider for more bytes: from 1 up to 3 at 1 GB.
+    float width = 1;
+    for (int64_t b = wire.bytes; b > 1024 && width < 3; b /= 32) width += 0.4f;
+    ImU32 color = wire.reversed ? back : quiet;
+    if (moves) {
+      color = frame_.theme[Color::kDeviceFallback];
+      width += 1.5f;
+    }
+    PaintWire(wire, color, width * std::clamp(zoom_, 0.5f * frame_.scale, 1.5f * frame_.scale),
+              curved);
+  });
+}
+
+void GraphPainter::PaintWire(const graph::Wire& wire, uint32_t color, float width, bool curved) {
+  for (uint32_t k = 1; k < wire.point_count; ++k) {
+    const graph::Point p = scene_.picture->points[wire.first_point + k - 1];
+    const graph::Point q = scene_.picture->points[wire.first_point + k];
+    const ImVec2 a = ToScreen(p.x, p.y), b = ToScreen(q.x, q.y);
+    if (!curved || std::abs(a.x - b.x) < 1) {
+      list_.AddLine(a, b, color, width);
+      continue;
+    }
+    const float middle = (a.y + b.y) / 2;
+    list_.AddBezierCubic(a, {a.x, middle}, {b.x, middle}, b, color, width,
+                         zoom_ < 0.5f * frame_.scale ? 8 : 0);
+  }
+}
+
+// All wires of one node in full, jumps too, which are not drawn otherwise.
+void GraphPainter::PaintNeighbours(NodeId id) {
+  const ImU32 color = frame_.theme[Color::kAccent];
+  for (uint32_t w : index_.WiresAt(id)) {
+    const graph::Wire& wire = scene_.picture->wires[w];
+    if (!wire.jump) {
+      PaintWire(wire, color, 1.8f * frame_.scale, true);
+      continue;
+    }
+    const Box* from = wire.from.valid() ? scene_.picture->Find(wire.from) : nullptr;
+    const Box* to = wire.to.valid() ? scene_.picture->Find(wire.to) : nullptr;
+    if (from == nullptr || to == nullptr) continue;
+    const ImVec2 a = ToScreen(from->x + from->width / 2, from->y + from->height);
+    const ImVec2 b = ToScreen(to->x + to->width / 2, to->y);
+    const float bend = std::min(80.0f * zoom_, std::abs(b.y - a.y) / 2);
+    list_.AddBezierCubic(a, {a.x, a.y + bend}, {b.x, b.y - bend}, b, Blend(color, 0.6f),
+                         1.2f * frame_.scale, 32);
+  }
+}
+
+uint32_t GraphPainter::PlaceColor(debug::Place place) const {
+  switch (graph::LookOf(place).outline) {
+    case Outline::kRectangle:
+    case Outline::kDoubleSides:
+    case Outline::kRounded:
+      return frame_
+          .theme[place == debug::Place::kControl ? Color::kTextSecondary : Color::kDeviceGpu];
+    case Outline::kHexagon:
+      return frame_.theme[Color::kCollective];
+    case Outline::kCutCorners:
+      return frame_.theme[Color::kDeviceFallback];
+    case Outline::kCylinder:
+      return frame_.theme[Color::kDeviceHost];
+    default:
+      return frame_.theme[Color::kDeviceNone];
+  }
+}
+
+void GraphPainter::PaintFrame(uint32_t index) {
+  const Box& box = scene_.picture->boxes[index];
+  const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
+  const bool call = (*scene_.tree)[box.node].kind == NodeKind::kInstruction;
+  list_.AddRectFilled(a, b, frame_.theme.With(Color::kRaised, 0.35f), 4 * zoom_);
+  list_.AddRect(a, b, call ? PlaceColor(dress_[index].place) : frame_.theme[Color::kLine],
+                4 * zoom_, (call ? 1.8f : 1.0f) * frame_.scale);
+  PaintRing(a, b, box.node);
+}
+
+void GraphPainter::PaintFrameTitle(uint32_t index, float font) {
+  const Box& box = scene_.picture->boxes[index];
+  const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
+  const float character = font * graph::kCharacterWidth;
+  // A large frame keeps its title in view.
+  const float left = std::max(a.x, list_.GetClipRectMin().x) + 6 * frame_.scale;
+  const float room = std::min(b.x, list_.GetClipRectMax().x) - left - 6 * frame_.scale;
+  if (room < 6 * character || b.y - a.y < font + 6) return;
+  const graph::NodeText& text = texts_(box.node);
+  const std::string line =
+      graph::Elide(text.title + "  " + text.subtitle, static_cast<size_t>(room / character));
+  const float width = static_cast<float>(graph::Columns(line)) * character;
+  const float top = std::max(a.y, std::min(list_.GetClipRectMin().y, b.y - font - 6)) + 3;
+  list_.AddRectFilled({left - 3, top - 1}, {left + width + 3, top + font + 3},
+                      frame_.theme.With(Color::kCanvas, 0.85f), 2);
+  list_.AddText(frame_.mono, std::round(font), {left, top}, frame_.theme[Color::kTextSecondary],
+                line.c_str());
+}
+
+void GraphPainter::PaintBox(uint32_t index, Detail detail) {
+  const Box& box = scene_.picture->boxes[index];
+  const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
+  const BoxDress& dress = dress_[index];
+  if (detail == Detail::kDots || detail == Detail::kFlat) {
+    list_.AddRectFilled(a, {std::max(b.x, a.x + 1), std::max(b.y, a.y + 1)}, dress.color);
+    PaintRing(a, b, box.node);
+    return;
+  }
+  const bool group = (*scene_.tree)[box.node].kind != NodeKind::kInstruction;
+  if (group) {
+    // A closed group looks like a pile of sheets.
+    const float d = 3 * zoom_;
+    for (int sheet = 2; sheet > 0; --sheet) {
+      const float shift = d * static_cast<float>(sheet);
+      list_.AddRectFilled({a.x + shift, a.y + shift}, {b.x + shift, b.y + shift},
+                          frame_.theme[Color::kPanel], 3 * zoom_);
+      list_.AddRect({a.x + shift, a.y + shift}, {b.x + shift, b.y + shift},
+                    frame_.theme[Color::kLine], 3 * zoom_);
+    }
+  }
+  list_.AddRectFilled(a, b, frame_.theme[group ? Color::kRaised : Color::kPanel], 3 * zoom_);
+  list_.AddRectFilled(a, b, Blend(dress.color, 0.16f), 3 * zoom_);
+  PaintOutline(a, b, graph::LookOf(dress.place), PlaceColor(dress.place));
+  list_.AddRectFilled({a.x + 4 * zoom_, a.y + 6 * zoom_}, {a.x + 8 * zoom_, b.y - 6 * zoom_},
+                      dress.color);
+  PaintRing(a, b, box.node);
+  if (detail == Detail::kFull) {
+    PaintText(index, a, b);
+    PaintTransfer(index);
+  }
+}
+
+void GraphPainter::PaintOutline(ImVec2 a, ImVec2 b, const graph::PlaceLook& look, uint32_t color) {
+  const float line = 1.2f * frame_.scale, c = std::min(8 * zoom_, (b.x - a.x) / 4);
+  const float middle = (a.y + b.y) / 2;
+  switch (look.outline) {
+    case Outline::kHexagon: {
+      const ImVec2 p[] = {{a.x + c, a.y}, {b.x - c, a.y}, {b.x, middle},
+                          {b.x - c, b.y}, {a.x + c, b.y}, {a.x, middle}};
+      list_.AddPolyline(p, 6, color, 2 * line, ImDrawFlags_Closed);
+      break;
+    }
+    case Outline::kCutCorners: {
+      const ImVec2 p[] = {{a.x + c, a.y}, {b.x - c, a.y}, {b.x, a.y + c}, {b.x, b.y - c},
+                          {b.x - c, b.y}, {a.x + c, b.y}, {a.x, b.y - c}, {a.x, a.y + c}};
+      list_.AddPolyline(p, 8, color, 2.2f * line, ImDrawFlags_Closed);
+      break;
+    }
+    case Outline::kCylinder:
+      list_.AddRect(a, b, color, c, 1.8f * line);
+      list_.AddLine({a.x, a.y + c / 2 + 1}, {b.x, a.y + c / 2 + 1}, color, line);
+      break;
+    case Outline::kDoubleSides:
+      list_.AddRect(a, b, color, 3 * zoom_, 1.6f * line);
+      list_.AddLine({b.x - 4 * zoom_, a.y}, {b.x - 4 * zoom_, b.y}, color, line);
+      list_.AddLine({a.x + 2 * zoom_, a.y}, {a.x + 2 * zoom_, b.y}, color, line);
+      break;
+    case Outline::kRounded:
+      list_.AddRect(a, b, color, (b.y - a.y) / 2.6f, line);
+      break;
+    case Outline::kRectangle:
+      list_.AddRect(a, b, color, 3 * zoom_, 1.6f * line);
+      break;
+    default:
+      list_.AddRect(a, b, Blend(color, 0.7f), 3 * zoom_, line);
+  }
+}
+
+void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
+  const graph::NodeText& text = texts_(scene_.picture->boxes[index].node);
+  const float title = std::round(graph::kTitleSize * zoom_);
+  const float subtitle = std::round(graph::kSubtitleSize * zoom_);
+  const float left = a.x + (graph::kNodePadding + 1) * zoom_;
+  const ImVec4 clip(a.x, a.y, b.x - 4 * zoom_, b.y);
+  list_.AddText(frame_.mono, title, {left, a.y + 5 * zoom_}, frame_.theme[Color::kText],
+                text.title.c_str(), nullptr, 0, &clip);
+  list_.AddText(frame_.mono, subtitle, {left, a.y + 24 * zoom_},
+                frame_.theme[Color::kTextSecondary], text.subtitle.c_str(), nullptr, 0, &clip);
+}
+
+void GraphPainter::PaintRing(ImVec2 a, ImVec2 b, NodeId id) {
+  const bool selected = scene_.selected == id;
+  const bool lit = scene_.lit != nullptr && scene_.lit->contains(id.index);
+  if (!selected && !lit) return;
+  const float gap = 2 * frame_.scale;
+  list_.AddRect({a.x - gap, a.y - gap}, {b.x + gap, b.y + gap}, frame_.theme[Color::kAccent],
+                4 * zoom_, (selected ? 3.0f : 1.8f) * frame_.scale);
+}
+
+void GraphPainter::PaintTransfer(uint32_t index) {
+  const Box& box = scene_.picture->boxes[index];
+  const debug::Transfer* transfer = scene_.transfer ? scene_.transfer(box.node) : nullptr;
+  if (transfer == nullptr) return;
+  const bool to_host = transfer->direction == debug::TransferDirection::kToHost;
+  const std::string text =
+      fmt::format("{} {}", to_host ? "→ host" : "→ device",
+                  transfer->bytes < 0 ? "size not known" : graph::BytesText(transfer->bytes));
+  const float font = std::round(std::max(10 * frame_.scale, 11 * zoom_));
+  // Above the box, where its right end is: labels of jumps begin at the left.
+  const ImVec2 corner = ToScreen(box.x + box.width, box.y);
+  const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
+  const ImVec2 at(corner.x - width, corner.y - font - 4 * frame_.scale);
+  list_.AddRectFilled({at.x - 2, at.y}, {corner.x + 2, at.y + font + 2},
+                      frame_.theme.With(Color::kCanvas, 0.85f), 2);
+  list_.AddText(frame_.mono, font, at, frame_.theme[Color::kDeviceFallback], text.c_str());
+}
+
+void GraphPainter::PaintChips(uint32_t index) {
+  const Box& box = scene_.picture->boxes[index];
+  const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
+  auto at = arriving_->find(box.node.index);
+  if (at != arriving_->end()) PaintChip(at->second, {a.x, a.y - 14 * zoom_}, b.x - a.x, true);
+  at = leaving_->find(box.node.index);
+  if (at != leaving_->end()) PaintChip(at->second, {a.x, b.y + 2 * zoom_}, b.x - a.x, false);
+}
+
+// "↓ add.5 +2": edges that are not drawn, and where they lead.
+void GraphPainter::PaintChip(const std::vector<NodeId>& others, ImVec2 at, float width, bool up) {
+  const float font = std::round(std::max(10 * zoom_, 9 * frame_.scale));
+  const std::string more =
+      others.size() > 1 ? fmt::format(" +{}", others.size() - 1) : std::string();
+  const auto columns = static_cast<size_t>(width / (font * graph::kCharacterWidth));
+  if (columns < more.size() + 7) return;
+  const std::string name =
+      others[0].valid() ? graph::Elide(scene_.tree->Title(others[0]), columns - more.size() - 2)
+                        : "outside";
+  const std::string text = (up ? "↑ " : "↓ ") + name + more;
+  const float text_width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
+  const ImVec2 end(at.x + text_width + 4, at.y + font + 2);
+  list_.AddRectFilled(at, end, frame_.theme.With(Color::kCanvas, 0.85f), 2);
+  list_.AddText(frame_.mono, font, {at.x + 2, at.y}, frame_.theme[Color::kAccent], text.c_str());
+  if (others[0].valid()) chips_.push_back({at, end, others[0]});
+}
+
+NodeId GraphPainter::JumpAt(ImVec2 mouse) const {
+  for (const Chip& chip : chips_) {
+    if (mouse.x >= chip.a.x && mouse.x <= chip.b.x && mouse.y >= chip.a.y && mouse.y <= chip.b.y)
+      return chip.target;
+  }
+  return NodeId();
+}
+
+}  // namespace hloscope::viewer

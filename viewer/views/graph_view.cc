@@ -1,0 +1,487 @@
+// The screen Graph and devices: source graph, fusions and devices side by side, one selection and
+// linked cameras.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "core/debug/alignment.h"
+#include "viewer/graph/svg.h"
+#include "viewer/views/graph_lens.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using graph::Box;
+using graph::NodeId;
+using graph::NodeKind;
+
+constexpr size_t kAnchors = 6;  // boxes around the middle that a linked camera goes by
+
+enum Shown : uint8_t { kSource, kFusions, kDevices, kShownCount };
+constexpr std::array<const char*, kShownCount> kTitles = {"Source", "Fusions", "Devices"};
+
+class GraphView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    if (!ShowPending(frame, frame.session.dump(), "the dump")) return;
+    const int32_t module = frame.session.module();
+    if (module < 0 || frame.session.dump()->modules().empty()) {
+      Sentence(frame, "this dump holds no modules, so there is no graph; Home says what it holds");
+      return;
+    }
+    const int32_t stage = frame.session.stage();
+    if (frame.session.dump()->modules()[static_cast<size_t>(module)].stages.empty()) {
+      Sentence(frame, "no stage of this module was dumped as HLO, so there is no graph");
+      return;
+    }
+    if (module != module_ || stage != stage_) {
+      part_ = GraphPart();
+      path_from_ = {};
+    }
+    module_ = module;
+    stage_ = stage;
+    DrawToolbar(frame);
+    DrawLenses(frame);
+    DrawLegend(frame);
+  }
+
+  bool Run(Command command, Frame& frame) override {
+    GraphLens& lens = Active();
+    if (lens.data() == nullptr) return false;
+    switch (command) {
+      case Command::kGraphUp:
+      case Command::kGraphDown:
+      case Command::kGraphLeft:
+      case Command::kGraphRight:
+        Choose(frame, lens, lens.Step(command), true);
+        return true;
+      case Command::kGraphToggle:
+        lens.Toggle(lens.focus());
+        return true;
+      case Command::kFit:
+        lens.Reveal(frame);
+        return true;
+      case Command::kFitAll:
+        for (GraphLens* each : {&source_, &fusions_}) {
+          if (each->data() != nullptr) each->canvas().Fit(each->picture());
+        }
+        LinkColumns();
+        return true;
+      default:
+        return RunOnPart(command, frame) || RunOnLook(command) || RunOnFolds(command);
+    }
+  }
+
+  std::string State() const override {
+    return fmt::format("{} {} {} {}{}{}", static_cast<int>(mode_), linked_ ? 1 : 0,
+                       minimap_ ? 1 : 0, shown_[kSource] ? 1 : 0, shown_[kFusions] ? 1 : 0,
+                       shown_[kDevices] ? 1 : 0);
+  }
+  void SetState(std::string_view state) override {
+    if (state.size() != 9) return;
+    const int mode = state[0] - '0';
+    if (mode < 0 || static_cast<size_t>(mode) >= ColorModeRows().size()) return;
+    mode_ = static_cast<ColorMode>(mode);
+    linked_ = state[2] == '1';
+    minimap_ = state[4] == '1';
+    for (size_t k = 0; k < kShownCount; ++k) shown_[k] = state[6 + k] == '1';
+    if (std::ranges::count(shown_, true) == 0) shown_[kFusions] = true;
+  }
+
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kSvg || fusions_.data() == nullptr)
+      return View::Export(format, session);
+    graph::SvgOptions options;
+    options.placement = &fusions_.data()->placement;
+    options.heading = std::string(fusions_.data()->module->name());
+    return graph::ToSvg(fusions_.data()->graph, options);
+  }
+
+  std::string Lit(Session& /*session*/) const override {
+    std::string out;
+    for (const auto& [name, lens] :
+         {std::pair("source", &source_), std::pair("fusions", &fusions_)}) {
+      if (lens->data() == nullptr || !lens->focus().valid()) continue;
+      out += fmt::format("{}: {}\n", name, lens->data()->graph.tree().Title(lens->focus()));
+    }
+    if (fusions_.data() == nullptr) return out;
+    const graph::Picture& picture = fusions_.data()->graph.picture();
+    const auto frames = std::ranges::count(picture.boxes, true, &Box::open);
+    return out + fmt::format("{} boxes, {} open, colour {}{}\n", picture.boxes.size(), frames,
+                             ColorModeRows()[static_cast<size_t>(mode_)].id,
+                             part_.kind == GraphPart::Kind::kAround  ? ", around"
+                             : part_.kind == GraphPart::Kind::kPaths ? ", paths"
+                                                                     : "");
+  }
+
+ private:
+  // The graph that keys act on.
+  GraphLens& Active() { return active_ == kSource && HasSource() ? source_ : fusions_; }
+  bool HasSource() const { return stage_ > 0; }
+
+  bool RunOnPart(Command command, Frame& frame) {
+    const hlo::InstructionId selected = frame.session.InstructionIn(stage_);
+    switch (command) {
+      case Command::kGraphAround:
+        if (part_.kind != GraphPart::Kind::kWhole) {
+          part_ = GraphPart();
+        } else if (selected.valid()) {
+          part_ = {GraphPart::Kind::kAround, selected, {}, 2};
+        }
+        return true;
+      case Command::kGraphWider:
+        if (part_.kind == GraphPart::Kind::kAround) part_.radius = std::min(part_.radius + 1, 64);
+        return true;
+      case Command::kGraphPaths:
+        if (part_.kind != GraphPart::Kind::kWhole) {
+          part_ = GraphPart();
+        } else if (!selected.valid()) {
+          return true;
+        } else if (!path_from_.valid() || path_from_ == selected) {
+          path_from_ = selected;
+        } else {
+          part_ = {GraphPart::Kind::kPaths, path_from_, selected, 0};
+          path_from_ = {};
+        }
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool RunOnLook(Command command) {
+    const float factor = command == Command::kGraphZoomIn ? 1.25f : 0.8f;
+    switch (command) {
+      case Command::kGraphColor:
+        mode_ = static_cast<ColorMode>((static_cast<size_t>(mode_) + 1) % ColorModeRows().size());
+        return true;
+      case Command::kGraphZoomIn:
+      case Command::kGraphZoomOut:
+        Active().canvas().Zoom(factor);
+        break;
+      case Command::kGraphReadable:
+        Active().canvas().zoom = 1;
+        break;
+      case Command::kGraphLink:
+        linked_ = !linked_;
+        return true;
+      case Command::kGraphMinimap:
+        minimap_ = !minimap_;
+        return true;
+      case Command::kGraphSource:
+      case Command::kGraphFusions:
+      case Command::kGraphDevices:
+        Show(static_cast<size_t>(command) - static_cast<size_t>(Command::kGraphSource));
+        return true;
+      default:
+        return false;
+    }
+    moved_ = active_;
+    return true;
+  }
+
+  bool RunOnFolds(Command command) {
+    GraphLens& lens = Active();
+    switch (command) {
+      case Command::kGraphCloseAll:
+        lens.CloseAll();
+        return true;
+      case Command::kGraphOpenAll:
+        lens.OpenAll();
+        return true;
+      case Command::kGraphCloseOuter: {
+        if (!lens.focus().valid()) return true;
+        const NodeId outer = lens.data()->graph.tree()[lens.focus()].parent;
+        if (outer.valid() && outer != lens.data()->graph.tree().root()) {
+          lens.Toggle(outer);
+          lens.Focus(outer);
+        }
+        return true;
+      }
+      default:
+        return false;
+    }
+  }
+
+  // One of the three always stays.
+  void Show(size_t which) {
+    shown_[which] = !shown_[which];
+    if (std::ranges::count(shown_, true) == 0) shown_[which] = true;
+  }
+
+  void Toggle(const char* label, bool& value, const char* help) {
+    if (value)
+      ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_ButtonActive));
+    const bool was = value;
+    if (ImGui::Button(label)) value = !value;
+    if (was) ImGui::PopStyleColor();
+    ImGui::SetItemTooltip("%s", help);
+    ImGui::SameLine();
+  }
+
+  void DrawToolbar(Frame& frame) {
+    for (size_t k = 0; k < kShownCount; ++k) {
+      if (k == kSource && !HasSource()) continue;
+      bool value = shown_[k];
+      Toggle(kTitles[k], value, "shows or hides this picture (keys 1, 2, 3)");
+      if (value != shown_[k]) Show(k);
+    }
+    ImGui::SetNextItemWidth(170 * frame.scale);
+    if (ImGui::BeginCombo("##colour", ColorModeRows()[static_cast<size_t>(mode_)].title.data())) {
+      for (const ColorModeRow& row : ColorModeRows()) {
+        if (ImGui::Selectable(row.title.data(), row.mode == mode_)) mode_ = row.mode;
+      }
+      ImGui::EndCombo();
+    }
+    ImGui::SetItemTooltip("what the colour of a node says (C)");
+    ImGui::SameLine();
+    Toggle("Link", linked_, "the pictures move together (L)");
+    Toggle("Map", minimap_, "minimap (M)");
+    if (part_.kind == GraphPart::Kind::kWhole) {
+      if (ImGui::Button("Around")) RunOnPart(Command::kGraphAround, frame);
+      ImGui::SetItemTooltip("only what is around the selection (N); Shift+N: one step more");
+      ImGui::SameLine();
+      if (ImGui::Button(path_from_.valid() ? "Paths to here" : "Paths"))
+        RunOnPart(Command::kGraphPaths, frame);
+      ImGui::SetItemTooltip("marks the selection, then shows all paths to the next one (P)");
+    } else if (ImGui::Button("Whole graph")) {
+      part_ = GraphPart();
+    }
+    ImGui::SameLine();
+    Summary(frame);
+  }
+
+  // What is in the picture, as far as it fits.
+  void Summary(Frame& frame) {
+    if (fusions_.data() == nullptr) return ImGui::NewLine();
+    std::string text =
+        fmt::format("{} instructions, {} boxes",
+                    CountText(static_cast<int64_t>(fusions_.data()->module->instructions().size())),
+                    CountText(static_cast<int64_t>(fusions_.picture().boxes.size())));
+    if (part_.kind == GraphPart::Kind::kAround)
+      text = fmt::format("{} around {}", part_.radius,
+                         SafeText(fusions_.data()->module->name(part_.from), 40));
+    if (path_from_.valid())
+      text = "paths from " + SafeText(fusions_.data()->module->name(path_from_), 40);
+    if (ImGui::CalcTextSize(text.c_str()).x < ImGui::GetContentRegionAvail().x) {
+      ImGui::AlignTextToFramePadding();
+      Label(frame.theme, Color::kTextSecondary, text);
+    } else {
+      ImGui::NewLine();
+    }
+  }
+
+  std::string TitleOf(Frame& frame, size_t which) const {
+    const auto& stages = frame.session.dump()->modules()[static_cast<size_t>(module_)].stages;
+    const auto name = [&](int32_t s) {
+      return s >= 0 && static_cast<size_t>(s) < stages.size()
+                 ? SafeText(stages[static_cast<size_t>(s)].name, 60)
+                 : std::string();
+    };
+    if (which == kSource) return "Source: " + name(0);
+    if (which == kFusions) return (HasSource() ? "Fusions: " : "Graph: ") + name(stage_);
+    return "Devices: " + name(stage_);
+  }
+
+  void DrawLenses(Frame& frame) {
+    const float legend = ImGui::GetFrameHeight();
+    const ImVec2 room = ImGui::GetContentRegionAvail();
+    std::vector<size_t> shown;
+    for (size_t k = 0; k < kShownCount; ++k) {
+      if (shown_[k] && (k != kSource || HasSource())) shown.push_back(k);
+    }
+    if (shown.empty()) shown.push_back(kFusions);
+    const float gap = 4 * frame.scale;
+    float total = 0;
+    for (size_t k : shown) total += share_[k];
+    moved_.reset();
+    for (size_t i = 0; i < shown.size(); ++i) {
+      const size_t k = shown[i];
+      const float width =
+          std::floor((room.x - gap * static_cast<float>(shown.size() - 1)) * share_[k] / total);
+      if (i > 0) {
+        ImGui::SameLine(0, 0);
+        DrawSplitter(shown[i - 1], k, gap, room.y - legend, room.x / total);
+        ImGui::SameLine(0, 0);
+      }
+      ImGui::BeginChild(kTitles[k], {width, room.y - legend - 2 * frame.scale},
+                        ImGuiChildFlags_None,
+                        ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+      DrawLens(frame, k);
+      ImGui::EndChild();
+    }
+    if (linked_ && moved_) LinkCameras(frame);
+    moved_.reset();
+  }
+
+  void DrawSplitter(size_t left, size_t right, float gap, float height, float pixels) {
+    ImGui::PushID(static_cast<int>(right));
+    ImGui::InvisibleButton("##splitter", {gap, height});
+    if (ImGui::IsItemHovered() || ImGui::IsItemActive())
+      ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+    if (ImGui::IsItemActive()) {
+      const float by = ImGui::GetIO().MouseDelta.x / pixels;
+      if (share_[left] + by > 0.15f && share_[right] - by > 0.15f) {
+        share_[left] += by;
+        share_[right] -= by;
+      }
+    }
+    ImGui::PopID();
+  }
+
+  void DrawLens(Frame& frame, size_t which) {
+    FittedLabel(TitleOf(frame, which));
+    GraphLens& lens = which == kSource ? source_ : fusions_;
+    // Devices show the graph of the fusions, which is made even where those are hidden.
+    const GraphPart part = which == kSource ? GraphPart() : part_;
+    if (!lens.Ready(frame, module_, which == kSource ? 0 : stage_, part)) return;
+    lens.Paint(frame, mode_);
+    lens.Follow(frame);
+    const ImVec2 room = ImGui::GetContentRegionAvail();
+    if (which == kDevices && !devices_linked_) {
+      devices_linked_ = true;
+      LinkColumns();
+    }
+    const CanvasEvents events = which == kDevices
+                                    ? lens.DrawColumns(frame, "##devices", room.x, room.y)
+                                    : lens.Draw(frame, which == kSource ? "##source" : "##fusions",
+                                                room.x, room.y, minimap_);
+    if (which == kFusions && first_frame_of_ != lens.data()) {
+      first_frame_of_ = lens.data();
+      LinkColumns();
+    }
+    if (events.moved) moved_ = which;
+    if (events.clicked.valid() || events.moved) active_ = which == kSource ? kSource : kFusions;
+    if (events.clicked.valid()) Choose(frame, lens, events.clicked, false);
+    if (events.jump.valid()) Choose(frame, lens, events.jump, true);
+    if (events.opened.valid()) lens.Toggle(events.opened);
+  }
+
+  // Selects what a node stands for; a group is chosen in its own picture only.
+  void Choose(Frame& frame, GraphLens& lens, NodeId id, bool bring) {
+    if (!id.valid()) return;
+    const graph::Node& node = lens.data()->graph.tree()[id];
+    if (node.kind == NodeKind::kInstruction) {
+      frame.session.Select(Selection::OfInstruction(lens.module(), lens.stage(), node.instruction));
+    }
+    lens.Focus(id);
+    const Box* box = lens.picture().Find(id);
+    if (bring && box != nullptr && !lens.canvas().Shows(*box)) lens.canvas().Center(*box);
+  }
+
+  // --- Linked cameras
+  void LinkColumns() {
+    GraphCanvas& columns = fusions_.columns_canvas();
+    columns.y = fusions_.canvas().y;
+    columns.zoom = fusions_.canvas().zoom;
+  }
+
+  void LinkCameras(Frame& frame) {
+    if (*moved_ == kDevices) {
+      fusions_.canvas().y = fusions_.columns_canvas().y;
+      fusions_.canvas().zoom = fusions_.columns_canvas().zoom;
+    }
+    if (*moved_ != kSource && fusions_.data() != nullptr) {
+      LinkColumns();
+      FollowAcross(frame, fusions_, source_, true);
+    } else if (*moved_ == kSource) {
+      FollowAcross(frame, source_, fusions_, false);
+      LinkColumns();
+    }
+  }
+
+  const debug::Alignment* AlignmentOf(Frame& frame) {
+    if (!HasSource() || source_.data() == nullptr || fusions_.data() == nullptr) return nullptr;
+    const Pending<debug::Alignment>& found = frame.session.Get<debug::Alignment>(
+        fmt::format("graph-links:{}:{}:{}", frame.session.generation(), module_, stage_),
+        "linking source and fusions",
+        [before = source_.data()->module, after = fusions_.data()->module](
+            TaskControl&) -> Result<std::shared_ptr<const debug::Alignment>> {
+          return std::make_shared<const debug::Alignment>(debug::Align(*before, *after));
+        });
+    return found.ready() ? found.value.get() : nullptr;
+  }
+
+  // The other camera goes where the counterparts of the boxes around this one's middle lie, the
+  // nearer the more they count: it moves as steadily as this one.
+  void FollowAcross(Frame& frame, GraphLens& from, GraphLens& to, bool backwards) {
+    const debug::Alignment* links = AlignmentOf(frame);
+    if (links == nullptr) return;
+    struct Anchor {
+      float distance, dx, dy;
+      NodeId node;
+    };
+    std::vector<Anchor> anchors;
+    for (const Box& box : from.picture().boxes) {
+      if (box.open) continue;
+      const float dx = from.canvas().x - box.x - box.width / 2;
+      const float dy = from.canvas().y - box.y - box.height / 2;
+      anchors.push_back({dx * dx + dy * dy, dx, dy, box.node});
+    }
+    const size_t count = std::min(anchors.size(), kAnchors * 4);
+    std::ranges::partial_sort(anchors, anchors.begin() + static_cast<ptrdiff_t>(count), {},
+                              &Anchor::distance);
+    float x = 0, y = 0, weight = 0;
+    size_t used = 0;
+    for (size_t k = 0; k < count && used < kAnchors; ++k) {
+      const hlo::InstructionId id = from.InstructionOf(anchors[k].node);
+      if (!id.valid()) continue;
+      auto found = backwards ? links->Origins(id) : links->Results(id);
+      if (found.empty()) continue;
+      const NodeId node = to.data()->NodeOf(backwards ? found[0].before : found[0].after, false);
+      const Box* box = node.valid() ? to.picture().Find(node) : nullptr;
+      if (box == nullptr) continue;
+      ++used;
+      const float w = 1 / (anchors[k].distance + 2500);
+      x += w * (box->x + box->width / 2);
+      y += w * (box->y + box->height / 2);
+      weight += w;
+    }
+    if (weight <= 0) return;
+    to.canvas().x = x / weight;
+    to.canvas().y = y / weight;
+    to.canvas().zoom = from.canvas().zoom;
+  }
+
+  void DrawLegend(Frame& frame) {
+    const std::vector<LegendEntry>& legend =
+        fusions_.legend().empty() ? source_.legend() : fusions_.legend();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float height = ImGui::GetTextLineHeight(), side = height * 0.6f;
+    for (const LegendEntry& entry : legend) {
+      const float width = side + 8 * frame.scale + ImGui::CalcTextSize(entry.text.c_str()).x;
+      if (width > ImGui::GetContentRegionAvail().x) break;
+      const ImVec2 at = ImGui::GetCursorScreenPos();
+      list.AddRectFilled({at.x, at.y + height * 0.2f}, {at.x + side, at.y + height * 0.2f + side},
+                         entry.color, 2);
+      ImGui::Dummy({side + 4 * frame.scale, height});
+      ImGui::SameLine(0, 2 * frame.scale);
+      Label(frame.theme, Color::kTextSecondary, entry.text);
+      ImGui::SameLine(0, 14 * frame.scale);
+    }
+    ImGui::NewLine();
+  }
+
+  GraphLens source_, fusions_;
+  int32_t module_ = -1, stage_ = -1;
+  GraphPart part_;
+  hlo::InstructionId path_from_;
+  ColorMode mode_ = ColorMode::kOpcode;
+  bool linked_ = true, minimap_ = true, devices_linked_ = false;
+  std::array<bool, kShownCount> shown_ = {true, true, true};
+  std::array<float, kShownCount> share_ = {1, 1, 0.9f};
+  size_t active_ = kFusions;
+  std::optional<size_t> moved_;
+  const GraphData* first_frame_of_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeGraphView() { return std::make_unique<GraphView>(); }
+
+}  // namespace hloscope::viewer
