@@ -28,6 +28,14 @@ std::string_view ToString(LaneRole role) {
   return {};
 }
 
+LaneRole RoleOfLine(std::string_view name, bool is_device) {
+#define LANE_ROLE(role, text, line) \
+  if (!std::string_view(line).empty() && name == line) return LaneRole::role;
+#include "profiler/lane_roles.def"
+#undef LANE_ROLE
+  return is_device ? LaneRole::kStream : LaneRole::kThread;
+}
+
 uint32_t EventStore::RowOf(EventId e) const {
   auto after = std::upper_bound(rows_.begin(), rows_.end(), e.index,
                                 [](uint32_t i, const Row& row) { return i < row.first_event; });

@@ -41,12 +41,21 @@ enum class LaneRole : uint8_t {
 #undef LANE_ROLE
 };
 std::string_view ToString(LaneRole role);
+// The role of a line of that name: those profilers derive by their names, else a stream of a device
+// or a thread.
+LaneRole RoleOfLine(std::string_view name, bool is_device);
+
+struct Argument {
+  std::string name;
+  std::variant<int64_t, uint64_t, double, std::string> value;
+};
 
 // A plane of an XSpace, a process of a Chrome trace.
 struct Group {
   NameId name;
   bool is_device = false;
-  std::vector<LaneId> lanes;
+  std::vector<LaneId> lanes = {};
+  std::vector<Argument> facts = {};  // what the trace says of it as a whole
 };
 
 // A line or thread. Its events fill `row_count` rows: nested ones below what contains them,
@@ -80,11 +89,6 @@ struct Slice {
   uint32_t count = 1;
   EventId longest;   // of those folded into one
   int64_t busy = 0;  // time inside events
-};
-
-struct Argument {
-  std::string name;
-  std::variant<int64_t, uint64_t, double, std::string> value;
 };
 
 // Where the arguments of events are read from when they are asked for: the bytes of the file.

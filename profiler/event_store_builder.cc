@@ -68,16 +68,48 @@ OperationId EventStoreBuilder::AddOperation(const Operation& operation) {
   return entry->second;
 }
 
-uint32_t EventStoreBuilder::AddGroup(std::string_view name, bool is_device) {
-  store_->groups_.push_back({Name(name), is_device, {}});
+uint32_t EventStoreBuilder::AddGroup(std::string_view name, bool is_device, int64_t sort) {
+  store_->groups_.push_back({.name = Name(name), .is_device = is_device});
+  group_sort_.push_back(sort);
   return static_cast<uint32_t>(store_->groups_.size() - 1);
 }
 
-LaneId EventStoreBuilder::AddLane(uint32_t group, std::string_view name, LaneRole role) {
+LaneId EventStoreBuilder::AddLane(uint32_t group, std::string_view name, LaneRole role,
+                                  int64_t sort) {
   LaneId id(store_->lanes_.size());
   store_->lanes_.push_back({.name = Name(name), .group = group, .role = role});
   store_->groups_[group].lanes.push_back(id);
+  lane_sort_.push_back(sort);
   return id;
+}
+
+void EventStoreBuilder::SetGroup(uint32_t group, std::string_view name, bool is_device,
+                                 int64_t sort) {
+  store_->groups_[group].name = Name(name);
+  store_->groups_[group].is_device = is_device;
+  group_sort_[group] = sort;
+}
+
+void EventStoreBuilder::SetLane(LaneId lane, std::string_view name, LaneRole role, int64_t sort) {
+  store_->lanes_[lane.index].name = Name(name);
+  store_->lanes_[lane.index].role = role;
+  lane_sort_[lane.index] = sort;
+}
+
+void EventStoreBuilder::SortGroups() {
+  std::vector<uint32_t> order(group_sort_.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(order, {}, [&](uint32_t g) { return group_sort_[g]; });
+  std::vector<Group> sorted;
+  for (uint32_t old : order) {
+    Group& group = store_->groups_[old];
+    std::ranges::stable_sort(group.lanes, {}, [&](LaneId l) { return lane_sort_[l.index]; });
+    for (LaneId lane : group.lanes) {
+      store_->lanes_[lane.index].group = static_cast<uint32_t>(sorted.size());
+    }
+    sorted.push_back(std::move(group));
+  }
+  store_->groups_ = std::move(sorted);
 }
 
 Status EventStoreBuilder::Add(LaneId lane, int64_t start, int64_t duration, NameId name,
@@ -105,6 +137,7 @@ Status EventStoreBuilder::Add(LaneId lane, int64_t start, int64_t duration, Name
 Result<std::shared_ptr<const EventStore>> EventStoreBuilder::Finish(Jobs& jobs,
                                                                     const std::stop_token& stop) {
   EventStore& store = *store_;
+  SortGroups();
   const std::vector<uint32_t> first = FirstOfLanes(lanes_, store.lanes_.size());
   std::vector<uint32_t> order(starts_.size()), next(first.begin(), first.end() - 1);
   for (size_t i = 0; i < lanes_.size(); ++i) {

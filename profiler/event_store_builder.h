@@ -21,9 +21,16 @@ class EventStoreBuilder {
   NameId Name(std::string_view text) { return store_->texts_.Intern(text); }
   // The operation of these names and program; the same id for the same three.
   OperationId AddOperation(const Operation& operation);
-  // Groups and lanes are shown in the order they are added.
-  uint32_t AddGroup(std::string_view name, bool is_device);
-  LaneId AddLane(uint32_t group, std::string_view name, LaneRole role);
+  // Groups are shown in the order of `sort`, their lanes likewise, equals in the order they are
+  // added.
+  uint32_t AddGroup(std::string_view name, bool is_device, int64_t sort = 0);
+  LaneId AddLane(uint32_t group, std::string_view name, LaneRole role, int64_t sort = 0);
+  // What is only known later replaces what they were added with.
+  void SetGroup(uint32_t group, std::string_view name, bool is_device, int64_t sort);
+  void SetFacts(uint32_t group, std::vector<Argument> facts) {
+    store_->groups_[group].facts = std::move(facts);
+  }
+  void SetLane(LaneId lane, std::string_view name, LaneRole role, int64_t sort);
   void set_origin_ns(int64_t origin_ns) { store_->origin_ns_ = origin_ns; }
   void set_arguments(std::shared_ptr<const ArgumentSource> source) {
     arguments_ = std::move(source);
@@ -40,11 +47,14 @@ class EventStoreBuilder {
   Result<std::shared_ptr<const EventStore>> Finish(Jobs& jobs, const std::stop_token& stop = {});
 
  private:
+  void SortGroups();
+
   struct OperationHash {
     size_t operator()(const Operation& o) const;
   };
 
   std::shared_ptr<EventStore> store_;
+  std::vector<int64_t> group_sort_, lane_sort_;
   std::vector<int64_t> starts_, durations_;
   std::vector<NameId> names_;
   std::vector<LaneId> lanes_;

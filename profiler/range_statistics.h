@@ -16,7 +16,7 @@ enum class StatisticsKey : uint8_t { kName, kOperation };
 
 struct StatisticsQuery {
   TimeRange range;
-  std::vector<LaneId> lanes;  // empty: all
+  std::vector<LaneId> lanes = {};  // empty: all
   StatisticsKey key = StatisticsKey::kName;
 };
 
