@@ -12,7 +12,7 @@
 #include "core/base/jobs.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
-#include "core/dump/directory.h"
+#include "core/dump/dump_model.h"
 #include "core/hlo/source_line.h"
 #include "core/hlo/text.h"
 
@@ -143,16 +143,24 @@ class FindCommand : public Command {
       files.push_back(path);
       return {};
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(dump::Dump found, dump::ScanDump(path, context.limits));
-    for (const dump::DumpModule& module : found.modules) {
-      for (const dump::Stage& stage : module.stages) {
-        auto text = std::ranges::find(stage.files, dump::FileKind::kHloText, &dump::DumpFile::kind);
-        files.push_back(text != stage.files.end() ? text->path : stage.files.front().path);
-      }
-      for (const dump::DumpFile& file : module.others) files.push_back(file.path);
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, context.limits));
+    for (size_t k = 0; k < model->files().size(); ++k) {
+      auto file = static_cast<int32_t>(k);
+      if (!HasText(*model, file)) files.push_back(model->FullPath(file));
     }
-    for (const dump::DumpFile& file : found.loose) files.push_back(file.path);
     return {};
+  }
+
+  // True for the proto of a stage whose text is there too.
+  static bool HasText(const dump::DumpModel& model, int32_t file) {
+    const dump::FileEntry& entry = model.files()[static_cast<size_t>(file)];
+    if (entry.kind == dump::FileKind::kHloText || entry.stage < 0) return false;
+    if (dump::RowOf(entry.role).reader != "Module") return false;
+    const auto& stages = model.modules()[static_cast<size_t>(entry.module)].stages;
+    return std::ranges::any_of(stages[static_cast<size_t>(entry.stage)].files, [&](int32_t other) {
+      const dump::FileEntry& text = model.files()[static_cast<size_t>(other)];
+      return text.kind == dump::FileKind::kHloText && text.role == entry.role;
+    });
   }
 
   int Search(const std::string& path, const Pattern& pattern, const Context& context,

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 
 #include "app/command.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "core/base/json.h"
-#include "core/dump/directory.h"
+#include "core/dump/dump_model.h"
 #include "core/hlo/summary.h"
 
 namespace hloscope::app {
@@ -19,35 +18,6 @@ std::string Bytes(int64_t bytes) {
   if (bytes < 10'000) return fmt::format("{} B", bytes);
   if (bytes < 10'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-}
-
-// What a dump does not hold and the flag that would have written it.
-std::vector<std::string> Missing(const dump::Dump& found) {
-  bool before = false, after = false, proto = false, passes = false;
-  for (const dump::DumpModule& module : found.modules) {
-    for (const dump::Stage& stage : module.stages) {
-      int rank = dump::StageRank(stage.name);
-      before |= rank == 0;
-      passes |= rank >= 10 && rank < 20'000;
-      after |= rank == 20'002;
-      proto |= std::ranges::any_of(
-          stage.files, [](const auto& f) { return f.kind == dump::FileKind::kHloProto; });
-    }
-  }
-  std::vector<std::string> missing;
-  if (found.modules.empty())
-    missing.emplace_back("no modules: XLA writes them with XLA_FLAGS=--xla_dump_to=DIR");
-  if (found.modules.empty()) return missing;
-  if (!before)
-    missing.emplace_back("no before-optimization modules: the compilation cache may have answered");
-  if (!after)
-    missing.emplace_back(
-        "no after-optimization modules: the compilation did not finish, or was not dumped");
-  if (!proto)
-    missing.emplace_back(
-        "no .hlo.pb: large constants are elided in text; add --xla_dump_hlo_as_proto");
-  if (!passes) missing.emplace_back("no passes: add --xla_dump_hlo_pass_re=.*");
-  return missing;
 }
 
 class InfoCommand : public Command {
@@ -73,9 +43,9 @@ class InfoCommand : public Command {
 
  private:
   int Directory(const std::string& path, const Context& context) {
-    Result<dump::Dump> found = dump::ScanDump(path, context.limits);
-    if (!found) return Fail(path, found.error(), context);
-    context.json ? WriteOut(DirectoryJson(*found)) : PrintOut(DirectoryText(*found));
+    auto model = dump::DumpModel::Open(path, context.limits);
+    if (!model) return Fail(path, model.error(), context);
+    context.json ? WriteOut(DirectoryJson(**model)) : PrintOut(DirectoryText(**model));
     return kGood;
   }
 
@@ -186,70 +156,50 @@ class InfoCommand : public Command {
     return out + "\n";
   }
 
-  static std::string DirectoryText(const dump::Dump& found) {
-    std::string out = fmt::format("{}: {} modules\n", found.path, found.modules.size());
-    for (const dump::DumpModule& module : found.modules) {
+  static std::string DirectoryText(const dump::DumpModel& model) {
+    std::string out = fmt::format("{}: {} modules\n", model.path(), model.modules().size());
+    for (const dump::ModuleEntry& module : model.modules()) {
       std::string id = module.id < 0 ? "" : fmt::format("module_{:04} ", module.id);
       out += fmt::format("  {}{}\n", id, module.name);
-      for (const dump::Stage& stage : module.stages) {
+      for (const dump::StageEntry& stage : module.stages) {
         out += fmt::format("    {:<58}", stage.name);
-        for (const dump::DumpFile& file : stage.files)
+        for (int32_t k : stage.files) {
+          const dump::FileEntry& file = model.files()[static_cast<size_t>(k)];
           out += fmt::format(" {} ({})", dump::ToString(file.kind), Bytes(file.bytes));
+        }
         out += '\n';
       }
-      std::map<std::string_view, int> others;
-      for (const dump::DumpFile& file : module.others) ++others[dump::ToString(file.kind)];
-      if (!others.empty()) out += "    also:";
-      for (const auto& [kind, count] : others) out += fmt::format(" {} {}", count, kind);
-      if (!others.empty()) out += '\n';
     }
-    if (!found.loose.empty()) out += fmt::format("  {} files of no module\n", found.loose.size());
-    for (const std::string& text : Missing(found)) out += "  missing: " + text + "\n";
-    for (const std::string& text : found.warnings) out += "  warning: " + text + "\n";
+    for (const auto& piece : model.missing()) out += "  missing: " + piece.ToString() + "\n";
+    for (const std::string& text : model.warnings()) out += "  warning: " + text + "\n";
     return out;
   }
 
-  static void WriteFiles(JsonWriter& json, std::string_view key,
-                         const std::vector<dump::DumpFile>& files) {
-    json.Key(key).BeginArray();
-    for (const dump::DumpFile& file : files) {
-      json.BeginObject()
-          .Field("file", file.path)
-          .Field("kind", dump::ToString(file.kind))
-          .Field("bytes", file.bytes)
-          .EndObject();
-    }
-    json.EndArray();
-  }
-
-  static std::string DirectoryJson(const dump::Dump& found) {
+  static std::string DirectoryJson(const dump::DumpModel& model) {
     std::string out;
     JsonWriter json(out);
-    json.BeginObject().Field("file", found.path).Key("modules").BeginArray();
-    for (const dump::DumpModule& module : found.modules) {
-      json.BeginObject()
-          .Field("id", module.id)
-          .Field("name", module.name)
-          .Key("stages")
-          .BeginArray();
-      for (const dump::Stage& stage : module.stages) {
-        json.BeginObject().Field("name", stage.name);
-        WriteFiles(json, "files", stage.files);
-        json.EndObject();
+    json.BeginObject().Field("file", model.path()).Key("modules").BeginArray();
+    for (const dump::ModuleEntry& module : model.modules()) {
+      json.BeginObject().Field("id", module.id).Field("name", module.name);
+      json.Field("framework", module.framework).Field("device", module.device);
+      json.Key("stages").BeginArray();
+      for (const dump::StageEntry& stage : module.stages) {
+        json.BeginObject().Field("name", stage.name).Field("pipeline", stage.pipeline);
+        json.Field("pass", stage.pass).Key("files").BeginArray();
+        for (int32_t k : stage.files) {
+          const dump::FileEntry& file = model.files()[static_cast<size_t>(k)];
+          json.BeginObject().Field("file", file.path).Field("role", dump::ToString(file.role));
+          json.Field("kind", dump::ToString(file.kind)).EndObject();
+        }
+        json.EndArray().EndObject();
       }
-      json.EndArray();
-      WriteFiles(json, "others", module.others);
-      json.EndObject();
+      json.EndArray().EndObject();
     }
-    json.EndArray();
-    WriteFiles(json, "loose", found.loose);
-    for (const auto& [key, list] :
-         {std::pair("missing", Missing(found)), std::pair("warnings", found.warnings)}) {
-      json.Key(key).BeginArray();
-      for (const std::string& text : list) json.Value(text);
-      json.EndArray();
-    }
-    json.EndObject();
+    json.EndArray().Key("missing").BeginArray();
+    for (const auto& piece : model.missing()) json.Value(piece.ToString());
+    json.EndArray().Key("warnings").BeginArray();
+    for (const std::string& text : model.warnings()) json.Value(text);
+    json.EndArray().EndObject();
     return out + "\n";
   }
 

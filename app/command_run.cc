@@ -19,7 +19,8 @@
 #include "app/workers.h"
 #include "app/xla_options.h"
 #include "core/base/checked.h"
-#include "core/dump/directory.h"
+#include "core/dump/dump_model.h"
+#include "core/dump/stage_order.h"
 #include "core/hlo/value_text.h"
 #include "core/hlo/verifier.h"
 
@@ -329,13 +330,14 @@ class RunCommand : public Command {
         files.push_back(path);
         continue;
       }
-      HLOSCOPE_ASSIGN_OR_RETURN(dump::Dump found, dump::ScanDump(path, limits));
+      HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, limits));
       size_t before = files.size();
-      for (const dump::DumpModule& module : found.modules) {
-        for (const dump::Stage& stage : module.stages) {
-          const dump::DumpFile* file = stage.Preferred();
-          if (dump::StageRank(stage.name) == 0 && file != nullptr) files.push_back(file->path);
-        }
+      for (size_t m = 0; m < model->modules().size(); ++m) {
+        const auto& stages = model->modules()[m].stages;
+        if (stages.empty() || dump::PhaseOf(stages.front().name) != dump::StagePhase::kInput)
+          continue;
+        int32_t file = model->ModuleFile(static_cast<int32_t>(m), 0);
+        if (file >= 0) files.push_back(model->FullPath(file));
       }
       if (files.size() == before) {
         return InputError(path + ": no before-optimization module in this folder",

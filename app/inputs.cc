@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "app/output.h"
-#include "core/dump/directory.h"
+#include "core/dump/dump_model.h"
 
 namespace hloscope::app {
 
@@ -19,11 +19,11 @@ Result<std::vector<std::string>> ExpandDirectories(const std::vector<std::string
       files.push_back(path);
       continue;
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(dump::Dump found, dump::ScanDump(path, limits));
-    for (const dump::DumpModule& module : found.modules) {
-      for (const dump::Stage& stage : module.stages) {
-        for (const dump::DumpFile& file : stage.files) files.push_back(file.path);
-      }
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, limits));
+    for (size_t k = 0; k < model->files().size(); ++k) {
+      const dump::FileEntry& file = model->files()[k];
+      if (dump::RowOf(file.role).reader == "Module" && dump::IsModuleKind(file.kind))
+        files.push_back(model->FullPath(static_cast<int32_t>(k)));
     }
   }
   return files;
@@ -35,8 +35,7 @@ std::string ProblemLines(const dump::LoadedModule& loaded,
   dump::Places places(loaded);
   for (const hlo::Diagnostic& d : diagnostics) {
     std::string_view severity = d.severity == hlo::Severity::kError ? "" : "warning: ";
-    lines += fmt::format("{}: {}{} [{}]", places.Of(d).ToString(), severity, d.message,
-                         d.rule);
+    lines += fmt::format("{}: {}{} [{}]", places.Of(d).ToString(), severity, d.message, d.rule);
     if (!d.hint.empty()) lines += fmt::format(" ({})", d.hint);
     lines += '\n';
   }

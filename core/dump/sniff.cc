@@ -54,6 +54,8 @@ constexpr Mark kFirstWords[] = {
     {"func.func", FileKind::kStableHloText},
     {"hlo_module {", FileKind::kHloTextProto},
     {"hlo {", FileKind::kHloTextProto},
+    {"[ScheduleSyncTensorsGraph]", FileKind::kTorchTensors},
+    {"TensorsGraphInfo:", FileKind::kTorchTensors},
     {"{", FileKind::kJson},
     {"[", FileKind::kJson},
 };
@@ -79,6 +81,10 @@ FileKind SniffTextProto(std::string_view text) {
   std::string_view rest = text.substr(word);
   if (!rest.starts_with(':') && !rest.starts_with(" {")) return FileKind::kText;
   if (text.starts_with("xla_") && rest.starts_with(':')) return FileKind::kDebugOptions;
+  if (text.starts_with("node {") || text.starts_with("library {") ||
+      text.starts_with("versions {")) {
+    return FileKind::kTensorFlowGraph;
+  }
   bool module =
       text.starts_with("name:") && (text.find("computations {") != std::string_view::npos ||
                                     text.find("entry_computation_name:") != std::string_view::npos);

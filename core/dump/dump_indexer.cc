@@ -1,0 +1,358 @@
+// From file names to modules: names that are sure first, then everything that follows from them.
+#include "core/dump/dump_indexer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/dump/stage_order.h"
+
+namespace hloscope::dump {
+namespace {
+
+std::string_view FolderOf(std::string_view path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+std::string_view LastName(std::string_view path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+bool HoldsModule(FileRole role) {
+  return role == FileRole::kModule || role == FileRole::kInPass || role == FileRole::kLooseModule ||
+         role == FileRole::kModuleRiegeli;
+}
+
+struct Framework {
+  std::string_view prefix, name;
+};
+constexpr Framework kFrameworks[] = {
+#define FRAMEWORK(prefix, name) {prefix, name},
+#include "core/dump/frameworks.def"
+#undef FRAMEWORK
+};
+
+std::string FrameworkOf(std::string_view module) {
+  for (const Framework& f : kFrameworks) {
+    if (module.starts_with(f.prefix)) return std::string(f.name);
+  }
+  return "unknown";
+}
+
+// "gpu" and "sm_90a" of sm_9.0a_gpu_after_optimizations.
+void ReadTarget(std::string_view stage, ModuleEntry& module) {
+  if (stage.starts_with("cpu_after")) module.device = "cpu";
+  size_t end = stage.find("_gpu_after");
+  if (end == std::string_view::npos) return;
+  module.device = "gpu";
+  module.target.clear();
+  for (char c : stage.substr(0, end)) {
+    if (c != '.') module.target += c;
+  }
+}
+
+}  // namespace
+
+void DumpIndexer::Run() {
+  stage_of_file_.resize(model_.files_.size());
+  Collect();
+  for (auto& [key, group] : groups_) LearnNames(group);
+  for (auto& [key, group] : groups_) Resolve(key, group);
+  JoinUntimed();
+  AddModules();
+  AddLoose();
+  AddToStages();
+  AddDerivedStages();
+  Describe();
+  CheckKinds();
+}
+
+void DumpIndexer::Collect() {
+  for (size_t k = 0; k < model_.files_.size(); ++k) {
+    auto file = static_cast<int32_t>(k);
+    std::string_view path = model_.files_[k].path;
+    std::optional<DumpFileName> parts = ParseDumpFileName(BareFileName(path));
+    if (!parts) {
+      if (!CollectFromFolder(file, FolderOf(path))) loose_.push_back(file);
+      continue;
+    }
+    Key key{std::string(FolderOf(path)), std::string(parts->timestamp), parts->id};
+    groups_[key].files.push_back({file, *parts, false, {}, {}});
+  }
+}
+
+// Files of module_0001.jit_f/ belong to the module of that id and name beside the folder.
+bool DumpIndexer::CollectFromFolder(int32_t file, std::string_view folder) {
+  std::optional<DumpFileName> parts = ParseDumpFileName(LastName(folder));
+  if (!parts || !parts->before.empty()) return false;
+  Named named{file, *parts, true, std::string(parts->rest), {}};
+  std::string_view path = model_.files_[static_cast<size_t>(file)].path;
+  std::string_view above = FolderOf(folder);
+  if (LastName(above) == "shardy") {
+    named.match.role = FileRole::kShardy;
+    above = FolderOf(above);
+  } else if (auto match = MatchRole(BareFileName(path))) {
+    named.match = *match;
+  }
+  Key key{std::string(above), std::string(parts->timestamp), parts->id};
+  groups_[key].files.push_back(std::move(named));
+  return true;
+}
+
+void DumpIndexer::LearnNames(Group& group) {
+  std::set<std::string> names;
+  for (const Named& named : group.files) {
+    if (named.in_module_folder) {
+      names.insert(named.module);
+      continue;
+    }
+    std::optional<FoundRole> found = FindRole(named.parts.rest);
+    if (found && found->at > 1) names.emplace(named.parts.rest.substr(0, found->at - 1));
+  }
+  group.names.assign(names.begin(), names.end());
+  std::ranges::stable_sort(group.names, std::greater(), &std::string::size);
+}
+
+void DumpIndexer::Resolve(const Key& key, Group& group) {
+  for (Named& named : group.files) {
+    if (!named.in_module_folder) ResolveFile(group, named);
+  }
+  // XLA leaves the module's name out of file names that would be too long, and always out of some.
+  if (group.names.empty()) return;
+  bool sure = group.names.size() == 1;
+  for (Named& named : group.files) {
+    if (!named.module.empty() || named.in_module_folder) continue;
+    named.module = group.names.back();
+    if (sure) continue;
+    model_.warnings_.push_back(fmt::format(
+        "{}: its name holds no module name and {} modules have the id {}; attached to {}",
+        model_.files_[static_cast<size_t>(named.file)].path, group.names.size(), key.id,
+        named.module));
+  }
+}
+
+void DumpIndexer::ResolveFile(const Group& group, Named& named) {
+  std::string_view rest = named.parts.rest;
+  for (const std::string& name : group.names) {
+    if (!rest.starts_with(name)) continue;
+    std::string_view suffix = rest.substr(name.size());
+    if (!suffix.empty() && suffix.front() != '.') continue;
+    suffix.remove_prefix(std::min<size_t>(1, suffix.size()));
+    auto match = MatchRole(suffix);
+    if (!match) continue;
+    named.module = name;
+    named.match = *match;
+    return;
+  }
+  if (std::optional<FoundRole> found = FindRole(rest)) {
+    named.module = rest.substr(0, found->at == 0 ? 0 : found->at - 1);
+    named.match = found->match;
+    return;
+  }
+  // No sure name: the first word is the module's.
+  size_t dot = rest.find('.');
+  if (dot != std::string_view::npos) {
+    if (auto match = MatchRole(rest.substr(dot + 1))) {
+      named.module = rest.substr(0, dot);
+      named.match = *match;
+      return;
+    }
+  }
+  if (auto match = MatchRole(rest)) {
+    named.match = *match;
+    return;
+  }
+  named.module = rest.substr(0, std::min(dot, rest.size()));
+  for (const std::string& name : group.names) {
+    if (rest.starts_with(name)) named.module = name;
+  }
+}
+
+// debug_options and the folders of PJRT never carry a timestamp: they go to the latest module of
+// that id and name that does.
+void DumpIndexer::JoinUntimed() {
+  for (auto& [key, group] : groups_) {
+    if (!key.timestamp.empty()) continue;
+    std::set<std::string> own;
+    for (const Named& named : group.files) {
+      if (HoldsModule(named.match.role)) own.insert(named.module);
+    }
+    std::erase_if(group.files, [&, &key = key](Named& named) {
+      if (own.contains(named.module)) return false;
+      Group* latest = nullptr;
+      int candidates = 0;
+      for (auto& [other, timed] : groups_) {
+        bool same = other.folder == key.folder && other.id == key.id && !other.timestamp.empty();
+        if (!same || std::ranges::find(timed.names, named.module) == timed.names.end()) continue;
+        latest = &timed;
+        ++candidates;
+      }
+      if (latest == nullptr) return false;
+      if (candidates > 1) {
+        model_.warnings_.push_back(
+            fmt::format("{}: {} runs wrote this module; attached to the latest",
+                        model_.files_[static_cast<size_t>(named.file)].path, candidates));
+      }
+      latest->files.push_back(std::move(named));
+      return true;
+    });
+  }
+}
+
+void DumpIndexer::AddModules() {
+  for (auto& [key, group] : groups_) {
+    std::map<std::string, int32_t> modules;
+    for (const Named& named : group.files) {
+      auto [at, is_new] =
+          modules.try_emplace(named.module, static_cast<int32_t>(model_.modules_.size()));
+      if (is_new) {
+        ModuleEntry module;
+        module.name = named.module;
+        module.id = key.id;
+        module.folder = key.folder;
+        module.timestamp = key.timestamp;
+        model_.modules_.push_back(std::move(module));
+      }
+      FileEntry& file = model_.files_[static_cast<size_t>(named.file)];
+      file.module = at->second;
+      file.role = named.match.role;
+      stage_of_file_[static_cast<size_t>(named.file)] = named.match.stage;
+    }
+  }
+}
+
+FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
+  if (file.path.starts_with("shardy/") || file.path.find("/shardy/") != std::string::npos)
+    return FileRole::kShardy;
+  if (IsModuleKind(file.kind)) {
+    auto match = MatchRole(BareFileName(file.path));
+    bool special = match && (match->role == FileRole::kTritonFailed ||
+                             match->role == FileRole::kAutotunedInstruction);
+    return special ? match->role : FileRole::kLooseModule;
+  }
+  if (file.kind == FileKind::kTensorFlowGraph) return FileRole::kTensorFlowGraph;
+  if (file.kind == FileKind::kTorchTensors) return FileRole::kTorchTensors;
+  auto match = MatchRole(BareFileName(file.path));
+  return match && !HoldsModule(match->role) ? match->role : FileRole::kUnknown;
+}
+
+// The module that a file without an id belongs to: the only one of its folder or of the dump, or
+// the one whose name the path holds.
+int32_t DumpIndexer::ModuleFor(std::string_view path) const {
+  int32_t only = -1, in_folder = 0, named = -1;
+  for (size_t k = 0; k < model_.modules_.size(); ++k) {
+    const ModuleEntry& module = model_.modules_[k];
+    if (module.id < 0) continue;
+    bool inside = module.folder.empty() || path.starts_with(module.folder + "/");
+    if (!inside) continue;
+    ++in_folder;
+    only = static_cast<int32_t>(k);
+    if (!module.name.empty() && path.find(module.name) != std::string_view::npos) named = only;
+  }
+  return in_folder == 1 ? only : named;
+}
+
+void DumpIndexer::AddLoose() {
+  std::map<std::string, int32_t> modules;
+  for (int32_t k : loose_) {
+    FileEntry& file = model_.files_[static_cast<size_t>(k)];
+    file.role = LooseRole(file);
+    bool own = file.role == FileRole::kLooseModule;
+    if (!own) {
+      bool tied = file.role != FileRole::kUnknown && file.role != FileRole::kTensorFlowGraph &&
+                  file.role != FileRole::kTorchTensors;
+      if (tied) file.module = ModuleFor(file.path);
+      continue;
+    }
+    std::string_view name = BareFileName(file.path);
+    std::string_view stem = name.substr(0, name.find('.'));
+    std::string key = fmt::format("{}/{}", FolderOf(file.path), stem);
+    auto [at, is_new] = modules.try_emplace(key, static_cast<int32_t>(model_.modules_.size()));
+    if (is_new) {
+      ModuleEntry module;
+      module.name = stem;
+      module.folder = FolderOf(file.path);
+      model_.modules_.push_back(std::move(module));
+    }
+    file.module = at->second;
+    stage_of_file_[static_cast<size_t>(k)] = name.substr(std::min(name.size(), stem.size() + 1));
+  }
+}
+
+void DumpIndexer::AddToStages() {
+  std::vector<std::map<std::string, std::vector<int32_t>>> stages(model_.modules_.size());
+  for (size_t k = 0; k < model_.files_.size(); ++k) {
+    const FileEntry& file = model_.files_[k];
+    if (file.module < 0) continue;
+    auto module = static_cast<size_t>(file.module);
+    model_.modules_[module].files.push_back(static_cast<int32_t>(k));
+    if (RowOf(file.role).stage == StageOf::kOwn)
+      stages[module][stage_of_file_[k]].push_back(static_cast<int32_t>(k));
+  }
+  for (size_t m = 0; m < stages.size(); ++m) {
+    ModuleEntry& module = model_.modules_[m];
+    for (auto& [name, files] : stages[m]) {
+      StepName step = ParseStep(name);
+      module.stages.push_back(
+          {name, std::string(step.pipeline), std::string(step.pass), std::move(files)});
+    }
+    SortStages(module.stages);
+    for (size_t s = 0; s < module.stages.size(); ++s) {
+      for (int32_t file : module.stages[s].files)
+        model_.files_[static_cast<size_t>(file)].stage = static_cast<int32_t>(s);
+    }
+  }
+}
+
+// Files whose names do not say their stage: code belongs to the final one, programs to the first.
+void DumpIndexer::AddDerivedStages() {
+  for (size_t m = 0; m < model_.modules_.size(); ++m) {
+    ModuleEntry& module = model_.modules_[m];
+    if (module.stages.empty()) continue;
+    bool compiled = std::ranges::any_of(module.stages, [](const StageEntry& stage) {
+      return PhaseOf(stage.name) == StagePhase::kFinal;
+    });
+    int32_t last = compiled ? model_.FinalStage(static_cast<int32_t>(m)) : -1;
+    int32_t first = PhaseOf(module.stages.front().name) == StagePhase::kInput ? 0 : -1;
+    for (int32_t k : module.files) {
+      FileEntry& file = model_.files_[static_cast<size_t>(k)];
+      StageOf of = RowOf(file.role).stage;
+      if (of != StageOf::kFinal && of != StageOf::kFirst) continue;
+      file.stage = of == StageOf::kFinal ? last : first;
+      if (file.stage >= 0) module.stages[static_cast<size_t>(file.stage)].files.push_back(k);
+    }
+  }
+}
+
+void DumpIndexer::Describe() {
+  for (ModuleEntry& module : model_.modules_) {
+    module.framework = FrameworkOf(module.name);
+    module.device = "unknown";
+    for (int32_t k : module.files) {
+      FileRole role = model_.files_[static_cast<size_t>(k)].role;
+      if (role == FileRole::kPtx || role == FileRole::kThunkSequence ||
+          role == FileRole::kGpuTarget)
+        module.device = "gpu";
+      if (role == FileRole::kObject) module.device = "cpu";
+    }
+    for (const StageEntry& stage : module.stages) ReadTarget(stage.name, module);
+  }
+}
+
+void DumpIndexer::CheckKinds() {
+  for (FileEntry& file : model_.files_) {
+    if (file.role == FileRole::kUnknown) {
+      model_.warnings_.push_back(
+          fmt::format("{}: not recognised, {}", file.path, dump::Describe(file.kind)));
+    } else if (!MayHold(file.role, file.kind)) {
+      model_.warnings_.push_back(fmt::format("{}: this is {}, expected {}", file.path,
+                                             dump::Describe(file.kind),
+                                             RowOf(file.role).description));
+    }
+  }
+}
+
+}  // namespace hloscope::dump

@@ -1,0 +1,63 @@
+// Making modules, stages and their files out of the names in a dump.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dump/dump_model.h"
+#include "core/dump/listing.h"
+
+namespace hloscope::dump {
+
+class DumpIndexer {
+ public:
+  DumpIndexer(DumpModel& model, const Listing& listing) : model_(model), listing_(listing) {}
+
+  // Fills the model's files (their kinds are known already), modules and warnings.
+  void Run();
+
+ private:
+  struct Key {
+    std::string folder, timestamp;
+    int64_t id = -1;
+    auto operator<=>(const Key&) const = default;
+  };
+  // A file whose name holds module_NNNN, or whose folder's does.
+  struct Named {
+    int32_t file = -1;
+    DumpFileName parts;
+    bool in_module_folder = false;
+    std::string module;
+    RoleMatch match;
+  };
+  struct Group {
+    std::vector<Named> files;
+    std::vector<std::string> names;  // that are sure, longest first
+  };
+
+  void Collect();
+  bool CollectFromFolder(int32_t file, std::string_view folder);
+  void LearnNames(Group& group);
+  void Resolve(const Key& key, Group& group);
+  void ResolveFile(const Group& group, Named& named);
+  void JoinUntimed();
+  void AddModules();
+  void AddLoose();
+  int32_t ModuleFor(std::string_view path) const;
+  FileRole LooseRole(const FileEntry& file) const;
+  void AddToStages();
+  void AddDerivedStages();
+  void Describe();
+  void CheckKinds();
+
+  DumpModel& model_;
+  const Listing& listing_;
+  std::map<Key, Group> groups_;
+  std::vector<int32_t> loose_;
+  std::vector<std::string> stage_of_file_;  // names, until stages are sorted
+};
+
+}  // namespace hloscope::dump

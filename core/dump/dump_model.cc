@@ -1,0 +1,202 @@
+// Opening a dump, and reading what was asked for once.
+#include "core/dump/dump_model.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+#include "core/base/jobs.h"
+#include "core/dump/dump_indexer.h"
+#include "core/dump/file_head.h"
+#include "core/dump/lazy.h"
+#include "core/dump/listing.h"
+#include "core/dump/load.h"
+#include "core/dump/stage_order.h"
+
+namespace hloscope::dump {
+namespace {
+
+bool IsFolder(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+Error NoSuch(std::string message, const std::string& path) {
+  return {ErrorClass::kInput, std::move(message), {path, 0, 0}, {}};
+}
+
+}  // namespace
+
+struct DumpModel::Slots {
+  struct OfModule {
+    std::deque<Lazy<hlo::Module>> stages;
+    Lazy<KernelTable> kernels;
+    Lazy<ThunkSequence> thunks;
+    Lazy<BufferTable> buffers;
+  };
+  std::deque<OfModule> modules;
+  std::deque<Lazy<TensorFlowGraph>> graphs;  // by file
+  Lazy<TensorFlowSummary> tensorflow;
+  std::mutex warnings_mutex;
+  std::vector<std::string> late_warnings;
+};
+
+DumpModel::DumpModel(std::string path, const Limits& limits)
+    : path_(std::move(path)), limits_(limits), slots_(std::make_unique<Slots>()) {}
+DumpModel::~DumpModel() = default;
+
+Result<std::shared_ptr<const DumpModel>> DumpModel::Open(const std::string& path,
+                                                         const Limits& limits,
+                                                         const OpenOptions& options) {
+  std::shared_ptr<DumpModel> model(new DumpModel(path, limits));
+  Listing listing;
+  model->single_file_ = !IsFolder(path);
+  if (model->single_file_) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+    FileEntry entry{path, FileRole::kUnknown, Sniff(file.bytes()),
+                    static_cast<int64_t>(file.bytes().size())};
+    model->files_.push_back(std::move(entry));
+    listing.files.push_back({path, 0, 0, 0});
+  } else {
+    HLOSCOPE_ASSIGN_OR_RETURN(listing, ListFolder(path, limits, options.stop));
+    model->warnings_ = std::move(listing.warnings);
+    HLOSCOPE_TRY(ReadHeads(path, listing, limits, options, model->files_, model->warnings_));
+  }
+  DumpIndexer(*model, listing).Run();
+  model->missing_ = FindMissing(*model);
+  for (const ModuleEntry& module : model->modules_)
+    model->slots_->modules.emplace_back().stages.resize(module.stages.size());
+  model->slots_->graphs.resize(model->files_.size());
+  return model;
+}
+
+std::vector<std::string> DumpModel::LateWarnings() const {
+  std::scoped_lock lock(slots_->warnings_mutex);
+  std::vector<std::string> sorted = slots_->late_warnings;
+  std::ranges::sort(sorted);
+  return sorted;
+}
+
+void DumpModel::Warn(std::string text) const {
+  std::scoped_lock lock(slots_->warnings_mutex);
+  slots_->late_warnings.push_back(std::move(text));
+}
+
+std::string DumpModel::FullPath(int32_t file) const {
+  const std::string& path = files_[static_cast<size_t>(file)].path;
+  return single_file_ ? path : path_ + (path_.ends_with('/') ? "" : "/") + path;
+}
+
+int32_t DumpModel::FindStage(int32_t module, std::string_view name) const {
+  const auto& stages = modules_[static_cast<size_t>(module)].stages;
+  auto at = std::ranges::find(stages, name, &StageEntry::name);
+  return at == stages.end() ? -1 : static_cast<int32_t>(at - stages.begin());
+}
+
+int32_t DumpModel::FinalStage(int32_t module) const {
+  const auto& stages = modules_[static_cast<size_t>(module)].stages;
+  int32_t last = -1;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    auto stage = static_cast<int32_t>(s);
+    if (ModuleFile(module, stage) < 0) continue;
+    bool final = PhaseOf(stages[s].name) == StagePhase::kFinal;
+    if (final) return stage;
+    last = stage;
+  }
+  return last;
+}
+
+int32_t DumpModel::ModuleFile(int32_t module, int32_t stage) const {
+  int32_t best = -1;
+  for (int32_t k : modules_[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)].files) {
+    const FileEntry& file = files_[static_cast<size_t>(k)];
+    if (RowOf(file.role).reader != "Module" || !IsModuleKind(file.kind)) continue;
+    if (file.kind == FileKind::kHloProto) return k;
+    if (best < 0) best = k;
+  }
+  return best;
+}
+
+int32_t DumpModel::FindFile(int32_t module, FileRole role, int32_t stage) const {
+  for (int32_t k : modules_[static_cast<size_t>(module)].files) {
+    const FileEntry& file = files_[static_cast<size_t>(k)];
+    if (file.role == role && (stage < 0 || file.stage == stage)) return k;
+  }
+  return -1;
+}
+
+Result<FileView> DumpModel::OpenFile(int32_t file) const {
+  if (file < 0 || static_cast<size_t>(file) >= files_.size())
+    return std::unexpected(NoSuch(fmt::format("no file {} in this dump", file), path_));
+  return FileView::Open(FullPath(file), limits_);
+}
+
+Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int32_t stage) const {
+  if (module < 0 || static_cast<size_t>(module) >= modules_.size())
+    return std::unexpected(NoSuch(fmt::format("no module {} in this dump", module), path_));
+  const ModuleEntry& entry = modules_[static_cast<size_t>(module)];
+  if (stage < 0 || static_cast<size_t>(stage) >= entry.stages.size()) {
+    return std::unexpected(
+        NoSuch(fmt::format("module {} has no stage {}", entry.name, stage), path_));
+  }
+  auto& slot = slots_->modules[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
+  return slot.Get([&]() -> Result<std::shared_ptr<const hlo::Module>> {
+    int32_t first = ModuleFile(module, stage);
+    if (first < 0) {
+      return std::unexpected(
+          NoSuch(fmt::format("module {} has no readable file of stage {}", entry.name,
+                             entry.stages[static_cast<size_t>(stage)].name),
+                 path_));
+    }
+    Result<LoadedModule> loaded = LoadSoundModule(FullPath(first), limits_);
+    if (loaded) return loaded->module;
+    Warn(loaded.error().ToString());
+    for (int32_t k : entry.stages[static_cast<size_t>(stage)].files) {
+      const FileEntry& file = files_[static_cast<size_t>(k)];
+      if (k == first || RowOf(file.role).reader != "Module" || !IsModuleKind(file.kind)) continue;
+      Result<LoadedModule> other = LoadSoundModule(FullPath(k), limits_);
+      if (other) return other->module;
+      Warn(other.error().ToString());
+    }
+    return std::unexpected(std::move(loaded).error());
+  });
+}
+
+Result<std::shared_ptr<const KernelTable>> DumpModel::Kernels(int32_t module) const {
+  return slots_->modules[static_cast<size_t>(module)].kernels.Get(
+      [&]() -> Result<std::shared_ptr<const KernelTable>> {
+        return std::make_shared<const KernelTable>();
+      });
+}
+
+Result<std::shared_ptr<const ThunkSequence>> DumpModel::Thunks(int32_t module) const {
+  return slots_->modules[static_cast<size_t>(module)].thunks.Get(
+      [&]() -> Result<std::shared_ptr<const ThunkSequence>> {
+        return std::make_shared<const ThunkSequence>();
+      });
+}
+
+Result<std::shared_ptr<const BufferTable>> DumpModel::Buffers(int32_t module) const {
+  return slots_->modules[static_cast<size_t>(module)].buffers.Get(
+      [&]() -> Result<std::shared_ptr<const BufferTable>> {
+        return std::make_shared<const BufferTable>();
+      });
+}
+
+Result<std::shared_ptr<const TensorFlowGraph>> DumpModel::TensorFlow(int32_t file) const {
+  return slots_->graphs[static_cast<size_t>(file)].Get(
+      [&]() -> Result<std::shared_ptr<const TensorFlowGraph>> {
+        return std::make_shared<const TensorFlowGraph>();
+      });
+}
+
+Result<std::shared_ptr<const TensorFlowSummary>> DumpModel::TensorFlow() const {
+  return slots_->tensorflow.Get([&]() -> Result<std::shared_ptr<const TensorFlowSummary>> {
+    return std::make_shared<const TensorFlowSummary>();
+  });
+}
+
+}  // namespace hloscope::dump

@@ -1,0 +1,76 @@
+// Ranking stages by number, and points by the pipelines that follow them.
+#include "core/dump/stage_order.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace hloscope::dump {
+namespace {
+
+struct Place {
+  std::string_view point, pipelines;
+};
+constexpr Place kPlaces[] = {
+#define STAGE_PLACE(point, pipelines) {point, pipelines},
+#include "core/dump/stage_places.def"
+#undef STAGE_PLACE
+};
+
+bool ListHolds(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    size_t end = std::min(list.find(' '), list.size());
+    if (list.substr(0, end) == word) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+constexpr int64_t kNoNumber = INT64_MAX;
+
+// The number of the first pass of one of those pipelines.
+int64_t FirstOf(const std::vector<StageEntry>& stages, std::string_view pipelines) {
+  int64_t first = kNoNumber;
+  for (const StageEntry& stage : stages) {
+    StepName step = ParseStep(stage.name);
+    if (step.number >= 0 && ListHolds(pipelines, step.pipeline))
+      first = std::min(first, step.number);
+  }
+  return first;
+}
+
+// Phase, number, and whether it stands before (0) the pass of that number or is that pass (1).
+std::tuple<int, int64_t, int> RankOf(const StageEntry& stage,
+                                     const std::vector<StageEntry>& stages) {
+  StepName step = ParseStep(stage.name);
+  if (step.number >= 0) return {1, step.number, 1};
+  StagePhase phase = PhaseOf(stage.name);
+  if (phase == StagePhase::kInput) return {0, 0, 0};
+  if (phase == StagePhase::kFinal) return {3, 0, 0};
+  for (const Place& place : kPlaces) {
+    if (stage.name != place.point) continue;
+    return {1, FirstOf(stages, place.pipelines), static_cast<int>(&place - kPlaces) - 8};
+  }
+  return {4, 0, 0};
+}
+
+}  // namespace
+
+StagePhase PhaseOf(std::string_view stage) {
+  if (stage.starts_with("before_optimization")) return StagePhase::kInput;
+  if (ParseStep(stage).number >= 0) return StagePhase::kPass;
+  if (stage.find("after_optimization") != std::string_view::npos) return StagePhase::kFinal;
+  return StagePhase::kOther;
+}
+
+void SortStages(std::vector<StageEntry>& stages) {
+  struct Ranked {
+    std::tuple<int, int64_t, int> rank;
+    StageEntry stage;
+  };
+  std::vector<Ranked> ranked;
+  for (const StageEntry& stage : stages) ranked.push_back({RankOf(stage, stages), stage});
+  std::ranges::sort(ranked, {}, [](const Ranked& r) { return std::tie(r.rank, r.stage.name); });
+  for (size_t k = 0; k < ranked.size(); ++k) stages[k] = std::move(ranked[k].stage);
+}
+
+}  // namespace hloscope::dump

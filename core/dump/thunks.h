@@ -1,0 +1,39 @@
+// The thunks of one module: what the runtime of XLA:GPU does, in order and nested.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dump/launch_dimensions.h"
+
+namespace hloscope::dump {
+
+struct Thunk {
+  int64_t id = -1;          // of the dump; -1: this XLA wrote none
+  std::string kind;         // "kKernel", "kGemm", …
+  int32_t depth = 0;        // 0 is the outermost sequence
+  int32_t parent = -1;      // the thunk that holds its sequence
+  std::string description;  // the rest of its line
+  std::string kernel;       // the symbol it launches, or empty
+  std::string library;  // "cuBLASLt", "cuDNN", "NCCL", "driver", …; empty for kernels and bodies
+  std::string instruction;           // of the final stage; empty if none was found
+  int64_t previous = -1, next = -1;  // ids of the thunks it conflicts with
+  LaunchDimensions launch;
+  std::optional<int64_t> shared_bytes;
+  int32_t line = 0;  // in the file, counts from 1; 0: only in the metadata
+};
+
+struct ThunkSequence {
+  int32_t file = -1;  // of DumpModel::files(); -1: this module has none
+  bool after_thunk_passes = false;
+  std::vector<Thunk> thunks;  // in the order of the file
+  std::vector<std::string> warnings;
+};
+
+// True for kinds that only hold other thunks (while, conditional, command buffer, …).
+bool HoldsThunks(std::string_view kind);
+
+}  // namespace hloscope::dump
