@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "app/command.h"
+#include "app/info_lineage.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "core/base/json.h"
@@ -28,12 +29,32 @@ class InfoCommand : public Command {
              .help = "dump directories or module files; - is standard input",
              .value = "PATH",
              .choices = {},
-             .required = true}};
+             .required = true},
+            {.name = "--select",
+             .target = &selection_,
+             .help = "one instruction through all passes, to its kernel, buffers and source line; "
+                     "or the instructions of kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE",
+             .value = "[MODULE:]INSTRUCTION[@STAGE]",
+             .choices = {}},
+            {.name = "--passes",
+             .target = &passes_,
+             .help = "what each pass changed, a line each",
+             .value = "",
+             .choices = {}},
+            {.name = "--diff",
+             .target = &diff_,
+             .help = "what the pass before that stage changed, as an aligned diff",
+             .value = "[MODULE:]STAGE",
+             .choices = {}}};
   }
 
   int Run(const Context& context) override {
     int status = kGood;
     for (const std::string& path : paths_) {
+      if (selection_ || passes_ || diff_) {
+        status = Worse(status, Lineage(path, context));
+        continue;
+      }
       std::error_code error;
       bool directory = std::filesystem::is_directory(path, error);
       status = Worse(status, directory ? Directory(path, context) : File(path, context));
@@ -42,6 +63,15 @@ class InfoCommand : public Command {
   }
 
  private:
+  int Lineage(const std::string& path, const Context& context) {
+    Result<std::string> text = selection_ ? SelectionText(path, *selection_, context)
+                               : diff_    ? PassDiffText(path, *diff_, context)
+                                          : PassesText(path, context);
+    if (!text) return Fail(path, text.error(), context);
+    context.json ? WriteOut(*text) : PrintOut(*text);
+    return kGood;
+  }
+
   int Directory(const std::string& path, const Context& context) {
     auto model = dump::DumpModel::Open(path, context.limits);
     if (!model) return Fail(path, model.error(), context);
@@ -204,6 +234,8 @@ class InfoCommand : public Command {
   }
 
   std::vector<std::string> paths_;
+  std::optional<std::string> selection_, diff_;
+  bool passes_ = false;
 };
 
 }  // namespace

@@ -1,0 +1,147 @@
+// `hloscope open`: loads the viewer's library and hands over to it.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "app/command.h"
+#include "app/output.h"
+#include "viewer/open.h"
+
+namespace hloscope::app {
+namespace {
+
+// Beside the program in a build, in ../lib/hloscope or the like once installed.
+std::vector<std::string> LibraryPlaces() {
+  std::error_code error;
+  std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  std::filesystem::path folder = program.parent_path();
+  std::vector<std::string> out = {(folder / "libhloscope_viewer.so").string()};
+  std::filesystem::path libraries = folder.parent_path() / "lib";
+  out.push_back((libraries / "hloscope/libhloscope_viewer.so").string());
+  out.push_back((libraries / "x86_64-linux-gnu/hloscope/libhloscope_viewer.so").string());
+  return out;
+}
+
+Result<HloscopeOpenViewer> LoadViewer() {
+  std::string reason = "it is in none of the usual places";
+  for (const std::string& path : LibraryPlaces()) {
+    if (access(path.c_str(), F_OK) != 0) continue;
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) {
+      if (void* entry = dlsym(library, "hloscope_open_viewer"))
+        return reinterpret_cast<HloscopeOpenViewer>(entry);
+    }
+    reason = dlerror();
+  }
+  return EnvironmentError("the viewer's library does not load: " + reason,
+                          "`scripts/setup build` fetches what it is built from, then build again");
+}
+
+std::string StateFolder() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  if (state != nullptr && *state == '/') return std::string(state) + "/hloscope/viewer";
+  if (home != nullptr && *home == '/') return std::string(home) + "/.local/state/hloscope/viewer";
+  return {};
+}
+
+// "1600x1000" in pixels.
+Status ReadSize(const std::string& text, viewer::OpenRequest& request) {
+  size_t x = text.find('x');
+  char* end = nullptr;
+  long width = std::strtol(text.c_str(), &end, 10);
+  bool sound = x != std::string::npos && end == text.c_str() + x;
+  long height = sound ? std::strtol(text.c_str() + x + 1, &end, 10) : 0;
+  constexpr long kLeast = 320, kMost = 16384;
+  if (!sound || *end != '\0' || width < kLeast || height < kLeast || width > kMost ||
+      height > kMost)
+    return InputError(
+        fmt::format("--size {}: expected WIDTHxHEIGHT, each from {} to {}", text, kLeast, kMost));
+  request.width = static_cast<int>(width);
+  request.height = static_cast<int>(height);
+  return {};
+}
+
+class OpenCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    return {
+        {.name = "paths",
+         .target = &request_.paths,
+         .help = "a dump directory, a module, and profiles of it",
+         .value = "PATH",
+         .choices = {}},
+        {.name = "--screenshot",
+         .target = &request_.screenshot,
+         .help = "write one frame as a PNG and exit; needs no display",
+         .value = "OUT.png",
+         .choices = {}},
+        {.name = "--size",
+         .target = &size_,
+         .help = "pixels of the window or picture (1600x1000)",
+         .value = "WxH",
+         .choices = {}},
+        {.name = "--scale",
+         .target = &scale_,
+         .help = "pixels for each logical pixel, as 2 for a sharp display",
+         .value = "FACTOR",
+         .choices = {}},
+        {.name = "--screen",
+         .target = &request_.screen,
+         .help = "the screen to show",
+         .value = "NAME",
+         .choices = {"home", "graph", "passes", "divergence", "kernels", "memory"}},
+        {.name = "--select",
+         .target = &request_.select,
+         .help = "what to select: a module by name or number, and an instruction of it",
+         .value = "MODULE[:INSTRUCTION]",
+         .choices = {}},
+        {.name = "--theme",
+         .target = &request_.theme,
+         .help = "the colours; the last ones by default",
+         .value = "NAME",
+         .choices = {"dark", "light"}},
+    };
+  }
+
+  int Run(const Context& context) override {
+    if (!size_.empty()) {
+      if (Status status = ReadSize(size_, request_); !status) return Fail(status.error());
+    }
+    if (scale_ && (*scale_ < 0.5 || *scale_ > 4))
+      return Fail(InputError("--scale: expected a number from 0.5 to 4").error());
+    return Show(context);
+  }
+
+ private:
+  static int Fail(const Error& error) {
+    PrintError(error);
+    return ExitStatusOf(error);
+  }
+
+  int Show(const Context& context) {
+    request_.limits = context.limits;
+    request_.scale = scale_.value_or(request_.screenshot.empty() ? 0 : 1);
+    // A picture is the same whoever makes it: nothing of the user's own is read or kept for it.
+    if (request_.screenshot.empty()) request_.state_folder = StateFolder();
+    Result<HloscopeOpenViewer> open = LoadViewer();
+    if (!open) return Fail(open.error());
+    std::string error;
+    int status = (*open)(&request_, &error);
+    if (!error.empty()) PrintError("hloscope open: " + error);
+    return status;
+  }
+
+  viewer::OpenRequest request_;
+  std::string size_;
+  std::optional<double> scale_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeOpenCommand() { return std::make_unique<OpenCommand>(); }
+
+}  // namespace hloscope::app

@@ -1,0 +1,82 @@
+// Modules by name or id, stages by name or number.
+#include "app/dump_place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hloscope::app {
+namespace {
+
+constexpr size_t kMostNames = 8;  // in a message
+
+// The module with the most stages, then the largest files.
+int32_t Largest(const dump::DumpModel& model) {
+  int32_t best = -1;
+  std::pair<size_t, int64_t> most{0, -1};
+  for (size_t m = 0; m < model.modules().size(); ++m) {
+    const dump::ModuleEntry& module = model.modules()[m];
+    int64_t bytes = 0;
+    for (int32_t file : module.files) {
+      bytes = std::max(bytes, model.files()[static_cast<size_t>(file)].bytes);
+    }
+    std::pair<size_t, int64_t> size{module.stages.size(), bytes};
+    if (size <= most) continue;
+    most = size;
+    best = static_cast<int32_t>(m);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> SplitModule(std::string_view text) {
+  size_t colon = text.find(':');
+  // kernel=NAME, line=FILE:LINE: the colon is not that of a module.
+  bool other = colon == std::string_view::npos || text.substr(0, colon).find('=') != text.npos;
+  if (other) return {"", std::string(text)};
+  return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+}
+
+std::string ModuleTitle(const dump::ModuleEntry& module) {
+  return module.id < 0 ? module.name : fmt::format("module_{:04}.{}", module.id, module.name);
+}
+
+Result<int32_t> FindModule(const dump::DumpModel& model, std::string_view name) {
+  if (model.modules().empty()) return InputError(model.path() + ": no modules");
+  if (name.empty()) return Largest(model);
+  std::vector<int32_t> found;
+  for (size_t m = 0; m < model.modules().size(); ++m) {
+    const dump::ModuleEntry& module = model.modules()[m];
+    std::string id = fmt::format("{}", module.id);
+    bool fits = name == module.name || name == ModuleTitle(module) || name == id ||
+                name == fmt::format("module_{:04}", module.id);
+    if (fits) found.push_back(static_cast<int32_t>(m));
+  }
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1) {
+    return InputError(fmt::format("{}: {} modules are called {}; name one by its id", model.path(),
+                                  found.size(), name));
+  }
+  std::string there;
+  for (size_t m = 0; m < model.modules().size() && m < kMostNames; ++m) {
+    there += (m == 0 ? "" : ", ") + ModuleTitle(model.modules()[m]);
+  }
+  if (model.modules().size() > kMostNames) there += ", …";
+  return InputError(fmt::format("{}: no module {}, there are {}", model.path(), name, there));
+}
+
+Result<int32_t> FindStage(const dump::DumpModel& model, int32_t module, std::string_view name) {
+  int32_t exact = model.FindStage(module, name);
+  if (exact >= 0) return exact;
+  const auto& stages = model.modules()[static_cast<size_t>(module)].stages;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    const std::string& stage = stages[s].name;
+    if (stage.starts_with(name) && stage.size() > name.size() && stage[name.size()] == '.') {
+      return static_cast<int32_t>(s);
+    }
+  }
+  return InputError(fmt::format("{}: no stage {}; `hloscope info` lists them", model.path(), name));
+}
+
+}  // namespace hloscope::app

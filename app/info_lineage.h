@@ -1,0 +1,24 @@
+// What `info DUMP --select`, `--passes` and `--diff` print.
+#pragma once
+
+#include <string>
+
+#include "app/command.h"
+#include "core/base/result.h"
+
+namespace hloscope::app {
+
+// One instruction at every level, or the instructions of a kernel, thunk, buffer or source line, as
+// text or JSON. `selection` is [MODULE:]WHAT[@STAGE]; WHAT is an instruction, kernel=NAME,
+// thunk=ID, buffer=ID or line=FILE:LINE. Fails where nothing fits, saying what there is.
+Result<std::string> SelectionText(const std::string& path, const std::string& selection,
+                                  const Context& context);
+
+// A line per pass with what it changed.
+Result<std::string> PassesText(const std::string& path, const Context& context);
+
+// What the pass before a stage changed, as an aligned diff; `stage` is [MODULE:]STAGE.
+Result<std::string> PassDiffText(const std::string& path, const std::string& stage,
+                                 const Context& context);
+
+}  // namespace hloscope::app

@@ -1,0 +1,223 @@
+// Life of the viewer: start, frames, undo, what is kept.
+#include "viewer/application.h"
+
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+#include <implot/implot.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr int kMostRecent = 12;
+
+}  // namespace
+
+Result<std::unique_ptr<Application>> Application::Make(const ApplicationOptions& options) {
+  std::unique_ptr<Application> application(new Application(options));
+  Result<std::unique_ptr<Surface>> surface = Surface::Make(options.surface);
+  if (!surface) return std::unexpected(surface.error());
+  application->Start(*std::move(surface), options);
+  return application;
+}
+
+Application::Application(const ApplicationOptions& options) : state_(options.state_folder) {
+  imgui_ = ImGui::CreateContext();
+  implot_ = ImPlot::CreateContext();
+  ImGuiIO& io = ImGui::GetIO();
+  io.ConfigFlags |= ImGuiConfigFlags_DockingEnable | ImGuiConfigFlags_NavEnableKeyboard;
+  io.ConfigWindowsMoveFromTitleBarOnly = true;
+  io.ConfigInputTrickleEventQueue = true;
+  io.ConfigDebugHighlightIdConflicts = false;
+  io.ConfigErrorRecoveryEnableTooltip = false;
+  io.ConfigErrorRecoveryEnableDebugLog = false;
+  io.IniFilename = nullptr;  // the state folder keeps the layout, with errors that can be shown
+  io.LogFilename = nullptr;
+}
+
+void Application::Start(std::unique_ptr<Surface> surface, const ApplicationOptions& options) {
+  surface_ = std::move(surface);
+  fonts_ = LoadFonts();
+  KeptSettings kept = state_.ReadSettings();
+  recent_ = kept.recent;
+  zoom_ = kept.zoom;
+  SetTheme(options.theme.empty() ? kept.dark : options.theme != "light");
+  std::string layout = state_.ReadLayout();
+  if (!layout.empty()) ImGui::LoadIniSettingsFromMemory(layout.data(), layout.size());
+  SessionOptions session;
+  session.limits = options.limits;
+  session.wake = [surface = surface_.get()] { surface->Wake(); };
+  session_ = std::make_unique<Session>(std::move(session));
+  for (const std::string& missing : fonts_.missing)
+    session_->Say(Severity::kNote, "a font is missing, drawn with a built-in one: " + missing);
+  view_states_.Reset(Capture());
+}
+
+Application::~Application() {
+  session_.reset();  // its threads wake the surface
+  surface_.reset();
+  if (implot_ != nullptr) ImPlot::DestroyContext(implot_);
+  if (imgui_ != nullptr) ImGui::DestroyContext(imgui_);
+}
+
+void Application::SetTheme(bool dark) {
+  theme_ = Theme(dark);
+  ApplyLook(theme_, surface_->scale() * zoom_);
+}
+
+void Application::Open(const std::vector<std::string>& paths) {
+  if (session_->dump().ready()) Save();
+  session_->Open(paths);
+  surface_->SetTitle(session_->path().empty() ? "hloscope" : session_->path() + " - hloscope");
+  unsettled_frames_ = 3;
+}
+
+Frame Application::MakeFrame() {
+  return Frame{.session = *session_,
+               .theme = theme_,
+               .scale = surface_->scale() * zoom_,
+               .font = fonts_.text,
+               .strong = fonts_.strong,
+               .mono = fonts_.mono,
+               .seconds = ImGui::GetTime()};
+}
+
+void Application::TakeOverWishes() {
+  for (const std::string& path : surface_->TakeDroppedPaths()) Open({path});
+  if (std::string view = session_->TakeWishedView(); !view.empty()) {
+    bool screen = std::ranges::find(ScreenRows(), view, &ScreenRow::id) != ScreenRows().end();
+    if (screen && dock_.Find(view) == nullptr) {
+      dock_.SetScreen(view);
+    } else {
+      dock_.Focus(view);
+    }
+  }
+  const Pending<dump::DumpModel>& dump = session_->dump();
+  if (dump.ready() && restored_generation_ != session_->generation()) {
+    restored_generation_ = session_->generation();
+    std::error_code error;
+    std::string full = std::filesystem::absolute(session_->path(), error).string();
+    if (error) full = session_->path();
+    std::erase(recent_, full);
+    recent_.insert(recent_.begin(), full);
+    if (recent_.size() > kMostRecent) recent_.resize(kMostRecent);
+    RestoreSession();
+    TrySelect();
+  }
+}
+
+void Application::TrySelect() {
+  if (wanted_selection_.empty()) return;
+  // Reading a module may take a second: in the background, as everything.
+  std::string text = std::exchange(wanted_selection_, {});
+  session_->tasks().Start("selecting " + text,
+                          [this, text, dump = session_->dump().value,
+                           generation = session_->generation()](TaskControl&) -> Tasks::Finish {
+                            auto selection =
+                                std::make_shared<Result<Selection>>(SelectionFromText(*dump, text));
+                            return [this, selection, generation] {
+                              if (generation != session_->generation()) return;
+                              if (*selection) {
+                                session_->Select(**selection);
+                              } else {
+                                session_->Say(Severity::kError, selection->error().ToString());
+                              }
+                            };
+                          });
+}
+
+void Application::RestoreSession() {
+  std::optional<KeptSession> kept = state_.ReadSession(session_->path());
+  if (!kept) return;
+  for (const auto& [id, state] : kept->views) {
+    if (Dock::Panel* panel = dock_.Find(id)) panel->view->SetState(state);
+  }
+  session_->bookmarks() = kept->bookmarks;
+  if (wanted_selection_.empty()) wanted_selection_ = kept->selection;
+}
+
+void Application::Save() {
+  if (!state_.keeps()) return;
+  Status status = state_.WriteSettings({.dark = theme_.dark(), .zoom = zoom_, .recent = recent_});
+  const Pending<dump::DumpModel>& dump = session_->dump();
+  if (status && dump.ready()) {
+    KeptSession kept;
+    kept.screen = dock_.screen();
+    for (Dock::Panel& panel : dock_.panels()) {
+      std::string state = panel.view->State();
+      if (!state.empty()) kept.views.emplace_back(panel.row->id, std::move(state));
+    }
+    const Selection& now = session_->selection();
+    const hlo::Module* module = nullptr;
+    if (now.stage >= 0 && now.module >= 0 && now.instruction.valid())
+      module = session_->Module(now.module, now.stage).value.get();
+    kept.selection = SelectionText(*dump, now, module);
+    kept.bookmarks = session_->bookmarks();
+    status = state_.WriteSession(session_->path(), kept);
+  }
+  size_t size = 0;
+  const char* layout = ImGui::SaveIniSettingsToMemory(&size);
+  if (status) status = state_.WriteLayout({layout, size});
+  if (!status)
+    session_->Say(Severity::kWarning,
+                  "layout and session are not kept: " + status.error().ToString());
+}
+
+Application::ViewState Application::Capture() const {
+  ViewState state{.screen = dock_.screen(), .dark = theme_.dark(), .zoom = zoom_, .views = {}};
+  for (const Dock::Panel& panel : const_cast<Dock&>(dock_).panels())
+    state.views.push_back(panel.view->State());
+  return state;
+}
+
+void Application::Restore(const ViewState& state) {
+  dock_.SetScreen(state.screen);
+  zoom_ = state.zoom;
+  SetTheme(state.dark);
+  for (size_t i = 0; i < state.views.size() && i < dock_.panels().size(); ++i) {
+    if (dock_.panels()[i].view->State() != state.views[i])
+      dock_.panels()[i].view->SetState(state.views[i]);
+  }
+}
+
+// A change that is still going on (a drag, a word being typed) is one step of undo.
+void Application::Remember() {
+  ViewState now = Capture();
+  if (now == view_states_.current()) return;
+  const ImGuiIO& io = ImGui::GetIO();
+  if (!ImGui::IsAnyMouseDown() && !io.WantTextInput) view_states_.Push(std::move(now));
+}
+
+void Application::DrawFrame() {
+  bool found = session_->Update();
+  TakeOverWishes();
+  surface_->NewFrame();
+  ImGui::NewFrame();
+  ++frames_;
+  RunKeys();
+  Frame frame = MakeFrame();
+  float bar = ImGui::GetFrameHeight() + 12 * frame.scale, status = 26 * frame.scale;
+  DrawToolbar(frame);
+  dock_.Draw(frame, bar, status);
+  DrawStatusBar(frame);
+  DrawMessages(frame);
+  popups_.Draw(frame, {.run = [this](Command command) { Run(command); },
+                       .open = [this](const std::vector<std::string>& paths) { Open(paths); },
+                       .recent = &recent_});
+  Remember();
+  ImGui::Render();
+  surface_->Show(theme_.Rgb(Color::kCanvas));
+  WritePicture();
+  bool changed = found || session_->selection_version() != seen_selection_ || !session_->idle() ||
+                 popups_.busy();
+  seen_selection_ = session_->selection_version();
+  unsettled_frames_ = changed ? 3 : std::max(0, unsettled_frames_ - 1);
+}
+
+bool Application::settled() const {
+  return unsettled_frames_ == 0 && frames_ > 4 && session_->idle() && wanted_selection_.empty();
+}
+
+}  // namespace hloscope::viewer

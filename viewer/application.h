@@ -1,0 +1,113 @@
+// Application: one viewer on one surface. A frame is: take over what was found, do what keys ask,
+// draw.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "viewer/frame/dock.h"
+#include "viewer/frame/popups.h"
+#include "viewer/history.h"
+#include "viewer/session.h"
+#include "viewer/state_folder.h"
+#include "viewer/view.h"
+#include "viewer/window/look.h"
+#include "viewer/window/surface.h"
+
+struct ImGuiContext;
+struct ImPlotContext;
+
+namespace hloscope::viewer {
+
+struct ApplicationOptions {
+  Limits limits;
+  std::string state_folder;  // empty: nothing is kept
+  std::string theme;         // "dark", "light"; empty: the last one
+  SurfaceOptions surface;
+};
+
+class Application {
+ public:
+  // Fails where the surface does.
+  static Result<std::unique_ptr<Application>> Make(const ApplicationOptions& options);
+  ~Application();
+  Application(const Application&) = delete;
+  Application& operator=(const Application&) = delete;
+
+  void Open(const std::vector<std::string>& paths);
+  // Selects MODULE[:INSTRUCTION] once the dump is read; a sentence says so where there is none
+  // such.
+  void SelectWhenOpen(std::string text) { wanted_selection_ = std::move(text); }
+  void Run(Command command);
+  void DrawFrame();
+  // Nothing changes any more by itself: what was asked for is drawn.
+  bool settled() const;
+  bool quit() const { return quit_ || surface_->closed(); }
+  // Writes layout, session and recent dumps.
+  void Save();
+
+  Session& session() { return *session_; }
+  Dock& dock() { return dock_; }
+  Surface& surface() { return *surface_; }
+  Popups& popups() { return popups_; }
+  const Theme& theme() const { return theme_; }
+  const std::vector<std::string>& recent() const { return recent_; }
+
+ private:
+  // What undo takes back.
+  struct ViewState {
+    std::string screen;
+    bool dark = true;
+    float zoom = 1;
+    std::vector<std::string> views;
+    bool operator==(const ViewState&) const = default;
+  };
+
+  explicit Application(const ApplicationOptions& options);
+  void Start(std::unique_ptr<Surface> surface, const ApplicationOptions& options);
+  void TakeOverWishes();
+  void TrySelect();
+  void RunKeys();
+  bool RunOnSelection(Command command);
+  void RunScreen(Command command);
+  void StepStage(int direction, bool to_change);
+  void StepGraph(Command command);
+  void DrawToolbar(Frame& frame);
+  void DrawScreenTabs(Frame& frame);
+  void DrawCrumbs(Frame& frame, float right);
+  void DrawStatusBar(Frame& frame);
+  void DrawMessages(Frame& frame);
+  void ExportView(ExportFormat format);
+  void WritePicture();
+  ViewState Capture() const;
+  void Restore(const ViewState& state);
+  void Remember();
+  void SetTheme(bool dark);
+  void RestoreSession();
+  Frame MakeFrame();
+
+  ImGuiContext* imgui_ = nullptr;
+  ImPlotContext* implot_ = nullptr;
+  std::unique_ptr<Surface> surface_;
+  std::unique_ptr<Session> session_;
+  StateFolder state_;
+  Dock dock_;
+  Popups popups_;
+  Theme theme_{true};
+  Fonts fonts_;
+  float zoom_ = 1;
+  bool quit_ = false;
+  int frames_ = 0;
+  std::string wanted_selection_;
+  std::vector<std::string> recent_;
+  History<ViewState> view_states_;
+  std::string picture_path_;  // where the next frame's picture of picture_view_ goes
+  std::string picture_view_;
+  uint64_t restored_generation_ = 0, seen_selection_ = 0;
+  int unsettled_frames_ = 3;
+};
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,253 @@
+// What the commands of commands.def do, other than those of single views.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+
+#include "core/base/file.h"
+#include "core/hlo/text.h"
+#include "viewer/application.h"
+#include "viewer/frame/keyboard.h"
+#include "viewer/frame/svg.h"
+
+namespace hloscope::viewer {
+
+void Application::RunKeys() {
+  if (popups_.kind() != Popups::Kind::kNone) {
+    if (ImGui::IsKeyPressed(ImGuiKey_Escape)) popups_.Close();
+    return;
+  }
+  for (Command command : PressedCommands()) {
+    const CommandRow& row = RowOf(command);
+    bool of_view = row.when != "always" && row.when != "open";
+    if (of_view && row.when != dock_.focused_view()) continue;
+    Run(command);
+  }
+}
+
+void Application::Run(Command command) {
+  const CommandRow& row = RowOf(command);
+  if (row.when != "always" && !session_->dump().ready() && session_->profile_paths().empty()) {
+    session_->Say(Severity::kNote, fmt::format("{}: nothing is open", row.title));
+    return;
+  }
+  // The view with the keys comes first; a command that names a view goes to that one.
+  bool of_view = row.when != "always" && row.when != "open";
+  Dock::Panel* panel = dock_.Find(of_view ? row.when : std::string_view(dock_.focused_view()));
+  Frame frame = MakeFrame();
+  if (panel != nullptr && panel->view->Run(command, frame)) return;
+  if (of_view) return;
+  switch (command) {
+    case Command::kKeys:
+      return popups_.Show(Popups::Kind::kKeys);
+    case Command::kPalette:
+      return popups_.Show(Popups::Kind::kPalette);
+    case Command::kSearch:
+      return popups_.Show(Popups::Kind::kSearch);
+    case Command::kOpen:
+      return popups_.Show(Popups::Kind::kOpen);
+    case Command::kReload: {
+      std::vector<std::string> paths = session_->profile_paths();
+      if (!session_->path().empty()) paths.insert(paths.begin(), session_->path());
+      return Open(paths);
+    }
+    case Command::kQuit:
+      quit_ = true;
+      return;
+    case Command::kUndo:
+      if (view_states_.Back()) Restore(view_states_.current());
+      return;
+    case Command::kRedo:
+      if (view_states_.Forward()) Restore(view_states_.current());
+      return;
+    case Command::kNextView:
+      return dock_.FocusNext();
+    case Command::kResetLayout:
+      return dock_.Reset();
+    case Command::kCancel:
+      return session_->tasks().CancelAll();
+    case Command::kExportPng:
+      return ExportView(ExportFormat::kPng);
+    case Command::kExportSvg:
+      return ExportView(ExportFormat::kSvg);
+    case Command::kExportCsv:
+      return ExportView(ExportFormat::kCsv);
+    default:
+      if (!RunOnSelection(command)) RunScreen(command);
+  }
+}
+
+bool Application::RunOnSelection(Command command) {
+  switch (command) {
+    case Command::kBack:
+      session_->Back();
+      return true;
+    case Command::kForward:
+      session_->Forward();
+      return true;
+    case Command::kDeselect:
+      session_->Select({});
+      session_->ForgetMessages();
+      return true;
+    case Command::kBookmark:
+      popups_.Show(Popups::Kind::kNote);
+      return true;
+    case Command::kPreviousPass:
+      StepStage(-1, false);
+      return true;
+    case Command::kNextPass:
+      StepStage(1, false);
+      return true;
+    case Command::kPreviousChange:
+      StepStage(-1, true);
+      return true;
+    case Command::kNextChange:
+      StepStage(1, true);
+      return true;
+    case Command::kOperand:
+    case Command::kUser:
+    case Command::kCallee:
+    case Command::kCaller:
+    case Command::kCopy:
+    case Command::kCopyText:
+      StepGraph(command);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Application::RunScreen(Command command) {
+  auto first = static_cast<int>(Command::kScreenHome);
+  int screen = static_cast<int>(command) - first;
+  if (screen >= 0 && screen < static_cast<int>(ScreenRows().size()))
+    return dock_.SetScreen(ScreenRows()[static_cast<size_t>(screen)].id);
+  switch (command) {
+    case Command::kTheme:
+      return SetTheme(!theme_.dark());
+    case Command::kLarger:
+      zoom_ = std::min(3.0f, zoom_ * 1.1f);
+      return SetTheme(theme_.dark());
+    case Command::kSmaller:
+      zoom_ = std::max(0.5f, zoom_ / 1.1f);
+      return SetTheme(theme_.dark());
+    case Command::kActualSize:
+      zoom_ = 1;
+      return SetTheme(theme_.dark());
+    default:
+      return;
+  }
+}
+
+// To the stage before or after; with `to_change` to the next pass that touched the selection.
+void Application::StepStage(int direction, bool to_change) {
+  int32_t module = session_->module(), stage = session_->stage();
+  if (module < 0) return;
+  auto stages =
+      static_cast<int32_t>(session_->dump()->modules()[static_cast<size_t>(module)].stages.size());
+  const Counterparts& known = session_->counterparts();
+  for (int32_t next = stage + direction; next >= 0 && next < stages; next += direction) {
+    hlo::InstructionId there = known.In(next);
+    if (to_change) {
+      // The pass between two stages has changed it where the link is no plain identity.
+      int32_t later = direction > 0 ? next : next + 1;
+      auto link = std::ranges::find_if(known.stages, [&](const StageCounterpart& counterpart) {
+        return counterpart.stage == later || counterpart.stage == later - 1;
+      });
+      bool same = there.valid() && link != known.stages.end() && link->confidence >= 0.999f &&
+                  link->reason == debug::LinkReason::kSame;
+      if (same) continue;
+    }
+    return session_->Select(there.valid() ? Selection::OfInstruction(module, next, there)
+                                          : Selection::OfStage(module, next));
+  }
+}
+
+void Application::StepGraph(Command command) {
+  const Selection now = session_->selection();
+  int32_t stage = now.stage >= 0 ? now.stage : session_->stage(), module = session_->module();
+  hlo::InstructionId id = session_->InstructionIn(stage);
+  if (module < 0 || !id.valid()) return;
+  const Pending<hlo::Module>& read = session_->Module(module, stage);
+  if (!read.ready() || id.index >= read->instructions().size()) return;
+  const hlo::Module& m = *read;
+  hlo::InstructionId next;
+  switch (command) {
+    case Command::kOperand:
+      if (!m.operands(id).empty()) next = m.operands(id)[0];
+      break;
+    case Command::kUser:
+      for (uint32_t i = 0; i < m.instructions().size() && !next.valid(); ++i) {
+        if (std::ranges::find(m.operands(hlo::InstructionId(i)), id) !=
+            m.operands(hlo::InstructionId(i)).end())
+          next = hlo::InstructionId(i);
+      }
+      break;
+    case Command::kCallee:
+      for (hlo::ComputationId called : m.CalledComputations(m[id])) {
+        next = m[called].root;
+        break;
+      }
+      break;
+    case Command::kCaller:
+      for (uint32_t i = 0; i < m.instructions().size() && !next.valid(); ++i) {
+        if (std::ranges::count(m.CalledComputations(m[hlo::InstructionId(i)]), m[id].computation) >
+            0)
+          next = hlo::InstructionId(i);
+      }
+      break;
+    case Command::kCopy:
+      return ImGui::SetClipboardText(std::string(m.name(id)).c_str());
+    default: {
+      std::string text;
+      hlo::PrintText(m, id, hlo::TextFormat::kElided, text);
+      return ImGui::SetClipboardText(text.c_str());
+    }
+  }
+  if (next.valid()) session_->Select(Selection::OfInstruction(module, stage, next));
+}
+
+void Application::ExportView(ExportFormat format) {
+  const std::string& id = dock_.focused_view();
+  Dock::Panel* panel = dock_.Find(id);
+  if (panel == nullptr) {
+    session_->Say(Severity::kNote, "click the view to export first");
+    return;
+  }
+  const char* ending = format == ExportFormat::kPng   ? "png"
+                       : format == ExportFormat::kSvg ? "svg"
+                                                      : "csv";
+  std::string path = fmt::format("hloscope-{}.{}", id, ending);
+  if (format == ExportFormat::kPng) {
+    picture_path_ = path;
+    picture_view_ = id;
+    return;
+  }
+  Result<std::string> text = panel->view->Export(format, *session_);
+  if (!text && format == ExportFormat::kSvg)
+    text = SvgOfFrame(panel->x, panel->y, panel->width, panel->height, theme_.Rgb(Color::kPanel));
+  Status written = text ? WriteFileAtomically(path, *text) : Status(std::unexpected(text.error()));
+  session_->Say(written ? Severity::kNote : Severity::kError,
+                written ? "written: " + path : written.error().ToString());
+}
+
+void Application::WritePicture() {
+  if (picture_path_.empty()) return;
+  Dock::Panel* panel = dock_.Find(picture_view_);
+  Result<Picture> picture = surface_->Pixels();
+  if (!picture && picture.error().error_class == ErrorClass::kEnvironment) return;  // next frame
+  std::string path = std::exchange(picture_path_, {});
+  Result<std::string> png = std::unexpected(Error{});
+  if (picture && panel != nullptr) {
+    auto whole = [](float value) { return static_cast<int>(value); };
+    png = ToPng(
+        picture->Cut(whole(panel->x), whole(panel->y), whole(panel->width), whole(panel->height)));
+  } else if (!picture) {
+    png = std::unexpected(picture.error());
+  }
+  Status written = png ? WriteFileAtomically(path, *png) : Status(std::unexpected(png.error()));
+  session_->Say(written ? Severity::kNote : Severity::kError,
+                written ? "written: " + path : written.error().ToString());
+}
+
+}  // namespace hloscope::viewer

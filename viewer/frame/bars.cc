@@ -1,0 +1,203 @@
+// The bar above (screens, way to the selection, search) and the one below (work, messages).
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+
+#include "viewer/application.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr ImGuiWindowFlags kBar = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                  ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoDocking |
+                                  ImGuiWindowFlags_NoBringToFrontOnFocus |
+                                  ImGuiWindowFlags_NoNavFocus;
+
+// A button that is only its text until the pointer is over it.
+bool QuietButton(const Theme& theme, const char* label, bool active, bool enabled = true) {
+  ImGui::PushStyleColor(ImGuiCol_Button,
+                        active ? theme[Color::kSelected] : theme.With(Color::kRaised, 0));
+  ImGui::PushStyleColor(ImGuiCol_Text, theme[!enabled ? Color::kTextDisabled
+                                             : active ? Color::kText
+                                                      : Color::kTextSecondary]);
+  ImGui::BeginDisabled(!enabled);
+  bool pressed = ImGui::Button(label);
+  ImGui::EndDisabled();
+  ImGui::PopStyleColor(2);
+  return pressed;
+}
+
+void Tooltip(const CommandRow& row) {
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  std::string keys(row.keys);
+  std::string text = fmt::format("{}{}{}", row.help, keys.empty() ? "" : "\n", keys);
+  ImGui::SetTooltip("%s", text.c_str());
+}
+
+}  // namespace
+
+void Application::DrawToolbar(Frame& frame) {
+  const ImGuiViewport* viewport = ImGui::GetMainViewport();
+  float height = ImGui::GetFrameHeight() + 12 * frame.scale;
+  ImGui::SetNextWindowPos(viewport->WorkPos);
+  ImGui::SetNextWindowSize(ImVec2(viewport->WorkSize.x, height));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, theme_[Color::kCanvas]);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8 * frame.scale, 6 * frame.scale));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  if (ImGui::Begin("##toolbar", nullptr, kBar)) {
+    DrawScreenTabs(frame);
+    ImGui::SameLine(0, 14 * frame.scale);
+    if (QuietButton(theme_, "<##back", false, session_->CanGoBack())) Run(Command::kBack);
+    Tooltip(RowOf(Command::kBack));
+    ImGui::SameLine(0, 0);
+    if (QuietButton(theme_, ">##forward", false, session_->CanGoForward())) Run(Command::kForward);
+    Tooltip(RowOf(Command::kForward));
+    ImGui::SameLine();
+    const char* search = "Search everything   Ctrl+P";
+    float search_width = 240 * frame.scale, rest = 74 * frame.scale;
+    float right = ImGui::GetWindowWidth() - search_width - rest - 16 * frame.scale;
+    DrawCrumbs(frame, right);
+    ImGui::SameLine(right);
+    ImGui::PushStyleVar(ImGuiStyleVar_ButtonTextAlign, ImVec2(0, 0.5f));
+    ImGui::PushStyleColor(ImGuiCol_Text, theme_[Color::kTextSecondary]);
+    if (ImGui::Button(search, ImVec2(search_width, 0))) Run(Command::kSearch);
+    ImGui::PopStyleColor();
+    ImGui::PopStyleVar();
+    Tooltip(RowOf(Command::kSearch));
+    ImGui::SameLine();
+    if (QuietButton(theme_, theme_.dark() ? "Light##theme" : "Dark##theme", false))
+      Run(Command::kTheme);
+    Tooltip(RowOf(Command::kTheme));
+    ImGui::SameLine(0, 0);
+    if (QuietButton(theme_, "?##keys", false)) Run(Command::kKeys);
+    Tooltip(RowOf(Command::kKeys));
+  }
+  ImGui::End();
+  ImGui::PopStyleVar(2);
+  ImGui::PopStyleColor();
+}
+
+void Application::DrawScreenTabs(Frame& frame) {
+  ImGui::PushFont(frame.strong, 0);
+  for (const ScreenRow& screen : ScreenRows()) {
+    if (&screen != ScreenRows().data()) ImGui::SameLine(0, 2 * frame.scale);
+    std::string label(screen.title);
+    if (QuietButton(theme_, label.c_str(), dock_.screen() == screen.id)) dock_.SetScreen(screen.id);
+    if (ImGui::IsItemHovered()) {
+      auto number = static_cast<int>(&screen - ScreenRows().data()) + 1;
+      ImGui::PushFont(frame.font, 0);
+      ImGui::SetTooltip("%s\nCtrl+%d", std::string(screen.help).c_str(), number);
+      ImGui::PopFont();
+    }
+  }
+  ImGui::PopFont();
+}
+
+void Application::DrawCrumbs(Frame& frame, float right) {
+  const Pending<dump::DumpModel>& dump = session_->dump();
+  if (!dump.ready()) {
+    ImGui::AlignTextToFramePadding();
+    Label(theme_, Color::kTextSecondary, dump.waiting() ? session_->path() : "nothing is open");
+    return;
+  }
+  Selection now = session_->selection();
+  const hlo::Module* module = nullptr;
+  if (now.kind == SelectionKind::kInstruction || now.kind == SelectionKind::kComputation)
+    module = session_->Module(now.module, now.stage).value.get();
+  std::vector<Crumb> crumbs = Breadcrumbs(*dump, now, module);
+  if (crumbs.empty()) crumbs.push_back({session_->path(), {}});
+  float room =
+      (right - ImGui::GetCursorPosX()) / static_cast<float>(crumbs.size()) - 30 * frame.scale;
+  float character = ImGui::CalcTextSize("0").x;
+  auto most = static_cast<size_t>(std::max(12.0f, room / character));
+  for (size_t i = 0; i < crumbs.size(); ++i) {
+    if (i > 0) {
+      ImGui::SameLine(0, 2 * frame.scale);
+      ImGui::AlignTextToFramePadding();
+      Label(theme_, Color::kTextDisabled, "/");
+      ImGui::SameLine(0, 2 * frame.scale);
+    }
+    std::string label = SafeText(crumbs[i].text, most) + "##crumb" + std::to_string(i);
+    if (QuietButton(theme_, label.c_str(), false)) session_->Select(crumbs[i].selection);
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(crumbs[i].text, 600).c_str());
+  }
+}
+
+void Application::DrawStatusBar(Frame& frame) {
+  const ImGuiViewport* viewport = ImGui::GetMainViewport();
+  float height = 26 * frame.scale;
+  ImGui::SetNextWindowPos(
+      ImVec2(viewport->WorkPos.x, viewport->WorkPos.y + viewport->WorkSize.y - height));
+  ImGui::SetNextWindowSize(ImVec2(viewport->WorkSize.x, height));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, theme_[Color::kCanvas]);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10 * frame.scale, 4 * frame.scale));
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(6 * frame.scale, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(8, 8));
+  if (ImGui::Begin("##status", nullptr, kBar)) {
+    ImGui::PushFont(nullptr, kSmallSize);
+    std::vector<TaskState> tasks = session_->tasks().Running();
+    if (tasks.empty()) {
+      const Pending<dump::DumpModel>& dump = session_->dump();
+      if (dump.ready()) {
+        Label(theme_, Color::kTextSecondary,
+              fmt::format("{}   {} modules, {} files", SafeText(session_->path(), 120),
+                          CountText(static_cast<int64_t>(dump->modules().size())),
+                          CountText(static_cast<int64_t>(dump->files().size()))));
+      } else {
+        Label(theme_, Color::kTextSecondary, "Ctrl+O opens a dump, F1 shows all keys");
+      }
+    } else {
+      const TaskState& first = tasks.front();
+      std::string text = SafeText(first.title, 120);
+      if (first.total > 0)
+        text += fmt::format("   {} of {}", CountText(first.done), CountText(first.total));
+      if (tasks.size() > 1) text += fmt::format("   and {} more", tasks.size() - 1);
+      Label(theme_, Color::kAccent, text);
+      ImGui::SameLine();
+      if (ImGui::SmallButton("Cancel")) Run(Command::kCancel);
+    }
+    ImGui::PopFont();
+  }
+  ImGui::End();
+  ImGui::PopStyleVar(4);
+  ImGui::PopStyleColor();
+}
+
+// Sentences lie above the status bar, over the panels, until they are read.
+void Application::DrawMessages(Frame& frame) {
+  if (session_->messages().empty()) return;
+  const ImGuiViewport* viewport = ImGui::GetMainViewport();
+  ImGui::SetNextWindowPos(ImVec2(viewport->WorkPos.x + viewport->WorkSize.x - 12 * frame.scale,
+                                 viewport->WorkPos.y + viewport->WorkSize.y - 34 * frame.scale),
+                          ImGuiCond_Always, ImVec2(1, 1));
+  float width = std::min(560 * frame.scale, viewport->WorkSize.x * 0.6f);
+  ImGui::SetNextWindowSizeConstraints(ImVec2(width, 0), ImVec2(width, viewport->WorkSize.y * 0.5f));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, theme_[Color::kRaised]);
+  if (ImGui::Begin("##messages", nullptr,
+                   ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize |
+                       ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoDocking |
+                       ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav)) {
+    constexpr size_t kShown = 6;
+    const std::vector<Message>& messages = session_->messages();
+    size_t first = messages.size() > kShown ? messages.size() - kShown : 0;
+    if (first > 0) Label(theme_, Color::kTextSecondary, fmt::format("{} earlier ones", first));
+    for (size_t i = first; i < messages.size(); ++i) {
+      Color color = messages[i].severity == Severity::kError     ? Color::kError
+                    : messages[i].severity == Severity::kWarning ? Color::kWarning
+                                                                 : Color::kText;
+      ImGui::PushStyleColor(ImGuiCol_Text, theme_[color]);
+      ImGui::PushTextWrapPos(0);
+      ImGui::TextUnformatted(SafeText(messages[i].text, 600).c_str());
+      ImGui::PopTextWrapPos();
+      ImGui::PopStyleColor();
+    }
+    if (ImGui::SmallButton("Close##messages")) session_->ForgetMessages();
+  }
+  ImGui::End();
+  ImGui::PopStyleColor();
+}
+
+}  // namespace hloscope::viewer

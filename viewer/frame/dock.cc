@@ -1,0 +1,149 @@
+// Dock spaces, one for each screen, and the windows in them.
+#include "viewer/frame/dock.h"
+
+#include <imgui/imgui.h>
+#include <imgui/imgui_internal.h>
+
+#include <algorithm>
+
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+std::string WindowName(const ViewRow& row, std::string_view screen) {
+  return std::string(row.title) + "###" + std::string(screen) + "/" + std::string(row.id);
+}
+
+}  // namespace
+
+std::string_view AreaOn(const ViewRow& row, std::string_view screen) {
+  std::string_view rest = row.places;
+  while (!rest.empty()) {
+    size_t end = std::min(rest.find(' '), rest.size());
+    std::string_view place = rest.substr(0, end);
+    size_t colon = place.find(':');
+    if (colon != std::string_view::npos && place.substr(0, colon) == screen)
+      return place.substr(colon + 1);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return {};
+}
+
+Dock::Dock() {
+  for (const ViewRow& row : ViewRows()) panels_.push_back({.row = &row, .view = row.make()});
+}
+
+Dock::Panel* Dock::Find(std::string_view view_id) {
+  auto found = std::ranges::find_if(panels_, [&](const Panel& p) { return p.row->id == view_id; });
+  return found == panels_.end() ? nullptr : &*found;
+}
+
+void Dock::SetScreen(std::string_view id) {
+  auto known = std::ranges::find(ScreenRows(), id, &ScreenRow::id);
+  if (known != ScreenRows().end()) screen_ = id;
+}
+
+void Dock::Focus(std::string_view view_id) {
+  Panel* panel = Find(view_id);
+  if (panel == nullptr) return;
+  if (AreaOn(*panel->row, screen_).empty()) {
+    for (const ScreenRow& screen : ScreenRows()) {
+      if (AreaOn(*panel->row, screen.id).empty()) continue;
+      screen_ = screen.id;
+      break;
+    }
+  }
+  wanted_focus_ = view_id;
+}
+
+void Dock::FocusNext() {
+  std::vector<std::string_view> here;
+  for (const Panel& panel : panels_) {
+    if (!AreaOn(*panel.row, screen_).empty()) here.push_back(panel.row->id);
+  }
+  if (here.empty()) return;
+  auto now = std::ranges::find(here, focused_view_);
+  wanted_focus_ = now == here.end() || now + 1 == here.end() ? here.front() : *(now + 1);
+}
+
+void Dock::BuildLayout(unsigned dock, float width, float height) {
+  ImGui::DockBuilderRemoveNode(dock);
+  ImGui::DockBuilderAddNode(dock, ImGuiDockNodeFlags_DockSpace);
+  ImGui::DockBuilderSetNodeSize(dock, ImVec2(width, height));
+  auto has = [&](std::string_view area) {
+    return std::ranges::any_of(
+        panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == area; });
+  };
+  ImGuiID centre = dock, left = 0, right = 0, bottom = 0;
+  if (has("left")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, 0.22f, &left, &centre);
+  if (has("right")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, 0.27f, &right, &centre);
+  if (has("bottom")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.36f, &bottom, &centre);
+  for (const Panel& panel : panels_) {
+    std::string_view area = AreaOn(*panel.row, screen_);
+    if (area.empty()) continue;
+    ImGuiID node = area == "left"     ? left
+                   : area == "right"  ? right
+                   : area == "bottom" ? bottom
+                                      : centre;
+    ImGui::DockBuilderDockWindow(WindowName(*panel.row, screen_).c_str(), node);
+  }
+  ImGui::DockBuilderFinish(dock);
+}
+
+void Dock::Draw(Frame& frame, float top, float bottom) {
+  const ImGuiViewport* viewport = ImGui::GetMainViewport();
+  ImVec2 size(viewport->WorkSize.x, viewport->WorkSize.y - top - bottom);
+  ImGui::SetNextWindowPos(ImVec2(viewport->WorkPos.x, viewport->WorkPos.y + top));
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::Begin("##ground", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus |
+                   ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar(2);
+  for (const ScreenRow& screen : ScreenRows()) {
+    ImGuiID dock = ImGui::GetID(std::string(screen.id).c_str());
+    bool shown = screen.id == screen_;
+    if (shown) {
+      bool saved = ImGui::DockBuilderGetNode(dock) != nullptr;
+      if (wants_reset_ || (!saved && !built_.contains(screen_))) BuildLayout(dock, size.x, size.y);
+      wants_reset_ = false;
+      built_.insert(screen_);
+    }
+    ImGui::DockSpace(dock, size,
+                     (shown ? 0 : ImGuiDockNodeFlags_KeepAliveOnly) |
+                         static_cast<int>(ImGuiDockNodeFlags_NoWindowMenuButton) |
+                         static_cast<int>(ImGuiDockNodeFlags_NoCloseButton));
+  }
+  ImGui::End();
+  focused_view_.clear();
+  for (Panel& panel : panels_) {
+    panel.width = panel.height = 0;
+    if (!AreaOn(*panel.row, screen_).empty()) DrawPanel(frame, panel);
+  }
+}
+
+void Dock::DrawPanel(Frame& frame, Panel& panel) {
+  std::string name = WindowName(*panel.row, screen_);
+  if (wanted_focus_ == panel.row->id) {
+    ImGui::SetNextWindowFocus();
+    wanted_focus_.clear();
+  }
+  if (ImGui::Begin(name.c_str(), nullptr, ImGuiWindowFlags_NoCollapse)) {
+    frame.focused = ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows);
+    if (frame.focused) focused_view_ = panel.row->id;
+    ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+    panel.x = at.x;
+    panel.y = at.y;
+    panel.width = size.x;
+    panel.height = size.y;
+    panel.view->Draw(frame);
+  }
+  ImGui::End();
+  frame.focused = false;
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,54 @@
+// Dock: the panels of each screen, where views.def puts them until the user moves them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "viewer/view.h"
+
+namespace hloscope::viewer {
+
+class Dock {
+ public:
+  Dock();
+
+  struct Panel {
+    const ViewRow* row = nullptr;
+    std::unique_ptr<View> view;
+    // Of the last frame: where it stood, in pixels; empty where it was not drawn.
+    float x = 0, y = 0, width = 0, height = 0;
+  };
+  std::vector<Panel>& panels() { return panels_; }
+  Panel* Find(std::string_view view_id);
+
+  const std::string& screen() const { return screen_; }
+  void SetScreen(std::string_view id);
+  // Brings a panel to the front on the current screen, or on the first that has it, and gives it
+  // the keys.
+  void Focus(std::string_view view_id);
+  void FocusNext();
+  // Puts the panels of this screen where the table says, in the next frame.
+  void Reset() { wants_reset_ = true; }
+  const std::string& focused_view() const { return focused_view_; }
+
+  // Draws every panel of the current screen into the room between the bars.
+  void Draw(Frame& frame, float top, float bottom);
+
+ private:
+  void BuildLayout(unsigned dock, float width, float height);
+  void DrawPanel(Frame& frame, Panel& panel);
+
+  std::vector<Panel> panels_;
+  std::string screen_ = "home", focused_view_, wanted_focus_;
+  std::set<std::string> built_;  // screens whose layout is there
+  bool wants_reset_ = false;
+};
+
+// "centre" for ("graph:left home:centre", "home"); empty where the view is not on that screen.
+std::string_view AreaOn(const ViewRow& row, std::string_view screen);
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,125 @@
+// Chords as texts and as keys.
+#include "viewer/frame/keyboard.h"
+
+#include <imgui/imgui.h>
+
+#include <array>
+#include <cctype>
+
+namespace hloscope::viewer {
+namespace {
+
+struct NamedKey {
+  std::string_view text;
+  ImGuiKey key;
+  bool shifted = false;  // typed with Shift on most keyboards
+};
+constexpr NamedKey kKeys[] = {
+    {"Left", ImGuiKey_LeftArrow},
+    {"Right", ImGuiKey_RightArrow},
+    {"Up", ImGuiKey_UpArrow},
+    {"Down", ImGuiKey_DownArrow},
+    {"Enter", ImGuiKey_Enter},
+    {"Escape", ImGuiKey_Escape},
+    {"Tab", ImGuiKey_Tab},
+    {"Backspace", ImGuiKey_Backspace},
+    {"Space", ImGuiKey_Space},
+    {"Home", ImGuiKey_Home},
+    {"End", ImGuiKey_End},
+    {"PageUp", ImGuiKey_PageUp},
+    {"PageDown", ImGuiKey_PageDown},
+    {"Delete", ImGuiKey_Delete},
+    {"/", ImGuiKey_Slash},
+    {"?", ImGuiKey_Slash, true},
+    {"[", ImGuiKey_LeftBracket},
+    {"]", ImGuiKey_RightBracket},
+    {"=", ImGuiKey_Equal},
+    {"-", ImGuiKey_Minus},
+    {".", ImGuiKey_Period},
+    {",", ImGuiKey_Comma},
+    {"F1", ImGuiKey_F1},
+    {"F2", ImGuiKey_F2},
+    {"F3", ImGuiKey_F3},
+    {"F4", ImGuiKey_F4},
+    {"F5", ImGuiKey_F5},
+    {"F6", ImGuiKey_F6},
+    {"F7", ImGuiKey_F7},
+    {"F8", ImGuiKey_F8},
+    {"F9", ImGuiKey_F9},
+    {"F10", ImGuiKey_F10},
+    {"F11", ImGuiKey_F11},
+    {"F12", ImGuiKey_F12},
+};
+
+int KeyFromText(std::string_view text) {
+  if (text.size() == 1) {
+    char c = text[0];
+    if (c >= 'A' && c <= 'Z') return ImGuiKey_A + (c - 'A');
+    if (c >= '0' && c <= '9') return ImGuiKey_0 + (c - '0');
+  }
+  for (const NamedKey& named : kKeys) {
+    if (named.text == text) return named.key | (named.shifted ? ImGuiMod_Shift : 0);
+  }
+  return 0;
+}
+
+// A key that would put a character into a field, or move in it.
+bool IsForText(int chord) {
+  if ((chord & (ImGuiMod_Ctrl | ImGuiMod_Alt)) != 0) {
+    ImGuiKey key = static_cast<ImGuiKey>(chord & ~ImGuiMod_Mask_);
+    bool edits = key == ImGuiKey_C || key == ImGuiKey_V || key == ImGuiKey_X || key == ImGuiKey_A ||
+                 key == ImGuiKey_Z || key == ImGuiKey_Y;
+    return edits && (chord & ImGuiMod_Alt) == 0;
+  }
+  int key = chord & ~ImGuiMod_Mask_;
+  return (key < ImGuiKey_F1 || key > ImGuiKey_F12) && key != ImGuiKey_Escape;
+}
+
+std::vector<KeyBinding> ReadTable() {
+  std::vector<KeyBinding> out;
+  for (const CommandRow& row : CommandRows()) {
+    std::string_view rest = row.keys;
+    while (!rest.empty()) {
+      size_t end = std::min(rest.find(' '), rest.size());
+      if (int chord = ChordFromText(rest.substr(0, end)); chord != 0)
+        out.push_back({chord, row.command});
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+int ChordFromText(std::string_view text) {
+  int chord = 0;
+  constexpr std::array<std::pair<std::string_view, int>, 3> kMods = {
+      {{"Ctrl+", ImGuiMod_Ctrl}, {"Shift+", ImGuiMod_Shift}, {"Alt+", ImGuiMod_Alt}}};
+  for (const auto& [name, mod] : kMods) {
+    if (text.starts_with(name) && text.size() > name.size()) {
+      chord |= mod;
+      text.remove_prefix(name.size());
+    }
+  }
+  int key = KeyFromText(text);
+  return key == 0 ? 0 : chord | key;
+}
+
+const std::vector<KeyBinding>& KeyBindings() {
+  static const std::vector<KeyBinding> bindings = ReadTable();
+  return bindings;
+}
+
+std::vector<Command> PressedCommands() {
+  std::vector<Command> out;
+  const ImGuiIO& io = ImGui::GetIO();
+  for (const KeyBinding& binding : KeyBindings()) {
+    if (io.WantTextInput && IsForText(binding.chord)) continue;
+    if ((io.KeyMods & ImGuiMod_Mask_) != (binding.chord & ImGuiMod_Mask_)) continue;
+    auto key = static_cast<ImGuiKey>(binding.chord & ~ImGuiMod_Mask_);
+    if (ImGui::IsKeyPressed(key, ImGuiInputFlags_Repeat)) out.push_back(binding.command);
+  }
+  return out;
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,271 @@
+// Palette, search, keys and the question for a path.
+#include "viewer/frame/popups.h"
+
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+#include <imgui/misc/cpp/imgui_stdlib.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+// Every word of `words` is in `text`, whatever the case.
+bool HasWords(std::string_view text, std::string_view words) {
+  std::string lower = Lower(text), rest = Lower(words);
+  size_t at = 0;
+  while (at < rest.size()) {
+    size_t end = std::min(rest.find(' ', at), rest.size());
+    if (end > at && lower.find(rest.substr(at, end - at)) == std::string::npos) return false;
+    at = end + 1;
+  }
+  return true;
+}
+
+}  // namespace
+
+void Popups::Show(Kind kind) {
+  kind_ = kind;
+  fresh_ = true;
+  chosen_ = 0;
+  // A search goes on where it was left; the others begin anew.
+  if (kind != Kind::kSearch) text_.clear();
+}
+
+void Popups::Draw(Frame& frame, const Wishes& wishes) {
+  switch (kind_) {
+    case Kind::kNone:
+      return;
+    case Kind::kKeys:
+      return DrawKeys(frame);
+    case Kind::kPalette:
+      return DrawPalette(frame, wishes);
+    case Kind::kSearch:
+      return DrawSearch(frame);
+    case Kind::kOpen:
+      return DrawOpen(frame, wishes);
+    case Kind::kNote:
+      return DrawNote(frame);
+  }
+}
+
+bool Popups::Begin(Frame& frame, const char* name, float width, float height) {
+  const ImGuiViewport* viewport = ImGui::GetMainViewport();
+  ImVec2 size(std::min(width * frame.scale, viewport->WorkSize.x - 40),
+              std::min(height * frame.scale, viewport->WorkSize.y - 80));
+  ImGui::SetNextWindowPos(ImVec2(viewport->WorkPos.x + (viewport->WorkSize.x - size.x) / 2,
+                                 viewport->WorkPos.y + 52 * frame.scale));
+  ImGui::SetNextWindowSize(size);
+  if (fresh_) ImGui::SetNextWindowFocus();
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, frame.theme[Color::kRaised]);
+  ImGui::PushStyleColor(ImGuiCol_FrameBg, frame.theme[Color::kCanvas]);
+  bool open = ImGui::Begin(name, nullptr,
+                           ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize |
+                               ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoDocking |
+                               ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoCollapse);
+  // A click elsewhere closes it, as Escape does.
+  if (!fresh_ && !ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows))
+    kind_ = Kind::kNone;
+  return open;
+}
+
+void Popups::End() {
+  ImGui::End();
+  ImGui::PopStyleColor(2);
+  fresh_ = false;
+}
+
+// The field of a popup; true when Enter was pressed in it.
+bool Popups::Field(const char* hint) {
+  if (fresh_) ImGui::SetKeyboardFocusHere();
+  ImGui::SetNextItemWidth(-1);
+  return ImGui::InputTextWithHint("##field", hint, &text_, ImGuiInputTextFlags_EnterReturnsTrue);
+}
+
+void Popups::MoveChosen(int count) {
+  if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) ++chosen_;
+  if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) --chosen_;
+  if (ImGui::IsKeyPressed(ImGuiKey_PageDown)) chosen_ += 10;
+  if (ImGui::IsKeyPressed(ImGuiKey_PageUp)) chosen_ -= 10;
+  chosen_ = std::clamp(chosen_, 0, std::max(0, count - 1));
+}
+
+void Popups::DrawKeys(Frame& frame) {
+  if (Begin(frame, "##keys", 940, 820)) {
+    Title(frame, "Keys and commands");
+    ImGui::SameLine();
+    Label(frame.theme, Color::kTextSecondary, "  Escape closes this");
+    Field("filter");
+    if (ImGui::BeginTable("##table", 4, ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg)) {
+      ImGui::TableSetupColumn("keys", ImGuiTableColumnFlags_WidthFixed, 180 * frame.scale);
+      ImGui::TableSetupColumn("command", ImGuiTableColumnFlags_WidthFixed, 240 * frame.scale);
+      ImGui::TableSetupColumn("what it does", ImGuiTableColumnFlags_WidthStretch);
+      ImGui::TableSetupColumn("where", ImGuiTableColumnFlags_WidthFixed, 84 * frame.scale);
+      for (const CommandRow& row : CommandRows()) {
+        if (!HasWords(fmt::format("{} {} {} {}", row.keys, row.title, row.help, row.when), text_))
+          continue;
+        ImGui::TableNextRow();
+        ImGui::TableNextColumn();
+        Label(frame.theme, Color::kAccent, row.keys);
+        ImGui::TableNextColumn();
+        Label(row.title);
+        ImGui::TableNextColumn();
+        FittedLabel(row.help);
+        ImGui::TableNextColumn();
+        if (row.when != "always" && row.when != "open")
+          Label(frame.theme, Color::kTextSecondary, row.when);
+      }
+      ImGui::EndTable();
+    }
+  }
+  End();
+}
+
+void Popups::DrawPalette(Frame& frame, const Wishes& wishes) {
+  std::optional<Command> run;
+  if (Begin(frame, "##palette", 640, 520)) {
+    bool enter = Field("type a command");
+    std::vector<const CommandRow*> rows;
+    for (const CommandRow& row : CommandRows()) {
+      if (HasWords(fmt::format("{} {} {}", row.title, row.help, row.id), text_))
+        rows.push_back(&row);
+    }
+    MoveChosen(static_cast<int>(rows.size()));
+    ImGui::BeginChild("##list");
+    for (size_t i = 0; i < rows.size(); ++i) {
+      bool chosen = static_cast<int>(i) == chosen_;
+      if (ImGui::Selectable(std::string(rows[i]->title).c_str(), chosen) || (chosen && enter))
+        run = rows[i]->command;
+      if (chosen) ImGui::SetScrollHereY(0.5f);
+      ImGui::SameLine();
+      RightLabel(frame.theme, Color::kTextSecondary, rows[i]->keys);
+    }
+    if (rows.empty()) Sentence(frame, "no command has these words");
+    ImGui::EndChild();
+  }
+  End();
+  if (!run) return;
+  Close();
+  wishes.run(*run);
+}
+
+void Popups::StartSearch(Session& session) {
+  if (!session.dump().ready()) return;
+  const Pending<SearchIndex>& index = session.Get<SearchIndex>(
+      "search", "reading names to search", [dump = session.dump().value](TaskControl& control) {
+        return SearchIndex::Build(*dump, control);
+      });
+  searching_ = index.waiting();
+  if (!index.ready() || (searched_ == text_ && searched_generation_ == session.generation()))
+    return;
+  if (search_task_ != 0) session.tasks().Cancel(search_task_);
+  searched_ = text_;
+  searched_generation_ = session.generation();
+  if (text_.empty()) return hits_.clear();
+  constexpr size_t kMostHits = 300;
+  search_task_ = session.tasks().Start(
+      "searching",
+      [this, index = index.value, words = text_](TaskControl& control) -> Tasks::Finish {
+        auto hits =
+            std::make_shared<std::vector<SearchHit>>(index->Find(words, kMostHits, control.stop()));
+        return [this, hits, words] {
+          if (words == searched_) hits_ = std::move(*hits);
+        };
+      });
+}
+
+void Popups::DrawSearch(Frame& frame) {
+  if (Begin(frame, "##search", 860, 600)) {
+    bool enter = Field("an instruction, computation, module, pass, kernel, file or source line");
+    if (ImGui::IsItemEdited()) chosen_ = 0;
+    StartSearch(frame.session);
+    MoveChosen(static_cast<int>(hits_.size()));
+    DrawHits(frame);
+    if (enter && static_cast<size_t>(chosen_) < hits_.size()) {
+      frame.session.Select(hits_[static_cast<size_t>(chosen_)].selection);
+      Close();
+    }
+  }
+  End();
+}
+
+void Popups::DrawHits(Frame& frame) {
+  if (hits_.empty()) {
+    Sentence(frame, searching_           ? "reading the names of the dump …"
+                    : text_.empty()      ? "words in any order; what begins with them comes first"
+                    : searched_ == text_ ? "nothing has these words"
+                                         : "searching …");
+    return;
+  }
+  if (!ImGui::BeginTable("##hits", 2, ImGuiTableFlags_ScrollY)) return;
+  ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 3);
+  ImGui::TableSetupColumn("where", ImGuiTableColumnFlags_WidthStretch, 2);
+  for (size_t i = 0; i < hits_.size(); ++i) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::PushID(static_cast<int>(i));
+    bool chosen = static_cast<int>(i) == chosen_;
+    std::string label = SafeText(hits_[i].text, 120);
+    if (ImGui::Selectable((label + "##hit").c_str(), chosen, ImGuiSelectableFlags_SpanAllColumns)) {
+      frame.session.Select(hits_[i].selection);
+      Close();
+    }
+    if (chosen && !ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5f);
+    ImGui::PopID();
+    ImGui::TableNextColumn();
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+    FittedLabel(hits_[i].where);
+    ImGui::PopStyleColor();
+  }
+  ImGui::EndTable();
+}
+
+void Popups::DrawOpen(Frame& frame, const Wishes& wishes) {
+  std::string path;
+  if (Begin(frame, "##open", 760, 420)) {
+    Title(frame, "Open");
+    if (Field("path of a dump directory, a module or a profile; or drop it on the window"))
+      path = text_;
+    Label(frame.theme, Color::kTextSecondary, "recent");
+    if (wishes.recent == nullptr || wishes.recent->empty())
+      Sentence(frame, "nothing was opened before");
+    for (size_t i = 0; wishes.recent != nullptr && i < wishes.recent->size(); ++i) {
+      const std::string& recent = (*wishes.recent)[i];
+      std::string label = SafeText(recent, 100) + "##recent" + std::to_string(i);
+      if (ImGui::Selectable(label.c_str())) path = recent;
+    }
+  }
+  End();
+  if (path.empty()) return;
+  Close();
+  wishes.open({path});
+}
+
+void Popups::DrawNote(Frame& frame) {
+  if (Begin(frame, "##note", 560, 150)) {
+    Title(frame, "Bookmark");
+    if (Field("a note, or nothing; Enter keeps it")) {
+      Session& session = frame.session;
+      const Selection& now = session.selection();
+      const hlo::Module* module =
+          now.instruction.valid() ? session.Module(now.module, now.stage).value.get() : nullptr;
+      std::vector<Crumb> crumbs = Breadcrumbs(*session.dump(), now, module);
+      std::string title = crumbs.empty() ? std::string(ToString(now.kind)) : crumbs.back().text;
+      if (crumbs.size() > 1) title += " in " + crumbs.front().text;
+      session.bookmarks().push_back({.title = title, .note = text_, .selection = now});
+      Close();
+    }
+  }
+  End();
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,54 @@
+// Popups: what lies over the panels for a moment: palette, search, the table of keys, the question
+// for a path.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "viewer/search_index.h"
+#include "viewer/session.h"
+#include "viewer/view.h"
+
+namespace hloscope::viewer {
+
+class Popups {
+ public:
+  enum class Kind : uint8_t { kNone, kKeys, kPalette, kSearch, kOpen, kNote };
+  void Show(Kind kind);
+  void Close() { kind_ = Kind::kNone; }
+  Kind kind() const { return kind_; }
+  // Something is still being looked for.
+  bool busy() const { return searching_; }
+
+  struct Wishes {
+    std::function<void(Command)> run;
+    std::function<void(const std::vector<std::string>&)> open;
+    const std::vector<std::string>* recent = nullptr;
+  };
+  void Draw(Frame& frame, const Wishes& wishes);
+
+ private:
+  void DrawKeys(Frame& frame);
+  void DrawPalette(Frame& frame, const Wishes& wishes);
+  void DrawSearch(Frame& frame);
+  void StartSearch(Session& session);
+  void DrawHits(Frame& frame);
+  void DrawOpen(Frame& frame, const Wishes& wishes);
+  void DrawNote(Frame& frame);
+  bool Field(const char* hint);
+  bool Begin(Frame& frame, const char* name, float width, float height);
+  void End();
+  void MoveChosen(int count);
+
+  Kind kind_ = Kind::kNone;
+  bool fresh_ = false;  // its field gets the keys
+  std::string text_;
+  int chosen_ = 0;
+  std::string searched_;  // what `hits_` are of
+  uint64_t searched_generation_ = 0, search_task_ = 0;
+  bool searching_ = false;
+  std::vector<SearchHit> hits_;
+};
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,95 @@
+// Runs the viewer: frames until the window is closed, or until one picture can be taken.
+#include "viewer/open.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "core/base/file.h"
+#include "viewer/application.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr int kGood = 0, kBadInput = 2;
+
+int WriteScreenshot(Application& application, const OpenRequest& request, std::string& error) {
+  while (!application.settled()) {
+    application.DrawFrame();
+    if (!application.session().idle()) application.surface().Wait(0.02);
+  }
+  application.DrawFrame();
+  Result<Picture> picture = application.surface().Pixels();
+  Result<std::string> png =
+      picture ? ToPng(*picture) : Result<std::string>(std::unexpected(picture.error()));
+  Status written =
+      png ? WriteFileAtomically(request.screenshot, *png) : Status(std::unexpected(png.error()));
+  if (!written) error = written.error().ToString();
+  const Pending<dump::DumpModel>& dump = application.session().dump();
+  if (written && dump.failed()) error = dump.error.ToString();
+  for (const Message& message : application.session().messages()) {
+    if (error.empty() && message.severity == Severity::kError) error = message.text;
+  }
+  return error.empty() ? kGood : kBadInput;
+}
+
+void RunWindow(Application& application) {
+  int busy_frames = 0;
+  while (!application.quit()) {
+    application.DrawFrame();
+    if (application.surface().hidden()) {
+      application.surface().Wait(0.5);
+      continue;
+    }
+    // Input makes a few frames, since widgets answer in the frame after; then nothing until the
+    // next.
+    if (!application.settled()) {
+      busy_frames = 3;
+      if (!application.session().idle()) application.surface().Wait(0.05);
+    } else if (busy_frames > 0) {
+      --busy_frames;
+    } else {
+      application.surface().Wait(-1);
+      busy_frames = 3;
+    }
+  }
+  application.Save();
+}
+
+}  // namespace
+
+int OpenViewer(const OpenRequest& request, std::string& error) {
+  ApplicationOptions options;
+  options.limits = request.limits;
+  options.state_folder = request.state_folder;
+  options.theme = request.theme;
+  options.surface = {
+      .kind = request.screenshot.empty() ? SurfaceKind::kWindow : SurfaceKind::kOffscreen,
+      .width = request.width,
+      .height = request.height,
+      .scale = static_cast<float>(request.scale)};
+  Result<std::unique_ptr<Application>> made = Application::Make(options);
+  if (!made) {
+    error = made.error().ToString();
+    return kBadInput;
+  }
+  Application& application = **made;
+  if (!request.screen.empty()) application.dock().SetScreen(request.screen);
+  application.SelectWhenOpen(request.select);
+  application.DrawFrame();  // something to see before anything is read
+  if (!request.paths.empty()) application.Open(request.paths);
+  if (!request.screenshot.empty()) return WriteScreenshot(application, request, error);
+  RunWindow(application);
+  return kGood;
+}
+
+}  // namespace hloscope::viewer
+
+extern "C" int hloscope_open_viewer(const hloscope::viewer::OpenRequest* request,
+                                    std::string* error) {
+  try {
+    return hloscope::viewer::OpenViewer(*request, *error);
+  } catch (const std::exception& exception) {
+    *error = exception.what();
+    return hloscope::viewer::kBadInput;
+  }
+}

@@ -1,0 +1,86 @@
+// Modules: the modules of the dump and their stages, on the left of most screens.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+#include <imgui/misc/cpp/imgui_stdlib.h>
+
+#include "viewer/view.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+class ModulesView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    const Pending<dump::DumpModel>& dump = frame.session.dump();
+    if (!ShowPending(frame, dump, "the dump")) return;
+    if (dump->modules().empty()) {
+      Sentence(frame, "this dump holds no modules; Home says what it holds");
+      return;
+    }
+    ImGui::SetNextItemWidth(-1);
+    if (focus_filter_) ImGui::SetKeyboardFocusHere();
+    focus_filter_ = false;
+    ImGui::InputTextWithHint("##filter", "filter modules", &filter_);
+    ImGui::BeginChild("##modules");
+    for (size_t i = 0; i < dump->modules().size(); ++i) {
+      if (filter_.empty() || dump->modules()[i].name.find(filter_) != std::string::npos)
+        DrawModule(frame, *dump, static_cast<int32_t>(i));
+    }
+    ImGui::EndChild();
+  }
+
+  bool Run(Command command, Frame& /*frame*/) override {
+    if (command != Command::kFind) return false;
+    focus_filter_ = true;
+    return true;
+  }
+
+  std::string State() const override { return filter_; }
+  void SetState(std::string_view state) override { filter_ = state; }
+
+  std::string Lit(Session& session) const override {
+    if (session.module() < 0) return {};
+    return session.dump()->modules()[static_cast<size_t>(session.module())].name;
+  }
+
+ private:
+  static void DrawModule(Frame& frame, const dump::DumpModel& dump, int32_t m) {
+    const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
+    bool current = frame.session.module() == m;
+    ImGui::PushID(m);
+    ImGuiTreeNodeFlags flags = ImGuiTreeNodeFlags_OpenOnArrow | ImGuiTreeNodeFlags_SpanAvailWidth |
+                               (current ? ImGuiTreeNodeFlags_Selected : 0) |
+                               (dump.modules().size() == 1 ? ImGuiTreeNodeFlags_DefaultOpen : 0);
+    bool open = ImGui::TreeNodeEx(SafeText(entry.name, 60).c_str(), flags);
+    if (ImGui::IsItemClicked() && !ImGui::IsItemToggledOpen())
+      frame.session.Select(Selection::OfModule(m));
+    if (ImGui::IsItemHovered()) {
+      ImGui::SetTooltip(
+          "%s", SafeText(fmt::format("{}\n{}, {}, {} stages, {} files", entry.name, entry.framework,
+                                     entry.device, entry.stages.size(), entry.files.size()),
+                         600)
+                    .c_str());
+    }
+    if (open) {
+      for (size_t s = 0; s < entry.stages.size(); ++s) {
+        auto stage = static_cast<int32_t>(s);
+        bool shown = current && frame.session.stage() == stage;
+        std::string label = SafeText(entry.stages[s].name, 70) + "##" + std::to_string(s);
+        if (ImGui::Selectable(label.c_str(), shown))
+          frame.session.Select(Selection::OfStage(m, stage));
+      }
+      ImGui::TreePop();
+    }
+    ImGui::PopID();
+  }
+
+  std::string filter_;
+  bool focus_filter_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeModulesView() { return std::make_unique<ModulesView>(); }
+
+}  // namespace hloscope::viewer

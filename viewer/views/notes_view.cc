@@ -1,0 +1,50 @@
+// Notes: bookmarks with the user's own words, kept with the session.
+#include <imgui/imgui.h>
+#include <imgui/misc/cpp/imgui_stdlib.h>
+
+#include "viewer/view.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+class NotesView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    std::vector<Session::Bookmark>& bookmarks = frame.session.bookmarks();
+    if (bookmarks.empty()) {
+      Sentence(frame,
+               "no bookmarks: Ctrl+B keeps what is selected, with a note, for the next time this "
+               "dump is opened");
+      return;
+    }
+    size_t removed = bookmarks.size();
+    for (size_t i = 0; i < bookmarks.size(); ++i) {
+      ImGui::PushID(static_cast<int>(i));
+      if (ImGui::Selectable((SafeText(bookmarks[i].title, 60) + "##go").c_str(),
+                            bookmarks[i].selection == frame.session.selection(), 0,
+                            ImVec2(ImGui::GetContentRegionAvail().x - 70 * frame.scale, 0)))
+        frame.session.Select(bookmarks[i].selection);
+      ImGui::SameLine();
+      if (ImGui::SmallButton("Remove")) removed = i;
+      ImGui::SetNextItemWidth(-1);
+      ImGui::InputTextWithHint("##note", "note", &bookmarks[i].note);
+      ImGui::PopID();
+    }
+    if (removed < bookmarks.size())
+      bookmarks.erase(bookmarks.begin() + static_cast<ptrdiff_t>(removed));
+  }
+
+  std::string Lit(Session& session) const override {
+    for (const Session::Bookmark& bookmark : session.bookmarks()) {
+      if (bookmark.selection == session.selection()) return bookmark.title;
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeNotesView() { return std::make_unique<NotesView>(); }
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,277 @@
+// Selection: what is selected, and everything that stands for it elsewhere, each one click away.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+
+#include "core/hlo/text.h"
+#include "viewer/view.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+// Lists longer than this are counted instead of shown.
+constexpr size_t kMostShown = 40;
+
+class SelectionView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    Session& session = frame.session;
+    if (!session.dump().ready()) {
+      Sentence(frame, "what is selected anywhere is explained here");
+      return;
+    }
+    if (session.selection().kind == SelectionKind::kNothing) {
+      Sentence(frame,
+               "nothing is selected: click an instruction, kernel, buffer or line anywhere, or "
+               "search with Ctrl+P");
+      return;
+    }
+    const Counterparts& found = session.counterparts();
+    DrawHead(frame);
+    if (!session.counterparts_complete())
+      Label(frame.theme, Color::kTextSecondary, "following it through the stages …");
+    DrawInstruction(frame);
+    DrawSource(frame, found);
+    DrawCode(frame, found);
+    DrawBuffers(frame, found);
+    DrawStages(frame, found);
+    for (const std::string& note : found.notes) Sentence(frame, note);
+  }
+
+  std::string Lit(Session& session) const override {
+    std::string out(ToString(session.selection().kind));
+    const Counterparts& found = session.counterparts();
+    return fmt::format("{}\nstages {}\nthunks {}\nkernels {}\nbuffers {}\nsource {}:{}", out,
+                       found.stages.size(), found.thunks.size(), found.kernels.size(),
+                       found.buffers.size(), found.source_file, found.source_line);
+  }
+
+ private:
+  static void Section(Frame& frame, std::string_view title) {
+    ImGui::Dummy(ImVec2(0, 4 * frame.scale));
+    ImGui::PushFont(frame.strong, 0);
+    Label(title);
+    ImGui::PopFont();
+    ImGui::Separator();
+  }
+
+  static void DrawHead(Frame& frame) {
+    Session& session = frame.session;
+    const Selection& now = session.selection();
+    const dump::DumpModel& dump = *session.dump();
+    std::string name(ToString(now.kind));
+    int32_t module = session.module();
+    switch (now.kind) {
+      case SelectionKind::kModule:
+        name = dump.modules()[static_cast<size_t>(now.module)].name;
+        break;
+      case SelectionKind::kStage:
+        name = dump.modules()[static_cast<size_t>(now.module)]
+                   .stages[static_cast<size_t>(now.stage)]
+                   .name;
+        break;
+      case SelectionKind::kKernel:
+        if (const auto& kernels = session.Kernels(module); kernels.ready())
+          name = kernels->kernels[static_cast<size_t>(now.kernel)].name;
+        break;
+      case SelectionKind::kThunk:
+        if (const auto& thunks = session.Thunks(module); thunks.ready())
+          name = thunks->thunks[static_cast<size_t>(now.thunk)].kind;
+        break;
+      case SelectionKind::kTextLine:
+        name = fmt::format("{}:{}", dump.files()[static_cast<size_t>(now.file)].path, now.line);
+        break;
+      case SelectionKind::kSourceLine:
+        name = fmt::format("{}:{}", now.source_file, now.source_line);
+        break;
+      default:
+        if (hlo::InstructionId id = session.InstructionIn(session.stage()); id.valid()) {
+          if (const auto& m = session.Module(module, session.stage()); m.ready())
+            name = m->name(id);
+        }
+    }
+    ImGui::PushFont(frame.strong, 19);
+    FittedLabel(name);
+    ImGui::PopFont();
+    Label(frame.theme, Color::kTextSecondary, ToString(now.kind));
+  }
+
+  // Shape, opcode, operands and users of the instruction in the stage in view.
+  static void DrawInstruction(Frame& frame) {
+    Session& session = frame.session;
+    int32_t module = session.module(), stage = session.stage();
+    hlo::InstructionId id = session.InstructionIn(stage);
+    if (!id.valid() || module < 0) return;
+    const Pending<hlo::Module>& read = session.Module(module, stage);
+    if (!ShowPending(frame, read, "the module")) return;
+    const hlo::Module& m = *read;
+    if (id.index >= m.instructions().size()) return;
+    const hlo::Instruction& instruction = m[id];
+    std::string text;
+    hlo::PrintText(m, id, hlo::TextFormat::kElided, text);
+    Color role = ColorOf(instruction.opcode);
+    Label(frame.theme, role, fmt::format("{} {}", SignOf(role), hlo::ToString(instruction.opcode)));
+    Fact(frame, "computation", m[m[instruction.computation].name]);
+    if (const auto* metadata = m.Get<hlo::OpMetadata>(instruction, hlo::AttributeKey::kMetadata))
+      Fact(frame, "op_name", m[metadata->op_name]);
+    Section(frame, "Text");
+    ImGui::PushFont(frame.mono, 14);
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(SafeText(text, 2400).c_str());
+    ImGui::PopTextWrapPos();
+    ImGui::PopFont();
+    if (instruction.operand_count > 0)
+      Section(frame, fmt::format("Operands ({})", instruction.operand_count));
+    size_t shown = 0;
+    for (hlo::InstructionId operand : m.operands(id)) {
+      if (++shown > kMostShown) break;
+      InstructionLink(frame, m, module, stage, operand, static_cast<int>(shown));
+    }
+    if (instruction.operand_count > kMostShown)
+      Sentence(frame, fmt::format("and {} more", instruction.operand_count - kMostShown));
+  }
+
+  static void InstructionLink(Frame& frame, const hlo::Module& m, int32_t module, int32_t stage,
+                              hlo::InstructionId id, int number) {
+    ImGui::PushID(number);
+    Color role = ColorOf(m[id].opcode);
+    Label(frame.theme, role, SignOf(role));
+    ImGui::SameLine();
+    if (ImGui::Selectable(SafeText(m.name(id), 50).c_str()))
+      frame.session.Select(Selection::OfInstruction(module, stage, id));
+    ImGui::PopID();
+  }
+
+  static void DrawSource(Frame& frame, const Counterparts& found) {
+    if (found.source_file.empty()) return;
+    Section(frame, "Source line");
+    std::string text = fmt::format("{}:{}", found.source_file, found.source_line);
+    if (ImGui::Selectable((SafeText(text, 80) + "##source").c_str()))
+      frame.session.Select(
+          Selection::OfSourceLine(found.source_file, found.source_line, found.module));
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(text, 600).c_str());
+  }
+
+  static void DrawCode(Frame& frame, const Counterparts& found) {
+    Session& session = frame.session;
+    if (found.module < 0) return;
+    if (!found.kernels.empty()) {
+      if (const auto& kernels = session.Kernels(found.module); kernels.ready()) {
+        Section(frame, fmt::format("Kernels ({})", found.kernels.size()));
+        for (int32_t k : Few(found.kernels)) {
+          const dump::Kernel& kernel = kernels->kernels[static_cast<size_t>(k)];
+          ImGui::PushID(k);
+          if (ImGui::Selectable(SafeText(kernel.name, 60).c_str(), session.selection().kernel == k))
+            session.Select(Selection::OfKernel(found.module, k));
+          CodeLinks(frame, kernel);
+          ImGui::PopID();
+        }
+      }
+    }
+    if (!found.thunks.empty()) {
+      if (const auto& thunks = session.Thunks(found.module); thunks.ready()) {
+        Section(frame, fmt::format("Thunks ({})", found.thunks.size()));
+        for (int32_t t : Few(found.thunks)) {
+          const dump::Thunk& thunk = thunks->thunks[static_cast<size_t>(t)];
+          std::string label =
+              fmt::format("{} {}##thunk{}", thunk.kind, SafeText(thunk.instruction, 50), t);
+          if (ImGui::Selectable(label.c_str(), session.selection().thunk == t))
+            session.Select(Selection::OfThunk(found.module, t));
+        }
+      }
+    }
+  }
+
+  // One button for each text the kernel stands in.
+  static void CodeLinks(Frame& frame, const dump::Kernel& kernel) {
+    struct Link {
+      const char* name;
+      const dump::TextRange& range;
+    };
+    const Link links[] = {{"PTX", kernel.ptx},
+                          {"LLVM", kernel.llvm},
+                          {"LLVM before its passes", kernel.llvm_unoptimized},
+                          {"Triton", kernel.triton},
+                          {"MLIR", kernel.mlir}};
+    bool first = true;
+    for (const Link& link : links) {
+      if (!link.range.found()) continue;
+      if (!first) ImGui::SameLine();
+      first = false;
+      if (ImGui::SmallButton(fmt::format("{} line {}", link.name, link.range.first_line).c_str())) {
+        frame.session.Select(
+            Selection::OfTextLine(link.range.file, std::max(1, link.range.first_line)));
+        frame.session.Show("text");
+      }
+    }
+  }
+
+  static void DrawBuffers(Frame& frame, const Counterparts& found) {
+    if (found.buffers.empty()) return;
+    Session& session = frame.session;
+    const auto& buffers = session.Buffers(found.module);
+    if (!buffers.ready()) return;
+    Section(frame, fmt::format("Buffers ({})", found.buffers.size()));
+    for (int32_t b : Few(found.buffers)) {
+      const dump::BufferValue& value = buffers->values[static_cast<size_t>(b)];
+      std::string label = fmt::format("{} at {} of allocation {}##buffer{}", BytesText(value.size),
+                                      value.offset, value.allocation, b);
+      if (ImGui::Selectable(label.c_str(), session.selection().buffer == b))
+        session.Select(Selection::OfBuffer(found.module, b));
+    }
+  }
+
+  static void DrawStages(Frame& frame, const Counterparts& found) {
+    Session& session = frame.session;
+    if (found.stages.empty() || found.module < 0) return;
+    const dump::ModuleEntry& entry = session.dump()->modules()[static_cast<size_t>(found.module)];
+    Section(frame, "Through the stages");
+    int32_t last = -1;
+    size_t shown = 0;
+    for (const StageCounterpart& counterpart : found.stages) {
+      if (counterpart.stage == last ||
+          static_cast<size_t>(counterpart.stage) >= entry.stages.size())
+        continue;
+      if (++shown > 4 * kMostShown) break;
+      last = counterpart.stage;
+      auto others = std::ranges::count(found.stages, last, &StageCounterpart::stage) - 1;
+      const auto& module = session.Module(found.module, last);
+      std::string name =
+          module.ready() && counterpart.instruction.index < module->instructions().size()
+              ? std::string(module->name(counterpart.instruction))
+              : std::string("…");
+      if (others > 0) name += fmt::format(" and {} more", others);
+      ImGui::PushID(last);
+      if (ImGui::Selectable("##station", session.stage() == last))
+        session.Select(Selection::OfInstruction(found.module, last, counterpart.instruction));
+      if (ImGui::IsItemHovered()) {
+        ImGui::SetTooltip("%s\n%s, confidence %.2f",
+                          SafeText(entry.stages[static_cast<size_t>(last)].name, 300).c_str(),
+                          std::string(debug::Describe(counterpart.reason)).c_str(),
+                          static_cast<double>(counterpart.confidence));
+      }
+      ImGui::SameLine(0, 0);
+      Label(frame.theme, Color::kTextSecondary,
+            SafeText(ShortStage(entry.stages[static_cast<size_t>(last)]), 24));
+      ImGui::SameLine(190 * frame.scale);
+      FittedLabel(name);
+      ImGui::PopID();
+    }
+  }
+
+  static std::string ShortStage(const dump::StageEntry& stage) {
+    return stage.pass.empty() ? stage.name : stage.pass;
+  }
+
+  static std::span<const int32_t> Few(const std::vector<int32_t>& all) {
+    return std::span(all).first(std::min(all.size(), kMostShown));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeSelectionView() { return std::make_unique<SelectionView>(); }
+
+}  // namespace hloscope::viewer

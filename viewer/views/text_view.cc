@@ -1,0 +1,316 @@
+// Text: any file of the dump. It follows the selection through the stages until a file is chosen.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+#include <imgui/misc/cpp/imgui_stdlib.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/hlo/text.h"
+#include "viewer/text_line.h"
+#include "viewer/text_pane.h"
+#include "viewer/view.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using LitLines = std::set<int64_t>;
+
+// The text of a stage: its text file, or a print of the module where only a proto was dumped.
+Result<std::shared_ptr<const TextDocument>> StageText(const dump::DumpModel& dump, int32_t m,
+                                                      int32_t s, const std::stop_token& stop) {
+  const dump::StageEntry& stage =
+      dump.modules()[static_cast<size_t>(m)].stages[static_cast<size_t>(s)];
+  for (int32_t file : stage.files) {
+    if (dump.files()[static_cast<size_t>(file)].kind != dump::FileKind::kHloText) continue;
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView view, dump.OpenFile(file));
+    return TextDocument::Make(std::move(view), dump::FileKind::kHloText, stop);
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(auto module, dump.Module(m, s));
+  std::string text;
+  hlo::PrintText(*module, hlo::TextFormat::kElided, text);
+  return TextDocument::Make(FileView::FromBytes(stage.name + " (printed)", std::move(text)),
+                            dump::FileKind::kHloText, stop);
+}
+
+class TextView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    Session& session = frame.session;
+    if (!session.dump().ready()) {
+      Sentence(frame, "texts of the dump: HLO, LLVM IR, PTX, buffer assignments, options");
+      return;
+    }
+    if (generation_ != session.generation()) Forget(session);
+    Follow(session);
+    DrawBar(frame);
+    const Pending<TextDocument>* document = Document(session);
+    if (document == nullptr) {
+      Sentence(frame, "this dump holds no text to show");
+      return;
+    }
+    if (!ShowPending(frame, *document, "the text")) return;
+    pane_.Show(document->value);
+    Light(session);
+    if (int64_t clicked = pane_.Draw(frame); clicked >= 0) Click(session, clicked);
+  }
+
+  bool Run(Command command, Frame& frame) override {
+    switch (command) {
+      case Command::kFind:
+        focus_find_ = true;
+        return true;
+      case Command::kFindNext:
+      case Command::kFindPrevious:
+        Find(frame.session, command == Command::kFindPrevious);
+        return true;
+      case Command::kTextFold:
+        pane_.SetFolded(!pane_.folded());
+        return true;
+      case Command::kTextGoTo:
+        focus_find_ = true;
+        find_ = ":";
+        return true;
+      case Command::kFit:
+        if (!pane_.lit().empty()) pane_.GoTo(*pane_.lit().begin());
+        return true;
+      case Command::kFitAll:
+        pane_.GoTo(0);
+        return true;
+      case Command::kCopy:
+        if (pane_.document() == nullptr) return false;
+        ImGui::SetClipboardText(std::string(pane_.document()->Line(pane_.caret())).c_str());
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  std::string State() const override {
+    return fmt::format("{} {} {}", file_, pane_.folded() ? 1 : 0, find_);
+  }
+  void SetState(std::string_view state) override {
+    int32_t file = -1;
+    auto [end, error] = std::from_chars(state.data(), state.data() + state.size(), file);
+    auto rest = static_cast<size_t>(end - state.data());
+    if (error != std::errc() || state.size() < rest + 3) return;
+    file_ = file;
+    pane_.SetFolded(state[rest + 1] == '1');
+    find_ = state.substr(rest + 3);
+    pane_.SetMarked(find_);
+  }
+
+  std::string Lit(Session& /*session*/) const override {
+    std::string out;
+    for (int64_t line : pane_.lit())
+      out += fmt::format("{}: {}\n", line + 1, pane_.document()->Line(line));
+    return out;
+  }
+
+ private:
+  void Forget(Session& session) {
+    generation_ = session.generation();
+    file_ = -1;
+    pane_.Show(nullptr);
+    followed_ = 0;
+  }
+
+  // A line that was selected elsewhere opens its file; anything else brings the stage back.
+  void Follow(Session& session) {
+    if (followed_ == session.selection_version()) return;
+    followed_ = session.selection_version();
+    const Selection& now = session.selection();
+    revealed_ = false;
+    if (now.kind == SelectionKind::kTextLine) {
+      file_ = now.file;
+      wanted_line_ = now.line - 1;
+    } else if (now.stage >= 0 && (now.kind == SelectionKind::kStage || !IsCode(session, file_))) {
+      file_ = -1;
+    }
+  }
+  static bool IsCode(Session& session, int32_t file) {
+    auto files = session.dump()->files();
+    return file >= 0 && static_cast<size_t>(file) < files.size() &&
+           files[static_cast<size_t>(file)].kind != dump::FileKind::kHloText;
+  }
+
+  const Pending<TextDocument>* Document(Session& session) {
+    const dump::DumpModel& dump = *session.dump();
+    int32_t module = session.module(), stage = session.stage();
+    std::shared_ptr<const dump::DumpModel> shared = session.dump().value;
+    if (file_ >= 0 && static_cast<size_t>(file_) < dump.files().size()) {
+      int32_t file = file_;
+      key_ = fmt::format("text/file/{}", file);
+      return &session.Get<TextDocument>(
+          key_, "reading a text",
+          [shared, file](TaskControl& control) -> Result<std::shared_ptr<const TextDocument>> {
+            HLOSCOPE_ASSIGN_OR_RETURN(FileView view, shared->OpenFile(file));
+            return TextDocument::Make(
+                std::move(view), shared->files()[static_cast<size_t>(file)].kind, control.stop());
+          });
+    }
+    if (module < 0 || stage < 0) return nullptr;
+    key_ = fmt::format("text/stage/{}/{}", module, stage);
+    return &session.Get<TextDocument>(key_, "reading a text",
+                                      [shared, module, stage](TaskControl& control) {
+                                        return StageText(*shared, module, stage, control.stop());
+                                      });
+  }
+
+  // The stage that the text shows, -1 where it is no module.
+  int32_t ShownStage(Session& session) const {
+    if (file_ < 0) return session.stage();
+    const dump::FileEntry& entry = session.dump()->files()[static_cast<size_t>(file_)];
+    return entry.kind == dump::FileKind::kHloText ? entry.stage : -1;
+  }
+
+  // Finding where an instruction is defined may take a moment in a text of many megabytes.
+  void Light(Session& session) {
+    const Counterparts& found = session.counterparts();
+    int32_t stage = ShownStage(session), module = session.module();
+    std::vector<std::string> names;
+    if (stage >= 0 && module >= 0) {
+      const Pending<hlo::Module>& read = session.Module(module, stage);
+      auto add = [&](hlo::InstructionId id) {
+        if (read.ready() && id.valid() && id.index < read->instructions().size())
+          names.emplace_back(read->name(id));
+      };
+      const Selection& now = session.selection();
+      if (now.stage == stage && now.kind == SelectionKind::kInstruction) add(now.instruction);
+      if (now.stage == stage && now.kind == SelectionKind::kComputation && read.ready())
+        names.emplace_back((*read)[(*read)[now.computation].name]);
+      constexpr size_t kMostLit = 64;
+      for (const StageCounterpart& counterpart : found.stages) {
+        if (counterpart.stage == stage && names.size() < kMostLit) add(counterpart.instruction);
+      }
+    }
+    std::string key = "lit/" + key_;
+    for (const std::string& name : names) key += "/" + name.substr(0, 200);
+    const Pending<LitLines>& lines = session.Get<LitLines>(
+        key, "finding lines", [document = pane_.document_ptr(), names](TaskControl&) {
+          auto out = std::make_shared<LitLines>();
+          for (const std::string& name : names) {
+            if (int64_t line = document->FindDefinition(name); line >= 0) out->insert(line);
+          }
+          return Result<std::shared_ptr<const LitLines>>(out);
+        });
+    if (!lines.ready()) return;
+    LitLines lit = *lines;
+    constexpr int32_t kMostRange = 4000;
+    for (const TextLines& range : found.lines) {
+      for (int32_t line = range.first;
+           range.file == file_ && line <= range.last && line < range.first + kMostRange; ++line)
+        lit.insert(line - 1);
+    }
+    if (!revealed_ && (!lit.empty() || wanted_line_ >= 0)) {
+      revealed_ = session.counterparts_complete() || !names.empty() || wanted_line_ >= 0;
+      pane_.GoTo(wanted_line_ >= 0 ? wanted_line_ : *lit.begin());
+      wanted_line_ = -1;
+    }
+    pane_.SetLit(std::move(lit));
+  }
+
+  void Click(Session& session, int64_t line) {
+    int32_t stage = ShownStage(session), module = session.module();
+    if (file_ >= 0) module = session.dump()->files()[static_cast<size_t>(file_)].module;
+    std::string_view name = NameOnLine(pane_.document()->Line(line), pane_.document()->kind());
+    if (stage >= 0 && module >= 0 && !name.empty()) {
+      const Pending<hlo::Module>& read = session.Module(module, stage);
+      for (uint32_t i = 0; read.ready() && i < read->instructions().size(); ++i) {
+        if (read->name(hlo::InstructionId(i)) != name) continue;
+        int32_t file = file_;
+        session.Select(Selection::OfInstruction(module, stage, hlo::InstructionId(i)));
+        file_ = file;
+        followed_ = session.selection_version();
+        revealed_ = true;
+        return;
+      }
+    }
+    if (file_ >= 0) session.Select(Selection::OfTextLine(file_, static_cast<int32_t>(line + 1)));
+  }
+
+  void DrawBar(Frame& frame) {
+    Session& session = frame.session;
+    const dump::DumpModel& dump = *session.dump();
+    float find_width = 260 * frame.scale, fold_width = 60 * frame.scale;
+    ImGui::SetNextItemWidth(std::max(
+        120.0f, ImGui::GetContentRegionAvail().x - find_width - fold_width - 24 * frame.scale));
+    std::string shown = "the stage in view";
+    if (file_ >= 0)
+      shown = dump.files()[static_cast<size_t>(file_)].path;
+    else if (int32_t m = session.module(), s = session.stage(); m >= 0 && s >= 0)
+      shown = dump.modules()[static_cast<size_t>(m)].stages[static_cast<size_t>(s)].name;
+    if (ImGui::BeginCombo("##file", SafeText(shown, 90).c_str(), ImGuiComboFlags_HeightLarge)) {
+      DrawFiles(session, dump);
+      ImGui::EndCombo();
+    }
+    ImGui::SameLine();
+    bool folded = pane_.folded();
+    if (ImGui::Button(folded ? "Unfold" : "Fold", ImVec2(fold_width, 0))) pane_.SetFolded(!folded);
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(-1);
+    if (focus_find_) ImGui::SetKeyboardFocusHere();
+    focus_find_ = false;
+    if (ImGui::InputTextWithHint("##find", "find, or :LINE", &find_,
+                                 ImGuiInputTextFlags_EnterReturnsTrue))
+      Find(session, ImGui::GetIO().KeyShift);
+    if (ImGui::IsItemEdited()) pane_.SetMarked(find_.starts_with(':') ? "" : find_);
+    if (!message_.empty()) Label(frame.theme, Color::kWarning, message_);
+  }
+
+  void DrawFiles(Session& session, const dump::DumpModel& dump) {
+    if (ImGui::Selectable("the stage in view", file_ < 0)) file_ = -1;
+    int32_t module = session.module();
+    for (size_t i = 0; i < dump.files().size(); ++i) {
+      const dump::FileEntry& file = dump.files()[i];
+      bool binary = file.kind == dump::FileKind::kObject || file.kind == dump::FileKind::kZip ||
+                    file.kind == dump::FileKind::kHloProto || file.kind == dump::FileKind::kNpy ||
+                    file.kind == dump::FileKind::kMlirBytecode ||
+                    file.kind == dump::FileKind::kUnknown;
+      if (binary || (file.module >= 0 && file.module != module)) continue;
+      std::string label =
+          fmt::format("{}   {}##{}", SafeText(file.path, 110), BytesText(file.bytes), i);
+      if (ImGui::Selectable(label.c_str(), file_ == static_cast<int32_t>(i)))
+        file_ = static_cast<int32_t>(i);
+    }
+  }
+
+  void Find(Session& session, bool up) {
+    message_.clear();
+    if (pane_.document() == nullptr || find_.empty()) return;
+    if (find_.starts_with(':')) {
+      int64_t line = 0;
+      auto parsed = std::from_chars(find_.data() + 1, find_.data() + find_.size(), line);
+      if (parsed.ec == std::errc()) pane_.GoTo(line - 1);
+      return;
+    }
+    pane_.SetMarked(find_);
+    session.tasks().Start(
+        "finding " + find_,
+        [this, document = pane_.document_ptr(), what = find_, up,
+         from = pane_.caret() + (up ? -1 : 1)](TaskControl& control) -> Tasks::Finish {
+          int64_t start = from < 0 ? document->lines() - 1 : from >= document->lines() ? 0 : from;
+          int64_t line = document->FindText(what, start, up, control.stop());
+          return [this, line, what] {
+            if (line >= 0)
+              pane_.GoTo(line);
+            else
+              message_ = fmt::format("{} does not occur", SafeText(what, 60));
+          };
+        });
+  }
+
+  uint64_t generation_ = 0, followed_ = 0;
+  int32_t file_ = -1;  // -1: the stage in view
+  int64_t wanted_line_ = -1;
+  bool revealed_ = false, focus_find_ = false;
+  std::string key_, find_, message_;
+  TextPane pane_;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeTextView() { return std::make_unique<TextView>(); }
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,51 @@
+// Surface: where frames go. A window, a picture without any display, or nothing at all, by one code
+// path.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "viewer/picture.h"
+
+namespace hloscope::viewer {
+
+enum class SurfaceKind : uint8_t {
+  kWindow,     // a window of the desktop
+  kOffscreen,  // OpenGL of Mesa without a display: for pictures
+  kHeadless,   // no OpenGL and no pixels: for tests
+};
+
+struct SurfaceOptions {
+  SurfaceKind kind = SurfaceKind::kWindow;
+  int width = 1600, height = 1000;  // pixels
+  float scale = 0;                  // pixels for each logical pixel; 0: what the display says
+};
+
+// Owns the platform and renderer back ends of the current ImGui context.
+class Surface {
+ public:
+  // Fails where there is no display, or no OpenGL 3.3: with the mend.
+  static Result<std::unique_ptr<Surface>> Make(const SurfaceOptions& options);
+  virtual ~Surface() = default;
+
+  virtual void NewFrame() = 0;
+  // Draws the frame that ImGui::Render made, and shows it.
+  virtual void Show(uint32_t background_rgb) = 0;
+  // Returns when there is input, after Wake(), or after `seconds` (negative: no such end).
+  virtual void Wait(double seconds) = 0;
+  // From any thread.
+  virtual void Wake() = 0;
+  virtual bool closed() const = 0;
+  virtual float scale() const = 0;
+  // Nobody can see it now: no frames are needed.
+  virtual bool hidden() const { return false; }
+  virtual std::vector<std::string> TakeDroppedPaths() { return {}; }
+  virtual void SetTitle(const std::string& /*title*/) {}
+  // What Show() drew last. Fails where there are no pixels.
+  virtual Result<Picture> Pixels() = 0;
+};
+
+}  // namespace hloscope::viewer
