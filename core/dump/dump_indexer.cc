@@ -11,6 +11,8 @@
 namespace hloscope::dump {
 namespace {
 
+constexpr size_t kUnknownFilesNamed = 20;
+
 std::string_view FolderOf(std::string_view path) {
   size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
@@ -299,11 +301,22 @@ void DumpIndexer::AddToStages() {
       module.stages.push_back(
           {name, std::string(step.pipeline), std::string(step.pass), std::move(files)});
     }
+    if (module.stages.empty()) AddSnapshotStage(module);
     SortStages(module.stages);
     for (size_t s = 0; s < module.stages.size(); ++s) {
       for (int32_t file : module.stages[s].files)
         model_.files_[static_cast<size_t>(file)].stage = static_cast<int32_t>(s);
     }
+  }
+}
+
+// A snapshot holds its module: where nothing else does, it is the input of the compilation.
+void DumpIndexer::AddSnapshotStage(ModuleEntry& module) {
+  for (int32_t k : module.files) {
+    const FileEntry& file = model_.files_[static_cast<size_t>(k)];
+    if (file.role != FileRole::kUnoptimizedSnapshot || !IsModuleKind(file.kind)) continue;
+    module.stages.push_back({"before_optimizations", "", "", {k}});
+    return;
   }
 }
 
@@ -320,7 +333,7 @@ void DumpIndexer::AddDerivedStages() {
     for (int32_t k : module.files) {
       FileEntry& file = model_.files_[static_cast<size_t>(k)];
       StageOf of = RowOf(file.role).stage;
-      if (of != StageOf::kFinal && of != StageOf::kFirst) continue;
+      if ((of != StageOf::kFinal && of != StageOf::kFirst) || file.stage >= 0) continue;
       file.stage = of == StageOf::kFinal ? last : first;
       if (file.stage >= 0) module.stages[static_cast<size_t>(file.stage)].files.push_back(k);
     }
@@ -343,15 +356,24 @@ void DumpIndexer::Describe() {
 }
 
 void DumpIndexer::CheckKinds() {
-  for (FileEntry& file : model_.files_) {
+  size_t unknown = 0;
+  for (size_t k = 0; k < model_.files_.size(); ++k) {
+    const FileEntry& file = model_.files_[k];
     if (file.role == FileRole::kUnknown) {
+      if (++unknown > kUnknownFilesNamed) continue;
       model_.warnings_.push_back(
           fmt::format("{}: not recognised, {}", file.path, dump::Describe(file.kind)));
     } else if (!MayHold(file.role, file.kind)) {
       model_.warnings_.push_back(fmt::format("{}: this is {}, expected {}", file.path,
                                              dump::Describe(file.kind),
                                              RowOf(file.role).description));
+    } else if (IsText(file.kind) && ends_[k] < RowOf(file.role).end) {
+      model_.warnings_.push_back(file.path + ": its end is missing, the file is cut off");
     }
+  }
+  if (unknown > kUnknownFilesNamed) {
+    model_.warnings_.push_back(
+        fmt::format("{} more files are not recognised", unknown - kUnknownFilesNamed));
   }
 }
 

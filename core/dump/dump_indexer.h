@@ -8,13 +8,12 @@
 #include <vector>
 
 #include "core/dump/dump_model.h"
-#include "core/dump/listing.h"
 
 namespace hloscope::dump {
 
 class DumpIndexer {
  public:
-  DumpIndexer(DumpModel& model, const Listing& listing) : model_(model), listing_(listing) {}
+  DumpIndexer(DumpModel& model, const std::vector<TextEnd>& ends) : model_(model), ends_(ends) {}
 
   // Fills the model's files (their kinds are known already), modules and warnings.
   void Run();
@@ -49,12 +48,13 @@ class DumpIndexer {
   int32_t ModuleFor(std::string_view path) const;
   FileRole LooseRole(const FileEntry& file) const;
   void AddToStages();
+  void AddSnapshotStage(ModuleEntry& module);
   void AddDerivedStages();
   void Describe();
   void CheckKinds();
 
   DumpModel& model_;
-  const Listing& listing_;
+  const std::vector<TextEnd>& ends_;  // of the files
   std::map<Key, Group> groups_;
   std::vector<int32_t> loose_;
   std::vector<std::string> stage_of_file_;  // names, until stages are sorted

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -16,22 +17,37 @@ namespace hloscope::dump {
 namespace {
 
 constexpr size_t kHeadBytes = 4096;
+constexpr size_t kTailBytes = 256;
 constexpr int64_t kFilesATime = 64;
 
 bool IsNamedProto(std::string_view name) {
   return name.ends_with(".pb") || name.ends_with(".pb.gz");
 }
 
+// How the last bytes of a text look. A closing brace may have a comment behind it.
+TextEnd EndOf(std::string_view tail) {
+  size_t last = tail.find_last_not_of(" \t\r\n");
+  if (last == std::string_view::npos) return TextEnd::kLine;
+  size_t line = tail.rfind('\n', last);
+  std::string_view final_line = tail.substr(line == std::string_view::npos ? 0 : line + 1);
+  if (tail[last] == '}' || final_line.starts_with('}')) return TextEnd::kBrace;
+  return tail.ends_with('\n') ? TextEnd::kLine : TextEnd::kAny;
+}
+
 // The kind of protos and packed files from their whole contents.
-FileKind KindOfWhole(const std::string& path, const Limits& limits, std::string& problem) {
+FileKind KindOfWhole(const std::string& path, const Limits& limits, TextEnd& end,
+                     std::string& problem) {
   Result<FileView> file = FileView::Open(path, limits);
-  if (file) return Sniff(file->bytes());
+  if (file) {
+    end = EndOf(file->bytes());
+    return Sniff(file->bytes());
+  }
   problem = file.error().message;
   return FileKind::kUnknown;
 }
 
-// nullopt and a reason where the file cannot be read.
-FileKind KindOf(const std::string& path, int64_t bytes, const Limits& limits,
+// The kind by the first bytes; `problem` says why the file cannot be read.
+FileKind KindOf(const std::string& path, int64_t bytes, const Limits& limits, TextEnd& end,
                 std::string& problem) {
   if (bytes == 0) return FileKind::kEmpty;
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -48,15 +64,24 @@ FileKind KindOf(const std::string& path, int64_t bytes, const Limits& limits,
   std::string_view head(block.data(), static_cast<size_t>(got));
   if (head.empty()) return FileKind::kEmpty;
   bool packed = head.starts_with("\x1f\x8b");
-  if (packed) return KindOfWhole(path, limits, problem);
+  if (packed) return KindOfWhole(path, limits, end, problem);
   bool complete = static_cast<int64_t>(got) >= bytes;
   FileKind kind = Sniff(head, complete);
+  std::string_view tail = head;
+  std::array<char, kTailBytes> end_block;
+  if (!complete) {
+    got = pread(fd.get(), end_block.data(), end_block.size(),
+                bytes - static_cast<int64_t>(end_block.size()));
+    tail = {end_block.data(), static_cast<size_t>(std::max<ssize_t>(got, 0))};
+  }
+  end = EndOf(tail);
+  if (tail.empty()) problem = "it shrank while it was read";
   if (kind != FileKind::kUnknown && kind != FileKind::kText) return kind;
   // A proto by name is one unless its reader says otherwise.
   std::string_view name = BareFileName(path);
   if (IsNamedProto(name)) {
     if (name.ends_with(".hlo.pb")) return FileKind::kHloProto;
-    if (!complete) return KindOfWhole(path, limits, problem);
+    if (!complete) return KindOfWhole(path, limits, end, problem);
   }
   return kind;
 }
@@ -65,9 +90,10 @@ FileKind KindOf(const std::string& path, int64_t bytes, const Limits& limits,
 
 Status ReadHeads(const std::string& folder, const Listing& listing, const Limits& limits,
                  const OpenOptions& options, std::vector<FileEntry>& files,
-                 std::vector<std::string>& warnings) {
+                 std::vector<TextEnd>& ends, std::vector<std::string>& warnings) {
   auto count = static_cast<int64_t>(listing.files.size());
   files.resize(listing.files.size());
+  ends.resize(listing.files.size());
   std::vector<std::string> problems(listing.files.size());
   std::atomic<int64_t> done = 0;
   auto read_some = [&](int64_t block) {
@@ -78,7 +104,7 @@ Status ReadHeads(const std::string& folder, const Listing& listing, const Limits
       FileEntry& file = files[at];
       file.path = listed.path;
       file.bytes = listed.bytes;
-      file.kind = KindOf(folder + "/" + listed.path, listed.bytes, limits, problems[at]);
+      file.kind = KindOf(folder + "/" + listed.path, listed.bytes, limits, ends[at], problems[at]);
     }
     if (options.progress) options.progress(done.fetch_add(end - begin) + end - begin, count);
   };
@@ -86,7 +112,7 @@ Status ReadHeads(const std::string& folder, const Listing& listing, const Limits
   int64_t blocks = (count + kFilesATime - 1) / kFilesATime;
   HLOSCOPE_TRY(ParallelFor(blocks, jobs, read_some, options.stop));
   for (size_t k = 0; k < problems.size(); ++k) {
-    if (!problems[k].empty()) warnings.push_back(files[k].path + ": not read, " + problems[k]);
+    if (!problems[k].empty()) warnings.push_back(files[k].path + ": " + problems[k]);
   }
   return {};
 }
