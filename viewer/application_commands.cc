@@ -139,7 +139,7 @@ void Application::RunScreen(Command command) {
   }
 }
 
-// To the stage before or after; with `to_change` to the next pass that touched the selection.
+// To the stage before or after; with `to_change` to the nearest pass that touched the selection.
 void Application::StepStage(int direction, bool to_change) {
   int32_t module = session_->module(), stage = session_->stage();
   if (module < 0) return;
@@ -148,16 +148,7 @@ void Application::StepStage(int direction, bool to_change) {
   const Counterparts& known = session_->counterparts();
   for (int32_t next = stage + direction; next >= 0 && next < stages; next += direction) {
     hlo::InstructionId there = known.In(next);
-    if (to_change) {
-      // The pass between two stages has changed it where the link is no plain identity.
-      int32_t later = direction > 0 ? next : next + 1;
-      auto link = std::ranges::find_if(known.stages, [&](const StageCounterpart& counterpart) {
-        return counterpart.stage == later || counterpart.stage == later - 1;
-      });
-      bool same = there.valid() && link != known.stages.end() && link->confidence >= 0.999f &&
-                  link->reason == debug::LinkReason::kSame;
-      if (same) continue;
-    }
+    if (to_change && !known.TouchedInto(next)) continue;
     return session_->Select(there.valid() ? Selection::OfInstruction(module, next, there)
                                           : Selection::OfStage(module, next));
   }

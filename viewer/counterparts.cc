@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/debug/lineage.h"
+#include "core/debug/provenance.h"
 #include "viewer/text_line.h"
 
 namespace hloscope::viewer {
@@ -16,96 +17,116 @@ using hlo::InstructionId;
 // The search as it goes on; one use.
 class Search {
  public:
-  Search(const dump::DumpModel& dump, const debug::Lineage* lineage, const Selection& selection,
+  Search(const debug::Provenance& provenance, const Selection& selection, bool whole,
          const std::stop_token& stop)
-      : dump_(dump), lineage_(lineage), selection_(selection), stop_(stop) {
+      : provenance_(provenance),
+        dump_(provenance.model()),
+        selection_(selection),
+        whole_(whole),
+        stop_(stop) {
     out_.of = selection;
-    out_.module = ModuleOf(dump, selection);
+    out_.module = provenance.module();
+    out_.final_stage = provenance.final_stage();
   }
 
   Counterparts Run() {
-    if (out_.module < 0) return std::move(out_);
-    out_.final_stage = dump_.FinalStage(out_.module);
     AddStart();
-    if (!stop_.stop_requested()) FollowStages();
-    if (!stop_.stop_requested()) AddKernelInstructions();
-    if (!stop_.stop_requested()) AddThunks();
-    if (!stop_.stop_requested()) AddKernels();
-    if (!stop_.stop_requested()) AddBuffers();
-    if (out_.source_file.empty()) AddSourceLine();
+    AddOwn();
+    // With many starts only the first few are followed, which say what they are.
+    constexpr size_t kFollowed = 8;
+    for (size_t i = 0; whole_ && i < std::min(kFollowed, starts_.size()); ++i) {
+      if (!stop_.stop_requested()) Follow(starts_[i].first, starts_[i].second);
+    }
+    std::ranges::stable_sort(out_.stages, [](const StageCounterpart& a, const StageCounterpart& b) {
+      return a.stage != b.stage ? a.stage < b.stage : a.confidence > b.confidence;
+    });
+    for (std::vector<int32_t>* list : {&out_.thunks, &out_.kernels, &out_.buffers}) {
+      std::ranges::sort(*list);
+      list->erase(std::ranges::unique(*list).begin(), list->end());
+    }
+    if (whole_) AddKernelInstructions();
+    AddLines();
     return std::move(out_);
   }
 
  private:
   template <typename T>
-  std::shared_ptr<const T> Take(Result<std::shared_ptr<const T>> read) {
-    if (read) return *read;
-    std::string note = read.error().ToString();
-    if (std::ranges::find(out_.notes, note) == out_.notes.end()) out_.notes.push_back(note);
+  const T* Take(const Result<T>& read) {
+    if (read) return &*read;
+    Note(read.error().ToString());
     return nullptr;
   }
-  std::shared_ptr<const hlo::Module> ModuleAt(int32_t stage) {
-    return stage < 0 ? nullptr : Take(dump_.Module(out_.module, stage));
+  void Note(const std::string& note) {
+    if (std::ranges::find(out_.notes, note) == out_.notes.end()) out_.notes.push_back(note);
   }
 
   void Start(int32_t stage, InstructionId id) {
-    if (std::ranges::find(starts_, std::pair(stage, id)) != starts_.end()) return;
+    // A line of a loop over layers is thousands of instructions.
+    constexpr size_t kMost = 2000;
+    if (starts_.size() >= kMost || !AddStation(stage, id, 1, debug::LinkReason::kSame)) return;
+    if (starts_.empty()) out_.start_stage = stage;
     starts_.emplace_back(stage, id);
-    AddStation(stage, id, 1, debug::LinkReason::kSame);
   }
-  void StartByName(int32_t stage, std::span<const std::string> names) {
-    auto module = ModuleAt(stage);
-    if (module == nullptr) return;
-    std::unordered_set<std::string_view> wanted(names.begin(), names.end());
-    for (uint32_t i = 0; i < module->instructions().size(); ++i) {
-      if (wanted.contains(module->name(InstructionId(i)))) Start(stage, InstructionId(i));
-    }
+  void StartAll(int32_t stage, const Result<std::vector<InstructionId>>& ids) {
+    const std::vector<InstructionId>* found = Take(ids);
+    if (found == nullptr) return;
+    for (InstructionId id : *found) Start(stage, id);
+  }
+  bool AddStation(int32_t stage, InstructionId id, float confidence, debug::LinkReason reason) {
+    if (!seen_.emplace(static_cast<uint64_t>(stage) << 32 | id.index).second) return false;
+    out_.stages.push_back(
+        {.stage = stage, .instruction = id, .confidence = confidence, .reason = reason});
+    if (stage == out_.final_stage) out_.final_instructions.push_back(id);
+    return true;
   }
 
   // The instructions the selection is, before any stage is left.
   void AddStart() {
+    int32_t final_stage = out_.final_stage;
     switch (selection_.kind) {
       case SelectionKind::kInstruction:
       case SelectionKind::kEvent:
         if (selection_.instruction.valid() && selection_.stage >= 0)
           Start(selection_.stage, selection_.instruction);
-        break;
+        return;
       case SelectionKind::kComputation:
-        StartAtCallers();
-        break;
+        return StartAtCallers();
       case SelectionKind::kThunk:
-        if (auto thunks = Take(dump_.Thunks(out_.module)))
-          if (auto i = static_cast<size_t>(selection_.thunk); i < thunks->thunks.size())
-            StartByName(out_.final_stage, std::span(&thunks->thunks[i].instruction, 1));
-        break;
+        return StartAll(final_stage, provenance_.OfThunk(selection_.thunk));
       case SelectionKind::kKernel:
-        if (auto kernels = Take(dump_.Kernels(out_.module)))
-          if (auto i = static_cast<size_t>(selection_.kernel); i < kernels->kernels.size())
-            StartByName(out_.final_stage, kernels->kernels[i].instructions);
-        break;
+        return StartAll(final_stage, provenance_.OfKernel(selection_.kernel));
       case SelectionKind::kBuffer:
-        if (auto buffers = Take(dump_.Buffers(out_.module)))
-          if (auto i = static_cast<size_t>(selection_.buffer); i < buffers->values.size())
-            StartByName(out_.final_stage, std::span(&buffers->values[i].instruction, 1));
-        break;
+        return StartAll(final_stage, provenance_.OfBuffer(selection_.buffer));
       case SelectionKind::kTextLine:
-        StartAtTextLine();
-        break;
+        return StartAtTextLine();
       case SelectionKind::kSourceLine:
-        StartAtSourceLine();
-        break;
+        out_.source_file = selection_.source_file;
+        out_.source_line = selection_.source_line;
+        for (int32_t stage : {final_stage, 0}) {
+          if (stage >= 0 && (stage == final_stage || stage != out_.final_stage))
+            StartAll(stage,
+                     provenance_.OfLine(stage, selection_.source_file, selection_.source_line));
+        }
+        return;
       default:
-        break;
+        return;
     }
   }
 
+  // A thunk, kernel or buffer stands for itself even where nothing else is known of it.
+  void AddOwn() {
+    if (selection_.kind == SelectionKind::kThunk) out_.thunks.push_back(selection_.thunk);
+    if (selection_.kind == SelectionKind::kKernel) out_.kernels.push_back(selection_.kernel);
+    if (selection_.kind == SelectionKind::kBuffer) out_.buffers.push_back(selection_.buffer);
+  }
+
   void StartAtCallers() {
-    auto module = ModuleAt(selection_.stage);
-    if (module == nullptr) return;
-    for (uint32_t i = 0; i < module->instructions().size(); ++i) {
-      InstructionId id(i);
-      if (std::ranges::count(module->CalledComputations((*module)[id]), selection_.computation) > 0)
-        Start(selection_.stage, id);
+    auto module = dump_.Module(out_.module, selection_.stage);
+    if (!module) return Note(module.error().ToString());
+    const hlo::Module& m = **module;
+    for (uint32_t i = 0; i < m.instructions().size(); ++i) {
+      if (std::ranges::count(m.CalledComputations(m[InstructionId(i)]), selection_.computation) > 0)
+        Start(selection_.stage, InstructionId(i));
     }
   }
 
@@ -114,17 +135,18 @@ class Search {
     if (file >= dump_.files().size()) return;
     const dump::FileEntry& entry = dump_.files()[file];
     out_.lines.push_back({selection_.file, selection_.line, selection_.line});
-    if (entry.kind == dump::FileKind::kHloText || entry.kind == dump::FileKind::kBufferAssignment) {
-      Result<FileView> view = dump_.OpenFile(selection_.file);
-      if (!view) return;
-      std::string name(NameOnLine(LineOf(view->bytes(), selection_.line), entry.kind));
-      if (name.empty()) return;
-      int32_t stage = entry.kind == dump::FileKind::kHloText && entry.stage >= 0 ? entry.stage
-                                                                                 : out_.final_stage;
-      StartByName(stage, std::span(&name, 1));
-      return;
+    bool hlo_text = entry.kind == dump::FileKind::kHloText;
+    if (!hlo_text && entry.kind != dump::FileKind::kBufferAssignment) return StartAtCodeLine();
+    Result<FileView> view = dump_.OpenFile(selection_.file);
+    if (!view) return Note(view.error().ToString());
+    std::string_view name = NameOnLine(LineOf(view->bytes(), selection_.line), entry.kind);
+    int32_t stage = hlo_text && entry.stage >= 0 ? entry.stage : out_.final_stage;
+    if (name.empty() || stage < 0) return;
+    auto module = dump_.Module(out_.module, stage);
+    if (!module) return Note(module.error().ToString());
+    for (uint32_t i = 0; i < (*module)->instructions().size(); ++i) {
+      if ((*module)->name(InstructionId(i)) == name) return Start(stage, InstructionId(i));
     }
-    StartAtCodeLine();
   }
 
   void StartAtCodeLine() {
@@ -132,105 +154,74 @@ class Search {
       return range.file == selection_.file && range.first_line <= selection_.line &&
              selection_.line <= range.last_line;
     };
-    if (auto kernels = Take(dump_.Kernels(out_.module))) {
-      for (const dump::Kernel& kernel : kernels->kernels) {
-        if (has(kernel.ptx) || has(kernel.llvm) || has(kernel.llvm_unoptimized) ||
-            has(kernel.triton) || has(kernel.mlir))
-          StartByName(out_.final_stage, kernel.instructions);
+    auto kernels = dump_.Kernels(out_.module);
+    for (size_t k = 0; kernels && k < (*kernels)->kernels.size(); ++k) {
+      const dump::Kernel& kernel = (*kernels)->kernels[k];
+      if (has(kernel.ptx) || has(kernel.llvm) || has(kernel.llvm_unoptimized) ||
+          has(kernel.triton) || has(kernel.mlir)) {
+        out_.kernels.push_back(static_cast<int32_t>(k));
+        StartAll(out_.final_stage, provenance_.OfKernel(static_cast<int32_t>(k)));
       }
     }
-    if (auto thunks = Take(dump_.Thunks(out_.module))) {
-      for (const dump::Thunk& thunk : thunks->thunks) {
-        if (thunks->file == selection_.file && thunk.line == selection_.line)
-          StartByName(out_.final_stage, std::span(&thunk.instruction, 1));
-      }
+    auto thunks = dump_.Thunks(out_.module);
+    for (size_t t = 0; thunks && t < (*thunks)->thunks.size(); ++t) {
+      if ((*thunks)->file != selection_.file || (*thunks)->thunks[t].line != selection_.line)
+        continue;
+      out_.thunks.push_back(static_cast<int32_t>(t));
+      StartAll(out_.final_stage, provenance_.OfThunk(static_cast<int32_t>(t)));
     }
   }
 
-  void StartAtSourceLine() {
-    out_.source_file = selection_.source_file;
-    out_.source_line = selection_.source_line;
-    // At most this many are followed: a line of a loop over layers is thousands of instructions.
-    constexpr size_t kMost = 2000;
-    for (int32_t stage : {out_.final_stage, 0}) {
-      auto module = ModuleAt(stage);
-      if (module == nullptr) continue;
-      for (uint32_t i = 0; i < module->instructions().size() && starts_.size() < kMost; ++i) {
-        debug::SourceLine line = debug::SourceLineOf(*module, InstructionId(i));
-        if (line.line == selection_.source_line && line.file == selection_.source_file)
-          Start(stage, InstructionId(i));
-      }
-      if (out_.final_stage == 0) break;
+  void Follow(int32_t stage, InstructionId id) {
+    Result<debug::InstructionFacts> facts = provenance_.FactsOf(stage, id);
+    if (!facts) return Note(facts.error().ToString());
+    for (const debug::Chain* chain : {&facts->ancestors, &facts->descendants}) {
+      for (const debug::Station& station : chain->stations)
+        AddStation(station.stage, station.instruction, station.confidence, station.reason);
     }
-  }
-
-  void AddStation(int32_t stage, InstructionId id, float confidence, debug::LinkReason reason) {
-    if (!seen_.emplace(static_cast<uint64_t>(stage) << 32 | id.index).second) return;
-    out_.stages.push_back(
-        {.stage = stage, .instruction = id, .confidence = confidence, .reason = reason});
-    if (stage == out_.final_stage) out_.final_instructions.push_back(id);
-  }
-
-  // Through the other stages; with many starts only the first few, which say what they are.
-  void FollowStages() {
-    constexpr size_t kFollowed = 8;
-    for (size_t i = 0; lineage_ != nullptr && i < std::min(kFollowed, starts_.size()); ++i) {
-      if (stop_.stop_requested()) return;
-      auto [stage, id] = starts_[i];
-      AddChain(lineage_->Ancestors(stage, id));
-      AddChain(lineage_->Descendants(stage, id));
+    auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(out_.kernels, facts->kernels);
+    append(out_.thunks, facts->thunks);
+    append(out_.buffers, facts->buffers);
+    if (out_.source_file.empty() && facts->source.how != debug::SourceHow::kNone) {
+      out_.source_file = facts->source.line.file;
+      out_.source_line = facts->source.line.line;
     }
-    std::ranges::stable_sort(out_.stages, [](const StageCounterpart& a, const StageCounterpart& b) {
-      return a.stage != b.stage ? a.stage < b.stage : a.confidence > b.confidence;
-    });
-  }
-  void AddChain(const Result<debug::Chain>& chain) {
-    if (!chain) {
-      out_.notes.push_back(chain.error().ToString());
-      return;
-    }
-    for (const debug::Station& station : chain->stations)
-      AddStation(station.stage, station.instruction, station.confidence, station.reason);
+    for (const std::string& note : facts->notes) Note(note);
   }
 
   void AddKernelInstructions() {
-    auto module = out_.final_instructions.empty() ? nullptr : ModuleAt(out_.final_stage);
-    if (module == nullptr) return;
-    std::vector<InstructionId> kernel_of = debug::KernelInstructions(*module);
+    if (out_.final_instructions.empty()) return;
+    auto module = dump_.Module(out_.module, out_.final_stage);
+    if (!module) return;
+    std::vector<InstructionId> kernel_of = debug::KernelInstructions(**module);
     for (InstructionId id : out_.final_instructions) {
-      names_.insert(std::string(module->name(id)));
       if (id.index >= kernel_of.size() || !kernel_of[id.index].valid()) continue;
       InstructionId kernel = kernel_of[id.index];
-      names_.insert(std::string(module->name(kernel)));
       if (std::ranges::find(out_.kernel_instructions, kernel) == out_.kernel_instructions.end())
         out_.kernel_instructions.push_back(kernel);
     }
   }
 
-  void AddThunks() {
-    auto thunks = Take(dump_.Thunks(out_.module));
-    if (thunks == nullptr) return;
-    for (size_t i = 0; i < thunks->thunks.size(); ++i) {
-      const dump::Thunk& thunk = thunks->thunks[i];
-      bool own =
-          selection_.kind == SelectionKind::kThunk && selection_.thunk == static_cast<int32_t>(i);
-      if (!own && (thunk.instruction.empty() || !names_.contains(thunk.instruction))) continue;
-      out_.thunks.push_back(static_cast<int32_t>(i));
-      if (thunk.line > 0) out_.lines.push_back({thunks->file, thunk.line, thunk.line});
+  void AddLines() {
+    if (!out_.thunks.empty()) AddThunkLines();
+    if (!out_.kernels.empty()) AddKernelLines();
+  }
+  void AddThunkLines() {
+    auto thunks = dump_.Thunks(out_.module);
+    for (int32_t t : out_.thunks) {
+      if (!thunks || static_cast<size_t>(t) >= (*thunks)->thunks.size()) continue;
+      int32_t line = (*thunks)->thunks[static_cast<size_t>(t)].line;
+      if (line > 0) out_.lines.push_back({(*thunks)->file, line, line});
     }
   }
-
-  void AddKernels() {
-    auto kernels = Take(dump_.Kernels(out_.module));
-    if (kernels == nullptr) return;
-    for (size_t i = 0; i < kernels->kernels.size(); ++i) {
-      const dump::Kernel& kernel = kernels->kernels[i];
-      bool own =
-          selection_.kind == SelectionKind::kKernel && selection_.kernel == static_cast<int32_t>(i);
-      if (!own && std::ranges::none_of(kernel.instructions,
-                                       [&](const auto& name) { return names_.contains(name); }))
-        continue;
-      out_.kernels.push_back(static_cast<int32_t>(i));
+  void AddKernelLines() {
+    auto kernels = dump_.Kernels(out_.module);
+    for (int32_t k : out_.kernels) {
+      if (!kernels || static_cast<size_t>(k) >= (*kernels)->kernels.size()) continue;
+      const dump::Kernel& kernel = (*kernels)->kernels[static_cast<size_t>(k)];
       for (const dump::TextRange& range :
            {kernel.ptx, kernel.llvm, kernel.llvm_unoptimized, kernel.triton, kernel.mlir}) {
         if (range.found()) out_.lines.push_back({range.file, range.first_line, range.last_line});
@@ -238,45 +229,21 @@ class Search {
     }
   }
 
-  void AddBuffers() {
-    auto buffers = Take(dump_.Buffers(out_.module));
-    if (buffers == nullptr) return;
-    for (size_t i = 0; i < buffers->values.size(); ++i) {
-      const dump::BufferValue& value = buffers->values[i];
-      bool own =
-          selection_.kind == SelectionKind::kBuffer && selection_.buffer == static_cast<int32_t>(i);
-      if (own || (!value.instruction.empty() && names_.contains(value.instruction)))
-        out_.buffers.push_back(static_cast<int32_t>(i));
-    }
-  }
-
-  void AddSourceLine() {
-    for (const StageCounterpart& counterpart : out_.stages) {
-      auto module = ModuleAt(counterpart.stage);
-      if (module == nullptr) return;
-      debug::SourceLine line = debug::SourceLineOf(*module, counterpart.instruction);
-      if (line.line <= 0) continue;
-      out_.source_file = line.file;
-      out_.source_line = line.line;
-      return;
-    }
-  }
-
+  const debug::Provenance& provenance_;
   const dump::DumpModel& dump_;
-  const debug::Lineage* lineage_;
   const Selection& selection_;
+  bool whole_;
   const std::stop_token& stop_;
   Counterparts out_;
   std::vector<std::pair<int32_t, InstructionId>> starts_;
   std::unordered_set<uint64_t> seen_;
-  std::unordered_set<std::string> names_;  // of final and kernel instructions
 };
 
 }  // namespace
 
-Counterparts FindCounterparts(const dump::DumpModel& dump, const debug::Lineage* lineage,
-                              const Selection& selection, const std::stop_token& stop) {
-  return Search(dump, lineage, selection, stop).Run();
+Counterparts FindCounterparts(const debug::Provenance& provenance, const Selection& selection,
+                              bool whole, const std::stop_token& stop) {
+  return Search(provenance, selection, whole, stop).Run();
 }
 
 int32_t ModuleOf(const dump::DumpModel& dump, const Selection& selection) {
@@ -291,6 +258,13 @@ int32_t ModuleOf(const dump::DumpModel& dump, const Selection& selection) {
 hlo::InstructionId Counterparts::In(int32_t stage) const {
   auto found = std::ranges::find(stages, stage, &StageCounterpart::stage);
   return found != stages.end() ? found->instruction : hlo::InstructionId();
+}
+bool Counterparts::TouchedInto(int32_t stage) const {
+  // A link belongs to the station it leads to, away from the start.
+  int32_t there = stage <= start_stage ? stage - 1 : stage;
+  auto found = std::ranges::find(stages, there, &StageCounterpart::stage);
+  if (found == stages.end()) return In(stage).valid() && stage > 0 && stage <= start_stage;
+  return found->reason != debug::LinkReason::kSame;
 }
 bool Counterparts::InStage(int32_t stage, hlo::InstructionId id) const {
   return std::ranges::any_of(stages, [&](const StageCounterpart& counterpart) {

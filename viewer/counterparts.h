@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/debug/lineage.h"
+#include "core/debug/provenance.h"
 #include "core/dump/dump_model.h"
 #include "viewer/selection.h"
 
@@ -38,6 +38,7 @@ struct Counterparts {
   // In the final stage: the instructions that stand for it, and those whose kernels compute them.
   std::vector<hlo::InstructionId> final_instructions, kernel_instructions;
   int32_t final_stage = -1;
+  int32_t start_stage = -1;  // where it was followed from
   std::vector<int32_t> thunks, kernels, buffers;  // positions in the module's tables, ascending
   std::vector<TextLines> lines;                   // HLO, LLVM, PTX, …
   std::string source_file;                        // of the user's program; empty: not known
@@ -46,6 +47,9 @@ struct Counterparts {
 
   // The best instruction of a stage; invalid where there is none.
   hlo::InstructionId In(int32_t stage) const;
+  // The pass that led to this stage made it another instruction, or changed what it does: by the link
+  // over that step.
+  bool TouchedInto(int32_t stage) const;
   bool InStage(int32_t stage, hlo::InstructionId id) const;
   bool HasThunk(int32_t thunk) const;
   bool HasKernel(int32_t kernel) const;
@@ -53,10 +57,11 @@ struct Counterparts {
   bool HasLine(int32_t file, int32_t line) const;
 };
 
-// Never fails: what cannot be read is in `notes`. `lineage` is that of the selection's module and
-// may be null. Runs for up to seconds on dumps of many passes: for a background thread.
-Counterparts FindCounterparts(const dump::DumpModel& dump, const debug::Lineage* lineage,
-                              const Selection& selection, const std::stop_token& stop);
+// Never fails: what cannot be read is in `notes`. Without `whole` only what the selection is
+// itself, at once; with it everything, which takes up to seconds on dumps of many passes. The
+// selection is one of the provenance's module.
+Counterparts FindCounterparts(const debug::Provenance& provenance, const Selection& selection,
+                              bool whole, const std::stop_token& stop);
 
 // The module a selection belongs to, through the file it is in where need be; -1: none.
 int32_t ModuleOf(const dump::DumpModel& dump, const Selection& selection);

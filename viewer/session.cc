@@ -31,7 +31,7 @@ void Session::Open(const std::vector<std::string>& paths) {
   tasks_.Forget();
   ++generation_;
   slots_.clear();
-  lineages_.clear();
+  provenances_.clear();
   stage_in_view_.clear();
   profile_paths_.clear();
   path_.clear();
@@ -130,14 +130,14 @@ void Session::Resolve() {
   counterparts_.module = ModuleOf(*dump_, selection());
   if (counterparts_.module < 0) return;
   counterparts_complete_ = false;
-  auto lineage = Lineage(counterparts_.module);
+  auto provenance = Provenance(counterparts_.module);
   // First what needs no other stage, which is there at once; then all of it.
   for (bool whole : {false, true}) {
     counterparts_task_ = tasks_.Start(
-        "following the selection", [this, whole, lineage, dump = dump_.value, of = selection(),
+        "following the selection", [this, whole, provenance, of = selection(),
                                     version = selection_version_](TaskControl& control) {
           auto found = std::make_shared<Counterparts>(
-              FindCounterparts(*dump, whole ? lineage.get() : nullptr, of, control.stop()));
+              FindCounterparts(*provenance, of, whole, control.stop()));
           return [this, whole, found, version] {
             if (version != selection_version_ || (counterparts_complete_ && !whole)) return;
             counterparts_ = std::move(*found);
@@ -180,31 +180,28 @@ const Pending<FileView>& Session::File(int32_t file) {
       });
 }
 
-std::shared_ptr<debug::Lineage> Session::Lineage(int32_t module) {
+std::shared_ptr<const debug::Provenance> Session::Provenance(int32_t module) {
   if (!dump_.ready() || module < 0) return nullptr;
-  auto& known = lineages_[module];
-  if (known == nullptr) {
-    auto stages = std::ssize(dump_->modules()[static_cast<size_t>(module)].stages);
-    known = std::make_shared<debug::Lineage>(
-        static_cast<int32_t>(stages),
-        [dump = dump_.value, module](int32_t stage) { return dump->Module(module, stage); });
-  }
+  auto& known = provenances_[module];
+  if (known == nullptr) known = std::make_shared<const debug::Provenance>(dump_.value, module);
   return known;
 }
 
 const Pending<debug::PassChanges>& Session::Changes(int32_t module, int32_t stage) {
-  return Get<debug::PassChanges>(
-      Key("changes", module, stage), "comparing two stages",
-      [lineage = Lineage(module),
-       stage](TaskControl&) -> Result<std::shared_ptr<const debug::PassChanges>> {
-        if (lineage == nullptr || stage < 1)
-          return InputError("the first stage has none before it");
-        HLOSCOPE_ASSIGN_OR_RETURN(auto before, lineage->Module(stage - 1));
-        HLOSCOPE_ASSIGN_OR_RETURN(auto after, lineage->Module(stage));
-        HLOSCOPE_ASSIGN_OR_RETURN(auto alignment, lineage->Step(stage - 1));
-        return std::make_shared<const debug::PassChanges>(
-            debug::FindChanges(*before, *after, *alignment));
-      });
+  using Answer = Result<std::shared_ptr<const debug::PassChanges>>;
+  return Get<debug::PassChanges>(Key("changes", module, stage), "comparing two stages",
+                                 [provenance = Provenance(module), stage](TaskControl&) -> Answer {
+                                   if (provenance == nullptr) return InputError("no such module");
+                                   const debug::Lineage& lineage = provenance->lineage();
+                                   int32_t earlier = lineage.Neighbour(stage, -1);
+                                   if (earlier < 0)
+                                     return InputError("the first stage has none before it");
+                                   HLOSCOPE_ASSIGN_OR_RETURN(auto before, lineage.Module(earlier));
+                                   HLOSCOPE_ASSIGN_OR_RETURN(auto after, lineage.Module(stage));
+                                   HLOSCOPE_ASSIGN_OR_RETURN(auto alignment, lineage.Step(earlier));
+                                   return std::make_shared<const debug::PassChanges>(
+                                       debug::FindChanges(*before, *after, *alignment));
+                                 });
 }
 
 bool Session::Update() { return tasks_.Collect(); }

@@ -16,8 +16,8 @@
 #include "core/base/file.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
-#include "core/debug/lineage.h"
 #include "core/debug/pass_changes.h"
+#include "core/debug/provenance.h"
 #include "core/dump/dump_model.h"
 #include "viewer/counterparts.h"
 #include "viewer/history.h"
@@ -83,10 +83,10 @@ class Session {
   const Pending<dump::ThunkSequence>& Thunks(int32_t module);
   const Pending<dump::BufferTable>& Buffers(int32_t module);
   const Pending<FileView>& File(int32_t file);
-  // What the pass before `stage` (≥ 1) did.
+  // What was done since the stage before (the nearest that can be read); fails for the first.
   const Pending<debug::PassChanges>& Changes(int32_t module, int32_t stage);
   // Shared by all who ask; its functions are slow: call them in the background.
-  std::shared_ptr<debug::Lineage> Lineage(int32_t module);
+  std::shared_ptr<const debug::Provenance> Provenance(int32_t module);
 
   // Anything else of a view: computed once per `key` (and type), which must name all it depends on.
   template <typename T>
@@ -173,7 +173,7 @@ class Session {
   bool counterparts_complete_ = true;
   std::map<int32_t, int32_t> stage_in_view_;  // by module
   std::map<std::string, std::any> slots_;
-  std::map<int32_t, std::shared_ptr<debug::Lineage>> lineages_;
+  std::map<int32_t, std::shared_ptr<const debug::Provenance>> provenances_;
   std::vector<Message> messages_;
   std::vector<Bookmark> bookmarks_;
   std::string wished_view_;

@@ -185,7 +185,7 @@ int Fit(const dump::ModuleEntry& entry, std::string_view name) {
     return 4;
   if (name == entry.name) return 3;
   if (entry.id >= 0 && (name == id || name == fmt::format("module_{:04}", entry.id))) return 2;
-  return entry.name.starts_with(name) && !name.empty() ? 1 : 0;
+  return !name.empty() && entry.name.find(name) != std::string::npos ? 1 : 0;
 }
 
 int32_t FindModule(const dump::DumpModel& dump, std::string_view name) {

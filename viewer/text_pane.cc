@@ -18,6 +18,12 @@ constexpr size_t kMostBytes = 32 << 10;
 constexpr size_t kMostKept = 2000;
 constexpr float kMonoSize = 15;
 
+// Of one character, exactly: CalcTextSize rounds up to whole pixels.
+float AdvanceOfMono() {
+  constexpr const char* kMany = "0000000000000000000000000000000000000000000000000000000000000000";
+  return ImGui::CalcTextSize(kMany).x / 64;
+}
+
 }  // namespace
 
 void TextPane::Show(std::shared_ptr<const TextDocument> document) {
@@ -141,8 +147,7 @@ int64_t TextPane::Draw(Frame& frame) {
 
 void TextPane::DrawLine(Frame& frame, int64_t number, float x, float y, float width) {
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  float advance = ImGui::CalcTextSize("0").x,
-        height = std::floor(ImGui::GetTextLineHeight() * 1.22f);
+  float advance = AdvanceOfMono(), height = std::floor(ImGui::GetTextLineHeight() * 1.22f);
   if (lit_.contains(number))
     draw->AddRectFilled(ImVec2(x, y), ImVec2(x + width, y + height), frame.theme[Color::kSelected]);
   if (number == caret_)

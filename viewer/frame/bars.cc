@@ -108,10 +108,15 @@ void Application::DrawCrumbs(Frame& frame, float right) {
     module = session_->Module(now.module, now.stage).value.get();
   std::vector<Crumb> crumbs = Breadcrumbs(*dump, now, module);
   if (crumbs.empty()) crumbs.push_back({session_->path(), {}});
+  // What is too long is cut, the longest first.
   float room =
-      (right - ImGui::GetCursorPosX()) / static_cast<float>(crumbs.size()) - 30 * frame.scale;
-  float character = ImGui::CalcTextSize("0").x;
-  auto most = static_cast<size_t>(std::max(12.0f, room / character));
+      right - ImGui::GetCursorPosX() - static_cast<float>(crumbs.size()) * 30 * frame.scale;
+  auto budget = static_cast<size_t>(std::max(40.0f, room / ImGui::CalcTextSize("n").x));
+  size_t most = 100, total = budget + 1;
+  for (; total > budget && most > 12; most -= 2) {
+    total = 0;
+    for (const Crumb& crumb : crumbs) total += std::min(most, crumb.text.size());
+  }
   for (size_t i = 0; i < crumbs.size(); ++i) {
     if (i > 0) {
       ImGui::SameLine(0, 2 * frame.scale);

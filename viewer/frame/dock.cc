@@ -12,7 +12,7 @@ namespace hloscope::viewer {
 namespace {
 
 std::string WindowName(const ViewRow& row, std::string_view screen) {
-  return std::string(row.title) + "###" + std::string(screen) + "/" + std::string(row.id);
+  return std::string(row.title) + "###" + std::string(screen) + "." + std::string(row.id);
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ void Dock::BuildLayout(unsigned dock, float width, float height) {
         panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == area; });
   };
   ImGuiID centre = dock, left = 0, right = 0, bottom = 0, middle = 0;
-  if (has("left")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, 0.22f, &left, &centre);
+  if (has("left")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, 0.24f, &left, &centre);
   if (has("right")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, 0.27f, &right, &centre);
   if (has("bottom")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.36f, &bottom, &centre);
   if (has("middle")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.5f, &middle, &centre);

@@ -2,18 +2,399 @@
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "viewer/module_facts.h"
 #include "viewer/view.h"
 #include "viewer/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
 
+// The colour of each place, and whether it is work at all.
+struct PlaceLook {
+  debug::Place place;
+  Color color;
+};
+constexpr PlaceLook kPlaces[] = {
+    {debug::Place::kDeviceKernel, Color::kDeviceGpu},
+    {debug::Place::kInKernel, Color::kGood},
+    {debug::Place::kLibraryCall, Color::kContraction},
+    {debug::Place::kCollective, Color::kCollective},
+    {debug::Place::kHost, Color::kDeviceFallback},
+    {debug::Place::kHostMemory, Color::kDeviceHost},
+    {debug::Place::kCopy, Color::kMovement},
+    {debug::Place::kControl, Color::kControl},
+    {debug::Place::kNoCode, Color::kDeviceNone},
+    {debug::Place::kUndecided, Color::kTextDisabled},
+};
+
 class HomeView : public View {
  public:
   void Draw(Frame& frame) override {
-    const Pending<dump::DumpModel>& dump = frame.session.dump();
-    if (!ShowPending(frame, dump, "the dump")) return;
-    for (size_t i = 0; i < dump->modules().size(); ++i) Label(dump->modules()[i].name);
+    Session& session = frame.session;
+    if (session.path().empty()) return DrawWelcome(frame);
+    const Pending<dump::DumpModel>& dump = session.dump();
+    if (dump.failed()) {
+      Title(frame, "This cannot be opened");
+      Sentence(frame, dump.error.ToString());
+      return DrawOpenButton(frame);
+    }
+    if (!ShowPending(frame, dump, session.path())) return;
+    DrawHead(frame, *dump);
+    if (dump->modules().empty()) {
+      Sentence(frame,
+               "no module was found here: a dump directory holds files named "
+               "module_0001.NAME.before_optimizations.txt and the like");
+    } else {
+      DrawModules(frame, *dump);
+    }
+    if (ImGui::BeginTable("##columns", 2, ImGuiTableFlags_SizingStretchSame)) {
+      ImGui::TableNextColumn();
+      DrawWhere(frame, *dump);
+      DrawFiles(frame, *dump);
+      ImGui::TableNextColumn();
+      DrawWrong(frame, *dump);
+      DrawMissing(frame, *dump);
+      DrawTensorFlow(frame, *dump);
+      ImGui::EndTable();
+    }
+  }
+
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv || !session.dump().ready())
+      return View::Export(format, session);
+    std::string out = "module,id,framework,device,stages,files\n";
+    for (const dump::ModuleEntry& entry : session.dump()->modules()) {
+      out += fmt::format("\"{}\",{},{},{},{},{}\n", SafeText(entry.name), entry.id, entry.framework,
+                         entry.device, entry.stages.size(), entry.files.size());
+    }
+    return out;
+  }
+
+  std::string Lit(Session& session) const override {
+    if (session.module() < 0) return {};
+    return session.dump()->modules()[static_cast<size_t>(session.module())].name;
+  }
+
+ private:
+  static void Section(Frame& frame, std::string_view title) {
+    ImGui::Dummy(ImVec2(0, 8 * frame.scale));
+    ImGui::PushFont(frame.strong, 0);
+    Label(title);
+    ImGui::PopFont();
+    ImGui::Separator();
+  }
+
+  static void DrawOpenButton(Frame& frame) {
+    ImGui::Dummy(ImVec2(0, 6 * frame.scale));
+    Label("Ctrl+O opens a path; or drop a folder or file on this window.");
+  }
+
+  static void DrawWelcome(Frame& frame) {
+    ImGui::PushFont(frame.strong, 25);
+    Label("hloscope");
+    ImGui::PopFont();
+    Sentence(frame,
+             "opens what the XLA compiler leaves behind: modules, passes, kernels, buffers. "
+             "Nothing is run and nothing is written beside the dump.");
+    DrawOpenButton(frame);
+    Section(frame, "To make a dump");
+    ImGui::PushFont(frame.mono, 15);
+    Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump\" python your_program.py");
+    Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_pass_re=.*\"      every pass");
+    Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_as_proto\"        constants in full");
+    ImGui::PopFont();
+    Section(frame, "Recent");
+    Sentence(frame, "Ctrl+O lists what was opened before");
+  }
+
+  static void DrawHead(Frame& frame, const dump::DumpModel& dump) {
+    ImGui::PushFont(frame.strong, 22);
+    FittedLabel(frame.session.path());
+    ImGui::PopFont();
+    std::set<std::string> frameworks, devices;
+    for (const dump::ModuleEntry& entry : dump.modules()) {
+      if (entry.framework != "unknown") frameworks.insert(entry.framework);
+      if (entry.device != "unknown")
+        devices.insert(entry.target.empty() ? entry.device : entry.device + " " + entry.target);
+    }
+    int64_t bytes = 0;
+    for (const dump::FileEntry& file : dump.files()) bytes += file.bytes;
+    auto joined = [](const std::set<std::string>& all) {
+      std::string out;
+      for (const std::string& one : all) out += (out.empty() ? "" : ", ") + one;
+      return out;
+    };
+    std::string what = frameworks.empty() ? "a dump" : "a dump of " + joined(frameworks);
+    if (!devices.empty()) what += " for " + joined(devices);
+    auto modules = static_cast<int64_t>(dump.modules().size());
+    Sentence(frame,
+             fmt::format("{}: {} {}, {} files, {}", what, CountText(modules),
+                         modules == 1 ? "module" : "modules",
+                         CountText(static_cast<int64_t>(dump.files().size())), BytesText(bytes)));
+  }
+
+  static const Pending<ModuleFacts>& Facts(Session& session, int32_t module) {
+    return session.Get<ModuleFacts>(
+        fmt::format("facts/{}", module), "looking at the modules",
+        [dump = session.dump().value, module](TaskControl&) {
+          return Result<std::shared_ptr<const ModuleFacts>>(FindModuleFacts(*dump, module));
+        });
+  }
+
+  static void DrawModules(Frame& frame, const dump::DumpModel& dump) {
+    Section(frame, "Modules");
+    ImGuiTableFlags flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit |
+                            ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable;
+    float row = ImGui::GetTextLineHeightWithSpacing() + 2 * frame.scale;
+    auto shown = static_cast<float>(std::min<size_t>(12, dump.modules().size()));
+    if (!ImGui::BeginTable("##modules", 8, flags, ImVec2(0, row * (shown + 1) + 6 * frame.scale)))
+      return;
+    ImGui::TableSetupScrollFreeze(0, 1);
+    ImGui::TableSetupColumn("module", ImGuiTableColumnFlags_WidthStretch);
+    const std::pair<const char*, float> columns[] = {
+        {"device", 110}, {"stages", 58},  {"before", 82}, {"compiled", 82},
+        {"fusions", 66}, {"kernels", 66}, {"memory", 82}};
+    for (const auto& [name, width] : columns)
+      ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthFixed, width * frame.scale);
+    ImGui::TableHeadersRow();
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(dump.modules().size()));
+    while (clipper.Step()) {
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) DrawModule(frame, dump, i);
+    }
+    ImGui::EndTable();
+  }
+
+  static void DrawModule(Frame& frame, const dump::DumpModel& dump, int32_t m) {
+    const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::PushID(m);
+    bool current = frame.session.module() == m;
+    if (Row(frame, SafeText(entry.name, 90) + "##module", current, false))
+      frame.session.Select(Selection::OfModule(m));
+    if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0)) frame.session.Show("passes");
+    ImGui::PopID();
+    ImGui::TableNextColumn();
+    Label(frame.theme, Color::kTextSecondary,
+          entry.target.empty() ? entry.device : entry.device + " " + entry.target);
+    ImGui::TableNextColumn();
+    RightLabel(CountText(static_cast<int64_t>(entry.stages.size())));
+    const Pending<ModuleFacts>& facts = Facts(frame.session, m);
+    if (!facts.ready()) {
+      ImGui::TableNextColumn();
+      Label(frame.theme, Color::kTextDisabled, "…");
+      return;
+    }
+    auto number = [&](int64_t value) {
+      ImGui::TableNextColumn();
+      if (value >= 0)
+        RightLabel(CountText(value));
+      else
+        RightLabel(frame.theme, Color::kTextDisabled, "–");
+    };
+    number(facts->instructions_before);
+    number(facts->instructions);
+    number(facts->fusions);
+    number(facts->kernels > 0 ? facts->kernels : -1);
+    ImGui::TableNextColumn();
+    if (facts->memory_bytes >= 0)
+      RightLabel(BytesText(facts->memory_bytes));
+    else
+      RightLabel(frame.theme, Color::kTextDisabled, "–");
+  }
+
+  // The instructions of the module in view by where they run, and what fell to the host, with
+  // reasons.
+  static void DrawWhere(Frame& frame, const dump::DumpModel& dump) {
+    int32_t module = frame.session.module();
+    if (module < 0) return;
+    Section(frame, "What ran where");
+    const Pending<ModuleFacts>& facts = Facts(frame.session, module);
+    if (!ShowPending(frame, facts, "the module")) return;
+    Label(frame.theme, Color::kTextSecondary,
+          SafeText(dump.modules()[static_cast<size_t>(module)].name, 70));
+    if (!facts->compiled) {
+      Sentence(frame,
+               "the last stage of this module is not compiled yet, so nothing is decided; without "
+               "the stage after_optimizations nobody can know");
+      return;
+    }
+    DrawPlaceBar(frame, *facts);
+    if (facts->fallback_count == 0) {
+      Label(frame.theme, Color::kGood, "nothing fell back to the host");
+      return;
+    }
+    Label(frame.theme, Color::kDeviceFallback,
+          fmt::format("{} on the host or by way of it:", CountText(facts->fallback_count)));
+    int32_t stage = dump.FinalStage(module);
+    for (size_t i = 0; i < std::min<size_t>(8, facts->fallbacks.size()); ++i) {
+      const ModuleFacts::Fallback& fallback = facts->fallbacks[i];
+      ImGui::PushID(static_cast<int>(i));
+      if (ImGui::Selectable((SafeText(fallback.name, 40) + "##fallback").c_str()))
+        frame.session.Select(Selection::OfInstruction(module, stage, fallback.instruction));
+      ImGui::PopID();
+      std::string more = fallback.reason;
+      if (fallback.bytes >= 0) more += ", " + BytesText(fallback.bytes) + " moved";
+      ImGui::Indent();
+      Sentence(frame, more);
+      ImGui::Unindent();
+    }
+  }
+
+  static void DrawPlaceBar(Frame& frame, const ModuleFacts& facts) {
+    int64_t total = 0;
+    for (int64_t count : facts.places) total += count;
+    if (total == 0) return;
+    ImVec2 at = ImGui::GetCursorScreenPos();
+    float width = ImGui::GetContentRegionAvail().x - 8 * frame.scale, height = 14 * frame.scale,
+          x = at.x;
+    ImDrawList* draw = ImGui::GetWindowDrawList();
+    for (const PlaceLook& look : kPlaces) {
+      int64_t count = facts.places[static_cast<size_t>(look.place)];
+      float part = width * static_cast<float>(count) / static_cast<float>(total);
+      if (count > 0)
+        draw->AddRectFilled(ImVec2(x, at.y), ImVec2(x + std::max(1.0f, part - 1), at.y + height),
+                            frame.theme[look.color]);
+      x += part;
+    }
+    ImGui::Dummy(ImVec2(width, height + 4 * frame.scale));
+    for (const PlaceLook& look : kPlaces) {
+      int64_t count = facts.places[static_cast<size_t>(look.place)];
+      if (count == 0) continue;
+      ImVec2 square = ImGui::GetCursorScreenPos();
+      float size = 10 * frame.scale, drop = (ImGui::GetTextLineHeight() - size) / 2;
+      draw->AddRectFilled(ImVec2(square.x, square.y + drop),
+                          ImVec2(square.x + size, square.y + drop + size), frame.theme[look.color]);
+      ImGui::Dummy(ImVec2(size, size));
+      ImGui::SameLine();
+      Label(fmt::format("{}", CountText(count)));
+      ImGui::SameLine(80 * frame.scale);
+      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+      FittedLabel(debug::Describe(look.place));
+      ImGui::PopStyleColor();
+    }
+  }
+
+  static void DrawFiles(Frame& frame, const dump::DumpModel& dump) {
+    Section(frame, "Files");
+    std::map<dump::FileRole, std::pair<int64_t, int64_t>> roles;
+    for (const dump::FileEntry& file : dump.files()) {
+      auto& [count, bytes] = roles[file.role];
+      ++count;
+      bytes += file.bytes;
+    }
+    if (roles.empty()) Sentence(frame, "there is no file in it");
+    if (!roles.empty() && ImGui::BeginTable("##files", 3, ImGuiTableFlags_SizingFixedFit)) {
+      ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
+      ImGui::TableSetupColumn("count", ImGuiTableColumnFlags_WidthFixed, 60 * frame.scale);
+      ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, 80 * frame.scale);
+      for (const auto& [role, sums] : roles) {
+        ImGui::TableNextRow();
+        ImGui::TableNextColumn();
+        FittedLabel(dump::RowOf(role).description);
+        ImGui::TableNextColumn();
+        RightLabel(CountText(sums.first));
+        ImGui::TableNextColumn();
+        RightLabel(frame.theme, Color::kTextSecondary, BytesText(sums.second));
+      }
+      ImGui::EndTable();
+    }
+  }
+
+  static void DrawWrong(Frame& frame, const dump::DumpModel& dump) {
+    Section(frame, "What is wrong");
+    std::vector<std::string> all(dump.warnings().begin(), dump.warnings().end());
+    for (std::string& warning : dump.LateWarnings()) all.push_back(std::move(warning));
+    if (frame.session.module() >= 0) {
+      const Pending<ModuleFacts>& facts = Facts(frame.session, frame.session.module());
+      if (facts.ready()) all.insert(all.end(), facts->problems.begin(), facts->problems.end());
+    }
+    std::set<std::string> seen;
+    std::erase_if(all, [&](const std::string& text) { return !seen.insert(text).second; });
+    if (all.empty()) Label(frame.theme, Color::kGood, "nothing was found");
+    DrawGrouped(frame, all);
+  }
+
+  // The same complaint about many files is one line, with the first of them.
+  static void DrawGrouped(Frame& frame, const std::vector<std::string>& all) {
+    std::map<std::string, std::vector<std::string>> groups;
+    std::vector<std::string> order;
+    for (const std::string& text : all) {
+      size_t colon = text.find(": ");
+      std::string what = colon == std::string::npos ? text : text.substr(colon + 2);
+      auto& files = groups[what];
+      if (files.empty()) order.push_back(what);
+      files.push_back(colon == std::string::npos ? std::string() : text.substr(0, colon));
+    }
+    constexpr size_t kMost = 12;
+    for (size_t i = 0; i < std::min(kMost, order.size()); ++i) {
+      const std::vector<std::string>& files = groups[order[i]];
+      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kWarning]);
+      ImGui::TextWrapped("%s", SafeText(order[i], 400).c_str());
+      ImGui::PopStyleColor();
+      std::string who = files.front();
+      if (files.size() > 1) who += fmt::format(" and {} more", files.size() - 1);
+      ImGui::Indent();
+      if (!who.empty()) Sentence(frame, who);
+      ImGui::Unindent();
+    }
+    if (order.size() > kMost)
+      Sentence(frame, fmt::format("and {} more: `hloscope info` lists all", order.size() - kMost));
+  }
+
+  static void DrawMissing(Frame& frame, const dump::DumpModel& dump) {
+    Section(frame, "What is missing");
+    int32_t module = frame.session.module();
+    int shown = 0;
+    std::set<std::string> seen;
+    for (const dump::MissingPiece& piece : dump.missing()) {
+      if ((piece.module >= 0 && piece.module != module) ||
+          !seen.insert(piece.what + piece.flag).second)
+        continue;
+      ImGui::PushID(shown++);
+      ImGui::PushFont(frame.strong, 0);
+      Label(piece.what);
+      ImGui::PopFont();
+      Sentence(frame, piece.why);
+      if (!piece.flag.empty()) {
+        ImGui::PushFont(frame.mono, 15);
+        Label(frame.theme, Color::kAccent, piece.flag);
+        ImGui::PopFont();
+        ImGui::SameLine();
+        if (ImGui::SmallButton("Copy")) ImGui::SetClipboardText(piece.flag.c_str());
+      }
+      ImGui::PopID();
+    }
+    if (shown == 0)
+      Label(frame.theme, Color::kGood, "nothing: every piece that XLA can write is here");
+  }
+
+  static void DrawTensorFlow(Frame& frame, const dump::DumpModel& dump) {
+    bool any = std::ranges::any_of(dump.files(), [](const dump::FileEntry& file) {
+      return file.role == dump::FileRole::kTensorFlowGraph;
+    });
+    if (!any) return;
+    Section(frame, "TensorFlow: left outside every cluster");
+    const Pending<dump::TensorFlowSummary>& summary = frame.session.Get<dump::TensorFlowSummary>(
+        "tensorflow", "reading TensorFlow's graphs",
+        [model = frame.session.dump().value](TaskControl&) { return model->TensorFlow(); });
+    if (!ShowPending(frame, summary, "TensorFlow's graphs")) return;
+    Label(fmt::format("{} clusters, {} nodes outside",
+                      CountText(static_cast<int64_t>(summary->clusters.size())),
+                      CountText(static_cast<int64_t>(summary->unclustered.size()))));
+    constexpr size_t kMost = 12;
+    for (size_t i = 0; i < std::min(kMost, summary->unclustered.size()); ++i) {
+      const dump::TensorFlowNode& node = summary->unclustered[i];
+      FittedLabel(fmt::format("{} ({})", node.name, node.op));
+      ImGui::Indent();
+      Sentence(frame, node.reason.empty() ? "no reason is known" : node.reason);
+      ImGui::Unindent();
+    }
   }
 };
 

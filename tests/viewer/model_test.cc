@@ -1,0 +1,179 @@
+// What the viewer knows without drawing: history, texts, words, search, tables.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "viewer/frame/keyboard.h"
+#include "viewer/history.h"
+#include "viewer/picture.h"
+#include "viewer/search_index.h"
+#include "viewer/syntax.h"
+#include "viewer/text_document.h"
+#include "viewer/text_line.h"
+#include "viewer/view.h"
+#include "viewer/word_diff.h"
+
+namespace hloscope::viewer {
+namespace {
+
+TEST(History, DropsWhatLayAhead) {
+  History<int> history(0, 3);
+  for (int i = 1; i <= 4; ++i) history.Push(i);
+  EXPECT_EQ(history.current(), 4);
+  EXPECT_TRUE(history.Back());
+  EXPECT_TRUE(history.Back());
+  EXPECT_FALSE(history.Back()) << "only three are kept";
+  EXPECT_EQ(history.current(), 2);
+  history.Push(9);
+  EXPECT_FALSE(history.CanGoForward());
+  history.Push(9);
+  EXPECT_TRUE(history.Back());
+  EXPECT_EQ(history.current(), 2);
+}
+
+std::shared_ptr<const TextDocument> Document(std::string text) {
+  auto made = TextDocument::Make(FileView::FromBytes("x.txt", std::move(text)),
+                                 dump::FileKind::kHloText, {});
+  EXPECT_TRUE(made);
+  return *made;
+}
+
+TEST(TextDocument, Lines) {
+  auto document = Document("one\r\ntwo\n\nfour");
+  ASSERT_EQ(document->lines(), 4);
+  EXPECT_EQ(document->Line(0), "one");
+  EXPECT_EQ(document->Line(2), "");
+  EXPECT_EQ(document->Line(3), "four");
+  EXPECT_EQ(document->Line(4), "");
+  EXPECT_EQ(document->LineAt(5), 1);
+  EXPECT_EQ(Document("")->lines(), 1);
+}
+
+TEST(TextDocument, FindsDefinitionsNotUses) {
+  auto document = Document(
+      "HloModule m\n\n%body (p: f32[]) -> f32[] {\n  ROOT %add.1 = f32[] add(%add, %p)\n}\n"
+      "ENTRY %main {\n  %add = f32[] add(%p, %p), metadata={op_name=\"add.1\"}\n}\n");
+  EXPECT_EQ(document->FindDefinition("add"), 6);
+  EXPECT_EQ(document->FindDefinition("add.1"), 3);
+  EXPECT_EQ(document->FindDefinition("body"), 2);
+  EXPECT_EQ(document->FindDefinition("main"), 5);
+  EXPECT_EQ(document->FindDefinition("p"), -1);
+}
+
+TEST(TextDocument, FindsTextAroundTheEnd) {
+  auto document = Document("alpha\nBeta\ngamma alpha\n");
+  EXPECT_EQ(document->FindText("alpha", 1, false, {}), 2);
+  EXPECT_EQ(document->FindText("beta", 0, false, {}), 1) << "small letters match both cases";
+  EXPECT_EQ(document->FindText("bEta", 0, false, {}), -1) << "a capital one matches itself only";
+  EXPECT_EQ(document->FindText("alpha", 1, true, {}), 0);
+  EXPECT_EQ(document->FindText("delta", 0, false, {}), -1);
+}
+
+TEST(Syntax, PiecesAreTheLine) {
+  for (std::string_view line :
+       {"  ROOT %a.1 = f32[2,3]{1,0} add(%b, %c), metadata={op_name=\"x\\\"y\"} // end",
+        "define void @f(ptr %0) { ; comment", "\xff\x01 \"open", ""}) {
+    for (dump::FileKind kind :
+         {dump::FileKind::kHloText, dump::FileKind::kLlvmIr, dump::FileKind::kPtx}) {
+      std::string whole;
+      for (const Piece& piece : ColorLine(line, kind)) whole += piece.text;
+      EXPECT_EQ(whole, line);
+    }
+  }
+}
+
+TEST(Syntax, FoldsWhatIsLong) {
+  constexpr auto kHlo = dump::FileKind::kHloText;
+  EXPECT_EQ(FoldLine("c = f32[9] constant({1, 2, 3, 4, 5, 6, 7, 8, 9})", kHlo),
+            "c = f32[9] constant({…})");
+  EXPECT_EQ(FoldLine("a = f32[] add(b, c), metadata={op_name=\"jit(f)/a}long enough\"}, x=1", kHlo),
+            "a = f32[] add(b, c), metadata={…}, x=1");
+  EXPECT_EQ(FoldLine("a = constant({1, 2})", kHlo), "a = constant({1, 2})");
+  EXPECT_EQ(FoldLine("metadata={never closed and long enough to fold", kHlo),
+            "metadata={never closed and long enough to fold");
+}
+
+std::string Marked(const std::vector<WordPiece>& pieces) {
+  std::string out;
+  for (const WordPiece& piece : pieces)
+    out += piece.changed ? "[" + std::string(piece.text) + "]" : std::string(piece.text);
+  return out;
+}
+
+TEST(WordDiff, MarksWordsOfOneSide) {
+  WordDiff diff = DiffWords("add(a.1, b), x=1", "add(a.2, b), y, x=1");
+  EXPECT_EQ(Marked(diff.before), "add([a.1], b), x=1");
+  EXPECT_EQ(Marked(diff.after), "add([a.2], b)[, y], x=1");
+  std::string before, after;
+  for (int i = 0; i < 900; ++i) {
+    before += "b" + std::to_string(i) + " ";
+    after += "a" + std::to_string(i) + " ";
+  }
+  diff = DiffWords(before, after);
+  std::string whole;
+  for (const WordPiece& piece : diff.before) whole += piece.text;
+  EXPECT_EQ(whole, before) << "long lines are not lost";
+}
+
+TEST(TextLine, NamesOnLines) {
+  constexpr auto kHlo = dump::FileKind::kHloText;
+  EXPECT_EQ(NameOnLine("  ROOT %fusion.3 = (f32[], s32[]) fusion(%a)", kHlo), "fusion.3");
+  EXPECT_EQ(NameOnLine("ENTRY %main {", kHlo), "");
+  EXPECT_EQ(NameOnLine(" value: <12 fusion.3{0} @0> (size=4,offset=0): f32[]",
+                       dump::FileKind::kBufferAssignment),
+            "fusion.3");
+  EXPECT_EQ(NameOnLine("allocation 0: size 4", dump::FileKind::kBufferAssignment), "");
+  EXPECT_EQ(LineOf("a\nb\r\nc", 2), "b");
+  EXPECT_EQ(LineOf("a\nb", 9), "");
+}
+
+TEST(SearchIndex, BestFitsFirst) {
+  auto dump = dump::DumpModel::Open(HLOSCOPE_SOURCE_DIR "/samples/mlp_train_step", Limits{});
+  ASSERT_TRUE(dump) << dump.error().ToString();
+  TaskControl control;
+  auto index = SearchIndex::Build(**dump, control);
+  ASSERT_TRUE(index);
+  std::vector<SearchHit> hits = (*index)->Find("DOT", 50, {});
+  ASSERT_FALSE(hits.empty());
+  EXPECT_TRUE(hits[0].text.starts_with("dot")) << hits[0].text;
+  EXPECT_EQ(hits[0].selection.kind, SelectionKind::kInstruction);
+  EXPECT_TRUE((*index)->Find("no such name", 50, {}).empty());
+  EXPECT_EQ((*index)->Find("a", 3, {}).size(), 3u);
+  EXPECT_TRUE((*index)->Find("  ", 50, {}).empty());
+}
+
+TEST(Commands, ChordsAreSoundAndUnique) {
+  std::map<std::pair<std::string_view, int>, std::string_view> owners;
+  std::set<std::string_view> ids;
+  for (const CommandRow& row : CommandRows()) {
+    EXPECT_TRUE(ids.insert(row.id).second) << row.id;
+    std::string_view rest = row.keys;
+    while (!rest.empty()) {
+      size_t end = std::min(rest.find(' '), rest.size());
+      int chord = ChordFromText(rest.substr(0, end));
+      EXPECT_NE(chord, 0) << row.id << ": " << rest.substr(0, end);
+      std::string_view when = row.when == "open" ? "always" : row.when;
+      EXPECT_TRUE(owners.emplace(std::pair(when, chord), row.id).second)
+          << row.id << ": " << rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  EXPECT_EQ(ChordFromText("Ctrl+Nonsense"), 0);
+}
+
+TEST(Picture, CutsInside) {
+  Picture picture{.width = 3, .height = 2, .rgb = std::vector<uint8_t>(18)};
+  for (size_t i = 0; i < 18; ++i) picture.rgb[i] = static_cast<uint8_t>(i);
+  Picture cut = picture.Cut(1, 1, 100, 100);
+  EXPECT_EQ(cut.width, 2);
+  EXPECT_EQ(cut.height, 1);
+  EXPECT_EQ(cut.rgb.front(), 12);
+  auto png = ToPng(picture);
+  ASSERT_TRUE(png);
+  EXPECT_TRUE(png->starts_with("\x89PNG"));
+  EXPECT_FALSE(ToPng(picture.Cut(9, 9, 1, 1)));
+}
+
+}  // namespace
+}  // namespace hloscope::viewer

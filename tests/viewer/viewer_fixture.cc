@@ -1,0 +1,113 @@
+// Frames without pixels, and the test engine between them.
+#include "tests/viewer/viewer_fixture.h"
+
+#include <imgui.h>
+#include <imgui_internal.h>
+#include <imgui_te_context.h>
+#include <imgui_te_engine.h>
+
+#include <chrono>
+#include <thread>
+
+#include "viewer/frame/keyboard.h"
+#include "viewer/window/misuse.h"
+
+namespace hloscope::viewer {
+
+std::string ViewerTest::Sample(std::string_view name) {
+  return std::string(HLOSCOPE_SOURCE_DIR "/samples/") + std::string(name);
+}
+
+void ViewerTest::SetUp() {
+  const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+  scratch_ = std::filesystem::path(::testing::TempDir()) /
+             (std::string("hloscope_viewer_") + info->name());
+  std::filesystem::remove_all(scratch_);
+  std::filesystem::create_directories(scratch_);
+}
+
+void ViewerTest::TearDown() {
+  Stop();
+  EXPECT_EQ(Misuses(), std::vector<std::string>());
+  std::filesystem::remove_all(scratch_);
+}
+
+void ViewerTest::Start(const std::vector<std::string>& paths, const std::string& state) {
+  ApplicationOptions options;
+  options.surface.kind = SurfaceKind::kHeadless;
+  options.state_folder = state;
+  options.theme = state.empty() ? "dark" : "";
+  Result<std::unique_ptr<Application>> made = Application::Make(options);
+  ASSERT_TRUE(made) << made.error().ToString();
+  application_ = *std::move(made);
+  engine_ = ImGuiTestEngine_CreateContext();
+  ImGuiTestEngineIO& io = ImGuiTestEngine_GetIO(engine_);
+  io.ConfigRunSpeed = ImGuiTestRunSpeed_Fast;
+  io.ConfigNoThrottle = true;
+  io.ConfigRestoreFocusAfterTests = false;
+  io.ConfigSavedSettings = false;
+  io.ConfigFixedDeltaTime = 1.0f / 60;
+  io.ConfigVerboseLevel = ImGuiTestVerboseLevel_Error;
+  io.ConfigVerboseLevelOnError = ImGuiTestVerboseLevel_Info;
+  io.ConfigLogToTTY = true;
+  ImGuiTestEngine_Start(engine_, ImGui::GetCurrentContext());
+  application_->DrawFrame();
+  if (!paths.empty()) application_->Open(paths);
+  Settle();
+}
+
+void ViewerTest::Stop() {
+  if (application_ == nullptr) return;
+  ImGuiTestEngine_Stop(engine_);
+  application_.reset();
+  ImGuiTestEngine_DestroyContext(engine_);
+  engine_ = nullptr;
+}
+
+void ViewerTest::Settle() {
+  for (int frame = 0; frame < 20000; ++frame) {
+    application_->DrawFrame();
+    ImGuiTestEngine_PostSwap(engine_);
+    if (application_->settled()) return;
+    if (!session().idle()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  FAIL() << "the viewer does not come to rest";
+}
+
+void ViewerTest::Drive(const std::function<void(ImGuiTestContext*)>& body) {
+  std::string name = "drive" + std::to_string(drives_++);
+  ImGuiTest* test =
+      ImGuiTestEngine_RegisterTest(engine_, "viewer", name.c_str(), __FILE__, __LINE__);
+  test->TestFunc = [&](ImGuiTestContext* context) { body(context); };
+  ImGuiTestEngine_QueueTest(engine_, test, ImGuiTestRunFlags_RunFromCommandLine);
+  while (!ImGuiTestEngine_IsTestQueueEmpty(engine_)) {
+    application_->DrawFrame();
+    ImGuiTestEngine_PostSwap(engine_);
+  }
+  EXPECT_EQ(test->Output.Status, ImGuiTestStatus_Success);
+  Settle();
+}
+
+void ViewerTest::Press(std::string_view chord) {
+  Drive([&](ImGuiTestContext* context) { context->KeyPress(ChordFromText(chord)); });
+}
+void ViewerTest::Type(std::string_view text) {
+  Drive([&](ImGuiTestContext* context) { context->KeyCharsReplace(std::string(text).c_str()); });
+}
+void ViewerTest::Click(const std::string& item) {
+  Drive([&](ImGuiTestContext* context) { context->ItemClick(item.c_str()); });
+}
+
+std::string ViewerTest::Lit(std::string_view view) {
+  Dock::Panel* panel = app().dock().Find(view);
+  return panel == nullptr ? "no such view" : panel->view->Lit(session());
+}
+
+std::string ViewerTest::SelectedName() {
+  const Selection& now = session().selection();
+  if (now.kind != SelectionKind::kInstruction) return std::string(ToString(now.kind));
+  auto read = session().dump()->Module(now.module, now.stage);
+  return read ? std::string((*read)->name(now.instruction)) : read.error().ToString();
+}
+
+}  // namespace hloscope::viewer

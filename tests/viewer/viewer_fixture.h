@@ -1,0 +1,54 @@
+// A viewer without a display, driven by ImGui's test engine as a user would.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "viewer/application.h"
+
+struct ImGuiTestContext;
+struct ImGuiTestEngine;
+
+namespace hloscope::viewer {
+
+class ViewerTest : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  // Makes a viewer on these paths and waits until everything is read. `state` keeps the session.
+  void Start(const std::vector<std::string>& paths, const std::string& state = {});
+  void Stop();
+  // Draws until nothing changes any more; fails after some seconds' worth of frames.
+  void Settle();
+  // Does what a user does, then waits until it is answered. Names of items are those of ImGui's
+  // test engine: "**/name".
+  void Drive(const std::function<void(ImGuiTestContext*)>& body);
+  // Presses a chord such as "Ctrl+P", types into the field that has the keys, clicks an item.
+  void Press(std::string_view chord);
+  void Type(std::string_view text);
+  void Click(const std::string& item);
+
+  Application& app() { return *application_; }
+  Session& session() { return application_->session(); }
+  // What a view shows as selected.
+  std::string Lit(std::string_view view);
+  // The instruction's name where one is selected, in the stage it is selected in.
+  std::string SelectedName();
+  std::string Scratch(std::string_view name) const { return (scratch_ / name).string(); }
+  static std::string Sample(std::string_view name);
+
+ private:
+  std::unique_ptr<Application> application_;
+  ImGuiTestEngine* engine_ = nullptr;
+  std::filesystem::path scratch_;
+  int drives_ = 0;
+};
+
+}  // namespace hloscope::viewer

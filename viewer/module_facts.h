@@ -1,0 +1,37 @@
+// Module facts: one module in the figures that Home shows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/debug/placement.h"
+#include "core/dump/dump_model.h"
+
+namespace hloscope::viewer {
+
+struct ModuleFacts {
+  int64_t instructions_before = -1, instructions = -1;  // first and final stage; -1: not readable
+  int64_t fusions = 0;
+  int64_t kernels = -1, thunks = -1;
+  int64_t memory_bytes = -1, live_peak_bytes = -1;  // -1: no buffer assignment
+  bool compiled = false;
+  std::array<int64_t, debug::kPlaceCount> places = {};
+  // Work that is not on the device, most bytes first: what, why, how much moves.
+  struct Fallback {
+    hlo::InstructionId instruction;
+    std::string name, reason;
+    int64_t bytes = -1;  // moved in one execution; -1: none or not known
+  };
+  std::vector<Fallback> fallbacks;
+  int64_t fallback_count = 0;
+  std::vector<std::string> problems;  // what could not be read
+};
+
+// Never fails: what cannot be read is in `problems`.
+std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, int32_t module);
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,372 @@
+// Changes: the stage before and the stage in view, instruction by instruction and word by word.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "core/hlo/text.h"
+#include "viewer/syntax.h"
+#include "viewer/view.h"
+#include "viewer/widgets.h"
+#include "viewer/word_diff.h"
+
+namespace hloscope::viewer {
+namespace {
+
+class ChangesView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    Session& session = frame.session;
+    if (!ShowPending(frame, session.dump(), "the dump")) return;
+    int32_t module = session.module(), stage = session.stage();
+    if (module < 0 || stage < 0) {
+      Sentence(frame, "this dump holds no module, so nothing changed");
+      return;
+    }
+    DrawScrubber(frame, module);
+    const Pending<debug::PassChanges>& changes = session.Changes(module, stage);
+    if (stage == 0) {
+      Sentence(frame, "this is the first stage: choose a later one on the left, or press ]");
+      return;
+    }
+    if (!ShowPending(frame, changes, "what changed")) return;
+    earlier_ = session.Provenance(module)->lineage().Neighbour(stage, -1);
+    const Pending<hlo::Module>& before = session.Module(module, earlier_);
+    const Pending<hlo::Module>& after = session.Module(module, stage);
+    if (!ShowPending(frame, before, "the stage before") || !ShowPending(frame, after, "the stage"))
+      return;
+    DrawHead(frame, *changes);
+    if (!changes->counts.any() && !unchanged_) return;
+    CollectRows(session, *changes, module, stage);
+    DrawRows(frame, *changes, *before, *after, module, stage);
+  }
+
+  bool Run(Command command, Frame& /*frame*/) override {
+    if (command == Command::kFindNext || command == Command::kFindPrevious) {
+      wanted_step_ = command == Command::kFindNext ? 1 : -1;
+      return true;
+    }
+    if (command != Command::kFit) return false;
+    revealed_ = 0;
+    return true;
+  }
+  std::string State() const override { return unchanged_ ? "1" : "0"; }
+  void SetState(std::string_view state) override { unchanged_ = state == "1"; }
+
+  std::string Lit(Session& session) const override {
+    return fmt::format("{} rows, selected {}", rows_.size(),
+                       selected_row_ >= 0 && session.module() >= 0 ? "yes" : "no");
+  }
+
+ private:
+  // A strip with one mark for each stage, as high as what it changed; dragging goes through them.
+  void DrawScrubber(Frame& frame, int32_t module) {
+    Session& session = frame.session;
+    auto stages =
+        static_cast<int32_t>(session.dump()->modules()[static_cast<size_t>(module)].stages.size());
+    ImVec2 at = ImGui::GetCursorScreenPos();
+    float width = ImGui::GetContentRegionAvail().x, height = 34 * frame.scale;
+    ImGui::InvisibleButton("##scrubber", ImVec2(std::max(1.0f, width), height));
+    float step = width / static_cast<float>(std::max(1, stages));
+    auto under = static_cast<int32_t>((ImGui::GetIO().MousePos.x - at.x) / step);
+    under = std::clamp(under, 0, stages - 1);
+    if (ImGui::IsItemActive() && under != session.stage()) {
+      hlo::InstructionId id = session.InstructionIn(under);
+      session.Select(id.valid() ? Selection::OfInstruction(module, under, id)
+                                : Selection::OfStage(module, under));
+    }
+    const dump::ModuleEntry& entry = session.dump()->modules()[static_cast<size_t>(module)];
+    if (ImGui::IsItemHovered())
+      ImGui::SetTooltip("%s", SafeText(entry.stages[static_cast<size_t>(under)].name, 300).c_str());
+    ImDrawList* draw = ImGui::GetWindowDrawList();
+    draw->AddRectFilled(at, ImVec2(at.x + width, at.y + height), frame.theme[Color::kCanvas],
+                        3 * frame.scale);
+    for (int32_t s = 0; s < stages; ++s) DrawTick(frame, draw, at, step, height, module, s);
+  }
+
+  static void DrawTick(Frame& frame, ImDrawList* draw, ImVec2 at, float step, float height,
+                       int32_t module, int32_t s) {
+    Session& session = frame.session;
+    float x = at.x + step * static_cast<float>(s), gap = step > 6 ? 1.0f : 0.0f;
+    if (s == session.stage())
+      draw->AddRectFilled(ImVec2(x, at.y), ImVec2(x + step, at.y + height),
+                          frame.theme[Color::kSelected]);
+    // Few stages are all compared at once; of many only those that were asked for are known.
+    constexpr int32_t kFew = 24;
+    auto stages =
+        static_cast<int32_t>(session.dump()->modules()[static_cast<size_t>(module)].stages.size());
+    if (s == 0 || (stages > kFew && std::abs(s - session.stage()) > kFew)) return;
+    const Pending<debug::PassChanges>& changes = session.Changes(module, s);
+    if (!changes.ready()) return;
+    const debug::ChangeCounts& counts = changes->counts;
+    float bottom = at.y + height - 6 * frame.scale, top = bottom;
+    auto stack = [&](int64_t count, Color color) {
+      if (count <= 0) return;
+      float tall = std::min(8.0f, 2.0f + std::log2(static_cast<float>(count))) * frame.scale;
+      draw->AddRectFilled(ImVec2(x + gap, top - tall), ImVec2(x + step - gap, top),
+                          frame.theme[color]);
+      top -= tall;
+    };
+    stack(counts.added, Color::kAdded);
+    stack(counts.removed, Color::kRemoved);
+    stack(counts.rewritten + counts.moved, Color::kRewritten);
+    if (session.counterparts().TouchedInto(s))
+      draw->AddRectFilled(ImVec2(x + gap, bottom + 2 * frame.scale),
+                          ImVec2(x + step - gap, bottom + 5 * frame.scale),
+                          frame.theme[Color::kAccent]);
+  }
+
+  void DrawHead(Frame& frame, const debug::PassChanges& changes) {
+    const debug::ChangeCounts& counts = changes.counts;
+    struct Part {
+      int64_t count;
+      const char* word;
+      Color color;
+    };
+    const Part parts[] = {{counts.added, "added", Color::kAdded},
+                          {counts.removed, "removed", Color::kRemoved},
+                          {counts.rewritten, "rewritten", Color::kRewritten},
+                          {counts.moved, "moved", Color::kMoved},
+                          {counts.renamed, "renamed", Color::kTextSecondary},
+                          {counts.unchanged, "unchanged", Color::kTextSecondary}};
+    ImGui::AlignTextToFramePadding();
+    bool first = true;
+    for (const Part& part : parts) {
+      if (part.count == 0) continue;
+      if (!first) ImGui::SameLine(0, 14 * frame.scale);
+      first = false;
+      Label(frame.theme, part.color, fmt::format("{} {}", CountText(part.count), part.word));
+    }
+    if (!counts.any()) {
+      ImGui::SameLine(0, 14 * frame.scale);
+      Label(frame.theme, Color::kTextSecondary, "this pass changed nothing");
+    }
+    ImGui::SameLine(ImGui::GetWindowWidth() - 160 * frame.scale);
+    ImGui::Checkbox("Unchanged too", &unchanged_);
+  }
+
+  struct Line {
+    debug::ChangeKind kind = debug::ChangeKind::kUnchanged;
+    hlo::InstructionId before, after;
+    uint32_t skipped = 0;  // of a line that stands for a run of unchanged ones
+  };
+
+  void CollectRows(Session& session, const debug::PassChanges& changes, int32_t module,
+                   int32_t stage) {
+    std::string key = fmt::format("{}/{}/{}/{}/{}", session.generation(), module, stage, unchanged_,
+                                  changes.rows.size());
+    if (key != rows_key_) {
+      rows_key_ = key;
+      rows_.clear();
+      revealed_ = 0;
+      for (const debug::DiffRow& row : changes.rows) AddRow(row);
+    }
+    hlo::InstructionId now = session.InstructionIn(stage), was = session.InstructionIn(earlier_);
+    auto found = std::ranges::find_if(rows_, [&](const Line& line) {
+      return (now.valid() && line.after.valid() && line.after.index <= now.index &&
+              now.index < line.after.index + std::max(1u, line.skipped)) ||
+             (was.valid() && !now.valid() && line.before == was);
+    });
+    selected_row_ = found == rows_.end() ? -1 : static_cast<int64_t>(found - rows_.begin());
+    if (wanted_step_ != 0) StepChange(session, module, stage);
+  }
+
+  // Unchanged ones are one line for each run, unless they are asked for.
+  void AddRow(const debug::DiffRow& row) {
+    if (row.kind != debug::ChangeKind::kUnchanged) {
+      rows_.push_back({row.kind, row.before, row.after, 0});
+    } else if (unchanged_) {
+      for (uint32_t i = 0; i < row.count; ++i) {
+        rows_.push_back({row.kind, hlo::InstructionId(row.before.index + i),
+                         hlo::InstructionId(row.after.index + i), 0});
+      }
+    } else if (!rows_.empty() && rows_.back().skipped > 0 &&
+               rows_.back().after.index + rows_.back().skipped == row.after.index) {
+      rows_.back().skipped += row.count;
+    } else {
+      rows_.push_back({row.kind, row.before, row.after, row.count});
+    }
+  }
+
+  void StepChange(Session& session, int32_t module, int32_t stage) {
+    auto count = static_cast<int64_t>(rows_.size());
+    for (int64_t i = selected_row_ + wanted_step_; i >= 0 && i < count; i += wanted_step_) {
+      const Line& line = rows_[static_cast<size_t>(i)];
+      if (line.kind == debug::ChangeKind::kUnchanged) continue;
+      Click(session, line, module, stage);
+      break;
+    }
+    wanted_step_ = 0;
+  }
+
+  void Click(Session& session, const Line& line, int32_t module, int32_t stage) const {
+    session.Select(line.after.valid() ? Selection::OfInstruction(module, stage, line.after)
+                                      : Selection::OfInstruction(module, earlier_, line.before));
+  }
+
+  void DrawRows(Frame& frame, const debug::PassChanges& /*changes*/, const hlo::Module& before,
+                const hlo::Module& after, int32_t module, int32_t stage) {
+    ImGui::PushFont(frame.mono, 15);
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.theme[Color::kCanvas]);
+    ImGui::BeginChild("##rows");
+    float height = std::floor(ImGui::GetTextLineHeight() * 1.22f),
+          width = ImGui::GetContentRegionAvail().x;
+    if (rows_.empty()) Sentence(frame, "both stages are empty");
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(rows_.size()), height);
+    while (clipper.Step()) {
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+        const Line& line = rows_[static_cast<size_t>(i)];
+        ImGui::PushID(i);
+        ImVec2 at = ImGui::GetCursorScreenPos();
+        if (ImGui::InvisibleButton("##row", ImVec2(width, height)) && line.skipped == 0)
+          Click(frame.session, line, module, stage);
+        if (ImGui::IsItemHovered() && line.skipped == 0) ShowWhole(before, after, line);
+        DrawRow(frame, before, after, line, at, width, height, i == selected_row_);
+        ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + height));
+        ImGui::PopID();
+      }
+    }
+    if (revealed_ != frame.session.selection_version() && selected_row_ >= 0) {
+      revealed_ = frame.session.selection_version();
+      float y = static_cast<float>(selected_row_) * height;
+      if (y < ImGui::GetScrollY() ||
+          y > ImGui::GetScrollY() + ImGui::GetWindowHeight() - 2 * height)
+        ImGui::SetScrollY(std::max(0.0f, y - ImGui::GetWindowHeight() / 3));
+    }
+    ImGui::EndChild();
+    ImGui::PopStyleColor();
+    ImGui::PopFont();
+  }
+
+  // Folded where both sides are the same: a difference must not be folded away.
+  static std::string TextOf(const hlo::Module& module, hlo::InstructionId id, bool folded) {
+    if (!id.valid() || id.index >= module.instructions().size()) return {};
+    std::string text;
+    hlo::PrintText(module, id, hlo::TextFormat::kElided, text);
+    constexpr size_t kMost = 2000;
+    std::string_view cut = std::string_view(text).substr(0, 8 * kMost);
+    return SafeText(folded ? FoldLine(cut, dump::FileKind::kHloText) : std::string(cut), kMost);
+  }
+
+  static void ShowWhole(const hlo::Module& before, const hlo::Module& after, const Line& line) {
+    std::string text = TextOf(before, line.before, false);
+    std::string later = TextOf(after, line.after, false);
+    if (!text.empty() && !later.empty() && text != later) text += "\n\n" + later;
+    if (text.empty()) text = later;
+    if (!ImGui::BeginTooltip()) return;
+    ImGui::PushTextWrapPos(ImGui::GetFontSize() * 50);
+    ImGui::TextUnformatted(text.c_str());
+    ImGui::PopTextWrapPos();
+    ImGui::EndTooltip();
+  }
+
+  static void DrawRow(Frame& frame, const hlo::Module& before, const hlo::Module& after,
+                      const Line& line, ImVec2 at, float width, float height, bool selected) {
+    ImDrawList* draw = ImGui::GetWindowDrawList();
+    const Theme& theme = frame.theme;
+    if (selected)
+      draw->AddRectFilled(at, ImVec2(at.x + width, at.y + height), theme[Color::kSelected]);
+    float sign_width = 20 * frame.scale, half = (width - sign_width) / 2;
+    float y = at.y + (height - ImGui::GetTextLineHeight()) / 2;
+    if (line.skipped > 0) {
+      std::string text = fmt::format("{} unchanged", CountText(line.skipped));
+      draw->AddText(ImVec2(at.x + sign_width, y), theme[Color::kTextDisabled], text.c_str());
+      return;
+    }
+    struct Look {
+      const char* sign;
+      Color color, fill;
+    };
+    Look look{" ", Color::kText, Color::kCanvas};
+    switch (line.kind) {
+      case debug::ChangeKind::kAdded:
+        look = {"+", Color::kAdded, Color::kAddedFill};
+        break;
+      case debug::ChangeKind::kRemoved:
+        look = {"-", Color::kRemoved, Color::kRemovedFill};
+        break;
+      case debug::ChangeKind::kRewritten:
+        look = {"~", Color::kRewritten, Color::kRewrittenFill};
+        break;
+      case debug::ChangeKind::kMoved:
+        look = {">", Color::kMoved, Color::kCanvas};
+        break;
+      default:
+        break;
+    }
+    draw->AddText(ImVec2(at.x + 5 * frame.scale, y), theme[look.color], look.sign);
+    bool both = line.before.valid() && line.after.valid();
+    bool folded = !both || line.kind == debug::ChangeKind::kUnchanged;
+    std::string left = TextOf(before, line.before, folded),
+                right = TextOf(after, line.after, folded);
+    WordDiff words = line.kind == debug::ChangeKind::kUnchanged
+                         ? WordDiff{{{left, false}}, {{right, false}}}
+                         : DiffWords(left, right);
+    bool whole = left.empty() || right.empty();
+    std::deque<std::string> kept;
+    if (!whole && line.kind != debug::ChangeKind::kUnchanged) {
+      Shorten(words.before, kept);
+      Shorten(words.after, kept);
+    }
+    DrawWords(frame, words.before, ImVec2(at.x + sign_width, y), half, height,
+              whole ? look.fill : Color::kRemovedFill, line.kind);
+    DrawWords(frame, words.after, ImVec2(at.x + sign_width + half, y), half, height,
+              whole ? look.fill : Color::kAddedFill, line.kind);
+    draw->AddLine(ImVec2(at.x + sign_width + half - 3, at.y),
+                  ImVec2(at.x + sign_width + half - 3, at.y + height), theme[Color::kLine]);
+  }
+
+  // Long stretches that both sides share are cut, so that what differs is in sight; the name stays.
+  static void Shorten(std::vector<WordPiece>& pieces, std::deque<std::string>& kept) {
+    constexpr size_t kLong = 56, kHead = 28, kTail = 16;
+    for (WordPiece& piece : pieces) {
+      if (piece.changed || piece.text.size() <= kLong) continue;
+      std::string_view text = piece.text;
+      size_t head = kHead, tail = text.size() - kTail;
+      while (head > 0 && (static_cast<uint8_t>(text[head]) & 0xC0) == 0x80) --head;
+      while (tail < text.size() && (static_cast<uint8_t>(text[tail]) & 0xC0) == 0x80) ++tail;
+      kept.push_back(std::string(text.substr(0, head)) + " … " + std::string(text.substr(tail)));
+      piece.text = kept.back();
+    }
+  }
+
+  static void DrawWords(Frame& frame, const std::vector<WordPiece>& pieces, ImVec2 at, float width,
+                        float height, Color fill, debug::ChangeKind kind) {
+    ImDrawList* draw = ImGui::GetWindowDrawList();
+    draw->PushClipRect(ImVec2(at.x, at.y - 4),
+                       ImVec2(at.x + width - 6 * frame.scale, at.y + height), true);
+    Color quiet = kind == debug::ChangeKind::kUnchanged || kind == debug::ChangeKind::kRenamed
+                      ? Color::kTextSecondary
+                      : Color::kText;
+    float x = at.x;
+    for (const WordPiece& piece : pieces) {
+      const char *begin = piece.text.data(), *end = begin + piece.text.size();
+      float length = ImGui::CalcTextSize(begin, end).x;
+      if (piece.changed) {
+        draw->AddRectFilled(ImVec2(x, at.y - 2), ImVec2(x + length, at.y + height - 4),
+                            frame.theme[fill]);
+      }
+      draw->AddText(ImVec2(x, at.y), frame.theme[quiet], begin, end);
+      x += length;
+      if (x > at.x + width) break;
+    }
+    draw->PopClipRect();
+  }
+
+  int32_t earlier_ = -1;
+  bool unchanged_ = false;
+  int wanted_step_ = 0;
+  std::vector<Line> rows_;
+  std::string rows_key_;
+  int64_t selected_row_ = -1;
+  uint64_t revealed_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeChangesView() { return std::make_unique<ChangesView>(); }
+
+}  // namespace hloscope::viewer
