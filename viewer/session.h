@@ -117,6 +117,14 @@ class Session {
   // Forgets what was computed under `key`, as when its parameters changed.
   void Drop(const std::string& key) { slots_.erase(key); }
 
+  // A value that several views share, made empty when first asked for and by Open.
+  template <typename T>
+  T& Shared(const std::string& key) {
+    std::any& slot = slots_["shared/" + key];
+    if (std::any_cast<T>(&slot) == nullptr) slot = T();
+    return *std::any_cast<T>(&slot);
+  }
+
   // --- Life
   // ---------------------------------------------------------------------------------------
   Tasks& tasks() { return tasks_; }

@@ -53,6 +53,36 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((status, err), (0, ''), arguments)
             self.assertGreater(len(out), 20)
 
+    def test_profile_ties_a_real_trace_to_instructions(self):
+        trace = os.path.join(SAMPLES, 'conv_net', 'conv_net.xplane.pb.gz')
+        status, out, err = run('profile', trace, '--json')
+        self.assertEqual((status, err), (0, ''))
+        record, = json_lines(out)
+        self.assertEqual((record['status'], record['format'], record['events'], record['losses']), ('ok', 'xplane', 839, []))
+        self.assertEqual([m['program'] for m in record['modules'] if m['name'].startswith('jit_conv_net')], [0])
+        self.assertGreaterEqual(record['share'], 0.95)
+        slowest = record['instructions'][0]
+        self.assertEqual((slowest['module'], slowest['opcode'], slowest['count']), ('jit_conv_net', 'convolution', 20))
+        status, out, _ = run('profile', trace, '--top', '3')
+        self.assertEqual(status, 0)
+        self.assertIn('100.0 % of it on instructions', out)
+
+    def test_profile_of_json_needs_the_module(self):
+        trace = os.path.join(SAMPLES, 'conv_net', 'conv_net.trace.json.gz')
+        alone, = json_lines(run('profile', trace, '--json')[1])
+        self.assertEqual(alone['share'], 0)
+        told, = json_lines(run('profile', trace, '--module', os.path.join(SAMPLES, 'conv_net'), '--json')[1])
+        self.assertEqual(told['share'], 1)
+
+    def test_profile_refuses_what_is_no_trace(self):
+        status, out, _ = run('profile', TEXT, '--json')
+        self.assertEqual((status, json_lines(out)[0]['status']), (3, 'unsupported'))
+        cut = self.file('cut.xplane.pb', gzip.decompress(contents(os.path.join(SAMPLES, 'conv_net', 'conv_net.xplane.pb.gz')))[:3000])
+        for path in (cut, self.file('x.json', '{"a": 1}'), self.file('empty', ''), self.folder.name + '/none'):
+            status, out, _ = run('profile', path, '--json')
+            self.assertEqual((status, json_lines(out)[0]['status']), (2, 'error'), path)
+        self.assertEqual(run('profile', SAMPLES, '--json', '--top', '0')[0], 0)
+
     def test_ops_tell_how_near_the_interpreter_comes(self):
         rows = {row['opcode']: row for row in json_lines(run('ops', '--json')[1])}
         self.assertEqual(rows['add']['arity'], 2)

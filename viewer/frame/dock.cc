@@ -75,14 +75,16 @@ void Dock::BuildLayout(unsigned dock, float width, float height) {
     return std::ranges::any_of(
         panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == area; });
   };
-  ImGuiID centre = dock, left = 0, right = 0, bottom = 0;
+  ImGuiID centre = dock, left = 0, right = 0, bottom = 0, middle = 0;
   if (has("left")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, 0.24f, &left, &centre);
   if (has("right")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, 0.27f, &right, &centre);
   if (has("bottom")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.36f, &bottom, &centre);
+  if (has("middle")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.5f, &middle, &centre);
   for (const Panel& panel : panels_) {
     std::string_view area = AreaOn(*panel.row, screen_);
     if (area.empty()) continue;
     ImGuiID node = area == "left"     ? left
+                   : area == "middle" ? middle
                    : area == "right"  ? right
                    : area == "bottom" ? bottom
                                       : centre;

@@ -1,0 +1,232 @@
+// Times of instructions: each moment of a lane belongs to the innermost event of work that covers
+// it.
+#include "profiler/attribution.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/hlo/proto.h"
+#include "profiler/operation_targets.h"
+
+namespace hloscope::profiler {
+namespace {
+
+// An event that is work, or an executor around it, and what of its time no event inside takes.
+struct Piece {
+  EventId event;
+  int64_t self = 0;
+  bool is_executor = false;
+};
+
+std::vector<NameId> ExecutorNames(const EventStore& store) {
+  std::vector<NameId> names;
+#define EXECUTOR_EVENT(text) \
+  if (NameId id = store.FindName(text); id.valid()) names.push_back(id);
+#include "profiler/executor_events.def"
+#undef EXECUTOR_EVENT
+  return names;
+}
+
+bool HasRole(const EventStore& store, const Group& group, LaneRole role) {
+  return std::ranges::any_of(group.lanes, [&](LaneId l) {
+    return store.lanes()[l.index].role == role && store.lanes()[l.index].event_count > 0;
+  });
+}
+
+enum class LaneWork : uint8_t { kNone, kEverything, kOperations };
+
+// Which lanes hold work: streams of devices; the operations line of devices that have none; host
+// threads where no device has work.
+std::vector<LaneWork> WorkOfLanes(const EventStore& store) {
+  std::vector<LaneWork> work(store.lanes().size(), LaneWork::kNone);
+  bool devices_work = false;
+  for (const Group& group : store.groups()) {
+    if (!group.is_device) continue;
+    const LaneRole role =
+        HasRole(store, group, LaneRole::kStream) ? LaneRole::kStream : LaneRole::kOperations;
+    for (LaneId lane : group.lanes) {
+      if (store.lanes()[lane.index].role != role) continue;
+      work[lane.index] = LaneWork::kEverything;
+      devices_work |= store.lanes()[lane.index].event_count > 0;
+    }
+  }
+  if (devices_work) return work;
+  for (size_t l = 0; l < work.size(); ++l) {
+    if (store.lanes()[l].role == LaneRole::kThread) work[l] = LaneWork::kOperations;
+  }
+  return work;
+}
+
+std::vector<Piece> PiecesOf(const EventStore& store, const Lane& lane, LaneWork work,
+                            const std::vector<NameId>& executors) {
+  std::vector<Piece> pieces;
+  for (uint32_t i = lane.first_event; i < lane.first_event + lane.event_count; ++i) {
+    const EventId e(i);
+    const bool is_work = work == LaneWork::kEverything || store.operation(e).valid();
+    const bool is_executor =
+        !is_work && std::ranges::find(executors, store.name(e)) != executors.end();
+    if (is_work || is_executor) pieces.push_back({e, store.duration(e), is_executor});
+  }
+  std::ranges::stable_sort(pieces, [&](const Piece& a, const Piece& b) {
+    const int64_t start_a = store.start(a.event), start_b = store.start(b.event);
+    return start_a != start_b ? start_a < start_b
+                              : store.duration(a.event) > store.duration(b.event);
+  });
+  return pieces;
+}
+
+// Takes from every event the time that events begun inside it cover.
+void SubtractInner(const EventStore& store, std::vector<Piece>& pieces) {
+  std::vector<Piece*> open;  // those whose time is not over, the innermost last
+  for (Piece& piece : pieces) {
+    int64_t time = store.start(piece.event);
+    const int64_t end = store.end(piece.event);
+    while (!open.empty() && store.end(open.back()->event) <= time) open.pop_back();
+    while (!open.empty() && time < end) {
+      const int64_t other_end = store.end(open.back()->event);
+      const int64_t covered = std::min(end, other_end) - time;
+      open.back()->self -= covered;
+      time += covered;
+      if (other_end > end) break;
+      open.pop_back();
+    }
+    open.push_back(&piece);
+  }
+}
+
+struct TargetLess {
+  bool operator()(const Target& a, const Target& b) const {
+    return a.module != b.module ? a.module < b.module : a.instruction < b.instruction;
+  }
+};
+
+void AddTime(InstructionTime& time, const EventStore& store, const Piece& piece) {
+  const int64_t duration = store.duration(piece.event);
+  time.min = time.count == 0 ? duration : std::min(time.min, duration);
+  if (time.count == 0 || duration > time.max) {
+    time.max = duration;
+    time.longest = piece.event;
+  }
+  ++time.count;
+  time.total += duration;
+  time.self += piece.self;
+}
+
+}  // namespace
+
+std::string_view ToString(AttributionReason reason) {
+  switch (reason) {
+#define ATTRIBUTION_REASON(name, text) \
+  case AttributionReason::name:        \
+    return text;
+#include "profiler/attribution_reasons.def"
+#undef ATTRIBUTION_REASON
+    case AttributionReason::kNone:
+      break;
+  }
+  return "no instruction";
+}
+
+Target Attribution::TargetOf(EventId e) const {
+  const OperationId operation = store_->operation(e);
+  if (operation.valid() && by_operation_[operation.index].valid()) {
+    return by_operation_[operation.index];
+  }
+  return by_name_[store_->name(e).index];
+}
+
+Result<std::shared_ptr<const Attribution>> Attribution::Make(
+    std::shared_ptr<const EventStore> store, std::vector<AttributedModule> modules, Jobs& jobs,
+    const std::stop_token& stop) {
+  auto result = std::shared_ptr<Attribution>(new Attribution);
+  result->store_ = std::move(store);
+  result->modules_ = std::move(modules);
+  const EventStore& events = *result->store_;
+  const OperationTargets targets(result->modules_);
+  for (const Operation& o : events.operations()) {
+    result->by_operation_.push_back(
+        targets.OfOperation(events.text(o.module), events.text(o.name), o.program));
+  }
+  for (size_t n = 0; n < events.name_count(); ++n) {
+    result->by_name_.push_back(targets.OfName(events.text(NameId(n))));
+  }
+  const std::vector<NameId> executors = ExecutorNames(events);
+  const std::vector<LaneWork> work = WorkOfLanes(events);
+  std::vector<std::vector<Piece>> pieces(work.size());
+  HLOSCOPE_TRY(jobs.ParallelFor(
+      static_cast<int64_t>(work.size()),
+      [&](int64_t lane) {
+        const size_t l = static_cast<size_t>(lane);
+        if (work[l] == LaneWork::kNone) return;
+        pieces[l] = PiecesOf(events, events.lanes()[l], work[l], executors);
+        SubtractInner(events, pieces[l]);
+      },
+      stop));
+  std::map<Target, InstructionTime, TargetLess> times;
+  std::map<NameId, UnattributedTime> unknown;
+  for (const std::vector<Piece>& lane : pieces) {
+    for (const Piece& piece : lane) {
+      if (piece.is_executor) {
+        result->totals_.between += piece.self;
+        continue;
+      }
+      result->totals_.work += piece.self;
+      const Target target = result->TargetOf(piece.event);
+      if (target.valid()) {
+        InstructionTime& time = times[target];
+        time.target = target;
+        AddTime(time, events, piece);
+        result->totals_.attributed += piece.self;
+        continue;
+      }
+      UnattributedTime& other = unknown[events.name(piece.event)];
+      other.name = events.name(piece.event);
+      other.self += piece.self;
+      ++other.count;
+    }
+  }
+  for (auto& [target, time] : times) result->times_.push_back(time);
+  for (auto& [name, time] : unknown) result->unattributed_.push_back(time);
+  std::ranges::stable_sort(result->times_, std::greater<>(), &InstructionTime::self);
+  std::ranges::stable_sort(result->unattributed_, std::greater<>(), &UnattributedTime::self);
+  return std::shared_ptr<const Attribution>(std::move(result));
+}
+
+const InstructionTime* Attribution::TimeOf(uint32_t module, hlo::InstructionId instruction) const {
+  auto found = std::ranges::find_if(times_, [&](const InstructionTime& t) {
+    return t.target.module == module && t.target.instruction == instruction;
+  });
+  return found == times_.end() ? nullptr : &*found;
+}
+
+std::vector<EventId> Attribution::EventsOf(uint32_t module, hlo::InstructionId instruction) const {
+  std::vector<EventId> events;
+  for (uint32_t i = 0; i < store_->size(); ++i) {
+    const Target target = TargetOf(EventId(i));
+    if (target.module == module && target.instruction == instruction) events.emplace_back(i);
+  }
+  return events;
+}
+
+std::vector<AttributedModule> ReadEmbeddedModules(const Profile& profile, const Limits& limits,
+                                                  std::vector<std::string>& warnings) {
+  std::set<int64_t> named;
+  for (const Operation& o : profile.store->operations()) named.insert(o.program);
+  std::vector<AttributedModule> modules;
+  for (const EmbeddedModule& embedded : profile.modules) {
+    // Most programs of a trace only prepare the data; those whose events name them are read.
+    if (!named.contains(embedded.program) && !named.contains(-1)) continue;
+    Result<hlo::ProtoFile> read =
+        hlo::ReadProto(std::as_bytes(std::span(embedded.hlo_proto)), limits);
+    if (!read || read->module == nullptr) {
+      warnings.push_back("the module " + embedded.name + " in the trace cannot be read" +
+                         (read ? std::string() : ": " + read.error().message));
+      continue;
+    }
+    modules.push_back({embedded.program, std::string(read->module->name()), read->module, {}});
+  }
+  return modules;
+}
+
+}  // namespace hloscope::profiler

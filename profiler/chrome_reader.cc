@@ -1,0 +1,356 @@
+// The events of a Chrome trace: complete ones, begun and ended ones, and the names of processes and
+// threads.
+#include "profiler/chrome_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+#include "core/base/checked.h"
+#include "profiler/chrome_event.h"
+#include "profiler/event_store_builder.h"
+#include "profiler/losses.h"
+
+namespace hloscope::profiler {
+namespace {
+
+constexpr int64_t kPicoseconds = 1'000'000;
+
+enum class Phase : uint8_t {
+  kComplete,
+  kBegin,
+  kEnd,
+  kInstant,
+  kAsyncBegin,
+  kAsyncEnd,
+  kAsyncInstant,
+  kMetadata,
+  kLeftOut,
+};
+
+struct PhaseRow {
+  Phase phase = Phase::kLeftOut;
+  std::string_view left_out = "events of an unknown kind";
+};
+
+PhaseRow RowOfPhase(char letter) {
+  switch (letter) {
+#define PHASE(character, what, words) \
+  case character:                     \
+    return {Phase::what, words};
+#include "profiler/chrome_phases.def"
+#undef PHASE
+    default:
+      return {};
+  }
+}
+
+class ChromeArguments : public ArgumentSource {
+ public:
+  ChromeArguments(FileView file, int64_t nesting) : file_(std::move(file)), nesting_(nesting) {}
+  std::vector<Argument> Read(uint64_t where) const override {
+    JsonCursor cursor(file_.bytes(), nesting_, static_cast<size_t>(where));
+    return ReadChromeArguments(cursor);
+  }
+
+ private:
+  FileView file_;
+  int64_t nesting_;
+};
+
+int64_t IntegerOr(std::string_view text, int64_t other) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? value : other;
+}
+
+class ChromeReader {
+ public:
+  ChromeReader(const FileView& file, const Limits& limits, Jobs& jobs, const std::stop_token& stop)
+      : file_(file),
+        jobs_(jobs),
+        stop_(stop),
+        cursor_(file.bytes(), limits.nesting),
+        profile_(std::make_shared<Profile>(file, ProfileFormat::kChromeJson)) {
+    builder_.set_arguments(std::make_shared<ChromeArguments>(file, limits.nesting));
+  }
+
+  Result<std::shared_ptr<const Profile>> Read() {
+    const bool is_whole = FindEvents() && ReadEvents();
+    if (!is_whole && builder_.size() == 0) {
+      return InputError(file_.path() + ": the JSON breaks at byte " +
+                            std::to_string(cursor_.position()) + ", before the first event",
+                        "expected {\"traceEvents\": [{…}, …]} or a list of events");
+    }
+    if (!is_whole) {
+      losses_.Count("everything behind the place where the JSON breaks", [&] {
+        return "byte " + std::to_string(cursor_.position()) + " of " +
+               std::to_string(file_.bytes().size());
+      });
+    }
+    EndWhatIsOpen();
+    NameLanes();
+    HLOSCOPE_ASSIGN_OR_RETURN(profile_->store, builder_.Finish(jobs_, stop_));
+    profile_->losses = losses_.Take();
+    return std::shared_ptr<const Profile>(profile_);
+  }
+
+ private:
+  struct Process {
+    uint32_t group = 0;
+    std::string name;
+    int64_t sort = 0;
+  };
+  struct Thread {
+    LaneId lane;
+    size_t process = 0;
+    std::string name;
+    int64_t sort = 0;
+  };
+  struct Open {
+    LaneId lane;
+    int64_t start = 0;
+    NameId name;
+    OperationId operation;
+    uint64_t where = 0;
+  };
+
+  // Goes to the first event; false if there is no list of them.
+  bool FindEvents() {
+    if (cursor_.Consume('[')) return true;
+    if (!cursor_.Consume('{')) return false;
+    bool is_first = true;
+    while (std::optional<std::string_view> key = cursor_.NextKey(is_first)) {
+      if (*key == "traceEvents") return cursor_.Consume('[');
+      if (!cursor_.SkipValue()) return false;
+    }
+    return false;
+  }
+
+  bool ReadEvents() {
+    if (cursor_.Consume(']')) return true;
+    do {
+      if (stop_.stop_requested()) return true;
+      std::optional<ChromeEvent> event = ReadChromeEvent(cursor_);
+      if (!event) return false;
+      Take(*event);
+    } while (cursor_.Consume(','));
+    return cursor_.Consume(']');
+  }
+
+  void Take(const ChromeEvent& event) {
+    if (event.is_empty) return;
+    const PhaseRow row = RowOfPhase(event.phase);
+    if (row.phase == Phase::kMetadata) return TakeMetadata(event);
+    if (row.phase == Phase::kLeftOut) return Leave(row.left_out, event);
+    const std::optional<int64_t> start = event.time ? TimeOf(*event.time) : std::nullopt;
+    if (!start || event.has_bad_number) return Leave("events at impossible times", event);
+    switch (row.phase) {
+      case Phase::kComplete: {
+        const std::optional<int64_t> duration = LengthOf(event);
+        if (!duration) return Leave("events at impossible times", event);
+        return Add({ThreadOf(event).lane, *start, NameOf(event), OperationOf(event), event.where},
+                   *duration);
+      }
+      case Phase::kInstant:
+        return Add({ThreadOf(event).lane, *start, NameOf(event), OperationOf(event), event.where},
+                   0);
+      case Phase::kAsyncInstant:
+        return Add({AsyncLane(event), *start, NameOf(event), OperationOf(event), event.where}, 0);
+      case Phase::kBegin:
+        open_[ThreadOf(event).lane.index].push_back(
+            {ThreadOf(event).lane, *start, NameOf(event), OperationOf(event), event.where});
+        return;
+      case Phase::kEnd:
+        return End(open_[ThreadOf(event).lane.index], *start, event);
+      case Phase::kAsyncBegin:
+        open_async_[AsyncKey(event)].push_back(
+            {AsyncLane(event), *start, NameOf(event), OperationOf(event), event.where});
+        return;
+      case Phase::kAsyncEnd:
+        return End(open_async_[AsyncKey(event)], *start, event);
+      default:
+        return;
+    }
+  }
+
+  void Leave(std::string_view what, const ChromeEvent& event) {
+    losses_.Count(what, [&] {
+      return "at byte " + std::to_string(event.where) +
+             (event.name.empty() ? std::string() : ": " + Unescape(event.name.substr(0, 80)));
+    });
+  }
+
+  void Add(const Open& begun, int64_t duration) {
+    Status added =
+        builder_.Add(begun.lane, begun.start, duration, begun.name, begun.operation, begun.where);
+    if (added) return;
+    losses_.Count("events at impossible times", [&] {
+      return added.error().message + ", at byte " + std::to_string(begun.where);
+    });
+  }
+
+  void End(std::vector<Open>& open, int64_t end, const ChromeEvent& event) {
+    if (open.empty()) return Leave("ends of events that never began", event);
+    const std::optional<int64_t> duration = CheckedSub(end, open.back().start);
+    Add(open.back(), duration.value_or(-1));
+    open.pop_back();
+    last_time_ = std::max(last_time_, end);
+  }
+
+  // Events that never end last until the last time there is.
+  void EndWhatIsOpen() {
+    auto end = [&](Open& open) {
+      losses_.Count("ends of events, taken to last until the end of the trace",
+                    [&] { return "the event at byte " + std::to_string(open.where); });
+      Add(open, std::max<int64_t>(last_time_ - open.start, 0));
+    };
+    for (auto& [lane, events] : open_) std::ranges::for_each(events, end);
+    for (auto& [key, events] : open_async_) std::ranges::for_each(events, end);
+  }
+
+  // Time 0 is that of the first event, in whole microseconds.
+  std::optional<int64_t> TimeOf(const Microseconds& time) {
+    if (!origin_) {
+      origin_ = time.whole;
+      builder_.set_origin_ns(CheckedMul<int64_t>(time.whole, 1000).value_or(0));
+    }
+    std::optional<int64_t> whole = CheckedSub(time.whole, *origin_);
+    if (whole) whole = CheckedMul(*whole, kPicoseconds);
+    if (whole) whole = CheckedAdd(*whole, time.picoseconds);
+    if (whole && *whole <= kLongestTime) last_time_ = std::max(last_time_, *whole);
+    return whole;
+  }
+
+  static std::optional<int64_t> LengthOf(const ChromeEvent& event) {
+    if (!event.duration) return 0;
+    std::optional<int64_t> whole = CheckedMul(event.duration->whole, kPicoseconds);
+    return whole ? CheckedAdd(*whole, event.duration->picoseconds) : std::nullopt;
+  }
+
+  // Names are the same ones over and over; escapes are rare.
+  NameId Name(std::string_view raw) {
+    if (raw.find('\\') == std::string_view::npos) return builder_.Name(raw);
+    return builder_.Name(Unescape(raw));
+  }
+  NameId NameOf(const ChromeEvent& event) {
+    return event.name.empty() ? builder_.Name("(unnamed)") : Name(event.name);
+  }
+
+  OperationId OperationOf(const ChromeEvent& event) {
+    if (event.operation.empty()) return {};
+    return builder_.AddOperation({.module = event.module.empty() ? NameId() : Name(event.module),
+                                  .name = Name(event.operation),
+                                  .program = IntegerOr(event.program, -1)});
+  }
+
+  size_t ProcessOf(std::string_view id) {
+    auto [entry, is_new] = process_ids_.try_emplace(std::string(id), processes_.size());
+    if (is_new) {
+      const uint32_t group = builder_.AddGroup("", false);
+      processes_.push_back({group, "process " + Unescape(id), IntegerOr(id, 0)});
+    }
+    return entry->second;
+  }
+
+  Thread& ThreadOf(std::string_view process, std::string_view thread) {
+    if (last_ != kNoThread && process == last_process_ && thread == last_thread_) {
+      return threads_[last_];
+    }
+    key_.assign(process).append(1, '\0').append(thread);
+    auto [entry, is_new] = thread_ids_.try_emplace(key_, threads_.size());
+    if (is_new) {
+      const size_t owner = ProcessOf(process);
+      const LaneId lane = builder_.AddLane(processes_[owner].group, "", LaneRole::kThread);
+      threads_.push_back({lane, owner, "thread " + Unescape(thread), IntegerOr(thread, 0)});
+    }
+    last_process_ = process;
+    last_thread_ = thread;
+    last_ = entry->second;
+    return threads_[last_];
+  }
+  Thread& ThreadOf(const ChromeEvent& event) { return ThreadOf(event.process, event.thread); }
+
+  // Asynchronous events of one category and process share a lane; what overlaps is stacked.
+  LaneId AsyncLane(const ChromeEvent& event) {
+    std::string id("\1");
+    id += event.category;
+    Thread& thread = ThreadOf(event.process, id);
+    thread.name = "async " + Unescape(event.category);
+    last_ = kNoThread;  // `id` is gone
+    return thread.lane;
+  }
+  static std::string AsyncKey(const ChromeEvent& event) {
+    std::string key(event.process);
+    return key.append(1, '\0').append(event.category).append(1, '\0').append(event.id);
+  }
+
+  void TakeMetadata(const ChromeEvent& event) {
+    if (event.name == "process_name") {
+      processes_[ProcessOf(event.process)].name = Unescape(event.shown_name);
+    } else if (event.name == "process_sort_index") {
+      processes_[ProcessOf(event.process)].sort = IntegerOr(event.sort_index, 0);
+    } else if (event.name == "thread_name") {
+      ThreadOf(event).name = Unescape(event.shown_name);
+    } else if (event.name == "thread_sort_index") {
+      ThreadOf(event).sort = IntegerOr(event.sort_index, 0);
+    }
+  }
+
+  // Devices come first, whatever the indices say.
+  void NameLanes() {
+    constexpr int64_t kFar = int64_t{1} << 40;
+    for (const Process& process : processes_) {
+      const bool is_device = process.name.starts_with("/device:");
+      const int64_t sort = std::clamp(process.sort, -kFar, kFar) - (is_device ? 4 * kFar : 0);
+      builder_.SetGroup(process.group, process.name, is_device, sort);
+    }
+    for (const Thread& thread : threads_) {
+      const bool is_device = processes_[thread.process].name.starts_with("/device:");
+      builder_.SetLane(thread.lane, thread.name, RoleOfLine(thread.name, is_device), thread.sort);
+    }
+  }
+
+  static constexpr size_t kNoThread = std::numeric_limits<size_t>::max();
+
+  const FileView& file_;
+  Jobs& jobs_;
+  const std::stop_token& stop_;
+  JsonCursor cursor_;
+  std::shared_ptr<Profile> profile_;
+  EventStoreBuilder builder_;
+  Losses losses_;
+  std::vector<Process> processes_;
+  std::vector<Thread> threads_;
+  std::unordered_map<std::string, size_t> process_ids_, thread_ids_;
+  std::string key_;
+  std::string_view last_process_, last_thread_;
+  size_t last_ = kNoThread;
+  std::map<uint32_t, std::vector<Open>> open_;
+  std::map<std::string, std::vector<Open>> open_async_;
+  std::optional<int64_t> origin_;
+  int64_t last_time_ = 0;
+};
+
+}  // namespace
+
+bool IsChromeTrace(std::string_view bytes) {
+  JsonCursor cursor(bytes, 512);
+  bool is_first = true;
+  if (cursor.Consume('[')) return cursor.Peek() == '{' || cursor.Peek() == ']';
+  if (!cursor.Consume('{')) return false;
+  while (std::optional<std::string_view> key = cursor.NextKey(is_first)) {
+    if (*key == "traceEvents") return cursor.Peek() == '[';
+    if (!cursor.SkipValue()) return false;
+  }
+  return false;
+}
+
+Result<std::shared_ptr<const Profile>> ReadChromeTrace(const FileView& file, const Limits& limits,
+                                                       Jobs& jobs, const std::stop_token& stop) {
+  return ChromeReader(file, limits, jobs, stop).Read();
+}
+
+}  // namespace hloscope::profiler

@@ -1,0 +1,125 @@
+// Names of instructions, kernels and annotations.
+#include "profiler/operation_targets.h"
+
+#include <charconv>
+
+namespace hloscope::profiler {
+namespace {
+
+// The value of `key` in an annotation `…#key=value,key=value#`; empty where it has none.
+std::string_view AnnotationValue(std::string_view name, std::string_view key) {
+  const size_t begin = name.find('#');
+  if (begin == std::string_view::npos) return {};
+  std::string_view pairs = name.substr(begin + 1);
+  pairs = pairs.substr(0, pairs.find('#'));
+  while (!pairs.empty()) {
+    const size_t comma = std::min(pairs.find(','), pairs.size());
+    const std::string_view pair = pairs.substr(0, comma);
+    if (pair.starts_with(key) && pair.substr(key.size()).starts_with('=')) {
+      return pair.substr(key.size() + 1);
+    }
+    pairs.remove_prefix(std::min(comma + 1, pairs.size()));
+  }
+  return {};
+}
+
+int64_t ProgramFrom(std::string_view text) {
+  int64_t program = -1;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), program);
+  return error == std::errc() && end == text.data() + text.size() ? program : -1;
+}
+
+}  // namespace
+
+std::string KernelNameOf(std::string_view instruction) {
+  std::string name(instruction);
+  for (char& c : name) {
+    const bool is_kept = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    if (!is_kept) c = '_';
+  }
+  return name;
+}
+
+OperationTargets::OperationTargets(const std::vector<AttributedModule>& modules)
+    : modules_(modules), names_(modules.size()) {
+  for (size_t m = 0; m < modules.size(); ++m) {
+    const hlo::Module& module = *modules[m].module;
+    Names& names = names_[m];
+    for (const auto& [kernel, instruction] : modules[m].kernels) {
+      names.kernels.try_emplace(kernel, instruction, AttributionReason::kKernelTable);
+    }
+    for (size_t i = 0; i < module.instructions().size(); ++i) {
+      const hlo::InstructionId id(i);
+      names.instructions.try_emplace(module.name(id), id);
+      auto [entry, is_new] = names.kernels.try_emplace(KernelNameOf(module.name(id)), id,
+                                                       AttributionReason::kKernelName);
+      const bool is_said = entry->second.second == AttributionReason::kKernelTable;
+      if (!is_new && !is_said) entry->second.first = {};
+    }
+  }
+}
+
+Target OperationTargets::InModule(size_t module, std::string_view name,
+                                  AttributionReason reason) const {
+  auto found = names_[module].instructions.find(name);
+  if (found == names_[module].instructions.end()) return {};
+  return {static_cast<uint32_t>(module), found->second, reason};
+}
+
+// The one of the modules that fit which has the instruction; invalid where two have.
+template <typename Fits>
+Target OperationTargets::InAny(std::string_view name, AttributionReason reason, Fits fits) const {
+  Target only;
+  for (size_t m = 0; m < modules_.size(); ++m) {
+    if (!fits(modules_[m])) continue;
+    const Target target = InModule(m, name, reason);
+    if (!target.valid()) continue;
+    if (only.valid()) return {};
+    only = target;
+  }
+  return only;
+}
+
+Target OperationTargets::OfOperation(std::string_view module, std::string_view name,
+                                     int64_t program) const {
+  auto fits_name = [&](const AttributedModule& m) { return module.empty() || m.name == module; };
+  if (program >= 0) {
+    Target target = InAny(name, AttributionReason::kProgram, [&](const AttributedModule& m) {
+      return m.program == program && fits_name(m);
+    });
+    if (target.valid()) return target;
+  }
+  // Ids that are known and differ are of another program.
+  auto fits_program = [&](const AttributedModule& m) { return program < 0 || m.program < 0; };
+  const AttributionReason reason =
+      module.empty() ? AttributionReason::kInstructionName : AttributionReason::kModuleName;
+  return InAny(name, reason,
+               [&](const AttributedModule& m) { return fits_program(m) && fits_name(m); });
+}
+
+Target OperationTargets::OfKernel(std::string_view name) const {
+  Target only;
+  for (size_t m = 0; m < modules_.size(); ++m) {
+    auto found = names_[m].kernels.find(std::string(name));
+    if (found == names_[m].kernels.end() || !found->second.first.valid()) continue;
+    if (only.valid()) return {};
+    only = {static_cast<uint32_t>(m), found->second.first, found->second.second};
+  }
+  return only;
+}
+
+Target OperationTargets::OfName(std::string_view name) const {
+  if (const std::string_view op = AnnotationValue(name, "hlo_op"); !op.empty()) {
+    Target target = OfOperation(AnnotationValue(name, "hlo_module"), op,
+                                ProgramFrom(AnnotationValue(name, "program_id")));
+    target.reason = AttributionReason::kAnnotation;
+    return target;
+  }
+  const size_t slash = name.find('/');
+  if (slash != std::string_view::npos && ProgramFrom(name.substr(0, slash)) >= 0) {
+    return OfOperation({}, name.substr(slash + 1), ProgramFrom(name.substr(0, slash)));
+  }
+  return OfKernel(name);
+}
+
+}  // namespace hloscope::profiler

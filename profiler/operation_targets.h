@@ -1,0 +1,37 @@
+// The instruction that an operation or a name stands for: the look-ups behind Attribution.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "profiler/attribution.h"
+
+namespace hloscope::profiler {
+
+class OperationTargets {
+ public:
+  explicit OperationTargets(const std::vector<AttributedModule>& modules);
+
+  // Invalid where no module has it, or several have and nothing tells which is meant.
+  Target OfOperation(std::string_view module, std::string_view name, int64_t program) const;
+  // Of the name of an event: an annotation in it, "PROGRAM/INSTRUCTION" or the name of a kernel.
+  Target OfName(std::string_view name) const;
+
+ private:
+  struct Names {
+    std::unordered_map<std::string_view, hlo::InstructionId> instructions;
+    // Names of kernels; an invalid instruction where several would have the same.
+    std::unordered_map<std::string, std::pair<hlo::InstructionId, AttributionReason>> kernels;
+  };
+  Target InModule(size_t module, std::string_view name, AttributionReason reason) const;
+  template <typename Fits>
+  Target InAny(std::string_view name, AttributionReason reason, Fits fits) const;
+  Target OfKernel(std::string_view name) const;
+
+  const std::vector<AttributedModule>& modules_;
+  std::vector<Names> names_;
+};
+
+}  // namespace hloscope::profiler

@@ -1,0 +1,343 @@
+// The planes, lines and events of an XSpace, read where they lie.
+#include "profiler/xplane_reader.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "core/base/checked.h"
+#include "core/hlo/wire_reader.h"
+#include "profiler/event_store_builder.h"
+#include "profiler/losses.h"
+#include "profiler/xplane_metadata.h"
+
+namespace hloscope::profiler {
+namespace {
+
+using hlo::AsBytes;
+using hlo::AsVarint;
+using hlo::WireField;
+using hlo::WireReader;
+
+constexpr int64_t kPicosecondsPerNanosecond = 1000;
+
+// Reads the stats of an event again when they are asked for. A place is the offset of its XEvent in
+// the file.
+class XPlaneArguments : public ArgumentSource {
+ public:
+  explicit XPlaneArguments(FileView file) : file_(std::move(file)) {}
+
+  // Planes are added in the order they lie in the file.
+  void AddPlane(uint64_t begin, IdTable<StatName> names) {
+    planes_.push_back({begin, std::move(names)});
+  }
+
+  std::vector<Argument> Read(uint64_t where) const override {
+    std::vector<Argument> arguments;
+    // The field that holds the XEvent is read once more, for its length.
+    WireReader reader(file_.bytes().substr(where));
+    WireField event, field;
+    if (!reader.Next(event)) return arguments;
+    auto plane = std::ranges::upper_bound(planes_, where, {}, &Plane::begin);
+    if (plane == planes_.begin()) return arguments;
+    const IdTable<StatName>& names = std::prev(plane)->names;
+    WireReader parts(event.bytes);
+    while (parts.Next(field)) {
+      if (field.tag == AsBytes(4)) arguments.push_back(ReadStat(field.bytes, names));
+    }
+    return arguments;
+  }
+
+ private:
+  struct Plane {
+    uint64_t begin;
+    IdTable<StatName> names;
+  };
+  FileView file_;
+  std::vector<Plane> planes_;
+};
+
+struct LineHead {
+  std::string_view name, shown;
+  int64_t timestamp_ns = 0, display_id = 0;
+  bool has_events = false;
+};
+
+bool ReadLineHead(std::string_view line, LineHead& head) {
+  WireReader reader(line);
+  WireField field;
+  while (reader.Next(field)) {
+    if (field.tag == AsBytes(4)) head.has_events = true;
+    if (field.tag == AsBytes(2)) head.name = field.bytes;
+    if (field.tag == AsVarint(3)) head.timestamp_ns = field.AsInt64();
+    if (field.tag == AsVarint(10)) head.display_id = field.AsInt64();
+    if (field.tag == AsBytes(11)) head.shown = field.bytes;
+  }
+  return reader.ok();
+}
+
+// The name of a stat that carries a module; libtpu writes it in capitals.
+bool IsModuleStat(std::string_view name) { return name == "Hlo Proto" || name == "HLO Proto"; }
+
+class XSpaceReader {
+ public:
+  XSpaceReader(const FileView& file, Jobs& jobs, const std::stop_token& stop)
+      : file_(file),
+        jobs_(jobs),
+        stop_(stop),
+        profile_(std::make_shared<Profile>(file, ProfileFormat::kXPlane)),
+        arguments_(std::make_shared<XPlaneArguments>(file)) {}
+
+  Result<std::shared_ptr<const Profile>> Read() {
+    ReadSpace();
+    FindOrigin();
+    builder_.set_arguments(arguments_);
+    for (size_t p = 0; p < planes_.size(); ++p) {
+      if (stop_.stop_requested()) break;
+      ReadModules(planes_[p]);
+      HLOSCOPE_TRY(ReadLines(planes_[p]));
+      arguments_->AddPlane(OffsetOf(plane_bytes_[p]), std::move(planes_[p].stat_names));
+    }
+    if (builder_.size() == 0 && is_cut_) {
+      return InputError(file_.path() + ": ends or breaks before the first event",
+                        "copy the .xplane.pb again, and stop the trace before reading it");
+    }
+    std::ranges::stable_sort(profile_->modules, {}, &EmbeddedModule::program);
+    HLOSCOPE_ASSIGN_OR_RETURN(profile_->store, builder_.Finish(jobs_, stop_));
+    profile_->losses = losses_.Take();
+    return std::shared_ptr<const Profile>(profile_);
+  }
+
+ private:
+  uint64_t OffsetOf(std::string_view part) const {
+    return static_cast<uint64_t>(part.data() - file_.bytes().data());
+  }
+
+  void CountBreak(std::string_view what, std::string_view part) {
+    is_cut_ = true;
+    losses_.Count("broken parts, read as far as they were sound",
+                  [&] { return std::string(what) + " at byte " + std::to_string(OffsetOf(part)); });
+  }
+
+  void ReadSpace() {
+    WireReader reader(file_.bytes());
+    WireField field;
+    while (reader.Next(field)) {
+      if (field.tag == AsBytes(2)) profile_->errors.emplace_back(field.bytes);
+      if (field.tag == AsBytes(3)) profile_->warnings.emplace_back(field.bytes);
+      if (field.tag == AsBytes(4)) profile_->hosts.emplace_back(field.bytes);
+      if (field.tag == AsBytes(1)) AddPlane(field.bytes);
+    }
+    if (!reader.ok()) CountCut();
+  }
+
+  void AddPlane(std::string_view bytes) {
+    plane_bytes_.push_back(bytes);
+    if (!ReadPlane(bytes, builder_, planes_.emplace_back())) CountBreak("plane", bytes);
+  }
+
+  // The names of events follow the events, so a plane that was cut off has none and is not read.
+  void CountCut() {
+    is_cut_ = true;
+    losses_.Count("planes cut off at the end of the file", [&] {
+      return "the file has " + std::to_string(file_.bytes().size()) + " bytes and ends inside one";
+    });
+  }
+
+  // Time 0 is the earliest begin of a line that has events.
+  void FindOrigin() {
+    std::optional<int64_t> origin;
+    for (const PlaneParts& plane : planes_) {
+      for (std::string_view line : plane.lines) {
+        LineHead head;
+        ReadLineHead(line, head);
+        if (head.has_events)
+          origin = std::min(origin.value_or(head.timestamp_ns), head.timestamp_ns);
+      }
+    }
+    origin_ns_ = origin.value_or(0);
+    builder_.set_origin_ns(origin_ns_);
+  }
+
+  // Modules stand in the stats of the event metadata of /host:metadata.
+  void ReadModules(PlaneParts& plane) {
+    if (plane.name != "/host:metadata") return;
+    plane.events.ForEach([&](int64_t id, const EventName& event) {
+      EmbeddedModule module{.name = {}, .program = event.stated.program, .hlo_proto = {}};
+      if (module.program < 0) module.program = id;
+      WireReader reader(event.bytes);
+      WireField field;
+      while (reader.Next(field)) {
+        if (field.tag == AsBytes(2)) module.name = field.bytes;
+        if (field.tag == AsBytes(5)) TakeModuleBytes(field.bytes, plane, module);
+      }
+      if (!module.hlo_proto.empty()) profile_->modules.push_back(std::move(module));
+    });
+  }
+
+  static void TakeModuleBytes(std::string_view stat, const PlaneParts& plane,
+                              EmbeddedModule& module) {
+    WireReader reader(stat);
+    WireField field;
+    bool is_module = false;
+    while (reader.Next(field)) {
+      if (field.tag == AsVarint(1)) {
+        const StatName* name = plane.stat_names.Find(field.AsInt64());
+        is_module = name != nullptr && IsModuleStat(name->name);
+      }
+      if (is_module && field.tag == AsBytes(6)) module.hlo_proto = field.bytes;
+    }
+  }
+
+  Status ReadLines(const PlaneParts& plane) {
+    const bool is_device = plane.name.starts_with("/device:");
+    std::vector<Argument> facts;
+    for (std::string_view stat : plane.stats) facts.push_back(ReadStat(stat, plane.stat_names));
+    if (plane.lines.empty() && facts.empty()) return {};
+    // Devices come first.
+    const uint32_t group = builder_.AddGroup(plane.name, is_device, is_device ? 0 : 1);
+    builder_.SetFacts(group, std::move(facts));
+    for (std::string_view line : plane.lines) {
+      if (stop_.stop_requested()) return {};
+      HLOSCOPE_TRY(ReadLine(line, plane, group, is_device));
+    }
+    return {};
+  }
+
+  Status ReadLine(std::string_view line, const PlaneParts& plane, uint32_t group, bool is_device) {
+    LineHead head;
+    if (!ReadLineHead(line, head)) CountBreak("line", line);
+    if (!head.has_events) return {};
+    const std::string_view name = head.shown.empty() ? head.name : head.shown;
+    const LaneId lane =
+        builder_.AddLane(group, name, RoleOfLine(head.name, is_device), head.display_id);
+    std::optional<int64_t> begin = CheckedSub(head.timestamp_ns, origin_ns_);
+    if (begin) begin = CheckedMul(*begin, kPicosecondsPerNanosecond);
+    WireReader reader(line);
+    WireField field;
+    while (reader.Next(field)) {
+      if (field.tag == AsBytes(4)) HLOSCOPE_TRY(ReadEvent(field, plane, lane, begin));
+    }
+    return {};
+  }
+
+  Status ReadEvent(const WireField& event, const PlaneParts& plane, LaneId lane,
+                   std::optional<int64_t> begin) {
+    int64_t metadata = 0, offset = 0, duration = 0;
+    bool is_aggregate = false;
+    WireReader reader(event.bytes);
+    WireField field;
+    bool has_stats = false;
+    while (reader.Next(field)) {
+      if (field.tag == AsVarint(1)) metadata = field.AsInt64();
+      if (field.tag == AsVarint(2)) offset = field.AsInt64();
+      if (field.tag == AsVarint(3)) duration = field.AsInt64();
+      if (field.tag == AsVarint(5)) is_aggregate = true;
+      has_stats |= field.tag == AsBytes(4);
+    }
+    if (!reader.ok()) CountBreak("event", event.raw);
+    if (is_aggregate) {
+      losses_.Count("sums of several events, which have no time of their own",
+                    [&] { return "at byte " + std::to_string(OffsetOf(event.raw)); });
+      return {};
+    }
+    const EventName* name = plane.events.Find(metadata);
+    StatedOperation stated = name == nullptr ? StatedOperation{} : name->stated;
+    if (has_stats) ReadEventStats(event.bytes, plane, stated);
+    const std::optional<int64_t> start = begin ? CheckedAdd(*begin, offset) : std::nullopt;
+    const OperationId operation = OperationOf(stated);
+    const uint64_t where = OffsetOf(event.raw);
+    Status added = InputError("its time is out of range");
+    if (start) added = builder_.Add(lane, *start, duration, NameOf(name), operation, where);
+    if (!added) {
+      losses_.Count("events at impossible times",
+                    [&] { return added.error().message + ", at byte " + std::to_string(where); });
+    }
+    return {};
+  }
+
+  void ReadEventStats(std::string_view event, const PlaneParts& plane, StatedOperation& stated) {
+    WireReader reader(event);
+    WireField field;
+    while (reader.Next(field)) {
+      if (field.tag == AsBytes(4)) ReadStated(field.bytes, plane, builder_, stated);
+    }
+  }
+
+  NameId NameOf(const EventName* name) {
+    if (name != nullptr) return name->name;
+    losses_.Count("events without a name in the tables of their plane",
+                  [] { return std::string("shown as (unnamed)"); });
+    return builder_.Name("(unnamed)");
+  }
+
+  OperationId OperationOf(const StatedOperation& stated) {
+    if (!stated.name.valid()) return {};
+    const Operation operation{stated.module, stated.name, stated.program};
+    if (last_operation_.valid() && operation == last_) return last_operation_;
+    last_ = operation;
+    last_operation_ = builder_.AddOperation(operation);
+    return last_operation_;
+  }
+
+  const FileView& file_;
+  Jobs& jobs_;
+  const std::stop_token& stop_;
+  std::shared_ptr<Profile> profile_;
+  std::shared_ptr<XPlaneArguments> arguments_;
+  EventStoreBuilder builder_;
+  Losses losses_;
+  std::vector<PlaneParts> planes_;
+  std::vector<std::string_view> plane_bytes_;
+  int64_t origin_ns_ = 0;
+  bool is_cut_ = false;
+  Operation last_;
+  OperationId last_operation_;
+};
+
+// Whether all fields that can be read are those of an XPlane; the last may be cut off.
+bool BeginsAsPlane(std::string_view bytes) {
+  WireReader reader(bytes);
+  WireField field;
+  bool has_name = false;
+  while (reader.Next(field)) {
+    if (field.number() > 6 || (field.tag & 7) != (field.number() == 1 ? 0u : 2u)) return false;
+    has_name |= field.tag == AsBytes(2);
+  }
+  return has_name;
+}
+
+// What follows the tag of field 1 and its length; empty if the bytes do not begin so.
+std::string_view WithoutLength(std::string_view bytes) {
+  if (!bytes.starts_with('\x0a')) return {};
+  size_t i = 1;
+  while (i < bytes.size() && (static_cast<uint8_t>(bytes[i]) & 0x80) != 0) ++i;
+  return bytes.substr(std::min(i + 1, bytes.size()));
+}
+
+}  // namespace
+
+// An XSpace has messages and texts of the fields 1 to 4 only; an XPlane is told from an
+// HloModuleProto, which begins with its name in field 1, by the wire types of its fields.
+bool IsXSpace(std::string_view bytes) {
+  WireReader reader(bytes);
+  WireField field;
+  bool has_plane = false;
+  while (reader.Next(field)) {
+    if ((field.tag & 7) != 2 || field.number() > 4) return false;
+    if (field.number() != 1) continue;
+    if (!BeginsAsPlane(field.bytes)) return false;
+    has_plane = true;
+  }
+  if (reader.ok()) return has_plane;
+  // The plane that was cut off: its tag and length, then what is left of it.
+  std::string_view rest = has_plane ? std::string_view() : WithoutLength(bytes);
+  return has_plane || (!rest.empty() && BeginsAsPlane(rest));
+}
+
+Result<std::shared_ptr<const Profile>> ReadXSpace(const FileView& file, Jobs& jobs,
+                                                  const std::stop_token& stop) {
+  return XSpaceReader(file, jobs, stop).Read();
+}
+
+}  // namespace hloscope::profiler

@@ -1,0 +1,56 @@
+// KernelSheet: what the table of kernels and the roofline show: of every instruction that has a
+// kernel or took time, its time, its work, how it is launched; and the same in a second profile.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/dump/kernels.h"
+#include "core/hlo/cost.h"
+#include "viewer/device_facts.h"
+#include "viewer/profile_model.h"
+
+namespace hloscope::viewer {
+
+struct KernelRow {
+  std::string name;    // of the instruction; of the kernel or event where no instruction is known
+  std::string kernel;  // the symbol, or empty
+  std::string opcode;
+  hlo::Opcode code = hlo::Opcode::kCustomCall;
+  int32_t kernel_index = -1;       // in the KernelTable of the module
+  hlo::InstructionId instruction;  // of the final stage; invalid: of none known
+  // Of the profile, in picoseconds; 0 events: none.
+  int64_t count = 0, self = 0, total = 0, min = 0, max = 0;
+  profiler::EventId longest;
+  int64_t other_count = 0, other_self = 0;  // of the second profile
+  hlo::Cost cost;
+  dump::LaunchDimensions launch;
+  std::optional<int64_t> registers, shared_bytes;
+  double occupancy = -1;            // 0 to 1; less: not known
+  bool is_occupancy_bound = false;  // the registers are not known: at most that
+
+  double mean() const {
+    return count == 0 ? 0 : static_cast<double>(total) / static_cast<double>(count);
+  }
+  // Per second of the mean time; 0 where there is no time.
+  double flops_per_second() const;
+  double bytes_per_second() const;
+};
+
+struct KernelSheet {
+  std::vector<KernelRow> rows;  // longest self time first, then those without, by name
+  int64_t work = 0;  // picoseconds of the profile in this module, other_work of the second
+  int64_t other_work = 0;
+  bool has_times = false, has_others = false;
+  DeviceFacts device;
+  std::vector<std::string> notes;  // what is missing, and what would fill it
+};
+
+// Of the module in view, or of the trace alone where no dump is open. Null while something it needs
+// is being read.
+const Pending<KernelSheet>* KernelSheetOf(Session& session);
+
+}  // namespace hloscope::viewer

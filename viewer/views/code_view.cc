@@ -1,0 +1,200 @@
+// Code: what was made of the selected instruction, as Triton or MLIR, LLVM IR and PTX side by side,
+// its lines lit.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "viewer/kernel_sheet.h"
+#include "viewer/text_pane.h"
+#include "viewer/timeline_camera.h"
+#include "viewer/view.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+// The forms a kernel can be read in, in the order in which they are made.
+struct Form {
+  const char* title;
+  dump::TextRange dump::Kernel::* range;
+};
+constexpr std::array<Form, 5> kForms = {
+    {{"Triton", &dump::Kernel::triton},
+     {"MLIR", &dump::Kernel::mlir},
+     {"LLVM before its passes", &dump::Kernel::llvm_unoptimized},
+     {"LLVM", &dump::Kernel::llvm},
+     {"PTX", &dump::Kernel::ptx}}};
+
+class CodeView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    Session& session = frame.session;
+    if (!session.dump().ready()) {
+      Sentence(frame, "the code of kernels comes from a dump; no dump is open");
+      return;
+    }
+    const int32_t module = session.module();
+    if (module < 0) {
+      Sentence(frame, "this dump holds no modules, so no kernels");
+      return;
+    }
+    const Pending<dump::KernelTable>& kernels = session.Kernels(module);
+    if (!ShowPending(frame, kernels, "the kernels")) return;
+    if (kernels->kernels.empty()) {
+      Sentence(frame,
+               "no kernels in this dump: XLA writes LLVM IR and PTX beside the modules with "
+               "--xla_dump_hlo_as_text --xla_dump_emitter_re=.*");
+      return;
+    }
+    const int32_t chosen = KernelOf(session, *kernels);
+    if (chosen < 0) {
+      lit_.clear();
+      Sentence(frame, session.selection().kind <= SelectionKind::kStage
+                          ? "select a kernel or an instruction, and its code stands here"
+                          : "the selection has no kernel: it is computed inside another one, by a "
+                            "library, or not at all");
+      return;
+    }
+    DrawKernel(frame, module, kernels->kernels[static_cast<size_t>(chosen)], chosen);
+  }
+
+  std::string Lit(Session& /*session*/) const override { return lit_; }
+
+ private:
+  static int32_t KernelOf(Session& session, const dump::KernelTable& table) {
+    const Selection& now = session.selection();
+    if (now.kind == SelectionKind::kKernel) return now.kernel;
+    if (now.kind <= SelectionKind::kStage) return -1;
+    const Counterparts& found = session.counterparts();
+    const bool is_known =
+        !found.kernels.empty() && static_cast<size_t>(found.kernels.front()) < table.kernels.size();
+    return is_known ? found.kernels.front() : -1;
+  }
+
+  void DrawKernel(Frame& frame, int32_t module, const dump::Kernel& kernel, int32_t number) {
+    DrawFacts(frame, kernel, number);
+    std::vector<const Form*> forms;
+    for (const Form& form : kForms) {
+      const bool is_there = (kernel.*form.range).found();
+      // What LLVM's passes left is what ran.
+      const bool is_older = form.range == &dump::Kernel::llvm_unoptimized && kernel.llvm.found();
+      if (is_there && !is_older) forms.push_back(&form);
+    }
+    lit_.clear();
+    if (forms.empty()) {
+      Sentence(
+          frame,
+          "no text of this kernel was dumped: --xla_dump_emitter_re=.* writes LLVM IR and PTX");
+      return;
+    }
+    if (forms.size() > panes_.size())
+      forms.erase(forms.begin(), forms.end() - static_cast<long>(panes_.size()));
+    const bool is_new = shown_module_ != module || shown_kernel_ != number;
+    shown_module_ = module;
+    shown_kernel_ = number;
+    if (!ImGui::BeginTable("##forms", static_cast<int>(forms.size()),
+                           ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV,
+                           ImGui::GetContentRegionAvail())) {
+      return;
+    }
+    ImGui::TableNextRow();
+    for (size_t i = 0; i < forms.size(); ++i) {
+      ImGui::TableNextColumn();
+      ImGui::PushID(static_cast<int>(i));
+      DrawForm(frame, *forms[i], kernel.*(forms[i]->range), panes_[i], is_new);
+      ImGui::PopID();
+    }
+    ImGui::EndTable();
+  }
+
+  void DrawForm(Frame& frame, const Form& form, const dump::TextRange& range, TextPane& pane,
+                bool is_new) {
+    Session& session = frame.session;
+    const std::string& path = session.dump()->files()[static_cast<size_t>(range.file)].path;
+    ImGui::PushFont(frame.strong, 0);
+    Label(form.title);
+    ImGui::PopFont();
+    ImGui::SameLine();
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+    FittedLabel(fmt::format("{}:{}", path, range.first_line));
+    ImGui::PopStyleColor();
+    const Pending<TextDocument>& document = Document(session, range.file);
+    if (!ShowPending(frame, document, "the text")) return;
+    const bool is_other = pane.document() != document.value.get();
+    pane.Show(document.value);
+    std::set<int64_t> lines;
+    constexpr int32_t kMost = 20'000;
+    const int32_t last = std::min(range.last_line, range.first_line + kMost);
+    for (int32_t line = range.first_line; line <= last; ++line) lines.insert(line - 1);
+    pane.SetLit(std::move(lines));
+    if (is_other || is_new) pane.GoTo(std::max(range.first_line - 1, 0));
+    lit_ += fmt::format("{} {}:{}-{}\n", form.title, path, range.first_line, range.last_line);
+    ImGui::BeginChild("##text", ImGui::GetContentRegionAvail());
+    if (const int64_t line = pane.Draw(frame); line >= 0) {
+      session.Select(Selection::OfTextLine(range.file, static_cast<int32_t>(line + 1)));
+    }
+    ImGui::EndChild();
+  }
+
+  static const Pending<TextDocument>& Document(Session& session, int32_t file) {
+    return session.Get<TextDocument>(
+        fmt::format("text/file/{}", file), "reading a text",
+        [dump = session.dump().value,
+         file](TaskControl& control) -> Result<std::shared_ptr<const TextDocument>> {
+          HLOSCOPE_ASSIGN_OR_RETURN(FileView view, dump->OpenFile(file));
+          return TextDocument::Make(std::move(view), dump->files()[static_cast<size_t>(file)].kind,
+                                    control.stop());
+        });
+  }
+
+  static std::string Joined(const dump::Extent3& extent) {
+    return fmt::format("{} × {} × {}", extent[0], extent[1], extent[2]);
+  }
+
+  // One line: what is launched, and how much of a core it can fill.
+  static void DrawFacts(Frame& frame, const dump::Kernel& kernel, int32_t number) {
+    std::string text;
+    auto add = [&](const std::string& part) { text += (text.empty() ? "" : "   ") + part; };
+    if (kernel.launch.blocks) add("grid " + Joined(*kernel.launch.blocks));
+    if (kernel.launch.threads) add("block " + Joined(*kernel.launch.threads));
+    if (!kernel.launch.threads && kernel.max_threads) {
+      add(fmt::format("at most {} threads a block", *kernel.max_threads));
+    }
+    if (kernel.registers) add(fmt::format("{} registers", *kernel.registers));
+    if (kernel.shared_bytes) add(BytesText(*kernel.shared_bytes) + " shared");
+    if (const KernelRow* row = RowOf(frame.session, number)) {
+      if (row->occupancy >= 0) {
+        add(fmt::format("occupancy {}{:.0f} %", row->is_occupancy_bound ? "at most " : "",
+                        100 * row->occupancy));
+      }
+      if (row->count > 0) add(fmt::format("{} × {}", row->count, TimeText(row->mean())));
+    }
+    ImGui::PushFont(frame.strong, 0);
+    Label(SafeText(kernel.name, 80));
+    ImGui::PopFont();
+    ImGui::SameLine(0, 12 * frame.scale);
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+    FittedLabel(text.empty() ? std::string("launch dimensions are not in this dump") : text);
+    ImGui::PopStyleColor();
+  }
+
+  static const KernelRow* RowOf(Session& session, int32_t kernel) {
+    const Pending<KernelSheet>* sheet = KernelSheetOf(session);
+    if (sheet == nullptr || !sheet->ready()) return nullptr;
+    auto row = std::ranges::find((*sheet)->rows, kernel, &KernelRow::kernel_index);
+    return row == (*sheet)->rows.end() ? nullptr : &*row;
+  }
+
+  std::array<TextPane, 3> panes_;
+  int32_t shown_module_ = -1, shown_kernel_ = -1;
+  std::string lit_;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeCodeView() { return std::make_unique<CodeView>(); }
+
+}  // namespace hloscope::viewer

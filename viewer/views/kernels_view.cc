@@ -1,0 +1,378 @@
+// Kernels: a row for every instruction that took time or has a kernel.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+#include <imgui/misc/cpp/imgui_stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "viewer/kernel_sheet.h"
+#include "viewer/timeline_camera.h"
+#include "viewer/view.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+// 1.25 G, three digits.
+std::string SiText(double value, std::string_view unit) {
+  static constexpr std::array<const char*, 7> kPrefixes = {"", "k", "M", "G", "T", "P", "E"};
+  size_t i = 0;
+  while (std::abs(value) >= 999.5 && i + 1 < kPrefixes.size()) {
+    value /= 1000;
+    ++i;
+  }
+  const int digits = std::abs(value) >= 99.95 || (i == 0 && value == std::floor(value)) ? 0
+                     : std::abs(value) >= 9.995                                         ? 1
+                                                                                        : 2;
+  return fmt::format("{:.{}f} {}{}", value, digits, kPrefixes[i], unit);
+}
+
+std::string ExtentText(const std::optional<dump::Extent3>& extent) {
+  if (!extent) return {};
+  const auto& [x, y, z] = *extent;
+  if (y == 1 && z == 1) return std::to_string(x);
+  return z == 1 ? fmt::format("{}×{}", x, y) : fmt::format("{}×{}×{}", x, y, z);
+}
+
+// A column: its title, width in logical pixels, text and order.
+struct Column {
+  const char* title;
+  float width;
+  bool is_number;
+  std::function<std::string(const KernelSheet&, const KernelRow&)> text;
+  std::function<double(const KernelRow&)> order;  // none: by text
+  const char* help;
+};
+
+double DeltaOf(const KernelSheet&, const KernelRow& row) {
+  return static_cast<double>(row.other_self - row.self);
+}
+
+std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+const std::vector<Column>& TimeColumns() {
+  static const std::vector<Column> kColumns = {
+      {"self", 70, true,
+       [](const auto&, const auto& r) {
+         return r.count ? TimeText(static_cast<double>(r.self)) : "";
+       },
+       [](const auto& r) { return static_cast<double>(r.self); },
+       "time in its events that no instruction inside them took"},
+      {"share", 58, true,
+       [](const auto& s, const auto& r) {
+         return r.count ? Percent(static_cast<double>(r.self) /
+                                  static_cast<double>(std::max<int64_t>(s.work, 1)))
+                        : "";
+       },
+       [](const auto& r) { return static_cast<double>(r.self); }, "of the module's time"},
+      {"count", 56, true,
+       [](const auto&, const auto& r) { return r.count ? CountText(r.count) : ""; },
+       [](const auto& r) { return static_cast<double>(r.count); }, "events in the trace"},
+      {"mean", 70, true,
+       [](const auto&, const auto& r) { return r.count ? TimeText(r.mean()) : ""; },
+       [](const auto& r) { return r.mean(); }, "mean length of its events"},
+      {"max", 70, true,
+       [](const auto&, const auto& r) {
+         return r.count ? TimeText(static_cast<double>(r.max)) : "";
+       },
+       [](const auto& r) { return static_cast<double>(r.max); }, "its longest event"},
+  };
+  return kColumns;
+}
+
+const std::vector<Column>& OtherColumns() {
+  static const std::vector<Column> kColumns = {
+      {"self in B", 76, true,
+       [](const auto&, const auto& r) {
+         return r.other_count ? TimeText(static_cast<double>(r.other_self)) : "";
+       },
+       [](const auto& r) { return static_cast<double>(r.other_self); }, "in the second trace"},
+      {"B − A", 76, true,
+       [](const auto& s, const auto& r) {
+         const double delta = DeltaOf(s, r);
+         return (delta > 0 ? "+" : "") + TimeText(delta);
+       },
+       [](const auto& r) { return static_cast<double>(r.other_self - r.self); },
+       "what the second trace took more"},
+  };
+  return kColumns;
+}
+
+const std::vector<Column>& WorkColumns() {
+  static const std::vector<Column> kColumns = {
+      {"flop", 72, true,
+       [](const auto&, const auto& r) {
+         return r.instruction.valid() ? SiText(r.cost.flops + r.cost.transcendentals, "") : "";
+       },
+       [](const auto& r) { return r.cost.flops + r.cost.transcendentals; },
+       "operations of one run, told from the shapes as XLA counts them"},
+      {"bytes", 72, true,
+       [](const auto&, const auto& r) {
+         return r.instruction.valid()
+                    ? BytesText(static_cast<int64_t>(std::min(r.cost.bytes(), 9e18)))
+                    : "";
+       },
+       [](const auto& r) { return r.cost.bytes(); }, "bytes read and written by one run"},
+      {"flop/s", 72, true,
+       [](const auto&, const auto& r) {
+         return r.flops_per_second() > 0 ? SiText(r.flops_per_second(), "") : "";
+       },
+       [](const auto& r) { return r.flops_per_second(); }, "over the mean time"},
+      {"B/s", 72, true,
+       [](const auto&, const auto& r) {
+         return r.bytes_per_second() > 0 ? SiText(r.bytes_per_second(), "B") : "";
+       },
+       [](const auto& r) { return r.bytes_per_second(); }, "over the mean time"},
+  };
+  return kColumns;
+}
+
+const std::vector<Column>& LaunchColumns() {
+  static const std::vector<Column> kColumns = {
+      {"grid", 70, true, [](const auto&, const auto& r) { return ExtentText(r.launch.blocks); },
+       nullptr, "blocks of the launch"},
+      {"block", 66, true, [](const auto&, const auto& r) { return ExtentText(r.launch.threads); },
+       nullptr, "threads of a block"},
+      {"regs", 46, true,
+       [](const auto&, const auto& r) { return r.registers ? CountText(*r.registers) : ""; },
+       [](const auto& r) { return static_cast<double>(r.registers.value_or(-1)); },
+       "registers of a thread; known from a trace, .maxnreg or an object file"},
+      {"shared", 66, true,
+       [](const auto&, const auto& r) { return r.shared_bytes ? BytesText(*r.shared_bytes) : ""; },
+       [](const auto& r) { return static_cast<double>(r.shared_bytes.value_or(-1)); },
+       "shared memory of a block"},
+      {"occup.", 64, true,
+       [](const auto&, const auto& r) {
+         if (r.occupancy < 0) return std::string();
+         return (r.is_occupancy_bound ? "≤ " : "") + fmt::format("{:.0f} %", 100 * r.occupancy);
+       },
+       [](const auto& r) { return r.occupancy; },
+       "share of a core's threads that can run at once; at most that where registers are not "
+       "known"},
+      {"kernel", 190, false, [](const auto&, const auto& r) { return SafeText(r.kernel, 80); },
+       nullptr, "the symbol in the dump"},
+  };
+  return kColumns;
+}
+
+class KernelsView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    Session& session = frame.session;
+    const Pending<KernelSheet>* sheet = KernelSheetOf(session);
+    if (sheet == nullptr) {
+      Sentence(frame, "reading kernels and times …");
+      return;
+    }
+    if (!ShowPending(frame, *sheet, "the table of kernels")) return;
+    if (sheet_ != sheet->value || order_.empty()) Show(sheet->value);
+    DrawBar(frame);
+    if (sheet_->rows.empty()) return;
+    DrawTable(frame);
+  }
+
+  bool Run(Command command, Frame& /*frame*/) override {
+    if (command != Command::kFind) return false;
+    focus_filter_ = true;
+    return true;
+  }
+  std::string State() const override { return filter_; }
+  void SetState(std::string_view state) override {
+    filter_ = state;
+    order_.clear();
+  }
+
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv || sheet_ == nullptr) return View::Export(format, session);
+    std::string out = "instruction,opcode";
+    for (const Column* column : Columns()) out += fmt::format(",{}", column->title);
+    out += '\n';
+    for (const KernelRow& row : sheet_->rows) {
+      out += fmt::format("\"{}\",{}", SafeText(row.name, 1000), row.opcode);
+      for (const Column* column : Columns())
+        out += fmt::format(",\"{}\"", column->text(*sheet_, row));
+      out += '\n';
+    }
+    return out;
+  }
+
+  std::string Lit(Session& session) const override {
+    if (sheet_ == nullptr) return {};
+    std::string out;
+    for (uint32_t i : order_) {
+      if (IsLit(session, sheet_->rows[i])) out += sheet_->rows[i].name + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::vector<const Column*> Columns() const {
+    std::vector<const Column*> columns;
+    auto add = [&](const std::vector<Column>& group) {
+      for (const Column& column : group) columns.push_back(&column);
+    };
+    if (sheet_->has_times) add(TimeColumns());
+    if (sheet_->has_others) add(OtherColumns());
+    add(WorkColumns());
+    const bool has_launch = std::ranges::any_of(
+        sheet_->rows, [](const KernelRow& r) { return r.launch.known() || !r.kernel.empty(); });
+    if (has_launch) add(LaunchColumns());
+    return columns;
+  }
+
+  void Show(const std::shared_ptr<const KernelSheet>& sheet) {
+    sheet_ = sheet;
+    order_.clear();
+    for (uint32_t i = 0; i < sheet_->rows.size(); ++i) {
+      const KernelRow& row = sheet_->rows[i];
+      const bool fits = filter_.empty() || row.name.find(filter_) != std::string::npos ||
+                        row.kernel.find(filter_) != std::string::npos ||
+                        row.opcode.find(filter_) != std::string::npos;
+      if (fits) order_.push_back(i);
+    }
+    needs_sort_ = true;
+  }
+
+  void DrawBar(Frame& frame) {
+    ImGui::SetNextItemWidth(220 * frame.scale);
+    if (focus_filter_) ImGui::SetKeyboardFocusHere();
+    focus_filter_ = false;
+    if (ImGui::InputTextWithHint("##filter", "filter kernels", &filter_)) Show(sheet_);
+    std::string text = fmt::format("{} of {}", order_.size(), sheet_->rows.size());
+    if (sheet_->has_times) {
+      text += fmt::format(", {} in this module", TimeText(static_cast<double>(sheet_->work)));
+    }
+    if (sheet_->has_others) {
+      text += fmt::format(", {} in B", TimeText(static_cast<double>(sheet_->other_work)));
+    }
+    ImGui::SameLine();
+    Label(frame.theme, Color::kTextSecondary, text);
+    for (const std::string& note : sheet_->notes) Sentence(frame, note);
+  }
+
+  static bool IsLit(Session& session, const KernelRow& row) {
+    if (session.selection().kind <= SelectionKind::kStage) return false;
+    const Counterparts& found = session.counterparts();
+    if (row.kernel_index >= 0 && found.HasKernel(row.kernel_index)) return true;
+    auto has = [&](const std::vector<hlo::InstructionId>& ids) {
+      return row.instruction.valid() && std::ranges::find(ids, row.instruction) != ids.end();
+    };
+    return has(found.kernel_instructions) || has(found.final_instructions);
+  }
+
+  static bool IsSelected(Session& session, const KernelRow& row) {
+    const Selection& now = session.selection();
+    if (now.kind == SelectionKind::kKernel) return now.kernel == row.kernel_index;
+    return now.kind == SelectionKind::kInstruction && row.instruction.valid() &&
+           now.instruction == row.instruction &&
+           now.stage == session.dump()->FinalStage(now.module);
+  }
+
+  void Click(Frame& frame, const KernelRow& row) const {
+    Session& session = frame.session;
+    const int32_t module = session.module();
+    if (module >= 0 && row.instruction.valid()) {
+      const int32_t stage = session.dump()->FinalStage(module);
+      session.Select(Selection::OfInstruction(module, stage, row.instruction));
+    } else if (module >= 0 && row.kernel_index >= 0) {
+      session.Select(Selection::OfKernel(module, row.kernel_index));
+    } else if (row.longest.valid()) {
+      session.Select(Selection::OfEvent(row.longest.index));
+    }
+  }
+
+  void Sort(const std::vector<const Column*>& columns) {
+    ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
+    if (specs == nullptr || (!specs->SpecsDirty && !needs_sort_) || specs->SpecsCount == 0) return;
+    const int column = specs->Specs[0].ColumnIndex;
+    const bool is_descending = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
+    auto before = [&](uint32_t x, uint32_t y) {
+      const KernelRow& a = sheet_->rows[is_descending ? y : x];
+      const KernelRow& b = sheet_->rows[is_descending ? x : y];
+      if (column == 0) return a.name < b.name;
+      if (column == 1) return a.opcode < b.opcode;
+      const Column& by = *columns[static_cast<size_t>(column) - 2];
+      if (by.order) return by.order(a) < by.order(b);
+      return by.text(*sheet_, a) < by.text(*sheet_, b);
+    };
+    std::ranges::sort(order_);
+    std::ranges::stable_sort(order_, before);
+    specs->SpecsDirty = needs_sort_ = false;
+  }
+
+  void DrawTable(Frame& frame) {
+    const std::vector<const Column*> columns = Columns();
+    constexpr ImGuiTableFlags kFlags =
+        ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+        ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable | ImGuiTableFlags_Reorderable |
+        ImGuiTableFlags_Hideable | ImGuiTableFlags_BordersInnerV | ImGuiTableFlags_SizingFixedFit;
+    const std::string id = fmt::format("##kernels{}", columns.size());
+    if (!ImGui::BeginTable(id.c_str(), static_cast<int>(columns.size()) + 2, kFlags)) return;
+    ImGui::TableSetupScrollFreeze(1, 1);
+    ImGui::TableSetupColumn("instruction", ImGuiTableColumnFlags_NoHide, 220 * frame.scale);
+    ImGui::TableSetupColumn("opcode", 0, 110 * frame.scale);
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const bool is_first = c == 0 && sheet_->has_times;
+      const ImGuiTableColumnFlags flags =
+          (columns[c]->is_number ? ImGuiTableColumnFlags_PreferSortDescending : 0) |
+          (is_first ? ImGuiTableColumnFlags_DefaultSort : 0);
+      ImGui::TableSetupColumn(columns[c]->title, flags, columns[c]->width * frame.scale);
+    }
+    DrawHeads(columns);
+    Sort(columns);
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(order_.size()));
+    while (clipper.Step()) {
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+        DrawRow(frame, sheet_->rows[order_[static_cast<size_t>(i)]], columns, i);
+      }
+    }
+    ImGui::EndTable();
+  }
+
+  static void DrawHeads(const std::vector<const Column*>& columns) {
+    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+    for (int c = 0; c < static_cast<int>(columns.size()) + 2; ++c) {
+      if (!ImGui::TableSetColumnIndex(c)) continue;
+      ImGui::TableHeader(ImGui::TableGetColumnName(c));
+      if (c < 2 || !ImGui::IsItemHovered()) continue;
+      ImGui::SetTooltip("%s", columns[static_cast<size_t>(c) - 2]->help);
+    }
+  }
+
+  void DrawRow(Frame& frame, const KernelRow& row, const std::vector<const Column*>& columns,
+               int number) const {
+    ImGui::TableNextRow();
+    ImGui::TableSetColumnIndex(0);
+    const bool is_selected = IsSelected(frame.session, row);
+    const std::string id = fmt::format("##row{}", number);
+    if (Row(frame, id, is_selected, IsLit(frame.session, row))) Click(frame, row);
+    ImGui::SameLine(0, 0);
+    FittedLabel(row.name);
+    if (ImGui::TableSetColumnIndex(1) && !row.opcode.empty()) {
+      const Color role = ColorOf(row.code);
+      Label(frame.theme, role, SignOf(role));
+      ImGui::SameLine();
+      Label(row.opcode);
+    }
+    for (size_t c = 0; c < columns.size(); ++c) {
+      if (!ImGui::TableSetColumnIndex(static_cast<int>(c) + 2)) continue;
+      const std::string text = columns[c]->text(*sheet_, row);
+      columns[c]->is_number ? RightLabel(text) : FittedLabel(text);
+    }
+  }
+
+  std::shared_ptr<const KernelSheet> sheet_;
+  std::vector<uint32_t> order_;
+  std::string filter_;
+  bool focus_filter_ = false, needs_sort_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeKernelsView() { return std::make_unique<KernelsView>(); }
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,453 @@
+// Memory: live bytes over program order, and below them the buffers as boxes of place and life.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/memory_plan.h"
+#include "viewer/memory_point.h"
+#include "viewer/timeline_camera.h"
+#include "viewer/view.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr float kGutter = 150, kAxis = 20, kCurve = 110;
+// One point of the program in units of the camera, which counts to a thousandth of it.
+constexpr int64_t kPoint = 1000;
+
+Color ColorOf(AllocationKind kind) {
+  switch (kind) {
+    case AllocationKind::kTemporary:
+      return Color::kContraction;
+    case AllocationKind::kParameter:
+      return Color::kParameter;
+    case AllocationKind::kResult:
+      return Color::kMovement;
+    case AllocationKind::kConstant:
+      return Color::kFusion;
+    case AllocationKind::kThreadLocal:
+      return Color::kControl;
+  }
+  return Color::kFusion;
+}
+
+class MemoryView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    Session& session = frame.session;
+    if (!ShowPending(frame, session.dump(), "the dump")) return;
+    const int32_t module = session.module();
+    if (module < 0) {
+      Sentence(frame, "this dump holds no modules, so no buffers");
+      return;
+    }
+    const Pending<dump::BufferTable>& buffers = session.Buffers(module);
+    if (!ShowPending(frame, buffers, "the buffer assignment")) return;
+    if (buffers->source == dump::BufferSource::kNone) {
+      Sentence(
+          frame,
+          "no buffer assignment of this module in the dump: XLA writes it beside the module after "
+          "optimization "
+          "with --xla_dump_to=DIR --xla_dump_hlo_as_text (or as_proto) when it compiles to code");
+      return;
+    }
+    const Pending<MemoryPlan>& plan = Plan(session, module, buffers.value);
+    if (!ShowPending(frame, plan, "the plan of the buffers")) return;
+    if (plan_ != plan.value) Show(plan.value, buffers.value, module);
+    DrawHead(frame);
+    if (plan_->boxes.empty()) {
+      Sentence(frame,
+               "the dump does not say when buffers live: *-buffer-assignment.txt and "
+               "*-live-range.txt do, "
+               "with --xla_dump_hlo_as_text");
+      return;
+    }
+    Place(frame);
+    if (width_ < 60 * scale_ || height_ < 40 * scale_) return;
+    Handle(frame);
+    DrawBoxes(frame);
+    DrawCurve(frame);
+    DrawPoint(frame);
+    DrawHover(frame);
+  }
+
+  bool Run(Command command, Frame& frame) override {
+    if (plan_ == nullptr) return false;
+    if (command == Command::kFitAll) {
+      points_.FitAll();
+      bytes_.FitAll();
+      return true;
+    }
+    return command == Command::kFit && FitSelection(frame.session);
+  }
+
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv || plan_ == nullptr) return View::Export(format, session);
+    std::string out = "point,instruction,live_bytes\n";
+    for (size_t p = 0; p < plan_->live.size(); ++p) {
+      out += fmt::format("{},\"{}\",{}\n", p, SafeText(table_->program[p], 1000), plan_->live[p]);
+    }
+    return out;
+  }
+
+  std::string Lit(Session& session) const override {
+    if (plan_ == nullptr) return {};
+    std::string out = fmt::format("peak {} at {}\n", plan_->peak, plan_->peak_point);
+    for (const MemoryBox& box : plan_->boxes) {
+      if (!IsLit(session, box.value)) continue;
+      const dump::BufferValue& value = table_->values[static_cast<size_t>(box.value)];
+      out += fmt::format("{} {}\n", value.instruction, value.size);
+    }
+    return out;
+  }
+
+ private:
+  static const Pending<MemoryPlan>& Plan(Session& session, int32_t module,
+                                         const std::shared_ptr<const dump::BufferTable>& table) {
+    return session.Get<MemoryPlan>(fmt::format("memory/{}", module), "laying out buffers",
+                                   [table](TaskControl&) {
+                                     return Result<std::shared_ptr<const MemoryPlan>>(
+                                         std::make_shared<const MemoryPlan>(PlanOf(*table)));
+                                   });
+  }
+
+  void Show(const std::shared_ptr<const MemoryPlan>& plan,
+            const std::shared_ptr<const dump::BufferTable>& table, int32_t module) {
+    plan_ = plan;
+    table_ = table;
+    module_ = module;
+    points_.SetWhole({0, static_cast<int64_t>(plan->live.size()) * kPoint});
+    bytes_.SetWhole({0, std::max<int64_t>(std::min(plan->height, int64_t{1} << 59), 1)});
+  }
+
+  void DrawHead(Frame& frame) const {
+    std::string text = fmt::format("{} in all", BytesText(table_->total_bytes));
+    if (plan_->peak_point >= 0) {
+      text += fmt::format(", {} live at the peak, at {}", BytesText(plan_->peak),
+                          table_->program[static_cast<size_t>(plan_->peak_point)]);
+    }
+    if (plan_->unplaced > 0) {
+      text += fmt::format("; {} values have no known life or place", CountText(plan_->unplaced));
+    }
+    FittedLabel(text);
+    DrawLegend(frame);
+  }
+
+  void DrawLegend(Frame& frame) const {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    bool is_first = true;
+    for (AllocationKind kind :
+         {AllocationKind::kTemporary, AllocationKind::kParameter, AllocationKind::kResult,
+          AllocationKind::kConstant, AllocationKind::kThreadLocal}) {
+      int64_t bytes = 0;
+      for (const AllocationPlace& place : plan_->places)
+        bytes += place.kind == kind ? place.size : 0;
+      if (bytes == 0) continue;
+      if (!is_first) ImGui::SameLine(0, 14 * frame.scale);
+      is_first = false;
+      const ImVec2 at = ImGui::GetCursorScreenPos();
+      const float side = 11 * frame.scale, y = at.y + 3 * frame.scale;
+      list.AddRectFilled(ImVec2(at.x, y), ImVec2(at.x + side, y + side),
+                         frame.theme[ColorOf(kind)]);
+      ImGui::Dummy(ImVec2(side, side));
+      ImGui::SameLine(0, 5 * frame.scale);
+      Label(frame.theme, Color::kTextSecondary,
+            fmt::format("{} {}", ToString(kind), BytesText(bytes)));
+    }
+    ImGui::SameLine(0, 14 * frame.scale);
+    Label(frame.theme, Color::kTextSecondary, "striped: several values on the same bytes at once");
+  }
+
+  void Place(Frame& frame) {
+    scale_ = frame.scale;
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    left_ = at.x + kGutter * scale_;
+    curve_top_ = at.y + kAxis * scale_;
+    curve_ = std::min(kCurve * scale_, room.y * 0.35F);
+    top_ = curve_top_ + curve_ + 8 * scale_;
+    width_ = room.x - kGutter * scale_;
+    height_ = at.y + room.y - top_;
+    ImGui::InvisibleButton("##map", ImVec2(std::max(room.x, 1.0F), std::max(room.y, 1.0F)));
+    ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
+    hovered_ = ImGui::IsItemHovered();
+    held_ = ImGui::IsItemActive();
+  }
+
+  // The first row is at the top: places grow downwards, as lanes do.
+  float XOf(double point) const {
+    const double x = points_.XOf(point * kPoint, width_);
+    return left_ + static_cast<float>(std::clamp(x, -1e4, 1e5));
+  }
+  float YOf(int64_t byte) const {
+    const double y = bytes_.XOf(static_cast<double>(byte), height_);
+    return top_ + static_cast<float>(std::clamp(y, -1e4, 1e5));
+  }
+  int32_t PointAt(float x) const {
+    const double point = std::floor(points_.TimeAt(x - left_, width_) / kPoint);
+    return static_cast<int32_t>(
+        std::clamp(point, 0.0, static_cast<double>(plan_->live.size()) - 1));
+  }
+
+  void Handle(Frame& frame) {
+    const ImGuiIO& io = ImGui::GetIO();
+    const bool is_map = io.MousePos.y >= top_;
+    if (hovered_ && io.MouseWheel != 0) {
+      const double factor = std::pow(1.25, io.MouseWheel);
+      const bool is_high = io.KeyCtrl || io.MousePos.x < left_;
+      if (is_high) bytes_.Zoom(std::clamp((io.MousePos.y - top_) / height_, 0.0F, 1.0F), factor);
+      if (!is_high) points_.Zoom((io.MousePos.x - left_) / width_, factor);
+    }
+    if (held_ && is_map && (io.MouseDelta.x != 0 || io.MouseDelta.y != 0)) {
+      points_.Pan(-io.MouseDelta.x / width_);
+      bytes_.Pan(-io.MouseDelta.y / height_);
+    }
+    if (held_ && !is_map) MarkPoint(frame.session, PointAt(io.MousePos.x));
+    const ImVec2 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
+    const bool is_click = hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
+                          std::abs(moved.x) + std::abs(moved.y) < 4;
+    if (is_click && is_map) Click(frame.session);
+    if (frame.focused && !io.WantTextInput && !io.KeyCtrl && !io.KeyAlt) HandleKeys(frame.session);
+  }
+
+  void HandleKeys(Session& session) {
+    if (ImGui::IsKeyPressed(ImGuiKey_W)) points_.Zoom(0.5, 1.4);
+    if (ImGui::IsKeyPressed(ImGuiKey_S)) points_.Zoom(0.5, 1 / 1.4);
+    if (ImGui::IsKeyPressed(ImGuiKey_A)) points_.Pan(-0.15);
+    if (ImGui::IsKeyPressed(ImGuiKey_D)) points_.Pan(0.15);
+    const int32_t step = (ImGui::IsKeyPressed(ImGuiKey_RightArrow) ? 1 : 0) -
+                         (ImGui::IsKeyPressed(ImGuiKey_LeftArrow) ? 1 : 0);
+    if (step != 0) {
+      const auto last = static_cast<int32_t>(plan_->live.size()) - 1;
+      MarkPoint(session, std::clamp(Marked(session) + step, 0, last));
+    }
+  }
+
+  void MarkPoint(Session& session, int32_t point) const {
+    session.Shared<MemoryPoint>("memory") = {module_, point};
+  }
+  int32_t Marked(Session& session) const {
+    const MemoryPoint& marked = session.Shared<MemoryPoint>("memory");
+    const bool is_here = marked.module == module_ && marked.point >= 0;
+    return is_here ? marked.point : plan_->peak_point;
+  }
+
+  const MemoryBox* BoxUnder() const {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    if (mouse.x < left_ || mouse.y < top_) return nullptr;
+    const MemoryBox* best = nullptr;
+    for (const MemoryBox& box : plan_->boxes) {
+      const bool is_in = XOf(box.first) <= mouse.x &&
+                         mouse.x < std::max(XOf(box.last + 1), XOf(box.first) + 3) &&
+                         YOf(box.bottom) <= mouse.y &&
+                         mouse.y < std::max(YOf(box.bottom + box.size), YOf(box.bottom) + 3);
+      // Of several the one that lives shortest, then the smallest.
+      if (!is_in) continue;
+      const bool is_better =
+          best == nullptr || box.last - box.first < best->last - best->first ||
+          (box.last - box.first == best->last - best->first && box.size < best->size);
+      if (is_better) best = &box;
+    }
+    return best;
+  }
+
+  void Click(Session& session) const {
+    const MemoryBox* box = BoxUnder();
+    if (box != nullptr) session.Select(Selection::OfBuffer(module_, box->value));
+  }
+
+  bool FitSelection(Session& session) {
+    for (const MemoryBox& box : plan_->boxes) {
+      if (!IsLit(session, box.value)) continue;
+      const int64_t room = std::max<int64_t>(box.last - box.first, 4);
+      points_.Fit({(box.first - room) * kPoint, (box.last + 1 + room) * kPoint});
+      bytes_.Fit({box.bottom - box.size, box.bottom + 2 * box.size});
+      return true;
+    }
+    return false;
+  }
+
+  bool IsLit(Session& session, int32_t value) const {
+    const Selection& now = session.selection();
+    if (now.kind == SelectionKind::kBuffer && now.module == module_ && now.buffer == value)
+      return true;
+    return now.kind > SelectionKind::kStage && session.counterparts().module == module_ &&
+           session.counterparts().HasBuffer(value);
+  }
+
+  // --- Drawing ----------------------------------------------------------------------------------
+  void DrawBoxes(Frame& frame) const {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 low(left_, top_), high(left_ + width_, top_ + height_);
+    list.AddRectFilled(low, high, frame.theme[Color::kCanvas]);
+    DrawPlaces(frame, list);
+    list.PushClipRect(low, high, true);
+    for (const MemoryBox& box : plan_->boxes) DrawBox(frame, box, list);
+    list.PopClipRect();
+  }
+
+  void DrawPlaces(Frame& frame, ImDrawList& list) const {
+    list.PushClipRect(ImVec2(left_ - kGutter * scale_, top_),
+                      ImVec2(left_ + width_, top_ + height_), true);
+    float free = top_;
+    for (const AllocationPlace& place : plan_->places) {
+      const float y0 = YOf(place.bottom), y1 = YOf(place.bottom + place.size);
+      if (y1 < top_ || y0 > top_ + height_ || y1 - y0 < 1.5F) continue;
+      list.AddLine(ImVec2(left_, y0), ImVec2(left_ + width_, y0), frame.theme[Color::kLine]);
+      const float y = std::max(y0, top_) + 1 * scale_;
+      if (y < free || y1 - y < 14 * scale_) continue;
+      free = y + 17 * scale_;
+      const dump::BufferAllocation& a = table_->allocations[static_cast<size_t>(place.allocation)];
+      std::string name = fmt::format("{} {}", ToString(place.kind), a.index);
+      if (place.kind == AllocationKind::kParameter)
+        name = fmt::format("parameter {}", a.parameter_number);
+      const float x = left_ - (kGutter - 6) * scale_;
+      list.AddText(ImVec2(x, y), frame.theme[Color::kTextSecondary], name.c_str());
+      const std::string size = BytesText(place.size);
+      const float text = ImGui::CalcTextSize(size.c_str()).x;
+      list.AddText(ImVec2(left_ - text - 6 * scale_, y), frame.theme[Color::kTextSecondary],
+                   size.c_str());
+    }
+    list.PopClipRect();
+  }
+
+  void DrawBox(Frame& frame, const MemoryBox& box, ImDrawList& list) const {
+    const float x0 = XOf(box.first), x1 = std::max(XOf(box.last + 1), x0 + 1);
+    const float y0 = YOf(box.bottom), y1 = std::max(YOf(box.bottom + box.size), y0 + 1);
+    if (x1 < left_ || x0 > left_ + width_ || y1 < top_ || y0 > top_ + height_) return;
+    const bool is_lit = IsLit(frame.session, box.value);
+    const Color color = ColorOf(box.kind);
+    const bool is_small = x1 - x0 < 4 || y1 - y0 < 4;
+    list.AddRectFilled(ImVec2(x0, y0), ImVec2(x1, y1),
+                       frame.theme.With(color, is_small ? 0.9F : 0.4F));
+    if (box.aliases && !is_small) DrawStripes(frame, color, ImVec2(x0, y0), ImVec2(x1, y1), list);
+    if (!is_small) list.AddRect(ImVec2(x0, y0), ImVec2(x1, y1), frame.theme.With(color, 0.9F));
+    if (is_lit) {
+      list.AddRect(ImVec2(x0 - 1, y0 - 1), ImVec2(x1 + 1, y1 + 1), frame.theme[Color::kAccent], 0,
+                   2 * scale_);
+    }
+    if (x1 - x0 < 40 * scale_ || y1 - y0 < 16 * scale_) return;
+    const dump::BufferValue& value = table_->values[static_cast<size_t>(box.value)];
+    const std::string name = SafeText(value.instruction, 80) + "  " + BytesText(value.size);
+    const float begin = std::max(x0, left_) + 4 * scale_;
+    const ImVec4 clip(begin, y0, x1 - 2, y1);
+    list.AddText(ImGui::GetFont(), 13 * scale_, ImVec2(begin, std::max(y0, top_) + 1 * scale_),
+                 frame.theme[Color::kText], name.c_str(), nullptr, 0, &clip);
+  }
+
+  void DrawStripes(Frame& frame, Color color, ImVec2 low, ImVec2 high, ImDrawList& list) const {
+    const ImVec2 from(std::max(low.x, left_), std::max(low.y, top_));
+    const ImVec2 to(std::min(high.x, left_ + width_), std::min(high.y, top_ + height_));
+    if (to.x <= from.x || to.y <= from.y) return;
+    list.PushClipRect(from, to, true);
+    const float step = 9 * scale_, rise = to.y - from.y;
+    for (float x = from.x - rise; x < to.x; x += step) {
+      list.AddLine(ImVec2(x, to.y), ImVec2(x + rise, from.y), frame.theme.With(color, 0.5F));
+    }
+    list.PopClipRect();
+  }
+
+  void DrawCurve(Frame& frame) const {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float bottom = curve_top_ + curve_;
+    list.AddRectFilled(ImVec2(left_, curve_top_), ImVec2(left_ + width_, bottom),
+                       frame.theme[Color::kCanvas]);
+    const double most = std::max(static_cast<double>(plan_->peak), 1.0) * 1.08;
+    list.PushClipRect(ImVec2(left_, curve_top_), ImVec2(left_ + width_, bottom), true);
+    // The most of every column of pixels.
+    for (float x = left_; x < left_ + width_; x += 1) {
+      const int32_t first = PointAt(x), last = std::max(first, PointAt(x + 1) - 1);
+      int64_t live = 0;
+      for (int32_t p = first; p <= last; ++p)
+        live = std::max(live, plan_->live[static_cast<size_t>(p)]);
+      const bool is_outside =
+          points_.TimeAt(x - left_, width_) < 0 ||
+          points_.TimeAt(x - left_, width_) >= static_cast<double>(plan_->live.size()) * kPoint;
+      if (is_outside) continue;
+      const float y = bottom - static_cast<float>(static_cast<double>(live) / most) * curve_;
+      list.AddRectFilled(ImVec2(x, y), ImVec2(x + 1, bottom),
+                         frame.theme.With(Color::kContraction, 0.45F));
+      list.AddRectFilled(ImVec2(x, y), ImVec2(x + 1, y + 1.5F * scale_),
+                         frame.theme[Color::kContraction]);
+    }
+    list.PopClipRect();
+    const float x = left_ - (kGutter - 6) * scale_;
+    list.AddText(ImVec2(x, curve_top_), frame.theme[Color::kText], "live bytes");
+    list.AddText(ImVec2(x, curve_top_ + 18 * scale_), frame.theme[Color::kTextSecondary],
+                 fmt::format("peak {}", BytesText(plan_->peak)).c_str());
+  }
+
+  // The marked point, its instruction and bytes; and the peak.
+  void DrawPoint(Frame& frame) const {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const int32_t point = Marked(frame.session);
+    if (point < 0) return;
+    const float axis = curve_top_ - kAxis * scale_;
+    auto line = [&](int32_t at, Color color) {
+      const float x = (XOf(at) + XOf(at + 1)) / 2;
+      if (x < left_ || x > left_ + width_) return;
+      list.AddLine(ImVec2(x, curve_top_), ImVec2(x, top_ + height_), frame.theme.With(color, 0.9F),
+                   1.5F * scale_);
+    };
+    line(plan_->peak_point, Color::kWarning);
+    if (point != plan_->peak_point) line(point, Color::kAccent);
+    const bool is_peak = point == plan_->peak_point;
+    const std::string text =
+        fmt::format("{}point {} of {}: {}, {} live", is_peak ? "the peak, " : "", CountText(point),
+                    CountText(static_cast<int64_t>(plan_->live.size())),
+                    SafeText(table_->program[static_cast<size_t>(point)], 60),
+                    BytesText(plan_->live[static_cast<size_t>(point)]));
+    list.AddText(ImVec2(left_ + 2 * scale_, axis + 1 * scale_),
+                 frame.theme[is_peak ? Color::kWarning : Color::kAccent], text.c_str());
+  }
+
+  void DrawHover(Frame& frame) const {
+    if (!hovered_ || held_) return;
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    if (mouse.y < top_ && mouse.x >= left_) {
+      const auto p = static_cast<size_t>(PointAt(mouse.x));
+      ImGui::SetTooltip("%s",
+                        fmt::format("{}: {} live\nclick to mark this point",
+                                    SafeText(table_->program[p], 80), BytesText(plan_->live[p]))
+                            .c_str());
+      return;
+    }
+    const MemoryBox* box = BoxUnder();
+    if (box == nullptr) return;
+    const dump::BufferValue& value = table_->values[static_cast<size_t>(box->value)];
+    ImGui::BeginTooltip();
+    ImGui::PushFont(frame.strong, 0);
+    Label(SafeText(
+        value.instruction.empty() ? "a value of no known instruction" : value.instruction, 80));
+    ImGui::PopFont();
+    Label(fmt::format("{} {}", BytesText(value.size), SafeText(value.shape, 80)));
+    Label(frame.theme, Color::kTextSecondary,
+          fmt::format("{}, allocation {}, offset {}", ToString(box->kind), value.allocation,
+                      value.offset));
+    auto name = [&](int32_t p) { return SafeText(table_->program[static_cast<size_t>(p)], 50); };
+    Label(frame.theme, Color::kTextSecondary,
+          fmt::format("lives from {} ({}) to {} ({})", name(box->first), box->first,
+                      name(box->last), box->last));
+    if (box->aliases)
+      Label(frame.theme, Color::kTextSecondary,
+            "shares its bytes with another value at the same time");
+    if (box->shares_place)
+      Label(frame.theme, Color::kTextSecondary, "its place is used again by another value");
+    ImGui::EndTooltip();
+  }
+
+  std::shared_ptr<const MemoryPlan> plan_;
+  std::shared_ptr<const dump::BufferTable> table_;
+  int32_t module_ = -1;
+  TimelineCamera points_, bytes_;
+  float scale_ = 1, left_ = 0, curve_top_ = 0, curve_ = 0, top_ = 0, width_ = 0, height_ = 0;
+  bool hovered_ = false, held_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeMemoryView() { return std::make_unique<MemoryView>(); }
+
+}  // namespace hloscope::viewer

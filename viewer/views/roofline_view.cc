@@ -1,0 +1,180 @@
+// Roofline: every kernel by operations a byte and operations a second, under what the device can
+// do.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+#include <implot/implot.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/kernel_sheet.h"
+#include "viewer/timeline_camera.h"
+#include "viewer/view.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+struct Point {
+  double intensity, rate;
+  const KernelRow* row;
+};
+
+class RooflineView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    const Pending<KernelSheet>* pending = KernelSheetOf(frame.session);
+    if (pending == nullptr) {
+      Sentence(frame, "reading kernels and times …");
+      return;
+    }
+    if (!ShowPending(frame, *pending, "the roofline")) return;
+    const KernelSheet& sheet = **pending;
+    std::vector<Point> points;
+    for (const KernelRow& row : sheet.rows) {
+      if (row.flops_per_second() > 0 && row.cost.bytes() > 0) {
+        points.push_back({row.cost.intensity(), row.flops_per_second(), &row});
+      }
+    }
+    shown_ = points.size();
+    if (points.empty()) {
+      Sentence(frame,
+               "no instruction has both a time and work to divide by it: a roofline needs a trace "
+               "of this module "
+               "(hloscope open DUMP TRACE.xplane.pb)");
+      return;
+    }
+    if (sheet.device.source.empty()) {
+      Sentence(frame,
+               "the ceilings are not known: neither the trace nor the dump describes the device "
+               "(a GPU dump has gpu_target_config.pbtxt); points are measured all the same");
+    }
+    DrawPlot(frame, sheet, points);
+  }
+
+  std::string Lit(Session& /*session*/) const override {
+    return fmt::format("points {}\n", shown_);
+  }
+
+ private:
+  static void SetLimits(const KernelSheet& sheet, const std::vector<Point>& points) {
+    double x0 = 1e300, x1 = 0, y0 = 1e300, y1 = 0;
+    for (const Point& p : points) {
+      x0 = std::min(x0, p.intensity);
+      x1 = std::max(x1, p.intensity);
+      y0 = std::min(y0, p.rate);
+      y1 = std::max(y1, p.rate);
+    }
+    const DeviceFacts& device = sheet.device;
+    if (device.flops_per_second > 0) {
+      y1 = std::max(y1, device.flops_per_second);
+      if (device.bytes_per_second > 0) {
+        x1 = std::max(x1, device.flops_per_second / device.bytes_per_second);
+      }
+    }
+    ImPlot::SetupAxesLimits(x0 / 3, x1 * 3, y0 / 3, y1 * 3, ImPlotCond_Once);
+  }
+
+  void DrawPlot(Frame& frame, const KernelSheet& sheet, const std::vector<Point>& points) const {
+    ImPlot::PushStyleColor(ImPlotCol_FrameBg, frame.theme.With(Color::kPanel, 0));
+    ImPlot::PushStyleColor(ImPlotCol_PlotBg, frame.theme[Color::kCanvas]);
+    ImPlot::PushStyleColor(ImPlotCol_AxisText, frame.theme[Color::kTextSecondary]);
+    ImPlot::PushStyleColor(ImPlotCol_AxisGrid, frame.theme.With(Color::kLine, 0.8F));
+    if (ImPlot::BeginPlot("##roofline", ImVec2(-1, -1),
+                          ImPlotFlags_NoLegend | ImPlotFlags_NoMenus)) {
+      ImPlot::SetupAxes("flop per byte", "flop per second");
+      ImPlot::SetupAxisScale(ImAxis_X1, ImPlotScale_Log10);
+      ImPlot::SetupAxisScale(ImAxis_Y1, ImPlotScale_Log10);
+      SetLimits(sheet, points);
+      DrawCeilings(frame, sheet.device);
+      DrawPoints(frame, sheet, points);
+      ImPlot::EndPlot();
+    }
+    ImPlot::PopStyleColor(4);
+  }
+
+  static void DrawCeilings(Frame& frame, const DeviceFacts& device) {
+    const ImPlotRect seen = ImPlot::GetPlotLimits();
+    ImDrawList& list = *ImPlot::GetPlotDrawList();
+    const uint32_t color = frame.theme[Color::kWarning];
+    auto line = [&](double x0, double y0, double x1, double y1) {
+      const ImVec2 a = ImPlot::PlotToPixels(x0, y0), b = ImPlot::PlotToPixels(x1, y1);
+      list.AddLine(a, b, color, 1.5F * frame.scale);
+    };
+    ImPlot::PushPlotClipRect();
+    const double flops = device.flops_per_second, bytes = device.bytes_per_second;
+    const double ridge = flops > 0 && bytes > 0 ? flops / bytes : 0;
+    if (flops > 0) line(std::max(ridge, seen.X.Min), flops, seen.X.Max, flops);
+    if (bytes > 0) {
+      const double end = ridge > 0 ? ridge : seen.X.Max;
+      line(seen.X.Min, seen.X.Min * bytes, end, end * bytes);
+    }
+    if (ridge > 0) {
+      const std::string text =
+          fmt::format("{:.3g} Tflop/s f32, {:.3g} GB/s", flops / 1e12, bytes / 1e9);
+      const ImVec2 at = ImPlot::PlotToPixels(ridge, flops);
+      const float width = ImGui::CalcTextSize(text.c_str()).x;
+      list.AddText(ImVec2(at.x - width / 2, at.y - 20 * frame.scale), color, text.c_str());
+    }
+    ImPlot::PopPlotClipRect();
+  }
+
+  static bool IsLit(Session& session, const KernelRow& row) {
+    if (session.selection().kind <= SelectionKind::kStage || !row.instruction.valid()) return false;
+    const auto& ids = session.counterparts().final_instructions;
+    return std::ranges::find(ids, row.instruction) != ids.end();
+  }
+
+  static void DrawPoints(Frame& frame, const KernelSheet& sheet, const std::vector<Point>& points) {
+    Session& session = frame.session;
+    ImDrawList& list = *ImPlot::GetPlotDrawList();
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const Point* nearest = nullptr;
+    float best = 14 * frame.scale;
+    ImPlot::PushPlotClipRect();
+    for (const Point& p : points) {
+      const ImVec2 at = ImPlot::PlotToPixels(p.intensity, p.rate);
+      // The area of a point is its share of the time.
+      const double share =
+          static_cast<double>(p.row->self) / static_cast<double>(std::max<int64_t>(sheet.work, 1));
+      const float radius =
+          (3.5F + 16 * static_cast<float>(std::sqrt(std::max(share, 0.0)))) * frame.scale;
+      const uint32_t fill = frame.theme.With(ColorOf(p.row->code), 0.55F);
+      list.AddCircleFilled(at, radius, fill);
+      const bool is_lit = IsLit(session, *p.row);
+      list.AddCircle(at, radius, frame.theme[is_lit ? Color::kAccent : ColorOf(p.row->code)], 0,
+                     (is_lit ? 2.5F : 1.0F) * frame.scale);
+      if (is_lit || share > 0.1) {
+        list.AddText(ImVec2(at.x + radius + 4 * frame.scale, at.y - 8 * frame.scale),
+                     frame.theme[Color::kText], SafeText(p.row->name, 32).c_str());
+      }
+      const float distance = std::hypot(at.x - mouse.x, at.y - mouse.y);
+      if (distance < best + radius) {
+        best = std::max(0.0F, distance - radius);
+        nearest = &p;
+      }
+    }
+    ImPlot::PopPlotClipRect();
+    if (nearest == nullptr || !ImPlot::IsPlotHovered()) return;
+    const KernelRow& row = *nearest->row;
+    ImGui::SetTooltip(
+        "%s", fmt::format("{} ({})\n{} a run, {:.3g} flop/s, {:.3g} B/s, {:.3g} flop/B",
+                          SafeText(row.name, 80), row.opcode, TimeText(row.mean()),
+                          row.flops_per_second(), row.bytes_per_second(), row.cost.intensity())
+                  .c_str());
+    const bool clicked = ImGui::IsMouseClicked(ImGuiMouseButton_Left);
+    const int32_t module = session.module();
+    if (clicked && module >= 0 && row.instruction.valid()) {
+      session.Select(
+          Selection::OfInstruction(module, session.dump()->FinalStage(module), row.instruction));
+    }
+  }
+
+  size_t shown_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeRooflineView() { return std::make_unique<RooflineView>(); }
+
+}  // namespace hloscope::viewer
