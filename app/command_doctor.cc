@@ -10,7 +10,6 @@ namespace hloscope::app {
 namespace {
 
 using replay::DoctorFinding;
-using replay::DoctorStatus;
 
 class DoctorCommand : public Command {
  public:

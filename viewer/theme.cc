@@ -81,6 +81,24 @@ Color ColorOf(hlo::Opcode opcode) {
   return Color::kFusion;
 }
 
+Color ColorOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kSameBits:
+      return Color::kBitEqual;
+    case Verdict::kWithinUlp:
+      return Color::kWithinUlp;
+    case Verdict::kWithinBound:
+      return Color::kWithinBound;
+    case Verdict::kBeyond:
+      return Color::kBeyondBound;
+    case Verdict::kNotFinite:
+      return Color::kNotFinite;
+    case Verdict::kFailed:
+      return Color::kDeviceNone;
+  }
+  return Color::kDeviceNone;
+}
+
 std::string_view SignOf(Color role) {
   switch (role) {
     case Color::kContraction:

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/hlo/opcode.h"
+#include "viewer/experiment.h"
 
 namespace hloscope::viewer {
 
@@ -40,6 +41,8 @@ class Theme {
 std::string_view NameOf(Color color);
 // The colour of an opcode's role.
 Color ColorOf(hlo::Opcode opcode);
+// The colour of a verdict of the divergence lab.
+Color ColorOf(Verdict verdict);
 // A sign for that role, for those who cannot tell the colours: one character of the mono font.
 std::string_view SignOf(Color role);
 

@@ -15,24 +15,6 @@
 namespace hloscope::viewer {
 namespace {
 
-Color ColorOf(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kSameBits:
-      return Color::kTextSecondary;
-    case Verdict::kWithinUlp:
-      return Color::kWithinUlp;
-    case Verdict::kWithinBound:
-      return Color::kWithinBound;
-    case Verdict::kBeyond:
-      return Color::kBeyondBound;
-    case Verdict::kNotFinite:
-      return Color::kNotFinite;
-    case Verdict::kFailed:
-      return Color::kTextDisabled;
-  }
-  return Color::kText;
-}
-
 std::string ErrorText(double error) {
   if (error == 0) return "0";
   return std::isfinite(error) ? fmt::format("{:.2e}", error) : "inf";
@@ -431,7 +413,9 @@ class DivergenceView : public View {
     ImGui::TableNextColumn();
     Label(frame.theme, Color::kTextSecondary, hlo::ToString(module[finding.instruction].opcode));
     ImGui::TableNextColumn();
-    Label(frame.theme, ColorOf(finding.verdict), ToString(finding.verdict));
+    const bool plain = finding.verdict == Verdict::kSameBits;
+    Label(frame.theme, plain ? Color::kTextSecondary : ColorOf(finding.verdict),
+          ToString(finding.verdict));
     const bool compared = finding.verdict != Verdict::kFailed;
     ImGui::TableNextColumn();
     RightLabel(compared ? CountText(finding.mismatched) : "");

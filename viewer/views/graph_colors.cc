@@ -68,8 +68,8 @@ uint32_t Mixed(uint32_t a, uint32_t b, double share) {
 }  // namespace
 
 NodeColors::NodeColors(const GraphData& data, ColorMode mode, const Theme& theme,
-                       const Origins* origins)
-    : data_(data), mode_(mode), theme_(theme), origins_(origins) {
+                       const Origins* origins, const Experiment* experiment)
+    : data_(data), mode_(mode), theme_(theme), origins_(origins), experiment_(experiment) {
   if (!IsRamp()) return;
   const graph::Tree& tree = data.graph.tree();
   for (uint32_t k = 0; k < tree.size(); ++k) {
@@ -94,8 +94,11 @@ NodeColors::Value NodeColors::ValueOf(hlo::InstructionId id) const {
       return {graph::CostOf(module, id).flops, -1};
     case ColorMode::kBytes:
       return {graph::CostOf(module, id).bytes, -1};
-    case ColorMode::kError:
+    case ColorMode::kError: {
+      const Finding* finding = experiment_ == nullptr ? nullptr : experiment_->Of(id);
+      if (finding != nullptr) return {0, static_cast<int>(finding->verdict)};
       break;
+    }
   }
   return {};
 }
@@ -122,6 +125,11 @@ NodeColors::Value NodeColors::Sum(NodeId id) const {
       const auto role = static_cast<graph::Role>(one.category);
       if (role == graph::Role::kContraction || role == graph::Role::kCollective) weight = 400;
       if (role == graph::Role::kParameter || role == graph::Role::kFusion) weight = 1;
+    }
+    // The worst verdict stands for a group.
+    if (mode_ == ColorMode::kError && one.category >= 0) {
+      const bool compared = one.category != static_cast<int>(Verdict::kFailed);
+      weight = compared ? uint32_t{1} << (4 * one.category) : 1;
     }
     if (one.category >= 0) counts[static_cast<size_t>(one.category) % counts.size()] += weight;
   }
@@ -165,6 +173,8 @@ uint32_t NodeColors::CategoryColor(int category) const {
       return theme_[ColorOfPlace(static_cast<debug::Place>(category))];
     case ColorMode::kType:
       return theme_[kTypes[static_cast<size_t>(category)].color];
+    case ColorMode::kError:
+      return theme_[ColorOf(static_cast<Verdict>(category))];
     default:
       return theme_[Color::kDeviceNone];
   }
@@ -204,7 +214,13 @@ std::vector<LegendEntry> NodeColors::Legend(std::span<const std::string> stage_n
       break;
     }
     case ColorMode::kError:
-      out = {{theme_[Color::kDeviceNone], "no values compared: the Divergence screen does that"}};
+      if (experiment_ == nullptr || experiment_->findings().empty()) {
+        out = {{theme_[Color::kDeviceNone], "no values compared: the Divergence screen does that"}};
+        break;
+      }
+      for (int k = 0; k <= static_cast<int>(Verdict::kFailed); ++k) {
+        out.push_back({CategoryColor(k), std::string(ToString(static_cast<Verdict>(k)))});
+      }
       break;
   }
   return out;

@@ -67,7 +67,9 @@ struct LegendEntry {
 // Colours of nodes in one mode.
 class NodeColors {
  public:
-  NodeColors(const GraphData& data, ColorMode mode, const Theme& theme, const Origins* origins);
+  // `experiment` is one that ran this module, or null.
+  NodeColors(const GraphData& data, ColorMode mode, const Theme& theme, const Origins* origins,
+             const Experiment* experiment);
   uint32_t Of(graph::NodeId id) const;
   std::vector<LegendEntry> Legend(std::span<const std::string> stage_names) const;
 
@@ -88,6 +90,7 @@ class NodeColors {
   ColorMode mode_;
   const Theme& theme_;
   const Origins* origins_;
+  const Experiment* experiment_;
   double most_ = 0;
 };
 

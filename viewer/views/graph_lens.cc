@@ -60,12 +60,16 @@ void GraphLens::Paint(Frame& frame, ColorMode mode) {
         });
     if (found.ready()) origins = found.value.get();
   }
+  const Experiment& lab = frame.session.experiment();
+  const Experiment* experiment = lab.module() == data_->module.get() ? &lab : nullptr;
+  const size_t heat =
+      mode == ColorMode::kError && experiment != nullptr ? experiment->findings().size() : 0;
   const std::string wanted =
-      fmt::format("{}:{}:{}:{}:{}", key_, static_cast<int>(mode), frame.theme.dark(),
-                  origins != nullptr, data_->graph.tree().size());
+      fmt::format("{}:{}:{}:{}:{}:{}", key_, static_cast<int>(mode), frame.theme.dark(),
+                  origins != nullptr, data_->graph.tree().size(), heat);
   if (wanted == painted_) return;
   painted_ = wanted;
-  colors_.emplace(*data_, mode, frame.theme, origins);
+  colors_.emplace(*data_, mode, frame.theme, origins, experiment);
   ++dress_version_;
   std::vector<std::string> names;
   const dump::ModuleEntry& entry = frame.session.dump()->modules()[static_cast<size_t>(module_)];
