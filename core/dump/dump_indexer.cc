@@ -245,8 +245,9 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
     return FileRole::kShardy;
   if (IsModuleKind(file.kind)) {
     auto match = MatchRole(BareFileName(file.path));
-    bool special = match && (match->role == FileRole::kTritonFailed ||
-                             match->role == FileRole::kAutotunedInstruction);
+    bool special =
+        match && (match->role == FileRole::kTritonFailed || match->role == FileRole::kSchedule ||
+                  match->role == FileRole::kAutotunedInstruction);
     return special ? match->role : FileRole::kLooseModule;
   }
   bool arrays =
