@@ -8,8 +8,6 @@
 namespace hloscope::debug {
 namespace {
 
-using hlo::AttributeKey;
-using hlo::ComputationId;
 using hlo::Opcode;
 
 constexpr uint32_t kNone = Pairing::kNone;

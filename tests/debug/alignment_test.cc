@@ -178,6 +178,35 @@ TEST(PassChanges, FusedInstructionsMove) {
   EXPECT_EQ(counts.computations_added, 1);
 }
 
+// The computation of the earlier entry's name is another one later.
+constexpr std::string_view kSwapped = R"(HloModule m
+e {
+  p = f32[8] parameter(0)
+  ROOT s = f32[8] sine(p)
+}
+ENTRY f {
+  x = f32[8] parameter(0)
+  ROOT c = f32[8] call(x), to_apply=e
+})";
+
+TEST(PassChanges, RowsHoldEveryInstructionOnce) {
+  std::vector<std::string_view> texts = {kPlain, kFused, kCalledTwice, kInlined, kSwapped};
+  for (std::string_view first : texts) {
+    for (std::string_view second : texts) {
+      auto before = Parse(first), after = Parse(second);
+      PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
+      size_t left = 0, right = 0;
+      for (const DiffRow& row : changes.rows) {
+        left += row.before.valid() ? row.count : 0;
+        right += row.after.valid() ? row.count : 0;
+      }
+      EXPECT_EQ(left, before->instructions().size()) << first << second;
+      EXPECT_EQ(right, after->instructions().size()) << first << second;
+      EXPECT_EQ(changes.counts.any(), first != second) << first << second;
+    }
+  }
+}
+
 class LineageTest : public testing::Test {
  protected:
   LineageTest() : stages_{Parse(kPlain), nullptr, Parse(kPlain), Parse(kFused)} {}
