@@ -252,6 +252,17 @@ TEST_F(LineageTest, FindsSourceLinesOfItsOwnAndOfAncestors) {
   EXPECT_EQ(argument->how, SourceHow::kUser);
 }
 
+TEST_F(LineageTest, LeadsFromALineToAllThatComesFromIt) {
+  Lineage lineage = Make();
+  auto found = lineage.OnLine(3, "f.py", 5);
+  ASSERT_TRUE(found.has_value());
+  std::string names;
+  for (InstructionId id : *found) names += std::string(stages_[3]->name(id)) + " ";
+  EXPECT_EQ(names, "c.1 loop_fusion ");
+  EXPECT_TRUE(lineage.OnLine(3, "py", 5)->empty());  // not the end of a path
+  EXPECT_FALSE(lineage.OnLine(1, "f.py", 5).has_value());
+}
+
 TEST(KernelInstructions, AreTheOutermostFusions) {
   auto module = Parse(kFused);
   std::vector<InstructionId> kernels = KernelInstructions(*module);
