@@ -24,6 +24,8 @@ Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
         report.compiled[at] = *module;
         report.placements[at] =
             debug::FindPlacement(**module, debug::TargetNamed(model.modules()[at].device));
+        auto thunks = model.Thunks(m);
+        if (thunks) debug::TakeThunks(**module, **thunks, report.placements[at]);
       },
       options.stop));
   return report;

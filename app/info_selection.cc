@@ -223,7 +223,11 @@ class SelectionWriter {
     auto kernels = model.Kernels(provenance_.module());
     json.Key("kernels").BeginArray();
     for (int32_t k : facts.kernels) {
-      json.Value((*kernels)->kernels[static_cast<size_t>(k)].name);
+      const dump::Kernel& kernel = (*kernels)->kernels[static_cast<size_t>(k)];
+      json.BeginObject().Field("name", kernel.name);
+      WriteRange("ptx", kernel.ptx, json);
+      WriteRange("llvm", kernel.llvm, json);
+      json.EndObject();
     }
     json.EndArray().Key("thunks").BeginArray();
     auto thunks = model.Thunks(provenance_.module());
@@ -242,6 +246,17 @@ class SelectionWriter {
       json.Field("offset", value.offset).Field("size", value.size).EndObject();
     }
     json.EndArray();
+  }
+
+  void WriteRange(std::string_view key, const dump::TextRange& range, JsonWriter& json) const {
+    json.Key(key);
+    if (range.file < 0) {
+      json.Null();
+      return;
+    }
+    json.BeginObject();
+    json.Field("file", provenance_.model().files()[static_cast<size_t>(range.file)].path);
+    json.Field("first_line", range.first_line).Field("last_line", range.last_line).EndObject();
   }
 
   void WriteChain(const std::string& key, const Chain& chain, JsonWriter& json) const {
@@ -297,20 +312,23 @@ Result<std::vector<InstructionId>> Members(const debug::Provenance& provenance, 
                                            std::string_view kind, std::string_view value) {
   const dump::DumpModel& model = provenance.model();
   std::optional<int64_t> number = Number(value);
+  auto none = [&] {
+    return InputError(fmt::format("{}: no {} {} in this module", model.path(), kind, value));
+  };
   if (kind == "kernel") {
     HLOSCOPE_ASSIGN_OR_RETURN(auto table, model.Kernels(provenance.module()));
-    return provenance.OfKernel(
-        Position(table->kernels, [&](const auto& k) { return k.name == value; }));
+    int32_t at = Position(table->kernels, [&](const auto& k) { return k.name == value; });
+    return at < 0 ? none() : provenance.OfKernel(at);
   }
   if (kind == "thunk") {
     HLOSCOPE_ASSIGN_OR_RETURN(auto table, model.Thunks(provenance.module()));
-    return provenance.OfThunk(
-        Position(table->thunks, [&](const auto& t) { return number && t.id == *number; }));
+    int32_t at = Position(table->thunks, [&](const auto& t) { return number && t.id == *number; });
+    return at < 0 ? none() : provenance.OfThunk(at);
   }
   if (kind == "buffer") {
     HLOSCOPE_ASSIGN_OR_RETURN(auto table, model.Buffers(provenance.module()));
-    return provenance.OfBuffer(
-        Position(table->values, [&](const auto& v) { return number && v.id == *number; }));
+    int32_t at = Position(table->values, [&](const auto& v) { return number && v.id == *number; });
+    return at < 0 ? none() : provenance.OfBuffer(at);
   }
   size_t colon = value.rfind(':');
   std::optional<int64_t> line =

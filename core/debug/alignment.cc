@@ -46,16 +46,18 @@ Alignment::Alignment(size_t before_count, size_t after_count, std::vector<Link> 
     : links_(std::move(links)) {
   auto best_first = [](const Link& l) { return std::tuple(-l.confidence, l.reason); };
   auto after_key = [&](const Link& l) { return std::tuple(l.after, l.before, best_first(l)); };
-  std::ranges::sort(links_, {}, after_key);
+  if (!std::ranges::is_sorted(links_, {}, after_key)) std::ranges::sort(links_, {}, after_key);
   auto same_ends = [](const Link& a, const Link& b) {
     return a.before == b.before && a.after == b.after;
   };
   links_.erase(std::unique(links_.begin(), links_.end(), same_ends), links_.end());
   by_before_ = links_;
-  std::ranges::sort(links_, {},
-                    [&](const Link& l) { return std::tuple(l.after, best_first(l), l.before); });
-  std::ranges::sort(by_before_, {},
-                    [&](const Link& l) { return std::tuple(l.before, best_first(l), l.after); });
+  auto by_after = [&](const Link& l) { return std::tuple(l.after, best_first(l), l.before); };
+  auto by_before = [&](const Link& l) { return std::tuple(l.before, best_first(l), l.after); };
+  if (!std::ranges::is_sorted(links_, {}, by_after)) std::ranges::sort(links_, {}, by_after);
+  if (!std::ranges::is_sorted(by_before_, {}, by_before)) {
+    std::ranges::sort(by_before_, {}, by_before);
+  }
   first_by_after_ = Starts(links_, after_count, &Link::after);
   first_by_before_ = Starts(by_before_, before_count, &Link::before);
 }

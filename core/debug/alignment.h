@@ -49,7 +49,8 @@ class Alignment {
         .subspan(first_by_before_[before.index],
                  first_by_before_[before.index + 1] - first_by_before_[before.index]);
   }
-  // The instruction that is this one in the other module, one to one; invalid where there is none.
+  // The instruction that is this one, or that this one is a copy of (has become, or its best copy);
+  // invalid where there is none. Both ways round they agree for all but copies.
   hlo::InstructionId SameBefore(hlo::InstructionId after) const;
   hlo::InstructionId SameAfter(hlo::InstructionId before) const;
 

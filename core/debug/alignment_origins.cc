@@ -390,7 +390,8 @@ class OriginFinder {
       kept = 0;
       for (uint32_t k = 0; k < computation.instruction_count && kept == 0; ++k) {
         uint32_t id = computation.first_instruction + k;
-        kept = pairs_.to_before[id] != kNone && a_[id].opcode != Opcode::kParameter;
+        bool same = pairs_.to_before[id] != kNone && a_[id].opcode != Opcode::kParameter;
+        kept = same ? 1 : 0;
       }
     }
     return kept != 0;

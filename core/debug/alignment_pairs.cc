@@ -8,8 +8,6 @@
 namespace hloscope::debug {
 namespace {
 
-using hlo::AttributeKey;
-using hlo::ComputationId;
 using hlo::Opcode;
 
 constexpr uint32_t kNone = Pairing::kNone;
@@ -73,12 +71,28 @@ class Pairer {
     return result_.to_after[b] == kNone && result_.to_before[a] == kNone;
   }
 
-  // Names are unique in a module, or at least in a computation.
+  // Names are unique in a module, or at least in a computation. Most stand where they stood.
   void PairNames() {
+    PairNamesInPlace();
+    if (left_ != 0) PairNamesAnywhere();
+    left_ = Unpaired(a_.size(), result_.to_before);
+  }
+  void PairNamesInPlace() {
+    uint32_t b = 0;
+    for (uint32_t a = 0; a < a_.size(); ++a) {
+      bool here = b < b_.size() && NameOf(b_, b) == NameOf(a_, a) &&
+                  ComputationName(b_, b) == ComputationName(a_, a) && MayKeepName(b, a);
+      if (here) Pair(b, a, LinkReason::kSame, 0.9995f);
+      left_ += !here;
+      // One that was added or removed shifts the rest of its computation.
+      b += here || b_.size() == a_.size();
+    }
+  }
+  void PairNamesAnywhere() {
     std::unordered_map<uint64_t, uint32_t> by_name, by_both;
     by_name.reserve(b_.size() * 2);
     for (uint32_t b = 0; b < b_.size(); ++b) {
-      uint64_t h = NameHash(b_.module().name(hlo::InstructionId(b)));
+      uint64_t h = NameHash(NameOf(b_, b));
       auto [at, added] = by_name.emplace(h, b);
       if (added) continue;
       if (at->second != kNone) by_both.emplace(InComputation(b_, at->second, h), at->second);
@@ -86,7 +100,8 @@ class Pairer {
       by_both.emplace(InComputation(b_, b, h), b);
     }
     for (uint32_t a = 0; a < a_.size(); ++a) {
-      uint64_t h = NameHash(a_.module().name(hlo::InstructionId(a)));
+      if (result_.to_before[a] != kNone) continue;
+      uint64_t h = NameHash(NameOf(a_, a));
       auto at = by_name.find(h);
       if (at == by_name.end()) continue;
       uint32_t b = at->second;
@@ -97,7 +112,12 @@ class Pairer {
       }
       if (Free(b, a) && MayKeepName(b, a)) Pair(b, a, LinkReason::kSame, 0.9995f);
     }
-    left_ = Unpaired(a_.size(), result_.to_before);
+  }
+  static std::string_view NameOf(const AlignmentSide& side, uint32_t id) {
+    return side.module().name(hlo::InstructionId(id));
+  }
+  static std::string_view ComputationName(const AlignmentSide& side, uint32_t id) {
+    return side.module()[side.module()[side[id].computation].name];
   }
   static uint64_t InComputation(const AlignmentSide& side, uint32_t id, uint64_t name) {
     const hlo::Computation& c = side.module()[side[id].computation];

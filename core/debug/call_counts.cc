@@ -63,7 +63,7 @@ class Counter {
     bool sequence = i.opcode == Opcode::kWhile || i.opcode == Opcode::kConditional ||
                     i.opcode == Opcode::kAsyncStart || i.opcode == Opcode::kAsyncUpdate ||
                     i.opcode == Opcode::kAsyncDone ||
-                    (i.opcode == Opcode::kCall && !IsParallelKernel(module_, i));
+                    (i.opcode == Opcode::kCall && !IsKernelCall(module_, i));
     if (outer.kind == Kind::kKernel || !sequence) inner.kind = Kind::kKernel;
     if (inner.host == FallbackReason::kNone) inner.host = HostReasonOf(module_, i);
     int64_t before = result_.executions[i.computation.index];
@@ -137,8 +137,10 @@ FallbackReason HostReasonOf(const Module& module, const Instruction& i) {
   return FallbackReason::kNone;
 }
 
-bool IsParallelKernel(const Module& module, const Instruction& i) {
+bool IsKernelCall(const Module& module, const Instruction& i) {
   if (i.opcode != Opcode::kCall) return false;
+  std::string_view small = FrontendValue(module, i, "xla_cpu_small_call");
+  if (small == "true" || small == "\"true\"") return true;
   constexpr std::string_view kKey = "\"outer_dimension_partitions\":[";
   std::string_view config = BackendConfigText(module, i);
   size_t at = config.find(kKey);

@@ -91,6 +91,10 @@ class Lineage {
                             const ChainOptions& options = {}) const;
   // The source line: its own, else the nearest ancestor's, its caller's, its users'.
   Result<FoundSource> Source(int32_t stage, hlo::InstructionId id) const;
+  // The instructions of a stage that come from a line: by their own metadata, or without any of
+  // their own, by that of what they come from. `file` may be the end of the path. In program order.
+  Result<std::vector<hlo::InstructionId>> OnLine(int32_t stage, std::string_view file,
+                                                 int32_t line) const;
 
  private:
   Result<Chain> Walk(int32_t stage, hlo::InstructionId id, int32_t direction,

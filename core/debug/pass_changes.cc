@@ -39,11 +39,11 @@ class Finder {
     }
     pair_.resize(after_.computations().size());
     taken_.resize(before_.computations().size(), false);
+    Take(after_.entry_id().index, before_.entry_id());
     for (uint32_t c = 0; c < pair_.size(); ++c) {
       auto at = by_name.find(after_[after_.computations()[c].name]);
-      ComputationId same = at == by_name.end() ? ComputationId() : at->second;
-      if (ComputationId(c) == after_.entry_id()) same = before_.entry_id();
-      if (same.valid()) Take(c, same);
+      if (at == by_name.end() || taken_[at->second.index] || pair_[c].valid()) continue;
+      Take(c, at->second);
     }
     for (uint32_t c = 0; c < pair_.size(); ++c) {
       if (pair_[c].valid()) continue;

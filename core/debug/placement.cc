@@ -154,7 +154,7 @@ class Placer {
       case Opcode::kWhile:
       case Opcode::kConditional:
       case Opcode::kCall:
-        return At(IsParallelKernel(module_, i) ? Place::kDeviceKernel : Place::kControl);
+        return At(IsKernelCall(module_, i) ? Place::kDeviceKernel : Place::kControl);
       case Opcode::kAsyncStart:
       case Opcode::kAsyncUpdate:
         return At(Place::kControl);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/dump/thunks.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::debug {
@@ -70,6 +71,10 @@ struct Placement {
 // Where the instructions of `module` run; `target` may say which device it was compiled for. Never
 // fails.
 Placement FindPlacement(const hlo::Module& module, Target target = Target::kUnknown);
+
+// Corrects places by what the thunks of the module say: fusions that are copied or filled by the
+// runtime, or given to a library.
+void TakeThunks(const hlo::Module& module, const dump::ThunkSequence& thunks, Placement& placement);
 
 // The object `placement` of `info --json`: counts by place, transfers, bytes.
 void WritePlacement(const hlo::Module& module, const Placement& placement, JsonWriter& json);

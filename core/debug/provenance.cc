@@ -28,12 +28,6 @@ const std::vector<int32_t>* FindIn(const Position& positions, std::string_view n
   return at == positions.end() ? nullptr : &at->second;
 }
 
-// A path as the dump has it, or its end from a `/` on.
-bool NamesFile(std::string_view path, std::string_view file) {
-  if (!path.ends_with(file) || file.empty()) return false;
-  return path.size() == file.size() || path[path.size() - file.size() - 1] == '/';
-}
-
 }  // namespace
 
 Provenance::Provenance(std::shared_ptr<const dump::DumpModel> model, int32_t module)
@@ -166,13 +160,7 @@ Result<std::vector<InstructionId>> Provenance::OfBuffer(int32_t value) const {
 
 Result<std::vector<InstructionId>> Provenance::OfLine(int32_t stage, std::string_view file,
                                                       int32_t line) const {
-  HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<const Module> module, lineage_.Module(stage));
-  std::vector<InstructionId> found;
-  for (uint32_t id = 0; id < module->instructions().size(); ++id) {
-    SourceLine source = SourceLineOf(*module, InstructionId(id));
-    if (source.line == line && NamesFile(source.file, file)) found.emplace_back(id);
-  }
-  return found;
+  return lineage_.OnLine(stage, file, line);
 }
 
 }  // namespace hloscope::debug

@@ -46,8 +46,7 @@ class Provenance {
   Result<std::vector<hlo::InstructionId>> OfKernel(int32_t kernel) const;
   Result<std::vector<hlo::InstructionId>> OfThunk(int32_t thunk) const;
   Result<std::vector<hlo::InstructionId>> OfBuffer(int32_t value) const;
-  // The instructions of a stage whose innermost source frame is on that line; `file` may be the end
-  // of the path.
+  // Lineage::OnLine.
   Result<std::vector<hlo::InstructionId>> OfLine(int32_t stage, std::string_view file,
                                                  int32_t line) const;
 

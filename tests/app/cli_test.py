@@ -200,6 +200,29 @@ class CommandLine(unittest.TestCase):
         self.assertTrue(all('dot(' in r['text'] for r in json_lines(out)))
         self.assertEqual(run('find', 'nothing-has-this-name', MLP)[0], 1)
 
+    def test_info_follows_instructions_through_passes(self):
+        dump = os.path.join(SAMPLES, 'softmax_passes_a100')
+        passes = json_lines(run('info', '--json', '--passes', dump)[1])[0]['modules'][0]['passes']
+        self.assertEqual(len(passes), 69)
+        inliner = next(p for p in passes if p['pass'] == 'call-inliner')
+        self.assertEqual((inliner['moved'], inliner['removed'], inliner['added']), (19, 2, 0))
+        status, out, _ = run('info', '--diff', '0010', dump)
+        self.assertEqual(status, 0)
+        self.assertIn('  - %reshape.4 = f32[64,1]{1,0} reshape(%log.2)', out)
+        facts = json_lines(run('info', '--json', '--select', 'log.4', dump)[1])[0]
+        self.assertEqual(facts['fusion'], 'triton_softmax.2')
+        self.assertEqual((facts['source']['file'], facts['source']['line']), ('make_samples.py', 121))
+        self.assertTrue(facts['ancestors_unbroken'])
+        self.assertEqual([k['name'] for k in facts['kernels']], ['triton_softmax_2'])
+        first = [a['instruction'] for a in facts['ancestors'] if a['stage'] == 'before_optimizations']
+        self.assertEqual(first[0], 'log.1')
+        kernel = json_lines(run('info', '--json', '--select', 'kernel=triton_softmax_2', dump)[1])[0]
+        self.assertIn('log.4', [i['instruction'] for i in kernel['instructions']])
+        for wrong in ('nothing_is_called_so', 'no_such_module:log.4', 'log.4@9999', 'kernel=none', 'line=x'):
+            status, _, err = run('info', '--select', wrong, dump)
+            self.assertEqual(status, 2, wrong)
+            self.assertIn('expected' if wrong == 'line=x' else 'softmax_passes_a100', err)
+
     def test_run_reads_every_form_of_a_module(self):
         def outcome(*arguments, stdin=b''):
             status, out, err = run('run', '--json', '--seed', '3', *arguments, stdin=stdin)

@@ -178,6 +178,35 @@ TEST(PassChanges, FusedInstructionsMove) {
   EXPECT_EQ(counts.computations_added, 1);
 }
 
+// The computation of the earlier entry's name is another one later.
+constexpr std::string_view kSwapped = R"(HloModule m
+e {
+  p = f32[8] parameter(0)
+  ROOT s = f32[8] sine(p)
+}
+ENTRY f {
+  x = f32[8] parameter(0)
+  ROOT c = f32[8] call(x), to_apply=e
+})";
+
+TEST(PassChanges, RowsHoldEveryInstructionOnce) {
+  std::vector<std::string_view> texts = {kPlain, kFused, kCalledTwice, kInlined, kSwapped};
+  for (std::string_view first : texts) {
+    for (std::string_view second : texts) {
+      auto before = Parse(first), after = Parse(second);
+      PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
+      size_t left = 0, right = 0;
+      for (const DiffRow& row : changes.rows) {
+        left += row.before.valid() ? row.count : 0;
+        right += row.after.valid() ? row.count : 0;
+      }
+      EXPECT_EQ(left, before->instructions().size()) << first << second;
+      EXPECT_EQ(right, after->instructions().size()) << first << second;
+      EXPECT_EQ(changes.counts.any(), first != second) << first << second;
+    }
+  }
+}
+
 class LineageTest : public testing::Test {
  protected:
   LineageTest() : stages_{Parse(kPlain), nullptr, Parse(kPlain), Parse(kFused)} {}
@@ -221,6 +250,17 @@ TEST_F(LineageTest, FindsSourceLinesOfItsOwnAndOfAncestors) {
   auto argument = lineage.Source(0, Find(*stages_[0], "x"));
   ASSERT_TRUE(argument.has_value());
   EXPECT_EQ(argument->how, SourceHow::kUser);
+}
+
+TEST_F(LineageTest, LeadsFromALineToAllThatComesFromIt) {
+  Lineage lineage = Make();
+  auto found = lineage.OnLine(3, "f.py", 5);
+  ASSERT_TRUE(found.has_value());
+  std::string names;
+  for (InstructionId id : *found) names += std::string(stages_[3]->name(id)) + " ";
+  EXPECT_EQ(names, "c.1 loop_fusion ");
+  EXPECT_TRUE(lineage.OnLine(3, "py", 5)->empty());  // not the end of a path
+  EXPECT_FALSE(lineage.OnLine(1, "f.py", 5).has_value());
 }
 
 TEST(KernelInstructions, AreTheOutermostFusions) {

@@ -105,6 +105,31 @@ ENTRY e {
   EXPECT_EQ(Find(*early, placement, "i").place, Place::kUndecided);
 }
 
+TEST(Placement, TakesWhatThunksSay) {
+  auto module = Parse(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused", true));
+  Placement placement = FindPlacement(*module, Target::kGpu);
+  dump::ThunkSequence thunks;
+  thunks.thunks.resize(2);
+  thunks.thunks[0].kind = thunks.thunks[1].kind = "kCopy";
+  thunks.thunks[0].instruction = thunks.thunks[1].instruction = "i";
+  TakeThunks(*module, thunks, placement);
+  EXPECT_EQ(Find(*module, placement, "i").place, Place::kCopy);
+  EXPECT_EQ(placement.counts[static_cast<size_t>(Place::kDeviceKernel)], 0);
+  thunks.thunks[1].kind = "kKernel";  // a copy and a kernel: as it was
+  Placement mixed = FindPlacement(*module, Target::kGpu);
+  TakeThunks(*module, thunks, mixed);
+  EXPECT_EQ(Find(*module, mixed, "i").place, Place::kDeviceKernel);
+}
+
+TEST(Placement, OfCallsThatAreOneKernel) {
+  auto module = Parse(ModuleWith(
+      "i = f32[4] call(x), to_apply=fused, frontend_attributes={xla_cpu_small_call=\"true\"}",
+      true));
+  Placement placement = FindPlacement(*module, Target::kCpu);
+  EXPECT_EQ(Find(*module, placement, "i").place, Place::kDeviceKernel);
+  EXPECT_EQ(Find(*module, placement, "inner").place, Place::kInKernel);
+}
+
 constexpr std::string_view kLoop = R"(HloModule m, is_scheduled=true
 body {
   p = (s32[], f32[16]) parameter(0)
