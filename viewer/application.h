@@ -9,6 +9,7 @@
 
 #include "core/base/limits.h"
 #include "viewer/frame/dock.h"
+#include "viewer/frame/keyboard.h"
 #include "viewer/frame/popups.h"
 #include "viewer/history.h"
 #include "viewer/session.h"
@@ -96,6 +97,7 @@ class Application {
   StateFolder state_;
   Dock dock_;
   Popups popups_;
+  Keyboard keyboard_;
   Theme theme_{true};
   Fonts fonts_;
   float zoom_ = 1;

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-DEADLINE_S = 60
+DEADLINE_S = 20
 
 
 def wait_for(what, ready):
