@@ -47,6 +47,7 @@ class GraphLens {
   const graph::Picture& picture() { return data_->graph.picture(); }
 
  private:
+  void DrawColumnTitles(Frame& frame, float width) const;
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
 
