@@ -5,21 +5,19 @@
 #include <filesystem>
 
 #include "app/command.h"
+#include "app/dump_report.h"
 #include "app/info_lineage.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "app/version.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
+#include "core/dump/listing.h"
+#include "core/dump/report_cache.h"
 #include "core/hlo/summary.h"
 
 namespace hloscope::app {
 namespace {
-
-std::string Bytes(int64_t bytes) {
-  if (bytes < 10'000) return fmt::format("{} B", bytes);
-  if (bytes < 10'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
-  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-}
 
 class InfoCommand : public Command {
  public:
@@ -45,6 +43,11 @@ class InfoCommand : public Command {
              .target = &diff_,
              .help = "what the pass before that stage changed, as an aligned diff",
              .value = "[MODULE:]STAGE",
+             .choices = {}},
+            {.name = "--no-cache",
+             .target = &no_cache_,
+             .help = "read the dump anew and keep nothing in the user's cache",
+             .value = "",
              .choices = {}}};
   }
 
@@ -72,10 +75,36 @@ class InfoCommand : public Command {
     return kGood;
   }
 
+  // A report depends on the program, the limits, the form and the path as it was given.
+  static std::string CacheName(const std::string& path, const Context& context) {
+    std::error_code error;
+    std::string name = std::filesystem::absolute(path, error).string();
+    // So that a program just built does not show what an earlier one found.
+    auto built = std::filesystem::last_write_time("/proc/self/exe", error);
+    name += fmt::format("\n{}\n", built.time_since_epoch().count());
+    name += path + (context.json ? "\njson\n" : "\ntext\n") + VersionText();
+    for (const LimitRow& row : LimitRows()) name += fmt::format(" {}", context.limits.*row.field);
+    return name;
+  }
+
   int Directory(const std::string& path, const Context& context) {
-    auto model = dump::DumpModel::Open(path, context.limits);
-    if (!model) return Fail(path, model.error(), context);
-    context.json ? WriteOut(DirectoryJson(**model)) : PrintOut(DirectoryText(**model));
+    auto listing = dump::ListFolder(path, context.limits);
+    if (!listing) return Fail(path, listing.error(), context);
+    auto cache = no_cache_ ? std::nullopt : dump::ReportCache::OfUser();
+    const dump::Fingerprint fingerprint = dump::FingerprintOf(*listing);
+    const std::string name = CacheName(path, context);
+    std::optional<std::string> text;
+    if (cache) text = cache->Load(name, fingerprint);
+    if (!text) {
+      dump::OpenOptions options;
+      options.jobs = static_cast<int>(context.jobs);
+      options.listing = &*listing;
+      auto report = MakeDumpReport(path, context.limits, options);
+      if (!report) return Fail(path, report.error(), context);
+      text = context.json ? DumpJson(*report) : DumpText(*report);
+      if (cache) cache->Store(name, fingerprint, *text);
+    }
+    context.json ? WriteOut(*text) : PrintOut(*text);
     return kGood;
   }
 
@@ -94,7 +123,7 @@ class InfoCommand : public Command {
       WriteOut(out + "\n");
       return true;
     }
-    PrintOut(fmt::format("{}: {} ({})\n", file.path(), dump::Describe(kind), Bytes(bytes)));
+    PrintOut(fmt::format("{}: {} ({})\n", file.path(), dump::Describe(kind), BytesText(bytes)));
     if (kind == dump::FileKind::kStableHloText) PrintOut(file.bytes());
     return true;
   }
@@ -134,7 +163,7 @@ class InfoCommand : public Command {
     const hlo::Module& m = *loaded.module;
     std::string out =
         fmt::format("{}: module {} ({}, {})\n", loaded.path, m.name(), dump::Describe(loaded.kind),
-                    Bytes(static_cast<int64_t>(loaded.file.bytes().size())));
+                    BytesText(static_cast<int64_t>(loaded.file.bytes().size())));
     out += fmt::format("  {} instructions in {} computations, entry {}{}\n", s.instructions,
                        s.computations, m[m.entry().name],
                        m.header().is_scheduled ? ", scheduled" : "");
@@ -142,8 +171,8 @@ class InfoCommand : public Command {
                        m.header().num_partitions);
     out += "  parameters:";
     for (const std::string& shape : s.parameters) out += " " + shape;
-    out += fmt::format(" ({})\n  result: {} ({})\n", Bytes(s.parameter_bytes), s.result,
-                       Bytes(s.result_bytes));
+    out += fmt::format(" ({})\n  result: {} ({})\n", BytesText(s.parameter_bytes), s.result,
+                       BytesText(s.result_bytes));
     if (s.elided_constants != 0) {
       out += fmt::format(
           "  {} elided constants: their values are not in this file; the .hlo.pb of the dump has "
@@ -186,56 +215,9 @@ class InfoCommand : public Command {
     return out + "\n";
   }
 
-  static std::string DirectoryText(const dump::DumpModel& model) {
-    std::string out = fmt::format("{}: {} modules\n", model.path(), model.modules().size());
-    for (const dump::ModuleEntry& module : model.modules()) {
-      std::string id = module.id < 0 ? "" : fmt::format("module_{:04} ", module.id);
-      out += fmt::format("  {}{}\n", id, module.name);
-      for (const dump::StageEntry& stage : module.stages) {
-        out += fmt::format("    {:<58}", stage.name);
-        for (int32_t k : stage.files) {
-          const dump::FileEntry& file = model.files()[static_cast<size_t>(k)];
-          out += fmt::format(" {} ({})", dump::ToString(file.kind), Bytes(file.bytes));
-        }
-        out += '\n';
-      }
-    }
-    for (const auto& piece : model.missing()) out += "  missing: " + piece.ToString() + "\n";
-    for (const std::string& text : model.warnings()) out += "  warning: " + text + "\n";
-    return out;
-  }
-
-  static std::string DirectoryJson(const dump::DumpModel& model) {
-    std::string out;
-    JsonWriter json(out);
-    json.BeginObject().Field("file", model.path()).Key("modules").BeginArray();
-    for (const dump::ModuleEntry& module : model.modules()) {
-      json.BeginObject().Field("id", module.id).Field("name", module.name);
-      json.Field("framework", module.framework).Field("device", module.device);
-      json.Key("stages").BeginArray();
-      for (const dump::StageEntry& stage : module.stages) {
-        json.BeginObject().Field("name", stage.name).Field("pipeline", stage.pipeline);
-        json.Field("pass", stage.pass).Key("files").BeginArray();
-        for (int32_t k : stage.files) {
-          const dump::FileEntry& file = model.files()[static_cast<size_t>(k)];
-          json.BeginObject().Field("file", file.path).Field("role", dump::ToString(file.role));
-          json.Field("kind", dump::ToString(file.kind)).EndObject();
-        }
-        json.EndArray().EndObject();
-      }
-      json.EndArray().EndObject();
-    }
-    json.EndArray().Key("missing").BeginArray();
-    for (const auto& piece : model.missing()) json.Value(piece.ToString());
-    json.EndArray().Key("warnings").BeginArray();
-    for (const std::string& text : model.warnings()) json.Value(text);
-    json.EndArray().EndObject();
-    return out + "\n";
-  }
-
   std::vector<std::string> paths_;
   std::optional<std::string> selection_, diff_;
-  bool passes_ = false;
+  bool passes_ = false, no_cache_ = false;
 };
 
 }  // namespace

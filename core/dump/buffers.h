@@ -43,8 +43,9 @@ struct BufferTable {
   std::vector<std::string> program;           // instruction names in the order they run
   int64_t total_bytes = 0;  // of all allocations: what a run needs, XLA's "Total bytes used"
   int64_t constant_bytes = 0, parameter_bytes = 0, live_out_bytes = 0, temporary_bytes = 0;
-  // The most bytes that live at once, the point of `program` and who they are (positions in
-  // `values`, largest first). -1 where no live ranges are known.
+  // The most bytes that live at once (of values at one place the largest counts), the point of
+  // `program` and who they are (positions in `values`, largest first). -1 where no live ranges are
+  // known.
   int64_t live_peak_bytes = -1;
   int32_t live_peak_point = kUnknownPoint;
   std::vector<int32_t> live_peak_values;

@@ -11,6 +11,8 @@
 namespace hloscope::dump {
 namespace {
 
+constexpr size_t kUnknownFilesNamed = 20;
+
 std::string_view FolderOf(std::string_view path) {
   size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
@@ -24,6 +26,13 @@ std::string_view LastName(std::string_view path) {
 bool HoldsModule(FileRole role) {
   return role == FileRole::kModule || role == FileRole::kInPass || role == FileRole::kLooseModule ||
          role == FileRole::kModuleRiegeli;
+}
+
+// False for a text that is called a proto, and the other way round.
+bool FitsName(const FileEntry& file) {
+  std::string_view name = BareFileName(file.path);
+  if (name.ends_with(".pb")) return !IsText(file.kind);
+  return !name.ends_with(".txt") || IsText(file.kind);
 }
 
 struct Framework {
@@ -171,8 +180,15 @@ void DumpIndexer::ResolveFile(const Group& group, Named& named) {
   }
 }
 
-// debug_options and the folders of PJRT never carry a timestamp: they go to the latest module of
-// that id and name that does.
+// debug_options and the folders of PJRT never carry a timestamp and never go into the sub-folder
+// of a process: they belong to the latest module of that id and name that does.
+bool DumpIndexer::IsElsewhere(const Key& key, const Key& other, const std::string& module) {
+  if (other.id != key.id || other == key) return false;
+  if (other.folder == key.folder) return !other.timestamp.empty();
+  std::string below = key.folder.empty() ? module + "/" : key.folder + "/" + module + "/";
+  return other.folder.starts_with(below);
+}
+
 void DumpIndexer::JoinUntimed() {
   for (auto& [key, group] : groups_) {
     if (!key.timestamp.empty()) continue;
@@ -184,10 +200,10 @@ void DumpIndexer::JoinUntimed() {
       if (own.contains(named.module)) return false;
       Group* latest = nullptr;
       int candidates = 0;
-      for (auto& [other, timed] : groups_) {
-        bool same = other.folder == key.folder && other.id == key.id && !other.timestamp.empty();
-        if (!same || std::ranges::find(timed.names, named.module) == timed.names.end()) continue;
-        latest = &timed;
+      for (auto& [other, theirs] : groups_) {
+        if (!IsElsewhere(key, other, named.module)) continue;
+        if (std::ranges::find(theirs.names, named.module) == theirs.names.end()) continue;
+        latest = &theirs;
         ++candidates;
       }
       if (latest == nullptr) return false;
@@ -233,6 +249,9 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
                              match->role == FileRole::kAutotunedInstruction);
     return special ? match->role : FileRole::kLooseModule;
   }
+  bool arrays =
+      file.kind == FileKind::kNpy || (file.kind == FileKind::kZip && file.path.ends_with(".npz"));
+  if (arrays) return FileRole::kValues;
   if (file.kind == FileKind::kTensorFlowGraph) return FileRole::kTensorFlowGraph;
   if (file.kind == FileKind::kTorchTensors) return FileRole::kTorchTensors;
   auto match = MatchRole(BareFileName(file.path));
@@ -243,6 +262,7 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
 // the one whose name the path holds.
 int32_t DumpIndexer::ModuleFor(std::string_view path) const {
   int32_t only = -1, in_folder = 0, named = -1;
+  size_t longest = 0;
   for (size_t k = 0; k < model_.modules_.size(); ++k) {
     const ModuleEntry& module = model_.modules_[k];
     if (module.id < 0) continue;
@@ -250,9 +270,38 @@ int32_t DumpIndexer::ModuleFor(std::string_view path) const {
     if (!inside) continue;
     ++in_folder;
     only = static_cast<int32_t>(k);
-    if (!module.name.empty() && path.find(module.name) != std::string_view::npos) named = only;
+    bool holds = module.name.size() > longest && path.find(module.name) != std::string_view::npos;
+    if (!holds) continue;
+    named = only;
+    longest = module.name.size();
   }
   return in_folder == 1 ? only : named;
+}
+
+// JAX numbers what it lowers in the order of compilation, so the k-th program of a name is the
+// k-th module of that name. Its own names stand before XLA's file name characters are replaced.
+int32_t DumpIndexer::ModuleOfJaxFile(std::string_view path) {
+  std::string_view name = BareFileName(path);
+  bool is_ir = name.starts_with("jax_ir");
+  name.remove_prefix(is_ir ? 6 : 4);
+  name.remove_prefix(std::min(name.find('_') + 1, name.size()));
+  name = is_ir ? name.substr(0, name.rfind('_')) : name.substr(0, name.rfind(".jaxpr"));
+  std::string wanted = is_ir ? std::string(name) : "jit_" + std::string(name);
+  for (char& c : wanted) {
+    if (c == '<' || c == '>') c = '_';
+  }
+  while (wanted.ends_with('_')) wanted.pop_back();
+  std::string_view folder = FolderOf(path);
+  std::vector<int32_t> modules;
+  for (size_t k = 0; k < model_.modules_.size(); ++k) {
+    std::string_view own = model_.modules_[k].name;
+    while (own.ends_with('_')) own.remove_suffix(1);
+    if (own == wanted && model_.modules_[k].id >= 0) modules.push_back(static_cast<int32_t>(k));
+  }
+  std::ranges::stable_sort(modules, {},
+                           [&](int32_t k) { return model_.modules_[static_cast<size_t>(k)].id; });
+  size_t count = jax_programs_[{std::string(folder), is_ir, wanted}]++;
+  return count < modules.size() ? modules[count] : -1;
 }
 
 void DumpIndexer::AddLoose() {
@@ -263,8 +312,12 @@ void DumpIndexer::AddLoose() {
     bool own = file.role == FileRole::kLooseModule;
     if (!own) {
       bool tied = file.role != FileRole::kUnknown && file.role != FileRole::kTensorFlowGraph &&
-                  file.role != FileRole::kTorchTensors;
-      if (tied) file.module = ModuleFor(file.path);
+                  file.role != FileRole::kTorchTensors && file.role != FileRole::kValues;
+      if (file.role == FileRole::kJaxIr) {
+        file.module = ModuleOfJaxFile(file.path);
+      } else if (tied) {
+        file.module = ModuleFor(file.path);
+      }
       continue;
     }
     std::string_view name = BareFileName(file.path);
@@ -299,11 +352,22 @@ void DumpIndexer::AddToStages() {
       module.stages.push_back(
           {name, std::string(step.pipeline), std::string(step.pass), std::move(files)});
     }
+    if (module.stages.empty()) AddSnapshotStage(module);
     SortStages(module.stages);
     for (size_t s = 0; s < module.stages.size(); ++s) {
       for (int32_t file : module.stages[s].files)
         model_.files_[static_cast<size_t>(file)].stage = static_cast<int32_t>(s);
     }
+  }
+}
+
+// A snapshot holds its module: where nothing else does, it is the input of the compilation.
+void DumpIndexer::AddSnapshotStage(ModuleEntry& module) {
+  for (int32_t k : module.files) {
+    const FileEntry& file = model_.files_[static_cast<size_t>(k)];
+    if (file.role != FileRole::kUnoptimizedSnapshot || !IsModuleKind(file.kind)) continue;
+    module.stages.push_back({"before_optimizations", "", "", {k}});
+    return;
   }
 }
 
@@ -320,7 +384,7 @@ void DumpIndexer::AddDerivedStages() {
     for (int32_t k : module.files) {
       FileEntry& file = model_.files_[static_cast<size_t>(k)];
       StageOf of = RowOf(file.role).stage;
-      if (of != StageOf::kFinal && of != StageOf::kFirst) continue;
+      if ((of != StageOf::kFinal && of != StageOf::kFirst) || file.stage >= 0) continue;
       file.stage = of == StageOf::kFinal ? last : first;
       if (file.stage >= 0) module.stages[static_cast<size_t>(file.stage)].files.push_back(k);
     }
@@ -343,15 +407,24 @@ void DumpIndexer::Describe() {
 }
 
 void DumpIndexer::CheckKinds() {
-  for (FileEntry& file : model_.files_) {
+  size_t unknown = 0;
+  for (size_t k = 0; k < model_.files_.size(); ++k) {
+    const FileEntry& file = model_.files_[k];
     if (file.role == FileRole::kUnknown) {
+      if (++unknown > kUnknownFilesNamed) continue;
       model_.warnings_.push_back(
           fmt::format("{}: not recognised, {}", file.path, dump::Describe(file.kind)));
-    } else if (!MayHold(file.role, file.kind)) {
+    } else if (!MayHold(file.role, file.kind) || !FitsName(file)) {
       model_.warnings_.push_back(fmt::format("{}: this is {}, expected {}", file.path,
                                              dump::Describe(file.kind),
                                              RowOf(file.role).description));
+    } else if (IsText(file.kind) && ends_[k] < RowOf(file.role).end) {
+      model_.warnings_.push_back(file.path + ": its end is missing, the file is cut off");
     }
+  }
+  if (unknown > kUnknownFilesNamed) {
+    model_.warnings_.push_back(
+        fmt::format("{} more files are not recognised", unknown - kUnknownFilesNamed));
   }
 }
 

@@ -5,16 +5,16 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/dump/dump_model.h"
-#include "core/dump/listing.h"
 
 namespace hloscope::dump {
 
 class DumpIndexer {
  public:
-  DumpIndexer(DumpModel& model, const Listing& listing) : model_(model), listing_(listing) {}
+  DumpIndexer(DumpModel& model, const std::vector<TextEnd>& ends) : model_(model), ends_(ends) {}
 
   // Fills the model's files (their kinds are known already), modules and warnings.
   void Run();
@@ -43,20 +43,25 @@ class DumpIndexer {
   void LearnNames(Group& group);
   void Resolve(const Key& key, Group& group);
   void ResolveFile(const Group& group, Named& named);
+  static bool IsElsewhere(const Key& key, const Key& other, const std::string& module);
   void JoinUntimed();
   void AddModules();
   void AddLoose();
   int32_t ModuleFor(std::string_view path) const;
+  int32_t ModuleOfJaxFile(std::string_view path);
   FileRole LooseRole(const FileEntry& file) const;
   void AddToStages();
+  void AddSnapshotStage(ModuleEntry& module);
   void AddDerivedStages();
   void Describe();
   void CheckKinds();
 
   DumpModel& model_;
-  const Listing& listing_;
+  const std::vector<TextEnd>& ends_;  // of the files
   std::map<Key, Group> groups_;
   std::vector<int32_t> loose_;
+  // How many programs of JAX of a folder, kind and name were met.
+  std::map<std::tuple<std::string, bool, std::string>, size_t> jax_programs_;
   std::vector<std::string> stage_of_file_;  // names, until stages are sorted
 };
 

@@ -9,12 +9,16 @@
 #include <mutex>
 
 #include "core/base/jobs.h"
+#include "core/dump/buffer_table.h"
 #include "core/dump/dump_indexer.h"
 #include "core/dump/file_head.h"
+#include "core/dump/kernel_table.h"
 #include "core/dump/lazy.h"
 #include "core/dump/listing.h"
 #include "core/dump/load.h"
 #include "core/dump/stage_order.h"
+#include "core/dump/tensorflow_table.h"
+#include "core/dump/thunk_table.h"
 
 namespace hloscope::dump {
 namespace {
@@ -22,6 +26,11 @@ namespace {
 bool IsFolder(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool HoldsModule(const FileEntry& file) {
+  bool by_role = RowOf(file.role).reader == "Module" || file.role == FileRole::kUnoptimizedSnapshot;
+  return by_role && IsModuleKind(file.kind);
 }
 
 Error NoSuch(std::string message, const std::string& path) {
@@ -53,19 +62,25 @@ Result<std::shared_ptr<const DumpModel>> DumpModel::Open(const std::string& path
                                                          const OpenOptions& options) {
   std::shared_ptr<DumpModel> model(new DumpModel(path, limits));
   Listing listing;
+  std::vector<TextEnd> ends;
   model->single_file_ = !IsFolder(path);
   if (model->single_file_) {
     HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
     FileEntry entry{path, FileRole::kUnknown, Sniff(file.bytes()),
                     static_cast<int64_t>(file.bytes().size())};
     model->files_.push_back(std::move(entry));
-    listing.files.push_back({path, 0, 0, 0});
+    ends.push_back(TextEnd::kBrace);
   } else {
-    HLOSCOPE_ASSIGN_OR_RETURN(listing, ListFolder(path, limits, options.stop));
+    if (options.listing != nullptr) {
+      listing = *options.listing;
+    } else {
+      HLOSCOPE_ASSIGN_OR_RETURN(listing, ListFolder(path, limits, options.stop));
+    }
+    std::ranges::sort(listing.files, {}, &ListedFile::path);
     model->warnings_ = std::move(listing.warnings);
-    HLOSCOPE_TRY(ReadHeads(path, listing, limits, options, model->files_, model->warnings_));
+    HLOSCOPE_TRY(ReadHeads(path, listing, limits, options, model->files_, ends, model->warnings_));
   }
-  DumpIndexer(*model, listing).Run();
+  DumpIndexer(*model, ends).Run();
   model->missing_ = FindMissing(*model);
   for (const ModuleEntry& module : model->modules_)
     model->slots_->modules.emplace_back().stages.resize(module.stages.size());
@@ -111,11 +126,14 @@ int32_t DumpModel::FinalStage(int32_t module) const {
 
 int32_t DumpModel::ModuleFile(int32_t module, int32_t stage) const {
   int32_t best = -1;
+  int best_rank = 0;
   for (int32_t k : modules_[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)].files) {
     const FileEntry& file = files_[static_cast<size_t>(k)];
-    if (RowOf(file.role).reader != "Module" || !IsModuleKind(file.kind)) continue;
-    if (file.kind == FileKind::kHloProto) return k;
-    if (best < 0) best = k;
+    if (!HoldsModule(file)) continue;
+    bool is_snapshot = file.role == FileRole::kUnoptimizedSnapshot;
+    int rank = is_snapshot ? 1 : file.kind == FileKind::kHloProto ? 3 : 2;
+    if (rank > best_rank) best = k;
+    best_rank = std::max(best_rank, rank);
   }
   return best;
 }
@@ -156,7 +174,7 @@ Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int
     Warn(loaded.error().ToString());
     for (int32_t k : entry.stages[static_cast<size_t>(stage)].files) {
       const FileEntry& file = files_[static_cast<size_t>(k)];
-      if (k == first || RowOf(file.role).reader != "Module" || !IsModuleKind(file.kind)) continue;
+      if (k == first || !HoldsModule(file)) continue;
       Result<LoadedModule> other = LoadSoundModule(FullPath(k), limits_);
       if (other) return other->module;
       Warn(other.error().ToString());
@@ -167,35 +185,27 @@ Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int
 
 Result<std::shared_ptr<const KernelTable>> DumpModel::Kernels(int32_t module) const {
   return slots_->modules[static_cast<size_t>(module)].kernels.Get(
-      [&]() -> Result<std::shared_ptr<const KernelTable>> {
-        return std::make_shared<const KernelTable>();
-      });
+      [&] { return MakeKernelTable(*this, module); });
 }
 
 Result<std::shared_ptr<const ThunkSequence>> DumpModel::Thunks(int32_t module) const {
   return slots_->modules[static_cast<size_t>(module)].thunks.Get(
-      [&]() -> Result<std::shared_ptr<const ThunkSequence>> {
-        return std::make_shared<const ThunkSequence>();
-      });
+      [&] { return MakeThunkSequence(*this, module); });
 }
 
 Result<std::shared_ptr<const BufferTable>> DumpModel::Buffers(int32_t module) const {
   return slots_->modules[static_cast<size_t>(module)].buffers.Get(
-      [&]() -> Result<std::shared_ptr<const BufferTable>> {
-        return std::make_shared<const BufferTable>();
-      });
+      [&] { return MakeBufferTable(*this, module); });
 }
 
 Result<std::shared_ptr<const TensorFlowGraph>> DumpModel::TensorFlow(int32_t file) const {
   return slots_->graphs[static_cast<size_t>(file)].Get(
-      [&]() -> Result<std::shared_ptr<const TensorFlowGraph>> {
-        return std::make_shared<const TensorFlowGraph>();
-      });
+      [&] { return MakeTensorFlowGraph(*this, file); });
 }
 
 Result<std::shared_ptr<const TensorFlowSummary>> DumpModel::TensorFlow() const {
   return slots_->tensorflow.Get([&]() -> Result<std::shared_ptr<const TensorFlowSummary>> {
-    return std::make_shared<const TensorFlowSummary>();
+    return MakeTensorFlowSummary(*this);
   });
 }
 

@@ -52,10 +52,13 @@ struct ModuleEntry {
   std::vector<int32_t> files;      // all of them
 };
 
+struct Listing;
+
 struct OpenOptions {
   int jobs = 0;                                               // threads; 0: one for each CPU
   std::function<void(int64_t done, int64_t total)> progress;  // called from any thread
   std::stop_token stop;
+  const Listing* listing = nullptr;  // of the folder, where the caller has it already
 };
 
 class DumpModel {

@@ -9,10 +9,11 @@
 
 namespace hloscope::dump {
 
-// Fills `files` with one entry for each listed file: path, size and kind, read on several threads.
-// Files that cannot be read are kept as kUnknown and named in `warnings`. Error: stopped.
+// Fills `files` with one entry for each listed file: path, size and kind, read on several threads;
+// `ends` says how their texts end. Files that cannot be read are kept as kUnknown and named in
+// `warnings`. Error: stopped.
 Status ReadHeads(const std::string& folder, const Listing& listing, const Limits& limits,
                  const OpenOptions& options, std::vector<FileEntry>& files,
-                 std::vector<std::string>& warnings);
+                 std::vector<TextEnd>& ends, std::vector<std::string>& warnings);
 
 }  // namespace hloscope::dump

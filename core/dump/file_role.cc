@@ -10,8 +10,8 @@ namespace hloscope::dump {
 namespace {
 
 constexpr FileRoleRow kRows[] = {
-#define FILE_ROLE(role, name, patterns, stage, kinds, flag, reader, description) \
-  {name, patterns, StageOf::stage, kinds, flag, reader, description},
+#define FILE_ROLE(role, name, patterns, stage, kinds, end, flag, reader, description) \
+  {name, patterns, StageOf::stage, kinds, TextEnd::end, flag, reader, description},
 #include "core/dump/file_roles.def"
 #undef FILE_ROLE
 };

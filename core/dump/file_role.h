@@ -11,7 +11,7 @@
 namespace hloscope::dump {
 
 enum class FileRole : uint8_t {
-#define FILE_ROLE(role, name, patterns, stage, kinds, flag, reader, description) role,
+#define FILE_ROLE(role, name, patterns, stage, kinds, end, flag, reader, description) role,
 #include "core/dump/file_roles.def"
 #undef FILE_ROLE
 };
@@ -20,10 +20,15 @@ constexpr size_t kFileRoles = static_cast<size_t>(FileRole::kUnknown) + 1;
 // Which stage of its module a file belongs to.
 enum class StageOf : uint8_t { kNone, kOwn, kFirst, kFinal };
 
+// How a whole text ends.
+enum class TextEnd : uint8_t { kAny, kLine, kBrace };
+
 struct FileRoleRow {
   std::string_view name, patterns;
   StageOf stage;
-  std::string_view kinds, flag, reader, description;
+  std::string_view kinds;
+  TextEnd end;
+  std::string_view flag, reader, description;
 };
 const FileRoleRow& RowOf(FileRole role);
 std::string_view ToString(FileRole role);

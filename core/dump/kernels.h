@@ -15,11 +15,12 @@ namespace hloscope::dump {
 
 // How a kernel was tied to its instructions; the first that holds, most certain first.
 enum class KernelTie : uint8_t {
-  kNone,         // no instruction was found; `note` says why
-  kMetadata,     // the thunk metadata name the instruction of the thunk that launches it
-  kName,         // the kernel is called as the instruction, sanitised as XLA does
-  kComputation,  // … as the computation that the instruction calls, or its llvm module
-  kThunk,        // a thunk of the same kind and place in the program
+  kNone,          // no instruction was found; `note` says why
+  kMetadata,      // the thunk metadata name the instruction of the thunk that launches it
+  kName,          // the kernel is called as the instruction, sanitised as XLA does
+  kNumberedName,  // … with a number behind it: one of several kernels of the instruction
+  kTarget,        // a custom call's target holds its name: a kernel that a library brings along
+  kComputation,   // … as a computation that the instruction calls
 };
 std::string_view ToString(KernelTie tie);
 
@@ -51,7 +52,7 @@ struct Kernel {
 };
 
 struct KernelTable {
-  std::vector<Kernel> kernels;        // by name, the parts of the name that are digits as numbers
+  std::vector<Kernel> kernels;        // in program order of their first instruction, then by name
   std::vector<std::string> warnings;  // files that could not be read, and what that cost
   const Kernel* Find(std::string_view name) const;
 };

@@ -11,7 +11,7 @@
 #include <memory>
 #include <system_error>
 
-#include "core/base/unique_fd.h"
+#include "core/base/jobs.h"
 
 namespace hloscope::dump {
 namespace {
@@ -36,7 +36,6 @@ class Walk {
       folders_.pop_back();
       HLOSCOPE_TRY(Visit(folder));
     }
-    std::ranges::sort(listing_.files, {}, &ListedFile::path);
     std::ranges::sort(listing_.warnings);
     return std::move(listing_);
   }
@@ -56,6 +55,7 @@ class Walk {
       listing_.warnings.push_back(fmt::format("{}: folder skipped, {}", folder, Reason(error)));
       return {};
     }
+    std::vector<std::string> names;
     while (true) {
       errno = 0;
       const dirent* entry = readdir(open.get());
@@ -63,12 +63,11 @@ class Walk {
       std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       HLOSCOPE_TRY(CountEntry());
-      Add(dirfd(open.get()), entry->d_name,
-          folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name));
+      names.emplace_back(name);
     }
     if (errno != 0)
       listing_.warnings.push_back(fmt::format("{}: listing stopped, {}", full, Reason(errno)));
-    return {};
+    return Add(dirfd(open.get()), folder, names);
   }
 
   Status CountEntry() {
@@ -81,12 +80,37 @@ class Walk {
     return {};
   }
 
-  void Add(int folder, const char* name, std::string path) {
-    struct stat status;
-    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-      listing_.warnings.push_back(fmt::format("{}: skipped, {}", path, Reason(errno)));
-      return;
+  // Looks at the entries on several threads where there are many.
+  Status Add(int fd, const std::string& folder, const std::vector<std::string>& names) {
+    struct Entry {
+      struct stat status;
+      int error = 0;
+    };
+    std::vector<Entry> entries(names.size());
+    constexpr int64_t kAtATime = 1024;
+    auto count = static_cast<int64_t>(names.size());
+    int64_t blocks = (count + kAtATime - 1) / kAtATime;
+    int threads = static_cast<int>(std::min<int64_t>(blocks, AvailableCpus()));
+    HLOSCOPE_TRY(ParallelFor(blocks, std::max(threads, 1), [&](int64_t block) {
+      for (int64_t k = block * kAtATime; k < std::min(count, (block + 1) * kAtATime); ++k) {
+        auto at = static_cast<size_t>(k);
+        Entry& entry = entries[at];
+        if (fstatat(fd, names[at].c_str(), &entry.status, AT_SYMLINK_NOFOLLOW) != 0)
+          entry.error = errno;
+      }
+    }));
+    for (size_t k = 0; k < names.size(); ++k) {
+      std::string path = folder.empty() ? names[k] : folder + "/" + names[k];
+      if (entries[k].error != 0) {
+        listing_.warnings.push_back(fmt::format("{}: skipped, {}", path, Reason(entries[k].error)));
+      } else {
+        Take(std::move(path), entries[k].status);
+      }
     }
+    return {};
+  }
+
+  void Take(std::string path, const struct stat& status) {
     if (S_ISDIR(status.st_mode)) {
       folders_.push_back(std::move(path));
     } else if (S_ISLNK(status.st_mode)) {

@@ -19,7 +19,7 @@ struct ListedFile {
 };
 
 struct Listing {
-  std::vector<ListedFile> files;      // by path
+  std::vector<ListedFile> files;      // in any order
   std::vector<std::string> warnings;  // what was skipped, and why
 };
 

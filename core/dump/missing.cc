@@ -1,22 +1,156 @@
-// Which pieces a dump lacks.
+// Which pieces a dump lacks, and what would have written them.
 #include "core/dump/missing.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/dump/dump_model.h"
+#include "core/dump/stage_order.h"
 
 namespace hloscope::dump {
+namespace {
+
+enum class When : uint8_t { kCompiled, kAlways };
+struct PieceRow {
+  std::string_view what, roles, devices;
+  When when;
+  std::string_view flag, why;
+};
+constexpr PieceRow kPieces[] = {
+#define MISSING_PIECE(what, roles, devices, when, flag, why) \
+  {what, roles, devices, When::when, flag, why},
+#include "core/dump/missing_pieces.def"
+#undef MISSING_PIECE
+};
+
+bool ListHolds(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    size_t end = std::min(list.find(' '), list.size());
+    if (list.substr(0, end) == word) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+class Finder {
+ public:
+  explicit Finder(const DumpModel& model) : model_(model) {}
+
+  std::vector<MissingPiece> Find() {
+    if (model_.modules().empty()) {
+      bool graphs = std::ranges::any_of(model_.files(), [](const FileEntry& file) {
+        return file.role == FileRole::kTensorFlowGraph;
+      });
+      missing_.push_back(
+          {-1, "modules",
+           graphs ? "this folder holds graphs of TensorFlow only" : "XLA writes them when asked to",
+           "XLA_FLAGS=--xla_dump_to=DIR"});
+      return std::move(missing_);
+    }
+    FindStages();
+    for (const PieceRow& row : kPieces) FindPiece(row);
+    FindGraphs();
+    std::ranges::stable_sort(missing_, {}, &MissingPiece::module);
+    return std::move(missing_);
+  }
+
+ private:
+  size_t size() const { return model_.modules().size(); }
+  const ModuleEntry& module(size_t m) const { return model_.modules()[m]; }
+
+  // Modules with an id were dumped by XLA; others are files by themselves.
+  bool Dumped(size_t m) const { return module(m).id >= 0; }
+  bool Has(size_t m, StagePhase phase) const {
+    return std::ranges::any_of(
+        module(m).stages, [&](const StageEntry& stage) { return PhaseOf(stage.name) == phase; });
+  }
+  bool HasProto(size_t m) const {
+    return std::ranges::any_of(module(m).files, [&](int32_t k) {
+      const FileEntry& file = model_.files()[static_cast<size_t>(k)];
+      bool whole =
+          file.role == FileRole::kModule || file.role == FileRole::kUnoptimizedSnapshot;
+      return whole && file.kind == FileKind::kHloProto;
+    });
+  }
+
+  // Names the piece once for the dump if all modules that should have it lack it, else by module.
+  template <typename Should, typename Has>
+  void Name(MissingPiece piece, Should should, Has has) {
+    std::vector<int32_t> without;
+    size_t with = 0;
+    for (size_t m = 0; m < size(); ++m) {
+      if (!Dumped(m) || !should(m)) continue;
+      if (has(m)) {
+        ++with;
+      } else {
+        without.push_back(static_cast<int32_t>(m));
+      }
+    }
+    if (without.empty()) return;
+    if (with == 0) {
+      missing_.push_back(std::move(piece));
+      return;
+    }
+    for (int32_t m : without) {
+      piece.module = m;
+      piece.module_name = module(static_cast<size_t>(m)).name;
+      missing_.push_back(piece);
+    }
+  }
+
+  void FindStages() {
+    auto always = [](size_t) { return true; };
+    Name({-1, "before-optimization module",
+          "a compilation cache may have answered, or only later stages were kept",
+          "JAX_ENABLE_COMPILATION_CACHE=false"},
+         always, [&](size_t m) { return Has(m, StagePhase::kInput); });
+    Name({-1, "after-optimization module", "the compilation did not finish, or was not dumped", ""},
+         always, [&](size_t m) { return Has(m, StagePhase::kFinal); });
+    Name({-1, ".hlo.pb", "large constants are elided in text", "--xla_dump_hlo_as_proto"}, always,
+         [&](size_t m) { return HasProto(m); });
+    Name({-1, "passes", "what each pass changed is not known", "--xla_dump_hlo_pass_re=.*"}, always,
+         [&](size_t m) { return Has(m, StagePhase::kPass); });
+  }
+
+  void FindPiece(const PieceRow& row) {
+    auto should = [&](size_t m) {
+      bool compiled = row.when == When::kAlways || Has(m, StagePhase::kFinal);
+      return compiled && ListHolds(row.devices, module(m).device);
+    };
+    auto has = [&](size_t m) {
+      return std::ranges::any_of(module(m).files, [&](int32_t k) {
+        return ListHolds(row.roles, ToString(model_.files()[static_cast<size_t>(k)].role));
+      });
+    };
+    Name({-1, std::string(row.what), std::string(row.why), std::string(row.flag)}, should, has);
+  }
+
+  // Graphs tell what TensorFlow left outside its clusters.
+  void FindGraphs() {
+    bool clusters = std::ranges::any_of(model_.modules(), [](const ModuleEntry& m) {
+      return m.framework == "TensorFlow" && m.name.starts_with("cluster_");
+    });
+    bool graphs = std::ranges::any_of(model_.files(), [](const FileEntry& file) {
+      return file.role == FileRole::kTensorFlowGraph;
+    });
+    if (!clusters || graphs) return;
+    missing_.push_back({-1, "TensorFlow graphs", "what was left outside the clusters is not known",
+                        "TF_DUMP_GRAPH_PREFIX=DIR TF_XLA_FLAGS=--tf_xla_clustering_debug"});
+  }
+
+  const DumpModel& model_;
+  std::vector<MissingPiece> missing_;
+};
+
+}  // namespace
 
 std::string MissingPiece::ToString() const {
-  return flag.empty() ? fmt::format("no {}: {}", what, why)
-                      : fmt::format("no {}: {} (add {})", what, why, flag);
+  std::string of = module_name.empty() ? "" : fmt::format(" of module {}", module_name);
+  return flag.empty() ? fmt::format("no {}{}: {}", what, of, why)
+                      : fmt::format("no {}{}: {} (add {})", what, of, why, flag);
 }
 
-std::vector<MissingPiece> FindMissing(const DumpModel& model) {
-  std::vector<MissingPiece> missing;
-  if (model.modules().empty())
-    missing.push_back({-1, "modules", "XLA writes them when asked to", "--xla_dump_to=DIR"});
-  return missing;
-}
+std::vector<MissingPiece> FindMissing(const DumpModel& model) { return Finder(model).Find(); }
 
 }  // namespace hloscope::dump

@@ -11,6 +11,7 @@ struct MissingPiece {
   std::string what;  // "passes", "PTX", …
   std::string why;   // in words
   std::string flag;  // "--xla_dump_hlo_pass_re=.*"; empty where no flag would have helped
+  std::string module_name = {};  // of `module`, empty for the whole dump
   // "no passes: … (add --xla_dump_hlo_pass_re=.*)"
   std::string ToString() const;
 };

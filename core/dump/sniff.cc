@@ -3,6 +3,7 @@
 #include "core/dump/sniff.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "core/hlo/proto.h"
@@ -60,12 +61,23 @@ constexpr Mark kFirstWords[] = {
     {"[", FileKind::kJson},
 };
 
+bool IsPlain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\r' || c == '\t' ||
+         c == '\f' || c == 0x1b;
+}
+
 bool LooksLikeText(std::string_view bytes) {
   std::string_view head = bytes.substr(0, 4096);
-  return std::ranges::none_of(head, [](char c) {
-    auto u = static_cast<unsigned char>(c);
-    return u < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1b;
-  });
+  constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
+  // Eight bytes at a time: only those with one below a space are looked at singly.
+  while (head.size() >= sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, head.data(), sizeof word);
+    bool low = ((word - kOnes * 0x20) & ~word & kHigh) != 0;
+    if (low && !std::ranges::all_of(head.substr(0, sizeof word), IsPlain)) return false;
+    head.remove_prefix(sizeof word);
+  }
+  return std::ranges::all_of(head, IsPlain);
 }
 
 // `field: value` or `message {` on the first line that is not a comment.
@@ -92,6 +104,24 @@ FileKind SniffTextProto(std::string_view text) {
                                                       : FileKind::kTextProto;
 }
 
+// "001: kCopy [source | …" of today, "kKernel\t, kernel = …" of earlier generations.
+bool LooksLikeThunks(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of("0123456789: "), text.size()));
+  if (text.size() < 3 || text[0] != 'k' || text[1] < 'A' || text[1] > 'Z') return false;
+  size_t word = std::min(text.find_first_of(" \t\n"), text.size());
+  std::string_view rest = text.substr(word);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  return rest.starts_with('[') || rest.starts_with('\t');
+}
+
+// Aliases of MLIR attributes: "#map = affine_map<…", "#xla = …<".
+bool LooksLikeMlirAlias(std::string_view text) {
+  if (!text.starts_with('#') || text.starts_with("# ")) return false;
+  std::string_view line = text.substr(0, text.find('\n'));
+  size_t equals = line.find(" = ");
+  return equals != std::string_view::npos && line.find(' ') == equals;
+}
+
 FileKind SniffText(std::string_view bytes) {
   std::string_view text = bytes;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
@@ -101,16 +131,15 @@ FileKind SniffText(std::string_view bytes) {
   for (const Mark& mark : kFirstWords) {
     if (text.starts_with(mark.text)) return mark.kind;
   }
+  if (LooksLikeThunks(text)) return FileKind::kThunkSequence;
+  if (LooksLikeMlirAlias(text)) return FileKind::kMlirText;
   // `name {` begins a computation and a text proto alike, but instructions have an `=`.
   bool has_hlo_words =
       text.find('=') != std::string_view::npos || text.find("HloModule") != std::string_view::npos;
   if (has_hlo_words && hlo::LooksLikeHloText(bytes)) return FileKind::kHloText;
   if (text.starts_with("//") && text.find(".version") != std::string_view::npos)
     return FileKind::kPtx;
-  if (text.substr(0, 512).find("Thunk") != std::string_view::npos &&
-      text.find('\t') != std::string_view::npos) {
-    return FileKind::kThunkSequence;
-  }
+  if (text == "No thunks." || text == "No thunks.\n") return FileKind::kThunkSequence;
   return SniffTextProto(text);
 }
 
@@ -118,6 +147,21 @@ FileKind SniffText(std::string_view bytes) {
 
 std::string_view ToString(FileKind kind) { return kKinds[static_cast<size_t>(kind)].name; }
 std::string_view Describe(FileKind kind) { return kKinds[static_cast<size_t>(kind)].description; }
+
+bool IsText(FileKind kind) {
+  switch (kind) {
+    case FileKind::kEmpty:
+    case FileKind::kHloProto:
+    case FileKind::kMlirBytecode:
+    case FileKind::kObject:
+    case FileKind::kNpy:
+    case FileKind::kZip:
+    case FileKind::kUnknown:
+      return false;
+    default:
+      return true;
+  }
+}
 
 FileKind Sniff(std::string_view bytes, bool complete) {
   if (bytes.empty()) return FileKind::kEmpty;

@@ -20,6 +20,9 @@ constexpr bool IsModuleKind(FileKind kind) {
          kind == FileKind::kHloTextProto;
 }
 
+// True for what a person can read.
+bool IsText(FileKind kind);
+
 // The kind of a file from its bytes, or from its first few KiB where `complete` is false. Gzip has
 // been removed before.
 FileKind Sniff(std::string_view bytes, bool complete = true);

@@ -20,6 +20,7 @@ struct Thunk {
   std::string kernel;       // the symbol it launches, or empty
   std::string library;  // "cuBLASLt", "cuDNN", "NCCL", "driver", …; empty for kernels and bodies
   std::string instruction;           // of the final stage; empty if none was found
+  bool tied_by_metadata = false;     // the thunk metadata name `instruction`
   int64_t previous = -1, next = -1;  // ids of the thunks it conflicts with
   LaunchDimensions launch;
   std::optional<int64_t> shared_bytes;
@@ -27,9 +28,10 @@ struct Thunk {
 };
 
 struct ThunkSequence {
-  int32_t file = -1;  // of DumpModel::files(); -1: this module has none
-  bool after_thunk_passes = false;
-  std::vector<Thunk> thunks;  // in the order of the file
+  std::vector<Thunk> thunks;        // in the order of the file
+  int32_t file = -1;                // of DumpModel::files(); -1: this module has none
+  std::vector<Thunk> after_passes;  // the same after the passes over thunks (command buffers, …)
+  int32_t after_passes_file = -1;   // -1: this XLA wrote none
   std::vector<std::string> warnings;
 };
 

@@ -1,0 +1,195 @@
+// The proto of the final stage first, then the text; live ranges and the report beside it.
+#include "core/dump/buffer_table.h"
+
+#include <fmt/format.h>
+
+#include "core/dump/buffer_reader.h"
+#include "core/dump/line_reader.h"
+#include "core/hlo/wire_reader.h"
+
+namespace hloscope::dump {
+namespace {
+
+constexpr uint32_t kBufferAssignmentField = 3;  // of HloProto
+
+class Assignment {
+ public:
+  Assignment(const DumpModel& model, int32_t module) : model_(model), module_(module) {}
+
+  Result<std::shared_ptr<const BufferTable>> Make() {
+    const int32_t stage = model_.FinalStage(module_);
+    auto table = std::make_shared<BufferTable>();
+    if (stage >= 0) *table = FromProto(stage);
+    if (table->source == BufferSource::kNone) {
+      std::vector<std::string> lost = std::move(table->warnings);
+      *table = FromText();
+      table->warnings.insert(table->warnings.begin(), lost.begin(), lost.end());
+    }
+    if (table->source == BufferSource::kNone) return table;
+    FillShapes(*table);
+    TakeLiveRanges(*table);
+    CheckTotal(*table);
+    return table;
+  }
+
+ private:
+  BufferTable FromProto(int32_t stage) {
+    BufferTable none;
+    int32_t file = model_.ModuleFile(module_, stage);
+    if (file < 0) return none;
+    const FileEntry& entry = model_.files()[static_cast<size_t>(file)];
+    if (entry.kind != FileKind::kHloProto || entry.role == FileRole::kUnoptimizedSnapshot)
+      return none;
+    auto opened = model_.OpenFile(file);
+    if (!opened) {
+      none.warnings.push_back(opened.error().ToString());
+      return none;
+    }
+    std::string_view bytes;
+    hlo::WireReader reader(opened->bytes());
+    hlo::WireField field;
+    while (reader.Next(field)) {
+      if (field.tag == hlo::AsBytes(kBufferAssignmentField)) bytes = field.bytes;
+    }
+    if (!reader.ok()) {
+      none.warnings.push_back(PathOf(file) + ": the proto is cut off or broken");
+      return none;
+    }
+    if (bytes.empty()) return none;
+    auto table = ReadBufferProto(bytes, ProtoNames(stage));
+    if (!table) {
+      none.warnings.push_back(fmt::format("{}: {}", PathOf(file), table.error().message));
+      return none;
+    }
+    table->file = file;
+    return *std::move(table);
+  }
+
+  std::unordered_map<int64_t, std::string> ProtoNames(int32_t stage) const {
+    std::unordered_map<int64_t, std::string> names;
+    auto module = model_.Module(module_, stage);
+    if (!module) return names;
+    std::span<const int64_t> ids = (*module)->proto_instruction_ids();
+    for (uint32_t k = 0; k < ids.size(); ++k)
+      names.try_emplace(ids[k], (*module)->name(hlo::InstructionId(k)));
+    return names;
+  }
+
+  BufferTable FromText() {
+    BufferTable none;
+    int32_t file = model_.FindFile(module_, FileRole::kBufferAssignment);
+    if (file < 0) return none;
+    auto text = model_.OpenFile(file);
+    if (!text) {
+      none.warnings.push_back(text.error().ToString());
+      return none;
+    }
+    auto table = ReadBufferText(text->bytes());
+    if (!table) {
+      none.warnings.push_back(fmt::format("{}: {}", PathOf(file), table.error().message));
+      return none;
+    }
+    for (std::string& warning : table->warnings) warning = PathOf(file) + ": " + warning;
+    table->file = file;
+    return *std::move(table);
+  }
+
+  // Shapes of values by their instruction and index, where the file did not say.
+  void FillShapes(BufferTable& table) const {
+    auto module = model_.Module(module_, model_.FinalStage(module_));
+    if (!module) return;
+    const hlo::Module& m = **module;
+    std::unordered_map<std::string_view, hlo::InstructionId> names;
+    for (uint32_t k = 0; k < m.instructions().size(); ++k)
+      names.try_emplace(m.name(hlo::InstructionId(k)), k);
+    for (BufferValue& value : table.values) {
+      auto found = names.find(value.instruction);
+      if (!value.shape.empty() || found == names.end()) continue;
+      const hlo::Shape* shape = &m.shape(found->second);
+      for (int64_t k : value.shape_index) {
+        bool inside =
+            shape->IsTuple() && k >= 0 && k < static_cast<int64_t>(shape->elements().size());
+        if (!inside) {
+          shape = nullptr;
+          break;
+        }
+        shape = &shape->elements()[static_cast<size_t>(k)];
+      }
+      if (shape != nullptr) value.shape = hlo::ToString(*shape);
+    }
+  }
+
+  void TakeLiveRanges(BufferTable& table) const {
+    int32_t file = model_.FindFile(module_, FileRole::kLiveRange);
+    if (file < 0) return;
+    auto text = model_.OpenFile(file);
+    if (!text) {
+      table.warnings.push_back(text.error().ToString());
+      return;
+    }
+    LiveRanges live = ReadLiveRanges(text->bytes());
+    bool says = text->bytes().find("HloLiveRange") != std::string_view::npos;
+    if (live.ranges.empty() || !live.complete)
+      table.warnings.push_back(fmt::format(
+          "{}: {}", PathOf(file), says ? "the live ranges are cut off" : "no live ranges in it"));
+    ApplyLiveRanges(live, table);
+  }
+
+  // The text assignment, the values and the report name the same total: a difference is a loss.
+  void CheckTotal(BufferTable& table) const {
+    for (FileRole role :
+         {FileRole::kBufferAssignment, FileRole::kBufferValues, FileRole::kMemoryReport}) {
+      int32_t file = model_.FindFile(module_, role);
+      if (file < 0 || file == table.file) continue;
+      if (BareFileName(PathOf(file)).ends_with(".pb")) continue;
+      auto text = model_.OpenFile(file);
+      if (!text) {
+        table.warnings.push_back(text.error().ToString());
+        continue;
+      }
+      int64_t total = 0;
+      bool found = TotalIn(role, text->bytes(), total);
+      if (!found) {
+        table.warnings.push_back(PathOf(file) + ": its total is missing, the file is cut off");
+      } else if (total != table.total_bytes) {
+        table.warnings.push_back(fmt::format("{}: says {} bytes in total, {} says {}", PathOf(file),
+                                             total, PathOf(table.file), table.total_bytes));
+      }
+    }
+  }
+
+  static bool TotalIn(FileRole role, std::string_view text, int64_t& total) {
+    if (role == FileRole::kBufferAssignment) {
+      auto table = ReadBufferText(text);
+      if (!table || !table->warnings.empty()) return false;
+      total = table->total_bytes;
+      return true;
+    }
+    // Reports of today have a total for each memory space, earlier ones one for all.
+    bool by_space = role == FileRole::kMemoryReport && text.starts_with("Memory Space:");
+    std::string_view label = by_space ? "\nTotal bytes: " : "Total bytes used: ";
+    bool found = false;
+    for (size_t at = 0; (at = text.find(label, at)) != std::string_view::npos; ++at) {
+      std::string_view number = text.substr(at + label.size());
+      auto bytes = TakeNumber(number);
+      if (!bytes || __builtin_add_overflow(total, *bytes, &total)) return false;
+      found = true;
+    }
+    return found;
+  }
+
+  const std::string& PathOf(int32_t file) const {
+    return model_.files()[static_cast<size_t>(file)].path;
+  }
+
+  const DumpModel& model_;
+  int32_t module_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const BufferTable>> MakeBufferTable(const DumpModel& model, int32_t module) {
+  return Assignment(model, module).Make();
+}
+
+}  // namespace hloscope::dump

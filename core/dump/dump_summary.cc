@@ -1,0 +1,173 @@
+// Counting stages and gathering tables, one job for each stage and each module.
+#include "core/dump/dump_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+
+#include "core/base/jobs.h"
+#include "core/dump/load.h"
+
+namespace hloscope::dump {
+namespace {
+
+// XLA: tsl/platform SanitizeFileName.
+std::string FileNameOf(std::string_view module) {
+  std::string out(module);
+  for (char& c : out) {
+    if (c == '/' || c == '\\' || c == '[' || c == ']' || c == ' ') c = '_';
+  }
+  return out;
+}
+
+class Summary {
+ public:
+  Summary(const DumpModel& model, const OpenOptions& options) : model_(model), options_(options) {}
+
+  Result<DumpSummary> Make() {
+    summary_.modules.resize(model_.modules().size());
+    for (size_t m = 0; m < summary_.modules.size(); ++m) {
+      const auto& stages = model_.modules()[m].stages;
+      summary_.modules[m].stages.resize(stages.size());
+      tasks_.push_back({static_cast<int32_t>(m), -1});
+      for (size_t s = 0; s < stages.size(); ++s)
+        tasks_.push_back({static_cast<int32_t>(m), static_cast<int32_t>(s)});
+    }
+    std::atomic<int64_t> done = 0;
+    auto total = static_cast<int64_t>(tasks_.size());
+    auto run = [&](int64_t k) {
+      const Task& task = tasks_[static_cast<size_t>(k)];
+      task.stage < 0 ? Gather(task.module) : Count(task.module, task.stage);
+      if (options_.progress) options_.progress(++done, total);
+    };
+    int jobs = options_.jobs > 0 ? options_.jobs : AvailableCpus();
+    HLOSCOPE_TRY(ParallelFor(total, jobs, run, options_.stop));
+    auto tensorflow = model_.TensorFlow();
+    if (tensorflow) {
+      summary_.tensorflow = *tensorflow;
+      AddWarnings((*tensorflow)->warnings);
+    } else {
+      AddWarnings({tensorflow.error().ToString()});
+    }
+    FinishWarnings();
+    return std::move(summary_);
+  }
+
+ private:
+  struct Task {
+    int32_t module, stage;  // stage -1: the tables of the module
+  };
+
+  void AddWarnings(const std::vector<std::string>& warnings) {
+    std::scoped_lock lock(mutex_);
+    warnings_.insert(warnings.begin(), warnings.end());
+  }
+
+  void FinishWarnings() {
+    AddWarnings({model_.warnings().begin(), model_.warnings().end()});
+    AddWarnings(model_.LateWarnings());
+    summary_.warnings.assign(warnings_.begin(), warnings_.end());
+  }
+
+  void Count(int32_t module, int32_t stage) {
+    StageSummary& out =
+        summary_.modules[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
+    out.file = model_.ModuleFile(module, stage);
+    if (out.file < 0) return;
+    const ModuleEntry& entry = model_.modules()[static_cast<size_t>(module)];
+    bool is_proto = model_.files()[static_cast<size_t>(out.file)].kind == FileKind::kHloProto;
+    if (is_proto) {
+      auto bytes = model_.OpenFile(out.file);
+      auto counts = bytes ? CountInProto(bytes->bytes()) : std::nullopt;
+      if (counts) {
+        out.counts = *std::move(counts);
+        out.read = true;
+      }
+    }
+    if (!out.read) CountInModule(module, stage, out);
+    if (!out.read || entry.id < 0 || entry.name.empty()) return;
+    if (FileNameOf(out.counts.module_name) == FileNameOf(entry.name)) return;
+    AddWarnings({fmt::format("{}: holds module {}, its name says {}",
+                             model_.files()[static_cast<size_t>(out.file)].path,
+                             out.counts.module_name, entry.name)});
+  }
+
+  // Texts are read whole: their instructions are not one for each line.
+  void CountInModule(int32_t module, int32_t stage, StageSummary& out) {
+    std::shared_ptr<const hlo::Module> loaded;
+    if (stage != model_.FinalStage(module)) {
+      // Passes can be hundreds: they are not kept.
+      auto once = LoadSoundModule(model_.FullPath(out.file), model_.limits());
+      if (once) loaded = once->module;
+    }
+    if (loaded == nullptr) {
+      auto kept = model_.Module(module, stage);
+      if (!kept) {
+        AddWarnings({kept.error().ToString()});
+        return;
+      }
+      loaded = *kept;
+    }
+    const hlo::Module& m = *loaded;
+    out.read = true;
+    out.counts.module_name = m.name();
+    out.counts.instructions = static_cast<int64_t>(m.instructions().size());
+    out.counts.computations = static_cast<int64_t>(m.computations().size());
+    out.counts.fusions =
+        std::ranges::count(m.instructions(), hlo::Opcode::kFusion, &hlo::Instruction::opcode);
+  }
+
+  template <typename T>
+  void Take(Result<std::shared_ptr<const T>> table, std::shared_ptr<const T>& place) {
+    if (!table) {
+      AddWarnings({table.error().ToString()});
+      place = std::make_shared<const T>();
+      return;
+    }
+    place = *std::move(table);
+    AddWarnings(place->warnings);
+  }
+
+  void Gather(int32_t module) {
+    ModuleSummary& out = summary_.modules[static_cast<size_t>(module)];
+    Take(model_.Thunks(module), out.thunks);
+    Take(model_.Kernels(module), out.kernels);
+    Take(model_.Buffers(module), out.buffers);
+    int32_t last = model_.FinalStage(module);
+    auto final_module = model_.Module(module, last);
+    if (!final_module) return;
+    const hlo::Module& m = **final_module;
+    std::set<std::string, std::less<>> sources;
+    for (hlo::StringId file : m.header().stack_frames.file_names) sources.emplace(m[file]);
+    for (const hlo::Instruction& instruction : m.instructions()) {
+      if (instruction.opcode == hlo::Opcode::kCustomCall) {
+        ++out.custom_calls[std::string(
+            m.GetString(instruction, hlo::AttributeKey::kCustomCallTarget))];
+      }
+      const auto* metadata = m.Get<hlo::OpMetadata>(instruction, hlo::AttributeKey::kMetadata);
+      if (metadata != nullptr && metadata->source_file.valid()) {
+        std::string_view file = m[metadata->source_file];
+        if (!file.empty() && !sources.contains(file)) sources.emplace(file);
+      }
+    }
+    out.source_files.assign(sources.begin(), sources.end());
+  }
+
+  const DumpModel& model_;
+  const OpenOptions& options_;
+  std::vector<Task> tasks_;
+  DumpSummary summary_;
+  std::mutex mutex_;
+  std::set<std::string> warnings_;
+};
+
+}  // namespace
+
+Result<DumpSummary> Summarize(const DumpModel& model, const OpenOptions& options) {
+  return Summary(model, options).Make();
+}
+
+}  // namespace hloscope::dump
