@@ -1,4 +1,4 @@
-// Lenses.
+// Lenses: what the pictures of the graph show, and how they follow the selection.
 #include "viewer/views/graph_lens.h"
 
 #include <fmt/format.h>
