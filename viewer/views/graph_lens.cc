@@ -127,17 +127,18 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
   return scene;
 }
 
-CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float height,
+CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float height, bool heading,
                              bool minimap) {
   const graph::Picture& picture = data_->graph.picture();
   // One line above the canvas, so that its rows stand beside those of the devices.
   const auto open = std::ranges::count(picture.boxes, true, &Box::open);
-  Label(frame.theme, Color::kTextSecondary,
-        open == 0 ? fmt::format("{} boxes", picture.boxes.size())
-                  : fmt::format("{} boxes, {} open", picture.boxes.size(), open));
-  CanvasEvents events =
-      canvas_.Draw(frame, id, {width, height - ImGui::GetTextLineHeightWithSpacing()},
-                   SceneOf(picture), minimap);
+  if (heading) {
+    Label(frame.theme, Color::kTextSecondary,
+          open == 0 ? fmt::format("{} boxes", picture.boxes.size())
+                    : fmt::format("{} boxes, {} open", picture.boxes.size(), open));
+    height -= ImGui::GetTextLineHeightWithSpacing();
+  }
+  CanvasEvents events = canvas_.Draw(frame, id, {width, height}, SceneOf(picture), minimap);
   if (!fitted_) {
     fitted_ = true;
     canvas_.Begin(picture);
@@ -148,7 +149,8 @@ CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float he
   return events;
 }
 
-CanvasEvents GraphLens::DrawColumns(Frame& frame, const char* id, float width, float height) {
+CanvasEvents GraphLens::DrawColumns(Frame& frame, const char* id, float width, float height,
+                                    bool heading) {
   const graph::Picture& picture = data_->graph.picture();
   if (columns_version_ != data_->graph.version() * 1'000'003 + dress_version_) {
     columns_version_ = data_->graph.version() * 1'000'003 + dress_version_;
@@ -158,9 +160,9 @@ CanvasEvents GraphLens::DrawColumns(Frame& frame, const char* id, float width, f
   columns_canvas_.x = columns_.picture.width / 2;
   columns_canvas_.stretch =
       (width / frame.scale - 12) / std::max(1.0f, columns_.picture.width * columns_canvas_.zoom);
-  DrawColumnTitles(frame, width);
+  if (heading) DrawColumnTitles(frame, width);
   const ImVec2 corner = ImGui::GetCursorScreenPos();
-  const float below = height - ImGui::GetTextLineHeightWithSpacing();
+  const float below = heading ? height - ImGui::GetTextLineHeightWithSpacing() : height;
   CanvasEvents events =
       columns_canvas_.Draw(frame, id, {width, below}, SceneOf(columns_.picture), false);
   ImDrawList& list = *ImGui::GetWindowDrawList();

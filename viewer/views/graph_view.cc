@@ -336,7 +336,9 @@ class GraphView : public View {
   }
 
   void DrawLens(Frame& frame, size_t which) {
-    FittedLabel(TitleOf(frame, which));
+    // Where there is little height it goes to the picture.
+    const bool roomy = ImGui::GetContentRegionAvail().y > kLeastHeight / 2 * frame.scale;
+    if (roomy) FittedLabel(TitleOf(frame, which));
     GraphLens& lens = which == kSource ? source_ : fusions_;
     // Devices show the graph of the fusions, which is made even where those are hidden.
     const GraphPart part = which == kSource ? GraphPart() : part_;
@@ -349,9 +351,9 @@ class GraphView : public View {
       LinkColumns();
     }
     const CanvasEvents events = which == kDevices
-                                    ? lens.DrawColumns(frame, "##devices", room.x, room.y)
+                                    ? lens.DrawColumns(frame, "##devices", room.x, room.y, roomy)
                                     : lens.Draw(frame, which == kSource ? "##source" : "##fusions",
-                                                room.x, room.y, minimap_);
+                                                room.x, room.y, roomy, minimap_ && roomy);
     if (which == kFusions && first_frame_of_ != lens.data()) {
       first_frame_of_ = lens.data();
       LinkColumns();
