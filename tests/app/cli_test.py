@@ -187,6 +187,17 @@ class CommandLine(unittest.TestCase):
         root = module['computations'][-1]['root']
         near = run('show', TEXT, '--around', root, '--radius', '1')[1].splitlines()
         self.assertTrue(2 <= len(near) < 60, near)
+        entry_list = next(c for c in module['computations'] if c['name'] == entry)['instructions']
+        operand = next(i for i in entry_list if i['name'] == root)['operands'][0]
+        for form in ('svg', 'html', 'dot', 'json'):
+            for part in (('--around', root, '--radius', '1'), ('--paths', operand + ',' + root), ('--computation', entry)):
+                status, out, err = run('show', TEXT, '--format', form, *part)
+                self.assertEqual((status, err), (0, ''), (form, part))
+                self.assertIn(root, out, (form, part))
+                self.assertNotIn('<script', out, (form, part))
+        svg = run('show', TEXT, '--format', 'svg')[1]
+        for instruction in entry_list:
+            self.assertIn(instruction['name'], svg)
 
     def test_info_and_find(self):
         status, out, _ = run('info', MLP)

@@ -110,7 +110,10 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
     ImGuiID dock = ImGui::GetID(std::string(screen.id).c_str());
     bool shown = screen.id == screen_;
     if (shown) {
-      bool saved = ImGui::DockBuilderGetNode(dock) != nullptr;
+      // Screens not shown yet have a node too, kept alive below: empty, while a saved one is
+      // divided.
+      const ImGuiDockNode* node = ImGui::DockBuilderGetNode(dock);
+      bool saved = node != nullptr && (node->IsSplitNode() || node->Windows.Size > 0);
       if (wants_reset_ || (!saved && !built_.contains(screen_))) BuildLayout(dock, size.x, size.y);
       wants_reset_ = false;
       built_.insert(screen_);

@@ -49,7 +49,7 @@ struct Node {
 
 struct TreeOptions {
   // Computations of up to so many instructions are not grouped.
-  uint32_t flat_limit = 64;
+  uint32_t flat_limit = 120;
   // Groups of more children are divided into parts.
   uint32_t most_children = 72;
   uint32_t least_members = 4;   // of a scope that becomes a group

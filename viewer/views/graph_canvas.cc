@@ -35,14 +35,19 @@ void GraphCanvas::Begin(const Picture& picture) {
   if (zoom >= kLegibleZoom) return;
   zoom = kReadableZoom;
   y = std::min(y, (height_ / 2 - 20) / zoom);
-  // What lies at the top is what to read first.
-  float sum = 0, count = 0;
+  // What lies at the top is what to read first: there, where most boxes can be seen at once.
+  std::vector<float> centers;
   for (const Box& box : picture.boxes) {
-    if (box.open || box.y > height_ / zoom) continue;
-    sum += box.x + box.width / 2;
-    ++count;
+    if (!box.open && box.y < height_ / zoom) centers.push_back(box.x + box.width / 2);
   }
-  if (count > 0) x = sum / count;
+  std::ranges::sort(centers);
+  size_t most = 0;
+  for (size_t begin = 0, end = 0; begin < centers.size(); ++begin) {
+    while (end < centers.size() && centers[end] - centers[begin] < width_ / zoom * 0.75f) ++end;
+    if (end - begin <= most) continue;
+    most = end - begin;
+    x = (centers[begin] + centers[end - 1]) / 2;
+  }
 }
 
 void GraphCanvas::Center(const Box& box) {
@@ -156,6 +161,7 @@ void GraphCanvas::HandlePointer(Frame& frame, const CanvasScene& scene, CanvasEv
 CanvasEvents GraphCanvas::Draw(Frame& frame, const char* id, ImVec2 size, const CanvasScene& scene,
                                bool minimap) {
   CanvasEvents events;
+  size = {std::max(size.x, 16.0f), std::max(size.y, 16.0f)};
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   scale_ = frame.scale;
   left_ = corner.x;

@@ -1,4 +1,4 @@
-// Lenses.
+// Lenses: what the pictures of the graph show, and how they follow the selection.
 #include "viewer/views/graph_lens.h"
 
 #include <fmt/format.h>
@@ -131,9 +131,17 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
   return scene;
 }
 
-CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float height,
+CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float height, bool heading,
                              bool minimap) {
   const graph::Picture& picture = data_->graph.picture();
+  // One line above the canvas, so that its rows stand beside those of the devices.
+  const auto open = std::ranges::count(picture.boxes, true, &Box::open);
+  if (heading) {
+    Label(frame.theme, Color::kTextSecondary,
+          open == 0 ? fmt::format("{} boxes", picture.boxes.size())
+                    : fmt::format("{} boxes, {} open", picture.boxes.size(), open));
+    height -= ImGui::GetTextLineHeightWithSpacing();
+  }
   CanvasEvents events = canvas_.Draw(frame, id, {width, height}, SceneOf(picture), minimap);
   if (!fitted_) {
     fitted_ = true;
@@ -145,7 +153,8 @@ CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float he
   return events;
 }
 
-CanvasEvents GraphLens::DrawColumns(Frame& frame, const char* id, float width, float height) {
+CanvasEvents GraphLens::DrawColumns(Frame& frame, const char* id, float width, float height,
+                                    bool heading) {
   const graph::Picture& picture = data_->graph.picture();
   if (columns_version_ != data_->graph.version() * 1'000'003 + dress_version_) {
     columns_version_ = data_->graph.version() * 1'000'003 + dress_version_;
@@ -155,28 +164,37 @@ CanvasEvents GraphLens::DrawColumns(Frame& frame, const char* id, float width, f
   columns_canvas_.x = columns_.picture.width / 2;
   columns_canvas_.stretch =
       (width / frame.scale - 12) / std::max(1.0f, columns_.picture.width * columns_canvas_.zoom);
+  if (heading) DrawColumnTitles(frame, width);
   const ImVec2 corner = ImGui::GetCursorScreenPos();
+  const float below = heading ? height - ImGui::GetTextLineHeightWithSpacing() : height;
   CanvasEvents events =
-      columns_canvas_.Draw(frame, id, {width, height}, SceneOf(columns_.picture), false);
+      columns_canvas_.Draw(frame, id, {width, below}, SceneOf(columns_.picture), false);
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  list.PushClipRect(corner, {corner.x + width, corner.y + height}, true);
   const float zoom = columns_canvas_.zoom * columns_canvas_.stretch * frame.scale;
-  const float band = ImGui::GetTextLineHeight() + 8 * frame.scale;
-  list.AddRectFilled(corner, {corner.x + width, corner.y + band},
-                     frame.theme.With(Color::kPanel, 0.95f));
+  for (size_t k = 0; k + 1 < columns_.columns.size(); ++k) {
+    const graph::ColumnSpan &a = columns_.columns[k], &b = columns_.columns[k + 1];
+    const float between = (a.left + a.width + b.left) / 2 - columns_canvas_.x;
+    const float x = corner.x + width / 2 + between * zoom;
+    list.AddLine({x, corner.y}, {x, corner.y + below}, frame.theme[Color::kLine]);
+  }
+  return events;
+}
+
+// One line above the canvas: what each column is, and how many boxes stand in it.
+void GraphLens::DrawColumnTitles(Frame& frame, float width) const {
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  const float zoom = columns_canvas_.zoom * columns_canvas_.stretch * frame.scale;
   for (const graph::ColumnSpan& column : columns_.columns) {
     const float left = corner.x + width / 2 + (column.left - columns_canvas_.x) * zoom;
     const float right = left + column.width * zoom;
-    list.AddLine({right + 30 * zoom, corner.y + band}, {right + 30 * zoom, corner.y + height},
-                 frame.theme[Color::kLine]);
     std::string title = fmt::format("{} {}", TitleOf(column.column), column.boxes);
     if (ImGui::CalcTextSize(title.c_str()).x > right - left) title = TitleOf(column.column);
-    const ImVec4 clip(left, corner.y, right + 28 * zoom, corner.y + band);
-    list.AddText(nullptr, 0, {left, corner.y + 4 * frame.scale}, frame.theme[Color::kTextSecondary],
-                 title.c_str(), nullptr, 0, &clip);
+    const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + 100 * frame.scale);
+    ImGui::GetWindowDrawList()->AddText(nullptr, 0, {left, corner.y},
+                                        frame.theme[Color::kTextSecondary], title.c_str(), nullptr,
+                                        0, &clip);
   }
-  list.PopClipRect();
-  return events;
+  ImGui::Dummy({width, ImGui::GetTextLineHeight()});
 }
 
 void GraphLens::Toggle(NodeId id) {

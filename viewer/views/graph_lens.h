@@ -22,9 +22,11 @@ class GraphLens {
   void Paint(Frame& frame, ColorMode mode);
   // Which nodes stand for the selection, after Ready.
   void Follow(Frame& frame);
-  CanvasEvents Draw(Frame& frame, const char* id, float width, float height, bool minimap);
+  // `heading`: a line above says what is in the picture.
+  CanvasEvents Draw(Frame& frame, const char* id, float width, float height, bool heading,
+                    bool minimap);
   // The same graph by places; after Paint.
-  CanvasEvents DrawColumns(Frame& frame, const char* id, float width, float height);
+  CanvasEvents DrawColumns(Frame& frame, const char* id, float width, float height, bool heading);
   // Opens or closes a node; what is at its upper left corner stays where it is.
   void Toggle(graph::NodeId id);
   void CloseAll();
@@ -47,6 +49,7 @@ class GraphLens {
   const graph::Picture& picture() { return data_->graph.picture(); }
 
  private:
+  void DrawColumnTitles(Frame& frame, float width) const;
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
 

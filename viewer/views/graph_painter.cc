@@ -231,16 +231,28 @@ void GraphPainter::PaintOutline(ImVec2 a, ImVec2 b, const graph::PlaceLook& look
   }
 }
 
+// Boxes of the devices may be narrower than their texts, which are cut in the middle then.
+void GraphPainter::PaintLine(const std::string& text, float font, ImVec2 at, float right,
+                             Color color) {
+  constexpr size_t kLeastColumns = 6;
+  const float room = (right - 2 * zoom_ - at.x) / (font * graph::kCharacterWidth);
+  const auto columns = static_cast<size_t>(std::max(room, 0.0f));
+  const size_t needed = graph::Columns(text);
+  if (needed > columns && columns < kLeastColumns) return;
+  if (needed <= columns) {
+    list_.AddText(frame_.mono, font, at, frame_.theme[color], text.c_str());
+  } else {
+    list_.AddText(frame_.mono, font, at, frame_.theme[color], graph::Elide(text, columns).c_str());
+  }
+}
+
 void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   const graph::NodeText& text = texts_(scene_.picture->boxes[index].node);
   const float title = std::round(graph::kTitleSize * zoom_);
   const float subtitle = std::round(graph::kSubtitleSize * zoom_);
   const float left = a.x + (graph::kNodePadding + 1) * zoom_;
-  const ImVec4 clip(a.x, a.y, b.x - 4 * zoom_, b.y);
-  list_.AddText(frame_.mono, title, {left, a.y + 5 * zoom_}, frame_.theme[Color::kText],
-                text.title.c_str(), nullptr, 0, &clip);
-  list_.AddText(frame_.mono, subtitle, {left, a.y + 24 * zoom_},
-                frame_.theme[Color::kTextSecondary], text.subtitle.c_str(), nullptr, 0, &clip);
+  PaintLine(text.title, title, {left, a.y + 5 * zoom_}, b.x, Color::kText);
+  PaintLine(text.subtitle, subtitle, {left, a.y + 24 * zoom_}, b.x, Color::kTextSecondary);
 }
 
 void GraphPainter::PaintRing(ImVec2 a, ImVec2 b, NodeId id) {

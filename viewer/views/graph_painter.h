@@ -51,6 +51,7 @@ class GraphPainter {
   void PaintBox(uint32_t index, Detail detail);
   void PaintOutline(ImVec2 a, ImVec2 b, const graph::PlaceLook& look, uint32_t color);
   void PaintText(uint32_t index, ImVec2 a, ImVec2 b);
+  void PaintLine(const std::string& text, float font, ImVec2 at, float right, Color color);
   void PaintRing(ImVec2 a, ImVec2 b, graph::NodeId id);
   void PaintChips(uint32_t index);
   void PaintChip(const std::vector<graph::NodeId>& others, ImVec2 at, float width, bool up);

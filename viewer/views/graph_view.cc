@@ -20,7 +20,8 @@ using graph::Box;
 using graph::NodeId;
 using graph::NodeKind;
 
-constexpr size_t kAnchors = 6;  // boxes around the middle that a linked camera goes by
+constexpr float kLeastHeight = 240;  // with a legend, in logical pixels
+constexpr size_t kAnchors = 6;       // boxes around the middle that a linked camera goes by
 
 enum Shown : uint8_t { kSource, kFusions, kDevices, kShownCount };
 constexpr std::array<const char*, kShownCount> kTitles = {"Source", "Fusions", "Devices"};
@@ -259,10 +260,9 @@ class GraphView : public View {
   // What is in the picture, as far as it fits.
   void Summary(Frame& frame) {
     if (fusions_.data() == nullptr) return ImGui::NewLine();
-    std::string text =
-        fmt::format("{} instructions, {} boxes",
-                    CountText(static_cast<int64_t>(fusions_.data()->module->instructions().size())),
-                    CountText(static_cast<int64_t>(fusions_.picture().boxes.size())));
+    std::string text = fmt::format(
+        "{} instructions",
+        CountText(static_cast<int64_t>(fusions_.data()->module->instructions().size())));
     if (part_.kind == GraphPart::Kind::kAround)
       text = fmt::format("{} around {}", part_.radius,
                          SafeText(fusions_.data()->module->name(part_.from), 40));
@@ -289,7 +289,8 @@ class GraphView : public View {
   }
 
   void DrawLenses(Frame& frame) {
-    const float legend = ImGui::GetFrameHeight();
+    const float legend = LegendHeight(frame);
+    legend_shown_ = legend > 0;
     const ImVec2 room = ImGui::GetContentRegionAvail();
     std::vector<size_t> shown;
     for (size_t k = 0; k < kShownCount; ++k) {
@@ -335,7 +336,9 @@ class GraphView : public View {
   }
 
   void DrawLens(Frame& frame, size_t which) {
-    FittedLabel(TitleOf(frame, which));
+    // Where there is little height it goes to the picture.
+    const bool roomy = ImGui::GetContentRegionAvail().y > kLeastHeight / 2 * frame.scale;
+    if (roomy) FittedLabel(TitleOf(frame, which));
     GraphLens& lens = which == kSource ? source_ : fusions_;
     // Devices show the graph of the fusions, which is made even where those are hidden.
     const GraphPart part = which == kSource ? GraphPart() : part_;
@@ -348,9 +351,9 @@ class GraphView : public View {
       LinkColumns();
     }
     const CanvasEvents events = which == kDevices
-                                    ? lens.DrawColumns(frame, "##devices", room.x, room.y)
+                                    ? lens.DrawColumns(frame, "##devices", room.x, room.y, roomy)
                                     : lens.Draw(frame, which == kSource ? "##source" : "##fusions",
-                                                room.x, room.y, minimap_);
+                                                room.x, room.y, roomy, minimap_ && roomy);
     if (which == kFusions && first_frame_of_ != lens.data()) {
       first_frame_of_ = lens.data();
       LinkColumns();
@@ -448,23 +451,56 @@ class GraphView : public View {
     to.canvas().zoom = from.canvas().zoom;
   }
 
-  void DrawLegend(Frame& frame) {
-    const std::vector<LegendEntry>& legend =
-        fusions_.legend().empty() ? source_.legend() : fusions_.legend();
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float height = ImGui::GetTextLineHeight(), side = height * 0.6f;
-    for (const LegendEntry& entry : legend) {
-      const float width = side + 8 * frame.scale + ImGui::CalcTextSize(entry.text.c_str()).x;
-      if (width > ImGui::GetContentRegionAvail().x) break;
-      const ImVec2 at = ImGui::GetCursorScreenPos();
-      list.AddRectFilled({at.x, at.y + height * 0.2f}, {at.x + side, at.y + height * 0.2f + side},
-                         entry.color, 2);
-      ImGui::Dummy({side + 4 * frame.scale, height});
-      ImGui::SameLine(0, 2 * frame.scale);
-      Label(frame.theme, Color::kTextSecondary, entry.text);
-      ImGui::SameLine(0, 14 * frame.scale);
+  const std::vector<LegendEntry>& Legend() const {
+    return fusions_.legend().empty() ? source_.legend() : fusions_.legend();
+  }
+
+  static float EntryWidth(Frame& frame, const LegendEntry& entry) {
+    return ImGui::GetTextLineHeight() * 0.6f + 6 * frame.scale +
+           ImGui::CalcTextSize(entry.text.c_str()).x;
+  }
+
+  // Calls visit(entry, first of a line) and returns how many lines there are.
+  template <typename Visit>
+  int ForEachEntry(Frame& frame, float width, Visit visit) const {
+    const float gap = 14 * frame.scale;
+    float x = 0;
+    int lines = 1;
+    for (const LegendEntry& entry : Legend()) {
+      const float each = EntryWidth(frame, entry);
+      const bool wraps = x > 0 && x + each > width;
+      lines += wraps ? 1 : 0;
+      visit(entry, x == 0 || wraps);
+      x = (wraps ? 0 : x) + each + gap;
     }
-    ImGui::NewLine();
+    return lines;
+  }
+
+  // 0 where there is hardly room for the pictures themselves.
+  float LegendHeight(Frame& frame) const {
+    if (ImGui::GetContentRegionAvail().y < kLeastHeight * frame.scale) return 0;
+    const int lines =
+        ForEachEntry(frame, ImGui::GetContentRegionAvail().x, [](const LegendEntry&, bool) {});
+    return static_cast<float>(lines) * (ImGui::GetTextLineHeight() + 2 * frame.scale) +
+           6 * frame.scale;
+  }
+
+  void DrawLegend(Frame& frame) {
+    if (!legend_shown_) return;
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 2 * frame.scale));
+    const float height = ImGui::GetTextLineHeight(), side = height * 0.6f;
+    ForEachEntry(
+        frame, ImGui::GetContentRegionAvail().x, [&](const LegendEntry& entry, bool first) {
+          if (!first) ImGui::SameLine(0, 14 * frame.scale);
+          const ImVec2 at = ImGui::GetCursorScreenPos();
+          ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + height * 0.2f},
+                                                    {at.x + side, at.y + height * 0.2f + side},
+                                                    entry.color, 2);
+          ImGui::Dummy({side + 4 * frame.scale, height});
+          ImGui::SameLine(0, 2 * frame.scale);
+          Label(frame.theme, Color::kTextSecondary, entry.text);
+        });
+    ImGui::PopStyleVar();
   }
 
   GraphLens source_, fusions_;
@@ -472,7 +508,7 @@ class GraphView : public View {
   GraphPart part_;
   hlo::InstructionId path_from_;
   ColorMode mode_ = ColorMode::kOpcode;
-  bool linked_ = true, minimap_ = true, devices_linked_ = false;
+  bool linked_ = true, minimap_ = true, devices_linked_ = false, legend_shown_ = true;
   std::array<bool, kShownCount> shown_ = {true, true, true};
   std::array<float, kShownCount> share_ = {1, 1, 0.9f};
   size_t active_ = kFusions;
