@@ -166,8 +166,9 @@ class BuffersView : public View {
     for (const char* title : titles) {
       const std::string_view name = title;
       const bool is_wide = name == "instruction" || name == "lives";
-      ImGui::TableSetupColumn(title, is_wide ? ImGuiTableColumnFlags_WidthStretch : 0,
-                              is_wide ? 1 : (name == "shape" ? 170 : 84) * frame.scale);
+      ImGui::TableSetupColumn(
+          title, is_wide ? ImGuiTableColumnFlags_WidthStretch : 0,
+          is_wide ? (name == "lives" ? 1.6F : 1.0F) : (name == "shape" ? 150 : 80) * frame.scale);
     }
     ImGui::TableHeadersRow();
     return true;
@@ -227,7 +228,8 @@ class BuffersView : public View {
   std::string LifeText(const dump::BufferValue& value) const {
     auto name = [&](int32_t p) {
       const bool exists = p >= 0 && static_cast<size_t>(p) < table_->program.size();
-      return exists ? SafeText(table_->program[static_cast<size_t>(p)], 40) : std::string("?");
+      return exists ? SafeText(table_->program[static_cast<size_t>(p)], 40)
+                    : std::string("the end");
     };
     if (value.live_start < 0) return "not known";
     return fmt::format("{} – {}", name(value.live_start), name(value.live_end));

@@ -116,6 +116,12 @@ const std::vector<Column>& WorkColumns() {
                     : "";
        },
        [](const auto& r) { return r.cost.bytes(); }, "bytes read and written by one run"},
+  };
+  return kColumns;
+}
+
+const std::vector<Column>& RateColumns() {
+  static const std::vector<Column> kColumns = {
       {"flop/s", 72, true,
        [](const auto&, const auto& r) {
          return r.flops_per_second() > 0 ? SiText(r.flops_per_second(), "") : "";
@@ -217,6 +223,7 @@ class KernelsView : public View {
     if (sheet_->has_times) add(TimeColumns());
     if (sheet_->has_others) add(OtherColumns());
     add(WorkColumns());
+    if (sheet_->has_times) add(RateColumns());
     const bool has_launch = std::ranges::any_of(
         sheet_->rows, [](const KernelRow& r) { return r.launch.known() || !r.kernel.empty(); });
     if (has_launch) add(LaunchColumns());

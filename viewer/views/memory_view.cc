@@ -59,10 +59,7 @@ class MemoryView : public View {
     if (plan_ != plan.value) Show(plan.value, buffers.value, module);
     DrawHead(frame);
     if (plan_->boxes.empty()) {
-      Sentence(frame,
-               "the dump does not say when buffers live: *-buffer-assignment.txt and "
-               "*-live-range.txt do, "
-               "with --xla_dump_hlo_as_text");
+      Sentence(frame, "the buffer assignment places no values");
       return;
     }
     Place(frame);
@@ -88,7 +85,7 @@ class MemoryView : public View {
     if (format != ExportFormat::kCsv || plan_ == nullptr) return View::Export(format, session);
     std::string out = "point,instruction,live_bytes\n";
     for (size_t p = 0; p < plan_->live.size(); ++p) {
-      out += fmt::format("{},\"{}\",{}\n", p, SafeText(table_->program[p], 1000), plan_->live[p]);
+      out += fmt::format("{},\"{}\",{}\n", p, NameAt(static_cast<int32_t>(p)), plan_->live[p]);
     }
     return out;
   }
@@ -125,7 +122,7 @@ class MemoryView : public View {
 
   void DrawHead(Frame& frame) const {
     std::string text = fmt::format("{} in all", BytesText(table_->total_bytes));
-    if (plan_->peak_point >= 0) {
+    if (plan_->has_lives) {
       text += fmt::format(", {} live at the peak, at {}", BytesText(plan_->peak),
                           table_->program[static_cast<size_t>(plan_->peak_point)]);
     }
@@ -157,8 +154,13 @@ class MemoryView : public View {
       Label(frame.theme, Color::kTextSecondary,
             fmt::format("{} {}", ToString(kind), BytesText(bytes)));
     }
-    ImGui::SameLine(0, 14 * frame.scale);
-    Label(frame.theme, Color::kTextSecondary, "striped: several values on the same bytes at once");
+    const bool has_aliases = std::ranges::any_of(plan_->boxes, &MemoryBox::aliases);
+    if (has_aliases) Sentence(frame, "striped: several values on the same bytes at once");
+    if (!plan_->has_lives) {
+      Sentence(frame,
+               "the dump does not say when values live, so every box spans the whole program: "
+               "*-buffer-assignment.txt and *-live-range.txt say it (--xla_dump_hlo_as_text)");
+    }
   }
 
   void Place(Frame& frame) {
@@ -189,6 +191,11 @@ class MemoryView : public View {
     const double point = std::floor(points_.TimeAt(x - left_, width_) / kPoint);
     return static_cast<int32_t>(
         std::clamp(point, 0.0, static_cast<double>(plan_->live.size()) - 1));
+  }
+
+  std::string NameAt(int32_t point) const {
+    const bool exists = point >= 0 && static_cast<size_t>(point) < table_->program.size();
+    return exists ? SafeText(table_->program[static_cast<size_t>(point)], 60) : "the whole program";
   }
 
   void Handle(Frame& frame) {
@@ -285,6 +292,7 @@ class MemoryView : public View {
     DrawPlaces(frame, list);
     list.PushClipRect(low, high, true);
     for (const MemoryBox& box : plan_->boxes) DrawBox(frame, box, list);
+    DrawNames(frame, list);
     list.PopClipRect();
   }
 
@@ -328,13 +336,30 @@ class MemoryView : public View {
       list.AddRect(ImVec2(x0 - 1, y0 - 1), ImVec2(x1 + 1, y1 + 1), frame.theme[Color::kAccent], 0,
                    2 * scale_);
     }
-    if (x1 - x0 < 40 * scale_ || y1 - y0 < 16 * scale_) return;
-    const dump::BufferValue& value = table_->values[static_cast<size_t>(box.value)];
-    const std::string name = SafeText(value.instruction, 80) + "  " + BytesText(value.size);
-    const float begin = std::max(x0, left_) + 4 * scale_;
-    const ImVec4 clip(begin, y0, x1 - 2, y1);
-    list.AddText(ImGui::GetFont(), 13 * scale_, ImVec2(begin, std::max(y0, top_) + 1 * scale_),
-                 frame.theme[Color::kText], name.c_str(), nullptr, 0, &clip);
+  }
+
+  // Names of boxes, earlier ones first; where one would stand on another it is left out.
+  void DrawNames(Frame& frame, ImDrawList& list) const {
+    constexpr size_t kMostNames = 300;
+    std::vector<ImVec4> taken;
+    for (const MemoryBox& box : plan_->boxes) {
+      const float x0 = std::max(XOf(box.first), left_),
+                  x1 = std::min(XOf(box.last + 1), left_ + width_);
+      const float y0 = std::max(YOf(box.bottom), top_),
+                  y1 = std::min(YOf(box.bottom + box.size), top_ + height_);
+      if (x1 - x0 < 40 * scale_ || y1 - y0 < 16 * scale_) continue;
+      const dump::BufferValue& value = table_->values[static_cast<size_t>(box.value)];
+      const std::string name = SafeText(value.instruction, 80) + "  " + BytesText(value.size);
+      const ImVec4 clip(x0 + 4 * scale_, y0 + 1 * scale_, x1 - 2, y0 + 17 * scale_);
+      const float end = std::min(clip.x + ImGui::CalcTextSize(name.c_str()).x, clip.z);
+      const bool is_free = std::ranges::none_of(taken, [&](const ImVec4& other) {
+        return clip.x < other.z && other.x < end && clip.y < other.w && other.y < clip.w;
+      });
+      if (!is_free || taken.size() >= kMostNames) continue;
+      taken.emplace_back(clip.x, clip.y, end, clip.w);
+      list.AddText(ImGui::GetFont(), 13 * scale_, ImVec2(clip.x, clip.y), frame.theme[Color::kText],
+                   name.c_str(), nullptr, 0, &clip);
+    }
   }
 
   void DrawStripes(Frame& frame, Color color, ImVec2 low, ImVec2 high, ImDrawList& list) const {
@@ -410,7 +435,7 @@ class MemoryView : public View {
       const auto p = static_cast<size_t>(PointAt(mouse.x));
       ImGui::SetTooltip("%s",
                         fmt::format("{}: {} live\nclick to mark this point",
-                                    SafeText(table_->program[p], 80), BytesText(plan_->live[p]))
+                                    NameAt(static_cast<int32_t>(p)), BytesText(plan_->live[p]))
                             .c_str());
       return;
     }
