@@ -40,8 +40,8 @@ TEST_F(ViewerTest, TheSlowestKernelIsTheFirstRowAndLightsTheTimeline) {
 
 TEST_F(ViewerTest, AnEventSelectsItsInstructionAndKeysWalkAlongTheLane) {
   Start({Sample("conv_net")});
-  Click("//###kernels.kernels/**/##row0");
   Press("Ctrl+5");
+  Click("//###kernels.kernels/**/##row0");
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.timeline"); });
   Press("F");
   // The longest event of the instruction is in the middle of the view now.
@@ -57,10 +57,10 @@ TEST_F(ViewerTest, AnEventSelectsItsInstructionAndKeysWalkAlongTheLane) {
   EXPECT_EQ(session().selection().kind, SelectionKind::kEvent);
   EXPECT_TRUE(Has(Lit("timeline"), "event ")) << Lit("timeline");
   const int64_t event = session().selection().event;
-  Press("RightArrow");
+  Press("Right");
   EXPECT_EQ(session().selection().kind, SelectionKind::kEvent);
   EXPECT_NE(session().selection().event, event);
-  Press("LeftArrow");
+  Press("Left");
   EXPECT_EQ(session().selection().event, event);
 }
 
@@ -120,12 +120,12 @@ TEST_F(ViewerTest, WhoHoldsThePeakIsTheFirstRow) {
   Start({Sample("attention_block_h100")});
   Press("Ctrl+6");
   EXPECT_TRUE(Has(Lit("memory"), "peak ")) << Lit("memory");
-  Click("//###memory.buffers/**/##value1");
+  Click("//###memory.buffers/**/##row1");
   EXPECT_EQ(session().selection().kind, SelectionKind::kBuffer);
   EXPECT_TRUE(Has(Lit("memory"), "gemm_fusion_dot 9216\n")) << Lit("memory");
   // Another point: the right arrow, while the map has the keys.
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###memory.memory"); });
-  Press("RightArrow");
+  Press("Right");
   EXPECT_GE(session().Shared<MemoryPoint>("memory").point, 0);
   Click("//###memory.buffers/back to the peak");
   EXPECT_LT(session().Shared<MemoryPoint>("memory").point, 0);
@@ -160,7 +160,7 @@ TEST(TimelineCameraTest, WhatIsUnderThePointerStays) {
   EXPECT_EQ(ticks[0].text, "0.0 s");
   camera.Fit({500'000'000'123, 500'000'090'123});
   EXPECT_EQ(TicksOf(camera, 1000, 110, base).front().text, "+0 ns");
-  EXPECT_TRUE(base.starts_with("500.0000")) << base;
+  EXPECT_EQ(base, "500 ms");
 }
 
 TEST(MemoryPlanTest, LiveBytesCountAliasesOnce) {

@@ -73,7 +73,9 @@ class BuffersView : public View {
  private:
   int32_t Point(Session& session) const {
     const MemoryPoint& marked = session.Shared<MemoryPoint>("memory");
-    return marked.module == module_ && marked.point >= 0 ? marked.point : table_->live_peak_point;
+    const int32_t point =
+        marked.module == module_ && marked.point >= 0 ? marked.point : table_->live_peak_point;
+    return point < static_cast<int32_t>(table_->program.size()) ? point : -1;
   }
 
   void DrawBar(Frame& frame) {
@@ -189,19 +191,19 @@ class BuffersView : public View {
     clipper.Begin(static_cast<int>(values_.size()));
     while (clipper.Step()) {
       for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-        DrawValue(frame, values_[static_cast<size_t>(i)]);
+        DrawValue(frame, values_[static_cast<size_t>(i)], i);
     }
     ImGui::EndTable();
   }
 
-  void DrawValue(Frame& frame, int32_t v) const {
+  void DrawValue(Frame& frame, int32_t v, int number) const {
     Session& session = frame.session;
     const dump::BufferValue& value = table_->values[static_cast<size_t>(v)];
     ImGui::TableNextRow();
     ImGui::TableSetColumnIndex(0);
     const bool is_selected =
         session.selection().kind == SelectionKind::kBuffer && session.selection().buffer == v;
-    if (Row(frame, fmt::format("##value{}", v), is_selected, IsLit(session, v))) {
+    if (Row(frame, fmt::format("##row{}", number), is_selected, IsLit(session, v))) {
       session.Select(Selection::OfBuffer(module_, v));
     }
     ImGui::SameLine(0, 0);

@@ -124,7 +124,7 @@ class MemoryView : public View {
     std::string text = fmt::format("{} in all", BytesText(table_->total_bytes));
     if (plan_->has_lives) {
       text += fmt::format(", {} live at the peak, at {}", BytesText(plan_->peak),
-                          table_->program[static_cast<size_t>(plan_->peak_point)]);
+                          NameAt(plan_->peak_point));
     }
     if (plan_->unplaced > 0) {
       text += fmt::format("; {} values have no known life or place", CountText(plan_->unplaced));
@@ -237,7 +237,8 @@ class MemoryView : public View {
   }
   int32_t Marked(Session& session) const {
     const MemoryPoint& marked = session.Shared<MemoryPoint>("memory");
-    const bool is_here = marked.module == module_ && marked.point >= 0;
+    const bool is_here = marked.module == module_ && marked.point >= 0 &&
+                         static_cast<size_t>(marked.point) < plan_->live.size();
     return is_here ? marked.point : plan_->peak_point;
   }
 
@@ -421,8 +422,7 @@ class MemoryView : public View {
     const bool is_peak = point == plan_->peak_point;
     const std::string text =
         fmt::format("{}point {} of {}: {}, {} live", is_peak ? "the peak, " : "", CountText(point),
-                    CountText(static_cast<int64_t>(plan_->live.size())),
-                    SafeText(table_->program[static_cast<size_t>(point)], 60),
+                    CountText(static_cast<int64_t>(plan_->live.size())), NameAt(point),
                     BytesText(plan_->live[static_cast<size_t>(point)]));
     list.AddText(ImVec2(left_ + 2 * scale_, axis + 1 * scale_),
                  frame.theme[is_peak ? Color::kWarning : Color::kAccent], text.c_str());
@@ -451,7 +451,7 @@ class MemoryView : public View {
     Label(frame.theme, Color::kTextSecondary,
           fmt::format("{}, allocation {}, offset {}", ToString(box->kind), value.allocation,
                       value.offset));
-    auto name = [&](int32_t p) { return SafeText(table_->program[static_cast<size_t>(p)], 50); };
+    auto name = [&](int32_t p) { return NameAt(p); };
     Label(frame.theme, Color::kTextSecondary,
           fmt::format("lives from {} ({}) to {} ({})", name(box->first), box->first,
                       name(box->last), box->last));
