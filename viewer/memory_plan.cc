@@ -155,6 +155,13 @@ MemoryPlan PlanOf(const BufferTable& table) {
     plan.boxes.push_back({static_cast<int32_t>(v), first, last, *bottom, value.size, kinds[a]});
   }
   MarkSharing(table, plan.boxes);
+  if (!plan.has_lives) {
+    // Nothing says that they live at once.
+    for (MemoryBox& box : plan.boxes) {
+      box.shares_place |= box.aliases;
+      box.aliases = false;
+    }
+  }
   plan.live = LiveBytes(plan.boxes, static_cast<size_t>(points));
   for (size_t p = 0; p < plan.live.size(); ++p) {
     if (plan.live[p] <= plan.peak && plan.peak_point >= 0) continue;

@@ -102,7 +102,7 @@ class BuffersView : public View {
     if (show_ == Show::kAll)
       return fmt::format("{} values", CountText(static_cast<int64_t>(table_->values.size())));
     const int32_t point = Point(session);
-    if (point < 0) return "the dump does not say when values live";
+    if (point < 0) return "all values: the dump does not say when they live";
     return fmt::format("{} values live at {}", CountText(static_cast<int64_t>(values_.size())),
                        SafeText(table_->program[static_cast<size_t>(point)], 60));
   }
@@ -149,8 +149,8 @@ class BuffersView : public View {
     collected_point_ = point;
     collected_show_ = show_;
     values_.clear();
-    if (show_ == Show::kPoint) {
-      if (point >= 0) values_ = LiveAt(*table_, point);
+    if (show_ == Show::kPoint && point >= 0) {
+      values_ = LiveAt(*table_, point);
       return;
     }
     for (size_t v = 0; v < table_->values.size(); ++v) values_.push_back(static_cast<int32_t>(v));

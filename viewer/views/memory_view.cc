@@ -66,8 +66,8 @@ class MemoryView : public View {
     if (width_ < 60 * scale_ || height_ < 40 * scale_) return;
     Handle(frame);
     DrawBoxes(frame);
-    DrawCurve(frame);
-    DrawPoint(frame);
+    if (plan_->has_lives) DrawCurve(frame);
+    if (plan_->has_lives) DrawPoint(frame);
     DrawHover(frame);
   }
 
@@ -168,7 +168,7 @@ class MemoryView : public View {
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     left_ = at.x + kGutter * scale_;
     curve_top_ = at.y + kAxis * scale_;
-    curve_ = std::min(kCurve * scale_, room.y * 0.35F);
+    curve_ = plan_->has_lives ? std::min(kCurve * scale_, room.y * 0.35F) : 0;
     top_ = curve_top_ + curve_ + 8 * scale_;
     width_ = room.x - kGutter * scale_;
     height_ = at.y + room.y - top_;
@@ -211,7 +211,7 @@ class MemoryView : public View {
       points_.Pan(-io.MouseDelta.x / width_);
       bytes_.Pan(-io.MouseDelta.y / height_);
     }
-    if (held_ && !is_map) MarkPoint(frame.session, PointAt(io.MousePos.x));
+    if (held_ && !is_map && plan_->has_lives) MarkPoint(frame.session, PointAt(io.MousePos.x));
     const ImVec2 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
     const bool is_click = hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
                           std::abs(moved.x) + std::abs(moved.y) < 4;
@@ -226,7 +226,7 @@ class MemoryView : public View {
     if (ImGui::IsKeyPressed(ImGuiKey_D)) points_.Pan(0.15);
     const int32_t step = (ImGui::IsKeyPressed(ImGuiKey_RightArrow) ? 1 : 0) -
                          (ImGui::IsKeyPressed(ImGuiKey_LeftArrow) ? 1 : 0);
-    if (step != 0) {
+    if (step != 0 && plan_->has_lives) {
       const auto last = static_cast<int32_t>(plan_->live.size()) - 1;
       MarkPoint(session, std::clamp(Marked(session) + step, 0, last));
     }
@@ -431,7 +431,7 @@ class MemoryView : public View {
   void DrawHover(Frame& frame) const {
     if (!hovered_ || held_) return;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
-    if (mouse.y < top_ && mouse.x >= left_) {
+    if (mouse.y < top_ && mouse.x >= left_ && plan_->has_lives) {
       const auto p = static_cast<size_t>(PointAt(mouse.x));
       ImGui::SetTooltip("%s",
                         fmt::format("{}: {} live\nclick to mark this point",
