@@ -1,5 +1,5 @@
-// `hloscope find`: a pattern in the names, opcodes, metadata and texts of modules, and in the other
-// text files of a dump.
+// `hloscope find`: a pattern in the names, opcodes, metadata and texts of modules, in the names of
+// passes, and in the other text files of a dump.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,6 +64,13 @@ struct Match {
   uint32_t line = 0;
 };
 
+// A file to search, and where it stands in its dump; or what was found in the index of a dump.
+struct Target {
+  std::string path;
+  std::string module, stage;
+  std::vector<Match> found;
+};
+
 class FindCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
@@ -101,9 +108,10 @@ class FindCommand : public Command {
   int Run(const Context& context) override {
     Result<Pattern> pattern = Pattern::Make(pattern_, regex_, ignore_case_);
     if (!pattern) return Fail(pattern.error());
-    std::vector<std::string> files;
+    std::vector<Target> files;
     for (const std::string& path : paths_) {
-      if (Status added = AddFiles(path, context, files); !added) return Fail(added.error());
+      if (Status added = AddFiles(path, *pattern, context, files); !added)
+        return Fail(added.error());
     }
     std::vector<int> statuses(files.size(), kGood);
     std::vector<size_t> counts(files.size(), 0);
@@ -112,11 +120,11 @@ class FindCommand : public Command {
     int threads = context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();
     Status done = ParallelFor(static_cast<int64_t>(files.size()), threads, [&](int64_t i) {
       auto k = static_cast<size_t>(i);
-      std::vector<Match> matches;
-      statuses[k] = Search(files[k], *pattern, context, matches);
+      std::vector<Match> matches = std::move(files[k].found);
+      if (matches.empty()) statuses[k] = Search(files[k].path, *pattern, context, matches);
       counts[k] = matches.size();
       std::string text;
-      for (const Match& match : matches) text += context.json ? Json(match) : Line(match);
+      for (const Match& match : matches) text += context.json ? Json(files[k], match) : Line(match);
       output.Put(k, std::move(text));
       progress.Step();
     });
@@ -135,20 +143,48 @@ class FindCommand : public Command {
     return ExitStatusOf(error);
   }
 
-  // One file for each stage of a dump (the text where there is one), and its other texts.
-  static Status AddFiles(const std::string& path, const Context& context,
-                         std::vector<std::string>& files) {
+  // One file for each stage of a dump (the text where there is one), and its other files.
+  static Status AddFiles(const std::string& path, const Pattern& pattern, const Context& context,
+                         std::vector<Target>& files) {
     std::error_code error;
     if (!std::filesystem::is_directory(path, error)) {
-      files.push_back(path);
+      files.push_back({path, "", "", {}});
       return {};
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, context.limits));
+    Target index{path, "", "", IndexMatches(*model, pattern)};
+    if (!index.found.empty()) files.push_back(std::move(index));
     for (size_t k = 0; k < model->files().size(); ++k) {
       auto file = static_cast<int32_t>(k);
-      if (!HasText(*model, file)) files.push_back(model->FullPath(file));
+      if (HasText(*model, file)) continue;
+      const dump::FileEntry& entry = model->files()[k];
+      Target target{model->FullPath(file), "", "", {}};
+      if (entry.module >= 0) {
+        const dump::ModuleEntry& module = model->modules()[static_cast<size_t>(entry.module)];
+        target.module = module.name;
+        if (entry.stage >= 0) target.stage = module.stages[static_cast<size_t>(entry.stage)].name;
+      }
+      files.push_back(std::move(target));
     }
     return {};
+  }
+
+  // Modules and passes whose names match, each once.
+  static std::vector<Match> IndexMatches(const dump::DumpModel& model, const Pattern& pattern) {
+    std::vector<Match> found;
+    for (size_t m = 0; m < model.modules().size(); ++m) {
+      const dump::ModuleEntry& module = model.modules()[m];
+      if (pattern.Matches(module.name))
+        found.push_back({model.path(), "", "", "module", module.name, 0});
+      for (size_t s = 0; s < module.stages.size(); ++s) {
+        const dump::StageEntry& stage = module.stages[s];
+        if (!pattern.Matches(stage.name)) continue;
+        int32_t file = model.ModuleFile(static_cast<int32_t>(m), static_cast<int32_t>(s));
+        found.push_back({file < 0 ? model.path() : model.FullPath(file), "", "", "pass",
+                         fmt::format("{} of {}", stage.name, module.name), 0});
+      }
+    }
+    return found;
   }
 
   // True for the proto of a stage whose text is there too.
@@ -177,10 +213,7 @@ class FindCommand : public Command {
         return kGood;
       }
     }
-    bool text = kind != dump::FileKind::kObject && kind != dump::FileKind::kZip &&
-                kind != dump::FileKind::kUnknown && kind != dump::FileKind::kNpy &&
-                kind != dump::FileKind::kMlirBytecode;
-    if (text) SearchLines(path, file->bytes(), pattern, matches);
+    if (dump::IsText(kind)) SearchLines(path, file->bytes(), pattern, matches);
     return kGood;
   }
 
@@ -235,7 +268,7 @@ class FindCommand : public Command {
     if (!match.computation.empty()) place += " " + match.computation;
     return EscapeForTerminal(fmt::format("{}: {}\n", place, match.text), LineBreaks::kKeep);
   }
-  static std::string Json(const Match& match) {
+  static std::string Json(const Target& target, const Match& match) {
     std::string out;
     JsonWriter json(out);
     json.BeginObject()
@@ -244,8 +277,10 @@ class FindCommand : public Command {
         .Field("what", match.what);
     json.Field("computation", match.computation)
         .Field("instruction", match.instruction)
-        .Field("text", match.text)
-        .EndObject();
+        .Field("text", match.text);
+    if (!target.module.empty()) json.Field("module", target.module);
+    if (!target.stage.empty()) json.Field("stage", target.stage);
+    json.EndObject();
     return out + "\n";
   }
 

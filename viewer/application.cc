@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <imgui/imgui.h>
+#include <imgui/imgui_internal.h>
 #include <implot/implot.h>
 
 #include <algorithm>
@@ -41,7 +42,6 @@ void Application::Start(std::unique_ptr<Surface> surface, const ApplicationOptio
   surface_ = std::move(surface);
   fonts_ = LoadFonts();
   KeptSettings kept = state_.ReadSettings();
-  recent_ = kept.recent;
   zoom_ = kept.zoom;
   SetTheme(options.theme.empty() ? kept.dark : options.theme != "light");
   std::string layout = state_.ReadLayout();
@@ -50,6 +50,7 @@ void Application::Start(std::unique_ptr<Surface> surface, const ApplicationOptio
   session.limits = options.limits;
   session.wake = [surface = surface_.get()] { surface->Wake(); };
   session_ = std::make_unique<Session>(std::move(session));
+  session_->recent() = kept.recent;
   for (const std::string& missing : fonts_.missing)
     session_->Say(Severity::kNote, "a font is missing, drawn with a built-in one: " + missing);
   view_states_.Reset(Capture());
@@ -86,6 +87,7 @@ Frame Application::MakeFrame() {
 
 void Application::TakeOverWishes() {
   for (const std::string& path : surface_->TakeDroppedPaths()) Open({path});
+  if (std::vector<std::string> paths = session_->TakeWishedPaths(); !paths.empty()) Open(paths);
   if (std::string view = session_->TakeWishedView(); !view.empty()) {
     bool screen = std::ranges::find(ScreenRows(), view, &ScreenRow::id) != ScreenRows().end();
     if (screen && dock_.Find(view) == nullptr) {
@@ -100,9 +102,10 @@ void Application::TakeOverWishes() {
     std::error_code error;
     std::string full = std::filesystem::absolute(session_->path(), error).string();
     if (error) full = session_->path();
-    std::erase(recent_, full);
-    recent_.insert(recent_.begin(), full);
-    if (recent_.size() > kMostRecent) recent_.resize(kMostRecent);
+    std::vector<std::string>& recent = session_->recent();
+    std::erase(recent, full);
+    recent.insert(recent.begin(), full);
+    if (recent.size() > kMostRecent) recent.resize(kMostRecent);
     RestoreSession();
     TrySelect();
   }
@@ -140,7 +143,8 @@ void Application::RestoreSession() {
 
 void Application::Save() {
   if (!state_.keeps()) return;
-  Status status = state_.WriteSettings({.dark = theme_.dark(), .zoom = zoom_, .recent = recent_});
+  Status status =
+      state_.WriteSettings({.dark = theme_.dark(), .zoom = zoom_, .recent = session_->recent()});
   const Pending<dump::DumpModel>& dump = session_->dump();
   if (status && dump.ready()) {
     KeptSession kept;
@@ -205,12 +209,14 @@ void Application::DrawFrame() {
   DrawMessages(frame);
   popups_.Draw(frame, {.run = [this](Command command) { Run(command); },
                        .open = [this](const std::vector<std::string>& paths) { Open(paths); },
-                       .recent = &recent_});
+                       .recent = &session_->recent()});
   Remember();
   ImGui::Render();
   surface_->Show(theme_.Rgb(Color::kCanvas));
   WritePicture();
-  bool changed = found || session_->selection_version() != seen_selection_ || !session_->idle() ||
+  // Input is taken one event a frame: what is still queued needs further ones.
+  bool changed = found || imgui_->InputEventsQueue.Size > 0 ||
+                 session_->selection_version() != seen_selection_ || !session_->idle() ||
                  popups_.busy();
   seen_selection_ = session_->selection_version();
   unsettled_frames_ = changed ? 3 : std::max(0, unsettled_frames_ - 1);

@@ -9,6 +9,7 @@
 
 #include "core/base/limits.h"
 #include "viewer/frame/dock.h"
+#include "viewer/frame/keyboard.h"
 #include "viewer/frame/popups.h"
 #include "viewer/history.h"
 #include "viewer/session.h"
@@ -54,7 +55,6 @@ class Application {
   Surface& surface() { return *surface_; }
   Popups& popups() { return popups_; }
   const Theme& theme() const { return theme_; }
-  const std::vector<std::string>& recent() const { return recent_; }
 
  private:
   // What undo takes back.
@@ -96,13 +96,13 @@ class Application {
   StateFolder state_;
   Dock dock_;
   Popups popups_;
+  Keyboard keyboard_;
   Theme theme_{true};
   Fonts fonts_;
   float zoom_ = 1;
   bool quit_ = false;
   int frames_ = 0;
   std::string wanted_selection_;
-  std::vector<std::string> recent_;
   History<ViewState> view_states_;
   std::string picture_path_;  // where the next frame's picture of picture_view_ goes
   std::string picture_view_;

@@ -13,11 +13,12 @@
 namespace hloscope::viewer {
 
 void Application::RunKeys() {
+  std::vector<Command> pressed = keyboard_.Pressed();
   if (popups_.kind() != Popups::Kind::kNone) {
     if (ImGui::IsKeyPressed(ImGuiKey_Escape)) popups_.Close();
     return;
   }
-  for (Command command : PressedCommands()) {
+  for (Command command : pressed) {
     const CommandRow& row = RowOf(command);
     bool of_view = row.when != "always" && row.when != "open";
     if (of_view && row.when != dock_.focused_view()) continue;

@@ -38,7 +38,7 @@ struct Counterparts {
   // In the final stage: the instructions that stand for it, and those whose kernels compute them.
   std::vector<hlo::InstructionId> final_instructions, kernel_instructions;
   int32_t final_stage = -1;
-  int32_t start_stage = -1;  // where it was followed from
+  int32_t start_stage = -1;                       // where it was followed from
   std::vector<int32_t> thunks, kernels, buffers;  // positions in the module's tables, ascending
   std::vector<TextLines> lines;                   // HLO, LLVM, PTX, …
   std::string source_file;                        // of the user's program; empty: not known
@@ -47,8 +47,8 @@ struct Counterparts {
 
   // The best instruction of a stage; invalid where there is none.
   hlo::InstructionId In(int32_t stage) const;
-  // The pass that led to this stage made it another instruction, or changed what it does: by the link
-  // over that step.
+  // The pass that led to this stage made it another instruction, or changed what it does: by the
+  // link over that step.
   bool TouchedInto(int32_t stage) const;
   bool InStage(int32_t stage, hlo::InstructionId id) const;
   bool HasThunk(int32_t thunk) const;

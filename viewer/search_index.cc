@@ -109,14 +109,14 @@ Result<std::shared_ptr<const SearchIndex>> SearchIndex::Build(const dump::DumpMo
   index->groups_.push_back({0, "module"});
   for (int32_t m = 0; m < modules; ++m)
     index->Add(dump.modules()[static_cast<size_t>(m)].name, "module", Selection::OfModule(m));
-  index->groups_.push_back({index->entries_.size(), "file"});
-  for (size_t f = 0; f < dump.files().size(); ++f)
-    index->Add(dump.files()[f].path, "", Selection::OfTextLine(static_cast<int32_t>(f), 1));
   for (int32_t m = 0; m < modules; ++m) {
     if (control.stopped()) return EnvironmentError("stopped");
     control.Progress(m, modules);
     index->AddModule(dump, m);
   }
+  index->groups_.push_back({index->entries_.size(), "file"});
+  for (size_t f = 0; f < dump.files().size(); ++f)
+    index->Add(dump.files()[f].path, "", Selection::OfTextLine(static_cast<int32_t>(f), 1));
   index->lower_.resize(index->text_.size());
   std::ranges::transform(index->text_, index->lower_.begin(), Lower);
   return index;

@@ -147,6 +147,11 @@ class Session {
   // --- Wishes: what a view or command asks of the frame around it
   // ------------------------------------ Shows the screen or view of that id.
   void Show(std::string_view view) { wished_view_ = view; }
+  // Opens something else, once this frame is drawn.
+  void WishOpen(std::vector<std::string> paths) { wished_paths_ = std::move(paths); }
+  std::vector<std::string> TakeWishedPaths() { return std::exchange(wished_paths_, {}); }
+  // What was opened before, newest first.
+  std::vector<std::string>& recent() { return recent_; }
   std::string TakeWishedView() { return std::exchange(wished_view_, {}); }
 
  private:
@@ -177,6 +182,7 @@ class Session {
   std::vector<Message> messages_;
   std::vector<Bookmark> bookmarks_;
   std::string wished_view_;
+  std::vector<std::string> wished_paths_, recent_;
   Tasks tasks_;  // last: its threads end before what they use
 };
 

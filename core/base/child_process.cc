@@ -21,11 +21,11 @@ namespace {
 constexpr int kFirstDescriptor = 3;
 // Descriptors to be handed over lie above all numbers they may get, so that none is overwritten.
 constexpr int kFirstFree = 16;
-constexpr std::chrono::milliseconds kKillTime{100};
-constexpr std::chrono::milliseconds kLastTime{2000};
+constexpr std::chrono::milliseconds kKillTime{30};
+constexpr std::chrono::milliseconds kLastTime{30};
 
 // Processes that were killed and had not ended yet when their owner went: reaped later, at the end
-// of this process at the latest, unless they take very long.
+// of this process at the latest. One that still gives back its memory then is left to init.
 class Dying {
  public:
   ~Dying() {

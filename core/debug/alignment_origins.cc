@@ -5,12 +5,14 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/debug/alignment_evidence.h"
+#include "core/debug/call_frames.h"
+
 namespace hloscope::debug {
 namespace {
 
 using hlo::AttributeKey;
 using hlo::ComputationId;
-using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
@@ -28,7 +30,12 @@ struct Origin {
 class OriginFinder {
  public:
   OriginFinder(const AlignmentSide& before, const AlignmentSide& after, const Pairing& pairs)
-      : b_(before), a_(after), pairs_(pairs), origins_(after.size()), results_(before.size()) {}
+      : b_(before),
+        a_(after),
+        pairs_(pairs),
+        origins_(after.size()),
+        results_(before.size()),
+        frames_(before) {}
 
   std::vector<Link> Run() {
     for (uint32_t a = 0; a < a_.size(); ++a) {
@@ -49,16 +56,19 @@ class OriginFinder {
   void FindOthers() {
     FindByName();
     FollowCopies();
-    FindReplacements();
+    FindReplacements(true);
     FollowCopies();
     for (uint32_t a = 0; a < a_.size(); ++a) FromUsersOfOrigins(a);
     FindByOpName();
     FollowCopies();
     for (uint32_t a = 0; a < a_.size(); ++a) FromUsersOfOrigins(a);
-    FindReplacements();
+    strict_ = false;
+    FollowCopies();
+    FindReplacements(false);
     FollowCopies();
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
       changed_ = false;
+      for (uint32_t a = static_cast<uint32_t>(a_.size()); a-- > 0;) FromExpanded(a);
       for (uint32_t a = 0; a < a_.size(); ++a) FromCallers(a);
       for (uint32_t a = 0; a < a_.size(); ++a) FromOperands(a);
       for (uint32_t a = static_cast<uint32_t>(a_.size()); a-- > 0;) FromUsers(a);
@@ -81,64 +91,14 @@ class OriginFinder {
   // Its operands stand where those of its origin stood.
   bool IsCopy(uint32_t a) const {
     if (!Has(a) || b_[origins_[a].before].opcode != a_[a].opcode) return false;
-    return IsSame(a) || origins_[a].reason == LinkReason::kReplaced;
+    if (origins_[a].reason == LinkReason::kReplaced) return Alike(origins_[a].before, a);
+    return IsSame(a);
   }
 
-  // Calls seen on the way down from the instruction that was linked, so that a parameter of a
-  // computation called from several places leads back to the right one.
-  struct Frame {
-    int32_t outer;
-    uint32_t call;
-  };
   struct Work {
     uint32_t a, b;
     int32_t frame;
   };
-
-  // Resolves an operand before, into computations called from several places too.
-  uint32_t ResolveIn(uint32_t id, int32_t& frame) {
-    for (int steps = 0; steps < 64; ++steps) {
-      id = b_.Resolve(id);
-      const Instruction& i = b_[id];
-      ComputationId body = b_.Body(id);
-      if (body.valid()) {
-        frames_.push_back({.outer = frame, .call = id});
-        frame = static_cast<int32_t>(frames_.size()) - 1;
-        id = b_.module()[body].root.index;
-        continue;
-      }
-      if (i.opcode == Opcode::kGetTupleElement && ElementOfCall(id, frame)) continue;
-      if (i.opcode != Opcode::kParameter || frame < 0) return id;
-      const Frame& top = frames_[static_cast<size_t>(frame)];
-      if (b_.Body(top.call) != i.computation) return id;
-      auto operands = b_.module().operands(b_[top.call]);
-      auto number = static_cast<size_t>(b_.module().GetInt(i, AttributeKey::kParameterNumber, -1));
-      if (number >= operands.size()) return id;
-      id = operands[number].index;
-      frame = top.outer;
-    }
-    return id;
-  }
-
-  // An element of the tuple that a call returns, when the call is called from several places.
-  bool ElementOfCall(uint32_t& id, int32_t& frame) {
-    uint32_t tuple = b_.module().operands(b_[id])[0].index;
-    int32_t inner = frame;
-    for (int steps = 0; steps < 64; ++steps) {
-      ComputationId body = b_.Body(tuple);
-      if (!body.valid()) break;
-      frames_.push_back({.outer = inner, .call = tuple});
-      inner = static_cast<int32_t>(frames_.size()) - 1;
-      tuple = b_.module()[body].root.index;
-    }
-    if (b_[tuple].opcode != Opcode::kTuple) return false;
-    auto elements = b_.module().operands(b_[tuple]);
-    auto index = static_cast<size_t>(b_.module().GetInt(b_[id], AttributeKey::kIndex, -1));
-    if (index >= elements.size()) return false;
-    frame = inner;
-    id = elements[index].index;
-    return true;
-  }
 
   // Instructions copied into fusions, inlined several times or unrolled: operands of linked ones.
   void FollowCopies() {
@@ -162,9 +122,10 @@ class OriginFinder {
     for (size_t k = 0; k < xs.size(); ++k) {
       if (Has(ys[k])) continue;
       int32_t frame = at.frame;
-      uint32_t b = ResolveIn(xs[k].index, frame);
+      uint32_t b = frames_.Resolve(xs[k].index, frame);
       if (!Alike(b, ys[k])) continue;
-      Set(ys[k], b, LinkReason::kNeighbours, b_.local(b) == a_.local(ys[k]) ? 0.92f : 0.8f);
+      bool close = b_.local(b) == a_.local(ys[k]) && !NamesDiffer(b_, b, a_, ys[k]);
+      Set(ys[k], b, LinkReason::kNeighbours, close ? 0.92f : 0.75f);
       work.push_back({.a = ys[k], .b = b, .frame = frame});
     }
   }
@@ -186,11 +147,8 @@ class OriginFinder {
     if (xs.size() != ys.size()) return;
     for (size_t k = 0; k < xs.size(); ++k) {
       int32_t frame = at.frame;
-      if (b_.Body(at.b).valid()) {
-        frames_.push_back({.outer = frame, .call = at.b});
-        frame = static_cast<int32_t>(frames_.size()) - 1;
-      }
-      uint32_t b = ResolveIn(b_.module()[xs[k]].root.index, frame);
+      if (b_.Body(at.b).valid()) frame = frames_.Enter(at.b, frame);
+      uint32_t b = frames_.Resolve(b_.module()[xs[k]].root.index, frame);
       uint32_t a = a_.Resolve(a_.module()[ys[k]].root.index);
       if (!Has(a) && Alike(b, a)) {
         Set(a, b, LinkReason::kNeighbours, 0.92f);
@@ -207,48 +165,40 @@ class OriginFinder {
   bool Alike(uint32_t b, uint32_t a) const {
     if (b_[b].opcode != a_[a].opcode) return false;
     if (b_[b].opcode == Opcode::kConstant) return b_.local(b) == a_.local(a);
-    return b_.kind(b) == a_.kind(a) ||
-           (b_.origin(b) != 0 && OpNamesAgree(b_.op_name(b), a_.op_name(a)));
+    if (b_.kind(b) == a_.kind(a)) return !strict_ || !NamesDiffer(b_, b, a_, a);
+    return NamesAgree(b_, b, a_, a) && IsScalar(b_, b) == IsScalar(a_, a);
   }
-
-  // Clones are called after what they were cloned from: add.5.0 becomes add.5.0.1 or
-  // add.5.0.clone.
+  // Clones are called after what they were cloned from: add.5.0 becomes add.5.0.1,
+  // add.5.0.clone, or add.5.1.
   void FindByName() {
-    std::unordered_map<std::string_view, uint32_t> by_name;
-    for (uint32_t b = 0; b < b_.size(); ++b) by_name.emplace(NameOf(b_, b), b);
+    std::unordered_map<std::string_view, uint32_t> by_name, by_stem;
+    for (uint32_t b = 0; b < b_.size(); ++b) {
+      by_name.emplace(NameOf(b_, b), b);
+      std::string_view stem = StemOf(NameOf(b_, b));
+      if (stem.empty()) continue;
+      auto [at, added] = by_stem.emplace(stem, b);
+      if (!added) at->second = kNone;  // several
+    }
     for (uint32_t a = 0; a < a_.size(); ++a) {
       if (Has(a)) continue;
       std::string_view name = NameOf(a_, a);
+      auto sibling = by_stem.find(StemOf(name));
+      if (sibling != by_stem.end()) SetCopied(a, sibling->second, 0.93f);
       for (std::string_view stem = StemOf(name); !stem.empty(); stem = StemOf(stem)) {
         auto at = by_name.find(stem);
         if (at == by_name.end()) continue;
-        uint32_t b = at->second;
-        if (Alike(b, a) && OpNamesAgree(b_.op_name(b), a_.op_name(a))) {
-          Set(a, b, LinkReason::kCopied, 0.95f);
-        }
+        SetCopied(a, at->second, 0.95f);
         break;
       }
     }
   }
+  void SetCopied(uint32_t a, uint32_t b, float confidence) {
+    if (b == kNone || Has(a) || !Alike(b, a) || NamesDiffer(b_, b, a_, a)) return;
+    Set(a, b, LinkReason::kCopied, confidence);
+  }
   static std::string_view NameOf(const AlignmentSide& side, uint32_t id) {
     return side.module().name(InstructionId(id));
   }
-  // Without the last number or `.clone`; empty where what is left has no number of its own, so
-  // that it would be the stem of all names of that kind.
-  static std::string_view StemOf(std::string_view name) {
-    size_t dot = name.rfind('.');
-    if (dot == std::string_view::npos || dot + 1 == name.size()) return {};
-    std::string_view last = name.substr(dot + 1), stem = name.substr(0, dot);
-    bool number = last.find_first_not_of("0123456789") == std::string_view::npos;
-    if (last == "clone" || last == "remat") return stem;
-    if (!number) return {};
-    if (stem.ends_with(".clone") || stem.ends_with(".remat")) return stem;
-    size_t before = stem.rfind('.');
-    bool numbered = before != std::string_view::npos && before + 1 < stem.size() &&
-                    stem.find_first_not_of("0123456789", before + 1) == std::string_view::npos;
-    return numbered ? stem : std::string_view();
-  }
-
   // The same operation on a linked operand.
   void FromUsersOfOrigins(uint32_t a) {
     if (Has(a)) return;
@@ -262,8 +212,9 @@ class OriginFinder {
       for (uint32_t b : users) {
         auto xs = b_.operands(b);
         bool fits = k < xs.size() && xs[k] == origins_[ys[k]].before && xs.size() == ys.size() &&
-                    b_.kind(b) == a_.kind(a) && OpNamesAgree(b_.op_name(b), a_.op_name(a));
-        if (!fits) continue;
+                    b_.kind(b) == a_.kind(a) && !NamesDiffer(b_, b, a_, a);
+        if (!fits || (b_[b].opcode == Opcode::kGetTupleElement && !SamePart(b_, b, a_, a)))
+          continue;
         int score = 1 + 2 * (b_.local(b) == a_.local(a)) + (pairs_.to_after[b] == kNone);
         if (score > best_score) best = b;
         best_score = std::max(best_score, score);
@@ -275,7 +226,7 @@ class OriginFinder {
   }
 
   // What linked users took before and take now.
-  void FindReplacements() {
+  void FindReplacements(bool careful) {
     std::unordered_map<uint64_t, uint32_t> votes;
     for (uint32_t a = 0; a < a_.size(); ++a) {
       if (!IsCopy(a)) continue;
@@ -296,57 +247,86 @@ class OriginFinder {
       return std::tuple(-int64_t{std::get<0>(x)}, std::get<1>(x), std::get<2>(x)) <
              std::tuple(-int64_t{std::get<0>(y)}, std::get<1>(y), std::get<2>(y));
     });
-    for (const auto& [count, b, a] : sorted) Replace(b, a);
+    for (const auto& [count, b, a] : sorted) Replace(b, a, careful);
   }
   void VoteRoot(std::unordered_map<uint64_t, uint32_t>& votes) const {
     uint32_t b = b_.Resolve(b_.module().entry().root.index);
     uint32_t a = a_.Resolve(a_.module().entry().root.index);
     if (pairs_.to_after[b] != a) ++votes[uint64_t{b} << 32 | a];
   }
-  void Replace(uint32_t b, uint32_t a) {
+  void Replace(uint32_t b, uint32_t a, bool careful) {
     bool same_opcode = b_[b].opcode == a_[a].opcode;
-    bool same_name = b_.origin(b) != 0 && OpNamesAgree(b_.op_name(b), a_.op_name(a));
+    bool same_name = NamesAgree(b_, b, a_, a);
     float confidence = same_opcode && same_name ? 0.9f : same_opcode || same_name ? 0.85f : 0.75f;
-    if (!Has(a)) {
+    // A copy of a value that has no op_name of its own, or was moved itself.
+    bool moved =
+        Moves(a_, a) && SameDimensions(b_, b, a_, a) && (Moves(b_, b) || b_.origin(b) == 0);
+    bool fits =
+        !careful || a_.origin(a) == 0 || moved || (same_name && (Moves(a_, a) || !Moves(b_, b)));
+    if (!Has(a) && fits) {
       Set(a, b, LinkReason::kReplaced, confidence);
-    } else if (!results_[b]) {
+    } else if (Has(a) && !results_[b]) {
       results_[b] = true;
-      Add(b, a, LinkReason::kReplaced, confidence);
+      Add(b, a, LinkReason::kReplaced, std::min(confidence, origins_[a].confidence - 0.05f));
     }
   }
 
   // The same op_name, for those that were copied or expanded: the likest, removed ones first.
   void FindByOpName() {
-    std::unordered_map<uint64_t, std::vector<uint32_t>> by_origin;
+    std::unordered_map<uint64_t, std::vector<uint32_t>> by_origin, by_near, by_full, by_end;
+    auto add = [](std::vector<uint32_t>& list, uint32_t b) {
+      if (list.size() < kMostAlike) list.push_back(b);
+    };
     for (uint32_t b = 0; b < b_.size(); ++b) {
       if (b_.origin(b) == 0 || b_.IsTransparent(b)) continue;
-      auto& list = by_origin[b_.origin(b)];
-      if (list.size() < kMostAlike) list.push_back(b);
+      add(by_origin[b_.origin(b)], b);
+      add(by_near[b_.near_origin(b)], b);
+      add(by_full[b_.name_origin(b)], b);
+      add(by_end[EndHash(b_, b)], b);
     }
     for (uint32_t a = 0; a < a_.size(); ++a) {
       if (Has(a) || a_.origin(a) == 0 || a_.IsTransparent(a)) continue;
       auto at = by_origin.find(a_.origin(a));
-      if (at != by_origin.end()) PickLikest(a, at->second);
+      if (at != by_origin.end()) {
+        PickLikest(a, at->second);
+        continue;
+      }
+      at = by_near.find(a_.near_origin(a));
+      if (at != by_near.end()) {
+        PickLikest(a, at->second);
+        continue;
+      }
+      at = by_full.find(a_.name_origin(a));
+      if (at != by_full.end()) {
+        PickLikest(a, at->second);
+        continue;
+      }
+      // Inlining put the caller's op_name in front.
+      at = by_end.find(EndHash(a_, a));
+      if (at == by_end.end()) continue;
+      std::vector<uint32_t> agreeing;
+      std::ranges::copy_if(at->second, std::back_inserter(agreeing),
+                           [&](uint32_t b) { return Alike(b, a) && NamesAgree(b_, b, a_, a); });
+      PickLikest(a, agreeing);
     }
   }
   void PickLikest(uint32_t a, const std::vector<uint32_t>& candidates) {
     // A transpose or copy with its operand's metadata was made from that operand.
     bool known = std::ranges::any_of(candidates, [&](uint32_t b) { return Alike(b, a); });
-    for (uint32_t operand : a_.operands(a)) {
-      if (known || !Has(operand)) continue;
-      uint32_t b = origins_[operand].before;
-      bool moved = a_[a].operand_count == 1 && b_.origin(b) == a_.origin(a) &&
-                   b_[b].opcode != a_[a].opcode && pairs_.to_after[b] != kNone;
-      if (moved) return Set(a, b, LinkReason::kOperand, 0.8f);
+    if (!known && Moves(a_, a) && a_[a].operand_count != 0 && Has(a_.operands(a)[0])) {
+      uint32_t b = origins_[a_.operands(a)[0]].before;
+      float confidence = std::min(0.8f, origins_[a_.operands(a)[0]].confidence);
+      if (NamesAgree(b_, b, a_, a)) return Set(a, b, LinkReason::kOperand, confidence);
     }
     uint32_t best = kNone;
     int best_score = -1;
     bool tie = false;
     for (uint32_t b : candidates) {
       // Nothing is expanded out of these.
-      bool leaf = b_[b].opcode == Opcode::kParameter || b_[b].opcode == Opcode::kConstant ||
-                  b_[b].opcode == Opcode::kGetTupleElement || b_[b].opcode == Opcode::kTuple;
-      if (leaf && b_[b].opcode != a_[a].opcode) continue;
+      bool leaf = IsElement(b_, b) || b_[b].opcode == Opcode::kConstant;
+      if ((leaf || IsElement(a_, a)) && (b_[b].opcode != a_[a].opcode || !SamePart(b_, b, a_, a)))
+        continue;
+      if (IsScalar(b_, b) && !IsScalar(a_, a)) continue;
       int score = Likeness(b, a);
       tie = score == best_score;
       if (score <= best_score) continue;
@@ -356,7 +336,8 @@ class OriginFinder {
     }
     if (best == kNone) return;
     bool same_opcode = b_[best].opcode == a_[a].opcode;
-    float confidence = same_opcode ? 0.85f : 0.7f;
+    bool gone = pairs_.to_after[best] == kNone && SameDimensions(b_, best, a_, a);
+    float confidence = same_opcode || gone ? 0.85f : 0.7f;
     if (tie) confidence -= 0.25f;
     Set(a, best, same_opcode ? LinkReason::kMetadata : LinkReason::kExpanded, confidence);
   }
@@ -364,24 +345,16 @@ class OriginFinder {
     int score = 0;
     if (b_[b].opcode == a_[a].opcode) score += 8;
     if (b_.kind(b) == a_.kind(a)) score += 4;
-    if (b_[b].shape.valid() && SameDimensions(b, a)) score += 2;
+    if (b_[b].shape.valid() && SameDimensions(b_, b, a_, a)) score += 2;
     if (pairs_.to_after[b] == kNone) score += 6;
-    if (a_.module()[a_.module()[a_[a].computation].name].starts_with(
-            b_.module()[b_.module()[b_[b].computation].name])) {
-      score += 4;
-    }
-    for (uint32_t operand : a_.operands(a)) {
+    if (SamePart(b_, b, a_, a)) score += 4;
+    for (uint32_t operand : a_.operands(a).first(std::min(kMostAlike, a_.operands(a).size()))) {
       if (!Has(operand)) continue;
-      auto xs = b_.operands(b);
+      auto xs = b_.operands(b).first(std::min(kMostAlike, b_.operands(b).size()));
       if (std::ranges::find(xs, origins_[operand].before) != xs.end()) score += 3;
     }
     return score;
   }
-  bool SameDimensions(uint32_t b, uint32_t a) const {
-    return std::ranges::equal(b_.module()[b_[b].shape].dimensions(),
-                              a_.module()[a_[a].shape].dimensions());
-  }
-
   // Fusions and calls from what they give, parameters from what they are given, and what stands
   // in a new computation from its caller.
   void FromCallers(uint32_t a) {
@@ -459,6 +432,16 @@ class OriginFinder {
     }
   }
 
+  // A part of what was made in place of one instruction, seen from what gives its value.
+  void FromExpanded(uint32_t a) {
+    if (Has(a) || a_.IsTransparent(a) || IsElement(a_, a)) return;
+    for (uint32_t user : a_.users(a)) {
+      const Origin& o = origins_[user];
+      if (o.before == kNone || pairs_.to_after[o.before] != kNone) continue;
+      return Derive(a, user, LinkReason::kServes, 0.8f);
+    }
+  }
+
   // Dead code that holds on to nothing: what its computation stands for.
   void FromPlace(uint32_t a) {
     if (Has(a)) return;
@@ -493,9 +476,10 @@ class OriginFinder {
   std::vector<Origin> origins_;  // by instruction after
   std::vector<bool> results_;    // by instruction before: something is linked to it
   std::vector<Link> links_;
-  std::vector<Frame> frames_;
+  CallFrames frames_;
   std::vector<int8_t> holds_same_;  // by computation after; -1: not looked
   bool changed_ = false;
+  bool strict_ = true;  // op_names that differ speak against it
 };
 
 }  // namespace

@@ -48,6 +48,8 @@ class Pairer {
       }
       PairByMetadata();
       Propagate();
+      PairByEnd();
+      Propagate();
       PairInOrder();
       Propagate();
     }
@@ -108,7 +110,7 @@ class Pairer {
     if (b_.local(b) == a_.local(a)) return true;
     if (b_[b].opcode == Opcode::kConstant) return false;
     if (b_.kind(b) == a_.kind(a)) return true;
-    return OpNamesAgree(b_.op_name(b), a_.op_name(a));
+    return !NamesDiffer(b_, b, a_, a);
   }
 
   // Pairs whose operands and users are all paired with others: renumbered, not the same.
@@ -136,7 +138,7 @@ class Pairer {
     for (uint32_t a = 0; a < a_.size(); ++a) {
       uint32_t b = result_.to_before[a];
       if (b == kNone || against[a] == 0) continue;
-      bool other_origin = !OpNamesAgree(b_.op_name(b), a_.op_name(a));
+      bool other_origin = NamesDiffer(b_, b, a_, a);
       bool same = b_.local(b) == a_.local(a) && !other_origin;
       bool drop = agree[a] == 0 && (against[a] > 1 || !same);
       drop |= other_origin && against[a] >= agree[a];
@@ -158,6 +160,7 @@ class Pairer {
   bool Fits(uint32_t b, uint32_t a) const {
     if (b_[b].opcode != a_[a].opcode) return false;
     if (b_.kind(b) == a_.kind(a)) {
+      if (NamesDiffer(b_, b, a_, a)) return false;
       return b_[b].opcode != Opcode::kConstant || b_.local(b) == a_.local(a);
     }
     return b_.origin(b) != 0 && b_.origin(b) == a_.origin(a);
@@ -225,19 +228,51 @@ class Pairer {
                 0.93f);
   }
 
+  // Transposing keeps them; the operations of a reducer have the op_name of the reduction.
+  static uint64_t Elements(const AlignmentSide& side, uint32_t id) {
+    const hlo::Shape& shape = side.module()[side[id].shape];
+    return shape.IsArray() ? static_cast<uint64_t>(shape.ElementCount().value_or(-1)) : 0;
+  }
+
+  // An element of a loop's state has the op_name of the loop, inside and outside of it.
+  uint64_t Where(const AlignmentSide& side, const std::vector<uint32_t>& groups,
+                 uint32_t id) const {
+    bool element = side[id].opcode == Opcode::kGetTupleElement ||
+                   side[id].opcode == Opcode::kTuple || side[id].opcode == Opcode::kParameter;
+    return element ? GroupOf(side, groups, id) : 0;
+  }
+
   void PairByMetadata() {
-    auto key = [](const AlignmentSide& side, uint32_t id) {
-      return side.origin(id) == 0 ? 0 : MixHash(side.local(id), side.origin(id));
+    auto key = [&](const AlignmentSide& side, const std::vector<uint32_t>& groups, uint64_t origin,
+                   uint32_t id) {
+      if (origin == 0) return uint64_t{0};
+      return MixHash(MixHash(side.local(id), origin), Where(side, groups, id));
     };
-    PairBuckets([&](uint32_t b) { return key(b_, b); }, [&](uint32_t a) { return key(a_, a); },
+    PairBuckets([&](uint32_t b) { return key(b_, group_b_, b_.origin(b), b); },
+                [&](uint32_t a) { return key(a_, group_a_, a_.origin(a), a); },
                 LinkReason::kMetadata, 0.9f);
-    auto loose = [](const AlignmentSide& side, uint32_t id) {
-      return side.origin(id) == 0
-                 ? 0
-                 : MixHash(static_cast<uint64_t>(side[id].opcode), side.origin(id));
+    PairBuckets([&](uint32_t b) { return key(b_, group_b_, b_.near_origin(b), b); },
+                [&](uint32_t a) { return key(a_, group_a_, a_.near_origin(a), a); },
+                LinkReason::kMetadata, 0.9f);
+    auto loose = [&](const AlignmentSide& side, const std::vector<uint32_t>& groups, uint32_t id) {
+      if (side.origin(id) == 0) return uint64_t{0};
+      uint64_t what = MixHash(static_cast<uint64_t>(side[id].opcode), side.origin(id));
+      return MixHash(MixHash(what, Elements(side, id)), Where(side, groups, id));
     };
-    PairBuckets([&](uint32_t b) { return loose(b_, b); }, [&](uint32_t a) { return loose(a_, a); },
-                LinkReason::kMetadata, 0.85f);
+    PairBuckets([&](uint32_t b) { return loose(b_, group_b_, b); },
+                [&](uint32_t a) { return loose(a_, group_a_, a); }, LinkReason::kMetadata, 0.85f);
+  }
+
+  // The same operation with the same end of the op_name: inlining puts the caller's in front.
+  void PairByEnd() {
+    auto key = [&](const AlignmentSide& side, const std::vector<uint32_t>& groups, uint32_t id) {
+      std::string_view name = side.op_name(id);
+      if (name.empty()) return uint64_t{0};
+      uint64_t end = hlo::HashBytes(name.substr(name.rfind('/') + 1));
+      return MixHash(MixHash(side.local(id), end), Where(side, groups, id));
+    };
+    PairBuckets([&](uint32_t b) { return key(b_, group_b_, b); },
+                [&](uint32_t a) { return key(a_, group_a_, a); }, LinkReason::kMetadata, 0.85f);
   }
 
   // Equally many alike on both sides.
@@ -246,14 +281,15 @@ class Pairer {
     std::vector<uint64_t> order;
     for (uint32_t b = 0; b < b_.size(); ++b) {
       if (result_.to_after[b] != kNone || b_.IsTransparent(b) || b_.origin(b) == 0) continue;
-      uint64_t h = MixHash(b_.local(b), b_.origin(b));
+      uint64_t h = MixHash(MixHash(b_.local(b), b_.origin(b)), Where(b_, group_b_, b));
       auto& group = groups[h];
       if (group.first.empty()) order.push_back(h);
       group.first.push_back(b);
     }
     for (uint32_t a = 0; a < a_.size(); ++a) {
       if (result_.to_before[a] != kNone || a_.IsTransparent(a) || a_.origin(a) == 0) continue;
-      auto at = groups.find(MixHash(a_.local(a), a_.origin(a)));
+      uint64_t h = MixHash(MixHash(a_.local(a), a_.origin(a)), Where(a_, group_a_, a));
+      auto at = groups.find(h);
       if (at != groups.end()) at->second.second.push_back(a);
     }
     for (uint64_t h : order) {
@@ -284,7 +320,7 @@ class Pairer {
 
   void Try(uint32_t b, uint32_t a) {
     if (!Free(b, a) || b_.IsTransparent(b) || a_.IsTransparent(a) || !Fits(b, a)) return;
-    bool close = b_.local(b) == a_.local(a) && OpNamesAgree(b_.op_name(b), a_.op_name(a));
+    bool close = b_.local(b) == a_.local(a);
     Pair(b, a, LinkReason::kNeighbours, close ? 0.93f : 0.85f);
   }
 
@@ -308,6 +344,7 @@ class Pairer {
   };
   static size_t SlotOf(const AlignmentSide& side, uint32_t user, uint32_t operand) {
     auto operands = side.operands(user);
+    operands = operands.first(std::min<size_t>(operands.size(), 64));  // the rest is one slot
     return static_cast<size_t>(std::ranges::find(operands, operand) - operands.begin());
   }
   void FreeUsers(const AlignmentSide& side, uint32_t id, const std::vector<uint32_t>& partners,
@@ -345,6 +382,16 @@ class Pairer {
     }
   }
 
+  // The state of a loop that lost or gained an element: its parameter and its root.
+  void TryState(uint32_t b, uint32_t a) {
+    bool tuples = b_.module()[b_[b].shape].IsTuple() && a_.module()[a_[a].shape].IsTuple() &&
+                  b_.kind(b) != a_.kind(a);
+    bool ends = b_[b].opcode == a_[a].opcode &&
+                (b_[b].opcode == Opcode::kParameter || b_[b].opcode == Opcode::kTuple);
+    if (!tuples || !ends || !Free(b, a)) return;
+    Pair(b, a, LinkReason::kNeighbours, 0.85f);
+  }
+
   void FollowCalls(uint32_t b, uint32_t a) {
     if (b_[b].attribute_count == 0 || a_[a].attribute_count == 0) return;
     auto xs = b_.module().CalledComputations(b_[b]), ys = a_.module().CalledComputations(a_[a]);
@@ -353,10 +400,13 @@ class Pairer {
       if (group_b_[xs[k].index] == 0 && group_a_[ys[k].index] == 0 && !b_.Body(b).valid()) {
         group_b_[xs[k].index] = group_a_[ys[k].index] = ++groups_;
       }
+      TryState(b_.module()[xs[k]].root.index, a_.module()[ys[k]].root.index);
       Try(b_.Resolve(b_.module()[xs[k]].root.index), a_.Resolve(a_.module()[ys[k]].root.index));
       auto ps = b_.module().Parameters(xs[k]), qs = a_.module().Parameters(ys[k]);
       for (size_t n = 0; n < ps.size() && n < qs.size(); ++n) {
-        if (ps[n].valid() && qs[n].valid()) Try(ps[n].index, qs[n].index);
+        if (!ps[n].valid() || !qs[n].valid()) continue;
+        TryState(ps[n].index, qs[n].index);
+        Try(ps[n].index, qs[n].index);
       }
     }
   }
@@ -390,12 +440,6 @@ class Pairer {
 };
 
 }  // namespace
-
-bool OpNamesAgree(std::string_view a, std::string_view b) {
-  if (a.size() > b.size()) std::swap(a, b);
-  if (!b.ends_with(a)) return false;
-  return a.size() == b.size() || a.empty() || b[b.size() - a.size() - 1] == '/';
-}
 
 Pairing PairInstructions(const AlignmentSide& before, const AlignmentSide& after) {
   return Pairer(before, after).Run();

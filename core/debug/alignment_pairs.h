@@ -20,7 +20,4 @@ struct Pairing {
 // users of pairs, then by op_name, at last in order.
 Pairing PairInstructions(const AlignmentSide& before, const AlignmentSide& after);
 
-// Whether one op_name is the other, or is its end after a `/`: inlining puts the caller's in front.
-bool OpNamesAgree(std::string_view a, std::string_view b);
-
 }  // namespace hloscope::debug

@@ -2,6 +2,7 @@
 #include "core/debug/alignment_side.h"
 
 #include "core/debug/fingerprint.h"
+#include "core/debug/origin_hashes.h"
 
 namespace hloscope::debug {
 namespace {
@@ -15,7 +16,7 @@ using hlo::Module;
 using hlo::Opcode;
 using hlo::ValueKind;
 
-constexpr int kMostSteps = 256;  // tuples, fusions and calls one looks through
+constexpr int kMostSteps = 64;  // tuples, fusions and calls one looks through
 
 // What says where something came from or how it is run, not what it computes.
 bool IsDecoration(AttributeKey key) {
@@ -70,17 +71,44 @@ uint64_t AttributeHash(const Module& module, const Instruction& i, const Attribu
   }
 }
 
+bool IsEndOf(std::string_view end, std::string_view name) {
+  if (end.size() > name.size()) std::swap(end, name);
+  if (!name.ends_with(end)) return false;
+  return end.size() == name.size() || name[name.size() - end.size() - 1] == '/';
+}
+
 }  // namespace
+
+bool NamesAgree(const AlignmentSide& before, uint32_t b, const AlignmentSide& after, uint32_t a) {
+  std::string_view x = before.op_name(b), y = after.op_name(a);
+  if (x.empty() || y.empty()) return false;
+  std::string_view in_front_x = before.prefix(b), in_front_y = after.prefix(a);
+  if (in_front_x.empty() && in_front_y.empty()) return IsEndOf(x, y);
+  if (!IsEndOf(x, y)) return false;
+  return IsEndOf(std::string(in_front_x) + std::string(x),
+                 std::string(in_front_y) + std::string(y));
+}
+
+bool NamesDiffer(const AlignmentSide& before, uint32_t b, const AlignmentSide& after, uint32_t a) {
+  return before.origin(b) != 0 && after.origin(a) != 0 && !NamesAgree(before, b, after, a);
+}
 
 uint64_t MixHash(uint64_t a, uint64_t b) {
   uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xd6e8feb86659fd93u;
   return x ^ (x >> 32);
 }
 
-AlignmentSide::AlignmentSide(const Module& module) : module_(module) {
+AlignmentSide::AlignmentSide(const Module& module, bool with_frames) : module_(module) {
   HashInstructions();
   FindCallers();
   FindHomes();
+  std::vector<uint32_t> only(caller_.size(), kNone);
+  for (uint32_t c = 0; c < only.size(); ++c) only[c] = OnlyCaller(ComputationId(c));
+  OriginHashes hashes = HashOrigins(module, only, with_frames);
+  origin_ = std::move(hashes.exact);
+  near_origin_ = std::move(hashes.near);
+  name_origin_ = std::move(hashes.name);
+  prefixes_ = std::move(hashes.prefixes);
   ResolveOperands();
   FindUsers();
 }
@@ -95,7 +123,6 @@ void AlignmentSide::HashInstructions() {
   size_t count = size();
   local_.resize(count);
   kind_.resize(count);
-  origin_.resize(count, 0);
   for (uint32_t id = 0; id < count; ++id) {
     const Instruction& i = (*this)[id];
     uint64_t& shape = shapes[i.shape.index];
@@ -107,11 +134,6 @@ void AlignmentSide::HashInstructions() {
       if (value != 0) h = MixHash(MixHash(h, static_cast<uint64_t>(a.key)), value);
     }
     local_[id] = h;
-    const auto* metadata = module_.Get<hlo::OpMetadata>(i, AttributeKey::kMetadata);
-    if (metadata == nullptr || module_[metadata->op_name].empty()) continue;
-    uint64_t place = MixHash(static_cast<uint64_t>(metadata->stack_frame_id),
-                             static_cast<uint64_t>(metadata->source_line));
-    origin_[id] = MixHash(hlo::HashBytes(module_[metadata->op_name]), place) | 1;
   }
 }
 

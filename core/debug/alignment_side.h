@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,7 +16,9 @@ namespace hloscope::debug {
 // tuples.
 class AlignmentSide {
  public:
-  explicit AlignmentSide(const hlo::Module& module);
+  // `with_frames`: both modules of the alignment have tables of stack frames, so that places in the
+  // source can be compared rather than numbers of frames.
+  AlignmentSide(const hlo::Module& module, bool with_frames);
 
   const hlo::Module& module() const { return module_; }
   size_t size() const { return module_.instructions().size(); }
@@ -25,9 +28,15 @@ class AlignmentSide {
   uint64_t local(uint32_t id) const { return local_[id]; }
   // Opcode and shape without layouts.
   uint64_t kind(uint32_t id) const { return kind_[id]; }
-  // Of metadata op_name and place in the source; 0 where there is no op_name.
+  // Of metadata op_name, with those of the calls it would be inlined into in front, and place in
+  // the source; 0 where there is no op_name.
   uint64_t origin(uint32_t id) const { return origin_[id]; }
+  // The same with the innermost place only: inlining adds frames of the caller.
+  uint64_t near_origin(uint32_t id) const { return near_origin_[id]; }
+  uint64_t name_origin(uint32_t id) const { return name_origin_[id]; }  // without any place
   std::string_view op_name(uint32_t id) const;
+  // What inlining would put in front of it.
+  std::string_view prefix(uint32_t id) const { return prefixes_[(*this)[id].computation.index]; }
 
   // Resolved operands, and users by resolved operands.
   std::span<const uint32_t> operands(uint32_t id) const {
@@ -63,13 +72,20 @@ class AlignmentSide {
   bool StepThrough(uint32_t& id) const;
 
   const hlo::Module& module_;
-  std::vector<uint64_t> local_, kind_, origin_;
+  std::vector<uint64_t> local_, kind_, origin_, near_origin_, name_origin_;
   std::vector<uint32_t> caller_, caller_count_;
   std::vector<uint32_t> first_, resolved_, first_user_, users_;
   std::vector<uint8_t> transparent_;
+  std::vector<std::string> prefixes_;
   std::vector<hlo::ComputationId> homes_;
 };
 
 uint64_t MixHash(uint64_t a, uint64_t b);
+
+// Whether both have an op_name and, as inlining would write them, one is the other or its end after
+// a `/`.
+bool NamesAgree(const AlignmentSide& before, uint32_t b, const AlignmentSide& after, uint32_t a);
+// Whether both have an op_name and those do not agree.
+bool NamesDiffer(const AlignmentSide& before, uint32_t b, const AlignmentSide& after, uint32_t a);
 
 }  // namespace hloscope::debug

@@ -28,6 +28,13 @@ bool HoldsModule(FileRole role) {
          role == FileRole::kModuleRiegeli;
 }
 
+// False for a text that is called a proto, and the other way round.
+bool FitsName(const FileEntry& file) {
+  std::string_view name = BareFileName(file.path);
+  if (name.ends_with(".pb")) return !IsText(file.kind);
+  return !name.ends_with(".txt") || IsText(file.kind);
+}
+
 struct Framework {
   std::string_view prefix, name;
 };
@@ -173,8 +180,15 @@ void DumpIndexer::ResolveFile(const Group& group, Named& named) {
   }
 }
 
-// debug_options and the folders of PJRT never carry a timestamp: they go to the latest module of
-// that id and name that does.
+// debug_options and the folders of PJRT never carry a timestamp and never go into the sub-folder
+// of a process: they belong to the latest module of that id and name that does.
+bool DumpIndexer::IsElsewhere(const Key& key, const Key& other, const std::string& module) {
+  if (other.id != key.id || other == key) return false;
+  if (other.folder == key.folder) return !other.timestamp.empty();
+  std::string below = key.folder.empty() ? module + "/" : key.folder + "/" + module + "/";
+  return other.folder.starts_with(below);
+}
+
 void DumpIndexer::JoinUntimed() {
   for (auto& [key, group] : groups_) {
     if (!key.timestamp.empty()) continue;
@@ -186,10 +200,10 @@ void DumpIndexer::JoinUntimed() {
       if (own.contains(named.module)) return false;
       Group* latest = nullptr;
       int candidates = 0;
-      for (auto& [other, timed] : groups_) {
-        bool same = other.folder == key.folder && other.id == key.id && !other.timestamp.empty();
-        if (!same || std::ranges::find(timed.names, named.module) == timed.names.end()) continue;
-        latest = &timed;
+      for (auto& [other, theirs] : groups_) {
+        if (!IsElsewhere(key, other, named.module)) continue;
+        if (std::ranges::find(theirs.names, named.module) == theirs.names.end()) continue;
+        latest = &theirs;
         ++candidates;
       }
       if (latest == nullptr) return false;
@@ -235,6 +249,9 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
                              match->role == FileRole::kAutotunedInstruction);
     return special ? match->role : FileRole::kLooseModule;
   }
+  bool arrays =
+      file.kind == FileKind::kNpy || (file.kind == FileKind::kZip && file.path.ends_with(".npz"));
+  if (arrays) return FileRole::kValues;
   if (file.kind == FileKind::kTensorFlowGraph) return FileRole::kTensorFlowGraph;
   if (file.kind == FileKind::kTorchTensors) return FileRole::kTorchTensors;
   auto match = MatchRole(BareFileName(file.path));
@@ -245,6 +262,7 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
 // the one whose name the path holds.
 int32_t DumpIndexer::ModuleFor(std::string_view path) const {
   int32_t only = -1, in_folder = 0, named = -1;
+  size_t longest = 0;
   for (size_t k = 0; k < model_.modules_.size(); ++k) {
     const ModuleEntry& module = model_.modules_[k];
     if (module.id < 0) continue;
@@ -252,9 +270,38 @@ int32_t DumpIndexer::ModuleFor(std::string_view path) const {
     if (!inside) continue;
     ++in_folder;
     only = static_cast<int32_t>(k);
-    if (!module.name.empty() && path.find(module.name) != std::string_view::npos) named = only;
+    bool holds = module.name.size() > longest && path.find(module.name) != std::string_view::npos;
+    if (!holds) continue;
+    named = only;
+    longest = module.name.size();
   }
   return in_folder == 1 ? only : named;
+}
+
+// JAX numbers what it lowers in the order of compilation, so the k-th program of a name is the
+// k-th module of that name. Its own names stand before XLA's file name characters are replaced.
+int32_t DumpIndexer::ModuleOfJaxFile(std::string_view path) {
+  std::string_view name = BareFileName(path);
+  bool is_ir = name.starts_with("jax_ir");
+  name.remove_prefix(is_ir ? 6 : 4);
+  name.remove_prefix(std::min(name.find('_') + 1, name.size()));
+  name = is_ir ? name.substr(0, name.rfind('_')) : name.substr(0, name.rfind(".jaxpr"));
+  std::string wanted = is_ir ? std::string(name) : "jit_" + std::string(name);
+  for (char& c : wanted) {
+    if (c == '<' || c == '>') c = '_';
+  }
+  while (wanted.ends_with('_')) wanted.pop_back();
+  std::string_view folder = FolderOf(path);
+  std::vector<int32_t> modules;
+  for (size_t k = 0; k < model_.modules_.size(); ++k) {
+    std::string_view own = model_.modules_[k].name;
+    while (own.ends_with('_')) own.remove_suffix(1);
+    if (own == wanted && model_.modules_[k].id >= 0) modules.push_back(static_cast<int32_t>(k));
+  }
+  std::ranges::stable_sort(modules, {},
+                           [&](int32_t k) { return model_.modules_[static_cast<size_t>(k)].id; });
+  size_t count = jax_programs_[{std::string(folder), is_ir, wanted}]++;
+  return count < modules.size() ? modules[count] : -1;
 }
 
 void DumpIndexer::AddLoose() {
@@ -265,8 +312,12 @@ void DumpIndexer::AddLoose() {
     bool own = file.role == FileRole::kLooseModule;
     if (!own) {
       bool tied = file.role != FileRole::kUnknown && file.role != FileRole::kTensorFlowGraph &&
-                  file.role != FileRole::kTorchTensors;
-      if (tied) file.module = ModuleFor(file.path);
+                  file.role != FileRole::kTorchTensors && file.role != FileRole::kValues;
+      if (file.role == FileRole::kJaxIr) {
+        file.module = ModuleOfJaxFile(file.path);
+      } else if (tied) {
+        file.module = ModuleFor(file.path);
+      }
       continue;
     }
     std::string_view name = BareFileName(file.path);
@@ -363,7 +414,7 @@ void DumpIndexer::CheckKinds() {
       if (++unknown > kUnknownFilesNamed) continue;
       model_.warnings_.push_back(
           fmt::format("{}: not recognised, {}", file.path, dump::Describe(file.kind)));
-    } else if (!MayHold(file.role, file.kind)) {
+    } else if (!MayHold(file.role, file.kind) || !FitsName(file)) {
       model_.warnings_.push_back(fmt::format("{}: this is {}, expected {}", file.path,
                                              dump::Describe(file.kind),
                                              RowOf(file.role).description));

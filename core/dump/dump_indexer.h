@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/dump/dump_model.h"
@@ -42,10 +43,12 @@ class DumpIndexer {
   void LearnNames(Group& group);
   void Resolve(const Key& key, Group& group);
   void ResolveFile(const Group& group, Named& named);
+  static bool IsElsewhere(const Key& key, const Key& other, const std::string& module);
   void JoinUntimed();
   void AddModules();
   void AddLoose();
   int32_t ModuleFor(std::string_view path) const;
+  int32_t ModuleOfJaxFile(std::string_view path);
   FileRole LooseRole(const FileEntry& file) const;
   void AddToStages();
   void AddSnapshotStage(ModuleEntry& module);
@@ -57,6 +60,8 @@ class DumpIndexer {
   const std::vector<TextEnd>& ends_;  // of the files
   std::map<Key, Group> groups_;
   std::vector<int32_t> loose_;
+  // How many programs of JAX of a folder, kind and name were met.
+  std::map<std::tuple<std::string, bool, std::string>, size_t> jax_programs_;
   std::vector<std::string> stage_of_file_;  // names, until stages are sorted
 };
 

@@ -8,10 +8,14 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 
+#include "core/base/checked.h"
 #include "core/base/jobs.h"
 #include "core/base/unique_fd.h"
+#include "core/dump/line_reader.h"
+#include "core/hlo/wire_reader.h"
 
 namespace hloscope::dump {
 namespace {
@@ -20,10 +24,6 @@ constexpr size_t kHeadBytes = 4096;
 constexpr size_t kTailBytes = 256;
 constexpr int64_t kFilesATime = 64;
 
-bool IsNamedProto(std::string_view name) {
-  return name.ends_with(".pb") || name.ends_with(".pb.gz");
-}
-
 // How the last bytes of a text look. A closing brace may have a comment behind it.
 TextEnd EndOf(std::string_view tail) {
   size_t last = tail.find_last_not_of(" \t\r\n");
@@ -31,60 +31,121 @@ TextEnd EndOf(std::string_view tail) {
   size_t line = tail.rfind('\n', last);
   std::string_view final_line = tail.substr(line == std::string_view::npos ? 0 : line + 1);
   if (tail[last] == '}' || final_line.starts_with('}')) return TextEnd::kBrace;
+  if (tail.find("</html>") != std::string_view::npos) return TextEnd::kBrace;
   return tail.ends_with('\n') ? TextEnd::kLine : TextEnd::kAny;
 }
 
-// The kind of protos and packed files from their whole contents.
-FileKind KindOfWhole(const std::string& path, const Limits& limits, TextEnd& end,
-                     std::string& problem) {
-  Result<FileView> file = FileView::Open(path, limits);
-  if (file) {
-    end = EndOf(file->bytes());
-    return Sniff(file->bytes());
+// Whether each message of a text proto is closed.
+bool IsBalanced(std::string_view text) {
+  int64_t depth = 0;
+  LineReader lines(text);
+  std::string_view line;
+  while (lines.Next(line)) {
+    line = Trim(line);
+    if (line.ends_with('{')) ++depth;
+    if (line == "}") --depth;
   }
-  problem = file.error().message;
-  return FileKind::kUnknown;
+  return depth == 0;
 }
 
-// The kind by the first bytes; `problem` says why the file cannot be read.
-FileKind KindOf(const std::string& path, int64_t bytes, const Limits& limits, TextEnd& end,
-                std::string& problem) {
-  if (bytes == 0) return FileKind::kEmpty;
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!fd.valid()) {
-    problem = std::generic_category().message(errno);
-    return FileKind::kUnknown;
+bool IsWholeProto(std::string_view bytes) {
+  hlo::WireReader reader(bytes);
+  hlo::WireField field;
+  while (reader.Next(field)) {
   }
-  std::array<char, kHeadBytes> block;
-  ssize_t got = read(fd.get(), block.data(), block.size());
-  if (got < 0) {
-    problem = std::generic_category().message(errno);
-    return FileKind::kUnknown;
-  }
-  std::string_view head(block.data(), static_cast<size_t>(got));
-  if (head.empty()) return FileKind::kEmpty;
-  bool packed = head.starts_with("\x1f\x8b");
-  if (packed) return KindOfWhole(path, limits, end, problem);
-  bool complete = static_cast<int64_t>(got) >= bytes;
-  FileKind kind = Sniff(head, complete);
-  std::string_view tail = head;
-  std::array<char, kTailBytes> end_block;
-  if (!complete) {
-    got = pread(fd.get(), end_block.data(), end_block.size(),
-                bytes - static_cast<int64_t>(end_block.size()));
-    tail = {end_block.data(), static_cast<size_t>(std::max<ssize_t>(got, 0))};
-  }
-  end = EndOf(tail);
-  if (tail.empty()) problem = "it shrank while it was read";
-  if (kind != FileKind::kUnknown && kind != FileKind::kText) return kind;
-  // A proto by name is one unless its reader says otherwise.
-  std::string_view name = BareFileName(path);
-  if (IsNamedProto(name)) {
-    if (name.ends_with(".hlo.pb")) return FileKind::kHloProto;
-    if (!complete) return KindOfWhole(path, limits, end, problem);
-  }
-  return kind;
+  return reader.ok();
 }
+
+// Whether the section headers that the header of a 64-bit ELF file names lie inside it.
+bool IsWholeElf(std::string_view head, int64_t bytes) {
+  constexpr size_t kHeader = 64, kSections = 0x28, kEntrySize = 0x3a, kCount = 0x3c;
+  if (head.size() < kHeader) return false;
+  if (head[4] != 2 || head[5] != 1) return true;
+  uint64_t at = 0;
+  uint16_t size = 0, count = 0;
+  std::memcpy(&at, head.data() + kSections, sizeof at);
+  std::memcpy(&size, head.data() + kEntrySize, sizeof size);
+  std::memcpy(&count, head.data() + kCount, sizeof count);
+  auto end = CheckedAdd(at, static_cast<uint64_t>(size) * count);
+  return end && *end <= static_cast<uint64_t>(bytes);
+}
+
+// What one file is by its content, and how it ends.
+class Head {
+ public:
+  Head(const std::string& path, int64_t bytes, const Limits& limits)
+      : path_(path), bytes_(bytes), limits_(limits) {}
+
+  FileKind Read() {
+    if (bytes_ == 0) return FileKind::kEmpty;
+    UniqueFd fd(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!fd.valid()) return Fail(errno);
+    std::array<char, kHeadBytes> block;
+    ssize_t got = read(fd.get(), block.data(), block.size());
+    if (got < 0) return Fail(errno);
+    std::string_view head(block.data(), static_cast<size_t>(got));
+    if (head.empty()) return FileKind::kEmpty;
+    if (head.starts_with("\x1f\x8b")) return ReadWhole();
+    if (got >= bytes_) return Complete(Sniff(head), head);
+    FileKind kind = Sniff(head, false);
+    if (NeedsWhole(kind)) return ReadWhole();
+    std::array<char, kTailBytes> end_block;
+    got = pread(fd.get(), end_block.data(), end_block.size(),
+                bytes_ - static_cast<int64_t>(end_block.size()));
+    end_ = EndOf({end_block.data(), static_cast<size_t>(std::max<ssize_t>(got, 0))});
+    if (got <= 0) problem_ = "it shrank while it was read";
+    if (kind == FileKind::kObject && !IsWholeElf(head, bytes_)) problem_ = kCut;
+    return kind == FileKind::kUnknown && IsModuleProto() ? FileKind::kHloProto : kind;
+  }
+
+  TextEnd end() const { return end_; }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  static constexpr std::string_view kCut = "its end is missing, the file is cut off";
+
+  FileKind Fail(int error) {
+    problem_ = std::generic_category().message(error);
+    return FileKind::kUnknown;
+  }
+
+  // The protos of stages are read whole anyway: their reader says what is wrong.
+  bool IsModuleProto() const { return path_.ends_with(".hlo.pb"); }
+
+  // Other protos, packed files and texts made of messages show only as a whole what they are.
+  bool NeedsWhole(FileKind kind) const {
+    constexpr int64_t kSmall = 4 << 20;
+    bool unsure = kind == FileKind::kUnknown || kind == FileKind::kText;
+    if (unsure && path_.ends_with(".pb")) return !IsModuleProto();
+    return kind == FileKind::kTextProto && bytes_ <= kSmall;
+  }
+
+  FileKind ReadWhole() {
+    Result<FileView> file = FileView::Open(path_, limits_);
+    if (file) return Complete(Sniff(file->bytes()), file->bytes());
+    problem_ = file.error().message;
+    return FileKind::kUnknown;
+  }
+
+  FileKind Complete(FileKind kind, std::string_view bytes) {
+    end_ = EndOf(bytes);
+    std::string_view name = BareFileName(path_);
+    if (kind == FileKind::kTextProto && !IsBalanced(bytes)) end_ = TextEnd::kAny;
+    if (kind == FileKind::kObject && !IsWholeElf(bytes, static_cast<int64_t>(bytes.size())))
+      problem_ = kCut;
+    if (kind == FileKind::kUnknown && name.ends_with(".pb")) {
+      if (name.ends_with(".hlo.pb")) return FileKind::kHloProto;
+      if (!IsWholeProto(bytes)) problem_ = kCut;
+    }
+    return kind;
+  }
+
+  const std::string& path_;
+  int64_t bytes_;
+  const Limits& limits_;
+  TextEnd end_ = TextEnd::kAny;
+  std::string problem_;
+};
 
 }  // namespace
 
@@ -104,7 +165,11 @@ Status ReadHeads(const std::string& folder, const Listing& listing, const Limits
       FileEntry& file = files[at];
       file.path = listed.path;
       file.bytes = listed.bytes;
-      file.kind = KindOf(folder + "/" + listed.path, listed.bytes, limits, ends[at], problems[at]);
+      const std::string path = folder + "/" + listed.path;
+      Head head(path, listed.bytes, limits);
+      file.kind = head.Read();
+      ends[at] = head.end();
+      problems[at] = head.problem();
     }
     if (options.progress) options.progress(done.fetch_add(end - begin) + end - begin, count);
   };

@@ -40,6 +40,7 @@ class ThunkTable {
     ReadFiles();
     if (sequence_->thunks.empty() && sequence_->after_passes.empty()) return sequence_;
     ReadMetadata();
+    CheckComplete();
     auto final_module = model_.Module(module_, model_.FinalStage(module_));
     if (final_module) lookup_.emplace(**final_module);
     for (auto* thunks : {&sequence_->thunks, &sequence_->after_passes}) {
@@ -87,6 +88,21 @@ class ThunkTable {
       }
       for (const std::string& problem : problems)
         sequence_->warnings.push_back(fmt::format("{}: {}", file.path, problem));
+    }
+  }
+
+  // The metadata list every thunk: one that the sequence lacks was cut off.
+  void CheckComplete() {
+    for (const auto& [key, instruction] : metadata_) {
+      bool there = key.first == 0;
+      for (const auto* thunks : {&sequence_->thunks, &sequence_->after_passes}) {
+        there |= std::ranges::find(*thunks, key.first, &Thunk::id) != thunks->end();
+      }
+      if (there) continue;
+      sequence_->warnings.push_back(fmt::format(
+          "{}: thunk {} of the metadata is not in it, the file is cut off",
+          model_.files()[static_cast<size_t>(std::max(sequence_->file, 0))].path, key.first));
+      return;
     }
   }
 

@@ -216,6 +216,15 @@ LaneLoop PredAndIntegers(ElementType type) {
   return FirstOf(PredLoop<Binary, F>(type), IntegerLoop<Binary, F>(type));
 }
 template <typename F>
+UpdateLoop UpdatesOf(ElementType type) {
+  return FirstOf(PredLoop<Update, F>(type), RealFloatLoop<Update, F>(type),
+                 IntegerLoop<Update, F>(type));
+}
+template <typename F>
+UpdateLoop BitUpdatesOf(ElementType type) {
+  return FirstOf(PredLoop<Update, F>(type), IntegerLoop<Update, F>(type));
+}
+template <typename F>
 LaneLoop WideFloats(ElementType type) {
   return RealFloatLoop<Binary, ComputedWide<F>>(type);
 }
@@ -262,6 +271,27 @@ LaneLoop FindBinaryLoop(Opcode opcode, ElementType type) {
       return IntegerLoop<Binary, Mulhi>(type);
     case Opcode::kComplex:
       return RealFloatLoop<Binary, MakeComplex>(type);
+    default:
+      return nullptr;
+  }
+}
+
+UpdateLoop FindUpdateLoop(Opcode opcode, ElementType type) {
+  switch (opcode) {
+    case Opcode::kAdd:
+      return UpdatesOf<Add>(type);
+    case Opcode::kMultiply:
+      return UpdatesOf<Multiply>(type);
+    case Opcode::kMaximum:
+      return UpdatesOf<Maximum>(type);
+    case Opcode::kMinimum:
+      return UpdatesOf<Minimum>(type);
+    case Opcode::kAnd:
+      return BitUpdatesOf<And>(type);
+    case Opcode::kOr:
+      return BitUpdatesOf<Or>(type);
+    case Opcode::kXor:
+      return BitUpdatesOf<Xor>(type);
     default:
       return nullptr;
   }

@@ -177,6 +177,41 @@ void ReducePrecisionLanes(const Lanes& lanes) {
   }
 }
 
+template <typename T>
+struct SelectOf {
+  static void Run(const Lanes& lanes) { SelectLanes<T>(lanes); }
+};
+
+struct Second {
+  template <typename T>
+  static T Of(T, T y) {
+    return y;
+  }
+};
+template <typename T>
+struct ReplaceOf {
+  static void Run(const Updates& updates) { UpdateElements<Second, T>(updates); }
+};
+
+// Choose<T>::Run for an unsigned type T of that size; null if there is none.
+template <template <typename> typename Choose>
+auto BySize(int bytes) -> decltype(&Choose<uint8_t>::Run) {
+  switch (bytes) {
+    case 1:
+      return Choose<uint8_t>::Run;
+    case 2:
+      return Choose<uint16_t>::Run;
+    case 4:
+      return Choose<uint32_t>::Run;
+    case 8:
+      return Choose<uint64_t>::Run;
+    case 16:
+      return Choose<unsigned __int128>::Run;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 LaneLoop FindCompareLoop(ComparisonDirection direction, bool total_order, ElementType type) {
@@ -197,22 +232,9 @@ LaneLoop FindCompareLoop(ComparisonDirection direction, bool total_order, Elemen
   return nullptr;
 }
 
-LaneLoop FindSelectLoop(int storage_bytes) {
-  switch (storage_bytes) {
-    case 1:
-      return SelectLanes<uint8_t>;
-    case 2:
-      return SelectLanes<uint16_t>;
-    case 4:
-      return SelectLanes<uint32_t>;
-    case 8:
-      return SelectLanes<uint64_t>;
-    case 16:
-      return SelectLanes<unsigned __int128>;
-    default:
-      return nullptr;
-  }
-}
+LaneLoop FindSelectLoop(int storage_bytes) { return BySize<SelectOf>(storage_bytes); }
+
+UpdateLoop FindReplaceLoop(int storage_bytes) { return BySize<ReplaceOf>(storage_bytes); }
 
 LaneLoop FindClampLoop(ElementType type) {
   return FirstOf(RealFloatLoop<Clamp, ClampTag>(type), IntegerLoop<Clamp, ClampTag>(type),

@@ -217,6 +217,12 @@ class Scatterer {
     // How many parts there are changes nothing but who does what.
     const int64_t parts =
         std::ssize(to_) < 2 * kGrain ? 1 : std::min(kParts, call_.machine.run().threads());
+    if (arity_ == 1 && from_step_ == 1 && combine_.OnlyUpdate() != nullptr) {
+      HLOSCOPE_TRY(call_.machine.Charge(std::ssize(to_)));
+      return ForParts(elements, parts, [&](LaneFunction&, int64_t begin, int64_t end) {
+        return ApplyInPlace(results[0], begin, end);
+      });
+    }
     return ForParts(elements, parts, [&](LaneFunction& own, int64_t begin, int64_t end) -> Status {
       std::vector<uint8_t> stamps(kStamps, 0);
       std::vector<int64_t> to, from;
@@ -240,6 +246,17 @@ class Scatterer {
       }
       return Flush(own, results, to, from, buffers);
     });
+  }
+
+  // Single elements of one array, their updates side by side, under a single operation.
+  Status ApplyInPlace(const Buffer& result, int64_t begin, int64_t end) const {
+    const UpdateLoop loop = combine_.OnlyUpdate();
+    for (size_t at = 0; at < to_.size(); at += kUpdatesBetweenLooks) {
+      HLOSCOPE_TRY(call_.machine.run().Look());
+      loop({result.data(), to_.subspan(at, std::min(kUpdatesBetweenLooks, to_.size() - at)),
+            call_.operands[2].data() + at * static_cast<size_t>(bytes_[0]), begin, end});
+    }
+    return {};
   }
 
   // Room for kLanes elements of what is there, the updates and the results, of each array.

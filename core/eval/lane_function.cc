@@ -226,6 +226,14 @@ const LaneKernel* LaneFunction::OnlyOperation() const {
   return fits ? &step.kernel : nullptr;
 }
 
+UpdateLoop LaneFunction::OnlyUpdate() const {
+  if (program_->parameters.size() == 2 && IsParameter(1)) {
+    return FindReplaceLoop(hlo::StorageBytes(program_->results[0]));
+  }
+  if (OnlyOperation() == nullptr) return nullptr;
+  return FindUpdateLoop(program_->steps[0].opcode, program_->results[0]);
+}
+
 bool LaneFunction::IsParameter(uint32_t i) const {
   return RunsAsLoops() && program_->outputs.size() == 1 && program_->outputs[0] == i &&
          i < program_->parameters.size();

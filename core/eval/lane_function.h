@@ -62,6 +62,9 @@ class LaneFunction {
   // The kernel, if the whole function is one operation of parameters 0 and 1 in this order. It
   // computes in place: out may be one of the operands.
   const LaneKernel* OnlyOperation() const;
+  // The loop over single elements of a result if the function is one operation or its parameter 1;
+  // null otherwise.
+  UpdateLoop OnlyUpdate() const;
   // True if the function is its parameter `i`.
   bool IsParameter(uint32_t i) const;
 

@@ -39,6 +39,16 @@ void BinaryLanes(const Lanes& lanes) {
   }
 }
 
+template <typename F, typename T>
+void UpdateElements(const Updates& updates) {
+  auto* result = reinterpret_cast<T*>(updates.result);
+  const auto* update = reinterpret_cast<const T*>(updates.updates);
+  for (const int64_t to : updates.to) {
+    if (to >= updates.begin && to < updates.end) result[to] = F::Of(result[to], *update);
+    ++update;
+  }
+}
+
 // A function of doubles for lanes of a narrower type: computed wide, rounded once.
 template <typename F>
 struct ComputedWide {
@@ -63,7 +73,7 @@ struct ComputedWide {
 // Choose<F, T>::Run for the C++ type T of an element type, among the kinds asked for; null
 // elsewhere.
 template <template <typename, typename> typename Choose, typename F>
-LaneLoop RealFloatLoop(hlo::ElementType type) {
+auto RealFloatLoop(hlo::ElementType type) -> decltype(&Choose<F, float>::Run) {
   switch (type) {
     case hlo::ElementType::kF32:
       return Choose<F, float>::Run;
@@ -82,7 +92,7 @@ LaneLoop ComplexLoop(hlo::ElementType type) {
 }
 
 template <template <typename, typename> typename Choose, typename F>
-LaneLoop IntegerLoop(hlo::ElementType type) {
+auto IntegerLoop(hlo::ElementType type) -> decltype(&Choose<F, int8_t>::Run) {
   switch (type) {
     case hlo::ElementType::kS8:
       return Choose<F, int8_t>::Run;
@@ -113,16 +123,20 @@ template <typename F, typename T>
 struct Binary {
   static void Run(const Lanes& lanes) { BinaryLanes<F, T>(lanes); }
 };
+template <typename F, typename T>
+struct Update {
+  static void Run(const Updates& updates) { UpdateElements<F, T>(updates); }
+};
 
 // pred is a byte that is 0 or 1; its loops see bool.
 template <template <typename, typename> typename Choose, typename F>
-LaneLoop PredLoop(hlo::ElementType type) {
+auto PredLoop(hlo::ElementType type) -> decltype(&Choose<F, bool>::Run) {
   return type == hlo::ElementType::kPred ? Choose<F, bool>::Run : nullptr;
 }
 
 // The first that is not null.
-template <typename... Loops>
-LaneLoop FirstOf(LaneLoop loop, Loops... rest) {
+template <typename Loop, typename... Loops>
+Loop FirstOf(Loop loop, Loops... rest) {
   if constexpr (sizeof...(rest) == 0) {
     return loop;
   } else {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/base/result.h"
 #include "core/hlo/module.h"
@@ -27,6 +28,16 @@ struct Lanes {
   int exponent_bits = 0, mantissa_bits = 0;  // reduce-precision
 };
 using LaneLoop = void (*)(const Lanes&);
+
+// Updates of single elements of a result, combined where they are, in order: update i goes to
+// element to[i]. Those outside [begin, end) are left out.
+struct Updates {
+  std::byte* result = nullptr;
+  std::span<const int64_t> to;
+  const std::byte* updates = nullptr;
+  int64_t begin = 0, end = 0;
+};
+using UpdateLoop = void (*)(const Updates&);
 
 // The loop of one instruction, and how its operands and result are brought to the loop's types:
 // floats narrower than f32 are computed as f64 and rounded once, integers narrower than a byte as
@@ -68,6 +79,10 @@ LaneLoop FindComplexUnaryLoop(hlo::Opcode opcode, hlo::ElementType type);
 LaneLoop FindUnaryLoop(hlo::Opcode opcode, hlo::ElementType type);
 LaneLoop FindComplexBinaryLoop(hlo::Opcode opcode, hlo::ElementType type);
 LaneLoop FindBinaryLoop(hlo::Opcode opcode, hlo::ElementType type);
+// For the associative operations on types that are their own loop type.
+UpdateLoop FindUpdateLoop(hlo::Opcode opcode, hlo::ElementType type);
+// Elements of that size are replaced by their updates.
+UpdateLoop FindReplaceLoop(int storage_bytes);
 // For the total order `type` may be a narrow float, whose elements are compared as they are.
 LaneLoop FindCompareLoop(hlo::ComparisonDirection direction, bool total_order,
                          hlo::ElementType type);

@@ -169,7 +169,9 @@ const Schedule& Machine::ScheduleOf(ComputationId id) {
   }
   if (!module_.header().is_scheduled) WaitLast(module_, computation, schedule->order);
   schedule->last_use.assign(computation.instruction_count, 0);
+  schedule->mixes_precision.assign(computation.instruction_count, 0);
   for (uint32_t i : schedule->order) {
+    schedule->mixes_precision[i] = MixesPrecision(module_, InstructionId(first + i)) ? 1 : 0;
     for (InstructionId operand : module_.operands(InstructionId(first + i))) {
       schedule->last_use[operand.index - first] = i;
     }
@@ -182,7 +184,9 @@ const Schedule& Machine::ScheduleOf(ComputationId id) {
 // Kernels rely on what XLA's verifier does not ask for: that floats which meet are of one type, and
 // that a value is of the type it is declared with.
 Result<Value> Machine::Apply(KernelCall& call, const KernelRow& row) {
-  if (MixesPrecision(module_, call.id)) {
+  const ComputationId computation = call.instruction().computation;
+  const uint32_t position = call.id.index - module_[computation].first_instruction;
+  if (ScheduleOf(computation).mixes_precision[position] != 0) {
     return Unsupported(call, "its operands and result are floats of several types");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Value value, NeedsLiveCall(call, row.live)

@@ -17,8 +17,9 @@ namespace hloscope::eval {
 
 // The live instructions of a computation in order, and after which of them each value is dead.
 struct Schedule {
-  std::vector<uint32_t> order;     // instructions by position in their computation
-  std::vector<uint32_t> last_use;  // by position: the position of the last user; own if none
+  std::vector<uint32_t> order;           // instructions by position in their computation
+  std::vector<uint32_t> last_use;        // by position: the position of the last user; own if none
+  std::vector<uint8_t> mixes_precision;  // by position, see MixesPrecision
 };
 
 struct KernelCall;
@@ -37,7 +38,7 @@ class Machine {
   int64_t device() const { return device_; }
 
   // The value of a computation's root for these arguments.
-  Result<Value> Call(hlo::ComputationId computation, std::vector<Value> arguments);
+  Result<Value> Call(hlo::ComputationId id, std::vector<Value> arguments);
 
   // Uninitialised bytes of that shape or size; dies beyond the memory limit.
   Result<Buffer> Allocate(const hlo::Shape& shape);
@@ -63,7 +64,7 @@ class Machine {
   unsigned __int128& random_state() { return random_.algorithm; }
 
  private:
-  const Schedule& ScheduleOf(hlo::ComputationId computation);
+  const Schedule& ScheduleOf(hlo::ComputationId id);
   Result<Value> Apply(KernelCall& call, const KernelRow& row);
   Result<Value> RunInstruction(hlo::InstructionId id, std::span<Value> operands,
                                std::span<Value> arguments);

@@ -173,7 +173,8 @@ class Folder {
 
   // `folds` folds of `rows` dense rows of `lanes` elements each.
   Status FoldDense(const Arrays& in, int64_t folds, int64_t rows, int64_t lanes) {
-    const auto chunk = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kGrain / lanes)));
+    const int64_t chunk = std::max<int64_t>(
+        1, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kGrain / lanes))));
     if (!reducer_.IsAssociative() || rows <= 2 * chunk) {
       return ForEach(folds, rows * lanes, [&](TreeReducer& tree, int64_t f) {
         return tree.FoldDense(in.At(f * rows * lanes), rows, lanes, results_.At(f * lanes));

@@ -60,7 +60,8 @@ void SplitPairs(int size, const std::byte* in, int64_t lanes, int64_t pairs, std
 
 // Rows that fit into the scratch, a power of two: blocks of so many are whole subtrees.
 int64_t RowsInBlock(int64_t lanes) {
-  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(2 * kLanes / lanes)));
+  return std::max<int64_t>(
+      1, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(2 * kLanes / lanes))));
 }
 
 }  // namespace

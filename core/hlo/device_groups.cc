@@ -125,7 +125,7 @@ std::optional<std::vector<int64_t>> ListMesh(const Mesh& mesh, int64_t limit) {
 
 std::optional<std::vector<int64_t>> ListByAxes(const Mesh& mesh, std::span<const AxisRef> last,
                                                int64_t limit) {
-  const auto ids = ListMesh(mesh, limit);
+  auto ids = ListMesh(mesh, limit);
   const auto cut = Cut(mesh, last);
   if (!ids || !cut) return std::nullopt;
   if (mesh.maximal || mesh.axes.empty()) return ids;

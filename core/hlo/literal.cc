@@ -62,7 +62,10 @@ Literal Literal::Live() const {
     int64_t from = 0;
     for (size_t d = 0; d < index.size(); ++d) from = from * shape_.dimension(d) + index[d];
     std::memcpy(bytes.data() + to, bytes_.data() + static_cast<size_t>(from) * size, size);
-    for (size_t d = index.size(); d-- > 0 && ++index[d] == dynamic_sizes_[d];) index[d] = 0;
+    for (size_t d = index.size(); d > 0; --d) {
+      if (++index[d - 1] < dynamic_sizes_[d - 1]) break;
+      index[d - 1] = 0;
+    }
   }
   return Dense(std::move(shape), std::move(bytes));
 }

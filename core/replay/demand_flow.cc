@@ -234,7 +234,7 @@ void DemandFlow::CarryRoot(ComputationId callee, const TuplePath& path, const De
   if (callee.valid()) Ask(module_[callee].root, path, demand);
 }
 
-void DemandFlow::CarryAsync(InstructionId id, TuplePath path, const Demand& demand) {
+void DemandFlow::CarryAsync(InstructionId id, const TuplePath& path, const Demand& demand) {
   InstructionId start = module_.operands(id)[0];
   while (module_[start].opcode == Opcode::kAsyncUpdate) start = module_.operands(start)[0];
   if (module_[start].opcode == Opcode::kCopyStart) return Ask(module_.operands(start)[0], demand);

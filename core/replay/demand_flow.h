@@ -57,7 +57,7 @@ class DemandFlow {
   bool CarryStructure(hlo::InstructionId id, const TuplePath& path, const Demand& demand);
   void CarryParameter(hlo::InstructionId id, const TuplePath& path, const Demand& demand);
   void CarryRoot(hlo::ComputationId callee, const TuplePath& path, const Demand& demand);
-  void CarryAsync(hlo::InstructionId id, TuplePath path, const Demand& demand);
+  void CarryAsync(hlo::InstructionId id, const TuplePath& path, const Demand& demand);
   void CarryMovement(hlo::InstructionId id, const Demand& demand);
   void CarryConcatenate(hlo::InstructionId id, const Demand& demand);
   void CarrySelect(hlo::InstructionId id, const Demand& demand);
@@ -71,8 +71,9 @@ class DemandFlow {
   std::vector<std::string> conflicts_;
 };
 
-// What demand on the result of arithmetic asks of operand `slot`; empty() if nothing can be said.
+// What demand `whole` on the result of arithmetic asks of operand `slot`; empty() if nothing can be
+// said.
 Demand AskOfOperand(const hlo::Module& module, const ValueRanges& ranges, hlo::InstructionId id,
-                    size_t slot, const Demand& demand);
+                    size_t slot, const Demand& whole);
 
 }  // namespace hloscope::replay

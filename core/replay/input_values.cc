@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "core/eval/random_fill.h"
 #include "core/eval/wide.h"
@@ -298,10 +299,18 @@ class ArrayMaker {
         type_(demand.passes == ElementType::kInvalid ? hlo::RealPart(own_) : demand.passes),
         count_(shape.ElementCount().value_or(0)),
         drawer_(type_, demand, stream, style),
-        bytes_(static_cast<size_t>(shape.ByteSize().value_or(0))) {}
+        size_(static_cast<size_t>(shape.ByteSize().value_or(0))),
+        bytes_(std::make_shared_for_overwrite<std::byte[]>(size_)) {}
 
-  std::vector<std::byte> Make() {
-    if (count_ == 0) return std::move(bytes_);
+  // The elements; some are left out where the style says that time is over.
+  Literal Make() {
+    Fill();
+    return Literal::View(shape_, {bytes_.get(), size_}, bytes_);
+  }
+
+ private:
+  void Fill() {
+    if (count_ == 0) return;
     const bool whole = !hlo::IsFloat(own_) && !hlo::IsComplex(own_);
     const bool vectors =
         !demand_.columns.empty() && count_ % (std::ssize(demand_.columns) * demand_.inner) == 0;
@@ -320,10 +329,8 @@ class ArrayMaker {
     } else {
       Draw(own_, count_);
     }
-    return std::move(bytes_);
   }
 
- private:
   bool IsMatrices() const {
     return (demand_.structure == Structure::kPositiveDefinite ||
             demand_.structure == Structure::kDominantDiagonal) &&
@@ -354,7 +361,7 @@ class ArrayMaker {
 
   template <typename W>
   void Store(const std::vector<W>& values) {
-    eval::StoreFrom<W>(own_, values.data(), bytes_.data(), count_);
+    eval::StoreFrom<W>(own_, values.data(), bytes_.get(), count_);
   }
 
   template <typename W>
@@ -403,7 +410,7 @@ class ArrayMaker {
       if (at % (kBlock * kBlocksBetweenLooks) == 0 && style_.is_over()) return;
       const int64_t n = std::min(kBlock, count - at);
       for (int64_t i = 0; i < n; ++i) block[i] = same ? Fixed<W>() : One<W>();
-      eval::StoreFrom<W>(type, block, bytes_.data() + at * size, n);
+      eval::StoreFrom<W>(type, block, bytes_.get() + at * size, n);
     }
   }
 
@@ -424,7 +431,8 @@ class ArrayMaker {
   ElementType own_, type_;
   int64_t count_;
   Drawer drawer_;
-  std::vector<std::byte> bytes_;
+  size_t size_;
+  std::shared_ptr<std::byte[]> bytes_;  // not cleared: huge ones cost seconds of page faults
 };
 
 }  // namespace
@@ -437,7 +445,7 @@ int64_t LiveSize(uint64_t seed, int64_t bound) {
 
 Literal MakeArray(const Shape& shape, const Demand& demand, uint64_t stream,
                   const ValueStyle& style) {
-  Literal literal = Literal::Dense(shape, ArrayMaker(shape, demand, stream, style).Make());
+  Literal literal = ArrayMaker(shape, demand, stream, style).Make();
   if (!shape.has_dynamic_dimension()) return literal;
   std::vector<int64_t> sizes;
   for (size_t d = 0; d < shape.rank(); ++d) {

@@ -80,7 +80,8 @@ class Generator {
                                           hlo::ToString(shape, false)));
     }
     const Limits& limits = options_.limits;
-    if ((total_ += *bytes) > limits.archive_bytes || *bytes > limits.tensor_bytes) {
+    total_ += *bytes;
+    if (total_ > limits.archive_bytes || *bytes > limits.tensor_bytes) {
       return EnvironmentError(
           fmt::format("the inputs need more than {} bytes", limits.archive_bytes),
           "give smaller inputs, or raise the limit archive");

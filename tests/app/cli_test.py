@@ -266,6 +266,19 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(status, 3)
         self.assertIn('StableHLO', err)
 
+    def test_bench_run(self):
+        status, out = run('bench', 'run', '--json', '--repeats', '4', '--against', 'interpreter', TEXT, 'absent.hlo')[:2]
+        self.assertEqual(status, 2)
+        record, absent = json_lines(out)
+        self.assertEqual((record['module'], record['platform'], record['against']), (TEXT, 'interpreter', 'interpreter'))
+        self.assertEqual((record['runs'], record['against_runs']), (4, 4))
+        for side in ('', 'against_'):
+            self.assertGreater(record[side + 'run_us'], 0)
+        self.assertAlmostEqual(record['ratio_run'], record['run_us'] / record['against_run_us'])
+        self.assertIn('absent.hlo', absent['error'])
+        self.assertEqual(run('bench', 'run', '--platform', 'none', TEXT)[0], 2)
+        self.assertEqual(run('bench', 'run', '--threads', '0', TEXT)[0], 2)
+
     def test_bench_parse(self):
         record = json_lines(run('bench', 'parse', '--json', '--repeats', '1', TEXT)[1])[0]
         for key in ('bytes', 'instructions', 'parse_ms', 'print_ms', 'to_proto_ms', 'from_proto_ms', 'rss_bytes'):

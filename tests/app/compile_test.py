@@ -31,6 +31,15 @@ ENTRY main {
 }
 '''
 
+STABLEHLO = '''module @twice {
+  func.func public @main(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>
+    %1 = stablehlo.multiply %0, %arg0 : tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+}
+'''
+
 
 def ready():
     """The platforms whose plugin can be used here."""
@@ -110,6 +119,22 @@ class Compile(unittest.TestCase):
         with open(out, encoding='utf-8') as f:
             self.assertIn('is_scheduled=true', f.readline())
         subprocess.run([HLOSCOPE, 'verify', out], check=True, stdout=subprocess.DEVNULL)
+
+    def test_stablehlo(self):
+        if not READY & {'xla-cpu', 'xla-gpu'}:
+            self.skipTest('no plugin translates StableHLO here')
+        module, hlo = self.path('twice.mlir', STABLEHLO), self.path('twice.hlo')
+        done = subprocess.run([HLOSCOPE, 'convert', module, hlo], capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(hlo, encoding='utf-8') as f:
+            text = f.read()
+        self.assertRegex(text, r'ROOT \S+ = f32\[4\]\S* multiply\(')
+        done = subprocess.run([HLOSCOPE, 'compare', '--json', hlo, self.path('same.hlo', text)], capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(json.loads(done.stdout)['status'], 'equal')
+        broken = self.path('broken.mlir', STABLEHLO.replace('stablehlo.add', 'stablehlo.nothing'))
+        done = subprocess.run([HLOSCOPE, 'run', '--json', broken], capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn('stablehlo.nothing', done.stdout + done.stderr)
 
     def test_elided_constants(self):
         self.need('xla-cpu')

@@ -251,7 +251,7 @@ void RunRow(benchmark::State& state, const Row& row, int threads) {
   if (!arguments.has_value()) Fail(row.name, arguments.error().message);
   eval::EvaluateOptions options;
   options.threads = threads;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     auto made = eval::Evaluate(*parsed.module, arguments->literals, options);
     if (!made.has_value()) Fail(row.name, made.error().message);
     if (made->result.is_missing()) Fail(row.name, made->result.error().message);

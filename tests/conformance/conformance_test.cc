@@ -74,7 +74,7 @@ bool BothNan(const std::byte* a, const std::byte* b) {
   Float x, y;
   std::memcpy(&x, a, sizeof(x));
   std::memcpy(&y, b, sizeof(y));
-  return x != x && y != y;
+  return std::isnan(x) && std::isnan(y);
 }
 
 template <typename Float, typename Signed>

@@ -178,14 +178,18 @@ TEST_F(DumpModelTest, TellsModulesOfOneIdApart) {
   Write("1700000000000001.module_0001.f.before_optimizations.txt", kText);
   Write("1700000000000002.module_0001.f.before_optimizations.txt", kText);
   Write("f/host_77/module_0001.f.before_optimizations.txt", kText);
+  Write("module_0001.f/module.mlir", "module @f {\n}\n");
+  Write("module_0007.g/module.mlir", "module @g {\n}\n");
+  Write("g/host_78/module_0007.g.before_optimizations.txt", kText);
+  Write("jax_ir0000_f_compile.mlir", "module @f {\n}\n");
   Write("1700000000000003.module_0005.late.before_optimizations.txt", kText);
   Write("module_0005.late.debug_options", "");
   auto model = Open();
-  ASSERT_EQ(model->modules().size(), 6u);
+  ASSERT_EQ(model->modules().size(), 7u);
   std::vector<size_t> files;
   for (const ModuleEntry& module : model->modules()) files.push_back(module.files.size());
   std::ranges::sort(files);
-  EXPECT_EQ(files, (std::vector<size_t>{1, 1, 1, 2, 2, 2}));
+  EXPECT_EQ(files, (std::vector<size_t>{1, 1, 1, 2, 2, 2, 4}));
 }
 
 TEST_F(DumpModelTest, TooManyFilesAndNoFolderAreErrors) {

@@ -15,7 +15,7 @@ using hlo::ElementType;
 using hlo::Literal;
 using hlo::Shape;
 
-std::string Npy(std::string header, std::string_view data, int version = 1) {
+std::string Npy(const std::string& header, std::string_view data, int version = 1) {
   std::string out = "\x93NUMPY";
   out += static_cast<char>(version);
   out += '\0';

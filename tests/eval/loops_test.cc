@@ -277,8 +277,8 @@ TEST(Loops, ScatterTakesUpdatesInOrderAndLeavesOutWhatIsOutside) {
 }
 
 TEST(Loops, ConvolutionSkipsPaddingUnderAnInfiniteKernel) {
-  const std::vector<float> x(2 * 5 * 8, 1.0f);
-  std::vector<float> kernel(3 * 8 * 8, 1.0f);
+  const std::vector<float> x(size_t{2} * 5 * 8, 1.0f);
+  std::vector<float> kernel(size_t{3} * 8 * 8, 1.0f);
   kernel[0] = INFINITY;  // tap 0: outside for the first position
   const hlo::Literal arguments[] = {Array(hlo::ElementType::kF32, {2, 5, 8}, x),
                                     Array(hlo::ElementType::kF32, {3, 8, 8}, kernel)};

@@ -86,7 +86,7 @@ void FuzzProto(std::string_view input) {
 void FuzzOpen(std::string_view input) {
   dump::Sniff(input);
   dump::Sniff(input.substr(0, 4096), false);
-  hlo::ReadTextProto(input);
+  (void)hlo::ReadTextProto(input);
 }
 
 void FuzzTensor(std::string_view input) {
@@ -104,7 +104,9 @@ void FuzzTensor(std::string_view input) {
       dump::NpzArchive::Open(FileView::FromBytes("input", std::string(input)), limits);
   if (!archive) return;
   for (const std::string& name : archive->Names()) {
-    if (Result<std::string> member = archive->Read(name)) dump::ReadNpy(*member, name, limits);
+    if (Result<std::string> member = archive->Read(name)) {
+      (void)dump::ReadNpy(*member, name, limits);
+    }
   }
 }
 

@@ -227,9 +227,9 @@ TEST(PrinterTest, BoundsCanonicalBodies) {
   std::string text = "HloModule m\nc0 { ROOT a = f32[] parameter(0) }\n";
   for (int k = 1; k <= 60; ++k) {
     std::string before = "c" + std::to_string(k - 1);
-    text += "c" + std::to_string(k) +
-            " { a = f32[] parameter(0)\n  b = f32[] call(a), to_apply=" + before +
-            "\n  ROOT c = f32[] call(b), to_apply=" + before + " }\n";
+    text.append("c").append(std::to_string(k));
+    text.append(" { a = f32[] parameter(0)\n  b = f32[] call(a), to_apply=").append(before);
+    text.append("\n  ROOT c = f32[] call(b), to_apply=").append(before).append(" }\n");
   }
   text += "ENTRY e { a = f32[] parameter(0)\n  ROOT c = f32[] call(a), to_apply=c60 }\n";
   EXPECT_LT(Print(text, TextFormat::kCanonical).size(), size_t{1} << 29);

@@ -52,6 +52,7 @@ TEST(ProtoFields, TableIsThatOfTheGeneratedClasses) {
       ASSERT_NE(message, nullptr) << row.message;
       continue;
     }
+    ASSERT_NE(message, nullptr) << "the first row names a message";
     const FieldDescriptor* field = message->FindFieldByNumber(static_cast<int>(row.number));
     ASSERT_NE(field, nullptr) << message->name() << " " << row.number;
     EXPECT_EQ(field->name(), row.name);

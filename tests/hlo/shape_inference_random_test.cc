@@ -26,7 +26,7 @@ class Attack {
     // Half of the questions have equal operands: those get further.
     bool equal = Below(2) == 0;
     for (Shape& shape : shapes) {
-      shape = equal && &shape != &shapes[0] ? shapes[0] : AnyShape(2);
+      shape = equal && &shape != shapes.data() ? shapes[0] : AnyShape(2);
       operands.push_back(&shape);
     }
     std::vector<Attribute> attributes;

@@ -59,8 +59,8 @@ std::string TextOf(const Case& c) {
   for (size_t at = 0; at < c.parameters.size(); ++number) {
     size_t end = std::min(c.parameters.find(' ', at), c.parameters.size());
     std::string n = std::to_string(number);
-    text += "  p" + n + " = " + std::string(c.parameters.substr(at, end - at)) + " parameter(" + n +
-            ")\n";
+    text.append("  p").append(n).append(" = ").append(c.parameters.substr(at, end - at));
+    text.append(" parameter(").append(n).append(")\n");
     at = end + 1;
   }
   text += c.before;
@@ -391,8 +391,9 @@ TEST(ShapeInferenceTest, RefusesEndlessTuples) {
   std::string text = "HloModule m\nENTRY e {\n  t0 = f32[] parameter(0)\n";
   for (int i = 1; i < 60; ++i) {
     std::string last = "t" + std::to_string(i - 1);
-    text += (i == 59 ? "  ROOT t" : "  t") + std::to_string(i) + " = tuple(" + last + ", " + last +
-            ")\n";
+    text += i == 59 ? "  ROOT t" : "  t";
+    text.append(std::to_string(i)).append(" = tuple(").append(last).append(", ").append(last);
+    text += ")\n";
   }
   ParseResult parsed = ParseText(text + "}\n");
   ASSERT_FALSE(parsed.ok());

@@ -53,7 +53,7 @@ std::string Problems(const std::string& text) {
     out += (out.empty() ? "" : " ") + std::to_string(lines.PlaceOf(d.offset, "").line) + ":" +
            d.rule + (d.severity == Severity::kWarning ? "?" : "");
   }
-  bool error = out.find('?') == std::string::npos ? !out.empty() : out.find(" ") != out.npos;
+  bool error = out.find('?') == std::string::npos ? !out.empty() : out.find(' ') != out.npos;
   if (!error) {
     EXPECT_NE(result.module, nullptr) << text;
   }

@@ -116,7 +116,8 @@ struct Table {
   }
   template <typename F>
   void Set(Function function, F entry) {
-    std::memcpy(bytes + static_cast<size_t>(function), &entry, sizeof(entry));
+    std::memcpy(bytes + static_cast<size_t>(function), static_cast<const void*>(&entry),
+                sizeof(entry));
   }
   ExtensionHead extension = {24, kFakeExtension, nullptr};
   static constexpr int32_t kFakeExtension = 1;

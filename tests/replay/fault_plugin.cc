@@ -55,8 +55,8 @@ const void* GetPjrtApi() {
   table.resize(size);
   std::memcpy(table.data(), real, size);
   char* const compile = table.data() + static_cast<size_t>(Function::kClient_Compile);
-  std::memcpy(&real_compile, compile, sizeof(real_compile));
+  std::memcpy(static_cast<void*>(&real_compile), compile, sizeof(real_compile));
   const CompileFunction own = &Compile;
-  std::memcpy(compile, &own, sizeof(own));
+  std::memcpy(compile, static_cast<const void*>(&own), sizeof(own));
   return table.data();
 }

@@ -114,7 +114,8 @@ TEST_F(PluginsTest, EveryWayOfNamingAnEnvironment) {
                                           {"PYTHONPATH", venv + "/lib/python3.11/site-packages"},
                                           {"HLOSCOPE_PLUGIN_PATH", venv},
                                           {"PATH", "/nowhere:" + venv + "/bin"}}) {
-    const std::string before = getenv(name) == nullptr ? "" : getenv(name);
+    const char* set = getenv(name);
+    const std::string before = set == nullptr ? "" : set;
     Set(name, value.c_str());
     EXPECT_TRUE(ResolvePlugin("xla-cpu", {}).has_value()) << name;
     before.empty() ? Set(name, nullptr) : Set(name, before.c_str());

@@ -148,7 +148,7 @@ void Application::DrawStatusBar(Frame& frame) {
       const Pending<dump::DumpModel>& dump = session_->dump();
       if (dump.ready()) {
         Label(theme_, Color::kTextSecondary,
-              fmt::format("{}   {} modules, {} files", SafeText(session_->path(), 120),
+              fmt::format("{}   modules: {}   files: {}", SafeText(session_->path(), 120),
                           CountText(static_cast<int64_t>(dump->modules().size())),
                           CountText(static_cast<int64_t>(dump->files().size()))));
       } else {

@@ -4,7 +4,7 @@
 #include <imgui/imgui.h>
 
 #include <array>
-#include <cctype>
+#include <utility>
 
 namespace hloscope::viewer {
 namespace {
@@ -110,14 +110,19 @@ const std::vector<KeyBinding>& KeyBindings() {
   return bindings;
 }
 
-std::vector<Command> PressedCommands() {
+std::vector<Command> Keyboard::Pressed() {
   std::vector<Command> out;
   const ImGuiIO& io = ImGui::GetIO();
+  // In a slow frame a key goes down and its modifier up again: those of the frame before count too.
+  int mods = io.KeyMods & ImGuiMod_Mask_, before = std::exchange(last_mods_, mods);
   for (const KeyBinding& binding : KeyBindings()) {
     if (io.WantTextInput && IsForText(binding.chord)) continue;
-    if ((io.KeyMods & ImGuiMod_Mask_) != (binding.chord & ImGuiMod_Mask_)) continue;
     auto key = static_cast<ImGuiKey>(binding.chord & ~ImGuiMod_Mask_);
-    if (ImGui::IsKeyPressed(key, ImGuiInputFlags_Repeat)) out.push_back(binding.command);
+    int wanted = binding.chord & ImGuiMod_Mask_;
+    bool held = wanted == mods;
+    bool released = mods == 0 && wanted == before && ImGui::IsKeyPressed(key, false);
+    if (before != 0 && mods == 0 && wanted == 0) held = false;
+    if ((held && ImGui::IsKeyPressed(key)) || released) out.push_back(binding.command);
   }
   return out;
 }

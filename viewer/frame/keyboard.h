@@ -21,8 +21,14 @@ int ChordFromText(std::string_view text);
 // look for it.
 const std::vector<KeyBinding>& KeyBindings();
 
-// The commands whose keys went down in this frame. While a field takes text, only chords that are
-// no text count.
-std::vector<Command> PressedCommands();
+class Keyboard {
+ public:
+  // The commands whose keys went down in this frame; once a frame. While a field takes text, only
+  // chords that are no text count.
+  std::vector<Command> Pressed();
+
+ private:
+  int last_mods_ = 0;
+};
 
 }  // namespace hloscope::viewer

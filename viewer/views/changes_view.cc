@@ -307,7 +307,9 @@ class ChangesView : public View {
                          : DiffWords(left, right);
     bool whole = left.empty() || right.empty();
     std::deque<std::string> kept;
-    if (!whole && line.kind != debug::ChangeKind::kUnchanged) {
+    bool differ = std::ranges::any_of(words.before, &WordPiece::changed) ||
+                  std::ranges::any_of(words.after, &WordPiece::changed);
+    if (!whole && differ) {
       Shorten(words.before, kept);
       Shorten(words.after, kept);
     }

@@ -108,7 +108,12 @@ class HomeView : public View {
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_as_proto\"        constants in full");
     ImGui::PopFont();
     Section(frame, "Recent");
-    Sentence(frame, "Ctrl+O lists what was opened before");
+    std::vector<std::string> recent = frame.session.recent();
+    if (recent.empty()) Sentence(frame, "nothing was opened before");
+    for (size_t i = 0; i < recent.size(); ++i) {
+      if (ImGui::Selectable((SafeText(recent[i], 140) + "##recent" + std::to_string(i)).c_str()))
+        frame.session.WishOpen({recent[i]});
+    }
   }
 
   static void DrawHead(Frame& frame, const dump::DumpModel& dump) {

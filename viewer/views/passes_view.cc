@@ -77,7 +77,8 @@ class PassesView : public View {
     std::string out =
         stage < entry.stages.size() ? "shown " + entry.stages[stage].name : std::string();
     for (int32_t s = 0; s < static_cast<int32_t>(entry.stages.size()); ++s) {
-      if (session.counterparts().TouchedInto(s)) out += "\ntouched " + entry.stages[static_cast<size_t>(s)].name;
+      if (session.counterparts().TouchedInto(s))
+        out += "\ntouched " + entry.stages[static_cast<size_t>(s)].name;
     }
     return out;
   }

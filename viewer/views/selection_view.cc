@@ -228,41 +228,61 @@ class SelectionView : public View {
     if (found.stages.empty() || found.module < 0) return;
     const dump::ModuleEntry& entry = session.dump()->modules()[static_cast<size_t>(found.module)];
     Section(frame, "Through the stages");
-    int32_t last = -1;
+    const auto& all = found.stages;
     size_t shown = 0;
-    for (const StageCounterpart& counterpart : found.stages) {
-      if (counterpart.stage == last ||
-          static_cast<size_t>(counterpart.stage) >= entry.stages.size())
-        continue;
-      if (++shown > 4 * kMostShown) break;
-      last = counterpart.stage;
-      auto others = std::ranges::count(found.stages, last, &StageCounterpart::stage) - 1;
-      const auto& module = session.Module(found.module, last);
-      std::string name =
-          module.ready() && counterpart.instruction.index < module->instructions().size()
-              ? std::string(module->name(counterpart.instruction))
-              : std::string("…");
-      if (others > 0) name += fmt::format(" and {} more", others);
-      ImGui::PushID(last);
-      if (ImGui::Selectable("##station", session.stage() == last))
-        session.Select(Selection::OfInstruction(found.module, last, counterpart.instruction));
-      if (ImGui::IsItemHovered()) {
-        ImGui::SetTooltip("%s\n%s, confidence %.2f",
-                          SafeText(entry.stages[static_cast<size_t>(last)].name, 300).c_str(),
-                          std::string(debug::Describe(counterpart.reason)).c_str(),
-                          static_cast<double>(counterpart.confidence));
+    for (size_t i = 0; i < all.size() && shown < 4 * kMostShown; ++shown) {
+      size_t end = i;
+      std::string name = NameAt(session, found, all[i]);
+      // Stages through which it keeps its name are one line, unless it is the one in view.
+      int32_t last = all[i].stage;
+      while (end < all.size() &&
+             (all[end].stage == last ||
+              (all[end].stage == last + 1 && last != session.stage() &&
+               all[end].stage != session.stage() && !found.TouchedInto(all[end].stage) &&
+               NameAt(session, found, all[end]) == name))) {
+        last = all[end].stage;
+        ++end;
       }
-      ImGui::SameLine(0, 0);
-      Label(frame.theme, Color::kTextSecondary,
-            SafeText(ShortStage(entry.stages[static_cast<size_t>(last)]), 24));
-      ImGui::SameLine(190 * frame.scale);
-      FittedLabel(name);
-      ImGui::PopID();
+      DrawStation(frame, found, entry, all[i], last, name);
+      i = end;
     }
   }
 
+  static std::string NameAt(Session& session, const Counterparts& found,
+                            const StageCounterpart& at) {
+    const auto& module = session.Module(found.module, at.stage);
+    if (!module.ready() || at.instruction.index >= module->instructions().size()) return "…";
+    auto others = std::ranges::count(found.stages, at.stage, &StageCounterpart::stage) - 1;
+    std::string name(module->name(at.instruction));
+    return others > 0 ? fmt::format("{} and {} more", name, others) : name;
+  }
+
+  static void DrawStation(Frame& frame, const Counterparts& found, const dump::ModuleEntry& entry,
+                          const StageCounterpart& at, int32_t last, const std::string& name) {
+    Session& session = frame.session;
+    if (static_cast<size_t>(last) >= entry.stages.size()) return;
+    const dump::StageEntry& stage = entry.stages[static_cast<size_t>(at.stage)];
+    ImGui::PushID(at.stage);
+    if (ImGui::Selectable("##station", session.stage() == at.stage))
+      session.Select(Selection::OfInstruction(found.module, at.stage, at.instruction));
+    if (ImGui::IsItemHovered()) {
+      ImGui::SetTooltip("%s\n%s, confidence %.2f", SafeText(stage.name, 300).c_str(),
+                        std::string(debug::Describe(at.reason)).c_str(),
+                        static_cast<double>(at.confidence));
+    }
+    ImGui::SameLine(0, 0);
+    std::string label = SafeText(ShortStage(stage), 22);
+    if (last > at.stage) label += fmt::format(" +{}", last - at.stage);
+    Label(frame.theme, found.TouchedInto(at.stage) ? Color::kAccent : Color::kTextSecondary, label);
+    ImGui::SameLine(200 * frame.scale);
+    FittedLabel(name);
+    ImGui::PopID();
+  }
+
   static std::string ShortStage(const dump::StageEntry& stage) {
-    return stage.pass.empty() ? stage.name : stage.pass;
+    return stage.pass.empty()               ? stage.name
+           : stage.pass == "pipeline-start" ? stage.pipeline
+                                            : stage.pass;
   }
 
   static std::span<const int32_t> Few(const std::vector<int32_t>& all) {

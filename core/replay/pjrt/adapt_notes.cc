@@ -10,7 +10,6 @@
 
 namespace hloscope::replay::pjrt {
 
-using hlo::Attribute;
 using hlo::AttributeKey;
 using hlo::InstructionId;
 using hlo::Literal;

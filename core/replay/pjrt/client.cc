@@ -105,7 +105,7 @@ Status ClientHandle::ReadDevices() {
   return {};
 }
 
-Result<std::shared_ptr<const ClientHandle>> OpenClient(std::shared_ptr<const Plugin> plugin,
+Result<std::shared_ptr<const ClientHandle>> OpenClient(const std::shared_ptr<const Plugin>& plugin,
                                                        int64_t devices) {
   static std::mutex mutex;
   static std::map<std::pair<const Plugin*, int64_t>, std::shared_ptr<const ClientHandle>> open;

@@ -44,11 +44,11 @@ class ClientHandle {
   Result<std::vector<std::vector<OwnedBuffer>>> Execute(
       const LoadedProgram& program, std::span<const std::vector<OwnedBuffer>> arguments) const;
   // The plugin's optimised module: HloModuleProto with its configuration, in wire format.
-  Result<std::string> OptimizedProgram(const LoadedProgram& program) const;
+  Result<std::string> OptimizedProgram(const LoadedProgram& loaded) const;
 
  private:
   friend Result<std::shared_ptr<const ClientHandle>> OpenClient(
-      std::shared_ptr<const Plugin> plugin, int64_t devices);
+      const std::shared_ptr<const Plugin>& plugin, int64_t devices);
   explicit ClientHandle(std::shared_ptr<const Plugin> plugin) : plugin_(std::move(plugin)) {}
   Status Create(std::span<const NamedValue> options);
   Status ReadDevices();
@@ -62,7 +62,7 @@ class ClientHandle {
 
 // A client of at least `devices` devices; virtual ones where the plugin's platform is the CPU.
 // Clients are kept for the life of the process. Environment error: there are fewer.
-Result<std::shared_ptr<const ClientHandle>> OpenClient(std::shared_ptr<const Plugin> plugin,
+Result<std::shared_ptr<const ClientHandle>> OpenClient(const std::shared_ptr<const Plugin>& plugin,
                                                        int64_t devices);
 
 // PJRT's number of an element type; 0 where it has none.

@@ -18,7 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using hlo::Literal;
-using hlo::Shape;
 
 class PjrtExecutable : public Executable {
  public:

@@ -1,0 +1,25 @@
+// The benchmarks of `hloscope bench`, each a function over its files that answers the exit status.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "app/command.h"
+
+namespace hloscope::app {
+
+// Reading and printing times and the memory of a parsed module: the fastest of `repeats` runs on
+// one thread.
+int BenchParse(std::span<const std::string> files, int64_t repeats, const Context& context);
+
+struct BenchRunOptions {
+  std::string platform = "interpreter", against;
+  std::optional<int64_t> threads, seed, fill_elided, repeats;
+};
+// Compile and run times on one platform beside another; both are held to `threads` CPUs.
+int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
+             const Context& context);
+
+}  // namespace hloscope::app

@@ -1,0 +1,234 @@
+// Alignment, pass changes and lineage on small modules, one kind of pass a row.
+#include "core/debug/alignment.h"
+
+#include <gtest/gtest.h>
+
+#include "core/debug/lineage.h"
+#include "core/debug/pass_changes.h"
+#include "core/hlo/text.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::InstructionId;
+using hlo::Module;
+
+std::shared_ptr<const Module> Parse(std::string_view text) {
+  hlo::ParseResult parsed = hlo::ParseText(text);
+  EXPECT_TRUE(parsed.ok()) << (parsed.diagnostics.empty() ? "" : parsed.diagnostics[0].message);
+  return parsed.module;
+}
+
+InstructionId Find(const Module& module, std::string_view name) {
+  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
+    if (module.name(InstructionId(k)) == name) return InstructionId(k);
+  }
+  ADD_FAILURE() << "no " << name;
+  return InstructionId(0u);
+}
+
+// "origin reason" of an instruction after, or "-".
+std::string OriginOf(const Module& before, const Module& after, std::string_view name) {
+  Alignment alignment = Align(before, after);
+  auto links = alignment.Origins(Find(after, name));
+  if (links.empty()) return "-";
+  return std::string(before.name(links[0].before)) + " " + std::string(KeyOf(links[0].reason));
+}
+
+struct Case {
+  std::string_view what, before, after, instruction, origin;
+};
+
+constexpr std::string_view kPlain = R"(HloModule m
+ENTRY e {
+  x = f32[8] parameter(0)
+  a = f32[8] tanh(x), metadata={op_name="f/tanh" source_file="f.py" source_line=3}
+  b = f32[8] negate(a), metadata={op_name="f/neg" source_file="f.py" source_line=4}
+  ROOT c = f32[8] multiply(b, x), metadata={op_name="f/mul" source_file="f.py" source_line=5}
+})";
+
+constexpr std::string_view kFused = R"(HloModule m
+fused {
+  p = f32[8] parameter(0)
+  a.1 = f32[8] tanh(p), metadata={op_name="f/tanh" source_file="f.py" source_line=3}
+  b.1 = f32[8] negate(a.1), metadata={op_name="f/neg" source_file="f.py" source_line=4}
+  ROOT c.1 = f32[8] multiply(b.1, p), metadata={op_name="f/mul" source_file="f.py" source_line=5}
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  ROOT loop_fusion = f32[8] fusion(x), kind=kLoop, calls=fused
+})";
+
+constexpr std::string_view kCalledTwice = R"(HloModule m
+body {
+  p = f32[8] parameter(0)
+  s = f32[8] sine(p), metadata={op_name="sin"}
+  ROOT n = f32[8] negate(s), metadata={op_name="neg"}
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  first = f32[8] call(x), to_apply=body, metadata={op_name="f"}
+  second = f32[8] call(first), to_apply=body, metadata={op_name="g"}
+  ROOT r = f32[8] add(first, second)
+})";
+
+constexpr std::string_view kInlined = R"(HloModule m
+ENTRY e {
+  x = f32[8] parameter(0)
+  sine.1 = f32[8] sine(x), metadata={op_name="f/sin"}
+  negate.1 = f32[8] negate(sine.1), metadata={op_name="f/neg"}
+  sine.2 = f32[8] sine(negate.1), metadata={op_name="g/sin"}
+  negate.2 = f32[8] negate(sine.2), metadata={op_name="g/neg"}
+  ROOT r = f32[8] add(negate.1, negate.2)
+})";
+
+const Case kCases[] = {
+    {"the same", kPlain, kPlain, "b", "b same"},
+    {"fused", kPlain, kFused, "b.1", "b neighbours"},
+    {"the fusion gives its root's value", kPlain, kFused, "loop_fusion", "c fusion_root"},
+    {"a parameter stands for its operand", kPlain, kFused, "p", "x neighbours"},
+    {"inlined, the first call", kCalledTwice, kInlined, "sine.1", "s neighbours"},
+    {"inlined, the second call", kCalledTwice, kInlined, "sine.2", "s neighbours"},
+    {"a copy takes the place of its operand", kPlain, R"(HloModule m
+ENTRY e {
+  x = f32[8] parameter(0)
+  a = f32[8] tanh(x), metadata={op_name="f/tanh" source_file="f.py" source_line=3}
+  b = f32[8] negate(a), metadata={op_name="f/neg" source_file="f.py" source_line=4}
+  copy.7 = f32[8] copy(b)
+  ROOT c = f32[8] multiply(copy.7, x), metadata={op_name="f/mul" source_file="f.py" source_line=5}
+})",
+     "copy.7", "b replaced"},
+    {"expanded into other opcodes", kPlain, R"(HloModule m
+ENTRY e {
+  x = f32[8] parameter(0)
+  a = f32[8] tanh(x), metadata={op_name="f/tanh" source_file="f.py" source_line=3}
+  zero = f32[] constant(0)
+  zeros = f32[8] broadcast(zero), dimensions={}
+  s = f32[8] subtract(zeros, a), metadata={op_name="f/neg" source_file="f.py" source_line=4}
+  ROOT c = f32[8] multiply(s, x), metadata={op_name="f/mul" source_file="f.py" source_line=5}
+})",
+     "s", "b replaced"},
+    {"renumbered names do not fool it", kPlain, R"(HloModule m
+ENTRY e {
+  c = f32[8] parameter(0)
+  b = f32[8] tanh(c), metadata={op_name="f/tanh" source_file="f.py" source_line=3}
+  a = f32[8] negate(b), metadata={op_name="f/neg" source_file="f.py" source_line=4}
+  ROOT x = f32[8] multiply(a, c), metadata={op_name="f/mul" source_file="f.py" source_line=5}
+})",
+     "a", "b neighbours"},
+    {"nothing of another program", kPlain, R"(HloModule m
+ENTRY e {
+  ROOT i = s32[4] iota(), iota_dimension=0
+})",
+     "i", "c replaced"},
+};
+
+TEST(Alignment, FindsWhereInstructionsComeFrom) {
+  for (const Case& c : kCases) {
+    EXPECT_EQ(OriginOf(*Parse(c.before), *Parse(c.after), c.instruction), c.origin) << c.what;
+  }
+}
+
+TEST(Alignment, LinksStandBestFirstAndLeadBothWays) {
+  auto before = Parse(kPlain), after = Parse(kFused);
+  Alignment alignment = Align(*before, *after);
+  InstructionId c = Find(*before, "c");
+  auto results = alignment.Results(c);
+  ASSERT_EQ(results.size(), 2u);  // the multiply and the fusion
+  EXPECT_GE(results[0].confidence, results[1].confidence);
+  EXPECT_EQ(alignment.SameAfter(c), Find(*after, "c.1"));
+  EXPECT_EQ(alignment.SameBefore(Find(*after, "loop_fusion")), InstructionId());
+}
+
+TEST(Alignment, SurvivesModulesThatHaveNothing) {
+  auto empty = Parse("HloModule m\nENTRY e {\n  ROOT t = () tuple()\n}");
+  EXPECT_EQ(Align(*empty, *empty).links().size(), 1u);
+}
+
+TEST(PassChanges, CountsAndFolds) {
+  auto before = Parse(kPlain);
+  auto after = Parse(R"(HloModule m
+ENTRY e {
+  x = f32[8] parameter(0)
+  a = f32[8] tanh(x), metadata={op_name="f/tanh" source_file="f.py" source_line=3}
+  copy.7 = f32[8] copy(a)
+  ROOT c = f32[8] multiply(copy.7, x), metadata={op_name="f/mul" source_file="f.py" source_line=5}
+})");
+  PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
+  EXPECT_EQ(changes.counts, (ChangeCounts{.unchanged = 2,
+                                          .added = 1,
+                                          .removed = 1,
+                                          .rewritten = 1,
+                                          .moved = 0,
+                                          .renamed = 0,
+                                          .computations_added = 0,
+                                          .computations_removed = 0}));
+  std::string rows;
+  for (const DiffRow& row : changes.rows) {
+    rows += std::string(ToString(row.kind)) + ":" + std::to_string(row.count) + " ";
+  }
+  EXPECT_EQ(rows, "unchanged:2 added:1 removed:1 rewritten:1 ");
+}
+
+TEST(PassChanges, FusedInstructionsMove) {
+  auto before = Parse(kPlain), after = Parse(kFused);
+  ChangeCounts counts = FindChanges(*before, *after, Align(*before, *after)).counts;
+  EXPECT_EQ(counts.moved, 3);
+  EXPECT_EQ(counts.removed, 0);
+  EXPECT_EQ(counts.computations_added, 1);
+}
+
+class LineageTest : public testing::Test {
+ protected:
+  LineageTest() : stages_{Parse(kPlain), nullptr, Parse(kPlain), Parse(kFused)} {}
+  Lineage Make() const {
+    return Lineage(4, [this](int32_t stage) -> Result<std::shared_ptr<const Module>> {
+      if (stages_[static_cast<size_t>(stage)] == nullptr) return InputError("cut off");
+      return stages_[static_cast<size_t>(stage)];
+    });
+  }
+  std::vector<std::shared_ptr<const Module>> stages_;  // the second cannot be read
+};
+
+TEST_F(LineageTest, LeadsThroughAllStagesThatCanBeRead) {
+  Lineage lineage = Make();
+  auto chain = lineage.Ancestors(3, Find(*stages_[3], "loop_fusion"));
+  ASSERT_TRUE(chain.has_value());
+  EXPECT_TRUE(chain->unbroken);
+  EXPECT_EQ(chain->skipped, std::vector<int32_t>{1});
+  ASSERT_EQ(chain->stations.size(), 3u);
+  EXPECT_EQ(stages_[0]->name(chain->stations.back().instruction), "c");
+  EXPECT_EQ(chain->stations.back().stage, 0);
+  EXPECT_LT(chain->stations.back().confidence, 1);
+
+  auto onward = lineage.Descendants(0, Find(*stages_[0], "b"));
+  ASSERT_TRUE(onward.has_value());
+  EXPECT_EQ(stages_[3]->name(onward->stations.back().instruction), "b.1");
+  EXPECT_FALSE(lineage.Ancestors(1, InstructionId(0u)).has_value());
+  EXPECT_FALSE(lineage.Ancestors(0, InstructionId(99u)).has_value());
+}
+
+TEST_F(LineageTest, FindsSourceLinesOfItsOwnAndOfAncestors) {
+  Lineage lineage = Make();
+  auto own = lineage.Source(3, Find(*stages_[3], "a.1"));
+  ASSERT_TRUE(own.has_value());
+  EXPECT_EQ(own->how, SourceHow::kOwn);
+  EXPECT_EQ(own->line.line, 3);
+  auto fusion = lineage.Source(3, Find(*stages_[3], "loop_fusion"));
+  ASSERT_TRUE(fusion.has_value());
+  EXPECT_EQ(fusion->how, SourceHow::kAncestor);
+  EXPECT_EQ(fusion->line, (SourceLine{"f.py", "", 5}));
+  auto argument = lineage.Source(0, Find(*stages_[0], "x"));
+  ASSERT_TRUE(argument.has_value());
+  EXPECT_EQ(argument->how, SourceHow::kUser);
+}
+
+TEST(KernelInstructions, AreTheOutermostFusions) {
+  auto module = Parse(kFused);
+  std::vector<InstructionId> kernels = KernelInstructions(*module);
+  EXPECT_EQ(kernels[Find(*module, "a.1").index], Find(*module, "loop_fusion"));
+  EXPECT_EQ(kernels[Find(*module, "x").index], Find(*module, "x"));
+}
+
+}  // namespace
+}  // namespace hloscope::debug

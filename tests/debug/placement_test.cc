@@ -1,0 +1,177 @@
+// Places and transfers, one instruction a row.
+#include "core/debug/placement.h"
+
+#include <gtest/gtest.h>
+
+#include "core/hlo/text.h"
+
+namespace hloscope::debug {
+namespace {
+
+std::shared_ptr<const hlo::Module> Parse(std::string_view text) {
+  hlo::ParseResult parsed = hlo::ParseText(text);
+  EXPECT_TRUE(parsed.ok()) << (parsed.diagnostics.empty() ? "" : parsed.diagnostics[0].message)
+                           << text;
+  return parsed.module;
+}
+
+struct Row {
+  std::string_view line;  // of an instruction `i` on f32[4] x and y
+  Target target;
+  std::string_view place, reason, library;
+};
+
+const Row kRows[] = {
+    {"i = f32[4] add(x, y)", Target::kGpu, "device_kernel", "", ""},
+    {"i = f32[4] bitcast(x)", Target::kGpu, "no_code", "", ""},
+    {"i = f32[4] copy(x)", Target::kGpu, "copy", "", ""},
+    {"i = f32[4] all-reduce(x), to_apply=sum", Target::kGpu, "collective", "", ""},
+    {"i = f32[4] custom-call(x), custom_call_target=\"__cublas$lt$matmul\"", Target::kGpu,
+     "library_call", "", "cuBLAS"},
+    {"i = f32[4] custom-call(x), custom_call_target=\"__cudnn$fmhaSoftmax\"", Target::kGpu,
+     "library_call", "", "cuDNN"},
+    {"i = f32[4] custom-call(x), custom_call_target=\"xla.gpu.ext.cub_sort_unassigned\"",
+     Target::kGpu, "library_call", "", "CUB"},
+    {"i = f32[4] custom-call(x), custom_call_target=\"lapack_spotrf_ffi\"", Target::kCpu,
+     "library_call", "", "LAPACK"},
+    {"i = f32[4] custom-call(x), custom_call_target=\"nobody_knows\"", Target::kGpu, "library_call",
+     "", "custom call"},
+    {"i = f32[4] custom-call(x), custom_call_target=\"xla_ffi_python_gpu_callback\"", Target::kGpu,
+     "host", "host_callback", ""},
+    {"i = f32[4] custom-call(x), custom_call_target=\"MoveToHost\"", Target::kGpu, "host_memory",
+     "host_memory_asked", ""},
+    {"i = f32[4] add(x, y), frontend_attributes={_xla_compute_type=\"host\"}", Target::kGpu, "host",
+     "host_compute_asked", ""},
+    {"i = f32[4] add(x, y), backend_config={\"device_type\":\"DEVICE_TYPE_HOST\"}", Target::kGpu,
+     "host", "host_device_type", ""},
+    {"i = f32[4,4] dot(m, m), lhs_contracting_dims={1}, rhs_contracting_dims={0}", Target::kCpu,
+     "library_call", "", "Eigen"},
+    {"i = f32[4] dot(m, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}", Target::kCpu,
+     "device_kernel", "", ""},
+    {"i = f32[4] sort(x), dimensions={0}, to_apply=less", Target::kCpu, "library_call", "",
+     "XLA runtime"},
+    {"i = f32[4] sort(x), dimensions={0}, to_apply=less", Target::kGpu, "device_kernel", "", ""},
+    {"i = f32[4] fusion(x), kind=kLoop, calls=fused", Target::kGpu, "device_kernel", "", ""},
+};
+
+std::string ModuleWith(std::string_view line, bool scheduled) {
+  return std::string("HloModule m") + (scheduled ? ", is_scheduled=true" : "") + R"(
+sum { p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT r = f32[] add(p, q) }
+less { p2 = f32[] parameter(0)
+  q2 = f32[] parameter(1)
+  ROOT r2 = pred[] compare(p2, q2), direction=LT }
+fused { p3 = f32[4] parameter(0)
+  ROOT inner = f32[4] tanh(p3) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  m = f32[4,4] parameter(2)
+  )" + std::string(line) +
+         "\n  ROOT t = tuple(i)\n}";
+}
+
+PlacedInstruction Find(const hlo::Module& module, const Placement& placement,
+                       std::string_view name) {
+  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
+    if (module.name(hlo::InstructionId(k)) == name) return placement.instructions[k];
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+
+TEST(Placement, OfEachKindOfInstruction) {
+  for (const Row& row : kRows) {
+    auto module = Parse(ModuleWith(row.line, true));
+    ASSERT_NE(module, nullptr);
+    PlacedInstruction placed = Find(*module, FindPlacement(*module, row.target), "i");
+    EXPECT_EQ(KeyOf(placed.place), row.place) << row.line;
+    EXPECT_EQ(KeyOf(placed.reason), row.reason) << row.line;
+    EXPECT_EQ(placed.library, row.library) << row.line;
+  }
+}
+
+TEST(Placement, InsideAFusionAndBeforeCompilation) {
+  auto fused = Parse(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused", true));
+  EXPECT_EQ(Find(*fused, FindPlacement(*fused), "inner").place, Place::kInKernel);
+  auto early = Parse(R"(HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  ROOT i = f32[4] tanh(x)
+})");
+  Placement placement = FindPlacement(*early, Target::kGpu);
+  EXPECT_FALSE(placement.compiled);
+  EXPECT_EQ(Find(*early, placement, "i").place, Place::kUndecided);
+}
+
+constexpr std::string_view kLoop = R"(HloModule m, is_scheduled=true
+body {
+  p = (s32[], f32[16]) parameter(0)
+  n = s32[] get-tuple-element(p), index=0
+  v = f32[16] get-tuple-element(p), index=1
+  there = f32[16]{0:S(5)} copy(v)
+  back = f32[16]{0} copy(there)
+  ROOT r = tuple(n, back)
+}
+condition {
+  p2 = (s32[], f32[16]) parameter(0)
+  n2 = s32[] get-tuple-element(p2), index=0
+  five = s32[] constant(5)
+  ROOT less = pred[] compare(n2, five), direction=LT
+}
+ENTRY e {
+  x = (s32[], f32[16]) parameter(0)
+  ROOT w = (s32[], f32[16]) while(x), condition=condition, body=body, backend_config={BACKEND}
+})";
+
+std::string LoopWith(std::string_view config) {
+  std::string text(kLoop);
+  text.replace(text.find("BACKEND"), 7, config);
+  return text;
+}
+
+TEST(Transfers, AreWeightedByKnownTripCounts) {
+  auto module = Parse(LoopWith(R"("known_trip_count":{"n":"5"})"));
+  Placement placement = FindPlacement(*module, Target::kGpu);
+  ASSERT_EQ(placement.transfers.size(), 2u);
+  EXPECT_EQ(placement.transfers[0].direction, TransferDirection::kToHost);
+  EXPECT_EQ(placement.transfers[1].direction, TransferDirection::kToDevice);
+  EXPECT_EQ(placement.transfers[1].bytes, 64);
+  EXPECT_EQ(placement.transfers[1].executions, 5);
+  EXPECT_EQ(placement.bytes, 2 * 64 * 5);
+}
+
+TEST(Transfers, OfUnknownCountAreNotAddedUp) {
+  auto module = Parse(LoopWith(R"("other":1)"));
+  Placement placement = FindPlacement(*module, Target::kGpu);
+  ASSERT_EQ(placement.transfers.size(), 2u);
+  EXPECT_EQ(placement.transfers[0].executions, -1);
+  EXPECT_EQ(placement.bytes, 0);
+  EXPECT_EQ(placement.unknown_transfers, 2);
+}
+
+TEST(Transfers, OfCallbacksGoBothWaysAndNowhereOnACpu) {
+  auto module = Parse(ModuleWith(
+      "i = f32[4] custom-call(x, y), custom_call_target=\"xla_python_gpu_callback\"", true));
+  Placement gpu = FindPlacement(*module, Target::kGpu);
+  ASSERT_EQ(gpu.transfers.size(), 2u);
+  EXPECT_EQ(gpu.transfers[0].bytes, 32);
+  EXPECT_EQ(gpu.transfers[1].bytes, 16);
+  EXPECT_TRUE(FindPlacement(*module, Target::kCpu).transfers.empty());
+}
+
+TEST(Transfers, OfHugeShapesDoNotOverflow) {
+  auto module = Parse(R"(HloModule m, is_scheduled=true
+ENTRY e {
+  x = f32[1152921504606846976] parameter(0)
+  ROOT i = f32[1152921504606846976]{0:S(5)} copy(x)
+})");
+  ASSERT_NE(module, nullptr);
+  Placement placement = FindPlacement(*module, Target::kGpu);
+  ASSERT_EQ(placement.transfers.size(), 1u);
+  EXPECT_EQ(placement.bytes == 0, placement.transfers[0].bytes < 0);
+}
+
+}  // namespace
+}  // namespace hloscope::debug

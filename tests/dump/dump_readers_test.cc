@@ -1,0 +1,267 @@
+// Readers of PTX, LLVM IR, thunks, buffers, live ranges and TensorFlow graphs on small texts, and
+// counting against the module built whole.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "core/dump/buffer_reader.h"
+#include "core/dump/code_reader.h"
+#include "core/dump/dump_model.h"
+#include "core/dump/load.h"
+#include "core/dump/report_cache.h"
+#include "core/dump/stage_counts.h"
+#include "core/dump/thunk_reader.h"
+#include "core/hlo/wire_reader.h"
+
+namespace hloscope::dump {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(CodeReaderTest, FindsEntriesOfPtx) {
+  constexpr std::string_view kText = R"(.version 8.4
+.target sm_90a
+.visible .entry loop_add_fusion(
+	.param .u64 p0
+)
+.reqntid 128, 2, 1
+.maxnreg 64
+{
+	.shared .align 4 .b8 tile[1024];
+	.shared .align 8 .b64 more[4];
+	mov.v2.b32 {%r1, %r2}, %rd1; // a brace } in a comment
+	.loc	1 12 3
+	ret;
+}
+.visible .entry cut(
+)
+.maxntid 256, 1, 1
+{
+	ret;
+.file 1 "model.py"
+)";
+  std::vector<CodeFunction> found = ReadPtx(kText);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].name, "loop_add_fusion");
+  EXPECT_EQ(found[0].first_line, 3);
+  EXPECT_EQ(found[0].last_line, 14);
+  EXPECT_EQ(found[0].launch.threads, (Extent3{128, 2, 1}));
+  EXPECT_EQ(found[0].max_threads, 256);
+  EXPECT_EQ(found[0].registers, 64);
+  EXPECT_EQ(found[0].shared_bytes, 1024 + 32);
+  EXPECT_FALSE(found[0].is_cut);
+  EXPECT_TRUE(found[1].is_cut);
+  EXPECT_FALSE(found[1].launch.threads) << "a bound is not the launch";
+  EXPECT_EQ(found[1].max_threads, 256);
+  std::vector<DebugLine> lines = ReadPtxLines(kText, 3, 14);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].line, 12);
+  EXPECT_EQ(lines[0].source_file, "model.py");
+  EXPECT_EQ(lines[0].source_line, 12);
+}
+
+TEST(CodeReaderTest, FindsFunctionsOfLlvm) {
+  constexpr std::string_view kText = R"(; ModuleID = 'm'
+define ptx_kernel void @"a.b\2Dc"(ptr %0) local_unnamed_addr #0 !dbg !7 {
+  ret void, !dbg !9
+}
+define internal void @inner(ptr %0) #1 {
+  ret void
+}
+define void @old(ptr %0) {
+  ret void
+}
+attributes #0 = { nounwind "nvvm.reqntid"="64,2,1" }
+!0 = !{ptr @old, !"kernel", i32 1}
+!1 = !{ptr @old, !"reqntidx", i32 32}
+!5 = !DIFile(filename: "model.py", directory: "")
+!7 = distinct !DISubprogram(name: "f", file: !5, line: 3)
+!9 = !DILocation(line: 4, scope: !7)
+)";
+  std::vector<CodeFunction> found = ReadLlvm(kText, true);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].name, "a.b-c");
+  EXPECT_TRUE(found[0].is_kernel);
+  EXPECT_EQ(found[0].first_line, 2);
+  EXPECT_EQ(found[0].last_line, 4);
+  EXPECT_EQ(found[0].launch.threads, (Extent3{64, 2, 1}));
+  EXPECT_FALSE(found[1].is_kernel);
+  EXPECT_EQ(found[1].first_line, 5);
+  EXPECT_TRUE(found[2].is_kernel) << "by its annotation";
+  EXPECT_EQ(found[2].launch.threads, (Extent3{32, 1, 1}));
+  EXPECT_TRUE(ReadLlvm(kText, false)[2].is_kernel) << "on the CPU what is linked from outside";
+  EXPECT_TRUE(ReadLlvm("define void @f() {\n  ret", false)[0].is_cut);
+  std::vector<DebugLine> lines = ReadLlvmLines(kText, 2, 4);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[1].source_file, "model.py");
+  EXPECT_EQ(lines[1].source_line, 4);
+}
+
+TEST(ThunkReaderTest, ReadsEveryGeneration) {
+  std::vector<std::string> warnings;
+  std::vector<Thunk> found = ReadThunkSequence(
+      "000: kWhile        [source       | sink        ]\n"
+      "condition:\n"
+      "    004: kCustomKernel [source       | next=005 (1)] input_reduce_fusion grid: [2, 3, 1] "
+      "threads: [256, 1, 1]  shared_memory: 16 bytes\n"
+      "  body:\n"
+      "    005: kGemm [prev=004 (1) | sink] (no description)\n"
+      "kKernel\t, kernel = loop_add, launch dimensions = blocks: {7, 1, 1}, threads/block: {64, 1, "
+      "1}, cluster_dim = nullopt\n"
+      "kNcclAllReduceStart\t\n"
+      "what is this\n",
+      Limits{}, warnings);
+  ASSERT_EQ(found.size(), 5u);
+  EXPECT_EQ(found[1].parent, 0);
+  EXPECT_EQ(found[1].kernel, "input_reduce_fusion");
+  EXPECT_EQ(found[1].launch.blocks, (Extent3{2, 3, 1}));
+  EXPECT_EQ(found[1].shared_bytes, 16);
+  EXPECT_EQ(found[1].next, 5);
+  EXPECT_EQ(found[2].library, "cuBLAS");
+  EXPECT_EQ(found[2].depth, 1);
+  EXPECT_EQ(found[3].kernel, "loop_add");
+  EXPECT_EQ(found[3].depth, 0);
+  EXPECT_EQ(found[3].launch.threads, (Extent3{64, 1, 1}));
+  EXPECT_EQ(found[4].library, "NCCL");
+  EXPECT_EQ(warnings.size(), 1u);
+  warnings.clear();
+  auto metadata = ReadThunkMetadata(
+      "thunk_metadata {\n  thunk_info {\n    profile_annotation: \"add.1\"\n    thunk_id: 4\n  }\n"
+      "  thunk_kind: \"kCopy\"\n}\nthunk_metadata {\n",
+      true, warnings);
+  ASSERT_EQ(metadata.size(), 2u);
+  EXPECT_EQ(metadata[0].id, 4);
+  EXPECT_EQ(metadata[0].instruction, "add.1");
+  EXPECT_EQ(metadata[0].kind, "kCopy");
+  EXPECT_EQ(warnings.size(), 1u) << "it ends in the middle";
+}
+
+TEST(BufferReaderTest, ReadsTextAndFindsThePeak) {
+  auto table = ReadBufferText(
+      "BufferAssignment:\n"
+      "allocation 1: size 100, preallocated-temp:\n"
+      " value: <3 fusion.1 @0> (size=60,offset=0): f32[15]{0}\n"
+      " value: <4 while{1} @0> (size=60,offset=0): f32[15]{0}\n"
+      " value: <5 add @0> (size=40,offset=60): f32[10]{0}\n"
+      "allocation 0: size 8, color 2, parameter 1, shape |f32[2], constant| at ShapeIndex {0,1}, "
+      "maybe-live-out:\n"
+      " value: <1 p (phi) @2> (size=8,offset=0): f32[2]{0}\n"
+      "allocation 2: size 9223372036854775807, constant:\n");
+  ASSERT_TRUE(table) << table.error().ToString();
+  ASSERT_EQ(table->allocations.size(), 3u);
+  EXPECT_EQ(table->allocations[0].parameter_number, 1);
+  EXPECT_EQ(table->allocations[0].color, 2);
+  EXPECT_FALSE(table->allocations[0].is_constant) << "the word stands in a shape";
+  EXPECT_EQ(table->allocations[0].parameter_shape_index, (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(table->total_bytes, INT64_MAX) << "sizes of a file must not wrap round";
+  EXPECT_EQ(table->temporary_bytes, 100);
+  EXPECT_EQ(table->values[0].instruction, "p");
+  EXPECT_EQ(table->values[2].shape_index, (std::vector<int64_t>{1}));
+  LiveRanges live = ReadLiveRanges(
+      "HloLiveRange (max 4):\n  InstructionSequence:\n    0:p\n    1:fusion.1\n    2:add\n"
+      "  BufferLiveRange:\n    p{}:0-4\n    fusion.1{}:1-3\n    while{1}:2-4\n    add{}:2-2\n"
+      "  Live ranges at 2 (peak):\n    p{}: 8 bytes\n");
+  EXPECT_TRUE(live.complete);
+  EXPECT_EQ(live.program.size(), 3u);
+  ApplyLiveRanges(live, *table);
+  EXPECT_EQ(table->live_peak_bytes, 108) << "fusion.1 and while{1} are one buffer";
+  EXPECT_EQ(table->live_peak_point, 2);
+  ASSERT_EQ(table->live_peak_values.size(), 3u);
+  EXPECT_FALSE(ReadBufferText("something else\n"));
+  EXPECT_FALSE(ReadBufferText("BufferAssignment:\nallocation 0: size 1")->warnings.empty());
+}
+
+TEST(TensorFlowGraphTest, NamesClustersAndReasons) {
+  auto node = [](std::string name, std::string op, std::string attribute) {
+    return "node {\n  name: \"" + name + "\"\n  op: \"" + op + "\"\n  device: \"/d:CPU:0\"\n" +
+           attribute + "}\n";
+  };
+  auto attribute = [](std::string key, std::string value) {
+    return "  attr {\n    key: \"" + key + "\"\n    value {\n      " + value + "\n    }\n  }\n";
+  };
+  auto graph = ReadTensorFlowGraph(
+      node("a", "Mul", attribute("_XlaCluster", "s: \"cluster_0\"")) +
+          node("b", "EagerPyFunc", "") + node("c", "Foo", attribute("T", "type: DT_STRING")) +
+          node("d", "Foo", "") + "library {\n  function {\n    signature {\n      name: \"f\"\n" +
+          "    }\n    node_def {\n      name: \"x\"\n      op: \"AsString\"\n    }\n  }\n}\n",
+      Limits{});
+  ASSERT_TRUE(graph) << graph.error().ToString();
+  ASSERT_EQ(graph->nodes.size(), 5u);
+  EXPECT_EQ(graph->nodes[0].cluster, "cluster_0");
+  EXPECT_NE(graph->nodes[1].reason.find("Python"), std::string::npos);
+  EXPECT_NE(graph->nodes[2].reason.find("strings"), std::string::npos);
+  EXPECT_EQ(graph->nodes[3].reason, "") << "nothing is known";
+  EXPECT_EQ(graph->nodes[4].function, "f");
+  ASSERT_EQ(graph->clusters.size(), 1u);
+  EXPECT_EQ(graph->clusters[0].devices, (std::vector<std::string>{"/d:CPU:0"}));
+  EXPECT_FALSE(ReadTensorFlowGraph("just words\n", Limits{}));
+  std::string deep;
+  for (int k = 0; k < 10'000; ++k) deep += "node {\n";
+  EXPECT_FALSE(ReadTensorFlowGraph(deep, Limits{})) << "nesting is limited";
+}
+
+TEST(StageCountsTest, AgreeWithTheModuleBuiltWhole) {
+  int checked = 0;
+  for (const auto& entry :
+       fs::recursive_directory_iterator(fs::path(HLOSCOPE_SOURCE_DIR) / "samples")) {
+    if (!entry.path().string().ends_with(".hlo.pb")) continue;
+    auto loaded = LoadSoundModule(entry.path().string(), Limits{});
+    ASSERT_TRUE(loaded) << loaded.error().ToString();
+    auto counts = CountInProto(loaded->file.bytes());
+    ASSERT_TRUE(counts) << entry.path();
+    const hlo::Module& m = *loaded->module;
+    EXPECT_EQ(counts->instructions, static_cast<int64_t>(m.instructions().size()));
+    EXPECT_EQ(counts->computations, static_cast<int64_t>(m.computations().size()));
+    EXPECT_EQ(counts->module_name, m.name());
+    EXPECT_EQ(counts->fusions, std::ranges::count(m.instructions(), hlo::Opcode::kFusion,
+                                                  &hlo::Instruction::opcode));
+    std::string_view bytes = loaded->file.bytes();
+    EXPECT_FALSE(CountInProto(bytes.substr(0, bytes.size() / 2))) << "cut off";
+    ++checked;
+  }
+  EXPECT_GT(checked, 4);
+}
+
+class ReportCacheTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("hloscope-cache-" + std::to_string(getpid()));
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path folder_;
+};
+
+TEST_F(ReportCacheTest, KeepsWhatFitsAndIgnoresWhatIsBroken) {
+  ReportCache cache(folder_.string(), 4000);
+  Fingerprint print;
+  print.words = {1, 2};
+  Fingerprint changed = print;
+  changed.words[1] = 3;
+  cache.Store("a", print, "the report");
+  EXPECT_EQ(cache.Load("a", print), "the report");
+  EXPECT_FALSE(cache.Load("a", changed)) << "a file changed";
+  EXPECT_FALSE(cache.Load("b", print));
+  Fingerprint hot = changed;
+  hot.settled = false;
+  cache.Store("a", hot, "too early");
+  EXPECT_FALSE(cache.Load("a", changed));
+  fs::path file = fs::directory_iterator(folder_)->path();
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(45).put('X');
+  EXPECT_FALSE(cache.Load("a", print)) << "its checksum is wrong";
+  fs::resize_file(file, 20);
+  EXPECT_FALSE(cache.Load("a", print)) << "it is cut off";
+  for (char name = 'b'; name < 'h'; ++name)
+    cache.Store(std::string(1, name), print, std::string(1500, name));
+  uintmax_t total = 0;
+  for (const auto& entry : fs::directory_iterator(folder_)) total += entry.file_size();
+  EXPECT_LE(total, 4000u);
+  EXPECT_TRUE(cache.Load("g", print)) << "the newest is there";
+  cache.Store("huge", print, std::string(3000, 'x'));
+  EXPECT_FALSE(cache.Load("huge", print));
+}
+
+}  // namespace
+}  // namespace hloscope::dump

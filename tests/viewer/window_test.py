@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""The real window under Xvfb with real mouse and keyboard: window_test.py HLOSCOPE SAMPLES. Exit status 77: no Xvfb or xdotool here."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+DEADLINE_S = 20
+
+
+def wait_for(what, ready):
+    """Asks `ready` until it answers something true; ends the test where it never does."""
+    end = time.monotonic() + DEADLINE_S
+    while time.monotonic() < end:
+        answer = ready()
+        if answer:
+            return answer
+        time.sleep(0.05)
+    sys.exit(f'no {what} after {DEADLINE_S} s')
+
+
+def start_display():
+    """Xvfb on a display number that it chooses, and that number."""
+    read, write = os.pipe()
+    server = subprocess.Popen(['Xvfb', '-displayfd', str(write), '-screen', '0', '1600x1000x24', '-nolisten', 'tcp'],
+                              pass_fds=[write], stderr=subprocess.DEVNULL)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        return server, pipe.readline().strip()
+
+
+def cpu_seconds(pid):
+    with open(f'/proc/{pid}/stat', encoding='utf-8') as f:
+        fields = f.read().rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def drive(viewer, environment, state):
+    """Clicks the tab of Passes, changes the theme, looks at the idle CPU, quits; what the session says then."""
+    def xdo(*words):
+        return subprocess.run(['xdotool', *words], env=environment, capture_output=True, text=True, check=False).stdout.split()
+    window = wait_for('window', lambda: xdo('search', '--onlyvisible', '--name', 'hloscope'))[0]
+    wait_for('title', lambda: 'mlp_train_step' in ' '.join(xdo('getwindowname', window)))
+    xdo('windowfocus', '--sync', window)
+    time.sleep(1)
+    xdo('mousemove', '--sync', '--window', window, '150', '18')
+    time.sleep(0.3)
+    xdo('click', '1')
+    time.sleep(0.5)
+    xdo('key', '--clearmodifiers', 'ctrl+t')
+    time.sleep(2)
+    before = cpu_seconds(viewer.pid)
+    time.sleep(5)
+    used = cpu_seconds(viewer.pid) - before
+    if used > 0.05:
+        sys.exit(f'{used:.2f} s of CPU time in 5 s without input, expected none')
+    xdo('key', '--clearmodifiers', 'ctrl+q')
+    viewer.wait(DEADLINE_S)
+    with open(glob.glob(state + '/hloscope/viewer/session-*.json')[0], encoding='utf-8') as f:
+        session = json.load(f)
+    with open(state + '/hloscope/viewer/settings.json', encoding='utf-8') as f:
+        return session, json.load(f)
+
+
+def main(hloscope, samples):
+    if not shutil.which('Xvfb') or not shutil.which('xdotool'):
+        print('no Xvfb or no xdotool: not tested')
+        return 77
+    server, display = start_display()
+    state = tempfile.mkdtemp(prefix='hloscope_window_')
+    environment = {**os.environ, 'DISPLAY': ':' + display, 'XDG_STATE_HOME': state}
+    viewer = subprocess.Popen([hloscope, 'open', samples + '/mlp_train_step', '--size', '1200x800', '--scale', '1'], env=environment)
+    try:
+        session, settings = drive(viewer, environment, state)
+    finally:
+        viewer.kill()
+        server.kill()
+        viewer.wait()
+        server.wait()
+        shutil.rmtree(state)
+    wrong = []
+    if viewer.returncode != 0:
+        wrong.append(f'exit status {viewer.returncode}, expected 0')
+    if session['screen'] != 'passes':
+        wrong.append(f'the screen is {session["screen"]}, expected passes after the click')
+    if settings['theme'] != 'light':
+        wrong.append(f'the theme is {settings["theme"]}, expected light after Ctrl+T')
+    print('\n'.join(wrong) or 'mouse, keyboard, idle and session as expected')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(*sys.argv[1:]))
