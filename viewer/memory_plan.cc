@@ -20,8 +20,8 @@ int64_t Saturating(int64_t a, int64_t b) {
 }
 
 bool IsPlaced(const BufferTable& table, const BufferValue& v) {
-  return v.live_start >= 0 && v.live_end >= v.live_start && v.offset >= 0 && v.size > 0 &&
-         v.allocation >= 0 && static_cast<size_t>(v.allocation) < table.allocations.size();
+  return v.offset >= 0 && v.size > 0 && v.allocation >= 0 &&
+         static_cast<size_t>(v.allocation) < table.allocations.size();
 }
 
 // Allocations from the bottom: temporaries, then parameters, results, constants, thread local ones.
@@ -133,7 +133,10 @@ MemoryPlan PlanOf(const BufferTable& table) {
     bottoms[static_cast<size_t>(place.allocation)] = place.bottom;
     kinds[static_cast<size_t>(place.allocation)] = place.kind;
   }
-  const auto points = static_cast<int32_t>(table.program.size());
+  plan.has_lives = !table.program.empty() && std::ranges::any_of(table.values, [](const auto& v) {
+    return v.live_start >= 0;
+  });
+  const auto points = plan.has_lives ? static_cast<int32_t>(table.program.size()) : 1;
   for (size_t v = 0; v < table.values.size(); ++v) {
     const BufferValue& value = table.values[v];
     if (!IsPlaced(table, value)) {
@@ -142,15 +145,24 @@ MemoryPlan PlanOf(const BufferTable& table) {
     }
     const auto a = static_cast<size_t>(value.allocation);
     const std::optional<int64_t> bottom = CheckedAdd(bottoms[a], value.offset);
-    if (!bottom || !CheckedAdd(*bottom, value.size) || value.live_start >= points) {
+    const int32_t first = plan.has_lives ? value.live_start : 0;
+    const int32_t last = plan.has_lives ? std::min(value.live_end, points - 1) : 0;
+    const bool is_known = first >= 0 && first < points && last >= first;
+    if (!is_known || !bottom || !CheckedAdd(*bottom, value.size)) {
       ++plan.unplaced;
       continue;
     }
-    plan.boxes.push_back({static_cast<int32_t>(v), value.live_start,
-                          std::min(value.live_end, points - 1), *bottom, value.size, kinds[a]});
+    plan.boxes.push_back({static_cast<int32_t>(v), first, last, *bottom, value.size, kinds[a]});
   }
   MarkSharing(table, plan.boxes);
-  plan.live = LiveBytes(plan.boxes, table.program.size());
+  if (!plan.has_lives) {
+    // Nothing says that they live at once.
+    for (MemoryBox& box : plan.boxes) {
+      box.shares_place |= box.aliases;
+      box.aliases = false;
+    }
+  }
+  plan.live = LiveBytes(plan.boxes, static_cast<size_t>(points));
   for (size_t p = 0; p < plan.live.size(); ++p) {
     if (plan.live[p] <= plan.peak && plan.peak_point >= 0) continue;
     plan.peak = plan.live[p];

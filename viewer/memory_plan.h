@@ -40,7 +40,8 @@ struct MemoryPlan {
   int64_t height = 0;                   // bytes of all places
   int64_t peak = 0;
   int32_t peak_point = -1;
-  int64_t unplaced = 0;  // values whose life or place the dump does not tell
+  int64_t unplaced = 0;   // values whose life or place the dump does not tell
+  bool has_lives = true;  // false: no life is known, and every box spans the one point there is
 };
 
 // The plan of a table; never fails: what is not known is counted.

@@ -148,8 +148,11 @@ int64_t TextPane::Draw(Frame& frame) {
 void TextPane::DrawLine(Frame& frame, int64_t number, float x, float y, float width) {
   ImDrawList* draw = ImGui::GetWindowDrawList();
   float advance = AdvanceOfMono(), height = std::floor(ImGui::GetTextLineHeight() * 1.22f);
+  // A few lines stand out; a whole function lies in a quieter light, so that it stays legible.
+  constexpr size_t kFewLines = 12;
   if (lit_.contains(number))
-    draw->AddRectFilled(ImVec2(x, y), ImVec2(x + width, y + height), frame.theme[Color::kSelected]);
+    draw->AddRectFilled(ImVec2(x, y), ImVec2(x + width, y + height),
+                        frame.theme[lit_.size() > kFewLines ? Color::kLit : Color::kSelected]);
   if (number == caret_)
     draw->AddRectFilled(ImVec2(x, y), ImVec2(x + 3 * frame.scale, y + height),
                         frame.theme[Color::kAccent]);

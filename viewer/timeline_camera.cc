@@ -38,7 +38,8 @@ double RoundStep(double least) {
 // `time` in the unit, with as many decimals as `step` has in it.
 std::string InUnit(double time, double step, const Unit& unit) {
   const double decimals = std::ceil(-std::log10(step / unit.picoseconds) - 1e-9);
-  return fmt::format("{:.{}f} {}", time / unit.picoseconds,
+  const double value = time / unit.picoseconds;
+  return fmt::format("{:.{}f} {}", value == 0 ? 0 : value,
                      std::clamp(static_cast<int>(decimals), 0, 12), unit.text);
 }
 

@@ -117,6 +117,9 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
       if (wants_reset_ || (!saved && !built_.contains(screen_))) BuildLayout(dock, size.x, size.y);
       wants_reset_ = false;
       built_.insert(screen_);
+    } else if (ImGui::DockBuilderGetNode(dock) == nullptr) {
+      // Keeping a space alive would make it, empty, and it would pass for one that was saved.
+      continue;
     }
     ImGui::DockSpace(dock, size,
                      (shown ? 0 : ImGuiDockNodeFlags_KeepAliveOnly) |

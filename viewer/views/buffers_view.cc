@@ -73,7 +73,9 @@ class BuffersView : public View {
  private:
   int32_t Point(Session& session) const {
     const MemoryPoint& marked = session.Shared<MemoryPoint>("memory");
-    return marked.module == module_ && marked.point >= 0 ? marked.point : table_->live_peak_point;
+    const int32_t point =
+        marked.module == module_ && marked.point >= 0 ? marked.point : table_->live_peak_point;
+    return point < static_cast<int32_t>(table_->program.size()) ? point : -1;
   }
 
   void DrawBar(Frame& frame) {
@@ -100,7 +102,7 @@ class BuffersView : public View {
     if (show_ == Show::kAll)
       return fmt::format("{} values", CountText(static_cast<int64_t>(table_->values.size())));
     const int32_t point = Point(session);
-    if (point < 0) return "the dump does not say when values live";
+    if (point < 0) return "all values: the dump does not say when they live";
     return fmt::format("{} values live at {}", CountText(static_cast<int64_t>(values_.size())),
                        SafeText(table_->program[static_cast<size_t>(point)], 60));
   }
@@ -147,8 +149,8 @@ class BuffersView : public View {
     collected_point_ = point;
     collected_show_ = show_;
     values_.clear();
-    if (show_ == Show::kPoint) {
-      if (point >= 0) values_ = LiveAt(*table_, point);
+    if (show_ == Show::kPoint && point >= 0) {
+      values_ = LiveAt(*table_, point);
       return;
     }
     for (size_t v = 0; v < table_->values.size(); ++v) values_.push_back(static_cast<int32_t>(v));
@@ -166,8 +168,9 @@ class BuffersView : public View {
     for (const char* title : titles) {
       const std::string_view name = title;
       const bool is_wide = name == "instruction" || name == "lives";
-      ImGui::TableSetupColumn(title, is_wide ? ImGuiTableColumnFlags_WidthStretch : 0,
-                              is_wide ? 1 : (name == "shape" ? 170 : 84) * frame.scale);
+      ImGui::TableSetupColumn(
+          title, is_wide ? ImGuiTableColumnFlags_WidthStretch : 0,
+          is_wide ? (name == "lives" ? 1.6F : 1.0F) : (name == "shape" ? 150 : 80) * frame.scale);
     }
     ImGui::TableHeadersRow();
     return true;
@@ -188,19 +191,19 @@ class BuffersView : public View {
     clipper.Begin(static_cast<int>(values_.size()));
     while (clipper.Step()) {
       for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-        DrawValue(frame, values_[static_cast<size_t>(i)]);
+        DrawValue(frame, values_[static_cast<size_t>(i)], i);
     }
     ImGui::EndTable();
   }
 
-  void DrawValue(Frame& frame, int32_t v) const {
+  void DrawValue(Frame& frame, int32_t v, int number) const {
     Session& session = frame.session;
     const dump::BufferValue& value = table_->values[static_cast<size_t>(v)];
     ImGui::TableNextRow();
     ImGui::TableSetColumnIndex(0);
     const bool is_selected =
         session.selection().kind == SelectionKind::kBuffer && session.selection().buffer == v;
-    if (Row(frame, fmt::format("##value{}", v), is_selected, IsLit(session, v))) {
+    if (Row(frame, fmt::format("##row{}", number), is_selected, IsLit(session, v))) {
       session.Select(Selection::OfBuffer(module_, v));
     }
     ImGui::SameLine(0, 0);
@@ -227,7 +230,8 @@ class BuffersView : public View {
   std::string LifeText(const dump::BufferValue& value) const {
     auto name = [&](int32_t p) {
       const bool exists = p >= 0 && static_cast<size_t>(p) < table_->program.size();
-      return exists ? SafeText(table_->program[static_cast<size_t>(p)], 40) : std::string("?");
+      return exists ? SafeText(table_->program[static_cast<size_t>(p)], 40)
+                    : std::string("the end");
     };
     if (value.live_start < 0) return "not known";
     return fmt::format("{} – {}", name(value.live_start), name(value.live_end));

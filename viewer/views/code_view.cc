@@ -119,7 +119,7 @@ class CodeView : public View {
     ImGui::PopFont();
     ImGui::SameLine();
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    FittedLabel(fmt::format("{}:{}", path, range.first_line));
+    FittedLabel(range.first_line > 0 ? fmt::format("{}:{}", path, range.first_line) : path);
     ImGui::PopStyleColor();
     const Pending<TextDocument>& document = Document(session, range.file);
     if (!ShowPending(frame, document, "the text")) return;
@@ -128,7 +128,7 @@ class CodeView : public View {
     std::set<int64_t> lines;
     constexpr int32_t kMost = 20'000;
     const int32_t last = std::min(range.last_line, range.first_line + kMost);
-    for (int32_t line = range.first_line; line <= last; ++line) lines.insert(line - 1);
+    for (int32_t line = std::max(range.first_line, 1); line <= last; ++line) lines.insert(line - 1);
     pane.SetLit(std::move(lines));
     if (is_other || is_new) pane.GoTo(std::max(range.first_line - 1, 0));
     lit_ += fmt::format("{} {}:{}-{}\n", form.title, path, range.first_line, range.last_line);

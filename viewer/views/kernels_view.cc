@@ -45,6 +45,7 @@ struct Column {
   std::function<std::string(const KernelSheet&, const KernelRow&)> text;
   std::function<double(const KernelRow&)> order;  // none: by text
   const char* help;
+  bool is_hidden = false;  // until it is chosen from the menu of the heads
 };
 
 double DeltaOf(const KernelSheet&, const KernelRow& row) {
@@ -55,30 +56,30 @@ std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share);
 
 const std::vector<Column>& TimeColumns() {
   static const std::vector<Column> kColumns = {
-      {"self", 70, true,
+      {"self", 66, true,
        [](const auto&, const auto& r) {
          return r.count ? TimeText(static_cast<double>(r.self)) : "";
        },
        [](const auto& r) { return static_cast<double>(r.self); },
        "time in its events that no instruction inside them took"},
-      {"share", 58, true,
+      {"share", 54, true,
        [](const auto& s, const auto& r) {
          return r.count ? Percent(static_cast<double>(r.self) /
                                   static_cast<double>(std::max<int64_t>(s.work, 1)))
                         : "";
        },
        [](const auto& r) { return static_cast<double>(r.self); }, "of the module's time"},
-      {"count", 56, true,
+      {"count", 46, true,
        [](const auto&, const auto& r) { return r.count ? CountText(r.count) : ""; },
        [](const auto& r) { return static_cast<double>(r.count); }, "events in the trace"},
-      {"mean", 70, true,
+      {"mean", 64, true,
        [](const auto&, const auto& r) { return r.count ? TimeText(r.mean()) : ""; },
        [](const auto& r) { return r.mean(); }, "mean length of its events"},
       {"max", 70, true,
        [](const auto&, const auto& r) {
          return r.count ? TimeText(static_cast<double>(r.max)) : "";
        },
-       [](const auto& r) { return static_cast<double>(r.max); }, "its longest event"},
+       [](const auto& r) { return static_cast<double>(r.max); }, "its longest event", true},
   };
   return kColumns;
 }
@@ -103,25 +104,31 @@ const std::vector<Column>& OtherColumns() {
 
 const std::vector<Column>& WorkColumns() {
   static const std::vector<Column> kColumns = {
-      {"flop", 72, true,
+      {"flop", 58, true,
        [](const auto&, const auto& r) {
          return r.instruction.valid() ? SiText(r.cost.flops + r.cost.transcendentals, "") : "";
        },
        [](const auto& r) { return r.cost.flops + r.cost.transcendentals; },
        "operations of one run, told from the shapes as XLA counts them"},
-      {"bytes", 72, true,
+      {"bytes", 64, true,
        [](const auto&, const auto& r) {
          return r.instruction.valid()
                     ? BytesText(static_cast<int64_t>(std::min(r.cost.bytes(), 9e18)))
                     : "";
        },
        [](const auto& r) { return r.cost.bytes(); }, "bytes read and written by one run"},
-      {"flop/s", 72, true,
+  };
+  return kColumns;
+}
+
+const std::vector<Column>& RateColumns() {
+  static const std::vector<Column> kColumns = {
+      {"flop/s", 58, true,
        [](const auto&, const auto& r) {
          return r.flops_per_second() > 0 ? SiText(r.flops_per_second(), "") : "";
        },
        [](const auto& r) { return r.flops_per_second(); }, "over the mean time"},
-      {"B/s", 72, true,
+      {"B/s", 64, true,
        [](const auto&, const auto& r) {
          return r.bytes_per_second() > 0 ? SiText(r.bytes_per_second(), "B") : "";
        },
@@ -217,6 +224,7 @@ class KernelsView : public View {
     if (sheet_->has_times) add(TimeColumns());
     if (sheet_->has_others) add(OtherColumns());
     add(WorkColumns());
+    if (sheet_->has_times) add(RateColumns());
     const bool has_launch = std::ranges::any_of(
         sheet_->rows, [](const KernelRow& r) { return r.launch.known() || !r.kernel.empty(); });
     if (has_launch) add(LaunchColumns());
@@ -312,13 +320,14 @@ class KernelsView : public View {
     const std::string id = fmt::format("##kernels{}", columns.size());
     if (!ImGui::BeginTable(id.c_str(), static_cast<int>(columns.size()) + 2, kFlags)) return;
     ImGui::TableSetupScrollFreeze(1, 1);
-    ImGui::TableSetupColumn("instruction", ImGuiTableColumnFlags_NoHide, 220 * frame.scale);
-    ImGui::TableSetupColumn("opcode", 0, 110 * frame.scale);
+    ImGui::TableSetupColumn("instruction", ImGuiTableColumnFlags_NoHide, 180 * frame.scale);
+    ImGui::TableSetupColumn("opcode", 0, 98 * frame.scale);
     for (size_t c = 0; c < columns.size(); ++c) {
       const bool is_first = c == 0 && sheet_->has_times;
       const ImGuiTableColumnFlags flags =
           (columns[c]->is_number ? ImGuiTableColumnFlags_PreferSortDescending : 0) |
-          (is_first ? ImGuiTableColumnFlags_DefaultSort : 0);
+          (is_first ? ImGuiTableColumnFlags_DefaultSort : 0) |
+          (columns[c]->is_hidden ? ImGuiTableColumnFlags_DefaultHide : 0);
       ImGui::TableSetupColumn(columns[c]->title, flags, columns[c]->width * frame.scale);
     }
     DrawHeads(columns);

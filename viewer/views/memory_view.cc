@@ -59,18 +59,15 @@ class MemoryView : public View {
     if (plan_ != plan.value) Show(plan.value, buffers.value, module);
     DrawHead(frame);
     if (plan_->boxes.empty()) {
-      Sentence(frame,
-               "the dump does not say when buffers live: *-buffer-assignment.txt and "
-               "*-live-range.txt do, "
-               "with --xla_dump_hlo_as_text");
+      Sentence(frame, "the buffer assignment places no values");
       return;
     }
     Place(frame);
     if (width_ < 60 * scale_ || height_ < 40 * scale_) return;
     Handle(frame);
     DrawBoxes(frame);
-    DrawCurve(frame);
-    DrawPoint(frame);
+    if (plan_->has_lives) DrawCurve(frame);
+    if (plan_->has_lives) DrawPoint(frame);
     DrawHover(frame);
   }
 
@@ -88,7 +85,7 @@ class MemoryView : public View {
     if (format != ExportFormat::kCsv || plan_ == nullptr) return View::Export(format, session);
     std::string out = "point,instruction,live_bytes\n";
     for (size_t p = 0; p < plan_->live.size(); ++p) {
-      out += fmt::format("{},\"{}\",{}\n", p, SafeText(table_->program[p], 1000), plan_->live[p]);
+      out += fmt::format("{},\"{}\",{}\n", p, NameAt(static_cast<int32_t>(p)), plan_->live[p]);
     }
     return out;
   }
@@ -125,9 +122,9 @@ class MemoryView : public View {
 
   void DrawHead(Frame& frame) const {
     std::string text = fmt::format("{} in all", BytesText(table_->total_bytes));
-    if (plan_->peak_point >= 0) {
+    if (plan_->has_lives) {
       text += fmt::format(", {} live at the peak, at {}", BytesText(plan_->peak),
-                          table_->program[static_cast<size_t>(plan_->peak_point)]);
+                          NameAt(plan_->peak_point));
     }
     if (plan_->unplaced > 0) {
       text += fmt::format("; {} values have no known life or place", CountText(plan_->unplaced));
@@ -157,8 +154,13 @@ class MemoryView : public View {
       Label(frame.theme, Color::kTextSecondary,
             fmt::format("{} {}", ToString(kind), BytesText(bytes)));
     }
-    ImGui::SameLine(0, 14 * frame.scale);
-    Label(frame.theme, Color::kTextSecondary, "striped: several values on the same bytes at once");
+    const bool has_aliases = std::ranges::any_of(plan_->boxes, &MemoryBox::aliases);
+    if (has_aliases) Sentence(frame, "striped: several values on the same bytes at once");
+    if (!plan_->has_lives) {
+      Sentence(frame,
+               "the dump does not say when values live, so every box spans the whole program: "
+               "*-buffer-assignment.txt and *-live-range.txt say it (--xla_dump_hlo_as_text)");
+    }
   }
 
   void Place(Frame& frame) {
@@ -166,7 +168,7 @@ class MemoryView : public View {
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     left_ = at.x + kGutter * scale_;
     curve_top_ = at.y + kAxis * scale_;
-    curve_ = std::min(kCurve * scale_, room.y * 0.35F);
+    curve_ = plan_->has_lives ? std::min(kCurve * scale_, room.y * 0.35F) : 0;
     top_ = curve_top_ + curve_ + 8 * scale_;
     width_ = room.x - kGutter * scale_;
     height_ = at.y + room.y - top_;
@@ -191,6 +193,11 @@ class MemoryView : public View {
         std::clamp(point, 0.0, static_cast<double>(plan_->live.size()) - 1));
   }
 
+  std::string NameAt(int32_t point) const {
+    const bool exists = point >= 0 && static_cast<size_t>(point) < table_->program.size();
+    return exists ? SafeText(table_->program[static_cast<size_t>(point)], 60) : "the whole program";
+  }
+
   void Handle(Frame& frame) {
     const ImGuiIO& io = ImGui::GetIO();
     const bool is_map = io.MousePos.y >= top_;
@@ -204,7 +211,7 @@ class MemoryView : public View {
       points_.Pan(-io.MouseDelta.x / width_);
       bytes_.Pan(-io.MouseDelta.y / height_);
     }
-    if (held_ && !is_map) MarkPoint(frame.session, PointAt(io.MousePos.x));
+    if (held_ && !is_map && plan_->has_lives) MarkPoint(frame.session, PointAt(io.MousePos.x));
     const ImVec2 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
     const bool is_click = hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
                           std::abs(moved.x) + std::abs(moved.y) < 4;
@@ -219,7 +226,7 @@ class MemoryView : public View {
     if (ImGui::IsKeyPressed(ImGuiKey_D)) points_.Pan(0.15);
     const int32_t step = (ImGui::IsKeyPressed(ImGuiKey_RightArrow) ? 1 : 0) -
                          (ImGui::IsKeyPressed(ImGuiKey_LeftArrow) ? 1 : 0);
-    if (step != 0) {
+    if (step != 0 && plan_->has_lives) {
       const auto last = static_cast<int32_t>(plan_->live.size()) - 1;
       MarkPoint(session, std::clamp(Marked(session) + step, 0, last));
     }
@@ -230,7 +237,8 @@ class MemoryView : public View {
   }
   int32_t Marked(Session& session) const {
     const MemoryPoint& marked = session.Shared<MemoryPoint>("memory");
-    const bool is_here = marked.module == module_ && marked.point >= 0;
+    const bool is_here = marked.module == module_ && marked.point >= 0 &&
+                         static_cast<size_t>(marked.point) < plan_->live.size();
     return is_here ? marked.point : plan_->peak_point;
   }
 
@@ -285,6 +293,7 @@ class MemoryView : public View {
     DrawPlaces(frame, list);
     list.PushClipRect(low, high, true);
     for (const MemoryBox& box : plan_->boxes) DrawBox(frame, box, list);
+    DrawNames(frame, list);
     list.PopClipRect();
   }
 
@@ -328,13 +337,30 @@ class MemoryView : public View {
       list.AddRect(ImVec2(x0 - 1, y0 - 1), ImVec2(x1 + 1, y1 + 1), frame.theme[Color::kAccent], 0,
                    2 * scale_);
     }
-    if (x1 - x0 < 40 * scale_ || y1 - y0 < 16 * scale_) return;
-    const dump::BufferValue& value = table_->values[static_cast<size_t>(box.value)];
-    const std::string name = SafeText(value.instruction, 80) + "  " + BytesText(value.size);
-    const float begin = std::max(x0, left_) + 4 * scale_;
-    const ImVec4 clip(begin, y0, x1 - 2, y1);
-    list.AddText(ImGui::GetFont(), 13 * scale_, ImVec2(begin, std::max(y0, top_) + 1 * scale_),
-                 frame.theme[Color::kText], name.c_str(), nullptr, 0, &clip);
+  }
+
+  // Names of boxes, earlier ones first; where one would stand on another it is left out.
+  void DrawNames(Frame& frame, ImDrawList& list) const {
+    constexpr size_t kMostNames = 300;
+    std::vector<ImVec4> taken;
+    for (const MemoryBox& box : plan_->boxes) {
+      const float x0 = std::max(XOf(box.first), left_),
+                  x1 = std::min(XOf(box.last + 1), left_ + width_);
+      const float y0 = std::max(YOf(box.bottom), top_),
+                  y1 = std::min(YOf(box.bottom + box.size), top_ + height_);
+      if (x1 - x0 < 40 * scale_ || y1 - y0 < 16 * scale_) continue;
+      const dump::BufferValue& value = table_->values[static_cast<size_t>(box.value)];
+      const std::string name = SafeText(value.instruction, 80) + "  " + BytesText(value.size);
+      const ImVec4 clip(x0 + 4 * scale_, y0 + 1 * scale_, x1 - 2, y0 + 17 * scale_);
+      const float end = std::min(clip.x + ImGui::CalcTextSize(name.c_str()).x, clip.z);
+      const bool is_free = std::ranges::none_of(taken, [&](const ImVec4& other) {
+        return clip.x < other.z && other.x < end && clip.y < other.w && other.y < clip.w;
+      });
+      if (!is_free || taken.size() >= kMostNames) continue;
+      taken.emplace_back(clip.x, clip.y, end, clip.w);
+      list.AddText(ImGui::GetFont(), 13 * scale_, ImVec2(clip.x, clip.y), frame.theme[Color::kText],
+                   name.c_str(), nullptr, 0, &clip);
+    }
   }
 
   void DrawStripes(Frame& frame, Color color, ImVec2 low, ImVec2 high, ImDrawList& list) const {
@@ -396,8 +422,7 @@ class MemoryView : public View {
     const bool is_peak = point == plan_->peak_point;
     const std::string text =
         fmt::format("{}point {} of {}: {}, {} live", is_peak ? "the peak, " : "", CountText(point),
-                    CountText(static_cast<int64_t>(plan_->live.size())),
-                    SafeText(table_->program[static_cast<size_t>(point)], 60),
+                    CountText(static_cast<int64_t>(plan_->live.size())), NameAt(point),
                     BytesText(plan_->live[static_cast<size_t>(point)]));
     list.AddText(ImVec2(left_ + 2 * scale_, axis + 1 * scale_),
                  frame.theme[is_peak ? Color::kWarning : Color::kAccent], text.c_str());
@@ -406,11 +431,11 @@ class MemoryView : public View {
   void DrawHover(Frame& frame) const {
     if (!hovered_ || held_) return;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
-    if (mouse.y < top_ && mouse.x >= left_) {
+    if (mouse.y < top_ && mouse.x >= left_ && plan_->has_lives) {
       const auto p = static_cast<size_t>(PointAt(mouse.x));
       ImGui::SetTooltip("%s",
                         fmt::format("{}: {} live\nclick to mark this point",
-                                    SafeText(table_->program[p], 80), BytesText(plan_->live[p]))
+                                    NameAt(static_cast<int32_t>(p)), BytesText(plan_->live[p]))
                             .c_str());
       return;
     }
@@ -426,7 +451,7 @@ class MemoryView : public View {
     Label(frame.theme, Color::kTextSecondary,
           fmt::format("{}, allocation {}, offset {}", ToString(box->kind), value.allocation,
                       value.offset));
-    auto name = [&](int32_t p) { return SafeText(table_->program[static_cast<size_t>(p)], 50); };
+    auto name = [&](int32_t p) { return NameAt(p); };
     Label(frame.theme, Color::kTextSecondary,
           fmt::format("lives from {} ({}) to {} ({})", name(box->first), box->first,
                       name(box->last), box->last));

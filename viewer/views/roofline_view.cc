@@ -145,8 +145,12 @@ class RooflineView : public View {
       list.AddCircle(at, radius, frame.theme[is_lit ? Color::kAccent : ColorOf(p.row->code)], 0,
                      (is_lit ? 2.5F : 1.0F) * frame.scale);
       if (is_lit || share > 0.1) {
-        list.AddText(ImVec2(at.x + radius + 4 * frame.scale, at.y - 8 * frame.scale),
-                     frame.theme[Color::kText], SafeText(p.row->name, 32).c_str());
+        // Beside the point, on the other side where the plot ends.
+        const std::string name = SafeText(p.row->name, 32);
+        const float width = ImGui::CalcTextSize(name.c_str()).x, gap = radius + 4 * frame.scale;
+        const bool fits = at.x + gap + width < ImPlot::GetPlotPos().x + ImPlot::GetPlotSize().x;
+        list.AddText(ImVec2(fits ? at.x + gap : at.x - gap - width, at.y - 8 * frame.scale),
+                     frame.theme[Color::kText], name.c_str());
       }
       const float distance = std::hypot(at.x - mouse.x, at.y - mouse.y);
       if (distance < best + radius) {

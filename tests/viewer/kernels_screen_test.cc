@@ -1,0 +1,277 @@
+// The screens Kernels and Memory, driven as a user would, and what lies behind them without
+// drawing.
+#include <imgui.h>
+#include <imgui_te_context.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+
+#include "tests/viewer/viewer_fixture.h"
+#include "viewer/kernel_sheet.h"
+#include "viewer/memory_plan.h"
+#include "viewer/memory_point.h"
+#include "viewer/timeline_camera.h"
+#include "viewer/timeline_range.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr const char* kTimeline = "//###kernels.timeline/##lanes";
+
+bool Has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(ViewerTest, TheSlowestKernelIsTheFirstRowAndLightsTheTimeline) {
+  Start({Sample("conv_net")});
+  Press("Ctrl+5");
+  EXPECT_EQ(app().dock().screen(), "kernels");
+  Click("//###kernels.kernels/**/##row0");
+  EXPECT_EQ(SelectedName(), "conv_general_dilated.3");
+  EXPECT_EQ(session().stage(), session().dump()->FinalStage(0));
+  EXPECT_TRUE(Has(Lit("timeline"), "lit 20\n")) << Lit("timeline");
+  EXPECT_EQ(Lit("kernels"), "conv_general_dilated.3\n");
+  EXPECT_TRUE(Has(Lit("memory"), "")) << "not drawn yet";
+  Press("Ctrl+6");
+  EXPECT_TRUE(Has(Lit("memory"), "conv_general_dilated.3 13312\n")) << Lit("memory");
+}
+
+TEST_F(ViewerTest, AnEventSelectsItsInstructionAndKeysWalkAlongTheLane) {
+  Start({Sample("conv_net")});
+  Press("Ctrl+5");
+  Click("//###kernels.kernels/**/##row0");
+  Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.timeline"); });
+  Press("F");
+  // The longest event of the instruction is in the middle of the view now.
+  Drive([](ImGuiTestContext* context) {
+    ImGuiTestItemInfo lanes = context->ItemInfo(kTimeline);
+    const float gutter = 190,
+                middle = lanes.RectFull.Min.x + gutter + (lanes.RectFull.GetWidth() - gutter) / 2;
+    for (float y = lanes.RectFull.Min.y + 30; y < lanes.RectFull.Max.y; y += 9) {
+      context->MouseMoveToPos(ImVec2(middle, y));
+      context->MouseClick(0);
+    }
+  });
+  EXPECT_EQ(session().selection().kind, SelectionKind::kEvent);
+  EXPECT_TRUE(Has(Lit("timeline"), "event ")) << Lit("timeline");
+  const int64_t event = session().selection().event;
+  Press("Right");
+  EXPECT_EQ(session().selection().kind, SelectionKind::kEvent);
+  EXPECT_NE(session().selection().event, event);
+  Press("Left");
+  EXPECT_EQ(session().selection().event, event);
+}
+
+TEST_F(ViewerTest, AMarkedRangeIsSummedUp) {
+  Start({Sample("conv_net")});
+  Press("Ctrl+5");
+  Click("//###kernels.statistics/#TAB");
+  Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.statistics"); });
+  EXPECT_TRUE(Has(Lit("statistics"), "40 PjitFunction")) << Lit("statistics");
+  Drive([](ImGuiTestContext* context) {
+    const ImRect lanes = context->ItemInfo(kTimeline).RectFull;
+    context->MouseMoveToPos(ImVec2(lanes.Min.x + 500, lanes.Min.y + 8));
+    context->MouseDown(0);
+    context->MouseMoveToPos(ImVec2(lanes.Min.x + 620, lanes.Min.y + 8));
+    context->MouseUp(0);
+  });
+  EXPECT_TRUE(session().Shared<TimelineRange>("timeline").is_set);
+  EXPECT_FALSE(Has(Lit("statistics"), "40 PjitFunction")) << Lit("statistics");
+}
+
+TEST_F(ViewerTest, CodeOfAKernelShowsItsLines) {
+  Start({Sample("attention_block_h100")});
+  Press("Ctrl+5");
+  Click("//###kernels.kernels/**/##row5");
+  EXPECT_EQ(SelectedName(), "gemm_fusion_dot.3");
+  EXPECT_TRUE(Has(Lit("code"), "PTX module_0000.jit_attention_block.27.ptx:12-")) << Lit("code");
+  EXPECT_TRUE(Has(Lit("code"), "LLVM ")) << Lit("code");
+  EXPECT_EQ(Lit("kernels"), "gemm_fusion_dot.3\n");
+}
+
+TEST_F(ViewerTest, TwoTracesStandBesideEachOther) {
+  const std::string trace = Sample("conv_net/conv_net.xplane.pb.gz");
+  Start({Sample("conv_net"), trace, Sample("conv_net/conv_net.trace.json.gz")});
+  Press("Ctrl+5");
+  const Pending<KernelSheet>* sheet = KernelSheetOf(session());
+  ASSERT_TRUE(sheet != nullptr && sheet->ready());
+  EXPECT_TRUE((*sheet)->has_others);
+  EXPECT_EQ((*sheet)->work, (*sheet)->other_work) << "both are of the same runs";
+  for (const KernelRow& row : (*sheet)->rows) EXPECT_EQ(row.self, row.other_self) << row.name;
+  auto csv = app().dock().Find("kernels")->view->Export(ExportFormat::kCsv, session());
+  ASSERT_TRUE(csv.has_value());
+  EXPECT_TRUE(csv->starts_with("instruction,opcode,self,share,count,mean,max,self in B,B − A,"));
+}
+
+TEST_F(ViewerTest, ATraceAloneIsEnough) {
+  Start({Sample("conv_net/conv_net.xplane.pb.gz")});
+  Press("Ctrl+5");
+  const Pending<KernelSheet>* sheet = KernelSheetOf(session());
+  ASSERT_TRUE(sheet != nullptr && sheet->ready());
+  EXPECT_EQ((*sheet)->rows.size(), 12u);
+  EXPECT_GT((*sheet)->rows[0].flops_per_second(), 0);
+  Click("//###kernels.kernels/**/##row0");
+  EXPECT_TRUE(Has(Lit("timeline"), "event conv_general_dilated.3")) << Lit("timeline");
+}
+
+TEST_F(ViewerTest, WhoHoldsThePeakIsTheFirstRow) {
+  Start({Sample("attention_block_h100")});
+  Press("Ctrl+6");
+  EXPECT_TRUE(Has(Lit("memory"), "peak ")) << Lit("memory");
+  Click("//###memory.buffers/**/##row1");
+  EXPECT_EQ(session().selection().kind, SelectionKind::kBuffer);
+  EXPECT_TRUE(Has(Lit("memory"), "gemm_fusion_dot 9216\n")) << Lit("memory");
+  // Another point: the right arrow, while the map has the keys.
+  Drive([](ImGuiTestContext* context) { context->WindowFocus("//###memory.memory"); });
+  Press("Right");
+  EXPECT_GE(session().Shared<MemoryPoint>("memory").point, 0);
+  Click("//###memory.buffers/back to the peak");
+  EXPECT_LT(session().Shared<MemoryPoint>("memory").point, 0);
+}
+
+TEST_F(ViewerTest, BrokenTracesSayWhy) {
+  const std::string path = Scratch("broken.xplane.pb");
+  std::ofstream(path) << "no trace at all";
+  Start({Sample("conv_net"), path});
+  Press("Ctrl+5");
+  EXPECT_EQ(Lit("timeline"), "");
+  EXPECT_TRUE(Has(Lit("kernels"), "")) << "the table stands without times";
+  Press("W");
+  Press("Home");
+}
+
+TEST(TimelineCameraTest, WhatIsUnderThePointerStays) {
+  TimelineCamera camera;
+  camera.SetWhole({0, 1'000'000'000'000});
+  const double before = camera.TimeAt(300, 1000);
+  for (int i = 0; i < 40; ++i) camera.Zoom(0.3, 1.3);
+  EXPECT_NEAR(camera.TimeAt(300, 1000), before, 1);
+  for (int i = 0; i < 200; ++i) camera.Zoom(0.3, 1.3);
+  EXPECT_GE(camera.length(), 1000);
+  camera.Pan(1e12);
+  EXPECT_LE(camera.begin() + camera.length(), 1.03e12);
+  camera.FitAll();
+  std::string base;
+  const auto ticks = TicksOf(camera, 1000, 110, base);
+  ASSERT_GE(ticks.size(), 5u);
+  EXPECT_EQ(base, "");
+  EXPECT_EQ(ticks[0].text, "0.0 s");
+  camera.Fit({500'000'000'123, 500'000'090'123});
+  EXPECT_EQ(TicksOf(camera, 1000, 110, base).front().text, "+0 ns");
+  EXPECT_EQ(base, "500 ms");
+}
+
+TEST(MemoryPlanTest, LiveBytesCountAliasesOnce) {
+  dump::BufferTable table;
+  table.program = {"p", "a", "b", "c"};
+  table.allocations.resize(2);
+  table.allocations[0].size = 100;
+  table.allocations[0].parameter_number = 0;
+  table.allocations[1].size = 64;
+  auto value = [&](int64_t id, int32_t allocation, int64_t offset, int64_t size, int32_t first,
+                   int32_t last) {
+    dump::BufferValue v;
+    v.id = id;
+    v.allocation = allocation;
+    v.offset = offset;
+    v.size = size;
+    v.live_start = first;
+    v.live_end = last;
+    v.instruction = "v" + std::to_string(id);
+    table.values.push_back(v);
+  };
+  value(0, 0, 0, 100, 0, 4);
+  value(1, 1, 0, 32, 1, 2);
+  value(2, 1, 0, 64, 2, 3);  // on the bytes of 1, at the same time
+  value(3, 1, 0, 16, 9, 9);  // beyond the program
+  value(4, 1, 1, INT64_MAX, 1, 2);
+  const MemoryPlan plan = PlanOf(table);
+  EXPECT_EQ(plan.live, (std::vector<int64_t>{100, 132, 164, 164}));
+  EXPECT_EQ(plan.peak_point, 2);
+  EXPECT_EQ(plan.unplaced, 2);
+  EXPECT_EQ(plan.places.front().kind, AllocationKind::kTemporary);
+  EXPECT_TRUE(plan.boxes[1].aliases && plan.boxes[2].aliases && !plan.boxes[0].aliases);
+  EXPECT_EQ(LiveAt(table, 3), (std::vector<int32_t>{0, 2}));
+  dump::BufferTable other = table;
+  other.values[2].size = 24;
+  const std::vector<Growth> growth = GrowthOf(table, other);
+  ASSERT_EQ(growth.size(), 1u);
+  EXPECT_EQ(growth[0].instruction, "v2");
+  EXPECT_EQ(growth[0].size - growth[0].other_size, 40);
+}
+
+TEST(DeviceFactsTest, TargetsAndOccupancyAreRead) {
+  const DeviceFacts facts = FactsFromTarget(
+      "gpu_device_info {\n  threads_per_core_limit: 2048\n  core_count: 132\n  fpus_per_core: 128\n"
+      "  clock_rate_ghz: 1.98\n  memory_bandwidth: 3350000000000\n  shared_memory_per_core: "
+      "233472\n"
+      "  registers_per_core_limit: 65536\n}");
+  EXPECT_NEAR(facts.flops_per_second, 66.9e12, 1e11);
+  EXPECT_EQ(facts.bytes_per_second, 3.35e12);
+  EXPECT_EQ(Occupancy(facts, 128, 0, 0), 1);
+  EXPECT_EQ(Occupancy(facts, 128, 128, 0), 0.25);
+  EXPECT_EQ(Occupancy(facts, 128, 0, 116'736), 0.125);
+  EXPECT_LT(Occupancy({}, 128, 0, 0), 0);
+}
+
+// Ten million events, panned and zoomed; run by hand: --gtest_also_run_disabled_tests
+// --gtest_filter=*TenMillion*.
+TEST_F(ViewerTest, DISABLED_FramesOfTenMillionEvents) {
+  const std::string path = Scratch("big.xplane.pb");
+  {
+    std::string plane = "\x12\x0d/device:GPU:0";
+    auto varint = [](std::string& out, uint64_t v) {
+      for (; v >= 0x80; v >>= 7) out += static_cast<char>(v | 0x80);
+      out += static_cast<char>(v);
+    };
+    for (int lane = 0; lane < 8; ++lane) {
+      std::string line = "\x12\x06stream", event;
+      uint64_t time = 0, seed = static_cast<uint64_t>(lane) + 1;
+      for (int i = 0; i < 1'250'000; ++i) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        const uint64_t duration = 1'000'000 + (seed >> 40);
+        event = "\x08\x01\x10";
+        varint(event, time);
+        event += '\x18';
+        varint(event, duration);
+        line += '\x22';
+        varint(line, event.size());
+        line += event;
+        time += (seed >> 60) < 4 ? duration / 2 : duration + 200'000;
+      }
+      plane += '\x1a';
+      varint(plane, line.size());
+      plane += line;
+    }
+    std::string space = "\x0a";
+    varint(space, plane.size());
+    std::ofstream(path) << space << plane;
+  }
+  Start({path});
+  Press("Ctrl+5");
+  Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.timeline"); });
+  std::vector<double> frames;
+  auto draw = [&](float wheel) {
+    ImGuiIO& io = ImGui::GetIO();
+    io.AddMousePosEvent(800 + 3 * static_cast<float>(frames.size() % 40), 200);
+    if (wheel != 0) io.AddMouseWheelEvent(0, wheel);
+    timespec before{}, after{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    app().DrawFrame();
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    frames.push_back(static_cast<double>(after.tv_sec - before.tv_sec) * 1e3 +
+                     static_cast<double>(after.tv_nsec - before.tv_nsec) * 1e-6);
+  };
+  for (int turn = 0; turn < 6; ++turn) {
+    for (int i = 0; i < 50; ++i) draw(0.25F);
+    for (int i = 0; i < 50; ++i) draw(-0.25F);
+  }
+  std::ranges::sort(frames);
+  std::printf("frames %zu: median %.2f ms, p99 %.2f ms, max %.2f ms of CPU\n", frames.size(),
+              frames[frames.size() / 2], frames[frames.size() * 99 / 100], frames.back());
+}
+
+}  // namespace
+}  // namespace hloscope::viewer
