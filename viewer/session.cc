@@ -121,8 +121,12 @@ int32_t Session::stage() const {
 
 hlo::InstructionId Session::InstructionIn(int32_t stage) {
   const Selection& now = selection();
-  if (now.kind == SelectionKind::kInstruction && now.stage == stage) return now.instruction;
-  return counterparts().In(stage);
+  bool own = now.kind == SelectionKind::kInstruction && now.stage == stage;
+  hlo::InstructionId id = own ? now.instruction : counterparts().In(stage);
+  if (!id.valid() || module() < 0) return id;
+  // A kept id may be of a dump that has changed since.
+  const Pending<hlo::Module>& read = Module(module(), stage);
+  return read.ready() && id.index >= read->instructions().size() ? hlo::InstructionId() : id;
 }
 
 const Counterparts& Session::counterparts() {
