@@ -86,9 +86,7 @@ class Search {
     switch (selection_.kind) {
       case SelectionKind::kInstruction:
       case SelectionKind::kEvent:
-        if (selection_.instruction.valid() && selection_.stage >= 0)
-          Start(selection_.stage, selection_.instruction);
-        return;
+        return StartAtInstruction();
       case SelectionKind::kComputation:
         return StartAtCallers();
       case SelectionKind::kThunk:
@@ -111,6 +109,15 @@ class Search {
       default:
         return;
     }
+  }
+
+  // The id may be of a dump that has changed since it was kept.
+  void StartAtInstruction() {
+    if (!selection_.instruction.valid() || selection_.stage < 0) return;
+    auto module = dump_.Module(out_.module, selection_.stage);
+    if (!module) return Note(module.error().ToString());
+    if (selection_.instruction.index < (*module)->instructions().size())
+      Start(selection_.stage, selection_.instruction);
   }
 
   // A thunk, kernel or buffer stands for itself even where nothing else is known of it.

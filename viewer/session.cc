@@ -82,11 +82,22 @@ void Session::Open(const std::vector<std::string>& paths) {
 }
 
 void Session::Select(const Selection& selection) {
-  if (selection == selections_.current()) return;
+  if (selection == selections_.current() || !Holds(selection)) return;
   selections_.Push(selection);
   if (selection.module >= 0 && selection.stage >= 0)
     stage_in_view_[selection.module] = selection.stage;
   ++selection_version_;
+}
+
+// Bookmarks and kept sessions may be of a dump that has changed since.
+bool Session::Holds(const Selection& selection) const {
+  if (selection.kind == SelectionKind::kNothing) return true;
+  if (!dump_.ready()) return selection.kind == SelectionKind::kEvent;
+  auto modules = static_cast<int32_t>(dump_->modules().size());
+  if (selection.module >= modules || selection.file >= std::ssize(dump_->files())) return false;
+  if (selection.module < 0) return true;
+  const dump::ModuleEntry& entry = dump_->modules()[static_cast<size_t>(selection.module)];
+  return selection.stage < std::ssize(entry.stages);
 }
 
 void Session::Back() {
@@ -113,8 +124,12 @@ int32_t Session::stage() const {
 
 hlo::InstructionId Session::InstructionIn(int32_t stage) {
   const Selection& now = selection();
-  if (now.kind == SelectionKind::kInstruction && now.stage == stage) return now.instruction;
-  return counterparts().In(stage);
+  bool own = now.kind == SelectionKind::kInstruction && now.stage == stage;
+  hlo::InstructionId id = own ? now.instruction : counterparts().In(stage);
+  if (!id.valid() || module() < 0) return id;
+  // A kept id may be of a dump that has changed since.
+  const Pending<hlo::Module>& read = Module(module(), stage);
+  return read.ready() && id.index >= read->instructions().size() ? hlo::InstructionId() : id;
 }
 
 const Counterparts& Session::counterparts() {
@@ -134,11 +149,13 @@ void Session::Resolve() {
   if (counterparts_.module < 0) return;
   counterparts_complete_ = false;
   auto provenance = Provenance(counterparts_.module);
-  // First what needs no other stage, which is there at once; then all of it.
-  for (bool whole : {false, true}) {
-    counterparts_task_ = tasks_.Start(
-        "following the selection", [this, whole, provenance, of = selection(),
-                                    version = selection_version_](TaskControl& control) {
+  // Both go before all other work: what needs no other stage, which is there at once, and all of
+  // it.
+  for (bool whole : {true, false}) {
+    uint64_t task = tasks_.Start(
+        "following the selection",
+        [this, whole, provenance, of = selection(),
+         version = selection_version_](TaskControl& control) {
           auto found = std::make_shared<Counterparts>(
               FindCounterparts(*provenance, of, whole, control.stop()));
           return [this, whole, found, version] {
@@ -146,7 +163,9 @@ void Session::Resolve() {
             counterparts_ = std::move(*found);
             counterparts_complete_ = whole;
           };
-        });
+        },
+        Tasks::Urgency::kFirst);
+    if (whole) counterparts_task_ = task;
   }
 }
 

@@ -61,6 +61,7 @@ class Session {
   // --- What is selected -------------------------------------------------------------------------
   const Selection& selection() const { return selections_.current(); }
   uint64_t selection_version() const { return selection_version_; }
+  // Nothing happens where the dump has no such module, stage or file.
   void Select(const Selection& selection);
   bool CanGoBack() const { return selections_.CanGoBack(); }
   bool CanGoForward() const { return selections_.CanGoForward(); }
@@ -168,6 +169,7 @@ class Session {
     }
   }
   void Resolve();
+  bool Holds(const Selection& selection) const;
 
   SessionOptions options_;
   std::string path_;

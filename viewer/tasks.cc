@@ -19,13 +19,17 @@ Tasks::~Tasks() {
   threads_.clear();
 }
 
-uint64_t Tasks::Start(std::string title, Body body) {
+uint64_t Tasks::Start(std::string title, Body body, Urgency urgency) {
   auto task = std::make_shared<Task>();
   std::lock_guard lock(mutex_);
   task->id = next_id_++;
   task->title = std::move(title);
   task->body = std::move(body);
-  queued_.push_back(task);
+  if (urgency == Urgency::kFirst) {
+    queued_.push_front(task);
+  } else {
+    queued_.push_back(task);
+  }
   changed_.notify_one();
   return task->id;
 }

@@ -52,9 +52,10 @@ class Tasks {
   Tasks(const Tasks&) = delete;
   Tasks& operator=(const Tasks&) = delete;
 
-  // Queues a body; its id. A body that throws finishes with nothing: bodies report errors as
-  // values.
-  uint64_t Start(std::string title, Body body);
+  // Queues a body, before all others where somebody waits for it; its id. A body that throws
+  // finishes with nothing: bodies report errors as values.
+  enum class Urgency : uint8_t { kInTurn, kFirst };
+  uint64_t Start(std::string title, Body body, Urgency urgency = Urgency::kInTurn);
   // Asks a task to stop; its Finish is still called.
   void Cancel(uint64_t id);
   void CancelAll();

@@ -115,6 +115,18 @@ std::string BytesText(int64_t bytes) {
   return fmt::format("{:.{}f} {}", value, digits, kUnits[unit]);
 }
 
+std::string ShortCountText(int64_t count) {
+  if (count < 10000) return CountText(count);
+  constexpr std::array<const char*, 4> kUnits = {"", "k", "M", "G"};
+  auto value = static_cast<double>(count);
+  size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.{}f}{}", value, value >= 99.5 ? 0 : 1, kUnits[unit]);
+}
+
 std::string CountText(int64_t count) {
   std::string text = std::to_string(count);
   size_t first = text.starts_with('-') ? 1 : 0;

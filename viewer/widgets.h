@@ -36,6 +36,8 @@ bool ShowPending(Frame& frame, const Pending<T>& pending, std::string_view what)
 
 // "1.2 GB", "34 kB": three digits at most; negative: "?".
 std::string BytesText(int64_t bytes);
+// "120k": three digits at most, for columns; the whole belongs into a tooltip.
+std::string ShortCountText(int64_t count);
 // "120,345".
 std::string CountText(int64_t count);
 // "1.25 ms".

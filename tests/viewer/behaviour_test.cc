@@ -9,6 +9,7 @@
 
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/frame/keyboard.h"
+#include "viewer/frame/svg.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -275,6 +276,55 @@ TEST_F(ViewerTest, PaletteRunsCommands) {
   Press("Enter");
   EXPECT_EQ(app().dock().screen(), "memory");
   EXPECT_EQ(app().popups().kind(), Popups::Kind::kNone);
+}
+
+// What was kept of a dump that is another one now.
+TEST_F(ViewerTest, StaleSelectionsAreHarmless) {
+  Start({Sample("attention_block_h100")});
+  session().Select(Selection::OfModule(7));
+  session().Select(Selection::OfStage(0, 99));
+  session().Select(Selection::OfTextLine(9999, 1));
+  EXPECT_EQ(session().selection(), Selection());
+  for (const Selection& stale :
+       {Selection::OfInstruction(0, 0, hlo::InstructionId(1u << 30)),
+        Selection::OfComputation(0, 0, hlo::ComputationId(1u << 30)),
+        Selection::OfKernel(0, 1 << 30), Selection::OfThunk(0, 1 << 30),
+        Selection::OfBuffer(0, 1 << 30), Selection::OfTextLine(0, 1 << 30),
+        Selection::OfSourceLine("gone.py", 12), Selection::OfEvent(1, 0)}) {
+    for (const ScreenRow& screen : ScreenRows()) {
+      app().dock().SetScreen(screen.id);
+      session().Select(stale);
+      Settle();
+    }
+  }
+}
+
+TEST_F(ViewerTest, KernelLightsItsCodeAndBuffer) {
+  Start({Sample("attention_block_h100")});
+  auto kernels = session().dump()->Kernels(0);
+  ASSERT_TRUE(kernels);
+  ASSERT_FALSE((*kernels)->kernels.empty());
+  session().Select(Selection::OfKernel(0, 0));
+  Settle();
+  const Counterparts& found = session().counterparts();
+  EXPECT_TRUE(found.HasKernel(0));
+  EXPECT_FALSE(found.lines.empty());
+  EXPECT_FALSE(found.thunks.empty());
+  EXPECT_FALSE(found.final_instructions.empty());
+  const dump::TextRange& ptx = (*kernels)->kernels[0].ptx;
+  ASSERT_TRUE(ptx.found());
+  session().Select(Selection::OfTextLine(ptx.file, ptx.first_line + 1));
+  Settle();
+  EXPECT_TRUE(session().counterparts().HasKernel(0)) << "a line of PTX leads back to its kernel";
+}
+
+TEST_F(ViewerTest, PicturesAsVectorsHoldTheText) {
+  Start({Sample(kPasses)});
+  Dock::Panel* home = app().dock().Find("home");
+  Result<std::string> svg = SvgOfFrame(home->x, home->y, home->width, home->height, 0x1B1F26);
+  ASSERT_TRUE(svg);
+  EXPECT_TRUE(svg->starts_with("<svg"));
+  EXPECT_TRUE(Has(*svg, ">j</text>")) << "the j of jit_softmax";
 }
 
 TEST_F(ViewerTest, TablesAreExported) {

@@ -126,6 +126,14 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
                          static_cast<int>(ImGuiDockNodeFlags_NoWindowMenuButton) |
                          static_cast<int>(ImGuiDockNodeFlags_NoCloseButton));
   }
+  bool centre = std::ranges::any_of(
+      panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == "centre"; });
+  if (!centre) {
+    // Behind the panels: the room that no view of this build fills.
+    const char* text = "this build has no view for the middle of this screen";
+    ImVec2 at(viewport->WorkPos.x + size.x * 0.36f, viewport->WorkPos.y + top + size.y * 0.3f);
+    ImGui::GetForegroundDrawList()->AddText(at, frame.theme[Color::kTextSecondary], text);
+  }
   ImGui::End();
   focused_view_.clear();
   for (Panel& panel : panels_) {

@@ -222,8 +222,9 @@ class PassesView : public View {
         {Color::kRewritten, counts.rewritten + counts.moved}};
     for (int i = 0; i < 3; ++i) {
       ImGui::TableSetColumnIndex(i + 1);
-      if (columns[i].second > 0)
-        RightLabel(frame.theme, columns[i].first, CountText(columns[i].second));
+      if (columns[i].second == 0) continue;
+      RightLabel(frame.theme, columns[i].first, ShortCountText(columns[i].second));
+      if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", CountText(columns[i].second).c_str());
     }
   }
 

@@ -14,6 +14,12 @@ namespace {
 // Lists longer than this are counted instead of shown.
 constexpr size_t kMostShown = 40;
 
+// Positions may be of a dump that has changed since they were kept.
+template <typename T>
+bool Has(const std::vector<T>& all, int32_t position) {
+  return position >= 0 && static_cast<size_t>(position) < all.size();
+}
+
 class SelectionView : public View {
  public:
   void Draw(Frame& frame) override {
@@ -73,11 +79,13 @@ class SelectionView : public View {
                    .name;
         break;
       case SelectionKind::kKernel:
-        if (const auto& kernels = session.Kernels(module); kernels.ready())
+        if (const auto& kernels = session.Kernels(module);
+            kernels.ready() && Has(kernels->kernels, now.kernel))
           name = kernels->kernels[static_cast<size_t>(now.kernel)].name;
         break;
       case SelectionKind::kThunk:
-        if (const auto& thunks = session.Thunks(module); thunks.ready())
+        if (const auto& thunks = session.Thunks(module);
+            thunks.ready() && Has(thunks->thunks, now.thunk))
           name = thunks->thunks[static_cast<size_t>(now.thunk)].kind;
         break;
       case SelectionKind::kTextLine:
@@ -161,6 +169,7 @@ class SelectionView : public View {
       if (const auto& kernels = session.Kernels(found.module); kernels.ready()) {
         Section(frame, fmt::format("Kernels ({})", found.kernels.size()));
         for (int32_t k : Few(found.kernels)) {
+          if (!Has(kernels->kernels, k)) continue;
           const dump::Kernel& kernel = kernels->kernels[static_cast<size_t>(k)];
           ImGui::PushID(k);
           if (ImGui::Selectable(SafeText(kernel.name, 60).c_str(), session.selection().kernel == k))
@@ -174,6 +183,7 @@ class SelectionView : public View {
       if (const auto& thunks = session.Thunks(found.module); thunks.ready()) {
         Section(frame, fmt::format("Thunks ({})", found.thunks.size()));
         for (int32_t t : Few(found.thunks)) {
+          if (!Has(thunks->thunks, t)) continue;
           const dump::Thunk& thunk = thunks->thunks[static_cast<size_t>(t)];
           std::string label =
               fmt::format("{} {}##thunk{}", thunk.kind, SafeText(thunk.instruction, 50), t);
@@ -200,7 +210,9 @@ class SelectionView : public View {
       if (!link.range.found()) continue;
       if (!first) ImGui::SameLine();
       first = false;
-      if (ImGui::SmallButton(fmt::format("{} line {}", link.name, link.range.first_line).c_str())) {
+      std::string label = link.name;
+      if (link.range.first_line > 0) label += fmt::format(" line {}", link.range.first_line);
+      if (ImGui::SmallButton(label.c_str())) {
         frame.session.Select(
             Selection::OfTextLine(link.range.file, std::max(1, link.range.first_line)));
         frame.session.Show("text");
@@ -215,6 +227,7 @@ class SelectionView : public View {
     if (!buffers.ready()) return;
     Section(frame, fmt::format("Buffers ({})", found.buffers.size()));
     for (int32_t b : Few(found.buffers)) {
+      if (!Has(buffers->values, b)) continue;
       const dump::BufferValue& value = buffers->values[static_cast<size_t>(b)];
       std::string label = fmt::format("{} at {} of allocation {}##buffer{}", BytesText(value.size),
                                       value.offset, value.allocation, b);

@@ -178,7 +178,8 @@ class TextView : public View {
       };
       const Selection& now = session.selection();
       if (now.stage == stage && now.kind == SelectionKind::kInstruction) add(now.instruction);
-      if (now.stage == stage && now.kind == SelectionKind::kComputation && read.ready())
+      if (now.stage == stage && now.kind == SelectionKind::kComputation && read.ready() &&
+          now.computation.index < read->computations().size())
         names.emplace_back((*read)[(*read)[now.computation].name]);
       constexpr size_t kMostLit = 64;
       for (const StageCounterpart& counterpart : found.stages) {
