@@ -89,7 +89,7 @@ class Assignment {
       none.warnings.push_back(fmt::format("{}: {}", PathOf(file), table.error().message));
       return none;
     }
-    for (std::string& warning : table->warnings) warning = PathOf(file) + ": " + warning;
+    for (std::string& warning : table->warnings) warning.insert(0, PathOf(file) + ": ");
     table->file = file;
     return *std::move(table);
   }

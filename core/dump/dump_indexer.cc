@@ -245,8 +245,9 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
     return FileRole::kShardy;
   if (IsModuleKind(file.kind)) {
     auto match = MatchRole(BareFileName(file.path));
-    bool special = match && (match->role == FileRole::kTritonFailed ||
-                             match->role == FileRole::kAutotunedInstruction);
+    bool special =
+        match && (match->role == FileRole::kTritonFailed || match->role == FileRole::kSchedule ||
+                  match->role == FileRole::kAutotunedInstruction);
     return special ? match->role : FileRole::kLooseModule;
   }
   bool arrays =
@@ -406,10 +407,25 @@ void DumpIndexer::Describe() {
   }
 }
 
+// XLA of 2026 wrote the module of a program's constants without kernels, and so one empty PTX.
+bool DumpIndexer::IsPtxOfConstants(const FileEntry& file) const {
+  bool empty_ptx = file.role == FileRole::kPtx && file.kind == FileKind::kEmpty;
+  if (!empty_ptx || file.module < 0) return false;
+  int empty = 0;
+  bool constants = false;
+  for (int32_t k : model_.modules_[static_cast<size_t>(file.module)].files) {
+    const FileEntry& other = model_.files_[static_cast<size_t>(k)];
+    empty += other.role == FileRole::kPtx && other.kind == FileKind::kEmpty ? 1 : 0;
+    constants |= other.path.ends_with(".constants.ir-no-opt.ll");
+  }
+  return constants && empty == 1;
+}
+
 void DumpIndexer::CheckKinds() {
   size_t unknown = 0;
   for (size_t k = 0; k < model_.files_.size(); ++k) {
     const FileEntry& file = model_.files_[k];
+    if (IsPtxOfConstants(file)) continue;
     if (file.role == FileRole::kUnknown) {
       if (++unknown > kUnknownFilesNamed) continue;
       model_.warnings_.push_back(

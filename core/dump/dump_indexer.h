@@ -54,6 +54,7 @@ class DumpIndexer {
   void AddSnapshotStage(ModuleEntry& module);
   void AddDerivedStages();
   void Describe();
+  bool IsPtxOfConstants(const FileEntry& file) const;
   void CheckKinds();
 
   DumpModel& model_;

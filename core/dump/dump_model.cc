@@ -146,6 +146,12 @@ int32_t DumpModel::FindFile(int32_t module, FileRole role, int32_t stage) const 
   return -1;
 }
 
+Status DumpModel::CheckModule(int32_t module) const {
+  if (module < 0 || static_cast<size_t>(module) >= modules_.size())
+    return std::unexpected(NoSuch(fmt::format("no module {} in this dump", module), path_));
+  return {};
+}
+
 Result<FileView> DumpModel::OpenFile(int32_t file) const {
   if (file < 0 || static_cast<size_t>(file) >= files_.size())
     return std::unexpected(NoSuch(fmt::format("no file {} in this dump", file), path_));
@@ -153,8 +159,7 @@ Result<FileView> DumpModel::OpenFile(int32_t file) const {
 }
 
 Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int32_t stage) const {
-  if (module < 0 || static_cast<size_t>(module) >= modules_.size())
-    return std::unexpected(NoSuch(fmt::format("no module {} in this dump", module), path_));
+  HLOSCOPE_TRY(CheckModule(module));
   const ModuleEntry& entry = modules_[static_cast<size_t>(module)];
   if (stage < 0 || static_cast<size_t>(stage) >= entry.stages.size()) {
     return std::unexpected(
@@ -184,21 +189,26 @@ Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int
 }
 
 Result<std::shared_ptr<const KernelTable>> DumpModel::Kernels(int32_t module) const {
+  HLOSCOPE_TRY(CheckModule(module));
   return slots_->modules[static_cast<size_t>(module)].kernels.Get(
       [&] { return MakeKernelTable(*this, module); });
 }
 
 Result<std::shared_ptr<const ThunkSequence>> DumpModel::Thunks(int32_t module) const {
+  HLOSCOPE_TRY(CheckModule(module));
   return slots_->modules[static_cast<size_t>(module)].thunks.Get(
       [&] { return MakeThunkSequence(*this, module); });
 }
 
 Result<std::shared_ptr<const BufferTable>> DumpModel::Buffers(int32_t module) const {
+  HLOSCOPE_TRY(CheckModule(module));
   return slots_->modules[static_cast<size_t>(module)].buffers.Get(
       [&] { return MakeBufferTable(*this, module); });
 }
 
 Result<std::shared_ptr<const TensorFlowGraph>> DumpModel::TensorFlow(int32_t file) const {
+  if (file < 0 || static_cast<size_t>(file) >= files_.size())
+    return std::unexpected(NoSuch(fmt::format("no file {} in this dump", file), path_));
   return slots_->graphs[static_cast<size_t>(file)].Get(
       [&] { return MakeTensorFlowGraph(*this, file); });
 }

@@ -111,6 +111,7 @@ class DumpModel {
   DumpModel(std::string path, const Limits& limits);
 
   void Warn(std::string text) const;
+  Status CheckModule(int32_t module) const;
 
   std::string path_;
   bool single_file_ = false;

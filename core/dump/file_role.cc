@@ -6,6 +6,8 @@
 #include <charconv>
 #include <vector>
 
+#include "core/dump/word_list.h"
+
 namespace hloscope::dump {
 namespace {
 
@@ -140,14 +142,8 @@ const FileRoleRow& RowOf(FileRole role) { return kRows[static_cast<size_t>(role)
 std::string_view ToString(FileRole role) { return RowOf(role).name; }
 
 bool MayHold(FileRole role, FileKind kind) {
-  std::string_view kinds = RowOf(role).kinds, name = ToString(kind);
-  if (kinds.empty()) return true;
-  while (!kinds.empty()) {
-    size_t end = std::min(kinds.find(' '), kinds.size());
-    if (kinds.substr(0, end) == name) return true;
-    kinds.remove_prefix(std::min(end + 1, kinds.size()));
-  }
-  return false;
+  std::string_view kinds = RowOf(role).kinds;
+  return kinds.empty() || ListHolds(kinds, ToString(kind));
 }
 
 std::optional<RoleMatch> MatchRole(std::string_view suffix) {

@@ -185,6 +185,7 @@ class Gather {
                                                                       : nullptr;
     if (place == nullptr) return;
     std::string detail = DetailOf(entry);
+    if (detail.empty() && entry.role == FileRole::kTritonIr) detail = FunctionIn(file);
     if (details_.empty()) IndexDetails();
     auto [begin, end] = details_.equal_range(detail);
     bool found = begin != end;
@@ -197,6 +198,19 @@ class Gather {
                   SanitizedName(kernel.name) == wanted + "_kernel";
       if (same) Attach(kernel, place, file);
     }
+  }
+
+  // The first function of an MLIR text: earlier XLA put no fusion into the file's name.
+  std::string FunctionIn(int32_t file) const {
+    auto text = model_.OpenFile(file);
+    if (!text) return {};
+    std::string_view bytes = text->bytes();
+    size_t at = bytes.find("func");
+    at = at == std::string_view::npos ? at : bytes.find('@', at);
+    if (at == std::string_view::npos) return {};
+    std::string_view name = bytes.substr(at + 1);
+    name = name.substr(0, name.find('('));
+    return std::string(WithoutSuffix(name, "_impl"));
   }
 
   // The last form of MLIR and Triton IR counts: files come sorted, "-post-lowering" before

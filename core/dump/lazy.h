@@ -1,9 +1,11 @@
 // Lazy<T>: a value that the first who asks makes and all others share.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "core/base/result.h"
 
@@ -18,7 +20,12 @@ class Lazy {
   template <typename Make>
   Value Get(Make make) {
     std::scoped_lock lock(mutex_);
-    if (!value_) value_ = make();
+    try {
+      if (!value_) value_ = make();
+    } catch (const std::exception& error) {
+      // Not kept: there may be memory again later.
+      return EnvironmentError(std::string("reading failed: ") + error.what());
+    }
     return *value_;
   }
 

@@ -7,6 +7,7 @@
 
 #include "core/dump/dump_model.h"
 #include "core/dump/stage_order.h"
+#include "core/dump/word_list.h"
 
 namespace hloscope::dump {
 namespace {
@@ -23,15 +24,6 @@ constexpr PieceRow kPieces[] = {
 #include "core/dump/missing_pieces.def"
 #undef MISSING_PIECE
 };
-
-bool ListHolds(std::string_view list, std::string_view word) {
-  while (!list.empty()) {
-    size_t end = std::min(list.find(' '), list.size());
-    if (list.substr(0, end) == word) return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
 
 class Finder {
  public:
@@ -68,8 +60,7 @@ class Finder {
   bool HasProto(size_t m) const {
     return std::ranges::any_of(module(m).files, [&](int32_t k) {
       const FileEntry& file = model_.files()[static_cast<size_t>(k)];
-      bool whole =
-          file.role == FileRole::kModule || file.role == FileRole::kUnoptimizedSnapshot;
+      bool whole = file.role == FileRole::kModule || file.role == FileRole::kUnoptimizedSnapshot;
       return whole && file.kind == FileKind::kHloProto;
     });
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/dump/word_list.h"
+
 namespace hloscope::dump {
 namespace {
 
@@ -15,15 +17,6 @@ constexpr Place kPlaces[] = {
 #include "core/dump/stage_places.def"
 #undef STAGE_PLACE
 };
-
-bool ListHolds(std::string_view list, std::string_view word) {
-  while (!list.empty()) {
-    size_t end = std::min(list.find(' '), list.size());
-    if (list.substr(0, end) == word) return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
 
 constexpr int64_t kNoNumber = INT64_MAX;
 

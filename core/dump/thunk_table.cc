@@ -9,28 +9,10 @@
 
 #include "core/dump/instruction_lookup.h"
 #include "core/dump/thunk_reader.h"
+#include "core/dump/word_list.h"
 
 namespace hloscope::dump {
 namespace {
-
-bool ListHolds(std::string_view list, std::string_view word) {
-  while (!list.empty()) {
-    size_t end = std::min(list.find(' '), list.size());
-    if (list.substr(0, end) == word) return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
-
-// A target that begins with a word of the list.
-bool ListHoldsStart(std::string_view list, std::string_view target) {
-  while (!list.empty()) {
-    size_t end = std::min(list.find(' '), list.size());
-    if (target.starts_with(list.substr(0, end))) return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
 
 class ThunkTable {
  public:
@@ -127,8 +109,9 @@ class ThunkTable {
     std::string_view opcode = hlo::ToString(m[id].opcode);
     if (ListHolds(row.instructions, opcode)) return true;
     return m[id].opcode == hlo::Opcode::kCustomCall &&
-           ListHoldsStart(row.instructions,
-                          m.GetString(m[id], hlo::AttributeKey::kCustomCallTarget));
+           AnyWord(row.instructions, [&](std::string_view start) {
+             return m.GetString(m[id], hlo::AttributeKey::kCustomCallTarget).starts_with(start);
+           });
   }
 
   // Where as many instructions of a kind are left as thunks, they follow one another alike.

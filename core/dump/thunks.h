@@ -18,7 +18,8 @@ struct Thunk {
   int32_t parent = -1;      // the thunk that holds its sequence
   std::string description;  // the rest of its line
   std::string kernel;       // the symbol it launches, or empty
-  std::string library;  // "cuBLASLt", "cuDNN", "NCCL", "driver", …; empty for kernels and bodies
+  std::string
+      library;  // "cuBLASLt", "cuDNN", "NCCL", "driver", …; "runtime" for bodies; empty for kernels
   std::string instruction;           // of the final stage; empty if none was found
   bool tied_by_metadata = false;     // the thunk metadata name `instruction`
   int64_t previous = -1, next = -1;  // ids of the thunks it conflicts with
