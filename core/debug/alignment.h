@@ -49,8 +49,8 @@ class Alignment {
         .subspan(first_by_before_[before.index],
                  first_by_before_[before.index + 1] - first_by_before_[before.index]);
   }
-  // The instruction that is this one, or that this one is a copy of (has become, or its best copy);
-  // invalid where there is none. Both ways round they agree for all but copies.
+  // The instruction that is this one in the other module, or of which this one is a copy; invalid
+  // where there is none. Of several copies SameAfter gives the best.
   hlo::InstructionId SameBefore(hlo::InstructionId after) const;
   hlo::InstructionId SameAfter(hlo::InstructionId before) const;
 
