@@ -40,7 +40,7 @@ struct LayoutOptions {
   int free_bends = 8;
   int sweeps = 8;              // of ordering, each down and up
   int placing_sweeps = 6;      // of the horizontal fit
-  int large = 60000;           // items from which on half as many sweeps have to do
+  int large = 60000;           // items from which on a half or a third of the sweeps has to do
   int exchange_limit = 20000;  // items up to which neighbours are exchanged one by one
   float node_gap = 18, row_gap = 40;
 };

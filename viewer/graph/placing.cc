@@ -29,7 +29,7 @@ class Placer {
     CollectPulls();
     Pack();
     const bool large = a_.row.size() > static_cast<size_t>(options_.large);
-    const int sweeps = large ? options_.placing_sweeps / 2 : options_.placing_sweeps;
+    const int sweeps = large ? options_.placing_sweeps / 3 : options_.placing_sweeps;
     for (int sweep = 0; sweep < sweeps; ++sweep) {
       const bool last = sweep + 2 >= sweeps;
       for (uint32_t r = 0; r < a_.row_count(); ++r) Fit(r, true, last);

@@ -38,8 +38,10 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
     made->graph.Rearrange();
   }
   fitted_ = fitted_ && module_ == module && part.kind == GraphPart::Kind::kWhole;
-  key_ = key;
   data_ = made.value;
+  // A graph is large and made quickly: the session keeps the one in view, not those of all passes.
+  if (!key_.empty()) frame.session.Drop(key_);
+  key_ = key;
   module_ = module;
   stage_ = stage;
   colors_.reset();
