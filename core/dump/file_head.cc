@@ -30,7 +30,8 @@ TextEnd EndOf(std::string_view tail) {
   if (last == std::string_view::npos) return TextEnd::kLine;
   size_t line = tail.rfind('\n', last);
   std::string_view final_line = tail.substr(line == std::string_view::npos ? 0 : line + 1);
-  if (tail[last] == '}' || final_line.starts_with('}')) return TextEnd::kBrace;
+  bool one_line = final_line.starts_with("ENTRY") && tail[last] == '}';
+  if (final_line.starts_with('}') || one_line) return TextEnd::kBrace;
   if (tail.find("</html>") != std::string_view::npos) return TextEnd::kBrace;
   return tail.ends_with('\n') ? TextEnd::kLine : TextEnd::kAny;
 }
