@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 
 #include "viewer/kernel_sheet.h"
@@ -66,7 +67,10 @@ class CodeView : public View {
  private:
   static int32_t KernelOf(Session& session, const dump::KernelTable& table) {
     const Selection& now = session.selection();
-    if (now.kind == SelectionKind::kKernel) return now.kernel;
+    // A selection kept from a dump that has changed may name a kernel that is gone.
+    if (now.kind == SelectionKind::kKernel) {
+      return now.kernel >= 0 && now.kernel < std::ssize(table.kernels) ? now.kernel : -1;
+    }
     if (now.kind <= SelectionKind::kStage) return -1;
     const Counterparts& found = session.counterparts();
     const bool is_known =

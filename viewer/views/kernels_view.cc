@@ -320,7 +320,7 @@ class KernelsView : public View {
     const std::string id = fmt::format("##kernels{}", columns.size());
     if (!ImGui::BeginTable(id.c_str(), static_cast<int>(columns.size()) + 2, kFlags)) return;
     ImGui::TableSetupScrollFreeze(1, 1);
-    ImGui::TableSetupColumn("instruction", ImGuiTableColumnFlags_NoHide, 164 * frame.scale);
+    ImGui::TableSetupColumn("instruction", ImGuiTableColumnFlags_NoHide, 154 * frame.scale);
     ImGui::TableSetupColumn("opcode", 0, 98 * frame.scale);
     for (size_t c = 0; c < columns.size(); ++c) {
       const bool is_first = c == 0 && sheet_->has_times;
