@@ -71,6 +71,7 @@ void Application::SetTheme(bool dark) {
 
 void Application::Open(const std::vector<std::string>& paths) {
   if (session_->dump().ready()) Save();
+  asked_.reset();
   session_->Open(paths);
   surface_->SetTitle(session_->path().empty() ? "hloscope" : session_->path() + " - hloscope");
   unsettled_frames_ = 3;
@@ -139,6 +140,7 @@ void Application::RestoreSession() {
     if (Dock::Panel* panel = dock_.Find(id)) panel->view->SetState(state);
   }
   session_->bookmarks() = kept->bookmarks;
+  if (!dock_.is_chosen()) dock_.SetScreen(kept->screen);
   if (wanted_selection_.empty()) wanted_selection_ = kept->selection;
 }
 
@@ -202,6 +204,7 @@ void Application::DrawFrame() {
   ImGui::NewFrame();
   ++frames_;
   RunKeys();
+  TryAnswer();
   Frame frame = MakeFrame();
   float bar = ImGui::GetFrameHeight() + 12 * frame.scale, status = 26 * frame.scale;
   DrawToolbar(frame);
@@ -224,7 +227,8 @@ void Application::DrawFrame() {
 }
 
 bool Application::settled() const {
-  return unsettled_frames_ == 0 && frames_ > 4 && session_->idle() && wanted_selection_.empty();
+  return unsettled_frames_ == 0 && frames_ > 4 && session_->idle() && wanted_selection_.empty() &&
+         !asked_;
 }
 
 }  // namespace hloscope::viewer

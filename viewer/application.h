@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/limits.h"
+#include "viewer/answers.h"
 #include "viewer/frame/dock.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/popups.h"
@@ -25,8 +27,8 @@ namespace hloscope::viewer {
 
 struct ApplicationOptions {
   Limits limits;
-  std::string state_folder;  // empty: nothing is kept
-  std::string theme;         // "dark", "light"; empty: the last one
+  std::string state_folder;                   // empty: nothing is kept
+  std::string theme;                          // "dark", "light"; empty: the last one
   std::string worker_program = kThisProgram;  // runs what the divergence lab asks for
   SurfaceOptions surface;
 };
@@ -74,6 +76,8 @@ class Application {
   void RunKeys();
   bool RunOnSelection(Command command);
   void RunScreen(Command command);
+  bool RunQuestion(Command command);
+  void TryAnswer();
   void StepStage(int direction, bool to_change);
   void StepGraph(Command command);
   void DrawToolbar(Frame& frame);
@@ -104,6 +108,7 @@ class Application {
   bool quit_ = false;
   int frames_ = 0;
   std::string wanted_selection_;
+  std::optional<Question> asked_;  // until its answer is known
   History<ViewState> view_states_;
   std::string picture_path_;  // where the next frame's picture of picture_view_ goes
   std::string picture_view_;

@@ -3,10 +3,12 @@
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/file.h"
 #include "core/hlo/text.h"
 #include "viewer/application.h"
+#include "viewer/comparison.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/svg.h"
 
@@ -14,6 +16,9 @@ namespace hloscope::viewer {
 
 void Application::RunKeys() {
   std::vector<Command> pressed = keyboard_.Pressed();
+  if (std::optional<Command> wished = session_->TakeWishedCommand()) Run(*wished);
+  if (std::string words = session_->TakeWishedSearch(); !words.empty())
+    popups_.ShowSearch(std::move(words));
   if (popups_.kind() != Popups::Kind::kNone) {
     if (ImGui::IsKeyPressed(ImGuiKey_Escape)) popups_.Close();
     return;
@@ -74,12 +79,46 @@ void Application::Run(Command command) {
     case Command::kExportCsv:
       return ExportView(ExportFormat::kCsv);
     default:
-      if (!RunOnSelection(command)) RunScreen(command);
+      if (!RunQuestion(command) && !RunOnSelection(command)) RunScreen(command);
   }
+}
+
+// A question is answered as soon as what it needs is read.
+bool Application::RunQuestion(Command command) {
+  const std::optional<Question> question = QuestionOf(command);
+  if (!question) return false;
+  if (*question != Question::kNan) {
+    asked_ = question;
+    return true;
+  }
+  dock_.Focus("divergence");
+  Frame frame = MakeFrame();
+  dock_.Find("divergence")->view->Run(command, frame);
+  return true;
+}
+
+void Application::TryAnswer() {
+  if (!asked_) return;
+  const Answer* answer = AnswerTo(*session_, *asked_, true);
+  if (answer == nullptr) return;
+  const Question question = *std::exchange(asked_, {});
+  if (question == Question::kPasses) session_->Shared<PassOrder>("pass-order").by_change = true;
+  if (question == Question::kDifference && answer->is_known) {
+    session_->Shared<Comparison>("comparison") = {.module = session_->module(), .stage = 0};
+  }
+  if (answer->selection.kind != SelectionKind::kNothing) session_->Select(answer->selection);
+  if (!answer->view.empty()) dock_.Focus(answer->view);
+  if (!answer->is_known) session_->Say(Severity::kNote, answer->text);
 }
 
 bool Application::RunOnSelection(Command command) {
   switch (command) {
+    case Command::kCompare:
+      popups_.Show(Popups::Kind::kCompare);
+      return true;
+    case Command::kShowCode:
+      dock_.Focus("code");
+      return true;
     case Command::kBack:
       session_->Back();
       return true;
@@ -111,6 +150,7 @@ bool Application::RunOnSelection(Command command) {
     case Command::kCaller:
     case Command::kCopy:
     case Command::kCopyText:
+    case Command::kShowUses:
       StepGraph(command);
       return true;
     default:
@@ -188,6 +228,8 @@ void Application::StepGraph(Command command) {
           next = hlo::InstructionId(i);
       }
       break;
+    case Command::kShowUses:
+      return popups_.ShowSearch(std::string(hlo::ToString(m[id].opcode)));
     case Command::kCopy:
       return ImGui::SetClipboardText(std::string(m.name(id)).c_str());
     default: {

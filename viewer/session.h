@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "core/debug/pass_changes.h"
 #include "core/debug/provenance.h"
 #include "core/dump/dump_model.h"
+#include "viewer/commands.h"
 #include "viewer/counterparts.h"
 #include "viewer/experiment.h"
 #include "viewer/history.h"
@@ -155,6 +157,11 @@ class Session {
   // Opens something else, once this frame is drawn.
   void WishOpen(std::vector<std::string> paths) { wished_paths_ = std::move(paths); }
   std::vector<std::string> TakeWishedPaths() { return std::exchange(wished_paths_, {}); }
+  // Runs a command, or looks for words in everything, once this frame is drawn.
+  void WishCommand(Command command) { wished_command_ = command; }
+  std::optional<Command> TakeWishedCommand() { return std::exchange(wished_command_, {}); }
+  void WishSearch(std::string words) { wished_search_ = std::move(words); }
+  std::string TakeWishedSearch() { return std::exchange(wished_search_, {}); }
   // What was opened before, newest first.
   std::vector<std::string>& recent() { return recent_; }
   std::string TakeWishedView() { return std::exchange(wished_view_, {}); }
@@ -187,7 +194,8 @@ class Session {
   std::map<int32_t, std::shared_ptr<const debug::Provenance>> provenances_;
   std::vector<Message> messages_;
   std::vector<Bookmark> bookmarks_;
-  std::string wished_view_;
+  std::string wished_view_, wished_search_;
+  std::optional<Command> wished_command_;
   Experiment experiment_;
   std::vector<std::string> wished_paths_, recent_;
   Tasks tasks_;  // last: its threads end before what they use

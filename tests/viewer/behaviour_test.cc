@@ -117,6 +117,7 @@ TEST_F(ViewerTest, BookmarksAndScreenComeBackWithTheSession) {
   ASSERT_EQ(session().bookmarks().size(), 1u);
   EXPECT_EQ(session().bookmarks()[0].note, "look here");
   Press("Ctrl+T");
+  Press("Ctrl+3");
   app().Save();
   EXPECT_EQ(session().messages().size(), 0u);
   Stop();
@@ -125,6 +126,7 @@ TEST_F(ViewerTest, BookmarksAndScreenComeBackWithTheSession) {
   EXPECT_EQ(session().bookmarks()[0].note, "look here");
   EXPECT_EQ(session().selection(), Selection::OfStage(0, 3));
   EXPECT_FALSE(app().theme().dark());
+  EXPECT_EQ(app().dock().screen(), "passes");
   ASSERT_EQ(session().recent().size(), 1u);
 }
 

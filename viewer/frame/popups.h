@@ -14,8 +14,10 @@ namespace hloscope::viewer {
 
 class Popups {
  public:
-  enum class Kind : uint8_t { kNone, kKeys, kPalette, kSearch, kOpen, kNote };
+  enum class Kind : uint8_t { kNone, kKeys, kPalette, kSearch, kOpen, kNote, kCompare };
   void Show(Kind kind);
+  // The search, on these words.
+  void ShowSearch(std::string words);
   void Close() { kind_ = Kind::kNone; }
   Kind kind() const { return kind_; }
   // Something is still being looked for.
@@ -36,6 +38,7 @@ class Popups {
   void DrawHits(Frame& frame);
   void DrawOpen(Frame& frame, const Wishes& wishes);
   void DrawNote(Frame& frame);
+  void DrawCompare(Frame& frame);
   bool Field(const char* hint);
   bool Begin(Frame& frame, const char* name, float width, float height);
   void End();
