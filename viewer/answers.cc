@@ -175,10 +175,9 @@ const Answer* Difference(Session& session, int32_t module) {
         if (stage <= 0 || facts.instructions_before < 0 || facts.instructions < 0)
           return Unknown("this dump holds one readable stage only", "changes");
         return Known(fmt::format("{} instructions before; {} after, {} of them fusions",
-                                              CountText(facts.instructions_before),
-                                              CountText(facts.instructions),
-                                              CountText(facts.fusions)),
-                                  Selection::OfStage(m, stage), "changes");
+                                 CountText(facts.instructions_before),
+                                 CountText(facts.instructions), CountText(facts.fusions)),
+                     Selection::OfStage(m, stage), "changes");
       });
 }
 

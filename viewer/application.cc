@@ -213,11 +213,12 @@ void Application::DrawFrame() {
   DrawMessages(frame);
   popups_.Draw(frame, {.run = [this](Command command) { Run(command); },
                        .open = [this](const std::vector<std::string>& paths) { Open(paths); },
+                       .write = [this](const std::string& path) { WriteExport(path); },
                        .recent = &session_->recent()});
   Remember();
   ImGui::Render();
   surface_->Show(theme_.Rgb(Color::kCanvas));
-  WritePicture();
+  FinishExport();
   // Input is taken one event a frame: what is still queued needs further ones.
   bool changed = found || imgui_->InputEventsQueue.Size > 0 ||
                  session_->selection_version() != seen_selection_ || !session_->idle() ||
@@ -228,7 +229,7 @@ void Application::DrawFrame() {
 
 bool Application::settled() const {
   return unsettled_frames_ == 0 && frames_ > 4 && session_->idle() && wanted_selection_.empty() &&
-         !asked_;
+         !asked_ && exported_.path.empty();
 }
 
 }  // namespace hloscope::viewer

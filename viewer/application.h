@@ -86,7 +86,8 @@ class Application {
   void DrawStatusBar(Frame& frame);
   void DrawMessages(Frame& frame);
   void ExportView(ExportFormat format);
-  void WritePicture();
+  void WriteExport(const std::string& path);
+  void FinishExport();
   ViewState Capture() const;
   void Restore(const ViewState& state);
   void Remember();
@@ -110,8 +111,14 @@ class Application {
   std::string wanted_selection_;
   std::optional<Question> asked_;  // until its answer is known
   History<ViewState> view_states_;
-  std::string picture_path_;  // where the next frame's picture of picture_view_ goes
-  std::string picture_view_;
+  // What goes to a file once the frame of that number is drawn; no path: nothing.
+  struct Exported {
+    std::string view;
+    ExportFormat format = ExportFormat::kCsv;
+    std::string path;
+    int frame = 0;
+  };
+  Exported exported_;
   uint64_t restored_generation_ = 0, seen_selection_ = 0;
   int unsettled_frames_ = 3;
 };

@@ -3,6 +3,7 @@
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "core/base/file.h"
@@ -241,47 +242,56 @@ void Application::StepGraph(Command command) {
   if (next.valid()) session_->Select(Selection::OfInstruction(module, stage, next));
 }
 
+// What cannot be exported says so at once; else a path is asked for.
 void Application::ExportView(ExportFormat format) {
   const std::string& id = dock_.focused_view();
   Dock::Panel* panel = dock_.Find(id);
-  if (panel == nullptr) {
-    session_->Say(Severity::kNote, "click the view to export first");
-    return;
+  if (panel == nullptr) return session_->Say(Severity::kNote, "click the view to export first");
+  if (format == ExportFormat::kCsv) {
+    if (Result<std::string> text = panel->view->Export(format, *session_); !text)
+      return session_->Say(Severity::kError, text.error().ToString());
   }
   const char* ending = format == ExportFormat::kPng   ? "png"
                        : format == ExportFormat::kSvg ? "svg"
                                                       : "csv";
-  std::string path = fmt::format("hloscope-{}.{}", id, ending);
-  if (format == ExportFormat::kPng) {
-    picture_path_ = path;
-    picture_view_ = id;
-    return;
-  }
-  Result<std::string> text = panel->view->Export(format, *session_);
-  if (!text && format == ExportFormat::kSvg)
-    text = SvgOfFrame(panel->x, panel->y, panel->width, panel->height, theme_.Rgb(Color::kPanel));
-  Status written = text ? WriteFileAtomically(path, *text) : Status(std::unexpected(text.error()));
-  session_->Say(written ? Severity::kNote : Severity::kError,
-                written ? "written: " + path : written.error().ToString());
+  exported_ = {.view = id, .format = format, .path = {}};
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  popups_.ShowExport(fmt::format("Export {} as {}", panel->row->title, ending),
+                     (here / fmt::format("hloscope-{}.{}", id, ending)).string());
 }
 
-void Application::WritePicture() {
-  if (picture_path_.empty()) return;
-  Dock::Panel* panel = dock_.Find(picture_view_);
-  Result<Picture> picture = surface_->Pixels();
-  if (!picture && picture.error().error_class == ErrorClass::kEnvironment) return;  // next frame
-  std::string path = std::exchange(picture_path_, {});
-  Result<std::string> png = std::unexpected(Error{});
-  if (picture && panel != nullptr) {
+// Pictures are taken of a frame without the popup that asked for the path.
+void Application::WriteExport(const std::string& path) {
+  exported_.path = path;
+  exported_.frame = frames_ + 2;
+}
+
+void Application::FinishExport() {
+  if (exported_.path.empty() || frames_ < exported_.frame) return;
+  Dock::Panel* panel = dock_.Find(exported_.view);
+  Result<std::string> bytes = std::unexpected(Error{});
+  if (panel == nullptr || panel->width <= 0) {
+    bytes =
+        InputError(exported_.view + " is not on the screen any more", "show it and export again");
+  } else if (exported_.format == ExportFormat::kPng) {
+    Result<Picture> picture = surface_->Pixels();
+    if (!picture && picture.error().error_class == ErrorClass::kEnvironment) return;  // next frame
     auto whole = [](float value) { return static_cast<int>(value); };
-    png = ToPng(
-        picture->Cut(whole(panel->x), whole(panel->y), whole(panel->width), whole(panel->height)));
-  } else if (!picture) {
-    png = std::unexpected(picture.error());
+    bytes = picture ? ToPng(picture->Cut(whole(panel->x), whole(panel->y), whole(panel->width),
+                                         whole(panel->height)))
+                    : Result<std::string>(std::unexpected(picture.error()));
+  } else {
+    bytes = panel->view->Export(exported_.format, *session_);
+    if (!bytes && exported_.format == ExportFormat::kSvg)
+      bytes =
+          SvgOfFrame(panel->x, panel->y, panel->width, panel->height, theme_.Rgb(Color::kPanel));
   }
-  Status written = png ? WriteFileAtomically(path, *png) : Status(std::unexpected(png.error()));
+  const std::string path = std::exchange(exported_.path, {});
+  Status written =
+      bytes ? WriteFileAtomically(path, *bytes) : Status(std::unexpected(bytes.error()));
   session_->Say(written ? Severity::kNote : Severity::kError,
-                written ? "written: " + path : written.error().ToString());
+                written ? "written: " + path : "not written: " + written.error().ToString());
 }
 
 }  // namespace hloscope::viewer

@@ -40,6 +40,16 @@ std::string SafeText(std::string_view text, size_t most) {
   return CutInTheMiddle(safe, most);
 }
 
+std::string CsvCell(std::string_view text) {
+  constexpr size_t kMost = 100'000;
+  std::string cell = "\"";
+  for (char c : SafeText(text, kMost)) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell + '"';
+}
+
 void Label(std::string_view text) { Draw(SafeText(text)); }
 
 void Label(const Theme& theme, Color color, std::string_view text) {

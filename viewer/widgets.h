@@ -14,6 +14,9 @@ namespace hloscope::viewer {
 // and no longer than `most` bytes, cut in the middle so that a numeric suffix stays.
 std::string SafeText(std::string_view text, size_t most = 200);
 
+// A cell of a CSV table: quoted, quotes inside doubled, control characters escaped.
+std::string CsvCell(std::string_view text);
+
 // Text as it is (no format), after SafeText.
 void Label(std::string_view text);
 void Label(const Theme& theme, Color color, std::string_view text);

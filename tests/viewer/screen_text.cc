@@ -69,7 +69,7 @@ std::optional<SeenAt> FindSeen(const std::vector<SeenCharacter>& seen, std::stri
       matched += seen[k++].text.size();
     }
     if (matched == wanted.size() && k > i)
-      return SeenAt{(seen[i].x + seen[k - 1].x) / 2 + 3, seen[i].y - 4};
+      return SeenAt{(seen[i].x + seen[k - 1].x) / 2 + 3, seen[i].y - 4, seen[i].x};
   }
   return std::nullopt;
 }

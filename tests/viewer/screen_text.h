@@ -16,9 +16,10 @@ struct SeenCharacter {
 // Characters in a rectangle of pixels, line by line, left to right; blanks are not among them.
 std::vector<SeenCharacter> CharactersIn(float x, float y, float width, float height);
 
-// Where a text stands, whatever the blanks: its middle. The first where there are several.
+// Where a text stands, whatever the blanks. The first where there are several.
 struct SeenAt {
-  float x = 0, y = 0;
+  float x = 0, y = 0;  // its middle
+  float begin = 0;     // its left end
 };
 std::optional<SeenAt> FindSeen(const std::vector<SeenCharacter>& seen, std::string_view text);
 

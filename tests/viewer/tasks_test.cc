@@ -1,17 +1,12 @@
 // Twelve tasks of a newcomer, each from the keyboard alone and from the mouse alone, beginning
 // where a dump was just opened. Steps are counted, and the answer must be on the screen at the end.
-#include <imgui.h>
-#include <imgui_te_context.h>
-
 #include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
 
 #include "core/base/file.h"
-#include "tests/viewer/screen_text.h"
-#include "tests/viewer/viewer_fixture.h"
-#include "viewer/frame/keyboard.h"
+#include "tests/viewer/reading_fixture.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -52,7 +47,7 @@ ENTRY e {
 }
 )";
 
-class TaskTest : public ViewerTest {
+class TaskTest : public ReadingTest {
  protected:
   struct Steps {
     int keyboard = 0, mouse = 0;
@@ -67,29 +62,9 @@ class TaskTest : public ViewerTest {
     ++steps_;
     Type(text);
   }
-  // On what is written there; what cannot be seen cannot be clicked.
   void ClickOn(std::string_view view, std::string_view text) {
     ++steps_;
-    const std::optional<SeenAt> at = FindSeen(Seen(view), text);
-    ASSERT_TRUE(at.has_value()) << text << " is not to be seen in " << view << ":\n"
-                                << SeenLines(Seen(view));
-    Drive([&](ImGuiTestContext* context) {
-      context->MouseMoveToPos(ImVec2(at->x, at->y));
-      context->MouseClick(0);
-    });
-  }
-
-  // --- What a user sees.
-  std::vector<SeenCharacter> Seen(std::string_view view) {
-    if (view == "window") return CharactersIn(0, 0, 1600, 1000);
-    const Dock::Panel* panel = app().dock().Find(view);
-    if (panel == nullptr || panel->width <= 0) return {};
-    return CharactersIn(panel->x, panel->y, panel->width, panel->height);
-  }
-  void ExpectSeen(std::string_view view, std::string_view text) {
-    EXPECT_TRUE(FindSeen(Seen(view), text).has_value())
-        << text << " is not to be seen in " << view << ":\n"
-        << SeenLines(Seen(view));
+    ReadingTest::ClickOn(view, text);
   }
 
   using Path = std::function<void()>;

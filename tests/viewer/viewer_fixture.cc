@@ -34,7 +34,7 @@ void ViewerTest::TearDown() {
 
 void ViewerTest::Start(const std::vector<std::string>& paths, const std::string& state) {
   ApplicationOptions options;
-  options.surface.kind = SurfaceKind::kHeadless;
+  options.surface = surface_;
   options.state_folder = state;
   options.worker_program = HLOSCOPE_BINARY;
   options.theme = state.empty() ? "dark" : "";
@@ -55,6 +55,12 @@ void ViewerTest::Start(const std::vector<std::string>& paths, const std::string&
   application_->DrawFrame();
   if (!paths.empty()) application_->Open(paths);
   Settle();
+}
+
+bool ViewerTest::CanStart() const {
+  ApplicationOptions options;
+  options.surface = surface_;
+  return Application::Make(options).has_value();
 }
 
 void ViewerTest::Stop() {

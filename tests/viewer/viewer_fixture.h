@@ -25,6 +25,10 @@ class ViewerTest : public ::testing::Test {
   // Makes a viewer on these paths and waits until everything is read. `state` keeps the session.
   void Start(const std::vector<std::string>& paths, const std::string& state = {});
   void Stop();
+  // Where frames go in Start; headless unless a test says otherwise.
+  SurfaceOptions surface_ = {.kind = SurfaceKind::kHeadless};
+  // There is what that surface needs.
+  bool CanStart() const;
   // Draws until nothing changes any more; fails after some seconds' worth of frames.
   void Settle();
   // Does what a user does, then waits until it is answered. Names of items are those of ImGui's

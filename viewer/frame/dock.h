@@ -46,9 +46,9 @@ class Dock {
   void DrawPanel(Frame& frame, Panel& panel);
 
   std::vector<Panel> panels_;
-  std::string screen_ = "home", focused_view_, wanted_focus_;
+  std::string screen_ = "home", focused_view_, wanted_focus_ = "home";
   std::map<std::string, std::string> last_focus_;  // view by screen
-  std::set<std::string> built_;  // screens whose layout is there
+  std::set<std::string> built_;                    // screens whose layout is there
   bool wants_reset_ = false, is_chosen_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "viewer/comparison.h"
 #include "viewer/widgets.h"
@@ -24,6 +25,12 @@ void Popups::ShowSearch(std::string words) {
   text_ = std::move(words);
 }
 
+void Popups::ShowExport(std::string title, std::string path) {
+  Show(Kind::kExport);
+  title_ = std::move(title);
+  text_ = std::move(path);
+}
+
 void Popups::Draw(Frame& frame, const Wishes& wishes) {
   switch (kind_) {
     case Kind::kNone:
@@ -40,6 +47,8 @@ void Popups::Draw(Frame& frame, const Wishes& wishes) {
       return DrawNote(frame);
     case Kind::kCompare:
       return DrawCompare(frame);
+    case Kind::kExport:
+      return DrawExport(frame, wishes);
   }
 }
 
@@ -261,6 +270,23 @@ void Popups::DrawCompare(Frame& frame) {
   Close();
   session.Shared<Comparison>("comparison") = *chosen;
   session.Show("changes");
+}
+
+void Popups::DrawExport(Frame& frame, const Wishes& wishes) {
+  std::string path;
+  if (Begin(frame, "##export", 760, 150)) {
+    Title(frame, title_);
+    if (Field("path of the file") || ImGui::Button("Write")) path = text_;
+    std::error_code error;
+    const bool exists = std::filesystem::exists(text_, error);
+    Label(frame.theme, exists ? Color::kWarning : Color::kTextSecondary,
+          exists ? "this file is there already and will be replaced"
+                 : "Enter writes it, Escape does not");
+  }
+  End();
+  if (path.empty()) return;
+  Close();
+  wishes.write(path);
 }
 
 void Popups::DrawNote(Frame& frame) {

@@ -69,6 +69,22 @@ class ChangesView : public View {
   std::string State() const override { return unchanged_ ? "1" : "0"; }
   void SetState(std::string_view state) override { unchanged_ = state == "1"; }
 
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv || session.module() < 0 || earlier_ < 0)
+      return View::Export(format, session);
+    const Pending<hlo::Module>& before = session.Module(other_module_, earlier_);
+    const Pending<hlo::Module>& after = session.Module(session.module(), ShownChangeStage(session));
+    if (!before.ready() || !after.ready()) return View::Export(format, session);
+    std::string out = "change,before,after\n";
+    for (const Line& line : rows_) {
+      if (line.skipped > 0) continue;
+      out += fmt::format("{},{},{}\n", debug::ToString(line.kind),
+                         CsvCell(TextOf(*before, line.before, false)),
+                         CsvCell(TextOf(*after, line.after, false)));
+    }
+    return out;
+  }
+
   std::string Lit(Session& session) const override {
     const Comparison& chosen = session.Shared<Comparison>("comparison");
     return fmt::format("{} rows, selected {}{}", rows_.size(),

@@ -85,8 +85,8 @@ class DivergenceView : public View {
     std::string out =
         "instruction,verdict,max_abs_error,max_rel_error,max_ulp,mismatched,elements\n";
     for (const Finding& f : experiment.findings()) {
-      out += fmt::format("\"{}\",{},{},{},{},{},{}\n",
-                         SafeText(experiment.module()->name(f.instruction)), ToString(f.verdict),
+      out += fmt::format("{},{},{},{},{},{},{}\n",
+                         CsvCell(experiment.module()->name(f.instruction)), ToString(f.verdict),
                          f.max_abs_error, f.max_rel_error, f.max_ulp, f.mismatched, f.elements);
     }
     return out;
@@ -433,7 +433,7 @@ class DivergenceView : public View {
 
   std::vector<std::string> platforms_;
   std::string platform_, reference_ = "interpreter";
-  std::optional<ExperimentRequest> waiting_;    // for its module to be read
+  std::optional<ExperimentRequest> waiting_;  // for its module to be read
   int stage_ = 0, seed_ = 0;
   bool isolate_ = true, own_bounds_ = false, only_differences_ = false, selects_finding_ = false;
   double absolute_ = 1e-4, relative_ = 1e-4;

@@ -72,7 +72,7 @@ class HomeView : public View {
       return View::Export(format, session);
     std::string out = "module,id,framework,device,stages,files\n";
     for (const dump::ModuleEntry& entry : session.dump()->modules()) {
-      out += fmt::format("\"{}\",{},{},{},{},{}\n", SafeText(entry.name), entry.id, entry.framework,
+      out += fmt::format("{},{},{},{},{},{}\n", CsvCell(entry.name), entry.id, entry.framework,
                          entry.device, entry.stages.size(), entry.files.size());
     }
     return out;

@@ -64,8 +64,8 @@ class PassesView : public View {
     std::string out = "stage,pipeline,pass,added,removed,rewritten,moved\n";
     for (size_t s = 0; s < entry.stages.size(); ++s) {
       const dump::StageEntry& stage = entry.stages[s];
-      out += fmt::format("\"{}\",\"{}\",\"{}\"", SafeText(stage.name), SafeText(stage.pipeline),
-                         SafeText(stage.pass));
+      out += fmt::format("{},{},{}", CsvCell(stage.name), CsvCell(stage.pipeline),
+                         CsvCell(stage.pass));
       const auto& changes = session.Changes(module, static_cast<int32_t>(s));
       out += changes.ready()
                  ? fmt::format(",{},{},{},{}\n", changes->counts.added, changes->counts.removed,

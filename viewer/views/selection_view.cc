@@ -50,6 +50,29 @@ class SelectionView : public View {
     for (const std::string& note : found.notes) Sentence(frame, note);
   }
 
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv || !session.dump().ready())
+      return View::Export(format, session);
+    const Counterparts& found = session.counterparts();
+    std::string out = "what,where,name\n";
+    for (const StoryLine& line : StoryOf(session)) out += "sentence,," + CsvCell(line.text) + "\n";
+    if (!found.source_file.empty()) {
+      out += fmt::format("source line,,{}\n",
+                         CsvCell(fmt::format("{}:{}", found.source_file, found.source_line)));
+    }
+    for (const StageCounterpart& at : found.stages) {
+      const auto& stages = session.dump()->modules()[static_cast<size_t>(found.module)].stages;
+      out += fmt::format("instruction,{},{}\n", CsvCell(stages[static_cast<size_t>(at.stage)].name),
+                         CsvCell(NameAt(session, found, at)));
+    }
+    for (int32_t k : found.kernels) {
+      const Pending<dump::KernelTable>& table = session.Kernels(found.module);
+      if (table.ready() && Has(table->kernels, k))
+        out += "kernel,," + CsvCell(table->kernels[static_cast<size_t>(k)].name) + "\n";
+    }
+    return out;
+  }
+
   std::string Lit(Session& session) const override {
     std::string out(ToString(session.selection().kind));
     const Counterparts& found = session.counterparts();
