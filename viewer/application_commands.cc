@@ -17,7 +17,6 @@ namespace hloscope::viewer {
 
 void Application::RunKeys() {
   std::vector<Command> pressed = keyboard_.Pressed();
-  if (std::optional<Command> wished = session_->TakeWishedCommand()) Run(*wished);
   if (std::string words = session_->TakeWishedSearch(); !words.empty())
     popups_.ShowSearch(std::move(words));
   if (popups_.kind() != Popups::Kind::kNone) {
@@ -34,7 +33,10 @@ void Application::RunKeys() {
 
 void Application::Run(Command command) {
   const CommandRow& row = RowOf(command);
-  if (row.when != "always" && !session_->dump().ready() && session_->profile_paths().empty()) {
+  // What could not be read may be asked for again.
+  const bool open = session_->dump().ready() || !session_->profile_paths().empty() ||
+                    (command == Command::kReload && !session_->path().empty());
+  if (row.when != "always" && !open) {
     session_->Say(Severity::kNote, fmt::format("{}: nothing is open", row.title));
     return;
   }
@@ -72,7 +74,10 @@ void Application::Run(Command command) {
     case Command::kResetLayout:
       return dock_.Reset();
     case Command::kCancel:
-      return session_->tasks().CancelAll();
+      return session_->CancelWork();
+    case Command::kResume:
+      if (session_->dump().failed()) return Run(Command::kReload);
+      return session_->Resume();
     case Command::kExportPng:
       return ExportView(ExportFormat::kPng);
     case Command::kExportSvg:

@@ -107,6 +107,11 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
       return false;
     case PendingState::kFailed:
       Sentence(frame, fmt::format("{} cannot be shown: {}", what, error.ToString()));
+      if (frame.session.was_cancelled()) {
+        ImGui::PushID(&error);
+        if (ImGui::SmallButton("Go on")) frame.session.WishRun(Command::kResume);
+        ImGui::PopID();
+      }
       return false;
   }
   return false;

@@ -3,7 +3,6 @@
 #include <imgui.h>
 #include <imgui_te_context.h>
 
-#include <fstream>
 
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/frame/svg.h"
@@ -125,79 +124,6 @@ TEST_F(ViewerTest, BookmarksAndScreenComeBackWithTheSession) {
   EXPECT_FALSE(app().theme().dark());
   EXPECT_EQ(app().dock().screen(), "passes");
   ASSERT_EQ(session().recent().size(), 1u);
-}
-
-TEST_F(ViewerTest, AnUnwritableHomeIsASentence) {
-  std::ofstream(Scratch("file")) << "not a folder";
-  Start({Sample(kPasses)}, Scratch("file") + "/state");
-  app().Save();
-  ASSERT_EQ(session().messages().size(), 1u);
-  EXPECT_TRUE(Has(session().messages()[0].text, "not kept")) << session().messages()[0].text;
-  Settle();
-}
-
-TEST_F(ViewerTest, NothingOpen) {
-  Start({});
-  for (const ScreenRow& screen : ScreenRows()) {
-    app().dock().SetScreen(screen.id);
-    Settle();
-  }
-  Press("Ctrl+P");
-  EXPECT_TRUE(Has(session().messages().back().text, "nothing is open"));
-}
-
-TEST_F(ViewerTest, AWrongFolderSaysSo) {
-  Start({Scratch("not_there")});
-  EXPECT_TRUE(session().dump().failed());
-  for (const ScreenRow& screen : ScreenRows()) {
-    app().dock().SetScreen(screen.id);
-    Settle();
-  }
-}
-
-TEST_F(ViewerTest, AHalfWrittenDumpOpens) {
-  std::filesystem::create_directories(Scratch("dump"));
-  std::string whole = Scratch("dump") + "/module_0001.jit_f.before_optimizations.txt";
-  std::ofstream(whole) << "HloModule jit_f\nENTRY main {\n  p = f32[4] parameter(0)\n  ROOT a = "
-                          "f32[4] add(p, p)\n}\n";
-  std::ofstream(Scratch("dump") + "/module_0001.jit_f.cpu_after_optimizations.txt")
-      << "HloModule jit_f\nENTRY main {\n  p = f32[4";
-  std::ofstream(Scratch("dump") + "/module_0002.jit_g.before_optimizations.txt");
-  Start({Scratch("dump")});
-  ASSERT_TRUE(session().dump().ready());
-  for (const ScreenRow& screen : ScreenRows()) {
-    app().dock().SetScreen(screen.id);
-    for (int32_t module = 0; module < 2; ++module) {
-      session().Select(Selection::OfModule(module));
-      Settle();
-    }
-  }
-}
-
-// Names that are no UTF-8, move the cursor, or have ten thousand characters; a shape of 2^60 bytes.
-TEST_F(ViewerTest, AHostileDumpOpens) {
-  std::filesystem::create_directories(Scratch("dump"));
-  std::string longest(10000, 'x'), text = "HloModule m\nENTRY main {\n";
-  text += "  p = u8[1152921504606846976] parameter(0)\n";
-  text += "  " + longest +
-          " = f32[2] constant({1,2}), metadata={op_name=\"a\\033[2J\xff\xfe%s%n##x\"}\n";
-  text += "  ROOT %b##1%s = f32[2] add(" + longest + ", " + longest + ")\n}\n";
-  std::ofstream(Scratch("dump") + "/module_0001.evil\x1b[31m%s##.before_optimizations.txt") << text;
-  std::ofstream(Scratch("dump") + "/module_0002.long.before_optimizations.txt")
-      << "HloModule long\nENTRY main {\n  ROOT " + longest + " = f32[2] constant({1,2})\n}\n";
-  Start({Scratch("dump")});
-  ASSERT_TRUE(session().dump().ready());
-  for (const ScreenRow& screen : ScreenRows()) {
-    app().dock().SetScreen(screen.id);
-    for (int32_t module = 0; module < static_cast<int32_t>(session().dump()->modules().size());
-         ++module) {
-      session().Select(Selection::OfInstruction(module, 0, hlo::InstructionId(0u)));
-      Settle();
-    }
-  }
-  Press("Ctrl+P");
-  Type("xxxx");
-  Press("Enter");
 }
 
 TEST_F(ViewerTest, OperandsAndUsersByKeys) {

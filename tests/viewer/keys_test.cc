@@ -129,6 +129,30 @@ Cases KeysTest::ViewerCases() {
     });
     while (!started_) std::this_thread::yield();
   };
+  // The first time it is asked for it never ends.
+  auto ask = [this] {
+    return session()
+        .Get<int>("slow", "slow work",
+                  [this](TaskControl& control) -> Result<std::shared_ptr<const int>> {
+                    while (!started_.exchange(true) && !control.stopped())
+                      while (!control.stopped()) std::this_thread::yield();
+                    if (control.stopped()) return EnvironmentError("stopped");
+                    return std::make_shared<const int>(1);
+                  })
+        .state;
+  };
+  auto cancelled = [this, ask] {
+    started_ = false;
+    ask();
+    while (!started_) std::this_thread::yield();
+    Press("Ctrl+.");
+    EXPECT_EQ(ask(), PendingState::kFailed);
+  };
+  auto goes_on = [this, ask] {
+    ask();
+    Settle();
+    return ask() == PendingState::kReady;
+  };
   auto scale = [] { return ImGui::GetStyle().FontScaleDpi; };
   return {
       {kKeys, popup(Popups::Kind::kKeys)},
@@ -160,6 +184,7 @@ Cases KeysTest::ViewerCases() {
       {kSmaller, on_home([=, this] { return scale() < size_; })},
       {kActualSize,
        on_home([=, this] { return scale() == 1 && size_ > 1; }, [this] { Press("Ctrl+="); })},
+      {kResume, on_home(goes_on, cancelled)},
       {kCancel, on_home([this] { return stopped_.load(); }, work)},
   };
 }
@@ -370,21 +395,23 @@ TEST_F(KeysTest, EveryRowOfTheTableDoesWhatItSays) {
     SCOPED_TRACE(std::string(row.id));
     auto found = cases.find(row.command);
     ASSERT_TRUE(found != cases.end()) << "no case for it in keys_test.cc";
-    Start({});
     if (row.keys.empty()) {
+      Start({});
       Begin(found->second);
       Press("Ctrl+Shift+P");
       Type(row.title);
       Press("Enter");
       EXPECT_TRUE(found->second.check()) << "from the palette";
+      Stop();
     }
     for (const KeyBinding& binding : KeyBindings()) {
       if (binding.command != row.command) continue;
+      Start({});
       Begin(found->second);
       Drive([&](ImGuiTestContext* context) { context->KeyPress(binding.chord); });
       EXPECT_TRUE(found->second.check()) << row.keys << "\nselected " << SelectedName();
+      Stop();
     }
-    Stop();
   }
 }
 

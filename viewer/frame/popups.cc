@@ -174,7 +174,8 @@ void Popups::StartSearch(Session& session) {
         return [this, hits, words] {
           if (words == searched_) hits_ = std::move(*hits);
         };
-      });
+      },
+      Tasks::Urgency::kFirst);
 }
 
 void Popups::DrawSearch(Frame& frame) {

@@ -133,7 +133,7 @@ class ChangesView : public View {
     }
     Label(SafeText(stages[static_cast<size_t>(stage)].name, 70));
     ImGui::SameLine();
-    if (ImGui::Button("Compare with …")) session.WishCommand(Command::kCompare);
+    if (ImGui::Button("Compare with …")) session.WishRun(Command::kCompare);
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("with any other stage or module\nCtrl+D");
     if (!chosen.is_set()) return;
     ImGui::SameLine();
@@ -283,11 +283,12 @@ class ChangesView : public View {
         const Line& line = rows_[static_cast<size_t>(i)];
         ImGui::PushID(i);
         ImVec2 at = ImGui::GetCursorScreenPos();
-        if (ImGui::InvisibleButton("##row", ImVec2(width, height)) && line.skipped == 0)
-          Click(frame.session, line, module, stage);
+        ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+        const bool pressed = ImGui::InvisibleButton("##row", ImVec2(std::max(1.0f, width), height));
+        ImGui::PopStyleVar();
+        if (pressed && line.skipped == 0) Click(frame.session, line, module, stage);
         if (ImGui::IsItemHovered() && line.skipped == 0) ShowWhole(before, after, line);
         DrawRow(frame, before, after, line, at, width, height, i == selected_row_);
-        ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + height));
         ImGui::PopID();
       }
     }

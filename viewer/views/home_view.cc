@@ -41,6 +41,7 @@ class HomeView : public View {
     if (dump.failed()) {
       Title(frame, "This cannot be opened");
       Sentence(frame, dump.error.ToString());
+      if (ImGui::Button("Read again")) session.WishRun(Command::kReload);
       return DrawOpenButton(frame);
     }
     if (!ShowPending(frame, dump, session.path())) return;

@@ -40,7 +40,7 @@ void DrawQuestions(Frame& frame) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     if (Row(frame, "##" + std::string(command.id), false, false))
-      frame.session.WishCommand(row.command);
+      frame.session.WishRun(row.command);
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", std::string(command.help).c_str());
     ImGui::SameLine(0, 0);
     Label(frame.theme, Color::kAccent, command.title);

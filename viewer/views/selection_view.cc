@@ -217,7 +217,7 @@ class SelectionView : public View {
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[role]);
     const std::string label = fmt::format("{} {}", SignOf(role), hlo::ToString(opcode));
     if (ImGui::Selectable(label.c_str(), false, 0, ImGui::CalcTextSize(label.c_str())))
-      frame.session.WishCommand(Command::kShowUses);
+      frame.session.WishRun(Command::kShowUses);
     ImGui::PopStyleColor();
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("finds all of this opcode\nCtrl+U");
   }
