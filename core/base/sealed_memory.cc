@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr int kAllSeals = kSizeSeals | F_SEAL_WRITE;
-constexpr size_t kLargestStep = size_t{1} << 30;
+constexpr size_t kLargestStep = size_t{1} << 24;
 
 Result<UniqueFd> MakeMemory() {
   UniqueFd fd(memfd_create("hloscope", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -25,8 +25,10 @@ Result<UniqueFd> MakeMemory() {
   return fd;
 }
 
-Status WriteAt(int fd, std::span<const std::byte> bytes, size_t offset) {
+Status WriteAt(int fd, std::span<const std::byte> bytes, size_t offset,
+               const std::function<Status()>& go_on) {
   while (!bytes.empty()) {
+    HLOSCOPE_TRY(go_on());
     const ssize_t n =
         pwrite(fd, bytes.data(), std::min(bytes.size(), kLargestStep), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
@@ -63,11 +65,12 @@ Result<SharedBytes> CopyOf(int fd, size_t size) {
 
 }  // namespace
 
-Result<UniqueFd> SealBytes(std::span<const std::span<const std::byte>> parts) {
+Result<UniqueFd> SealBytes(std::span<const std::span<const std::byte>> parts,
+                           const std::function<Status()>& go_on) {
   HLOSCOPE_ASSIGN_OR_RETURN(UniqueFd fd, MakeMemory());
   size_t at = 0;
   for (const auto& part : parts) {
-    HLOSCOPE_TRY(WriteAt(fd.get(), part, at));
+    HLOSCOPE_TRY(WriteAt(fd.get(), part, at, go_on));
     at += AlignedUp(part.size());
   }
   if (ftruncate(fd.get(), static_cast<off_t>(at)) != 0) return SystemFailure("fill shared memory");

@@ -175,11 +175,12 @@ Status WorkerProcess::Wait(short events) {
     pollfd fds[3] = {{socket_.fd(), events, 0},
                      {wake_.get(), POLLIN, 0},
                      {output_open_ ? process_.output() : -1, POLLIN, 0}};
-    const int ready = poll(fds, 3, MillisecondsToWait());
+    const int ready = poll(fds, 3, events == 0 ? 0 : MillisecondsToWait());
     if (ready < 0 && errno != EINTR) return SystemFailure("wait for a worker");
     if (fds[2].revents != 0) ReadOutput();
     if (fds[0].revents != 0) return {};
     HLOSCOPE_TRY(CheckBounds());
+    if (events == 0) return {};
   }
 }
 
