@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include "core/base/system_error.h"
@@ -18,6 +20,8 @@ namespace {
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr int kAllSeals = kSizeSeals | F_SEAL_WRITE;
 constexpr size_t kLargestStep = size_t{1} << 24;
+constexpr int kMostAttempts = 500;
+constexpr std::chrono::milliseconds kBetweenAttempts{10};
 
 Result<UniqueFd> MakeMemory() {
   UniqueFd fd(memfd_create("hloscope", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -35,6 +39,17 @@ Status WriteAt(int fd, std::span<const std::byte> bytes, size_t offset,
     if (n <= 0) return SystemFailure("fill shared memory", n == 0 ? ENOSPC : errno);
     bytes = bytes.subspan(static_cast<size_t>(n));
     offset += static_cast<size_t>(n);
+  }
+  return {};
+}
+
+// The kernel is busy while anything still holds a page of the file, as another processor's lists of
+// new pages do for milliseconds on a loaded machine.
+Status Seal(int fd, const std::function<Status()>& go_on) {
+  for (int attempt = 0; fcntl(fd, F_ADD_SEALS, kAllSeals) != 0; ++attempt) {
+    if (errno != EBUSY || attempt == kMostAttempts) return SystemFailure("seal shared memory");
+    HLOSCOPE_TRY(go_on());
+    std::this_thread::sleep_for(kBetweenAttempts);
   }
   return {};
 }
@@ -74,7 +89,7 @@ Result<UniqueFd> SealBytes(std::span<const std::span<const std::byte>> parts,
     at += AlignedUp(part.size());
   }
   if (ftruncate(fd.get(), static_cast<off_t>(at)) != 0) return SystemFailure("fill shared memory");
-  if (fcntl(fd.get(), F_ADD_SEALS, kAllSeals) != 0) return SystemFailure("seal shared memory");
+  HLOSCOPE_TRY(Seal(fd.get(), go_on));
   return fd;
 }
 
