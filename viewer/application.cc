@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "viewer/find_again.h"
+
 namespace hloscope::viewer {
 namespace {
 
@@ -24,7 +26,8 @@ Result<std::unique_ptr<Application>> Application::Make(const ApplicationOptions&
   return application;
 }
 
-Application::Application(const ApplicationOptions& options) : state_(options.state_folder) {
+Application::Application(const ApplicationOptions& options)
+    : state_(options.state_folder, *options.state_calls) {
   imgui_ = ImGui::CreateContext();
   implot_ = ImPlot::CreateContext();
   ImGuiIO& io = ImGui::GetIO();
@@ -52,6 +55,7 @@ void Application::Start(std::unique_ptr<Surface> surface, const ApplicationOptio
   session.wake = [surface = surface_.get()] { surface->Wake(); };
   session_ = std::make_unique<Session>(std::move(session));
   session_->recent() = kept.recent;
+  SayProblems();
   for (const std::string& missing : fonts_.missing)
     session_->Say(Severity::kNote, "a font is missing, drawn with a built-in one: " + missing);
   view_states_.Reset(Capture());
@@ -71,9 +75,71 @@ void Application::SetTheme(bool dark) {
 
 void Application::Open(const std::vector<std::string>& paths) {
   if (session_->dump().ready()) Save();
+  asked_.reset();
+  if (IsOpenAlready(paths)) {
+    KeepForAgain();
+  } else {
+    kept_.reset();
+  }
   session_->Open(paths);
   surface_->SetTitle(session_->path().empty() ? "hloscope" : session_->path() + " - hloscope");
   unsettled_frames_ = 3;
+}
+
+bool Application::IsOpenAlready(const std::vector<std::string>& paths) const {
+  std::error_code error;
+  return !session_->path().empty() && std::ranges::any_of(paths, [&](const std::string& path) {
+    return path == session_->path() || std::filesystem::equivalent(path, session_->path(), error);
+  });
+}
+
+// A reading that failed leaves what was kept before it.
+void Application::KeepForAgain() {
+  if (!session_->dump().ready()) return;
+  kept_ = Kept{.dump = session_->dump().value,
+               .selection = session_->selection(),
+               .bookmarks = session_->bookmarks()};
+}
+
+// Selection and bookmarks as they are in the new reading; the bookmarks that are not there any more
+// stay as notes.
+void Application::FindAllAgain() {
+  Kept kept = *std::exchange(kept_, {});
+  if (kept.selection == Selection() && kept.bookmarks.empty()) return;
+  session_->tasks().Start(
+      "finding the selection again",
+      [this, kept = std::move(kept), dump = session_->dump().value,
+       generation = session_->generation()](TaskControl&) mutable -> Tasks::Finish {
+        auto selection =
+            std::make_shared<Result<Selection>>(FindAgain(*kept.dump, kept.selection, *dump));
+        for (Session::Bookmark& bookmark : kept.bookmarks)
+          bookmark.selection =
+              FindAgain(*kept.dump, bookmark.selection, *dump).value_or(Selection());
+        return [this, selection, bookmarks = std::move(kept.bookmarks), generation] {
+          if (generation != session_->generation()) return;
+          session_->bookmarks() = bookmarks;
+          if (*selection) {
+            session_->Select(**selection);
+          } else {
+            session_->Say(Severity::kNote, "nothing is selected: " + selection->error().ToString());
+          }
+        };
+      },
+      Tasks::Urgency::kFirst);
+}
+
+// Profiles join the dump that is open; anything else takes its place.
+void Application::OpenDropped(std::vector<std::string> paths) {
+  if (paths.empty()) return;
+  if (!session_->path().empty() && std::ranges::all_of(paths, IsProfile)) {
+    std::vector<std::string> all = {session_->path()};
+    all.insert(all.end(), session_->profile_paths().begin(), session_->profile_paths().end());
+    for (std::string& path : paths) {
+      if (std::ranges::find(all, path) == all.end()) all.push_back(std::move(path));
+    }
+    paths = std::move(all);
+  }
+  Open(paths);
 }
 
 Frame Application::MakeFrame() {
@@ -87,7 +153,9 @@ Frame Application::MakeFrame() {
 }
 
 void Application::TakeOverWishes() {
-  for (const std::string& path : surface_->TakeDroppedPaths()) Open({path});
+  OpenDropped(surface_->TakeDroppedPaths());
+  if (std::optional<Command> command = session_->TakeWishedCommand()) Run(*command);
+  if (!std::exchange(was_focused_, surface_->focused()) && was_focused_) session_->LookForNews();
   if (std::vector<std::string> paths = session_->TakeWishedPaths(); !paths.empty()) Open(paths);
   if (std::string view = session_->TakeWishedView(); !view.empty()) {
     bool screen = std::ranges::find(ScreenRows(), view, &ScreenRow::id) != ScreenRows().end();
@@ -107,7 +175,12 @@ void Application::TakeOverWishes() {
     std::erase(recent, full);
     recent.insert(recent.begin(), full);
     if (recent.size() > kMostRecent) recent.resize(kMostRecent);
-    RestoreSession();
+    if (state_.keeps()) SayNotKept(SaveSettings());
+    if (kept_) {
+      FindAllAgain();
+    } else {
+      RestoreSession();
+    }
     TrySelect();
   }
 }
@@ -134,40 +207,68 @@ void Application::TrySelect() {
 
 void Application::RestoreSession() {
   std::optional<KeptSession> kept = state_.ReadSession(session_->path());
+  SayProblems();
   if (!kept) return;
   for (const auto& [id, state] : kept->views) {
     if (Dock::Panel* panel = dock_.Find(id)) panel->view->SetState(state);
   }
   session_->bookmarks() = kept->bookmarks;
+  if (!dock_.is_chosen()) dock_.SetScreen(kept->screen);
   if (wanted_selection_.empty()) wanted_selection_ = kept->selection;
+}
+
+void Application::SayProblems() {
+  for (std::string& problem : state_.TakeProblems())
+    session_->Say(Severity::kWarning, std::move(problem));
+}
+
+Status Application::SaveSettings() const {
+  return state_.WriteSettings({.dark = theme_.dark(), .zoom = zoom_, .recent = session_->recent()});
+}
+
+Status Application::SaveSession() {
+  const Pending<dump::DumpModel>& dump = session_->dump();
+  // What was kept of the dump before is not read yet.
+  if (!dump.ready() || restored_generation_ != session_->generation()) return {};
+  KeptSession kept;
+  kept.screen = dock_.screen();
+  for (Dock::Panel& panel : dock_.panels()) {
+    std::string state = panel.view->State();
+    if (!state.empty()) kept.views.emplace_back(panel.row->id, std::move(state));
+  }
+  const Selection& now = session_->selection();
+  const hlo::Module* module = nullptr;
+  if (now.stage >= 0 && now.module >= 0 && now.instruction.valid())
+    module = session_->Module(now.module, now.stage).value.get();
+  kept.selection = SelectionText(*dump, now, module);
+  kept.bookmarks = session_->bookmarks();
+  return state_.WriteSession(session_->path(), kept);
 }
 
 void Application::Save() {
   if (!state_.keeps()) return;
-  Status status =
-      state_.WriteSettings({.dark = theme_.dark(), .zoom = zoom_, .recent = session_->recent()});
-  const Pending<dump::DumpModel>& dump = session_->dump();
-  if (status && dump.ready()) {
-    KeptSession kept;
-    kept.screen = dock_.screen();
-    for (Dock::Panel& panel : dock_.panels()) {
-      std::string state = panel.view->State();
-      if (!state.empty()) kept.views.emplace_back(panel.row->id, std::move(state));
-    }
-    const Selection& now = session_->selection();
-    const hlo::Module* module = nullptr;
-    if (now.stage >= 0 && now.module >= 0 && now.instruction.valid())
-      module = session_->Module(now.module, now.stage).value.get();
-    kept.selection = SelectionText(*dump, now, module);
-    kept.bookmarks = session_->bookmarks();
-    status = state_.WriteSession(session_->path(), kept);
-  }
+  Status status = SaveSettings();
+  if (status) status = SaveSession();
   size_t size = 0;
   const char* layout = ImGui::SaveIniSettingsToMemory(&size);
   if (status) status = state_.WriteLayout({layout, size});
-  if (!status)
-    session_->Say(Severity::kWarning,
-                  "layout and session are not kept: " + status.error().ToString());
+  saved_ = {.views = Capture(),
+            .selection_version = session_->selection_version(),
+            .bookmarks = session_->bookmarks()};
+  SayNotKept(status);
+}
+
+// Once for each reason: the window lives on without.
+void Application::SayNotKept(const Status& status) {
+  std::string reason = status ? std::string() : status.error().ToString();
+  if (!reason.empty() && reason != not_kept_)
+    session_->Say(Severity::kWarning, "layout and session are not kept: " + reason);
+  not_kept_ = std::move(reason);
+}
+
+bool Application::unsaved() const {
+  return state_.keeps() && (session_->selection_version() != saved_.selection_version ||
+                            session_->bookmarks() != saved_.bookmarks || Capture() != saved_.views);
 }
 
 Application::ViewState Application::Capture() const {
@@ -202,6 +303,7 @@ void Application::DrawFrame() {
   ImGui::NewFrame();
   ++frames_;
   RunKeys();
+  TryAnswer();
   Frame frame = MakeFrame();
   float bar = ImGui::GetFrameHeight() + 12 * frame.scale, status = 26 * frame.scale;
   DrawToolbar(frame);
@@ -210,11 +312,12 @@ void Application::DrawFrame() {
   DrawMessages(frame);
   popups_.Draw(frame, {.run = [this](Command command) { Run(command); },
                        .open = [this](const std::vector<std::string>& paths) { Open(paths); },
+                       .write = [this](const std::string& path) { WriteExport(path); },
                        .recent = &session_->recent()});
   Remember();
   ImGui::Render();
   surface_->Show(theme_.Rgb(Color::kCanvas));
-  WritePicture();
+  FinishExport();
   // Input is taken one event a frame: what is still queued needs further ones.
   bool changed = found || imgui_->InputEventsQueue.Size > 0 ||
                  session_->selection_version() != seen_selection_ || !session_->idle() ||
@@ -224,7 +327,8 @@ void Application::DrawFrame() {
 }
 
 bool Application::settled() const {
-  return unsettled_frames_ == 0 && frames_ > 4 && session_->idle() && wanted_selection_.empty();
+  return unsettled_frames_ == 0 && frames_ > 4 && session_->idle() && wanted_selection_.empty() &&
+         !asked_ && exported_.path.empty();
 }
 
 }  // namespace hloscope::viewer

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/file_calls.h"
 #include "core/base/limits.h"
+#include "viewer/answers.h"
 #include "viewer/frame/dock.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/popups.h"
@@ -25,9 +28,10 @@ namespace hloscope::viewer {
 
 struct ApplicationOptions {
   Limits limits;
-  std::string state_folder;  // empty: nothing is kept
-  std::string theme;         // "dark", "light"; empty: the last one
-  std::string worker_program = kThisProgram;  // runs what the divergence lab asks for
+  std::string state_folder;                           // empty: nothing is kept
+  const FileCalls* state_calls = &SystemFileCalls();  // what it is written with
+  std::string theme;                                  // "dark", "light"; empty: the last one
+  std::string worker_program = kThisProgram;          // runs what the divergence lab asks for
   SurfaceOptions surface;
 };
 
@@ -48,8 +52,12 @@ class Application {
   // Nothing changes any more by itself: what was asked for is drawn.
   bool settled() const;
   bool quit() const { return quit_ || surface_->closed(); }
-  // Writes layout, session and recent dumps.
+  // Writes layout, session and recent dumps; a sentence says why where that fails.
   void Save();
+  // There is something that Save would keep.
+  bool unsaved() const;
+  // Why nothing was kept the last time; empty: all was.
+  const std::string& not_kept() const { return not_kept_; }
 
   Session& session() { return *session_; }
   Dock& dock() { return dock_; }
@@ -58,6 +66,12 @@ class Application {
   const Theme& theme() const { return theme_; }
 
  private:
+  // What outlives reading the same dump again: files may have come, and every position moved.
+  struct Kept {
+    std::shared_ptr<const dump::DumpModel> dump;
+    Selection selection;
+    std::vector<Session::Bookmark> bookmarks;
+  };
   // What undo takes back.
   struct ViewState {
     std::string screen;
@@ -67,13 +81,25 @@ class Application {
     bool operator==(const ViewState&) const = default;
   };
 
+  struct Saved {
+    ViewState views;
+    uint64_t selection_version = 0;
+    std::vector<Session::Bookmark> bookmarks;
+  };
+
   explicit Application(const ApplicationOptions& options);
   void Start(std::unique_ptr<Surface> surface, const ApplicationOptions& options);
   void TakeOverWishes();
   void TrySelect();
+  void KeepForAgain();
+  void FindAllAgain();
+  void OpenDropped(std::vector<std::string> paths);
+  bool IsOpenAlready(const std::vector<std::string>& paths) const;
   void RunKeys();
   bool RunOnSelection(Command command);
   void RunScreen(Command command);
+  bool RunQuestion(Command command);
+  void TryAnswer();
   void StepStage(int direction, bool to_change);
   void StepGraph(Command command);
   void DrawToolbar(Frame& frame);
@@ -81,8 +107,14 @@ class Application {
   void DrawCrumbs(Frame& frame, float right);
   void DrawStatusBar(Frame& frame);
   void DrawMessages(Frame& frame);
+  void DrawNews();
   void ExportView(ExportFormat format);
-  void WritePicture();
+  void WriteExport(const std::string& path);
+  void FinishExport();
+  void SayProblems();
+  void SayNotKept(const Status& status);
+  Status SaveSettings() const;
+  Status SaveSession();
   ViewState Capture() const;
   void Restore(const ViewState& state);
   void Remember();
@@ -103,10 +135,21 @@ class Application {
   float zoom_ = 1;
   bool quit_ = false;
   int frames_ = 0;
+  bool was_focused_ = true;
+  Saved saved_;           // last, whether or not that could be written
+  std::string not_kept_;  // why it could not
   std::string wanted_selection_;
+  std::optional<Question> asked_;  // until its answer is known
+  std::optional<Kept> kept_;       // until the dump is read again
   History<ViewState> view_states_;
-  std::string picture_path_;  // where the next frame's picture of picture_view_ goes
-  std::string picture_view_;
+  // What goes to a file once the frame of that number is drawn; no path: nothing.
+  struct Exported {
+    std::string view;
+    ExportFormat format = ExportFormat::kCsv;
+    std::string path;
+    int frame = 0;
+  };
+  Exported exported_;
   uint64_t restored_generation_ = 0, seen_selection_ = 0;
   int unsettled_frames_ = 3;
 };

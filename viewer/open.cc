@@ -2,6 +2,7 @@
 #include "viewer/open.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 
 #include "core/base/file.h"
@@ -32,7 +33,17 @@ int WriteScreenshot(Application& application, const OpenRequest& request, std::s
   return error.empty() ? kGood : kBadInput;
 }
 
-void RunWindow(Application& application) {
+// What was done is kept some time after: the machine may go down before the window is closed.
+void WaitForInput(Application& application) {
+  constexpr double kSeconds = 30;
+  if (!application.unsaved()) return application.surface().Wait(-1);
+  auto begin = std::chrono::steady_clock::now();
+  application.surface().Wait(kSeconds);
+  if (std::chrono::steady_clock::now() - begin >= std::chrono::duration<double>(kSeconds))
+    application.Save();
+}
+
+void RunWindow(Application& application, std::string& error) {
   int busy_frames = 0;
   while (!application.quit()) {
     application.DrawFrame();
@@ -48,11 +59,14 @@ void RunWindow(Application& application) {
     } else if (busy_frames > 0) {
       --busy_frames;
     } else {
-      application.surface().Wait(-1);
+      WaitForInput(application);
       busy_frames = 3;
     }
   }
   application.Save();
+  // Nobody sees the window's sentence any more.
+  if (!application.not_kept().empty())
+    error = "layout and session are not kept: " + application.not_kept();
 }
 
 }  // namespace
@@ -78,7 +92,11 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
   application.DrawFrame();  // something to see before anything is read
   if (!request.paths.empty()) application.Open(request.paths);
   if (!request.screenshot.empty()) return WriteScreenshot(application, request, error);
-  RunWindow(application);
+  if (request.state_folder.empty())
+    application.session().Say(Severity::kNote,
+                              "layout and session are not kept: neither XDG_STATE_HOME nor HOME "
+                              "names a folder");
+  RunWindow(application, error);
   return kGood;
 }
 

@@ -9,20 +9,21 @@
 namespace hloscope::viewer {
 namespace {
 
-bool IsProfile(std::string_view path) {
-  if (path.ends_with(".gz")) path.remove_suffix(3);
-  return path.ends_with(".xplane.pb") || path.ends_with(".trace.json") ||
-         path.ends_with(".hloprof");
-}
-
 std::string Key(const char* what, int32_t a, int32_t b = 0) {
   return std::string(what) + "/" + std::to_string(a) + "/" + std::to_string(b);
 }
 
 }  // namespace
 
+bool IsProfile(std::string_view path) {
+  if (path.ends_with(".gz")) path.remove_suffix(3);
+  return path.ends_with(".xplane.pb") || path.ends_with(".trace.json") ||
+         path.ends_with(".hloprof");
+}
+
 Session::Session(SessionOptions options)
     : options_(std::move(options)),
+      watch_(options_.wake),
       experiment_(options_.wake, options_.worker_program),
       tasks_(options_.threads, options_.wake) {}
 
@@ -36,8 +37,14 @@ void Session::Open(const std::vector<std::string>& paths) {
   provenances_.clear();
   stage_in_view_.clear();
   profile_paths_.clear();
+  second_profile_.clear();
+  swapped_profiles_ = was_cancelled_ = false;
+  cancelled_.clear();
   path_.clear();
   dump_ = {};
+  watch_.Forget();
+  news_ = {};
+  bookmarks_.clear();
   experiment_.Reset();
   selections_.Reset({});
   ++selection_version_;
@@ -60,17 +67,21 @@ void Session::Open(const std::vector<std::string>& paths) {
       "opening " + path_,
       [this, generation, path = path_, limits = limits()](TaskControl& control) -> Tasks::Finish {
         using Model = Result<std::shared_ptr<const dump::DumpModel>>;
+        auto listing = std::make_shared<std::optional<dump::Listing>>();
         auto model = std::make_shared<Model>(Guarded<dump::DumpModel>(
             [&](TaskControl& c) -> Model {
+              HLOSCOPE_ASSIGN_OR_RETURN(*listing, ListPath(path, limits, c.stop()));
               dump::OpenOptions open;
+              open.listing = &**listing;
               open.jobs = 2;
               open.stop = c.stop();
               open.progress = [&c](int64_t done, int64_t total) { c.Progress(done, total); };
               return dump::DumpModel::Open(path, limits, open);
             },
             control));
-        return [this, generation, model] {
+        return [this, generation, model, listing, path, limits] {
           if (generation != generation_) return;
+          if (*listing) watch_.Follow(path, *std::move(*listing), limits);
           dump_.state = *model ? PendingState::kReady : PendingState::kFailed;
           if (*model) {
             dump_.value = **model;
@@ -227,8 +238,24 @@ const Pending<debug::PassChanges>& Session::Changes(int32_t module, int32_t stag
 }
 
 bool Session::Update() {
-  const bool news = experiment_.Update();
+  bool news = experiment_.Update();
+  if (std::optional<DumpNews> found = watch_.Take()) {
+    news_ = *std::move(found);
+    news = true;
+  }
   return tasks_.Collect() || news;
+}
+
+void Session::CancelWork() {
+  if (tasks_.idle()) return;
+  was_cancelled_ = true;
+  tasks_.CancelAll();
+}
+
+void Session::Resume() {
+  was_cancelled_ = false;
+  for (const std::string& key : std::exchange(cancelled_, {})) slots_.erase(key);
+  counterparts_version_ = 0;  // what was found of them may be a part
 }
 
 bool Session::idle() const { return tasks_.idle() && !experiment_.running(); }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +20,9 @@
 #include "core/debug/pass_changes.h"
 #include "core/debug/provenance.h"
 #include "core/dump/dump_model.h"
+#include "viewer/commands.h"
 #include "viewer/counterparts.h"
+#include "viewer/dump_watch.h"
 #include "viewer/experiment.h"
 #include "viewer/history.h"
 #include "viewer/pending.h"
@@ -42,6 +45,9 @@ struct Message {
   std::string text;
 };
 
+// Whether a path names a trace, by its ending.
+bool IsProfile(std::string_view path);
+
 class Session {
  public:
   explicit Session(SessionOptions options);
@@ -57,6 +63,18 @@ class Session {
   // Grows with every Open: what a view kept of the last dump is void.
   uint64_t generation() const { return generation_; }
   const Limits& limits() const { return options_.limits; }
+  // How the dump's folder differs from what was read; kept until Open or ForgetNews.
+  const DumpNews& news() const { return news_; }
+  void ForgetNews() { news_ = {}; }
+  // Looks for news now; it comes with a later Update.
+  void LookForNews() { watch_.Look(); }
+  // A profile to set beside the first: a trace, or a folder that holds one and perhaps the dump of
+  // what ran. Empty: none beyond those that were opened.
+  const std::string& second_profile() const { return second_profile_; }
+  void CompareWith(std::string path) { second_profile_ = std::move(path); }
+  // The two of them change places.
+  bool swapped_profiles() const { return swapped_profiles_; }
+  void SwapProfiles() { swapped_profiles_ = !swapped_profiles_; }
 
   // --- What is selected -------------------------------------------------------------------------
   const Selection& selection() const { return selections_.current(); }
@@ -100,16 +118,17 @@ class Session {
     auto pending = std::make_shared<Pending<T>>();
     slot = pending;
     pending->state = PendingState::kWaiting;
-    pending->task =
-        tasks_.Start(title, [pending, compute = std::move(compute)](TaskControl& control) {
+    pending->task = tasks_.Start(
+        title, [this, key, pending, compute = std::move(compute)](TaskControl& control) {
           auto result =
               std::make_shared<Result<std::shared_ptr<const T>>>(Guarded<T>(compute, control));
-          return [pending, result] {
+          return [this, key, pending, result, stopped = control.stopped()] {
             pending->state = *result ? PendingState::kReady : PendingState::kFailed;
             if (*result) {
               pending->value = **result;
             } else {
               pending->error = result->error();
+              if (stopped) cancelled_.push_back(key);
             }
           };
         });
@@ -129,6 +148,11 @@ class Session {
   // --- Life
   // ---------------------------------------------------------------------------------------
   Tasks& tasks() { return tasks_; }
+  // Stops what is being read and computed. What was not finished stays so until Resume.
+  void CancelWork();
+  bool was_cancelled() const { return was_cancelled_; }
+  // Reads and computes again, on asking, what was cancelled; between frames: references to it end.
+  void Resume();
   // What the divergence lab runs; forgotten with the dump.
   Experiment& experiment() { return experiment_; }
   // Takes over what the background found; true if there was anything. Once a frame.
@@ -155,14 +179,21 @@ class Session {
   // Opens something else, once this frame is drawn.
   void WishOpen(std::vector<std::string> paths) { wished_paths_ = std::move(paths); }
   std::vector<std::string> TakeWishedPaths() { return std::exchange(wished_paths_, {}); }
+  // Looks for words in everything, once this frame is drawn.
+  void WishSearch(std::string words) { wished_search_ = std::move(words); }
+  std::string TakeWishedSearch() { return std::exchange(wished_search_, {}); }
   // What was opened before, newest first.
   std::vector<std::string>& recent() { return recent_; }
   std::string TakeWishedView() { return std::exchange(wished_view_, {}); }
+  // Runs a command once this frame is drawn.
+  void WishRun(Command command) { wished_command_ = command; }
+  std::optional<Command> TakeWishedCommand() { return std::exchange(wished_command_, {}); }
 
  private:
   template <typename T, typename F>
   static Result<std::shared_ptr<const T>> Guarded(const F& compute, TaskControl& control) {
     try {
+      if (control.stopped()) return std::unexpected(Error{ErrorClass::kDied, "cancelled", {}, {}});
       return compute(control);
     } catch (const std::exception& error) {
       return std::unexpected(Error{ErrorClass::kEnvironment, error.what(), {}, {}});
@@ -187,7 +218,12 @@ class Session {
   std::map<int32_t, std::shared_ptr<const debug::Provenance>> provenances_;
   std::vector<Message> messages_;
   std::vector<Bookmark> bookmarks_;
-  std::string wished_view_;
+  std::string wished_view_, wished_search_, second_profile_;
+  std::optional<Command> wished_command_;
+  bool swapped_profiles_ = false, was_cancelled_ = false;
+  std::vector<std::string> cancelled_;  // keys of what failed because it was
+  DumpNews news_;
+  DumpWatch watch_;
   Experiment experiment_;
   std::vector<std::string> wished_paths_, recent_;
   Tasks tasks_;  // last: its threads end before what they use

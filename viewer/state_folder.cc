@@ -17,13 +17,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Never throws: null where the file is not there or broken.
-Json ReadJson(const std::string& path) {
-  Result<FileView> file = FileView::Open(path, Limits{});
-  if (!file) return {};
-  Json json = Json::parse(file->bytes(), nullptr, false);
-  return json.is_discarded() ? Json() : json;
-}
+// Of the files below. A later hloscope counts on where it changes their meaning.
+constexpr int64_t kVersion = 1;
 
 std::string TextOf(const Json& json, const char* key) {
   if (!json.is_object()) return {};
@@ -84,14 +79,42 @@ Session::Bookmark ReadBookmark(const Json& json) {
 
 }  // namespace
 
-KeptSettings StateFolder::ReadSettings() const {
+// Nothing where the file is not there or cannot be read.
+std::optional<std::string> StateFolder::Read(const std::string& name) {
+  const std::string path = path_ + "/" + name;
+  std::error_code error;
+  if (path_.empty() || !std::filesystem::exists(path, error)) return std::nullopt;
+  Result<FileView> file = FileView::Open(path, Limits{}, *calls_);
+  if (file) return std::string(file->bytes());
+  problems_.push_back("what was kept is not used: " + file.error().ToString());
+  return std::nullopt;
+}
+
+// An object of a version that is known here.
+std::optional<Json> StateFolder::ReadJson(const std::string& name) {
+  std::optional<std::string> text = Read(name);
+  if (!text) return std::nullopt;
+  Json json = Json::parse(*text, nullptr, false);
+  if (!json.is_object()) {
+    problems_.push_back(path_ + "/" + name + ": damaged, so nothing of it is used");
+    return std::nullopt;
+  }
+  if (NumberOf(json, "version", kVersion) <= kVersion) return json;
+  problems_.push_back(path_ + "/" + name +
+                      ": written by a later hloscope; it is not used and stays as it is");
+  of_later_version_.insert(name);
+  return std::nullopt;
+}
+
+KeptSettings StateFolder::ReadSettings() {
   KeptSettings out;
-  if (path_.empty()) return out;
-  Json json = ReadJson(path_ + "/settings.json");
+  const std::optional<Json> read = ReadJson("settings.json");
+  if (!read) return out;
+  const Json& json = *read;
   out.dark = TextOf(json, "theme") != "light";
   out.zoom =
       static_cast<float>(std::clamp<int64_t>(NumberOf(json, "zoom_percent", 100), 50, 300)) / 100;
-  if (json.is_object() && json.contains("recent") && json["recent"].is_array()) {
+  if (json.contains("recent") && json["recent"].is_array()) {
     for (const Json& path : json["recent"]) {
       if (path.is_string() && out.recent.size() < 20) out.recent.push_back(path.get<std::string>());
     }
@@ -99,10 +122,10 @@ KeptSettings StateFolder::ReadSettings() const {
   return out;
 }
 
-std::optional<KeptSession> StateFolder::ReadSession(const std::string& dump_path) const {
-  if (path_.empty()) return std::nullopt;
-  Json json = ReadJson(path_ + "/" + NameFor(FullPath(dump_path)));
-  if (!json.is_object()) return std::nullopt;
+std::optional<KeptSession> StateFolder::ReadSession(const std::string& dump_path) {
+  const std::optional<Json> read = ReadJson(NameFor(FullPath(dump_path)));
+  if (!read) return std::nullopt;
+  const Json& json = *read;
   KeptSession out;
   out.screen = TextOf(json, "screen");
   out.selection = TextOf(json, "selection");
@@ -117,26 +140,22 @@ std::optional<KeptSession> StateFolder::ReadSession(const std::string& dump_path
   return out;
 }
 
-std::string StateFolder::ReadLayout() const {
-  if (path_.empty()) return {};
-  Result<FileView> file = FileView::Open(path_ + "/layout.ini", Limits{});
-  return file ? std::string(file->bytes()) : std::string();
-}
+std::string StateFolder::ReadLayout() { return Read("layout.ini").value_or(""); }
 
 Status StateFolder::Write(const std::string& name, std::string_view bytes) const {
-  if (path_.empty()) return {};
+  if (path_.empty() || of_later_version_.contains(name)) return {};
   std::error_code error;
   std::filesystem::create_directories(path_, error);
   if (error)
     return EnvironmentError(fmt::format("{}: cannot be made: {}", path_, error.message()),
                             "layout and session are not kept");
-  return WriteFileAtomically(path_ + "/" + name, bytes);
+  return WriteFileAtomically(path_ + "/" + name, bytes, *calls_);
 }
 
 Status StateFolder::WriteSettings(const KeptSettings& settings) const {
   std::string text;
   JsonWriter json(text);
-  json.BeginObject().Field("theme", settings.dark ? "dark" : "light");
+  json.BeginObject().Field("version", kVersion).Field("theme", settings.dark ? "dark" : "light");
   json.Field("zoom_percent", static_cast<int>(settings.zoom * 100 + 0.5f))
       .Key("recent")
       .BeginArray();
@@ -148,7 +167,8 @@ Status StateFolder::WriteSettings(const KeptSettings& settings) const {
 Status StateFolder::WriteSession(const std::string& dump_path, const KeptSession& session) const {
   std::string text;
   JsonWriter json(text);
-  json.BeginObject().Field("dump", FullPath(dump_path)).Field("screen", session.screen);
+  json.BeginObject().Field("version", kVersion);
+  json.Field("dump", FullPath(dump_path)).Field("screen", session.screen);
   json.Field("selection", session.selection).Key("views").BeginObject();
   for (const auto& [id, state] : session.views) json.Field(id, state);
   json.EndObject().Key("bookmarks").BeginArray();

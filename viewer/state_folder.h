@@ -2,11 +2,15 @@
 // each dump.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/base/file_calls.h"
 #include "core/base/result.h"
 #include "viewer/session.h"
 
@@ -29,21 +33,30 @@ struct KeptSettings {
 class StateFolder {
  public:
   // An empty path keeps nothing and fails nowhere.
-  explicit StateFolder(std::string path) : path_(std::move(path)) {}
+  explicit StateFolder(std::string path, const FileCalls& calls = SystemFileCalls())
+      : path_(std::move(path)), calls_(&calls) {}
 
   bool keeps() const { return !path_.empty(); }
-  // What was kept; defaults where nothing was or it cannot be read.
-  KeptSettings ReadSettings() const;
-  std::optional<KeptSession> ReadSession(const std::string& dump_path) const;
-  std::string ReadLayout() const;
-  // Fail where the folder cannot be made or written; what was there stays.
+  // What was kept; defaults where nothing was or it cannot be read: TakeProblems says why.
+  KeptSettings ReadSettings();
+  std::optional<KeptSession> ReadSession(const std::string& dump_path);
+  std::string ReadLayout();
+  std::vector<std::string> TakeProblems() { return std::exchange(problems_, {}); }
+  // Fail where the folder cannot be made or written; what was there stays. What a later version
+  // wrote is left alone.
   Status WriteSettings(const KeptSettings& settings) const;
   Status WriteSession(const std::string& dump_path, const KeptSession& session) const;
   Status WriteLayout(std::string_view layout) const;
 
  private:
   Status Write(const std::string& name, std::string_view bytes) const;
+  std::optional<std::string> Read(const std::string& name);
+  std::optional<nlohmann::json> ReadJson(const std::string& name);
+
   std::string path_;
+  const FileCalls* calls_;
+  std::vector<std::string> problems_;
+  std::set<std::string> of_later_version_;  // files that stay as they are
 };
 
 // A selection as a text that holds for the next run too, and back; names instead of ids, as far as

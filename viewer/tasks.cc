@@ -9,8 +9,9 @@ namespace hloscope::viewer {
 
 Tasks::Tasks(int threads, std::function<void()> wake) : wake_(std::move(wake)) {
   for (int i = 0; i < std::max(1, threads); ++i) {
-    threads_.emplace_back([this](const std::stop_token& stop) { Work(stop); });
+    threads_.emplace_back([this](const std::stop_token& stop) { Work(stop, &Tasks::queued_); });
   }
+  threads_.emplace_back([this](const std::stop_token& stop) { Work(stop, &Tasks::first_); });
 }
 
 Tasks::~Tasks() {
@@ -26,46 +27,56 @@ uint64_t Tasks::Start(std::string title, Body body, Urgency urgency) {
   task->title = std::move(title);
   task->body = std::move(body);
   if (urgency == Urgency::kFirst) {
-    queued_.push_front(task);
+    first_.push_front(task);
   } else {
     queued_.push_back(task);
   }
-  changed_.notify_one();
+  changed_.notify_all();
   return task->id;
 }
 
 void Tasks::Cancel(uint64_t id) {
   std::lock_guard lock(mutex_);
-  for (auto& task : queued_) {
-    if (task->id == id) task->control.source_.request_stop();
-  }
-  for (auto& task : running_) {
-    if (task->id == id) task->control.source_.request_stop();
+  for (auto* tasks : {&first_, &queued_, &running_}) {
+    for (auto& task : *tasks) {
+      if (task->id == id) task->control.source_.request_stop();
+    }
   }
 }
 
 void Tasks::CancelAll() {
   std::lock_guard lock(mutex_);
-  for (auto& task : queued_) task->control.source_.request_stop();
-  for (auto& task : running_) task->control.source_.request_stop();
+  for (auto* tasks : {&first_, &queued_, &running_}) {
+    for (auto& task : *tasks) task->control.source_.request_stop();
+  }
 }
 
 void Tasks::Forget() {
   std::lock_guard lock(mutex_);
   for (auto& task : running_) task->forgotten = true;
+  first_.clear();
   queued_.clear();
   finished_.clear();
 }
 
-void Tasks::Work(const std::stop_token& stop) {
+// What is waited for goes before the queue of a thread; null: there is nothing for it. Under the
+// lock.
+std::shared_ptr<Tasks::Task> Tasks::Next(std::deque<std::shared_ptr<Task>>& queue) {
+  std::deque<std::shared_ptr<Task>>& from = first_.empty() ? queue : first_;
+  if (from.empty()) return nullptr;
+  std::shared_ptr<Task> task = std::move(from.front());
+  from.pop_front();
+  running_.push_back(task);
+  return task;
+}
+
+void Tasks::Work(const std::stop_token& stop, std::deque<std::shared_ptr<Task>> Tasks::* queue) {
   while (true) {
     std::shared_ptr<Task> task;
     {
       std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [this] { return !queued_.empty(); })) return;
-      task = std::move(queued_.front());
-      queued_.pop_front();
-      running_.push_back(task);
+      if (!changed_.wait(lock, stop, [&] { return (task = Next(this->*queue)) != nullptr; }))
+        return;
     }
     Finish finish;
     try {
@@ -98,7 +109,7 @@ bool Tasks::Collect() {
 
 bool Tasks::idle() const {
   std::lock_guard lock(mutex_);
-  return queued_.empty() && running_.empty() && finished_.empty();
+  return first_.empty() && queued_.empty() && running_.empty() && finished_.empty();
 }
 
 std::vector<TaskState> Tasks::Running() const {
@@ -111,6 +122,7 @@ std::vector<TaskState> Tasks::Running() const {
                    .total = task->control.total_.load(std::memory_order_relaxed)});
   };
   std::ranges::for_each(running_, add);
+  std::ranges::for_each(first_, add);
   std::ranges::for_each(queued_, add);
   return out;
 }

@@ -45,7 +45,8 @@ class Tasks {
   using Finish = std::function<void()>;
   using Body = std::function<Finish(TaskControl&)>;
 
-  // `wake` is called from any thread when there is something to collect.
+  // `wake` is called from any thread when there is something to collect. One thread more than
+  // `threads` takes only what somebody waits for, however long the others read.
   Tasks(int threads, std::function<void()> wake);
   // Asks everything to stop and waits for it.
   ~Tasks();
@@ -77,14 +78,16 @@ class Tasks {
     Finish finish;
     bool forgotten = false;
   };
-  void Work(const std::stop_token& stop);
+  void Work(const std::stop_token& stop, std::deque<std::shared_ptr<Task>> Tasks::* queue);
+  std::shared_ptr<Task> Next(std::deque<std::shared_ptr<Task>>& queue);
 
   std::function<void()> wake_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   uint64_t next_id_ = 1;
-  std::deque<std::shared_ptr<Task>> queued_;
-  std::vector<std::shared_ptr<Task>> running_, finished_;
+  std::deque<std::shared_ptr<Task>> first_, queued_;  // first_: newest in front
+  std::deque<std::shared_ptr<Task>> running_;
+  std::vector<std::shared_ptr<Task>> finished_;
   std::vector<std::jthread> threads_;
 };
 

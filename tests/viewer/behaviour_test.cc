@@ -3,12 +3,8 @@
 #include <imgui.h>
 #include <imgui_te_context.h>
 
-#include <fstream>
-#include <map>
-#include <set>
 
 #include "tests/viewer/viewer_fixture.h"
-#include "viewer/frame/keyboard.h"
 #include "viewer/frame/svg.h"
 
 namespace hloscope::viewer {
@@ -117,6 +113,7 @@ TEST_F(ViewerTest, BookmarksAndScreenComeBackWithTheSession) {
   ASSERT_EQ(session().bookmarks().size(), 1u);
   EXPECT_EQ(session().bookmarks()[0].note, "look here");
   Press("Ctrl+T");
+  Press("Ctrl+3");
   app().Save();
   EXPECT_EQ(session().messages().size(), 0u);
   Stop();
@@ -125,135 +122,8 @@ TEST_F(ViewerTest, BookmarksAndScreenComeBackWithTheSession) {
   EXPECT_EQ(session().bookmarks()[0].note, "look here");
   EXPECT_EQ(session().selection(), Selection::OfStage(0, 3));
   EXPECT_FALSE(app().theme().dark());
+  EXPECT_EQ(app().dock().screen(), "passes");
   ASSERT_EQ(session().recent().size(), 1u);
-}
-
-TEST_F(ViewerTest, AnUnwritableHomeIsASentence) {
-  std::ofstream(Scratch("file")) << "not a folder";
-  Start({Sample(kPasses)}, Scratch("file") + "/state");
-  app().Save();
-  ASSERT_EQ(session().messages().size(), 1u);
-  EXPECT_TRUE(Has(session().messages()[0].text, "not kept")) << session().messages()[0].text;
-  Settle();
-}
-
-TEST_F(ViewerTest, NothingOpen) {
-  Start({});
-  for (const ScreenRow& screen : ScreenRows()) {
-    app().dock().SetScreen(screen.id);
-    Settle();
-  }
-  Press("Ctrl+P");
-  EXPECT_TRUE(Has(session().messages().back().text, "nothing is open"));
-}
-
-TEST_F(ViewerTest, AWrongFolderSaysSo) {
-  Start({Scratch("not_there")});
-  EXPECT_TRUE(session().dump().failed());
-  for (const ScreenRow& screen : ScreenRows()) {
-    app().dock().SetScreen(screen.id);
-    Settle();
-  }
-}
-
-TEST_F(ViewerTest, AHalfWrittenDumpOpens) {
-  std::filesystem::create_directories(Scratch("dump"));
-  std::string whole = Scratch("dump") + "/module_0001.jit_f.before_optimizations.txt";
-  std::ofstream(whole) << "HloModule jit_f\nENTRY main {\n  p = f32[4] parameter(0)\n  ROOT a = "
-                          "f32[4] add(p, p)\n}\n";
-  std::ofstream(Scratch("dump") + "/module_0001.jit_f.cpu_after_optimizations.txt")
-      << "HloModule jit_f\nENTRY main {\n  p = f32[4";
-  std::ofstream(Scratch("dump") + "/module_0002.jit_g.before_optimizations.txt");
-  Start({Scratch("dump")});
-  ASSERT_TRUE(session().dump().ready());
-  for (const ScreenRow& screen : ScreenRows()) {
-    app().dock().SetScreen(screen.id);
-    for (int32_t module = 0; module < 2; ++module) {
-      session().Select(Selection::OfModule(module));
-      Settle();
-    }
-  }
-}
-
-// Names that are no UTF-8, move the cursor, or have ten thousand characters; a shape of 2^60 bytes.
-TEST_F(ViewerTest, AHostileDumpOpens) {
-  std::filesystem::create_directories(Scratch("dump"));
-  std::string longest(10000, 'x'), text = "HloModule m\nENTRY main {\n";
-  text += "  p = u8[1152921504606846976] parameter(0)\n";
-  text += "  " + longest +
-          " = f32[2] constant({1,2}), metadata={op_name=\"a\\033[2J\xff\xfe%s%n##x\"}\n";
-  text += "  ROOT %b##1%s = f32[2] add(" + longest + ", " + longest + ")\n}\n";
-  std::ofstream(Scratch("dump") + "/module_0001.evil\x1b[31m%s##.before_optimizations.txt") << text;
-  std::ofstream(Scratch("dump") + "/module_0002.long.before_optimizations.txt")
-      << "HloModule long\nENTRY main {\n  ROOT " + longest + " = f32[2] constant({1,2})\n}\n";
-  Start({Scratch("dump")});
-  ASSERT_TRUE(session().dump().ready());
-  for (const ScreenRow& screen : ScreenRows()) {
-    app().dock().SetScreen(screen.id);
-    for (int32_t module = 0; module < static_cast<int32_t>(session().dump()->modules().size());
-         ++module) {
-      session().Select(Selection::OfInstruction(module, 0, hlo::InstructionId(0u)));
-      Settle();
-    }
-  }
-  Press("Ctrl+P");
-  Type("xxxx");
-  Press("Enter");
-}
-
-// What every chord of the table does; a new row without a line here fails.
-TEST_F(ViewerTest, EveryKeyDoesWhatItSays) {
-  Start({Sample(kPasses)});
-  auto popup = [&](Popups::Kind kind) {
-    bool shown = app().popups().kind() == kind;
-    app().popups().Close();
-    return shown;
-  };
-  auto select = [&] {
-    app().SelectWhenOpen("softmax@before_optimizations:reduce_max.5");
-    app().Open({Sample(kPasses)});
-    Settle();
-  };
-  using Check = std::function<bool()>;
-  auto always = [] { return true; };
-  std::map<Command, Check> checks = {
-      {Command::kKeys, [&] { return popup(Popups::Kind::kKeys); }},
-      {Command::kPalette, [&] { return popup(Popups::Kind::kPalette); }},
-      {Command::kOpen, [&] { return popup(Popups::Kind::kOpen); }},
-      {Command::kSearch, [&] { return popup(Popups::Kind::kSearch); }},
-      {Command::kBookmark, [&] { return popup(Popups::Kind::kNote); }},
-      {Command::kReload, [&] { return session().dump().ready() && session().generation() > 1; }},
-      {Command::kTheme, always},
-      {Command::kUndo, always},
-      {Command::kRedo, always},
-      {Command::kScreenHome, [&] { return app().dock().screen() == "home"; }},
-      {Command::kScreenGraph, [&] { return app().dock().screen() == "graph"; }},
-      {Command::kScreenPasses, [&] { return app().dock().screen() == "passes"; }},
-      {Command::kScreenDivergence, [&] { return app().dock().screen() == "divergence"; }},
-      {Command::kScreenKernels, [&] { return app().dock().screen() == "kernels"; }},
-      {Command::kScreenMemory, [&] { return app().dock().screen() == "memory"; }},
-      {Command::kNextView, [&] { return !app().dock().focused_view().empty(); }},
-      {Command::kDeselect, [&] { return session().selection().kind == SelectionKind::kNothing; }},
-      {Command::kQuit, [&] { return app().quit(); }},
-  };
-  std::set<Command> by_themselves = {
-      Command::kFind,         Command::kFindNext,   Command::kFindPrevious,   Command::kBack,
-      Command::kForward,      Command::kCopy,       Command::kCopyText,       Command::kLarger,
-      Command::kSmaller,      Command::kActualSize, Command::kCancel,         Command::kExportCsv,
-      Command::kPreviousPass, Command::kNextPass,   Command::kPreviousChange, Command::kNextChange,
-      Command::kOperand,      Command::kUser,       Command::kCallee,         Command::kCaller,
-      Command::kFit,          Command::kFitAll};
-  select();
-  for (const KeyBinding& binding : KeyBindings()) {
-    const CommandRow& row = RowOf(binding.command);
-    if (row.when != "always" && row.when != "open") continue;  // views test their own
-    if (binding.command == Command::kQuit || by_themselves.contains(binding.command)) continue;
-    ASSERT_TRUE(checks.contains(binding.command)) << row.id << ": no test of its keys";
-    Drive([&](ImGuiTestContext* context) { context->KeyPress(binding.chord); });
-    EXPECT_TRUE(checks[binding.command]()) << row.id;
-  }
-  Press("Ctrl+Q");
-  EXPECT_TRUE(app().quit());
 }
 
 TEST_F(ViewerTest, OperandsAndUsersByKeys) {

@@ -19,6 +19,7 @@ std::string ViewerTest::Sample(std::string_view name) {
 }
 
 void ViewerTest::SetUp() {
+  misuses_before_ = std::ssize(Misuses());
   const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
   scratch_ = std::filesystem::path(::testing::TempDir()) /
              (std::string("hloscope_viewer_") + info->name());
@@ -28,15 +29,18 @@ void ViewerTest::SetUp() {
 
 void ViewerTest::TearDown() {
   Stop();
-  EXPECT_EQ(Misuses(), std::vector<std::string>());
+  std::vector<std::string> misuses = Misuses();
+  misuses.erase(misuses.begin(), misuses.begin() + misuses_before_);
+  EXPECT_EQ(misuses, std::vector<std::string>());
   std::filesystem::remove_all(scratch_);
 }
 
 void ViewerTest::Start(const std::vector<std::string>& paths, const std::string& state) {
   ApplicationOptions options;
-  options.surface.kind = SurfaceKind::kHeadless;
+  options.surface = surface_;
   options.state_folder = state;
-  options.worker_program = HLOSCOPE_BINARY;
+  options.state_calls = state_calls_;
+  options.worker_program = worker_program_;
   options.theme = state.empty() ? "dark" : "";
   Result<std::unique_ptr<Application>> made = Application::Make(options);
   ASSERT_TRUE(made) << made.error().ToString();
@@ -57,6 +61,12 @@ void ViewerTest::Start(const std::vector<std::string>& paths, const std::string&
   Settle();
 }
 
+bool ViewerTest::CanStart() const {
+  ApplicationOptions options;
+  options.surface = surface_;
+  return Application::Make(options).has_value();
+}
+
 void ViewerTest::Stop() {
   if (application_ == nullptr) return;
   ImGuiTestEngine_Stop(engine_);
@@ -73,6 +83,59 @@ void ViewerTest::Settle() {
     if (!session().idle()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   FAIL() << "the viewer does not come to rest";
+}
+
+bool ViewerTest::DrawUntil(const std::function<bool()>& ready) {
+  for (int frame = 0; frame < 60000; ++frame) {
+    application_->DrawFrame();
+    ImGuiTestEngine_PostSwap(engine_);
+    if (ready()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+void ViewerTest::VisitEverything() {
+  std::vector<Selection> selections = {{}};
+  if (session().dump().ready()) {
+    const dump::DumpModel& dump = *session().dump();
+    constexpr size_t kMost = 12;
+    for (size_t m = 0; m < std::min(kMost, dump.modules().size()); ++m) {
+      auto module = static_cast<int32_t>(m);
+      auto stages = static_cast<int32_t>(dump.modules()[m].stages.size());
+      selections.push_back(Selection::OfModule(module));
+      for (int32_t stage : {0, stages - 1})
+        selections.push_back(Selection::OfInstruction(module, stage, hlo::InstructionId(1u)));
+      selections.push_back(Selection::OfComputation(module, 0, hlo::ComputationId(0u)));
+      selections.push_back(Selection::OfKernel(module, 0));
+      selections.push_back(Selection::OfThunk(module, 0));
+      selections.push_back(Selection::OfBuffer(module, 0));
+    }
+    for (size_t f = 0; f < std::min(4 * kMost, dump.files().size()); ++f)
+      selections.push_back(Selection::OfTextLine(static_cast<int32_t>(f), 2));
+  }
+  for (const ScreenRow& screen : ScreenRows()) {
+    for (const ViewRow& view : ViewRows()) {
+      if (AreaOn(view, screen.id).empty()) continue;
+      app().dock().SetScreen(screen.id);
+      app().dock().Focus(view.id);
+      Settle();
+      Lit(view.id);
+    }
+  }
+  for (const Selection& selection : selections) {
+    session().Select(selection);
+    for (const ScreenRow& screen : ScreenRows()) {
+      app().dock().SetScreen(screen.id);
+      Settle();
+    }
+  }
+}
+
+std::string ViewerTest::Messages() {
+  std::string out;
+  for (const Message& message : session().messages()) out += message.text + "\n";
+  return out;
 }
 
 void ViewerTest::Drive(const std::function<void(ImGuiTestContext*)>& body) {

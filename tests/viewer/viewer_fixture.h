@@ -25,6 +25,14 @@ class ViewerTest : public ::testing::Test {
   // Makes a viewer on these paths and waits until everything is read. `state` keeps the session.
   void Start(const std::vector<std::string>& paths, const std::string& state = {});
   void Stop();
+  // Where frames go in Start; headless unless a test says otherwise.
+  SurfaceOptions surface_ = {.kind = SurfaceKind::kHeadless};
+  // There is what that surface needs.
+  bool CanStart() const;
+  // Shows every view of every screen, with every kind of selection of the first modules and files.
+  void VisitEverything();
+  // Draws until `ready`, without end if need be: what is waited for comes from other threads.
+  bool DrawUntil(const std::function<bool()>& ready);
   // Draws until nothing changes any more; fails after some seconds' worth of frames.
   void Settle();
   // Does what a user does, then waits until it is answered. Names of items are those of ImGui's
@@ -43,12 +51,19 @@ class ViewerTest : public ::testing::Test {
   std::string SelectedName();
   std::string Scratch(std::string_view name) const { return (scratch_ / name).string(); }
   static std::string Sample(std::string_view name);
+  // All messages, one a line.
+  std::string Messages();
+
+  // Of the next Start.
+  std::string worker_program_ = HLOSCOPE_BINARY;
+  const FileCalls* state_calls_ = &SystemFileCalls();
 
  private:
   std::unique_ptr<Application> application_;
   ImGuiTestEngine* engine_ = nullptr;
   std::filesystem::path scratch_;
   int drives_ = 0;
+  ptrdiff_t misuses_before_ = 0;
 };
 
 }  // namespace hloscope::viewer

@@ -146,7 +146,12 @@ void Application::DrawStatusBar(Frame& frame) {
     std::vector<TaskState> tasks = session_->tasks().Running();
     if (tasks.empty()) {
       const Pending<dump::DumpModel>& dump = session_->dump();
-      if (dump.ready()) {
+      if (session_->was_cancelled()) {
+        Label(theme_, Color::kWarning, "cancelled: not everything was read");
+        ImGui::SameLine();
+        if (ImGui::SmallButton("Go on##resume")) session_->WishRun(Command::kResume);
+        Tooltip(RowOf(Command::kResume));
+      } else if (dump.ready()) {
         Label(theme_, Color::kTextSecondary,
               fmt::format("{}   modules: {}   files: {}", SafeText(session_->path(), 120),
                           CountText(static_cast<int64_t>(dump->modules().size())),
@@ -171,9 +176,21 @@ void Application::DrawStatusBar(Frame& frame) {
   ImGui::PopStyleColor();
 }
 
+// The dump is still being written, or was again.
+void Application::DrawNews() {
+  ImGui::PushTextWrapPos(0);
+  ImGui::TextUnformatted(SafeText(ToString(session_->news()), 400).c_str());
+  ImGui::PopTextWrapPos();
+  if (ImGui::SmallButton("Read again##news")) session_->WishRun(Command::kReload);
+  Tooltip(RowOf(Command::kReload));
+  ImGui::SameLine();
+  if (ImGui::SmallButton("Later##news")) session_->ForgetNews();
+}
+
 // Sentences lie above the status bar, over the panels, until they are read.
 void Application::DrawMessages(Frame& frame) {
-  if (session_->messages().empty()) return;
+  const bool has_news = session_->news().any();
+  if (session_->messages().empty() && !has_news) return;
   const ImGuiViewport* viewport = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos(ImVec2(viewport->WorkPos.x + viewport->WorkSize.x - 12 * frame.scale,
                                  viewport->WorkPos.y + viewport->WorkSize.y - 34 * frame.scale),
@@ -199,7 +216,8 @@ void Application::DrawMessages(Frame& frame) {
       ImGui::PopTextWrapPos();
       ImGui::PopStyleColor();
     }
-    if (ImGui::SmallButton("Close##messages")) session_->ForgetMessages();
+    if (!messages.empty() && ImGui::SmallButton("Close##messages")) session_->ForgetMessages();
+    if (has_news) DrawNews();
   }
   ImGui::End();
   ImGui::PopStyleColor();

@@ -14,16 +14,23 @@ namespace hloscope::viewer {
 
 class Popups {
  public:
-  enum class Kind : uint8_t { kNone, kKeys, kPalette, kSearch, kOpen, kNote };
+  enum class Kind : uint8_t { kNone, kKeys, kPalette, kSearch, kOpen, kNote, kCompare, kExport };
   void Show(Kind kind);
+  // Where the content of a view goes: a path that the user may change.
+  void ShowExport(std::string title, std::string path);
+  // The search, on these words.
+  void ShowSearch(std::string words);
   void Close() { kind_ = Kind::kNone; }
   Kind kind() const { return kind_; }
+  // What stands in its field.
+  const std::string& text() const { return text_; }
   // Something is still being looked for.
   bool busy() const { return searching_; }
 
   struct Wishes {
     std::function<void(Command)> run;
     std::function<void(const std::vector<std::string>&)> open;
+    std::function<void(const std::string&)> write;  // what is exported, to that path
     const std::vector<std::string>* recent = nullptr;
   };
   void Draw(Frame& frame, const Wishes& wishes);
@@ -36,6 +43,8 @@ class Popups {
   void DrawHits(Frame& frame);
   void DrawOpen(Frame& frame, const Wishes& wishes);
   void DrawNote(Frame& frame);
+  void DrawCompare(Frame& frame);
+  void DrawExport(Frame& frame, const Wishes& wishes);
   bool Field(const char* hint);
   bool Begin(Frame& frame, const char* name, float width, float height);
   void End();
@@ -43,7 +52,7 @@ class Popups {
 
   Kind kind_ = Kind::kNone;
   bool fresh_ = false;  // its field gets the keys
-  std::string text_;
+  std::string text_, title_;
   int chosen_ = 0;
   std::string searched_;  // what `hits_` are of
   uint64_t searched_generation_ = 0, search_task_ = 0;

@@ -76,7 +76,7 @@ class GlfwSurface : public Surface {
     glfwSetWindowUserPointer(window_, this);
     glfwSetDropCallback(window_, [](GLFWwindow* window, int count, const char** paths) {
       auto* self = static_cast<GlfwSurface*>(glfwGetWindowUserPointer(window));
-      self->dropped_.assign(paths, paths + count);
+      self->Drop({paths, paths + count});
     });
     platform_ = ImGui_ImplGlfw_InitForOpenGL(window_, true);
     renderer_ = platform_ && ImGui_ImplOpenGL3_Init("#version 150");
@@ -120,7 +120,9 @@ class GlfwSurface : public Surface {
   bool hidden() const override {
     return kind_ == SurfaceKind::kWindow && glfwGetWindowAttrib(window_, GLFW_ICONIFIED) != 0;
   }
-  std::vector<std::string> TakeDroppedPaths() override { return std::exchange(dropped_, {}); }
+  bool focused() const override {
+    return kind_ != SurfaceKind::kWindow || glfwGetWindowAttrib(window_, GLFW_FOCUSED) != 0;
+  }
   void SetTitle(const std::string& title) override { glfwSetWindowTitle(window_, title.c_str()); }
 
   Result<Picture> Pixels() override {
@@ -151,7 +153,6 @@ class GlfwSurface : public Surface {
   bool platform_ = false, renderer_ = false, wants_pixels_ = false;
   float scale_ = 1;
   int width_ = 0, height_ = 0;
-  std::vector<std::string> dropped_;
   Picture picture_;
 };
 

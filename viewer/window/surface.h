@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -42,10 +43,17 @@ class Surface {
   virtual float scale() const = 0;
   // Nobody can see it now: no frames are needed.
   virtual bool hidden() const { return false; }
-  virtual std::vector<std::string> TakeDroppedPaths() { return {}; }
+  // Whether the keys go to it.
+  virtual bool focused() const { return true; }
+  // What was dropped on it since it was asked last; Drop is what the window system calls.
+  void Drop(std::vector<std::string> paths) { dropped_ = std::move(paths); }
+  std::vector<std::string> TakeDroppedPaths() { return std::exchange(dropped_, {}); }
   virtual void SetTitle(const std::string& /*title*/) {}
   // What Show() drew last. Fails where there are no pixels.
   virtual Result<Picture> Pixels() = 0;
+
+ private:
+  std::vector<std::string> dropped_;
 };
 
 }  // namespace hloscope::viewer
