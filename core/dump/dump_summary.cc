@@ -25,11 +25,14 @@ std::string FileNameOf(std::string_view module) {
 
 class Summary {
  public:
-  Summary(const DumpModel& model, const OpenOptions& options) : model_(model), options_(options) {}
+  Summary(const DumpModel& model, const OpenOptions& options, const std::vector<char>& skip)
+      : model_(model), options_(options), skip_(skip) {}
 
   Result<DumpSummary> Make() {
     summary_.modules.resize(model_.modules().size());
+    summary_.lossy.resize(summary_.modules.size());
     for (size_t m = 0; m < summary_.modules.size(); ++m) {
+      if (m < skip_.size() && skip_[m] != 0) continue;
       const auto& stages = model_.modules()[m].stages;
       summary_.modules[m].stages.resize(stages.size());
       tasks_.push_back({static_cast<int32_t>(m), -1});
@@ -65,11 +68,31 @@ class Summary {
     std::scoped_lock lock(mutex_);
     warnings_.insert(warnings.begin(), warnings.end());
   }
+  void AddWarnings(int32_t module, const std::vector<std::string>& warnings) {
+    AddWarnings(warnings);
+    // Each module is written by several threads, and only ever set.
+    if (!warnings.empty()) {
+      std::scoped_lock lock(mutex_);
+      summary_.lossy[static_cast<size_t>(module)] = 1;
+    }
+  }
 
   void FinishWarnings() {
     AddWarnings({model_.warnings().begin(), model_.warnings().end()});
-    AddWarnings(model_.LateWarnings());
+    for (const std::string& text : model_.LateWarnings()) {
+      AddWarnings({text});
+      MarkLossy(text);
+    }
     summary_.warnings.assign(warnings_.begin(), warnings_.end());
+  }
+
+  // Late warnings begin with the path of a file.
+  void MarkLossy(std::string_view warning) {
+    for (size_t k = 0; k < model_.files().size(); ++k) {
+      int32_t module = model_.files()[k].module;
+      if (module >= 0 && warning.starts_with(model_.FullPath(static_cast<int32_t>(k))))
+        summary_.lossy[static_cast<size_t>(module)] = 1;
+    }
   }
 
   void Count(int32_t module, int32_t stage) {
@@ -78,8 +101,12 @@ class Summary {
     out.file = model_.ModuleFile(module, stage);
     if (out.file < 0) return;
     const ModuleEntry& entry = model_.modules()[static_cast<size_t>(module)];
+    if (const StageCounts* counted = model_.StageCountsOf(out.file)) {
+      out.counts = *counted;
+      out.read = true;
+    }
     bool is_proto = model_.files()[static_cast<size_t>(out.file)].kind == FileKind::kHloProto;
-    if (is_proto) {
+    if (!out.read && is_proto) {
       auto bytes = model_.OpenFile(out.file);
       auto counts = bytes ? CountInProto(bytes->bytes()) : std::nullopt;
       if (counts) {
@@ -90,9 +117,9 @@ class Summary {
     if (!out.read) CountInModule(module, stage, out);
     if (!out.read || entry.id < 0 || entry.name.empty()) return;
     if (FileNameOf(out.counts.module_name) == FileNameOf(entry.name)) return;
-    AddWarnings({fmt::format("{}: holds module {}, its name says {}",
-                             model_.files()[static_cast<size_t>(out.file)].path,
-                             out.counts.module_name, entry.name)});
+    AddWarnings(module, {fmt::format("{}: holds module {}, its name says {}",
+                                     model_.files()[static_cast<size_t>(out.file)].path,
+                                     out.counts.module_name, entry.name)});
   }
 
   // Texts are read whole: their instructions are not one for each line.
@@ -106,7 +133,7 @@ class Summary {
     if (loaded == nullptr) {
       auto kept = model_.Module(module, stage);
       if (!kept) {
-        AddWarnings({kept.error().ToString()});
+        AddWarnings(module, {kept.error().ToString()});
         return;
       }
       loaded = *kept;
@@ -121,21 +148,22 @@ class Summary {
   }
 
   template <typename T>
-  void Take(Result<std::shared_ptr<const T>> table, std::shared_ptr<const T>& place) {
+  void Take(int32_t module, Result<std::shared_ptr<const T>> table,
+            std::shared_ptr<const T>& place) {
     if (!table) {
-      AddWarnings({table.error().ToString()});
+      AddWarnings(module, {table.error().ToString()});
       place = std::make_shared<const T>();
       return;
     }
     place = *std::move(table);
-    AddWarnings(place->warnings);
+    AddWarnings(module, place->warnings);
   }
 
   void Gather(int32_t module) {
     ModuleSummary& out = summary_.modules[static_cast<size_t>(module)];
-    Take(model_.Thunks(module), out.thunks);
-    Take(model_.Kernels(module), out.kernels);
-    Take(model_.Buffers(module), out.buffers);
+    Take(module, model_.Thunks(module), out.thunks);
+    Take(module, model_.Kernels(module), out.kernels);
+    Take(module, model_.Buffers(module), out.buffers);
     int32_t last = model_.FinalStage(module);
     auto final_module = model_.Module(module, last);
     if (!final_module) return;
@@ -158,6 +186,7 @@ class Summary {
 
   const DumpModel& model_;
   const OpenOptions& options_;
+  const std::vector<char>& skip_;
   std::vector<Task> tasks_;
   DumpSummary summary_;
   std::mutex mutex_;
@@ -166,8 +195,9 @@ class Summary {
 
 }  // namespace
 
-Result<DumpSummary> Summarize(const DumpModel& model, const OpenOptions& options) {
-  return Summary(model, options).Make();
+Result<DumpSummary> Summarize(const DumpModel& model, const OpenOptions& options,
+                              const std::vector<char>& skip) {
+  return Summary(model, options, skip).Make();
 }
 
 }  // namespace hloscope::dump
