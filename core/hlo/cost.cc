@@ -316,7 +316,7 @@ struct Rule {
 };
 
 Rule RuleOf(Opcode opcode) {
-  switch (opcode) {
+  switch (opcode) {  // NOLINT(bugprone-branch-clone): rows of a table
 #define COST_RULE(name, work, bytes) \
   case Opcode::name:                 \
     return {Work##work, Bytes##bytes};

@@ -131,7 +131,7 @@ TEST(FrameSocket, ReceivedMemoryCannotBeChanged) {
 
 TEST(FrameSocket, FillingMemoryCanBeGivenUp) {
   const size_t before = OpenDescriptors();
-  const std::string text(100'000'000, 'x');
+  const std::vector<char> text(100'000'000, 'x');
   const std::span<const std::byte> part = std::as_bytes(std::span(text));
   int asked = 0;
   const auto fd = SealBytes({&part, 1}, [&]() -> Status {

@@ -461,12 +461,12 @@ TEST(Worker, RandomKills) {
   for (; i < kMostRuns && (right < kEnough || died < kEnough); ++i) {
     if (executable == nullptr) {
       auto loaded = platform->Load(Parse(kAdd), {});
-      if (loaded.has_value()) executable = *std::move(loaded);
-      if (executable == nullptr) {
+      if (!loaded.has_value()) {
         EXPECT_EQ(loaded.error().error_class, ErrorClass::kDied) << loaded.error().message;
         ++died;
         continue;
       }
+      executable = *std::move(loaded);
     }
     Collector sink;
     const auto run = executable->Run(FourFloats(static_cast<float>(i)), {}, sink);
