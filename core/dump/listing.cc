@@ -66,7 +66,7 @@ class Walk {
     // Their order on the disk is about that of their numbers, and so in the memory of the system.
     std::ranges::sort(entries_, {}, &Entry::inode);
     HLOSCOPE_TRY(Look(fd.get()));
-    listing_.files.reserve(listing_.files.size() + entries_.size());
+    if (is_root) listing_.files.reserve(entries_.size());
     for (const Entry& entry : entries_) {
       std::string path = is_root ? "" : folder + "/";
       Take(path + (names_.data() + entry.name), entry);
@@ -114,11 +114,15 @@ class Walk {
     constexpr int64_t kAtATime = 1024;
     auto count = static_cast<int64_t>(entries_.size());
     int64_t blocks = (count + kAtATime - 1) / kAtATime;
-    int threads = static_cast<int>(std::min<int64_t>(blocks, AvailableCpus()));
-    return ParallelFor(blocks, std::max(threads, 1), [&](int64_t block) {
+    auto look = [&](int64_t block) {
       for (int64_t k = block * kAtATime; k < std::min(count, (block + 1) * kAtATime); ++k)
         LookAt(fd, entries_[static_cast<size_t>(k)]);
-    });
+    };
+    if (blocks == 1) {
+      look(0);
+      return {};
+    }
+    return ParallelFor(blocks, static_cast<int>(std::min<int64_t>(blocks, AvailableCpus())), look);
   }
 
   void LookAt(int fd, Entry& entry) const {
