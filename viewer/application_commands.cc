@@ -13,7 +13,7 @@
 namespace hloscope::viewer {
 
 void Application::RunKeys() {
-  std::vector<Command> pressed = keyboard_.Pressed();
+  std::vector<Command> pressed = PressedCommands();
   if (popups_.kind() != Popups::Kind::kNone) {
     if (ImGui::IsKeyPressed(ImGuiKey_Escape)) popups_.Close();
     return;
@@ -48,6 +48,8 @@ void Application::Run(Command command) {
       return popups_.Show(Popups::Kind::kPalette);
     case Command::kSearch:
       return popups_.Show(Popups::Kind::kSearch);
+    case Command::kCompareProfile:
+      return popups_.Show(Popups::Kind::kCompare);
     case Command::kOpen:
       return popups_.Show(Popups::Kind::kOpen);
     case Command::kReload: {

@@ -145,6 +145,7 @@ TEST_F(ViewerTest, EveryKeyDoesWhatItSays) {
   std::map<Command, Check> checks = {
       {Command::kKeys, [&] { return popup(Popups::Kind::kKeys); }},
       {Command::kPalette, [&] { return popup(Popups::Kind::kPalette); }},
+      {Command::kCompareProfile, [&] { return popup(Popups::Kind::kCompare); }},
       {Command::kOpen, [&] { return popup(Popups::Kind::kOpen); }},
       {Command::kSearch, [&] { return popup(Popups::Kind::kSearch); }},
       {Command::kBookmark, [&] { return popup(Popups::Kind::kNote); }},
