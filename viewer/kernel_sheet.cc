@@ -23,6 +23,7 @@ struct Inputs {
   std::shared_ptr<const dump::KernelTable> kernels;  // null: none
   std::shared_ptr<const dump::DumpModel> dump;
   std::shared_ptr<const ProfileModel> profile, other;
+  std::string other_error;  // why the second cannot be read
   int32_t dump_module = -1;
 };
 
@@ -203,6 +204,24 @@ class SheetMaker {
       sheet_->other_work += time.self;
       sheet_->has_others = true;
     }
+    sheet_->other_path = in_.other->path;
+    ScaleOthers();
+  }
+
+  // A trace of ten steps beside one of five: times are compared for the same number of runs.
+  void ScaleOthers() {
+    std::vector<double> runs;
+    for (const KernelRow& row : sheet_->rows) {
+      if (row.count > 0 && row.other_count > 0)
+        runs.push_back(static_cast<double>(row.other_count) / static_cast<double>(row.count));
+    }
+    if (!runs.empty()) {
+      const auto middle = runs.begin() + std::ssize(runs) / 2;
+      std::ranges::nth_element(runs, middle);
+      sheet_->other_runs = *middle;
+    }
+    for (KernelRow& row : sheet_->rows)
+      row.other_time = static_cast<double>(row.other_self) / sheet_->other_runs;
   }
 
   void Finish(KernelRow& row) {
@@ -228,6 +247,12 @@ class SheetMaker {
       sheet_->notes.emplace_back(
           "the trace names no instruction of this module: it ran another program, or one of that "
           "name compiled differently");
+    }
+    if (!in_.other_error.empty()) {
+      sheet_->notes.push_back("the second profile cannot be read: " + in_.other_error);
+    } else if (in_.other != nullptr && !sheet_->has_others) {
+      sheet_->notes.push_back("the second profile, " + in_.other->path +
+                              ", names no instruction of a module of this name");
     }
     const bool has_code = in_.kernels != nullptr && !in_.kernels->kernels.empty();
     if (in_.dump != nullptr && !has_code) {
@@ -270,9 +295,13 @@ const Pending<KernelSheet>* KernelSheetOf(Session& session) {
     const Pending<ProfileModel>* profile = ProfileOf(session, which);
     if (profile == nullptr) continue;
     if (profile->waiting()) return nullptr;
-    if (!profile->ready()) continue;
+    if (!profile->ready()) {
+      if (which == 1) in.other_error = profile->error.ToString();
+      key += "/failed " + in.other_error;
+      continue;
+    }
     (which == 0 ? in.profile : in.other) = profile->value;
-    key += "/" + (*profile)->path;
+    key += (which == 0 ? "/" : "/other ") + (*profile)->path;
   }
   if (session.dump().ready() && session.module() >= 0) {
     in.dump = session.dump().value;
