@@ -81,7 +81,11 @@ class SheetMaker {
   explicit SheetMaker(const Inputs& in) : in_(in) {}
 
   std::shared_ptr<const KernelSheet> Make() {
-    if (in_.module != nullptr) costs_.emplace(*in_.module);
+    if (in_.module != nullptr) {
+      costs_.emplace(*in_.module);
+      for (uint32_t i = 0; i < in_.module->instructions().size(); ++i)
+        ids_.try_emplace(in_.module->name(InstructionId(i)), InstructionId(i));
+    }
     if (in_.dump != nullptr) sheet_->device = FactsFromDump(*in_.dump, in_.dump_module);
     if (in_.profile != nullptr && sheet_->device.source.empty()) {
       sheet_->device = FactsFromTrace(in_.profile->store());
@@ -148,17 +152,13 @@ class SheetMaker {
 
   void AddKernels() {
     if (in_.kernels == nullptr || in_.module == nullptr) return;
-    std::unordered_map<std::string_view, InstructionId> ids;
-    for (uint32_t i = 0; i < in_.module->instructions().size(); ++i) {
-      ids.try_emplace(in_.module->name(InstructionId(i)), InstructionId(i));
-    }
     for (size_t k = 0; k < in_.kernels->kernels.size(); ++k) {
       const dump::Kernel& kernel = in_.kernels->kernels[k];
       if (kernel.instructions.empty()) AddKernel(kernel, k, kernel.name);
       for (const std::string& name : kernel.instructions) {
         if (!rows_.contains(name)) {
-          auto id = ids.find(name);
-          if (id != ids.end()) Place(RowFor(*in_.module, id->second));
+          auto id = ids_.find(name);
+          if (id != ids_.end()) Place(RowFor(*in_.module, id->second));
         }
         AddKernel(kernel, k, name);
       }
@@ -195,7 +195,9 @@ class SheetMaker {
       const std::string instruction(m.module->name(time.target.instruction));
       if (!rows_.contains(instruction)) {
         KernelRow row = RowFor(*m.module, time.target.instruction);
-        row.instruction = {};
+        // The program in view may have it, though it took no time in the first profile.
+        const auto id = ids_.find(instruction);
+        row.instruction = id == ids_.end() ? InstructionId() : id->second;
         Place(std::move(row));
       }
       KernelRow& row = sheet_->rows[rows_.at(instruction)];
@@ -267,6 +269,7 @@ class SheetMaker {
   std::optional<hlo::CostModel> costs_;
   std::unordered_map<uint32_t, std::unique_ptr<hlo::CostModel>> traced_costs_;
   std::unordered_map<std::string, size_t> rows_;
+  std::unordered_map<std::string_view, InstructionId> ids_;  // of the program in view
 };
 
 }  // namespace

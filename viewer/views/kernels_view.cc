@@ -104,9 +104,10 @@ std::string RatioText(double ratio) {
 std::vector<Column> MakeComparison(bool swapped) {
   auto time = [](double picoseconds) { return picoseconds > 0 ? TimeText(picoseconds) : ""; };
   return {
-      {"change", 76, true,
+      {"change", 90, true,
        [=](const auto&, const auto& r) {
          const double change = Change(r, swapped);
+         if (change == 0) return std::string("0");
          return (change > 0 ? "+" : "") + TimeText(change);
        },
        [=](const auto& r) { return std::abs(Change(r, swapped)); },
@@ -307,9 +308,10 @@ class KernelsView : public View {
     if (swapped_) std::swap(before, after);
     ImGui::SameLine();
     if (ImGui::Button("Swap")) frame.session.WishRun(Command::kSwapProfiles);
-    ImGui::SameLine();
-    if (!frame.session.second_profile().empty() && ImGui::Button("Stop comparing"))
-      frame.session.WishRun(Command::kStopComparing);
+    if (!frame.session.second_profile().empty()) {
+      ImGui::SameLine();
+      if (ImGui::Button("Stop comparing")) frame.session.WishRun(Command::kStopComparing);
+    }
     const std::string other = std::filesystem::path(sheet_->other_path).filename().string();
     std::string text = fmt::format("{}: {} before, {} after",
                                    swapped_ ? "before is " + other : "after is " + other,
