@@ -178,11 +178,11 @@ TEST(BufferReaderTest, ReadsTextAndFindsThePeak) {
 }
 
 TEST(TensorFlowGraphTest, NamesClustersAndReasons) {
-  auto node = [](std::string name, std::string op, std::string attribute) {
+  auto node = [](const std::string& name, const std::string& op, const std::string& attribute) {
     return "node {\n  name: \"" + name + "\"\n  op: \"" + op + "\"\n  device: \"/d:CPU:0\"\n" +
            attribute + "}\n";
   };
-  auto attribute = [](std::string key, std::string value) {
+  auto attribute = [](const std::string& key, const std::string& value) {
     return "  attr {\n    key: \"" + key + "\"\n    value {\n      " + value + "\n    }\n  }\n";
   };
   auto graph = ReadTensorFlowGraph(
@@ -295,7 +295,7 @@ class ObjectText {
     AddSymbol(9, 0x12, 0, 8);    // absent
     AddSymbol(1, 0x12, 1, 5);    // f
     const size_t symbols_end = bytes_.size();
-    sections_at_ = Append(std::string(3 * 64, '\0'));
+    sections_at_ = Append(std::string(size_t{3} * 64, '\0'));
     PutSection(1, 3, 0, names_at_, names.size(), 0);
     PutSection(2, 2, 1, symbols_at_, symbols_end - symbols_at_, 24);
     Put<uint64_t>(0x28, sections_at_);
