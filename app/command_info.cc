@@ -12,6 +12,7 @@
 #include "app/version.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
+#include "core/dump/folder_table.h"
 #include "core/dump/listing.h"
 #include "core/dump/report_cache.h"
 #include "core/hlo/summary.h"
@@ -88,11 +89,11 @@ class InfoCommand : public Command {
   }
 
   int Directory(const std::string& path, const Context& context) {
-    auto listing = dump::ListFolder(path, context.limits);
-    if (!listing) return Fail(path, listing.error(), context);
     auto cache = no_cache_ ? std::nullopt : dump::ReportCache::OfUser();
-    const dump::Fingerprint fingerprint = dump::FingerprintOf(*listing);
     const std::string name = CacheName(path, context);
+    auto listing = List(path, context, cache ? &*cache : nullptr, name);
+    if (!listing) return Fail(path, listing.error(), context);
+    const dump::Fingerprint fingerprint = dump::FingerprintOf(*listing);
     std::optional<std::string> text;
     if (cache && context.json && cache->Copy(name, fingerprint, WriteOut)) return kGood;
     if (cache && !context.json) text = cache->Load(name, fingerprint);
@@ -104,6 +105,23 @@ class InfoCommand : public Command {
     }
     context.json ? WriteOut(*text) : PrintOut(*text);
     return kGood;
+  }
+
+  static Result<dump::Listing> List(const std::string& path, const Context& context,
+                                    const dump::ReportCache* cache, const std::string& name) {
+    if (cache == nullptr) return dump::ListFolder(path, context.limits);
+    constexpr dump::Fingerprint kAny;
+    const std::string folders_name = name + "\nfolders";
+    std::optional<dump::FolderTable> known;
+    if (auto bytes = cache->Load(folders_name, kAny))
+      known = dump::FolderTable::Read(*std::move(bytes));
+    dump::FolderTable next;
+    bool read_any = false;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        dump::Listing listing,
+        dump::ListFolder(path, context.limits, known ? &*known : nullptr, next, read_any));
+    if (read_any) cache->Store(folders_name, kAny, next.bytes());
+    return listing;
   }
 
   // The report, of what is known of unchanged files and what is read of the others.

@@ -1,14 +1,19 @@
 // Counting stages and gathering tables, one job for each stage and each module.
 #include "core/dump/dump_summary.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <set>
 
 #include "core/base/jobs.h"
+#include "core/base/unique_fd.h"
+#include "core/dump/line_reader.h"
 #include "core/dump/load.h"
 
 namespace hloscope::dump {
@@ -115,11 +120,35 @@ class Summary {
       }
     }
     if (!out.read) CountInModule(module, stage, out);
-    if (!out.read || entry.id < 0 || entry.name.empty()) return;
-    if (FileNameOf(out.counts.module_name) == FileNameOf(entry.name)) return;
-    AddWarnings(module, {fmt::format("{}: holds module {}, its name says {}",
-                                     model_.files()[static_cast<size_t>(out.file)].path,
-                                     out.counts.module_name, entry.name)});
+    if (entry.id < 0 || entry.name.empty()) return;
+    if (out.read) CheckName(module, out.file, out.counts.module_name);
+    for (int32_t file : entry.stages[static_cast<size_t>(stage)].files) {
+      if (file != out.file) CheckText(module, file);
+    }
+  }
+
+  void CheckName(int32_t module, int32_t file, std::string_view name) {
+    const std::string& expected = model_.modules()[static_cast<size_t>(module)].name;
+    if (FileNameOf(name) == FileNameOf(expected)) return;
+    AddWarnings(module,
+                {fmt::format("{}: holds module {}, its name says {}",
+                             model_.files()[static_cast<size_t>(file)].path, name, expected)});
+  }
+
+  // The text of a stage that was read from its proto: at least it begins as that module's.
+  void CheckText(int32_t module, int32_t file) {
+    const FileEntry& entry = model_.files()[static_cast<size_t>(file)];
+    bool checked = entry.role == FileRole::kModule && entry.kind == FileKind::kHloText &&
+                   !entry.path.ends_with(".gz");
+    if (!checked) return;
+    UniqueFd fd(
+        open(model_.FullPath(file).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    std::array<char, 512> head;
+    ssize_t got = fd.valid() ? read(fd.get(), head.data(), head.size()) : 0;
+    std::string_view text(head.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    if (!TakeWord(text, "HloModule ")) return;
+    size_t end = text.find_first_of(", \n");
+    if (end != std::string_view::npos) CheckName(module, file, text.substr(0, end));
   }
 
   // Texts are read whole: their instructions are not one for each line.

@@ -42,11 +42,15 @@ int64_t NowNs() {
   return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-bool IsSettled(const ListedFile& file, int64_t now_ns) {
+bool IsSettledTime(int64_t changed_ns, int64_t now_ns) {
   // Times of whole seconds come from file systems that keep no others.
   constexpr int64_t kSecond = 1'000'000'000, kFine = 50'000'000, kCoarse = 2 * kSecond;
-  int64_t grain = file.changed_ns % kSecond == 0 ? kCoarse : kFine;
-  return file.changed_ns < now_ns - grain;
+  int64_t grain = changed_ns % kSecond == 0 ? kCoarse : kFine;
+  return changed_ns < now_ns - grain;
+}
+
+bool IsSettled(const ListedFile& file, int64_t now_ns) {
+  return IsSettledTime(file.changed_ns, now_ns);
 }
 
 void HeadTable::Sort() { std::ranges::sort(heads_, {}, &Known::key); }

@@ -21,6 +21,7 @@ using FileKey = std::array<uint64_t, 2>;
 FileKey KeyOf(const ListedFile& file);
 int64_t NowNs();  // as times of files count
 // False where the file changed so lately that another change might leave no trace in its key.
+bool IsSettledTime(int64_t changed_ns, int64_t now_ns);
 bool IsSettled(const ListedFile& file, int64_t now_ns);
 
 struct FileHead {

@@ -12,6 +12,8 @@
 
 #include "core/base/jobs.h"
 #include "core/base/unique_fd.h"
+#include "core/dump/folder_table.h"
+#include "core/dump/head_table.h"
 
 namespace hloscope::dump {
 namespace {
@@ -21,12 +23,27 @@ constexpr size_t kListedAtOnce = 1 << 20;
 std::string Reason(int error) { return std::generic_category().message(error); }
 int64_t Nanoseconds(const timespec& t) { return t.tv_sec * 1'000'000'000 + t.tv_nsec; }
 
+int64_t ChangedNs(const struct stat& status) {
+  return std::max(Nanoseconds(status.st_mtim), Nanoseconds(status.st_ctim));
+}
+
 class Walk {
  public:
   Walk(std::string root, const Limits& limits, std::stop_token stop)
       : root_(std::move(root)), limits_(limits), stop_(std::move(stop)) {}
 
+  void Know(const FolderTable* known, FolderTable* next) {
+    known_ = known;
+    next_ = next;
+  }
+
   Result<Listing> Run() {
+    root_fd_ = UniqueFd(open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!root_fd_.valid()) {
+      int error = errno;
+      if (error == ENOENT || error == ENOTDIR) return InputError(root_ + ": not a directory");
+      return EnvironmentError(fmt::format("{}: {}", root_, Reason(error)));
+    }
     folders_.emplace_back();
     while (!folders_.empty()) {
       std::string folder = std::move(folders_.back());
@@ -36,6 +53,8 @@ class Walk {
     std::ranges::sort(listing_.warnings);
     return std::move(listing_);
   }
+
+  bool read_any() const { return read_any_; }
 
  private:
   // An entry of a folder; its name stands in names_.
@@ -49,35 +68,75 @@ class Walk {
   };
 
   Status Visit(const std::string& folder) {
-    const bool is_root = folder.empty();
-    UniqueFd fd(openat(is_root ? AT_FDCWD : root_fd_.get(),
-                       is_root ? root_.c_str() : folder.c_str(),
-                       O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_root ? 0 : O_NOFOLLOW)));
-    if (!fd.valid()) {
-      int error = errno;
-      if (!is_root) {
-        listing_.warnings.push_back(fmt::format("{}: folder skipped, {}", folder, Reason(error)));
-        return {};
+    names_.clear();
+    entries_.clear();
+    prefix_ = folder.empty() ? "" : folder + "/";
+    HLOSCOPE_ASSIGN_OR_RETURN(bool known, TakeKnown(folder));
+    UniqueFd own;
+    if (!known) {
+      read_any_ = true;
+      if (!folder.empty()) {
+        own = UniqueFd(openat(root_fd_.get(), folder.c_str(),
+                              O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+        if (!own.valid()) {
+          listing_.warnings.push_back(fmt::format("{}: folder skipped, {}", folder, Reason(errno)));
+          return {};
+        }
       }
-      if (error == ENOENT || error == ENOTDIR) return InputError(root_ + ": not a directory");
-      return EnvironmentError(fmt::format("{}: {}", root_, Reason(error)));
+      HLOSCOPE_TRY(Read(own.valid() ? own.get() : root_fd_.get(), folder));
     }
-    HLOSCOPE_TRY(ReadEntries(fd.get(), folder));
-    // Their order on the disk is about that of their numbers, and so in the memory of the system.
-    std::ranges::sort(entries_, {}, &Entry::inode);
-    HLOSCOPE_TRY(Look(fd.get()));
-    if (is_root) listing_.files.reserve(entries_.size());
-    for (const Entry& entry : entries_) {
-      std::string path = is_root ? "" : folder + "/";
-      Take(path + (names_.data() + entry.name), entry);
-    }
-    if (is_root) root_fd_ = std::move(fd);
+    HLOSCOPE_TRY(Look(own.valid() ? own.get() : root_fd_.get()));
+    if (folder.empty()) listing_.files.reserve(entries_.size());
+    const std::string before = own.valid() ? prefix_ : "";
+    for (const Entry& entry : entries_) Take(before + (names_.data() + entry.name), entry);
     return {};
   }
 
-  Status ReadEntries(int fd, const std::string& folder) {
-    names_.clear();
-    entries_.clear();
+  // The entries of a folder that has not changed since they were read. Their names are as seen from
+  // the root.
+  Result<bool> TakeKnown(const std::string& folder) {
+    const FolderTable::Folder* known = known_ == nullptr ? nullptr : known_->Find(folder);
+    struct stat now;
+    const char* path = folder.empty() ? "." : folder.c_str();
+    bool same = known != nullptr && fstatat(root_fd_.get(), path, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+                S_ISDIR(now.st_mode) && now.st_ino == known->inode &&
+                ChangedNs(now) == known->changed_ns;
+    if (!same) return false;
+    names_.reserve(known->entries.size() + 1);
+    for (std::string_view rest = known->entries; !rest.empty();) {
+      const auto type = static_cast<unsigned char>(rest.front());
+      std::string_view name = rest.substr(1, rest.find('\0', 1) - 1);
+      rest.remove_prefix(name.size() + 2);
+      HLOSCOPE_TRY(CountEntry());
+      entries_.push_back({0, names_.size(), type});
+      names_.append(prefix_).append(name).push_back('\0');
+    }
+    if (next_ != nullptr) next_->Add(*known);
+    return true;
+  }
+
+  Status Read(int fd, const std::string& folder) {
+    // Before its entries: what changes from here on shows next time.
+    struct stat before;
+    bool keep =
+        next_ != nullptr && fstat(fd, &before) == 0 && IsSettledTime(ChangedNs(before), NowNs());
+    HLOSCOPE_ASSIGN_OR_RETURN(bool whole, ReadEntries(fd, folder));
+    // Their order on the disk is about that of their numbers, and so in the memory of the system.
+    std::ranges::sort(entries_, {}, &Entry::inode);
+    if (!keep || !whole) return {};
+    std::string packed;
+    packed.reserve(names_.size() + entries_.size());
+    for (const Entry& entry : entries_) {
+      packed += static_cast<char>(entry.type);
+      packed += names_.data() + entry.name;
+      packed += '\0';
+    }
+    next_->Add({folder, before.st_ino, ChangedNs(before), packed});
+    return {};
+  }
+
+  // False where not all could be read.
+  Result<bool> ReadEntries(int fd, const std::string& folder) {
     buffer_.resize(kListedAtOnce);
     ssize_t got = 0;
     while ((got = getdents64(fd, buffer_.data(), buffer_.size())) > 0) {
@@ -91,11 +150,10 @@ class Walk {
         names_.append(name).push_back('\0');
       }
     }
-    if (got < 0) {
-      listing_.warnings.push_back(
-          fmt::format("{}: listing stopped, {}", folder.empty() ? root_ : folder, Reason(errno)));
-    }
-    return {};
+    if (got == 0) return true;
+    listing_.warnings.push_back(
+        fmt::format("{}: listing stopped, {}", folder.empty() ? root_ : folder, Reason(errno)));
+    return false;
   }
 
   Status CountEntry() {
@@ -137,7 +195,7 @@ class Walk {
     entry.mode = status.st_mode;
     entry.inode = status.st_ino;
     entry.bytes = status.st_size;
-    entry.changed_ns = std::max(Nanoseconds(status.st_mtim), Nanoseconds(status.st_ctim));
+    entry.changed_ns = ChangedNs(status);
   }
 
   void Take(std::string path, const Entry& entry) {
@@ -159,7 +217,10 @@ class Walk {
   std::stop_token stop_;
   std::vector<std::string> folders_;
   UniqueFd root_fd_;
-  std::string buffer_, names_;  // of the folder that is read
+  const FolderTable* known_ = nullptr;
+  FolderTable* next_ = nullptr;
+  bool read_any_ = false;
+  std::string prefix_, buffer_, names_;  // of the folder that is read
   std::vector<Entry> entries_;
   int64_t count_ = 0;
   Listing listing_;
@@ -170,6 +231,15 @@ class Walk {
 Result<Listing> ListFolder(const std::string& path, const Limits& limits,
                            const std::stop_token& stop) {
   return Walk(path, limits, stop).Run();
+}
+
+Result<Listing> ListFolder(const std::string& path, const Limits& limits, const FolderTable* known,
+                           FolderTable& next, bool& read_any) {
+  Walk walk(path, limits, {});
+  walk.Know(known, &next);
+  auto listing = walk.Run();
+  read_any = walk.read_any();
+  return listing;
 }
 
 }  // namespace hloscope::dump

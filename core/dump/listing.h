@@ -20,6 +20,7 @@ struct ListedFile {
   uint64_t inode = 0;
 };
 
+class FolderTable;
 class HeadTable;
 
 struct Listing {
@@ -38,5 +39,10 @@ struct Listing {
 // where it was stopped.
 Result<Listing> ListFolder(const std::string& path, const Limits& limits,
                            const std::stop_token& stop = {});
+// The same, where the entries of folders may be known: only changed folders are read, and every
+// file is looked at. `next` is given what may be known next time; true in `read_any` says that it
+// is more than `known` (or null).
+Result<Listing> ListFolder(const std::string& path, const Limits& limits, const FolderTable* known,
+                           FolderTable& next, bool& read_any);
 
 }  // namespace hloscope::dump
