@@ -38,6 +38,8 @@ Application::Application(const ApplicationOptions& options)
   io.ConfigDebugHighlightIdConflicts = false;
   io.ConfigErrorRecoveryEnableTooltip = false;
   io.ConfigErrorRecoveryEnableDebugLog = false;
+  // Ctrl+Tab is ours: it goes through the panels of the screen in their order.
+  imgui_->ConfigNavWindowingKeyNext = imgui_->ConfigNavWindowingKeyPrev = 0;
   io.IniFilename = nullptr;  // the state folder keeps the layout, with errors that can be shown
   io.LogFilename = nullptr;
 }
@@ -160,6 +162,7 @@ void Application::TakeOverWishes() {
   if (!std::exchange(was_focused_, surface_->focused()) && was_focused_) session_->LookForNews();
   if (std::vector<std::string> paths = session_->TakeWishedPaths(); !paths.empty()) Open(paths);
   if (std::string view = session_->TakeWishedView(); !view.empty()) {
+    unsettled_frames_ = 3;  // its tab is in front in the frame after
     bool screen = std::ranges::find(ScreenRows(), view, &ScreenRow::id) != ScreenRows().end();
     if (screen && dock_.Find(view) == nullptr) {
       dock_.SetScreen(view);

@@ -70,6 +70,7 @@ class Application {
   Surface& surface() { return *surface_; }
   Popups& popups() { return popups_; }
   const Theme& theme() const { return theme_; }
+  float zoom() const { return zoom_; }
 
  private:
   // What outlives reading the same dump again: files may have come, and every position moved.

@@ -42,7 +42,8 @@ void Application::Run(Command command) {
   }
   // The view with the keys comes first; a command that names a view goes to that one.
   bool of_view = row.when != "always" && row.when != "open";
-  Dock::Panel* panel = dock_.Find(of_view ? row.when : std::string_view(dock_.focused_view()));
+  const std::string acting = dock_.acting_view();
+  Dock::Panel* panel = dock_.Find(of_view ? row.when : std::string_view(acting));
   Frame frame = MakeFrame();
   if (panel != nullptr && panel->view->Run(command, frame)) return;
   if (of_view) return;
@@ -251,7 +252,7 @@ void Application::StepGraph(Command command) {
 
 // What cannot be exported says so at once; else a path is asked for.
 void Application::ExportView(ExportFormat format) {
-  const std::string& id = dock_.focused_view();
+  const std::string id = dock_.acting_view();
   Dock::Panel* panel = dock_.Find(id);
   if (panel == nullptr) return session_->Say(Severity::kNote, "click the view to export first");
   if (format == ExportFormat::kCsv) {

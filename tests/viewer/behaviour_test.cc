@@ -3,7 +3,6 @@
 #include <imgui.h>
 #include <imgui_te_context.h>
 
-
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/frame/svg.h"
 

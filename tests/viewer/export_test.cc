@@ -4,6 +4,7 @@
 #include <imgui_te_context.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "core/base/file.h"
@@ -115,8 +116,8 @@ constexpr ExportCase kCases[] = {
     {"notes", "home", kGpu, kFusion, "title,note", "a, \"quoted\" note"},
     {"passes", "passes", kPasses, "jit_softmax:triton_softmax.2", "stage,pipeline,pass,added",
      "priority-fusion"},
-    {"changes", "passes", kPasses, "jit_softmax@before_config_assignment:triton_softmax.2",
-     "change,before,after", ""},
+    {"changes", "passes", kPasses, "jit_softmax@0034.fusion.after_priority-fusion.before_cse",
+     "change,before,after", "triton_softmax"},
     {"text", "passes", kPasses, "jit_softmax:triton_softmax.2", "line,is_lit,text", ""},
     {"timeline", "kernels", kCpu, kConvolution, "lane,row,event,start_ps,duration_ps",
      "conv_general_dilated.3"},

@@ -49,7 +49,7 @@ class KeysTest : public ViewerTest {
     stage_ = session().stage();
     generation_ = session().generation();
     dark_ = app().theme().dark();
-    size_ = ImGui::GetStyle().FontScaleDpi;
+    size_ = app().zoom();
     boxes_ = Boxes();
     zoom_ = Zoom();
     for (Dock::Panel& panel : app().dock().panels()) states_[panel.row->id] = panel.view->State();
@@ -64,7 +64,8 @@ class KeysTest : public ViewerTest {
   static bool Typing() { return ImGui::GetIO().WantTextInput; }
   std::string Copied() {
     app().Run(Command::kCopy);
-    return ImGui::GetClipboardText();
+    const char* text = ImGui::GetClipboardText();
+    return text == nullptr ? "" : text;
   }
   float NumberIn(std::string_view before, std::string_view behind) {
     const std::string lit = Lit("graph");
@@ -87,7 +88,7 @@ class KeysTest : public ViewerTest {
   Cases ExperimentCases();
   Cases All();
 
-  std::string name_, line_;
+  std::string name_, line_, clipboard_;
   int32_t stage_ = -1;
   uint64_t generation_ = 0;
   bool dark_ = false;
@@ -134,8 +135,9 @@ Cases KeysTest::ViewerCases() {
     return session()
         .Get<int>("slow", "slow work",
                   [this](TaskControl& control) -> Result<std::shared_ptr<const int>> {
-                    while (!started_.exchange(true) && !control.stopped())
+                    if (!started_.exchange(true)) {
                       while (!control.stopped()) std::this_thread::yield();
+                    }
                     if (control.stopped()) return EnvironmentError("stopped");
                     return std::make_shared<const int>(1);
                   })
@@ -153,7 +155,7 @@ Cases KeysTest::ViewerCases() {
     Settle();
     return ask() == PendingState::kReady;
   };
-  auto scale = [] { return ImGui::GetStyle().FontScaleDpi; };
+  auto scale = [this] { return app().zoom(); };
   return {
       {kKeys, popup(Popups::Kind::kKeys)},
       {kPalette, popup(Popups::Kind::kPalette)},
@@ -218,8 +220,8 @@ Cases KeysTest::SelectionCases() {
       {kForward, on(
                      "", [this] { return session().stage() == 2; }, back)},
       {kDeselect, on(inner, [this] { return SelectedName() == "nothing"; })},
-      {kCopy, on(inner, [] { return std::string(ImGui::GetClipboardText()) == "sub.9"; })},
-      {kCopyText, on(inner, [] { return Has(ImGui::GetClipboardText(), "sub.9 = f32[64]"); })},
+      {kCopy, on(inner, [this] { return clipboard_ == "sub.9"; })},
+      {kCopyText, on(inner, [this] { return Has(clipboard_, "sub.9 = f32[64]"); })},
       {kPreviousPass, on(last, [this] { return session().stage() == stage_ - 1; })},
       {kNextPass, on(inner, [this] { return session().stage() == stage_ + 1; })},
       {kPreviousChange,
@@ -316,7 +318,8 @@ Cases KeysTest::GraphCases() {
   return {
       {kGraphUp, at(fusion, [this] { return Selected(); })},
       {kGraphDown, at("gemm_fusion_dot.1", [this] { return Selected(); })},
-      {kGraphRight, at("down.1", [this] { return Selected(); })},
+      {kGraphRight, at(
+                        "down.1", [this] { return Selected(); }, [this] { Press("Left"); })},
       {kGraphLeft, at(
                        "down.1", [this] { return Selected(); }, [this] { Press("Right"); })},
       {kGraphToggle, at(fusion, more)},
@@ -409,7 +412,13 @@ TEST_F(KeysTest, EveryRowOfTheTableDoesWhatItSays) {
       if (binding.command != row.command) continue;
       Start({});
       Begin(found->second);
-      Drive([&](ImGuiTestContext* context) { context->KeyPress(binding.chord); });
+      Drive([&](ImGuiTestContext* context) {
+        context->KeyPress(binding.chord);
+        context->Yield(3);
+        // The test engine has a clipboard of its own for the time of a test.
+        const char* text = ImGui::GetClipboardText();
+        clipboard_ = text == nullptr ? "" : text;
+      });
       EXPECT_TRUE(found->second.check()) << row.keys << "\nselected " << SelectedName();
       Stop();
     }

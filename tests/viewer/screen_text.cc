@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "viewer/frame/svg.h"
 
@@ -54,9 +55,14 @@ std::vector<SeenCharacter> CharactersIn(float x, float y, float width, float hei
                     .text = Unescaped(line.substr(line.find('>') + 1))});
     rest.remove_prefix(end);
   }
-  std::ranges::stable_sort(seen, {}, [](const SeenCharacter& c) {
-    return std::pair(std::lround(c.y), std::lround(c.x * 8));
-  });
+  // Base lines of one line of text differ by parts of a pixel.
+  std::ranges::stable_sort(seen, {}, &SeenCharacter::y);
+  float line = -1e9f;
+  for (SeenCharacter& c : seen) {
+    if (c.y - line >= 1.5f) line = c.y;
+    c.y = line;
+  }
+  std::ranges::stable_sort(seen, {}, [](const SeenCharacter& c) { return std::pair(c.y, c.x); });
   return seen;
 }
 

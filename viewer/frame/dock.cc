@@ -68,6 +68,12 @@ void Dock::Focus(std::string_view view_id) {
   wanted_focus_ = view_id;
 }
 
+std::string Dock::acting_view() const {
+  if (!focused_view_.empty()) return focused_view_;
+  auto last = last_focus_.find(screen_);
+  return last == last_focus_.end() ? std::string() : last->second;
+}
+
 void Dock::FocusNext() {
   std::vector<std::string_view> here;
   for (const Panel& panel : panels_) {

@@ -37,6 +37,9 @@ class Dock {
   // Puts the panels of this screen where the table says, in the next frame.
   void Reset() { wants_reset_ = true; }
   const std::string& focused_view() const { return focused_view_; }
+  // The one with the keys, or that had them before a popup took them; empty: none had on this
+  // screen.
+  std::string acting_view() const;
 
   // Draws every panel of the current screen into the room between the bars.
   void Draw(Frame& frame, float top, float bottom);
