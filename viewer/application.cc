@@ -7,6 +7,7 @@
 #include <implot/implot.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "viewer/find_again.h"
@@ -57,6 +58,7 @@ void Application::Start(std::unique_ptr<Surface> surface, const ApplicationOptio
   session.wake = [surface = surface_.get()] { surface->Wake(); };
   session_ = std::make_unique<Session>(std::move(session));
   session_->recent() = kept.recent;
+  echoes_ = options.echoes;
   SayProblems();
   for (const std::string& missing : fonts_.missing)
     session_->Say(Severity::kNote, "a font is missing, drawn with a built-in one: " + missing);
@@ -299,10 +301,9 @@ void Application::Remember() {
   if (!ImGui::IsAnyMouseDown() && !io.WantTextInput) view_states_.Push(std::move(now));
 }
 
-void Application::DrawFrame() {
-  bool found = session_->Update();
-  TakeOverWishes();
-  surface_->NewFrame();
+// One frame of ImGui, shown or not.
+void Application::Pass() {
+  feed_.Feed(*imgui_);
   ImGui::NewFrame();
   ++frames_;
   RunKeys();
@@ -318,11 +319,39 @@ void Application::DrawFrame() {
                        .write = [this](const std::string& path) { WriteExport(path); },
                        .recent = &session_->recent()});
   Remember();
+  feed_.Leave(*imgui_);
+}
+
+// Showing a frame may take a tenth of a second (software rendering, ssh): all that was typed and
+// clicked meanwhile is answered first.
+void Application::FurtherPasses(bool input) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kMost = 200;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(60);
+  int echoes = input ? echoes_ : 0;
+  for (int pass = 0; pass < kMost && !quit_; ++pass) {
+    if (!feed_.waiting(*imgui_) && --echoes < 0) return;
+    if (pass > 0 && Clock::now() > end) return;
+    ImGui::EndFrame();
+    // No time passes: keys that are held do not repeat.
+    ImGui::GetIO().DeltaTime = 1e-5f;
+    session_->Update();
+    TakeOverWishes();
+    Pass();
+  }
+}
+
+void Application::DrawFrame() {
+  bool found = session_->Update();
+  TakeOverWishes();
+  surface_->NewFrame();
+  const bool input = feed_.Take(*imgui_);
+  Pass();
+  FurtherPasses(input);
   ImGui::Render();
   surface_->Show(theme_.Rgb(Color::kCanvas));
   FinishExport();
-  // Input is taken one event a frame: what is still queued needs further ones.
-  bool changed = found || imgui_->InputEventsQueue.Size > 0 ||
+  bool changed = found || feed_.waiting(*imgui_) ||
                  session_->selection_version() != seen_selection_ || !session_->idle() ||
                  popups_.busy();
   seen_selection_ = session_->selection_version();

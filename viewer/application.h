@@ -12,6 +12,7 @@
 #include "core/base/limits.h"
 #include "viewer/answers.h"
 #include "viewer/frame/dock.h"
+#include "viewer/frame/input_feed.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/popups.h"
 #include "viewer/history.h"
@@ -33,6 +34,9 @@ struct ApplicationOptions {
   std::string theme;                                  // "dark", "light"; empty: the last one
   std::string worker_program = kThisProgram;          // runs what the divergence lab asks for
   SurfaceOptions surface;
+  // Frames made after input before one is shown: widgets answer in the frame after, and showing is
+  // what takes time.
+  int echoes = 0;
 };
 
 class Application {
@@ -49,6 +53,8 @@ class Application {
   void SelectWhenOpen(std::string text) { wanted_selection_ = std::move(text); }
   void Run(Command command);
   void DrawFrame();
+  // Nothing that was typed or clicked waits for another frame.
+  bool answered() const { return !feed_.waiting(*imgui_); }
   // Nothing changes any more by itself: what was asked for is drawn.
   bool settled() const;
   bool quit() const { return quit_ || surface_->closed(); }
@@ -91,6 +97,8 @@ class Application {
   explicit Application(const ApplicationOptions& options);
   void Start(std::unique_ptr<Surface> surface, const ApplicationOptions& options);
   void TakeOverWishes();
+  void Pass();
+  void FurtherPasses(bool input);
   void TrySelect();
   void KeepForAgain();
   void FindAllAgain();
@@ -130,7 +138,8 @@ class Application {
   StateFolder state_;
   Dock dock_;
   Popups popups_;
-  Keyboard keyboard_;
+  InputFeed feed_;
+  int echoes_ = 0;
   Theme theme_{true};
   Fonts fonts_;
   float zoom_ = 1;

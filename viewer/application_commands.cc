@@ -16,7 +16,7 @@
 namespace hloscope::viewer {
 
 void Application::RunKeys() {
-  std::vector<Command> pressed = keyboard_.Pressed();
+  std::vector<Command> pressed = PressedCommands();
   if (std::string words = session_->TakeWishedSearch(); !words.empty())
     popups_.ShowSearch(std::move(words));
   if (popups_.kind() != Popups::Kind::kNone) {
@@ -54,6 +54,8 @@ void Application::Run(Command command) {
       return popups_.Show(Popups::Kind::kPalette);
     case Command::kSearch:
       return popups_.Show(Popups::Kind::kSearch);
+    case Command::kCompareProfile:
+      return popups_.Show(Popups::Kind::kCompareProfile);
     case Command::kOpen:
       return popups_.Show(Popups::Kind::kOpen);
     case Command::kReload: {

@@ -23,6 +23,7 @@ struct Inputs {
   std::shared_ptr<const dump::KernelTable> kernels;  // null: none
   std::shared_ptr<const dump::DumpModel> dump;
   std::shared_ptr<const ProfileModel> profile, other;
+  std::string other_error;  // why the second cannot be read
   int32_t dump_module = -1;
 };
 
@@ -80,7 +81,11 @@ class SheetMaker {
   explicit SheetMaker(const Inputs& in) : in_(in) {}
 
   std::shared_ptr<const KernelSheet> Make() {
-    if (in_.module != nullptr) costs_.emplace(*in_.module);
+    if (in_.module != nullptr) {
+      costs_.emplace(*in_.module);
+      for (uint32_t i = 0; i < in_.module->instructions().size(); ++i)
+        ids_.try_emplace(in_.module->name(InstructionId(i)), InstructionId(i));
+    }
     if (in_.dump != nullptr) sheet_->device = FactsFromDump(*in_.dump, in_.dump_module);
     if (in_.profile != nullptr && sheet_->device.source.empty()) {
       sheet_->device = FactsFromTrace(in_.profile->store());
@@ -147,17 +152,13 @@ class SheetMaker {
 
   void AddKernels() {
     if (in_.kernels == nullptr || in_.module == nullptr) return;
-    std::unordered_map<std::string_view, InstructionId> ids;
-    for (uint32_t i = 0; i < in_.module->instructions().size(); ++i) {
-      ids.try_emplace(in_.module->name(InstructionId(i)), InstructionId(i));
-    }
     for (size_t k = 0; k < in_.kernels->kernels.size(); ++k) {
       const dump::Kernel& kernel = in_.kernels->kernels[k];
       if (kernel.instructions.empty()) AddKernel(kernel, k, kernel.name);
       for (const std::string& name : kernel.instructions) {
         if (!rows_.contains(name)) {
-          auto id = ids.find(name);
-          if (id != ids.end()) Place(RowFor(*in_.module, id->second));
+          auto id = ids_.find(name);
+          if (id != ids_.end()) Place(RowFor(*in_.module, id->second));
         }
         AddKernel(kernel, k, name);
       }
@@ -194,7 +195,9 @@ class SheetMaker {
       const std::string instruction(m.module->name(time.target.instruction));
       if (!rows_.contains(instruction)) {
         KernelRow row = RowFor(*m.module, time.target.instruction);
-        row.instruction = {};
+        // The program in view may have it, though it took no time in the first profile.
+        const auto id = ids_.find(instruction);
+        row.instruction = id == ids_.end() ? InstructionId() : id->second;
         Place(std::move(row));
       }
       KernelRow& row = sheet_->rows[rows_.at(instruction)];
@@ -203,6 +206,24 @@ class SheetMaker {
       sheet_->other_work += time.self;
       sheet_->has_others = true;
     }
+    sheet_->other_path = in_.other->path;
+    ScaleOthers();
+  }
+
+  // A trace of ten steps beside one of five: times are compared for the same number of runs.
+  void ScaleOthers() {
+    std::vector<double> runs;
+    for (const KernelRow& row : sheet_->rows) {
+      if (row.count > 0 && row.other_count > 0)
+        runs.push_back(static_cast<double>(row.other_count) / static_cast<double>(row.count));
+    }
+    if (!runs.empty()) {
+      const auto middle = runs.begin() + std::ssize(runs) / 2;
+      std::ranges::nth_element(runs, middle);
+      sheet_->other_runs = *middle;
+    }
+    for (KernelRow& row : sheet_->rows)
+      row.other_time = static_cast<double>(row.other_self) / sheet_->other_runs;
   }
 
   void Finish(KernelRow& row) {
@@ -229,6 +250,12 @@ class SheetMaker {
           "the trace names no instruction of this module: it ran another program, or one of that "
           "name compiled differently");
     }
+    if (!in_.other_error.empty()) {
+      sheet_->notes.push_back("the second profile cannot be read: " + in_.other_error);
+    } else if (in_.other != nullptr && !sheet_->has_others) {
+      sheet_->notes.push_back("the second profile, " + in_.other->path +
+                              ", names no instruction of a module of this name");
+    }
     const bool has_code = in_.kernels != nullptr && !in_.kernels->kernels.empty();
     if (in_.dump != nullptr && !has_code) {
       sheet_->notes.emplace_back(
@@ -242,6 +269,7 @@ class SheetMaker {
   std::optional<hlo::CostModel> costs_;
   std::unordered_map<uint32_t, std::unique_ptr<hlo::CostModel>> traced_costs_;
   std::unordered_map<std::string, size_t> rows_;
+  std::unordered_map<std::string_view, InstructionId> ids_;  // of the program in view
 };
 
 }  // namespace
@@ -270,9 +298,13 @@ const Pending<KernelSheet>* KernelSheetOf(Session& session) {
     const Pending<ProfileModel>* profile = ProfileOf(session, which);
     if (profile == nullptr) continue;
     if (profile->waiting()) return nullptr;
-    if (!profile->ready()) continue;
+    if (!profile->ready()) {
+      if (which == 1) in.other_error = profile->error.ToString();
+      key += "/failed " + in.other_error;
+      continue;
+    }
     (which == 0 ? in.profile : in.other) = profile->value;
-    key += "/" + (*profile)->path;
+    key += (which == 0 ? "/" : "/other ") + (*profile)->path;
   }
   if (session.dump().ready() && session.module() >= 0) {
     in.dump = session.dump().value;

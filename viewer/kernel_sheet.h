@@ -26,6 +26,7 @@ struct KernelRow {
   int64_t count = 0, self = 0, total = 0, min = 0, max = 0;
   profiler::EventId longest;
   int64_t other_count = 0, other_self = 0;  // of the second profile
+  double other_time = 0;                    // other_self for as many runs as the first profile has
   hlo::Cost cost;
   dump::LaunchDimensions launch;
   std::optional<int64_t> registers, shared_bytes;
@@ -45,6 +46,9 @@ struct KernelSheet {
   int64_t work = 0;  // picoseconds of the profile in this module, other_work of the second
   int64_t other_work = 0;
   bool has_times = false, has_others = false;
+  // How often the second profile ran what the first ran once: the median over the rows.
+  double other_runs = 1;
+  std::string other_path;  // of the second profile; empty: none
   DeviceFacts device;
   std::vector<std::string> notes;  // what is missing, and what would fill it
 };

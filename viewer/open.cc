@@ -54,13 +54,13 @@ void RunWindow(Application& application, std::string& error) {
     // Input makes a few frames, since widgets answer in the frame after; then nothing until the
     // next.
     if (!application.settled()) {
-      busy_frames = 3;
+      busy_frames = 1;
       if (!application.session().idle()) application.surface().Wait(0.05);
     } else if (busy_frames > 0) {
       --busy_frames;
     } else {
       WaitForInput(application);
-      busy_frames = 3;
+      busy_frames = 1;
     }
   }
   application.Save();
@@ -81,6 +81,7 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
       .width = request.width,
       .height = request.height,
       .scale = static_cast<float>(request.scale)};
+  if (request.screenshot.empty()) options.echoes = 2;
   Result<std::unique_ptr<Application>> made = Application::Make(options);
   if (!made) {
     error = made.error().ToString();

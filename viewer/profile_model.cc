@@ -2,6 +2,7 @@
 #include "viewer/profile_model.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "core/base/jobs.h"
@@ -78,6 +79,19 @@ void AddDumpModules(const dump::DumpModel& dump, const Profile& profile,
 
 using ModelResult = Result<std::shared_ptr<const ProfileModel>>;
 
+// The traces of a folder that was dumped, XSpaces first; traces of one kind by name.
+std::vector<std::string> TracesIn(const dump::DumpModel& dump) {
+  std::vector<std::string> paths;
+  for (std::string_view end : {".xplane.pb", ".trace.json"}) {
+    for (size_t f = 0; f < dump.files().size(); ++f) {
+      if (EndsWithTrace(dump.files()[f].path, end))
+        paths.push_back(dump.FullPath(static_cast<int32_t>(f)));
+    }
+    if (!paths.empty()) break;
+  }
+  return paths;
+}
+
 ModelResult ReadModel(const std::string& path, const std::shared_ptr<const dump::DumpModel>& dump,
                       const Limits& limits, const std::stop_token& stop) {
   Jobs& jobs = SharedJobs(AvailableCpus());
@@ -101,6 +115,27 @@ ModelResult ReadModel(const std::string& path, const std::shared_ptr<const dump:
   return std::shared_ptr<const ProfileModel>(std::move(model));
 }
 
+// The profile of another run: what ran is told by the folder it lies in, by what the trace carries,
+// and only then by the dump in view, which may be of another program of the same names.
+ModelResult ReadOther(const std::string& path, const std::shared_ptr<const dump::DumpModel>& dump,
+                      const Limits& limits, const std::stop_token& stop) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    dump::OpenOptions open;
+    open.stop = stop;
+    HLOSCOPE_ASSIGN_OR_RETURN(auto other, dump::DumpModel::Open(path, limits, open));
+    const std::vector<std::string> traces = TracesIn(*other);
+    if (traces.empty())
+      return InputError(path + ": no trace in this folder, expected *.xplane.pb or *.trace.json",
+                        "jax.profiler.trace(FOLDER) records one");
+    return ReadModel(traces.front(), other, limits, stop);
+  }
+
+  HLOSCOPE_ASSIGN_OR_RETURN(auto alone, ReadModel(path, nullptr, limits, stop));
+  if (dump == nullptr || !alone->attribution->times().empty()) return alone;
+  return ReadModel(path, dump, limits, stop);
+}
+
 }  // namespace
 
 hlo::InstructionId ProfileModel::InstructionOf(profiler::EventId event,
@@ -117,15 +152,11 @@ std::optional<uint32_t> ProfileModel::ModuleFor(int32_t dump_module) const {
 }
 
 std::vector<std::string> ProfilePaths(const Session& session) {
-  if (!session.profile_paths().empty()) return session.profile_paths();
-  std::vector<std::string> paths;
-  if (!session.dump().ready()) return paths;
-  for (std::string_view end : {".xplane.pb", ".trace.json"}) {
-    for (size_t f = 0; f < session.dump()->files().size(); ++f) {
-      if (!EndsWithTrace(session.dump()->files()[f].path, end)) continue;
-      paths.push_back(session.dump()->FullPath(static_cast<int32_t>(f)));
-    }
-    if (!paths.empty()) break;
+  std::vector<std::string> paths = session.profile_paths();
+  if (paths.empty() && session.dump().ready()) paths = TracesIn(*session.dump());
+  if (!session.second_profile().empty()) {
+    paths.resize(std::min<size_t>(paths.size(), 1));
+    paths.push_back(session.second_profile());
   }
   return paths;
 }
@@ -136,10 +167,14 @@ const Pending<ProfileModel>* ProfileOf(Session& session, size_t which) {
   if (session.dump().waiting()) return &kWaiting;
   const std::vector<std::string> paths = ProfilePaths(session);
   if (which >= paths.size()) return nullptr;
+  const std::string& path = paths[which];
+  const bool is_other = which > 0;
   return &session.Get<ProfileModel>(
-      "profile/" + paths[which], "reading " + paths[which],
-      [path = paths[which], dump = session.dump().value, limits = session.limits()](
-          TaskControl& control) { return ReadModel(path, dump, limits, control.stop()); });
+      (is_other ? "other-profile/" : "profile/") + path, "reading " + path,
+      [path, is_other, dump = session.dump().value,
+       limits = session.limits()](TaskControl& control) {
+        return (is_other ? ReadOther : ReadModel)(path, dump, limits, control.stop());
+      });
 }
 
 Selection SelectionOf(const Session& session, const ProfileModel& model, profiler::EventId event) {

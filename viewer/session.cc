@@ -38,7 +38,7 @@ void Session::Open(const std::vector<std::string>& paths) {
   stage_in_view_.clear();
   profile_paths_.clear();
   second_profile_.clear();
-  swapped_profiles_ = was_cancelled_ = false;
+  was_cancelled_ = false;
   cancelled_.clear();
   path_.clear();
   dump_ = {};

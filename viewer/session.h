@@ -72,9 +72,6 @@ class Session {
   // what ran. Empty: none beyond those that were opened.
   const std::string& second_profile() const { return second_profile_; }
   void CompareWith(std::string path) { second_profile_ = std::move(path); }
-  // The two of them change places.
-  bool swapped_profiles() const { return swapped_profiles_; }
-  void SwapProfiles() { swapped_profiles_ = !swapped_profiles_; }
 
   // --- What is selected -------------------------------------------------------------------------
   const Selection& selection() const { return selections_.current(); }
@@ -220,7 +217,7 @@ class Session {
   std::vector<Bookmark> bookmarks_;
   std::string wished_view_, wished_search_, second_profile_;
   std::optional<Command> wished_command_;
-  bool swapped_profiles_ = false, was_cancelled_ = false;
+  bool was_cancelled_ = false;
   std::vector<std::string> cancelled_;  // keys of what failed because it was
   DumpNews news_;
   DumpWatch watch_;

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/dump/head_table.h"
+#include "core/dump/listing.h"
 #include "core/dump/stage_order.h"
 
 namespace hloscope::dump {
@@ -141,6 +143,64 @@ class DumpModelTest : public testing::Test {
 
   fs::path folder_;
 };
+
+TEST_F(DumpModelTest, HeadsThatAreKnownAreNotReadAgain) {
+  Write("module_0001.f.before_optimizations.txt", kText);
+  Write("module_0001.f.cpu_after_optimizations.txt", kText);
+  auto listing = ListFolder(folder_.string(), Limits{});
+  ASSERT_TRUE(listing);
+  std::ranges::sort(listing->files, {}, &ListedFile::path);
+  ASSERT_EQ(listing->files.size(), 2u);
+  // What is known says something else than the file, so that it shows who was asked.
+  HeadTable known;
+  FileHead head{FileKind::kHloText, TextEnd::kLine, true, StageCounts{7, 1, 2, "f"}, "as it was"};
+  known.Add(KeyOf(listing->files[0]), head);
+  ListedFile older = listing->files[1];
+  older.changed_ns -= 1;
+  known.Add(KeyOf(older), head);
+  std::string packed;
+  known.Write(packed);
+  std::string_view bytes = packed;
+  auto unpacked = HeadTable::Take(bytes);
+  ASSERT_TRUE(unpacked);
+  EXPECT_TRUE(bytes.empty());
+  for (size_t size = 0; size < packed.size(); ++size) {
+    std::string_view cut = std::string_view(packed).substr(0, size);
+    EXPECT_FALSE(HeadTable::Take(cut)) << size;
+  }
+  listing->known_heads = std::make_shared<const HeadTable>(*std::move(unpacked));
+  OpenOptions options;
+  options.listing = &*listing;
+  options.count_stages = true;
+  auto model = DumpModel::Open(folder_.string(), Limits{}, options);
+  ASSERT_TRUE(model);
+  ASSERT_NE((*model)->StageCountsOf(0), nullptr);
+  EXPECT_EQ((*model)->StageCountsOf(0)->instructions, 7);
+  EXPECT_EQ((*model)->warnings()[0], "module_0001.f.before_optimizations.txt: as it was");
+  EXPECT_EQ((*model)->StageCountsOf(1), nullptr) << "it has changed, and only the parser reads it";
+}
+
+TEST_F(DumpModelTest, KernelsOfObjectsAndProfilesBesideTheModule) {
+  constexpr std::string_view kElf =
+      "\x7f"
+      "ELF\x02\x01 cut";
+  Write("module_0001.f.cpu_after_optimizations.txt", kText);
+  Write("module_0001.f.obj-file.a_kernel_module.o", kElf);
+  Write("plugins/profile/run_1/host.xplane.pb", "\x0a\x03\x12\x01x");
+  Write("plugins/profile/run_1/host.trace.json.gz", "{\"traceEvents\": []}");
+  auto model = Open();
+  ASSERT_EQ(model->modules().size(), 1u);
+  for (const FileEntry& file : model->files()) {
+    if (!file.path.starts_with("plugins")) continue;
+    EXPECT_EQ(file.role, FileRole::kTrace) << file.path;
+    EXPECT_EQ(file.module, 0) << file.path;
+  }
+  auto kernels = model->Kernels(0);
+  ASSERT_TRUE(kernels);
+  EXPECT_TRUE((*kernels)->kernels.empty());
+  ASSERT_EQ((*kernels)->warnings.size(), 1u);
+  EXPECT_NE((*kernels)->warnings[0].find("a_kernel_module.o"), std::string::npos);
+}
 
 TEST_F(DumpModelTest, MakesModulesOfFilesAndSkipsTraps) {
   Write("module_0001.f.cpu_after_optimizations.txt", kText);

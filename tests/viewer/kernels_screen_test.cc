@@ -102,7 +102,96 @@ TEST_F(ViewerTest, TwoTracesStandBesideEachOther) {
   for (const KernelRow& row : (*sheet)->rows) EXPECT_EQ(row.self, row.other_self) << row.name;
   auto csv = app().dock().Find("kernels")->view->Export(ExportFormat::kCsv, session());
   ASSERT_TRUE(csv.has_value());
-  EXPECT_TRUE(csv->starts_with("instruction,opcode,self,share,count,mean,max,self in B,B − A,"));
+  EXPECT_TRUE(csv->starts_with("instruction,opcode,change,ratio,before,after,")) << *csv;
+}
+
+// A trace of another program of the same module, written here: reduce twice as long, dot gone, a
+// new one, and each run twice.
+void WriteOtherTrace(const std::string& path,
+                     const std::vector<std::pair<std::string, int>>& events) {
+  std::string json =
+      R"({"displayTimeUnit":"ns","traceEvents":[)"
+      R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"/host:CPU"}},)"
+      R"({"ph":"M","pid":1,"tid":2,"name":"thread_name","args":{"name":"tf_XLAEigen/2"}})";
+  double at = 10;
+  for (int run = 0; run < 2; ++run) {
+    for (const auto& [name, microseconds] : events) {
+      json += ",{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":" + std::to_string(at) +
+              ",\"dur\":" + std::to_string(microseconds) + ",\"name\":\"" + name +
+              "\",\"args\":{\"hlo_module\":\"jit_conv_net\",\"hlo_op\":\"" + name + "\"}}";
+      at += microseconds + 1;
+    }
+  }
+  std::ofstream(path) << json << "]}";
+}
+
+TEST_F(ViewerTest, ASecondProfileIsChosenAndSortedByTheLargestChange) {
+  const std::string first = Scratch("first.trace.json"), second = Scratch("second.trace.json");
+  Start({Sample("conv_net")});
+  auto module = session().dump()->Module(0, session().dump()->FinalStage(0));
+  ASSERT_TRUE(module);
+  std::vector<std::string> names;
+  const hlo::Computation& entry = (*module)->entry();
+  for (uint32_t i = 0; i < entry.instruction_count && names.size() < 4; ++i) {
+    const hlo::InstructionId id(entry.first_instruction + i);
+    const hlo::Opcode opcode = (**module)[id].opcode;
+    if (opcode != hlo::Opcode::kParameter && opcode != hlo::Opcode::kConstant)
+      names.emplace_back((*module)->name(id));
+  }
+  ASSERT_EQ(names.size(), 4u);
+  WriteOtherTrace(first, {{names[0], 10}, {names[1], 20}, {names[2], 30}});
+  WriteOtherTrace(second, {{names[0], 15}, {names[1], 19}, {names[3], 12}});
+  app().Open({Sample("conv_net"), first});
+  Settle();
+  Press("Ctrl+5");
+  Press("Ctrl+Shift+D");
+  Type(second);
+  Press("Enter");
+  Dock::Panel* kernels = app().dock().Find("kernels");
+  auto csv = [&] { return kernels->view->Export(ExportFormat::kCsv, session()).value_or("none"); };
+  const Pending<KernelSheet>* sheet = KernelSheetOf(session());
+  ASSERT_TRUE(sheet != nullptr && sheet->ready());
+  ASSERT_TRUE((*sheet)->has_others) << Messages();
+  EXPECT_EQ((*sheet)->other_runs, 1);
+  const auto line = [&](const std::string& name) {
+    const std::string all = csv(), start = "\n\"" + name + "\",";
+    const size_t at = all.find(start);
+    return at == std::string::npos ? "no " + name
+                                   : all.substr(at + 1, all.find('\n', at + 1) - at - 1);
+  };
+  EXPECT_TRUE(Has(line(names[0]), R"("+10.0 µs","1.50×","20.0 µs","30.0 µs")")) << csv();
+  EXPECT_TRUE(Has(line(names[2]), R"("-60.0 µs","gone","60.0 µs","")")) << csv();
+  EXPECT_TRUE(Has(line(names[3]), R"("+24.0 µs","new","","24.0 µs")")) << csv();
+  // The largest change stands first, whatever its sign.
+  Click("//###kernels.kernels/**/##row0");
+  EXPECT_EQ(SelectedName(), names[2]);
+  Click("//###kernels.kernels/**/##row1");
+  EXPECT_EQ(SelectedName(), names[3]);
+  Click("//###kernels.kernels/Swap");
+  EXPECT_TRUE(Has(line(names[2]), R"("+60.0 µs","new","","60.0 µs")")) << csv();
+  Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.kernels"); });
+  Press("X");
+  EXPECT_TRUE(Has(line(names[2]), R"("-60.0 µs","gone","60.0 µs","")")) << csv();
+  Click("//###kernels.kernels/Stop comparing");
+  EXPECT_TRUE(csv().starts_with("instruction,opcode,self,")) << csv();
+}
+
+TEST_F(ViewerTest, ASecondDumpIsComparedByItsTrace) {
+  Start({Sample("conv_net"), Sample("conv_net/conv_net.xplane.pb.gz")});
+  session().CompareWith(Sample("conv_net"));
+  app().dock().SetScreen("kernels");
+  Settle();
+  const Pending<KernelSheet>* sheet = KernelSheetOf(session());
+  ASSERT_TRUE(sheet != nullptr && sheet->ready());
+  EXPECT_TRUE((*sheet)->has_others);
+  EXPECT_EQ((*sheet)->work, (*sheet)->other_work);
+  // One without a trace says so.
+  session().CompareWith(Sample("mlp_train_step"));
+  Settle();
+  sheet = KernelSheetOf(session());
+  ASSERT_TRUE(sheet != nullptr && sheet->ready());
+  ASSERT_FALSE((*sheet)->notes.empty());
+  EXPECT_TRUE(Has((*sheet)->notes[0], "no trace in this folder")) << (*sheet)->notes[0];
 }
 
 TEST_F(ViewerTest, ATraceAloneIsEnough) {

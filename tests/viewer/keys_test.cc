@@ -162,6 +162,7 @@ Cases KeysTest::ViewerCases() {
       {kOpen, popup(Popups::Kind::kOpen)},
       {kSearch, popup(Popups::Kind::kSearch)},
       {kCompare, popup(Popups::Kind::kCompare)},
+      {kCompareProfile, popup(Popups::Kind::kCompareProfile)},
       {kExportPng, popup(Popups::Kind::kExport)},
       {kExportSvg, popup(Popups::Kind::kExport)},
       {kExportCsv, popup(Popups::Kind::kExport)},

@@ -95,6 +95,14 @@ bool ViewerTest::DrawUntil(const std::function<bool()>& ready) {
   return false;
 }
 
+bool ViewerTest::WaitFor(const std::function<bool()>& ready) {
+  for (int i = 0; i < 60000; ++i) {
+    if (ready()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
 void ViewerTest::VisitEverything() {
   std::vector<Selection> selections = {{}};
   if (session().dump().ready()) {

@@ -33,6 +33,8 @@ class ViewerTest : public ::testing::Test {
   void VisitEverything();
   // Draws until `ready`, without end if need be: what is waited for comes from other threads.
   bool DrawUntil(const std::function<bool()>& ready);
+  // Waits, without drawing.
+  static bool WaitFor(const std::function<bool()>& ready);
   // Draws until nothing changes any more; fails after some seconds' worth of frames.
   void Settle();
   // Does what a user does, then waits until it is answered. Names of items are those of ImGui's

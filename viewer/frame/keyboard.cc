@@ -110,19 +110,15 @@ const std::vector<KeyBinding>& KeyBindings() {
   return bindings;
 }
 
-std::vector<Command> Keyboard::Pressed() {
+std::vector<Command> PressedCommands() {
   std::vector<Command> out;
   const ImGuiIO& io = ImGui::GetIO();
-  // In a slow frame a key goes down and its modifier up again: those of the frame before count too.
-  int mods = io.KeyMods & ImGuiMod_Mask_, before = std::exchange(last_mods_, mods);
+  const int mods = io.KeyMods & ImGuiMod_Mask_;
   for (const KeyBinding& binding : KeyBindings()) {
     if (io.WantTextInput && IsForText(binding.chord)) continue;
     auto key = static_cast<ImGuiKey>(binding.chord & ~ImGuiMod_Mask_);
-    int wanted = binding.chord & ImGuiMod_Mask_;
-    bool held = wanted == mods;
-    bool released = mods == 0 && wanted == before && ImGui::IsKeyPressed(key, false);
-    if (before != 0 && mods == 0 && wanted == 0) held = false;
-    if ((held && ImGui::IsKeyPressed(key)) || released) out.push_back(binding.command);
+    const bool held = (binding.chord & ImGuiMod_Mask_) == mods;
+    if (held && ImGui::IsKeyPressed(key)) out.push_back(binding.command);
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Keyboard: chords of commands.def as ImGui's keys.
+// Chords of commands.def as ImGui's keys.
 #pragma once
 
 #include <optional>
@@ -21,14 +21,8 @@ int ChordFromText(std::string_view text);
 // look for it.
 const std::vector<KeyBinding>& KeyBindings();
 
-class Keyboard {
- public:
-  // The commands whose keys went down in this frame; once a frame. While a field takes text, only
-  // chords that are no text count.
-  std::vector<Command> Pressed();
-
- private:
-  int last_mods_ = 0;
-};
+// The commands whose keys went down in this frame. While a field takes text, only chords that are
+// no text count.
+std::vector<Command> PressedCommands();
 
 }  // namespace hloscope::viewer

@@ -49,6 +49,8 @@ void Popups::Draw(Frame& frame, const Wishes& wishes) {
       return DrawCompare(frame);
     case Kind::kExport:
       return DrawExport(frame, wishes);
+    case Kind::kCompareProfile:
+      return DrawCompareProfile(frame, wishes);
   }
 }
 
@@ -164,7 +166,10 @@ void Popups::StartSearch(Session& session) {
   if (search_task_ != 0) session.tasks().Cancel(search_task_);
   searched_ = text_;
   searched_generation_ = session.generation();
-  if (text_.empty()) return hits_.clear();
+  if (text_.empty()) {
+    shown_.clear();
+    return hits_.clear();
+  }
   constexpr size_t kMostHits = 300;
   search_task_ = session.tasks().Start(
       "searching",
@@ -172,7 +177,9 @@ void Popups::StartSearch(Session& session) {
         auto hits =
             std::make_shared<std::vector<SearchHit>>(index->Find(words, kMostHits, control.stop()));
         return [this, hits, words] {
-          if (words == searched_) hits_ = std::move(*hits);
+          if (words != searched_) return;
+          hits_ = std::move(*hits);
+          shown_ = words;
         };
       },
       Tasks::Urgency::kFirst);
@@ -224,12 +231,13 @@ void Popups::DrawHits(Frame& frame) {
   ImGui::EndTable();
 }
 
-void Popups::DrawOpen(Frame& frame, const Wishes& wishes) {
+// The path that was chosen, of those opened before or typed; empty: none yet.
+std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint,
+                               const Wishes& wishes) {
   std::string path;
   if (Begin(frame, "##open", 760, 420)) {
-    Title(frame, "Open");
-    if (Field("path of a dump directory, a module or a profile; or drop it on the window"))
-      path = text_;
+    Title(frame, title);
+    if (Field(hint)) path = text_;
     Label(frame.theme, Color::kTextSecondary, "recent");
     if (wishes.recent == nullptr || wishes.recent->empty())
       Sentence(frame, "nothing was opened before");
@@ -240,9 +248,23 @@ void Popups::DrawOpen(Frame& frame, const Wishes& wishes) {
     }
   }
   End();
+  if (!path.empty()) Close();
+  return path;
+}
+
+void Popups::DrawOpen(Frame& frame, const Wishes& wishes) {
+  std::string path = AskForPath(
+      frame, "Open", "path of a dump directory, a module or a profile; or drop it on the window",
+      wishes);
+  if (!path.empty()) wishes.open({std::move(path)});
+}
+
+void Popups::DrawCompareProfile(Frame& frame, const Wishes& wishes) {
+  std::string path = AskForPath(frame, "Compare with a second profile",
+                                "path of a trace, or of a dump directory that holds one", wishes);
   if (path.empty()) return;
-  Close();
-  wishes.open({path});
+  frame.session.CompareWith(std::move(path));
+  frame.session.Show("kernels");
 }
 
 void Popups::DrawCompare(Frame& frame) {

@@ -14,7 +14,17 @@ namespace hloscope::viewer {
 
 class Popups {
  public:
-  enum class Kind : uint8_t { kNone, kKeys, kPalette, kSearch, kOpen, kNote, kCompare, kExport };
+  enum class Kind : uint8_t {
+    kNone,
+    kKeys,
+    kPalette,
+    kSearch,
+    kOpen,
+    kNote,
+    kCompare,
+    kCompareProfile,
+    kExport
+  };
   void Show(Kind kind);
   // Where the content of a view goes: a path that the user may change.
   void ShowExport(std::string title, std::string path);
@@ -22,8 +32,10 @@ class Popups {
   void ShowSearch(std::string words);
   void Close() { kind_ = Kind::kNone; }
   Kind kind() const { return kind_; }
-  // What stands in its field.
+  // What is typed, and of what the hits in view are.
   const std::string& text() const { return text_; }
+  const std::string& searched() const { return shown_; }
+  const std::vector<SearchHit>& hits() const { return hits_; }
   // Something is still being looked for.
   bool busy() const { return searching_; }
 
@@ -41,7 +53,9 @@ class Popups {
   void DrawSearch(Frame& frame);
   void StartSearch(Session& session);
   void DrawHits(Frame& frame);
+  std::string AskForPath(Frame& frame, const char* title, const char* hint, const Wishes& wishes);
   void DrawOpen(Frame& frame, const Wishes& wishes);
+  void DrawCompareProfile(Frame& frame, const Wishes& wishes);
   void DrawNote(Frame& frame);
   void DrawCompare(Frame& frame);
   void DrawExport(Frame& frame, const Wishes& wishes);
@@ -54,7 +68,8 @@ class Popups {
   bool fresh_ = false;  // its field gets the keys
   std::string text_, title_;
   int chosen_ = 0;
-  std::string searched_;  // what `hits_` are of
+  std::string searched_;  // asked for last
+  std::string shown_;     // what `hits_` are of
   uint64_t searched_generation_ = 0, search_task_ = 0;
   bool searching_ = false;
   std::vector<SearchHit> hits_;

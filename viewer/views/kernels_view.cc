@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <functional>
+#include <limits>
 
 #include "viewer/kernel_sheet.h"
 #include "viewer/timeline_camera.h"
@@ -48,10 +50,6 @@ struct Column {
   bool is_hidden = false;  // until it is chosen from the menu of the heads
 };
 
-double DeltaOf(const KernelSheet&, const KernelRow& row) {
-  return static_cast<double>(row.other_self - row.self);
-}
-
 std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 const std::vector<Column>& TimeColumns() {
@@ -84,22 +82,50 @@ const std::vector<Column>& TimeColumns() {
   return kColumns;
 }
 
-const std::vector<Column>& OtherColumns() {
-  static const std::vector<Column> kColumns = {
-      {"self in B", 76, true,
-       [](const auto&, const auto& r) {
-         return r.other_count ? TimeText(static_cast<double>(r.other_self)) : "";
+double Before(const KernelRow& row, bool swapped) {
+  return swapped ? row.other_time : static_cast<double>(row.self);
+}
+double After(const KernelRow& row, bool swapped) { return Before(row, !swapped); }
+double Change(const KernelRow& row, bool swapped) {
+  return After(row, swapped) - Before(row, swapped);
+}
+double Ratio(const KernelRow& row, bool swapped) {
+  const double before = Before(row, swapped), after = After(row, swapped);
+  if (before > 0) return after / before;
+  return after > 0 ? std::numeric_limits<double>::infinity() : 1;
+}
+
+std::string RatioText(double ratio) {
+  if (std::isinf(ratio)) return "new";
+  return ratio == 0 ? "gone" : fmt::format("{:.{}f}×", ratio, ratio < 9.995 ? 2 : 0);
+}
+
+// Two profiles beside each other, for the same number of runs.
+std::vector<Column> MakeComparison(bool swapped) {
+  auto time = [](double picoseconds) { return picoseconds > 0 ? TimeText(picoseconds) : ""; };
+  return {
+      {"change", 90, true,
+       [=](const auto&, const auto& r) {
+         const double change = Change(r, swapped);
+         if (change == 0) return std::string("0");
+         return (change > 0 ? "+" : "") + TimeText(change);
        },
-       [](const auto& r) { return static_cast<double>(r.other_self); }, "in the second trace"},
-      {"B − A", 76, true,
-       [](const auto& s, const auto& r) {
-         const double delta = DeltaOf(s, r);
-         return (delta > 0 ? "+" : "") + TimeText(delta);
-       },
-       [](const auto& r) { return static_cast<double>(r.other_self - r.self); },
-       "what the second trace took more"},
+       [=](const auto& r) { return std::abs(Change(r, swapped)); },
+       "what it takes more (+) or less afterwards; sorted by size, whatever the sign"},
+      {"ratio", 60, true, [=](const auto&, const auto& r) { return RatioText(Ratio(r, swapped)); },
+       [=](const auto& r) { return Ratio(r, swapped); }, "time after over time before"},
+      {"before", 70, true, [=](const auto&, const auto& r) { return time(Before(r, swapped)); },
+       [=](const auto& r) { return Before(r, swapped); },
+       "time of its own in the one profile; of as many runs as the first profile has"},
+      {"after", 70, true, [=](const auto&, const auto& r) { return time(After(r, swapped)); },
+       [=](const auto& r) { return After(r, swapped); }, "the same in the other profile"},
   };
-  return kColumns;
+}
+
+const std::vector<Column>& Comparison(bool swapped) {
+  static const std::vector<Column> kForward = MakeComparison(false),
+                                   kBackward = MakeComparison(true);
+  return swapped ? kBackward : kForward;
 }
 
 const std::vector<Column>& WorkColumns() {
@@ -181,14 +207,23 @@ class KernelsView : public View {
     DrawTable(frame);
   }
 
-  bool Run(Command command, Frame& /*frame*/) override {
-    if (command != Command::kFind) return false;
-    focus_filter_ = true;
+  bool Run(Command command, Frame& frame) override {
+    if (command == Command::kFind) {
+      focus_filter_ = true;
+    } else if (command == Command::kSwapProfiles) {
+      swapped_ = !swapped_;
+      needs_sort_ = true;
+    } else if (command == Command::kStopComparing) {
+      frame.session.CompareWith({});
+    } else {
+      return false;
+    }
     return true;
   }
-  std::string State() const override { return filter_; }
+  std::string State() const override { return (swapped_ ? "<" : "") + filter_; }
   void SetState(std::string_view state) override {
-    filter_ = state;
+    swapped_ = state.starts_with('<');
+    filter_ = state.substr(swapped_ ? 1 : 0);
     order_.clear();
   }
 
@@ -221,10 +256,13 @@ class KernelsView : public View {
     auto add = [&](const std::vector<Column>& group) {
       for (const Column& column : group) columns.push_back(&column);
     };
-    if (sheet_->has_times) add(TimeColumns());
-    if (sheet_->has_others) add(OtherColumns());
+    if (sheet_->has_others) {
+      add(Comparison(swapped_));
+    } else if (sheet_->has_times) {
+      add(TimeColumns());
+    }
     add(WorkColumns());
-    if (sheet_->has_times) add(RateColumns());
+    if (sheet_->has_times && !sheet_->has_others) add(RateColumns());
     const bool has_launch = std::ranges::any_of(
         sheet_->rows, [](const KernelRow& r) { return r.launch.known() || !r.kernel.empty(); });
     if (has_launch) add(LaunchColumns());
@@ -253,12 +291,36 @@ class KernelsView : public View {
     if (sheet_->has_times) {
       text += fmt::format(", {} in this module", TimeText(static_cast<double>(sheet_->work)));
     }
-    if (sheet_->has_others) {
-      text += fmt::format(", {} in B", TimeText(static_cast<double>(sheet_->other_work)));
-    }
     ImGui::SameLine();
     Label(frame.theme, Color::kTextSecondary, text);
+    ImGui::SameLine();
+    if (ImGui::Button("Compare with …")) frame.session.WishRun(Command::kCompareProfile);
+    if (ImGui::IsItemHovered())
+      ImGui::SetTooltip("%s", std::string(RowOf(Command::kCompareProfile).help).c_str());
+    if (sheet_->has_others) DrawComparison(frame);
     for (const std::string& note : sheet_->notes) Sentence(frame, note);
+  }
+
+  // What stands beside what, and the whole of it.
+  void DrawComparison(Frame& frame) {
+    double before = static_cast<double>(sheet_->work);
+    double after = static_cast<double>(sheet_->other_work) / sheet_->other_runs;
+    if (swapped_) std::swap(before, after);
+    ImGui::SameLine();
+    if (ImGui::Button("Swap")) frame.session.WishRun(Command::kSwapProfiles);
+    if (!frame.session.second_profile().empty()) {
+      ImGui::SameLine();
+      if (ImGui::Button("Stop comparing")) frame.session.WishRun(Command::kStopComparing);
+    }
+    const std::string other = std::filesystem::path(sheet_->other_path).filename().string();
+    std::string text = fmt::format("{}: {} before, {} after",
+                                   swapped_ ? "before is " + other : "after is " + other,
+                                   TimeText(before), TimeText(after));
+    if (before > 0) text += fmt::format(", {:.2f}×", after / before);
+    if (std::abs(sheet_->other_runs - 1) > 0.005)
+      text += fmt::format("; {} ran {:.2f} times as often, so its times are divided by that", other,
+                          sheet_->other_runs);
+    Sentence(frame, text);
   }
 
   static bool IsLit(Session& session, const KernelRow& row) {
@@ -317,13 +379,14 @@ class KernelsView : public View {
         ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
         ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable | ImGuiTableFlags_Reorderable |
         ImGuiTableFlags_Hideable | ImGuiTableFlags_BordersInnerV | ImGuiTableFlags_SizingFixedFit;
-    const std::string id = fmt::format("##kernels{}", columns.size());
+    const std::string id =
+        fmt::format("##kernels{}{}", columns.size(), sheet_->has_others ? "compared" : "");
     if (!ImGui::BeginTable(id.c_str(), static_cast<int>(columns.size()) + 2, kFlags)) return;
     ImGui::TableSetupScrollFreeze(1, 1);
     ImGui::TableSetupColumn("instruction", ImGuiTableColumnFlags_NoHide, 154 * frame.scale);
     ImGui::TableSetupColumn("opcode", 0, 98 * frame.scale);
     for (size_t c = 0; c < columns.size(); ++c) {
-      const bool is_first = c == 0 && sheet_->has_times;
+      const bool is_first = c == 0 && (sheet_->has_times || sheet_->has_others);
       const ImGuiTableColumnFlags flags =
           (columns[c]->is_number ? ImGuiTableColumnFlags_PreferSortDescending : 0) |
           (is_first ? ImGuiTableColumnFlags_DefaultSort : 0) |
@@ -378,6 +441,7 @@ class KernelsView : public View {
   std::vector<uint32_t> order_;
   std::string filter_;
   bool focus_filter_ = false, needs_sort_ = false;
+  bool swapped_ = false;  // the second profile is the one before
 };
 
 }  // namespace

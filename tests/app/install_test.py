@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""What `cmake --install` leaves works from any place: install_test.py CMAKE BUILD SAMPLES.
+
+The installed program runs a module in its worker, finds the viewer's library and draws the same picture as the one of the build."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CMAKE, BUILD, SAMPLES = sys.argv[1], *map(os.path.abspath, sys.argv[2:4])
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix='hloscope_install_')
+        first = os.path.join(cls.folder, 'first')
+        done = run(CMAKE, '--install', BUILD, '--prefix', first)
+        assert done.returncode == 0, done.stderr[-1000:]
+        # Nothing may count on where it was installed.
+        cls.prefix = os.path.join(cls.folder, 'moved here')
+        os.rename(first, cls.prefix)
+        cls.program = os.path.join(cls.prefix, 'bin/hloscope')
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def test_it_runs_a_module(self):
+        done = run(self.program, 'run', SAMPLES + '/mlp_train_step')
+        self.assertEqual(done.returncode, 0, done.stderr[-500:])
+
+    def test_it_needs_nothing_of_the_build(self):
+        for root, _, files in os.walk(self.prefix):
+            for name in files:
+                with open(os.path.join(root, name), 'rb') as f:
+                    if f.read(4) != b'\x7fELF':
+                        continue
+                path = os.path.join(root, name)
+                self.assertNotIn(BUILD, run('ldd', path).stdout, path)
+
+    def test_it_draws_the_same_picture(self):
+        pictures = []
+        for program in (self.program, os.path.join(BUILD, 'app/hloscope')):
+            picture = os.path.join(self.folder, 'out.png')
+            done = run(program, 'open', SAMPLES + '/conv_net', '--screenshot', picture, '--size', '800x600', '--screen', 'memory')
+            if 'OpenGL' in done.stderr or 'no window' in done.stderr:
+                self.skipTest('no OpenGL here: ' + done.stderr[:200])
+            self.assertEqual(done.returncode, 0, done.stderr[-500:])
+            with open(picture, 'rb') as f:
+                pictures.append(f.read())
+        self.assertEqual(*pictures)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
