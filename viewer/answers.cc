@@ -101,7 +101,7 @@ Answered MissingAnswer(const dump::DumpModel& dump, int32_t module) {
 const Answer* Ready(const Pending<Answer>& answer) { return answer.value.get(); }
 
 template <typename F>
-const Answer* Find(Session& session, std::string_view what, int32_t module, F compute) {
+const Answer* Find(Session& session, std::string_view what, int32_t module, const F& compute) {
   return Ready(session.Get<Answer>(fmt::format("answer/{}/{}", what, module), "answering",
                                    [compute](TaskControl&) { return compute(); }));
 }

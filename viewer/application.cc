@@ -353,7 +353,8 @@ void Application::DrawFrame() {
   FinishExport();
   bool changed = found || feed_.waiting(*imgui_) ||
                  session_->selection_version() != seen_selection_ || !session_->idle() ||
-                 popups_.busy();
+                 popups_.busy() || dock_.screen() != seen_screen_;
+  seen_screen_ = dock_.screen();
   seen_selection_ = session_->selection_version();
   unsettled_frames_ = changed ? 3 : std::max(0, unsettled_frames_ - 1);
 }

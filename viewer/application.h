@@ -161,6 +161,7 @@ class Application {
   };
   Exported exported_;
   uint64_t restored_generation_ = 0, seen_selection_ = 0;
+  std::string seen_screen_;
   int unsettled_frames_ = 3;
 };
 

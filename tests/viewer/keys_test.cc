@@ -104,7 +104,7 @@ Cases KeysTest::ViewerCases() {
     return Case{"softmax_passes_a100", "", "home", "home", std::move(check), std::move(prepare)};
   };
   auto popup = [&](Popups::Kind kind) { return on_home([this, kind] { return Shows(kind); }); };
-  auto screen = [&](std::string id) {
+  auto screen = [&](const std::string& id) {
     const std::string other = id == "home" ? "memory" : "home";
     return on_home([this, id] { return On(id); }, [this, other] { app().dock().SetScreen(other); });
   };
@@ -238,8 +238,8 @@ Cases KeysTest::SelectionCases() {
 
 Cases KeysTest::QuestionCases() {
   using enum Command;
-  auto of = [](const char* sample, Check check) {
-    return Case{sample, "", "graph", "", std::move(check)};
+  auto of = [](const char* sample, const Check& check) {
+    return Case{sample, "", "graph", "", check};
   };
   const char* gpu = "attention_block_h100";
   return {
@@ -377,12 +377,20 @@ Cases KeysTest::ExperimentCases() {
     Settle();
     Focus("values");
   };
+  const Case profiles{"conv_net", "", "kernels", "kernels", {}, [this] {
+                        session().CompareWith(Sample("conv_net"));
+                        Settle();
+                      }};
+  Case swaps = profiles, stops = profiles;
+  swaps.check = [this] { return Changed("kernels"); };
+  stops.check = [this] { return session().second_profile().empty(); };
   const Case base{"mlp_train_step", "", "divergence", "divergence", {}, choose};
   Case runs = base, values = base;
   runs.check = [this] { return session().experiment().report() != nullptr; };
   values.check = [this] { return Has(Lit("values"), "values of "); };
   values.prepare = run;
-  return {{kRunExperiment, runs}, {kValues, values}};
+  return {
+      {kRunExperiment, runs}, {kValues, values}, {kSwapProfiles, swaps}, {kStopComparing, stops}};
 }
 
 Cases KeysTest::All() {

@@ -188,7 +188,8 @@ TEST_F(ViewerTest, NewFilesAreToldAndReadWithoutLosingTheSelection) {
   Write(Scratch("dump/module_0001.jit_a.before_optimizations.txt"), kAdd);
   Write(Scratch("dump/module_0002.jit_f.cpu_after_optimizations.txt"), kAdd);
   ASSERT_TRUE(
-      DrawUntil([&] { return session().news().added == 1 && session().news().changed == 1; }));
+      DrawUntil([&] { return session().news().added == 1 && session().news().changed == 1; }))
+      << ToString(session().news());
   EXPECT_EQ(ToString(session().news()),
             "since the dump was read 1 file is new, 1 file changed, as "
             "module_0001.jit_a.before_optimizations.txt");
