@@ -111,6 +111,14 @@ TEST_F(LinkedViewsTest, OfADumpForAGpu) {
       {"kernels", "kernels", "triton_softmax.5", "instruction"},
       {"code", "kernels", ".visible .entry", "line", "jit_attention_block:triton_softmax.5"},
       {"buffers", "memory", "triton_softmax.5", "buffer", "", {"all values"}},
+      {"memory",
+       "memory",
+       "triton_softmax.5",
+       "buffer",
+       "jit_attention_block:triton_softmax.5",
+       {},
+       {},
+       true},
   };
   for (const Attempt& click : clicks) Do(kGpu, click, LightsOfSoftmax());
 }
@@ -123,7 +131,6 @@ TEST_F(LinkedViewsTest, OfADumpWithAProfile) {
       {"timeline", "kernels", "conv_general_dilated.3", "event", it, {}, {}, true},
       {"roofline", "kernels", "conv_general_dilated.3", "instruction", it, {}, 8},
       {"buffers", "memory", "conv_gene…ated.3", "buffer", "", {"all values"}},
-      {"memory", "memory", "conv_general_dilated.3", "buffer"},
       {"graph", "graph", "conv_general_dilated.3", "instruction", it},
   };
   for (const Attempt& click : clicks) Do(kCpu, click, LightsOfConvolution());
