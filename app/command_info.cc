@@ -12,6 +12,7 @@
 #include "app/version.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
+#include "core/dump/folder_table.h"
 #include "core/dump/listing.h"
 #include "core/dump/report_cache.h"
 #include "core/hlo/summary.h"
@@ -88,24 +89,67 @@ class InfoCommand : public Command {
   }
 
   int Directory(const std::string& path, const Context& context) {
-    auto listing = dump::ListFolder(path, context.limits);
-    if (!listing) return Fail(path, listing.error(), context);
     auto cache = no_cache_ ? std::nullopt : dump::ReportCache::OfUser();
-    const dump::Fingerprint fingerprint = dump::FingerprintOf(*listing);
     const std::string name = CacheName(path, context);
+    auto listing = List(path, context, cache ? &*cache : nullptr, name);
+    if (!listing) return Fail(path, listing.error(), context);
+    const dump::Fingerprint fingerprint = dump::FingerprintOf(*listing);
     std::optional<std::string> text;
-    if (cache) text = cache->Load(name, fingerprint);
+    if (cache && context.json && cache->Copy(name, fingerprint, WriteOut)) return kGood;
+    if (cache && !context.json) text = cache->Load(name, fingerprint);
     if (!text) {
-      dump::OpenOptions options;
-      options.jobs = static_cast<int>(context.jobs);
-      options.listing = &*listing;
-      auto report = MakeDumpReport(path, context.limits, options);
-      if (!report) return Fail(path, report.error(), context);
-      text = context.json ? DumpJson(*report) : DumpText(*report);
+      Result<std::string> made = MakeText(path, context, *listing, cache ? &*cache : nullptr, name);
+      if (!made) return Fail(path, made.error(), context);
+      text = *std::move(made);
       if (cache) cache->Store(name, fingerprint, *text);
     }
     context.json ? WriteOut(*text) : PrintOut(*text);
     return kGood;
+  }
+
+  static Result<dump::Listing> List(const std::string& path, const Context& context,
+                                    const dump::ReportCache* cache, const std::string& name) {
+    if (cache == nullptr) return dump::ListFolder(path, context.limits);
+    constexpr dump::Fingerprint kAny;
+    const std::string folders_name = name + "\nfolders";
+    std::optional<dump::FolderTable> known;
+    if (auto bytes = cache->Load(folders_name, kAny))
+      known = dump::FolderTable::Read(*std::move(bytes));
+    dump::FolderTable next;
+    bool read_any = false;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        dump::Listing listing,
+        dump::ListFolder(path, context.limits, known ? &*known : nullptr, next, read_any));
+    if (read_any) cache->Store(folders_name, kAny, next.bytes());
+    return listing;
+  }
+
+  // The report, of what is known of unchanged files and what is read of the others.
+  static Result<std::string> MakeText(const std::string& path, const Context& context,
+                                      dump::Listing& listing, const dump::ReportCache* cache,
+                                      const std::string& name) {
+    // Parts say themselves what they are made of, so that any of this dump may be used.
+    constexpr dump::Fingerprint kAny;
+    const std::string parts_name = name + "\nparts";
+    std::optional<ReportParts> known;
+    ReportParts next;
+    if (cache != nullptr) {
+      if (auto bytes = cache->Load(parts_name, kAny)) known = ReportParts::Unpack(*bytes);
+      if (known) listing.known_heads = known->heads();
+      listing.wants_heads = true;
+    }
+    dump::OpenOptions options;
+    options.jobs = static_cast<int>(context.jobs);
+    options.listing = &listing;
+    options.count_stages = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        DumpReport report,
+        MakeDumpReport(path, context.limits, options,
+                       context.json ? ReportForm::kJson : ReportForm::kText,
+                       known ? &*known : nullptr, cache == nullptr ? nullptr : &next));
+    if (cache != nullptr && listing.heads != nullptr)
+      cache->Store(parts_name, kAny, next.Pack(*listing.heads));
+    return context.json ? DumpJson(report) : DumpText(report);
   }
 
   // What is known about a file that holds no HLO module; false if it may hold one.

@@ -8,25 +8,28 @@ namespace {
 
 using dump::DumpModel;
 
-class Writer {
+// One module.
+class PartWriter {
  public:
-  explicit Writer(const DumpReport& report)
-      : report_(report), model_(*report.model), summary_(report.summary), json_(out_) {}
+  PartWriter(const DumpReport& report, size_t module)
+      : report_(report),
+        model_(*report.model),
+        summary_(report.summary),
+        module_(module),
+        json_(part_.text) {}
 
-  std::string Write() {
-    json_.BeginObject().Field("file", model_.path());
-    json_.Key("modules").BeginArray();
-    for (size_t m = 0; m < summary_.modules.size(); ++m) WriteModule(m);
-    json_.EndArray();
-    WritePlacements();
-    WriteTensorFlow();
-    WriteFiles();
-    json_.Key("missing").BeginArray();
-    for (const dump::MissingPiece& piece : model_.missing()) json_.Value(piece.ToString());
-    json_.EndArray().Key("warnings").BeginArray();
-    for (const std::string& text : summary_.warnings) json_.Value(text);
-    json_.EndArray().EndObject();
-    return out_ + "\n";
+  ModulePart Write() {
+    WriteModule(module_);
+    const debug::Placement& placement = report_.placements[module_];
+    part_.counts = placement.counts;
+    part_.bytes = placement.bytes;
+    part_.unknown_transfers = placement.unknown_transfers;
+    for (const debug::Transfer& transfer : placement.transfers) {
+      if (!part_.transfers.empty()) part_.transfers += ',';
+      JsonWriter json(part_.transfers);
+      WriteTransfer(transfer, json);
+    }
+    return std::move(part_);
   }
 
  private:
@@ -107,34 +110,14 @@ class Writer {
     json_.EndObject();
   }
 
-  // The sum over all modules.
-  void WritePlacements() {
-    json_.Key("placement").BeginObject();
-    int64_t bytes = 0, unknown = 0;
-    for (int place = 0; place < debug::kPlaceCount; ++place) {
-      int64_t count = 0;
-      for (const debug::Placement& one : report_.placements)
-        count += one.counts[static_cast<size_t>(place)];
-      json_.Field(debug::KeyOf(static_cast<debug::Place>(place)), count);
-    }
-    json_.Key("transfers").BeginArray();
-    for (size_t m = 0; m < report_.placements.size(); ++m) {
-      bytes = CheckedAdd(bytes, report_.placements[m].bytes).value_or(INT64_MAX);
-      unknown += report_.placements[m].unknown_transfers;
-      for (const debug::Transfer& transfer : report_.placements[m].transfers)
-        WriteTransfer(m, transfer);
-    }
-    json_.EndArray().Field("bytes", bytes).Field("unknown_transfers", unknown).EndObject();
-  }
-
-  void WriteTransfer(size_t m, const debug::Transfer& transfer) {
-    json_.BeginObject().Field("module", model_.modules()[m].name);
-    json_.Field("instruction", report_.compiled[m]->name(transfer.instruction));
-    json_.Field("direction", debug::KeyOf(transfer.direction)).Key("bytes");
-    transfer.bytes < 0 ? json_.Null() : json_.Value(transfer.bytes);
-    json_.Key("executions");
-    transfer.executions < 0 ? json_.Null() : json_.Value(transfer.executions);
-    json_.Field("reason", debug::KeyOf(transfer.reason)).EndObject();
+  void WriteTransfer(const debug::Transfer& transfer, JsonWriter& json) const {
+    json.BeginObject().Field("module", model_.modules()[module_].name);
+    json.Field("instruction", report_.compiled[module_]->name(transfer.instruction));
+    json.Field("direction", debug::KeyOf(transfer.direction)).Key("bytes");
+    transfer.bytes < 0 ? json.Null() : json.Value(transfer.bytes);
+    json.Key("executions");
+    transfer.executions < 0 ? json.Null() : json.Value(transfer.executions);
+    json.Field("reason", debug::KeyOf(transfer.reason)).EndObject();
   }
 
   void WriteStages(const dump::ModuleEntry& entry, const dump::ModuleSummary& module) {
@@ -207,6 +190,71 @@ class Writer {
     json_.EndArray();
   }
 
+  const DumpReport& report_;
+  const DumpModel& model_;
+  const dump::DumpSummary& summary_;
+  size_t module_;
+  ModulePart part_;
+  JsonWriter json_;
+};
+
+// All of them, and what is said of the dump.
+class Writer {
+ public:
+  explicit Writer(const DumpReport& report)
+      : report_(report), model_(*report.model), summary_(report.summary), json_(out_) {}
+
+  std::string Write() {
+    size_t bytes = 0;
+    for (const ModulePart& part : report_.parts) bytes += part.text.size();
+    out_.reserve(bytes + model_.files().size() * 256);
+    json_.BeginObject().Field("file", model_.path());
+    json_.Key("modules").BeginArray();
+    for (const ModulePart& part : report_.parts) Append(part.text);
+    json_.EndArray();
+    WritePlacements();
+    WriteTensorFlow();
+    WriteFiles();
+    json_.Key("missing").BeginArray();
+    for (const dump::MissingPiece& piece : model_.missing()) json_.Value(piece.ToString());
+    json_.EndArray().Key("warnings").BeginArray();
+    for (const std::string& text : summary_.warnings) json_.Value(text);
+    json_.EndArray().EndObject();
+    out_ += '\n';
+    return std::move(out_);
+  }
+
+ private:
+  // Elements of an array that are JSON already.
+  void Append(std::string_view elements) {
+    if (elements.empty()) return;
+    if (!out_.ends_with('[')) out_ += ',';
+    out_ += elements;
+  }
+
+  void OrNull(std::string_view key, std::string_view text) {
+    json_.Key(key);
+    text.empty() ? json_.Null() : json_.Value(text);
+  }
+
+  // The sum over all modules.
+  void WritePlacements() {
+    json_.Key("placement").BeginObject();
+    int64_t bytes = 0, unknown = 0;
+    for (int place = 0; place < debug::kPlaceCount; ++place) {
+      int64_t count = 0;
+      for (const ModulePart& part : report_.parts) count += part.counts[static_cast<size_t>(place)];
+      json_.Field(debug::KeyOf(static_cast<debug::Place>(place)), count);
+    }
+    json_.Key("transfers").BeginArray();
+    for (const ModulePart& part : report_.parts) {
+      bytes = CheckedAdd(bytes, part.bytes).value_or(INT64_MAX);
+      unknown += part.unknown_transfers;
+      Append(part.transfers);
+    }
+    json_.EndArray().Field("bytes", bytes).Field("unknown_transfers", unknown).EndObject();
+  }
+
   void WriteTensorFlow() {
     const dump::TensorFlowSummary& tf = *summary_.tensorflow;
     json_.Key("tensorflow").BeginObject().Key("clusters").BeginArray();
@@ -251,6 +299,9 @@ class Writer {
 
 }  // namespace
 
+ModulePart JsonPart(const DumpReport& report, size_t module) {
+  return PartWriter(report, module).Write();
+}
 std::string DumpJson(const DumpReport& report) { return Writer(report).Write(); }
 
 }  // namespace hloscope::app

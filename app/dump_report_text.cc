@@ -154,13 +154,19 @@ std::string BytesText(int64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
+ModulePart TextPart(const DumpReport& report, size_t module) {
+  ModulePart part;
+  part.text = ModuleText(*report.model, module, report.summary.modules[module]) +
+              PlacementText(report, module);
+  return part;
+}
+
 std::string DumpText(const DumpReport& report) {
   const DumpModel& model = *report.model;
   const dump::DumpSummary& summary = report.summary;
   std::string out = fmt::format("{}: {} modules, {} files\n", model.path(), model.modules().size(),
                                 model.files().size());
-  for (size_t m = 0; m < summary.modules.size(); ++m)
-    out += ModuleText(model, m, summary.modules[m]) + PlacementText(report, m);
+  for (const ModulePart& part : report.parts) out += part.text;
   out += TensorFlowText(*summary.tensorflow);
   for (const dump::MissingPiece& piece : model.missing())
     out += "  missing: " + piece.ToString() + "\n";

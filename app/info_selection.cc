@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/code_lines_report.h"
 #include "app/dump_place.h"
 #include "app/info_lineage.h"
 #include "core/base/json.h"
@@ -119,6 +120,7 @@ class SelectionWriter {
     for (int32_t k : facts.kernels) {
       const dump::Kernel& kernel = (*kernels)->kernels[static_cast<size_t>(k)];
       out += "  kernel   " + kernel.name + Place(kernel.ptx) + Place(kernel.llvm) + "\n";
+      out += CodeLinesText(model, LinesOf(kernel, facts));
     }
     auto thunks = model.Thunks(provenance_.module());
     for (int32_t k : facts.thunks) {
@@ -134,6 +136,17 @@ class SelectionWriter {
     }
     return out;
   }
+  // Of what the instruction became, where that is a part of a fusion: all of the kernel is a whole
+  // one's.
+  std::vector<debug::InstructionCode> LinesOf(const dump::Kernel& kernel,
+                                              const InstructionFacts& facts) const {
+    auto final = provenance_.lineage().Module(provenance_.final_stage());
+    if (!final || facts.compiled.empty()) return {};
+    InstructionId id = facts.compiled.front().instruction;
+    if (debug::KernelInstructions(**final)[id.index] == id) return {};
+    return debug::FindInstructionCode(provenance_.model(), kernel, **final, id);
+  }
+
   std::string Place(const dump::TextRange& range) const {
     if (range.file < 0) return "";
     return fmt::format(", {}:{}", provenance_.model().files()[static_cast<size_t>(range.file)].path,
@@ -227,6 +240,7 @@ class SelectionWriter {
       json.BeginObject().Field("name", kernel.name);
       WriteRange("ptx", kernel.ptx, json);
       WriteRange("llvm", kernel.llvm, json);
+      WriteCodeLines(model, LinesOf(kernel, facts), json);
       json.EndObject();
     }
     json.EndArray().Key("thunks").BeginArray();

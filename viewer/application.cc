@@ -38,6 +38,8 @@ Application::Application(const ApplicationOptions& options)
   io.ConfigDebugHighlightIdConflicts = false;
   io.ConfigErrorRecoveryEnableTooltip = false;
   io.ConfigErrorRecoveryEnableDebugLog = false;
+  // Ctrl+Tab is ours: it goes through the panels of the screen in their order.
+  imgui_->ConfigNavWindowingKeyNext = imgui_->ConfigNavWindowingKeyPrev = 0;
   io.IniFilename = nullptr;  // the state folder keeps the layout, with errors that can be shown
   io.LogFilename = nullptr;
 }
@@ -77,6 +79,7 @@ void Application::SetTheme(bool dark) {
 
 void Application::Open(const std::vector<std::string>& paths) {
   if (session_->dump().ready()) Save();
+  asked_.reset();
   if (IsOpenAlready(paths)) {
     KeepForAgain();
   } else {
@@ -159,6 +162,7 @@ void Application::TakeOverWishes() {
   if (!std::exchange(was_focused_, surface_->focused()) && was_focused_) session_->LookForNews();
   if (std::vector<std::string> paths = session_->TakeWishedPaths(); !paths.empty()) Open(paths);
   if (std::string view = session_->TakeWishedView(); !view.empty()) {
+    unsettled_frames_ = 3;  // its tab is in front in the frame after
     bool screen = std::ranges::find(ScreenRows(), view, &ScreenRow::id) != ScreenRows().end();
     if (screen && dock_.Find(view) == nullptr) {
       dock_.SetScreen(view);
@@ -214,6 +218,7 @@ void Application::RestoreSession() {
     if (Dock::Panel* panel = dock_.Find(id)) panel->view->SetState(state);
   }
   session_->bookmarks() = kept->bookmarks;
+  if (!dock_.is_chosen()) dock_.SetScreen(kept->screen);
   if (wanted_selection_.empty()) wanted_selection_ = kept->selection;
 }
 
@@ -302,6 +307,7 @@ void Application::Pass() {
   ImGui::NewFrame();
   ++frames_;
   RunKeys();
+  TryAnswer();
   Frame frame = MakeFrame();
   float bar = ImGui::GetFrameHeight() + 12 * frame.scale, status = 26 * frame.scale;
   DrawToolbar(frame);
@@ -310,6 +316,7 @@ void Application::Pass() {
   DrawMessages(frame);
   popups_.Draw(frame, {.run = [this](Command command) { Run(command); },
                        .open = [this](const std::vector<std::string>& paths) { Open(paths); },
+                       .write = [this](const std::string& path) { WriteExport(path); },
                        .recent = &session_->recent()});
   Remember();
   feed_.Leave(*imgui_);
@@ -343,7 +350,7 @@ void Application::DrawFrame() {
   FurtherPasses(input);
   ImGui::Render();
   surface_->Show(theme_.Rgb(Color::kCanvas));
-  WritePicture();
+  FinishExport();
   bool changed = found || feed_.waiting(*imgui_) ||
                  session_->selection_version() != seen_selection_ || !session_->idle() ||
                  popups_.busy();
@@ -352,7 +359,8 @@ void Application::DrawFrame() {
 }
 
 bool Application::settled() const {
-  return unsettled_frames_ == 0 && frames_ > 4 && session_->idle() && wanted_selection_.empty();
+  return unsettled_frames_ == 0 && frames_ > 4 && session_->idle() && wanted_selection_.empty() &&
+         !asked_ && exported_.path.empty();
 }
 
 }  // namespace hloscope::viewer

@@ -10,6 +10,7 @@
 
 #include "core/base/file_calls.h"
 #include "core/base/limits.h"
+#include "viewer/answers.h"
 #include "viewer/frame/dock.h"
 #include "viewer/frame/input_feed.h"
 #include "viewer/frame/keyboard.h"
@@ -69,6 +70,7 @@ class Application {
   Surface& surface() { return *surface_; }
   Popups& popups() { return popups_; }
   const Theme& theme() const { return theme_; }
+  float zoom() const { return zoom_; }
 
  private:
   // What outlives reading the same dump again: files may have come, and every position moved.
@@ -105,6 +107,8 @@ class Application {
   void RunKeys();
   bool RunOnSelection(Command command);
   void RunScreen(Command command);
+  bool RunQuestion(Command command);
+  void TryAnswer();
   void StepStage(int direction, bool to_change);
   void StepGraph(Command command);
   void DrawToolbar(Frame& frame);
@@ -114,7 +118,8 @@ class Application {
   void DrawMessages(Frame& frame);
   void DrawNews();
   void ExportView(ExportFormat format);
-  void WritePicture();
+  void WriteExport(const std::string& path);
+  void FinishExport();
   void SayProblems();
   void SayNotKept(const Status& status);
   Status SaveSettings() const;
@@ -144,10 +149,17 @@ class Application {
   Saved saved_;           // last, whether or not that could be written
   std::string not_kept_;  // why it could not
   std::string wanted_selection_;
-  std::optional<Kept> kept_;  // until the dump is read again
+  std::optional<Question> asked_;  // until its answer is known
+  std::optional<Kept> kept_;       // until the dump is read again
   History<ViewState> view_states_;
-  std::string picture_path_;  // where the next frame's picture of picture_view_ goes
-  std::string picture_view_;
+  // What goes to a file once the frame of that number is drawn; no path: nothing.
+  struct Exported {
+    std::string view;
+    ExportFormat format = ExportFormat::kCsv;
+    std::string path;
+    int frame = 0;
+  };
+  Exported exported_;
   uint64_t restored_generation_ = 0, seen_selection_ = 0;
   int unsettled_frames_ = 3;
 };

@@ -3,10 +3,13 @@
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 
 #include "core/base/file.h"
 #include "core/hlo/text.h"
 #include "viewer/application.h"
+#include "viewer/comparison.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/svg.h"
 
@@ -14,6 +17,8 @@ namespace hloscope::viewer {
 
 void Application::RunKeys() {
   std::vector<Command> pressed = PressedCommands();
+  if (std::string words = session_->TakeWishedSearch(); !words.empty())
+    popups_.ShowSearch(std::move(words));
   if (popups_.kind() != Popups::Kind::kNone) {
     if (ImGui::IsKeyPressed(ImGuiKey_Escape)) popups_.Close();
     return;
@@ -37,7 +42,8 @@ void Application::Run(Command command) {
   }
   // The view with the keys comes first; a command that names a view goes to that one.
   bool of_view = row.when != "always" && row.when != "open";
-  Dock::Panel* panel = dock_.Find(of_view ? row.when : std::string_view(dock_.focused_view()));
+  const std::string acting = dock_.acting_view();
+  Dock::Panel* panel = dock_.Find(of_view ? row.when : std::string_view(acting));
   Frame frame = MakeFrame();
   if (panel != nullptr && panel->view->Run(command, frame)) return;
   if (of_view) return;
@@ -49,7 +55,7 @@ void Application::Run(Command command) {
     case Command::kSearch:
       return popups_.Show(Popups::Kind::kSearch);
     case Command::kCompareProfile:
-      return popups_.Show(Popups::Kind::kCompare);
+      return popups_.Show(Popups::Kind::kCompareProfile);
     case Command::kOpen:
       return popups_.Show(Popups::Kind::kOpen);
     case Command::kReload: {
@@ -82,12 +88,46 @@ void Application::Run(Command command) {
     case Command::kExportCsv:
       return ExportView(ExportFormat::kCsv);
     default:
-      if (!RunOnSelection(command)) RunScreen(command);
+      if (!RunQuestion(command) && !RunOnSelection(command)) RunScreen(command);
   }
+}
+
+// A question is answered as soon as what it needs is read.
+bool Application::RunQuestion(Command command) {
+  const std::optional<Question> question = QuestionOf(command);
+  if (!question) return false;
+  if (*question != Question::kNan) {
+    asked_ = question;
+    return true;
+  }
+  dock_.Focus("divergence");
+  Frame frame = MakeFrame();
+  dock_.Find("divergence")->view->Run(command, frame);
+  return true;
+}
+
+void Application::TryAnswer() {
+  if (!asked_) return;
+  const Answer* answer = AnswerTo(*session_, *asked_, true);
+  if (answer == nullptr) return;
+  const Question question = *std::exchange(asked_, {});
+  if (question == Question::kPasses) session_->Shared<PassOrder>("pass-order").by_change = true;
+  if (question == Question::kDifference && answer->is_known) {
+    session_->Shared<Comparison>("comparison") = {.module = session_->module(), .stage = 0};
+  }
+  if (answer->selection.kind != SelectionKind::kNothing) session_->Select(answer->selection);
+  if (!answer->view.empty()) dock_.Focus(answer->view);
+  if (!answer->is_known) session_->Say(Severity::kNote, answer->text);
 }
 
 bool Application::RunOnSelection(Command command) {
   switch (command) {
+    case Command::kCompare:
+      popups_.Show(Popups::Kind::kCompare);
+      return true;
+    case Command::kShowCode:
+      dock_.Focus("code");
+      return true;
     case Command::kBack:
       session_->Back();
       return true;
@@ -119,6 +159,7 @@ bool Application::RunOnSelection(Command command) {
     case Command::kCaller:
     case Command::kCopy:
     case Command::kCopyText:
+    case Command::kShowUses:
       StepGraph(command);
       return true;
     default:
@@ -196,6 +237,8 @@ void Application::StepGraph(Command command) {
           next = hlo::InstructionId(i);
       }
       break;
+    case Command::kShowUses:
+      return popups_.ShowSearch(std::string(hlo::ToString(m[id].opcode)));
     case Command::kCopy:
       return ImGui::SetClipboardText(std::string(m.name(id)).c_str());
     default: {
@@ -207,47 +250,56 @@ void Application::StepGraph(Command command) {
   if (next.valid()) session_->Select(Selection::OfInstruction(module, stage, next));
 }
 
+// What cannot be exported says so at once; else a path is asked for.
 void Application::ExportView(ExportFormat format) {
-  const std::string& id = dock_.focused_view();
+  const std::string id = dock_.acting_view();
   Dock::Panel* panel = dock_.Find(id);
-  if (panel == nullptr) {
-    session_->Say(Severity::kNote, "click the view to export first");
-    return;
+  if (panel == nullptr) return session_->Say(Severity::kNote, "click the view to export first");
+  if (format == ExportFormat::kCsv) {
+    if (Result<std::string> text = panel->view->Export(format, *session_); !text)
+      return session_->Say(Severity::kError, text.error().ToString());
   }
   const char* ending = format == ExportFormat::kPng   ? "png"
                        : format == ExportFormat::kSvg ? "svg"
                                                       : "csv";
-  std::string path = fmt::format("hloscope-{}.{}", id, ending);
-  if (format == ExportFormat::kPng) {
-    picture_path_ = path;
-    picture_view_ = id;
-    return;
-  }
-  Result<std::string> text = panel->view->Export(format, *session_);
-  if (!text && format == ExportFormat::kSvg)
-    text = SvgOfFrame(panel->x, panel->y, panel->width, panel->height, theme_.Rgb(Color::kPanel));
-  Status written = text ? WriteFileAtomically(path, *text) : Status(std::unexpected(text.error()));
-  session_->Say(written ? Severity::kNote : Severity::kError,
-                written ? "written: " + path : written.error().ToString());
+  exported_ = {.view = id, .format = format, .path = {}};
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  popups_.ShowExport(fmt::format("Export {} as {}", panel->row->title, ending),
+                     (here / fmt::format("hloscope-{}.{}", id, ending)).string());
 }
 
-void Application::WritePicture() {
-  if (picture_path_.empty()) return;
-  Dock::Panel* panel = dock_.Find(picture_view_);
-  Result<Picture> picture = surface_->Pixels();
-  if (!picture && picture.error().error_class == ErrorClass::kEnvironment) return;  // next frame
-  std::string path = std::exchange(picture_path_, {});
-  Result<std::string> png = std::unexpected(Error{});
-  if (picture && panel != nullptr) {
+// Pictures are taken of a frame without the popup that asked for the path.
+void Application::WriteExport(const std::string& path) {
+  exported_.path = path;
+  exported_.frame = frames_ + 2;
+}
+
+void Application::FinishExport() {
+  if (exported_.path.empty() || frames_ < exported_.frame) return;
+  Dock::Panel* panel = dock_.Find(exported_.view);
+  Result<std::string> bytes = std::unexpected(Error{});
+  if (panel == nullptr || panel->width <= 0) {
+    bytes =
+        InputError(exported_.view + " is not on the screen any more", "show it and export again");
+  } else if (exported_.format == ExportFormat::kPng) {
+    Result<Picture> picture = surface_->Pixels();
+    if (!picture && picture.error().error_class == ErrorClass::kEnvironment) return;  // next frame
     auto whole = [](float value) { return static_cast<int>(value); };
-    png = ToPng(
-        picture->Cut(whole(panel->x), whole(panel->y), whole(panel->width), whole(panel->height)));
-  } else if (!picture) {
-    png = std::unexpected(picture.error());
+    bytes = picture ? ToPng(picture->Cut(whole(panel->x), whole(panel->y), whole(panel->width),
+                                         whole(panel->height)))
+                    : Result<std::string>(std::unexpected(picture.error()));
+  } else {
+    bytes = panel->view->Export(exported_.format, *session_);
+    if (!bytes && exported_.format == ExportFormat::kSvg)
+      bytes =
+          SvgOfFrame(panel->x, panel->y, panel->width, panel->height, theme_.Rgb(Color::kPanel));
   }
-  Status written = png ? WriteFileAtomically(path, *png) : Status(std::unexpected(png.error()));
+  const std::string path = std::exchange(exported_.path, {});
+  Status written =
+      bytes ? WriteFileAtomically(path, *bytes) : Status(std::unexpected(bytes.error()));
   session_->Say(written ? Severity::kNote : Severity::kError,
-                written ? "written: " + path : written.error().ToString());
+                written ? "written: " + path : "not written: " + written.error().ToString());
 }
 
 }  // namespace hloscope::viewer

@@ -1,10 +1,15 @@
 // Joining kernels, instructions, times and costs.
 #include "viewer/kernel_sheet.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <unordered_map>
+
+#include "viewer/number_text.h"
+#include "viewer/timeline_camera.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -274,6 +279,15 @@ double KernelRow::flops_per_second() const {
 }
 double KernelRow::bytes_per_second() const {
   return mean() == 0 ? 0 : cost.bytes() / (mean() * 1e-12);
+}
+
+std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row) {
+  if (row.count == 0) return {};
+  const double share =
+      static_cast<double>(row.self) / static_cast<double>(std::max<int64_t>(sheet.work, 1));
+  return fmt::format("{:.1f} % of the time: {} in {} {}", 100 * share,
+                     TimeText(static_cast<double>(row.self)), CountText(row.count),
+                     row.count == 1 ? "event" : "events");
 }
 
 const Pending<KernelSheet>* KernelSheetOf(Session& session) {

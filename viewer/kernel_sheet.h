@@ -53,6 +53,9 @@ struct KernelSheet {
   std::vector<std::string> notes;  // what is missing, and what would fill it
 };
 
+// "12.5 % of the time: 1.2 ms in 40 events"; empty where the profile has none.
+std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row);
+
 // Of the module in view, or of the trace alone where no dump is open. Null while something it needs
 // is being read.
 const Pending<KernelSheet>* KernelSheetOf(Session& session);

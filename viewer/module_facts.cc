@@ -1,13 +1,36 @@
 // Reads a module's first and final stage and its tables.
 #include "viewer/module_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "core/base/checked.h"
+#include "viewer/number_text.h"
 
 namespace hloscope::viewer {
 namespace {
 
-void AddPlacement(const hlo::Module& module, const dump::ModuleEntry& entry, ModuleFacts& facts) {
-  debug::Placement placement = debug::FindPlacement(module, debug::TargetNamed(entry.device));
+// Most that are kept to be shown.
+constexpr size_t kMost = 100;
+
+void AddTransfers(const hlo::Module& module, const debug::Placement& placement,
+                  ModuleFacts& facts) {
+  facts.transfer_count = std::ssize(placement.transfers);
+  for (const debug::Transfer& t : placement.transfers) {
+    facts.transfers.push_back({.instruction = t.instruction,
+                               .name = std::string(module.name(t.instruction)),
+                               .direction = t.direction,
+                               .bytes = t.bytes,
+                               .executions = t.executions});
+  }
+  auto cost = [](const ModuleFacts::Transfer& t) { return std::pair(t.total(), t.bytes); };
+  std::ranges::stable_sort(facts.transfers, std::greater(), cost);
+  if (facts.transfers.size() > kMost) facts.transfers.resize(kMost);
+}
+
+void AddPlacement(const hlo::Module& module, const debug::Placement& placement,
+                  ModuleFacts& facts) {
   facts.compiled = placement.compiled;
   facts.places = placement.counts;
   for (uint32_t i = 0; i < placement.instructions.size(); ++i) {
@@ -23,16 +46,38 @@ void AddPlacement(const hlo::Module& module, const dump::ModuleEntry& entry, Mod
     ++facts.fallback_count;
     facts.fallbacks.push_back(std::move(fallback));
   }
-  constexpr size_t kMost = 100;
   std::ranges::stable_sort(facts.fallbacks, std::greater(), &ModuleFacts::Fallback::bytes);
   if (facts.fallbacks.size() > kMost) facts.fallbacks.resize(kMost);
 }
 
 }  // namespace
 
+int64_t ModuleFacts::Transfer::total() const {
+  if (bytes < 0 || executions < 0) return -1;
+  return CheckedMul(bytes, executions).value_or(-1);
+}
+
+std::string TransferText(const ModuleFacts::Transfer& t) {
+  const bool is_out = t.direction == debug::TransferDirection::kToHost;
+  std::string text = is_out ? "to the host, " : "to the device, ";
+  text += t.bytes < 0 ? "of no known size" : BytesText(t.bytes);
+  if (t.executions < 0) return text + ", in a loop or branch of no known count";
+  if (t.executions == 1) return text + " once a run";
+  text += fmt::format(" × {} in one run", CountText(t.executions));
+  return t.total() < 0 ? text : text + ": " + BytesText(t.total());
+}
+
+debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module,
+                             const hlo::Module& final_stage) {
+  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
+  debug::Placement placement = debug::FindPlacement(final_stage, debug::TargetNamed(entry.device));
+  if (auto thunks = dump.Thunks(module); thunks && (*thunks)->file >= 0)
+    debug::TakeThunks(final_stage, **thunks, placement);
+  return placement;
+}
+
 std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, int32_t module) {
   auto facts = std::make_shared<ModuleFacts>();
-  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
   auto problem = [&](const Error& error) { facts->problems.push_back(error.ToString()); };
   int32_t final_stage = dump.FinalStage(module);
   if (final_stage >= 0) {
@@ -40,7 +85,9 @@ std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, 
       facts->instructions = static_cast<int64_t>((*read)->instructions().size());
       facts->fusions = std::ranges::count((*read)->instructions(), hlo::Opcode::kFusion,
                                           &hlo::Instruction::opcode);
-      AddPlacement(**read, entry, *facts);
+      const debug::Placement placement = PlacementOf(dump, module, **read);
+      AddPlacement(**read, placement, *facts);
+      AddTransfers(**read, placement, *facts);
     } else {
       problem(read.error());
     }

@@ -28,8 +28,25 @@ struct ModuleFacts {
   };
   std::vector<Fallback> fallbacks;
   int64_t fallback_count = 0;
+  // What moves between host and device, most bytes of a run first.
+  struct Transfer {
+    hlo::InstructionId instruction;
+    std::string name;
+    debug::TransferDirection direction = debug::TransferDirection::kToHost;
+    int64_t bytes = -1, executions = -1;  // of one execution, in one run; -1: not known
+    int64_t total() const;                // -1: not known
+  };
+  std::vector<Transfer> transfers;
+  int64_t transfer_count = 0;
   std::vector<std::string> problems;  // what could not be read
 };
+
+// "to the host, 1.2 MB × 10 in one run: 12 MB".
+std::string TransferText(const ModuleFacts::Transfer& transfer);
+
+// Where the instructions of a stage's module run, by the module and its thunks.
+debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module,
+                             const hlo::Module& final_stage);
 
 // Never fails: what cannot be read is in `problems`.
 std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, int32_t module);

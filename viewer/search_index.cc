@@ -32,6 +32,14 @@ std::vector<std::string> WordsOf(std::string_view text) {
 
 }  // namespace
 
+bool HasWords(std::string_view text, std::string_view words) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), Lower);
+  return std::ranges::all_of(WordsOf(words), [&](const std::string& word) {
+    return lower.find(word) != std::string::npos;
+  });
+}
+
 void SearchIndex::Add(std::string_view name, std::string_view more, const Selection& selection) {
   // Strangers' names may be as long as they like; nobody types the end of those.
   constexpr size_t kMost = 2000;

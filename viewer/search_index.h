@@ -21,6 +21,9 @@ struct SearchHit {
   Selection selection;
 };
 
+// Every word of `words` is in `text`, whatever the case.
+bool HasWords(std::string_view text, std::string_view words);
+
 class SearchIndex {
  public:
   // Reads first and final stage of every module, kernels and files; what cannot be read is left

@@ -176,6 +176,9 @@ class Session {
   // Opens something else, once this frame is drawn.
   void WishOpen(std::vector<std::string> paths) { wished_paths_ = std::move(paths); }
   std::vector<std::string> TakeWishedPaths() { return std::exchange(wished_paths_, {}); }
+  // Looks for words in everything, once this frame is drawn.
+  void WishSearch(std::string words) { wished_search_ = std::move(words); }
+  std::string TakeWishedSearch() { return std::exchange(wished_search_, {}); }
   // What was opened before, newest first.
   std::vector<std::string>& recent() { return recent_; }
   std::string TakeWishedView() { return std::exchange(wished_view_, {}); }
@@ -212,7 +215,7 @@ class Session {
   std::map<int32_t, std::shared_ptr<const debug::Provenance>> provenances_;
   std::vector<Message> messages_;
   std::vector<Bookmark> bookmarks_;
-  std::string wished_view_, second_profile_;
+  std::string wished_view_, wished_search_, second_profile_;
   std::optional<Command> wished_command_;
   bool was_cancelled_ = false;
   std::vector<std::string> cancelled_;  // keys of what failed because it was

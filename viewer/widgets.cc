@@ -40,6 +40,16 @@ std::string SafeText(std::string_view text, size_t most) {
   return CutInTheMiddle(safe, most);
 }
 
+std::string CsvCell(std::string_view text) {
+  constexpr size_t kMost = 100'000;
+  std::string cell = "\"";
+  for (char c : SafeText(text, kMost)) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell + '"';
+}
+
 void Label(std::string_view text) { Draw(SafeText(text)); }
 
 void Label(const Theme& theme, Color color, std::string_view text) {
@@ -105,50 +115,6 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
       return false;
   }
   return false;
-}
-
-std::string BytesText(int64_t bytes) {
-  if (bytes < 0) return "?";
-  constexpr std::array<const char*, 7> kUnits = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  int digits = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f} {}", value, digits, kUnits[unit]);
-}
-
-std::string ShortCountText(int64_t count) {
-  if (count < 10000) return CountText(count);
-  constexpr std::array<const char*, 4> kUnits = {"", "k", "M", "G"};
-  auto value = static_cast<double>(count);
-  size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  return fmt::format("{:.{}f}{}", value, value >= 99.5 ? 0 : 1, kUnits[unit]);
-}
-
-std::string CountText(int64_t count) {
-  std::string text = std::to_string(count);
-  size_t first = text.starts_with('-') ? 1 : 0;
-  for (size_t at = text.size(); at > first + 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
-std::string NanosecondsText(double nanoseconds) {
-  constexpr std::array<const char*, 4> kUnits = {"ns", "µs", "ms", "s"};
-  size_t unit = 0;
-  while (std::abs(nanoseconds) >= 999.5 && unit + 1 < kUnits.size()) {
-    nanoseconds /= 1000;
-    ++unit;
-  }
-  double size = std::abs(nanoseconds);
-  int digits = size >= 99.95 || unit == 0 ? 0 : size >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f} {}", nanoseconds, digits, kUnits[unit]);
 }
 
 bool Row(Frame& frame, std::string_view id, bool selected, bool lit) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "viewer/number_text.h"
 #include "viewer/view.h"
 
 namespace hloscope::viewer {
@@ -12,6 +13,9 @@ namespace hloscope::viewer {
 // Text of strangers made safe to draw: control characters and invalid UTF-8 escaped, on one line,
 // and no longer than `most` bytes, cut in the middle so that a numeric suffix stays.
 std::string SafeText(std::string_view text, size_t most = 200);
+
+// A cell of a CSV table: quoted, quotes inside doubled, control characters escaped.
+std::string CsvCell(std::string_view text);
 
 // Text as it is (no format), after SafeText.
 void Label(std::string_view text);
@@ -33,15 +37,6 @@ template <typename T>
 bool ShowPending(Frame& frame, const Pending<T>& pending, std::string_view what) {
   return ShowPendingState(frame, pending.state, pending.error, what);
 }
-
-// "1.2 GB", "34 kB": three digits at most; negative: "?".
-std::string BytesText(int64_t bytes);
-// "120k": three digits at most, for columns; the whole belongs into a tooltip.
-std::string ShortCountText(int64_t count);
-// "120,345".
-std::string CountText(int64_t count);
-// "1.25 ms".
-std::string NanosecondsText(double nanoseconds);
 
 // A row of a table that can be clicked as a whole; `selected` is the selection itself, `lit` stands
 // for it.

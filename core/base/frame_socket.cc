@@ -97,7 +97,7 @@ Result<bool> FrameSocket::Send(const OutgoingFrame& frame, const Waiter& wait) {
     message = Inlined(frame, data);
   } else {
     header.sealed_bytes = data;
-    HLOSCOPE_ASSIGN_OR_RETURN(memory, SealBytes(frame.parts));
+    HLOSCOPE_ASSIGN_OR_RETURN(memory, SealBytes(frame.parts, [&] { return wait(0); }));
   }
   if (std::cmp_greater(message.size() + frame.head.size(), most_)) {
     return EnvironmentError(fmt::format("a message of {} bytes is longer than the limit of {}",

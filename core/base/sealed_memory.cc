@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include "core/base/system_error.h"
@@ -17,7 +19,9 @@ namespace {
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr int kAllSeals = kSizeSeals | F_SEAL_WRITE;
-constexpr size_t kLargestStep = size_t{1} << 30;
+constexpr size_t kLargestStep = size_t{1} << 24;
+constexpr int kMostAttempts = 500;
+constexpr std::chrono::milliseconds kBetweenAttempts{10};
 
 Result<UniqueFd> MakeMemory() {
   UniqueFd fd(memfd_create("hloscope", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -25,14 +29,27 @@ Result<UniqueFd> MakeMemory() {
   return fd;
 }
 
-Status WriteAt(int fd, std::span<const std::byte> bytes, size_t offset) {
+Status WriteAt(int fd, std::span<const std::byte> bytes, size_t offset,
+               const std::function<Status()>& go_on) {
   while (!bytes.empty()) {
+    HLOSCOPE_TRY(go_on());
     const ssize_t n =
         pwrite(fd, bytes.data(), std::min(bytes.size(), kLargestStep), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return SystemFailure("fill shared memory", n == 0 ? ENOSPC : errno);
     bytes = bytes.subspan(static_cast<size_t>(n));
     offset += static_cast<size_t>(n);
+  }
+  return {};
+}
+
+// The kernel is busy while anything still holds a page of the file, as another processor's lists of
+// new pages do for milliseconds on a loaded machine.
+Status Seal(int fd, const std::function<Status()>& go_on) {
+  for (int attempt = 0; fcntl(fd, F_ADD_SEALS, kAllSeals) != 0; ++attempt) {
+    if (errno != EBUSY || attempt == kMostAttempts) return SystemFailure("seal shared memory");
+    HLOSCOPE_TRY(go_on());
+    std::this_thread::sleep_for(kBetweenAttempts);
   }
   return {};
 }
@@ -63,15 +80,16 @@ Result<SharedBytes> CopyOf(int fd, size_t size) {
 
 }  // namespace
 
-Result<UniqueFd> SealBytes(std::span<const std::span<const std::byte>> parts) {
+Result<UniqueFd> SealBytes(std::span<const std::span<const std::byte>> parts,
+                           const std::function<Status()>& go_on) {
   HLOSCOPE_ASSIGN_OR_RETURN(UniqueFd fd, MakeMemory());
   size_t at = 0;
   for (const auto& part : parts) {
-    HLOSCOPE_TRY(WriteAt(fd.get(), part, at));
+    HLOSCOPE_TRY(WriteAt(fd.get(), part, at, go_on));
     at += AlignedUp(part.size());
   }
   if (ftruncate(fd.get(), static_cast<off_t>(at)) != 0) return SystemFailure("fill shared memory");
-  if (fcntl(fd.get(), F_ADD_SEALS, kAllSeals) != 0) return SystemFailure("seal shared memory");
+  HLOSCOPE_TRY(Seal(fd.get(), go_on));
   return fd;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -18,8 +19,10 @@ constexpr size_t AlignedUp(size_t bytes) {
 }
 
 // A nameless file in memory that holds the parts one behind the other, each from a multiple of
-// kPartAlignment on, sealed against every change. Environment error: no memory or descriptors.
-Result<UniqueFd> SealBytes(std::span<const std::span<const std::byte>> parts);
+// kPartAlignment on, sealed against every change. Gigabytes take seconds: `go_on` is asked every
+// few milliseconds, and its error ends the work. Environment error: no memory or descriptors.
+Result<UniqueFd> SealBytes(std::span<const std::span<const std::byte>> parts,
+                           const std::function<Status()>& go_on);
 
 struct SharedBytes {
   std::span<const std::byte> bytes;

@@ -119,8 +119,8 @@ Status RunInTurns(std::vector<Side>& sides, const RunInputs& inputs, const Bench
 
 }  // namespace
 
-Result<BenchReport> BenchRun(std::shared_ptr<const hlo::Module> module, const BenchRequest& request,
-                             std::stop_token stop) {
+Result<BenchReport> BenchRun(const std::shared_ptr<const hlo::Module>& module,
+                             const BenchRequest& request, const std::stop_token& stop) {
   HLOSCOPE_TRY(CheckSound(*module, request.limits));
   const replay::Placement placement(*module, request.limits);
   BenchReport report;

@@ -45,7 +45,7 @@ inline constexpr int64_t kLeastRuns = 3;
 
 // Compiles and runs in turns, one platform while the others idle, after one run of each that does
 // not count. Fails where the module is not sound or a platform cannot run it.
-Result<BenchReport> BenchRun(std::shared_ptr<const hlo::Module> module, const BenchRequest& request,
-                             std::stop_token stop = {});
+Result<BenchReport> BenchRun(const std::shared_ptr<const hlo::Module>& module,
+                             const BenchRequest& request, const std::stop_token& stop);
 
 }  // namespace hloscope::debug

@@ -61,26 +61,27 @@ Result<std::shared_ptr<const DumpModel>> DumpModel::Open(const std::string& path
                                                          const Limits& limits,
                                                          const OpenOptions& options) {
   std::shared_ptr<DumpModel> model(new DumpModel(path, limits));
-  Listing listing;
-  std::vector<TextEnd> ends;
+  Listing own;
+  FileHeads heads;
   model->single_file_ = !IsFolder(path);
   if (model->single_file_) {
     HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
     FileEntry entry{path, FileRole::kUnknown, Sniff(file.bytes()),
                     static_cast<int64_t>(file.bytes().size())};
     model->files_.push_back(std::move(entry));
-    ends.push_back(TextEnd::kBrace);
+    heads.ends.push_back(TextEnd::kBrace);
   } else {
-    if (options.listing != nullptr) {
-      listing = *options.listing;
-    } else {
-      HLOSCOPE_ASSIGN_OR_RETURN(listing, ListFolder(path, limits, options.stop));
+    if (options.listing == nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(own, ListFolder(path, limits, options.stop));
     }
+    Listing& listing = options.listing == nullptr ? own : *options.listing;
     std::ranges::sort(listing.files, {}, &ListedFile::path);
     model->warnings_ = std::move(listing.warnings);
-    HLOSCOPE_TRY(ReadHeads(path, listing, limits, options, model->files_, ends, model->warnings_));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        heads, ReadHeads(path, listing, limits, options, model->files_, model->warnings_));
+    model->counts_ = std::move(heads.counts);
   }
-  DumpIndexer(*model, ends).Run();
+  DumpIndexer(*model, heads.ends).Run();
   model->missing_ = FindMissing(*model);
   for (const ModuleEntry& module : model->modules_)
     model->slots_->modules.emplace_back().stages.resize(module.stages.size());
@@ -136,6 +137,11 @@ int32_t DumpModel::ModuleFile(int32_t module, int32_t stage) const {
     best_rank = std::max(best_rank, rank);
   }
   return best;
+}
+
+const StageCounts* DumpModel::StageCountsOf(int32_t file) const {
+  auto at = static_cast<size_t>(file);
+  return at < counts_.size() && counts_[at] ? &*counts_[at] : nullptr;
 }
 
 int32_t DumpModel::FindFile(int32_t module, FileRole role, int32_t stage) const {

@@ -18,6 +18,7 @@
 #include "core/dump/kernels.h"
 #include "core/dump/missing.h"
 #include "core/dump/sniff.h"
+#include "core/dump/stage_counts.h"
 #include "core/dump/tensorflow_graph.h"
 #include "core/dump/thunks.h"
 #include "core/hlo/module.h"
@@ -58,7 +59,8 @@ struct OpenOptions {
   int jobs = 0;                                               // threads; 0: one for each CPU
   std::function<void(int64_t done, int64_t total)> progress;  // called from any thread
   std::stop_token stop;
-  const Listing* listing = nullptr;  // of the folder, where the caller has it already
+  Listing* listing = nullptr;  // of the folder, where the caller has it already; it is moved from
+  bool count_stages = false;   // reads the modules of all stages as far as StageCountsOf needs
 };
 
 class DumpModel {
@@ -89,6 +91,9 @@ class DumpModel {
   int32_t FinalStage(int32_t module) const;
   // The file of the stage that Module() reads first: the proto, else the text. -1 if none.
   int32_t ModuleFile(int32_t module, int32_t stage) const;
+  // Instructions and fusions of the module in that file; null where they were not asked for on
+  // opening, or where only Module() tells.
+  const StageCounts* StageCountsOf(int32_t file) const;
   // The first file of the module with that role, and of that stage unless it is -1; -1 if none.
   int32_t FindFile(int32_t module, FileRole role, int32_t stage = -1) const;
 
@@ -120,6 +125,7 @@ class DumpModel {
   std::vector<ModuleEntry> modules_;
   std::vector<MissingPiece> missing_;
   std::vector<std::string> warnings_;
+  std::vector<std::optional<StageCounts>> counts_;  // by file, or empty
   std::unique_ptr<Slots> slots_;
 };
 

@@ -1,14 +1,19 @@
 // Counting stages and gathering tables, one job for each stage and each module.
 #include "core/dump/dump_summary.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <set>
 
 #include "core/base/jobs.h"
+#include "core/base/unique_fd.h"
+#include "core/dump/line_reader.h"
 #include "core/dump/load.h"
 
 namespace hloscope::dump {
@@ -25,11 +30,14 @@ std::string FileNameOf(std::string_view module) {
 
 class Summary {
  public:
-  Summary(const DumpModel& model, const OpenOptions& options) : model_(model), options_(options) {}
+  Summary(const DumpModel& model, const OpenOptions& options, const std::vector<char>& skip)
+      : model_(model), options_(options), skip_(skip) {}
 
   Result<DumpSummary> Make() {
     summary_.modules.resize(model_.modules().size());
+    summary_.lossy.resize(summary_.modules.size());
     for (size_t m = 0; m < summary_.modules.size(); ++m) {
+      if (m < skip_.size() && skip_[m] != 0) continue;
       const auto& stages = model_.modules()[m].stages;
       summary_.modules[m].stages.resize(stages.size());
       tasks_.push_back({static_cast<int32_t>(m), -1});
@@ -65,11 +73,31 @@ class Summary {
     std::scoped_lock lock(mutex_);
     warnings_.insert(warnings.begin(), warnings.end());
   }
+  void AddWarnings(int32_t module, const std::vector<std::string>& warnings) {
+    AddWarnings(warnings);
+    // Each module is written by several threads, and only ever set.
+    if (!warnings.empty()) {
+      std::scoped_lock lock(mutex_);
+      summary_.lossy[static_cast<size_t>(module)] = 1;
+    }
+  }
 
   void FinishWarnings() {
     AddWarnings({model_.warnings().begin(), model_.warnings().end()});
-    AddWarnings(model_.LateWarnings());
+    for (const std::string& text : model_.LateWarnings()) {
+      AddWarnings({text});
+      MarkLossy(text);
+    }
     summary_.warnings.assign(warnings_.begin(), warnings_.end());
+  }
+
+  // Late warnings begin with the path of a file.
+  void MarkLossy(std::string_view warning) {
+    for (size_t k = 0; k < model_.files().size(); ++k) {
+      int32_t module = model_.files()[k].module;
+      if (module >= 0 && warning.starts_with(model_.FullPath(static_cast<int32_t>(k))))
+        summary_.lossy[static_cast<size_t>(module)] = 1;
+    }
   }
 
   void Count(int32_t module, int32_t stage) {
@@ -78,8 +106,12 @@ class Summary {
     out.file = model_.ModuleFile(module, stage);
     if (out.file < 0) return;
     const ModuleEntry& entry = model_.modules()[static_cast<size_t>(module)];
+    if (const StageCounts* counted = model_.StageCountsOf(out.file)) {
+      out.counts = *counted;
+      out.read = true;
+    }
     bool is_proto = model_.files()[static_cast<size_t>(out.file)].kind == FileKind::kHloProto;
-    if (is_proto) {
+    if (!out.read && is_proto) {
       auto bytes = model_.OpenFile(out.file);
       auto counts = bytes ? CountInProto(bytes->bytes()) : std::nullopt;
       if (counts) {
@@ -88,11 +120,35 @@ class Summary {
       }
     }
     if (!out.read) CountInModule(module, stage, out);
-    if (!out.read || entry.id < 0 || entry.name.empty()) return;
-    if (FileNameOf(out.counts.module_name) == FileNameOf(entry.name)) return;
-    AddWarnings({fmt::format("{}: holds module {}, its name says {}",
-                             model_.files()[static_cast<size_t>(out.file)].path,
-                             out.counts.module_name, entry.name)});
+    if (entry.id < 0 || entry.name.empty()) return;
+    if (out.read) CheckName(module, out.file, out.counts.module_name);
+    for (int32_t file : entry.stages[static_cast<size_t>(stage)].files) {
+      if (file != out.file) CheckText(module, file);
+    }
+  }
+
+  void CheckName(int32_t module, int32_t file, std::string_view name) {
+    const std::string& expected = model_.modules()[static_cast<size_t>(module)].name;
+    if (FileNameOf(name) == FileNameOf(expected)) return;
+    AddWarnings(module,
+                {fmt::format("{}: holds module {}, its name says {}",
+                             model_.files()[static_cast<size_t>(file)].path, name, expected)});
+  }
+
+  // The text of a stage that was read from its proto: at least it begins as that module's.
+  void CheckText(int32_t module, int32_t file) {
+    const FileEntry& entry = model_.files()[static_cast<size_t>(file)];
+    bool checked = entry.role == FileRole::kModule && entry.kind == FileKind::kHloText &&
+                   !entry.path.ends_with(".gz");
+    if (!checked) return;
+    UniqueFd fd(
+        open(model_.FullPath(file).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    std::array<char, 512> head;
+    ssize_t got = fd.valid() ? read(fd.get(), head.data(), head.size()) : 0;
+    std::string_view text(head.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    if (!TakeWord(text, "HloModule ")) return;
+    size_t end = text.find_first_of(", \n");
+    if (end != std::string_view::npos) CheckName(module, file, text.substr(0, end));
   }
 
   // Texts are read whole: their instructions are not one for each line.
@@ -106,7 +162,7 @@ class Summary {
     if (loaded == nullptr) {
       auto kept = model_.Module(module, stage);
       if (!kept) {
-        AddWarnings({kept.error().ToString()});
+        AddWarnings(module, {kept.error().ToString()});
         return;
       }
       loaded = *kept;
@@ -121,21 +177,22 @@ class Summary {
   }
 
   template <typename T>
-  void Take(Result<std::shared_ptr<const T>> table, std::shared_ptr<const T>& place) {
+  void Take(int32_t module, Result<std::shared_ptr<const T>> table,
+            std::shared_ptr<const T>& place) {
     if (!table) {
-      AddWarnings({table.error().ToString()});
+      AddWarnings(module, {table.error().ToString()});
       place = std::make_shared<const T>();
       return;
     }
     place = *std::move(table);
-    AddWarnings(place->warnings);
+    AddWarnings(module, place->warnings);
   }
 
   void Gather(int32_t module) {
     ModuleSummary& out = summary_.modules[static_cast<size_t>(module)];
-    Take(model_.Thunks(module), out.thunks);
-    Take(model_.Kernels(module), out.kernels);
-    Take(model_.Buffers(module), out.buffers);
+    Take(module, model_.Thunks(module), out.thunks);
+    Take(module, model_.Kernels(module), out.kernels);
+    Take(module, model_.Buffers(module), out.buffers);
     int32_t last = model_.FinalStage(module);
     auto final_module = model_.Module(module, last);
     if (!final_module) return;
@@ -158,6 +215,7 @@ class Summary {
 
   const DumpModel& model_;
   const OpenOptions& options_;
+  const std::vector<char>& skip_;
   std::vector<Task> tasks_;
   DumpSummary summary_;
   std::mutex mutex_;
@@ -166,8 +224,9 @@ class Summary {
 
 }  // namespace
 
-Result<DumpSummary> Summarize(const DumpModel& model, const OpenOptions& options) {
-  return Summary(model, options).Make();
+Result<DumpSummary> Summarize(const DumpModel& model, const OpenOptions& options,
+                              const std::vector<char>& skip) {
+  return Summary(model, options, skip).Make();
 }
 
 }  // namespace hloscope::dump

@@ -32,9 +32,12 @@ struct DumpSummary {
   std::vector<ModuleSummary> modules;  // as DumpModel::modules()
   std::shared_ptr<const TensorFlowSummary> tensorflow;
   std::vector<std::string> warnings;  // of the index, and what reading lost, sorted
+  std::vector<char> lossy;            // by module: not 0 where reading it gave a warning
 };
 
-// Reads what the figures need, on several threads. Error: stopped.
-Result<DumpSummary> Summarize(const DumpModel& model, const OpenOptions& options);
+// Reads what the figures need, on several threads; leaves out the modules for which `skip` (empty,
+// or by module) is not 0. Error: stopped.
+Result<DumpSummary> Summarize(const DumpModel& model, const OpenOptions& options,
+                              const std::vector<char>& skip = {});
 
 }  // namespace hloscope::dump

@@ -6,14 +6,24 @@
 
 #include "core/dump/dump_model.h"
 #include "core/dump/listing.h"
+#include "core/dump/stage_counts.h"
 
 namespace hloscope::dump {
 
-// Fills `files` with one entry for each listed file: path, size and kind, read on several threads;
-// `ends` says how their texts end. Files that cannot be read are kept as kUnknown and named in
-// `warnings`. Error: stopped.
-Status ReadHeads(const std::string& folder, const Listing& listing, const Limits& limits,
-                 const OpenOptions& options, std::vector<FileEntry>& files,
-                 std::vector<TextEnd>& ends, std::vector<std::string>& warnings);
+// What the heads say beyond the kinds, by file.
+struct FileHeads {
+  std::vector<TextEnd> ends;  // how texts end
+  // Of the modules, where options.count_stages asks for them; absent where only reading the module
+  // whole tells.
+  std::vector<std::optional<StageCounts>> counts;
+};
+
+// Fills `files` with one entry for each listed file: path, size and kind, read on several threads.
+// `listing` is sorted by path; its paths are moved out. Files that cannot be read are kept as
+// kUnknown and named in `warnings`. Errors: stopped; environment for a folder that cannot be
+// opened.
+Result<FileHeads> ReadHeads(const std::string& folder, Listing& listing, const Limits& limits,
+                            const OpenOptions& options, std::vector<FileEntry>& files,
+                            std::vector<std::string>& warnings);
 
 }  // namespace hloscope::dump

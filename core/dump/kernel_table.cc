@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "core/dump/code_reader.h"
+#include "core/dump/elf_reader.h"
 #include "core/dump/instruction_lookup.h"
 
 namespace hloscope::dump {
@@ -49,6 +50,8 @@ class Gather {
 
   std::shared_ptr<const KernelTable> Make() {
     for (int32_t file : entry_.files) ReadCode(file);
+    IndexDetails();
+    for (int32_t file : entry_.files) ReadObject(file);
     TakeThunks();
     auto final_module = model_.Module(module_, model_.FinalStage(module_));
     if (final_module) {
@@ -92,6 +95,26 @@ class Gather {
     }
     if (functions.empty() && is_ptx && text->bytes().find(".version") == std::string_view::npos)
       table_->warnings.push_back(entry.path + ": holds no PTX");
+  }
+
+  // What an object defines is known without its LLVM IR too: the functions that others may call.
+  void ReadObject(int32_t file) {
+    const FileEntry& entry = model_.files()[static_cast<size_t>(file)];
+    bool is_object = entry.role == FileRole::kObject && entry.kind == FileKind::kObject;
+    if (!is_object || details_.contains(DetailOf(entry))) return;
+    auto bytes = model_.OpenFile(file);
+    if (!bytes) {
+      table_->warnings.push_back(bytes.error().ToString());
+      return;
+    }
+    auto functions = ReadObjectFunctions(bytes->bytes());
+    if (!functions) {
+      table_->warnings.push_back(
+          fmt::format("{}: its kernels are not known, {}", entry.path, functions.error().message));
+      return;
+    }
+    for (const ObjectFunction& function : *functions) Named(function.name).object = {file, 0, 0};
+    if (functions->empty()) table_->warnings.push_back(entry.path + ": defines no functions");
   }
 
   void Take(int32_t file, FileRole role, const CodeFunction& function) {
@@ -186,7 +209,6 @@ class Gather {
     if (place == nullptr) return;
     std::string detail = DetailOf(entry);
     if (detail.empty() && entry.role == FileRole::kTritonIr) detail = FunctionIn(file);
-    if (details_.empty()) IndexDetails();
     auto [begin, end] = details_.equal_range(detail);
     bool found = begin != end;
     for (auto at = begin; at != end; ++at) Attach(table_->kernels[at->second], place, file);

@@ -1,7 +1,9 @@
 // The regular files under a folder, with what tells whether one changed.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -18,9 +20,18 @@ struct ListedFile {
   uint64_t inode = 0;
 };
 
+class FolderTable;
+class HeadTable;
+
 struct Listing {
   std::vector<ListedFile> files;      // in any order
   std::vector<std::string> warnings;  // what was skipped, and why
+  // What opening a dump does not have to read again, where the caller knows it; and what it knows
+  // in the end of the files that may be asked for again, if `wants_heads`.
+  std::shared_ptr<const HeadTable> known_heads;
+  std::shared_ptr<HeadTable> heads;
+  bool wants_heads = false;
+  std::vector<std::array<uint64_t, 2>> keys;  // of the model's files, in their order
 };
 
 // Lists sub-folders too, follows no links and opens no file. Errors: input for no such folder or
@@ -28,5 +39,10 @@ struct Listing {
 // where it was stopped.
 Result<Listing> ListFolder(const std::string& path, const Limits& limits,
                            const std::stop_token& stop = {});
+// The same, where the entries of folders may be known: only changed folders are read, and every
+// file is looked at. `next` is given what may be known next time; true in `read_any` says that it
+// is more than `known` (or null).
+Result<Listing> ListFolder(const std::string& path, const Limits& limits, const FolderTable* known,
+                           FolderTable& next, bool& read_any);
 
 }  // namespace hloscope::dump

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,39 +14,44 @@
 
 #include "core/base/file.h"
 #include "core/base/unique_fd.h"
+#include "core/dump/head_table.h"
+#include "core/dump/quick_hash.h"
 
 namespace hloscope::dump {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMagic = 0x31454843'4c4f4c48;  // "HLOLCHE1"
-constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
-
+constexpr uint64_t kMagic = 0x32454843'4c4f4c48;  // "HLOLCHE2"
 struct Header {
   uint64_t magic = kMagic;
   std::array<uint64_t, 2> fingerprint = {};
   uint64_t bytes = 0, checksum = 0;
 };
 
-uint64_t Mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * kOdd;
-  return hash ^ (hash >> 29);
-}
+constexpr size_t kPiece = 256 << 10;  // of a report, read at a time
 
-// Eight bytes at a time, the rest padded with zeros.
-uint64_t HashOf(std::string_view bytes, uint64_t seed) {
-  uint64_t hash = Mix(seed, bytes.size());
-  while (bytes.size() >= sizeof(uint64_t)) {
-    uint64_t word;
-    std::memcpy(&word, bytes.data(), sizeof word);
-    hash = Mix(hash, word);
-    bytes.remove_prefix(sizeof word);
+// Of pieces of kPiece bytes, in four chains, which a processor follows at once.
+class Checksum {
+ public:
+  void Add(std::string_view piece) {
+    std::array<uint64_t, 4> words;
+    while (piece.size() >= sizeof words) {
+      std::memcpy(words.data(), piece.data(), sizeof words);
+      for (size_t k = 0; k < words.size(); ++k) chains_[k] = Mix(chains_[k], words[k]);
+      piece.remove_prefix(sizeof words);
+    }
+    chains_[0] = Mix(chains_[0], HashOf(piece, 7));
   }
-  uint64_t word = 0;
-  std::memcpy(&word, bytes.data(), bytes.size());
-  return Mix(hash, word);
-}
+  uint64_t value() const {
+    uint64_t hash = 0;
+    for (uint64_t chain : chains_) hash = Mix(hash, chain);
+    return hash;
+  }
+
+ private:
+  std::array<uint64_t, 4> chains_ = {1, 2, 3, 4};
+};
 
 // Reads all of `size` bytes; false where the file is shorter or cannot be read.
 bool ReadFully(int fd, char* to, size_t size) {
@@ -56,6 +60,18 @@ bool ReadFully(int fd, char* to, size_t size) {
     if (got <= 0) return false;
     to += got;
     size -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+// Reads `size` bytes in pieces; false where there are fewer.
+bool ForEachPiece(int fd, uint64_t size, const std::function<void(std::string_view)>& take) {
+  std::vector<char> piece(std::min<uint64_t>(size, kPiece));
+  while (size > 0) {
+    size_t count = std::min<uint64_t>(size, piece.size());
+    if (!ReadFully(fd, piece.data(), count)) return false;
+    take({piece.data(), count});
+    size -= count;
   }
   return true;
 }
@@ -74,21 +90,12 @@ std::string FromEnvironment(const char* name) {
 }  // namespace
 
 Fingerprint FingerprintOf(const Listing& listing) {
-  // Times of whole seconds come from file systems that keep no others.
-  constexpr int64_t kSecond = 1'000'000'000, kFine = 50'000'000, kCoarse = 2 * kSecond;
-  const int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count();
+  const int64_t now = NowNs();
   Fingerprint print;
   for (const ListedFile& file : listing.files) {
-    for (size_t k = 0; k < print.words.size(); ++k) {
-      uint64_t hash = HashOf(file.path, k + 1);
-      hash = Mix(hash, static_cast<uint64_t>(file.bytes));
-      hash = Mix(hash, static_cast<uint64_t>(file.changed_ns));
-      print.words[k] += Mix(hash, file.inode);  // a sum: order does not matter
-    }
-    int64_t grain = file.changed_ns % kSecond == 0 ? kCoarse : kFine;
-    print.settled &= file.changed_ns < now - grain;
+    const FileKey key = KeyOf(file);
+    for (size_t k = 0; k < key.size(); ++k) print.words[k] += key[k];  // order does not matter
+    print.settled &= IsSettled(file, now);
   }
   for (const std::string& warning : listing.warnings) print.words[0] += HashOf(warning, 3);
   print.words[1] += listing.files.size();
@@ -112,21 +119,31 @@ std::string ReportCache::PathOf(std::string_view name) const {
   return fmt::format("{}/{:016x}{:016x}", folder_, HashOf(name, 5), HashOf(name, 6));
 }
 
-std::optional<std::string> ReportCache::Load(std::string_view name,
-                                             const Fingerprint& fingerprint) const {
+bool ReportCache::Copy(std::string_view name, const Fingerprint& fingerprint,
+                       const std::function<void(std::string_view)>& take) const {
   UniqueFd fd(open(PathOf(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status;
   Header header;
-  if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  if (!ReadFully(fd.get(), reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
+  if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  if (!ReadFully(fd.get(), reinterpret_cast<char*>(&header), sizeof header)) return false;
   bool fits = header.magic == kMagic && header.fingerprint == fingerprint.words &&
               header.bytes + sizeof header == static_cast<uint64_t>(status.st_size) &&
               header.bytes <= static_cast<uint64_t>(max_bytes_);
-  if (!fits) return std::nullopt;
-  std::string report(header.bytes, '\0');
-  if (!ReadFully(fd.get(), report.data(), report.size())) return std::nullopt;
-  if (HashOf(report, 7) != header.checksum) return std::nullopt;
-  return report;
+  if (!fits) return false;
+  Checksum checksum;
+  if (!ForEachPiece(fd.get(), header.bytes, [&](std::string_view bytes) { checksum.Add(bytes); }))
+    return false;
+  if (checksum.value() != header.checksum) return false;
+  // Files of the cache are replaced, never written to: the second reading gives the same bytes.
+  return lseek(fd.get(), sizeof header, SEEK_SET) >= 0 &&
+         ForEachPiece(fd.get(), header.bytes, take);
+}
+
+std::optional<std::string> ReportCache::Load(std::string_view name,
+                                             const Fingerprint& fingerprint) const {
+  std::string report;
+  bool found = Copy(name, fingerprint, [&](std::string_view bytes) { report += bytes; });
+  return found ? std::optional(std::move(report)) : std::nullopt;
 }
 
 void ReportCache::Store(std::string_view name, const Fingerprint& fingerprint,
@@ -140,7 +157,9 @@ void ReportCache::Store(std::string_view name, const Fingerprint& fingerprint,
   Header header;
   header.fingerprint = fingerprint.words;
   header.bytes = report.size();
-  header.checksum = HashOf(report, 7);
+  Checksum checksum;
+  for (size_t at = 0; at < report.size(); at += kPiece) checksum.Add(report.substr(at, kPiece));
+  header.checksum = checksum.value();
   std::string whole(sizeof header, '\0');
   std::memcpy(whole.data(), &header, sizeof header);
   whole += report;

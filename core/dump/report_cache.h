@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,9 @@ class ReportCache {
   // The report stored under `name` for exactly that folder; nullopt where there is none, or the
   // file is broken.
   std::optional<std::string> Load(std::string_view name, const Fingerprint& fingerprint) const;
+  // Gives it to `take` in pieces, only if all of it is sound; false where there is none.
+  bool Copy(std::string_view name, const Fingerprint& fingerprint,
+            const std::function<void(std::string_view)>& take) const;
   // Stores it in place of an older one of that name, and removes the oldest others where there is
   // no room. What cannot be written is left out: the cache only saves time.
   void Store(std::string_view name, const Fingerprint& fingerprint, std::string_view report) const;

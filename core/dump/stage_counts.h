@@ -19,4 +19,9 @@ struct StageCounts {
 // Of an HloProto or HloModuleProto in wire format; nullopt where it is neither or is cut off.
 std::optional<StageCounts> CountInProto(std::string_view bytes);
 
+// Of an HLO text printed as XLA's dumps are: one instruction on each line, operands by name. Gives
+// what the parser would; nullopt for any other form, and for bytes that are no printable ASCII,
+// which the parser must judge.
+std::optional<StageCounts> CountInText(std::string_view text);
+
 }  // namespace hloscope::dump

@@ -210,4 +210,22 @@ std::vector<int64_t> CallConfig::Integers(std::string_view name) const {
   return values;
 }
 
+std::vector<std::string_view> CallConfig::Texts(std::string_view name) const {
+  std::vector<std::string_view> texts;
+  const CallConfig* member = Find(name);
+  if (member == nullptr) return texts;
+  for (const CallConfig& element : member->list_) texts.emplace_back(element.text_);
+  return texts;
+}
+
+std::vector<double> CallConfig::Numbers(std::string_view name) const {
+  std::vector<double> values;
+  for (const std::string_view text : Texts(name)) {
+    double value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    values.push_back(value);
+  }
+  return values;
+}
+
 }  // namespace hloscope::eval

@@ -32,7 +32,10 @@ class CallConfig {
   int64_t Integer(std::string_view name, int64_t absent) const;
   bool Flag(std::string_view name, bool absent = false) const;
   std::string_view Text(std::string_view name) const;
+  // The elements of a list; empty where there is none.
   std::vector<int64_t> Integers(std::string_view name) const;
+  std::vector<double> Numbers(std::string_view name) const;
+  std::vector<std::string_view> Texts(std::string_view name) const;
 
  private:
   friend class ConfigReader;

@@ -315,17 +315,20 @@ struct Rule {
   void (*bytes)(const Context&, Cost&);
 };
 
-Rule RuleOf(Opcode opcode) {
-  switch (opcode) {
-#define COST_RULE(name, work, bytes) \
-  case Opcode::name:                 \
-    return {Work##work, Bytes##bytes};
+struct CostRow {
+  Opcode opcode;
+  Rule rule;
+};
+constexpr CostRow kRows[] = {
+#define COST_RULE(name, work, bytes) {Opcode::name, {Work##work, Bytes##bytes}},
 #include "core/hlo/cost_rules.def"
 #undef COST_RULE
-    default:
-      return {Info(opcode).category == Category::kElementwise ? WorkElements : WorkNone,
-              BytesPlain};
-  }
+};
+
+Rule RuleOf(Opcode opcode) {
+  const auto* row = std::ranges::find(kRows, opcode, &CostRow::opcode);
+  if (row != std::end(kRows)) return row->rule;
+  return {Info(opcode).category == Category::kElementwise ? WorkElements : WorkNone, BytesPlain};
 }
 
 // Computations in an order in which those that are called come first. A cycle is broken anywhere.

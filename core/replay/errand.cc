@@ -19,6 +19,7 @@
 #include "core/base/machine_memory.h"
 #include "core/base/sealed_memory.h"
 #include "core/base/system_error.h"
+#include "core/replay/worker_environment.h"
 #include "core/replay/worker_process.h"
 
 namespace hloscope::replay {
@@ -141,35 +142,17 @@ std::optional<std::string> Listen(const ErrandRequest& request, ChildProcess& ch
 
 }  // namespace
 
-std::vector<std::string> ErrandEnvironment() {
-  constexpr std::string_view kPassedOn[] = {
-#define PASSED_ON(name, reason) name,
-#include "core/replay/worker_environment.def"
-#undef PASSED_ON
-  };
-  // Only errors, not how the plugin is getting on.
-  std::vector<std::string> passed{"TF_CPP_MIN_LOG_LEVEL=1", "TZ=UTC"};
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text(*variable);
-    const std::string_view name = text.substr(0, text.find('='));
-    const bool passes = std::ranges::any_of(kPassedOn, [&](std::string_view pattern) {
-      return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
-                                    : name == pattern;
-    });
-    if (passes) passed.emplace_back(text);
-  }
-  return passed;
-}
-
 Result<ErrandAnswer> RunErrand(const ErrandRequest& request, const std::stop_token& stop) {
   const std::span<const std::byte> part = std::as_bytes(std::span(request.bytes));
-  HLOSCOPE_ASSIGN_OR_RETURN(const UniqueFd question, SealBytes(std::span(&part, 1)));
+  HLOSCOPE_ASSIGN_OR_RETURN(const UniqueFd question,
+                            SealBytes(std::span(&part, 1), [] { return Status(); }));
   const UniqueFd answer(memfd_create("answer", MFD_CLOEXEC));
   if (!answer.valid()) return SystemFailure("make memory for an answer");
   ChildOptions options;
   options.program = kThisProgram;
   options.arguments = {"hloscope", std::string(kErrandArgument), request.name};
-  options.environment = ErrandEnvironment();
+  // Only errors, not how the plugin is getting on.
+  options.environment = CleanEnvironment({"TF_CPP_MIN_LOG_LEVEL=1", "TZ=UTC"});
   options.descriptors = {question.get(), answer.get()};
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
   std::string printed;

@@ -39,7 +39,4 @@ inline constexpr std::string_view kErrandArgument = "--errand";
 // Returns its exit status.
 int ErrandMain(std::string_view name);
 
-// What a child gets of our environment: what workers get (worker_environment.def).
-std::vector<std::string> ErrandEnvironment();
-
 }  // namespace hloscope::replay

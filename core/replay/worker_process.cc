@@ -13,8 +13,7 @@
 #include "core/base/machine_memory.h"
 #include "core/base/system_error.h"
 #include "core/base/text.h"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): not in every libc's headers
+#include "core/replay/worker_environment.h"
 
 namespace hloscope::replay {
 namespace {
@@ -34,34 +33,6 @@ constexpr int64_t kOwnBytes = int64_t{1} << 30;
 #else
 constexpr int64_t kOwnBytes = int64_t{128} << 20;
 #endif
-
-constexpr std::string_view kPassedOn[] = {
-#define PASSED_ON(name, reason) name,
-#include "core/replay/worker_environment.def"
-#undef PASSED_ON
-};
-
-bool Matches(std::string_view name, std::string_view pattern) {
-  if (!pattern.ends_with('*')) return name == pattern;
-  return name.starts_with(pattern.substr(0, pattern.size() - 1));
-}
-
-std::string_view NameOf(std::string_view variable) {
-  return variable.substr(0, variable.find('='));
-}
-
-std::vector<std::string> CleanEnvironment(const std::vector<std::string>& own) {
-  std::vector<std::string> clean = own;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    const std::string_view name = NameOf(*variable);
-    const auto same = [name](std::string_view given) { return NameOf(given) == name; };
-    if (std::ranges::any_of(own, same)) continue;
-    if (std::ranges::any_of(kPassedOn, [name](auto pattern) { return Matches(name, pattern); })) {
-      clean.emplace_back(*variable);
-    }
-  }
-  return clean;
-}
 
 // Only then may a worker die with the thread that starts it.
 bool IsMainThread() { return static_cast<pid_t>(syscall(SYS_gettid)) == getpid(); }
@@ -175,11 +146,12 @@ Status WorkerProcess::Wait(short events) {
     pollfd fds[3] = {{socket_.fd(), events, 0},
                      {wake_.get(), POLLIN, 0},
                      {output_open_ ? process_.output() : -1, POLLIN, 0}};
-    const int ready = poll(fds, 3, MillisecondsToWait());
+    const int ready = poll(fds, 3, events == 0 ? 0 : MillisecondsToWait());
     if (ready < 0 && errno != EINTR) return SystemFailure("wait for a worker");
     if (fds[2].revents != 0) ReadOutput();
     if (fds[0].revents != 0) return {};
     HLOSCOPE_TRY(CheckBounds());
+    if (events == 0) return {};
   }
 }
 

@@ -43,7 +43,7 @@ void EndWithParent() {
 
 Status WaitForSocket(short events) {
   pollfd socket{kWorkerSocket, events, 0};
-  poll(&socket, 1, -1);
+  if (events != 0) poll(&socket, 1, -1);
   return {};
 }
 

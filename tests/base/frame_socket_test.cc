@@ -93,7 +93,7 @@ TEST(FrameSocket, CarriesSmallAndLargeData) {
     std::thread sender([&] {
       const auto patient = [&](short events) -> Status {
         pollfd fd{from.fd(), events, 0};
-        poll(&fd, 1, 10'000);
+        if (events != 0) poll(&fd, 1, 10'000);
         return {};
       };
       const auto sent = from.Send(frame, patient);
@@ -120,13 +120,28 @@ TEST(FrameSocket, CarriesSmallAndLargeData) {
 TEST(FrameSocket, ReceivedMemoryCannotBeChanged) {
   const std::string text(100'000, 'x');
   const std::span<const std::byte> part = std::as_bytes(std::span(text));
-  const auto fd = SealBytes({&part, 1});
+  const auto fd = SealBytes({&part, 1}, [] { return Status(); });
   ASSERT_TRUE(fd.has_value());
   EXPECT_LT(pwrite(fd->get(), "y", 1, 0), 0);
   EXPECT_LT(ftruncate(fd->get(), 10), 0);
   EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd->get(), 0), MAP_FAILED);
   EXPECT_TRUE(OpenSealed(*fd, text.size()).has_value());
   EXPECT_FALSE(OpenSealed(*fd, 200'000).has_value());
+}
+
+TEST(FrameSocket, FillingMemoryCanBeGivenUp) {
+  const size_t before = OpenDescriptors();
+  const std::vector<char> text(100'000'000, 'x');
+  const std::span<const std::byte> part = std::as_bytes(std::span(text));
+  int asked = 0;
+  const auto fd = SealBytes({&part, 1}, [&]() -> Status {
+    if (++asked < 3) return {};
+    return EnvironmentError("enough");
+  });
+  ASSERT_FALSE(fd.has_value());
+  EXPECT_EQ(fd.error().message, "enough");
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(OpenDescriptors(), before);
 }
 
 TEST(FrameSocket, RefusesWhatIsNoFrame) {

@@ -62,7 +62,7 @@ size_t Frame(const EventStore& store, TimeRange range, std::vector<Slice>& slice
 }
 
 void BM_Build(benchmark::State& state) {
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     EventStoreBuilder builder;
     AddEvents(builder, WantedEvents());
     auto store = builder.Finish(SharedJobs(AvailableCpus())).value();
@@ -77,7 +77,7 @@ void BM_Pan(benchmark::State& state) {
   const int64_t length = store.range().length() >> state.range(0);
   std::vector<Slice> slices;
   int64_t begin = store.range().begin;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     benchmark::DoNotOptimize(Frame(store, {begin, begin + length}, slices));
     begin += length / 60;
     if (begin + length > store.range().end) begin = store.range().begin;
@@ -89,7 +89,7 @@ void BM_Pan(benchmark::State& state) {
 void BM_Statistics(benchmark::State& state) {
   const EventStore& store = Store();
   const int64_t length = store.range().length() >> state.range(0);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     benchmark::DoNotOptimize(Statistics(store,
                                         {.range = {length / 2, length / 2 + length}, .lanes = {}},
                                         SharedJobs(AvailableCpus())));

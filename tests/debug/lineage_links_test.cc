@@ -69,9 +69,14 @@ class Judge {
       float confidence = links.empty() ? 0 : links.front().confidence;
       if (!right) {
         std::string reason = links.empty() ? "" : std::string(KeyOf(links.front().reason));
-        wrong += program + " " + row.before + " > " + row.after + " " + row.instruction +
-                 " comes from " + row.origins[0] + ", found " + found + " " + reason + " " +
-                 std::to_string(confidence) + "\n";
+        for (const std::string& word :
+             {program, row.before, std::string(">"), row.after, row.instruction,
+              std::string("comes from"), row.origins[0], std::string("but found is"), found, reason,
+              std::to_string(confidence)}) {
+          wrong += word;
+          wrong += ' ';
+        }
+        wrong.back() = '\n';
       }
       return {right, confidence};
     }

@@ -1,6 +1,7 @@
 // Roles of files by name, kinds by content, and the model of a folder full of traps.
 #include "core/dump/dump_model.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/dump/folder_table.h"
+#include "core/dump/head_table.h"
+#include "core/dump/listing.h"
 #include "core/dump/stage_order.h"
 
 namespace hloscope::dump {
@@ -141,6 +145,106 @@ class DumpModelTest : public testing::Test {
 
   fs::path folder_;
 };
+
+TEST_F(DumpModelTest, FoldersThatAreKnownAreListedAsTheyAre) {
+  Write("module_0001.f.before_optimizations.txt", kText);
+  Write("module_0001.f/module.mlir", "module @f {\n}\n");
+  // Folders of long ago: what changed just now is not kept.
+  auto age = [&] {
+    for (const char* name : {"", "module_0001.f"}) {
+      const timespec past[2] = {{1'700'000'000, 5}, {1'700'000'000, 5}};
+      utimensat(AT_FDCWD, (folder_ / name).c_str(), past, 0);
+    }
+    usleep(60'000);  // their change of status is older than what another change would leave
+  };
+  age();
+  auto paths = [&](const FolderTable* known, FolderTable& next, bool& read_any) {
+    auto listing = ListFolder(folder_.string(), Limits{}, known, next, read_any);
+    std::string all;
+    if (!listing) return listing.error().ToString();
+    std::ranges::sort(listing->files, {}, &ListedFile::path);
+    for (const ListedFile& file : listing->files)
+      all += file.path + " " + std::to_string(file.bytes) + "\n";
+    return all;
+  };
+  FolderTable first, second, third;
+  bool read_any = false;
+  const std::string expected = paths(nullptr, first, read_any);
+  EXPECT_TRUE(read_any);
+  auto known = FolderTable::Read(first.bytes());
+  ASSERT_TRUE(known);
+  ASSERT_NE(known->Find("module_0001.f"), nullptr);
+  EXPECT_EQ(paths(&*known, second, read_any), expected);
+  EXPECT_FALSE(read_any);
+  Write("module_0001.f.before_optimizations.txt", "HloModule changed");
+  Write("module_0001.f/new.mlir", "module @g {\n}\n");
+  const std::string changed = paths(&*known, third, read_any);
+  EXPECT_TRUE(read_any);
+  EXPECT_NE(changed.find("before_optimizations.txt 17"), std::string::npos) << changed;
+  EXPECT_NE(changed.find("new.mlir"), std::string::npos) << changed;
+  for (size_t size = 1; size < first.bytes().size(); ++size) {
+    auto cut = FolderTable::Read(first.bytes().substr(0, size));
+    EXPECT_TRUE(!cut || cut->Find("") != nullptr || cut->Find("module_0001.f") != nullptr);
+  }
+}
+
+TEST_F(DumpModelTest, HeadsThatAreKnownAreNotReadAgain) {
+  Write("module_0001.f.before_optimizations.txt", kText);
+  Write("module_0001.f.cpu_after_optimizations.txt", kText);
+  auto listing = ListFolder(folder_.string(), Limits{});
+  ASSERT_TRUE(listing);
+  std::ranges::sort(listing->files, {}, &ListedFile::path);
+  ASSERT_EQ(listing->files.size(), 2u);
+  // What is known says something else than the file, so that it shows who was asked.
+  HeadTable known;
+  FileHead head{FileKind::kHloText, TextEnd::kLine, true, StageCounts{7, 1, 2, "f"}, "as it was"};
+  known.Add(KeyOf(listing->files[0]), head);
+  ListedFile older = listing->files[1];
+  older.changed_ns -= 1;
+  known.Add(KeyOf(older), head);
+  std::string packed;
+  known.Write(packed);
+  std::string_view bytes = packed;
+  auto unpacked = HeadTable::Take(bytes);
+  ASSERT_TRUE(unpacked);
+  EXPECT_TRUE(bytes.empty());
+  for (size_t size = 0; size < packed.size(); ++size) {
+    std::string_view cut = std::string_view(packed).substr(0, size);
+    EXPECT_FALSE(HeadTable::Take(cut)) << size;
+  }
+  listing->known_heads = std::make_shared<const HeadTable>(*std::move(unpacked));
+  OpenOptions options;
+  options.listing = &*listing;
+  options.count_stages = true;
+  auto model = DumpModel::Open(folder_.string(), Limits{}, options);
+  ASSERT_TRUE(model);
+  ASSERT_NE((*model)->StageCountsOf(0), nullptr);
+  EXPECT_EQ((*model)->StageCountsOf(0)->instructions, 7);
+  EXPECT_EQ((*model)->warnings()[0], "module_0001.f.before_optimizations.txt: as it was");
+  EXPECT_EQ((*model)->StageCountsOf(1), nullptr) << "it has changed, and only the parser reads it";
+}
+
+TEST_F(DumpModelTest, KernelsOfObjectsAndProfilesBesideTheModule) {
+  constexpr std::string_view kElf =
+      "\x7f"
+      "ELF\x02\x01 cut";
+  Write("module_0001.f.cpu_after_optimizations.txt", kText);
+  Write("module_0001.f.obj-file.a_kernel_module.o", kElf);
+  Write("plugins/profile/run_1/host.xplane.pb", "\x0a\x03\x12\x01x");
+  Write("plugins/profile/run_1/host.trace.json.gz", "{\"traceEvents\": []}");
+  auto model = Open();
+  ASSERT_EQ(model->modules().size(), 1u);
+  for (const FileEntry& file : model->files()) {
+    if (!file.path.starts_with("plugins")) continue;
+    EXPECT_EQ(file.role, FileRole::kTrace) << file.path;
+    EXPECT_EQ(file.module, 0) << file.path;
+  }
+  auto kernels = model->Kernels(0);
+  ASSERT_TRUE(kernels);
+  EXPECT_TRUE((*kernels)->kernels.empty());
+  ASSERT_EQ((*kernels)->warnings.size(), 1u);
+  EXPECT_NE((*kernels)->warnings[0].find("a_kernel_module.o"), std::string::npos);
+}
 
 TEST_F(DumpModelTest, MakesModulesOfFilesAndSkipsTraps) {
   Write("module_0001.f.cpu_after_optimizations.txt", kText);

@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "core/dump/buffer_reader.h"
 #include "core/dump/code_reader.h"
 #include "core/dump/dump_model.h"
+#include "core/dump/elf_reader.h"
 #include "core/dump/load.h"
 #include "core/dump/report_cache.h"
 #include "core/dump/stage_counts.h"
@@ -175,11 +178,11 @@ TEST(BufferReaderTest, ReadsTextAndFindsThePeak) {
 }
 
 TEST(TensorFlowGraphTest, NamesClustersAndReasons) {
-  auto node = [](std::string name, std::string op, std::string attribute) {
+  auto node = [](const std::string& name, const std::string& op, const std::string& attribute) {
     return "node {\n  name: \"" + name + "\"\n  op: \"" + op + "\"\n  device: \"/d:CPU:0\"\n" +
            attribute + "}\n";
   };
-  auto attribute = [](std::string key, std::string value) {
+  auto attribute = [](const std::string& key, const std::string& value) {
     return "  attr {\n    key: \"" + key + "\"\n    value {\n      " + value + "\n    }\n  }\n";
   };
   auto graph = ReadTensorFlowGraph(
@@ -223,6 +226,158 @@ TEST(StageCountsTest, AgreeWithTheModuleBuiltWhole) {
     ++checked;
   }
   EXPECT_GT(checked, 4);
+}
+
+TEST(StageCountsTest, TextsAgreeWithTheModuleBuiltWhole) {
+  int checked = 0;
+  for (const auto& entry :
+       fs::recursive_directory_iterator(fs::path(HLOSCOPE_SOURCE_DIR) / "samples")) {
+    if (!entry.path().string().ends_with(".txt")) continue;
+    auto loaded = LoadSoundModule(entry.path().string(), Limits{});
+    if (!loaded || loaded->kind != FileKind::kHloText) continue;
+    auto counts = CountInText(loaded->file.bytes());
+    if (!counts) continue;
+    const hlo::Module& m = *loaded->module;
+    EXPECT_EQ(counts->instructions, static_cast<int64_t>(m.instructions().size())) << entry.path();
+    EXPECT_EQ(counts->computations, static_cast<int64_t>(m.computations().size()));
+    EXPECT_EQ(counts->module_name, m.name());
+    EXPECT_EQ(counts->fusions, std::ranges::count(m.instructions(), hlo::Opcode::kFusion,
+                                                  &hlo::Instruction::opcode));
+    std::string_view bytes = loaded->file.bytes();
+    EXPECT_FALSE(CountInText(bytes.substr(0, bytes.size() / 2))) << "cut off";
+    ++checked;
+  }
+  EXPECT_GT(checked, 4);
+}
+
+TEST(StageCountsTest, OddTextsAreLeftToTheParser) {
+  const std::string head =
+      "HloModule m, is_scheduled=true\n\nFileNames\n1 \"a.py\"\n\n"
+      "ENTRY %e (p: (f32[], s32[2])) -> f32[] {\n"
+      "  %p = (f32[]{:T(128)}, s32[2]{0}) parameter(0)\n";
+  struct Case {
+    std::string lines;
+    int64_t instructions;  // -1: not counted
+  };
+  const Case cases[] = {
+      {"  ROOT %a = f32[] add(%p#0, %p#0), metadata={op_name=\"a (b #\"}\n}\n", 3},
+      {"  ROOT %a = f32[] add(f32[] %p#0, /*index=1*/%q#0#1)\n}\n", 5},
+      {"  %c = s32[2]{0} constant({1, 2})\n  ROOT %a = f32[] f(s32[2]{0:T(8,128)} %c)\n}\n", 3},
+      {"  ROOT %a = f32[] add(negate(%b), %b)\n}\n", -1},
+      {"  ROOT %a = ((f32[]), f32[]) add-start(%b)\n}\n", -1},
+      {"  ROOT %a = f32[] negate(%b\n}\n", -1},
+      {"  ROOT %a = f32[] negate(%b), metadata={op_name=\"\xc3\xa9\"}\n}\n", -1},
+      {"  ROOT %a = f32[] negate(%b\x01)\n}\n", -1},
+      {"  ROOT %a = f32[] negate(%b)\n", -1},
+      {"  ROOT %a = f32[] call(%b), to_apply={\n    x = f32[] parameter(0)\n  }\n}\n", -1},
+      {"}\n", 1},
+  };
+  for (const Case& c : cases) {
+    auto counts = CountInText(head + c.lines);
+    EXPECT_EQ(counts ? counts->instructions : -1, c.instructions) << c.lines;
+  }
+  EXPECT_FALSE(CountInText("ENTRY %e () -> f32[] {\n}\n")) << "no header";
+  EXPECT_FALSE(CountInText("HloModule m\n\n%c (p: f32[]) -> f32[] {\n}\n")) << "no entry";
+}
+
+// A 64-bit object: header, names, symbols and three section headers.
+class ObjectText {
+ public:
+  ObjectText() : bytes_(64, '\0') {
+    Put<uint32_t>(0, 0x464c457f);
+    bytes_[4] = 2;
+    bytes_[5] = 1;
+    const std::string names = std::string("\0f\0local\0absent\0add_fusion\0", 27);
+    names_at_ = Append(names);
+    symbols_at_ = Append(std::string(24, '\0'));
+    AddSymbol(16, 0x12, 1, 77);  // add_fusion
+    AddSymbol(3, 0x02, 1, 8);    // local
+    AddSymbol(9, 0x12, 0, 8);    // absent
+    AddSymbol(1, 0x12, 1, 5);    // f
+    const size_t symbols_end = bytes_.size();
+    sections_at_ = Append(std::string(size_t{3} * 64, '\0'));
+    PutSection(1, 3, 0, names_at_, names.size(), 0);
+    PutSection(2, 2, 1, symbols_at_, symbols_end - symbols_at_, 24);
+    Put<uint64_t>(0x28, sections_at_);
+    Put<uint16_t>(0x3a, 64);
+    Put<uint16_t>(0x3c, 3);
+  }
+
+  template <typename T>
+  void Put(size_t at, T value) {
+    std::memcpy(bytes_.data() + at, &value, sizeof value);
+  }
+  // A field of a section header.
+  size_t InSection(size_t number, size_t field) const { return sections_at_ + number * 64 + field; }
+  size_t InSymbol(size_t number, size_t field) const { return symbols_at_ + number * 24 + field; }
+  std::string& bytes() { return bytes_; }
+
+ private:
+  size_t Append(const std::string& more) {
+    size_t at = bytes_.size();
+    bytes_ += more;
+    return at;
+  }
+  void AddSymbol(uint32_t name, uint8_t info, uint16_t section, uint64_t size) {
+    size_t at = Append(std::string(24, '\0'));
+    Put<uint32_t>(at, name);
+    Put<uint8_t>(at + 4, info);
+    Put<uint16_t>(at + 6, section);
+    Put<uint64_t>(at + 16, size);
+  }
+  void PutSection(size_t number, uint32_t type, uint32_t link, size_t at, size_t size,
+                  uint64_t entry) {
+    Put<uint32_t>(InSection(number, 4), type);
+    Put<uint64_t>(InSection(number, 24), at);
+    Put<uint64_t>(InSection(number, 32), size);
+    Put<uint32_t>(InSection(number, 40), link);
+    Put<uint64_t>(InSection(number, 56), entry);
+  }
+
+  std::string bytes_;
+  size_t names_at_ = 0, symbols_at_ = 0, sections_at_ = 0;
+};
+
+TEST(ElfReaderTest, FindsWhatOthersMayCall) {
+  auto functions = ReadObjectFunctions(ObjectText().bytes());
+  ASSERT_TRUE(functions) << functions.error().ToString();
+  ASSERT_EQ(functions->size(), 2u);
+  EXPECT_EQ((*functions)[0].name, "add_fusion");
+  EXPECT_EQ((*functions)[0].bytes, 77);
+  EXPECT_EQ((*functions)[1].name, "f");
+}
+
+TEST(ElfReaderTest, HostileObjectsAreErrors) {
+  struct Case {
+    const char* what;
+    std::function<void(ObjectText&)> spoil;
+  };
+  const Case cases[] = {
+      {"no ELF", [](ObjectText& o) { o.bytes()[1] = 'X'; }},
+      {"32 bits", [](ObjectText& o) { o.bytes()[4] = 1; }},
+      {"big-endian", [](ObjectText& o) { o.bytes()[5] = 2; }},
+      {"header cut", [](ObjectText& o) { o.bytes().resize(40); }},
+      {"sections far away", [](ObjectText& o) { o.Put<uint64_t>(0x28, UINT64_MAX - 8); }},
+      {"odd section headers", [](ObjectText& o) { o.Put<uint16_t>(0x3a, 8); }},
+      {"many sections", [](ObjectText& o) { o.Put<uint16_t>(0x3c, 65535); }},
+      {"sections not counted", [](ObjectText& o) { o.Put<uint16_t>(0x3c, 0); }},
+      {"no symbol table", [](ObjectText& o) { o.Put<uint32_t>(o.InSection(2, 4), 3); }},
+      {"symbols of no size", [](ObjectText& o) { o.Put<uint64_t>(o.InSection(2, 56), 0); }},
+      {"symbols outside", [](ObjectText& o) { o.Put<uint64_t>(o.InSection(2, 24), UINT64_MAX); }},
+      {"too many symbols", [](ObjectText& o) { o.Put<uint64_t>(o.InSection(2, 32), 1 << 20); }},
+      {"names nowhere", [](ObjectText& o) { o.Put<uint32_t>(o.InSection(2, 40), 77); }},
+      {"names outside", [](ObjectText& o) { o.Put<uint64_t>(o.InSection(1, 32), UINT64_MAX); }},
+      {"a name outside", [](ObjectText& o) { o.Put<uint32_t>(o.InSymbol(1, 0), 1000); }},
+      {"a name without end", [](ObjectText& o) { o.Put<uint64_t>(o.InSection(1, 32), 20); }},
+      {"a huge function", [](ObjectText& o) { o.Put<uint64_t>(o.InSymbol(1, 16), UINT64_MAX); }},
+  };
+  for (const Case& c : cases) {
+    ObjectText object;
+    c.spoil(object);
+    EXPECT_FALSE(ReadObjectFunctions(object.bytes())) << c.what;
+  }
+  for (size_t size = 0; size < ObjectText().bytes().size(); ++size)
+    EXPECT_FALSE(ReadObjectFunctions(ObjectText().bytes().substr(0, size))) << size;
 }
 
 class ReportCacheTest : public testing::Test {

@@ -18,6 +18,7 @@ import threading
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import made_dump
 import raw_facts
 
 parser = argparse.ArgumentParser()
@@ -85,6 +86,47 @@ class RawFacts(unittest.TestCase):
                 in_module = file['file'].startswith('module_')
                 self.assertFalse(in_module and (file['role'] == 'unknown' or file['module'] < 0), f'{folder} {file}')
         self.assertGreater(checked, 5)
+
+
+class Cache(unittest.TestCase):
+    """What the cache gives is what reading anew gives, whatever happened to one file of a dump of many modules."""
+
+    def test_one_file_changes(self):
+        with tempfile.TemporaryDirectory() as top:
+            dump, environment = os.path.join(top, 'dump'), dict(os.environ, XDG_CACHE_HOME=os.path.join(top, 'cache'))
+            made_dump.make(dump, 60, [os.path.join(SAMPLES, 'conv_net'), os.path.join(SAMPLES, 'attention_block_h100')])
+
+            def cached(form):
+                done = subprocess.run([HLOSCOPE, 'info', *form, dump], capture_output=True, env=environment, timeout=120)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                return done.stdout
+
+            def check(what):
+                for form in ([], ['--json']):
+                    anew = subprocess.run([HLOSCOPE, 'info', *form, '--no-cache', dump], capture_output=True, timeout=120).stdout
+                    for time in ('first', 'second'):
+                        self.assertEqual(cached(form), anew, f'{what}, {form}, the {time} time')
+
+            past = 1_700_000_000_000_000_000
+            for folder, _, names in os.walk(dump):
+                for name in names:
+                    os.utime(os.path.join(folder, name), ns=(past, past))
+            check('nothing changed')
+            texts = sorted(p for p in pathlib.Path(dump).rglob('*after_optimizations.txt') if 'buffer' not in p.name)
+            path = texts[len(texts) // 2]
+            data = path.read_bytes()
+            path.write_bytes(data.replace(b' fusion(', b' fusiom(', 1))
+            os.utime(path, ns=(past, past))
+            check('the same size and time, other bytes')
+            path.write_bytes(data[:len(data) // 2])
+            check('cut off')
+            path.write_bytes(data)
+            check('whole again')
+            path.unlink()
+            check('removed')
+            path.write_bytes(data)
+            path.with_name('notes.unknown').write_bytes(b'words')
+            check('one more')
 
 
 def loss_of(folder, rng):

@@ -144,7 +144,7 @@ TEST_F(ViewerTest, ASecondProfileIsChosenAndSortedByTheLargestChange) {
   app().Open({Sample("conv_net"), first});
   Settle();
   Press("Ctrl+5");
-  Press("Ctrl+K");
+  Press("Ctrl+Shift+D");
   Type(second);
   Press("Enter");
   Dock::Panel* kernels = app().dock().Find("kernels");

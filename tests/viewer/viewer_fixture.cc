@@ -37,7 +37,7 @@ void ViewerTest::TearDown() {
 
 void ViewerTest::Start(const std::vector<std::string>& paths, const std::string& state) {
   ApplicationOptions options;
-  options.surface.kind = SurfaceKind::kHeadless;
+  options.surface = surface_;
   options.state_folder = state;
   options.state_calls = state_calls_;
   options.worker_program = worker_program_;
@@ -59,6 +59,12 @@ void ViewerTest::Start(const std::vector<std::string>& paths, const std::string&
   application_->DrawFrame();
   if (!paths.empty()) application_->Open(paths);
   Settle();
+}
+
+bool ViewerTest::CanStart() const {
+  ApplicationOptions options;
+  options.surface = surface_;
+  return Application::Make(options).has_value();
 }
 
 void ViewerTest::Stop() {

@@ -25,6 +25,10 @@ class ViewerTest : public ::testing::Test {
   // Makes a viewer on these paths and waits until everything is read. `state` keeps the session.
   void Start(const std::vector<std::string>& paths, const std::string& state = {});
   void Stop();
+  // Where frames go in Start; headless unless a test says otherwise.
+  SurfaceOptions surface_ = {.kind = SurfaceKind::kHeadless};
+  // There is what that surface needs.
+  bool CanStart() const;
   // Shows every view of every screen, with every kind of selection of the first modules and files.
   void VisitEverything();
   // Draws until `ready`, without end if need be: what is waited for comes from other threads.

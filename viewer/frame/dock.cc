@@ -41,7 +41,18 @@ Dock::Panel* Dock::Find(std::string_view view_id) {
 
 void Dock::SetScreen(std::string_view id) {
   auto known = std::ranges::find(ScreenRows(), id, &ScreenRow::id);
-  if (known != ScreenRows().end()) screen_ = id;
+  if (known == ScreenRows().end()) return;
+  is_chosen_ = true;
+  if (screen_ == id) return;
+  screen_ = id;
+  // The keys go where they went when this screen was left, at first to its middle.
+  std::string& last = last_focus_[screen_];
+  if (last.empty()) {
+    auto centre = std::ranges::find_if(
+        panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == "centre"; });
+    if (centre != panels_.end()) last = centre->row->id;
+  }
+  wanted_focus_ = last;
 }
 
 void Dock::Focus(std::string_view view_id) {
@@ -50,11 +61,17 @@ void Dock::Focus(std::string_view view_id) {
   if (AreaOn(*panel->row, screen_).empty()) {
     for (const ScreenRow& screen : ScreenRows()) {
       if (AreaOn(*panel->row, screen.id).empty()) continue;
-      screen_ = screen.id;
+      SetScreen(screen.id);
       break;
     }
   }
   wanted_focus_ = view_id;
+}
+
+std::string Dock::acting_view() const {
+  if (!focused_view_.empty()) return focused_view_;
+  auto last = last_focus_.find(screen_);
+  return last == last_focus_.end() ? std::string() : last->second;
 }
 
 void Dock::FocusNext() {
@@ -148,9 +165,10 @@ void Dock::DrawPanel(Frame& frame, Panel& panel) {
     ImGui::SetNextWindowFocus();
     wanted_focus_.clear();
   }
-  if (ImGui::Begin(name.c_str(), nullptr, ImGuiWindowFlags_NoCollapse)) {
+  if (ImGui::Begin(name.c_str(), nullptr,
+                   ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoFocusOnAppearing)) {
     frame.focused = ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows);
-    if (frame.focused) focused_view_ = panel.row->id;
+    if (frame.focused) focused_view_ = last_focus_[screen_] = panel.row->id;
     ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
     panel.x = at.x;
     panel.y = at.y;

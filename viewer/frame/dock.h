@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -27,6 +28,8 @@ class Dock {
 
   const std::string& screen() const { return screen_; }
   void SetScreen(std::string_view id);
+  // Somebody asked for a screen: the one of the last time is not wanted any more.
+  bool is_chosen() const { return is_chosen_; }
   // Brings a panel to the front on the current screen, or on the first that has it, and gives it
   // the keys.
   void Focus(std::string_view view_id);
@@ -34,6 +37,9 @@ class Dock {
   // Puts the panels of this screen where the table says, in the next frame.
   void Reset() { wants_reset_ = true; }
   const std::string& focused_view() const { return focused_view_; }
+  // The one with the keys, or that had them before a popup took them; empty: none had on this
+  // screen.
+  std::string acting_view() const;
 
   // Draws every panel of the current screen into the room between the bars.
   void Draw(Frame& frame, float top, float bottom);
@@ -43,9 +49,10 @@ class Dock {
   void DrawPanel(Frame& frame, Panel& panel);
 
   std::vector<Panel> panels_;
-  std::string screen_ = "home", focused_view_, wanted_focus_;
-  std::set<std::string> built_;  // screens whose layout is there
-  bool wants_reset_ = false;
+  std::string screen_ = "home", focused_view_, wanted_focus_ = "home";
+  std::map<std::string, std::string> last_focus_;  // view by screen
+  std::set<std::string> built_;                    // screens whose layout is there
+  bool wants_reset_ = false, is_chosen_ = false;
 };
 
 // "centre" for ("graph:left home:centre", "home"); empty where the view is not on that screen.

@@ -6,39 +6,29 @@
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
-#include <cctype>
+#include <filesystem>
 
+#include "viewer/comparison.h"
 #include "viewer/widgets.h"
 
 namespace hloscope::viewer {
-namespace {
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
-// Every word of `words` is in `text`, whatever the case.
-bool HasWords(std::string_view text, std::string_view words) {
-  std::string lower = Lower(text), rest = Lower(words);
-  size_t at = 0;
-  while (at < rest.size()) {
-    size_t end = std::min(rest.find(' ', at), rest.size());
-    if (end > at && lower.find(rest.substr(at, end - at)) == std::string::npos) return false;
-    at = end + 1;
-  }
-  return true;
-}
-
-}  // namespace
-
 void Popups::Show(Kind kind) {
   kind_ = kind;
   fresh_ = true;
   chosen_ = 0;
   // A search goes on where it was left; the others begin anew.
   if (kind != Kind::kSearch) text_.clear();
+}
+
+void Popups::ShowSearch(std::string words) {
+  Show(Kind::kSearch);
+  text_ = std::move(words);
+}
+
+void Popups::ShowExport(std::string title, std::string path) {
+  Show(Kind::kExport);
+  title_ = std::move(title);
+  text_ = std::move(path);
 }
 
 void Popups::Draw(Frame& frame, const Wishes& wishes) {
@@ -56,7 +46,11 @@ void Popups::Draw(Frame& frame, const Wishes& wishes) {
     case Kind::kNote:
       return DrawNote(frame);
     case Kind::kCompare:
-      return DrawCompare(frame, wishes);
+      return DrawCompare(frame);
+    case Kind::kExport:
+      return DrawExport(frame, wishes);
+    case Kind::kCompareProfile:
+      return DrawCompareProfile(frame, wishes);
   }
 }
 
@@ -265,12 +259,57 @@ void Popups::DrawOpen(Frame& frame, const Wishes& wishes) {
   if (!path.empty()) wishes.open({std::move(path)});
 }
 
-void Popups::DrawCompare(Frame& frame, const Wishes& wishes) {
+void Popups::DrawCompareProfile(Frame& frame, const Wishes& wishes) {
   std::string path = AskForPath(frame, "Compare with a second profile",
                                 "path of a trace, or of a dump directory that holds one", wishes);
   if (path.empty()) return;
   frame.session.CompareWith(std::move(path));
   frame.session.Show("kernels");
+}
+
+void Popups::DrawCompare(Frame& frame) {
+  std::optional<Comparison> chosen;
+  Session& session = frame.session;
+  if (Begin(frame, "##compare", 760, 560) && session.dump().ready()) {
+    Title(frame, "Compare the stage in view with …");
+    const bool enter = Field("words of a stage, pass or module");
+    if (ImGui::IsItemEdited()) chosen_ = 0;
+    constexpr size_t kMost = 400;
+    const std::vector<ComparisonChoice> choices = ComparisonChoices(session, text_, kMost);
+    MoveChosen(static_cast<int>(choices.size()));
+    ImGui::BeginChild("##list");
+    for (size_t i = 0; i < choices.size(); ++i) {
+      const bool is_chosen = static_cast<int>(i) == chosen_;
+      const std::string label = fmt::format("{}##choice{}", SafeText(choices[i].text, 100), i);
+      if (ImGui::Selectable(label.c_str(), is_chosen) || (is_chosen && enter))
+        chosen = choices[i].comparison;
+      if (is_chosen && !ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5f);
+    }
+    if (choices.empty()) Sentence(frame, "no other stage has these words");
+    ImGui::EndChild();
+  }
+  End();
+  if (!chosen) return;
+  Close();
+  session.Shared<Comparison>("comparison") = *chosen;
+  session.Show("changes");
+}
+
+void Popups::DrawExport(Frame& frame, const Wishes& wishes) {
+  std::string path;
+  if (Begin(frame, "##export", 760, 150)) {
+    Title(frame, title_);
+    if (Field("path of the file") || ImGui::Button("Write")) path = text_;
+    std::error_code error;
+    const bool exists = std::filesystem::exists(text_, error);
+    Label(frame.theme, exists ? Color::kWarning : Color::kTextSecondary,
+          exists ? "this file is there already and will be replaced"
+                 : "Enter writes it, Escape does not");
+  }
+  End();
+  if (path.empty()) return;
+  Close();
+  wishes.write(path);
 }
 
 void Popups::DrawNote(Frame& frame) {

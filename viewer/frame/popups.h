@@ -14,8 +14,22 @@ namespace hloscope::viewer {
 
 class Popups {
  public:
-  enum class Kind : uint8_t { kNone, kKeys, kPalette, kSearch, kOpen, kNote, kCompare };
+  enum class Kind : uint8_t {
+    kNone,
+    kKeys,
+    kPalette,
+    kSearch,
+    kOpen,
+    kNote,
+    kCompare,
+    kCompareProfile,
+    kExport
+  };
   void Show(Kind kind);
+  // Where the content of a view goes: a path that the user may change.
+  void ShowExport(std::string title, std::string path);
+  // The search, on these words.
+  void ShowSearch(std::string words);
   void Close() { kind_ = Kind::kNone; }
   Kind kind() const { return kind_; }
   // What is typed, and of what the hits in view are.
@@ -28,6 +42,7 @@ class Popups {
   struct Wishes {
     std::function<void(Command)> run;
     std::function<void(const std::vector<std::string>&)> open;
+    std::function<void(const std::string&)> write;  // what is exported, to that path
     const std::vector<std::string>* recent = nullptr;
   };
   void Draw(Frame& frame, const Wishes& wishes);
@@ -40,8 +55,10 @@ class Popups {
   void DrawHits(Frame& frame);
   std::string AskForPath(Frame& frame, const char* title, const char* hint, const Wishes& wishes);
   void DrawOpen(Frame& frame, const Wishes& wishes);
-  void DrawCompare(Frame& frame, const Wishes& wishes);
+  void DrawCompareProfile(Frame& frame, const Wishes& wishes);
   void DrawNote(Frame& frame);
+  void DrawCompare(Frame& frame);
+  void DrawExport(Frame& frame, const Wishes& wishes);
   bool Field(const char* hint);
   bool Begin(Frame& frame, const char* name, float width, float height);
   void End();
@@ -49,7 +66,7 @@ class Popups {
 
   Kind kind_ = Kind::kNone;
   bool fresh_ = false;  // its field gets the keys
-  std::string text_;
+  std::string text_, title_;
   int chosen_ = 0;
   std::string searched_;  // asked for last
   std::string shown_;     // what `hits_` are of

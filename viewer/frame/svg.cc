@@ -19,6 +19,7 @@ struct Glyph {
   ImWchar code = 0;
   float size = 0, x0 = 0, y0 = 0;  // of the font, and where the glyph's box begins from the pen
   float ascent = 0;
+  float x1 = 0, y1 = 0, u0 = 0, v0 = 0, u1 = 0, v1 = 0;  // where it ends, and its texture
   bool mono = false;
 };
 
@@ -56,6 +57,12 @@ class SvgWriter {
                                            .x0 = glyph.X0,
                                            .y0 = glyph.Y0,
                                            .ascent = baked.Ascent,
+                                           .x1 = glyph.X1,
+                                           .y1 = glyph.Y1,
+                                           .u0 = glyph.U0,
+                                           .v0 = glyph.V0,
+                                           .u1 = glyph.U1,
+                                           .v1 = glyph.V1,
                                            .mono = mono};
         }
       }
@@ -89,7 +96,23 @@ class SvgWriter {
       if (v[1]->uv.y == v[0]->uv.y) WriteGlyph(glyph->second, *v[0]);
       return;
     }
+    // A glyph of which the beginning was cut away starts inside its texture.
+    if (v[1]->uv.y == v[0]->uv.y && v[1]->uv.x > v[0]->uv.x) {
+      if (const Glyph* cut = FindCut(v[0]->uv)) return WriteGlyph(*cut, Uncut(*cut, *v[0]));
+    }
     if (v[0]->uv.x == v[1]->uv.x || v[0]->uv.y == v[1]->uv.y) WritePath(v);
+  }
+
+  const Glyph* FindCut(ImVec2 uv) const {
+    for (const auto& [corner, glyph] : glyphs_) {
+      if (glyph.u0 <= uv.x && uv.x < glyph.u1 && glyph.v0 <= uv.y && uv.y < glyph.v1) return &glyph;
+    }
+    return nullptr;
+  }
+  static ImDrawVert Uncut(const Glyph& glyph, ImDrawVert corner) {
+    corner.pos.x -= (corner.uv.x - glyph.u0) / (glyph.u1 - glyph.u0) * (glyph.x1 - glyph.x0);
+    corner.pos.y -= (corner.uv.y - glyph.v0) / (glyph.v1 - glyph.v0) * (glyph.y1 - glyph.y0);
+    return corner;
   }
 
   void WriteGlyph(const Glyph& glyph, const ImDrawVert& corner) {

@@ -48,10 +48,9 @@ class BuffersView : public View {
     std::string out = "bytes,instruction,shape,kind,allocation,offset,first,last\n";
     for (int32_t v : values_) {
       const dump::BufferValue& value = table_->values[static_cast<size_t>(v)];
-      out += fmt::format("{},\"{}\",\"{}\",{},{},{},{},{}\n", value.size,
-                         SafeText(value.instruction, 1000), SafeText(value.shape, 1000),
-                         KindText(value), value.allocation, value.offset, value.live_start,
-                         value.live_end);
+      out += fmt::format("{},{},{},{},{},{},{},{}\n", value.size, CsvCell(value.instruction),
+                         CsvCell(value.shape), KindText(value), value.allocation, value.offset,
+                         value.live_start, value.live_end);
     }
     return out;
   }

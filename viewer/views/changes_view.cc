@@ -7,6 +7,8 @@
 #include <deque>
 
 #include "core/hlo/text.h"
+#include "viewer/comparison.h"
+#include "viewer/story.h"
 #include "viewer/syntax.h"
 #include "viewer/view.h"
 #include "viewer/widgets.h"
@@ -20,20 +22,32 @@ class ChangesView : public View {
   void Draw(Frame& frame) override {
     Session& session = frame.session;
     if (!ShowPending(frame, session.dump(), "the dump")) return;
-    int32_t module = session.module(), stage = session.stage();
+    const int32_t module = session.module(), stage = ShownChangeStage(session);
     if (module < 0 || stage < 0) {
       Sentence(frame, "this dump holds no module, so nothing changed");
       return;
     }
     DrawScrubber(frame, module);
-    const Pending<debug::PassChanges>& changes = session.Changes(module, stage);
-    if (stage == 0) {
-      Sentence(frame, "this is the first stage: choose a later one on the left, or press ]");
+    DrawAgainst(frame, module, stage);
+    const Comparison& chosen = session.Shared<Comparison>("comparison");
+    if (!chosen.is_set() && stage == 0) {
+      Sentence(frame,
+               "this is the first stage: choose a later one on the left, press ], or compare it "
+               "with another");
       return;
     }
+    if (chosen.is_set() && chosen.module == module && chosen.stage == stage) {
+      Sentence(frame, "this is what it is compared with: choose another stage or module");
+      return;
+    }
+    const Pending<debug::PassChanges>& changes = chosen.is_set()
+                                                     ? CompareStages(session, chosen, module, stage)
+                                                     : session.Changes(module, stage);
     if (!ShowPending(frame, changes, "what changed")) return;
-    earlier_ = session.Provenance(module)->lineage().Neighbour(stage, -1);
-    const Pending<hlo::Module>& before = session.Module(module, earlier_);
+    earlier_ =
+        chosen.is_set() ? chosen.stage : session.Provenance(module)->lineage().Neighbour(stage, -1);
+    other_module_ = chosen.is_set() ? chosen.module : module;
+    const Pending<hlo::Module>& before = session.Module(other_module_, earlier_);
     const Pending<hlo::Module>& after = session.Module(module, stage);
     if (!ShowPending(frame, before, "the stage before") || !ShowPending(frame, after, "the stage"))
       return;
@@ -55,9 +69,27 @@ class ChangesView : public View {
   std::string State() const override { return unchanged_ ? "1" : "0"; }
   void SetState(std::string_view state) override { unchanged_ = state == "1"; }
 
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv || session.module() < 0 || earlier_ < 0)
+      return View::Export(format, session);
+    const Pending<hlo::Module>& before = session.Module(other_module_, earlier_);
+    const Pending<hlo::Module>& after = session.Module(session.module(), ShownChangeStage(session));
+    if (!before.ready() || !after.ready()) return View::Export(format, session);
+    std::string out = "change,before,after\n";
+    for (const Line& line : rows_) {
+      if (line.skipped > 0) continue;
+      out += fmt::format("{},{},{}\n", debug::ToString(line.kind),
+                         CsvCell(TextOf(*before, line.before, false)),
+                         CsvCell(TextOf(*after, line.after, false)));
+    }
+    return out;
+  }
+
   std::string Lit(Session& session) const override {
-    return fmt::format("{} rows, selected {}", rows_.size(),
-                       selected_row_ >= 0 && session.module() >= 0 ? "yes" : "no");
+    const Comparison& chosen = session.Shared<Comparison>("comparison");
+    return fmt::format("{} rows, selected {}{}", rows_.size(),
+                       selected_row_ >= 0 && session.module() >= 0 ? "yes" : "no",
+                       chosen.is_set() ? "\nagainst " + ComparisonText(session, chosen) : "");
   }
 
  private:
@@ -84,6 +116,28 @@ class ChangesView : public View {
     draw->AddRectFilled(at, ImVec2(at.x + width, at.y + height), frame.theme[Color::kCanvas],
                         3 * frame.scale);
     for (int32_t s = 0; s < stages; ++s) DrawTick(frame, draw, at, step, height, module, s);
+  }
+
+  // What stands on the left: the stage before, unless another was chosen.
+  static void DrawAgainst(Frame& frame, int32_t module, int32_t stage) {
+    Session& session = frame.session;
+    Comparison& chosen = session.Shared<Comparison>("comparison");
+    const auto& stages = session.dump()->modules()[static_cast<size_t>(module)].stages;
+    ImGui::AlignTextToFramePadding();
+    if (chosen.is_set() || stage > 0) {
+      Label(frame.theme, Color::kTextSecondary,
+            chosen.is_set() ? SafeText(ComparisonText(session, chosen), 70) : "the stage before");
+      ImGui::SameLine();
+      Label(frame.theme, Color::kTextSecondary, "→");
+      ImGui::SameLine();
+    }
+    Label(SafeText(stages[static_cast<size_t>(stage)].name, 70));
+    ImGui::SameLine();
+    if (ImGui::Button("Compare with …")) session.WishRun(Command::kCompare);
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("with any other stage or module\nCtrl+D");
+    if (!chosen.is_set()) return;
+    ImGui::SameLine();
+    if (ImGui::Button("Stage before")) chosen = {};
   }
 
   static void DrawTick(Frame& frame, ImDrawList* draw, ImVec2 at, float step, float height,
@@ -155,15 +209,16 @@ class ChangesView : public View {
 
   void CollectRows(Session& session, const debug::PassChanges& changes, int32_t module,
                    int32_t stage) {
-    std::string key = fmt::format("{}/{}/{}/{}/{}", session.generation(), module, stage, unchanged_,
-                                  changes.rows.size());
+    std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}", session.generation(), module, stage,
+                                  unchanged_, changes.rows.size(), other_module_, earlier_);
     if (key != rows_key_) {
       rows_key_ = key;
       rows_.clear();
       revealed_ = 0;
       for (const debug::DiffRow& row : changes.rows) AddRow(row);
     }
-    hlo::InstructionId now = session.InstructionIn(stage), was = session.InstructionIn(earlier_);
+    hlo::InstructionId now = session.InstructionIn(stage), was;
+    if (other_module_ == module) was = session.InstructionIn(earlier_);
     auto found = std::ranges::find_if(rows_, [&](const Line& line) {
       return (now.valid() && line.after.valid() && line.after.index <= now.index &&
               now.index < line.after.index + std::max(1u, line.skipped)) ||
@@ -201,9 +256,16 @@ class ChangesView : public View {
     wanted_step_ = 0;
   }
 
+  // What is gone is selected where it was, and this change stays on the screen.
   void Click(Session& session, const Line& line, int32_t module, int32_t stage) const {
-    session.Select(line.after.valid() ? Selection::OfInstruction(module, stage, line.after)
-                                      : Selection::OfInstruction(module, earlier_, line.before));
+    if (line.after.valid())
+      return session.Select(Selection::OfInstruction(module, stage, line.after));
+    const Selection gone = Selection::OfInstruction(other_module_, earlier_, line.before);
+    if (other_module_ == module) {
+      Follow(session, {.selection = gone, .view = {}, .stage = stage});
+    } else {
+      session.Select(gone);
+    }
   }
 
   void DrawRows(Frame& frame, const debug::PassChanges& /*changes*/, const hlo::Module& before,
@@ -359,7 +421,7 @@ class ChangesView : public View {
     draw->PopClipRect();
   }
 
-  int32_t earlier_ = -1;
+  int32_t earlier_ = -1, other_module_ = -1;
   bool unchanged_ = false;
   int wanted_step_ = 0;
   std::vector<Line> rows_;

@@ -62,6 +62,21 @@ class CodeView : public View {
     DrawKernel(frame, module, kernels->kernels[static_cast<size_t>(chosen)], chosen);
   }
 
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv || shown_forms_ == 0 || lit_.empty())
+      return View::Export(format, session);
+    std::string out = "file,line,text\n";
+    for (size_t i = 0; i < shown_forms_; ++i) {
+      const TextDocument* document = panes_[i].document();
+      if (document == nullptr) continue;
+      for (int64_t line : panes_[i].lit()) {
+        out += fmt::format("{},{},{}\n", CsvCell(document->path()), line + 1,
+                           CsvCell(document->Line(line)));
+      }
+    }
+    return out;
+  }
+
   std::string Lit(Session& /*session*/) const override { return lit_; }
 
  private:
@@ -96,6 +111,7 @@ class CodeView : public View {
     }
     if (forms.size() > panes_.size())
       forms.erase(forms.begin(), forms.end() - static_cast<long>(panes_.size()));
+    shown_forms_ = forms.size();
     const bool is_new = shown_module_ != module || shown_kernel_ != number;
     shown_module_ = module;
     shown_kernel_ = number;
@@ -194,6 +210,7 @@ class CodeView : public View {
 
   std::array<TextPane, 3> panes_;
   int32_t shown_module_ = -1, shown_kernel_ = -1;
+  size_t shown_forms_ = 0;  // of panes_
   std::string lit_;
 };
 

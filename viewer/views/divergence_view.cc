@@ -85,8 +85,8 @@ class DivergenceView : public View {
     std::string out =
         "instruction,verdict,max_abs_error,max_rel_error,max_ulp,mismatched,elements\n";
     for (const Finding& f : experiment.findings()) {
-      out += fmt::format("\"{}\",{},{},{},{},{},{}\n",
-                         SafeText(experiment.module()->name(f.instruction)), ToString(f.verdict),
+      out += fmt::format("{},{},{},{},{},{},{}\n",
+                         CsvCell(experiment.module()->name(f.instruction)), ToString(f.verdict),
                          f.max_abs_error, f.max_rel_error, f.max_ulp, f.mismatched, f.elements);
     }
     return out;
@@ -212,6 +212,7 @@ class DivergenceView : public View {
       request.relative = relative_;
     }
     waiting_ = std::move(request);
+    selects_finding_ = find.has_value();
     StartWaiting(session);
   }
 
@@ -281,7 +282,7 @@ class DivergenceView : public View {
     DrawFindings(frame, experiment);
   }
 
-  static void DrawNonFinite(Frame& frame, const debug::RunReport& report) {
+  void DrawNonFinite(Frame& frame, const debug::RunReport& report) {
     if (!report.first_nonfinite) return;
     const debug::NonFinite& first = *report.first_nonfinite;
     const Experiment& experiment = frame.session.experiment();
@@ -298,7 +299,9 @@ class DivergenceView : public View {
       Fact(frame, SafeText(operand.instruction, 30), SafeText(operand.shape + "  " + value));
     }
     if (!first.source.empty()) Fact(frame, "source line", first.source);
-    if (ImGui::SmallButton("Select it")) {
+    // Found once, it is selected once; the button brings it back.
+    const bool is_new = std::exchange(selects_finding_, false);
+    if (ImGui::SmallButton("Select it") || is_new) {
       SelectNamed(frame.session, experiment, first.instruction, first.computation);
     }
   }
@@ -432,7 +435,7 @@ class DivergenceView : public View {
   std::string platform_, reference_ = "interpreter";
   std::optional<ExperimentRequest> waiting_;  // for its module to be read
   int stage_ = 0, seed_ = 0;
-  bool isolate_ = true, own_bounds_ = false, only_differences_ = false;
+  bool isolate_ = true, own_bounds_ = false, only_differences_ = false, selects_finding_ = false;
   double absolute_ = 1e-4, relative_ = 1e-4;
 };
 

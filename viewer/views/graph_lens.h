@@ -42,6 +42,7 @@ class GraphLens {
 
   const GraphData* data() const { return data_.get(); }
   GraphCanvas& canvas() { return canvas_; }
+  const GraphCanvas& canvas() const { return canvas_; }
   GraphCanvas& columns_canvas() { return columns_canvas_; }
   int32_t module() const { return module_; }
   int32_t stage() const { return stage_; }

@@ -95,8 +95,9 @@ class GraphView : public View {
   }
 
   Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kSvg || fusions_.data() == nullptr)
+    if (fusions_.data() == nullptr || format == ExportFormat::kPng)
       return View::Export(format, session);
+    if (format == ExportFormat::kCsv) return Boxes();
     graph::SvgOptions options;
     options.placement = &fusions_.data()->placement;
     options.heading = std::string(fusions_.data()->module->name());
@@ -113,14 +114,30 @@ class GraphView : public View {
     if (fusions_.data() == nullptr) return out;
     const graph::Picture& picture = fusions_.data()->graph.picture();
     const auto frames = std::ranges::count(picture.boxes, true, &Box::open);
-    return out + fmt::format("{} boxes, {} open, colour {}{}\n", picture.boxes.size(), frames,
-                             ColorModeRows()[static_cast<size_t>(mode_)].id,
+    return out + fmt::format("{} boxes, {} open, colour {}{}\nzoom {:.3f}\n", picture.boxes.size(),
+                             frames, ColorModeRows()[static_cast<size_t>(mode_)].id,
                              part_.kind == GraphPart::Kind::kAround  ? ", around"
                              : part_.kind == GraphPart::Kind::kPaths ? ", paths"
-                                                                     : "");
+                                                                     : "",
+                             fusions_.canvas().zoom);
   }
 
  private:
+  // What is drawn, one box a row.
+  std::string Boxes() const {
+    const GraphData& data = *fusions_.data();
+    std::string out = "node,opcode,place,x,y,width,height,open\n";
+    for (const Box& box : data.graph.picture().boxes) {
+      const hlo::InstructionId id = data.graph.tree()[box.node].instruction;
+      const bool is_one = id.valid() && id.index < data.placement.instructions.size();
+      out += fmt::format("{},{},{},{},{},{},{},{}\n", CsvCell(data.graph.tree().Title(box.node)),
+                         is_one ? hlo::ToString((*data.module)[id].opcode) : "",
+                         is_one ? debug::KeyOf(data.placement.instructions[id.index].place) : "",
+                         box.x, box.y, box.width, box.height, box.open ? 1 : 0);
+    }
+    return out;
+  }
+
   // The graph that keys act on.
   GraphLens& Active() { return active_ == kSource && HasSource() ? source_ : fusions_; }
   bool HasSource() const { return stage_ > 0; }

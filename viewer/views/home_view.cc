@@ -6,8 +6,9 @@
 #include <map>
 #include <set>
 
-#include "viewer/module_facts.h"
+#include "viewer/answers.h"
 #include "viewer/view.h"
+#include "viewer/views/questions_panel.h"
 #include "viewer/widgets.h"
 
 namespace hloscope::viewer {
@@ -51,10 +52,13 @@ class HomeView : public View {
                "module_0001.NAME.before_optimizations.txt and the like");
     } else {
       DrawModules(frame, *dump);
+      Section(frame, "Questions");
+      DrawQuestions(frame);
     }
     if (ImGui::BeginTable("##columns", 2, ImGuiTableFlags_SizingStretchSame)) {
       ImGui::TableNextColumn();
       DrawWhere(frame, *dump);
+      DrawTransfers(frame, *dump);
       DrawFiles(frame, *dump);
       ImGui::TableNextColumn();
       DrawWrong(frame, *dump);
@@ -69,7 +73,7 @@ class HomeView : public View {
       return View::Export(format, session);
     std::string out = "module,id,framework,device,stages,files\n";
     for (const dump::ModuleEntry& entry : session.dump()->modules()) {
-      out += fmt::format("\"{}\",{},{},{},{},{}\n", SafeText(entry.name), entry.id, entry.framework,
+      out += fmt::format("{},{},{},{},{},{}\n", CsvCell(entry.name), entry.id, entry.framework,
                          entry.device, entry.stages.size(), entry.files.size());
     }
     return out;
@@ -143,14 +147,6 @@ class HomeView : public View {
                          CountText(static_cast<int64_t>(dump.files().size())), BytesText(bytes)));
   }
 
-  static const Pending<ModuleFacts>& Facts(Session& session, int32_t module) {
-    return session.Get<ModuleFacts>(
-        fmt::format("facts/{}", module), "looking at the modules",
-        [dump = session.dump().value, module](TaskControl&) {
-          return Result<std::shared_ptr<const ModuleFacts>>(FindModuleFacts(*dump, module));
-        });
-  }
-
   static void DrawModules(Frame& frame, const dump::DumpModel& dump) {
     Section(frame, "Modules");
     ImGuiTableFlags flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit |
@@ -190,7 +186,7 @@ class HomeView : public View {
           entry.target.empty() ? entry.device : entry.device + " " + entry.target);
     ImGui::TableNextColumn();
     RightLabel(CountText(static_cast<int64_t>(entry.stages.size())));
-    const Pending<ModuleFacts>& facts = Facts(frame.session, m);
+    const Pending<ModuleFacts>& facts = FactsOf(frame.session, m);
     if (!facts.ready()) {
       ImGui::TableNextColumn();
       Label(frame.theme, Color::kTextDisabled, "…");
@@ -220,7 +216,7 @@ class HomeView : public View {
     int32_t module = frame.session.module();
     if (module < 0) return;
     Section(frame, "What ran where");
-    const Pending<ModuleFacts>& facts = Facts(frame.session, module);
+    const Pending<ModuleFacts>& facts = FactsOf(frame.session, module);
     if (!ShowPending(frame, facts, "the module")) return;
     Label(frame.theme, Color::kTextSecondary,
           SafeText(dump.modules()[static_cast<size_t>(module)].name, 70));
@@ -249,6 +245,35 @@ class HomeView : public View {
       ImGui::Indent();
       Sentence(frame, more);
       ImGui::Unindent();
+    }
+  }
+
+  // What moves between host and device, most bytes first.
+  static void DrawTransfers(Frame& frame, const dump::DumpModel& dump) {
+    const int32_t module = frame.session.module();
+    if (module < 0) return;
+    const Pending<ModuleFacts>& facts = FactsOf(frame.session, module);
+    if (!facts.ready() || facts->transfers.empty()) return;
+    Section(frame, "Transfers between host and device");
+    constexpr size_t kMost = 8;
+    const int32_t stage = dump.FinalStage(module);
+    for (size_t i = 0; i < std::min(kMost, facts->transfers.size()); ++i) {
+      const ModuleFacts::Transfer& transfer = facts->transfers[i];
+      const Selection selection = Selection::OfInstruction(module, stage, transfer.instruction);
+      ImGui::PushID(static_cast<int>(i));
+      if (ImGui::Selectable("##transfer", frame.session.selection() == selection))
+        frame.session.Select(selection);
+      ImGui::PopID();
+      ImGui::SameLine(0, 0);
+      Label(SafeText(transfer.name, 40));
+      ImGui::SameLine(0, 12 * frame.scale);
+      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+      FittedLabel(TransferText(transfer));
+      ImGui::PopStyleColor();
+    }
+    if (facts->transfer_count > static_cast<int64_t>(kMost)) {
+      Sentence(frame, fmt::format("and {} more",
+                                  CountText(facts->transfer_count - static_cast<int64_t>(kMost))));
     }
   }
 
@@ -317,7 +342,7 @@ class HomeView : public View {
     std::vector<std::string> all(dump.warnings().begin(), dump.warnings().end());
     for (std::string& warning : dump.LateWarnings()) all.push_back(std::move(warning));
     if (frame.session.module() >= 0) {
-      const Pending<ModuleFacts>& facts = Facts(frame.session, frame.session.module());
+      const Pending<ModuleFacts>& facts = FactsOf(frame.session, frame.session.module());
       if (facts.ready()) all.insert(all.end(), facts->problems.begin(), facts->problems.end());
     }
     std::set<std::string> seen;

@@ -233,9 +233,9 @@ class KernelsView : public View {
     for (const Column* column : Columns()) out += fmt::format(",{}", column->title);
     out += '\n';
     for (const KernelRow& row : sheet_->rows) {
-      out += fmt::format("\"{}\",{}", SafeText(row.name, 1000), row.opcode);
+      out += fmt::format("{},{}", CsvCell(row.name), row.opcode);
       for (const Column* column : Columns())
-        out += fmt::format(",\"{}\"", column->text(*sheet_, row));
+        out += fmt::format(",{}", CsvCell(column->text(*sheet_, row)));
       out += '\n';
     }
     return out;

@@ -85,7 +85,7 @@ class MemoryView : public View {
     if (format != ExportFormat::kCsv || plan_ == nullptr) return View::Export(format, session);
     std::string out = "point,instruction,live_bytes\n";
     for (size_t p = 0; p < plan_->live.size(); ++p) {
-      out += fmt::format("{},\"{}\",{}\n", p, NameAt(static_cast<int32_t>(p)), plan_->live[p]);
+      out += fmt::format("{},{},{}\n", p, CsvCell(NameAt(static_cast<int32_t>(p))), plan_->live[p]);
     }
     return out;
   }

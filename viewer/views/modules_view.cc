@@ -39,6 +39,19 @@ class ModulesView : public View {
   std::string State() const override { return filter_; }
   void SetState(std::string_view state) override { filter_ = state; }
 
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv || !session.dump().ready())
+      return View::Export(format, session);
+    std::string out = "module,id,stage,pipeline,pass\n";
+    for (const dump::ModuleEntry& entry : session.dump()->modules()) {
+      for (const dump::StageEntry& stage : entry.stages) {
+        out += fmt::format("{},{},{},{},{}\n", CsvCell(entry.name), entry.id, CsvCell(stage.name),
+                           CsvCell(stage.pipeline), CsvCell(stage.pass));
+      }
+    }
+    return out;
+  }
+
   std::string Lit(Session& session) const override {
     if (session.module() < 0) return {};
     return session.dump()->modules()[static_cast<size_t>(session.module())].name;

@@ -35,6 +35,14 @@ class NotesView : public View {
       bookmarks.erase(bookmarks.begin() + static_cast<ptrdiff_t>(removed));
   }
 
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv) return View::Export(format, session);
+    std::string out = "title,note\n";
+    for (const Session::Bookmark& bookmark : session.bookmarks())
+      out += CsvCell(bookmark.title) + "," + CsvCell(bookmark.note) + "\n";
+    return out;
+  }
+
   std::string Lit(Session& session) const override {
     for (const Session::Bookmark& bookmark : session.bookmarks()) {
       if (bookmark.selection == session.selection()) return bookmark.title;

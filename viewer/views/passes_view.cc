@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "viewer/answers.h"
+#include "viewer/story.h"
 #include "viewer/view.h"
 #include "viewer/widgets.h"
 
@@ -23,12 +25,16 @@ class PassesView : public View {
     }
     DrawModuleChoice(frame, module);
     const dump::ModuleEntry& entry = session.dump()->modules()[static_cast<size_t>(module)];
-    ImGui::SetNextItemWidth(-140 * frame.scale);
+    ImGui::SetNextItemWidth(-1);
     if (focus_filter_) ImGui::SetKeyboardFocusHere();
     focus_filter_ = false;
     ImGui::InputTextWithHint("##filter", "filter passes", &filter_);
-    ImGui::SameLine();
     ImGui::Checkbox("Only changes", &only_changes_);
+    ImGui::SameLine();
+    bool& by_change = session.Shared<PassOrder>("pass-order").by_change;
+    ImGui::Checkbox("Most changed first", &by_change);
+    if (by_change && RankingOf(session, module).waiting())
+      Label(frame.theme, Color::kTextSecondary, "comparing all stages …");
     std::vector<int32_t> rows = Rows(session, entry, module);
     HandleKeys(session, module, rows);
     DrawTable(frame, entry, module, rows);
@@ -58,8 +64,8 @@ class PassesView : public View {
     std::string out = "stage,pipeline,pass,added,removed,rewritten,moved\n";
     for (size_t s = 0; s < entry.stages.size(); ++s) {
       const dump::StageEntry& stage = entry.stages[s];
-      out += fmt::format("\"{}\",\"{}\",\"{}\"", SafeText(stage.name), SafeText(stage.pipeline),
-                         SafeText(stage.pass));
+      out += fmt::format("{},{},{}", CsvCell(stage.name), CsvCell(stage.pipeline),
+                         CsvCell(stage.pass));
       const auto& changes = session.Changes(module, static_cast<int32_t>(s));
       out += changes.ready()
                  ? fmt::format(",{},{},{},{}\n", changes->counts.added, changes->counts.removed,
@@ -109,7 +115,18 @@ class PassesView : public View {
       }
       rows.push_back(stage);
     }
+    if (session.Shared<PassOrder>("pass-order").by_change) SortByChange(session, module, rows);
     return rows;
+  }
+
+  static void SortByChange(Session& session, int32_t module, std::vector<int32_t>& rows) {
+    const Pending<PassRanking>& ranking = RankingOf(session, module);
+    if (!ranking.ready()) return;
+    std::vector<size_t> rank(ranking->counts.size(), ranking->order.size());
+    for (size_t i = 0; i < ranking->order.size(); ++i)
+      rank[static_cast<size_t>(ranking->order[i])] = i;
+    std::ranges::stable_sort(rows, {},
+                             [&](int32_t stage) { return rank[static_cast<size_t>(stage)]; });
   }
 
   static void HandleKeys(Session& session, int32_t module, const std::vector<int32_t>& rows) {
@@ -120,7 +137,7 @@ class PassesView : public View {
              : ImGui::IsKeyPressed(ImGuiKey_UpArrow) ? -1
                                                      : 0;
     if (by == 0) return;
-    auto now = std::ranges::find(rows, session.stage());
+    auto now = std::ranges::find(rows, ShownChangeStage(session));
     auto at = now == rows.end()
                   ? 0
                   : std::clamp<ptrdiff_t>(now - rows.begin() + by, 0, std::ssize(rows) - 1);
@@ -149,7 +166,7 @@ class PassesView : public View {
     ImGui::TableHeadersRow();
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));
-    int32_t shown = frame.session.stage();
+    int32_t shown = ShownChangeStage(frame.session);
     if (shown != last_shown_) {
       auto at = std::ranges::find(rows, shown);
       if (at != rows.end()) clipper.IncludeItemByIndex(static_cast<int>(at - rows.begin()));
@@ -167,7 +184,7 @@ class PassesView : public View {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::PushID(stage);
-    bool shown = session.stage() == stage;
+    bool shown = ShownChangeStage(session) == stage;
     if (Row(frame, "##row", shown, false)) GoTo(session, module, stage);
     if (shown && last_shown_ != stage) {
       last_shown_ = stage;

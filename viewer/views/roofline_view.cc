@@ -30,12 +30,7 @@ class RooflineView : public View {
     }
     if (!ShowPending(frame, *pending, "the roofline")) return;
     const KernelSheet& sheet = **pending;
-    std::vector<Point> points;
-    for (const KernelRow& row : sheet.rows) {
-      if (row.flops_per_second() > 0 && row.cost.bytes() > 0) {
-        points.push_back({row.cost.intensity(), row.flops_per_second(), &row});
-      }
-    }
+    const std::vector<Point> points = PointsOf(sheet);
     shown_ = points.size();
     if (points.empty()) {
       Sentence(frame,
@@ -52,11 +47,37 @@ class RooflineView : public View {
     DrawPlot(frame, sheet, points);
   }
 
-  std::string Lit(Session& /*session*/) const override {
-    return fmt::format("points {}\n", shown_);
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    const Pending<KernelSheet>* sheet = KernelSheetOf(session);
+    if (format != ExportFormat::kCsv || sheet == nullptr || !sheet->ready())
+      return View::Export(format, session);
+    std::string out = "instruction,flop_per_byte,flop_per_second\n";
+    for (const Point& point : PointsOf(**sheet))
+      out += fmt::format("{},{},{}\n", CsvCell(point.row->name), point.intensity, point.rate);
+    return out;
+  }
+
+  std::string Lit(Session& session) const override {
+    std::string out = fmt::format("points {}\n", shown_);
+    const Pending<KernelSheet>* sheet = KernelSheetOf(session);
+    if (sheet == nullptr || !sheet->ready()) return out;
+    for (const Point& point : PointsOf(**sheet)) {
+      if (IsLit(session, *point.row)) out += "lit " + point.row->name + "\n";
+    }
+    return out;
   }
 
  private:
+  // What has both a time and work.
+  static std::vector<Point> PointsOf(const KernelSheet& sheet) {
+    std::vector<Point> points;
+    for (const KernelRow& row : sheet.rows) {
+      if (row.flops_per_second() > 0 && row.cost.bytes() > 0)
+        points.push_back({row.cost.intensity(), row.flops_per_second(), &row});
+    }
+    return points;
+  }
+
   static void SetLimits(const KernelSheet& sheet, const std::vector<Point>& points) {
     double x0 = 1e300, x1 = 0, y0 = 1e300, y1 = 0;
     for (const Point& p : points) {

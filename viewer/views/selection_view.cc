@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "core/hlo/text.h"
+#include "viewer/story.h"
+#include "viewer/syntax.h"
 #include "viewer/view.h"
 #include "viewer/widgets.h"
 
@@ -38,7 +40,9 @@ class SelectionView : public View {
     DrawHead(frame);
     if (!session.counterparts_complete())
       Label(frame.theme, Color::kTextSecondary, "following it through the stages …");
+    DrawStory(frame);
     DrawInstruction(frame);
+    DrawInstructions(frame, found);
     DrawSource(frame, found);
     DrawCode(frame, found);
     DrawBuffers(frame, found);
@@ -46,9 +50,33 @@ class SelectionView : public View {
     for (const std::string& note : found.notes) Sentence(frame, note);
   }
 
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv || !session.dump().ready())
+      return View::Export(format, session);
+    const Counterparts& found = session.counterparts();
+    std::string out = "what,where,name\n";
+    for (const StoryLine& line : StoryOf(session)) out += "sentence,," + CsvCell(line.text) + "\n";
+    if (!found.source_file.empty()) {
+      out += fmt::format("source line,,{}\n",
+                         CsvCell(fmt::format("{}:{}", found.source_file, found.source_line)));
+    }
+    for (const StageCounterpart& at : found.stages) {
+      const auto& stages = session.dump()->modules()[static_cast<size_t>(found.module)].stages;
+      out += fmt::format("instruction,{},{}\n", CsvCell(stages[static_cast<size_t>(at.stage)].name),
+                         CsvCell(NameAt(session, found, at)));
+    }
+    for (int32_t k : found.kernels) {
+      const Pending<dump::KernelTable>& table = session.Kernels(found.module);
+      if (table.ready() && Has(table->kernels, k))
+        out += "kernel,," + CsvCell(table->kernels[static_cast<size_t>(k)].name) + "\n";
+    }
+    return out;
+  }
+
   std::string Lit(Session& session) const override {
     std::string out(ToString(session.selection().kind));
     const Counterparts& found = session.counterparts();
+    for (const StoryLine& line : StoryOf(session)) out += "\n" + line.text;
     return fmt::format("{}\nstages {}\nthunks {}\nkernels {}\nbuffers {}\nsource {}:{}", out,
                        found.stages.size(), found.thunks.size(), found.kernels.size(),
                        found.buffers.size(), found.source_file, found.source_line);
@@ -106,6 +134,49 @@ class SelectionView : public View {
     Label(frame.theme, Color::kTextSecondary, ToString(now.kind));
   }
 
+  // Sentences, each of which leads to where it is shown.
+  static void DrawStory(Frame& frame) {
+    int number = 0;
+    for (const StoryLine& line : StoryOf(frame.session)) {
+      constexpr Color kTones[] = {Color::kText, Color::kGood, Color::kDeviceFallback,
+                                  Color::kRemoved};
+      const std::string text = SafeText(line.text, 300);
+      const float room = ImGui::GetContentRegionAvail().x;
+      const ImVec2 size = ImGui::CalcTextSize(text.c_str(), nullptr, false, room);
+      const ImVec2 at = ImGui::GetCursorPos();
+      ImGui::PushID(number++);
+      const bool leads = !line.view.empty() || line.selection.kind != SelectionKind::kNothing;
+      ImGui::BeginDisabled(!leads);
+      if (ImGui::Selectable("##line", false, 0, ImVec2(room, size.y))) Follow(frame.session, line);
+      ImGui::EndDisabled();
+      if (leads && ImGui::IsItemHovered()) ImGui::SetTooltip("shows it");
+      ImGui::PopID();
+      ImGui::SetCursorPos(at);
+      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[kTones[static_cast<size_t>(line.tone)]]);
+      ImGui::PushTextWrapPos(0);
+      ImGui::TextUnformatted(text.c_str());
+      ImGui::PopTextWrapPos();
+      ImGui::PopStyleColor();
+    }
+  }
+
+  // What a source line, kernel, buffer or computation is of, where that is more than one.
+  static void DrawInstructions(Frame& frame, const Counterparts& found) {
+    Session& session = frame.session;
+    const SelectionKind kind = session.selection().kind;
+    if (kind == SelectionKind::kInstruction || kind <= SelectionKind::kStage) return;
+    const int32_t stage = found.final_instructions.empty() ? found.start_stage : found.final_stage;
+    if (found.module < 0 || stage < 0) return;
+    std::vector<hlo::InstructionId> all;
+    for (const StageCounterpart& at : found.stages) {
+      if (at.stage == stage) all.push_back(at.instruction);
+    }
+    const Pending<hlo::Module>& module = session.Module(found.module, stage);
+    if (all.empty() || !module.ready()) return;
+    Section(frame, fmt::format("Instructions ({})", all.size()));
+    DrawLinks(frame, *module, found.module, stage, all);
+  }
+
   // Shape, opcode, operands and users of the instruction in the stage in view.
   static void DrawInstruction(Frame& frame) {
     Session& session = frame.session;
@@ -119,30 +190,72 @@ class SelectionView : public View {
     const hlo::Instruction& instruction = m[id];
     std::string text;
     hlo::PrintText(m, id, hlo::TextFormat::kElided, text);
-    Color role = ColorOf(instruction.opcode);
-    Label(frame.theme, role, fmt::format("{} {}", SignOf(role), hlo::ToString(instruction.opcode)));
+    DrawOpcode(frame, instruction.opcode);
     Fact(frame, "computation", m[m[instruction.computation].name]);
     if (const auto* metadata = m.Get<hlo::OpMetadata>(instruction, hlo::AttributeKey::kMetadata))
       Fact(frame, "op_name", m[metadata->op_name]);
     Section(frame, "Text");
+    const std::string folded =
+        FoldLine(std::string_view(text).substr(0, 20'000), dump::FileKind::kHloText);
     ImGui::PushFont(frame.mono, 14);
     ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(SafeText(text, 2400).c_str());
+    ImGui::TextUnformatted(SafeText(folded, 1200).c_str());
     ImGui::PopTextWrapPos();
     ImGui::PopFont();
-    if (instruction.operand_count > 0)
+    if (folded != text && ImGui::IsItemHovered())
+      ImGui::SetTooltip("%s", SafeText(text, 2400).c_str());
+    if (instruction.operand_count > 0) {
       Section(frame, fmt::format("Operands ({})", instruction.operand_count));
-    size_t shown = 0;
-    for (hlo::InstructionId operand : m.operands(id)) {
-      if (++shown > kMostShown) break;
-      InstructionLink(frame, m, module, stage, operand, static_cast<int>(shown));
+      DrawLinks(frame, m, module, stage, m.operands(id));
     }
-    if (instruction.operand_count > kMostShown)
-      Sentence(frame, fmt::format("and {} more", instruction.operand_count - kMostShown));
+    DrawUsers(frame, read.value, module, stage, id);
+  }
+
+  // A click looks for all others of the same opcode.
+  static void DrawOpcode(Frame& frame, hlo::Opcode opcode) {
+    const Color role = ColorOf(opcode);
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[role]);
+    const std::string label = fmt::format("{} {}", SignOf(role), hlo::ToString(opcode));
+    if (ImGui::Selectable(label.c_str(), false, 0, ImGui::CalcTextSize(label.c_str())))
+      frame.session.WishRun(Command::kShowUses);
+    ImGui::PopStyleColor();
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("finds all of this opcode\nCtrl+U");
+  }
+
+  static void DrawUsers(Frame& frame, const std::shared_ptr<const hlo::Module>& m, int32_t module,
+                        int32_t stage, hlo::InstructionId id) {
+    const Pending<hlo::UserIndex>& index = frame.session.Get<hlo::UserIndex>(
+        fmt::format("users/{}/{}", module, stage), "finding users", [m](TaskControl&) {
+          return Result<std::shared_ptr<const hlo::UserIndex>>(
+              std::make_shared<const hlo::UserIndex>(*m));
+        });
+    if (!index.ready()) return;
+    std::vector<hlo::InstructionId> users(index->users(id).begin(), index->users(id).end());
+    users.erase(std::ranges::unique(users).begin(), users.end());
+    Section(frame, fmt::format("Users ({})", users.size()));
+    if (users.empty()) {
+      Sentence(frame, (*m)[(*m)[id].computation].root == id ? "the result of its computation"
+                                                            : "nothing reads it");
+    }
+    ImGui::PushID("users");
+    DrawLinks(frame, *m, module, stage, users);
+    ImGui::PopID();
+  }
+
+  static void DrawLinks(Frame& frame, const hlo::Module& m, int32_t module, int32_t stage,
+                        std::span<const hlo::InstructionId> all) {
+    size_t shown = 0;
+    for (hlo::InstructionId id : all) {
+      if (++shown > kMostShown) break;
+      InstructionLink(frame, m, module, stage, id, static_cast<int>(shown));
+    }
+    if (all.size() > kMostShown)
+      Sentence(frame, fmt::format("and {} more", all.size() - kMostShown));
   }
 
   static void InstructionLink(Frame& frame, const hlo::Module& m, int32_t module, int32_t stage,
                               hlo::InstructionId id, int number) {
+    if (id.index >= m.instructions().size()) return;
     ImGui::PushID(number);
     Color role = ColorOf(m[id].opcode);
     Label(frame.theme, role, SignOf(role));

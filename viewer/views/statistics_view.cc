@@ -59,9 +59,9 @@ class StatisticsView : public View {
     if (format != ExportFormat::kCsv || !is_there) return View::Export(format, session);
     std::string out = "event,inside_ps,count,min_ps,p50_ps,p90_ps,p99_ps,max_ps\n";
     for (const DurationStatistics& s : *rows_) {
-      out += fmt::format("\"{}\",{},{},{},{},{},{},{}\n",
-                         SafeText((*profile)->store().text(profiler::NameId(s.key)), 1000),
-                         s.inside, s.count, s.min, s.p50, s.p90, s.p99, s.max);
+      out += fmt::format("{},{},{},{},{},{},{},{}\n",
+                         CsvCell((*profile)->store().text(profiler::NameId(s.key))), s.inside,
+                         s.count, s.min, s.p50, s.p90, s.p99, s.max);
     }
     return out;
   }

@@ -101,6 +101,23 @@ class TextView : public View {
     pane_.SetMarked(find_);
   }
 
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    const TextDocument* document = pane_.document();
+    if (format != ExportFormat::kCsv || document == nullptr) return View::Export(format, session);
+    constexpr int64_t kMost = 200'000;
+    if (document->lines() > kMost) {
+      return UnsupportedError(
+          fmt::format("{} lines are too many for a table", CountText(document->lines())),
+          "the text is a file already: " + document->path());
+    }
+    std::string out = "line,is_lit,text\n";
+    for (int64_t i = 0; i < document->lines(); ++i) {
+      out += fmt::format("{},{},{}\n", i + 1, pane_.lit().contains(i) ? 1 : 0,
+                         CsvCell(document->Line(i)));
+    }
+    return out;
+  }
+
   std::string Lit(Session& /*session*/) const override {
     std::string out;
     for (int64_t line : pane_.lit())

@@ -75,6 +75,30 @@ class TimelineView : public View {
     return fmt::format("{} {}", camera_.begin(), camera_.length());
   }
 
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv || shown_ == nullptr) return View::Export(format, session);
+    const EventStore& store = shown_->store();
+    const auto begin = static_cast<int64_t>(camera_.begin());
+    const TimeRange range{begin, begin + static_cast<int64_t>(camera_.length())};
+    constexpr size_t kMost = 1'000'000;
+    size_t count = 0;
+    std::string out = "lane,row,event,start_ps,duration_ps\n";
+    for (uint32_t row = 0; row < store.rows().size(); ++row) {
+      const profiler::Lane& lane = store.lanes()[store.rows()[row].lane.index];
+      const auto [first, last] = store.EventsIn(row, range);
+      count += last.index - first.index;
+      if (count > kMost)
+        return UnsupportedError("more than a million events are in sight", "zoom in");
+      for (uint64_t e = first.index; e < last.index; ++e) {
+        const EventId event(e);
+        out += fmt::format("{},{},{},{},{}\n", CsvCell(store.text(lane.name)), row,
+                           CsvCell(store.text(store.name(event))), store.start(event),
+                           store.duration(event));
+      }
+    }
+    return out;
+  }
+
   std::string Lit(Session& session) const override {
     if (shown_ == nullptr) return {};
     std::string out = fmt::format("lit {}\n", lit_events_);

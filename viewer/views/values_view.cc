@@ -71,6 +71,27 @@ class ValuesView : public View {
     return true;
   }
 
+  Result<std::string> Export(ExportFormat format, Session& session) const override {
+    if (format != ExportFormat::kCsv || grids_.empty()) return View::Export(format, session);
+    const ValueGrid& grid = grids_[static_cast<size_t>(leaf_)];
+    const int64_t elements = grid.pages() * grid.rows() * grid.columns();
+    constexpr int64_t kMost = 1'000'000;
+    if (elements > kMost)
+      return UnsupportedError("more than a million elements are too many for a table",
+                              "hloscope extract keeps the values of one instruction");
+    std::string out =
+        grid.has_actual() ? "index,reference,platform,ulp,difference\n" : "index,value\n";
+    for (int64_t i = 0; i < elements; ++i) {
+      out += CsvCell(grid.IndexText(i)) + "," + grid.Text(ValueSide::kReference, i);
+      if (grid.has_actual()) {
+        for (ValueSide side : {ValueSide::kActual, ValueSide::kUlp, ValueSide::kError})
+          out += "," + grid.Text(side, i);
+      }
+      out += '\n';
+    }
+    return out;
+  }
+
   std::string Lit(Session& session) const override {
     const CapturedPair* pair = session.experiment().captured();
     if (pair == nullptr) return "no values";

@@ -105,7 +105,7 @@ class PjrtPlatform : public Platform {
       path = std::move(plugin.path);
     }
     HLOSCOPE_ASSIGN_OR_RETURN(auto plugin, pjrt::OpenPlugin(path));
-    auto client = pjrt::OpenClient(std::move(plugin), devices);
+    auto client = pjrt::OpenClient(plugin, devices);
     if (!client.has_value() && client.error().hint.empty()) {
       client.error().hint = "`hloscope doctor` says what is missing";
     }

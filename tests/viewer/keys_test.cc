@@ -1,0 +1,440 @@
+// Every row of the table of keys and commands does what it says: each of its chords, and the
+// palette where it has none. A row without a case here fails.
+#include <imgui.h>
+#include <imgui_te_context.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "tests/viewer/viewer_fixture.h"
+#include "viewer/frame/keyboard.h"
+
+namespace hloscope::viewer {
+namespace {
+
+bool Has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+// What a key is tried on, and what must be true behind it.
+struct Case {
+  std::string sample, select;  // MODULE[@STAGE]:INSTRUCTION; empty: nothing
+  std::string screen, view;    // the view that has the keys; empty: that of the screen
+  std::function<bool()> check;
+  std::function<void()> prepare = [] {};
+};
+using Check = std::function<bool()>;
+using Cases = std::map<Command, Case>;
+
+class KeysTest : public ViewerTest {
+ protected:
+  void Begin(const Case& c) {
+    if (!c.select.empty()) app().SelectWhenOpen(c.select);
+    app().Open({Sample(c.sample)});
+    app().popups().Close();
+    app().dock().SetScreen(c.screen);
+    Settle();
+    Focus(c.view);
+    if (c.prepare) c.prepare();
+    Remember();
+  }
+  void Focus(const std::string& view) {
+    if (view.empty()) return;
+    session().Show(view);
+    Settle();
+  }
+  void Remember() {
+    name_ = SelectedName();
+    stage_ = session().stage();
+    generation_ = session().generation();
+    dark_ = app().theme().dark();
+    size_ = app().zoom();
+    boxes_ = Boxes();
+    zoom_ = Zoom();
+    for (Dock::Panel& panel : app().dock().panels()) states_[panel.row->id] = panel.view->State();
+  }
+
+  bool Shows(Popups::Kind kind) { return app().popups().kind() == kind; }
+  bool On(std::string_view screen) { return app().dock().screen() == screen; }
+  bool Selected() { return SelectedName() != name_; }
+  bool Changed(std::string_view view) {
+    return app().dock().Find(view)->view->State() != states_[view];
+  }
+  static bool Typing() { return ImGui::GetIO().WantTextInput; }
+  std::string Copied() {
+    app().Run(Command::kCopy);
+    const char* text = ImGui::GetClipboardText();
+    return text == nullptr ? "" : text;
+  }
+  float NumberIn(std::string_view before, std::string_view behind) {
+    const std::string lit = Lit("graph");
+    const size_t at = before.empty() ? lit.find(behind) : lit.find(before);
+    if (at == std::string::npos) return -1;
+    size_t begin = at + before.size();
+    if (before.empty())
+      begin = lit.rfind('\n', at) == std::string::npos ? 0 : lit.rfind('\n', at) + 1;
+    return std::strtof(lit.c_str() + begin, nullptr);
+  }
+  int Boxes() { return static_cast<int>(NumberIn("", " boxes")); }
+  float Zoom() { return NumberIn("zoom ", ""); }
+
+  Cases ViewerCases();
+  Cases SelectionCases();
+  Cases QuestionCases();
+  Cases TextCases();
+  Cases GraphCases();
+  Cases GraphLookCases();
+  Cases ExperimentCases();
+  Cases All();
+
+  std::string name_, line_, clipboard_;
+  int32_t stage_ = -1;
+  uint64_t generation_ = 0;
+  bool dark_ = false;
+  float size_ = 0, width_ = 0, zoom_ = 0;
+  int boxes_ = 0;
+  std::map<std::string_view, std::string> states_;
+  std::atomic<bool> started_ = false, stopped_ = false;
+};
+
+Cases KeysTest::ViewerCases() {
+  using enum Command;
+  auto on_home = [](Check check, std::function<void()> prepare = {}) {
+    return Case{"softmax_passes_a100", "", "home", "home", std::move(check), std::move(prepare)};
+  };
+  auto popup = [&](Popups::Kind kind) { return on_home([this, kind] { return Shows(kind); }); };
+  auto screen = [&](std::string id) {
+    const std::string other = id == "home" ? "memory" : "home";
+    return on_home([this, id] { return On(id); }, [this, other] { app().dock().SetScreen(other); });
+  };
+  auto passes = [this] { Press("Ctrl+3"); };
+  auto passes_undone = [this] {
+    Press("Ctrl+3");
+    Press("Ctrl+Z");
+  };
+  auto drag_splitter = [this] {
+    width_ = app().dock().Find("home")->width;
+    Drive([&](ImGuiTestContext* context) {
+      context->MouseMoveToPos(ImVec2(app().dock().Find("home")->width, 500));
+      context->MouseDragWithDelta(ImVec2(-200, 0));
+    });
+    EXPECT_LT(app().dock().Find("home")->width, width_ - 100);
+  };
+  auto work = [this] {
+    started_ = stopped_ = false;
+    session().tasks().Start("works until it is stopped", [this](TaskControl& control) {
+      started_ = true;
+      while (!control.stopped()) std::this_thread::yield();
+      return Tasks::Finish([this] { stopped_ = true; });
+    });
+    while (!started_) std::this_thread::yield();
+  };
+  // The first time it is asked for it never ends.
+  auto ask = [this] {
+    return session()
+        .Get<int>("slow", "slow work",
+                  [this](TaskControl& control) -> Result<std::shared_ptr<const int>> {
+                    if (!started_.exchange(true)) {
+                      while (!control.stopped()) std::this_thread::yield();
+                    }
+                    if (control.stopped()) return EnvironmentError("stopped");
+                    return std::make_shared<const int>(1);
+                  })
+        .state;
+  };
+  auto cancelled = [this, ask] {
+    started_ = false;
+    ask();
+    while (!started_) std::this_thread::yield();
+    Press("Ctrl+.");
+    EXPECT_EQ(ask(), PendingState::kFailed);
+  };
+  auto goes_on = [this, ask] {
+    ask();
+    Settle();
+    return ask() == PendingState::kReady;
+  };
+  auto scale = [this] { return app().zoom(); };
+  return {
+      {kKeys, popup(Popups::Kind::kKeys)},
+      {kPalette, popup(Popups::Kind::kPalette)},
+      {kOpen, popup(Popups::Kind::kOpen)},
+      {kSearch, popup(Popups::Kind::kSearch)},
+      {kCompare, popup(Popups::Kind::kCompare)},
+      {kCompareProfile, popup(Popups::Kind::kCompareProfile)},
+      {kExportPng, popup(Popups::Kind::kExport)},
+      {kExportSvg, popup(Popups::Kind::kExport)},
+      {kExportCsv, popup(Popups::Kind::kExport)},
+      {kBookmark, popup(Popups::Kind::kNote)},
+      {kReload, on_home([this] {
+         return session().generation() > generation_ && session().dump().ready();
+       })},
+      {kQuit, on_home([this] { return app().quit(); })},
+      {kUndo, on_home([this] { return On("home"); }, passes)},
+      {kRedo, on_home([this] { return On("passes"); }, passes_undone)},
+      {kScreenHome, screen("home")},
+      {kScreenGraph, screen("graph")},
+      {kScreenPasses, screen("passes")},
+      {kScreenDivergence, screen("divergence")},
+      {kScreenKernels, screen("kernels")},
+      {kScreenMemory, screen("memory")},
+      {kNextView, on_home([this] { return app().dock().focused_view() == "selection"; })},
+      {kResetLayout,
+       on_home([this] { return app().dock().Find("home")->width == width_; }, drag_splitter)},
+      {kTheme, on_home([this] { return app().theme().dark() != dark_; })},
+      {kLarger, on_home([=, this] { return scale() > size_; })},
+      {kSmaller, on_home([=, this] { return scale() < size_; })},
+      {kActualSize,
+       on_home([=, this] { return scale() == 1 && size_ > 1; }, [this] { Press("Ctrl+="); })},
+      {kResume, on_home(goes_on, cancelled)},
+      {kCancel, on_home([this] { return stopped_.load(); }, work)},
+  };
+}
+
+Cases KeysTest::SelectionCases() {
+  using enum Command;
+  auto on = [](const char* select, Check check, std::function<void()> prepare = {}) {
+    return Case{"softmax_passes_a100", select, "home", "home", std::move(check),
+                std::move(prepare)};
+  };
+  const char* inner = "jit_softmax@before_optimizations:sub.9";
+  const char* call = "jit_softmax@before_optimizations:jit_log_softmax_.1";
+  const char* last = "jit_softmax:triton_softmax.2";
+  auto two_stages = [this] {
+    session().Select(Selection::OfStage(0, 1));
+    session().Select(Selection::OfStage(0, 2));
+  };
+  auto back = [this, two_stages] {
+    two_stages();
+    Settle();
+    Press("Alt+Left");
+  };
+  auto touched = [this] {
+    return session().counterparts().TouchedInto(session().stage()) ||
+           session().counterparts().TouchedInto(session().stage() + 1);
+  };
+  return {
+      {kBack, on(
+                  "", [this] { return session().stage() == 1; }, two_stages)},
+      {kForward, on(
+                     "", [this] { return session().stage() == 2; }, back)},
+      {kDeselect, on(inner, [this] { return SelectedName() == "nothing"; })},
+      {kCopy, on(inner, [this] { return clipboard_ == "sub.9"; })},
+      {kCopyText, on(inner, [this] { return Has(clipboard_, "sub.9 = f32[64]"); })},
+      {kPreviousPass, on(last, [this] { return session().stage() == stage_ - 1; })},
+      {kNextPass, on(inner, [this] { return session().stage() == stage_ + 1; })},
+      {kPreviousChange,
+       on(last, [=, this] { return session().stage() < stage_ - 1 && touched(); })},
+      {kNextChange, on(inner, [=, this] { return session().stage() > stage_ + 1 && touched(); })},
+      {kOperand, on(inner, [this] { return SelectedName() == "sub.8"; })},
+      {kUser, on(inner, [this] { return SelectedName() == "sub.10"; })},
+      {kCallee, on(call, [this] { return SelectedName() == "sub.15"; })},
+      {kCaller, on(inner, [this] { return SelectedName() == "jit_log_softmax_.1"; })},
+      {kShowCode, on(last, [this] { return On("kernels") && Has(Lit("code"), "PTX "); })},
+      {kShowUses, on(inner, [this] { return Shows(Popups::Kind::kSearch); })},
+  };
+}
+
+Cases KeysTest::QuestionCases() {
+  using enum Command;
+  auto of = [](const char* sample, Check check) {
+    return Case{sample, "", "graph", "", std::move(check)};
+  };
+  const char* gpu = "attention_block_h100";
+  return {
+      {kAskHost, of(gpu, [this] { return On("home"); })},
+      {kAskPeak, of(gpu,
+                    [this] {
+                      return On("memory") && SelectedName() == "buffer" &&
+                             Has(Lit("buffers"), "* qkv.1 12288");
+                    })},
+      {kAskSlowest,
+       of("conv_net", [this] { return Lit("kernels") == "conv_general_dilated.3\n"; })},
+      {kAskTransfers, of(gpu, [this] { return On("home"); })},
+      {kAskPasses, of("softmax_passes_a100",
+                      [this] { return On("passes") && Has(Lit("passes"), "after_call-inliner"); })},
+      {kAskDifference,
+       of(gpu, [this] { return Has(Lit("changes"), "against before_optimizations"); })},
+      {kFindNan,
+       of("mlp_train_step",
+          [this] { return On("divergence") && Has(Lit("divergence"), "no NaN is made"); })},
+      {kAskMissing, of(gpu, [this] { return On("home"); })},
+  };
+}
+
+Cases KeysTest::TextCases() {
+  using enum Command;
+  auto of = [](Check check, std::function<void()> prepare = {}) {
+    return Case{
+        "softmax_passes_a100", "jit_softmax:triton_softmax.2", "passes", "text", std::move(check),
+        std::move(prepare)};
+  };
+  auto search = [this] {
+    Press("Ctrl+F");
+    Type("ROOT");
+    Press("Enter");
+    line_ = Copied();
+    EXPECT_TRUE(Has(line_, "ROOT")) << line_;
+  };
+  auto other_hit = [this] { return Has(Copied(), "ROOT") && Copied() != line_; };
+  return {
+      {kFind, of([] { return Typing(); })},
+      {kFindNext, of(other_hit, search)},
+      {kFindPrevious, of(other_hit, search)},
+      {kTextFold, of([this] { return Changed("text"); })},
+      {kTextGoTo, of([this] { return Typing() && Changed("text"); })},
+  };
+}
+
+Cases KeysTest::GraphCases() {
+  using enum Command;
+  auto at = [](const char* name, Check check, std::function<void()> prepare = {}) {
+    return Case{"attention_block_h100",
+                std::string("jit_attention_block:") + name,
+                "graph",
+                "graph",
+                std::move(check),
+                std::move(prepare)};
+  };
+  const char* fusion = "gemm_fusion_dot.3";
+  auto more = [this] { return Boxes() > boxes_; };
+  auto fewer = [this] { return Boxes() < boxes_; };
+  // The root of what the selection calls; the fusion around it is closed.
+  auto inside = [this] {
+    Press("Alt+Enter");
+    Focus("graph");
+  };
+  auto revealed = [this, inside] {
+    inside();
+    Press("F");
+  };
+  auto is_revealed = [this] { return Has(Lit("graph"), "fusions: " + SelectedName()); };
+  auto path_begun = [this] {
+    Press("P");
+    app().Run(Command::kOperand);
+    Settle();
+  };
+  return {
+      {kGraphUp, at(fusion, [this] { return Selected(); })},
+      {kGraphDown, at("gemm_fusion_dot.1", [this] { return Selected(); })},
+      {kGraphRight, at(
+                        "down.1", [this] { return Selected(); }, [this] { Press("Left"); })},
+      {kGraphLeft, at(
+                       "down.1", [this] { return Selected(); }, [this] { Press("Right"); })},
+      {kGraphToggle, at(fusion, more)},
+      {kGraphCloseOuter, at(fusion, fewer, revealed)},
+      {kGraphCloseAll, at(fusion, fewer, [this] { Press("Enter"); })},
+      {kGraphOpenAll, at(fusion, more)},
+      {kGraphAround, at(fusion, [=, this] { return fewer() && Has(Lit("graph"), ", around"); })},
+      {kGraphWider, at(fusion, more, [this] { Press("N"); })},
+      {kGraphPaths, at(
+                        fusion, [this] { return Has(Lit("graph"), ", paths"); }, path_begun)},
+      {kFit, at(fusion, is_revealed, inside)},
+  };
+}
+
+Cases KeysTest::GraphLookCases() {
+  using enum Command;
+  auto at = [](Check check, std::function<void()> prepare = {}) {
+    return Case{"attention_block_h100",
+                "jit_attention_block:gemm_fusion_dot.3",
+                "graph",
+                "graph",
+                std::move(check),
+                std::move(prepare)};
+  };
+  auto looks = [this] { return Changed("graph"); };
+  return {
+      {kGraphColor, at(looks)},
+      {kGraphLink, at(looks)},
+      {kGraphMinimap, at(looks)},
+      {kGraphSource, at(looks)},
+      {kGraphFusions, at(looks)},
+      {kGraphDevices, at(looks)},
+      {kGraphZoomIn, at([this] { return Zoom() > zoom_; })},
+      {kGraphZoomOut, at([this] { return Zoom() < zoom_; })},
+      {kGraphReadable, at([this] { return Zoom() == 1 && zoom_ != 1; }, [this] { Press("-"); })},
+      {kFitAll, at([this] { return Zoom() != zoom_; },
+                   [this] {
+                     Press("0");
+                     Press("=");
+                   })},
+  };
+}
+
+Cases KeysTest::ExperimentCases() {
+  using enum Command;
+  auto choose = [this] {
+    app().dock().Find("divergence")->view->SetState("interpreter\n\n0\n0");
+    Settle();
+  };
+  auto run = [this, choose] {
+    choose();
+    Press("F9");
+    session().Select(
+        Selection::OfInstruction(0, 0, (*session().dump()->Module(0, 0))->entry().root));
+    Settle();
+    Focus("values");
+  };
+  const Case base{"mlp_train_step", "", "divergence", "divergence", {}, choose};
+  Case runs = base, values = base;
+  runs.check = [this] { return session().experiment().report() != nullptr; };
+  values.check = [this] { return Has(Lit("values"), "values of "); };
+  values.prepare = run;
+  return {{kRunExperiment, runs}, {kValues, values}};
+}
+
+Cases KeysTest::All() {
+  Cases all;
+  for (Cases part : {ViewerCases(), SelectionCases(), QuestionCases(), TextCases(), GraphCases(),
+                     GraphLookCases(), ExperimentCases()})
+    all.merge(part);
+  return all;
+}
+
+TEST_F(KeysTest, EveryRowOfTheTableDoesWhatItSays) {
+  const Cases cases = All();
+  for (const CommandRow& row : CommandRows()) {
+    SCOPED_TRACE(std::string(row.id));
+    auto found = cases.find(row.command);
+    ASSERT_TRUE(found != cases.end()) << "no case for it in keys_test.cc";
+    if (row.keys.empty()) {
+      Start({});
+      Begin(found->second);
+      Press("Ctrl+Shift+P");
+      Type(row.title);
+      Press("Enter");
+      EXPECT_TRUE(found->second.check()) << "from the palette";
+      Stop();
+    }
+    for (const KeyBinding& binding : KeyBindings()) {
+      if (binding.command != row.command) continue;
+      Start({});
+      Begin(found->second);
+      Drive([&](ImGuiTestContext* context) {
+        context->KeyPress(binding.chord);
+        context->Yield(3);
+        // The test engine has a clipboard of its own for the time of a test.
+        const char* text = ImGui::GetClipboardText();
+        clipboard_ = text == nullptr ? "" : text;
+      });
+      EXPECT_TRUE(found->second.check()) << row.keys << "\nselected " << SelectedName();
+      Stop();
+    }
+  }
+}
+
+// A chord means one thing wherever it is heard.
+TEST_F(KeysTest, NoChordIsGivenTwice) {
+  std::map<int, std::string_view> always;
+  for (const KeyBinding& binding : KeyBindings()) {
+    const CommandRow& row = RowOf(binding.command);
+    if (row.when != "always" && row.when != "open") continue;
+    EXPECT_TRUE(always.emplace(binding.chord, row.id).second)
+        << row.id << " has a chord of " << always[binding.chord];
+  }
+}
+
+}  // namespace
+}  // namespace hloscope::viewer

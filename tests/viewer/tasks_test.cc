@@ -1,0 +1,318 @@
+// Twelve tasks of a newcomer, each from the keyboard alone and from the mouse alone, beginning
+// where a dump was just opened. Steps are counted, and the answer must be on the screen at the end.
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "core/base/file.h"
+#include "tests/viewer/reading_fixture.h"
+
+namespace hloscope::viewer {
+namespace {
+
+// Two callbacks and a copy to the host's memory, one in a loop of ten rounds.
+constexpr const char* kHostModule = R"(HloModule jit_train, is_scheduled=true
+body {
+  s = (s32[], f32[1024]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[1024] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  logged = f32[1024] custom-call(x), custom_call_target="xla_ffi_python_gpu_callback"
+  ROOT t = (s32[], f32[1024]) tuple(next, logged)
+}
+condition {
+  c = (s32[], f32[1024]) parameter(0)
+  ci = s32[] get-tuple-element(c), index=0
+  limit = s32[] constant(10)
+  ROOT less = pred[] compare(ci, limit), direction=LT
+}
+ENTRY main {
+  p = f32[1024] parameter(0)
+  kept = f32[1024]{0:S(5)} copy(p)
+  zero = s32[] constant(0)
+  start = (s32[], f32[1024]) tuple(zero, p)
+  loop = (s32[], f32[1024]) while(start), condition=condition, body=body, backend_config={"known_trip_count":{"n":"10"}}
+  result = f32[1024] get-tuple-element(loop), index=1
+  ROOT out = (f32[1024], f32[1024]{0:S(5)}) tuple(result, kept)
+}
+)";
+
+constexpr const char* kNanModule = R"(HloModule jit_loss
+ENTRY e {
+  x = f32[4] parameter(0)
+  zero = f32[4] subtract(x, x)
+  ROOT born = f32[4] divide(zero, zero), metadata={op_name="jit(loss)/div" source_file="loss.py" source_line=7}
+}
+)";
+
+class TaskTest : public ReadingTest {
+ protected:
+  struct Steps {
+    int keyboard = 0, mouse = 0;
+  };
+
+  // --- What a user does: each is one step.
+  void Key(std::string_view chord) {
+    ++steps_;
+    Press(chord);
+  }
+  void Words(std::string_view text) {
+    ++steps_;
+    Type(text);
+  }
+  void ClickOn(std::string_view view, std::string_view text) {
+    ++steps_;
+    ReadingTest::ClickOn(view, text);
+  }
+
+  using Path = std::function<void()>;
+  // Both ways on a freshly opened viewer, then what must be selected and seen.
+  void Do(const std::string& task, const std::vector<std::string>& paths, const Path& keyboard,
+          const Path& mouse, const Path& answer) {
+    Steps steps;
+    for (bool by_keys : {true, false}) {
+      SCOPED_TRACE(task + (by_keys ? ", keyboard" : ", mouse"));
+      Start(paths);
+      steps_ = 0;
+      by_keys ? keyboard() : mouse();
+      (by_keys ? steps.keyboard : steps.mouse) = steps_;
+      answer();
+      Stop();
+      if (HasFatalFailure()) return;
+    }
+    EXPECT_LE(std::max(steps.keyboard, steps.mouse), 6) << task;
+    ExpectInTable(task, steps);
+  }
+
+  // The table of viewer/README.md says what was counted.
+  static std::map<std::string, Steps> Table() {
+    std::map<std::string, Steps> rows;
+    std::ifstream file(HLOSCOPE_SOURCE_DIR "/viewer/README.md");
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream cells(line);
+      std::string before, task, keyboard, mouse;
+      if (!std::getline(cells, before, '|') || !std::getline(cells, task, '|') ||
+          !std::getline(cells, keyboard, '|') || !std::getline(cells, mouse, '|'))
+        continue;
+      if (task.size() < 3 || task[1] < '0' || task[1] > '9') continue;
+      rows[task.substr(1, task.size() - 2)] = {.keyboard = std::atoi(keyboard.c_str()),
+                                               .mouse = std::atoi(mouse.c_str())};
+    }
+    return rows;
+  }
+  static void ExpectInTable(const std::string& task, const Steps& steps) {
+    const auto table = Table();
+    auto row = table.find(task);
+    ASSERT_NE(row, table.end()) << task << ": keyboard " << steps.keyboard << ", mouse "
+                                << steps.mouse << " is not in viewer/README.md";
+    EXPECT_EQ(row->second.keyboard, steps.keyboard) << task;
+    EXPECT_EQ(row->second.mouse, steps.mouse) << task;
+  }
+
+  std::string HostDump() {
+    std::filesystem::create_directories(Scratch("host"));
+    const std::string path =
+        Scratch("host") + "/module_0001.jit_train.sm_9.0_gpu_after_optimizations.txt";
+    EXPECT_TRUE(WriteFileAtomically(path, kHostModule));
+    return Scratch("host");
+  }
+
+ private:
+  int steps_ = 0;
+};
+
+TEST_F(TaskTest, T01WhyIsItOnTheHost) {
+  Do(
+      "1 why is an instruction on the host?", {HostDump()},
+      [&] {
+        Key("Ctrl+P");
+        Words("logged");
+        Key("Enter");
+      },
+      [&] { ClickOn("home", "What runs on the host"); },
+      [&] {
+        EXPECT_EQ(SelectedName(), "logged");
+        ExpectSeen("selection", "runs on the host: a callback into");
+      });
+}
+
+TEST_F(TaskTest, T02WhoHoldsThePeak) {
+  Do(
+      "2 who holds the peak of memory?", {Sample("attention_block_h100")}, [&] { Key("Alt+2"); },
+      [&] { ClickOn("home", "Who holds the peak"); },
+      [&] {
+        EXPECT_EQ(session().selection().kind, SelectionKind::kBuffer);
+        ExpectSeen("buffers", "qkv.1");
+        ExpectSeen("selection", "12.3 kB");
+      });
+}
+
+TEST_F(TaskTest, T03WhichPassRemovedIt) {
+  Do(
+      "3 which pass removed an instruction?", {Sample("softmax_passes_a100")},
+      [&] {
+        Key("Ctrl+P");
+        Words("jit_log_softmax_.1");
+        Key("Enter");
+      },
+      [&] {
+        ClickOn("window", "Graph");
+        ClickOn("graph", "jit_log_softmax_.1");
+      },
+      [&] {
+        EXPECT_EQ(SelectedName(), "jit_log_softmax_.1");
+        ExpectSeen("selection", "removed by call-inliner");
+      });
+}
+
+TEST_F(TaskTest, T04FromPythonToPtx) {
+  Do(
+      "4 from a line of Python to its lines of PTX", {Sample("attention_block_h100")},
+      [&] {
+        Key("Ctrl+P");
+        Words("make_samples.py:62");
+        Key("Enter");
+        Key("Ctrl+K");
+      },
+      [&] {
+        ClickOn("window", "Kernels");
+        ClickOn("kernels", "gemm_fusion_dot.3");
+      },
+      [&] {
+        ExpectSeen("selection", "make_samples.py:62");
+        ExpectSeen("code", "PTX");
+        ExpectSeen("code", ".visible .entry gemm_fusion_dot_");
+      });
+}
+
+TEST_F(TaskTest, T05TheSlowestKernel) {
+  Do(
+      "5 which kernel is slowest, and of which instruction?", {Sample("conv_net")},
+      [&] { Key("Alt+3"); }, [&] { ClickOn("home", "What is slowest"); },
+      [&] {
+        EXPECT_EQ(SelectedName(), "conv_general_dilated.3");
+        ExpectSeen("kernels", "conv_general_dilated.3");
+        ExpectSeen("selection", "% of the time");
+      });
+}
+
+TEST_F(TaskTest, T06CompareTwoStages) {
+  Do(
+      "6 compare two modules or stages", {Sample("softmax_passes_a100")},
+      [&] {
+        Key("Ctrl+D");
+        Words("0010 algsimp");
+        Key("Enter");
+      },
+      [&] {
+        ClickOn("window", "Passes");
+        ClickOn("changes", "Compare with");
+        ClickOn("window", "0010.simplification.after_algsimp");
+      },
+      [&] {
+        ExpectSeen("changes", "0010.simplification.after_algsimp");
+        ExpectSeen("changes", "removed");
+      });
+}
+
+TEST_F(TaskTest, T07WhereIsTheNanBorn) {
+  const std::string path = Scratch("module_0001.jit_loss.before_optimizations.txt");
+  ASSERT_TRUE(WriteFileAtomically(path, kNanModule));
+  Do(
+      "7 where is the first NaN born?", {path}, [&] { Key("Alt+7"); },
+      [&] { ClickOn("home", "Where is the first NaN"); },
+      [&] {
+        EXPECT_EQ(SelectedName(), "born");
+        ExpectSeen("divergence", "the first NaN is made by born");
+        ExpectSeen("selection", "loss.py:7");
+      });
+}
+
+TEST_F(TaskTest, T08WhichKernelRunsIt) {
+  Do(
+      "8 which kernel runs an instruction, in what launch shape?", {Sample("attention_block_h100")},
+      [&] {
+        Key("Ctrl+P");
+        Words("gemm_fusion_dot.3");
+        Key("Enter");
+      },
+      [&] {
+        ClickOn("window", "Kernels");
+        ClickOn("kernels", "gemm_fusion_dot.3");
+      },
+      [&] {
+        EXPECT_EQ(SelectedName(), "gemm_fusion_dot.3");
+        ExpectSeen("selection", "computed by the kernel gemm_fusion_dot_3");
+        ExpectSeen("selection", "grid ");
+        ExpectSeen("selection", "64×1×1");
+      });
+}
+
+TEST_F(TaskTest, T09WhichTransfersCostMost) {
+  Do(
+      "9 which transfers cost most?", {HostDump()}, [&] { Key("Alt+4"); },
+      [&] { ClickOn("home", "Which transfers cost most"); },
+      [&] {
+        EXPECT_EQ(SelectedName(), "logged");
+        ExpectSeen("home", "Transfers between host and device");
+        ExpectSeen("selection", "in one run");
+      });
+}
+
+TEST_F(TaskTest, T10WhichPassesChangedMost) {
+  Do(
+      "10 which passes changed most?", {Sample("softmax_passes_a100")}, [&] { Key("Alt+5"); },
+      [&] { ClickOn("home", "Which passes changed most"); },
+      [&] {
+        EXPECT_EQ(session().selection().kind, SelectionKind::kStage);
+        ExpectSeen("passes", "Most changed first");
+        ExpectSeen("changes", "moved");
+        ExpectSeen("passes", "call-inliner");
+      });
+}
+
+TEST_F(TaskTest, T11WhatIsMissing) {
+  Do(
+      "11 what does the dump not hold, and which flag writes it?", {Sample("attention_block_h100")},
+      [&] { Key("Alt+8"); }, [&] { ClickOn("home", "What is missing?"); },
+      [&] { ExpectSeen("home", "--xla_dump_hlo_pass_re=.*"); });
+}
+
+TEST_F(TaskTest, T12AllUses) {
+  Do(
+      "12 all instructions of a source line, and who uses them", {Sample("attention_block_h100")},
+      [&] {
+        Key("Ctrl+P");
+        Words("make_samples.py:62");
+        Key("Enter");
+      },
+      [&] {
+        ClickOn("window", "Kernels");
+        ClickOn("kernels", "gemm_fusion_dot.3");
+        ClickOn("selection", "make_samples.py:62");
+      },
+      [&] {
+        EXPECT_EQ(session().selection().kind, SelectionKind::kSourceLine);
+        ExpectSeen("selection", "Instructions (");
+        ExpectSeen("selection", "gemm_fusion_dot.3");
+      });
+}
+
+TEST_F(TaskTest, MedianIsThreeAtMost) {
+  std::vector<int> keyboard, mouse;
+  for (const auto& [task, steps] : Table()) {
+    keyboard.push_back(steps.keyboard);
+    mouse.push_back(steps.mouse);
+  }
+  ASSERT_EQ(keyboard.size(), 12u);
+  std::ranges::sort(keyboard);
+  std::ranges::sort(mouse);
+  // Of twelve, the larger of the two in the middle.
+  EXPECT_LE(keyboard[6], 3);
+  EXPECT_LE(mouse[6], 3);
+}
+
+}  // namespace
+}  // namespace hloscope::viewer

@@ -1,0 +1,68 @@
+// A row for each question; a click asks it as its key does.
+#include "viewer/views/questions_panel.h"
+
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include "viewer/answers.h"
+#include "viewer/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+// What the divergence lab found out about the module in view.
+const debug::NonFinite* FoundNan(Session& session) {
+  const Experiment& experiment = session.experiment();
+  const bool is_it = experiment.report() != nullptr && experiment.request().find &&
+                     experiment.request().module_index == session.module();
+  if (!is_it || !experiment.report()->first_nonfinite) return nullptr;
+  return &*experiment.report()->first_nonfinite;
+}
+
+std::string TextOf(Session& session, const QuestionRow& row, const Answer* answer) {
+  if (row.question == Question::kNan) {
+    if (const debug::NonFinite* nan = FoundNan(session))
+      return nan->instruction + (nan->source.empty() ? "" : ", " + nan->source);
+  }
+  return answer == nullptr ? "…" : answer->text;
+}
+
+}  // namespace
+
+void DrawQuestions(Frame& frame) {
+  if (!ImGui::BeginTable("##questions", 3, ImGuiTableFlags_SizingFixedFit)) return;
+  ImGui::TableSetupColumn("question", ImGuiTableColumnFlags_WidthFixed, 250 * frame.scale);
+  ImGui::TableSetupColumn("answer", ImGuiTableColumnFlags_WidthStretch);
+  ImGui::TableSetupColumn("key", ImGuiTableColumnFlags_WidthFixed, 50 * frame.scale);
+  for (const QuestionRow& row : QuestionRows()) {
+    const CommandRow& command = RowOf(row.command);
+    const Answer* answer = AnswerTo(frame.session, row.question, false);
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    if (Row(frame, "##" + std::string(command.id), false, false))
+      frame.session.WishRun(row.command);
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", std::string(command.help).c_str());
+    ImGui::SameLine(0, 0);
+    Label(frame.theme, Color::kAccent, command.title);
+    ImGui::TableNextColumn();
+    const bool is_known = answer != nullptr && answer->is_known;
+    ImGui::PushStyleColor(ImGuiCol_Text,
+                          frame.theme[is_known ? Color::kText : Color::kTextSecondary]);
+    FittedLabel(TextOf(frame.session, row, answer));
+    ImGui::PopStyleColor();
+    ImGui::TableNextColumn();
+    RightLabel(frame.theme, Color::kTextSecondary, command.keys.substr(0, command.keys.find(' ')));
+  }
+  ImGui::EndTable();
+}
+
+std::string QuestionsText(Session& session) {
+  std::string out;
+  for (const QuestionRow& row : QuestionRows()) {
+    out += fmt::format("\n{} {}", RowOf(row.command).title,
+                       TextOf(session, row, AnswerTo(session, row.question, false)));
+  }
+  return out;
+}
+
+}  // namespace hloscope::viewer

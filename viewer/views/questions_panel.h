@@ -1,0 +1,12 @@
+// The questions of Home, each with its answer and its key.
+#pragma once
+
+#include "viewer/view.h"
+
+namespace hloscope::viewer {
+
+void DrawQuestions(Frame& frame);
+// One line each: "question: answer", for tests and for people who cannot see.
+std::string QuestionsText(Session& session);
+
+}  // namespace hloscope::viewer
