@@ -33,14 +33,18 @@ int WriteScreenshot(Application& application, const OpenRequest& request, std::s
   return error.empty() ? kGood : kBadInput;
 }
 
-// What was done is kept some time after: the machine may go down before the window is closed.
+// What was done is kept some time after: the machine may go down before the window is closed. No
+// frame is drawn for that, unless there is something to say.
 void WaitForInput(Application& application) {
-  constexpr double kSeconds = 30;
-  if (!application.unsaved()) return application.surface().Wait(-1);
-  auto begin = std::chrono::steady_clock::now();
-  application.surface().Wait(kSeconds);
-  if (std::chrono::steady_clock::now() - begin >= std::chrono::duration<double>(kSeconds))
+  constexpr std::chrono::seconds kPause{30};
+  if (application.unsaved()) {
+    const auto begin = std::chrono::steady_clock::now();
+    application.surface().Wait(static_cast<double>(kPause.count()));
+    if (std::chrono::steady_clock::now() - begin < kPause) return;
     application.Save();
+    if (!application.not_kept().empty()) return;
+  }
+  application.surface().Wait(-1);
 }
 
 void RunWindow(Application& application, std::string& error) {

@@ -72,7 +72,8 @@ void Session::Open(const std::vector<std::string>& paths) {
             [&](TaskControl& c) -> Model {
               HLOSCOPE_ASSIGN_OR_RETURN(*listing, ListPath(path, limits, c.stop()));
               dump::OpenOptions open;
-              open.listing = &**listing;
+              dump::Listing read = **listing;  // the watch compares with its own
+              open.listing = &read;
               open.jobs = 2;
               open.stop = c.stop();
               open.progress = [&c](int64_t done, int64_t total) { c.Progress(done, total); };

@@ -1,6 +1,7 @@
 // Roles of files by name, kinds by content, and the model of a folder full of traps.
 #include "core/dump/dump_model.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/dump/folder_table.h"
 #include "core/dump/head_table.h"
 #include "core/dump/listing.h"
 #include "core/dump/stage_order.h"
@@ -143,6 +145,48 @@ class DumpModelTest : public testing::Test {
 
   fs::path folder_;
 };
+
+TEST_F(DumpModelTest, FoldersThatAreKnownAreListedAsTheyAre) {
+  Write("module_0001.f.before_optimizations.txt", kText);
+  Write("module_0001.f/module.mlir", "module @f {\n}\n");
+  // Folders of long ago: what changed just now is not kept.
+  auto age = [&] {
+    for (const char* name : {"", "module_0001.f"}) {
+      const timespec past[2] = {{1'700'000'000, 5}, {1'700'000'000, 5}};
+      utimensat(AT_FDCWD, (folder_ / name).c_str(), past, 0);
+    }
+    usleep(60'000);  // their change of status is older than what another change would leave
+  };
+  age();
+  auto paths = [&](const FolderTable* known, FolderTable& next, bool& read_any) {
+    auto listing = ListFolder(folder_.string(), Limits{}, known, next, read_any);
+    std::string all;
+    if (!listing) return listing.error().ToString();
+    std::ranges::sort(listing->files, {}, &ListedFile::path);
+    for (const ListedFile& file : listing->files)
+      all += file.path + " " + std::to_string(file.bytes) + "\n";
+    return all;
+  };
+  FolderTable first, second, third;
+  bool read_any = false;
+  const std::string expected = paths(nullptr, first, read_any);
+  EXPECT_TRUE(read_any);
+  auto known = FolderTable::Read(first.bytes());
+  ASSERT_TRUE(known);
+  ASSERT_NE(known->Find("module_0001.f"), nullptr);
+  EXPECT_EQ(paths(&*known, second, read_any), expected);
+  EXPECT_FALSE(read_any);
+  Write("module_0001.f.before_optimizations.txt", "HloModule changed");
+  Write("module_0001.f/new.mlir", "module @g {\n}\n");
+  const std::string changed = paths(&*known, third, read_any);
+  EXPECT_TRUE(read_any);
+  EXPECT_NE(changed.find("before_optimizations.txt 17"), std::string::npos) << changed;
+  EXPECT_NE(changed.find("new.mlir"), std::string::npos) << changed;
+  for (size_t size = 1; size < first.bytes().size(); ++size) {
+    auto cut = FolderTable::Read(first.bytes().substr(0, size));
+    EXPECT_TRUE(!cut || cut->Find("") != nullptr || cut->Find("module_0001.f") != nullptr);
+  }
+}
 
 TEST_F(DumpModelTest, HeadsThatAreKnownAreNotReadAgain) {
   Write("module_0001.f.before_optimizations.txt", kText);

@@ -135,7 +135,8 @@ int Main(int count, char** arguments) {
   application.Run(Command::kScreenGraph);
   application.Open({arguments[1]});
   application.DrawFrame();
-  std::printf("first frame after %.0f ms\n", ProcessMilliseconds());
+  std::printf("first frame after %.0f ms, %.0f ms of CPU\n", ProcessMilliseconds(),
+              CpuMilliseconds(CLOCK_PROCESS_CPUTIME_ID));
   if (!Settle(application)) return 1;
   std::printf("first graph after %.0f ms, %.0f ms of CPU: %s", ProcessMilliseconds(),
               CpuMilliseconds(CLOCK_PROCESS_CPUTIME_ID),
