@@ -30,7 +30,8 @@ class History {
   bool Back() { return CanGoBack() && (--at_, true); }
   bool Forward() { return CanGoForward() && (++at_, true); }
   void Reset(T first) {
-    entries_.assign(1, std::move(first));
+    entries_.clear();
+    entries_.push_back(std::move(first));
     at_ = 0;
   }
 

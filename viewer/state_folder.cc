@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -156,9 +157,7 @@ Status StateFolder::WriteSettings(const KeptSettings& settings) const {
   std::string text;
   JsonWriter json(text);
   json.BeginObject().Field("version", kVersion).Field("theme", settings.dark ? "dark" : "light");
-  json.Field("zoom_percent", static_cast<int>(settings.zoom * 100 + 0.5f))
-      .Key("recent")
-      .BeginArray();
+  json.Field("zoom_percent", std::lround(settings.zoom * 100)).Key("recent").BeginArray();
   for (const std::string& path : settings.recent) json.Value(path);
   json.EndArray().EndObject();
   return Write("settings.json", text);
