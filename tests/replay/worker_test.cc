@@ -20,16 +20,11 @@
 #include "core/hlo/text.h"
 #include "core/replay/worker_evidence.h"
 #include "core/replay/worker_platform.h"
+#include "tests/base/sanitized.h"
 #include "tests/base/scratch.h"
 
 namespace hloscope::replay {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 using hlo::Literal;
 using std::chrono::milliseconds;

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "core/base/file.h"
+#include "tests/base/sanitized.h"
 #include "tests/viewer/viewer_fixture.h"
 
 namespace hloscope::viewer {
@@ -205,6 +206,7 @@ TEST_F(ExportTest, EveryViewAsTableAndVectors) {
 }
 
 TEST_F(ExportTest, APictureIsOfTheViewWithoutThePopup) {
+  if (kSanitized) GTEST_SKIP() << kDriverLeaks;
   surface_ = {.kind = SurfaceKind::kOffscreen, .width = 900, .height = 600, .scale = 1};
   if (!CanStart()) GTEST_SKIP() << "no software OpenGL here";
   Show(kCases[0]);

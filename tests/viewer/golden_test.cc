@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/base/file.h"
+#include "tests/base/sanitized.h"
 #include "viewer/application.h"
 
 namespace hloscope::viewer {
@@ -193,6 +194,7 @@ Picture Without(Picture picture, float x, float y, float width, float height) {
 }
 
 TEST_F(GoldenTest, EveryScreenLooksAsItDid) {
+  if (kSanitized) GTEST_SKIP() << kDriverLeaks;
   const char* renew = std::getenv("HLOSCOPE_RENEW_GOLDEN");
   for (const Screen& screen : kScreens) {
     SCOPED_TRACE(screen.name);

@@ -97,6 +97,7 @@ class Opening(unittest.TestCase):
         """The calls of one command, its first execve aside."""
         environment = dict(os.environ, XDG_CACHE_HOME=self.state, XDG_STATE_HOME=self.state, TEST_TMPDIR=self.state, TMPDIR=self.state,
                            HOME=self.state, **variables)
+        environment.pop('GTEST_OUTPUT', None)  # a report of the test's own is no file of the viewer
         os.makedirs(self.state, exist_ok=True)
         log = os.path.join(self.own, 'log')
         done = subprocess.run(['strace', '-f', '-qq', '-y', '-e', 'trace=' + TRACED, '-o', log, *command], stdin=subprocess.DEVNULL,
