@@ -70,6 +70,7 @@ class Assignment {
     auto module = model_.Module(module_, stage);
     if (!module) return names;
     std::span<const int64_t> ids = (*module)->proto_instruction_ids();
+    names.reserve(ids.size());
     for (uint32_t k = 0; k < ids.size(); ++k)
       names.try_emplace(ids[k], (*module)->name(hlo::InstructionId(k)));
     return names;
@@ -100,6 +101,7 @@ class Assignment {
     if (!module) return;
     const hlo::Module& m = **module;
     std::unordered_map<std::string_view, hlo::InstructionId> names;
+    names.reserve(m.instructions().size());
     for (uint32_t k = 0; k < m.instructions().size(); ++k)
       names.try_emplace(m.name(hlo::InstructionId(k)), k);
     for (BufferValue& value : table.values) {

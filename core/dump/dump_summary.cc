@@ -1,4 +1,4 @@
-// Counting stages and gathering tables, one job for each stage and each module.
+// Counting stages and gathering tables, one job for each stage and two for each module.
 #include "core/dump/dump_summary.h"
 
 #include <fcntl.h>
@@ -40,15 +40,15 @@ class Summary {
       if (m < skip_.size() && skip_[m] != 0) continue;
       const auto& stages = model_.modules()[m].stages;
       summary_.modules[m].stages.resize(stages.size());
-      tasks_.push_back({static_cast<int32_t>(m), -1});
+      tasks_.push_back({static_cast<int32_t>(m), Task::kPrograms});
+      tasks_.push_back({static_cast<int32_t>(m), Task::kBuffers});
       for (size_t s = 0; s < stages.size(); ++s)
         tasks_.push_back({static_cast<int32_t>(m), static_cast<int32_t>(s)});
     }
     std::atomic<int64_t> done = 0;
     auto total = static_cast<int64_t>(tasks_.size());
     auto run = [&](int64_t k) {
-      const Task& task = tasks_[static_cast<size_t>(k)];
-      task.stage < 0 ? Gather(task.module) : Count(task.module, task.stage);
+      Do(tasks_[static_cast<size_t>(k)]);
       if (options_.progress) options_.progress(++done, total);
     };
     int jobs = options_.jobs > 0 ? options_.jobs : AvailableCpus();
@@ -65,9 +65,22 @@ class Summary {
   }
 
  private:
+  // A stage to be counted, or tables of the module.
   struct Task {
-    int32_t module, stage;  // stage -1: the tables of the module
+    static constexpr int32_t kPrograms = -1, kBuffers = -2;
+    int32_t module, stage;
   };
+
+  void Do(const Task& task) {
+    if (task.stage >= 0) {
+      Count(task.module, task.stage);
+    } else if (task.stage == Task::kPrograms) {
+      Gather(task.module);
+    } else {
+      Take(task.module, model_.Buffers(task.module),
+           summary_.modules[static_cast<size_t>(task.module)].buffers);
+    }
+  }
 
   void AddWarnings(const std::vector<std::string>& warnings) {
     std::scoped_lock lock(mutex_);
@@ -192,7 +205,6 @@ class Summary {
     ModuleSummary& out = summary_.modules[static_cast<size_t>(module)];
     Take(module, model_.Thunks(module), out.thunks);
     Take(module, model_.Kernels(module), out.kernels);
-    Take(module, model_.Buffers(module), out.buffers);
     int32_t last = model_.FinalStage(module);
     auto final_module = model_.Module(module, last);
     if (!final_module) return;

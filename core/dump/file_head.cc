@@ -26,7 +26,7 @@ constexpr size_t kHeadBytes = 16384;
 constexpr size_t kSniffBytes = 4096;  // tell the kind of a larger one
 constexpr int64_t kCountedAtOnce = 64 << 20;
 constexpr size_t kTailBytes = 256;
-constexpr int64_t kFilesATime = 64;
+constexpr int64_t kFilesATime = 64;  // fewer where there would be too few parts for all threads
 
 // How the last bytes of a text look. A closing brace may have a comment behind it.
 TextEnd EndOf(std::string_view tail) {
@@ -241,9 +241,12 @@ Result<FileHeads> ReadHeads(const std::string& folder, Listing& listing, const L
   files.resize(count);
   listing.keys.resize(count);
   std::atomic<int64_t> done = 0;
+  int jobs = options.jobs > 0 ? options.jobs : AvailableCpus();
+  const int64_t a_time =
+      std::clamp<int64_t>(static_cast<int64_t>(count) / (4 * int64_t{jobs}), 1, kFilesATime);
   auto read_some = [&](int64_t block) {
-    auto begin = static_cast<size_t>(block * kFilesATime);
-    size_t end = std::min(count, begin + static_cast<size_t>(kFilesATime));
+    auto begin = static_cast<size_t>(block * a_time);
+    size_t end = std::min(count, begin + static_cast<size_t>(a_time));
     std::string scratch;
     for (size_t at = begin; at < end; ++at) {
       const ListedFile& listed = listing.files[at];
@@ -261,8 +264,7 @@ Result<FileHeads> ReadHeads(const std::string& folder, Listing& listing, const L
     if (options.progress)
       options.progress(done.fetch_add(now_done) + now_done, static_cast<int64_t>(count));
   };
-  int jobs = options.jobs > 0 ? options.jobs : AvailableCpus();
-  int64_t blocks = (static_cast<int64_t>(count) + kFilesATime - 1) / kFilesATime;
+  int64_t blocks = (static_cast<int64_t>(count) + a_time - 1) / a_time;
   HLOSCOPE_TRY(ParallelFor(blocks, jobs, read_some, options.stop));
   for (size_t k = 0; k < count; ++k) {
     if (!read[k].problem.empty())

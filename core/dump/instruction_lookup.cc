@@ -19,6 +19,8 @@ std::string SanitizedName(std::string_view name) {
 }
 
 InstructionLookup::InstructionLookup(const hlo::Module& module) : module_(module) {
+  names_.reserve(module.instructions().size());
+  sanitized_.reserve(module.instructions().size());
   for (uint32_t k = 0; k < module.instructions().size(); ++k) {
     InstructionId id(k);
     names_.try_emplace(module.name(id), id);

@@ -53,11 +53,12 @@ class Gather {
     IndexDetails();
     for (int32_t file : entry_.files) ReadObject(file);
     TakeThunks();
+    if (table_->kernels.empty()) return table_;
     auto final_module = model_.Module(module_, model_.FinalStage(module_));
     if (final_module) {
       lookup_.emplace(**final_module);
       for (Kernel& kernel : table_->kernels) Tie(kernel);
-    } else if (!table_->kernels.empty()) {
+    } else {
       for (Kernel& kernel : table_->kernels) kernel.note = "the compiled module is not readable";
     }
     for (int32_t file : entry_.files) AttachByFileName(file);
