@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/checked.h"
 #include "profiler/chrome_event.h"
@@ -36,15 +37,15 @@ struct PhaseRow {
 };
 
 PhaseRow RowOfPhase(char letter) {
-  switch (letter) {
-#define PHASE(character, what, words) \
-  case character:                     \
-    return {Phase::what, words};
+  static constexpr std::pair<char, PhaseRow> kRows[] = {
+#define PHASE(character, what, words) {character, {Phase::what, words}},
 #include "profiler/chrome_phases.def"
 #undef PHASE
-    default:
-      return {};
+  };
+  for (const auto& [character, row] : kRows) {
+    if (character == letter) return row;
   }
+  return {};
 }
 
 class ChromeArguments : public ArgumentSource {

@@ -3,6 +3,7 @@
 #include "profiler/event_store.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hloscope::profiler {
 namespace {
@@ -29,10 +30,14 @@ std::string_view ToString(LaneRole role) {
 }
 
 LaneRole RoleOfLine(std::string_view name, bool is_device) {
-#define LANE_ROLE(role, text, line) \
-  if (!std::string_view(line).empty() && name == line) return LaneRole::role;
+  static constexpr std::pair<std::string_view, LaneRole> kLines[] = {
+#define LANE_ROLE(role, text, line) {line, LaneRole::role},
 #include "profiler/lane_roles.def"
 #undef LANE_ROLE
+  };
+  for (const auto& [line, role] : kLines) {
+    if (!line.empty() && line == name) return role;
+  }
   return is_device ? LaneRole::kStream : LaneRole::kThread;
 }
 

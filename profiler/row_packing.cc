@@ -15,7 +15,8 @@ uint32_t RowPacking::Place(int64_t start, int64_t end) {
   const uint32_t row = node - leaves_;
   ends_[node] = std::max(end, start + 1);
   for (node /= 2; node > 0; node /= 2) {
-    ends_[node] = std::min(ends_[2 * node], ends_[2 * node + 1]);
+    const size_t left = size_t{2} * node;
+    ends_[node] = std::min(ends_[left], ends_[left + 1]);
   }
   rows_ = std::max(rows_, row + 1);
   return row;
@@ -25,7 +26,7 @@ uint32_t RowPacking::Place(int64_t start, int64_t end) {
 void RowPacking::Grow() {
   std::vector<int64_t> wider(ends_.size() * 2, kFree);
   for (uint32_t level = 1; level <= leaves_; level *= 2) {
-    std::copy_n(ends_.begin() + level, level, wider.begin() + 2 * level);
+    std::copy_n(ends_.begin() + level, level, wider.begin() + int64_t{2} * level);
   }
   leaves_ *= 2;
   ends_ = std::move(wider);

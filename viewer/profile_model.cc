@@ -11,7 +11,6 @@ namespace hloscope::viewer {
 namespace {
 
 using profiler::AttributedModule;
-using profiler::EventStore;
 using profiler::Profile;
 
 bool EndsWithTrace(std::string_view path, std::string_view end) {

@@ -32,7 +32,7 @@ class SearchIndex {
                                                           TaskControl& control);
   // At most `most` hits, names that begin with the words first; words are separated by blanks and
   // must all occur, in any case of letters. Stops early when asked to.
-  std::vector<SearchHit> Find(std::string_view words, size_t most,
+  std::vector<SearchHit> Find(std::string_view text, size_t most,
                               const std::stop_token& stop) const;
   size_t entries() const { return entries_.size(); }
 

@@ -1,4 +1,4 @@
-// Sentences from counterparts, placement, kernels and times.
+// Sentences from counterparts, placement, kernels and times; of a stage, what it holds.
 #include "viewer/story.h"
 
 #include <fmt/format.h>
@@ -178,10 +178,35 @@ class Teller {
   std::vector<StoryLine> lines_;
 };
 
+// What a stage holds; of a module, its stage in view.
+std::vector<StoryLine> TellStage(Session& session) {
+  std::vector<StoryLine> lines;
+  const int32_t module = session.module(), stage = session.stage();
+  if (module < 0 || stage < 0) return lines;
+  const dump::DumpModel& dump = *session.dump();
+  const dump::StageEntry& entry =
+      dump.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
+  if (!entry.pass.empty()) lines.push_back({.text = "after the pass " + PassName(entry)});
+  const Pending<hlo::Module>& read = session.Module(module, stage);
+  if (read.ready()) {
+    lines.push_back(
+        {.text = fmt::format("{} instructions in {} computations",
+                             CountText(static_cast<int64_t>(read->instructions().size())),
+                             CountText(static_cast<int64_t>(read->computations().size()))),
+         .view = "graph"});
+  }
+  if (const int32_t file = dump.ModuleFile(module, stage); file >= 0) {
+    lines.push_back({.text = "in " + dump.files()[static_cast<size_t>(file)].path, .view = "text"});
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::vector<StoryLine> StoryOf(Session& session) {
   const Selection& now = session.selection();
+  const bool is_whole = now.kind == SelectionKind::kModule || now.kind == SelectionKind::kStage;
+  if (session.dump().ready() && is_whole) return TellStage(session);
   const bool is_one = now.kind == SelectionKind::kInstruction ||
                       now.kind == SelectionKind::kEvent || now.kind == SelectionKind::kThunk ||
                       now.kind == SelectionKind::kKernel || now.kind == SelectionKind::kBuffer ||

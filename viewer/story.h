@@ -21,7 +21,8 @@ struct StoryLine {
 };
 
 // Where it runs and why, what it moves, which pass made, changed or removed it, how long it takes:
-// as far as that is known by now; what it needs is read in the background.
+// as far as that is known by now; what it needs is read in the background. Of a stage or module,
+// what it holds.
 std::vector<StoryLine> StoryOf(Session& session);
 
 // Follows a line: selects and shows.

@@ -19,7 +19,7 @@ constexpr std::array<Unit, 5> kUnits = {
 
 // The largest unit of which `time` is at least one.
 const Unit& UnitFor(double time) {
-  const Unit* best = &kUnits[0];
+  const Unit* best = kUnits.data();
   for (const Unit& unit : kUnits) {
     if (std::abs(time) >= unit.picoseconds * 0.9995) best = &unit;
   }

@@ -92,7 +92,7 @@ double ValueGrid::Number(ValueSide side, int64_t element) const {
 ValueGrid::Counted& ValueGrid::Count(ValueSide side) {
   std::optional<Counted>& slot = counted_[static_cast<size_t>(side)];
   if (slot) return *slot;
-  slot.emplace();
+  slot = Counted();
   ValueSummary& summary = slot->summary;
   std::vector<double> finite;
   finite.reserve(static_cast<size_t>(elements_ / step_ + 1));

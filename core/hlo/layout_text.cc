@@ -43,8 +43,9 @@ Parsed<Tile> ReadTile(TextCursor& cursor, const Limits& limits) {
     }
     uint64_t start = (cursor.SkipSpace(), cursor.offset());
     HLOSCOPE_ASSIGN_OR_RETURN(int64_t size, ReadNumber(cursor, "a tile size or *", "layout"));
-    if (size < 0) {
-      return std::unexpected(TextCursor::Fail("layout", "tile size is negative", start));
+    if (size < 1) {
+      return std::unexpected(
+          TextCursor::Fail("layout", "tile size is below 1, expected 1 or more", start));
     }
     tile.dimensions.push_back(size);
   } while (cursor.Consume(','));

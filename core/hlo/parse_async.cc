@@ -88,8 +88,8 @@ bool TextParser::CheckAsyncChain(Draft& draft) {
     bool same = std::any_of(theirs.begin(), theirs.end(), [&](const Attribute& a) {
       return a.key == key && a.value == mine->value;
     });
-    if (!same && (key == AttributeKey::kCalls ||
-                  builder_.module()[StringId(mine->value)] != "main")) {
+    if (!same &&
+        (key == AttributeKey::kCalls || builder_.module()[StringId(mine->value)] != "main")) {
       return Error("async", std::string(Info(key).text) + " differs from that of the async-start",
                    draft.offset);
     }
@@ -111,12 +111,18 @@ bool TextParser::CheckAsyncChain(Draft& draft) {
                  draft.offset);
   }
   if (previous == nullptr || !IsAsyncShape(*previous)) return true;
+  if (OperandsOf(draft).size() == 1 && !Compatible(ShapeOf(draft.shape), *previous)) {
+    return Error("async",
+                 "async-update is " + ToString(ShapeOf(draft.shape), false) +
+                     ", but follows on one of " + ToString(*previous, false),
+                 draft.offset);
+  }
   size_t bound = previous->elements()[0].elements().size() + OperandsOf(draft).size() - 1;
   size_t now = ShapeOf(draft.shape).elements()[0].elements().size();
-  return bound == now ||
-         Error("async", "async-update binds " + std::to_string(bound) +
-                            " operands, but its shape has " + std::to_string(now),
-               draft.offset);
+  return bound == now || Error("async",
+                               "async-update binds " + std::to_string(bound) +
+                                   " operands, but its shape has " + std::to_string(now),
+                               draft.offset);
 }
 
 std::optional<Opcode> TextParser::WrappedOpcodeOf(uint32_t start) {
@@ -141,9 +147,8 @@ bool TextParser::WrapAsync(Draft& draft) {
   std::vector<ShapeId> shapes;
   Scope& outer = *scopes_[depth_ - 2];
   for (uint32_t operand : OperandsOf(draft)) shapes.push_back(outer.instructions[operand].shape);
-  auto callee = std::find_if(inner.begin(), inner.end(), [](const Attribute& a) {
-    return a.key == AttributeKey::kToApply;
-  });
+  auto callee = std::find_if(inner.begin(), inner.end(),
+                             [](const Attribute& a) { return a.key == AttributeKey::kToApply; });
   if (draft.wrapped == Opcode::kCall && callee != inner.end()) {
     ComputationId id(callee->value);
     std::vector<InstructionId> parameters = m.Parameters(id);

@@ -104,7 +104,8 @@ std::string Allowed(Opcode opcode) {
 // An attribute nobody knows, or that this opcode does not take, is kept as it is written.
 bool TextParser::KeepUnknown(Draft& draft, std::string_view name, uint64_t offset) {
   StringId id = builder_.Intern(name);
-  if (attribute_epochs_.size() <= id.index) attribute_epochs_.resize(symbols_.size() + id.index + 1);
+  if (attribute_epochs_.size() <= id.index)
+    attribute_epochs_.resize(symbols_.size() + id.index + 1);
   if (attribute_epochs_[id.index] == draft_count_) {
     return Error("duplicate-attribute",
                  "attribute " + std::string(name) + " appears twice, expected once", offset);
@@ -177,8 +178,8 @@ bool TextParser::ReadStringId(StringId& id) {
   std::optional<TextCursor::RawString> raw = cursor_.ReadRawString();
   if (!raw) return Expected("a quoted string");
   if (raw->text.size() > static_cast<size_t>(limits_.token_bytes)) {
-    return Error("limit", "the string is longer than " + std::to_string(limits_.token_bytes) +
-                              " bytes",
+    return Error("limit",
+                 "the string is longer than " + std::to_string(limits_.token_bytes) + " bytes",
                  offset, "raise it with --limit token=N");
   }
   if (!raw->has_escapes) {
@@ -314,9 +315,10 @@ bool TextParser::ReadPairs(Draft&, AttributeKey key) {
       uint64_t offset = cursor_.offset();
       if (!ReadIntList('{', '}', ',', ints_)) return false;
       if (ints_.size() != before + 2) {
-        return Error("syntax", "a list of " + std::to_string(ints_.size() - before) +
-                                   " numbers, expected a pair",
-                     offset);
+        return Error(
+            "syntax",
+            "a list of " + std::to_string(ints_.size() - before) + " numbers, expected a pair",
+            offset);
       }
     } while (cursor_.Consume(','));
     if (!Need('}')) return false;

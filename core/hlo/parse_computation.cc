@@ -154,8 +154,9 @@ void TextParser::LeaveScope() {
 bool TextParser::ParseBody(StringId name, Callee& callee) {
   if (++nesting_ > limits_.nesting) {
     --nesting_;
-    return Error("nesting", "computations are nested too deeply, expected at most " +
-                                std::to_string(limits_.nesting) + " levels",
+    return Error("nesting",
+                 "computations are nested too deeply, expected at most " +
+                     std::to_string(limits_.nesting) + " levels",
                  cursor_.offset());
   }
   if (cursor_.Peek() != '{') {
@@ -197,10 +198,10 @@ bool TextParser::CheckParameters(Scope& s) {
     }
     std::string message = fits ? "parameter number " + std::to_string(number) + " appears twice"
                                : "parameter number is " + std::to_string(number);
-    ok = Error("parameter-number",
-               message + ", expected the numbers 0 to " + std::to_string(seen.size() - 1) +
-                   " once each",
-               offset);
+    ok = Error(
+        "parameter-number",
+        message + ", expected the numbers 0 to " + std::to_string(seen.size() - 1) + " once each",
+        offset);
   }
   return ok;
 }

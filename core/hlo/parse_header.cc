@@ -10,6 +10,10 @@ namespace hloscope::hlo {
 bool TextParser::ParseHeader() {
   std::string_view name = cursor_.ReadName();
   if (name.empty()) return Expected("the name of the module");
+  if (name == "ENTRY") {
+    return Error("syntax", "expected the name of the module, found ENTRY",
+                 cursor_.offset() - name.size());
+  }
   builder_.header().name = builder_.Intern(name);
   cursor_.Consume(':');
   while (cursor_.Consume(',')) {
@@ -60,8 +64,8 @@ bool TextParser::ParseHeaderAttribute() {
   if (name == "debug_attributes") return ReadDebugAttributes();
   std::string_view text = cursor_.ReadRawValue();
   if (text.empty()) return Expected("a value for module attribute " + std::string(name));
-  Warn("unknown-attribute", "module attribute " + std::string(name) + " is not known, kept as it is",
-       offset, {});
+  Warn("unknown-attribute",
+       "module attribute " + std::string(name) + " is not known, kept as it is", offset, {});
   header.unknown.push_back({id, builder_.Intern(text), static_cast<uint32_t>(offset), false});
   return true;
 }

@@ -120,10 +120,9 @@ bool TextParser::ReadOpcode(Draft& draft) {
     draft.opcode = *opcode;
     return true;
   }
-  constexpr std::pair<std::string_view, Opcode> kSuffixes[] = {
-      {"-start", Opcode::kAsyncStart},
-      {"-update", Opcode::kAsyncUpdate},
-      {"-done", Opcode::kAsyncDone}};
+  constexpr std::pair<std::string_view, Opcode> kSuffixes[] = {{"-start", Opcode::kAsyncStart},
+                                                               {"-update", Opcode::kAsyncUpdate},
+                                                               {"-done", Opcode::kAsyncDone}};
   for (auto [suffix, opcode] : kSuffixes) {
     if (!text.ends_with(suffix)) continue;
     draft.wrapped = OpcodeFromText(text.substr(0, text.size() - suffix.size()));
@@ -185,8 +184,8 @@ uint32_t TextParser::ParseRhs(std::string_view name, uint32_t offset, bool attri
   InferIfOmitted(draft);
   if (!draft.broken) NormalizeSharding(draft);
   AddImplied(draft);
-  draft.name = name.empty() ? AnonymousName(draft.opcode)
-                            : builder_.strings().Intern(name, draft.name_hash);
+  draft.name =
+      name.empty() ? AnonymousName(draft.opcode) : builder_.strings().Intern(name, draft.name_hash);
   uint32_t index = Append(draft);
   Define(draft.name, index, offset);
   return index;
@@ -197,8 +196,9 @@ bool TextParser::ReadDraft(Draft& draft, bool attributes_allowed) {
   if (draft.has_shape && !ReadShapeId(draft.shape)) return false;
   if (!ReadOpcode(draft)) return false;
   if (!draft.has_shape && !CanInferShape(draft.opcode)) {
-    return Error("shape", "the shape of this " + std::string(ToString(draft.opcode)) +
-                              " is missing, expected it before the opcode",
+    return Error("shape",
+                 "the shape of this " + std::string(ToString(draft.opcode)) +
+                     " is missing, expected it before the opcode",
                  draft.offset);
   }
   bool ok = draft.opcode == Opcode::kParameter  ? ReadParameterNumber(draft)
@@ -213,8 +213,8 @@ uint32_t TextParser::Append(Draft& draft) {
   uint64_t count = uint64_t{index} + builder_.NextInstruction().index;
   if (count >= static_cast<uint64_t>(limits_.instructions)) {
     if (error_count_ == s.errors_before) {
-      Error("limit", "the module has more than " + std::to_string(limits_.instructions) +
-                         " instructions",
+      Error("limit",
+            "the module has more than " + std::to_string(limits_.instructions) + " instructions",
             draft.offset, "raise it with --limit instructions=N");
     }
     return index == 0 ? kNone : index - 1;
@@ -300,8 +300,7 @@ StringId TextParser::AnonymousName(Opcode opcode) {
   uint32_t& count = anonymous_counts_[static_cast<size_t>(opcode)];
   std::string base = std::string(ToString(opcode)) + ".anon";
   for (;; ++count) {
-    StringId name =
-        builder_.Intern(count == 0 ? base : base + "." + std::to_string(count));
+    StringId name = builder_.Intern(count == 0 ? base : base + "." + std::to_string(count));
     if (SymbolOf(name).scope == 0) return name;
   }
 }

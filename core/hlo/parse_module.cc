@@ -76,9 +76,8 @@ ParseResult TextParser::Run() {
   if (ok && error_count_ == 0 && FinishModule() && error_count_ == 0) {
     result.module = builder_.Build();
   }
-  std::stable_sort(
-      diagnostics_.begin(), diagnostics_.end(),
-      [](const Diagnostic& a, const Diagnostic& b) { return a.offset < b.offset; });
+  std::stable_sort(diagnostics_.begin(), diagnostics_.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.offset < b.offset; });
   result.diagnostics = std::move(diagnostics_);
   return result;
 }
@@ -90,7 +89,8 @@ bool TextParser::ParseModule() {
   }
   if (!ParseStackFrames()) RecoverComputation();
   if (cursor_.AtEnd() && error_count_ == 0) {
-    return Error("syntax", "the module has no computation, expected at least one", cursor_.offset());
+    return Error("syntax", "the module has no computation, expected at least one",
+                 cursor_.offset());
   }
   while (!cursor_.AtEnd() && !Full()) {
     if (!ParseComputation()) RecoverComputation();
@@ -131,7 +131,8 @@ bool TextParser::FinishModule() {
   }
   builder_.SetEntry(entry_);
   if (!has_header_) {
-    std::string name = "module_" + std::string(builder_.module()[builder_.computation(entry_).name]);
+    std::string name =
+        "module_" + std::string(builder_.module()[builder_.computation(entry_).name]);
     builder_.header().name = builder_.Intern(name);
   }
   if (NamesClash()) MakeNamesUnique();
@@ -149,9 +150,10 @@ bool TextParser::CheckAliases() {
     for (int64_t index : alias.output_index) {
       if (!shape->IsTuple() || index < 0 ||
           static_cast<size_t>(index) >= shape->elements().size()) {
-        return Error("alias", "the aliased output is not part of the result " +
-                                  ToString(m.shape(entry.root), false),
-                     offset);
+        return Error(
+            "alias",
+            "the aliased output is not part of the result " + ToString(m.shape(entry.root), false),
+            offset);
       }
       shape = &shape->elements()[static_cast<size_t>(index)];
     }
@@ -186,8 +188,7 @@ void TextParser::MakeNamesUnique() {
   auto count = static_cast<uint32_t>(builder_.module().computations().size());
   for (uint32_t c = 0; c < count; ++c) {
     Computation& computation = builder_.computation(ComputationId(c));
-    computation.name =
-        builder_.Intern(computations.Unique(builder_.module()[computation.name]));
+    computation.name = builder_.Intern(computations.Unique(builder_.module()[computation.name]));
     for (uint32_t k = 0; k < computation.instruction_count; ++k) {
       Instruction& i = builder_.instruction(InstructionId(computation.first_instruction + k));
       i.name = builder_.Intern(instructions.Unique(builder_.module()[i.name]));

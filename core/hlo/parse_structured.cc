@@ -96,8 +96,9 @@ bool TextParser::ParseWindow(Window& window) {
   for (size_t k = 1; k < std::size(kFields); ++k) {
     size_t count = kFields[k] == "pad" ? values[k].size() / 2 : values[k].size();
     if (count == 0 || count == rank) continue;
-    return Error("window", std::string(kFields[k]) + " has " + std::to_string(count) +
-                               " dimensions, size " + std::to_string(rank),
+    return Error("window",
+                 std::string(kFields[k]) + " has " + std::to_string(count) + " dimensions, size " +
+                     std::to_string(rank),
                  offset);
   }
   window.dimensions.resize(rank);
@@ -166,15 +167,17 @@ bool TextParser::ReadDimLabels(Draft&, AttributeKey key) {
       !ReadLabels(text.substr(0, underscore), 'b', 'f', lhs) ||
       !ReadLabels(text.substr(underscore + 1, arrow - underscore - 1), 'i', 'o', rhs) ||
       !ReadLabels(text.substr(arrow + 2), 'b', 'f', out)) {
-    return Error("dim-labels", "`" + std::string(text.substr(0, 40)) +
-                                   "` is no dimension labels, expected the like of b01f_01io->b01f",
+    return Error("dim-labels",
+                 "`" + std::string(text.substr(0, 40)) +
+                     "` is no dimension labels, expected the like of b01f_01io->b01f",
                  offset);
   }
   if (lhs.spatial.size() != rhs.spatial.size() || lhs.spatial.size() != out.spatial.size()) {
-    return Error("dim-labels", "lhs, rhs and output have " + std::to_string(lhs.spatial.size()) +
-                                   ", " + std::to_string(rhs.spatial.size()) + " and " +
-                                   std::to_string(out.spatial.size()) +
-                                   " spatial dimensions, expected the same number",
+    return Error("dim-labels",
+                 "lhs, rhs and output have " + std::to_string(lhs.spatial.size()) + ", " +
+                     std::to_string(rhs.spatial.size()) + " and " +
+                     std::to_string(out.spatial.size()) +
+                     " spatial dimensions, expected the same number",
                  offset);
   }
   cursor_.set_position(p);
@@ -393,8 +396,8 @@ bool TextParser::ReadMetadataEntry(OpMetadata& metadata, std::string& unknown, u
   }
   if (name == "preserve_layout") {
     metadata.preserve_layout = cursor_.ConsumeWord("true");
-    return once(bit) && (metadata.preserve_layout || cursor_.ConsumeWord("false") ||
-                         Expected("true or false"));
+    return once(bit) &&
+           (metadata.preserve_layout || cursor_.ConsumeWord("false") || Expected("true or false"));
   }
   if (name == "profile_type") {
     std::vector<int64_t> types;
@@ -416,6 +419,8 @@ bool TextParser::ReadMetadataEntry(OpMetadata& metadata, std::string& unknown, u
     metadata.metadata_payload = builder_.Intern(value);
     return once(bit + 2);
   }
+  Warn("unknown-attribute", "metadata entry " + std::string(name) + " is not known, kept as it is",
+       offset, {});
   unknown += (unknown.empty() ? "" : " ") + std::string(name) + "=" + std::string(value);
   return true;
 }

@@ -234,6 +234,7 @@ TEST(TextParser, SaysWhatIsWrongAndWhere) {
   const Case cases[] = {
       {"", "1:syntax"},
       {"HloModule m", "1:syntax"},
+      {"HloModule\nENTRY e {\n a = f32[] constant(1)\n}", "2:syntax"},
       {"HloModule m\ne {\n}", "2:syntax"},
       {"HloModule m\ne {\n a = f32[] constant(1)\n", "4:syntax"},
       {"e {\n a = f32[] constant(1) /* no end\n}", "2:syntax"},
@@ -255,6 +256,8 @@ TEST(TextParser, SaysWhatIsWrongAndWhere) {
        "3:misplaced-attribute?"},
       {"e {\n a = f32[2] parameter(0)\n b = f32[2] negate(a), novel=1\n}",
        "3:unknown-attribute?"},
+      {"e {\n a = f32[2] parameter(0), metadata={novel=1}\n}", "2:unknown-attribute?"},
+      {"e {\n a = f32[2]{0:T(0)} parameter(0)\n}", "2:layout"},
       {"e {\n a = f32[2] parameter(0)\n b = bitcast(a)\n}", "3:shape"},
       {"e {\n a = f32[2] parameter(0)\n b = f32[3] parameter(1)\n c = add(a, b)\n}",
        "4:shape-inference"},
@@ -279,6 +282,9 @@ TEST(TextParser, SaysWhatIsWrongAndWhere) {
       {"e {\n p = f32[2] parameter(0)\n d = f32[2] async-done(p)\n}", "3:async"},
       {"e {\n p = f32[2] parameter(0)\n s = (f32[2], f32[2], s32[]) negate-start(p)\n}",
        "3:async"},
+      {"e {\n p = f32[2] parameter(0)\n s = ((f32[2]), f32[2], s32[]) negate-start(p)\n"
+       " u = ((f32[2]), f32[2], u32[]) negate-update(s)\n}",
+       "4:async"},
   };
   for (const Case& c : cases) EXPECT_EQ(Problems(c.text), c.expected) << c.text;
 }

@@ -270,6 +270,7 @@ TEST_F(TaskTest, T10WhichPassesChangedMost) {
         ExpectSeen("passes", "Most changed first");
         ExpectSeen("changes", "moved");
         ExpectSeen("passes", "call-inliner");
+        ExpectSeen("selection", " instructions in ");
       });
 }
 

@@ -215,7 +215,7 @@ uint64_t Grouper::Signature(NodeId leaf) const {
 // The children of one group in program order, repeats folded, and in parts where they are too many.
 std::vector<Grouper::Entity> Grouper::Finish(std::vector<Entity> entities, uint64_t key) {
   std::ranges::stable_sort(entities, {}, &Entity::position);
-  entities = FoldNamedRepeats(std::move(entities));
+  entities = FoldNamedRepeats(entities);
   if (entities.size() > tree_.options_.flat_limit)
     entities = FoldStretches(std::move(entities), key);
   while (entities.size() > tree_.options_.most_children) {

@@ -45,7 +45,7 @@ class Grouper {
   NodeId MakeGroup(NodeKind kind, std::string_view label, uint64_t key,
                    std::span<const Entity> members);
   std::vector<Entity> Finish(std::vector<Entity> entities, uint64_t key);
-  std::vector<Entity> FoldNamedRepeats(std::vector<Entity> entities);
+  std::vector<Entity> FoldNamedRepeats(std::span<const Entity> entities);
   std::vector<Entity> FoldStretches(std::vector<Entity> entities, uint64_t key);
   std::vector<Entity> Divide(std::vector<Entity> entities, uint64_t key);
   std::vector<uint32_t> LiveAfter(std::span<const Entity> entities) const;

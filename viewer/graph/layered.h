@@ -46,7 +46,7 @@ std::vector<bool> BackEdges(size_t nodes, std::span<const FlatEdge> edges);
 
 // The row of every node: every edge leads down, pinned nodes stand first and last, and the weighted
 // sum of rows that edges span is small.
-std::vector<uint32_t> Rank(std::span<const FlatNode> nodes, std::span<const DownEdge> edges);
+std::vector<uint32_t> Rank(std::span<const FlatNode> nodes, std::span<const DownEdge> all);
 
 // Moves rows so that the weighted sum of spans is least; `row` must be sound before. For small
 // graphs: time grows with the square of their size.

@@ -123,7 +123,7 @@ std::vector<Stretch> FindStretches(std::span<const uint64_t> tokens) {
 }  // namespace
 
 // Sibling scopes of one name but for a number, and of one content, become one group.
-std::vector<Grouper::Entity> Grouper::FoldNamedRepeats(std::vector<Entity> entities) {
+std::vector<Grouper::Entity> Grouper::FoldNamedRepeats(std::span<const Entity> entities) {
   struct Family {
     std::string label;
     std::vector<Entity> members;

@@ -117,7 +117,7 @@ class Tree {
     uint32_t first_leaf = 0;
   };
 
-  void AddInstance(NodeId owner, hlo::ComputationId computation,
+  void AddInstance(NodeId owner, hlo::ComputationId id,
                    std::span<const hlo::InstructionId> members);
   NodeId Caller(const Instance& instance) const;
   const Instance& InstanceOf(NodeId leaf) const;

@@ -169,7 +169,7 @@ class BuffersView : public View {
       const bool is_wide = name == "instruction" || name == "lives";
       ImGui::TableSetupColumn(
           title, is_wide ? ImGuiTableColumnFlags_WidthStretch : 0,
-          is_wide ? (name == "lives" ? 1.6F : 1.0F) : (name == "shape" ? 150 : 80) * frame.scale);
+          is_wide ? (name == "lives" ? 1.6F : 1.0F) : (name == "shape" ? 150.0F : 80.0F) * frame.scale);
     }
     ImGui::TableHeadersRow();
     return true;

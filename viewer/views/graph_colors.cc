@@ -15,7 +15,6 @@ namespace {
 
 using graph::NodeId;
 using graph::NodeKind;
-using hlo::ElementType;
 
 // Element types that are told apart, and the colours lent to them.
 struct TypeRow {
