@@ -111,12 +111,6 @@ bool TextParser::CheckAsyncChain(Draft& draft) {
                  draft.offset);
   }
   if (previous == nullptr || !IsAsyncShape(*previous)) return true;
-  if (OperandsOf(draft).size() == 1 && !Compatible(ShapeOf(draft.shape), *previous)) {
-    return Error("async",
-                 "async-update is " + ToString(ShapeOf(draft.shape), false) +
-                     ", but follows on one of " + ToString(*previous, false),
-                 draft.offset);
-  }
   size_t bound = previous->elements()[0].elements().size() + OperandsOf(draft).size() - 1;
   size_t now = ShapeOf(draft.shape).elements()[0].elements().size();
   return bound == now || Error("async",

@@ -282,9 +282,6 @@ TEST(TextParser, SaysWhatIsWrongAndWhere) {
       {"e {\n p = f32[2] parameter(0)\n d = f32[2] async-done(p)\n}", "3:async"},
       {"e {\n p = f32[2] parameter(0)\n s = (f32[2], f32[2], s32[]) negate-start(p)\n}",
        "3:async"},
-      {"e {\n p = f32[2] parameter(0)\n s = ((f32[2]), f32[2], s32[]) negate-start(p)\n"
-       " u = ((f32[2]), f32[2], u32[]) negate-update(s)\n}",
-       "4:async"},
   };
   for (const Case& c : cases) EXPECT_EQ(Problems(c.text), c.expected) << c.text;
 }

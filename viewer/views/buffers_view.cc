@@ -167,9 +167,9 @@ class BuffersView : public View {
     for (const char* title : titles) {
       const std::string_view name = title;
       const bool is_wide = name == "instruction" || name == "lives";
-      ImGui::TableSetupColumn(
-          title, is_wide ? ImGuiTableColumnFlags_WidthStretch : 0,
-          is_wide ? (name == "lives" ? 1.6F : 1.0F) : (name == "shape" ? 150.0F : 80.0F) * frame.scale);
+      ImGui::TableSetupColumn(title, is_wide ? ImGuiTableColumnFlags_WidthStretch : 0,
+                              is_wide ? (name == "lives" ? 1.6F : 1.0F)
+                                      : (name == "shape" ? 150.0F : 80.0F) * frame.scale);
     }
     ImGui::TableHeadersRow();
     return true;
