@@ -28,8 +28,8 @@ struct OptionSpec {
   std::string name;  // "--json"; positionals have no dashes
   Target target;
   std::string help;
-  std::string value;                 // what the value is called in help: FILE, N, …
-  std::vector<std::string> choices;  // allowed values; empty: any
+  std::string value = {};  // what the value is called in help: FILE, N, …; of a flag none
+  std::vector<std::string> choices = {};  // allowed values; empty: any
   bool required = false;
   bool positional() const { return !name.starts_with('-'); }
 };

@@ -27,7 +27,6 @@ class ConvertCommand : public Command {
          .target = &files_,
          .help = "IN OUT, or with --to any number of files and directories",
          .value = "FILE",
-         .choices = {},
          .required = true},
         {.name = "--to",
          .target = &to_,
@@ -37,8 +36,7 @@ class ConvertCommand : public Command {
         {.name = "--out-dir",
          .target = &out_dir_,
          .help = "where to write STEM.hlo, STEM.hlo.pb, …",
-         .value = "DIR",
-         .choices = {}},
+         .value = "DIR"},
     };
   }
 

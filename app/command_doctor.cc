@@ -14,16 +14,12 @@ using replay::DoctorFinding;
 class DoctorCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
-    return {{.name = "--python",
-             .target = &search_.python,
-             .help = "look for plugins in this Python environment alone",
-             .value = "PATH",
-             .choices = {}},
-            {.name = "--all",
-             .target = &all_,
-             .help = "the limits that are at their defaults, too",
-             .value = "",
-             .choices = {}}};
+    return {
+        {.name = "--python",
+         .target = &search_.python,
+         .help = "look for plugins in this Python environment alone",
+         .value = "PATH"},
+        {.name = "--all", .target = &all_, .help = "the limits that are at their defaults, too"}};
   }
 
   int Run(const Context& context) override {

@@ -27,29 +27,20 @@ class InfoCommand : public Command {
              .target = &paths_,
              .help = "dump directories or module files; - is standard input",
              .value = "PATH",
-             .choices = {},
              .required = true},
             {.name = "--select",
              .target = &selection_,
              .help = "one instruction through all passes, to its kernel, buffers and source line; "
                      "or the instructions of kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE",
-             .value = "[MODULE:]INSTRUCTION[@STAGE]",
-             .choices = {}},
-            {.name = "--passes",
-             .target = &passes_,
-             .help = "what each pass changed, a line each",
-             .value = "",
-             .choices = {}},
+             .value = "[MODULE:]INSTRUCTION[@STAGE]"},
+            {.name = "--passes", .target = &passes_, .help = "what each pass changed, a line each"},
             {.name = "--diff",
              .target = &diff_,
              .help = "what the pass before that stage changed, as an aligned diff",
-             .value = "[MODULE:]STAGE",
-             .choices = {}},
+             .value = "[MODULE:]STAGE"},
             {.name = "--no-cache",
              .target = &no_cache_,
-             .help = "read the dump anew and keep nothing in the user's cache",
-             .value = "",
-             .choices = {}}};
+             .help = "read the dump anew and keep nothing in the user's cache"}};
   }
 
   int Run(const Context& context) override {

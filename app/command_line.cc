@@ -94,21 +94,15 @@ void TakeXlaFlags(const OptionSpec& spec, std::vector<std::string>& reversed) {
 
 std::vector<OptionSpec> CommonOptions::Specs() {
   return {
-      {.name = "--json",
-       .target = &context.json,
-       .help = "print JSON Lines, one object per input",
-       .value = "",
-       .choices = {}},
+      {.name = "--json", .target = &context.json, .help = "print JSON Lines, one object per input"},
       {.name = "--jobs",
        .target = &context.jobs,
        .help = "how many inputs to work on at once (0: all CPUs)",
-       .value = "N",
-       .choices = {}},
+       .value = "N"},
       {.name = "--limit",
        .target = &limits,
        .help = "change a limit; `hloscope limits` lists them",
-       .value = "NAME=VALUE",
-       .choices = {}},
+       .value = "NAME=VALUE"},
   };
 }
 

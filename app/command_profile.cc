@@ -64,18 +64,12 @@ class ProfileCommand : public Command {
          .target = &traces_,
          .help = "traces (.xplane.pb, .trace.json, packed or not), or folders that hold some",
          .value = "FILE",
-         .choices = {},
          .required = true},
         {.name = "--module",
          .target = &modules_,
          .help = "modules that ran, where the trace carries none: files or dumps",
-         .value = "FILE",
-         .choices = {}},
-        {.name = "--top",
-         .target = &top_,
-         .help = "rows of each table",
-         .value = "N",
-         .choices = {}},
+         .value = "FILE"},
+        {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
     };
   }
 

@@ -41,18 +41,11 @@ class VerifyCommand : public Command {
          .target = &files_,
          .help = "module files or dump directories; - is standard input",
          .value = "FILE",
-         .choices = {},
          .required = true},
         {.name = "--strict",
          .target = &strict_,
-         .help = "add layout-sensitive, no-mixed-precision and backend checks",
-         .value = "",
-         .choices = {}},
-        {.name = "--parse-only",
-         .target = &parse_only_,
-         .help = "leave the verifier out",
-         .value = "",
-         .choices = {}},
+         .help = "add layout-sensitive, no-mixed-precision and backend checks"},
+        {.name = "--parse-only", .target = &parse_only_, .help = "leave the verifier out"},
     };
   }
 

@@ -10,13 +10,10 @@ std::vector<OptionSpec> XlaOptions::Specs(std::string_view whose) {
       {.name = "--debug_options_file",
        .target = &file_,
        .help = "flags of XLA from a DebugOptions file in text form",
-       .value = "FILE",
-       .choices = {}},
+       .value = "FILE"},
       {.name = std::string(kXlaFlags),
        .target = &flags_,
-       .help = "flags of XLA" + std::string(whose) + ", as in XLA_FLAGS: --xla_name=value",
-       .value = "",
-       .choices = {}},
+       .help = "flags of XLA" + std::string(whose) + ", as in XLA_FLAGS: --xla_name=value"},
   };
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viewer/experiment.h"
+
 namespace hloscope::viewer {
 namespace {
 

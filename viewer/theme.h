@@ -8,9 +8,10 @@
 #include <string_view>
 
 #include "core/hlo/opcode.h"
-#include "viewer/experiment.h"
 
 namespace hloscope::viewer {
+
+enum class Verdict : uint8_t;  // of experiment.h
 
 enum class Color : uint8_t {
 #define COLOR(name, dark, light, help) name,

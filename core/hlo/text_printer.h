@@ -17,19 +17,20 @@
 
 namespace hloscope::hlo {
 
-// What a format prints, by the names of XLA's HloPrintOptions.
+// What a format prints, by the names of XLA's HloPrintOptions; the defaults are
+// those of XLA's own prints.
 struct PrintOptions {
-  bool lossless;         // kHlo: what XLA would drop, default or round is kept
-  bool large_constants;  // constants of more than 10 elements
-  bool metadata;         // metadata, also inside shardings, and stack-frame tables
-  bool backend_config;
-  bool operand_shapes;
-  bool index_annotations;  // /*index=5*/
-  bool program_shape;
-  bool percent;
-  bool control_predecessors;
-  bool canonical_names;  // tmp_0, tmp_1, …
-  bool full_bodies;      // called computations are printed where they are called
+  bool lossless = false;         // kHlo: what XLA would drop, default or round is kept
+  bool large_constants = false;  // constants of more than 10 elements
+  bool metadata = true;          // metadata, also inside shardings, and stack-frame tables
+  bool backend_config = true;
+  bool operand_shapes = false;
+  bool index_annotations = true;  // /*index=5*/
+  bool program_shape = true;
+  bool percent = true;
+  bool control_predecessors = true;
+  bool canonical_names = false;  // tmp_0, tmp_1, …
+  bool full_bodies = false;      // called computations are printed where they are called
 };
 const PrintOptions& OptionsOf(TextFormat format);
 

@@ -8,6 +8,7 @@
 
 #include "core/debug/lineage.h"
 #include "core/debug/placement.h"
+#include "viewer/experiment.h"
 #include "viewer/graph/picture.h"
 #include "viewer/tasks.h"
 #include "viewer/theme.h"

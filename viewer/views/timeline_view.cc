@@ -21,7 +21,7 @@ using profiler::EventStore;
 using profiler::Slice;
 using profiler::TimeRange;
 
-constexpr float kGutter = 190, kAxis = 22;
+constexpr float kGutter = 190, kAxis = 26;
 constexpr double kNarrowest = 2.5;  // pixels of an event that is drawn by itself
 
 // What every event of the lit instructions is, by time, for the marks on the axis.
