@@ -141,8 +141,10 @@ TEST(ModuleImage, CutOffOrGarbledIsAnErrorOrSound) {
     for (int round = 0; round < 40; ++round) {
       EXPECT_FALSE(Read(image.substr(0, random() % image.size())).has_value());
       std::string changed = image;
-      for (int k = 0; k < 3; ++k)
-        changed[random() % changed.size()] ^= static_cast<char>(random() & 0x7f);
+      for (int k = 0; k < 3; ++k) {
+        char& c = changed[random() % changed.size()];
+        c = static_cast<char>(c ^ static_cast<char>(random() & 0x7f));
+      }
       (void)Read(changed);
     }
   }
