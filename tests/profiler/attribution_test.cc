@@ -22,7 +22,7 @@ std::shared_ptr<const hlo::Module> ParseFile(const std::string& path) {
   return hlo::ParseText(file->bytes(), Limits()).module;
 }
 
-std::shared_ptr<const hlo::Module> SmallModule(std::string name) {
+std::shared_ptr<const hlo::Module> SmallModule(const std::string& name) {
   return hlo::ParseText("HloModule " + name + R"(
 ENTRY main {
   p = f32[4] parameter(0)

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kWidth = 1600, kHeight = 1000, kBlock = 20;
 constexpr int kColumns = kWidth / kBlock, kRows = kHeight / kBlock;
+constexpr auto kBlocks = size_t{kColumns} * kRows;
 constexpr int kTile = 10;  // blocks of a tile's side
 
 // The mean luminance of each block, row by row.
@@ -48,7 +49,7 @@ double Distance(const Blocks& golden, const Blocks& other, int tile_row, int til
   auto each = [&](auto visit) {
     for (int i = 0; i < kTile * kTile; ++i) {
       const int row = tile_row * kTile + i / kTile, column = tile_column * kTile + i % kTile;
-      visit(static_cast<size_t>(row * kColumns + column));
+      visit(size_t{kColumns} * static_cast<size_t>(row) + static_cast<size_t>(column));
     }
   };
   each([&](size_t at) { ++counts[golden[at]]; });
@@ -149,10 +150,10 @@ class GoldenTest : public ::testing::Test {
   static Blocks ReadGolden(std::string_view name) {
     std::ifstream file(PathOf(name), std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(file)), {});
-    if (!bytes.starts_with(Head()) || bytes.size() != Head().size() + kColumns * kRows) {
+    if (!bytes.starts_with(Head()) || bytes.size() != Head().size() + kBlocks) {
       ADD_FAILURE() << PathOf(name) << ": no golden picture of " << kColumns << "×" << kRows
                     << "; scripts/golden makes it";
-      return Blocks(static_cast<size_t>(kColumns * kRows));
+      return Blocks(kBlocks);
     }
     return {bytes.begin() + static_cast<ptrdiff_t>(Head().size()), bytes.end()};
   }

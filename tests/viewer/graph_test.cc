@@ -1,4 +1,5 @@
 // Layout, groups and pictures of graphs.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,21 +98,21 @@ std::string Layers(int count, bool metadata) {
       "exponential(q) }\n"
       "ENTRY main {\n  x0 = f32[8,8] parameter(0)\n";
   for (int k = 0; k < count; ++k) {
-    const std::string n = std::to_string(k), next = std::to_string(k + 1);
-    auto meta = [&](const std::string& op) {
-      return metadata ? ", metadata={op_name=\"jit(f)/layer_" + n + "/" + op + "\"}"
+    auto meta = [&](std::string_view op) {
+      return metadata ? fmt::format(", metadata={{op_name=\"jit(f)/layer_{}/{}\"}}", k, op)
                       : std::string();
     };
-    const std::string f = "f32[8,8] ";
-    text += "  w" + n + " = f32[] constant(" + n + ")\n";
+    text += fmt::format("  w{0} = f32[] constant({0})\n", k);
+    text += fmt::format("  b{0} = f32[8,8] broadcast(w{0}), dimensions={{}}{1}\n", k,
+                        meta("broadcast"));
+    text += fmt::format(
+        "  m{0} = f32[8,8] dot(x{0}, b{0}), lhs_contracting_dims={{1}}, "
+        "rhs_contracting_dims={{0}}{1}\n",
+        k, meta("dot"));
+    text += fmt::format("  a{0} = f32[8,8] add(m{0}, b{0}){1}\n", k, meta("add"));
     text +=
-        "  b" + n + " = " + f + "broadcast(w" + n + "), dimensions={}" + meta("broadcast") + "\n";
-    text += "  m" + n + " = " + f + "dot(x" + n + ", b" + n +
-            "), lhs_contracting_dims={1}, rhs_contracting_dims={0}" + meta("dot") + "\n";
-    text += "  a" + n + " = " + f + "add(m" + n + ", b" + n + ")" + meta("add") + "\n";
-    text +=
-        "  g" + n + " = " + f + "fusion(a" + n + "), kind=kLoop, calls=fused" + meta("exp") + "\n";
-    text += "  x" + next + " = " + f + "multiply(g" + n + ", x" + n + ")" + meta("mul") + "\n";
+        fmt::format("  g{0} = f32[8,8] fusion(a{0}), kind=kLoop, calls=fused{1}\n", k, meta("exp"));
+    text += fmt::format("  x{1} = f32[8,8] multiply(g{0}, x{0}){2}\n", k, k + 1, meta("mul"));
   }
   return text + "  ROOT out = f32[8,8] negate(x" + std::to_string(count) + ")\n}\n";
 }

@@ -1,5 +1,6 @@
 // The screens Kernels and Memory, driven as a user would, and what lies behind them without
 // drawing.
+#include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_te_context.h>
 
@@ -116,9 +117,9 @@ void WriteOtherTrace(const std::string& path,
   double at = 10;
   for (int run = 0; run < 2; ++run) {
     for (const auto& [name, microseconds] : events) {
-      json += ",{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":" + std::to_string(at) +
-              ",\"dur\":" + std::to_string(microseconds) + ",\"name\":\"" + name +
-              "\",\"args\":{\"hlo_module\":\"jit_conv_net\",\"hlo_op\":\"" + name + "\"}}";
+      json += fmt::format(R"(,{{"ph":"X","pid":1,"tid":2,"ts":{},"dur":{},"name":"{}",)"
+                          R"("args":{{"hlo_module":"jit_conv_net","hlo_op":"{}"}}}})",
+                          at, microseconds, name, name);
       at += microseconds + 1;
     }
   }

@@ -1,5 +1,6 @@
 // What a new user and a stranger's file do to the viewer: nothing open, wrong paths, dumps that are
 // broken, hostile or still being written, work that is cancelled, workers that die.
+#include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_te_context.h>
 
@@ -51,9 +52,10 @@ std::string DeepCalls() {
   std::string text =
       "HloModule deep\n\nf0 {\n  p = f32[] parameter(0)\n  ROOT n = f32[] negate(p)\n}\n";
   for (int i = 1; i < 400; ++i) {
-    const std::string n = std::to_string(i);
-    text += "\nf" + n + " {\n  p" + n + " = f32[] parameter(0)\n  ROOT c" + n + " = f32[] call(p" +
-            n + "), to_apply=f" + std::to_string(i - 1) + "\n}\n";
+    text += fmt::format(
+        "\nf{0} {{\n  p{0} = f32[] parameter(0)\n  ROOT c{0} = f32[] call(p{0}), "
+        "to_apply=f{1}\n}}\n",
+        i, i - 1);
   }
   return text +
          "\nENTRY main {\n  x = f32[] parameter(0)\n  ROOT c = f32[] call(x), to_apply=f399\n}\n";
@@ -187,9 +189,9 @@ TEST_F(ViewerTest, NewFilesAreToldAndReadWithoutLosingTheSelection) {
   // A module comes before it, and its second stage is whole.
   Write(Scratch("dump/module_0001.jit_a.before_optimizations.txt"), kAdd);
   Write(Scratch("dump/module_0002.jit_f.cpu_after_optimizations.txt"), kAdd);
-  ASSERT_TRUE(
-      DrawUntil([&] { return session().news().added == 1 && session().news().changed == 1; }))
-      << ToString(session().news());
+  ASSERT_TRUE(DrawUntil([&] {
+    return session().news().added == 1 && session().news().changed == 1;
+  })) << ToString(session().news());
   EXPECT_EQ(ToString(session().news()),
             "since the dump was read 1 file is new, 1 file changed, as "
             "module_0001.jit_a.before_optimizations.txt");
