@@ -1,4 +1,4 @@
-// `hloscope compare A B`: two sets of values, or two modules by meaning.
+// `hloscope compare A B`: two sets of values, two modules by meaning, or two profiles.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "app/command.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "app/profile_comparison_report.h"
 #include "app/run_report.h"
 #include "core/base/json.h"
 #include "core/debug/compare_modules.h"
@@ -28,7 +29,7 @@ class CompareCommand : public Command {
     return {
         {.name = "a",
          .target = &a_,
-         .help = "a module, or values (.npy, .npz, literal .pb, folder of .npy)",
+         .help = "a module, values (.npy, .npz, literal .pb, folder of .npy), or a trace",
          .value = "A",
          .required = true},
         {.name = "b",
@@ -44,6 +45,11 @@ class CompareCommand : public Command {
          .target = &bounds_.relative,
          .help = "see --abs_error_bound",
          .value = "X"},
+        {.name = "--module",
+         .target = &modules_,
+         .help = "of traces: modules that ran, where they carry none: files or dumps",
+         .value = "FILE"},
+        {.name = "--top", .target = &top_, .help = "of traces: rows of the table", .value = "N"},
     };
   }
 
@@ -51,6 +57,7 @@ class CompareCommand : public Command {
     Result<Side> a = Open(a_, context.limits);
     Result<Side> b = Open(b_, context.limits);
     if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+    if (IsTrace(*a) && IsTrace(*b)) return Profiles(context);
     if (a->values && b->values) return Values(*a->values, *b->values, context);
     if (a->values.has_value() != b->values.has_value()) {
       Error error{
@@ -81,6 +88,27 @@ class CompareCommand : public Command {
     HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesIn(file, limits));
     side.file = std::move(file);
     return side;
+  }
+
+  static bool IsTrace(const Side& side) {
+    if (!side.file || side.values || dump::IsModuleKind(dump::Sniff(side.file->bytes())))
+      return false;
+    return profiler::IsXSpace(side.file->bytes()) || profiler::IsChromeTrace(side.file->bytes());
+  }
+
+  // Times are told, not judged: two traces never are of equal times.
+  int Profiles(const Context& context) {
+    Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
+    auto modules = LoadAttributedModules(modules_, context.limits);
+    if (!modules) return Fail(modules.error(), context);
+    Result<ProfileReport> a = ReadProfileReport(a_, *modules, context.limits, jobs);
+    Result<ProfileReport> b = ReadProfileReport(b_, *modules, context.limits, jobs);
+    if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+    a->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
+    const auto comparison = profiler::CompareProfiles(*a->attribution, *b->attribution);
+    context.json ? WriteOut(ProfileComparisonJson(*a, *b, comparison))
+                 : PrintOut(ProfileComparisonText(*a, *b, comparison));
+    return kGood;
   }
 
   int Modules(const Side& side_a, const Side& side_b, const Context& context) {
@@ -219,6 +247,8 @@ class CompareCommand : public Command {
 
   std::string a_, b_;
   debug::BoundsRequest bounds_;
+  std::vector<std::string> modules_;
+  int64_t top_ = 20;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 #include "app/command.h"
@@ -46,16 +45,6 @@ Result<std::vector<std::string>> TracesIn(const std::string& folder, const Limit
   return found;
 }
 
-// Why a file that is no trace cannot be profiled: it would have to be run.
-Error NotATrace(const FileView& file, Error error) {
-  const dump::FileKind kind = dump::Sniff(file.bytes());
-  if (!dump::IsModuleKind(kind)) return error;
-  return UnsupportedError(
-             file.path() + ": a module: profile reads traces, it cannot record one yet",
-             "record it with jax.profiler.trace(FOLDER), then: hloscope profile FOLDER")
-      .error();
-}
-
 class ProfileCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
@@ -74,7 +63,8 @@ class ProfileCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    Result<std::vector<profiler::AttributedModule>> modules = LoadModules(context.limits);
+    Result<std::vector<profiler::AttributedModule>> modules =
+        LoadAttributedModules(modules_, context.limits);
     if (!modules) return Fail(modules.error());
     int status = kGood;
     const int threads = context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();
@@ -113,56 +103,13 @@ class ProfileCommand : public Command {
     return ExitStatusOf(error);
   }
 
-  // What ran is the module after optimization; of a dump no other is taken.
-  Result<std::vector<profiler::AttributedModule>> LoadModules(const Limits& limits) const {
-    std::vector<profiler::AttributedModule> modules;
-    for (const std::string& given : modules_) {
-      HLOSCOPE_ASSIGN_OR_RETURN(std::vector<std::string> files, ExpandDirectories({given}, limits));
-      const bool is_dump = files.size() != 1 || files.front() != given;
-      for (const std::string& file : files) {
-        if (is_dump && !file.ends_with("after_optimizations.txt")) continue;
-        HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded, dump::LoadSoundModule(file, limits));
-        modules.push_back({-1, std::string(loaded.module->name()), loaded.module, {}});
-      }
-    }
-    return modules;
-  }
-
   int RunOne(const std::string& path, const std::vector<profiler::AttributedModule>& modules,
              const Context& context, Jobs& jobs) const {
-    Result<ProfileReport> report = Read(path, modules, context, jobs);
+    Result<ProfileReport> report = ReadProfileReport(path, modules, context.limits, jobs);
     if (!report) return Refuse(path, report.error(), context);
+    report->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     context.json ? WriteOut(ProfileJson(*report)) : PrintOut(ProfileText(*report));
     return kGood;
-  }
-
-  Result<ProfileReport> Read(const std::string& path,
-                             const std::vector<profiler::AttributedModule>& given,
-                             const Context& context, Jobs& jobs) const {
-    const auto start = std::chrono::steady_clock::now();
-    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, context.limits));
-    ProfileReport report;
-    report.path = path;
-    auto profile = profiler::ReadProfile(file, context.limits, jobs);
-    if (!profile) return std::unexpected(NotATrace(file, profile.error()));
-    report.profile = *profile;
-    std::vector<profiler::AttributedModule> modules =
-        profiler::ReadEmbeddedModules(**profile, context.limits, report.warnings);
-    // The trace knows better than we are told: modules of a name it carries are not added.
-    for (const profiler::AttributedModule& module : given) {
-      const bool is_there = std::ranges::any_of(
-          modules, [&](const auto& m) { return m.program >= 0 && m.name == module.name; });
-      if (!is_there) modules.push_back(module);
-    }
-    const auto& store = (*profile)->store;
-    HLOSCOPE_ASSIGN_OR_RETURN(report.attribution,
-                              profiler::Attribution::Make(store, std::move(modules), jobs));
-    const profiler::TimeRange all{store->range().begin, store->range().end + 1};
-    HLOSCOPE_ASSIGN_OR_RETURN(report.names, profiler::Statistics(*store, {all, {}}, jobs));
-    report.top = static_cast<size_t>(std::max<int64_t>(top_, 0));
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    report.time_ms = time.count();
-    return report;
   }
 
   std::vector<std::string> traces_, modules_;

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
+#include "app/inputs.h"
 #include "core/base/json.h"
+#include "core/dump/load.h"
 #include "core/hlo/source_line.h"
 
 namespace hloscope::app {
@@ -196,7 +199,60 @@ void AppendTexts(JsonWriter& json, std::string_view key, const std::vector<std::
   json.EndArray();
 }
 
+// Why a file that is no trace cannot be profiled: it would have to be run.
+Error NotATrace(const FileView& file, Error error) {
+  const dump::FileKind kind = dump::Sniff(file.bytes());
+  if (!dump::IsModuleKind(kind)) return error;
+  return UnsupportedError(
+             file.path() + ": a module: profile reads traces, it cannot record one yet",
+             "record it with jax.profiler.trace(FOLDER), then: hloscope profile FOLDER")
+      .error();
+}
+
 }  // namespace
+
+Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
+    const std::vector<std::string>& paths, const Limits& limits) {
+  std::vector<profiler::AttributedModule> modules;
+  for (const std::string& given : paths) {
+    HLOSCOPE_ASSIGN_OR_RETURN(std::vector<std::string> files, ExpandDirectories({given}, limits));
+    const bool is_dump = files.size() != 1 || files.front() != given;
+    for (const std::string& file : files) {
+      if (is_dump && !file.ends_with("after_optimizations.txt")) continue;
+      HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded, dump::LoadSoundModule(file, limits));
+      modules.push_back({-1, std::string(loaded.module->name()), loaded.module, {}});
+    }
+  }
+  return modules;
+}
+
+Result<ProfileReport> ReadProfileReport(const std::string& path,
+                                        const std::vector<profiler::AttributedModule>& given,
+                                        const Limits& limits, Jobs& jobs) {
+  const auto start = std::chrono::steady_clock::now();
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  ProfileReport report;
+  report.path = path;
+  auto profile = profiler::ReadProfile(file, limits, jobs);
+  if (!profile) return std::unexpected(NotATrace(file, profile.error()));
+  report.profile = *profile;
+  std::vector<profiler::AttributedModule> modules =
+      profiler::ReadEmbeddedModules(**profile, limits, report.warnings);
+  // The trace knows better than we are told: modules of a name it carries are not added.
+  for (const profiler::AttributedModule& module : given) {
+    const bool is_there = std::ranges::any_of(
+        modules, [&](const auto& m) { return m.program >= 0 && m.name == module.name; });
+    if (!is_there) modules.push_back(module);
+  }
+  const auto& store = (*profile)->store;
+  HLOSCOPE_ASSIGN_OR_RETURN(report.attribution,
+                            profiler::Attribution::Make(store, std::move(modules), jobs));
+  const profiler::TimeRange all{store->range().begin, store->range().end + 1};
+  HLOSCOPE_ASSIGN_OR_RETURN(report.names, profiler::Statistics(*store, {all, {}}, jobs));
+  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  report.time_ms = time.count();
+  return report;
+}
 
 std::string DurationText(int64_t picoseconds) {
   static constexpr struct {

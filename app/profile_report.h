@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/jobs.h"
+#include "core/base/limits.h"
+#include "core/base/result.h"
 #include "profiler/attribution.h"
 #include "profiler/profile.h"
 #include "profiler/range_statistics.h"
@@ -20,6 +23,16 @@ struct ProfileReport {
   double time_ms = 0;
   size_t top = 20;  // rows of each table
 };
+
+// The modules that ran, for traces that carry none. What ran is the module after optimization; of a
+// dump no other is taken.
+Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
+    const std::vector<std::string>& paths, const Limits& limits);
+
+// Reads a trace and ties it to the modules it carries, and to those of `given` that it does not.
+Result<ProfileReport> ReadProfileReport(const std::string& path,
+                                        const std::vector<profiler::AttributedModule>& given,
+                                        const Limits& limits, Jobs& jobs);
 
 std::string ProfileText(const ProfileReport& report);
 // One line.

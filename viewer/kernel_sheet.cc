@@ -8,6 +8,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "profiler/profile_comparison.h"
 #include "viewer/number_text.h"
 #include "viewer/timeline_camera.h"
 
@@ -212,16 +213,9 @@ class SheetMaker {
 
   // A trace of ten steps beside one of five: times are compared for the same number of runs.
   void ScaleOthers() {
-    std::vector<double> runs;
-    for (const KernelRow& row : sheet_->rows) {
-      if (row.count > 0 && row.other_count > 0)
-        runs.push_back(static_cast<double>(row.other_count) / static_cast<double>(row.count));
-    }
-    if (!runs.empty()) {
-      const auto middle = runs.begin() + std::ssize(runs) / 2;
-      std::ranges::nth_element(runs, middle);
-      sheet_->other_runs = *middle;
-    }
+    std::vector<std::pair<int64_t, int64_t>> counts;
+    for (const KernelRow& row : sheet_->rows) counts.emplace_back(row.count, row.other_count);
+    sheet_->other_runs = profiler::RunsRatio(counts);
     for (KernelRow& row : sheet_->rows)
       row.other_time = static_cast<double>(row.other_self) / sheet_->other_runs;
   }

@@ -67,6 +67,23 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn('100.0 % of it on instructions', out)
 
+    def test_compare_of_profiles_scales_to_as_many_runs(self):
+        trace = os.path.join(SAMPLES, 'conv_net', 'conv_net.xplane.pb.gz')
+        other = os.path.join(SAMPLES, '..', 'assets', 'profiles', 'conv_net_one_thread.xplane.pb.gz')
+        status, out, err = run('compare', trace, other, '--json')
+        self.assertEqual((status, err), (0, ''))
+        record, = json_lines(out)
+        self.assertEqual((record['status'], record['runs'], len(record['instructions'])), ('ok', 0.25, 12))
+        first = record['instructions'][0]
+        self.assertEqual((first['a_count'], first['b_count']), (20, 5))
+        self.assertAlmostEqual(first['change_ns'], 4 * first['b_ns'] - first['a_ns'], 3)
+        changes = [abs(row['change_ns']) for row in record['instructions']]
+        self.assertEqual(changes, sorted(changes, reverse=True))
+        same, = json_lines(run('compare', trace, trace, '--json')[1])
+        self.assertEqual((same['runs'], {row['change_ns'] for row in same['instructions']}), (1, {0}))
+        self.assertIn('instruction', run('compare', trace, other, '--top', '2')[1])
+        self.assertEqual(run('compare', trace, TEXT)[0], 2)
+
     def test_profile_of_json_needs_the_module(self):
         trace = os.path.join(SAMPLES, 'conv_net', 'conv_net.trace.json.gz')
         alone, = json_lines(run('profile', trace, '--json')[1])
