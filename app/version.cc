@@ -1,6 +1,7 @@
 // Facts of the build.
 #include "app/version.h"
 
+#include "core/replay/platform.h"
 #include "generated/build_facts.h"
 
 namespace hloscope::app {
@@ -10,7 +11,13 @@ std::string VersionText() {
                      ", " HLOSCOPE_BUILD_KIND ", " HLOSCOPE_COMPILER ")\n";
   text +=
       "built with: protobuf " HLOSCOPE_PROTOBUF ", fmt " HLOSCOPE_FMT ", zlib " HLOSCOPE_ZLIB "\n";
-  text += "platforms: interpreter\n";
+  text += "platforms:";
+  for (const replay::PlatformRow& row : replay::PlatformRows())
+    text.append(" ").append(row.name).append(",");
+  text += " pjrt:FILE.so (`hloscope doctor` says which of them this machine has)\n";
+  text += HLOSCOPE_GUI != 0
+              ? "viewer: built\n"
+              : "viewer: not built, its sources were not there: scripts/setup build\n";
   return text;
 }
 
