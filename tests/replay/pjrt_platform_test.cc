@@ -89,6 +89,25 @@ TEST(XlaCpu, AgreesWithTheInterpreter) {
   }
 }
 
+// XLA:CPU dies on results that share memory, where no pass has copied them.
+TEST(XlaCpu, WithoutPassesResultsHaveMemoryOfTheirOwn) {
+  if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
+  const char* const rows[] = {
+      "\nENTRY e {\n ROOT c = s32[] constant(3)\n}\n",
+      "\nENTRY e {\n p = s32[3] parameter(0)\n c = s32[] constant(3)\n ROOT t = (s32[3], s32[]) "
+      "tuple(p, c)\n}\n",
+      "\nENTRY e {\n p = s32[3] parameter(0)\n n = s32[3] negate(p)\n u = (s32[3], s32[3]) "
+      "tuple(n, p)\n ROOT t = (s32[3], (s32[3], s32[3]), s32[3]) tuple(n, u, p)\n}\n",
+  };
+  for (const char* text : rows) {
+    RunRequest request;
+    request.test_passes = false;
+    const RunReport report = RunBeside(text, request);
+    EXPECT_EQ(report.status, RunStatus::kEqual) << text;
+    EXPECT_FALSE(report.error.has_value()) << report.error->ToString();
+  }
+}
+
 TEST(XlaCpu, SaysWhatItCannotRun) {
   if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
   const struct {

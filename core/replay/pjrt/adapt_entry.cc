@@ -1,6 +1,9 @@
 // FlattenEntry: a plugin takes and gives a flat list of static arrays.
 #include <fmt/format.h>
 
+#include <unordered_set>
+#include <utility>
+
 #include "core/hlo/rewriter.h"
 #include "core/replay/pjrt/adapt_steps.h"
 
@@ -216,11 +219,28 @@ class EntryFlattener {
     if (sharding) shardings_.push_back(*sharding);
   }
 
-  void EmitLeaves(InstructionId value, const Shape& shape, const Sharding* sharding, size_t& leaf) {
-    if (!shape.IsTuple()) return EmitLeaf(value, shape, OfLeaf(sharding, leaf++));
+  // Each result has memory of its own, which XLA's passes see to where they run. `source` is the
+  // instruction of the module that makes it; invalid where that is not known.
+  InstructionId WithOwnMemory(InstructionId value, InstructionId source, const Shape& shape) {
+    if (!state_.options.backend_only || !source.valid() || !shape.IsArray()) return value;
+    const Opcode opcode = module_[source].opcode;
+    const bool is_own = opcode != Opcode::kConstant && opcode != Opcode::kParameter;
+    if (is_own && given_.insert(source.index).second) return value;
+    if (!std::exchange(copies_results_, true))
+      state_.Warn("results that are constants, parameters or given twice were copied");
+    return Add(fmt::format("own.{}", next_element_++), Opcode::kCopy, shape, {{value}});
+  }
+
+  void EmitLeaves(InstructionId value, InstructionId source, const Shape& shape,
+                  const Sharding* sharding, size_t& leaf) {
+    if (!shape.IsTuple()) {
+      return EmitLeaf(WithOwnMemory(value, source, shape), shape, OfLeaf(sharding, leaf++));
+    }
     for (size_t i = 0; i < shape.elements().size(); ++i) {
       const Shape& element = shape.elements()[i];
-      EmitLeaves(ElementOf(value, element, i), element, sharding, leaf);
+      const bool is_known = source.valid() && module_[source].opcode == Opcode::kTuple;
+      EmitLeaves(ElementOf(value, element, i),
+                 is_known ? module_.operands(source)[i] : InstructionId(), element, sharding, leaf);
     }
   }
 
@@ -229,7 +249,7 @@ class EntryFlattener {
     const Shape shape = module_.shape(old_root);
     const Sharding* sharding = module_.Get<Sharding>(module_[old_root], AttributeKey::kSharding);
     size_t leaf = 0;
-    EmitLeaves(rewriter_.root(entry_), shape, sharding, leaf);
+    EmitLeaves(rewriter_.root(entry_), old_root, shape, sharding, leaf);
     std::vector<Attribute> attributes;
     if (!shardings_.empty()) {
       Sharding all;
@@ -246,7 +266,9 @@ class EntryFlattener {
   ComputationId entry_;
   hlo::Rewriter rewriter_;
   int64_t next_parameter_ = 0, next_element_ = 0;
-  const Attribute* notes_ = nullptr;  // Shardy's, of the parameter at hand
+  const Attribute* notes_ = nullptr;    // Shardy's, of the parameter at hand
+  std::unordered_set<uint32_t> given_;  // instructions that a result was taken from
+  bool copies_results_ = false;
   std::vector<InstructionId> results_;
   std::vector<Shape> shapes_;
   std::vector<Sharding> shardings_;

@@ -62,7 +62,14 @@ void StripHeader(hlo::ModuleHeader& header) {
 Status StripForeignNotes(AdaptState& state) {
   const Module& module = *state.module;
   const hlo::ModuleHeader& header = module.header();
-  if (header.is_scheduled) state.Warn("the schedule was left out: the plugin makes its own");
+  if (header.is_scheduled) {
+    state.Warn("the schedule was left out: the plugin makes its own");
+  } else if (state.options.backend_only) {
+    state.Warn(
+        "XLA's passes do not run, and the module has no schedule: if it was never optimised, "
+        "copies "
+        "and layouts that values need are missing, and results may be wrong");
+  }
   for (const hlo::InputOutputAlias& alias : header.input_output_alias) {
     if (!alias.must_alias) continue;
     state.Warn("results that must share memory with inputs get memory of their own");
