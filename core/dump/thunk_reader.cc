@@ -80,8 +80,16 @@ bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// False if the line is no thunk.
-bool ReadThunk(std::string_view line, Thunk& thunk) {
+// "003: kCopy  [": what each thunk of today begins with.
+bool BeginsThunk(std::string_view text) {
+  text = TrimStart(text);
+  return TakeNumber(text) && TakeWord(text, ": k");
+}
+
+// False if the line is no thunk. `inside`: the rest of the line where that is the first thunk of a
+// sequence within this one, as kSequential prints it; else empty.
+bool ReadThunk(std::string_view line, Thunk& thunk, std::string_view& inside) {
+  inside = {};
   line = TrimStart(line);
   if (std::string_view numbered = line; auto id = TakeNumber(numbered)) {
     if (!TakeWord(numbered, ":")) return false;
@@ -97,6 +105,7 @@ bool ReadThunk(std::string_view line, Thunk& thunk) {
     ReadConflicts(rest.substr(0, close), thunk);
     rest.remove_prefix(std::min(close + 1, rest.size()));
   }
+  if (HoldsThunks(thunk.kind) && BeginsThunk(rest)) std::swap(inside, rest);
   rest = Trim(rest);
   if (rest.starts_with(", ")) rest.remove_prefix(2);
   thunk.description = rest;
@@ -135,10 +144,14 @@ std::vector<Thunk> ReadThunkSequence(std::string_view text, const Limits& limits
   std::vector<std::pair<size_t, int32_t>> open;  // indent and thunk, outermost first
   LineReader lines(text);
   std::string_view line;
-  while (lines.Next(line)) {
+  std::string_view inside;
+  while (!inside.empty() || lines.Next(line)) {
+    // One within the thunk before it stands behind a blank and its own indent.
+    const bool is_inside = !inside.empty();
+    if (is_inside) line = inside.substr(inside.starts_with(' ') ? 1 : 0);
     Thunk thunk;
     thunk.line = lines.number();
-    if (!ReadThunk(line, thunk)) {
+    if (!ReadThunk(line, thunk, inside)) {
       if (!IsHeader(line) && warnings.size() < static_cast<size_t>(limits.diagnostics))
         warnings.push_back(fmt::format("line {}: not a thunk", lines.number()));
       continue;
@@ -148,6 +161,7 @@ std::vector<Thunk> ReadThunkSequence(std::string_view text, const Limits& limits
       break;
     }
     size_t indent = line.size() - TrimStart(line).size();
+    if (is_inside) indent = std::max(indent, open.back().first + 1);
     while (!open.empty() && open.back().first >= indent) open.pop_back();
     thunk.depth = static_cast<int32_t>(open.size());
     thunk.parent = open.empty() ? -1 : open.back().second;

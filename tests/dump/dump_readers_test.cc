@@ -131,6 +131,24 @@ TEST(ThunkReaderTest, ReadsEveryGeneration) {
   EXPECT_EQ(found[4].library, "NCCL");
   EXPECT_EQ(warnings.size(), 1u);
   warnings.clear();
+  // A sequence begins on the line of the thunk that holds it.
+  found = ReadThunkSequence(
+      "003: kSequential [source | sink]   001: kCopy            [source       | next=002 (1)] "
+      "kCopy\n"
+      "  002: kCustomKernel [prev=001 (1) | sink        ] add grid: [2, 1, 1] threads: [8, 1, 1]\n"
+      "004: kGemm [source | sink] (no description)\n",
+      Limits{}, warnings);
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].description, "");
+  EXPECT_EQ(found[0].kernel, "");
+  EXPECT_EQ(found[1].id, 1);
+  EXPECT_EQ(found[1].kind, "kCopy");
+  EXPECT_EQ(found[1].next, 2);
+  EXPECT_EQ(found[1].parent, 0);
+  EXPECT_EQ(found[2].parent, 0);
+  EXPECT_EQ(found[2].kernel, "add");
+  EXPECT_EQ(found[3].parent, -1);
+  EXPECT_TRUE(warnings.empty());
   auto metadata = ReadThunkMetadata(
       "thunk_metadata {\n  thunk_info {\n    profile_annotation: \"add.1\"\n    thunk_id: 4\n  }\n"
       "  thunk_kind: \"kCopy\"\n}\nthunk_metadata {\n",
