@@ -57,7 +57,7 @@ class CompareCommand : public Command {
     Result<Side> a = Open(a_, context.limits);
     Result<Side> b = Open(b_, context.limits);
     if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
-    if (IsTrace(*a) && IsTrace(*b)) return Profiles(context);
+    if (IsTrace(*a) && IsTrace(*b)) return Profiles(*a->file, *b->file, context);
     if (a->values && b->values) return Values(*a->values, *b->values, context);
     if (a->values.has_value() != b->values.has_value()) {
       Error error{
@@ -97,12 +97,12 @@ class CompareCommand : public Command {
   }
 
   // Times are told, not judged: two traces never are of equal times.
-  int Profiles(const Context& context) {
+  int Profiles(const FileView& file_a, const FileView& file_b, const Context& context) {
     Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
     auto modules = LoadAttributedModules(modules_, context.limits);
     if (!modules) return Fail(modules.error(), context);
-    Result<ProfileReport> a = ReadProfileReport(a_, *modules, context.limits, jobs);
-    Result<ProfileReport> b = ReadProfileReport(b_, *modules, context.limits, jobs);
+    Result<ProfileReport> a = ReadProfileReport(file_a, *modules, context.limits, jobs);
+    Result<ProfileReport> b = ReadProfileReport(file_b, *modules, context.limits, jobs);
     if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
     a->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     const auto comparison = profiler::CompareProfiles(*a->attribution, *b->attribution);

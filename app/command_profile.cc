@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "app/command.h"
@@ -105,9 +106,16 @@ class ProfileCommand : public Command {
 
   int RunOne(const std::string& path, const std::vector<profiler::AttributedModule>& modules,
              const Context& context, Jobs& jobs) const {
-    Result<ProfileReport> report = ReadProfileReport(path, modules, context.limits, jobs);
+    const auto start = std::chrono::steady_clock::now();
+    Result<FileView> file = FileView::Open(path, context.limits);
+    if (!file) return Refuse(path, file.error(), context);
+    Result<ProfileReport> report = ReadProfileReport(*file, modules, context.limits, jobs);
     if (!report) return Refuse(path, report.error(), context);
+    if (Status status = AddNames(*report, jobs); !status)
+      return Refuse(path, status.error(), context);
     report->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    report->time_ms = time.count();
     context.json ? WriteOut(ProfileJson(*report)) : PrintOut(ProfileText(*report));
     return kGood;
   }

@@ -23,8 +23,6 @@ std::string RatioText(int64_t before, double after) {
   return fmt::format("{:.2f}x", after / static_cast<double>(before));
 }
 
-double Nanoseconds(double picoseconds) { return picoseconds / 1e3; }
-
 }  // namespace
 
 std::string ProfileComparisonText(const ProfileReport& a, const ProfileReport& b,
@@ -67,8 +65,8 @@ std::string ProfileComparisonJson(const ProfileReport& a, const ProfileReport& b
       .Field("b", b.path)
       .Field("status", "ok")
       .Field("runs", comparison.runs)
-      .Field("a_ns", Nanoseconds(static_cast<double>(comparison.before)))
-      .Field("b_ns", Nanoseconds(static_cast<double>(comparison.after)))
+      .Field("a_ns", Nanoseconds(comparison.before))
+      .Field("b_ns", Nanoseconds(comparison.after))
       .Key("instructions")
       .BeginArray();
   for (const ComparedTime& row : comparison.rows) {
@@ -78,10 +76,10 @@ std::string ProfileComparisonJson(const ProfileReport& a, const ProfileReport& b
         .Field("opcode", row.opcode)
         .Field("a_count", row.before_count)
         .Field("b_count", row.after_count)
-        .Field("a_ns", Nanoseconds(static_cast<double>(row.before)))
-        .Field("b_ns", Nanoseconds(static_cast<double>(row.after)))
-        .Field("change_ns", Nanoseconds(row.change()));
-    json.EndObject();
+        .Field("a_ns", Nanoseconds(row.before))
+        .Field("b_ns", Nanoseconds(row.after))
+        .Field("change_ns", row.change() / 1e3)
+        .EndObject();
   }
   json.EndArray().Key("warnings").BeginArray();
   for (const ProfileReport* report : {&a, &b}) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "app/inputs.h"
@@ -23,8 +22,6 @@ using profiler::LaneId;
 using profiler::Loss;
 
 constexpr size_t kNameWidth = 60;
-
-double Nanoseconds(int64_t picoseconds) { return static_cast<double>(picoseconds) / 1e3; }
 
 // The first characters of a name that may be of any length.
 std::string Shortened(std::string_view name) {
@@ -226,13 +223,11 @@ Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
   return modules;
 }
 
-Result<ProfileReport> ReadProfileReport(const std::string& path,
+Result<ProfileReport> ReadProfileReport(const FileView& file,
                                         const std::vector<profiler::AttributedModule>& given,
                                         const Limits& limits, Jobs& jobs) {
-  const auto start = std::chrono::steady_clock::now();
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
   ProfileReport report;
-  report.path = path;
+  report.path = file.path();
   auto profile = profiler::ReadProfile(file, limits, jobs);
   if (!profile) return std::unexpected(NotATrace(file, profile.error()));
   report.profile = *profile;
@@ -244,15 +239,19 @@ Result<ProfileReport> ReadProfileReport(const std::string& path,
         modules, [&](const auto& m) { return m.program >= 0 && m.name == module.name; });
     if (!is_there) modules.push_back(module);
   }
-  const auto& store = (*profile)->store;
-  HLOSCOPE_ASSIGN_OR_RETURN(report.attribution,
-                            profiler::Attribution::Make(store, std::move(modules), jobs));
-  const profiler::TimeRange all{store->range().begin, store->range().end + 1};
-  HLOSCOPE_ASSIGN_OR_RETURN(report.names, profiler::Statistics(*store, {all, {}}, jobs));
-  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-  report.time_ms = time.count();
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      report.attribution, profiler::Attribution::Make((*profile)->store, std::move(modules), jobs));
   return report;
 }
+
+Status AddNames(ProfileReport& report, Jobs& jobs) {
+  const EventStore& store = *report.profile->store;
+  const profiler::TimeRange all{store.range().begin, store.range().end + 1};
+  HLOSCOPE_ASSIGN_OR_RETURN(report.names, profiler::Statistics(store, {all, {}}, jobs));
+  return {};
+}
+
+double Nanoseconds(int64_t picoseconds) { return static_cast<double>(picoseconds) / 1e3; }
 
 std::string DurationText(int64_t picoseconds) {
   static constexpr struct {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/file.h"
 #include "core/base/jobs.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
@@ -29,10 +30,13 @@ struct ProfileReport {
 Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
     const std::vector<std::string>& paths, const Limits& limits);
 
-// Reads a trace and ties it to the modules it carries, and to those of `given` that it does not.
-Result<ProfileReport> ReadProfileReport(const std::string& path,
+// Reads a trace and ties it to the modules it carries, and to those of `given` that it does not;
+// `names` stay empty.
+Result<ProfileReport> ReadProfileReport(const FileView& file,
                                         const std::vector<profiler::AttributedModule>& given,
                                         const Limits& limits, Jobs& jobs);
+// The statistics of all events by their names.
+Status AddNames(ProfileReport& report, Jobs& jobs);
 
 std::string ProfileText(const ProfileReport& report);
 // One line.
@@ -40,5 +44,6 @@ std::string ProfileJson(const ProfileReport& report);
 
 // Picoseconds in the unit that suits: "1.25 ms".
 std::string DurationText(int64_t picoseconds);
+double Nanoseconds(int64_t picoseconds);
 
 }  // namespace hloscope::app

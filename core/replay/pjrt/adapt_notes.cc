@@ -67,8 +67,7 @@ Status StripForeignNotes(AdaptState& state) {
   } else if (state.options.backend_only) {
     state.Warn(
         "XLA's passes do not run, and the module has no schedule: if it was never optimised, "
-        "copies "
-        "and layouts that values need are missing, and results may be wrong");
+        "copies and layouts that values need are missing, and results may be wrong");
   }
   for (const hlo::InputOutputAlias& alias : header.input_output_alias) {
     if (!alias.must_alias) continue;
