@@ -11,9 +11,9 @@
 #include "app/command_line.h"
 #include "app/output.h"
 #include "app/version.h"
-#include "core/debug/worker_observers.h"
-#include "core/replay/errand.h"
-#include "core/replay/worker_server.h"
+#include "core/debug/run/worker_observers.h"
+#include "core/replay/workers/isolated_task.h"
+#include "core/replay/workers/worker_server.h"
 
 namespace hloscope::app {
 namespace {
@@ -79,8 +79,8 @@ int Dispatch(const std::vector<std::string>& words) {
     WriteOut(VersionText());
     return kGood;
   }
-  if (words[0] == replay::kErrandArgument && words.size() == 2) {
-    return replay::ErrandMain(words[1]);
+  if (words[0] == replay::kIsolatedTaskArgument && words.size() == 2) {
+    return replay::IsolatedTaskMain(words[1]);
   }
   for (const CommandRow& row : CommandRows()) {
     if (row.name == words[0]) return RunCommand(row, {words.begin() + 1, words.end()});

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::app {
 namespace {

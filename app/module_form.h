@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "core/hlo/proto.h"
+#include "core/hlo/proto/proto.h"
 
 namespace hloscope::app {
 

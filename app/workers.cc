@@ -2,7 +2,7 @@
 #include "app/workers.h"
 
 #include "core/replay/platform.h"
-#include "core/replay/worker_evidence.h"
+#include "core/replay/workers/worker_evidence.h"
 
 namespace hloscope::app {
 

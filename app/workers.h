@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/limits.h"
-#include "core/replay/worker_pool.h"
+#include "core/replay/workers/worker_pool.h"
 
 namespace hloscope::app {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "core/hlo/proto.h"
+#include "core/hlo/proto/proto.h"
 #include "profiler/operation_targets.h"
 
 namespace hloscope::profiler {

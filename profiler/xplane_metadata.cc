@@ -1,7 +1,7 @@
 // Reading of the tables of an XPlane.
 #include "profiler/xplane_metadata.h"
 
-#include "core/hlo/wire_reader.h"
+#include "core/hlo/proto/wire_reader.h"
 
 namespace hloscope::profiler {
 namespace {

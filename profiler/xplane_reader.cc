@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/base/checked.h"
-#include "core/hlo/wire_reader.h"
+#include "core/hlo/proto/wire_reader.h"
 #include "profiler/event_store_builder.h"
 #include "profiler/losses.h"
 #include "profiler/xplane_metadata.h"

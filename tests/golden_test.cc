@@ -19,12 +19,12 @@
 #include <set>
 #include <sstream>
 
-#include "core/debug/compare_values.h"
-#include "core/debug/run_inputs.h"
-#include "core/eval/kernels.h"
-#include "core/hlo/text.h"
-#include "core/hlo/value_text.h"
-#include "core/hlo/verifier.h"
+#include "core/debug/compare/compare_values.h"
+#include "core/debug/run/run_inputs.h"
+#include "core/eval/kernels/kernels.h"
+#include "core/hlo/text/text.h"
+#include "core/hlo/text/value_text.h"
+#include "core/hlo/verify/verifier.h"
 #include "core/replay/device_values.h"
 #include "core/replay/platform.h"
 

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "viewer/find_again.h"
+#include "viewer/model/find_again.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -61,7 +61,8 @@ void Application::Start(std::unique_ptr<Surface> surface, const ApplicationOptio
   echoes_ = options.echoes;
   SayProblems();
   for (const std::string& missing : fonts_.missing)
-    session_->Say(Severity::kNote, "a font is missing, drawn with a built-in one: " + missing);
+    session_->PostMessage(Severity::kNote,
+                          "a font is missing, drawn with a built-in one: " + missing);
   view_states_.Reset(Capture());
 }
 
@@ -125,7 +126,8 @@ void Application::FindAllAgain() {
           if (*selection) {
             session_->Select(**selection);
           } else {
-            session_->Say(Severity::kNote, "nothing is selected: " + selection->error().ToString());
+            session_->PostMessage(Severity::kNote,
+                                  "nothing is selected: " + selection->error().ToString());
           }
         };
       },
@@ -156,12 +158,12 @@ Frame Application::MakeFrame() {
                .seconds = ImGui::GetTime()};
 }
 
-void Application::TakeOverWishes() {
+void Application::TakeRequests() {
   OpenDropped(surface_->TakeDroppedPaths());
-  if (std::optional<Command> command = session_->TakeWishedCommand()) Run(*command);
+  if (std::optional<Command> command = session_->TakeRequestedCommand()) Run(*command);
   if (!std::exchange(was_focused_, surface_->focused()) && was_focused_) session_->LookForNews();
-  if (std::vector<std::string> paths = session_->TakeWishedPaths(); !paths.empty()) Open(paths);
-  if (std::string view = session_->TakeWishedView(); !view.empty()) {
+  if (std::vector<std::string> paths = session_->TakeRequestedPaths(); !paths.empty()) Open(paths);
+  if (std::string view = session_->TakeRequestedView(); !view.empty()) {
     unsettled_frames_ = 3;  // its tab is in front in the frame after
     bool screen = std::ranges::find(ScreenRows(), view, &ScreenRow::id) != ScreenRows().end();
     if (screen && dock_.Find(view) == nullptr) {
@@ -194,20 +196,20 @@ void Application::TrySelect() {
   if (wanted_selection_.empty()) return;
   // Reading a module may take a second: in the background, as everything.
   std::string text = std::exchange(wanted_selection_, {});
-  session_->tasks().Start("selecting " + text,
-                          [this, text, dump = session_->dump().value,
-                           generation = session_->generation()](TaskControl&) -> Tasks::Finish {
-                            auto selection =
-                                std::make_shared<Result<Selection>>(SelectionFromText(*dump, text));
-                            return [this, selection, generation] {
-                              if (generation != session_->generation()) return;
-                              if (*selection) {
-                                session_->Select(**selection);
-                              } else {
-                                session_->Say(Severity::kError, selection->error().ToString());
-                              }
-                            };
-                          });
+  session_->tasks().Start(
+      "selecting " + text,
+      [this, text, dump = session_->dump().value,
+       generation = session_->generation()](TaskControl&) -> Tasks::Finish {
+        auto selection = std::make_shared<Result<Selection>>(SelectionFromText(*dump, text));
+        return [this, selection, generation] {
+          if (generation != session_->generation()) return;
+          if (*selection) {
+            session_->Select(**selection);
+          } else {
+            session_->PostMessage(Severity::kError, selection->error().ToString());
+          }
+        };
+      });
 }
 
 void Application::RestoreSession() {
@@ -224,7 +226,7 @@ void Application::RestoreSession() {
 
 void Application::SayProblems() {
   for (std::string& problem : state_.TakeProblems())
-    session_->Say(Severity::kWarning, std::move(problem));
+    session_->PostMessage(Severity::kWarning, std::move(problem));
 }
 
 Status Application::SaveSettings() const {
@@ -267,7 +269,7 @@ void Application::Save() {
 void Application::SayNotKept(const Status& status) {
   std::string reason = status ? std::string() : status.error().ToString();
   if (!reason.empty() && reason != not_kept_)
-    session_->Say(Severity::kWarning, "layout and session are not kept: " + reason);
+    session_->PostMessage(Severity::kWarning, "layout and session are not kept: " + reason);
   not_kept_ = std::move(reason);
 }
 
@@ -336,14 +338,14 @@ void Application::FurtherPasses(bool input) {
     // No time passes: keys that are held do not repeat.
     ImGui::GetIO().DeltaTime = 1e-5f;
     session_->Update();
-    TakeOverWishes();
+    TakeRequests();
     Pass();
   }
 }
 
 void Application::DrawFrame() {
   bool found = session_->Update();
-  TakeOverWishes();
+  TakeRequests();
   surface_->NewFrame();
   const bool input = feed_.Take(*imgui_);
   Pass();

@@ -10,15 +10,15 @@
 
 #include "core/base/file_calls.h"
 #include "core/base/limits.h"
-#include "viewer/answers.h"
 #include "viewer/frame/dock.h"
 #include "viewer/frame/input_feed.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/popups.h"
-#include "viewer/history.h"
-#include "viewer/session.h"
-#include "viewer/state_folder.h"
-#include "viewer/view.h"
+#include "viewer/model/answers.h"
+#include "viewer/model/history.h"
+#include "viewer/model/session.h"
+#include "viewer/model/state_folder.h"
+#include "viewer/widgets/view.h"
 #include "viewer/window/look.h"
 #include "viewer/window/surface.h"
 
@@ -96,7 +96,7 @@ class Application {
 
   explicit Application(const ApplicationOptions& options);
   void Start(std::unique_ptr<Surface> surface, const ApplicationOptions& options);
-  void TakeOverWishes();
+  void TakeRequests();
   void Pass();
   void FurtherPasses(bool input);
   void TrySelect();

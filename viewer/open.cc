@@ -98,9 +98,10 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
   if (!request.paths.empty()) application.Open(request.paths);
   if (!request.screenshot.empty()) return WriteScreenshot(application, request, error);
   if (request.state_folder.empty())
-    application.session().Say(Severity::kNote,
-                              "layout and session are not kept: neither XDG_STATE_HOME nor HOME "
-                              "names a folder");
+    application.session().PostMessage(
+        Severity::kNote,
+        "layout and session are not kept: neither XDG_STATE_HOME nor HOME "
+        "names a folder");
   RunWindow(application, error);
   return kGood;
 }

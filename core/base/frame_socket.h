@@ -35,8 +35,8 @@ struct Frame {
 // the other end checks seals and size before it looks. One sender and one receiver at a time.
 class FrameSocket {
  public:
-  // Waits until the socket can do `events` (of poll) or there is a reason to give up. Without events
-  // it only looks for a reason.
+  // Waits until the socket can do `events` (of poll) or there is a reason to give up. Without
+  // events it only looks for a reason.
   using Waiter = std::function<Status(short events)>;
 
   FrameSocket() = default;

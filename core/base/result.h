@@ -1,4 +1,4 @@
-// Errors as values: Error says what went wrong, where, and how to mend it; Result<T> carries one or
+// Errors as values: Error says what went wrong, where, and how to fix it; Result<T> carries one or
 // a T.
 #pragma once
 
@@ -32,7 +32,7 @@ struct Error {
   ErrorClass error_class = ErrorClass::kInput;
   std::string message;  // lower case, no final period: what, and what was expected
   Place place;
-  std::string hint;  // how to mend it; may be empty
+  std::string hint;  // how to fix it; may be empty
 
   // "file:line:column: message (hint)".
   std::string ToString() const;

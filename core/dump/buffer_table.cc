@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "core/dump/buffer_reader.h"
-#include "core/dump/line_reader.h"
-#include "core/hlo/wire_reader.h"
+#include "core/dump/readers/buffer_reader.h"
+#include "core/dump/readers/line_reader.h"
+#include "core/hlo/proto/wire_reader.h"
 
 namespace hloscope::dump {
 namespace {

@@ -11,13 +11,13 @@
 #include "core/base/jobs.h"
 #include "core/dump/buffer_table.h"
 #include "core/dump/dump_indexer.h"
-#include "core/dump/file_head.h"
 #include "core/dump/kernel_table.h"
 #include "core/dump/lazy.h"
-#include "core/dump/listing.h"
+#include "core/dump/listing/file_head.h"
+#include "core/dump/listing/listing.h"
 #include "core/dump/load.h"
 #include "core/dump/stage_order.h"
-#include "core/dump/tensorflow_table.h"
+#include "core/dump/tensorflow/tensorflow_table.h"
 #include "core/dump/thunk_table.h"
 
 namespace hloscope::dump {

@@ -13,8 +13,8 @@
 
 #include "core/base/jobs.h"
 #include "core/base/unique_fd.h"
-#include "core/dump/line_reader.h"
 #include "core/dump/load.h"
+#include "core/dump/readers/line_reader.h"
 
 namespace hloscope::dump {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/dump/dump_model.h"
-#include "core/dump/stage_counts.h"
+#include "core/dump/listing/stage_counts.h"
 
 namespace hloscope::dump {
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <unordered_map>
 
-#include "core/dump/code_reader.h"
-#include "core/dump/elf_reader.h"
 #include "core/dump/instruction_lookup.h"
+#include "core/dump/readers/code_reader.h"
+#include "core/dump/readers/elf_reader.h"
 
 namespace hloscope::dump {
 namespace {

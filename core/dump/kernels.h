@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dump/launch_dimensions.h"
-#include "core/dump/text_range.h"
+#include "core/dump/readers/launch_dimensions.h"
+#include "core/dump/readers/text_range.h"
 
 namespace hloscope::dump {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <span>
 
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::dump {
 namespace {

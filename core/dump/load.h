@@ -9,9 +9,9 @@
 #include "core/base/file.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
-#include "core/dump/sniff.h"
+#include "core/dump/listing/sniff.h"
 #include "core/hlo/diagnostic.h"
-#include "core/hlo/proto.h"
+#include "core/hlo/proto/proto.h"
 
 namespace hloscope::dump {
 
@@ -31,7 +31,7 @@ struct LoadedModule {
 };
 
 // Reads the module in `path` ("-" is standard input). Errors: the file cannot be read, or is of a
-// kind that holds no module (named, with the mend). What is wrong inside is in `diagnostics` and
+// kind that holds no module (named, with the fix). What is wrong inside is in `diagnostics` and
 // leaves `module` null.
 Result<LoadedModule> LoadModule(const std::string& path, const Limits& limits,
                                 InputFormat format = InputFormat::kAuto);

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "core/dump/dump_model.h"
+#include "core/dump/listing/word_list.h"
 #include "core/dump/stage_order.h"
-#include "core/dump/word_list.h"
 
 namespace hloscope::dump {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "core/dump/word_list.h"
+#include "core/dump/listing/word_list.h"
 
 namespace hloscope::dump {
 namespace {

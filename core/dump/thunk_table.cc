@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "core/dump/instruction_lookup.h"
-#include "core/dump/thunk_reader.h"
-#include "core/dump/word_list.h"
+#include "core/dump/listing/word_list.h"
+#include "core/dump/readers/thunk_reader.h"
 
 namespace hloscope::dump {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dump/launch_dimensions.h"
+#include "core/dump/readers/launch_dimensions.h"
 
 namespace hloscope::dump {
 

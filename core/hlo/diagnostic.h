@@ -18,7 +18,7 @@ struct Diagnostic {
   Severity severity = Severity::kError;
   std::string rule;             // a short stable name: "syntax", "reshape", "unknown-attribute", …
   std::string message;          // what, and what was expected
-  std::string hint;             // how to mend it; may be empty
+  std::string hint;             // how to fix it; may be empty
   uint64_t offset = kNoOffset;  // byte in the source text
 };
 

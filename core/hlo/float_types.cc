@@ -9,7 +9,7 @@ namespace {
 // f16 and bf16 without branches, so that loops become vector code.
 
 float DecodeF16(uint16_t value) {
-  // The exponent and mantissa in place, the bias mended by a multiplication that is exact for
+  // The exponent and mantissa in place, the bias fixed by a multiplication that is exact for
   // subnormal numbers too.
   const float magnitude = std::bit_cast<float>((value & 0x7fffu) << 13) * 0x1p112f;
   const uint32_t special = (value & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u;

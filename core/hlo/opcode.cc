@@ -52,8 +52,8 @@ constexpr uint32_t Hash(std::string_view text) {
   size_t n = text.size();
   if (n == 0) return 0;
   auto at = [text](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[i])); };
-  uint32_t h = static_cast<uint32_t>(n) + at(0) * 31 + at(n / 3) * 1009 + at(n / 2 + n / 4) * 65599 +
-               at(n - 1) * 2654435761u;
+  uint32_t h = static_cast<uint32_t>(n) + at(0) * 31 + at(n / 3) * 1009 +
+               at(n / 2 + n / 4) * 65599 + at(n - 1) * 2654435761u;
   return h ^ (h >> 15);
 }
 

@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "core/base/checked.h"
-#include "core/eval/blocks.h"
-#include "core/eval/wide.h"
+#include "core/eval/loops/blocks.h"
+#include "core/eval/numbers/wide.h"
 #include "core/replay/possible_tilings.h"
 
 namespace hloscope::replay {

@@ -12,8 +12,8 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/hlo/literal.h"
-#include "core/hlo/tiling.h"
-#include "core/hlo/topology.h"
+#include "core/hlo/sharding/tiling.h"
+#include "core/hlo/sharding/topology.h"
 
 namespace hloscope::replay {
 

@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include "core/eval/evaluator.h"
-#include "core/hlo/topology.h"
+#include "core/eval/machine/evaluator.h"
+#include "core/hlo/sharding/topology.h"
 #include "core/replay/platform.h"
 
 namespace hloscope::replay {

@@ -16,7 +16,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
-#include "core/eval/evaluator.h"
+#include "core/eval/machine/evaluator.h"
 #include "core/hlo/literal.h"
 #include "core/hlo/module.h"
 
@@ -69,8 +69,8 @@ class Executable {
   virtual ~Executable() = default;
   // Runs once. `inputs` has one list per device (replica · partitions + partition), or per replica
   // where the module is unpartitioned (Placement::lists): the leaves of all parameters in order;
-  // the sink gets results by the same numbers. Errors: the inputs do not fit the parameters, the run
-  // was stopped or met a limit (died), no memory. Leaves that could not be computed are not an
+  // the sink gets results by the same numbers. Errors: the inputs do not fit the parameters, the
+  // run was stopped or met a limit (died), no memory. Leaves that could not be computed are not an
   // error here but in the sink.
   virtual Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                                 const RunOptions& options, RunSink& sink,

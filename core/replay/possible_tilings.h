@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/hlo/tiling.h"
+#include "core/hlo/sharding/tiling.h"
 
 namespace hloscope::replay {
 

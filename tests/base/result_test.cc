@@ -1,4 +1,4 @@
-// Errors say where, what and how to mend it; the two macros hand them up unchanged.
+// Errors say where, what and how to fix it; the two macros hand them up unchanged.
 #include "core/base/result.h"
 
 #include <gtest/gtest.h>
@@ -15,10 +15,10 @@ TEST(ResultTest, ErrorTextLeavesOutWhatIsUnknown) {
   };
   const Case cases[] = {
       {{ErrorClass::kInput, "what", {}, ""}, "what"},
-      {{ErrorClass::kInput, "what", {}, "mend"}, "what (mend)"},
+      {{ErrorClass::kInput, "what", {}, "fix"}, "what (fix)"},
       {{ErrorClass::kInput, "what", {"m.hlo", 0, 0}, ""}, "m.hlo: what"},
       {{ErrorClass::kInput, "what", {"m.hlo", 12, 0}, ""}, "m.hlo:12: what"},
-      {{ErrorClass::kInput, "what", {"m.hlo", 12, 31}, "mend"}, "m.hlo:12:31: what (mend)"},
+      {{ErrorClass::kInput, "what", {"m.hlo", 12, 31}, "fix"}, "m.hlo:12:31: what (fix)"},
       {{ErrorClass::kInput, "what", {"", 12, 31}, ""}, "12:31: what"},
       {{ErrorClass::kInput, "what", {"m.hlo", 0, 31}, ""}, "m.hlo: what"},
   };

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/base/jobs.h"
-#include "core/eval/evaluator.h"
-#include "core/hlo/text.h"
-#include "core/replay/inputs.h"
+#include "core/eval/machine/evaluator.h"
+#include "core/hlo/text/text.h"
+#include "core/replay/inputs/inputs.h"
 
 namespace hloscope {
 namespace {

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <utility>
 
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 #include "core/replay/platform.h"
 
 namespace hloscope {

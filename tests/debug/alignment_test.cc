@@ -1,11 +1,11 @@
 // Alignment, pass changes and lineage on small modules, one kind of pass a row.
-#include "core/debug/alignment.h"
+#include "core/debug/align/alignment.h"
 
 #include <gtest/gtest.h>
 
-#include "core/debug/lineage.h"
-#include "core/debug/pass_changes.h"
-#include "core/hlo/text.h"
+#include "core/debug/align/lineage.h"
+#include "core/debug/align/pass_changes.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::debug {
 namespace {
@@ -225,14 +225,14 @@ TEST_F(LineageTest, LeadsThroughAllStagesThatCanBeRead) {
   ASSERT_TRUE(chain.has_value());
   EXPECT_TRUE(chain->unbroken);
   EXPECT_EQ(chain->skipped, std::vector<int32_t>{1});
-  ASSERT_EQ(chain->stations.size(), 3u);
-  EXPECT_EQ(stages_[0]->name(chain->stations.back().instruction), "c");
-  EXPECT_EQ(chain->stations.back().stage, 0);
-  EXPECT_LT(chain->stations.back().confidence, 1);
+  ASSERT_EQ(chain->steps.size(), 3u);
+  EXPECT_EQ(stages_[0]->name(chain->steps.back().instruction), "c");
+  EXPECT_EQ(chain->steps.back().stage, 0);
+  EXPECT_LT(chain->steps.back().confidence, 1);
 
   auto onward = lineage.Descendants(0, Find(*stages_[0], "b"));
   ASSERT_TRUE(onward.has_value());
-  EXPECT_EQ(stages_[3]->name(onward->stations.back().instruction), "b.1");
+  EXPECT_EQ(stages_[3]->name(onward->steps.back().instruction), "b.1");
   EXPECT_FALSE(lineage.Ancestors(1, InstructionId(0u)).has_value());
   EXPECT_FALSE(lineage.Ancestors(0, InstructionId(99u)).has_value());
 }

@@ -1,5 +1,5 @@
 // Lines of code inside a kernel: by debug information, by names, and what is said without either.
-#include "core/debug/code_lines.h"
+#include "core/debug/align/code_lines.h"
 
 #include <gtest/gtest.h>
 

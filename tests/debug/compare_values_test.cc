@@ -1,6 +1,6 @@
 // Tests of the comparison rules: bounds by element type, both exceeded, NaN and infinities apart,
 // distances in representable numbers.
-#include "core/debug/compare_values.h"
+#include "core/debug/compare/compare_values.h"
 
 #include <gtest/gtest.h>
 

@@ -17,9 +17,9 @@
 #include <map>
 #include <sstream>
 
-#include "core/debug/run_module.h"
-#include "core/hlo/text.h"
-#include "core/hlo/value_text.h"
+#include "core/debug/run/run_module.h"
+#include "core/hlo/text/text.h"
+#include "core/hlo/text/value_text.h"
 #include "core/replay/platform.h"
 
 namespace hloscope::debug {

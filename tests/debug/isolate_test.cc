@@ -1,12 +1,12 @@
 // Isolated instructions: a platform that is wrong about one opcode is found out at that opcode.
-#include "core/debug/isolate.h"
+#include "core/debug/run/isolate.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "core/hlo/text.h"
-#include "core/replay/inputs.h"
+#include "core/hlo/text/text.h"
+#include "core/replay/inputs/inputs.h"
 
 namespace hloscope::debug {
 namespace {

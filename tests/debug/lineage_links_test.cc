@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "core/debug/alignment.h"
+#include "core/debug/align/alignment.h"
 #include "core/dump/load.h"
 
 namespace hloscope::debug {

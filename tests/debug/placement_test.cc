@@ -1,9 +1,9 @@
 // Places and transfers, one instruction a row.
-#include "core/debug/placement.h"
+#include "core/debug/place/placement.h"
 
 #include <gtest/gtest.h>
 
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::debug {
 namespace {

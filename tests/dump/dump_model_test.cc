@@ -11,9 +11,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/dump/folder_table.h"
-#include "core/dump/head_table.h"
-#include "core/dump/listing.h"
+#include "core/dump/listing/folder_table.h"
+#include "core/dump/listing/head_table.h"
+#include "core/dump/listing/listing.h"
 #include "core/dump/stage_order.h"
 
 namespace hloscope::dump {

@@ -9,15 +9,15 @@
 #include <fstream>
 #include <functional>
 
-#include "core/dump/buffer_reader.h"
-#include "core/dump/code_reader.h"
 #include "core/dump/dump_model.h"
-#include "core/dump/elf_reader.h"
+#include "core/dump/listing/report_cache.h"
+#include "core/dump/listing/stage_counts.h"
 #include "core/dump/load.h"
-#include "core/dump/report_cache.h"
-#include "core/dump/stage_counts.h"
-#include "core/dump/thunk_reader.h"
-#include "core/hlo/wire_reader.h"
+#include "core/dump/readers/buffer_reader.h"
+#include "core/dump/readers/code_reader.h"
+#include "core/dump/readers/elf_reader.h"
+#include "core/dump/readers/thunk_reader.h"
+#include "core/hlo/proto/wire_reader.h"
 
 namespace hloscope::dump {
 namespace {

@@ -1,5 +1,5 @@
 // Tests of .npy and .npz reading and writing and of the names and types of values on disk.
-#include "core/dump/tensor_values.h"
+#include "core/dump/tensors/tensor_values.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

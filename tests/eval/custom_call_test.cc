@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/eval/call_config.h"
-#include "core/eval/custom_calls.h"
+#include "core/eval/library_calls/call_config.h"
+#include "core/eval/library_calls/custom_calls.h"
 
 namespace hloscope::eval {
 namespace {
@@ -15,8 +15,8 @@ struct Row {
 };
 const Row kRows[] = {
 #define CUSTOM_CALL(target, kernel, source) {target, true},
-#define CUSTOM_CALL_UNSUPPORTED(target, why, mend) {target, false},
-#include "core/eval/custom_calls.def"
+#define CUSTOM_CALL_UNSUPPORTED(target, why, fix) {target, false},
+#include "core/eval/library_calls/custom_calls.def"
 #undef CUSTOM_CALL
 #undef CUSTOM_CALL_UNSUPPORTED
 };
@@ -31,7 +31,7 @@ TEST(CustomCalls, NoRowHidesAnother) {
     ASSERT_NE(found, nullptr) << row.target;
     EXPECT_EQ(found->target, row.target) << example;
     EXPECT_EQ(found->kernel != nullptr, row.runs) << row.target;
-    EXPECT_FALSE(row.runs ? found->source.empty() : found->why.empty() || found->mend.empty());
+    EXPECT_FALSE(row.runs ? found->source.empty() : found->why.empty() || found->fix.empty());
   }
 }
 

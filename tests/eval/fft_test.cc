@@ -5,8 +5,8 @@
 #include <complex>
 #include <numbers>
 
-#include "core/eval/evaluator.h"
-#include "core/hlo/text.h"
+#include "core/eval/machine/evaluator.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::eval {
 namespace {

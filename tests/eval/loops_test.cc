@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "core/eval/evaluator.h"
-#include "core/eval/float_product.h"
-#include "core/hlo/text.h"
-#include "core/replay/inputs.h"
+#include "core/eval/machine/evaluator.h"
+#include "core/eval/numbers/float_product.h"
+#include "core/hlo/text/text.h"
+#include "core/replay/inputs/inputs.h"
 
 namespace hloscope {
 namespace {

@@ -5,14 +5,14 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/debug/compare_modules.h"
-#include "core/debug/run_module.h"
-#include "core/dump/npy.h"
-#include "core/dump/npz.h"
-#include "core/dump/sniff.h"
-#include "core/hlo/proto.h"
-#include "core/hlo/text.h"
-#include "core/hlo/verifier.h"
+#include "core/debug/compare/compare_modules.h"
+#include "core/debug/run/run_module.h"
+#include "core/dump/listing/sniff.h"
+#include "core/dump/tensors/npy.h"
+#include "core/dump/tensors/npz.h"
+#include "core/hlo/proto/proto.h"
+#include "core/hlo/text/text.h"
+#include "core/hlo/verify/verifier.h"
 
 namespace hloscope::fuzz {
 namespace {

@@ -1,6 +1,6 @@
 // Costs beside those of XLA's own cost analysis (tests/hlo/cost), on one module for each rule and
 // on the samples.
-#include "core/hlo/cost.h"
+#include "core/hlo/analysis/cost.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "core/base/file.h"
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::hlo {
 namespace {

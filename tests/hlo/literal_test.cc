@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/hlo/float_types.h"
-#include "core/hlo/value_text.h"
+#include "core/hlo/text/value_text.h"
 
 namespace hloscope::hlo {
 namespace {

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "core/hlo/module_builder.h"
-#include "core/hlo/proto.h"
-#include "core/hlo/text.h"
+#include "core/hlo/proto/proto.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::hlo {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::hlo {
 namespace {

@@ -21,7 +21,8 @@ Literal Counting(Shape shape) {
 TEST(ProtoLiteral, EveryElementTypeInEveryOrder) {
   for (const ElementTypeInfo& type : kElementTypes) {
     if (!IsArrayType(type.type)) continue;
-    for (const std::vector<int64_t>& order : {std::vector<int64_t>{2, 1, 0}, {0, 1, 2}, {1, 2, 0}}) {
+    for (const std::vector<int64_t>& order :
+         {std::vector<int64_t>{2, 1, 0}, {0, 1, 2}, {1, 2, 0}}) {
       Shape shape = Shape::Array(type.type, {2, 3, 4});
       shape.set_layout({order, nullptr});
       Literal literal = Counting(shape);
@@ -46,7 +47,8 @@ TEST(ProtoLiteral, NarrowTypesAreReadPackedToo) {
   proto::LiteralProto message;
   message.mutable_shape()->set_element_type(proto::S4);
   message.mutable_shape()->add_dimensions(3);
-  for (std::string_view bytes : {std::string_view("\xf1\x02", 2), std::string_view("\x01\x0f\x02")}) {
+  for (std::string_view bytes :
+       {std::string_view("\xf1\x02", 2), std::string_view("\x01\x0f\x02")}) {
     message.set_s4s(std::string(bytes));
     auto literal = LiteralFromProto(BytesOf(message.SerializeAsString()));
     ASSERT_TRUE(literal) << literal.error().ToString();
@@ -87,7 +89,8 @@ TEST(ProtoFiles, SnapshotKeepsArgumentsAndResult) {
   file.execution_platform = "Host";
   std::string bytes = SnapshotToProto(file);
   EXPECT_EQ(SniffProto(BytesOf(bytes)), ProtoKind::kSnapshot);
-  for (const Result<ProtoFile>& back : {ReadProto(BytesOf(bytes)), ReadTextProto(HloToTextProto(file))}) {
+  for (const Result<ProtoFile>& back :
+       {ReadProto(BytesOf(bytes)), ReadTextProto(HloToTextProto(file))}) {
     ASSERT_TRUE(back) << back.error().ToString();
     EXPECT_EQ(back->kind, ProtoKind::kSnapshot);
     ASSERT_EQ(back->arguments.size(), 1u);
@@ -123,10 +126,10 @@ std::string Serialised(const Shape& shape, std::string_view elements) {
 
 TEST(ProtoFiles, UnoptimizedSnapshotDescribesArgumentsThatFollow) {
   proto::HloUnoptimizedSnapshot snapshot;
-  snapshot.mutable_hlo_module()->ParseFromString(
-      ModuleToProto(*FileOf(ProtoKind::kModule).module));
+  snapshot.mutable_hlo_module()->ParseFromString(ModuleToProto(*FileOf(ProtoKind::kModule).module));
   std::string first = Serialised(Shape::Array(ElementType::kPred, {10}), "\x05\x02");
-  std::string second = Serialised(Shape::Array(ElementType::kU16, {2}), std::string_view("\1\0\2\0", 4));
+  std::string second =
+      Serialised(Shape::Array(ElementType::kU16, {2}), std::string_view("\1\0\2\0", 4));
   for (const std::string* argument : {&first, &second}) {
     snapshot.add_partitions()->add_arguments_descriptors()->set_argument_size_bytes(
         argument->size());
@@ -158,7 +161,8 @@ TEST(ProtoFiles, LargeLiteralsStayInTheFile) {
   // Somewhere among eight neighbouring places the elements are aligned.
   bool viewed = false;
   for (size_t shift = 0; shift < 8; ++shift) {
-    auto bytes = std::make_shared<std::string>(std::string(shift, ' ') + message.SerializeAsString());
+    auto bytes =
+        std::make_shared<std::string>(std::string(shift, ' ') + message.SerializeAsString());
     auto text = std::string_view(*bytes).substr(shift);
     auto file = ReadProto(BytesOf(text), {}, bytes);
     ASSERT_TRUE(file) << file.error().ToString();
@@ -179,7 +183,10 @@ TEST(ProtoFiles, TextProtoErrorsHaveALine) {
 }
 
 TEST(ProtoFiles, OtherBytesAreNoProto) {
-  for (std::string_view text : {"", "HloModule m\n\nENTRY e {\n}\n", "\x0a\x03" "abc", "\xff\xff\xff"}) {
+  for (std::string_view text : {"", "HloModule m\n\nENTRY e {\n}\n",
+                                "\x0a\x03"
+                                "abc",
+                                "\xff\xff\xff"}) {
     EXPECT_EQ(SniffProto(BytesOf(text)), std::nullopt) << text;
     EXPECT_FALSE(ReadProto(BytesOf(text)));
   }

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/hlo/hlo.pb.h"
-#include "core/hlo/proto.h"
-#include "core/hlo/text.h"
+#include "core/hlo/proto/hlo.pb.h"
+#include "core/hlo/proto/proto.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::hlo {
 
@@ -34,7 +34,8 @@ inline proto::HloModuleProto ToMessage(const std::string& bytes) {
   return message;
 }
 
-inline constexpr std::string_view kRichModule = R"(HloModule rich, is_scheduled=true, input_output_alias={ {0}: (0, {}, must-alias) }, buffer_donor={ (1, {}) }, frontend_attributes={a="b"}
+inline constexpr std::string_view kRichModule =
+    R"(HloModule rich, is_scheduled=true, input_output_alias={ {0}: (0, {}, must-alias) }, buffer_donor={ (1, {}) }, frontend_attributes={a="b"}
 
 %add (x: f32[], y: f32[]) -> f32[] {
   %x = f32[] parameter(0)

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-#include "core/hlo/proto_fields.h"
+#include "core/hlo/proto/proto_fields.h"
 #include "tests/hlo/proto_fixture.h"
 
 namespace hloscope::hlo {

@@ -1,5 +1,5 @@
 // Tests of the rewriter: edits, dead code, order, provenance, cycles and long chains.
-#include "core/hlo/rewriter.h"
+#include "core/hlo/rewrite/rewriter.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/hlo/module_builder.h"
-#include "core/hlo/shape_inference.h"
+#include "core/hlo/shape/shape_inference.h"
 
 namespace hloscope::hlo {
 namespace {

@@ -1,6 +1,6 @@
 // Tests of shape inference: for every rule what it answers and what it refuses, and XLA's declared
 // shapes over the corpus.
-#include "core/hlo/shape_inference.h"
+#include "core/hlo/shape/shape_inference.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/file.h"
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::hlo {
 namespace {

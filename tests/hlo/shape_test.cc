@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "core/hlo/value_text.h"
+#include "core/hlo/text/value_text.h"
 
 namespace hloscope::hlo {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/hlo/value_text.h"
+#include "core/hlo/text/value_text.h"
 
 namespace hloscope::hlo {
 namespace {

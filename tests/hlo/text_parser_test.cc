@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/hlo/log_prefix.h"
-#include "core/hlo/name_uniquer.h"
-#include "core/hlo/text.h"
+#include "core/hlo/text/log_prefix.h"
+#include "core/hlo/text/name_uniquer.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -145,7 +145,8 @@ TEST(TextParser, ReadsHeaderAndTables) {
       "  buffer_donor={ (1, {1}) }, alias_passthrough_params=true,\n"
       "  entry_computation_layout={(f32[2]{0}, (f32[2], f32[]))->(f32[2], f32[2]{0})},\n"
       "  allow_spmd_sharding_propagation_to_parameters={true,false},\n"
-      "  allow_spmd_sharding_propagation_to_output=true, frontend_attributes={b=\"1\",a={\"k\":1}},\n"
+      "  allow_spmd_sharding_propagation_to_output=true, "
+      "frontend_attributes={b=\"1\",a={\"k\":1}},\n"
       "  debug_attributes={{\"x\"}:({log_mode=default})}, from_the_future={1,{2}}\n\n"
       "FileNames\n1 \"a.py\"\n2 \"b.py\"\nFunctionNames\n1 \"f\"\nFileLocations\n"
       "1 {file_name_id=2 function_name_id=1 line=3 end_line=4 column=5 end_column=6}\n"
@@ -254,8 +255,7 @@ TEST(TextParser, SaysWhatIsWrongAndWhere) {
        "3:duplicate-attribute"},
       {"e {\n a = f32[2] parameter(0)\n b = f32[2] negate(a), slice={[0:1]}\n}",
        "3:misplaced-attribute?"},
-      {"e {\n a = f32[2] parameter(0)\n b = f32[2] negate(a), novel=1\n}",
-       "3:unknown-attribute?"},
+      {"e {\n a = f32[2] parameter(0)\n b = f32[2] negate(a), novel=1\n}", "3:unknown-attribute?"},
       {"e {\n a = f32[2] parameter(0), metadata={novel=1}\n}", "2:unknown-attribute?"},
       {"e {\n a = f32[2]{0:T(0)} parameter(0)\n}", "2:layout"},
       {"e {\n a = f32[2] parameter(0)\n b = bitcast(a)\n}", "3:shape"},
@@ -280,8 +280,7 @@ TEST(TextParser, SaysWhatIsWrongAndWhere) {
        " d = f32[2] sine-done(s)\n}",
        "4:async"},
       {"e {\n p = f32[2] parameter(0)\n d = f32[2] async-done(p)\n}", "3:async"},
-      {"e {\n p = f32[2] parameter(0)\n s = (f32[2], f32[2], s32[]) negate-start(p)\n}",
-       "3:async"},
+      {"e {\n p = f32[2] parameter(0)\n s = (f32[2], f32[2], s32[]) negate-start(p)\n}", "3:async"},
   };
   for (const Case& c : cases) EXPECT_EQ(Problems(c.text), c.expected) << c.text;
 }
@@ -290,19 +289,19 @@ TEST(TextParser, GoesOnAfterErrorsWithoutCascades) {
   EXPECT_EQ(Problems("HloModule m\n"
                      "f {\n"
                      "  a = f32[2] parameter(0)\n"
-                     "  b = f32[2] nagate(a)\n"           // 4
-                     "  c = f32[2] add(a, b)\n"           // b is known to be unknown
+                     "  b = f32[2] nagate(a)\n"  // 4
+                     "  c = f32[2] add(a, b)\n"  // b is known to be unknown
                      "  d = add(c, b)\n"
-                     "  e = f32[2] add(a, missing)\n"     // 7
+                     "  e = f32[2] add(a, missing)\n"  // 7
                      "  ROOT g = f32[2] negate(e),\n"
-                     "    metadata={op_name=7}\n"         // 9
+                     "    metadata={op_name=7}\n"  // 9
                      "  h = f32[2] negate(a)\n"
                      "}\n"
                      "\n"
                      "ENTRY m {\n"
                      "  a = f32[2] parameter(0)\n"
-                     "  b = f32[2] call(a), to_apply=f\n"  // f has errors of its own
-                     "  c = f32[2] slice(b), slice={[0:2}\n"  // 16
+                     "  b = f32[2] call(a), to_apply=f\n"       // f has errors of its own
+                     "  c = f32[2] slice(b), slice={[0:2}\n"    // 16
                      "  ROOT d = f32[2] call(c), to_apply=g\n"  // 17
                      "}\n"),
             "4:unknown-opcode 7:undefined-operand 9:syntax 16:syntax 17:undefined-computation");

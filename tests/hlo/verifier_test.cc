@@ -1,13 +1,13 @@
 // One small module per rule of the verifier: the rule it breaks, and whether plain mode refuses it
 // too.
-#include "core/hlo/verifier.h"
+#include "core/hlo/verify/verifier.h"
 
 #include <algorithm>
 #include <chrono>
 #include <string>
 
 #include "core/hlo/module_builder.h"
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 #include "gtest/gtest.h"
 
 namespace hloscope::hlo {

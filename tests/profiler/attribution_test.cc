@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 #include "profiler/event_store_builder.h"
 #include "tests/profiler/trace_fixture.h"
 

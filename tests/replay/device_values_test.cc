@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::replay {
 namespace {

@@ -1,6 +1,6 @@
-// Every state that the doctor can meet, from made-up facts: its message and the command that mends
+// Every state that the doctor can meet, from made-up facts: its message and the command that fixes
 // it. And the reading of facts from made-up kernel files.
-#include "core/replay/doctor.h"
+#include "core/replay/doctor/doctor.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Tests of made-up inputs: each row is a module and what must hold of one of its parameters.
-#include "core/replay/inputs.h"
+#include "core/replay/inputs/inputs.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <functional>
 #include <set>
 
-#include "core/eval/wide.h"
-#include "core/hlo/text.h"
+#include "core/eval/numbers/wide.h"
+#include "core/hlo/text/text.h"
 
 namespace hloscope::replay {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/debug/run_module.h"
-#include "core/hlo/text.h"
-#include "core/replay/plugins.h"
+#include "core/debug/run/run_module.h"
+#include "core/hlo/text/text.h"
+#include "core/replay/plugins/plugins.h"
 
 namespace hloscope::debug {
 namespace {

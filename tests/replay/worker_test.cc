@@ -15,11 +15,11 @@
 
 #include "core/base/child_process.h"
 #include "core/base/machine_memory.h"
-#include "core/debug/run_module.h"
+#include "core/debug/run/run_module.h"
 #include "core/hlo/module_image.h"
-#include "core/hlo/text.h"
-#include "core/replay/worker_evidence.h"
-#include "core/replay/worker_platform.h"
+#include "core/hlo/text/text.h"
+#include "core/replay/workers/worker_evidence.h"
+#include "core/replay/workers/worker_platform.h"
 #include "tests/base/sanitized.h"
 #include "tests/base/scratch.h"
 

@@ -1,5 +1,5 @@
 // The divergence lab without its window: runs in workers, verdicts by instruction, values.
-#include "viewer/experiment.h"
+#include "viewer/model/experiment.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <string_view>
 #include <thread>
 
-#include "core/hlo/text.h"
-#include "viewer/value_grid.h"
+#include "core/hlo/text/text.h"
+#include "viewer/model/value_grid.h"
 
 namespace hloscope::viewer {
 namespace {

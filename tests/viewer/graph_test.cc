@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 #include "viewer/graph/picture.h"
 #include "viewer/graph/svg.h"
 #include "viewer/graph/unfolding.h"

@@ -10,11 +10,11 @@
 #include <fstream>
 
 #include "tests/viewer/viewer_fixture.h"
-#include "viewer/kernel_sheet.h"
-#include "viewer/memory_plan.h"
-#include "viewer/memory_point.h"
-#include "viewer/timeline_camera.h"
-#include "viewer/timeline_range.h"
+#include "viewer/model/kernel_sheet.h"
+#include "viewer/model/memory_plan.h"
+#include "viewer/model/memory_point.h"
+#include "viewer/model/timeline_camera.h"
+#include "viewer/model/timeline_range.h"
 
 namespace hloscope::viewer {
 namespace {

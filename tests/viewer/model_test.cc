@@ -5,14 +5,14 @@
 #include <set>
 
 #include "viewer/frame/keyboard.h"
-#include "viewer/history.h"
-#include "viewer/picture.h"
-#include "viewer/search_index.h"
-#include "viewer/syntax.h"
-#include "viewer/text_document.h"
-#include "viewer/text_line.h"
-#include "viewer/view.h"
-#include "viewer/word_diff.h"
+#include "viewer/model/history.h"
+#include "viewer/model/search_index.h"
+#include "viewer/model/text_document.h"
+#include "viewer/model/text_line.h"
+#include "viewer/widgets/picture.h"
+#include "viewer/widgets/syntax.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/word_diff.h"
 
 namespace hloscope::viewer {
 namespace {

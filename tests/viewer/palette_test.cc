@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "viewer/theme.h"
+#include "viewer/widgets/theme.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "viewer/application.h"
-#include "viewer/widgets.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -149,7 +149,7 @@ void Application::DrawStatusBar(Frame& frame) {
       if (session_->was_cancelled()) {
         Label(theme_, Color::kWarning, "cancelled: not everything was read");
         ImGui::SameLine();
-        if (ImGui::SmallButton("Go on##resume")) session_->WishRun(Command::kResume);
+        if (ImGui::SmallButton("Go on##resume")) session_->RequestRun(Command::kResume);
         Tooltip(RowOf(Command::kResume));
       } else if (dump.ready()) {
         Label(theme_, Color::kTextSecondary,
@@ -181,7 +181,7 @@ void Application::DrawNews() {
   ImGui::PushTextWrapPos(0);
   ImGui::TextUnformatted(SafeText(ToString(session_->news()), 400).c_str());
   ImGui::PopTextWrapPos();
-  if (ImGui::SmallButton("Read again##news")) session_->WishRun(Command::kReload);
+  if (ImGui::SmallButton("Read again##news")) session_->RequestRun(Command::kReload);
   Tooltip(RowOf(Command::kReload));
   ImGui::SameLine();
   if (ImGui::SmallButton("Later##news")) session_->ForgetNews();

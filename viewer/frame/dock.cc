@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "viewer/widgets.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "viewer/view.h"
+#include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {
 

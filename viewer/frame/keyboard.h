@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "viewer/commands.h"
+#include "viewer/commands/commands.h"
 
 namespace hloscope::viewer {
 

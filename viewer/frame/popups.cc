@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "viewer/comparison.h"
-#include "viewer/widgets.h"
+#include "viewer/model/comparison.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 void Popups::Show(Kind kind) {
@@ -31,26 +31,26 @@ void Popups::ShowExport(std::string title, std::string path) {
   text_ = std::move(path);
 }
 
-void Popups::Draw(Frame& frame, const Wishes& wishes) {
+void Popups::Draw(Frame& frame, const Requests& requests) {
   switch (kind_) {
     case Kind::kNone:
       return;
     case Kind::kKeys:
       return DrawKeys(frame);
     case Kind::kPalette:
-      return DrawPalette(frame, wishes);
+      return DrawPalette(frame, requests);
     case Kind::kSearch:
       return DrawSearch(frame);
     case Kind::kOpen:
-      return DrawOpen(frame, wishes);
+      return DrawOpen(frame, requests);
     case Kind::kNote:
       return DrawNote(frame);
     case Kind::kCompare:
       return DrawCompare(frame);
     case Kind::kExport:
-      return DrawExport(frame, wishes);
+      return DrawExport(frame, requests);
     case Kind::kCompareProfile:
-      return DrawCompareProfile(frame, wishes);
+      return DrawCompareProfile(frame, requests);
   }
 }
 
@@ -126,7 +126,7 @@ void Popups::DrawKeys(Frame& frame) {
   End();
 }
 
-void Popups::DrawPalette(Frame& frame, const Wishes& wishes) {
+void Popups::DrawPalette(Frame& frame, const Requests& requests) {
   std::optional<Command> run;
   if (Begin(frame, "##palette", 640, 520)) {
     bool enter = Field("type a command");
@@ -151,7 +151,7 @@ void Popups::DrawPalette(Frame& frame, const Wishes& wishes) {
   End();
   if (!run) return;
   Close();
-  wishes.run(*run);
+  requests.run(*run);
 }
 
 void Popups::StartSearch(Session& session) {
@@ -233,16 +233,16 @@ void Popups::DrawHits(Frame& frame) {
 
 // The path that was chosen, of those opened before or typed; empty: none yet.
 std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint,
-                               const Wishes& wishes) {
+                               const Requests& requests) {
   std::string path;
   if (Begin(frame, "##open", 760, 420)) {
     Title(frame, title);
     if (Field(hint)) path = text_;
     Label(frame.theme, Color::kTextSecondary, "recent");
-    if (wishes.recent == nullptr || wishes.recent->empty())
+    if (requests.recent == nullptr || requests.recent->empty())
       Sentence(frame, "nothing was opened before");
-    for (size_t i = 0; wishes.recent != nullptr && i < wishes.recent->size(); ++i) {
-      const std::string& recent = (*wishes.recent)[i];
+    for (size_t i = 0; requests.recent != nullptr && i < requests.recent->size(); ++i) {
+      const std::string& recent = (*requests.recent)[i];
       std::string label = SafeText(recent, 100) + "##recent" + std::to_string(i);
       if (ImGui::Selectable(label.c_str())) path = recent;
     }
@@ -252,16 +252,16 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
   return path;
 }
 
-void Popups::DrawOpen(Frame& frame, const Wishes& wishes) {
+void Popups::DrawOpen(Frame& frame, const Requests& requests) {
   std::string path = AskForPath(
       frame, "Open", "path of a dump directory, a module or a profile; or drop it on the window",
-      wishes);
-  if (!path.empty()) wishes.open({std::move(path)});
+      requests);
+  if (!path.empty()) requests.open({std::move(path)});
 }
 
-void Popups::DrawCompareProfile(Frame& frame, const Wishes& wishes) {
+void Popups::DrawCompareProfile(Frame& frame, const Requests& requests) {
   std::string path = AskForPath(frame, "Compare with a second profile",
-                                "path of a trace, or of a dump directory that holds one", wishes);
+                                "path of a trace, or of a dump directory that holds one", requests);
   if (path.empty()) return;
   frame.session.CompareWith(std::move(path));
   frame.session.Show("kernels");
@@ -295,7 +295,7 @@ void Popups::DrawCompare(Frame& frame) {
   session.Show("changes");
 }
 
-void Popups::DrawExport(Frame& frame, const Wishes& wishes) {
+void Popups::DrawExport(Frame& frame, const Requests& requests) {
   std::string path;
   if (Begin(frame, "##export", 760, 150)) {
     Title(frame, title_);
@@ -309,7 +309,7 @@ void Popups::DrawExport(Frame& frame, const Wishes& wishes) {
   End();
   if (path.empty()) return;
   Close();
-  wishes.write(path);
+  requests.write(path);
 }
 
 void Popups::DrawNote(Frame& frame) {

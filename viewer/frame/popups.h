@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "viewer/search_index.h"
-#include "viewer/session.h"
-#include "viewer/view.h"
+#include "viewer/model/search_index.h"
+#include "viewer/model/session.h"
+#include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {
 
@@ -39,26 +39,27 @@ class Popups {
   // Something is still being looked for.
   bool busy() const { return searching_; }
 
-  struct Wishes {
+  struct Requests {
     std::function<void(Command)> run;
     std::function<void(const std::vector<std::string>&)> open;
     std::function<void(const std::string&)> write;  // what is exported, to that path
     const std::vector<std::string>* recent = nullptr;
   };
-  void Draw(Frame& frame, const Wishes& wishes);
+  void Draw(Frame& frame, const Requests& requests);
 
  private:
   void DrawKeys(Frame& frame);
-  void DrawPalette(Frame& frame, const Wishes& wishes);
+  void DrawPalette(Frame& frame, const Requests& requests);
   void DrawSearch(Frame& frame);
   void StartSearch(Session& session);
   void DrawHits(Frame& frame);
-  std::string AskForPath(Frame& frame, const char* title, const char* hint, const Wishes& wishes);
-  void DrawOpen(Frame& frame, const Wishes& wishes);
-  void DrawCompareProfile(Frame& frame, const Wishes& wishes);
+  std::string AskForPath(Frame& frame, const char* title, const char* hint,
+                         const Requests& requests);
+  void DrawOpen(Frame& frame, const Requests& requests);
+  void DrawCompareProfile(Frame& frame, const Requests& requests);
   void DrawNote(Frame& frame);
   void DrawCompare(Frame& frame);
-  void DrawExport(Frame& frame, const Wishes& wishes);
+  void DrawExport(Frame& frame, const Requests& requests);
   bool Field(const char* hint);
   bool Begin(Frame& frame, const char* name, float width, float height);
   void End();

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/debug/placement.h"
+#include "core/debug/place/placement.h"
 #include "viewer/graph/picture.h"
 
 namespace hloscope::viewer::graph {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 #include "viewer/graph/svg.h"
 
 namespace hloscope::viewer::graph {

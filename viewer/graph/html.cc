@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/base/text.h"
-#include "core/hlo/text.h"
+#include "core/hlo/text/text.h"
 #include "viewer/graph/looks.h"
 #include "viewer/graph/svg.h"
 

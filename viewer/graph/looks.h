@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/debug/placement.h"
+#include "core/debug/place/placement.h"
 #include "core/hlo/opcode.h"
 
 namespace hloscope::viewer::graph {

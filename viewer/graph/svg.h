@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "core/debug/placement.h"
+#include "core/debug/place/placement.h"
 #include "viewer/graph/picture.h"
 
 namespace hloscope::viewer::graph {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "viewer/memory_plan.h"
-#include "viewer/memory_point.h"
-#include "viewer/view.h"
-#include "viewer/widgets.h"
+#include "viewer/model/memory_plan.h"
+#include "viewer/model/memory_point.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {

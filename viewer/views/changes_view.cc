@@ -6,13 +6,13 @@
 #include <cmath>
 #include <deque>
 
-#include "core/hlo/text.h"
-#include "viewer/comparison.h"
-#include "viewer/story.h"
-#include "viewer/syntax.h"
-#include "viewer/view.h"
-#include "viewer/widgets.h"
-#include "viewer/word_diff.h"
+#include "core/hlo/text/text.h"
+#include "viewer/model/comparison.h"
+#include "viewer/model/selection_summary.h"
+#include "viewer/widgets/syntax.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
+#include "viewer/widgets/word_diff.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -133,7 +133,7 @@ class ChangesView : public View {
     }
     Label(SafeText(stages[static_cast<size_t>(stage)].name, 70));
     ImGui::SameLine();
-    if (ImGui::Button("Compare with …")) session.WishRun(Command::kCompare);
+    if (ImGui::Button("Compare with …")) session.RequestRun(Command::kCompare);
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("with any other stage or module\nCtrl+D");
     if (!chosen.is_set()) return;
     ImGui::SameLine();

@@ -8,11 +8,11 @@
 #include <iterator>
 #include <optional>
 
-#include "viewer/kernel_sheet.h"
-#include "viewer/text_pane.h"
-#include "viewer/timeline_camera.h"
-#include "viewer/view.h"
-#include "viewer/widgets.h"
+#include "viewer/model/kernel_sheet.h"
+#include "viewer/model/timeline_camera.h"
+#include "viewer/widgets/text_pane.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {

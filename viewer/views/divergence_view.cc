@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "viewer/view.h"
-#include "viewer/widgets.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -222,7 +222,7 @@ class DivergenceView : public View {
     if (read.waiting()) return;
     if (read.ready()) session.experiment().Start(read.value, *waiting_);
     if (read.failed()) {
-      session.Say(Severity::kError, "nothing was run: " + read.error.ToString());
+      session.PostMessage(Severity::kError, "nothing was run: " + read.error.ToString());
     }
     waiting_.reset();
   }

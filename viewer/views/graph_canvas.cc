@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "viewer/views/graph_painter.h"
-#include "viewer/widgets.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -7,12 +7,12 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/debug/placement.h"
+#include "core/debug/place/placement.h"
 #include "viewer/graph/labels.h"
 #include "viewer/graph/looks.h"
 #include "viewer/graph/picture.h"
 #include "viewer/graph/spatial_index.h"
-#include "viewer/view.h"
+#include "viewer/widgets/view.h"
 
 struct ImDrawList;
 struct ImVec2;

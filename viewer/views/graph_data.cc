@@ -6,7 +6,7 @@
 #include <array>
 #include <unordered_set>
 
-#include "core/hlo/graph.h"
+#include "core/hlo/analysis/graph.h"
 
 namespace hloscope::viewer {
 

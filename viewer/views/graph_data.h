@@ -6,12 +6,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/debug/lineage.h"
-#include "core/debug/placement.h"
-#include "viewer/experiment.h"
+#include "core/debug/align/lineage.h"
+#include "core/debug/place/placement.h"
 #include "viewer/graph/picture.h"
-#include "viewer/tasks.h"
-#include "viewer/theme.h"
+#include "viewer/model/experiment.h"
+#include "viewer/model/tasks.h"
+#include "viewer/widgets/theme.h"
 
 namespace hloscope::viewer {
 

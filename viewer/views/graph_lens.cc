@@ -9,7 +9,7 @@
 
 #include "viewer/graph/svg.h"
 #include "viewer/graph/unfolding.h"
-#include "viewer/widgets.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <optional>
 
-#include "core/debug/alignment.h"
+#include "core/debug/align/alignment.h"
 #include "viewer/graph/svg.h"
 #include "viewer/views/graph_lens.h"
-#include "viewer/widgets.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "viewer/answers.h"
-#include "viewer/view.h"
+#include "viewer/model/answers.h"
 #include "viewer/views/questions_panel.h"
-#include "viewer/widgets.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -41,7 +41,7 @@ class HomeView : public View {
     if (dump.failed()) {
       Title(frame, "This cannot be opened");
       Sentence(frame, dump.error.ToString());
-      if (ImGui::Button("Read again")) session.WishRun(Command::kReload);
+      if (ImGui::Button("Read again")) session.RequestRun(Command::kReload);
       return DrawOpenButton(frame);
     }
     if (!ShowPending(frame, dump, session.path())) return;
@@ -117,7 +117,7 @@ class HomeView : public View {
     if (recent.empty()) Sentence(frame, "nothing was opened before");
     for (size_t i = 0; i < recent.size(); ++i) {
       if (ImGui::Selectable((SafeText(recent[i], 140) + "##recent" + std::to_string(i)).c_str()))
-        frame.session.WishOpen({recent[i]});
+        frame.session.RequestOpen({recent[i]});
     }
   }
 

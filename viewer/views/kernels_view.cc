@@ -10,10 +10,10 @@
 #include <functional>
 #include <limits>
 
-#include "viewer/kernel_sheet.h"
-#include "viewer/timeline_camera.h"
-#include "viewer/view.h"
-#include "viewer/widgets.h"
+#include "viewer/model/kernel_sheet.h"
+#include "viewer/model/timeline_camera.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -294,7 +294,7 @@ class KernelsView : public View {
     ImGui::SameLine();
     Label(frame.theme, Color::kTextSecondary, text);
     ImGui::SameLine();
-    if (ImGui::Button("Compare with …")) frame.session.WishRun(Command::kCompareProfile);
+    if (ImGui::Button("Compare with …")) frame.session.RequestRun(Command::kCompareProfile);
     if (ImGui::IsItemHovered())
       ImGui::SetTooltip("%s", std::string(RowOf(Command::kCompareProfile).help).c_str());
     if (sheet_->has_others) DrawComparison(frame);
@@ -307,10 +307,10 @@ class KernelsView : public View {
     double after = static_cast<double>(sheet_->other_work) / sheet_->other_runs;
     if (swapped_) std::swap(before, after);
     ImGui::SameLine();
-    if (ImGui::Button("Swap")) frame.session.WishRun(Command::kSwapProfiles);
+    if (ImGui::Button("Swap")) frame.session.RequestRun(Command::kSwapProfiles);
     if (!frame.session.second_profile().empty()) {
       ImGui::SameLine();
-      if (ImGui::Button("Stop comparing")) frame.session.WishRun(Command::kStopComparing);
+      if (ImGui::Button("Stop comparing")) frame.session.RequestRun(Command::kStopComparing);
     }
     const std::string other = std::filesystem::path(sheet_->other_path).filename().string();
     std::string text = fmt::format("{}: {} before, {} after",

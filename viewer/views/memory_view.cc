@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viewer/memory_plan.h"
-#include "viewer/memory_point.h"
-#include "viewer/timeline_camera.h"
-#include "viewer/view.h"
-#include "viewer/widgets.h"
+#include "viewer/model/memory_plan.h"
+#include "viewer/model/memory_point.h"
+#include "viewer/model/timeline_camera.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {

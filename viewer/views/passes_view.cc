@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "viewer/answers.h"
-#include "viewer/story.h"
-#include "viewer/view.h"
-#include "viewer/widgets.h"
+#include "viewer/model/answers.h"
+#include "viewer/model/selection_summary.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {

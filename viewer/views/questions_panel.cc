@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
-#include "viewer/answers.h"
-#include "viewer/widgets.h"
+#include "viewer/model/answers.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -40,7 +40,7 @@ void DrawQuestions(Frame& frame) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     if (Row(frame, "##" + std::string(command.id), false, false))
-      frame.session.WishRun(row.command);
+      frame.session.RequestRun(row.command);
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", std::string(command.help).c_str());
     ImGui::SameLine(0, 0);
     Label(frame.theme, Color::kAccent, command.title);

@@ -1,7 +1,7 @@
 // The questions of Home, each with its answer and its key.
 #pragma once
 
-#include "viewer/view.h"
+#include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "core/hlo/text.h"
-#include "viewer/story.h"
-#include "viewer/syntax.h"
-#include "viewer/view.h"
-#include "viewer/widgets.h"
+#include "core/hlo/text/text.h"
+#include "viewer/model/selection_summary.h"
+#include "viewer/widgets/syntax.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -40,7 +40,7 @@ class SelectionView : public View {
     DrawHead(frame);
     if (!session.counterparts_complete())
       Label(frame.theme, Color::kTextSecondary, "following it through the stages …");
-    DrawStory(frame);
+    DrawSelectionSummary(frame);
     DrawInstruction(frame);
     DrawInstructions(frame, found);
     DrawSource(frame, found);
@@ -55,7 +55,8 @@ class SelectionView : public View {
       return View::Export(format, session);
     const Counterparts& found = session.counterparts();
     std::string out = "what,where,name\n";
-    for (const StoryLine& line : StoryOf(session)) out += "sentence,," + CsvCell(line.text) + "\n";
+    for (const SummaryLine& line : SummarizeSelection(session))
+      out += "sentence,," + CsvCell(line.text) + "\n";
     if (!found.source_file.empty()) {
       out += fmt::format("source line,,{}\n",
                          CsvCell(fmt::format("{}:{}", found.source_file, found.source_line)));
@@ -76,7 +77,7 @@ class SelectionView : public View {
   std::string Lit(Session& session) const override {
     std::string out(ToString(session.selection().kind));
     const Counterparts& found = session.counterparts();
-    for (const StoryLine& line : StoryOf(session)) out += "\n" + line.text;
+    for (const SummaryLine& line : SummarizeSelection(session)) out += "\n" + line.text;
     return fmt::format("{}\nstages {}\nthunks {}\nkernels {}\nbuffers {}\nsource {}:{}", out,
                        found.stages.size(), found.thunks.size(), found.kernels.size(),
                        found.buffers.size(), found.source_file, found.source_line);
@@ -135,9 +136,9 @@ class SelectionView : public View {
   }
 
   // Sentences, each of which leads to where it is shown.
-  static void DrawStory(Frame& frame) {
+  static void DrawSelectionSummary(Frame& frame) {
     int number = 0;
-    for (const StoryLine& line : StoryOf(frame.session)) {
+    for (const SummaryLine& line : SummarizeSelection(frame.session)) {
       constexpr Color kTones[] = {Color::kText, Color::kGood, Color::kDeviceFallback,
                                   Color::kRemoved};
       const std::string text = SafeText(line.text, 300);
@@ -217,7 +218,7 @@ class SelectionView : public View {
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[role]);
     const std::string label = fmt::format("{} {}", SignOf(role), hlo::ToString(opcode));
     if (ImGui::Selectable(label.c_str(), false, 0, ImGui::CalcTextSize(label.c_str())))
-      frame.session.WishRun(Command::kShowUses);
+      frame.session.RequestRun(Command::kShowUses);
     ImGui::PopStyleColor();
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("finds all of this opcode\nCtrl+U");
   }
@@ -369,7 +370,7 @@ class SelectionView : public View {
         last = all[end].stage;
         ++end;
       }
-      DrawStation(frame, found, entry, all[i], last, name);
+      DrawStep(frame, found, entry, all[i], last, name);
       i = end;
     }
   }
@@ -383,13 +384,13 @@ class SelectionView : public View {
     return others > 0 ? fmt::format("{} and {} more", name, others) : name;
   }
 
-  static void DrawStation(Frame& frame, const Counterparts& found, const dump::ModuleEntry& entry,
-                          const StageCounterpart& at, int32_t last, const std::string& name) {
+  static void DrawStep(Frame& frame, const Counterparts& found, const dump::ModuleEntry& entry,
+                       const StageCounterpart& at, int32_t last, const std::string& name) {
     Session& session = frame.session;
     if (static_cast<size_t>(last) >= entry.stages.size()) return;
     const dump::StageEntry& stage = entry.stages[static_cast<size_t>(at.stage)];
     ImGui::PushID(at.stage);
-    if (ImGui::Selectable("##station", session.stage() == at.stage))
+    if (ImGui::Selectable("##step", session.stage() == at.stage))
       session.Select(Selection::OfInstruction(found.module, at.stage, at.instruction));
     if (ImGui::IsItemHovered()) {
       ImGui::SetTooltip("%s\n%s, confidence %.2f", SafeText(stage.name, 300).c_str(),

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/hlo/text.h"
-#include "viewer/text_line.h"
-#include "viewer/text_pane.h"
-#include "viewer/view.h"
-#include "viewer/widgets.h"
+#include "core/hlo/text/text.h"
+#include "viewer/model/text_line.h"
+#include "viewer/widgets/text_pane.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viewer/profile_model.h"
-#include "viewer/timeline_camera.h"
-#include "viewer/timeline_range.h"
-#include "viewer/timeline_rows.h"
-#include "viewer/view.h"
-#include "viewer/widgets.h"
+#include "viewer/model/profile_model.h"
+#include "viewer/model/timeline_camera.h"
+#include "viewer/model/timeline_range.h"
+#include "viewer/model/timeline_rows.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -9,9 +9,9 @@
 #include <cmath>
 #include <optional>
 
-#include "viewer/value_grid.h"
-#include "viewer/view.h"
-#include "viewer/widgets.h"
+#include "viewer/model/value_grid.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -113,7 +113,8 @@ class ValuesView : public View {
     if (id.valid()) {
       session.experiment().Capture(id);
     } else {
-      session.Say(Severity::kNote, "select an instruction of the module that was run first");
+      session.PostMessage(Severity::kNote,
+                          "select an instruction of the module that was run first");
     }
   }
 

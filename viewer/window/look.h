@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "viewer/theme.h"
+#include "viewer/widgets/theme.h"
 
 struct ImFont;
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "viewer/picture.h"
+#include "viewer/widgets/picture.h"
 
 namespace hloscope::viewer {
 
@@ -28,7 +28,7 @@ struct SurfaceOptions {
 // Owns the platform and renderer back ends of the current ImGui context.
 class Surface {
  public:
-  // Fails where there is no display, or no OpenGL 3.3: with the mend.
+  // Fails where there is no display, or no OpenGL 3.3: with the fix.
   static Result<std::unique_ptr<Surface>> Make(const SurfaceOptions& options);
   virtual ~Surface() = default;
 

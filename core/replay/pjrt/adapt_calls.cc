@@ -4,10 +4,10 @@
 #include <map>
 #include <memory>
 
-#include "core/eval/custom_calls.h"
-#include "core/eval/expand_call.h"
-#include "core/hlo/module_copier.h"
-#include "core/hlo/rewriter.h"
+#include "core/eval/library_calls/custom_calls.h"
+#include "core/eval/library_calls/expand_call.h"
+#include "core/hlo/rewrite/module_copier.h"
+#include "core/hlo/rewrite/rewriter.h"
 #include "core/replay/pjrt/adapt_steps.h"
 
 namespace hloscope::replay::pjrt {

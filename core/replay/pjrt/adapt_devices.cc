@@ -2,8 +2,8 @@
 // become replicas.
 #include <fmt/format.h>
 
-#include "core/hlo/device_groups.h"
-#include "core/hlo/rewriter.h"
+#include "core/hlo/rewrite/rewriter.h"
+#include "core/hlo/sharding/device_groups.h"
 #include "core/replay/pjrt/adapt_steps.h"
 
 namespace hloscope::replay::pjrt {

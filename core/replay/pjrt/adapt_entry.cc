@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/hlo/rewriter.h"
+#include "core/hlo/rewrite/rewriter.h"
 #include "core/replay/pjrt/adapt_steps.h"
 
 namespace hloscope::replay::pjrt {

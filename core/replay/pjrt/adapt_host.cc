@@ -1,7 +1,7 @@
 // RefuseHostWork: what would need a function or a stream that is not in the module.
 #include <fmt/format.h>
 
-#include "core/eval/custom_calls.h"
+#include "core/eval/library_calls/custom_calls.h"
 #include "core/replay/pjrt/adapt_steps.h"
 
 namespace hloscope::replay::pjrt {
@@ -14,17 +14,17 @@ using hlo::Opcode;
 namespace {
 
 // Empty: nothing stands against it.
-std::string WhyNot(const Module& module, InstructionId id, std::string& mend) {
+std::string WhyNot(const Module& module, InstructionId id, std::string& fix) {
   switch (module[id].opcode) {
     case Opcode::kInfeed:
     case Opcode::kOutfeed:
-      mend = "run it on the interpreter";
+      fix = "run it on the interpreter";
       return "a plugin has nobody at the other end";
     case Opcode::kSend:
     case Opcode::kSendDone:
     case Opcode::kRecv:
     case Opcode::kRecvDone:
-      mend = "run it on the interpreter, or extract the part around it";
+      fix = "run it on the interpreter, or extract the part around it";
       return "a plugin has nobody at the other end";
     case Opcode::kCustomCall:
       break;
@@ -34,7 +34,7 @@ std::string WhyNot(const Module& module, InstructionId id, std::string& mend) {
   const auto* row =
       eval::FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
   if (row == nullptr || row->kernel != nullptr) return {};
-  mend = row->mend;
+  fix = row->fix;
   return std::string(row->why);
 }
 
@@ -57,14 +57,14 @@ Status RefuseHostWork(AdaptState& state) {
     const InstructionId id(k);
     if (!reached[module[id].computation.index]) continue;
     if (DrawsNumbers(module, id)) drawing.emplace_back(module.name(id));
-    std::string mend;
-    const std::string why = WhyNot(module, id, mend);
+    std::string fix;
+    const std::string why = WhyNot(module, id, fix);
     if (why.empty()) continue;
     std::string what(hlo::ToString(module[id].opcode));
     if (module[id].opcode == Opcode::kCustomCall) {
       what += fmt::format(" to {}", module.GetString(module[id], AttributeKey::kCustomCallTarget));
     }
-    return UnsupportedError(fmt::format("{}: {}: {}", module.name(id), what, why), mend);
+    return UnsupportedError(fmt::format("{}: {}: {}", module.name(id), what, why), fix);
   }
   if (!drawing.empty()) {
     state.Warn(

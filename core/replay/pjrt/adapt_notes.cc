@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "core/eval/random_fill.h"
+#include "core/eval/numbers/random_fill.h"
 #include "core/replay/pjrt/adapt_steps.h"
 
 namespace hloscope::replay::pjrt {

@@ -130,7 +130,8 @@ Plugin::Entry Plugin::EntryOf(Function function) const {
   const auto offset = static_cast<size_t>(function);
   if (offset + sizeof(Entry) > table_size()) return nullptr;
   Entry entry = nullptr;
-  std::memcpy(static_cast<void*>(&entry), static_cast<const std::byte*>(table_) + offset, sizeof(entry));
+  std::memcpy(static_cast<void*>(&entry), static_cast<const std::byte*>(table_) + offset,
+              sizeof(entry));
   return entry;
 }
 

@@ -1,7 +1,7 @@
 // Writing CompileOptionsProto.
 #include "core/replay/pjrt/compile_options.h"
 
-#include "core/hlo/wire_writer.h"
+#include "core/hlo/proto/wire_writer.h"
 
 namespace hloscope::replay::pjrt {
 namespace {

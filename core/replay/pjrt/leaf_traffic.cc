@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/eval/blocks.h"
+#include "core/eval/loops/blocks.h"
 
 namespace hloscope::replay::pjrt {
 

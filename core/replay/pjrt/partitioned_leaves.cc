@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/hlo/proto.h"
+#include "core/hlo/proto/proto.h"
 
 namespace hloscope::replay::pjrt {
 

@@ -5,13 +5,13 @@
 
 #include <chrono>
 
-#include "core/hlo/proto.h"
+#include "core/hlo/proto/proto.h"
 #include "core/replay/pjrt/adapt.h"
 #include "core/replay/pjrt/client.h"
 #include "core/replay/pjrt/compile_options.h"
 #include "core/replay/pjrt/leaf_traffic.h"
 #include "core/replay/pjrt/partitioned_leaves.h"
-#include "core/replay/plugins.h"
+#include "core/replay/plugins/plugins.h"
 
 namespace hloscope::replay {
 namespace {

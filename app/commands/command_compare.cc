@@ -1,0 +1,258 @@
+// `hloscope compare A B`: two sets of values, two modules by meaning, or two profiles.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "app/command.h"
+#include "app/inputs.h"
+#include "app/output.h"
+#include "app/reports/profile_comparison_report.h"
+#include "app/reports/run_report.h"
+#include "core/base/json.h"
+#include "core/debug/compare/compare_modules.h"
+#include "core/dump/tensors/named_values.h"
+
+namespace hloscope::app {
+namespace {
+
+// The values of both sides under one name.
+struct ValuePair {
+  std::string name;
+  debug::LeafComparison comparison;
+};
+
+class CompareCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    return {
+        {.name = "a",
+         .target = &a_,
+         .help = "a module, values (.npy, .npz, literal .pb, folder of .npy), or a trace",
+         .value = "A",
+         .required = true},
+        {.name = "b",
+         .target = &b_,
+         .help = "what to compare it with: for values what is expected",
+         .value = "B",
+         .required = true},
+        {.name = "--abs_error_bound",
+         .target = &bounds_.absolute,
+         .help = "an element differs only beyond both bounds; default by element type",
+         .value = "X"},
+        {.name = "--rel_error_bound",
+         .target = &bounds_.relative,
+         .help = "see --abs_error_bound",
+         .value = "X"},
+        {.name = "--module",
+         .target = &modules_,
+         .help = "of traces: modules that ran, where they carry none: files or dumps",
+         .value = "FILE"},
+        {.name = "--top", .target = &top_, .help = "of traces: rows of the table", .value = "N"},
+    };
+  }
+
+  int Run(const Context& context) override {
+    Result<Side> a = Open(a_, context.limits);
+    Result<Side> b = Open(b_, context.limits);
+    if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+    if (IsTrace(*a) && IsTrace(*b)) return Profiles(*a->file, *b->file, context);
+    if (a->values && b->values) return Values(*a->values, *b->values, context);
+    if (a->values.has_value() != b->values.has_value()) {
+      Error error{
+          ErrorClass::kInput,
+          fmt::format("{} holds values and {} does not", a->values ? a_ : b_, a->values ? b_ : a_),
+          {},
+          "compare like with like"};
+      return Fail(error, context);
+    }
+    return Modules(*a, *b, context);
+  }
+
+ private:
+  // What one of the two paths holds; a folder has no file.
+  struct Side {
+    std::optional<FileView> file;
+    std::optional<std::vector<dump::NamedValue>> values;
+  };
+
+  static Result<Side> Open(const std::string& path, const Limits& limits) {
+    Side side;
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+      HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesInFolder(path, limits));
+      return side;
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesIn(file, limits));
+    side.file = std::move(file);
+    return side;
+  }
+
+  static bool IsTrace(const Side& side) {
+    if (!side.file || side.values || dump::IsModuleKind(dump::Sniff(side.file->bytes())))
+      return false;
+    return profiler::IsXSpace(side.file->bytes()) || profiler::IsChromeTrace(side.file->bytes());
+  }
+
+  // Times are told, not judged: two traces never are of equal times.
+  int Profiles(const FileView& file_a, const FileView& file_b, const Context& context) {
+    Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
+    auto modules = LoadAttributedModules(modules_, context.limits);
+    if (!modules) return Fail(modules.error(), context);
+    Result<ProfileReport> a = ReadProfileReport(file_a, *modules, context.limits, jobs);
+    Result<ProfileReport> b = ReadProfileReport(file_b, *modules, context.limits, jobs);
+    if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+    a->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
+    const auto comparison = profiler::CompareProfiles(*a->attribution, *b->attribution);
+    context.json ? WriteOut(ProfileComparisonJson(*a, *b, comparison))
+                 : PrintOut(ProfileComparisonText(*a, *b, comparison));
+    return kGood;
+  }
+
+  int Modules(const Side& side_a, const Side& side_b, const Context& context) {
+    if (!side_a.file || !side_b.file) {
+      return Fail({ErrorClass::kInput,
+                   (side_a.file ? b_ : a_) + ": no .npy files in this folder",
+                   {},
+                   "give module files, or folders of .npy files"},
+                  context);
+    }
+    Result<dump::LoadedModule> a = dump::LoadSoundModule(*side_a.file, context.limits);
+    Result<dump::LoadedModule> b = dump::LoadSoundModule(*side_b.file, context.limits);
+    if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+    debug::ModuleComparison result = debug::CompareModules(*a->module, *b->module);
+    context.json ? WriteOut(Json(result)) : PrintOut(Text(result));
+    return result.equal ? kGood : kDiffers;
+  }
+
+  int Values(const std::vector<dump::NamedValue>& a, const std::vector<dump::NamedValue>& b,
+             const Context& context) {
+    std::vector<ValuePair> pairs;
+    std::vector<std::string> only_a, only_b;
+    for (const dump::NamedValue& value : a) {
+      auto other = std::ranges::find(b, value.name, &dump::NamedValue::name);
+      if (other == b.end()) {
+        only_a.push_back(value.name);
+      } else {
+        pairs.push_back({value.name, debug::CompareArrays(value.value, other->value, bounds_)});
+      }
+    }
+    for (const dump::NamedValue& value : b) {
+      if (std::ranges::find(a, value.name, &dump::NamedValue::name) == a.end())
+        only_b.push_back(value.name);
+    }
+    bool equal =
+        only_a.empty() && only_b.empty() &&
+        std::ranges::all_of(pairs, [](const ValuePair& p) { return p.comparison.equal(); });
+    context.json ? WriteOut(Json(pairs, only_a, only_b, equal))
+                 : PrintOut(Text(pairs, only_a, only_b, equal));
+    return equal ? kGood : kDiffers;
+  }
+
+  int Fail(const Error& error, const Context& context) {
+    PrintError(error);
+    if (context.json) {
+      std::string out;
+      JsonWriter json(out);
+      json.BeginObject()
+          .Field("a", a_)
+          .Field("b", b_)
+          .Field("status", "error")
+          .Field("error", error.ToString())
+          .EndObject();
+      WriteOut(out + "\n");
+    }
+    return ExitStatusOf(error);
+  }
+
+  std::string Text(const std::vector<ValuePair>& pairs, const std::vector<std::string>& only_a,
+                   const std::vector<std::string>& only_b, bool equal) const {
+    std::string out;
+    for (const ValuePair& pair : pairs) out += pair.name + LeafText(pair.comparison, true) + "\n";
+    for (const std::string& name : only_a) out += fmt::format("{} is only in {}\n", name, a_);
+    for (const std::string& name : only_b) out += fmt::format("{} is only in {}\n", name, b_);
+    return out + (equal ? "equal\n" : "differs\n");
+  }
+
+  std::string Json(const std::vector<ValuePair>& pairs, const std::vector<std::string>& only_a,
+                   const std::vector<std::string>& only_b, bool equal) const {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject()
+        .Field("a", a_)
+        .Field("b", b_)
+        .Field("status", equal ? "equal" : "differs")
+        .Key("outputs")
+        .BeginArray();
+    for (const ValuePair& pair : pairs) {
+      json.BeginObject().Field("name", pair.name);
+      WriteLeafJson(json, pair.comparison, true);
+      json.EndObject();
+    }
+    json.EndArray();
+    for (auto [key, list] : {std::pair("added", &only_b), std::pair("removed", &only_a)}) {
+      json.Key(key).BeginArray();
+      for (const std::string& name : *list) json.Value(name);
+      json.EndArray();
+    }
+    json.EndObject();
+    return out + "\n";
+  }
+
+  std::string Text(const debug::ModuleComparison& result) const {
+    if (result.equal) return fmt::format("{} and {} are the same module\n", a_, b_);
+    std::string out = fmt::format("{} and {} differ\n", a_, b_);
+    auto place = [](const std::string& computation, const std::string& instruction) {
+      return instruction.empty() ? computation : computation + ":" + instruction;
+    };
+    for (const debug::InstructionChange& c : result.changed) {
+      std::string where = place(c.computation, c.instruction);
+      if (c.instruction_b != c.instruction) where += " -> " + c.instruction_b;
+      out += fmt::format("  changed {}{}{}\n", where, where.empty() ? "" : ": ", c.what);
+    }
+    for (const debug::InstructionName& n : result.added)
+      out += "  added " + place(n.computation, n.instruction) + "\n";
+    for (const debug::InstructionName& n : result.removed)
+      out += "  removed " + place(n.computation, n.instruction) + "\n";
+    return out;
+  }
+
+  std::string Json(const debug::ModuleComparison& result) const {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject().Field("a", a_).Field("b", b_).Field("status",
+                                                           result.equal ? "equal" : "differs");
+    json.Key("changed").BeginArray();
+    for (const debug::InstructionChange& c : result.changed) {
+      json.BeginObject().Field("computation", c.computation).Field("instruction", c.instruction);
+      json.Field("instruction_b", c.instruction_b).Field("what", c.what).EndObject();
+    }
+    json.EndArray();
+    for (auto [key, list] :
+         {std::pair("added", &result.added), std::pair("removed", &result.removed)}) {
+      json.Key(key).BeginArray();
+      for (const debug::InstructionName& n : *list) {
+        json.BeginObject()
+            .Field("computation", n.computation)
+            .Field("instruction", n.instruction)
+            .EndObject();
+      }
+      json.EndArray();
+    }
+    json.Key("cost").Null().EndObject();
+    return out + "\n";
+  }
+
+  std::string a_, b_;
+  debug::BoundsRequest bounds_;
+  std::vector<std::string> modules_;
+  int64_t top_ = 20;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCompareCommand() { return std::make_unique<CompareCommand>(); }
+
+}  // namespace hloscope::app

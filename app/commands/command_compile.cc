@@ -1,0 +1,209 @@
+// `hloscope compile`: the real XLA compiles a module, and its dump stays.
+#include <fmt/format.h>
+
+#include <optional>
+#include <span>
+
+#include "app/cancel.h"
+#include "app/command.h"
+#include "app/module_form.h"
+#include "app/output.h"
+#include "app/xla_options.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/dump/load.h"
+#include "core/hlo/verify/verifier.h"
+#include "core/replay/pjrt/compile_module.h"
+
+namespace hloscope::app {
+namespace {
+
+class CompileCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    std::vector<OptionSpec> specs = {
+        {.name = "module",
+         .target = &module_,
+         .help = "module file",
+         .value = "MODULE",
+         .required = true},
+        {.name = "--with",
+         .target = &request_.platform,
+         .help = "who compiles: xla-cpu, xla-gpu or pjrt:FILE.so",
+         .value = "PLATFORM",
+         .required = true},
+        {.name = "--target",
+         .target = &request_.target,
+         .help =
+             "of xla-gpu: the device to compile for, which need not be there: a name that "
+             "the error for an unknown one lists, or a file with a GpuTargetConfigProto as text",
+         .value = "DEVICE"},
+        {.name = "--dump",
+         .target = &request_.dump,
+         .help = "keep what XLA dumps in this folder",
+         .value = "DIR"},
+        {.name = "--passes",
+         .target = &request_.passes,
+         .help = "with --dump: the module after every pass that changed it, too"},
+        {.name = "--emit",
+         .target = &emit_,
+         .help = "hlo: write the optimised module to -o",
+         .value = "WHAT",
+         .choices = {"hlo"}},
+        {.name = "-o",
+         .target = &output_,
+         .help = "where to, by extension as text or proto; - is standard output",
+         .value = "OUT"},
+        {.name = "--fill_elided",
+         .target = &fill_elided_,
+         .help = "make up constants whose values the file does not hold, from this seed",
+         .value = "SEED"},
+        {.name = "--python",
+         .target = &request_.search.python,
+         .help = "take XLA's plugin from this Python environment",
+         .value = "PATH"},
+        {.name = "--deadline",
+         .target = &deadline_,
+         .help = "end the compilation after S seconds, with exit status 4",
+         .value = "S"},
+        {.name = "--input_format",
+         .target = &input_format_,
+         .help = "hlo, pb or pbtxt; by content where not given",
+         .value = "FORM"},
+    };
+    for (OptionSpec& spec : xla_options_.Specs("")) specs.push_back(std::move(spec));
+    return specs;
+  }
+
+  int Run(const Context& context) override {
+    const CancelOnSignals cancel;
+    request_.limits = context.limits;
+    const Result<replay::CompileModuleReport> report = Compile(context, cancel.token());
+    if (!report) {
+      if (context.json) WriteOut(ErrorJson(report.error()));
+      PrintError(report.error());
+      return ExitStatusOf(report.error());
+    }
+    if (output_ == "-") return kGood;
+    context.json ? WriteOut(Json(*report)) : PrintOut(Text(*report));
+    return kGood;
+  }
+
+ private:
+  Status CheckOptions() {
+    if (deadline_ < 0) return InputError("--deadline: expected more than 0 seconds");
+    if (deadline_ > 0) request_.limits.run_deadline_seconds = deadline_;
+    if (emit_.empty() != output_.empty()) return InputError("--emit and -o go together");
+    if (request_.dump.empty() && emit_.empty()) {
+      return InputError("nothing to keep: expected --dump DIR, or --emit hlo -o OUT");
+    }
+    if (request_.passes && request_.dump.empty()) return InputError("--passes needs --dump DIR");
+    request_.optimized_module = !emit_.empty();
+    if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    HLOSCOPE_ASSIGN_OR_RETURN(request_.flags, xla_options_.Flags(request_.limits));
+    return {};
+  }
+
+  Result<replay::CompileModuleReport> Compile(const Context& context, const std::stop_token& stop) {
+    HLOSCOPE_TRY(CheckOptions());
+    std::optional<ModuleForm> form;
+    if (!output_.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(form, output_ == "-" ? Result<ModuleForm>(ModuleForm::kHlo)
+                                                     : ModuleFormFromPath(output_));
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat format,
+                              dump::InputFormatFromName(input_format_));
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
+                              dump::LoadSoundModule(module_, context.limits, format));
+    for (const hlo::Diagnostic& d : hlo::Verify(*loaded.module, {false, context.limits})) {
+      if (d.severity != hlo::Severity::kError) continue;
+      return std::unexpected(
+          Error{ErrorClass::kInput, d.message, dump::Places(loaded).Of(d), d.hint});
+    }
+    auto report = replay::CompileModule(loaded.module, request_, stop);
+    if (!report) {
+      report.error().place.file = module_;
+      return report;
+    }
+    if (form) HLOSCOPE_TRY(WriteOptimized(report->optimized_module, *form));
+    return report;
+  }
+
+  Status WriteOptimized(const std::string& bytes, ModuleForm form) const {
+    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile file,
+                              hlo::ReadProto(std::as_bytes(std::span(bytes)), request_.limits));
+    const std::string text = RenderModule({}, file.module, form);
+    if (output_ != "-") return WriteFileAtomically(output_, text);
+    WriteOut(text);
+    return {};
+  }
+
+  std::string Text(const replay::CompileModuleReport& report) const {
+    const replay::PluginFile& plugin = report.plugin;
+    std::string out = fmt::format(
+        "{}: compiled for {} by {}{}{} in {:.0f} ms (loading it took {:.0f} ms)\n", module_,
+        report.device, plugin.distribution.empty() ? plugin.path : plugin.distribution,
+        plugin.version.empty() ? "" : " ", plugin.version, report.compile_ms, report.load_ms);
+    for (const auto& [name, bytes] : report.memory) {
+      if (bytes > 0) out += fmt::format("  {} memory: {} bytes\n", name, bytes);
+    }
+    if (!request_.dump.empty()) {
+      out += fmt::format("  {}: {} files, {} bytes; `hloscope info {}` lists them\n", request_.dump,
+                         report.dump_files, report.dump_bytes, request_.dump);
+    }
+    if (!output_.empty()) out += fmt::format("  {}: the optimised module\n", output_);
+    for (const std::string& warning : report.warnings) {
+      out += fmt::format("  warning: {}\n", warning);
+    }
+    return out;
+  }
+
+  std::string Json(const replay::CompileModuleReport& report) const {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject()
+        .Field("module", module_)
+        .Field("platform", request_.platform)
+        .Field("status", "ok")
+        .Field("device", report.device)
+        .Field("plugin", report.plugin.path)
+        .Field("plugin_version", report.plugin.version)
+        .Field("load_ms", report.load_ms)
+        .Field("compile_ms", report.compile_ms)
+        .Key("memory")
+        .BeginObject();
+    for (const auto& [name, bytes] : report.memory) json.Field(name, bytes);
+    json.EndObject().Field("dump", request_.dump).Field("files", report.dump_files);
+    json.Field("bytes", report.dump_bytes).Field("output", output_).Key("warnings").BeginArray();
+    for (const std::string& warning : report.warnings) json.Value(warning);
+    json.EndArray().EndObject();
+    return out + "\n";
+  }
+
+  std::string ErrorJson(const Error& error) const {
+    const char* status = error.error_class == ErrorClass::kUnsupported ? "unsupported"
+                         : error.error_class == ErrorClass::kDied      ? "died"
+                                                                       : "error";
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject()
+        .Field("module", module_)
+        .Field("platform", request_.platform)
+        .Field("status", status)
+        .Field("error", error.ToString())
+        .EndObject();
+    return out + "\n";
+  }
+
+  std::string module_, emit_, output_, input_format_;
+  XlaOptions xla_options_;
+  int64_t deadline_ = 0;
+  std::optional<int64_t> fill_elided_;
+  replay::CompileModuleRequest request_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCompileCommand() { return std::make_unique<CompileCommand>(); }
+
+}  // namespace hloscope::app

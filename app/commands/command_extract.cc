@@ -1,0 +1,207 @@
+// `hloscope extract`: one instruction as a module of its own, with its real operand values.
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
+#include "app/cancel.h"
+#include "app/command.h"
+#include "app/module_form.h"
+#include "app/output.h"
+#include "app/workers.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/debug/run/extract.h"
+#include "core/debug/run/run_module.h"
+#include "core/dump/load.h"
+#include "core/dump/tensors/tensor_values.h"
+
+namespace hloscope::app {
+namespace {
+
+// What was written.
+struct Written {
+  std::string module, inputs, expected;  // files; empty where there was nothing to write
+  size_t instructions = 0, parameters = 0;
+};
+
+// "'a b'" where the shell would take `path` apart.
+std::string Quoted(const std::string& path) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=+:,@%";
+  if (path.find_first_not_of(kPlain) == std::string::npos) return path;
+  std::string quoted = "'";
+  for (char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+class ExtractCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    return {
+        {.name = "module",
+         .target = &module_,
+         .help = "the module file; - is standard input",
+         .value = "MODULE",
+         .required = true},
+        {.name = "instruction",
+         .target = &instruction_,
+         .help = "the instruction to cut out, of any computation",
+         .value = "INSTR",
+         .required = true},
+        {.name = "-o",
+         .target = &output_,
+         .help = "the new module, by extension as text or proto; STEM.inputs.npz and "
+                 "STEM.expected.npz come beside it",
+         .value = "OUT",
+         .required = true},
+        {.name = "--depth",
+         .target = &depth_,
+         .help = "levels of operands that come along as instructions, not as values",
+         .value = "N"},
+        {.name = "--computation",
+         .target = &computation_,
+         .help = "where the instruction stands, if the name is not enough",
+         .value = "NAME"},
+        {.name = "--iteration",
+         .target = &iteration_,
+         .help = "the values of its execution number N, counted from 0 over all calls",
+         .value = "N"},
+        {.name = "--inputs",
+         .target = &request_.inputs,
+         .help = "values of the whole module's parameters, as `run` takes them",
+         .value = "FILE"},
+        {.name = "--seed", .target = &seed_, .help = "of made-up inputs", .value = "N"},
+        {.name = "--fill_elided",
+         .target = &fill_elided_,
+         .help = "make up constants whose values the file does not hold, from this seed",
+         .value = "SEED"},
+        {.name = "--input_format",
+         .target = &input_format_,
+         .help = "hlo, pb or pbtxt; by content where not given",
+         .value = "FORM"},
+    };
+  }
+
+  int Run(const Context& context) override {
+    const CancelOnSignals cancel;
+    const Result<Written> written = Extract(context, cancel.token());
+    if (!written) {
+      if (context.json) WriteOut(ErrorJson(written.error()));
+      PrintError(written.error());
+      return ExitStatusOf(written.error());
+    }
+    context.json ? WriteOut(Json(*written)) : PrintOut(Text(*written));
+    return kGood;
+  }
+
+ private:
+  Result<Written> Extract(const Context& context, const std::stop_token& stop) {
+    if (depth_ < 0) return InputError("--depth: expected at least 0");
+    if (iteration_ < 0) return InputError("--iteration: expected at least 0");
+    HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form, ModuleFormFromPath(output_));
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat format,
+                              dump::InputFormatFromName(input_format_));
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
+                              dump::LoadSoundModule(module_, context.limits, format));
+    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root,
+                              debug::FindInstruction(*loaded.module, instruction_, computation_));
+    HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
+                              debug::ExtractModule(*loaded.module, root, depth_));
+    request_.seed = static_cast<uint64_t>(seed_);
+    if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    request_.limits = context.limits;
+    request_.workers = StartWorkers(std::array<std::string, 1>{"interpreter"}, context.limits);
+    if (!loaded.proto.arguments.empty()) request_.arguments = loaded.proto.arguments.front();
+    HLOSCOPE_ASSIGN_OR_RETURN(const debug::CapturedValues values,
+                              debug::CaptureValues(*loaded.module, root, extracted.parameters,
+                                                   iteration_, [&](eval::Observer& observer) {
+                                                     return debug::RunObserved(
+                                                         loaded.module, request_, observer, stop);
+                                                   }));
+    return Write(extracted, values, form);
+  }
+
+  Result<Written> Write(const debug::ExtractedModule& extracted,
+                        const debug::CapturedValues& values, ModuleForm form) const {
+    Written written{output_, "", "", extracted.instructions, extracted.parameters.size()};
+    const std::string stem = output_ == "-" ? "extract" : WithoutModuleExtension(output_);
+    const std::string text = RenderModule({}, extracted.module, form);
+    if (output_ == "-") {
+      WriteOut(text);
+    } else {
+      HLOSCOPE_TRY(WriteFileAtomically(output_, text));
+    }
+    if (!values.arguments.empty()) {
+      written.inputs = stem + ".inputs.npz";
+      HLOSCOPE_TRY(
+          dump::WriteTensors(written.inputs, dump::TensorNames::kInputs, values.arguments));
+    }
+    if (values.value) {
+      written.expected = stem + ".expected.npz";
+      HLOSCOPE_TRY(dump::WriteTensors(written.expected, dump::TensorNames::kOutputs,
+                                      std::span(&*values.value, 1)));
+    }
+    return written;
+  }
+
+  std::string CommandLine(const Written& written) const {
+    std::string line = "hloscope run " + Quoted(written.module);
+    if (!written.inputs.empty()) line += " --inputs " + Quoted(written.inputs);
+    if (fill_elided_) line += fmt::format(" --fill_elided {}", *fill_elided_);
+    if (!written.expected.empty()) line += " --expect " + Quoted(written.expected);
+    return line;
+  }
+
+  std::string Text(const Written& written) const {
+    if (output_ == "-") return "";
+    return fmt::format("{}: {} instruction{} and {} parameter{}\nrun it with\n  {}\n",
+                       written.module, written.instructions, written.instructions == 1 ? "" : "s",
+                       written.parameters, written.parameters == 1 ? "" : "s",
+                       CommandLine(written));
+  }
+
+  std::string Json(const Written& written) const {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject()
+        .Field("module", module_)
+        .Field("instruction", instruction_)
+        .Field("status", "ok")
+        .Field("output", written.module)
+        .Key("inputs");
+    written.inputs.empty() ? static_cast<void>(json.Null())
+                           : static_cast<void>(json.Value(written.inputs));
+    json.Key("expected");
+    written.expected.empty() ? static_cast<void>(json.Null())
+                             : static_cast<void>(json.Value(written.expected));
+    json.Field("instructions", written.instructions)
+        .Field("parameters", written.parameters)
+        .Field("command", CommandLine(written))
+        .EndObject();
+    return out + "\n";
+  }
+
+  std::string ErrorJson(const Error& error) const {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject()
+        .Field("module", module_)
+        .Field("instruction", instruction_)
+        .Field("status", error.error_class == ErrorClass::kUnsupported ? "unsupported" : "error")
+        .Field("error", error.ToString())
+        .EndObject();
+    return out + "\n";
+  }
+
+  std::string module_, instruction_, output_, computation_, input_format_;
+  int64_t depth_ = 0, iteration_ = 0, seed_ = 0;
+  std::optional<int64_t> fill_elided_;
+  debug::RunRequest request_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExtractCommand() { return std::make_unique<ExtractCommand>(); }
+
+}  // namespace hloscope::app

@@ -1,0 +1,288 @@
+// `hloscope find`: a pattern in the names, opcodes, metadata and texts of modules, in the names of
+// passes, and in the other text files of a dump.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+
+#include "app/command.h"
+#include "app/inputs.h"
+#include "app/output.h"
+#include "core/base/jobs.h"
+#include "core/base/json.h"
+#include "core/base/text.h"
+#include "core/dump/dump_model.h"
+#include "core/hlo/analysis/source_line.h"
+#include "core/hlo/text/text.h"
+
+namespace hloscope::app {
+namespace {
+
+// A plain text, or with --regex an ECMAScript expression.
+class Pattern {
+ public:
+  static Result<Pattern> Make(const std::string& text, bool is_regex, bool ignore_case) {
+    Pattern pattern;
+    pattern.text_ = text;
+    if (!is_regex && !ignore_case) return pattern;
+    auto flags = std::regex::ECMAScript | std::regex::optimize;
+    if (ignore_case) flags |= std::regex::icase;
+    try {
+      pattern.regex_ = std::regex(is_regex ? text : Quoted(text), flags);
+    } catch (const std::regex_error& error) {
+      return InputError(fmt::format("{}: not a regular expression: {}", text, error.what()));
+    }
+    return pattern;
+  }
+  bool Matches(std::string_view text) const {
+    if (!regex_) return text.find(text_) != std::string_view::npos;
+    // std::regex recurses over its subject; long lines are searched in pieces that overlap.
+    constexpr size_t kPiece = 4096, kStep = 3072;
+    for (size_t at = 0;; at += kStep) {
+      std::string_view piece = text.substr(at, kPiece);
+      if (std::regex_search(piece.begin(), piece.end(), *regex_)) return true;
+      if (at + kPiece >= text.size()) return false;
+    }
+  }
+
+ private:
+  static std::string Quoted(const std::string& text) {
+    std::string out;
+    for (char c : text) {
+      if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) out += '\\';
+      out += c;
+    }
+    return out;
+  }
+  std::string text_;
+  std::optional<std::regex> regex_;
+};
+
+struct Match {
+  std::string file, computation, instruction, what, text;
+  uint32_t line = 0;
+};
+
+// A file to search, and where it stands in its dump; or what was found in the index of a dump.
+struct Target {
+  std::string path;
+  std::string module, stage;
+  std::vector<Match> found;
+};
+
+class FindCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    return {
+        {.name = "pattern",
+         .target = &pattern_,
+         .help = "what to look for",
+         .value = "PATTERN",
+         .required = true},
+        {.name = "paths",
+         .target = &paths_,
+         .help = "dump directories or files",
+         .value = "PATH",
+         .required = true},
+        {.name = "--regex",
+         .target = &regex_,
+         .help = "PATTERN is a regular expression (ECMAScript)"},
+        {.name = "--ignore-case", .target = &ignore_case_, .help = "letters match in both cases"},
+        {.name = "--max",
+         .target = &max_,
+         .help = "stop after N matches in a file (0: all)",
+         .value = "N"},
+    };
+  }
+
+  int Run(const Context& context) override {
+    Result<Pattern> pattern = Pattern::Make(pattern_, regex_, ignore_case_);
+    if (!pattern) return Fail(pattern.error());
+    std::vector<Target> files;
+    for (const std::string& path : paths_) {
+      if (Status added = AddFiles(path, *pattern, context, files); !added)
+        return Fail(added.error());
+    }
+    std::vector<int> statuses(files.size(), kGood);
+    std::vector<size_t> counts(files.size(), 0);
+    OrderedOutput output;
+    Progress progress("find", files.size());
+    int threads = context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();
+    Status done = ParallelFor(static_cast<int64_t>(files.size()), threads, [&](int64_t i) {
+      auto k = static_cast<size_t>(i);
+      std::vector<Match> matches = std::move(files[k].found);
+      if (matches.empty()) statuses[k] = Search(files[k].path, *pattern, context, matches);
+      counts[k] = matches.size();
+      std::string text;
+      for (const Match& match : matches) text += context.json ? Json(files[k], match) : Line(match);
+      output.Put(k, std::move(text));
+      progress.Step();
+    });
+    int status = done ? kGood : Fail(done.error());
+    size_t total = 0;
+    for (size_t k = 0; k < files.size(); ++k) {
+      status = Worse(status, statuses[k]);
+      total += counts[k];
+    }
+    return status == kGood && total == 0 ? kDiffers : status;
+  }
+
+ private:
+  static int Fail(const Error& error) {
+    PrintError(error);
+    return ExitStatusOf(error);
+  }
+
+  // One file for each stage of a dump (the text where there is one), and its other files.
+  static Status AddFiles(const std::string& path, const Pattern& pattern, const Context& context,
+                         std::vector<Target>& files) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+      files.push_back({path, "", "", {}});
+      return {};
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, context.limits));
+    Target index{path, "", "", IndexMatches(*model, pattern)};
+    if (!index.found.empty()) files.push_back(std::move(index));
+    for (size_t k = 0; k < model->files().size(); ++k) {
+      auto file = static_cast<int32_t>(k);
+      if (HasText(*model, file)) continue;
+      const dump::FileEntry& entry = model->files()[k];
+      Target target{model->FullPath(file), "", "", {}};
+      if (entry.module >= 0) {
+        const dump::ModuleEntry& module = model->modules()[static_cast<size_t>(entry.module)];
+        target.module = module.name;
+        if (entry.stage >= 0) target.stage = module.stages[static_cast<size_t>(entry.stage)].name;
+      }
+      files.push_back(std::move(target));
+    }
+    return {};
+  }
+
+  // Modules and passes whose names match, each once.
+  static std::vector<Match> IndexMatches(const dump::DumpModel& model, const Pattern& pattern) {
+    std::vector<Match> found;
+    for (size_t m = 0; m < model.modules().size(); ++m) {
+      const dump::ModuleEntry& module = model.modules()[m];
+      if (pattern.Matches(module.name))
+        found.push_back({model.path(), "", "", "module", module.name, 0});
+      for (size_t s = 0; s < module.stages.size(); ++s) {
+        const dump::StageEntry& stage = module.stages[s];
+        if (!pattern.Matches(stage.name)) continue;
+        int32_t file = model.ModuleFile(static_cast<int32_t>(m), static_cast<int32_t>(s));
+        found.push_back({file < 0 ? model.path() : model.FullPath(file), "", "", "pass",
+                         fmt::format("{} of {}", stage.name, module.name), 0});
+      }
+    }
+    return found;
+  }
+
+  // True for the proto of a stage whose text is there too.
+  static bool HasText(const dump::DumpModel& model, int32_t file) {
+    const dump::FileEntry& entry = model.files()[static_cast<size_t>(file)];
+    if (entry.kind == dump::FileKind::kHloText || entry.stage < 0) return false;
+    if (dump::RowOf(entry.role).reader != "Module") return false;
+    const auto& stages = model.modules()[static_cast<size_t>(entry.module)].stages;
+    return std::ranges::any_of(stages[static_cast<size_t>(entry.stage)].files, [&](int32_t other) {
+      const dump::FileEntry& text = model.files()[static_cast<size_t>(other)];
+      return text.kind == dump::FileKind::kHloText && text.role == entry.role;
+    });
+  }
+
+  int Search(const std::string& path, const Pattern& pattern, const Context& context,
+             std::vector<Match>& matches) const {
+    Result<FileView> file = FileView::Open(path, context.limits);
+    if (!file) return Fail(file.error());
+    dump::FileKind kind = dump::Sniff(file->bytes());
+    if (kind == dump::FileKind::kHloProto || kind == dump::FileKind::kHloTextProto)
+      return SearchModule(path, pattern, context, matches);
+    if (kind == dump::FileKind::kHloText) {
+      Result<dump::LoadedModule> loaded = dump::LoadModule(path, context.limits);
+      if (loaded && loaded->module != nullptr) {
+        SearchInstructions(*loaded, pattern, matches);
+        return kGood;
+      }
+    }
+    if (dump::IsText(kind)) SearchLines(path, file->bytes(), pattern, matches);
+    return kGood;
+  }
+
+  int SearchModule(const std::string& path, const Pattern& pattern, const Context& context,
+                   std::vector<Match>& matches) const {
+    Result<dump::LoadedModule> loaded = dump::LoadSoundModule(path, context.limits);
+    if (!loaded) return Fail(loaded.error());
+    SearchInstructions(*loaded, pattern, matches);
+    return kGood;
+  }
+
+  bool Full(const std::vector<Match>& matches) const {
+    return max_ > 0 && static_cast<int64_t>(matches.size()) >= max_;
+  }
+
+  void SearchInstructions(const dump::LoadedModule& loaded, const Pattern& pattern,
+                          std::vector<Match>& matches) const {
+    const hlo::Module& m = *loaded.module;
+    std::optional<hlo::LineIndex> lines;
+    if (loaded.kind == dump::FileKind::kHloText) lines.emplace(loaded.file.bytes());
+    if (pattern.Matches(m.name()))
+      matches.push_back({loaded.path, "", "", "module", std::string(m.name()), 1});
+    std::string text;
+    for (uint32_t i = 0; i < m.instructions().size() && !Full(matches); ++i) {
+      hlo::InstructionId id(i);
+      text.clear();
+      hlo::PrintText(m, id, hlo::TextFormat::kElided, text);
+      std::string source = hlo::SourceLineOf(m, m[id]);
+      bool in_text = pattern.Matches(text);
+      if (!in_text && (source.empty() || !pattern.Matches(source))) continue;
+      uint32_t line = lines ? lines->PlaceOf(m.source_offset(id), "").line : 0;
+      matches.push_back({loaded.path, std::string(m[m[m[id].computation].name]),
+                         std::string(m.name(id)), in_text ? "instruction" : "source",
+                         in_text ? text : fmt::format("{}  // {}", text, source), line});
+    }
+  }
+
+  void SearchLines(const std::string& path, std::string_view bytes, const Pattern& pattern,
+                   std::vector<Match>& matches) const {
+    uint32_t line = 1;
+    for (size_t begin = 0; begin < bytes.size() && !Full(matches); ++line) {
+      size_t end = std::min(bytes.find('\n', begin), bytes.size());
+      std::string_view text = bytes.substr(begin, end - begin);
+      if (pattern.Matches(text))
+        matches.push_back({path, "", "", "line", std::string(text.substr(0, 400)), line});
+      begin = end + 1;
+    }
+  }
+
+  static std::string Line(const Match& match) {
+    std::string place = match.line == 0 ? match.file : fmt::format("{}:{}", match.file, match.line);
+    if (!match.computation.empty()) place += " " + match.computation;
+    return EscapeForTerminal(fmt::format("{}: {}\n", place, match.text), LineBreaks::kKeep);
+  }
+  static std::string Json(const Target& target, const Match& match) {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject()
+        .Field("file", match.file)
+        .Field("line", match.line)
+        .Field("what", match.what);
+    json.Field("computation", match.computation)
+        .Field("instruction", match.instruction)
+        .Field("text", match.text);
+    if (!target.module.empty()) json.Field("module", target.module);
+    if (!target.stage.empty()) json.Field("stage", target.stage);
+    json.EndObject();
+    return out + "\n";
+  }
+
+  std::string pattern_;
+  std::vector<std::string> paths_;
+  bool regex_ = false, ignore_case_ = false;
+  int64_t max_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeFindCommand() { return std::make_unique<FindCommand>(); }
+
+}  // namespace hloscope::app

@@ -1,0 +1,262 @@
+// `hloscope info`: a dump directory or a module at a glance.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/command.h"
+#include "app/commands/info_lineage.h"
+#include "app/inputs.h"
+#include "app/output.h"
+#include "app/reports/dump_report.h"
+#include "app/version.h"
+#include "core/base/json.h"
+#include "core/dump/dump_model.h"
+#include "core/dump/listing/folder_table.h"
+#include "core/dump/listing/listing.h"
+#include "core/dump/listing/report_cache.h"
+#include "core/hlo/analysis/summary.h"
+
+namespace hloscope::app {
+namespace {
+
+class InfoCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    return {{.name = "paths",
+             .target = &paths_,
+             .help = "dump directories or module files; - is standard input",
+             .value = "PATH",
+             .required = true},
+            {.name = "--select",
+             .target = &selection_,
+             .help = "one instruction through all passes, to its kernel, buffers and source line; "
+                     "or the instructions of kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE",
+             .value = "[MODULE:]INSTRUCTION[@STAGE]"},
+            {.name = "--passes", .target = &passes_, .help = "what each pass changed, a line each"},
+            {.name = "--diff",
+             .target = &diff_,
+             .help = "what the pass before that stage changed, as an aligned diff",
+             .value = "[MODULE:]STAGE"},
+            {.name = "--no-cache",
+             .target = &no_cache_,
+             .help = "read the dump anew and keep nothing in the user's cache"}};
+  }
+
+  int Run(const Context& context) override {
+    int status = kGood;
+    for (const std::string& path : paths_) {
+      if (selection_ || passes_ || diff_) {
+        status = Worse(status, Lineage(path, context));
+        continue;
+      }
+      std::error_code error;
+      bool directory = std::filesystem::is_directory(path, error);
+      status = Worse(status, directory ? Directory(path, context) : File(path, context));
+    }
+    return status;
+  }
+
+ private:
+  int Lineage(const std::string& path, const Context& context) {
+    Result<std::string> text = selection_ ? SelectionText(path, *selection_, context)
+                               : diff_    ? PassDiffText(path, *diff_, context)
+                                          : PassesText(path, context);
+    if (!text) return Fail(path, text.error(), context);
+    context.json ? WriteOut(*text) : PrintOut(*text);
+    return kGood;
+  }
+
+  // A report depends on the program, the limits, the form and the path as it was given.
+  static std::string CacheName(const std::string& path, const Context& context) {
+    std::error_code error;
+    std::string name = std::filesystem::absolute(path, error).string();
+    // So that a program just built does not show what an earlier one found.
+    auto built = std::filesystem::last_write_time("/proc/self/exe", error);
+    name += fmt::format("\n{}\n", built.time_since_epoch().count());
+    name += path + (context.json ? "\njson\n" : "\ntext\n") + VersionText();
+    for (const LimitRow& row : LimitRows()) name += fmt::format(" {}", context.limits.*row.field);
+    return name;
+  }
+
+  int Directory(const std::string& path, const Context& context) {
+    auto cache = no_cache_ ? std::nullopt : dump::ReportCache::OfUser();
+    const std::string name = CacheName(path, context);
+    auto listing = List(path, context, cache ? &*cache : nullptr, name);
+    if (!listing) return Fail(path, listing.error(), context);
+    const dump::Fingerprint fingerprint = dump::FingerprintOf(*listing);
+    std::optional<std::string> text;
+    if (cache && context.json && cache->Copy(name, fingerprint, WriteOut)) return kGood;
+    if (cache && !context.json) text = cache->Load(name, fingerprint);
+    if (!text) {
+      Result<std::string> made = MakeText(path, context, *listing, cache ? &*cache : nullptr, name);
+      if (!made) return Fail(path, made.error(), context);
+      text = *std::move(made);
+      if (cache) cache->Store(name, fingerprint, *text);
+    }
+    context.json ? WriteOut(*text) : PrintOut(*text);
+    return kGood;
+  }
+
+  static Result<dump::Listing> List(const std::string& path, const Context& context,
+                                    const dump::ReportCache* cache, const std::string& name) {
+    if (cache == nullptr) return dump::ListFolder(path, context.limits);
+    constexpr dump::Fingerprint kAny;
+    const std::string folders_name = name + "\nfolders";
+    std::optional<dump::FolderTable> known;
+    if (auto bytes = cache->Load(folders_name, kAny))
+      known = dump::FolderTable::Read(*std::move(bytes));
+    dump::FolderTable next;
+    bool read_any = false;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        dump::Listing listing,
+        dump::ListFolder(path, context.limits, known ? &*known : nullptr, next, read_any));
+    if (read_any) cache->Store(folders_name, kAny, next.bytes());
+    return listing;
+  }
+
+  // The report, of what is known of unchanged files and what is read of the others.
+  static Result<std::string> MakeText(const std::string& path, const Context& context,
+                                      dump::Listing& listing, const dump::ReportCache* cache,
+                                      const std::string& name) {
+    // Parts say themselves what they are made of, so that any of this dump may be used.
+    constexpr dump::Fingerprint kAny;
+    const std::string parts_name = name + "\nparts";
+    std::optional<ReportParts> known;
+    ReportParts next;
+    if (cache != nullptr) {
+      if (auto bytes = cache->Load(parts_name, kAny)) known = ReportParts::Unpack(*bytes);
+      if (known) listing.known_heads = known->heads();
+      listing.wants_heads = true;
+    }
+    dump::OpenOptions options;
+    options.jobs = static_cast<int>(context.jobs);
+    options.listing = &listing;
+    options.count_stages = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        DumpReport report,
+        MakeDumpReport(path, context.limits, options,
+                       context.json ? ReportForm::kJson : ReportForm::kText,
+                       known ? &*known : nullptr, cache == nullptr ? nullptr : &next));
+    if (cache != nullptr && listing.heads != nullptr)
+      cache->Store(parts_name, kAny, next.Pack(*listing.heads));
+    return context.json ? DumpJson(report) : DumpText(report);
+  }
+
+  // What is known about a file that holds no HLO module; false if it may hold one.
+  static bool ShowOtherKind(const FileView& file, const Context& context) {
+    dump::FileKind kind = dump::Sniff(file.bytes());
+    bool other = !dump::IsModuleKind(kind) && kind != dump::FileKind::kText &&
+                 kind != dump::FileKind::kUnknown && kind != dump::FileKind::kEmpty;
+    if (!other) return false;
+    auto bytes = static_cast<int64_t>(file.bytes().size());
+    if (context.json) {
+      std::string out;
+      JsonWriter json(out);
+      json.BeginObject().Field("file", file.path()).Field("kind", dump::ToString(kind));
+      json.Field("bytes", bytes).EndObject();
+      WriteOut(out + "\n");
+      return true;
+    }
+    PrintOut(fmt::format("{}: {} ({})\n", file.path(), dump::Describe(kind), BytesText(bytes)));
+    if (kind == dump::FileKind::kStableHloText) PrintOut(file.bytes());
+    return true;
+  }
+
+  int File(const std::string& path, const Context& context) {
+    Result<FileView> file = FileView::Open(path, context.limits);
+    if (!file) return Fail(path, file.error(), context);
+    if (ShowOtherKind(*file, context)) return kGood;
+    Result<dump::LoadedModule> loaded = dump::LoadModule(*file, context.limits);
+    if (!loaded) return Fail(path, loaded.error(), context);
+    if (loaded->module == nullptr) {
+      Result<dump::LoadedModule> again = dump::LoadSoundModule(*file, context.limits);
+      if (context.json) return Fail(path, again.error(), context);
+      PrintReadErrors(*loaded);
+      return kBadInput;
+    }
+    hlo::ModuleSummary summary = hlo::Summarize(*loaded->module);
+    context.json ? WriteOut(FileJson(*loaded, summary)) : PrintOut(FileText(*loaded, summary));
+    return kGood;
+  }
+
+  static int Fail(const std::string& path, const Error& error, const Context& context) {
+    if (context.json) {
+      std::string out;
+      JsonWriter(out)
+          .BeginObject()
+          .Field("file", path)
+          .Field("error", error.ToString())
+          .EndObject();
+      WriteOut(out + "\n");
+    }
+    PrintError(error);
+    return ExitStatusOf(error);
+  }
+
+  static std::string FileText(const dump::LoadedModule& loaded, const hlo::ModuleSummary& s) {
+    const hlo::Module& m = *loaded.module;
+    std::string out =
+        fmt::format("{}: module {} ({}, {})\n", loaded.path, m.name(), dump::Describe(loaded.kind),
+                    BytesText(static_cast<int64_t>(loaded.file.bytes().size())));
+    out += fmt::format("  {} instructions in {} computations, entry {}{}\n", s.instructions,
+                       s.computations, m[m.entry().name],
+                       m.header().is_scheduled ? ", scheduled" : "");
+    out += fmt::format("  replica_count {}, num_partitions {}\n", m.header().replica_count,
+                       m.header().num_partitions);
+    out += "  parameters:";
+    for (const std::string& shape : s.parameters) out += " " + shape;
+    out += fmt::format(" ({})\n  result: {} ({})\n", BytesText(s.parameter_bytes), s.result,
+                       BytesText(s.result_bytes));
+    if (s.elided_constants != 0) {
+      out += fmt::format(
+          "  {} elided constants: their values are not in this file; the .hlo.pb of the dump has "
+          "them\n",
+          s.elided_constants);
+    }
+    out += "  opcodes:";
+    for (size_t k = 0; k < s.opcodes.size() && k < 12; ++k)
+      out += fmt::format(" {} {}", s.opcodes[k].second, s.opcodes[k].first);
+    out += s.opcodes.size() > 12 ? fmt::format(" and {} more\n", s.opcodes.size() - 12) : "\n";
+    for (const hlo::Diagnostic& d : loaded.diagnostics) out += "  warning: " + d.message + "\n";
+    for (const auto& list : loaded.proto.arguments)
+      out += fmt::format("  holds {} arguments\n", list.size());
+    return out;
+  }
+
+  static std::string FileJson(const dump::LoadedModule& loaded, const hlo::ModuleSummary& s) {
+    const hlo::Module& m = *loaded.module;
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject()
+        .Field("file", loaded.path)
+        .Field("kind", dump::ToString(loaded.kind))
+        .Field("module", m.name());
+    json.Field("bytes", loaded.file.bytes().size())
+        .Field("instructions", s.instructions)
+        .Field("computations", s.computations);
+    json.Field("entry", m[m.entry().name]).Field("is_scheduled", m.header().is_scheduled);
+    json.Field("replica_count", m.header().replica_count)
+        .Field("num_partitions", m.header().num_partitions);
+    json.Key("parameters").BeginArray();
+    for (const std::string& shape : s.parameters) json.Value(shape);
+    json.EndArray()
+        .Field("result", s.result)
+        .Field("parameter_bytes", s.parameter_bytes)
+        .Field("result_bytes", s.result_bytes);
+    json.Field("elided_constants", s.elided_constants).Key("opcodes").BeginObject();
+    for (const auto& [name, count] : s.opcodes) json.Field(name, count);
+    json.EndObject().EndObject();
+    return out + "\n";
+  }
+
+  std::vector<std::string> paths_;
+  std::optional<std::string> selection_, diff_;
+  bool passes_ = false, no_cache_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeInfoCommand() { return std::make_unique<InfoCommand>(); }
+
+}  // namespace hloscope::app

@@ -1,0 +1,131 @@
+// `hloscope profile FILE…`: what a trace holds, and how long which instruction took.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "app/command.h"
+#include "app/inputs.h"
+#include "app/output.h"
+#include "app/reports/profile_report.h"
+#include "core/base/json.h"
+#include "core/dump/load.h"
+
+namespace hloscope::app {
+namespace {
+
+bool IsTraceName(std::string_view name) {
+  return name.ends_with(".xplane.pb") || name.ends_with(".xplane.pb.gz") ||
+         name.ends_with(".trace.json") || name.ends_with(".trace.json.gz");
+}
+
+// The traces below a folder, as TensorBoard lays them out; of one run in both formats the XSpace,
+// which says more.
+Result<std::vector<std::string>> TracesIn(const std::string& folder, const Limits& limits) {
+  std::vector<std::string> spaces, texts;
+  std::error_code error;
+  int64_t entries = 0;
+  auto walk = std::filesystem::recursive_directory_iterator(folder, error);
+  for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
+    if (++entries > limits.directory_entries) {
+      return InputError(folder + ": more entries than the limit directory-entries",
+                        "name the trace itself");
+    }
+    const std::string path = walk->path().string();
+    if (!IsTraceName(path)) continue;
+    (path.find(".xplane.pb") != std::string::npos ? spaces : texts).push_back(path);
+  }
+  if (error) return EnvironmentError(folder + ": " + error.message());
+  std::vector<std::string>& found = spaces.empty() ? texts : spaces;
+  if (found.empty()) {
+    return InputError(folder + ": no .xplane.pb and no .trace.json.gz below it",
+                      "jax.profiler.trace(FOLDER) leaves them in FOLDER/plugins/profile");
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+class ProfileCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    return {
+        {.name = "traces",
+         .target = &traces_,
+         .help = "traces (.xplane.pb, .trace.json, packed or not), or folders that hold some",
+         .value = "FILE",
+         .required = true},
+        {.name = "--module",
+         .target = &modules_,
+         .help = "modules that ran, where the trace carries none: files or dumps",
+         .value = "FILE"},
+        {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
+    };
+  }
+
+  int Run(const Context& context) override {
+    Result<std::vector<profiler::AttributedModule>> modules =
+        LoadAttributedModules(modules_, context.limits);
+    if (!modules) return Fail(modules.error());
+    int status = kGood;
+    const int threads = context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();
+    Jobs jobs(threads);
+    for (const std::string& given : traces_) {
+      std::error_code error;
+      Result<std::vector<std::string>> files = std::vector<std::string>{given};
+      if (std::filesystem::is_directory(given, error)) files = TracesIn(given, context.limits);
+      if (!files) {
+        status = Worse(status, Refuse(given, files.error(), context));
+        continue;
+      }
+      for (const std::string& file : *files) {
+        status = Worse(status, RunOne(file, *modules, context, jobs));
+      }
+    }
+    return status;
+  }
+
+ private:
+  static int Fail(const Error& error) {
+    PrintError(error);
+    return ExitStatusOf(error);
+  }
+
+  static int Refuse(const std::string& path, const Error& error, const Context& context) {
+    if (!context.json) return Fail(error);
+    std::string out;
+    JsonWriter(out)
+        .BeginObject()
+        .Field("file", path)
+        .Field("status", error.error_class == ErrorClass::kUnsupported ? "unsupported" : "error")
+        .Field("error", error.ToString())
+        .EndObject();
+    WriteOut(out + "\n");
+    return ExitStatusOf(error);
+  }
+
+  int RunOne(const std::string& path, const std::vector<profiler::AttributedModule>& modules,
+             const Context& context, Jobs& jobs) const {
+    const auto start = std::chrono::steady_clock::now();
+    Result<FileView> file = FileView::Open(path, context.limits);
+    if (!file) return Refuse(path, file.error(), context);
+    Result<ProfileReport> report = ReadProfileReport(*file, modules, context.limits, jobs);
+    if (!report) return Refuse(path, report.error(), context);
+    if (Status status = AddNames(*report, jobs); !status)
+      return Refuse(path, status.error(), context);
+    report->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    report->time_ms = time.count();
+    context.json ? WriteOut(ProfileJson(*report)) : PrintOut(ProfileText(*report));
+    return kGood;
+  }
+
+  std::vector<std::string> traces_, modules_;
+  int64_t top_ = 20;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeProfileCommand() { return std::make_unique<ProfileCommand>(); }
+
+}  // namespace hloscope::app

@@ -1,0 +1,372 @@
+// `hloscope run`: replay modules.
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+
+#include "app/any_module.h"
+#include "app/cancel.h"
+#include "app/command.h"
+#include "app/inputs.h"
+#include "app/output.h"
+#include "app/reports/instruction_report.h"
+#include "app/reports/run_report.h"
+#include "app/workers.h"
+#include "app/xla_options.h"
+#include "core/base/checked.h"
+#include "core/dump/dump_model.h"
+#include "core/dump/stage_order.h"
+#include "core/hlo/text/value_text.h"
+#include "core/hlo/verify/verifier.h"
+
+namespace hloscope::app {
+namespace {
+
+using debug::RunReport;
+using debug::RunRequest;
+using debug::RunStatus;
+
+// "2G" is 2 · 2^30.
+Result<int64_t> BytesFromText(std::string_view text) {
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const char* after = std::from_chars(text.data(), end, value).ptr;
+  constexpr std::string_view kUnits = "KMGT";
+  size_t power = 0;
+  if (after != text.data() && after + 1 == end) {
+    const size_t unit = kUnits.find(static_cast<char>(std::toupper(*after)));
+    if (unit != std::string_view::npos) power = unit + 1, ++after;
+  }
+  const std::optional<int64_t> bytes = CheckedMul(value, int64_t{1} << (10 * power));
+  if (after != end || value <= 0 || !bytes) {
+    return InputError(fmt::format("--memory: expected bytes, got {}", text),
+                      "for example 500M or 8G");
+  }
+  return *bytes;
+}
+
+class RunCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    std::vector<OptionSpec> all = ValueOptions();
+    for (OptionSpec& spec : ComparisonOptions()) all.push_back(std::move(spec));
+    for (OptionSpec& spec : MachineOptions()) all.push_back(std::move(spec));
+    return all;
+  }
+
+  int Run(const Context& context) override {
+    if (Status ready = Prepare(context); !ready) return Fail(ready.error());
+    Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
+    if (!files) return Fail(files.error());
+    const CancelOnSignals cancel;
+    request_.workers =
+        StartWorkers(std::array{request_.platform, request_.reference_platform}, context.limits);
+    int status = kGood;
+    Progress progress("run", files->size());
+    for (const std::string& file : *files) {
+      RunReport report = Replay(file, context, cancel.token());
+      context.json ? WriteOut(RunReportJson(file, report)) : PrintOut(RunReportText(file, report));
+      if (print_literals_ && !context.json) PrintLiterals(report);
+      FlushOut();  // what has finished is not lost with what comes
+      status = Worse(status, app::ExitStatusOf(report));
+      if (cancel.token().stop_requested()) break;
+      progress.Step();
+    }
+    return status;
+  }
+
+ private:
+  // What it runs, and on what.
+  std::vector<OptionSpec> ValueOptions() {
+    return {
+        {.name = "modules",
+         .target = &modules_,
+         .help =
+             "module files; a folder means its before-optimization modules; - is standard input",
+         .value = "MODULE",
+         .required = true},
+        {.name = "--platform",
+         .target = &request_.platform,
+         .help = "what runs it (interpreter)",
+         .value = "NAME"},
+        {.name = "--inputs",
+         .target = &request_.inputs,
+         .help = "values of the parameters: .npz, .npy in order, or a folder with input_N.npy",
+         .value = "FILE"},
+        {.name = "--infeed",
+         .target = &request_.infeed,
+         .help = "arrays that infeeds take, one after the other: in0, in1 … as for --inputs",
+         .value = "FILE"},
+        {.name = "--outfeed",
+         .target = &request_.outfeed,
+         .help = "write the arrays that outfeeds give: out0, out1 …",
+         .value = "DIR|F.npz"},
+        {.name = "--save_inputs",
+         .target = &request_.save_inputs,
+         .help = "write the inputs it ran on",
+         .value = "F.npz"},
+        {.name = "--outputs",
+         .target = &request_.outputs,
+         .help = "write the results",
+         .value = "DIR|F.npz"},
+        {.name = "--seed", .target = &seed_, .help = "of made-up inputs (0)", .value = "N"},
+        {.name = "--random_init_input_literals",
+         .target = &request_.random_inputs,
+         .help = "made-up inputs are random (=false: zeros)"},
+        {.name = "--fill_elided",
+         .target = &fill_elided_,
+         .help = "make up constants whose values the file does not hold, from this seed",
+         .value = "SEED"},
+        {.name = "--denormals",
+         .target = &denormals_,
+         .help = "flush: denormal inputs and results count as zero, as on XLA:CPU",
+         .value = "HOW",
+         .choices = {"keep", "flush"}},
+        {.name = "--input_format",
+         .target = &input_format_,
+         .help = "hlo, pb or pbtxt; by content where not given",
+         .value = "FORM"},
+        {.name = "--use_large_float_range",
+         .target = &request_.large_floats,
+         .help = "made-up floats over the whole range of their type"},
+        {.name = "--input_literals_file",
+         .target = &request_.input_literals,
+         .help = "inputs of each iteration (RunHloModuleLiterals, text or binary)",
+         .value = "FILE"},
+        {.name = "--output_literals_file",
+         .target = &request_.output_literals,
+         .help = "write inputs and results of each iteration (RunHloModuleLiterals)",
+         .value = "FILE"},
+        {.name = "--print_literals",
+         .target = &print_literals_,
+         .help = "print inputs and results"},
+    };
+  }
+
+  // What it is compared with.
+  std::vector<OptionSpec> ComparisonOptions() {
+    return {
+        {.name = "--reference_platform",
+         .target = &request_.reference_platform,
+         .help = "what it is compared with",
+         .value = "NAME"},
+        {.name = "--expect",
+         .target = &request_.expect,
+         .help = "expected results: .npz, .npy in order, or a folder with output_N.npy",
+         .value = "FILE"},
+        {.name = "--abs_error_bound",
+         .target = &request_.bounds.absolute,
+         .help = "an element differs only beyond both bounds; default by element type",
+         .value = "X"},
+        {.name = "--rel_error_bound",
+         .target = &request_.bounds.relative,
+         .help = "see --abs_error_bound",
+         .value = "X"},
+        {.name = "--precise",
+         .target = &request_.precise,
+         .help = "evaluate floating point in double precision, and say how far each side is from "
+                 "it"},
+        {.name = "--isolate_instructions",
+         .target = &request_.isolate,
+         .help = "first run every instruction of the entry by itself, on its real operand values"},
+        {.name = "--find",
+         .target = &find_,
+         .help = "name the first instruction that makes a NaN (an infinity) out of operands "
+                 "without one",
+         .value = "WHAT",
+         .choices = {"nan", "inf"}},
+        {.name = "--repeat",
+         .target = &request_.repeat,
+         .help = "run N times on the same inputs and compare with the first run",
+         .value = "N"},
+        {.name = "--bits",
+         .target = &request_.same_bits,
+         .help = "repeated runs must agree in every bit, not only within the bounds"},
+        {.name = "--iterations",
+         .target = &request_.iterations,
+         .help = "run on N sets of inputs; made-up ones come from the seeds SEED, SEED+1, …",
+         .value = "N"},
+        {.name = "--different_random_seeds",
+         .target = &request_.different_random_seeds,
+         .help = "rng instructions draw from seed i+1 in iteration i instead of always 42"},
+    };
+  }
+
+  // What it may take, and what other platforms need.
+  std::vector<OptionSpec> MachineOptions() {
+    std::vector<OptionSpec> specs = {
+        {.name = "--deadline",
+         .target = &request_.deadline_seconds,
+         .help = "end the replay of a module after S seconds, with exit status 4",
+         .value = "S"},
+        {.name = "--memory",
+         .target = &memory_,
+         .help = "a replay may take this much memory at once: bytes, or with K, M, G, T",
+         .value = "BYTES"},
+        {.name = "--threads",
+         .target = &threads_,
+         .help = "threads of one run (0: all CPUs); the results are the same for any number",
+         .value = "N"},
+        {.name = "--fallback",
+         .target = &fallback_,
+         .help = "what happens to instructions the platform cannot run",
+         .value = "HOW",
+         .choices = {"cpu", "error"}},
+        {.name = "--profile",
+         .target = &profile_,
+         .help = "write a profile, on platforms that make one",
+         .value = "OUT"},
+        {.name = "--python",
+         .target = &python_,
+         .help = "take XLA's plugins from this Python environment",
+         .value = "PATH"},
+        {.name = "--run_test_hlo_passes",
+         .target = &request_.test_passes,
+         .help = "false: the module is optimised already, the platform compiles it as it is"},
+        {.name = "--run_reference_hlo_passes",
+         .target = &request_.reference_passes,
+         .help = "likewise, of the reference platform"},
+    };
+    for (OptionSpec& spec : xla_options_.Specs(" for --platform")) specs.push_back(std::move(spec));
+    return specs;
+  }
+
+  // DeviceScheduler what the options say into the request.
+  Status Prepare(const Context& context) {
+    if (request_.iterations < 1) return InputError("--iterations: expected at least 1");
+    if (request_.repeat < 1) return InputError("--repeat: expected at least 1");
+    if (threads_ < 0 || threads_ > 4096) return InputError("--threads: expected 0 to 4096");
+    if (request_.deadline_seconds && !(*request_.deadline_seconds > 0)) {
+      return InputError("--deadline: expected more than 0 seconds");
+    }
+    if (memory_) {
+      HLOSCOPE_ASSIGN_OR_RETURN(request_.memory_bytes, BytesFromText(*memory_));
+    }
+    // No thread has been started yet, and workers inherit it.
+    if (!python_.empty()) setenv("HLOSCOPE_PYTHON", python_.c_str(), 1);
+    request_.threads = static_cast<int>(threads_);
+    request_.seed = static_cast<uint64_t>(seed_);
+    request_.flush_denormals = denormals_ == "flush";
+    if (find_) {
+      request_.find =
+          *find_ == "nan" ? debug::NonFiniteKind::kNan : debug::NonFiniteKind::kInfinity;
+    }
+    if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    request_.limits = context.limits;
+    if (!profile_.empty()) {
+      request_.notes.push_back("no profile was written: the interpreter records none");
+    }
+    return PrepareFlags(context);
+  }
+
+  Status PrepareFlags(const Context& context) {
+    HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(context.limits));
+    if (request_.platform == "interpreter" && !request_.xla_flags.empty()) {
+      request_.notes.push_back("flags of XLA have no effect: the interpreter compiles nothing");
+    }
+    return {};
+  }
+
+  static int Fail(const Error& error) {
+    PrintError(error);
+    return ExitStatusOf(error);
+  }
+
+  // Folders replaced by the modules in them as they were before optimization.
+  Result<std::vector<std::string>> BeforeOptimization(const Limits& limits) const {
+    std::vector<std::string> files;
+    for (const std::string& path : modules_) {
+      std::error_code error;
+      if (!std::filesystem::is_directory(path, error)) {
+        files.push_back(path);
+        continue;
+      }
+      HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, limits));
+      size_t before = files.size();
+      for (size_t m = 0; m < model->modules().size(); ++m) {
+        const auto& stages = model->modules()[m].stages;
+        if (stages.empty() || dump::PhaseOf(stages.front().name) != dump::StagePhase::kInput)
+          continue;
+        int32_t file = model->ModuleFile(static_cast<int32_t>(m), 0);
+        if (file >= 0) files.push_back(model->FullPath(file));
+      }
+      if (files.size() == before) {
+        return InputError(path + ": no before-optimization module in this folder",
+                          "`hloscope info` lists what is there");
+      }
+    }
+    return files;
+  }
+
+  RunReport Refuse(Error error) const {
+    RunReport report;
+    report.platform = request_.platform;
+    report.reference = request_.reference_platform;
+    report.seed = request_.seed;
+    report.status =
+        error.error_class == ErrorClass::kUnsupported ? RunStatus::kUnsupported : RunStatus::kError;
+    report.error = std::move(error);
+    return report;
+  }
+
+  RunReport Replay(const std::string& file, const Context& context, std::stop_token stop) const {
+    auto start = std::chrono::steady_clock::now();
+    Result<dump::LoadedModule> loaded =
+        LoadAnySoundModule(file, context.limits, input_format_, stop);
+    if (!loaded) return Refuse(loaded.error());
+    for (const hlo::Diagnostic& d : hlo::Verify(*loaded->module, {false, context.limits})) {
+      if (d.severity != hlo::Severity::kError) continue;
+      return Refuse({ErrorClass::kInput, d.message, dump::Places(*loaded).Of(d), d.hint});
+    }
+    double load_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    RunRequest request = request_;
+    request.on_instruction = [&](const debug::InstructionReport& instruction) {
+      context.json ? WriteOut(InstructionReportJson(file, instruction))
+                   : PrintOut(InstructionReportText(instruction));
+      FlushOut();
+    };
+    if (!loaded->proto.arguments.empty()) request.arguments = loaded->proto.arguments.front();
+    request.recorded = loaded->proto.result;
+    RunReport report = debug::RunModule(loaded->module, request, std::move(stop));
+    report.timing.load_ms += load_ms;
+    return report;
+  }
+
+  static void PrintLiterals(const RunReport& report) {
+    std::string out;
+    auto add = [&](std::string_view name, size_t k, const hlo::Literal& value) {
+      out += fmt::format("{}{} {} ", name, k, hlo::ToString(value.shape(), false));
+      hlo::AppendLiteral(out, value, false);
+      out += '\n';
+    };
+    for (size_t k = 0; k < report.arguments.size(); ++k) add("input ", k, report.arguments[k]);
+    for (size_t k = 0; k < report.outputs.size(); ++k) {
+      if (!report.outputs[k].missing) add("output ", k, report.outputs[k].value);
+    }
+    PrintOut(out);
+  }
+
+  std::vector<std::string> modules_;
+  RunRequest request_;
+  int64_t seed_ = 0;
+  std::optional<int64_t> fill_elided_;
+  std::string input_format_, denormals_ = "keep";
+  std::optional<std::string> memory_, find_;
+  int64_t threads_ = 0;
+  std::string fallback_ = "error", profile_;
+  XlaOptions xla_options_;
+  std::string python_;
+  bool print_literals_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRunCommand() { return std::make_unique<RunCommand>(); }
+
+}  // namespace hloscope::app

@@ -1,0 +1,199 @@
+// `hloscope show`: a module, one computation, or what lies around an instruction.
+#include <fmt/format.h>
+
+#include "app/command.h"
+#include "app/inputs.h"
+#include "app/output.h"
+#include "core/base/json.h"
+#include "core/hlo/analysis/graph.h"
+#include "core/hlo/text/render.h"
+#include "core/hlo/text/text.h"
+#include "viewer/graph/svg.h"
+#include "viewer/graph/unfolding.h"
+
+namespace hloscope::app {
+namespace {
+
+using hlo::Module;
+
+// Up to so many instructions a picture in a file shows each of them; of larger ones it shows
+// groups, as many as can be read.
+constexpr size_t kMostInstructions = 1500, kMostBoxes = 2500, kMostGroups = 250;
+
+// "computation:instruction" or "instruction", with or without `%`.
+hlo::InstructionId FindInstruction(const Module& module, std::string_view name) {
+  std::string_view computation;
+  if (size_t colon = name.find(':'); colon != std::string_view::npos) {
+    computation = name.substr(0, colon);
+    name.remove_prefix(colon + 1);
+  }
+  if (computation.starts_with('%')) computation.remove_prefix(1);
+  if (name.starts_with('%')) name.remove_prefix(1);
+  hlo::StringId wanted = module.strings().Find(name);
+  hlo::InstructionId found;
+  for (uint32_t i = 0; wanted.valid() && i < module.instructions().size(); ++i) {
+    const hlo::Instruction& instruction = module.instructions()[i];
+    if (instruction.name != wanted) continue;
+    if (!computation.empty() && module[module[instruction.computation].name] != computation)
+      continue;
+    // The entry's wins where a name stands in several computations.
+    if (!found.valid() || instruction.computation == module.entry_id())
+      found = hlo::InstructionId(i);
+  }
+  return found;
+}
+
+class ShowCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    return {
+        {.name = "module",
+         .target = &module_,
+         .help = "the module file; - is standard input",
+         .value = "MODULE",
+         .required = true},
+        {.name = "--format",
+         .target = &format_,
+         .help = "how to print it",
+         .value = "FORM",
+         .choices = {"hlo", "hlo-elided", "hlo-short", "hlo-canonical", "json", "dot", "svg",
+                     "html"}},
+        {.name = "--computation",
+         .target = &computation_,
+         .help = "only this computation",
+         .value = "NAME"},
+        {.name = "--around",
+         .target = &around_,
+         .help = "only the neighbourhood of this instruction",
+         .value = "INSTR"},
+        {.name = "--radius", .target = &radius_, .help = "how many steps around it", .value = "N"},
+        {.name = "--paths",
+         .target = &paths_,
+         .help = "the instructions on paths from A to B: --paths A,B",
+         .value = "A,B"},
+    };
+  }
+
+  int Run(const Context& context) override {
+    Result<dump::LoadedModule> loaded = dump::LoadModule(module_, context.limits);
+    if (!loaded) {
+      PrintError(loaded.error());
+      return ExitStatusOf(loaded.error());
+    }
+    if (PrintReadErrors(*loaded)) return kBadInput;
+    const Module& module = *loaded->module;
+    Result<std::vector<hlo::InstructionId>> selection = Select(module);
+    if (!selection) {
+      PrintError(selection.error());
+      return kBadInput;
+    }
+    bool whole = computation_.empty() && around_.empty() && paths_.empty();
+    std::string out = format_ == "svg" || format_ == "html"
+                          ? Draw(loaded->module, *selection, whole)
+                          : Render(module, *selection, whole, context.json);
+    if (!out.ends_with('\n')) out += '\n';
+    // The text is the file's own; control characters in it must not reach a terminal.
+    format_ == "json" || context.json ? WriteOut(out) : PrintOut(out);
+    return kGood;
+  }
+
+ private:
+  Result<hlo::InstructionId> Named(const Module& module, const std::string& name) const {
+    hlo::InstructionId id = FindInstruction(module, name);
+    if (id.valid()) return id;
+    return InputError(fmt::format("{}: no instruction called {}", module_, name),
+                      "`hloscope find` searches names");
+  }
+
+  // The instructions to show; all of the module where nothing is selected.
+  Result<std::vector<hlo::InstructionId>> Select(const Module& module) {
+    if (!around_.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId center, Named(module, around_));
+      return hlo::Neighbourhood(module, center, radius_);
+    }
+    if (!paths_.empty()) {
+      if (paths_.size() != 2) return InputError("--paths expects two instructions, A,B");
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId from, Named(module, paths_[0]));
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId to, Named(module, paths_[1]));
+      std::vector<hlo::InstructionId> between = hlo::Between(module, from, to);
+      if (between.empty())
+        return InputError(fmt::format("{}: no path from {} to {}", module_, paths_[0], paths_[1]));
+      return between;
+    }
+    if (computation_.empty()) return hlo::AllInstructions(module);
+    std::string_view name = computation_;
+    if (name.starts_with('%')) name.remove_prefix(1);
+    for (uint32_t c = 0; c < module.computations().size(); ++c) {
+      if (module[module.computations()[c].name] == name)
+        return hlo::InstructionsOf(module, hlo::ComputationId(c));
+    }
+    return InputError(fmt::format("{}: no computation called {}", module_, computation_));
+  }
+
+  // The selection's computation (the entry of a whole module) with what it calls, opened in place.
+  std::string Draw(const std::shared_ptr<const Module>& module,
+                   const std::vector<hlo::InstructionId>& selection, bool whole) {
+    const hlo::ComputationId computation =
+        whole || selection.empty() ? module->entry_id() : (*module)[selection.front()].computation;
+    const bool part = !around_.empty() || !paths_.empty();
+    const debug::Placement placement = debug::FindPlacement(*module);
+    const size_t count =
+        part ? selection.size() : static_cast<size_t>((*module)[computation].instruction_count);
+    viewer::graph::TreeOptions how;
+    how.groups = count > kMostInstructions;
+    viewer::graph::Tree tree(module, computation, how,
+                             part ? selection : std::vector<hlo::InstructionId>());
+    viewer::graph::FoldableGraph graph(std::move(tree));
+    viewer::graph::Unfold(graph, how.groups ? kMostGroups : kMostBoxes);
+    viewer::graph::SvgOptions options;
+    options.placement = &placement;
+    options.heading = Heading(*module, computation, selection.size());
+    if (format_ == "html") return ToHtml(graph, options, selection);
+    return ToSvg(graph, options);
+  }
+
+  std::string Heading(const Module& module, hlo::ComputationId computation, size_t count) const {
+    const std::string_view name = module[module[computation].name];
+    if (!around_.empty()) return fmt::format("{} in {}: around {}", name, module.name(), around_);
+    if (!paths_.empty())
+      return fmt::format("{} in {}: from {} to {}", name, module.name(), paths_[0], paths_[1]);
+    return fmt::format("{} in {}: {} instructions", name, module.name(), count);
+  }
+
+  std::string Render(const Module& module, const std::vector<hlo::InstructionId>& selection,
+                     bool whole, bool json) {
+    std::string out;
+    if (json || format_ == "json") return hlo::ToJson(module, selection);
+    if (format_ == "dot") {
+      const debug::Placement placement = debug::FindPlacement(module);
+      return viewer::graph::ToDot(module, selection, &placement);
+    }
+    hlo::TextFormat format = format_ == "hlo-elided"      ? hlo::TextFormat::kElided
+                             : format_ == "hlo-short"     ? hlo::TextFormat::kShort
+                             : format_ == "hlo-canonical" ? hlo::TextFormat::kCanonical
+                                                          : hlo::TextFormat::kHlo;
+    if (whole) {
+      hlo::PrintText(module, format, out);
+      return out;
+    }
+    if (!computation_.empty() && around_.empty() && paths_.empty()) {
+      hlo::PrintText(module, module[selection.front()].computation, format, out);
+      return out;
+    }
+    for (hlo::InstructionId id : selection) {
+      hlo::PrintText(module, id, format, out);
+      out += '\n';
+    }
+    return out;
+  }
+
+  std::string module_, format_ = "hlo", computation_, around_;
+  int64_t radius_ = 2;
+  std::vector<std::string> paths_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeShowCommand() { return std::make_unique<ShowCommand>(); }
+
+}  // namespace hloscope::app

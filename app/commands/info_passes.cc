@@ -1,0 +1,233 @@
+// What each pass changed: a line each, or one as an aligned diff.
+#include <fmt/format.h>
+
+#include "app/commands/info_lineage.h"
+#include "app/dump_place.h"
+#include "core/base/json.h"
+#include "core/debug/align/lineage.h"
+#include "core/debug/align/pass_changes.h"
+#include "core/dump/dump_model.h"
+#include "core/hlo/text/text.h"
+
+namespace hloscope::app {
+namespace {
+
+using debug::ChangeCounts;
+using debug::ChangeKind;
+using hlo::InstructionId;
+
+// A stage that can be read, and what changed since the one before.
+struct Pass {
+  int32_t stage = -1;
+  int32_t before = -1;  // -1: the first
+  size_t instructions = 0;
+  ChangeCounts counts;
+};
+
+// The passes of a module; stages that cannot be read go to `lost`.
+std::vector<Pass> ReadPasses(const dump::DumpModel& model, int32_t module,
+                             std::vector<std::string>& lost) {
+  std::vector<Pass> passes;
+  std::shared_ptr<const hlo::Module> last;
+  auto count = static_cast<int32_t>(model.modules()[static_cast<size_t>(module)].stages.size());
+  for (int32_t stage = 0; stage < count; ++stage) {
+    if (model.ModuleFile(module, stage) < 0) continue;
+    Result<std::shared_ptr<const hlo::Module>> now = model.Module(module, stage);
+    if (!now) {
+      lost.push_back(now.error().ToString());
+      continue;
+    }
+    Pass pass{.stage = stage,
+              .before = passes.empty() ? -1 : passes.back().stage,
+              .instructions = (*now)->instructions().size(),
+              .counts = {}};
+    if (last != nullptr) {
+      pass.counts = debug::FindChanges(*last, **now, debug::Align(*last, **now)).counts;
+    }
+    passes.push_back(pass);
+    last = *now;
+  }
+  return passes;
+}
+
+std::string PassName(const dump::StageEntry& stage) {
+  if (stage.pass.empty()) return stage.name;
+  std::string number = stage.name.substr(0, stage.name.find('.'));
+  return fmt::format("{} {}: {}", number, stage.pipeline, stage.pass);
+}
+
+std::string Line(const dump::StageEntry& stage, const Pass& pass) {
+  std::string out = fmt::format("  {:<64} {:>8}", PassName(stage), pass.instructions);
+  if (pass.before < 0) return out + "\n";
+  const ChangeCounts& c = pass.counts;
+  if (!c.any()) return out + "  unchanged\n";
+  for (auto [sign, number] :
+       {std::pair("+", c.added), std::pair("-", c.removed), std::pair("~", c.rewritten),
+        std::pair(">", c.moved), std::pair("=", c.renamed)}) {
+    if (number != 0) out += fmt::format("  {}{}", sign, number);
+  }
+  return out + "\n";
+}
+
+void WriteCounts(JsonWriter& json, const ChangeCounts& c) {
+  json.Field("unchanged", c.unchanged).Field("added", c.added).Field("removed", c.removed);
+  json.Field("rewritten", c.rewritten).Field("moved", c.moved).Field("renamed", c.renamed);
+  json.Field("computations_added", c.computations_added)
+      .Field("computations_removed", c.computations_removed);
+}
+
+void WriteModule(JsonWriter& json, const dump::ModuleEntry& entry,
+                 const std::vector<Pass>& passes) {
+  json.BeginObject().Field("name", entry.name).Field("id", entry.id);
+  json.Key("passes").BeginArray();
+  for (const Pass& pass : passes) {
+    const dump::StageEntry& stage = entry.stages[static_cast<size_t>(pass.stage)];
+    json.BeginObject().Field("stage", stage.name).Field("pipeline", stage.pipeline);
+    json.Field("pass", stage.pass).Field("instructions", pass.instructions);
+    if (pass.before >= 0) WriteCounts(json, pass.counts);
+    json.EndObject();
+  }
+  json.EndArray().EndObject();
+}
+
+void WriteLost(JsonWriter& json, const std::vector<std::string>& lost) {
+  json.Key("warnings").BeginArray();
+  for (const std::string& text : lost) json.Value(text);
+  json.EndArray();
+}
+
+std::string Code(const hlo::Module& module, InstructionId id) {
+  std::string out;
+  hlo::PrintText(module, id, hlo::TextFormat::kElided, out);
+  return out;
+}
+
+class DiffWriter {
+ public:
+  DiffWriter(const hlo::Module& before, const hlo::Module& after) : b_(before), a_(after) {}
+
+  std::string Text(const debug::PassChanges& changes) {
+    std::string out;
+    for (const debug::DiffRow& row : changes.rows) {
+      AddHeading(row, out);
+      switch (row.kind) {
+        case ChangeKind::kUnchanged:
+          out += fmt::format("    … {} unchanged\n", row.count);
+          break;
+        case ChangeKind::kAdded:
+          out += "  + " + Code(a_, row.after) + "\n";
+          break;
+        case ChangeKind::kRemoved:
+          out += "  - " + Code(b_, row.before) + "\n";
+          break;
+        default:
+          out += fmt::format("  {} {}\n  {} {}\n", Sign(row.kind), Code(b_, row.before),
+                             Sign(row.kind), Code(a_, row.after));
+      }
+    }
+    return out;
+  }
+
+  void Json(const debug::PassChanges& changes, JsonWriter& json) const {
+    json.Key("rows").BeginArray();
+    for (const debug::DiffRow& row : changes.rows) {
+      json.BeginObject().Field("kind", debug::ToString(row.kind));
+      if (row.count > 1) json.Field("count", row.count);
+      if (row.before.valid()) Side("before", b_, row.before, row.kind, json);
+      if (row.after.valid()) Side("after", a_, row.after, row.kind, json);
+      json.EndObject();
+    }
+    json.EndArray();
+  }
+
+ private:
+  static std::string_view Sign(ChangeKind kind) {
+    if (kind == ChangeKind::kMoved) return ">";
+    return kind == ChangeKind::kRenamed ? "=" : "~";
+  }
+  static void Side(std::string_view key, const hlo::Module& module, InstructionId id,
+                   ChangeKind kind, JsonWriter& json) {
+    json.Key(key).BeginObject().Field("instruction", module.name(id));
+    json.Field("computation", module[module[module[id].computation].name]);
+    if (kind != ChangeKind::kUnchanged) json.Field("text", Code(module, id));
+    json.EndObject();
+  }
+  // The computation a row stands in, where it is another than that of the row before.
+  void AddHeading(const debug::DiffRow& row, std::string& out) {
+    const hlo::Module& module = row.after.valid() ? a_ : b_;
+    InstructionId id = row.after.valid() ? row.after : row.before;
+    std::string name(module[module[module[id].computation].name]);
+    if (name == computation_) return;
+    computation_ = name;
+    out += "  " + name + "\n";
+  }
+
+  const hlo::Module& b_;
+  const hlo::Module& a_;
+  std::string computation_;
+};
+
+}  // namespace
+
+Result<std::string> PassesText(const std::string& path, const Context& context) {
+  HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits));
+  std::string out;
+  JsonWriter json(out);
+  if (context.json) json.BeginObject().Field("file", path).Key("modules").BeginArray();
+  std::vector<std::string> lost;
+  for (size_t m = 0; m < model->modules().size(); ++m) {
+    const dump::ModuleEntry& entry = model->modules()[m];
+    std::vector<Pass> passes = ReadPasses(*model, static_cast<int32_t>(m), lost);
+    if (context.json) {
+      WriteModule(json, entry, passes);
+      continue;
+    }
+    out += fmt::format("{} ({} stages)\n", ModuleTitle(entry), passes.size());
+    for (const Pass& pass : passes) {
+      out += Line(entry.stages[static_cast<size_t>(pass.stage)], pass);
+    }
+  }
+  if (!context.json) {
+    out += "  + added  - removed  ~ rewritten  > moved to another computation  = renamed\n";
+    for (const std::string& text : lost) out += "  warning: " + text + "\n";
+    return out;
+  }
+  json.EndArray();
+  WriteLost(json, lost);
+  json.EndObject();
+  return out + "\n";
+}
+
+Result<std::string> PassDiffText(const std::string& path, const std::string& stage_name,
+                                 const Context& context) {
+  HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits));
+  auto [module_name, name] = SplitModule(stage_name);
+  HLOSCOPE_ASSIGN_OR_RETURN(int32_t module, FindModule(*model, module_name));
+  HLOSCOPE_ASSIGN_OR_RETURN(int32_t stage, FindStage(*model, module, name));
+  HLOSCOPE_ASSIGN_OR_RETURN(auto after, model->Module(module, stage));
+  debug::Lineage lineage(stage + 1, [&](int32_t s) { return model->Module(module, s); });
+  int32_t earlier = lineage.Neighbour(stage, -1);
+  if (earlier < 0) {
+    return InputError(
+        fmt::format("{}: nothing to compare {} with: it is the first stage", path, name));
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(auto before, model->Module(module, earlier));
+  debug::PassChanges changes = debug::FindChanges(*before, *after, debug::Align(*before, *after));
+  const dump::ModuleEntry& entry = model->modules()[static_cast<size_t>(module)];
+  const std::string& from = entry.stages[static_cast<size_t>(earlier)].name;
+  const std::string& to = entry.stages[static_cast<size_t>(stage)].name;
+  DiffWriter writer(*before, *after);
+  if (!context.json) {
+    return fmt::format("{}: from {} to {}\n", ModuleTitle(entry), from, to) + writer.Text(changes);
+  }
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject().Field("file", path).Field("module", entry.name).Field("id", entry.id);
+  json.Field("before", from).Field("after", to);
+  WriteCounts(json, changes.counts);
+  writer.Json(changes, json);
+  json.EndObject();
+  return out + "\n";
+}
+
+}  // namespace hloscope::app

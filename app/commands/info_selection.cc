@@ -1,0 +1,392 @@
+// One instruction of a dump at every level, and back from kernels, thunks, buffers and lines.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "app/commands/info_lineage.h"
+#include "app/dump_place.h"
+#include "app/reports/code_lines_report.h"
+#include "core/base/json.h"
+#include "core/debug/align/provenance.h"
+#include "core/dump/dump_model.h"
+#include "core/hlo/text/text.h"
+
+namespace hloscope::app {
+namespace {
+
+using debug::Chain;
+using debug::InstructionFacts;
+using debug::LineageStep;
+using hlo::InstructionId;
+using hlo::Module;
+
+std::string ComputationName(const Module& module, InstructionId id) {
+  return std::string(module[module[module[id].computation].name]);
+}
+
+InstructionId FindByName(const Module& module, std::string_view name) {
+  if (name.starts_with('%')) name.remove_prefix(1);
+  for (uint32_t id = 0; id < module.instructions().size(); ++id) {
+    if (module.name(InstructionId(id)) == name) return InstructionId(id);
+  }
+  return {};
+}
+
+std::string SourceText(const debug::SourceLine& line) {
+  std::string out = fmt::format("{}:{}", line.file, line.line);
+  return line.function.empty() ? out : out + fmt::format(" ({})", line.function);
+}
+
+std::string_view HowText(debug::SourceHow how) {
+  switch (how) {
+    case debug::SourceHow::kOwn:
+      return "its own";
+    case debug::SourceHow::kAncestor:
+      return "of an ancestor";
+    case debug::SourceHow::kCaller:
+      return "of its caller";
+    case debug::SourceHow::kUser:
+      return "of what it is used for";
+    case debug::SourceHow::kNone:
+      break;
+  }
+  return "";
+}
+
+class SelectionWriter {
+ public:
+  SelectionWriter(const debug::Provenance& provenance, const std::string& path)
+      : provenance_(provenance),
+        entry_(provenance.model().modules()[static_cast<size_t>(provenance.module())]),
+        path_(path) {}
+
+  Result<std::string> Instruction(int32_t stage, InstructionId id, bool as_json) const {
+    HLOSCOPE_ASSIGN_OR_RETURN(InstructionFacts facts, provenance_.FactsOf(stage, id));
+    HLOSCOPE_ASSIGN_OR_RETURN(auto module, provenance_.lineage().Module(stage));
+    return as_json ? Json(*module, stage, id, facts) : Text(*module, stage, id, facts);
+  }
+
+  Result<std::string> List(int32_t stage, const std::string& what,
+                           const std::vector<InstructionId>& ids, bool as_json) const {
+    HLOSCOPE_ASSIGN_OR_RETURN(auto module, provenance_.lineage().Module(stage));
+    std::string out;
+    if (!as_json) {
+      out = fmt::format("{}, {}: {} instructions of {}\n", ModuleTitle(entry_), Stage(stage),
+                        ids.size(), what);
+      for (InstructionId id : ids) {
+        out += fmt::format("  {}: ", ComputationName(*module, id));
+        hlo::PrintText(*module, id, hlo::TextFormat::kElided, out);
+        out += '\n';
+      }
+      return out;
+    }
+    JsonWriter json(out);
+    json.BeginObject().Field("file", path_).Field("module", entry_.name).Field("id", entry_.id);
+    json.Field("stage", Stage(stage)).Field("selection", what).Key("instructions").BeginArray();
+    for (InstructionId id : ids) {
+      json.BeginObject().Field("instruction", module->name(id));
+      json.Field("computation", ComputationName(*module, id)).EndObject();
+    }
+    json.EndArray().EndObject();
+    return out + "\n";
+  }
+
+ private:
+  const std::string& Stage(int32_t stage) const {
+    return entry_.stages[static_cast<size_t>(stage)].name;
+  }
+
+  std::string Text(const Module& module, int32_t stage, InstructionId id,
+                   const InstructionFacts& facts) const {
+    std::string out = fmt::format("{}, {}\n  ", ModuleTitle(entry_), Stage(stage));
+    hlo::PrintText(module, id, hlo::TextFormat::kElided, out);
+    out += fmt::format("\n  in       {}", ComputationName(module, id));
+    if (facts.fusion.valid()) out += fmt::format(", fusion {}", module.name(facts.fusion));
+    if (facts.source.line.line != 0) {
+      out += fmt::format("\n  line     {}, {}", SourceText(facts.source.line),
+                         HowText(facts.source.how));
+    }
+    out += "\n" + CodeText(facts);
+    out += ChainText("ancestors", facts.ancestors) + ChainText("became", facts.descendants);
+    for (const std::string& note : facts.notes) out += "  warning: " + note + "\n";
+    return out;
+  }
+
+  std::string CodeText(const InstructionFacts& facts) const {
+    std::string out;
+    const dump::DumpModel& model = provenance_.model();
+    auto kernels = model.Kernels(provenance_.module());
+    for (int32_t k : facts.kernels) {
+      const dump::Kernel& kernel = (*kernels)->kernels[static_cast<size_t>(k)];
+      out += "  kernel   " + kernel.name + Place(kernel.ptx) + Place(kernel.llvm) + "\n";
+      out += CodeLinesText(model, LinesOf(kernel, facts));
+    }
+    auto thunks = model.Thunks(provenance_.module());
+    for (int32_t k : facts.thunks) {
+      const dump::Thunk& thunk = (*thunks)->thunks[static_cast<size_t>(k)];
+      out += fmt::format("  thunk    {:03} {} {}\n", thunk.id, thunk.kind, thunk.description);
+    }
+    auto buffers = model.Buffers(provenance_.module());
+    for (int32_t k : facts.buffers) {
+      const dump::BufferValue& value = (*buffers)->values[static_cast<size_t>(k)];
+      out += fmt::format("  buffer   {} of allocation {}, offset {}, {} bytes\n", value.id,
+                         (*buffers)->allocations[static_cast<size_t>(value.allocation)].index,
+                         value.offset, value.size);
+    }
+    return out;
+  }
+  // Of what the instruction became, where that is a part of a fusion: all of the kernel is a whole
+  // one's.
+  std::vector<debug::InstructionCode> LinesOf(const dump::Kernel& kernel,
+                                              const InstructionFacts& facts) const {
+    auto final = provenance_.lineage().Module(provenance_.final_stage());
+    if (!final || facts.compiled.empty()) return {};
+    InstructionId id = facts.compiled.front().instruction;
+    if (debug::KernelInstructions(**final)[id.index] == id) return {};
+    return debug::FindInstructionCode(provenance_.model(), kernel, **final, id);
+  }
+
+  std::string Place(const dump::TextRange& range) const {
+    if (range.file < 0) return "";
+    return fmt::format(", {}:{}", provenance_.model().files()[static_cast<size_t>(range.file)].path,
+                       range.first_line);
+  }
+
+  // The stages at which something changed; runs of the same are one line.
+  std::string ChainText(std::string_view title, const Chain& chain) const {
+    std::string out =
+        fmt::format("  {} ({}, {}):\n", title, Reached(chain),
+                    chain.unbroken ? "unbroken" : "ends at " + Stage(chain.last_stage));
+    std::vector<std::string> last_names = {NameOf(chain.steps.front())};
+    int32_t silent = 0;
+    for (size_t begin = 1, end = 1; begin < chain.steps.size(); begin = end) {
+      bool same = true;
+      std::vector<std::string> names;
+      for (; end < chain.steps.size() && chain.steps[end].stage == chain.steps[begin].stage;
+           ++end) {
+        names.push_back(NameOf(chain.steps[end]));
+        same &= chain.steps[end].reason == debug::LinkReason::kSame;
+      }
+      if (same && names == last_names) {
+        ++silent;
+        continue;
+      }
+      out += Silent(silent);
+      silent = 0;
+      for (size_t k = begin; k < end; ++k) {
+        const LineageStep& s = chain.steps[k];
+        out += fmt::format("    {:<40} {:.2f}  {} ({})\n", names[k - begin], s.confidence,
+                           Stage(s.stage), debug::Describe(s.reason));
+      }
+      last_names = std::move(names);
+    }
+    return out + Silent(silent);
+  }
+  static std::string Silent(int32_t stages) {
+    if (stages == 0) return "";
+    return fmt::format("    the same in {} stage{}\n", stages, stages == 1 ? "" : "s");
+  }
+  std::string Reached(const Chain& chain) const {
+    int32_t stages = 0, last = chain.steps.front().stage;
+    for (const LineageStep& s : chain.steps) {
+      stages += s.stage != last;
+      last = s.stage;
+    }
+    return fmt::format("{} stages", stages);
+  }
+  std::string NameOf(const LineageStep& s) const {
+    auto module = provenance_.lineage().Module(s.stage);
+    return module ? std::string((*module)->name(s.instruction)) : std::string();
+  }
+
+  std::string Json(const Module& module, int32_t stage, InstructionId id,
+                   const InstructionFacts& facts) const {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject().Field("file", path_).Field("module", entry_.name).Field("id", entry_.id);
+    json.Field("stage", Stage(stage)).Field("instruction", module.name(id));
+    json.Field("computation", ComputationName(module, id));
+    json.Field("opcode", hlo::ToString(module[id].opcode)).Key("fusion");
+    facts.fusion.valid() ? json.Value(module.name(facts.fusion)) : json.Null();
+    json.Key("source");
+    WriteSource(facts.source, json);
+    WriteCode(facts, json);
+    WriteChain("ancestors", facts.ancestors, json);
+    WriteChain("descendants", facts.descendants, json);
+    json.Key("warnings").BeginArray();
+    for (const std::string& note : facts.notes) json.Value(note);
+    json.EndArray().EndObject();
+    return out + "\n";
+  }
+
+  void WriteSource(const debug::FoundSource& source, JsonWriter& json) const {
+    if (source.line.line == 0) {
+      json.Null();
+      return;
+    }
+    json.BeginObject().Field("file", source.line.file).Field("line", source.line.line);
+    json.Field("function", source.line.function).Field("how", debug::KeyOf(source.how));
+    json.Field("stage", Stage(source.stage)).Field("confidence", source.confidence).EndObject();
+  }
+
+  void WriteCode(const InstructionFacts& facts, JsonWriter& json) const {
+    const dump::DumpModel& model = provenance_.model();
+    auto kernels = model.Kernels(provenance_.module());
+    json.Key("kernels").BeginArray();
+    for (int32_t k : facts.kernels) {
+      const dump::Kernel& kernel = (*kernels)->kernels[static_cast<size_t>(k)];
+      json.BeginObject().Field("name", kernel.name);
+      WriteRange("ptx", kernel.ptx, json);
+      WriteRange("llvm", kernel.llvm, json);
+      WriteCodeLines(model, LinesOf(kernel, facts), json);
+      json.EndObject();
+    }
+    json.EndArray().Key("thunks").BeginArray();
+    auto thunks = model.Thunks(provenance_.module());
+    for (int32_t k : facts.thunks) {
+      const dump::Thunk& thunk = (*thunks)->thunks[static_cast<size_t>(k)];
+      json.BeginObject().Field("id", thunk.id).Field("kind", thunk.kind).EndObject();
+    }
+    json.EndArray().Key("buffers").BeginArray();
+    auto buffers = model.Buffers(provenance_.module());
+    for (int32_t k : facts.buffers) {
+      const dump::BufferValue& value = (*buffers)->values[static_cast<size_t>(k)];
+      json.BeginObject()
+          .Field("id", value.id)
+          .Field("allocation",
+                 (*buffers)->allocations[static_cast<size_t>(value.allocation)].index);
+      json.Field("offset", value.offset).Field("size", value.size).EndObject();
+    }
+    json.EndArray();
+  }
+
+  void WriteRange(std::string_view key, const dump::TextRange& range, JsonWriter& json) const {
+    json.Key(key);
+    if (range.file < 0) {
+      json.Null();
+      return;
+    }
+    json.BeginObject();
+    json.Field("file", provenance_.model().files()[static_cast<size_t>(range.file)].path);
+    json.Field("first_line", range.first_line).Field("last_line", range.last_line).EndObject();
+  }
+
+  void WriteChain(const std::string& key, const Chain& chain, JsonWriter& json) const {
+    json.Field(key + "_unbroken", chain.unbroken).Key(key).BeginArray();
+    for (const LineageStep& s : chain.steps) {
+      if (s.from < 0) continue;
+      auto module = provenance_.lineage().Module(s.stage);
+      if (!module) continue;
+      json.BeginObject().Field("stage", Stage(s.stage));
+      json.Field("instruction", (*module)->name(s.instruction));
+      json.Field("computation", ComputationName(**module, s.instruction));
+      json.Field("reason", debug::KeyOf(s.reason)).Field("confidence", s.link_confidence);
+      json.Field("chain_confidence", s.confidence).EndObject();
+    }
+    json.EndArray();
+  }
+
+  const debug::Provenance& provenance_;
+  const dump::ModuleEntry& entry_;
+  const std::string& path_;
+};
+
+// The last stage that has an instruction of that name.
+Result<std::pair<int32_t, InstructionId>> FindInstruction(const debug::Provenance& provenance,
+                                                          const std::string& path,
+                                                          std::string_view name) {
+  for (int32_t stage = provenance.lineage().stage_count(); stage-- > 0;) {
+    if (provenance.model().ModuleFile(provenance.module(), stage) < 0) continue;
+    auto module = provenance.lineage().Module(stage);
+    if (!module) continue;
+    InstructionId id = FindByName(**module, name);
+    if (id.valid()) return std::pair(stage, id);
+  }
+  return InputError(fmt::format("{}: no stage has an instruction {}", path, name));
+}
+
+// The position of the element with that number, or with that name.
+template <typename List, typename Fits>
+int32_t Position(const List& list, Fits fits) {
+  auto at = std::ranges::find_if(list, fits);
+  return at == list.end() ? -1 : static_cast<int32_t>(at - list.begin());
+}
+
+std::optional<int64_t> Number(std::string_view text) {
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(number) : std::nullopt;
+}
+
+// kernel=NAME, thunk=ID, buffer=ID and line=FILE:LINE.
+Result<std::vector<InstructionId>> Members(const debug::Provenance& provenance, int32_t stage,
+                                           std::string_view kind, std::string_view value) {
+  const dump::DumpModel& model = provenance.model();
+  std::optional<int64_t> number = Number(value);
+  auto none = [&] {
+    return InputError(fmt::format("{}: no {} {} in this module", model.path(), kind, value));
+  };
+  if (kind == "kernel") {
+    HLOSCOPE_ASSIGN_OR_RETURN(auto table, model.Kernels(provenance.module()));
+    int32_t at = Position(table->kernels, [&](const auto& k) { return k.name == value; });
+    return at < 0 ? none() : provenance.OfKernel(at);
+  }
+  if (kind == "thunk") {
+    HLOSCOPE_ASSIGN_OR_RETURN(auto table, model.Thunks(provenance.module()));
+    int32_t at = Position(table->thunks, [&](const auto& t) { return number && t.id == *number; });
+    return at < 0 ? none() : provenance.OfThunk(at);
+  }
+  if (kind == "buffer") {
+    HLOSCOPE_ASSIGN_OR_RETURN(auto table, model.Buffers(provenance.module()));
+    int32_t at = Position(table->values, [&](const auto& v) { return number && v.id == *number; });
+    return at < 0 ? none() : provenance.OfBuffer(at);
+  }
+  size_t colon = value.rfind(':');
+  std::optional<int64_t> line =
+      colon == std::string_view::npos ? std::nullopt : Number(value.substr(colon + 1));
+  if (kind != "line" || !line) {
+    return InputError(
+        fmt::format("{}={}: expected kernel=NAME, thunk=ID, buffer=ID or "
+                    "line=FILE:LINE",
+                    kind, value));
+  }
+  return provenance.OfLine(stage, value.substr(0, colon), static_cast<int32_t>(*line));
+}
+
+}  // namespace
+
+Result<std::string> SelectionText(const std::string& path, const std::string& selection,
+                                  const Context& context) {
+  HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits));
+  auto [module_name, what] = SplitModule(selection);
+  std::string stage_name;
+  if (size_t at = what.rfind('@'); at != std::string::npos) {
+    stage_name = what.substr(at + 1);
+    what.resize(at);
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(int32_t module, FindModule(*model, module_name));
+  debug::Provenance provenance(model, module);
+  SelectionWriter writer(provenance, path);
+  int32_t stage = provenance.final_stage();
+  if (!stage_name.empty()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(stage, FindStage(*model, module, stage_name));
+  }
+  if (stage < 0) return InputError(path + ": this module has no stage that holds it");
+  if (size_t equals = what.find('='); equals != std::string::npos) {
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        auto ids, Members(provenance, stage, what.substr(0, equals), what.substr(equals + 1)));
+    return writer.List(stage, what, ids, context.json);
+  }
+  if (stage_name.empty()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(auto found, FindInstruction(provenance, path, what));
+    return writer.Instruction(found.first, found.second, context.json);
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(auto at, provenance.lineage().Module(stage));
+  InstructionId id = FindByName(*at, what);
+  if (!id.valid()) return InputError(fmt::format("{}: {} has no {}", path, stage_name, what));
+  return writer.Instruction(stage, id, context.json);
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,81 @@
+// Runs of lines with one reason.
+#include "app/reports/code_lines_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hloscope::app {
+namespace {
+
+struct Run {
+  int32_t file = -1;
+  debug::CodeLine first;
+  int32_t last_line = 0;
+};
+
+std::vector<Run> RunsOf(const std::vector<debug::InstructionCode>& codes) {
+  std::vector<Run> runs;
+  for (const debug::InstructionCode& code : codes) {
+    for (const debug::CodeLine& line : code.lines) {
+      bool joins = !runs.empty() && runs.back().file == code.file &&
+                   runs.back().last_line + 1 == line.line &&
+                   runs.back().first.reason == line.reason;
+      if (joins) {
+        runs.back().last_line = line.line;
+      } else {
+        runs.push_back({code.file, line, line.line});
+      }
+    }
+  }
+  return runs;
+}
+
+// Empty where lines are known, or there is no code.
+std::string WhyUnknown(const std::vector<debug::InstructionCode>& codes) {
+  bool names = false, debug_info = false;
+  for (const debug::InstructionCode& code : codes) {
+    if (!code.lines.empty()) return {};
+    names |= code.signs.value_names;
+    debug_info |= code.signs.debug_info;
+  }
+  if (codes.empty()) return {};
+  if (debug_info) return "the code carries debug information, but none of its source line";
+  if (names) return "the code names values of other instructions, but none of this one";
+  return "the code carries neither debug information nor names of instructions";
+}
+
+const std::string& PathOf(const dump::DumpModel& model, int32_t file) {
+  return model.files()[static_cast<size_t>(file)].path;
+}
+
+}  // namespace
+
+std::string CodeLinesText(const dump::DumpModel& model,
+                          const std::vector<debug::InstructionCode>& codes) {
+  std::string out;
+  for (const Run& run : RunsOf(codes)) {
+    std::string last = run.last_line == run.first.line ? "" : "-" + std::to_string(run.last_line);
+    out += fmt::format("    lines  {}:{}{} {:.2f} ({})\n", PathOf(model, run.file), run.first.line,
+                       last, run.first.confidence, debug::Describe(run.first.reason));
+  }
+  std::string why = WhyUnknown(codes);
+  if (!why.empty()) out += fmt::format("    lines  of its own are not known: {}\n", why);
+  return out;
+}
+
+void WriteCodeLines(const dump::DumpModel& model, const std::vector<debug::InstructionCode>& codes,
+                    JsonWriter& json) {
+  json.Key("lines").BeginArray();
+  for (const Run& run : RunsOf(codes)) {
+    json.BeginObject().Field("file", PathOf(model, run.file));
+    json.Field("first_line", run.first.line).Field("last_line", run.last_line);
+    json.Field("reason", debug::KeyOf(run.first.reason));
+    json.Field("confidence", run.first.confidence).EndObject();
+  }
+  json.EndArray().Key("lines_unknown");
+  std::string why = WhyUnknown(codes);
+  why.empty() ? json.Null() : json.Value(why);
+}
+
+}  // namespace hloscope::app

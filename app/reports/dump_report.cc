@@ -1,0 +1,67 @@
+// Gathering a report: the model, its figures, and where each compiled module runs.
+#include "app/reports/dump_report.h"
+
+#include "core/base/jobs.h"
+#include "core/dump/listing/listing.h"
+
+namespace hloscope::app {
+namespace {
+
+// Takes the parts that are known; gives by module whether one was.
+std::vector<char> TakeKnown(const std::vector<dump::FileKey>& keys, const ReportParts* known,
+                            DumpReport& report) {
+  std::vector<char> taken(keys.size());
+  for (size_t m = 0; known != nullptr && m < keys.size(); ++m) {
+    const ModulePart* part = known->Find(keys[m]);
+    if (part == nullptr) continue;
+    report.parts[m] = *part;
+    taken[m] = 1;
+  }
+  return taken;
+}
+
+void Place(const dump::DumpModel& model, size_t at, DumpReport& report) {
+  auto m = static_cast<int32_t>(at);
+  auto module = model.Module(m, model.FinalStage(m));
+  if (!module) return;
+  report.compiled[at] = *module;
+  report.placements[at] =
+      debug::FindPlacement(**module, debug::TargetNamed(model.modules()[at].device));
+  auto thunks = model.Thunks(m);
+  if (thunks) debug::TakeThunks(**module, **thunks, report.placements[at]);
+}
+
+}  // namespace
+
+Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
+                                  const dump::OpenOptions& options, ReportForm form,
+                                  const ReportParts* known, ReportParts* next) {
+  DumpReport report;
+  HLOSCOPE_ASSIGN_OR_RETURN(report.model, dump::DumpModel::Open(path, limits, options));
+  const dump::DumpModel& model = *report.model;
+  const size_t count = model.modules().size();
+  report.compiled.resize(count);
+  report.placements.resize(count);
+  report.parts.resize(count);
+  std::vector<dump::FileKey> keys;
+  for (size_t m = 0; options.listing != nullptr && m < count; ++m)
+    keys.push_back(KeyOfModule(model, m, options.listing->keys));
+  std::vector<char> taken = TakeKnown(keys, known, report);
+  taken.resize(count);
+  HLOSCOPE_ASSIGN_OR_RETURN(report.summary, dump::Summarize(model, options, taken));
+  int jobs = options.jobs > 0 ? options.jobs : AvailableCpus();
+  auto finish = [&](int64_t k) {
+    auto at = static_cast<size_t>(k);
+    if (taken[at] != 0) return;
+    Place(model, at, report);
+    report.parts[at] = form == ReportForm::kJson ? JsonPart(report, at) : TextPart(report, at);
+  };
+  HLOSCOPE_TRY(ParallelFor(static_cast<int64_t>(count), jobs, finish, options.stop));
+  // What was lost must be said again, so it is read again.
+  for (size_t m = 0; next != nullptr && m < keys.size(); ++m) {
+    if (report.summary.lossy[m] == 0) next->Add(keys[m], report.parts[m]);
+  }
+  return report;
+}
+
+}  // namespace hloscope::app

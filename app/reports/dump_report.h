@@ -1,0 +1,43 @@
+// What `info` says about a dump directory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/reports/report_parts.h"
+#include "core/debug/place/placement.h"
+#include "core/dump/dump_summary.h"
+
+namespace hloscope::app {
+
+struct DumpReport {
+  std::shared_ptr<const dump::DumpModel> model;
+  dump::DumpSummary summary;
+  // The compiled form of each module, null where it cannot be read or its part was known, and where
+  // its parts run.
+  std::vector<std::shared_ptr<const hlo::Module>> compiled;
+  std::vector<debug::Placement> placements;
+  std::vector<ModulePart> parts;  // of each module
+};
+
+enum class ReportForm : uint8_t { kText, kJson };
+
+// Reads what the report needs; of modules that `known` (or null) has nothing. What may be known
+// next time is put into `next` unless it is null; `listing` is of the folder, and moved from.
+// Errors: as DumpModel::Open and dump::Summarize.
+Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
+                                  const dump::OpenOptions& options, ReportForm form,
+                                  const ReportParts* known = nullptr, ReportParts* next = nullptr);
+
+// For people, and as one JSON object with a line end.
+std::string DumpText(const DumpReport& report);
+std::string DumpJson(const DumpReport& report);
+// What they say of one module, which has been read.
+ModulePart TextPart(const DumpReport& report, size_t module);
+ModulePart JsonPart(const DumpReport& report, size_t module);
+
+// "12 B", "34.5 kB", "1.2 MB".
+std::string BytesText(int64_t bytes);
+
+}  // namespace hloscope::app

@@ -1,0 +1,307 @@
+// A dump as one JSON object.
+#include "app/reports/dump_report.h"
+#include "core/base/checked.h"
+#include "core/base/json.h"
+
+namespace hloscope::app {
+namespace {
+
+using dump::DumpModel;
+
+// One module.
+class PartWriter {
+ public:
+  PartWriter(const DumpReport& report, size_t module)
+      : report_(report),
+        model_(*report.model),
+        summary_(report.summary),
+        module_(module),
+        json_(part_.text) {}
+
+  ModulePart Write() {
+    WriteModule(module_);
+    const debug::Placement& placement = report_.placements[module_];
+    part_.counts = placement.counts;
+    part_.bytes = placement.bytes;
+    part_.unknown_transfers = placement.unknown_transfers;
+    for (const debug::Transfer& transfer : placement.transfers) {
+      if (!part_.transfers.empty()) part_.transfers += ',';
+      JsonWriter json(part_.transfers);
+      WriteTransfer(transfer, json);
+    }
+    return std::move(part_);
+  }
+
+ private:
+  void File(std::string_view key, int32_t file) {
+    json_.Key(key);
+    if (file < 0) {
+      json_.Null();
+    } else {
+      json_.Value(model_.files()[static_cast<size_t>(file)].path);
+    }
+  }
+
+  void Range(std::string_view key, const dump::TextRange& range) {
+    File(key, range.file);
+    if (!range.found() || range.first_line == 0) return;
+    json_.Key(std::string(key) + "_lines").BeginArray();
+    json_.Value(range.first_line).Value(range.last_line).EndArray();
+  }
+
+  template <typename T>
+  void Optional(std::string_view key, const std::optional<T>& value) {
+    if (value) json_.Field(key, *value);
+  }
+
+  void Extent(std::string_view key, const std::optional<dump::Extent3>& extent) {
+    json_.Key(key);
+    if (!extent) {
+      json_.Null();
+      return;
+    }
+    json_.BeginArray();
+    for (int64_t n : *extent) json_.Value(n);
+    json_.EndArray();
+  }
+
+  void Launch(const dump::LaunchDimensions& launch) {
+    json_.Key("launch");
+    if (!launch.known()) {
+      json_.Null();
+      return;
+    }
+    json_.BeginObject();
+    Extent("blocks", launch.blocks);
+    Extent("threads", launch.threads);
+    if (launch.cluster) Extent("cluster", launch.cluster);
+    json_.EndObject();
+  }
+
+  void OrNull(std::string_view key, std::string_view text) {
+    json_.Key(key);
+    text.empty() ? json_.Null() : json_.Value(text);
+  }
+
+  void WriteModule(size_t m) {
+    const dump::ModuleEntry& entry = model_.modules()[m];
+    const dump::ModuleSummary& module = summary_.modules[m];
+    json_.BeginObject().Field("name", entry.name).Field("id", entry.id);
+    json_.Field("framework", entry.framework).Field("device", entry.device);
+    json_.Field("target", entry.target).Field("folder", entry.folder);
+    json_.Field("timestamp", entry.timestamp);
+    WriteStages(entry, module);
+    json_.Key("kernels").BeginArray();
+    for (const dump::Kernel& kernel : module.kernels->kernels) WriteKernel(kernel);
+    json_.EndArray().Key("thunks").BeginArray();
+    for (const dump::Thunk& thunk : module.thunks->thunks) WriteThunk(thunk);
+    json_.EndArray();
+    WriteBuffers(*module.buffers);
+    json_.Key("custom_calls").BeginObject();
+    for (const auto& [target, count] : module.custom_calls) json_.Field(target, count);
+    json_.EndObject().Key("source_files").BeginArray();
+    for (const std::string& file : module.source_files) json_.Value(file);
+    json_.EndArray().Key("placement");
+    if (report_.compiled[m] == nullptr) {
+      json_.Null();
+    } else {
+      debug::WritePlacement(*report_.compiled[m], report_.placements[m], json_);
+    }
+    json_.EndObject();
+  }
+
+  void WriteTransfer(const debug::Transfer& transfer, JsonWriter& json) const {
+    json.BeginObject().Field("module", model_.modules()[module_].name);
+    json.Field("instruction", report_.compiled[module_]->name(transfer.instruction));
+    json.Field("direction", debug::KeyOf(transfer.direction)).Key("bytes");
+    transfer.bytes < 0 ? json.Null() : json.Value(transfer.bytes);
+    json.Key("executions");
+    transfer.executions < 0 ? json.Null() : json.Value(transfer.executions);
+    json.Field("reason", debug::KeyOf(transfer.reason)).EndObject();
+  }
+
+  void WriteStages(const dump::ModuleEntry& entry, const dump::ModuleSummary& module) {
+    json_.Key("stages").BeginArray();
+    for (size_t s = 0; s < entry.stages.size(); ++s) {
+      const dump::StageEntry& stage = entry.stages[s];
+      const dump::StageSummary& counts = module.stages[s];
+      json_.BeginObject().Field("name", stage.name);
+      OrNull("pipeline", stage.pipeline);
+      OrNull("pass", stage.pass);
+      File("file", counts.file);
+      if (counts.read) {
+        json_.Field("instructions", counts.counts.instructions);
+        json_.Field("fusions", counts.counts.fusions);
+      } else {
+        json_.Key("instructions").Null().Key("fusions").Null();
+      }
+      json_.EndObject();
+    }
+    json_.EndArray();
+  }
+
+  void WriteKernel(const dump::Kernel& kernel) {
+    json_.BeginObject().Field("name", kernel.name);
+    OrNull("instruction", kernel.instruction);
+    if (kernel.instructions.size() > 1) {
+      json_.Key("instructions").BeginArray();
+      for (const std::string& name : kernel.instructions) json_.Value(name);
+      json_.EndArray();
+    }
+    json_.Field("tie", dump::ToString(kernel.tie));
+    if (!kernel.note.empty()) json_.Field("note", kernel.note);
+    Range("ptx", kernel.ptx);
+    Range("llvm", kernel.llvm.found() ? kernel.llvm : kernel.llvm_unoptimized);
+    if (kernel.triton.found()) File("triton", kernel.triton.file);
+    if (kernel.mlir.found()) File("mlir", kernel.mlir.file);
+    if (kernel.object.found()) File("object", kernel.object.file);
+    Launch(kernel.launch);
+    if (!kernel.launch_source.empty()) json_.Field("launch_source", kernel.launch_source);
+    Optional("max_threads", kernel.max_threads);
+    Optional("registers", kernel.registers);
+    Optional("shared_bytes", kernel.shared_bytes);
+    Optional("local_bytes", kernel.local_bytes);
+    json_.EndObject();
+  }
+
+  void WriteThunk(const dump::Thunk& thunk) {
+    json_.BeginObject().Field("id", thunk.id).Field("kind", thunk.kind);
+    json_.Field("depth", thunk.depth);
+    OrNull("kernel", thunk.kernel);
+    OrNull("library", thunk.library);
+    OrNull("instruction", thunk.instruction);
+    json_.EndObject();
+  }
+
+  void WriteBuffers(const dump::BufferTable& buffers) {
+    bool known = buffers.source != dump::BufferSource::kNone;
+    json_.Field("buffers", known ? buffers.allocations.size() : 0);
+    json_.Key("peak_bytes");
+    known ? json_.Value(buffers.total_bytes) : json_.Null();
+    json_.Key("live_peak_bytes");
+    buffers.live_peak_bytes >= 0 ? json_.Value(buffers.live_peak_bytes) : json_.Null();
+    json_.Key("peak_values").BeginArray();
+    constexpr size_t kShown = 8;
+    for (size_t k = 0; k < buffers.live_peak_values.size() && k < kShown; ++k) {
+      const auto& value = buffers.values[static_cast<size_t>(buffers.live_peak_values[k])];
+      json_.BeginObject().Field("instruction", value.instruction).Field("bytes", value.size);
+      json_.Field("shape", value.shape).EndObject();
+    }
+    json_.EndArray();
+  }
+
+  const DumpReport& report_;
+  const DumpModel& model_;
+  const dump::DumpSummary& summary_;
+  size_t module_;
+  ModulePart part_;
+  JsonWriter json_;
+};
+
+// All of them, and what is said of the dump.
+class Writer {
+ public:
+  explicit Writer(const DumpReport& report)
+      : report_(report), model_(*report.model), summary_(report.summary), json_(out_) {}
+
+  std::string Write() {
+    size_t bytes = 0;
+    for (const ModulePart& part : report_.parts) bytes += part.text.size();
+    out_.reserve(bytes + model_.files().size() * 256);
+    json_.BeginObject().Field("file", model_.path());
+    json_.Key("modules").BeginArray();
+    for (const ModulePart& part : report_.parts) Append(part.text);
+    json_.EndArray();
+    WritePlacements();
+    WriteTensorFlow();
+    WriteFiles();
+    json_.Key("missing").BeginArray();
+    for (const dump::MissingPiece& piece : model_.missing()) json_.Value(piece.ToString());
+    json_.EndArray().Key("warnings").BeginArray();
+    for (const std::string& text : summary_.warnings) json_.Value(text);
+    json_.EndArray().EndObject();
+    out_ += '\n';
+    return std::move(out_);
+  }
+
+ private:
+  // Elements of an array that are JSON already.
+  void Append(std::string_view elements) {
+    if (elements.empty()) return;
+    if (!out_.ends_with('[')) out_ += ',';
+    out_ += elements;
+  }
+
+  void OrNull(std::string_view key, std::string_view text) {
+    json_.Key(key);
+    text.empty() ? json_.Null() : json_.Value(text);
+  }
+
+  // The sum over all modules.
+  void WritePlacements() {
+    json_.Key("placement").BeginObject();
+    int64_t bytes = 0, unknown = 0;
+    for (int place = 0; place < debug::kPlaceCount; ++place) {
+      int64_t count = 0;
+      for (const ModulePart& part : report_.parts) count += part.counts[static_cast<size_t>(place)];
+      json_.Field(debug::KeyOf(static_cast<debug::Place>(place)), count);
+    }
+    json_.Key("transfers").BeginArray();
+    for (const ModulePart& part : report_.parts) {
+      bytes = CheckedAdd(bytes, part.bytes).value_or(INT64_MAX);
+      unknown += part.unknown_transfers;
+      Append(part.transfers);
+    }
+    json_.EndArray().Field("bytes", bytes).Field("unknown_transfers", unknown).EndObject();
+  }
+
+  void WriteTensorFlow() {
+    const dump::TensorFlowSummary& tf = *summary_.tensorflow;
+    json_.Key("tensorflow").BeginObject().Key("clusters").BeginArray();
+    for (const dump::TensorFlowCluster& cluster : tf.clusters) {
+      json_.BeginObject().Field("name", cluster.name).Field("nodes", cluster.nodes);
+      json_.Key("devices").BeginArray();
+      for (const std::string& device : cluster.devices) json_.Value(device);
+      json_.EndArray().Key("operations").BeginObject();
+      for (const auto& [op, count] : cluster.operations) json_.Field(op, count);
+      json_.EndObject().Key("module");
+      cluster.module < 0 ? json_.Null()
+                         : json_.Value(model_.modules()[static_cast<size_t>(cluster.module)].name);
+      json_.EndObject();
+    }
+    json_.EndArray().Key("unclustered").BeginArray();
+    for (const dump::TensorFlowNode& node : tf.unclustered) {
+      json_.BeginObject().Field("name", node.name).Field("op", node.op);
+      OrNull("device", node.device);
+      OrNull("function", node.function);
+      OrNull("reason", node.reason);
+      json_.EndObject();
+    }
+    json_.EndArray().EndObject();
+  }
+
+  void WriteFiles() {
+    json_.Key("files").BeginArray();
+    for (const dump::FileEntry& file : model_.files()) {
+      json_.BeginObject().Field("file", file.path).Field("role", dump::ToString(file.role));
+      json_.Field("kind", dump::ToString(file.kind)).Field("bytes", file.bytes);
+      json_.Field("module", file.module).Field("stage", file.stage).EndObject();
+    }
+    json_.EndArray();
+  }
+
+  const DumpReport& report_;
+  const DumpModel& model_;
+  const dump::DumpSummary& summary_;
+  std::string out_;
+  JsonWriter json_;
+};
+
+}  // namespace
+
+ModulePart JsonPart(const DumpReport& report, size_t module) {
+  return PartWriter(report, module).Write();
+}
+std::string DumpJson(const DumpReport& report) { return Writer(report).Write(); }
+
+}  // namespace hloscope::app

@@ -1,0 +1,177 @@
+// A dump for people.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/reports/dump_report.h"
+
+namespace hloscope::app {
+namespace {
+
+using dump::DumpModel;
+
+// Long lists are cut in the middle: how many of a list are shown at most.
+constexpr size_t kShown = 12;
+
+std::string ExtentText(const dump::Extent3& extent) {
+  return fmt::format("{}×{}×{}", extent[0], extent[1], extent[2]);
+}
+
+std::string KernelLine(const DumpModel& model, const dump::Kernel& kernel) {
+  std::string out = fmt::format("      {}", kernel.name);
+  if (kernel.instruction.empty()) {
+    out += fmt::format(" ({})", kernel.note);
+  } else if (kernel.instruction != kernel.name) {
+    out += fmt::format(" ← {}", kernel.instruction);
+  }
+  if (kernel.instructions.size() > 1)
+    out += fmt::format(" and {} more", kernel.instructions.size() - 1);
+  if (kernel.launch.blocks) out += fmt::format(", {} blocks", ExtentText(*kernel.launch.blocks));
+  if (kernel.launch.threads) out += fmt::format(", {} threads", ExtentText(*kernel.launch.threads));
+  const dump::TextRange& code = kernel.ptx.found()    ? kernel.ptx
+                                : kernel.llvm.found() ? kernel.llvm
+                                                      : kernel.llvm_unoptimized;
+  if (code.found()) {
+    out +=
+        fmt::format(", {}:{}", model.files()[static_cast<size_t>(code.file)].path, code.first_line);
+  }
+  return out + "\n";
+}
+
+std::string StageLine(const dump::StageEntry& stage, const dump::StageSummary& counts) {
+  if (!counts.read) return fmt::format("    {:<70} not readable\n", stage.name);
+  return fmt::format("    {:<70} {:>7} instructions {:>5} fusions\n", stage.name,
+                     counts.counts.instructions, counts.counts.fusions);
+}
+
+std::string BuffersText(const dump::BufferTable& buffers) {
+  if (buffers.source == dump::BufferSource::kNone) return {};
+  std::string out =
+      fmt::format("    memory: {} in {} allocations ({} parameters, {} constants, {} temporary)\n",
+                  BytesText(buffers.total_bytes), buffers.allocations.size(),
+                  BytesText(buffers.parameter_bytes), BytesText(buffers.constant_bytes),
+                  BytesText(buffers.temporary_bytes));
+  if (buffers.live_peak_bytes < 0) return out;
+  out += fmt::format("    most alive at once: {}", BytesText(buffers.live_peak_bytes));
+  constexpr size_t kHolders = 3;
+  for (size_t k = 0; k < buffers.live_peak_values.size() && k < kHolders; ++k) {
+    const auto& value = buffers.values[static_cast<size_t>(buffers.live_peak_values[k])];
+    out += fmt::format("{} {} {}", k == 0 ? ":" : ",", value.instruction, BytesText(value.size));
+  }
+  return out + "\n";
+}
+
+std::string ThunksText(const dump::ThunkSequence& sequence) {
+  if (sequence.thunks.empty()) return {};
+  std::map<std::string, size_t> kinds;
+  for (const dump::Thunk& thunk : sequence.thunks) {
+    ++kinds[thunk.library.empty() ? thunk.kind : fmt::format("{} ({})", thunk.kind, thunk.library)];
+  }
+  std::string out = fmt::format("    {} thunks:", sequence.thunks.size());
+  for (const auto& [kind, count] : kinds) out += fmt::format(" {} {}", count, kind);
+  return out + "\n";
+}
+
+std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSummary& module) {
+  const dump::ModuleEntry& entry = model.modules()[m];
+  std::string out = entry.id < 0 ? "" : fmt::format("module_{:04} ", entry.id);
+  out = fmt::format("  {}{} ({}{}{})\n", out, entry.name, entry.framework,
+                    entry.device == "unknown" ? "" : ", " + entry.device,
+                    entry.target.empty() ? "" : " " + entry.target);
+  if (!entry.folder.empty()) out += fmt::format("    in {}\n", entry.folder);
+  for (size_t s = 0; s < entry.stages.size(); ++s)
+    out += StageLine(entry.stages[s], module.stages[s]);
+  const auto& kernels = module.kernels->kernels;
+  if (!kernels.empty()) out += fmt::format("    {} kernels:\n", kernels.size());
+  for (size_t k = 0; k < kernels.size() && k < kShown; ++k) out += KernelLine(model, kernels[k]);
+  if (kernels.size() > kShown)
+    out += fmt::format("      and {} more (--json lists all)\n", kernels.size() - kShown);
+  out += ThunksText(*module.thunks);
+  out += BuffersText(*module.buffers);
+  if (!module.custom_calls.empty()) out += "    custom calls:";
+  for (const auto& [target, count] : module.custom_calls)
+    out += fmt::format(" {} {}", count, target);
+  if (!module.custom_calls.empty()) out += "\n";
+  for (size_t k = 0; k < module.source_files.size() && k < kShown; ++k)
+    out += fmt::format("    source: {}\n", module.source_files[k]);
+  if (module.source_files.size() > kShown)
+    out += fmt::format("    source: and {} more files\n", module.source_files.size() - kShown);
+  return out;
+}
+
+std::string PlacementText(const DumpReport& report, size_t m) {
+  const debug::Placement& placement = report.placements[m];
+  if (report.compiled[m] == nullptr || !placement.compiled) return {};
+  std::string out = "    runs:";
+  for (int k = 0; k < debug::kPlaceCount; ++k) {
+    int64_t count = placement.counts[static_cast<size_t>(k)];
+    auto place = static_cast<debug::Place>(k);
+    bool silent = place == debug::Place::kNoCode || place == debug::Place::kInKernel;
+    if (count != 0 && !silent) out += fmt::format(" {} {}", count, debug::KeyOf(place));
+  }
+  out += "\n";
+  for (size_t k = 0; k < placement.transfers.size() && k < kShown; ++k) {
+    const debug::Transfer& t = placement.transfers[k];
+    out += fmt::format("    transfer {}: {}{}{}, {}\n",
+                       t.direction == debug::TransferDirection::kToHost ? "to host" : "to device",
+                       report.compiled[m]->name(t.instruction),
+                       t.bytes < 0 ? ", size unknown" : ", " + BytesText(t.bytes),
+                       t.executions < 0   ? ", in a loop of unknown count"
+                       : t.executions > 1 ? fmt::format(" × {}", t.executions)
+                                          : "",
+                       debug::Describe(t.reason));
+  }
+  if (placement.transfers.size() > kShown)
+    out += fmt::format("    and {} more transfers\n", placement.transfers.size() - kShown);
+  return out;
+}
+
+std::string TensorFlowText(const dump::TensorFlowSummary& tf) {
+  std::string out;
+  for (const dump::TensorFlowCluster& cluster : tf.clusters) {
+    out += fmt::format("  TensorFlow cluster {}: {} nodes", cluster.name, cluster.nodes);
+    for (const std::string& device : cluster.devices) out += " on " + device;
+    out += "\n";
+  }
+  if (tf.unclustered.empty()) return out;
+  std::map<std::string, std::vector<std::string_view>> reasons;
+  for (const dump::TensorFlowNode& node : tf.unclustered)
+    reasons[node.reason.empty() ? "the graphs do not say why" : node.reason].push_back(node.name);
+  out += fmt::format("  {} TensorFlow nodes in no cluster:\n", tf.unclustered.size());
+  for (const auto& [reason, names] : reasons) {
+    out += fmt::format("    {} ({}):", reason, names.size());
+    for (size_t k = 0; k < names.size() && k < kShown; ++k) out += fmt::format(" {}", names[k]);
+    out += names.size() > kShown ? " …\n" : "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string BytesText(int64_t bytes) {
+  if (bytes < 10'000) return fmt::format("{} B", bytes);
+  if (bytes < 10'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+ModulePart TextPart(const DumpReport& report, size_t module) {
+  ModulePart part;
+  part.text = ModuleText(*report.model, module, report.summary.modules[module]) +
+              PlacementText(report, module);
+  return part;
+}
+
+std::string DumpText(const DumpReport& report) {
+  const DumpModel& model = *report.model;
+  const dump::DumpSummary& summary = report.summary;
+  std::string out = fmt::format("{}: {} modules, {} files\n", model.path(), model.modules().size(),
+                                model.files().size());
+  for (const ModulePart& part : report.parts) out += part.text;
+  out += TensorFlowText(*summary.tensorflow);
+  for (const dump::MissingPiece& piece : model.missing())
+    out += "  missing: " + piece.ToString() + "\n";
+  for (const std::string& text : summary.warnings) out += "  warning: " + text + "\n";
+  return out;
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,106 @@
+// Single instructions as JSON and as text.
+#include "app/reports/instruction_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "app/reports/run_report.h"
+#include "core/base/text.h"
+
+namespace hloscope::app {
+namespace {
+
+using debug::InstructionReport;
+using debug::LeafComparison;
+
+// The worst of all leaves.
+LeafComparison Worst(const InstructionReport& report) {
+  LeafComparison worst;
+  for (const LeafComparison& leaf : report.outputs) {
+    worst.elements += leaf.elements;
+    worst.mismatched += leaf.mismatched;
+    worst.max_abs_error = std::max(worst.max_abs_error, leaf.max_abs_error);
+    worst.max_rel_error = std::max(worst.max_rel_error, leaf.max_rel_error);
+    worst.max_ulp = std::max(worst.max_ulp, leaf.max_ulp);
+  }
+  return worst;
+}
+
+void WriteFields(JsonWriter& json, const InstructionReport& report) {
+  const LeafComparison worst = Worst(report);
+  json.Field("instruction", report.instruction)
+      .Field("computation", report.computation)
+      .Field("opcode", report.opcode)
+      .Field("status", StatusOf(report));
+  if (report.compared) {
+    json.Field("elements", worst.elements)
+        .Field("mismatched", worst.mismatched)
+        .Field("max_abs_error", worst.max_abs_error)
+        .Field("max_rel_error", worst.max_rel_error)
+        .Field("max_ulp", worst.max_ulp);
+  }
+  json.Key("outputs").BeginArray();
+  for (const LeafComparison& leaf : report.outputs) {
+    json.BeginObject();
+    WriteLeafJson(json, leaf, report.compared);
+    json.EndObject();
+  }
+  json.EndArray().Field("run_us", report.run_us);
+  if (!report.source.empty()) json.Field("source", report.source);
+  if (!report.together_with.empty()) {
+    json.Key("together_with").BeginArray();
+    for (const std::string& name : report.together_with) json.Value(name);
+    json.EndArray();
+  }
+  json.Key("error");
+  if (report.error) {
+    json.Value(report.error->ToString());
+  } else {
+    json.Null();
+  }
+}
+
+}  // namespace
+
+std::string_view StatusOf(const InstructionReport& report) {
+  if (report.error) {
+    if (report.error->error_class == ErrorClass::kDied) return "died";
+    return report.error->error_class == ErrorClass::kUnsupported ? "unsupported" : "error";
+  }
+  if (!report.compared) return "ran";
+  return report.differs() ? "differs" : "equal";
+}
+
+std::string InstructionReportJson(const std::string& file, const InstructionReport& report) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject().Field("module", file);
+  WriteFields(json, report);
+  json.EndObject();
+  return out + "\n";
+}
+
+void WriteDivergentJson(JsonWriter& json, const InstructionReport& report) {
+  json.BeginObject();
+  WriteFields(json, report);
+  json.EndObject();
+}
+
+std::string InstructionReportText(const InstructionReport& report) {
+  std::string text =
+      fmt::format("{:<12} {} ({})", StatusOf(report), report.instruction, report.opcode);
+  if (!report.together_with.empty()) {
+    text += fmt::format(" together with {}", fmt::join(report.together_with, ", "));
+  }
+  if (report.error) return text + ": " + report.error->ToString() + "\n";
+  if (!report.compared) return text + "\n";
+  const LeafComparison worst = Worst(report);
+  if (worst.max_abs_error == 0 && worst.mismatched == 0) return text + "\n";
+  return text + fmt::format(": {} of {} differ; largest error {} absolute, {} relative, {} ULP\n",
+                            worst.mismatched, worst.elements, ShortestText(worst.max_abs_error),
+                            ShortestText(worst.max_rel_error), worst.max_ulp);
+}
+
+}  // namespace hloscope::app

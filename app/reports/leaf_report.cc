@@ -1,0 +1,131 @@
+// Printing comparisons of leaves.
+#include "app/reports/leaf_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/base/text.h"
+
+namespace hloscope::app {
+
+using debug::LeafComparison;
+
+std::string IndexText(const std::vector<int64_t>& index) {
+  return fmt::format("{{{}}}", fmt::join(index, ","));
+}
+
+namespace {
+
+void WriteMismatch(JsonWriter& json, std::string_view key,
+                   const std::optional<debug::ElementMismatch>& mismatch) {
+  json.Key(key);
+  if (!mismatch) {
+    json.Null();
+    return;
+  }
+  json.BeginObject().Key("index").BeginArray();
+  for (int64_t i : mismatch->index) json.Value(i);
+  json.EndArray().Field("actual", mismatch->actual).Field("expected", mismatch->expected);
+  json.EndObject();
+}
+
+// Counts of errors by size: none, below the first bound, between bounds, from the last one on.
+void WriteHistogram(JsonWriter& json, const debug::ErrorHistogram& histogram) {
+  json.Key("error_histogram").BeginObject().Key("bounds").BeginArray();
+  for (double bound : debug::ErrorHistogram::kBounds) json.Value(bound);
+  json.EndArray();
+  for (const auto& [key, counts] :
+       {std::pair("absolute", &histogram.absolute), std::pair("relative", &histogram.relative)}) {
+    json.Key(key).BeginArray();
+    for (int64_t count : *counts) json.Value(count);
+    json.EndArray();
+  }
+  json.EndObject();
+}
+
+void WritePassingBounds(JsonWriter& json, const std::vector<debug::BoundPair>& pairs) {
+  json.Key("passing_bounds").BeginArray();
+  for (const debug::BoundPair& pair : pairs) {
+    json.BeginObject().Field("abs", pair.absolute).Field("rel", pair.relative).EndObject();
+  }
+  json.EndArray();
+}
+
+// "           relative errors: 5 below 1e-7, 3 below 1e-6 …", leaving out what does not occur.
+std::string HistogramText(const debug::ErrorHistogram& histogram) {
+  std::string text;
+  const auto& bounds = debug::ErrorHistogram::kBounds;
+  for (const auto& [key, counts] :
+       {std::pair("absolute", &histogram.absolute), std::pair("relative", &histogram.relative)}) {
+    text += fmt::format("{}           {} errors:", text.empty() ? "" : "\n", key);
+    for (size_t k = 0; k < counts->size(); ++k) {
+      if ((*counts)[k] == 0) continue;
+      text += fmt::format(" {} {}", (*counts)[k],
+                          k == 0 ? "none,"
+                          : k - 1 < bounds.size()
+                              ? fmt::format("below {},", ShortestText(bounds[k - 1]))
+                              : fmt::format("from {} on,", ShortestText(bounds.back())));
+    }
+    if (text.ends_with(',')) text.pop_back();
+  }
+  return text;
+}
+
+std::string MismatchText(const debug::ElementMismatch& mismatch) {
+  return fmt::format("{}: {}, expected {}", IndexText(mismatch.index), mismatch.actual,
+                     mismatch.expected);
+}
+
+}  // namespace
+
+void WriteLeafJson(JsonWriter& json, const LeafComparison& leaf, bool compared) {
+  json.Key("index").BeginArray();
+  for (int64_t i : leaf.index) json.Value(i);
+  json.EndArray().Field("shape", hlo::ToString(leaf.shape, false)).Field("elements", leaf.elements);
+  if (!compared) return;
+  json.Field("mismatched", leaf.mismatched).Field("max_abs_error", leaf.max_abs_error);
+  json.Field("max_rel_error", leaf.max_rel_error).Field("max_ulp", leaf.max_ulp);
+  json.Field("nan_mismatched", leaf.nan_mismatched).Field("inf_mismatched", leaf.inf_mismatched);
+  WriteMismatch(json, "first_mismatch", leaf.first_mismatch);
+  WriteMismatch(json, "worst_mismatch", leaf.worst_mismatch);
+  json.Field("nan_only_actual", leaf.nan.actual).Field("nan_only_expected", leaf.nan.expected);
+  json.Field("inf_only_actual", leaf.inf.actual).Field("inf_only_expected", leaf.inf.expected);
+  WriteHistogram(json, leaf.histogram);
+  WritePassingBounds(json, leaf.passing_bounds);
+  if (!leaf.problem.empty()) json.Field("problem", leaf.problem);
+}
+
+std::string LeafText(const LeafComparison& leaf, bool compared) {
+  std::string text =
+      fmt::format("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
+  if (!compared) return text + fmt::format(" {} elements, not compared", leaf.elements);
+  if (!leaf.problem.empty()) return text + " " + leaf.problem;
+  text += fmt::format(" {} of {} differ; largest error {} absolute, {} relative, {} ULP",
+                      leaf.mismatched, leaf.elements, ShortestText(leaf.max_abs_error),
+                      ShortestText(leaf.max_rel_error), leaf.max_ulp);
+  auto one_sided = [&text](std::string_view what, int64_t mismatched,
+                           const debug::OneSided& count) {
+    if (mismatched == 0) return;
+    text += fmt::format(", {} {} on one side (actual {}, expected {})", mismatched, what,
+                        count.actual, count.expected);
+  };
+  one_sided("NaN", leaf.nan_mismatched, leaf.nan);
+  one_sided("infinite", leaf.inf_mismatched, leaf.inf);
+  if (!leaf.first_mismatch) return text;
+  text += "; first at " + MismatchText(*leaf.first_mismatch);
+  if (leaf.worst_mismatch && leaf.worst_mismatch->index != leaf.first_mismatch->index) {
+    text += "; worst at " + MismatchText(*leaf.worst_mismatch);
+  }
+  text += "\n" + HistogramText(leaf.histogram);
+  if (!leaf.passing_bounds.empty()) {
+    text += "\n           would pass with";
+    for (const debug::BoundPair& pair : leaf.passing_bounds) {
+      text +=
+          fmt::format(" abs {} rel {};", ShortestText(pair.absolute), ShortestText(pair.relative));
+    }
+    text.pop_back();
+  }
+  return text;
+}
+
+}  // namespace hloscope::app

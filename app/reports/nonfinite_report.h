@@ -1,0 +1,16 @@
+// Printing where a NaN or an infinity was born.
+#pragma once
+
+#include <string>
+
+#include "core/base/json.h"
+#include "core/debug/nonfinite/find_nonfinite.h"
+
+namespace hloscope::app {
+
+// The object behind `first_nonfinite`.
+void WriteNonFiniteJson(JsonWriter& json, const debug::NonFinite& found);
+// A few indented lines.
+std::string NonFiniteText(const debug::NonFinite& found);
+
+}  // namespace hloscope::app

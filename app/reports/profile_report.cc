@@ -1,0 +1,330 @@
+// Tables of lanes, instructions and names of events.
+#include "app/reports/profile_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/inputs.h"
+#include "core/base/json.h"
+#include "core/dump/load.h"
+#include "core/hlo/analysis/source_line.h"
+
+namespace hloscope::app {
+namespace {
+
+using profiler::DurationStatistics;
+using profiler::EventStore;
+using profiler::InstructionTime;
+using profiler::Lane;
+using profiler::LaneId;
+using profiler::Loss;
+
+constexpr size_t kNameWidth = 60;
+
+// The first characters of a name that may be of any length.
+std::string Shortened(std::string_view name) {
+  if (name.size() <= kNameWidth) return std::string(name);
+  return std::string(name.substr(0, kNameWidth - 3)) + "...";
+}
+
+struct InstructionWords {
+  std::string module, name, opcode, source;
+};
+InstructionWords WordsOf(const ProfileReport& report, const InstructionTime& time) {
+  const auto& owner = report.attribution->modules()[time.target.module];
+  const hlo::Module& module = *owner.module;
+  const hlo::Instruction& instruction = module[time.target.instruction];
+  return {owner.name, std::string(module.name(time.target.instruction)),
+          std::string(hlo::Info(instruction.opcode).text), hlo::SourceLineOf(module, instruction)};
+}
+
+void AppendLanes(const ProfileReport& report, std::string& out) {
+  const EventStore& store = *report.profile->store;
+  for (const profiler::Group& group : store.groups()) {
+    if (group.lanes.empty()) continue;
+    out += fmt::format("{}\n", Shortened(store.text(group.name)));
+    for (LaneId id : group.lanes) {
+      const Lane& lane = store.lanes()[id.index];
+      out += fmt::format("  {:<60} {:>10} {} in {} {}\n", Shortened(store.text(lane.name)),
+                         lane.event_count, lane.event_count == 1 ? "event" : "events",
+                         lane.row_count, lane.row_count == 1 ? "row" : "rows");
+    }
+  }
+}
+
+void AppendInstructions(const ProfileReport& report, std::string& out) {
+  const profiler::Attribution& attribution = *report.attribution;
+  const auto& totals = attribution.totals();
+  if (totals.work == 0) {
+    out += "no event of this trace names an instruction or a kernel\n";
+    return;
+  }
+  out += fmt::format("{} of work, {:.1f} % of it on instructions; {} between instructions\n",
+                     DurationText(totals.work), 100 * totals.share(), DurationText(totals.between));
+  if (!attribution.times().empty()) {
+    out += fmt::format("{:>7} {:>10} {:>8} {:>10} {:>10}  instruction\n", "share", "self", "count",
+                       "mean", "max");
+  }
+  const size_t rows = std::min(report.top, attribution.times().size());
+  for (const InstructionTime& time : attribution.times().first(rows)) {
+    const InstructionWords words = WordsOf(report, time);
+    out += fmt::format("{:>5.1f} % {:>10} {:>8} {:>10} {:>10}  {}:{} ({}){}\n",
+                       100 * static_cast<double>(time.self) / static_cast<double>(totals.work),
+                       DurationText(time.self), time.count, DurationText(time.total / time.count),
+                       DurationText(time.max), words.module, Shortened(words.name), words.opcode,
+                       words.source.empty() ? "" : "  " + words.source);
+  }
+  for (const profiler::UnattributedTime& time :
+       attribution.unattributed().first(std::min(report.top, attribution.unattributed().size()))) {
+    out += fmt::format("{:>5.1f} % {:>10} {:>8} {:>10} {:>10}  {} (of no known instruction)\n",
+                       100 * static_cast<double>(time.self) / static_cast<double>(totals.work),
+                       DurationText(time.self), time.count, "", "",
+                       Shortened(report.profile->store->text(time.name)));
+  }
+}
+
+void AppendNames(const ProfileReport& report, std::string& out) {
+  out += fmt::format("{:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  event\n", "total", "count", "min",
+                     "median", "p99", "max");
+  const size_t rows = std::min(report.top, report.names.size());
+  for (const DurationStatistics& s : std::span(report.names).first(rows)) {
+    out += fmt::format("{:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  {}\n", DurationText(s.total),
+                       s.count, DurationText(s.min), DurationText(s.p50), DurationText(s.p99),
+                       DurationText(s.max),
+                       Shortened(report.profile->store->text(profiler::NameId(s.key))));
+  }
+  if (rows < report.names.size()) {
+    out += fmt::format("{:>10} more (--top {})\n", report.names.size() - rows, report.names.size());
+  }
+}
+
+std::string LossText(const Loss& loss) {
+  return fmt::format("left out: {} {}, first: {}", loss.count, loss.what, loss.first);
+}
+
+void AppendArgument(JsonWriter& json, const profiler::Argument& argument) {
+  json.Key(argument.name);
+  std::visit([&](const auto& value) { json.Value(value); }, argument.value);
+}
+
+void AppendGroups(const ProfileReport& report, JsonWriter& json) {
+  const EventStore& store = *report.profile->store;
+  json.Key("planes").BeginArray();
+  for (const profiler::Group& group : store.groups()) {
+    json.BeginObject().Field("name", store.text(group.name)).Field("is_device", group.is_device);
+    json.Key("facts").BeginObject();
+    for (const profiler::Argument& fact : group.facts) AppendArgument(json, fact);
+    json.EndObject().Key("lanes").BeginArray();
+    for (LaneId id : group.lanes) {
+      const Lane& lane = store.lanes()[id.index];
+      json.BeginObject()
+          .Field("name", store.text(lane.name))
+          .Field("role", ToString(lane.role))
+          .Field("events", lane.event_count)
+          .Field("rows", lane.row_count)
+          .EndObject();
+    }
+    json.EndArray().EndObject();
+  }
+  json.EndArray();
+}
+
+void AppendInstruction(const ProfileReport& report, const InstructionTime& time, JsonWriter& json) {
+  const InstructionWords words = WordsOf(report, time);
+  const auto& totals = report.attribution->totals();
+  json.BeginObject()
+      .Field("module", words.module)
+      .Field("program", report.attribution->modules()[time.target.module].program)
+      .Field("instruction", words.name)
+      .Field("opcode", words.opcode)
+      .Field("source", words.source)
+      .Field("reason", ToString(time.target.reason))
+      .Field("count", time.count)
+      .Field("self_ns", Nanoseconds(time.self))
+      .Field("total_ns", Nanoseconds(time.total))
+      .Field("mean_ns", Nanoseconds(time.total) / static_cast<double>(time.count))
+      .Field("min_ns", Nanoseconds(time.min))
+      .Field("max_ns", Nanoseconds(time.max))
+      .Field("share", static_cast<double>(time.self) /
+                          static_cast<double>(std::max<int64_t>(totals.work, 1)))
+      .EndObject();
+}
+
+void AppendAttribution(const ProfileReport& report, JsonWriter& json) {
+  const profiler::Attribution& attribution = *report.attribution;
+  const auto& totals = attribution.totals();
+  json.Field("work_ns", Nanoseconds(totals.work))
+      .Field("attributed_ns", Nanoseconds(totals.attributed))
+      .Field("between_ns", Nanoseconds(totals.between))
+      .Field("share", totals.share());
+  json.Key("instructions").BeginArray();
+  for (const InstructionTime& time : attribution.times()) AppendInstruction(report, time, json);
+  json.EndArray().Key("unattributed").BeginArray();
+  for (const profiler::UnattributedTime& time : attribution.unattributed()) {
+    json.BeginObject()
+        .Field("name", report.profile->store->text(time.name))
+        .Field("count", time.count)
+        .Field("self_ns", Nanoseconds(time.self))
+        .EndObject();
+  }
+  json.EndArray();
+}
+
+void AppendNames(const ProfileReport& report, JsonWriter& json) {
+  json.Key("events_by_name").BeginArray();
+  const size_t rows = std::min(report.top, report.names.size());
+  for (const DurationStatistics& s : std::span(report.names).first(rows)) {
+    json.BeginObject()
+        .Field("name", report.profile->store->text(profiler::NameId(s.key)))
+        .Field("count", s.count)
+        .Field("total_ns", Nanoseconds(s.total))
+        .Field("min_ns", Nanoseconds(s.min))
+        .Field("p50_ns", Nanoseconds(s.p50))
+        .Field("p90_ns", Nanoseconds(s.p90))
+        .Field("p99_ns", Nanoseconds(s.p99))
+        .Field("max_ns", Nanoseconds(s.max))
+        .EndObject();
+  }
+  json.EndArray();
+}
+
+void AppendTexts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+  json.Key(key).BeginArray();
+  for (const std::string& text : texts) json.Value(text);
+  json.EndArray();
+}
+
+// Why a file that is no trace cannot be profiled: it would have to be run.
+Error NotATrace(const FileView& file, Error error) {
+  const dump::FileKind kind = dump::Sniff(file.bytes());
+  if (!dump::IsModuleKind(kind)) return error;
+  return UnsupportedError(
+             file.path() + ": a module: profile reads traces, it cannot record one yet",
+             "record it with jax.profiler.trace(FOLDER), then: hloscope profile FOLDER")
+      .error();
+}
+
+}  // namespace
+
+Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
+    const std::vector<std::string>& paths, const Limits& limits) {
+  std::vector<profiler::AttributedModule> modules;
+  for (const std::string& given : paths) {
+    HLOSCOPE_ASSIGN_OR_RETURN(std::vector<std::string> files, ExpandDirectories({given}, limits));
+    const bool is_dump = files.size() != 1 || files.front() != given;
+    for (const std::string& file : files) {
+      if (is_dump && !file.ends_with("after_optimizations.txt")) continue;
+      HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded, dump::LoadSoundModule(file, limits));
+      modules.push_back({-1, std::string(loaded.module->name()), loaded.module, {}});
+    }
+  }
+  return modules;
+}
+
+Result<ProfileReport> ReadProfileReport(const FileView& file,
+                                        const std::vector<profiler::AttributedModule>& given,
+                                        const Limits& limits, Jobs& jobs) {
+  ProfileReport report;
+  report.path = file.path();
+  auto profile = profiler::ReadProfile(file, limits, jobs);
+  if (!profile) return std::unexpected(NotATrace(file, profile.error()));
+  report.profile = *profile;
+  std::vector<profiler::AttributedModule> modules =
+      profiler::ReadEmbeddedModules(**profile, limits, report.warnings);
+  // The trace knows better than we are told: modules of a name it carries are not added.
+  for (const profiler::AttributedModule& module : given) {
+    const bool is_there = std::ranges::any_of(
+        modules, [&](const auto& m) { return m.program >= 0 && m.name == module.name; });
+    if (!is_there) modules.push_back(module);
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      report.attribution, profiler::Attribution::Make((*profile)->store, std::move(modules), jobs));
+  return report;
+}
+
+Status AddNames(ProfileReport& report, Jobs& jobs) {
+  const EventStore& store = *report.profile->store;
+  const profiler::TimeRange all{store.range().begin, store.range().end + 1};
+  HLOSCOPE_ASSIGN_OR_RETURN(report.names, profiler::Statistics(store, {all, {}}, jobs));
+  return {};
+}
+
+double Nanoseconds(int64_t picoseconds) { return static_cast<double>(picoseconds) / 1e3; }
+
+std::string DurationText(int64_t picoseconds) {
+  static constexpr struct {
+    double picoseconds;
+    std::string_view unit;
+  } kUnits[] = {{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}, {1, "ps"}};
+  const double value = static_cast<double>(picoseconds);
+  for (const auto& [size, unit] : kUnits) {
+    const double in_unit = value / size;
+    if (std::abs(in_unit) < 0.9995 && size > 1) continue;
+    const int digits = std::abs(in_unit) < 9.995 ? 2 : std::abs(in_unit) < 99.95 ? 1 : 0;
+    return fmt::format("{:.{}f} {}", in_unit, size == 1 ? 0 : digits, unit);
+  }
+  return "0 ps";
+}
+
+std::string ProfileText(const ProfileReport& report) {
+  const profiler::Profile& profile = *report.profile;
+  const EventStore& store = *profile.store;
+  std::string out = fmt::format("{}: {}, {} events in {}\n", report.path, ToString(profile.format),
+                                store.size(), DurationText(store.range().length()));
+  AppendLanes(report, out);
+  out += '\n';
+  AppendInstructions(report, out);
+  out += '\n';
+  AppendNames(report, out);
+  for (const std::string& error : profile.errors) out += "error of the recorder: " + error + '\n';
+  for (const std::string& text : profile.warnings) out += "warning of the recorder: " + text + '\n';
+  for (const std::string& warning : report.warnings) out += "warning: " + warning + '\n';
+  for (const Loss& loss : profile.losses) out += LossText(loss) + '\n';
+  return out;
+}
+
+std::string ProfileJson(const ProfileReport& report) {
+  const profiler::Profile& profile = *report.profile;
+  const EventStore& store = *profile.store;
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject()
+      .Field("file", report.path)
+      .Field("status", "ok")
+      .Field("format", ToString(profile.format))
+      .Field("events", store.size())
+      .Field("origin_ns", store.origin_ns())
+      .Field("begin_ns", Nanoseconds(store.range().begin))
+      .Field("span_ns", Nanoseconds(store.range().length()));
+  AppendTexts(json, "hosts", profile.hosts);
+  AppendGroups(report, json);
+  json.Key("modules").BeginArray();
+  for (const profiler::EmbeddedModule& module : profile.modules) {
+    json.BeginObject()
+        .Field("name", module.name)
+        .Field("program", module.program)
+        .Field("bytes", module.hlo_proto.size())
+        .EndObject();
+  }
+  json.EndArray();
+  AppendAttribution(report, json);
+  AppendNames(report, json);
+  AppendTexts(json, "errors", profile.errors);
+  std::vector<std::string> warnings = profile.warnings;
+  warnings.insert(warnings.end(), report.warnings.begin(), report.warnings.end());
+  AppendTexts(json, "warnings", warnings);
+  json.Key("losses").BeginArray();
+  for (const Loss& loss : profile.losses) {
+    json.BeginObject()
+        .Field("what", loss.what)
+        .Field("count", loss.count)
+        .Field("first", loss.first)
+        .EndObject();
+  }
+  json.EndArray().Field("time_ms", report.time_ms).EndObject();
+  return out + "\n";
+}
+
+}  // namespace hloscope::app

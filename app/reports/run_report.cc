@@ -1,0 +1,217 @@
+// Printing replay reports.
+#include "app/reports/run_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/command.h"
+#include "app/reports/instruction_report.h"
+#include "app/reports/nonfinite_report.h"
+#include "core/base/json.h"
+#include "core/base/text.h"
+
+namespace hloscope::app {
+namespace {
+
+using debug::RunOutput;
+using debug::RunReport;
+using debug::RunStatus;
+using debug::RunTiming;
+
+void WriteTiming(JsonWriter& json, std::string_view key, const RunTiming& timing) {
+  json.Key(key)
+      .BeginObject()
+      .Field("load_ms", timing.load_ms)
+      .Field("compile_ms", timing.compile_ms);
+  json.Key("run_us").BeginArray();
+  for (double us : timing.run_us) json.Value(us);
+  json.EndArray().Field("peak_bytes", timing.peak_bytes).EndObject();
+}
+
+// The bounds used, once for each element type among the results.
+void WriteBounds(JsonWriter& json, const RunReport& report) {
+  json.Key("bounds").BeginObject();
+  std::set<std::string_view> written;
+  for (const RunOutput& output : report.outputs) {
+    std::string_view type = hlo::ToString(output.comparison.shape.element_type());
+    if (!output.compared || !written.insert(type).second) continue;
+    const debug::ErrorBounds& bounds = output.comparison.bounds;
+    json.Key(type).BeginObject().Field("abs", bounds.absolute).Field("rel", bounds.relative);
+    json.Field("ulp", bounds.ulp).EndObject();
+  }
+  json.EndObject();
+}
+
+void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
+  json.Key("repeat").BeginObject().Field("runs", repeat.runs).Field("bits", repeat.same_bits);
+  json.Key("differing_run");
+  repeat.differing_run ? json.Value(*repeat.differing_run) : json.Null();
+  if (repeat.difference) {
+    json.Field("iteration", repeat.iteration).Key("difference").BeginObject();
+    WriteLeafJson(json, *repeat.difference, true);
+    json.EndObject();
+  }
+  json.EndObject();
+}
+
+std::string RepeatText(const debug::RepeatReport& repeat) {
+  if (!repeat.differing_run) {
+    return fmt::format("  {} runs on the same inputs agree{}\n", repeat.runs,
+                       repeat.same_bits ? " in every bit" : "");
+  }
+  return fmt::format("  run {} of {} on the same inputs differs from the first:\n{}\n",
+                     *repeat.differing_run + 1, repeat.runs, LeafText(*repeat.difference, true));
+}
+
+// Which side is nearer to the precise value; nothing where both are as near as rounding allows.
+std::string CloserOf(const std::vector<debug::PreciseSide>& sides) {
+  if (sides.size() < 2) return "";
+  const debug::PreciseDistance& a = sides[0].distance;
+  const debug::PreciseDistance& b = sides[1].distance;
+  if (a.class_mismatched != b.class_mismatched) {
+    return a.class_mismatched < b.class_mismatched ? sides[0].side : sides[1].side;
+  }
+  if (a.max_ulp == b.max_ulp || (a.max_ulp <= 0.5 && b.max_ulp <= 0.5)) return "";
+  return a.max_ulp < b.max_ulp ? sides[0].side : sides[1].side;
+}
+
+void WritePrecise(JsonWriter& json, const std::vector<debug::PreciseSide>& sides) {
+  json.Key("precise").BeginObject().Key("sides").BeginArray();
+  for (const debug::PreciseSide& side : sides) {
+    json.BeginObject()
+        .Field("side", side.side)
+        .Field("max_ulp", side.distance.max_ulp)
+        .Field("max_abs_error", side.distance.max_abs_error)
+        .Field("nonfinite_mismatched", side.distance.class_mismatched)
+        .Key("index")
+        .BeginArray();
+    for (int64_t i : side.distance.index) json.Value(i);
+    json.EndArray().EndObject();
+  }
+  json.EndArray().Key("closer");
+  const std::string closer = CloserOf(sides);
+  if (closer.empty()) {
+    json.Null();
+  } else {
+    json.Value(closer);
+  }
+  json.EndObject();
+}
+
+std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
+  std::string text = "           from the precise value:";
+  for (const debug::PreciseSide& side : sides) {
+    text += fmt::format(" {} {:.3g} ULP", side.side, side.distance.max_ulp);
+    if (side.distance.class_mismatched != 0) {
+      text += fmt::format(" and {} NaN or infinite on one side", side.distance.class_mismatched);
+    }
+    text += ',';
+  }
+  text.back() = '\n';
+  const std::string closer = CloserOf(sides);
+  if (closer.empty()) return text;
+  text.back() = ':';
+  return text + " " + closer + " is right\n";
+}
+
+}  // namespace
+
+std::string RunReportJson(const std::string& file, const RunReport& report) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject().Field("module", file).Field("platform", report.platform).Key("reference");
+  report.reference.empty() ? json.Null() : json.Value(report.reference);
+  json.Field("status", debug::ToString(report.status)).Field("seed", report.seed);
+  if (report.against_recorded) json.Field("expected", "recorded");
+  WriteBounds(json, report);
+  json.Key("outputs").BeginArray();
+  for (const RunOutput& output : report.outputs) {
+    json.BeginObject();
+    WriteLeafJson(json, output.comparison, output.compared);
+    if (output.iteration != 0) json.Field("iteration", output.iteration);
+    if (!output.precise.empty()) WritePrecise(json, output.precise);
+    if (output.missing) json.Field("error", output.missing->ToString());
+    json.EndObject();
+  }
+  json.EndArray();
+  WriteTiming(json, "timing", report.timing);
+  if (report.reference_timing) WriteTiming(json, "reference_timing", *report.reference_timing);
+  if (report.repeat) WriteRepeat(json, *report.repeat);
+  json.Key("first_divergent");
+  if (report.first_divergent) {
+    WriteDivergentJson(json, *report.first_divergent);
+  } else {
+    json.Null();
+  }
+  json.Key("first_nonfinite");
+  if (report.first_nonfinite) {
+    WriteNonFiniteJson(json, *report.first_nonfinite);
+  } else {
+    json.Null();
+  }
+  if (!report.xla_flags.empty()) {
+    json.Key("xla_flags").BeginObject();
+    for (const auto& [name, value] : report.xla_flags) json.Field(name, value);
+    json.EndObject();
+  }
+  json.Key("warnings").BeginArray();
+  for (const std::string& warning : report.warnings) json.Value(warning);
+  json.EndArray().Key("fallbacks").BeginArray().EndArray().Key("error");
+  report.error ? json.Value(report.error->ToString()) : json.Null();
+  json.EndObject();
+  return out + "\n";
+}
+
+std::string RunReportText(const std::string& file, const RunReport& report) {
+  std::string out = fmt::format("{}: module {} on {}", file, report.module, report.platform);
+  if (!report.reference.empty()) out += " beside " + report.reference;
+  if (report.made_up_inputs) out += fmt::format(", inputs made up from seed {}", report.seed);
+  if (report.against_recorded) out += ", compared with the recorded result";
+  out += '\n';
+  for (const RunOutput& output : report.outputs) {
+    out += output.missing ? fmt::format("  {:<8} no value: {}", IndexText(output.comparison.index),
+                                        output.missing->ToString())
+                          : LeafText(output.comparison, output.compared);
+    out += '\n';
+    if (!output.precise.empty()) out += PreciseText(output.precise);
+  }
+  if (report.first_divergent) {
+    out += "  the first instruction that differs is " + report.first_divergent->instruction;
+    if (!report.first_divergent->together_with.empty()) {
+      out +=
+          fmt::format(", together with {}", fmt::join(report.first_divergent->together_with, ", "));
+    }
+    out += "\n";
+  }
+  if (report.repeat) out += RepeatText(*report.repeat);
+  if (report.first_nonfinite) out += NonFiniteText(*report.first_nonfinite);
+  for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
+  double fastest =
+      report.timing.run_us.empty() ? 0 : *std::ranges::min_element(report.timing.run_us);
+  out += fmt::format("{}: loaded in {:.1f} ms, ran in {:.2f} ms", debug::ToString(report.status),
+                     report.timing.load_ms, fastest / 1e3);
+  if (report.error) out += "; " + report.error->ToString();
+  return out + "\n";
+}
+
+int ExitStatusOf(const RunReport& report) {
+  switch (report.status) {
+    case RunStatus::kEqual:
+    case RunStatus::kRan:
+      return kGood;
+    case RunStatus::kDiffers:
+      return kDiffers;
+    case RunStatus::kUnsupported:
+      return kUnsupported;
+    case RunStatus::kDied:
+      return kDied;
+    case RunStatus::kError:
+      return kBadInput;
+  }
+  return kBadInput;
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,17 @@
+// A RunReport as JSON and as text.
+#pragma once
+
+#include <string>
+
+#include "app/reports/leaf_report.h"
+#include "core/debug/run/run_module.h"
+
+namespace hloscope::app {
+
+// One compact object and a line break; `file` as given on the command line.
+std::string RunReportJson(const std::string& file, const debug::RunReport& report);
+// For a person: a line for each result and the verdict.
+std::string RunReportText(const std::string& file, const debug::RunReport& report);
+int ExitStatusOf(const debug::RunReport& report);
+
+}  // namespace hloscope::app

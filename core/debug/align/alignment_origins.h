@@ -1,0 +1,17 @@
+// The rest of an alignment: where copies, fusions, parameters and new instructions come from, and
+// what took the place of removed ones.
+#pragma once
+
+#include <vector>
+
+#include "core/debug/align/alignment.h"
+#include "core/debug/align/alignment_pairs.h"
+#include "core/debug/align/alignment_side.h"
+
+namespace hloscope::debug {
+
+// All links, those of `pairs` among them.
+std::vector<Link> FindLinks(const AlignmentSide& before, const AlignmentSide& after,
+                            const Pairing& pairs);
+
+}  // namespace hloscope::debug

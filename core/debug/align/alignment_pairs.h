@@ -1,0 +1,23 @@
+// The one-to-one part of an alignment: instructions that are the same before and after.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/debug/align/alignment.h"
+#include "core/debug/align/alignment_side.h"
+
+namespace hloscope::debug {
+
+struct Pairing {
+  static constexpr uint32_t kNone = AlignmentSide::kNone;
+  std::vector<uint32_t> to_after, to_before;  // by instruction; kNone: no partner
+  std::vector<LinkReason> reason;             // by instruction after
+  std::vector<float> confidence;
+};
+
+// By name where nothing speaks against it, then by equal surroundings, then along the operands and
+// users of pairs, then by op_name, at last in order.
+Pairing PairInstructions(const AlignmentSide& before, const AlignmentSide& after);
+
+}  // namespace hloscope::debug

@@ -1,0 +1,125 @@
+// Hashing instructions by meaning, computations callees first.
+#include "core/debug/align/fingerprint.h"
+
+#include "core/hlo/string_pool.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::Instruction;
+using hlo::Module;
+
+uint64_t Combine(uint64_t a, uint64_t b) {
+  uint64_t x = a * 0x9e3779b97f4a7c15u + b;
+  x ^= x >> 32;
+  x *= 0xd6e8feb86659fd93u;
+  return x ^ (x >> 29);
+}
+uint64_t Combine(uint64_t a, std::string_view text) { return Combine(a, hlo::HashBytes(text)); }
+
+class Hasher {
+ public:
+  explicit Hasher(const Module& module)
+      : module_(module), unused_(UnusedElements(module)), shapes_(module.shape_count(), 0) {
+    prints_.local.resize(module.instructions().size());
+    prints_.full.resize(module.instructions().size());
+    prints_.computations.resize(module.computations().size());
+  }
+
+  Fingerprints Run() {
+    enum : uint8_t { kNew, kOpen, kDone };
+    std::vector<uint8_t> state(module_.computations().size(), kNew);
+    std::vector<uint32_t> stack;
+    for (uint32_t c = 0; c < state.size(); ++c) {
+      stack.push_back(c);
+      while (!stack.empty()) {
+        uint32_t top = stack.back();
+        if (state[top] == kNew) {
+          state[top] = kOpen;
+          PushCallees(top, state, stack);
+          continue;
+        }
+        if (state[top] == kOpen) HashComputation(top);
+        state[top] = kDone;
+        stack.pop_back();
+      }
+    }
+    return std::move(prints_);
+  }
+
+ private:
+  void PushCallees(uint32_t c, const std::vector<uint8_t>& state,
+                   std::vector<uint32_t>& stack) const {
+    for (const Instruction& i : module_.instructions(module_.computations()[c])) {
+      if (i.attribute_count == 0) continue;
+      for (hlo::ComputationId called : module_.CalledComputations(i)) {
+        if (state[called.index] == 0) stack.push_back(called.index);
+      }
+    }
+  }
+
+  uint64_t ShapeOf(hlo::ShapeId id) {
+    if (shapes_[id.index] == 0) shapes_[id.index] = module_[id].WithDefaultLayouts().Hash() | 1;
+    return shapes_[id.index];
+  }
+
+  uint64_t Local(const Instruction& i) {
+    uint64_t h = Combine(static_cast<uint64_t>(i.opcode), ShapeOf(i.shape));
+    for (const Attribute& a : module_.attributes(i)) {
+      std::string text = AttributeKeyText(module_, i, a);
+      if (!text.empty()) h = Combine(Combine(h, static_cast<uint64_t>(a.key)), text);
+    }
+    for (hlo::ComputationId called : module_.CalledComputations(i))
+      h = Combine(h, prints_.computations[called.index]);
+    return h;
+  }
+
+  void HashComputation(uint32_t c) {
+    const hlo::Computation& computation = module_.computations()[c];
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < computation.instruction_count; ++k) {
+      uint32_t id = computation.first_instruction + k;
+      const Instruction& i = module_.instructions()[id];
+      uint64_t h = prints_.local[id] = Local(i);
+      for (hlo::InstructionId operand : module_.operands(i))
+        h = Combine(h, prints_.full[operand.index]);
+      if (const Attribute* control = module_.Find(i, AttributeKey::kControlPredecessors)) {
+        uint64_t before = 0;  // a set
+        for (uint32_t p : module_.IdsOf(*control)) before += prints_.full[p];
+        h = Combine(h, before);
+      }
+      prints_.full[id] = h;
+      if (!unused_[id]) sum += Combine(h, 7);  // order does not matter
+    }
+    // Its execution thread is that of the asynchronous instruction that starts it.
+    prints_.computations[c] = Combine(sum, prints_.full[computation.root.index]);
+  }
+
+  const Module& module_;
+  std::vector<bool> unused_;
+  std::vector<uint64_t> shapes_;
+  Fingerprints prints_;
+};
+
+}  // namespace
+
+std::vector<bool> UnusedElements(const Module& module) {
+  std::vector<bool> unused(module.instructions().size());
+  for (size_t i = 0; i < unused.size(); ++i) {
+    unused[i] = module.instructions()[i].opcode == hlo::Opcode::kGetTupleElement;
+  }
+  for (const Instruction& i : module.instructions()) {
+    for (hlo::InstructionId operand : module.operands(i)) unused[operand.index] = false;
+    const Attribute* control = module.Find(i, AttributeKey::kControlPredecessors);
+    if (control == nullptr) continue;
+    for (uint32_t before : module.IdsOf(*control)) unused[before] = false;
+  }
+  for (const hlo::Computation& c : module.computations()) unused[c.root.index] = false;
+  return unused;
+}
+
+Fingerprints Fingerprint(const Module& module) { return Hasher(module).Run(); }
+
+}  // namespace hloscope::debug

@@ -1,0 +1,263 @@
+// Matching instructions of two modules by fingerprint, then by name.
+#include "core/debug/compare/compare_modules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <ranges>
+#include <set>
+#include <unordered_map>
+
+#include "core/debug/align/fingerprint.h"
+#include "core/debug/compare/denormals.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::ComputationId;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Module;
+
+struct Side {
+  explicit Side(const Module& m)
+      : module(m), prints(Fingerprint(m)), unused_elements(UnusedElements(m)) {}
+
+  const Module& module;
+  Fingerprints prints;
+  std::vector<bool> unused_elements;
+
+  std::string ComputationName(ComputationId id) const {
+    return std::string(module[module[id].name]);
+  }
+  std::string Name(InstructionId id) const { return std::string(module.name(id)); }
+};
+
+bool FromProto(const Module& m) { return !m.proto_instruction_ids().empty(); }
+
+// Values by attribute name, for saying which attribute differs.
+std::map<std::string, std::string> AttributeTexts(const Module& m, const Instruction& i) {
+  std::map<std::string, std::string> texts;
+  for (const Attribute& a : m.attributes(i)) {
+    std::string text = AttributeKeyText(m, i, a);
+    if (text.empty()) continue;
+    std::string name(hlo::Info(a.key).text);
+    if (a.key == AttributeKey::kConstantValue) name = "constant value";
+    if (a.key == AttributeKey::kParameterNumber) name = "parameter number";
+    if (a.key == AttributeKey::kUnknown) name = m[m.Of<hlo::RawAttribute>(a).name];
+    texts[name] += text;
+  }
+  return texts;
+}
+
+// The entry computation's program shape with layouts, from the header or from the computation.
+std::string LayoutText(const Module& m) {
+  std::string out;
+  auto add = [&](const hlo::Shape& shape) {
+    out += hlo::ToString(shape.WithDefaultLayouts()) + ";";
+  };
+  if (const auto& layout = m.header().entry_layout) {
+    for (hlo::ShapeId id : layout->parameters) add(m[id]);
+    add(m[layout->result]);
+    return out;
+  }
+  for (InstructionId id : m.Parameters(m.entry_id())) {
+    if (id.valid()) add(m.shape(id));
+  }
+  add(m.shape(m.entry().root));
+  return out;
+}
+
+std::vector<ComputationId> AllButEntry(const Module& m) {
+  std::vector<ComputationId> rest;
+  for (uint32_t c = 0; c < m.computations().size(); ++c) {
+    if (ComputationId(c) != m.entry_id()) rest.push_back(ComputationId(c));
+  }
+  return rest;
+}
+
+std::vector<InstructionId> InstructionsOf(const Side& side, ComputationId c) {
+  std::vector<InstructionId> ids;
+  for (uint32_t k = 0; k < side.module[c].instruction_count; ++k) {
+    InstructionId id(side.module[c].first_instruction + k);
+    if (!side.unused_elements[id.index]) ids.push_back(id);
+  }
+  return ids;
+}
+
+template <typename T, typename KeyOf>
+std::vector<T> Sorted(std::vector<T> list, KeyOf key) {
+  std::ranges::sort(list, {}, key);
+  return list;
+}
+
+class Comparer {
+ public:
+  Comparer(const Module& a, const Module& b) : a_(a), b_(b) {}
+
+  ModuleComparison Run() {
+    CompareHeaders();
+    PairComputations();
+    for (auto [a, b] : pairs_) CompareComputations(a, b);
+    result_.equal = result_.changed.empty() && result_.added.empty() && result_.removed.empty();
+    return std::move(result_);
+  }
+
+ private:
+  void Change(ComputationId c, InstructionId a, InstructionId b, std::string what) {
+    result_.changed.push_back({c.valid() ? a_.ComputationName(c) : "", a.valid() ? a_.Name(a) : "",
+                               b.valid() ? b_.Name(b) : "", std::move(what)});
+  }
+
+  void CompareHeaders() {
+    const hlo::ModuleHeader &a = a_.module.header(), &b = b_.module.header();
+    auto differ = [&](std::string_view what, const auto& x, const auto& y) {
+      if (!(x == y)) Change({}, {}, {}, fmt::format("{} of the module differs", what));
+    };
+    differ("is_scheduled", a.is_scheduled, b.is_scheduled);
+    differ("replica_count", a.replica_count, b.replica_count);
+    differ("num_partitions", a.num_partitions, b.num_partitions);
+    auto output = &hlo::InputOutputAlias::output_index;
+    differ("input_output_alias", Sorted(a.input_output_alias, output),
+           Sorted(b.input_output_alias, output));
+    auto donor = [](const hlo::BufferDonor& d) {
+      return std::pair(d.parameter, d.parameter_index);
+    };
+    differ("buffer_donor", Sorted(a.buffer_donors, donor), Sorted(b.buffer_donors, donor));
+    differ("entry_computation_layout", LayoutText(a_.module), LayoutText(b_.module));
+  }
+
+  // The entries, then computations of equal meaning, then those of equal name; the rest stands
+  // alone.
+  void PairComputations() {
+    pairs_.emplace_back(a_.module.entry_id(), b_.module.entry_id());
+    std::vector<ComputationId> left_a = AllButEntry(a_.module), left_b = AllButEntry(b_.module);
+    Match(left_a, left_b, pairs_,
+          [](const Side& s, ComputationId c) { return s.prints.computations[c.index]; });
+    Match(left_a, left_b, pairs_,
+          [](const Side& s, ComputationId c) { return s.ComputationName(c); });
+    for (ComputationId c : left_a) result_.removed.push_back({a_.ComputationName(c), ""});
+    for (ComputationId c : left_b) result_.added.push_back({b_.ComputationName(c), ""});
+  }
+
+  // Moves pairs of equal key from both lists to `pairs`, in order.
+  template <typename T, typename KeyOf>
+  void Match(std::vector<T>& left_a, std::vector<T>& left_b, std::vector<std::pair<T, T>>& pairs,
+             KeyOf key) {
+    if (left_a.empty() || left_b.empty()) return;
+    std::unordered_map<std::decay_t<decltype(key(a_, T()))>, std::vector<T>> by_key;
+    for (T b : left_b | std::views::reverse) by_key[key(b_, b)].push_back(b);
+    std::set<T> used;
+    std::erase_if(left_a, [&](T a) {
+      auto at = by_key.find(key(a_, a));
+      if (at == by_key.end() || at->second.empty()) return false;
+      pairs.emplace_back(a, at->second.back());
+      used.insert(at->second.back());
+      at->second.pop_back();
+      return true;
+    });
+    std::erase_if(left_b, [&](T b) { return used.contains(b); });
+  }
+
+  void CompareComputations(ComputationId ca, ComputationId cb) {
+    std::vector<std::pair<InstructionId, InstructionId>> matched;
+    std::vector<InstructionId> left_a = InstructionsOf(a_, ca), left_b = InstructionsOf(b_, cb);
+    Match(left_a, left_b, matched,
+          [](const Side& s, InstructionId i) { return s.prints.full[i.index]; });
+    for (auto [a, b] : matched) CompareConstants(ca, a, b);
+    // What is left changed itself or depends on a change. By name first, then by what it does.
+    size_t exact = matched.size();
+    Match(left_a, left_b, matched, [](const Side& s, InstructionId i) { return s.Name(i); });
+    Match(left_a, left_b, matched,
+          [](const Side& s, InstructionId i) { return s.prints.local[i.index]; });
+    partner_.clear();
+    for (auto [a, b] : matched) partner_[a] = b;
+    for (size_t k = exact; k < matched.size(); ++k) {
+      Explain(ca, matched[k].first, matched[k].second);
+    }
+    for (InstructionId a : left_a) result_.removed.push_back({a_.ComputationName(ca), a_.Name(a)});
+    for (InstructionId b : left_b) result_.added.push_back({b_.ComputationName(cb), b_.Name(b)});
+    InstructionId root_a = a_.module[ca].root, root_b = b_.module[cb].root;
+    // Instructions of equal meaning may be matched crosswise.
+    bool same_root = a_.prints.full[root_a.index] == b_.prints.full[root_b.index] ||
+                     std::ranges::find(matched, std::pair(root_a, root_b)) != matched.end();
+    if (!same_root) Change(ca, root_a, root_b, "another root");
+  }
+
+  void CompareConstants(ComputationId c, InstructionId a, InstructionId b) {
+    const auto* x = a_.module.Get<hlo::Literal>(a_.module[a], AttributeKey::kConstantValue);
+    const auto* y = b_.module.Get<hlo::Literal>(b_.module[b], AttributeKey::kConstantValue);
+    if (x == nullptr || y == nullptr || x->elided() || y->elided() || *x == *y) return;
+    // A text may have lost what XLA's printing loses; two protos have lost nothing.
+    bool exact = FromProto(a_.module) && FromProto(b_.module);
+    if (!exact && FlushDenormals(*x, ZeroSign::kDropped) == FlushDenormals(*y, ZeroSign::kDropped))
+      return;
+    Change(c, a, b, "constant value differs");
+  }
+
+  // Why two instructions that belong together are not the same; nothing where only their operands'
+  // meaning changed.
+  void Explain(ComputationId c, InstructionId a, InstructionId b) {
+    const Instruction &x = a_.module[a], &y = b_.module[b];
+    if (x.opcode != y.opcode) {
+      Change(c, a, b,
+             fmt::format("opcode {} is {}", hlo::ToString(x.opcode), hlo::ToString(y.opcode)));
+      return;
+    }
+    size_t before = result_.changed.size();
+    std::string shape_a = hlo::ToString(a_.module.shape(a).WithDefaultLayouts());
+    std::string shape_b = hlo::ToString(b_.module.shape(b).WithDefaultLayouts());
+    if (shape_a != shape_b) Change(c, a, b, fmt::format("shape {} is {}", shape_a, shape_b));
+    ExplainAttributes(c, a, b);
+    ExplainOperands(c, a, b);
+    bool calls_differ =
+        a_.prints.local[a.index] != b_.prints.local[b.index] && result_.changed.size() == before;
+    if (calls_differ && !a_.module.CalledComputations(x).empty())
+      Change(c, a, b, "called computation differs");
+  }
+
+  void ExplainAttributes(ComputationId c, InstructionId a, InstructionId b) {
+    auto texts_a = AttributeTexts(a_.module, a_.module[a]),
+         texts_b = AttributeTexts(b_.module, b_.module[b]);
+    for (const auto& [name, text] : texts_a) {
+      auto other = texts_b.find(name);
+      if (other == texts_b.end()) {
+        Change(c, a, b, fmt::format("attribute {} is gone", name));
+      } else if (other->second != text) {
+        Change(c, a, b, fmt::format("attribute {} differs", name));
+      }
+    }
+    for (const auto& [name, text] : texts_b) {
+      if (!texts_a.contains(name)) Change(c, a, b, fmt::format("attribute {} is new", name));
+    }
+  }
+
+  void ExplainOperands(ComputationId c, InstructionId a, InstructionId b) {
+    auto xs = a_.module.operands(a), ys = b_.module.operands(b);
+    if (xs.size() != ys.size()) {
+      Change(c, a, b, fmt::format("{} operands are {}", xs.size(), ys.size()));
+      return;
+    }
+    for (size_t k = 0; k < xs.size(); ++k) {
+      auto partner = partner_.find(xs[k]);
+      bool same = a_.prints.full[xs[k].index] == b_.prints.full[ys[k].index] ||
+                  (partner != partner_.end() && partner->second == ys[k]);
+      if (!same)
+        Change(c, a, b, fmt::format("operand {} {} is {}", k, a_.Name(xs[k]), b_.Name(ys[k])));
+    }
+  }
+
+  Side a_, b_;
+  std::vector<std::pair<ComputationId, ComputationId>> pairs_;
+  std::unordered_map<InstructionId, InstructionId> partner_;  // in the computations at hand
+  ModuleComparison result_;
+};
+
+}  // namespace
+
+ModuleComparison CompareModules(const Module& a, const Module& b) { return Comparer(a, b).Run(); }
+
+}  // namespace hloscope::debug

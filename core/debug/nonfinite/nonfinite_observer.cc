@@ -1,0 +1,298 @@
+// Watching every value of a run.
+#include "core/debug/nonfinite/nonfinite_observer.h"
+
+#include <algorithm>
+
+namespace hloscope::debug {
+namespace {
+
+using eval::Value;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+
+// What only hands on values that others made, or whose inside is seen by itself.
+bool ForwardsOperand(Opcode opcode) {
+  switch (hlo::Info(opcode).category) {
+    case hlo::Category::kTuple:
+    case hlo::Category::kControl:
+    case hlo::Category::kFusion:
+      return true;
+    case hlo::Category::kDataMovement:
+      return opcode != Opcode::kScatter;
+    case hlo::Category::kCollective:
+      return !hlo::HasFlag(opcode, hlo::kFlagCollective) || !AppliesScalarComputation(opcode);
+    default:
+      return opcode == Opcode::kParameter || opcode == Opcode::kConstant;
+  }
+}
+
+// Cannot make a NaN or an infinity that its own result does not show.
+bool ShowsWhatItMakes(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kMultiply:
+    case Opcode::kConvert:
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Makes neither NaNs nor infinities out of other numbers.
+bool MakesNone(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+    case Opcode::kNot:
+    case Opcode::kCompare:
+    case Opcode::kSelect:
+    case Opcode::kMinimum:
+    case Opcode::kMaximum:
+    case Opcode::kAbs:
+    case Opcode::kNegate:
+    case Opcode::kSign:
+    case Opcode::kCopy:
+    case Opcode::kClamp:
+    case Opcode::kIsFinite:
+    case Opcode::kBitcastConvert:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// A reducer of additions shows every NaN in its result, a comparator of selections makes none; of
+// all others neither is known. Nested calls are not looked into.
+bool MayHide(const Module& module, const hlo::Instruction& caller) {
+  for (const hlo::ComputationId callee : module.CalledComputations(caller)) {
+    const auto body = module.instructions(module[callee]);
+    const bool shows = std::ranges::all_of(
+        body, [](const hlo::Instruction& i) { return ShowsWhatItMakes(i.opcode); });
+    const bool none =
+        std::ranges::all_of(body, [](const hlo::Instruction& i) { return MakesNone(i.opcode); });
+    if (!shows && !none) return true;
+  }
+  return false;
+}
+
+bool SameDimensions(const Value& a, const Value& b) {
+  return std::ranges::equal(a.shape().dimensions(), b.shape().dimensions());
+}
+
+// True if element `at` of an elementwise instruction's result is made of a NaN (or infinity).
+bool MadeOfOne(std::span<const Value> operands, const Value& result, int64_t at,
+               NonFiniteKind kind) {
+  return std::ranges::any_of(operands, [&](const Value& operand) {
+    if (!operand.is_array()) return false;
+    if (SameDimensions(operand, result)) return IsNonFinite(operand.literal(), at, kind);
+    return operand.shape().ElementCount() == 1 && IsNonFinite(operand.literal(), 0, kind);
+  });
+}
+
+// True if an operand holds a NaN (or, looking for infinities, either) anywhere.
+bool HoldsOne(std::span<const Value> operands, NonFiniteKind kind) {
+  std::vector<const Value*> pending;
+  for (const Value& operand : operands) pending.push_back(&operand);
+  while (!pending.empty()) {
+    const Value& value = *pending.back();
+    pending.pop_back();
+    if (value.is_tuple()) {
+      for (const Value& element : value.elements()) pending.push_back(&element);
+    } else if (value.is_array()) {
+      if (FindNonFinite(value.literal(), NonFiniteKind::kNan)) return true;
+      if (kind == NonFiniteKind::kInfinity && FindNonFinite(value.literal(), kind)) return true;
+    }
+  }
+  return false;
+}
+
+// The element of an array that an instruction made; nullopt if it made none.
+std::optional<int64_t> MadeIn(Opcode opcode, std::span<const Value> operands, const Value& array,
+                              NonFiniteKind kind) {
+  std::optional<int64_t> at = FindNonFinite(array.literal(), kind);
+  if (!at) return std::nullopt;
+  if (!hlo::HasFlag(opcode, hlo::kFlagElementwise)) {
+    return HoldsOne(operands, kind) ? std::nullopt : at;
+  }
+  while (at && MadeOfOne(operands, array, *at, kind)) {
+    at = FindNonFinite(array.literal(), kind, *at + 1);
+  }
+  return at;
+}
+
+void WriteNonFiniteOrigin(const NonFiniteOrigin& origin, replay::ValueWriter& out) {
+  out.Put(origin.instruction, origin.device, origin.frames, uint64_t{origin.operands.size()});
+  for (const Value& operand : origin.operands) out.PutValue(operand);
+  out.PutValue(origin.leaf);
+  out.Put(origin.leaf_index, origin.element, origin.execution);
+}
+
+NonFiniteOrigin ReadNonFiniteOrigin(const Module& module, replay::ValueReader& in) {
+  NonFiniteOrigin origin;
+  origin.instruction = in.Get<InstructionId>();
+  origin.device = in.Get<int64_t>();
+  origin.frames = in.Get<std::vector<eval::Frame>>();
+  for (auto left = in.Get<uint64_t>(); left > 0 && in.ok(); --left) {
+    origin.operands.push_back(in.GetValue());
+  }
+  origin.leaf = in.GetValue();
+  origin.leaf_index = in.Get<std::vector<int64_t>>();
+  origin.element = in.Get<int64_t>();
+  origin.execution = in.Get<int64_t>();
+  const size_t count = module.instructions().size();
+  const bool sound =
+      origin.instruction.index < count && origin.leaf.is_array() && origin.element >= 0 &&
+      origin.element < origin.leaf.shape().ElementCount().value_or(0) &&
+      std::ranges::all_of(
+          origin.frames, [count](const eval::Frame& frame) { return frame.caller.index < count; });
+  if (!sound) in.Fail();
+  return origin;
+}
+
+}  // namespace
+
+bool AppliesScalarComputation(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+    case Opcode::kSelectAndScatter:
+    case Opcode::kScatter:
+    case Opcode::kSort:
+    case Opcode::kMap:
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kReduceScatter:
+    case Opcode::kCollectiveReduce:
+      return true;
+    default:
+      return false;
+  }
+}
+
+NonFiniteOriginObserver::NonFiniteOriginObserver(const Module& module, NonFiniteKind kind,
+                                                 std::optional<NonFiniteOrigin> lanes_of)
+    : module_(module),
+      kind_(kind),
+      lanes_of_(std::move(lanes_of)),
+      hides_(module.instructions().size()),
+      executions_(module.instructions().size()) {
+  for (size_t i = 0; i < hides_.size(); ++i) {
+    const hlo::Instruction& instruction = module.instructions()[i];
+    hides_[i] = AppliesScalarComputation(instruction.opcode) && MayHide(module, instruction);
+  }
+}
+
+bool NonFiniteOriginObserver::WantsLanes(InstructionId caller) {
+  const std::lock_guard lock(mutex_);
+  if (!lanes_of_) return hides_[caller.index];
+  return caller == lanes_of_->instruction && executions_[caller.index] == lanes_of_->execution;
+}
+
+Status NonFiniteOriginObserver::OnValue(const eval::Site& site, std::span<const Value> operands,
+                                        const Value& value) {
+  const std::lock_guard lock(mutex_);
+  const int64_t execution = executions_[site.instruction.index]++;
+  if (lanes_of_) {
+    const bool inside = std::ranges::any_of(site.frames, [&](const eval::Frame& frame) {
+      return frame.caller == lanes_of_->instruction;
+    });
+    const bool now = executions_[lanes_of_->instruction.index] == lanes_of_->execution;
+    if (inside && now && !ForwardsOperand(module_[site.instruction].opcode)) {
+      Look(site, operands, value, kind_, kind_ == NonFiniteKind::kNan ? nan_ : infinity_);
+    }
+    const bool over =
+        site.instruction == lanes_of_->instruction && execution == lanes_of_->execution;
+    if (!over && !first(kind_)) return {};
+    return std::unexpected(Error{ErrorClass::kDied, "the observer has seen enough", {}, {}});
+  }
+  if (!ForwardsOperand(module_[site.instruction].opcode)) {
+    Look(site, operands, value, NonFiniteKind::kInfinity, infinity_);
+    if (kind_ == NonFiniteKind::kNan) Look(site, operands, value, kind_, nan_);
+  }
+  return {};
+}
+
+void NonFiniteOriginObserver::Look(const eval::Site& site, std::span<const Value> operands,
+                                   const Value& value, NonFiniteKind kind,
+                                   std::optional<NonFiniteOrigin>& first) const {
+  if (first) return;
+  const Opcode opcode = module_[site.instruction].opcode;
+  struct Part {
+    const Value* value;
+    std::vector<int64_t> index;
+  };
+  std::vector<Part> pending = {{&value, {}}};
+  while (!pending.empty()) {
+    const Part part = std::move(pending.back());
+    pending.pop_back();
+    if (part.value->is_tuple()) {
+      for (size_t i = part.value->elements().size(); i-- > 0;) {
+        Part element{&part.value->elements()[i], part.index};
+        element.index.push_back(static_cast<int64_t>(i));
+        pending.push_back(std::move(element));
+      }
+      continue;
+    }
+    if (!part.value->is_array()) continue;
+    const std::optional<int64_t> at = MadeIn(opcode, operands, *part.value, kind);
+    if (!at) continue;
+    first = NonFiniteOrigin{site.instruction,
+                            site.device,
+                            {site.frames.begin(), site.frames.end()},
+                            {operands.begin(), operands.end()},
+                            *part.value,
+                            part.index,
+                            *at,
+                            executions_[site.instruction.index] - 1};
+    return;
+  }
+}
+
+std::unique_ptr<replay::RemoteObserver> NonFiniteOriginObserver::Make(
+    const Module& module, replay::ValueReader& request) {
+  const auto kind = request.Get<NonFiniteKind>();
+  std::optional<NonFiniteOrigin> lanes_of;
+  if (request.Get<bool>()) {
+    lanes_of.emplace();
+    lanes_of->instruction = request.Get<InstructionId>();
+    lanes_of->execution = request.Get<int64_t>();
+    if (lanes_of->instruction.index >= module.instructions().size()) return nullptr;
+  }
+  if (!request.ok()) return nullptr;
+  return std::make_unique<NonFiniteOriginObserver>(module, kind, std::move(lanes_of));
+}
+
+// Of the origin whose lanes are looked into, no more is asked than which execution it was.
+void NonFiniteOriginObserver::WriteRequest(replay::ValueWriter& out) const {
+  out.Put(kind_, lanes_of_.has_value());
+  if (lanes_of_) out.Put(lanes_of_->instruction, lanes_of_->execution);
+}
+
+void NonFiniteOriginObserver::WriteFindings(replay::ValueWriter& out) const {
+  for (const std::optional<NonFiniteOrigin>* origin : {&nan_, &infinity_}) {
+    out.Put(origin->has_value());
+    if (origin->has_value()) WriteNonFiniteOrigin(**origin, out);
+  }
+}
+
+Status NonFiniteOriginObserver::ReadFindings(replay::ValueReader& in) {
+  for (std::optional<NonFiniteOrigin>* origin : {&nan_, &infinity_}) {
+    origin->reset();
+    if (in.Get<bool>()) *origin = ReadNonFiniteOrigin(module_, in);
+  }
+  if (!in.ok()) return InputError("what was found is garbled");
+  return {};
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,145 @@
+// BenchRun: platforms take turns, so that what slows the machine down slows all of them.
+#include "core/debug/run/bench_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/debug/run/run_inputs.h"
+#include "core/hlo/verify/verifier.h"
+#include "core/replay/device_values.h"
+#include "core/replay/workers/worker_platform.h"
+
+namespace hloscope::debug {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kCompiles = 3;
+constexpr double kSlowCompileMs = 5000;  // is not repeated
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// Results are dropped; one without a value ends the measurement.
+class Outcome : public replay::RunSink {
+ public:
+  explicit Outcome(std::vector<std::string>& warnings) : warnings_(warnings) {}
+  void OnResult(int64_t, int64_t, Result<hlo::Literal> value) override {
+    if (!value && !error_) error_ = std::move(value).error();
+  }
+  void OnWarning(std::string_view text) override {
+    if (std::ranges::find(warnings_, text) == warnings_.end()) warnings_.emplace_back(text);
+  }
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  std::vector<std::string>& warnings_;
+  std::optional<Error> error_;
+};
+
+// One platform's part of the measurement.
+class Side {
+ public:
+  Side(std::string name, std::shared_ptr<const hlo::Module> module, const BenchRequest& request,
+       std::stop_token stop)
+      : name_(std::move(name)),
+        module_(std::move(module)),
+        request_(request),
+        stop_(std::move(stop)) {}
+
+  Status Compile() {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform(name_, request_.workers));
+    replay::LoadOptions options;
+    options.limits = request_.limits;
+    options.fill_elided = request_.fill_elided;
+    options.threads = request_.threads;
+    options.stop = stop_;
+    executable_.reset();
+    const Clock::time_point start = Clock::now();
+    HLOSCOPE_ASSIGN_OR_RETURN(executable_, platform->Load(module_, options));
+    const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    compile_ms_.push_back(executable_->load_ms().value_or(ms));
+    return {};
+  }
+  bool CompilesAgain() const {
+    return std::ssize(compile_ms_) < kCompiles && compile_ms_.back() < kSlowCompileMs;
+  }
+
+  Status Run(const RunInputs& inputs, std::vector<std::string>& warnings, bool counts) {
+    replay::RunOptions options;
+    options.threads = request_.threads;
+    Outcome outcome(warnings);
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
+                              executable_->Run(inputs.lists, options, outcome, stop_));
+    if (outcome.error()) return std::unexpected(*outcome.error());
+    if (counts) run_us_.push_back(run.run_us);
+    return {};
+  }
+
+  BenchFigures Figures() const {
+    return {Median(compile_ms_), Median(run_us_), std::ssize(compile_ms_), std::ssize(run_us_)};
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<const hlo::Module> module_;
+  const BenchRequest& request_;
+  std::stop_token stop_;
+  std::unique_ptr<replay::Executable> executable_;
+  std::vector<double> compile_ms_, run_us_;
+};
+
+Status CheckSound(const hlo::Module& module, const Limits& limits) {
+  for (const hlo::Diagnostic& diagnostic : hlo::Verify(module, {false, limits})) {
+    if (diagnostic.severity == hlo::Severity::kError) {
+      return InputError(diagnostic.message, diagnostic.hint);
+    }
+  }
+  return {};
+}
+
+Status RunScheduled(std::vector<Side>& sides, const RunInputs& inputs, const BenchRequest& request,
+                    std::vector<std::string>& warnings) {
+  for (Side& side : sides) HLOSCOPE_TRY(side.Run(inputs, warnings, false));
+  const Clock::time_point start = Clock::now();
+  const auto enough = [&](int64_t runs) {
+    if (request.repeats > 0) return runs >= request.repeats;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return runs >= kLeastRuns && seconds >= request.seconds;
+  };
+  for (int64_t runs = 0; !enough(runs); ++runs) {
+    for (Side& side : sides) HLOSCOPE_TRY(side.Run(inputs, warnings, true));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<BenchReport> BenchRun(const std::shared_ptr<const hlo::Module>& module,
+                             const BenchRequest& request, const std::stop_token& stop) {
+  HLOSCOPE_TRY(CheckSound(*module, request.limits));
+  const replay::Placement placement(*module, request.limits);
+  BenchReport report;
+  replay::InputOptions how;
+  how.seed = request.seed;
+  how.limits = request.limits;
+  how.stop = stop;
+  HLOSCOPE_ASSIGN_OR_RETURN(const RunInputs inputs,
+                            MakeUpInputs(*module, placement, how, report.warnings));
+  std::vector<Side> sides;
+  sides.emplace_back(request.platform, module, request, stop);
+  if (!request.against.empty()) sides.emplace_back(request.against, module, request, stop);
+  do {
+    for (Side& side : sides) HLOSCOPE_TRY(side.Compile());
+  } while (std::ranges::all_of(sides, &Side::CompilesAgain));
+  HLOSCOPE_TRY(RunScheduled(sides, inputs, request, report.warnings));
+  report.platform = sides[0].Figures();
+  if (sides.size() > 1) report.against = sides[1].Figures();
+  return report;
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,51 @@
+// BenchRun: how long platforms take to compile and to run one module, side by side.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/hlo/module.h"
+#include "core/replay/workers/worker_pool.h"
+
+namespace hloscope::debug {
+
+struct BenchRequest {
+  std::string platform = "interpreter";
+  std::string against;  // empty: nothing beside it
+  uint64_t seed = 0;    // of made-up inputs
+  std::optional<uint64_t> fill_elided;
+  int threads = 0;      // 0: one for each CPU
+  double seconds = 2;   // of running, all platforms together; each runs at least kLeastRuns times
+  int64_t repeats = 0;  // runs of each platform instead of `seconds`, if positive
+  Limits limits;
+  std::shared_ptr<replay::WorkerPool> workers;
+};
+
+// Medians of one platform's worker: compiling again and again, and runs with inputs resident until
+// results are ready.
+struct BenchFigures {
+  double compile_ms = 0;
+  double run_us = 0;
+  int64_t compiles = 0, runs = 0;
+};
+
+struct BenchReport {
+  BenchFigures platform;
+  std::optional<BenchFigures> against;
+  std::vector<std::string> warnings;  // of inputs and runs, each once
+};
+
+inline constexpr int64_t kLeastRuns = 3;
+
+// Compiles and runs in turns, one platform while the others idle, after one run of each that does
+// not count. Fails where the module is not sound or a platform cannot run it.
+Result<BenchReport> BenchRun(const std::shared_ptr<const hlo::Module>& module,
+                             const BenchRequest& request, const std::stop_token& stop);
+
+}  // namespace hloscope::debug

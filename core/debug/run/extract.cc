@@ -1,0 +1,209 @@
+// Cutting an instruction out of its module.
+#include "core/debug/run/extract.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+
+#include "core/debug/run/capture_observer.h"
+#include "core/hlo/rewrite/module_copier.h"
+#include "core/hlo/text/closest_text.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+
+// The part of a computation that is taken over; by position in it.
+class Cut {
+ public:
+  Cut(const Module& module, InstructionId root, int64_t depth)
+      : module_(module),
+        first_(module[module[root].computation].first_instruction),
+        taken_(module[module[root].computation].instruction_count, false),
+        frontier_(taken_.size(), false) {
+    Take(root, depth);
+  }
+
+  std::vector<InstructionId> taken() const { return Ids(taken_); }
+  std::vector<InstructionId> frontier() const { return Ids(frontier_); }
+
+ private:
+  struct Visit {
+    InstructionId id;
+    int64_t depth;
+  };
+
+  // The halves of an asynchronous pair cannot be cut apart.
+  static bool NeedsItsStart(Opcode opcode) {
+    return hlo::HasFlag(opcode, hlo::kFlagDone) || opcode == Opcode::kAsyncUpdate;
+  }
+
+  // Breadth first, so that each is reached with the largest depth left.
+  void Take(InstructionId root, int64_t depth) {
+    std::queue<Visit> pending;
+    pending.push({root, depth});
+    taken_[root.index - first_] = true;
+    while (!pending.empty()) {
+      const Visit visit = pending.front();
+      pending.pop();
+      const Opcode opcode = module_[visit.id].opcode;
+      for (InstructionId operand : module_.operands(visit.id)) {
+        if (taken_[operand.index - first_]) continue;
+        const bool pair = NeedsItsStart(opcode);
+        if (!pair && !IsWanted(operand, visit.depth)) {
+          frontier_[operand.index - first_] = true;
+          continue;
+        }
+        taken_[operand.index - first_] = true;
+        pending.push({operand, pair ? visit.depth : visit.depth - 1});
+      }
+    }
+    for (size_t i = 0; i < taken_.size(); ++i) frontier_[i] = frontier_[i] && !taken_[i];
+  }
+
+  bool IsWanted(InstructionId operand, int64_t depth) const {
+    const hlo::Instruction& instruction = module_[operand];
+    if (instruction.opcode == Opcode::kParameter) return false;
+    if (instruction.opcode != Opcode::kConstant) return depth > 0;
+    const auto* value = module_.Get<hlo::Literal>(instruction, hlo::AttributeKey::kConstantValue);
+    return value != nullptr && !value->elided();
+  }
+
+  std::vector<InstructionId> Ids(const std::vector<bool>& set) const {
+    std::vector<InstructionId> ids;
+    for (size_t i = 0; i < set.size(); ++i) {
+      if (set[i]) ids.push_back(InstructionId(first_ + i));
+    }
+    return ids;
+  }
+
+  const Module& module_;
+  uint32_t first_;
+  std::vector<bool> taken_, frontier_;
+};
+
+bool TellsDevicesApart(Opcode opcode) {
+  return hlo::Info(opcode).category == hlo::Category::kCollective ||
+         hlo::Info(opcode).category == hlo::Category::kHostTransfer ||
+         opcode == Opcode::kPartitionId || opcode == Opcode::kReplicaId;
+}
+
+std::string EntryName(const Module& module, InstructionId root) {
+  std::string name = "extract." + std::string(module.name(root));
+  const auto taken = [&](const hlo::Computation& c) { return module[c.name] == name; };
+  while (std::ranges::any_of(module.computations(), taken)) name += ".1";
+  return name;
+}
+
+// A value at the cut: a parameter, or a token made anew.
+InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& number,
+                          hlo::ModuleCopier& copier, hlo::ModuleBuilder& builder) {
+  const hlo::Instruction& instruction = module[id];
+  std::vector<hlo::Attribute> attributes;
+  Opcode opcode = Opcode::kAfterAll;
+  if (!module.shape(id).IsToken()) {
+    opcode = Opcode::kParameter;
+    attributes.push_back(builder.MakeInt(hlo::AttributeKey::kParameterNumber, number++));
+  }
+  for (const hlo::AttributeKey key : {hlo::AttributeKey::kSharding, hlo::AttributeKey::kMetadata}) {
+    const hlo::Attribute* a = module.Find(id, key);
+    if (a != nullptr) attributes.push_back(copier.Copy(*a));
+  }
+  return builder.AddInstruction(copier.Copy(instruction.name), opcode,
+                                copier.Copy(instruction.shape), {}, attributes);
+}
+
+}  // namespace
+
+Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth) {
+  const Opcode opcode = module[root].opcode;
+  if (opcode == Opcode::kParameter) {
+    return InputError(fmt::format("{} is a parameter: there is nothing to run", module.name(root)));
+  }
+  if (hlo::HasFlag(opcode, hlo::kFlagStart)) {
+    return InputError(fmt::format("{} is the start of an asynchronous pair", module.name(root)),
+                      "extract its done, which brings the start along");
+  }
+  const Cut cut(module, root, depth);
+  const std::vector<InstructionId> taken = cut.taken();
+  hlo::ModuleBuilder builder;
+  hlo::ModuleCopier copier(module, builder);
+  copier.CopyHeader();
+  builder.header().name = builder.Intern(fmt::format("{}.{}", module.name(), module.name(root)));
+  copier.CopyCallees(taken);
+  const bool devices = std::ranges::any_of(
+      taken, [&](InstructionId id) { return TellsDevicesApart(module[id].opcode); });
+  const bool devices_inside =
+      std::ranges::any_of(builder.module().instructions(),
+                          [](const hlo::Instruction& i) { return TellsDevicesApart(i.opcode); });
+  if (devices || devices_inside) {
+    builder.header().replica_count = module.header().replica_count;
+    builder.header().num_partitions = module.header().num_partitions;
+  }
+  const hlo::ComputationId entry =
+      builder.DeclareComputation(builder.Intern(EntryName(module, root)));
+  builder.BeginComputation(entry);
+  ExtractedModule extracted;
+  std::vector<InstructionId> new_ids(module.instructions().size());
+  int64_t parameters = 0;
+  for (InstructionId id : cut.frontier()) {
+    new_ids[id.index] = AddFrontier(module, id, parameters, copier, builder);
+    if (!module.shape(id).IsToken()) extracted.parameters.push_back(id);
+  }
+  for (InstructionId id : taken) {
+    std::vector<InstructionId> operands;
+    for (InstructionId operand : module.operands(id)) operands.push_back(new_ids[operand.index]);
+    new_ids[id.index] = copier.CopyInstruction(id, operands);
+  }
+  builder.EndComputation(new_ids[root.index]);
+  builder.SetEntry(entry);
+  extracted.instructions = taken.size();
+  extracted.module = builder.Build();
+  return extracted;
+}
+
+Result<InstructionId> FindInstruction(const Module& module, std::string_view name,
+                                      std::string_view computation) {
+  if (name.starts_with('%')) name.remove_prefix(1);
+  if (computation.starts_with('%')) computation.remove_prefix(1);
+  hlo::ClosestText closest(name);
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const hlo::Instruction& instruction = module.instructions()[i];
+    const std::string_view where = module[module[instruction.computation].name];
+    if (!computation.empty() && where != computation) continue;
+    if (module[instruction.name] == name) return InstructionId(i);
+    closest.Offer(module[instruction.name]);
+  }
+  const std::string hint = closest.Hint();
+  return InputError(fmt::format("there is no instruction {}", name),
+                    hint.empty() ? "`hloscope show` prints the module" : hint);
+}
+
+Result<CapturedValues> CaptureValues(const Module& module, InstructionId root,
+                                     std::span<const InstructionId> parameters, int64_t iteration,
+                                     const CaptureRun& run) {
+  CaptureObserver capture(module, root, {parameters.begin(), parameters.end()}, iteration);
+  const Status status = run(capture);
+  if (!capture.done()) {
+    HLOSCOPE_TRY(status);
+    return InputError(fmt::format("{} runs {} times: there is no execution {}", module.name(root),
+                                  capture.executions(), iteration),
+                      capture.executions() == 0
+                          ? "no result depends on it, or its computation is never called"
+                          : "--iteration counts from 0");
+  }
+  CapturedValues captured;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal literal, capture.values()[i].ToLiteral());
+    captured.arguments.push_back(std::move(literal));
+  }
+  Result<hlo::Literal> value = capture.value().ToLiteral();
+  if (value.has_value()) captured.value = *std::move(value);
+  return captured;
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,52 @@
+// Extract: one instruction, with some of what it is computed from, as a module of its own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/eval/machine/evaluator.h"
+#include "core/hlo/literal.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::debug {
+
+struct ExtractedModule {
+  std::shared_ptr<const hlo::Module> module;
+  // In the original module: whose values the new parameters take, in order.
+  std::vector<hlo::InstructionId> parameters;
+  size_t instructions = 0;  // of the new entry, parameters left out
+};
+
+// The instruction and what lies at most `depth` operand edges before it in its computation, called
+// computations cloned, names kept; the values at the cut become parameters, constants stay
+// constants unless their elements are not in the file. The done of an asynchronous pair brings its
+// start along. Partitions and replicas are kept only where something in it tells devices apart.
+// Input error: a parameter, or the start of a pair without its done.
+Result<ExtractedModule> ExtractModule(const hlo::Module& module, hlo::InstructionId root,
+                                      int64_t depth);
+
+// The instruction called `name`, in `computation` if that is not empty; an input error names what
+// comes close.
+Result<hlo::InstructionId> FindInstruction(const hlo::Module& module, std::string_view name,
+                                           std::string_view computation);
+
+// What `parameters` held and `root` gave in one of its executions.
+struct CapturedValues {
+  std::vector<hlo::Literal> arguments;
+  std::optional<hlo::Literal> value;  // absent where it could not be computed
+};
+
+// Runs the module once under an observer.
+using CaptureRun = std::function<Status(eval::Observer& observer)>;
+
+// Captures execution number `iteration` (from 0, over all calls of its computation) of `root`; the
+// run ends there. Input error: there is no such execution. Unsupported: an operand has no value.
+Result<CapturedValues> CaptureValues(const hlo::Module& module, hlo::InstructionId root,
+                                     std::span<const hlo::InstructionId> parameters,
+                                     int64_t iteration, const CaptureRun& run);
+
+}  // namespace hloscope::debug

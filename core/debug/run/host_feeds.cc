@@ -1,0 +1,54 @@
+// HostFeeds: arrays from files or made up, in the order they are asked for.
+#include "core/debug/run/host_feeds.h"
+
+#include <fmt/format.h>
+
+#include "core/eval/numbers/random_fill.h"
+
+namespace hloscope::debug {
+
+using hlo::Literal;
+using hlo::Shape;
+
+Status HostFeeds::Open(std::span<const std::string> paths, uint64_t seed, const Limits& limits) {
+  seed_ = seed;
+  limits_ = limits;
+  if (paths.empty()) return {};
+  HLOSCOPE_ASSIGN_OR_RETURN(files_, dump::TensorFiles::Open(paths, limits));
+  return {};
+}
+
+void HostFeeds::Rewind() {
+  next_ = made_up_ = 0;
+  given_.clear();
+}
+
+Result<Literal> HostFeeds::Take(const Shape& shape) {
+  const std::lock_guard lock(mutex_);
+  const int64_t number = next_++;
+  if (files_) {
+    HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Literal> literal, files_->Input(number, shape));
+    if (literal) return *std::move(literal);
+    return InputError(fmt::format("--infeed: there is no in{} for {}, which the program takes next",
+                                  number, hlo::ToString(shape, false)));
+  }
+  const std::optional<int64_t> bytes = shape.ByteSize();
+  if (!shape.IsArray() || !bytes || *bytes > limits_.tensor_bytes) {
+    return InputError(
+        fmt::format("no {} can be made up for an infeed", hlo::ToString(shape, false)));
+  }
+  ++made_up_;
+  std::vector<std::byte> data(static_cast<size_t>(*bytes));
+  eval::FillRandom(shape.element_type(),
+                   seed_ * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(number) + 1, data.data(),
+                   shape.ElementCount().value_or(0));
+  return Literal::Dense(shape, std::move(data));
+}
+
+Status HostFeeds::Give(const Literal& array) {
+  const std::lock_guard lock(mutex_);
+  given_.push_back(array);
+  return {};
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,54 @@
+// InputSource: what each iteration of a replay runs on.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "core/debug/run/run_inputs.h"
+#include "core/debug/run/run_module.h"
+#include "core/hlo/proto/proto.h"
+
+namespace hloscope::debug {
+
+class InputSource {
+ public:
+  // All must outlive it. `report` gets the arguments, the time they took and warnings.
+  InputSource(const hlo::Module& module, const replay::Placement& placement,
+              const RunRequest& request, RunReport& report)
+      : module_(module), placement_(placement), request_(request), report_(report) {}
+
+  // When making inputs up ends.
+  void set_bounds(std::chrono::steady_clock::time_point deadline, std::stop_token stop) {
+    deadline_ = deadline;
+    stop_ = std::move(stop);
+  }
+
+  // Finds the inputs of an iteration: from files, a literals file, a snapshot, or made up. Errors:
+  // what the request names is not there or does not fit.
+  Status Prepare(int64_t iteration);
+
+  const RunInputs& inputs() const { return inputs_; }
+  // The result known for them, if one is.
+  const std::optional<hlo::Literal>& recorded() const { return recorded_; }
+
+ private:
+  void Flush();
+  Result<RunInputs> Find(int64_t iteration);
+  Result<RunInputs> MakeUp(int64_t iteration);
+  Result<RunInputs> TakeLiterals(int64_t iteration);
+
+  const hlo::Module& module_;
+  const replay::Placement& placement_;
+  const RunRequest& request_;
+  RunReport& report_;
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
+  std::stop_token stop_;
+  RunInputs inputs_;
+  std::optional<hlo::Literal> recorded_;
+  std::vector<hlo::IterationLiterals> literals_;  // of the literals file
+};
+
+}  // namespace hloscope::debug

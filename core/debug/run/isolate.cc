@@ -1,0 +1,437 @@
+// Running the instructions of a module one by one, many of them beside one another.
+#include "core/debug/run/isolate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/debug/run/pieces.h"
+#include "core/dump/tensors/tensor_values.h"
+#include "core/hlo/analysis/source_line.h"
+
+namespace hloscope::debug {
+
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Literal;
+using hlo::Module;
+using hlo::Opcode;
+
+namespace {
+
+using Leaves = std::vector<Result<Literal>>;
+
+constexpr size_t kMostPieces = 64;                  // of one module
+constexpr int64_t kMostBytes = int64_t{256} << 20;  // that its parameters take
+constexpr int64_t kDeepest = 16;                    // to which pieces grow
+
+class Collector : public replay::RunSink {
+ public:
+  void OnResult(int64_t, int64_t leaf, Result<Literal> value) override {
+    const auto at = static_cast<size_t>(leaf);
+    leaves.resize(std::max(leaves.size(), at + 1), InternalError("a result never came"));
+    leaves[at] = std::move(value);
+  }
+  Leaves leaves;
+};
+
+size_t LeafCount(const hlo::Shape& shape) { return shape.Leaves().size(); }
+
+int64_t BytesOf(const hlo::Shape& shape) { return shape.ByteSize().value_or(0); }
+
+Leaves AllMissing(size_t count, const Error& error) {
+  return Leaves(count, std::unexpected(error));
+}
+
+}  // namespace
+
+class Isolation::Runner {
+ public:
+  Runner(const Module& module, IsolateRequest request)
+      : module_(module),
+        request_(std::move(request)),
+        first_(module.entry().first_instruction),
+        count_(module.entry().instruction_count),
+        values_(count_),
+        last_use_(count_, 0) {
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < count_; ++i) {
+      bytes += BytesOf(module.shape(InstructionId(first_ + i)));
+      for (InstructionId operand : module.operands(InstructionId(first_ + i))) {
+        last_use_[operand.index - first_] = std::max(last_use_[operand.index - first_], i);
+      }
+    }
+    // The operands of a pair's start are needed until its done.
+    for (uint32_t i = count_; i-- > 0;) {
+      const InstructionId id(first_ + i);
+      if (!RunsWithItsDone(module[id].opcode)) continue;
+      for (InstructionId operand : module.operands(id)) {
+        uint32_t& last = last_use_[operand.index - first_];
+        last = std::max(last, last_use_[i]);
+      }
+    }
+    keeps_all_ = bytes <= request_.keep_bytes;
+  }
+
+  Status Run(std::span<const Literal> arguments,
+             const std::function<void(const InstructionReport&)>& on_instruction) {
+    for (uint32_t begin = 0; begin < count_;) {
+      const uint32_t end = EndOfWindow(begin);
+      TakeArguments(begin, end, arguments);
+      HLOSCOPE_TRY(Evaluate(begin, end));
+      HLOSCOPE_TRY(RunWindow(begin, end, on_instruction));
+      if (!keeps_all_) Free(begin, end);
+      begin = end;
+    }
+    return {};
+  }
+
+  Result<std::optional<InstructionReport>> Grow() {
+    if (request_.reference == nullptr || !keeps_all_) return std::nullopt;
+    for (int64_t depth = 1; depth <= kDeepest; ++depth) {
+      HLOSCOPE_ASSIGN_OR_RETURN(auto found, GrowTo(depth));
+      if (found || !grew_) return found;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Job {
+    Piece piece;
+    Leaves actual;
+    double run_us = 0;
+  };
+
+  Leaves& ValueOf(InstructionId id) { return values_[id.index - first_]; }
+  const Leaves& ValueOf(InstructionId id) const { return values_[id.index - first_]; }
+
+  bool Computes(uint32_t position) const {
+    const Opcode opcode = module_[InstructionId(first_ + position)].opcode;
+    return opcode != Opcode::kParameter && opcode != Opcode::kConstant && !ForwardsOperand(opcode);
+  }
+
+  uint32_t EndOfWindow(uint32_t begin) const {
+    int64_t bytes = 0;
+    size_t pieces = 0;
+    uint32_t end = begin;
+    for (; end < count_ && pieces < kMostPieces && (bytes < kMostBytes || end == begin); ++end) {
+      if (!Computes(end)) continue;
+      ++pieces;
+      bytes += BytesOf(module_.shape(InstructionId(first_ + end)));
+      for (InstructionId operand : module_.operands(InstructionId(first_ + end))) {
+        bytes += BytesOf(module_.shape(operand));
+      }
+    }
+    return end;
+  }
+
+  void Free(uint32_t begin, uint32_t end) {
+    for (uint32_t i = 0; i < end; ++i) {
+      if (last_use_[i] < end && (last_use_[i] >= begin || i >= begin)) values_[i] = Leaves();
+    }
+  }
+
+  void TakeArguments(uint32_t begin, uint32_t end, std::span<const Literal> arguments) {
+    for (uint32_t i = begin; i < end; ++i) {
+      const InstructionId id(first_ + i);
+      if (module_[id].opcode != Opcode::kParameter) continue;
+      const auto number =
+          static_cast<size_t>(module_.GetInt(module_[id], AttributeKey::kParameterNumber));
+      ValueOf(id).clear();
+      for (Literal& leaf : dump::FlattenLiteral(arguments[number])) ValueOf(id).push_back(leaf);
+    }
+  }
+
+  // The values of tuples and their elements, from those of what they are made of.
+  void HandOn(InstructionId id) {
+    const Opcode opcode = module_[id].opcode;
+    if (opcode == Opcode::kTuple) {
+      ValueOf(id).clear();
+      for (InstructionId operand : module_.operands(id)) {
+        const Leaves& part = ValueOf(operand);
+        ValueOf(id).insert(ValueOf(id).end(), part.begin(), part.end());
+      }
+    } else if (opcode == Opcode::kGetTupleElement) {
+      ValueOf(id) = ElementOf(id);
+    }
+  }
+
+  Leaves ElementOf(InstructionId id) const {
+    const InstructionId tuple = module_.operands(id)[0];
+    const auto shapes = module_.shape(tuple).elements();
+    const auto index = static_cast<size_t>(module_.GetInt(module_[id], AttributeKey::kIndex));
+    size_t begin = 0;
+    for (size_t i = 0; i < index; ++i) begin += LeafCount(shapes[i]);
+    const size_t end = begin + LeafCount(shapes[index]);
+    const Leaves& all = ValueOf(tuple);
+    if (end > all.size()) return AllMissing(end - begin, Error{});
+    return {all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(end)};
+  }
+
+  // A death loses one instruction, unless it was for lack of time or on request.
+  bool EndsTheRun(const Error& error) const {
+    if (error.error_class != ErrorClass::kDied) return false;
+    const auto& deadline = request_.run.deadline;
+    return request_.stop.stop_requested() ||
+           (deadline && std::chrono::steady_clock::now() >= *deadline);
+  }
+
+  // The inputs of a piece, or the error of the first that has no value.
+  Status AddInputs(const Piece& piece, std::vector<Literal>& inputs) const {
+    for (InstructionId id : piece.frontier) {
+      if (module_.shape(id).IsToken()) continue;
+      for (const Result<Literal>& leaf : ValueOf(id)) {
+        if (!leaf.has_value()) {
+          return UnsupportedError(fmt::format("its operand {} has no value: {}", module_.name(id),
+                                              leaf.error().message));
+        }
+        inputs.push_back(*leaf);
+      }
+    }
+    return {};
+  }
+
+  // All pieces as one module on a platform; the error of that module, whatever it is.
+  Result<Leaves> RunJoined(replay::Platform& platform, const replay::LoadOptions& load,
+                           std::span<const Piece> pieces, double& run_us) const {
+    std::vector<Literal> inputs;
+    for (const Piece& piece : pieces) HLOSCOPE_TRY(AddInputs(piece, inputs));
+    const JoinedPieces joined = JoinPieces(module_, pieces);
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, platform.Load(joined.module, load));
+    Collector sink;
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
+                              executable->Run({&inputs, 1}, request_.run, sink, request_.stop));
+    run_us = run.run_us;
+    size_t expected = 0;
+    for (const Piece& piece : pieces) {
+      for (InstructionId id : piece.results) expected += LeafCount(module_.shape(id));
+    }
+    sink.leaves.resize(expected, InternalError("a result never came"));
+    return std::move(sink.leaves);
+  }
+
+  // The values of a window, connected, from the side that says what is right; where that fails as a
+  // whole, in halves.
+  Status Evaluate(uint32_t begin, uint32_t end) {
+    std::vector<InstructionId> results;
+    for (uint32_t i = begin; i < end; ++i) {
+      const InstructionId id(first_ + i);
+      const bool constant = module_[id].opcode == Opcode::kConstant;
+      if (Computes(i) || constant) results.push_back(id);
+    }
+    if (results.empty()) {
+      for (uint32_t i = begin; i < end; ++i) HandOn(InstructionId(first_ + i));
+      return {};
+    }
+    const Piece piece =
+        CutRange(module_, InstructionId(first_ + begin), InstructionId(first_ + end), results);
+    const bool referred = request_.reference != nullptr;
+    double run_us = 0;
+    Result<Leaves> leaves =
+        RunJoined(referred ? *request_.reference : *request_.platform,
+                  referred ? request_.load_reference : request_.load, std::span(&piece, 1), run_us);
+    if (!leaves.has_value() && EndsTheRun(leaves.error())) return std::unexpected(leaves.error());
+    if (!leaves.has_value() && end - begin > 1) {
+      HLOSCOPE_TRY(Evaluate(begin, begin + (end - begin) / 2));
+      return Evaluate(begin + (end - begin) / 2, end);
+    }
+    size_t next = 0;
+    for (InstructionId id : results) {
+      const size_t own = LeafCount(module_.shape(id));
+      ValueOf(id) = leaves.has_value()
+                        ? Leaves(leaves->begin() + static_cast<ptrdiff_t>(next),
+                                 leaves->begin() + static_cast<ptrdiff_t>(next + own))
+                        : AllMissing(own, leaves.error());
+      next += own;
+    }
+    for (uint32_t i = begin; i < end; ++i) HandOn(InstructionId(first_ + i));
+    return {};
+  }
+
+  // The results of every job on the platform under test, in halves where they fail together.
+  Status RunJobs(std::span<Job> jobs) {
+    if (jobs.empty()) return {};
+    std::vector<Piece> pieces;
+    for (const Job& job : jobs) pieces.push_back(job.piece);
+    double run_us = 0;
+    Result<Leaves> leaves = RunJoined(*request_.platform, request_.load, pieces, run_us);
+    if (!leaves.has_value() && EndsTheRun(leaves.error())) return std::unexpected(leaves.error());
+    if (!leaves.has_value() && jobs.size() > 1) {
+      HLOSCOPE_TRY(RunJobs(jobs.first(jobs.size() / 2)));
+      return RunJobs(jobs.subspan(jobs.size() / 2));
+    }
+    size_t next = 0;
+    for (Job& job : jobs) {
+      const size_t own = LeafCount(module_.shape(job.piece.results[0]));
+      job.run_us = run_us;
+      job.actual = leaves.has_value() ? Leaves(leaves->begin() + static_cast<ptrdiff_t>(next),
+                                               leaves->begin() + static_cast<ptrdiff_t>(next + own))
+                                      : AllMissing(own, leaves.error());
+      next += own;
+    }
+    return {};
+  }
+
+  Status RunWindow(uint32_t begin, uint32_t end,
+                   const std::function<void(const InstructionReport&)>& on_instruction) {
+    if (request_.reference == nullptr) return DescribeWindow(begin, end, on_instruction);
+    std::vector<Job> jobs;
+    std::vector<std::optional<Error>> refused(end - begin);
+    for (uint32_t i = begin; i < end; ++i) {
+      if (!Computes(i)) continue;
+      Job job{CutPiece(module_, InstructionId(first_ + i), 0), {}, 0};
+      std::vector<Literal> untold;
+      const Status inputs = AddInputs(job.piece, untold);
+      if (!inputs.has_value()) refused[i - begin] = inputs.error();
+      if (inputs.has_value()) jobs.push_back(std::move(job));
+    }
+    HLOSCOPE_TRY(RunJobs(jobs));
+    size_t next = 0;
+    for (uint32_t i = begin; i < end; ++i) {
+      if (!Computes(i)) continue;
+      InstructionReport report = Blank(InstructionId(first_ + i));
+      if (refused[i - begin]) {
+        report.error = refused[i - begin];
+      } else {
+        HLOSCOPE_TRY(Judge(jobs[next++], report));
+      }
+      on_instruction(report);
+    }
+    return {};
+  }
+
+  // Compares; what differs beside others has to differ alone too, on both sides.
+  Status Judge(Job& job, InstructionReport& report) {
+    const InstructionId id = job.piece.results[0];
+    Compare(job, ValueOf(id), report);
+    if (!report.differs()) return {};
+    HLOSCOPE_TRY(RunJobs({&job, 1}));
+    double untold = 0;
+    const Result<Leaves> expected =
+        RunJoined(*request_.reference, request_.load_reference, std::span(&job.piece, 1), untold);
+    if (!expected.has_value() && EndsTheRun(expected.error())) {
+      return std::unexpected(expected.error());
+    }
+    report.outputs.clear();
+    report.compared = false;
+    Compare(job, expected.has_value() ? *expected : ValueOf(id), report);
+    return {};
+  }
+
+  void Compare(const Job& job, const Leaves& expected, InstructionReport& report) const {
+    report.run_us = job.run_us;
+    for (const Leaves* side : {&job.actual, &expected}) {
+      for (const Result<Literal>& leaf : *side) {
+        if (!leaf.has_value() && !report.error) report.error = leaf.error();
+      }
+    }
+    if (report.error) return;
+    report.compared = true;
+    const auto shapes = module_.shape(job.piece.results[0]).Leaves();
+    for (size_t i = 0; i < std::min({job.actual.size(), expected.size(), shapes.size()}); ++i) {
+      LeafComparison leaf = CompareArrays(*job.actual[i], *expected[i], request_.bounds);
+      leaf.index = shapes[i].first;
+      report.outputs.push_back(std::move(leaf));
+    }
+  }
+
+  InstructionReport Blank(InstructionId id) const {
+    InstructionReport report;
+    report.instruction = module_.name(id);
+    report.computation = module_[module_.entry().name];
+    report.opcode = hlo::ToString(module_[id].opcode);
+    report.source = hlo::SourceLineOf(module_, module_[id]);
+    return report;
+  }
+
+  Status DescribeWindow(uint32_t begin, uint32_t end,
+                        const std::function<void(const InstructionReport&)>& on_instruction) {
+    for (uint32_t i = begin; i < end; ++i) {
+      if (!Computes(i)) continue;
+      const InstructionId id(first_ + i);
+      InstructionReport report = Blank(id);
+      for (const Result<Literal>& leaf : ValueOf(id)) {
+        if (!leaf.has_value() && !report.error) report.error = leaf.error();
+      }
+      for (const auto& [index, shape] : module_.shape(id).Leaves()) {
+        LeafComparison leaf;
+        leaf.index = index;
+        leaf.shape = *shape;
+        leaf.elements = shape->ElementCount().value_or(0);
+        report.outputs.push_back(std::move(leaf));
+      }
+      on_instruction(report);
+    }
+    return {};
+  }
+
+  // The first piece of this depth that differs.
+  Result<std::optional<InstructionReport>> GrowTo(int64_t depth) {
+    grew_ = false;
+    std::vector<Job> jobs;
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i <= count_; ++i) {
+      const bool is_full = jobs.size() >= kMostPieces || bytes >= kMostBytes;
+      if (i == count_ || is_full) {
+        HLOSCOPE_ASSIGN_OR_RETURN(auto found, FirstDifferent(jobs));
+        if (found) return found;
+        jobs.clear();
+        bytes = 0;
+      }
+      if (i == count_ || !Computes(i)) continue;
+      const InstructionId id(first_ + i);
+      Job job{CutPiece(module_, id, depth), {}, 0};
+      if (job.piece.taken.size() == CutPiece(module_, id, depth - 1).taken.size()) continue;
+      std::vector<Literal> untold;
+      if (!AddInputs(job.piece, untold).has_value()) continue;
+      for (InstructionId taken : job.piece.taken) bytes += BytesOf(module_.shape(taken));
+      for (InstructionId outside : job.piece.frontier) bytes += BytesOf(module_.shape(outside));
+      grew_ = true;
+      jobs.push_back(std::move(job));
+    }
+    return std::nullopt;
+  }
+
+  Result<std::optional<InstructionReport>> FirstDifferent(std::vector<Job>& jobs) {
+    HLOSCOPE_TRY(RunJobs(jobs));
+    for (Job& job : jobs) {
+      InstructionReport report = Blank(job.piece.results[0]);
+      HLOSCOPE_TRY(Judge(job, report));
+      if (!report.differs()) continue;
+      for (InstructionId id : job.piece.taken) {
+        if (id != job.piece.results[0] && Computes(id.index - first_)) {
+          report.together_with.emplace_back(module_.name(id));
+        }
+      }
+      return report;
+    }
+    return std::nullopt;
+  }
+
+  const Module& module_;
+  IsolateRequest request_;
+  uint32_t first_, count_;
+  std::vector<Leaves> values_;      // of the entry's instructions, by position
+  std::vector<uint32_t> last_use_;  // the position of the last user
+  bool keeps_all_ = false;
+  bool grew_ = false;  // some piece of this depth is larger than that of the last
+};
+
+bool InstructionReport::differs() const {
+  return compared &&
+         std::ranges::any_of(outputs, [](const LeafComparison& leaf) { return !leaf.equal(); });
+}
+
+Isolation::Isolation(const Module& module, IsolateRequest request)
+    : runner_(std::make_unique<Runner>(module, std::move(request))) {}
+Isolation::~Isolation() = default;
+
+Status Isolation::Run(std::span<const Literal> arguments,
+                      const std::function<void(const InstructionReport&)>& on_instruction) {
+  return runner_->Run(arguments, on_instruction);
+}
+
+Result<std::optional<InstructionReport>> Isolation::GrowPieces() { return runner_->Grow(); }
+
+}  // namespace hloscope::debug

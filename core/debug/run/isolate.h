@@ -1,0 +1,66 @@
+// Isolate: every instruction of the entry by itself, on the values it really has.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/debug/compare/compare_values.h"
+#include "core/hlo/module.h"
+#include "core/replay/platform.h"
+
+namespace hloscope::debug {
+
+// How one instruction did.
+struct InstructionReport {
+  std::string instruction, computation, opcode, source;
+  bool compared = false;
+  std::vector<LeafComparison> outputs;  // one per leaf of its value
+  std::optional<Error> error;           // why it did not run, or is of no value to compare
+  double run_us = 0;                    // of the module it ran in, others beside it
+  // Where it took others beside it for a difference: their names, in order.
+  std::vector<std::string> together_with;
+  bool differs() const;
+};
+
+struct IsolateRequest {
+  replay::Platform* platform = nullptr;   // runs each instruction
+  replay::Platform* reference = nullptr;  // says what each should give; null: nothing is compared
+  replay::LoadOptions load, load_reference;
+  replay::RunOptions run;
+  BoundsRequest bounds;
+  std::stop_token stop;
+  int64_t keep_bytes = int64_t{1} << 31;  // values are kept for GrowPieces up to this
+};
+
+class Isolation {
+ public:
+  // `module` must outlive it.
+  Isolation(const hlo::Module& module, IsolateRequest request);
+  ~Isolation();
+
+  // Makes a module of each instruction of the entry but parameters, constants, tuples and their
+  // elements, and of the starts of asynchronous pairs, which run with their dones; many such are
+  // compiled as one. Runs them with the values that the reference gave for their operands (without
+  // one: the platform itself), and compares; what differs is run again alone, so that a difference
+  // is the instruction's own. What cannot run is reported by name, and what depends on it, as is
+  // what dies; everything else runs. Fails where it is stopped or the deadline is over.
+  Status Run(std::span<const hlo::Literal> arguments,
+             const std::function<void(const InstructionReport&)>& on_instruction);
+
+  // After Run, where no instruction differs alone: pieces of growing depth along the operands,
+  // until one differs. Absent: none does, or their values were too many to keep.
+  Result<std::optional<InstructionReport>> GrowPieces();
+
+ private:
+  class Runner;
+  std::unique_ptr<Runner> runner_;
+};
+
+}  // namespace hloscope::debug

@@ -1,0 +1,145 @@
+// Comparing the leaves of a replay's result.
+#include "core/debug/run/output_judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/debug/compare/compare_bits.h"
+#include "core/debug/compare/denormals.h"
+
+namespace hloscope::debug {
+
+using hlo::Literal;
+using hlo::Shape;
+
+void OutputJudge::AddPreciseSide(RunOutput& output, size_t leaf, const std::string& side,
+                                 const Literal& value) {
+  if (leaf >= precise_.size() || !precise_[leaf].has_value()) return;
+  output.precise.push_back({side, DistanceToPrecise(value, *precise_[leaf])});
+}
+
+void OutputJudge::AddPreciseSides(std::vector<RunOutput>& outputs, const std::string& side,
+                                  const Leaves& values) {
+  for (size_t i = 0; i < std::min(outputs.size(), values.size()); ++i) {
+    if (values[i].has_value()) AddPreciseSide(outputs[i], i, side, *values[i]);
+  }
+}
+
+void OutputJudge::Keep(std::vector<RunOutput> outputs) {
+  if (report_.outputs.empty()) {
+    report_.outputs = std::move(outputs);
+    return;
+  }
+  for (size_t i = 0; i < std::min(outputs.size(), report_.outputs.size()); ++i) {
+    RunOutput& kept = report_.outputs[i];
+    if (!outputs[i].compared || (kept.compared && !kept.comparison.equal())) continue;
+    if (kept.compared && outputs[i].comparison.equal()) continue;
+    kept.comparison = std::move(outputs[i].comparison);
+    kept.precise = std::move(outputs[i].precise);
+    kept.iteration = outputs[i].iteration;
+    kept.compared = true;
+  }
+}
+
+std::optional<LeafComparison> OutputJudge::FirstDifference(const Leaves& actual,
+                                                           const Leaves& expected) const {
+  const auto shapes = module_.shape(module_.entry().root).Leaves();
+  for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
+    if (!actual[i].has_value() || !expected[i].has_value()) continue;
+    LeafComparison comparison = request_.same_bits
+                                    ? CompareBits(*actual[i], *expected[i])
+                                    : CompareArrays(*actual[i], *expected[i], request_.bounds);
+    if (comparison.equal()) continue;
+    if (i < shapes.size()) comparison.index = shapes[i].first;
+    return comparison;
+  }
+  return std::nullopt;
+}
+
+std::vector<RunOutput> OutputJudge::OutputsOf(Leaves results, int64_t iteration) {
+  const Shape& root = module_.shape(module_.entry().root);
+  const auto shapes = root.Leaves();
+  std::vector<RunOutput> outputs;
+  for (size_t i = 0; i < results.size(); ++i) {
+    RunOutput output;
+    output.iteration = iteration;
+    if (i < shapes.size()) {
+      output.comparison.index = shapes[i].first;
+      output.comparison.shape = *shapes[i].second;
+      output.comparison.elements = shapes[i].second->ElementCount().value_or(0);
+    }
+    if (results[i].has_value()) {
+      output.value = *std::move(results[i]);
+      if (placement_.lists() > 1) {
+        output.comparison.shape = output.value.shape();
+        output.comparison.elements = output.value.shape().ElementCount().value_or(0);
+      }
+      if (request_.flush_denormals) output.value = FlushDenormals(output.value);
+    } else {
+      output.missing = std::move(results[i]).error();
+      if (!report_.error) report_.error = output.missing;
+    }
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+void OutputJudge::Compare(RunOutput& output, const Literal& expected) {
+  LeafComparison comparison =
+      CompareArrays(output.value, request_.flush_denormals ? FlushDenormals(expected) : expected,
+                    request_.bounds);
+  comparison.index = std::move(output.comparison.index);
+  output.comparison = std::move(comparison);
+  output.compared = true;
+}
+
+Status OutputJudge::CompareWith(const Leaves& reference, std::vector<RunOutput>& outputs) {
+  for (size_t i = 0; i < std::min(reference.size(), outputs.size()); ++i) {
+    if (!reference[i].has_value()) return std::unexpected(reference[i].error());
+    if (!outputs[i].missing) Compare(outputs[i], *reference[i]);
+  }
+  return {};
+}
+
+void OutputJudge::CompareWithRecorded(const Literal& recorded, std::vector<RunOutput>& outputs) {
+  const std::vector<Literal> leaves = dump::FlattenLiteral(recorded);
+  if (leaves.size() != outputs.size()) {
+    report_.warnings.push_back(
+        fmt::format("the recorded result has {} leaves, the module gives {}: not compared",
+                    leaves.size(), outputs.size()));
+    return;
+  }
+  report_.against_recorded = true;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (!outputs[i].missing) Compare(outputs[i], leaves[i]);
+  }
+}
+
+Status OutputJudge::CompareWithFiles(const dump::TensorFiles& files,
+                                     std::vector<RunOutput>& outputs) {
+  size_t found = 0, arrays = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    RunOutput& output = outputs[i];
+    if (!output.comparison.shape.IsArray()) continue;
+    ++arrays;
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<Literal> expected,
+                              files.Output(static_cast<int64_t>(i), output.comparison.shape));
+    if (!expected) {
+      report_.warnings.push_back(
+          fmt::format("out{} is not among the expected values: not compared", i));
+      continue;
+    }
+    ++found;
+    if (output.missing) continue;
+    Compare(output, *expected);
+    if (request_.precise) AddPreciseSide(output, i, "expected", *expected);
+  }
+  if (found == 0 && arrays != 0) {
+    return InputError("none of the outputs is among the expected values",
+                      "name them out0, out1 … (or output_0 …)");
+  }
+  return {};
+}
+
+}  // namespace hloscope::debug

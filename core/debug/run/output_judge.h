@@ -1,0 +1,58 @@
+// OutputJudge: the results of a replay, compared with whatever there is to compare them with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/debug/run/run_module.h"
+#include "core/debug/run/run_results.h"
+#include "core/dump/tensors/tensor_values.h"
+#include "core/replay/device_values.h"
+
+namespace hloscope::debug {
+
+class OutputJudge {
+ public:
+  // All must outlive it. `report` gets outputs, warnings and the first error of a leaf.
+  OutputJudge(const hlo::Module& module, const replay::Placement& placement,
+              const RunRequest& request, RunReport& report)
+      : module_(module), placement_(placement), request_(request), report_(report) {}
+
+  // The leaves of one run, not compared yet.
+  std::vector<RunOutput> OutputsOf(Leaves results, int64_t iteration);
+
+  // With the leaves of the reference; fails where one has no value.
+  Status CompareWith(const Leaves& reference, std::vector<RunOutput>& outputs);
+  // With what was recorded beside the inputs, where it has the form of the result.
+  void CompareWithRecorded(const hlo::Literal& recorded, std::vector<RunOutput>& outputs);
+  // With the expected values; those that are not there are named. Input error: none is.
+  Status CompareWithFiles(const dump::TensorFiles& files, std::vector<RunOutput>& outputs);
+  // Of runs on the same inputs: the first leaf that differs.
+  std::optional<LeafComparison> FirstDifference(const Leaves& actual, const Leaves& expected) const;
+
+  // The leaves in double precision, and how far each side's are from them.
+  void set_precise(Leaves precise) { precise_ = std::move(precise); }
+  const Leaves& precise() const { return precise_; }
+  void AddPreciseSides(std::vector<RunOutput>& outputs, const std::string& side,
+                       const Leaves& values);
+
+  // Puts an iteration's outputs into the report: the first iteration's, but for comparisons those
+  // of the first that differs.
+  void Keep(std::vector<RunOutput> outputs);
+
+ private:
+  void Compare(RunOutput& output, const hlo::Literal& expected);
+  void AddPreciseSide(RunOutput& output, size_t leaf, const std::string& side,
+                      const hlo::Literal& value);
+
+  const hlo::Module& module_;
+  const replay::Placement& placement_;
+  const RunRequest& request_;
+  RunReport& report_;
+  Leaves precise_;
+};
+
+}  // namespace hloscope::debug

@@ -1,0 +1,43 @@
+// Pieces: parts of a computation cut out and joined in one module, so that many run at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/hlo/module.h"
+
+namespace hloscope::debug {
+
+// Instructions of one computation, ascending, what they take from outside, and which values are
+// wanted. Constants and what is made of nothing but constants belong to every piece that uses them.
+struct Piece {
+  std::vector<hlo::InstructionId> taken;
+  std::vector<hlo::InstructionId> frontier;
+  std::vector<hlo::InstructionId> results;
+};
+
+// `root` and what lies at most `depth` operands before it; tuples and their elements count for
+// nothing, and the done of an asynchronous pair brings its start along.
+Piece CutPiece(const hlo::Module& module, hlo::InstructionId root, int64_t depth);
+
+// The instructions in [begin, end) that compute something, connected as they are.
+Piece CutRange(const hlo::Module& module, hlo::InstructionId begin, hlo::InstructionId end,
+               std::span<const hlo::InstructionId> results);
+
+struct JoinedPieces {
+  std::shared_ptr<const hlo::Module> module;   // gives a tuple of the results, piece by piece
+  std::vector<hlo::InstructionId> parameters;  // whose values its parameters take, in order
+};
+
+// A module of all pieces side by side, each with parameters of its own, so that no compiler can
+// share anything between them.
+JoinedPieces JoinPieces(const hlo::Module& module, std::span<const Piece> pieces);
+
+// Instructions that compute nothing: tuples, their elements, and starts of asynchronous pairs.
+bool ForwardsOperand(hlo::Opcode opcode);
+// The halves of asynchronous pairs that come with their done.
+bool RunsWithItsDone(hlo::Opcode opcode);
+
+}  // namespace hloscope::debug

@@ -1,0 +1,190 @@
+// RunInputs: leaves per device, and the arguments they came from.
+#include "core/debug/run/run_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "core/replay/inputs/inputs.h"
+#include "core/replay/platform.h"
+
+namespace hloscope::debug {
+
+using hlo::Literal;
+using hlo::Shape;
+
+namespace {
+
+// Puts leaves back together as literals of the parameters' tuples.
+std::vector<Literal> Nest(const hlo::Module& module, std::span<const Literal> leaves) {
+  size_t next = 0;
+  std::vector<Literal> arguments;
+  for (const Shape& shape : replay::ParameterShapes(module)) {
+    arguments.push_back(hlo::NestLeaves(shape, leaves, next).value_or(Literal()));
+  }
+  return arguments;
+}
+
+Status CheckParameters(const hlo::Module& module) {
+  for (hlo::InstructionId id : module.Parameters(module.entry_id())) {
+    if (!id.valid()) return InputError("a parameter number is missing");
+  }
+  return {};
+}
+
+// One value per list for leaf i, by its own name for each device.
+Result<std::optional<std::vector<Literal>>> ReadOwn(const dump::TensorFiles& files,
+                                                    const replay::Placement& placement, int64_t i,
+                                                    const Shape& shape) {
+  std::vector<Literal> values;
+  for (int64_t list = 0; list < placement.lists(); ++list) {
+    HLOSCOPE_ASSIGN_OR_RETURN(auto value, files.InputOf(list, i, shape));
+    if (!value && values.empty()) return std::nullopt;
+    if (!value) {
+      return InputError(
+          fmt::format("input {} is there for device 0 but not for device {}: no "
+                      "in{}@{}",
+                      i, list, i, list));
+    }
+    values.push_back(*std::move(value));
+  }
+  return std::optional(std::move(values));
+}
+
+// The whole array that Spread would turn into these values; nullopt if there is none.
+std::optional<Literal> Whole(const replay::Placement& placement, const replay::LeafPlacement& leaf,
+                             std::vector<Literal> values) {
+  const bool alike = std::ranges::all_of(values, [&](const Literal& v) { return v == values[0]; });
+  if (alike || !leaf.shape.IsArray()) return values[0];
+  if (!leaf.tiling && placement.partitions() > 1) return std::nullopt;
+  replay::LeafPlacement copy = leaf;
+  auto gathered = placement.Gather(copy, values);
+  if (!gathered.warning.empty()) return std::nullopt;
+  return std::move(gathered.value);
+}
+
+std::vector<Literal> LeafOf(const RunInputs& inputs, size_t i) {
+  std::vector<Literal> values;
+  for (const auto& list : inputs.lists) values.push_back(list[i]);
+  return values;
+}
+
+void NestArguments(RunInputs& inputs, const hlo::Module& module,
+                   const replay::Placement& placement) {
+  std::vector<Literal> leaves;
+  for (size_t i = 0; i < placement.parameters().size(); ++i) {
+    auto whole = Whole(placement, placement.parameters()[i], LeafOf(inputs, i));
+    leaves.push_back(whole ? *std::move(whole) : inputs.lists[0][i]);
+  }
+  inputs.arguments = Nest(module, leaves);
+}
+
+void Add(RunInputs& inputs, std::vector<Literal> values) {
+  inputs.lists.resize(values.size());
+  for (size_t list = 0; list < values.size(); ++list) {
+    inputs.lists[list].push_back(std::move(values[list]));
+  }
+}
+
+}  // namespace
+
+Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& module,
+                             const replay::Placement& placement) {
+  HLOSCOPE_TRY(CheckParameters(module));
+  RunInputs inputs;
+  inputs.lists.resize(static_cast<size_t>(placement.lists()));
+  int64_t i = 0;
+  for (const replay::LeafPlacement& leaf : placement.parameters()) {
+    if (!leaf.shape.IsArray()) {
+      Add(inputs, std::vector<Literal>(inputs.lists.size(), Literal::Token()));
+      continue;
+    }
+    if (placement.lists() > 1) {
+      HLOSCOPE_ASSIGN_OR_RETURN(auto own, ReadOwn(files, placement, i, leaf.shape));
+      if (own) {
+        Add(inputs, *std::move(own));
+        ++i;
+        continue;
+      }
+    }
+    const auto accepts = [&](std::span<const int64_t> d) { return placement.Accepts(leaf, d); };
+    HLOSCOPE_ASSIGN_OR_RETURN(auto given, files.Input(i, leaf.shape, accepts));
+    if (!given) {
+      return InputError(fmt::format("input {} is missing: no in{}, input_{} or arr_{} for {}", i, i,
+                                    i, i, placement.Accepted(leaf)));
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(auto values, placement.Spread(leaf, *given));
+    Add(inputs, std::move(values));
+    ++i;
+  }
+  NestArguments(inputs, module, placement);
+  return inputs;
+}
+
+Result<RunInputs> SpreadArguments(std::vector<Literal> arguments, const hlo::Module& module,
+                                  const replay::Placement& placement) {
+  HLOSCOPE_TRY(CheckParameters(module));
+  RunInputs inputs;
+  inputs.lists.resize(static_cast<size_t>(placement.lists()));
+  size_t i = 0;
+  for (const Literal& argument : arguments) {
+    for (const Literal& leaf : dump::FlattenLiteral(argument)) {
+      if (i >= placement.parameters().size()) {
+        return InputError("there are more arguments than parameters");
+      }
+      HLOSCOPE_ASSIGN_OR_RETURN(auto values, placement.Spread(placement.parameters()[i++], leaf));
+      Add(inputs, std::move(values));
+    }
+  }
+  if (i < placement.parameters().size()) {
+    return InputError("there are fewer arguments than parameters");
+  }
+  inputs.arguments = std::move(arguments);
+  return inputs;
+}
+
+Result<RunInputs> MakeUpInputs(const hlo::Module& module, const replay::Placement& placement,
+                               const replay::InputOptions& options,
+                               std::vector<std::string>& warnings) {
+  HLOSCOPE_TRY(CheckParameters(module));
+  const auto generate = [&](uint64_t each) -> Result<std::vector<Literal>> {
+    replay::InputOptions own = options;
+    own.seed = each;
+    HLOSCOPE_ASSIGN_OR_RETURN(replay::MadeUpInputs made, replay::MakeInputs(module, own));
+    if (each == options.seed) warnings = std::move(made.warnings);
+    std::vector<Literal> leaves;
+    for (const Literal& argument : made.literals) {
+      for (Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
+    }
+    return leaves;
+  };
+  RunInputs inputs;
+  HLOSCOPE_ASSIGN_OR_RETURN(inputs.lists, replay::MakeUpLists(placement, options.seed, generate));
+  NestArguments(inputs, module, placement);
+  return inputs;
+}
+
+Status WriteRunInputs(const std::string& path, const RunInputs& inputs,
+                      const replay::Placement& placement) {
+  const std::string prefix = path.ends_with(".npz") ? "in" : "input_";
+  std::vector<std::pair<std::string, Literal>> named;
+  size_t number = 0;
+  for (size_t i = 0; i < placement.parameters().size(); ++i) {
+    const replay::LeafPlacement& leaf = placement.parameters()[i];
+    if (leaf.shape.IsToken()) continue;
+    std::vector<Literal> values = LeafOf(inputs, i);
+    const std::string name = fmt::format("{}{}", prefix, number++);
+    if (auto whole = Whole(placement, leaf, values)) {
+      named.emplace_back(name, *std::move(whole));
+      continue;
+    }
+    for (size_t list = 0; list < values.size(); ++list) {
+      named.emplace_back(fmt::format("{}@{}", name, list), std::move(values[list]));
+    }
+  }
+  return dump::WriteInputs(path, named);
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,39 @@
+// What a run gets on each device: from files, from arguments that came with the module, or made up.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/dump/tensors/tensor_values.h"
+#include "core/hlo/module.h"
+#include "core/replay/device_values.h"
+#include "core/replay/inputs/inputs.h"
+
+namespace hloscope::debug {
+
+struct RunInputs {
+  std::vector<std::vector<hlo::Literal>> lists;  // leaves of all parameters, by list of Placement
+  // One per parameter: as given, put together from the devices where that can be done; else what
+  // the first device gets.
+  std::vector<hlo::Literal> arguments;
+};
+
+// Arrays by PRODUCT's names; in0@2 before in0. Input error: one that is not there or does not fit.
+Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& module,
+                             const replay::Placement& placement);
+// Arguments in the forms Placement::Spread takes.
+Result<RunInputs> SpreadArguments(std::vector<hlo::Literal> arguments, const hlo::Module& module,
+                                  const replay::Placement& placement);
+// Made-up arguments; `warnings` gets what the first device's are told with.
+Result<RunInputs> MakeUpInputs(const hlo::Module& module, const replay::Placement& placement,
+                               const replay::InputOptions& options,
+                               std::vector<std::string>& warnings);
+
+// Writes arguments that devices share under in0 …, others under in0@0, in0@1 ….
+Status WriteRunInputs(const std::string& path, const RunInputs& inputs,
+                      const replay::Placement& placement);
+
+}  // namespace hloscope::debug

@@ -1,0 +1,462 @@
+// RunModule: inputs, platform, iterations, reference, comparison, results to disk.
+#include "core/debug/run/run_module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/debug/run/host_feeds.h"
+#include "core/debug/run/input_source.h"
+#include "core/debug/run/output_judge.h"
+#include "core/debug/run/run_literals.h"
+#include "core/debug/run/run_results.h"
+#include "core/dump/tensors/tensor_values.h"
+#include "core/eval/numbers/precise.h"
+#include "core/hlo/verify/verifier.h"
+#include "core/replay/device_values.h"
+#include "core/replay/workers/worker_platform.h"
+
+namespace hloscope::debug {
+
+using hlo::Literal;
+using hlo::Shape;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point DeadlineOf(const RunRequest& request) {
+  constexpr double kLongest = 1e9;  // seconds; more would overflow the clock
+  const double seconds =
+      request.deadline_seconds.value_or(static_cast<double>(request.limits.run_deadline_seconds));
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(std::min(seconds, kLongest)));
+}
+
+// One replay in progress; each step fills in its part of the report.
+class Replay {
+ public:
+  Replay(std::shared_ptr<const hlo::Module> module, const RunRequest& request, RunReport& report,
+         std::stop_token stop)
+      : module_(std::move(module)),
+        request_(request),
+        report_(report),
+        stop_(std::move(stop)),
+        deadline_(DeadlineOf(request)) {}
+
+  Status Run() {
+    HLOSCOPE_TRY(Verify());
+    HLOSCOPE_TRY(feeds_.Open(request_.infeed, request_.seed, request_.limits));
+    HLOSCOPE_TRY(Place());
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, Side::kTest, report_.timing));
+    if (!request_.reference_platform.empty()) {
+      report_.reference_timing.emplace();
+      HLOSCOPE_ASSIGN_OR_RETURN(reference_, Load(request_.reference_platform, Side::kReference,
+                                                 *report_.reference_timing));
+    }
+    const Status ran = RunIterations();
+    if (!ran.has_value() && report_.outputs.empty()) return ran;
+    const Status written = WriteOutputs();
+    return ran.has_value() ? written : ran;
+  }
+
+  Status RunUnder(eval::Observer& observer) {
+    HLOSCOPE_TRY(Verify());
+    HLOSCOPE_TRY(Place());
+    HLOSCOPE_TRY(source_->Prepare(0));
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load("interpreter", Side::kTest, report_.timing));
+    HLOSCOPE_TRY(RunOn(*test_, 0, report_.timing, &observer));
+    return {};
+  }
+
+ private:
+  Status RunIterations() {
+    for (int64_t i = 0; i < std::max<int64_t>(request_.iterations, 1); ++i) {
+      HLOSCOPE_TRY(Survive(RunIteration(i), fmt::format("iteration {}", i)));
+    }
+    if (deaths_ > kDeathsNamed) {
+      report_.warnings.push_back(fmt::format("{} more died", deaths_ - kDeathsNamed));
+    }
+    return {};
+  }
+
+  // A death takes what it met along, not the rest of the replay. One for lack of time or on request
+  // ends it all.
+  Status Survive(Status status, const std::string& what) {
+    if (status.has_value() || status.error().error_class != ErrorClass::kDied) return status;
+    if (stop_.stop_requested() || Clock::now() >= deadline_) return status;
+    if (++deaths_ <= kDeathsNamed && report_.error) {
+      report_.warnings.push_back(fmt::format("{} died: {}", what, status.error().ToString()));
+    }
+    if (report_.error && report_.error->error_class == ErrorClass::kDied) return {};
+    report_.error = std::move(status).error();
+    const bool one_of_many = request_.iterations > 1 || request_.repeat > 1 || request_.isolate;
+    if (one_of_many) report_.error->message = what + ": " + report_.error->message;
+    return {};
+  }
+
+  // Platforms may rely on a module that the verifier finds sound.
+  Status Verify() {
+    for (const hlo::Diagnostic& diagnostic : hlo::Verify(*module_, {false, request_.limits})) {
+      if (diagnostic.severity == hlo::Severity::kError) {
+        return InputError(diagnostic.message, diagnostic.hint);
+      }
+    }
+    return {};
+  }
+
+  // Which devices there are and, for results of several, what form they are wanted in.
+  Status Place() {
+    placement_.emplace(*module_, request_.limits);
+    results_ = placement_->results();
+    source_.emplace(*module_, *placement_, request_, report_);
+    source_->set_bounds(deadline_, stop_);
+    judge_.emplace(*module_, *placement_, request_, report_);
+    const std::string& note = placement_->topology().note;
+    if (!note.empty()) report_.warnings.push_back(note);
+    if (request_.expect.empty()) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(expected_, dump::TensorFiles::Open(request_.expect, request_.limits));
+    return {};
+  }
+
+  enum class Side : uint8_t { kTest, kReference };
+
+  Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, Side side,
+                                                   RunTiming& timing) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, MakePlatform(name));
+    const Clock::time_point start = Clock::now();
+    auto executable = platform->Load(module_, HowToLoad(side));
+    timing.compile_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    if (executable.has_value()) {
+      timing.compile_ms = (*executable)->load_ms().value_or(timing.compile_ms);
+    }
+    return executable;
+  }
+
+  Result<std::unique_ptr<replay::Platform>> MakePlatform(std::string_view name) const {
+    return replay::MakePlatform(name, request_.workers);
+  }
+
+  // As run_hlo_module: the reference compiles without fast mathematics, whatever the flags.
+  replay::LoadOptions HowToLoad(Side side) const {
+    replay::LoadOptions options;
+    options.limits = request_.limits;
+    options.fill_elided = request_.fill_elided;
+    options.threads = request_.threads;
+    options.memory_bytes = request_.memory_bytes;
+    options.deadline = deadline_;
+    options.stop = stop_;
+    const bool is_test = side == Side::kTest;
+    options.run_passes = is_test ? request_.test_passes : request_.reference_passes;
+    options.flags = request_.xla_flags;
+    if (!is_test) {
+      options.flags = {{"xla_cpu_enable_fast_math", "false"},
+                       {"xla_cpu_enable_fast_min_max", "false"},
+                       {"xla_gpu_enable_fast_min_max", "false"}};
+    }
+    return options;
+  }
+
+  // The leaves of one run on the present inputs.
+  Result<Leaves> RunOn(replay::Executable& executable, int64_t iteration, RunTiming& timing,
+                       eval::Observer* observer = nullptr) {
+    replay::RunOptions options = OptionsFor(iteration);
+    options.observer = observer;
+    feeds_.Rewind();
+    options.infeed = [this](const Shape& shape) { return feeds_.Take(shape); };
+    options.outfeed = [this](const Literal& array) { return feeds_.Give(array); };
+    ResultCollector sink(report_.warnings);
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
+                              executable.Run(source_->inputs().lists, options, sink, stop_));
+    timing.run_us.push_back(run.run_us);
+    timing.peak_bytes = std::max(timing.peak_bytes, run.peak_bytes);
+    return sink.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr);
+  }
+
+  // What the first run took and gave.
+  Status ReportFeeds() {
+    if (feeds_.made_up() > 0) {
+      report_.warnings.push_back(
+          fmt::format("infeed: {} arrays were made up from seed {}: give them with --infeed",
+                      feeds_.made_up(), request_.seed));
+    }
+    if (!request_.outfeed.empty()) {
+      return dump::WriteTensors(request_.outfeed, dump::TensorNames::kOutputs, feeds_.given());
+    }
+    if (!feeds_.given().empty()) {
+      report_.warnings.push_back(fmt::format(
+          "outfeed: {} arrays were dropped: --outfeed keeps them", feeds_.given().size()));
+    }
+    return {};
+  }
+
+  Status RunIteration(int64_t iteration) {
+    HLOSCOPE_TRY(source_->Prepare(iteration));
+    if (request_.isolate && iteration == 0) HLOSCOPE_TRY(IsolateInstructions());
+    HLOSCOPE_ASSIGN_OR_RETURN(Leaves results, RunOn(*test_, iteration, report_.timing));
+    if (iteration == 0) HLOSCOPE_TRY(ReportFeeds());
+    if (request_.repeat > 1) HLOSCOPE_TRY(Repeat(iteration, results));
+    if (request_.precise) {
+      HLOSCOPE_TRY(RunPrecisely(iteration));
+      plain_ = results;
+      if (request_.platform == "interpreter") results = Rounded(judge_->precise());
+    }
+    RecordLiterals(results);
+    std::vector<RunOutput> outputs = judge_->OutputsOf(std::move(results), iteration);
+    Status compared = CompareIteration(iteration, outputs);
+    if (compared.has_value() && iteration == 0) compared = GrowIsolated(outputs);
+    isolation_.reset();
+    judge_->Keep(std::move(outputs));
+    HLOSCOPE_TRY(compared);
+    if (request_.find && iteration == 0) HLOSCOPE_TRY(FindNonFiniteOrigin());
+    return {};
+  }
+
+  // With everything that there is to compare with.
+  Status CompareIteration(int64_t iteration, std::vector<RunOutput>& outputs) {
+    if (request_.precise) judge_->AddPreciseSides(outputs, request_.platform, plain_);
+    if (reference_ != nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const Leaves reference,
+                                RunOn(*reference_, iteration, *report_.reference_timing));
+      RecordReference(reference);
+      HLOSCOPE_TRY(judge_->CompareWith(reference, outputs));
+      if (request_.precise)
+        judge_->AddPreciseSides(outputs, request_.reference_platform, reference);
+    }
+    const bool expected = iteration == 0 || !report_.made_up_inputs;
+    if (expected_ && expected) HLOSCOPE_TRY(judge_->CompareWithFiles(*expected_, outputs));
+    if (!expected_ && reference_ == nullptr && source_->recorded()) {
+      judge_->CompareWithRecorded(*source_->recorded(), outputs);
+    }
+    return {};
+  }
+
+  replay::RunOptions OptionsFor(int64_t iteration) const {
+    replay::RunOptions options;
+    if (request_.different_random_seeds) options.rng_seed = static_cast<uint64_t>(iteration) + 1;
+    options.memory_bytes = request_.memory_bytes;
+    options.threads = request_.threads;
+    options.deadline = deadline_;
+    return options;
+  }
+
+  Status IsolateInstructions() {
+    if (placement_->lists() > 1) {
+      return UnsupportedError("instructions are isolated on one device, the module is for several",
+                              "extract what is to be looked at");
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(isolating_, MakePlatform(request_.platform));
+    if (!request_.reference_platform.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(isolating_reference_, MakePlatform(request_.reference_platform));
+    }
+    IsolateRequest request;
+    request.platform = isolating_.get();
+    request.reference = isolating_reference_.get();
+    request.load = HowToLoad(Side::kTest);
+    request.load_reference = HowToLoad(Side::kReference);
+    request.run = OptionsFor(0);
+    request.bounds = request_.bounds;
+    request.stop = stop_;
+    isolation_.emplace(*module_, std::move(request));
+    return isolation_->Run(source_->inputs().arguments, [&](const InstructionReport& instruction) {
+      if (request_.on_instruction) request_.on_instruction(instruction);
+      if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
+      if (!instruction.error || instruction.error->error_class != ErrorClass::kDied) return;
+      (void)Survive(std::unexpected(*instruction.error), instruction.instruction);
+    });
+  }
+
+  // Where the whole differs and no instruction does alone, it takes several.
+  Status GrowIsolated(const std::vector<RunOutput>& outputs) {
+    const bool differs = std::ranges::any_of(outputs, [](const RunOutput& output) {
+      return output.compared && !output.comparison.equal();
+    });
+    if (!isolation_ || report_.first_divergent || !differs) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(report_.first_divergent, isolation_->GrowPieces());
+    if (report_.first_divergent && request_.on_instruction) {
+      request_.on_instruction(*report_.first_divergent);
+    }
+    if (!report_.first_divergent) {
+      report_.warnings.push_back(
+          "no instruction differs alone or with those before it: the fault "
+          "needs a larger part of the module");
+    }
+    return {};
+  }
+
+  // Leaves in double precision, of the same inputs.
+  Status RunPrecisely(int64_t iteration) {
+    if (precise_executable_ == nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, MakePlatform("interpreter"));
+      HLOSCOPE_ASSIGN_OR_RETURN(precise_executable_, interpreter->Load(eval::WidenModule(*module_),
+                                                                       HowToLoad(Side::kTest)));
+    }
+    RunTiming untold;
+    HLOSCOPE_ASSIGN_OR_RETURN(Leaves precise, RunOn(*precise_executable_, iteration, untold));
+    judge_->set_precise(std::move(precise));
+    return {};
+  }
+
+  // Each leaf as the type it is declared with.
+  Leaves Rounded(const Leaves& wide) const {
+    const auto shapes = module_->shape(module_->entry().root).Leaves();
+    Leaves rounded = wide;
+    for (size_t i = 0; i < rounded.size(); ++i) {
+      if (!rounded[i].has_value() || shapes.empty()) continue;
+      Shape shape = *shapes[i % shapes.size()].second;
+      if (placement_->lists() > 1) {  // devices may have been put together
+        const auto dimensions = rounded[i]->shape().dimensions();
+        shape = Shape::Array(shape.element_type(), {dimensions.begin(), dimensions.end()});
+      }
+      rounded[i] = eval::ConvertLiteral(*rounded[i], shape);
+    }
+    return rounded;
+  }
+
+  // Where the first NaN or infinity is made, whatever the platform: the interpreter alone sees
+  // every value.
+  Status FindNonFiniteOrigin() {
+    RunTiming untold;
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, Load("interpreter", Side::kTest, untold));
+    const size_t warnings = report_.warnings.size();
+    HLOSCOPE_ASSIGN_OR_RETURN(NonFiniteReport found,
+                              FindFirstNonFinite(*module_, source_->inputs().arguments,
+                                                 *request_.find, [&](eval::Observer& observer) {
+                                                   return RunOn(*interpreter, 0, untold, &observer);
+                                                 }));
+    report_.warnings.resize(warnings);  // those of the run itself are there already
+    report_.warnings.insert(report_.warnings.end(), found.arrivals.begin(), found.arrivals.end());
+    report_.first_nonfinite = std::move(found.first);
+    return {};
+  }
+
+  Status Repeat(int64_t iteration, const Leaves& first) {
+    if (!report_.repeat)
+      report_.repeat = RepeatReport{request_.repeat, request_.same_bits, {}, 0, {}};
+    for (int64_t run = 1; run < request_.repeat; ++run) {
+      const Result<Leaves> again = RunOn(*test_, iteration, report_.timing);
+      if (!again.has_value()) {
+        HLOSCOPE_TRY(Survive(std::unexpected(again.error()),
+                             fmt::format("run {} of iteration {}", run, iteration)));
+      }
+      if (!again.has_value() || report_.repeat->differing_run) continue;
+      std::optional<LeafComparison> difference = judge_->FirstDifference(*again, first);
+      if (!difference) continue;
+      report_.repeat->differing_run = run;
+      report_.repeat->iteration = iteration;
+      report_.repeat->difference = std::move(difference);
+    }
+    return {};
+  }
+
+  void RecordLiterals(const Leaves& results) {
+    if (request_.output_literals.empty()) return;
+    written_.push_back(
+        {source_->inputs().arguments, FromLeaves(ResultShape(), results), std::nullopt});
+  }
+  void RecordReference(const Leaves& reference) {
+    if (!written_.empty()) written_.back().reference_result = FromLeaves(ResultShape(), reference);
+  }
+  const Shape& ResultShape() const { return module_->shape(module_->entry().root); }
+
+  Status WriteOutputs() {
+    if (!request_.output_literals.empty()) {
+      HLOSCOPE_TRY(WriteLiteralsFile(request_.output_literals, written_));
+    }
+    if (request_.outputs.empty()) return {};
+    std::vector<Literal> values;
+    for (const RunOutput& output : report_.outputs) {
+      values.push_back(output.missing ? Literal::Token() : output.value);
+    }
+    return dump::WriteTensors(request_.outputs, dump::TensorNames::kOutputs, values);
+  }
+
+  std::shared_ptr<const hlo::Module> module_;
+  const RunRequest& request_;
+  RunReport& report_;
+  std::stop_token stop_;
+  static constexpr int64_t kDeathsNamed = 20;
+
+  Clock::time_point deadline_;  // of the whole replay
+  int64_t deaths_ = 0;          // survived
+  HostFeeds feeds_;
+  std::unique_ptr<replay::Executable> test_, reference_;
+  std::unique_ptr<replay::Platform> isolating_, isolating_reference_;
+  std::optional<Isolation> isolation_;  // of the first iteration
+  std::unique_ptr<replay::Executable> precise_executable_;
+  std::optional<replay::Placement> placement_;
+  std::vector<replay::LeafPlacement> results_;  // with what the first gathering decided
+  std::optional<dump::TensorFiles> expected_;
+  std::optional<InputSource> source_;
+  std::optional<OutputJudge> judge_;
+  Leaves plain_;                                 // with --precise: results as they are
+  std::vector<hlo::IterationLiterals> written_;  // to be written
+};
+
+RunStatus StatusOf(const Error& error) {
+  switch (error.error_class) {
+    case ErrorClass::kUnsupported:
+      return RunStatus::kUnsupported;
+    case ErrorClass::kDied:
+      return RunStatus::kDied;
+    default:
+      return RunStatus::kError;
+  }
+}
+
+RunStatus StatusOf(const RunReport& report) {
+  if (report.error) return StatusOf(*report.error);
+  if (report.first_divergent) return RunStatus::kDiffers;
+  if (report.repeat && report.repeat->differing_run) return RunStatus::kDiffers;
+  bool compared = report.repeat.has_value();
+  for (const RunOutput& output : report.outputs) {
+    if (output.compared && !output.comparison.equal()) return RunStatus::kDiffers;
+    compared |= output.compared;
+  }
+  return compared ? RunStatus::kEqual : RunStatus::kRan;
+}
+
+}  // namespace
+
+std::string_view ToString(RunStatus status) {
+  switch (status) {
+    case RunStatus::kEqual:
+      return "equal";
+    case RunStatus::kDiffers:
+      return "differs";
+    case RunStatus::kRan:
+      return "ran";
+    case RunStatus::kUnsupported:
+      return "unsupported";
+    case RunStatus::kError:
+      return "error";
+    case RunStatus::kDied:
+      return "died";
+  }
+  return "error";
+}
+
+RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
+                    std::stop_token stop) {
+  RunReport report;
+  report.module = module->name();
+  report.platform = request.platform;
+  report.reference = request.reference_platform;
+  report.seed = request.seed;
+  report.warnings = request.notes;
+  report.xla_flags = request.xla_flags;
+  Status status = Replay(std::move(module), request, report, std::move(stop)).Run();
+  if (!status.has_value()) report.error = std::move(status).error();
+  report.status = StatusOf(report);
+  return report;
+}
+
+Status RunObserved(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
+                   eval::Observer& observer, std::stop_token stop) {
+  RunReport untold;
+  return Replay(std::move(module), request, untold, std::move(stop)).RunUnder(observer);
+}
+
+}  // namespace hloscope::debug

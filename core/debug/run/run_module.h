@@ -1,0 +1,131 @@
+// RunModule: one replay from files to verdict, everything `hloscope run` prints. The command line
+// fills in a RunRequest and prints the RunReport; nothing here prints.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/debug/compare/compare_values.h"
+#include "core/debug/compare/precise_distance.h"
+#include "core/debug/nonfinite/find_nonfinite.h"
+#include "core/debug/run/isolate.h"
+#include "core/hlo/module.h"
+#include "core/replay/workers/worker_pool.h"
+
+namespace hloscope::debug {
+
+struct RunRequest {
+  std::string platform = "interpreter";
+  std::string reference_platform;        // empty: none
+  std::vector<std::string> inputs;       // --inputs; empty: `arguments`, or made up from `seed`
+  std::string input_literals;            // --input_literals_file; empty: none
+  std::vector<hlo::Literal> arguments;   // of a snapshot, one per parameter; empty: none
+  std::optional<hlo::Literal> recorded;  // a snapshot's result: expected where nothing else is
+  std::vector<std::string> infeed;       // --infeed; empty: what infeeds take is made up
+  std::string outfeed;                   // --outfeed F.npz; empty: what outfeeds give is dropped
+  std::vector<std::string> expect;       // --expect; empty: nothing to compare with
+  std::string save_inputs;               // --save_inputs F.npz; empty: not asked
+  std::string outputs;                   // --outputs DIR|F.npz; empty: not asked
+  std::string output_literals;           // --output_literals_file; empty: not asked
+  uint64_t seed = 0;
+  bool large_floats = false;  // --use_large_float_range, of made-up inputs
+  BoundsRequest bounds;
+  int64_t iterations = 1;               // made-up inputs of iteration i come from seed + i
+  bool different_random_seeds = false;  // instructions draw from seed i + 1, not always 42
+  int64_t repeat = 1;                   // how often each iteration runs, to be compared
+  bool same_bits = false;               // --bits: repeated runs must agree in every bit
+  std::optional<uint64_t> fill_elided;
+  bool random_inputs = true;               // --random_init_input_literals; false: zeros
+  bool flush_denormals = false;            // --denormals flush
+  int64_t memory_bytes = 0;                // --memory; 0: the limit
+  int threads = 0;                         // --threads; 0: one for each CPU
+  std::optional<double> deadline_seconds;  // --deadline, of the whole replay; absent: the limit
+  Limits limits;
+  // Of platforms that compile: --run_test_hlo_passes, --run_reference_hlo_passes, and flags of XLA
+  // by name without dashes, for `platform`.
+  bool test_passes = true, reference_passes = true;
+  std::vector<std::pair<std::string, std::string>> xla_flags;
+  bool precise = false;  // --precise: evaluate in double precision, and say which side is right
+  bool isolate = false;  // --isolate_instructions, before the module as a whole
+  std::function<void(const InstructionReport&)> on_instruction;  // of isolate, as they come
+  std::optional<NonFiniteKind> find;                             // --find
+  std::vector<std::string> notes;                                // go into the report's warnings
+  std::shared_ptr<replay::WorkerPool> workers;                   // null: everything in this process
+};
+
+enum class RunStatus : uint8_t { kEqual, kDiffers, kRan, kUnsupported, kError, kDied };
+// "equal", "differs", "ran", "unsupported", "error", "died".
+std::string_view ToString(RunStatus status);
+
+struct RunTiming {
+  double load_ms = 0;     // inputs read or made up
+  double compile_ms = 0;  // the platform's Load
+  std::vector<double> run_us;
+  int64_t peak_bytes = 0;
+};
+
+// How far one side's value of a result is from the precise one.
+struct PreciseSide {
+  std::string side;  // the platform's name, or "expected"
+  PreciseDistance distance;
+};
+
+// One leaf of the result. `comparison` has its index, shape and, if `compared`, how it compares.
+struct RunOutput {
+  LeafComparison comparison;
+  bool compared = false;
+  std::optional<Error> missing;      // why there is no value
+  hlo::Literal value;                // of the first iteration
+  std::vector<PreciseSide> precise;  // --precise: the platform, then what it is compared with
+  int64_t iteration = 0;  // that `comparison` is of: the first that differs, or the first
+};
+
+// How runs on the same inputs compare.
+struct RepeatReport {
+  int64_t runs = 0;
+  bool same_bits = false;                // what was asked for
+  std::optional<int64_t> differing_run;  // the first, counted from 0, that differs from run 0
+  int64_t iteration = 0;                 // where that was
+  std::optional<LeafComparison> difference;
+};
+
+struct RunReport {
+  std::string module;  // the module's name
+  std::string platform, reference;
+  RunStatus status = RunStatus::kError;
+  uint64_t seed = 0;
+  bool made_up_inputs = false;
+  std::vector<std::pair<std::string, std::string>> xla_flags;
+  bool against_recorded = false;  // compared with the result recorded beside the inputs
+  std::vector<RunOutput> outputs;
+  RunTiming timing;
+  std::optional<RunTiming> reference_timing;
+  std::optional<RepeatReport> repeat;
+  std::optional<InstructionReport> first_divergent;  // of isolate
+  std::optional<NonFinite> first_nonfinite;          // --find, on the interpreter
+  std::vector<std::string> warnings;    // "out3 is not among the expected values: not compared" …
+  std::optional<Error> error;           // for kUnsupported, kError and kDied: the first
+  std::vector<hlo::Literal> arguments;  // what it ran on, one per parameter, devices together
+};
+
+// Runs `module` as asked. Never fails itself: what goes wrong is the report's status and error. An
+// iteration, repetition or isolated instruction that dies is lost alone: the error names the first,
+// warnings the others, and all that finished is kept.
+// Status: died, error, unsupported (in this order) if the run or an output has none better;
+// otherwise differs or equal where something was compared, else ran.
+RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
+                    std::stop_token stop = {});
+
+// Runs `module` once on the interpreter, on the inputs that the request means, under an observer.
+// Results are not looked at. Fails as the run does, or with the observer's error.
+Status RunObserved(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
+                   eval::Observer& observer, std::stop_token stop = {});
+
+}  // namespace hloscope::debug

@@ -1,0 +1,34 @@
+// Reading the functions of PTX and LLVM IR texts: names, places, launch bounds, memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dump/kernels.h"
+#include "core/dump/readers/launch_dimensions.h"
+
+namespace hloscope::dump {
+
+struct CodeFunction {
+  std::string name;
+  int32_t first_line = 0, last_line = 0;
+  bool is_kernel = false;   // `.entry`, ptx_kernel, an annotation, or (CPU) linked from outside
+  bool is_cut = false;      // the text ends inside it
+  LaunchDimensions launch;  // threads where required or bounded, cluster
+  std::optional<int64_t> max_threads, registers, shared_bytes, local_bytes;
+};
+
+// The `.entry` functions of a PTX text, in order. Texts of any content are taken.
+std::vector<CodeFunction> ReadPtx(std::string_view text);
+
+// The defined functions of an LLVM IR text, in order. `for_gpu` says how kernels are known.
+std::vector<CodeFunction> ReadLlvm(std::string_view text, bool for_gpu);
+
+// The lines of one function that carry debug information: `.loc` of PTX, `!dbg` of LLVM IR.
+std::vector<DebugLine> ReadPtxLines(std::string_view text, int32_t first_line, int32_t last_line);
+std::vector<DebugLine> ReadLlvmLines(std::string_view text, int32_t first_line, int32_t last_line);
+
+}  // namespace hloscope::dump

@@ -1,0 +1,240 @@
+// LLVM IR: defined functions, their attributes and annotations, `!dbg` lines.
+#include <algorithm>
+#include <map>
+
+#include "core/dump/readers/code_reader.h"
+#include "core/dump/readers/line_reader.h"
+
+namespace hloscope::dump {
+namespace {
+
+// The name after '@': plain or quoted with \XX escapes, which are decoded. Taken off `text`.
+std::string TakeName(std::string_view& text) {
+  std::string name;
+  if (!TakeWord(text, "\"")) {
+    size_t end = std::min(text.find_first_of(" (,)"), text.size());
+    name = text.substr(0, end);
+    text.remove_prefix(end);
+    return name;
+  }
+  auto digit = [](char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
+  };
+  while (!text.empty() && text.front() != '"') {
+    if (text.size() >= 3 && text[0] == '\\' && digit(text[1]) >= 0 && digit(text[2]) >= 0) {
+      name += static_cast<char>(digit(text[1]) * 16 + digit(text[2]));
+      text.remove_prefix(3);
+      continue;
+    }
+    name += text.front();
+    text.remove_prefix(1);
+  }
+  TakeWord(text, "\"");
+  return name;
+}
+
+std::optional<Extent3> CommaExtents(std::string_view text) {
+  Extent3 extents = {1, 1, 1};
+  for (size_t k = 0; k < extents.size(); ++k) {
+    auto number = TakeNumber(text);
+    if (!number || *number < 0) return k == 0 ? std::nullopt : std::optional(extents);
+    extents[k] = *number;
+    if (!TakeWord(text, ",")) break;
+  }
+  return extents;
+}
+
+void Bound(CodeFunction& function, const Extent3& threads) {
+  int64_t product = 1;
+  for (int64_t extent : threads) {
+    if (__builtin_mul_overflow(product, extent, &product)) return;
+  }
+  function.max_threads = product;
+}
+
+class LlvmScan {
+ public:
+  LlvmScan(std::string_view text, bool for_gpu) : lines_(text), for_gpu_(for_gpu) {}
+
+  std::vector<CodeFunction> Run() {
+    std::string_view line;
+    while (lines_.Next(line)) {
+      if (line.starts_with("define ")) {
+        ReadDefine(line);
+      } else if (TakeWord(line, "attributes #")) {
+        ReadAttributes(line);
+      } else if (line.starts_with('!') && line.find('@') != std::string_view::npos) {
+        ReadAnnotation(line);
+      }
+    }
+    for (size_t k = 0; k < functions_.size(); ++k) ApplyAttributes(functions_[k], groups_[k]);
+    return std::move(functions_);
+  }
+
+ private:
+  void ReadDefine(std::string_view line) {
+    CodeFunction function;
+    size_t at = line.find('@');
+    if (at == std::string_view::npos) return;
+    std::string_view linkage = line.substr(0, at);
+    bool local = linkage.find(" internal ") != std::string_view::npos ||
+                 linkage.find(" private ") != std::string_view::npos ||
+                 linkage.find(" linkonce") != std::string_view::npos;
+    function.is_kernel = for_gpu_ ? linkage.find("ptx_kernel") != std::string_view::npos ||
+                                        linkage.find("amdgpu_kernel") != std::string_view::npos
+                                  : !local;
+    std::string_view rest = line.substr(at + 1);
+    function.name = TakeName(rest);
+    function.first_line = lines_.number();
+    size_t hash = rest.rfind(") ");
+    hash = hash == std::string_view::npos ? hash : rest.find('#', hash);
+    std::string_view group = hash == std::string_view::npos ? "" : rest.substr(hash + 1);
+    groups_.push_back(TakeNumber(group).value_or(-1));
+    // The body ends at the first brace in the first column.
+    std::string_view body = lines_.rest();
+    size_t end = body.starts_with('}') ? 0 : body.find("\n}");
+    function.is_cut = end == std::string_view::npos;
+    size_t skipped = function.is_cut ? body.size() : end == 0 ? 1 : end + 2;
+    std::string_view passed = body.substr(0, skipped);
+    lines_.Skip(skipped, static_cast<int32_t>(std::ranges::count(passed, '\n')));
+    // The brace's own line is counted when its end is read.
+    function.last_line = function.is_cut ? lines_.number() : lines_.number() + 1;
+    functions_.push_back(std::move(function));
+  }
+
+  void ReadAttributes(std::string_view line) {
+    auto group = TakeNumber(line);
+    if (group) attributes_[*group] = line;
+  }
+
+  // !3 = !{ptr @name, !"reqntidx", i32 256}
+  void ReadAnnotation(std::string_view line) {
+    size_t at = line.find('@');
+    std::string_view rest = line.substr(at + 1);
+    std::string name = TakeName(rest);
+    auto function = std::ranges::find(functions_, name, &CodeFunction::name);
+    if (function == functions_.end()) return;
+    while (true) {
+      size_t mark = rest.find("!\"");
+      if (mark == std::string_view::npos) return;
+      rest.remove_prefix(mark + 2);
+      size_t quote = std::min(rest.find('"'), rest.size());
+      std::string_view key = rest.substr(0, quote);
+      rest.remove_prefix(quote);
+      size_t value_at = rest.find(" i32 ");
+      if (value_at == std::string_view::npos) return;
+      rest.remove_prefix(value_at + 5);
+      auto value = TakeNumber(rest);
+      if (value && *value >= 0) Annotate(*function, key, *value);
+    }
+  }
+
+  static void Annotate(CodeFunction& function, std::string_view key, int64_t value) {
+    if (key == "kernel") function.is_kernel = value == 1;
+    if (key == "maxnreg") function.registers = value;
+    bool required = key.starts_with("reqntid");
+    if (!required && !key.starts_with("maxntid")) return;
+    size_t axis = key.ends_with('x') ? 0 : key.ends_with('y') ? 1 : 2;
+    Extent3 threads = function.launch.threads.value_or(Extent3{1, 1, 1});
+    threads[axis] = value;
+    Bound(function, threads);
+    if (required) function.launch.threads = threads;
+  }
+
+  void ApplyAttributes(CodeFunction& function, int64_t group) {
+    auto found = attributes_.find(group);
+    if (found == attributes_.end()) return;
+    std::string_view text = found->second;
+    if (auto threads = CommaExtents(Between(text, "\"nvvm.reqntid\"=\"", "\""))) {
+      function.launch.threads = threads;
+      Bound(function, *threads);
+    } else if (auto bound = CommaExtents(Between(text, "\"nvvm.maxntid\"=\"", "\""))) {
+      Bound(function, *bound);
+    } else if (auto flat =
+                   CommaExtents(Between(text, "\"amdgpu-flat-work-group-size\"=\"", "\""))) {
+      function.max_threads = (*flat)[1];
+    }
+    if (auto cluster = CommaExtents(Between(text, "\"nvvm.cluster_dim\"=\"", "\"")))
+      function.launch.cluster = cluster;
+    std::string_view registers = Between(text, "\"nvvm.maxnreg\"=\"", "\"");
+    if (auto number = TakeNumber(registers)) function.registers = number;
+  }
+
+  LineReader lines_;
+  bool for_gpu_;
+  std::vector<CodeFunction> functions_;
+  std::vector<int64_t> groups_;  // of attributes, for each function
+  std::map<int64_t, std::string_view> attributes_;
+};
+
+// The number after `key` in a metadata node: "line: 12", "scope: !7".
+std::optional<int64_t> FieldOf(std::string_view node, std::string_view key) {
+  size_t at = node.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = node.substr(at + key.size());
+  return TakeNumber(rest);
+}
+
+// "!12 = …" nodes by number.
+using Nodes = std::map<int64_t, std::string_view>;
+
+Nodes ReadNodes(std::string_view text) {
+  Nodes nodes;
+  LineReader lines(text);
+  std::string_view line;
+  while (lines.Next(line)) {
+    if (!TakeWord(line, "!")) continue;
+    auto number = TakeNumber(line);
+    if (number && TakeWord(line, " = ")) nodes[*number] = line;
+  }
+  return nodes;
+}
+
+// The file of a scope: its own, or that of a scope around it.
+std::string FileOf(const Nodes& nodes, int64_t scope) {
+  constexpr int kScopes = 64;
+  for (int k = 0; k < kScopes; ++k) {
+    auto node = nodes.find(scope);
+    if (node == nodes.end()) return {};
+    std::string_view text = node->second;
+    if (text.find("DIFile(") != std::string_view::npos)
+      return std::string(Between(text, "filename: \"", "\""));
+    auto next = FieldOf(text, "file: !");
+    if (!next) next = FieldOf(text, "scope: !");
+    if (!next) return {};
+    scope = *next;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<CodeFunction> ReadLlvm(std::string_view text, bool for_gpu) {
+  return LlvmScan(text, for_gpu).Run();
+}
+
+std::vector<DebugLine> ReadLlvmLines(std::string_view text, int32_t first_line, int32_t last_line) {
+  std::vector<DebugLine> found;
+  if (text.find("!dbg !") == std::string_view::npos) return found;
+  Nodes nodes = ReadNodes(text);
+  LineReader lines(text);
+  std::string_view line;
+  while (lines.Next(line) && lines.number() <= last_line) {
+    if (lines.number() < first_line) continue;
+    auto id = FieldOf(line, "!dbg !");
+    if (!id) continue;
+    auto node = nodes.find(*id);
+    if (node == nodes.end()) continue;
+    auto source = FieldOf(node->second, "line: ");
+    auto scope = FieldOf(node->second, "scope: !");
+    if (!source || *source < 0 || *source > INT32_MAX) continue;
+    found.push_back({lines.number(), scope ? FileOf(nodes, *scope) : std::string(),
+                     static_cast<int32_t>(*source)});
+  }
+  return found;
+}
+
+}  // namespace hloscope::dump

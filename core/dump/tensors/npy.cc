@@ -1,0 +1,207 @@
+// Reading and writing .npy files: the header is a Python dictionary of three known keys.
+#include "core/dump/tensors/npy.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "core/base/checked.h"
+
+namespace hloscope::dump {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr size_t kMaxHeaderBytes = 64 << 10;
+
+// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } token by token.
+class HeaderReader {
+ public:
+  explicit HeaderReader(std::string_view text) : text_(text) {}
+
+  bool Take(char c) {
+    Skip();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  bool TakeWord(std::string_view word) {
+    Skip();
+    if (!text_.substr(at_).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+  std::optional<std::string_view> String() {
+    Skip();
+    if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) return std::nullopt;
+    const size_t end = text_.find(text_[at_], at_ + 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view value = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return value;
+  }
+  std::optional<int64_t> Number() {
+    Skip();
+    int64_t value = 0;
+    const char* end = text_.data() + text_.size();
+    const auto [next, error] = std::from_chars(text_.data() + at_, end, value);
+    if (error != std::errc() || value < 0) return std::nullopt;
+    at_ = static_cast<size_t>(next - text_.data());
+    Take('L');  // Python 2 wrote long integers so
+    return value;
+  }
+
+ private:
+  void Skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+  }
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+std::unexpected<Error> Bad(std::string_view name, std::string_view what, std::string hint = {}) {
+  return InputError(fmt::format("{}: {}", name, what), std::move(hint));
+}
+
+bool IsNumber(NpyType type) {
+  switch (type.kind) {
+    case 'b':
+      return type.bytes == 1;
+    case 'i':
+    case 'u':
+      return type.bytes == 1 || type.bytes == 2 || type.bytes == 4 || type.bytes == 8;
+    case 'f':
+      return type.bytes == 2 || type.bytes == 4 || type.bytes == 8;
+    case 'c':
+      return type.bytes == 8 || type.bytes == 16;
+    case 'V':
+      return type.bytes == 1 || type.bytes == 2;
+    default:
+      return false;
+  }
+}
+
+Status ReadType(std::string_view descr, std::string_view name, NpyArray& array) {
+  if (descr.find('O') != std::string_view::npos) {
+    return Bad(name, "an object array holds Python pickles, which are never read",
+               "save it with a numeric dtype");
+  }
+  int bytes = 0;
+  const bool well_formed =
+      descr.size() >= 3 &&
+      std::from_chars(descr.data() + 2, descr.data() + descr.size(), bytes).ptr ==
+          descr.data() + descr.size();
+  if (well_formed) array.type = {descr[1], bytes};
+  if (!well_formed || !IsNumber(array.type)) {
+    return Bad(name, fmt::format("dtype '{}' is not a number type this tool reads", descr));
+  }
+  array.big_endian = descr[0] == '>';
+  return {};
+}
+
+Status ReadShape(HeaderReader& reader, std::string_view name, NpyArray& array) {
+  if (!reader.Take('(')) return Bad(name, "the shape is not a tuple");
+  while (!reader.Take(')')) {
+    const auto size = reader.Number();
+    if (!size) return Bad(name, "a dimension is not a number");
+    array.dimensions.push_back(*size);
+    if (reader.Take(',')) continue;
+    if (reader.Take(')')) break;
+    return Bad(name, "the shape does not end");
+  }
+  return {};
+}
+
+Status ReadEntry(HeaderReader& reader, std::string_view name, NpyArray& array) {
+  const auto key = reader.String();
+  if (!key || !reader.Take(':')) return Bad(name, "the header is not a dictionary");
+  if (*key == "descr") {
+    const auto descr = reader.String();
+    if (!descr) return Bad(name, "a structured dtype is not a number type this tool reads");
+    return ReadType(*descr, name, array);
+  }
+  if (*key == "fortran_order") {
+    array.fortran_order = reader.TakeWord("True");
+    if (array.fortran_order || reader.TakeWord("False")) return {};
+    return Bad(name, "fortran_order is neither True nor False");
+  }
+  if (*key == "shape") return ReadShape(reader, name, array);
+  return Bad(name, fmt::format("unknown header key '{}'", *key));
+}
+
+Status ReadHeader(std::string_view text, std::string_view name, NpyArray& array) {
+  HeaderReader reader(text);
+  if (!reader.Take('{')) return Bad(name, "the header is not a dictionary");
+  int found = 0;
+  while (!reader.Take('}')) {
+    HLOSCOPE_TRY(ReadEntry(reader, name, array));
+    ++found;
+    if (reader.Take(',')) continue;
+    if (reader.Take('}')) break;
+    return Bad(name, "the header does not end");
+  }
+  if (found != 3) return Bad(name, "the header must have descr, fortran_order and shape, once");
+  return {};
+}
+
+uint32_t LittleEndian(std::string_view bytes) {
+  uint32_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<uint8_t>(bytes[i]);
+  return value;
+}
+
+}  // namespace
+
+Result<NpyArray> ReadNpy(std::string_view bytes, std::string_view name, const Limits& limits) {
+  if (!bytes.starts_with(kMagic) || bytes.size() < 10) return Bad(name, "not a .npy file");
+  const int version = static_cast<unsigned char>(bytes[6]);
+  if (version < 1 || version > 3) {
+    return Bad(name, fmt::format(".npy version {} is not known (1, 2 and 3 are)", version));
+  }
+  const size_t length_bytes = version == 1 ? 2 : 4;
+  if (bytes.size() < 8 + length_bytes) return Bad(name, "the header is cut off");
+  const size_t header_bytes = LittleEndian(bytes.substr(8, length_bytes));
+  if (header_bytes > kMaxHeaderBytes) return Bad(name, "the header is larger than 64 KiB");
+  const size_t data_at = 8 + length_bytes + header_bytes;
+  if (bytes.size() < data_at) return Bad(name, "the header is cut off");
+  NpyArray array;
+  HLOSCOPE_TRY(ReadHeader(bytes.substr(8 + length_bytes, header_bytes), name, array));
+  if (static_cast<int64_t>(array.dimensions.size()) > limits.rank) {
+    return Bad(name, fmt::format("more than {} dimensions", limits.rank));
+  }
+  const auto count = CheckedProduct(array.dimensions);
+  const auto size = count ? CheckedMul(*count, int64_t{array.type.bytes}) : std::nullopt;
+  if (!size || std::cmp_greater(*size, bytes.size() - data_at)) {
+    return Bad(name, fmt::format("{} bytes of data are less than the shape needs",
+                                 bytes.size() - data_at));
+  }
+  array.data = bytes.substr(data_at, static_cast<size_t>(*size));
+  return array;
+}
+
+std::string ToString(NpyType type, bool big_endian) {
+  const char order = type.bytes == 1 || type.kind == 'V' ? '|' : big_endian ? '>' : '<';
+  return fmt::format("{}{}{}", order, type.kind, type.bytes);
+}
+
+std::string WriteNpy(NpyType type, std::span<const int64_t> dimensions, std::string_view data) {
+  std::string shape;
+  for (int64_t d : dimensions) shape += fmt::format("{}, ", d);
+  if (dimensions.size() == 1) shape.pop_back();
+  if (dimensions.size() > 1) shape.resize(shape.size() - 2);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   ToString(type), shape);
+  // The data start at a multiple of 64, as numpy has it.
+  while ((kMagic.size() + 4 + header.size() + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  std::string out(kMagic);
+  out += '\1';
+  out += '\0';
+  out += static_cast<char>(header.size() & 0xff);
+  out += static_cast<char>(header.size() >> 8);
+  out += header;
+  out += data;
+  return out;
+}
+
+}  // namespace hloscope::dump

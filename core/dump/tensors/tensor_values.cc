@@ -1,0 +1,274 @@
+// Literals from and to numpy's files.
+#include "core/dump/tensors/tensor_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <system_error>
+
+#include "core/base/file.h"
+
+namespace hloscope::dump {
+
+using hlo::ElementKind;
+using hlo::ElementType;
+using hlo::Literal;
+using hlo::Shape;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool NumpyNames(ElementType type) {
+  if (hlo::IsFloat(type))
+    return BitWidth(type) == 64 || BitWidth(type) == 32 || type == ElementType::kF16;
+  return hlo::BitWidth(type) >= 8;
+}
+
+bool Fits(NpyType given, ElementType wanted) {
+  if (given == NpyTypeOf(wanted)) return true;
+  const bool integer = given.kind == 'i' || given.kind == 'u';
+  if (wanted == ElementType::kPred) return integer && given.bytes == 1;
+  return !NumpyNames(wanted) && (integer || given.kind == 'V') &&
+         given.bytes == hlo::StorageBytes(wanted);
+}
+
+// Element i of the result comes from element order[i]…: column-major data into row-major.
+void CopyTransposed(const NpyArray& array, size_t size, std::byte* out) {
+  const size_t rank = array.dimensions.size();
+  std::vector<int64_t> index(rank, 0), strides;
+  int64_t stride = 1;
+  for (int64_t dimension : array.dimensions) {
+    strides.push_back(stride);
+    stride *= dimension;
+  }
+  const size_t count = array.data.size() / size;
+  int64_t from = 0;
+  for (size_t i = 0; i < count; ++i) {
+    std::memcpy(out + i * size, array.data.data() + static_cast<size_t>(from) * size, size);
+    for (size_t d = rank; d-- > 0;) {
+      from += strides[d];
+      if (++index[d] < array.dimensions[d]) break;
+      from -= strides[d] * array.dimensions[d];
+      index[d] = 0;
+    }
+  }
+}
+
+void SwapBytes(std::span<std::byte> bytes, size_t unit) {
+  for (size_t i = 0; i + unit <= bytes.size(); i += unit) {
+    std::reverse(bytes.begin() + static_cast<ptrdiff_t>(i),
+                 bytes.begin() + static_cast<ptrdiff_t>(i + unit));
+  }
+}
+
+// Brings elements to the form literals have: pred 0 or 1, narrow ones extended from their low bits.
+void Normalize(ElementType type, std::span<std::byte> bytes) {
+  const int bits = hlo::BitWidth(type);
+  if (type == ElementType::kPred) {
+    for (std::byte& b : bytes) b = std::byte{b != std::byte{0}};
+  } else if (bits < 8) {
+    for (std::byte& b : bytes) {
+      const auto high = static_cast<uint8_t>(static_cast<uint8_t>(b) << (8 - bits));
+      b = hlo::IsSigned(type) ? static_cast<std::byte>(static_cast<int8_t>(high) >> (8 - bits))
+                              : static_cast<std::byte>(high >> (8 - bits));
+    }
+  }
+}
+
+std::string DimensionsText(std::span<const int64_t> dimensions) {
+  return fmt::format("[{}]", fmt::join(dimensions, ","));
+}
+
+}  // namespace
+
+NpyType NpyTypeOf(ElementType type) {
+  const int bytes = hlo::StorageBytes(type);
+  switch (hlo::Info(type).kind) {
+    case ElementKind::kPred:
+      return {'b', 1};
+    case ElementKind::kSigned:
+      return {'i', bytes};
+    case ElementKind::kComplex:
+      return {'c', bytes};
+    case ElementKind::kFloat:
+      return {NumpyNames(type) ? 'f' : 'u', bytes};
+    default:
+      return {'u', bytes};
+  }
+}
+
+Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, std::string_view name) {
+  const ElementType type = shape.element_type();
+  if (!hlo::FitsWithin(array.dimensions, shape)) {
+    return InputError(fmt::format("{}: the array is {}, wanted {}", name,
+                                  DimensionsText(array.dimensions), hlo::ToString(shape, false)));
+  }
+  if (!Fits(array.type, type)) {
+    return InputError(fmt::format("{}: the array's type is {}, wanted {} for {}", name,
+                                  ToString(array.type, array.big_endian), ToString(NpyTypeOf(type)),
+                                  hlo::ToString(type)));
+  }
+  std::vector<std::byte> bytes(array.data.size());
+  if (array.fortran_order) {
+    CopyTransposed(array, static_cast<size_t>(array.type.bytes), bytes.data());
+  } else if (!bytes.empty()) {
+    std::memcpy(bytes.data(), array.data.data(), bytes.size());
+  }
+  const int unit = hlo::IsComplex(type) ? array.type.bytes / 2 : array.type.bytes;
+  if (array.big_endian) SwapBytes(bytes, static_cast<size_t>(unit));
+  Normalize(type, bytes);
+  if (std::ranges::equal(array.dimensions, shape.dimensions())) {
+    return Literal::Dense(shape, std::move(bytes));
+  }
+  return Literal::Dense(
+      Shape::Array(type, std::vector<int64_t>(array.dimensions.begin(), array.dimensions.end())),
+      std::move(bytes));
+}
+
+std::string NpyFromLiteral(const Literal& whole) {
+  const Literal literal = whole.Live();
+  const auto bytes = literal.bytes();
+  return WriteNpy(NpyTypeOf(literal.shape().element_type()), literal.shape().dimensions(),
+                  {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+Result<TensorFiles> TensorFiles::Open(std::span<const std::string> paths, const Limits& limits) {
+  TensorFiles files;
+  files.limits_ = limits;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      files.directories_.push_back(path);
+    } else if (path.ends_with(".npy")) {
+      files.files_.push_back(path);
+    } else {
+      HLOSCOPE_ASSIGN_OR_RETURN(FileView view, FileView::Open(path, limits));
+      HLOSCOPE_ASSIGN_OR_RETURN(NpzArchive archive, NpzArchive::Open(std::move(view), limits));
+      files.archives_.push_back(std::move(archive));
+    }
+  }
+  return files;
+}
+
+namespace {
+
+Result<Literal> Accepted(const NpyArray& array, const Shape& shape,
+                         const TensorFiles::DimensionTest& accepts, std::string_view name) {
+  if (!accepts || std::ranges::equal(array.dimensions, shape.dimensions()) ||
+      !accepts(array.dimensions)) {
+    return LiteralFromNpy(array, shape, name);
+  }
+  return LiteralFromNpy(array, Shape::Array(shape.element_type(), array.dimensions), name);
+}
+
+}  // namespace
+
+Result<Literal> TensorFiles::ReadFile(const std::string& path, const Wanted& wanted) const {
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(path, limits_));
+  HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(view.bytes(), path, limits_));
+  return Accepted(array, wanted.shape, wanted.accepts, path);
+}
+
+Result<std::optional<Literal>> TensorFiles::Find(std::span<const std::string> names,
+                                                 int64_t file_index, const Wanted& wanted) const {
+  for (const NpzArchive& archive : archives_) {
+    for (const std::string& name : names) {
+      if (!archive.Has(name)) continue;
+      const std::string place = fmt::format("{}: {}", archive.path(), name);
+      HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, archive.Read(name));
+      HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(bytes, place, limits_));
+      return Accepted(array, wanted.shape, wanted.accepts, place);
+    }
+  }
+  for (const std::string& directory : directories_) {
+    for (const std::string& name : names) {
+      const std::string path = (fs::path(directory) / (name + ".npy")).string();
+      std::error_code error;
+      if (fs::exists(path, error)) return ReadFile(path, wanted);
+    }
+  }
+  if (file_index >= 0 && std::cmp_less(file_index, files_.size())) {
+    return ReadFile(files_[static_cast<size_t>(file_index)], wanted);
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Literal>> TensorFiles::Input(int64_t i, const Shape& shape,
+                                                  const DimensionTest& accepts) const {
+  const std::string names[] = {fmt::format("in{}", i), fmt::format("input_{}", i),
+                               fmt::format("arr_{}", i)};
+  return Find(names, i, {shape, accepts});
+}
+
+Result<std::optional<Literal>> TensorFiles::InputOf(int64_t device, int64_t i,
+                                                    const Shape& shape) const {
+  const std::string names[] = {fmt::format("in{}@{}", i, device),
+                               fmt::format("input_{}@{}", i, device),
+                               fmt::format("arr_{}@{}", i, device)};
+  return Find(names, -1, {shape, {}});
+}
+
+Result<std::optional<Literal>> TensorFiles::Output(int64_t i, const Shape& shape,
+                                                   const DimensionTest& accepts) const {
+  const std::string names[] = {fmt::format("out{}", i), fmt::format("output_{}", i)};
+  return Find(names, i, {shape, accepts});
+}
+
+std::vector<Literal> FlattenLiteral(const Literal& literal) {
+  if (!literal.shape().IsTuple()) return {literal};
+  std::vector<Literal> leaves;
+  for (const Literal& element : literal.elements()) {
+    for (Literal& leaf : FlattenLiteral(element)) leaves.push_back(std::move(leaf));
+  }
+  return leaves;
+}
+
+namespace {
+
+// Members of an archive, or files of a directory, which is made.
+Status WriteMembers(const std::string& path,
+                    const std::vector<std::pair<std::string, std::string>>& members) {
+  if (path.ends_with(".npz")) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, WriteNpz(members));
+    return WriteFileAtomically(path, bytes);
+  }
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return EnvironmentError(fmt::format("{}: {}", path, error.message()));
+  for (const auto& [name, bytes] : members) {
+    HLOSCOPE_TRY(WriteFileAtomically((fs::path(path) / (name + ".npy")).string(), bytes));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status WriteTensors(const std::string& path, TensorNames names, std::span<const Literal> values) {
+  const bool archive = path.ends_with(".npz");
+  const std::string_view prefix =
+      names == TensorNames::kInputs ? (archive ? "in" : "input_") : (archive ? "out" : "output_");
+  std::vector<std::pair<std::string, std::string>> members;
+  int64_t i = 0;
+  for (const Literal& value : values) {
+    for (const Literal& leaf : FlattenLiteral(value)) {
+      const std::string name = fmt::format("{}{}", prefix, i++);
+      if (leaf.shape().IsArray()) members.emplace_back(name, NpyFromLiteral(leaf));
+    }
+  }
+  return WriteMembers(path, members);
+}
+
+Status WriteInputs(const std::string& path,
+                   std::span<const std::pair<std::string, Literal>> values) {
+  std::vector<std::pair<std::string, std::string>> members;
+  for (const auto& [name, value] : values) {
+    if (value.shape().IsArray()) members.emplace_back(name, NpyFromLiteral(value));
+  }
+  return WriteMembers(path, members);
+}
+
+}  // namespace hloscope::dump

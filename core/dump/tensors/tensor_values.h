@@ -1,0 +1,76 @@
+// Values on disk: literals from and to .npy files, .npz archives and directories, by the names of
+// PRODUCT ("Values").
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/dump/tensors/npy.h"
+#include "core/dump/tensors/npz.h"
+#include "core/hlo/literal.h"
+
+namespace hloscope::dump {
+
+// The array as a literal of `shape` (dense, row-major). Where numpy cannot name the element type
+// (bf16, f8…, s4 …) it must be integers or raw bytes of the same width, one byte per element below
+// eight bits, of which the low bits count. Input error: another type or shape.
+Result<hlo::Literal> LiteralFromNpy(const NpyArray& array, const hlo::Shape& shape,
+                                    std::string_view name);
+// The .npy file of an array literal, of the numpy type NpyTypeOf its element type.
+std::string NpyFromLiteral(const hlo::Literal& whole);
+NpyType NpyTypeOf(hlo::ElementType type);
+
+// A set of numbered arrays somewhere: .npz archives, .npy files in order, directories with
+// input_N.npy and output_N.npy.
+class TensorFiles {
+ public:
+  // `paths` as given on the command line: each an .npz, a directory, or an .npy; several .npy are
+  // numbered in the order given.
+  static Result<TensorFiles> Open(std::span<const std::string> paths, const Limits& limits = {});
+
+  // Array number i: in0, input_0 or arr_0 of inputs; out0, output_0 or output_0.npy of results.
+  // nullopt: there is none. Input errors as LiteralFromNpy.
+  // With `accepts`, dimensions other than the shape's that it says yes to are taken too; then the
+  // literal has those.
+  using DimensionTest = std::function<bool(std::span<const int64_t>)>;
+  Result<std::optional<hlo::Literal>> Input(int64_t i, const hlo::Shape& shape,
+                                            const DimensionTest& accepts = {}) const;
+  Result<std::optional<hlo::Literal>> Output(int64_t i, const hlo::Shape& shape,
+                                             const DimensionTest& accepts = {}) const;
+  // The same for one device alone: in0@2, input_0@2 or arr_0@2.
+  Result<std::optional<hlo::Literal>> InputOf(int64_t device, int64_t i,
+                                              const hlo::Shape& shape) const;
+
+ private:
+  struct Wanted {
+    const hlo::Shape& shape;
+    const DimensionTest& accepts;
+  };
+  Result<std::optional<hlo::Literal>> Find(std::span<const std::string> names, int64_t file_index,
+                                           const Wanted& wanted) const;
+  Result<hlo::Literal> ReadFile(const std::string& path, const Wanted& wanted) const;
+
+  std::vector<NpzArchive> archives_;
+  std::vector<std::string> directories_;
+  std::vector<std::string> files_;
+  Limits limits_;
+};
+
+// Writes the flattened leaves of `values` as PREFIX0, PREFIX1 … of an .npz (path ends in .npz), or
+// as PREFIX_0.npy … in a directory, which is made. Tokens are left out but counted.
+enum class TensorNames { kInputs, kOutputs };  // in0 / input_0.npy, out0 / output_0.npy
+Status WriteTensors(const std::string& path, TensorNames names,
+                    std::span<const hlo::Literal> values);
+// The same for inputs under names of their own, "in0@2" for one.
+Status WriteInputs(const std::string& path,
+                   std::span<const std::pair<std::string, hlo::Literal>> values);
+
+// The array and token leaves of a literal, tuples taken apart, in order.
+std::vector<hlo::Literal> FlattenLiteral(const hlo::Literal& literal);
+
+}  // namespace hloscope::dump

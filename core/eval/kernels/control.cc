@@ -1,0 +1,198 @@
+// Kernels of structure and control: parameters, constants, tuples, calls, loops, branches,
+// asynchronous pairs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/eval/kernels/kernels.h"
+#include "core/eval/loops/indices.h"
+#include "core/eval/machine/loop_watch.h"
+#include "core/eval/numbers/random_fill.h"
+
+namespace hloscope::eval {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::ComputationId;
+
+std::vector<Value> TakeOperands(KernelCall& call) {
+  return {std::make_move_iterator(call.operands.begin()),
+          std::make_move_iterator(call.operands.end())};
+}
+
+bool IsTrue(const Value& pred) { return *pred.as<uint8_t>() != 0; }
+
+// A literal of `shape` with made-up elements, floats small and finite as replayed inputs are. They
+// follow from the seed and the constant's name, which rewriting and cutting out keep.
+Result<Value> MadeUp(KernelCall& call, const hlo::Shape& shape) {
+  if (shape.IsTuple()) return Unsupported(call, "an elided tuple cannot be filled");
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
+  const uint64_t seed =
+      SeedOfConstant(*call.machine.options().fill_elided, call.module().name(call.id));
+  FillRandom(shape.element_type(), seed, buffer.data(), ElementCount(shape));
+  return Value::Array(shape, std::move(buffer));
+}
+
+}  // namespace
+
+Result<Value> ParameterKernel(KernelCall& call) {
+  const auto number =
+      static_cast<size_t>(call.module().GetInt(call.instruction(), AttributeKey::kParameterNumber));
+  if (number >= call.arguments.size()) {
+    return UnsupportedError(fmt::format("parameter {} is bound after the call began", number),
+                            "bind all operands of the asynchronous call at its start");
+  }
+  return std::move(call.arguments[number]);
+}
+
+Result<Value> ConstantKernel(KernelCall& call) {
+  const auto* literal =
+      call.module().Get<hlo::Literal>(call.instruction(), AttributeKey::kConstantValue);
+  if (literal == nullptr) return Unsupported(call, "the constant has no value");
+  if (!literal->elided()) return Value::FromLiteral(*literal);
+  if (call.machine.options().fill_elided) return MadeUp(call, call.shape());
+  return InputError(
+      fmt::format("{}: the elements of constant {} are not in the file ({{...}}), and a result "
+                  "depends on them",
+                  call.module().name(call.id), hlo::ToString(call.shape(), false)),
+      "use the .hlo.pb of the dump, dump with --xla_dump_large_constants, or give --fill_elided");
+}
+
+Result<Value> TokenKernel(KernelCall&) { return Value::Token(); }
+
+Result<Value> NothingKernel(KernelCall&) { return Value::Tuple({}); }
+
+Result<Value> TupleKernel(KernelCall& call) { return Value::Tuple(TakeOperands(call)); }
+
+Result<Value> GetTupleElementKernel(KernelCall& call) {
+  if (call.operands[0].is_missing()) return call.operands[0];
+  const auto index =
+      static_cast<size_t>(call.module().GetInt(call.instruction(), AttributeKey::kIndex));
+  if (!call.operands[0].is_tuple() || index >= call.operands[0].elements().size()) {
+    return Unsupported(call, "the operand has no such element");
+  }
+  return call.operands[0].elements()[index];
+}
+
+Result<Value> FirstOperandKernel(KernelCall& call) { return std::move(call.operands[0]); }
+
+Result<Value> CallKernel(KernelCall& call) {
+  const ComputationId callee =
+      call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
+  return call.machine.Call(callee, TakeOperands(call));
+}
+
+Result<Value> FusionKernel(KernelCall& call) {
+  const ComputationId callee =
+      call.module().GetComputation(call.instruction(), AttributeKey::kCalls);
+  return call.machine.Call(callee, TakeOperands(call));
+}
+
+Result<Value> WhileKernel(KernelCall& call) {
+  const auto& instruction = call.instruction();
+  const ComputationId condition =
+      call.module().GetComputation(instruction, AttributeKey::kCondition);
+  const ComputationId body = call.module().GetComputation(instruction, AttributeKey::kBody);
+  Value state = std::move(call.operands[0]);
+  LoopWatch watch(call.module(), condition, body);
+  for (int64_t iteration = 0;; ++iteration) {
+    if (const auto before = watch.CameRound(iteration, state)) {
+      return Unsupported(call,
+                         fmt::format("the loop never ends: iteration {} begins as iteration {} did",
+                                     iteration, *before));
+    }
+    call.machine.set_iteration(iteration);
+    HLOSCOPE_ASSIGN_OR_RETURN(Value go_on, call.machine.Call(condition, {state}));
+    if (go_on.is_missing()) return go_on;
+    if (!IsTrue(go_on)) return state;
+    HLOSCOPE_TRY(call.machine.Charge(1));
+    std::vector<Value> arguments;
+    arguments.push_back(std::move(state));
+    HLOSCOPE_ASSIGN_OR_RETURN(state, call.machine.Call(body, std::move(arguments)));
+  }
+}
+
+// Branch `index` of an indexed conditional, the last one where it is out of range; or the true and
+// false computations, in that order.
+Result<Value> ConditionalKernel(KernelCall& call) {
+  if (call.operands[0].is_missing()) return call.operands[0];
+  const auto branches = call.module().CalledComputations(call.instruction());
+  const bool by_pred = call.operand_shape(0).element_type() == hlo::ElementType::kPred;
+  size_t index = 0;
+  if (by_pred) {
+    index = IsTrue(call.operands[0]) ? 0 : 1;
+  } else {
+    const int64_t wanted = ReadIndices(call.operands[0])[0];
+    const auto count = static_cast<int64_t>(branches.size());
+    index = static_cast<size_t>(wanted < 0 || wanted >= count ? count - 1 : wanted);
+  }
+  if (index >= branches.size() || index + 1 >= call.operands.size()) {
+    return Unsupported(call, "it has no such branch");
+  }
+  return call.machine.Call(branches[index], {std::move(call.operands[index + 1])});
+}
+
+namespace {
+
+// The value of an asynchronous call: its operands and its result, or why there is none yet.
+Result<Value> Bound(KernelCall& call, ComputationId callee, std::vector<Value> operands) {
+  const Value operand_tuple = Value::Tuple(operands);
+  if (operands.size() < call.module().Parameters(callee).size()) {
+    const auto unbound = Unsupported(call, "not all operands of the call are bound");
+    return Value::Tuple({operand_tuple, Value::Missing(unbound.error())});
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Value result, call.machine.Call(callee, std::move(operands)));
+  return Value::Tuple({operand_tuple, std::move(result)});
+}
+
+}  // namespace
+
+// An asynchronous computation is done when its last operand is bound, mostly when it starts: the
+// start's value is that of the matching synchronous instruction behind its operands and context,
+// the done takes it out.
+Result<Value> AsyncStartKernel(KernelCall& call) {
+  const ComputationId callee =
+      call.module().GetComputation(call.instruction(), AttributeKey::kCalls);
+  if (!callee.valid()) return Unsupported(call, "the start names no computation");
+  return Bound(call, callee, TakeOperands(call));
+}
+
+// More operands of the call, behind those that the start and earlier updates have bound.
+Result<Value> AsyncUpdateKernel(KernelCall& call) {
+  if (call.operands.size() == 1 || call.operands[0].is_missing()) return call.operands[0];
+  const hlo::Module& module = call.module();
+  hlo::InstructionId start = call.id;
+  while (module[start].opcode == hlo::Opcode::kAsyncUpdate) start = module.operands(start)[0];
+  const ComputationId callee = module.GetComputation(module[start], AttributeKey::kCalls);
+  if (!callee.valid() || !call.operands[0].is_tuple()) {
+    return Unsupported(call, "the start names no computation");
+  }
+  const auto bound = call.operands[0].elements()[0].elements();
+  std::vector<Value> operands(bound.begin(), bound.end());
+  operands.insert(operands.end(), call.operands.begin() + 1, call.operands.end());
+  return Bound(call, callee, std::move(operands));
+}
+
+Result<Value> AsyncDoneKernel(KernelCall& call) {
+  Value& start = call.operands[0];
+  // Starts of collectives without a context yield their result itself.
+  const auto source = call.module().operands(call.id)[0];
+  const bool wrapped = call.module().shape(source).IsTuple() && start.is_tuple() &&
+                       !hlo::Compatible(call.module().shape(source), call.shape());
+  if (!wrapped) return std::move(start);
+  if (start.elements().size() < 2) return Unsupported(call, "the start has no result");
+  return start.elements()[1];
+}
+
+Result<Value> CopyStartKernel(KernelCall& call) {
+  const Value context = Value::Token();
+  return Value::Tuple({call.operands[0], call.operands[0], context});
+}
+
+Result<Value> CopyDoneKernel(KernelCall& call) {
+  if (call.operands[0].is_missing()) return call.operands[0];
+  if (!call.operands[0].is_tuple()) return Unsupported(call, "the operand is no copy-start");
+  return call.operands[0].elements()[0];
+}
+
+}  // namespace hloscope::eval

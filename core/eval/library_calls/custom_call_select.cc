@@ -1,0 +1,223 @@
+// Custom calls that sort, select and scan: CUB, top-k in its spellings, approximate top-k.
+#include <algorithm>
+#include <vector>
+
+#include "core/eval/kernels/kernels.h"
+#include "core/eval/kernels/sort.h"
+#include "core/eval/library_calls/call_config.h"
+#include "core/eval/library_calls/custom_calls.h"
+#include "core/eval/library_calls/expansion.h"
+#include "core/eval/numbers/wide.h"
+
+namespace hloscope::eval {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::ElementType;
+using hlo::Opcode;
+using hlo::Shape;
+using Node = Expansion::Node;
+
+// Both results of a top-k: the operand's sizes but for at most as many in one dimension.
+Status CheckSelected(const KernelCall& call, size_t dimension) {
+  if (call.operands.empty() || !call.shape().IsTuple() || call.shape().elements().size() < 2) {
+    return Unsupported(call, "its result is not a pair of values and indices");
+  }
+  const Shape& in = call.operand_shape(0);
+  for (const Shape& out : call.shape().elements().first(2)) {
+    bool fits = out.rank() == in.rank() && in.rank() > dimension;
+    for (size_t d = 0; fits && d < in.rank(); ++d) {
+      fits = d == dimension ? out.dimension(d) <= in.dimension(d)
+                            : out.dimension(d) == in.dimension(d);
+    }
+    if (!fits) return Unsupported(call, "its results do not fit its operand");
+  }
+  return {};
+}
+
+}  // namespace
+
+// The k largest of the last dimension in descending total order, and where they were.
+Result<Value> TopKCall(KernelCall& call) {
+  const size_t rank = call.operands.empty() ? 0 : call.operand_shape(0).rank();
+  if (rank == 0) return Unsupported(call, "its operand has no dimension");
+  HLOSCOPE_TRY(CheckSelected(call, rank - 1));
+  const auto elements = call.shape().elements();
+  if (elements.size() == 2) return TopKKernel(call);
+  Expansion x(call);
+  const Shape in = x.ShapeOf(x.Operand(0));
+  const Node operands[] = {x.Operand(0), x.Iota(elements[1].element_type(), Dimensions(in),
+                                                static_cast<int64_t>(rank) - 1)};
+  const int64_t dimension[] = {static_cast<int64_t>(rank) - 1};
+  const hlo::Attribute attributes[] = {
+      x.builder().MakeInts(AttributeKey::kDimensions, dimension),
+      x.builder().MakeComputation(AttributeKey::kToApply,
+                                  x.Comparator(hlo::ComparisonDirection::kGt,
+                                               {in.element_type(), elements[1].element_type()}))};
+  const Node sorted =
+      x.Add(Opcode::kSort, Shape::Tuple({x.ShapeOf(operands[0]), x.ShapeOf(operands[1])}), operands,
+            attributes);
+  const std::vector<int64_t> begin(rank, 0), end = Dimensions(elements[0]);
+  const Node results[] = {x.Slice(x.Element(sorted, 0), begin, end),
+                          x.Slice(x.Element(sorted, 1), begin, end)};
+  return x.Run(results);
+}
+
+// Keys of the last dimension, and values with them, in order. As CUB does, ±0 are one key.
+Result<Value> CubSortCall(KernelCall& call) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
+  if (call.operands.empty() || call.operands.size() > 2 || call.operand_shape(0).rank() == 0) {
+    return Unsupported(call, "it has neither keys nor pairs");
+  }
+  const Shape& keys = call.operand_shape(0);
+  if (!std::ranges::equal(keys.dimensions(),
+                          call.operand_shape(call.operands.size() - 1).dimensions())) {
+    return Unsupported(call, "its values do not fit its keys");
+  }
+  const auto direction =
+      config.Flag("descending") ? hlo::ComparisonDirection::kGt : hlo::ComparisonDirection::kLt;
+  Expansion x(call);
+  Node key = x.Operand(0);
+  std::vector<Node> operands;
+  std::vector<ElementType> types;
+  // A key of its own to compare, without the sign of zeros; what was there goes with it.
+  if (hlo::IsFloat(keys.element_type())) {
+    const Node zero = x.Constant(keys.element_type(), 0);
+    const Node is_zero = x.Compare(hlo::ComparisonDirection::kEq, key, zero);
+    operands.push_back(x.Select(is_zero, zero, key));
+  }
+  for (size_t i = 0; i < x.operand_count(); ++i) operands.push_back(x.Operand(i));
+  std::vector<Shape> shapes;
+  for (Node operand : operands) {
+    shapes.push_back(x.ShapeOf(operand));
+    types.push_back(shapes.back().element_type());
+  }
+  const int64_t dimension[] = {static_cast<int64_t>(keys.rank()) - 1};
+  const hlo::Attribute attributes[] = {
+      x.builder().MakeInts(AttributeKey::kDimensions, dimension),
+      x.builder().MakeComputation(AttributeKey::kToApply, x.Comparator(direction, types))};
+  if (operands.size() == 1) {
+    return x.Run(x.Add(Opcode::kSort, shapes[0], operands, attributes));
+  }
+  const Node sorted = x.Add(Opcode::kSort, Shape::Tuple(shapes), operands, attributes);
+  std::vector<Node> results;
+  for (size_t i = operands.size() - x.operand_count(); i < operands.size(); ++i) {
+    results.push_back(x.Element(sorted, static_cast<int64_t>(i)));
+  }
+  return x.Run(results);
+}
+
+namespace {
+
+// Running sums of rows of `length` vectors, each element's sum kept wide and rounded where it is
+// written.
+template <typename W>
+void SumAlong(const W* in, W* out, int64_t rows, int64_t length, int64_t vector, bool reverse) {
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t lane = 0; lane < vector; ++lane) {
+      W sum{};
+      for (int64_t step = 0; step < length; ++step) {
+        const int64_t at = reverse ? length - 1 - step : step;
+        const int64_t offset = (row * length + at) * vector + lane;
+        sum = static_cast<W>(sum + in[offset]);
+        out[offset] = sum;
+      }
+    }
+  }
+}
+
+template <typename W>
+Result<Value> Scan(KernelCall& call, int64_t rows, int64_t length, int64_t vector, bool reverse) {
+  const Shape& shape = MainShape(call);
+  const int64_t count = ElementCount(shape);
+  HLOSCOPE_ASSIGN_OR_RETURN(const Buffer in,
+                            call.machine.Allocate(count * static_cast<int64_t>(sizeof(W))));
+  HLOSCOPE_ASSIGN_OR_RETURN(const Buffer sums,
+                            call.machine.Allocate(count * static_cast<int64_t>(sizeof(W))));
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(shape));
+  LoadAs<W>(shape.element_type(), call.operands[0].data(), in.as<W>(), count);
+  SumAlong(in.as<W>(), sums.as<W>(), rows, length, vector, reverse);
+  StoreFrom<W>(shape.element_type(), sums.as<W>(), out.data(), count);
+  Value result = Value::Array(shape, std::move(out));
+  if (!call.shape().IsTuple()) return result;
+  std::vector<Value> elements = {std::move(result)};
+  for (const Shape& scratch : call.shape().elements().subspan(1)) {
+    if (!scratch.IsArray()) return Unsupported(call, "a result is no array");
+    HLOSCOPE_ASSIGN_OR_RETURN(Buffer zeros, call.machine.Allocate(scratch));
+    std::fill_n(zeros.data(), zeros.size, std::byte{0});
+    elements.push_back(Value::Array(scratch, std::move(zeros)));
+  }
+  return Value::Tuple(std::move(elements));
+}
+
+bool IsRowMajor(const Shape& shape) {
+  return !shape.has_layout() ||
+         shape.layout().minor_to_major == hlo::Layout::Default(shape.rank()).minor_to_major;
+}
+
+}  // namespace
+
+// Inclusive sums over rows of row_length vectors of vector_length, column_length rows of them.
+Result<Value> CubScanCall(KernelCall& call) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
+  const Shape& shape = MainShape(call);
+  if (call.operands.size() != 1 || !call.operands[0].is_array() ||
+      !hlo::Compatible(shape, call.operand_shape(0))) {
+    return Unsupported(call, "its result does not fit its operand");
+  }
+  const hlo::InstructionId operand = call.module().operands(call.id)[0];
+  if (!IsRowMajor(shape) || !IsRowMajor(call.module().shape(operand))) {
+    return Unsupported(call, "its rows do not lie behind one another");
+  }
+  const int64_t rows = config.Integer("column_length", 0), length = config.Integer("row_length", 0);
+  const int64_t vector = config.Integer("vector_length", 1);
+  const int64_t count = ElementCount(shape);
+  if (rows < 1 || length < 1 || vector < 1 || rows > count || length > count / rows ||
+      vector != count / rows / length || rows * length * vector != count) {
+    return Unsupported(call, "its lengths do not fit its operand");
+  }
+  if (config.Integer("kind", 1) != 1) return Unsupported(call, "it is no scan of sums");
+  const bool reverse = config.Flag("is_reverse");
+  if (hlo::IsComplex(shape.element_type())) {
+    return Scan<Complex>(call, rows, length, vector, reverse);
+  }
+  return hlo::IsFloat(shape.element_type()) ? Scan<double>(call, rows, length, vector, reverse)
+                                            : Scan<int64_t>(call, rows, length, vector, reverse);
+}
+
+// The best of each line by the call's own comparator, first ones first. An approximation may leave
+// some out; this one (and every fallback of XLA) leaves out none.
+Result<Value> ApproxTopKCall(KernelCall& call) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
+  const auto called = call.module().CalledComputations(call.instruction());
+  const size_t arity = call.operands.size() / 2;
+  if (called.empty() || arity == 0) return Unsupported(call, "it names no comparator");
+  const int64_t dimension = config.Integer("reduction_dim", -1);
+  if (dimension < 0) return Unsupported(call, "its backend_config has no reduction_dim");
+  const auto d = static_cast<size_t>(dimension);
+  const auto outs = call.shape().elements();
+  if (arity != outs.size()) return Unsupported(call, "its results do not fit its operands");
+  for (size_t i = 1; i < arity; ++i) {
+    if (!std::ranges::equal(call.operand_shape(0).dimensions(),
+                            call.operand_shape(i).dimensions())) {
+      return Unsupported(call, "its operands do not fit one another");
+    }
+  }
+  HLOSCOPE_TRY(CheckSelected(call, d));
+  KernelCall lines{call.machine, call.id, call.operands.first(arity), {}};
+  HLOSCOPE_ASSIGN_OR_RETURN(auto buffers, SortOperands(lines, called[0], d));
+  std::vector<Value> sorted;
+  for (size_t i = 0; i < arity; ++i) {
+    sorted.push_back(Value::Array(call.operand_shape(i), std::move(buffers[i])));
+  }
+  KernelCall slices{call.machine, call.id, sorted, {}};
+  Expansion x(slices);
+  std::vector<Node> results;
+  for (size_t i = 0; i < arity; ++i) {
+    const std::vector<int64_t> begin(outs[i].rank(), 0), end = Dimensions(outs[i]);
+    results.push_back(x.Slice(x.Operand(i), begin, end));
+  }
+  return x.Run(results);
+}
+
+}  // namespace hloscope::eval

@@ -1,0 +1,357 @@
+// Building the module of an expansion, and running it.
+#include "core/eval/library_calls/expansion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/eval/machine/device_set.h"
+#include "core/eval/numbers/wide.h"
+#include "core/hlo/comparison.h"
+
+namespace hloscope::eval {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::ComputationId;
+using hlo::ElementType;
+using hlo::Opcode;
+using hlo::Shape;
+
+namespace {
+
+bool SameSizes(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a.dimensions(), b.dimensions());
+}
+
+int64_t SizeAt(const Shape& shape, int64_t dimension) {
+  return shape.dimension(static_cast<size_t>(dimension));
+}
+
+// Dimensions of an array of that rank, none of them twice.
+bool AreDistinct(std::span<const int64_t> batch, std::span<const int64_t> contracting,
+                 size_t rank) {
+  std::vector<bool> seen(rank);
+  auto is_new = [&](int64_t d) {
+    if (d < 0 || d >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(d)]) return false;
+    seen[static_cast<size_t>(d)] = true;
+    return true;
+  };
+  return std::ranges::all_of(batch, is_new) && std::ranges::all_of(contracting, is_new);
+}
+
+Shape WithType(const Shape& shape, ElementType type) {
+  return Shape::Array(type, Dimensions(shape));
+}
+
+// A scalar of any type but complex, rounded once.
+hlo::Literal ScalarLiteral(ElementType type, double value) {
+  std::vector<std::byte> bytes(static_cast<size_t>(hlo::StorageBytes(type)));
+  if (hlo::IsComplex(type)) {
+    const Complex number = value;
+    StoreFrom<Complex>(type, &number, bytes.data(), 1);
+  } else {
+    StoreFrom<double>(type, &value, bytes.data(), 1);
+  }
+  return hlo::Literal::Dense(Shape::Scalar(type), std::move(bytes));
+}
+
+}  // namespace
+
+const Shape& MainShape(const KernelCall& call) {
+  return call.shape().IsTuple() && !call.shape().elements().empty() ? call.shape().elements()[0]
+                                                                    : call.shape();
+}
+
+ElementType WideType(ElementType type) {
+  if (hlo::IsComplex(type)) return ElementType::kC128;
+  return hlo::IsFloat(type) ? ElementType::kF64 : type;
+}
+
+Expansion::Expansion(KernelCall& call) : call_(call) {
+  builder_.header().name = builder_.Intern("expansion");
+  entry_ = builder_.DeclareComputation(builder_.Intern("meaning"));
+  builder_.SetEntry(entry_);
+  builder_.BeginComputation(entry_);
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const Attribute number =
+        builder_.MakeInt(AttributeKey::kParameterNumber, static_cast<int64_t>(i));
+    const Value& operand = call.operands[i];
+    const Shape shape = operand.is_array() ? operand.shape() : Shape::Token();
+    parameters_.push_back(Add(Opcode::kParameter, shape, {}, {&number, 1}));
+  }
+}
+
+Shape Expansion::ShapeOf(Node node) const { return builder_.module().shape(node); }
+
+Expansion::Node Expansion::Add(Opcode opcode, Shape shape, std::span<const Node> operands,
+                               std::span<const Attribute> attributes) {
+  const hlo::StringId name = builder_.Intern(
+      fmt::format("{}.{}", hlo::ToString(opcode), builder_.NextInstruction().index));
+  return builder_.AddInstruction(name, opcode, builder_.InternShape(std::move(shape)), operands,
+                                 attributes);
+}
+
+Expansion::Node Expansion::Constant(ElementType type, double value) {
+  const Attribute literal = builder_.Make(AttributeKey::kConstantValue, ScalarLiteral(type, value));
+  return Add(Opcode::kConstant, Shape::Scalar(type), {}, {&literal, 1});
+}
+
+Expansion::Node Expansion::Filled(ElementType type, std::vector<int64_t> sizes, double value) {
+  return Broadcast(Constant(type, value), std::move(sizes), {});
+}
+
+Expansion::Node Expansion::Iota(ElementType type, std::vector<int64_t> sizes, int64_t dimension) {
+  const Attribute attribute = builder_.MakeInt(AttributeKey::kIotaDimension, dimension);
+  return Add(Opcode::kIota, Shape::Array(type, std::move(sizes)), {}, {&attribute, 1});
+}
+
+Expansion::Node Expansion::Unary(Opcode opcode, Node x) { return Add(opcode, ShapeOf(x), {&x, 1}); }
+
+// A scalar beside an array stands for an array of it.
+Expansion::Node Expansion::Spread(Node x, const Shape& like) {
+  if (ShapeOf(x).rank() != 0 || like.rank() == 0) return x;
+  return Broadcast(x, Dimensions(like), {});
+}
+
+Expansion::Node Expansion::Binary(Opcode opcode, Node x, Node y) {
+  const Shape left = ShapeOf(x), right = ShapeOf(y);
+  const Node operands[] = {Spread(x, right), Spread(y, left)};
+  Require(SameSizes(ShapeOf(operands[0]), ShapeOf(operands[1])));
+  return Add(opcode, ShapeOf(operands[0]), operands);
+}
+
+Expansion::Node Expansion::Binary(Opcode opcode, Node x, double y) {
+  return Binary(opcode, x, Constant(TypeOf(x), y));
+}
+
+Expansion::Node Expansion::Compare(hlo::ComparisonDirection direction, Node x, Node y) {
+  const Shape left = ShapeOf(x), right = ShapeOf(y);
+  const Node operands[] = {Spread(x, right), Spread(y, left)};
+  Require(SameSizes(ShapeOf(operands[0]), ShapeOf(operands[1])));
+  const Attribute attributes[] = {
+      builder_.MakeEnum(AttributeKey::kComparisonType,
+                        static_cast<int32_t>(hlo::DefaultComparisonType(left.element_type()))),
+      builder_.MakeEnum(AttributeKey::kDirection, static_cast<int32_t>(direction))};
+  return Add(Opcode::kCompare, WithType(ShapeOf(operands[0]), ElementType::kPred), operands,
+             attributes);
+}
+
+Expansion::Node Expansion::Select(Node condition, Node x, Node y) {
+  const Shape like = ShapeOf(condition);
+  const Node operands[] = {condition, Spread(x, like), Spread(y, like)};
+  Require(SameSizes(like, ShapeOf(operands[1])) && SameSizes(like, ShapeOf(operands[2])));
+  return Add(Opcode::kSelect, ShapeOf(operands[1]), operands);
+}
+
+Expansion::Node Expansion::Convert(Node x, ElementType type) {
+  if (TypeOf(x) == type) return x;
+  return Add(Opcode::kConvert, WithType(ShapeOf(x), type), {&x, 1});
+}
+
+Expansion::Node Expansion::Broadcast(Node x, std::vector<int64_t> sizes,
+                                     std::vector<int64_t> dimensions) {
+  const Shape shape = ShapeOf(x);
+  Require(dimensions.size() == shape.rank());
+  for (size_t d = 0; d < dimensions.size() && d < shape.rank(); ++d) {
+    const auto at = static_cast<size_t>(dimensions[d]);
+    Require(at < sizes.size() && sizes[at] == shape.dimension(d));
+  }
+  const Attribute attribute = builder_.MakeInts(AttributeKey::kDimensions, dimensions);
+  return Add(Opcode::kBroadcast, Shape::Array(TypeOf(x), std::move(sizes)), {&x, 1},
+             {&attribute, 1});
+}
+
+Expansion::Node Expansion::Reshape(Node x, std::vector<int64_t> sizes) {
+  Shape shape = Shape::Array(TypeOf(x), std::move(sizes));
+  Require(shape.ElementCount() == ShapeOf(x).ElementCount());
+  return Add(Opcode::kReshape, std::move(shape), {&x, 1});
+}
+
+Expansion::Node Expansion::Transpose(Node x, std::vector<int64_t> permutation) {
+  const Shape shape = ShapeOf(x);
+  std::vector<int64_t> sizes;
+  Require(permutation.size() == shape.rank());
+  for (int64_t d : permutation) {
+    Require(d < static_cast<int64_t>(shape.rank()));
+    sizes.push_back(fits_ ? shape.dimension(static_cast<size_t>(d)) : 0);
+  }
+  const Attribute attribute = builder_.MakeInts(AttributeKey::kDimensions, permutation);
+  return Add(Opcode::kTranspose, Shape::Array(shape.element_type(), std::move(sizes)), {&x, 1},
+             {&attribute, 1});
+}
+
+Expansion::Node Expansion::Slice(Node x, std::span<const int64_t> begin,
+                                 std::span<const int64_t> end) {
+  const Shape shape = ShapeOf(x);
+  std::vector<int64_t> sizes, bounds;
+  Require(begin.size() == shape.rank() && end.size() == shape.rank());
+  for (size_t d = 0; d < begin.size() && fits_; ++d) {
+    Require(0 <= begin[d] && begin[d] <= end[d] && end[d] <= shape.dimension(d));
+    sizes.push_back(end[d] - begin[d]);
+    bounds.insert(bounds.end(), {begin[d], end[d], 1});
+  }
+  const Attribute attribute = builder_.MakeInts(AttributeKey::kSlice, bounds);
+  return Add(Opcode::kSlice, Shape::Array(TypeOf(x), std::move(sizes)), {&x, 1}, {&attribute, 1});
+}
+
+Expansion::Node Expansion::Reverse(Node x, std::vector<int64_t> dimensions) {
+  const Attribute attribute = builder_.MakeInts(AttributeKey::kDimensions, dimensions);
+  return Add(Opcode::kReverse, ShapeOf(x), {&x, 1}, {&attribute, 1});
+}
+
+Expansion::Node Expansion::Element(Node tuple, int64_t index) {
+  const Attribute attribute = builder_.MakeInt(AttributeKey::kIndex, index);
+  const Shape shape = ShapeOf(tuple).elements()[static_cast<size_t>(index)];
+  return Add(Opcode::kGetTupleElement, shape, {&tuple, 1}, {&attribute, 1});
+}
+
+Expansion::Node Expansion::Reduce(Opcode reducer, Node x, double init,
+                                  std::vector<int64_t> dimensions) {
+  const Shape shape = ShapeOf(x);
+  std::vector<int64_t> kept;
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    if (std::ranges::find(dimensions, static_cast<int64_t>(d)) == dimensions.end()) {
+      kept.push_back(shape.dimension(d));
+    }
+  }
+  const Node operands[] = {x, Constant(shape.element_type(), init)};
+  const Attribute attributes[] = {
+      builder_.MakeInts(AttributeKey::kDimensions, dimensions),
+      builder_.MakeComputation(AttributeKey::kToApply, Combiner(reducer, shape.element_type()))};
+  return Add(Opcode::kReduce, Shape::Array(shape.element_type(), std::move(kept)), operands,
+             attributes);
+}
+
+Expansion::Node Expansion::Dot(Node x, Node y, const DotDimensions& dims, ElementType result) {
+  const Shape left = ShapeOf(x), right = ShapeOf(y);
+  Require(AreDistinct(dims.lhs_batch, dims.lhs_contracting, left.rank()) &&
+          AreDistinct(dims.rhs_batch, dims.rhs_contracting, right.rank()));
+  if (!fits_) return x;
+  Require(dims.lhs_batch.size() == dims.rhs_batch.size() &&
+          dims.lhs_contracting.size() == dims.rhs_contracting.size());
+  for (size_t i = 0; i < dims.lhs_batch.size() && fits_; ++i) {
+    Require(SizeAt(left, dims.lhs_batch[i]) == SizeAt(right, dims.rhs_batch[i]));
+  }
+  for (size_t i = 0; i < dims.lhs_contracting.size() && fits_; ++i) {
+    Require(SizeAt(left, dims.lhs_contracting[i]) == SizeAt(right, dims.rhs_contracting[i]));
+  }
+  std::vector<int64_t> sizes;
+  for (int64_t d : dims.lhs_batch) sizes.push_back(left.dimension(static_cast<size_t>(d)));
+  auto append_free = [&](const Shape& shape, const auto& batch, const auto& contracting) {
+    for (int64_t d = 0; d < static_cast<int64_t>(shape.rank()); ++d) {
+      if (std::ranges::find(batch, d) != batch.end()) continue;
+      if (std::ranges::find(contracting, d) != contracting.end()) continue;
+      sizes.push_back(shape.dimension(static_cast<size_t>(d)));
+    }
+  };
+  append_free(left, dims.lhs_batch, dims.lhs_contracting);
+  append_free(right, dims.rhs_batch, dims.rhs_contracting);
+  const Node operands[] = {x, y};
+  const Attribute attributes[] = {
+      builder_.MakeInts(AttributeKey::kLhsBatchDims, dims.lhs_batch),
+      builder_.MakeInts(AttributeKey::kLhsContractingDims, dims.lhs_contracting),
+      builder_.MakeInts(AttributeKey::kRhsBatchDims, dims.rhs_batch),
+      builder_.MakeInts(AttributeKey::kRhsContractingDims, dims.rhs_contracting)};
+  return Add(Opcode::kDot, Shape::Array(result, std::move(sizes)), operands, attributes);
+}
+
+Expansion::Node Expansion::Convolution(Node x, Node kernel, Shape result, hlo::Window window,
+                                       hlo::ConvolutionDims dims, int64_t feature_groups,
+                                       int64_t batch_groups) {
+  const Node operands[] = {x, kernel};
+  const Attribute attributes[] = {
+      builder_.MakeInt(AttributeKey::kBatchGroupCount, batch_groups),
+      builder_.Make(AttributeKey::kDimLabels, std::move(dims)),
+      builder_.MakeInt(AttributeKey::kFeatureGroupCount, feature_groups),
+      builder_.Make(AttributeKey::kWindow, std::move(window))};
+  return Add(Opcode::kConvolution, std::move(result), operands, attributes);
+}
+
+ComputationId Expansion::Combiner(Opcode opcode, ElementType type) {
+  const ComputationId id = builder_.DeclareComputation(
+      builder_.Intern(fmt::format("{}.{}", hlo::ToString(opcode), hlo::ToString(type))));
+  pending_.push_back({id, opcode, {}, {type, type}});
+  return id;
+}
+
+ComputationId Expansion::Comparator(hlo::ComparisonDirection direction,
+                                    const std::vector<ElementType>& types) {
+  const ComputationId id = builder_.DeclareComputation(builder_.Intern("compare"));
+  std::vector<ElementType> parameters;
+  for (ElementType type : types) parameters.insert(parameters.end(), 2, type);
+  pending_.push_back({id, Opcode::kCompare, direction, std::move(parameters)});
+  return id;
+}
+
+// Computations are contiguous, so the small ones are written after the entry is complete.
+void Expansion::Define(const Pending& pending) {
+  builder_.BeginComputation(pending.id);
+  std::vector<Node> parameters;
+  for (size_t i = 0; i < pending.types.size(); ++i) {
+    const Attribute number =
+        builder_.MakeInt(AttributeKey::kParameterNumber, static_cast<int64_t>(i));
+    parameters.push_back(
+        Add(Opcode::kParameter, Shape::Scalar(pending.types[i]), {}, {&number, 1}));
+  }
+  const std::span<const Node> both(parameters.data(), 2);
+  if (pending.opcode != Opcode::kCompare) {
+    builder_.EndComputation(Add(pending.opcode, Shape::Scalar(pending.types[0]), both));
+    return;
+  }
+  const hlo::ComparisonType type = hlo::IsFloat(pending.types[0])
+                                       ? hlo::ComparisonType::kTotalOrder
+                                       : hlo::DefaultComparisonType(pending.types[0]);
+  const Attribute attributes[] = {
+      builder_.MakeEnum(AttributeKey::kComparisonType, static_cast<int32_t>(type)),
+      builder_.MakeEnum(AttributeKey::kDirection, static_cast<int32_t>(pending.direction))};
+  builder_.EndComputation(
+      Add(Opcode::kCompare, Shape::Scalar(ElementType::kPred), both, attributes));
+}
+
+void Expansion::FillUp(std::vector<Node>& results) {
+  const auto elements = call_.shape().elements();
+  for (size_t i = results.size(); i < elements.size(); ++i) {
+    results.push_back(elements[i].IsArray()
+                          ? Filled(elements[i].element_type(), Dimensions(elements[i]), 0)
+                          : Add(Opcode::kAfterAll, Shape::Token(), {}));
+  }
+}
+
+Result<Value> Expansion::Run(Node result) { return Run({&result, 1}); }
+
+Result<Value> Expansion::Run(std::span<const Node> results) {
+  if (!call_.shape().IsTuple()) return Finish(results[0]);
+  std::vector<Node> elements(results.begin(), results.end());
+  FillUp(elements);
+  std::vector<Shape> shapes;
+  for (Node node : elements) shapes.push_back(ShapeOf(node));
+  return Finish(Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), elements));
+}
+
+Result<Value> Expansion::Finish(Node root) {
+  if (!fits_) return Unsupported(call_, "the sizes of its operands do not fit one another");
+  const Shape shape = ShapeOf(root);
+  if (!hlo::Compatible(shape, call_.shape(), {.dynamic_dimensions = false})) {
+    return Unsupported(
+        call_, fmt::format("its operands and attributes make {}", hlo::ToString(shape, false)));
+  }
+  builder_.EndComputation(root);
+  for (const Pending& pending : pending_) Define(pending);
+  const std::shared_ptr<const hlo::Module> module = builder_.Build();
+  if (call_.machine.options().expansion != nullptr) {
+    *call_.machine.options().expansion = module;
+    return Unsupported(call_, "its expansion was asked for");
+  }
+  // Observers see the call, not what it is made of.
+  EvaluateOptions options = call_.machine.options();
+  options.observer = nullptr;
+  DeviceSet alone(*module, {1, 1});
+  Machine machine(*module, options, call_.machine.run(), alone);
+  std::vector<Value> arguments(std::make_move_iterator(call_.operands.begin()),
+                               std::make_move_iterator(call_.operands.end()));
+  return machine.Call(module->entry_id(), std::move(arguments));
+}
+
+}  // namespace hloscope::eval

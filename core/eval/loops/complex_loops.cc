@@ -1,0 +1,337 @@
+// Functions of complex numbers that round or need an order. c64 is computed in pairs of f64 and
+// c128 in pairs of long double, and rounded once: within 4 ULP per part (Annex G of C says what
+// special values give).
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "core/eval/loops/lane_templates.h"
+
+// Of libquadmath, whose header g++ alone finds.
+extern "C" {
+__float128 atan2q(__float128 y, __float128 x);
+__float128 cosq(__float128 x);
+__float128 expq(__float128 x);
+int finiteq(__float128 x);
+__float128 hypotq(__float128 x, __float128 y);
+__float128 logq(__float128 x);
+__float128 sinq(__float128 x);
+}
+
+namespace hloscope::eval {
+namespace {
+
+using hlo::ElementType;
+using hlo::Opcode;
+
+template <typename W>
+using Pair = std::complex<W>;
+
+template <typename T>
+struct WiderPart;
+template <>
+struct WiderPart<float> {
+  using Type = double;
+};
+template <>
+struct WiderPart<double> {
+  using Type = long double;
+};
+
+// F on the wider parts, rounded once.
+template <typename F>
+struct InWider {
+  template <typename T>
+  static Pair<T> Of(Pair<T> x) {
+    return Pair<T>(F::Of(Pair<typename WiderPart<T>::Type>(x)));
+  }
+  template <typename T>
+  static Pair<T> Of(Pair<T> x, Pair<T> y) {
+    using W = typename WiderPart<T>::Type;
+    return Pair<T>(F::Of(Pair<W>(x), Pair<W>(y)));
+  }
+};
+
+#define FUNCTION(Name, name)       \
+  struct Name {                    \
+    template <typename W>          \
+    static Pair<W> Of(Pair<W> z) { \
+      return std::name(z);         \
+    }                              \
+  };
+FUNCTION(Acos, acos)
+FUNCTION(Acosh, acosh)
+FUNCTION(Asin, asin)
+FUNCTION(Asinh, asinh)
+FUNCTION(Atan, atan)
+FUNCTION(Atanh, atanh)
+FUNCTION(Cos, cos)
+FUNCTION(Cosh, cosh)
+FUNCTION(Exp, exp)
+FUNCTION(Log, log)
+FUNCTION(Sin, sin)
+FUNCTION(Sinh, sinh)
+FUNCTION(Sqrt, sqrt)
+FUNCTION(Tan, tan)
+FUNCTION(Tanh, tanh)
+#undef FUNCTION
+
+// e^(x+iy) - 1, the real part without cancellation near zero: expm1(x) cos y - 2 sin²(y/2).
+struct Expm1 {
+  template <typename W>
+  static Pair<W> Of(Pair<W> z) {
+    const Pair<W> e = std::exp(z);
+    if (!std::isfinite(z.imag()) || !std::isfinite(e.real())) return {e.real() - 1, e.imag()};
+    const W half_sine = std::sin(z.imag() / 2);
+    return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * half_sine * half_sine, e.imag()};
+  }
+};
+
+// Near the circle |1+z| = 1 by |1+z|² - 1 = x(2+x) + y².
+struct Log1p {
+  template <typename W>
+  static Pair<W> Of(Pair<W> z) {
+    if (z == Pair<W>()) return z;
+    const W x = z.real(), y = z.imag(), size = std::hypot(1 + x, y);
+    const bool near = size > W(0.5) && size < 2;
+    return {near ? std::log1p(x * (2 + x) + y * y) / 2 : std::log(size), std::atan2(y, 1 + x)};
+  }
+};
+
+// 1 / (1 + e^-z) with the denominator cosh x + cos y = 2 (sinh²(x/2) + cos²(y/2)), which does not
+// cancel. Far out one of 1 and e^-|x| is lost against the other.
+struct Logistic {
+  template <typename W>
+  static Pair<W> Of(Pair<W> z) {
+    constexpr W kFar = 100;
+    const W x = z.real(), y = z.imag();
+    const W sine = std::sin(y / 2), cosine = std::cos(y / 2);
+    if (x > kFar) return {W(1), 2 * sine * cosine * std::exp(-x)};
+    if (x < -kFar) return {std::cos(y) * std::exp(x), 2 * sine * cosine * std::exp(x)};
+    const W half = std::sinh(x / 2), size = half * half + cosine * cosine;
+    return {(std::expm1(x) + 2 * cosine * cosine) / (4 * size), sine * cosine / (2 * size)};
+  }
+};
+
+// The conjugate of the root over its square's size.
+struct Rsqrt {
+  template <typename W>
+  static Pair<W> Of(Pair<W> z) {
+    const Pair<W> root = std::sqrt(z);
+    const W size = std::hypot(z.real(), z.imag());
+    if (size == 0 || !std::isfinite(size)) return Pair<W>(1) / root;
+    return {root.real() / size, -root.imag() / size};
+  }
+};
+
+struct Sign {
+  template <typename W>
+  static Pair<W> Of(Pair<W> z) {
+    const W size = std::hypot(z.real(), z.imag());
+    return size == 0 ? Pair<W>() : z / size;
+  }
+};
+
+// a x product of f64 numbers and what rounding it to long double loses.
+struct Product {
+  Product(double a, double b) {
+    const double a_high = High(a), a_low = a - a_high, b_high = High(b), b_low = b - b_high;
+    value = static_cast<long double>(a) * b;
+    lost = static_cast<long double>(a_high) * b_high - value;
+    lost += static_cast<long double>(a_high) * b_low + static_cast<long double>(a_low) * b_high;
+    lost += static_cast<long double>(a_low) * b_low;
+  }
+  // The upper half of the significand.
+  static double High(double x) {
+    return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & ~uint64_t{0x7ffffff});
+  }
+  long double value, lost;
+};
+
+// a b + c d without loss where the products cancel.
+long double SumOfProducts(double a, double b, double c, double d) {
+  const Product x(a, b), y(c, d);
+  const long double sum = x.value + y.value, lost = x.lost + y.lost;
+  return std::isfinite(sum) && lost != 0 ? sum + lost : sum;  // a zero keeps its sign
+}
+
+struct Multiply {
+  static Pair<float> Of(Pair<float> x, Pair<float> y) {
+    const double a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+    return {static_cast<float>(a * c - b * d), static_cast<float>(a * d + b * c)};
+  }
+  static Pair<double> Of(Pair<double> x, Pair<double> y) {
+    const double a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+    return {static_cast<double>(SumOfProducts(a, c, -b, d)),
+            static_cast<double>(SumOfProducts(a, d, b, c))};
+  }
+};
+
+// By (ac + bd) and (bc - ad) over c² + d²; C's division where that is no finite number.
+struct Divide {
+  static Pair<float> Of(Pair<float> x, Pair<float> y) {
+    const double a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+    return Finite<float, double>(x, y, a * c + b * d, b * c - a * d, c * c + d * d);
+  }
+  static Pair<double> Of(Pair<double> x, Pair<double> y) {
+    const double a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+    return Finite<double, long double>(
+        x, y, SumOfProducts(a, c, b, d), SumOfProducts(b, c, -a, d),
+        static_cast<long double>(c) * c + static_cast<long double>(d) * d);
+  }
+  template <typename T, typename W>
+  static Pair<T> Finite(Pair<T> x, Pair<T> y, W real, W imag, W size) {
+    if (size == 0 || !std::isfinite(size + real + imag)) return Pair<T>(Pair<W>(x) / Pair<W>(y));
+    return {static_cast<T>(real / size), static_cast<T>(imag / size)};
+  }
+};
+
+struct Power {
+  template <typename W>
+  static Pair<W> Of(Pair<W> x, Pair<W> y) {
+    if (y == Pair<W>()) return 1;
+    if (x == Pair<W>() && y.imag() == 0) return y.real() > 0 ? W(0) : std::pow(W(0), y.real());
+    return Usual(x, y);
+  }
+
+ private:
+  static Pair<double> Usual(Pair<double> x, Pair<double> y) { return std::pow(x, y); }
+  // exp(y log x): what y log x is off by is what the angle is off by, so a large one needs more
+  // bits than the result.
+  static Pair<long double> Usual(Pair<long double> x, Pair<long double> y) {
+    const __float128 a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+    const __float128 length = logq(hypotq(a, b)), turn = atan2q(b, a);
+    const __float128 size = expq(c * length - d * turn), angle = d * length + c * turn;
+    if (!finiteq(size) || !finiteq(angle)) return std::pow(x, y);
+    return {static_cast<long double>(size * cosq(angle)),
+            static_cast<long double>(size * sinq(angle))};
+  }
+};
+
+// -i log((x + iy) / sqrt(x² + y²)), which is atan(y/x), or half a turn on.
+struct Atan2 {
+  template <typename W>
+  static Pair<W> Of(Pair<W> y, Pair<W> x) {
+    constexpr W kPi = std::numbers::pi_v<W>;
+    if (x == Pair<W>()) {
+      const bool right = y.real() > 0 || (y.real() == 0 && y.imag() >= 0);
+      return {right ? kPi / 2 : -kPi / 2, W(0)};
+    }
+    const Pair<W> t = y / x, angle = std::atan(t);
+    // x / sqrt(x² + y²) is 1 / sqrt(1 + t²) or its negative.
+    const Pair<W> same = x / std::sqrt(x * x + y * y) * std::sqrt(Pair<W>(1) + t * t);
+    if (!(same.real() < 0)) return angle;
+    return {angle.real() + (std::signbit(angle.real()) ? kPi : -kPi), angle.imag()};
+  }
+};
+
+// Pairs are ordered by their real parts, then by their imaginary ones (StableHLO: maximum, clamp).
+template <typename T>
+bool AtLeast(Pair<T> x, Pair<T> y) {
+  return x.real() > y.real() || (x.real() == y.real() && x.imag() >= y.imag());
+}
+
+struct Maximum {
+  template <typename T>
+  static Pair<T> Of(Pair<T> x, Pair<T> y) {
+    return AtLeast(x, y) ? x : y;
+  }
+};
+
+struct Minimum {
+  template <typename T>
+  static Pair<T> Of(Pair<T> x, Pair<T> y) {
+    return AtLeast(y, x) ? x : y;
+  }
+};
+
+template <typename, typename P>
+struct Clamp {
+  static void Run(const Lanes& lanes) {
+    const P* low = reinterpret_cast<const P*>(lanes.in[0]);
+    const P* x = reinterpret_cast<const P*>(lanes.in[1]);
+    const P* high = reinterpret_cast<const P*>(lanes.in[2]);
+    P* out = reinterpret_cast<P*>(lanes.out);
+    for (int64_t i = 0; i < lanes.count; ++i) {
+      const P raised = AtLeast(x[i], low[i]) ? x[i] : low[i];
+      out[i] = AtLeast(high[i], raised) ? raised : high[i];
+    }
+  }
+};
+
+template <typename F>
+LaneLoop OneOperand(ElementType type) {
+  return ComplexLoop<Unary, InWider<F>>(type);
+}
+
+}  // namespace
+
+LaneLoop FindComplexUnaryLoop(Opcode opcode, ElementType type) {
+  switch (opcode) {
+    case Opcode::kAcos:
+      return OneOperand<Acos>(type);
+    case Opcode::kAcosh:
+      return OneOperand<Acosh>(type);
+    case Opcode::kAsin:
+      return OneOperand<Asin>(type);
+    case Opcode::kAsinh:
+      return OneOperand<Asinh>(type);
+    case Opcode::kAtan:
+      return OneOperand<Atan>(type);
+    case Opcode::kAtanh:
+      return OneOperand<Atanh>(type);
+    case Opcode::kCos:
+      return OneOperand<Cos>(type);
+    case Opcode::kCosh:
+      return OneOperand<Cosh>(type);
+    case Opcode::kExp:
+      return OneOperand<Exp>(type);
+    case Opcode::kExpm1:
+      return OneOperand<Expm1>(type);
+    case Opcode::kLog:
+      return OneOperand<Log>(type);
+    case Opcode::kLog1p:
+      return OneOperand<Log1p>(type);
+    case Opcode::kLogistic:
+      return OneOperand<Logistic>(type);
+    case Opcode::kRsqrt:
+      return OneOperand<Rsqrt>(type);
+    case Opcode::kSign:
+      return OneOperand<Sign>(type);
+    case Opcode::kSin:
+      return OneOperand<Sin>(type);
+    case Opcode::kSinh:
+      return OneOperand<Sinh>(type);
+    case Opcode::kSqrt:
+      return OneOperand<Sqrt>(type);
+    case Opcode::kTan:
+      return OneOperand<Tan>(type);
+    case Opcode::kTanh:
+      return OneOperand<Tanh>(type);
+    default:
+      return nullptr;
+  }
+}
+
+LaneLoop FindComplexBinaryLoop(Opcode opcode, ElementType type) {
+  switch (opcode) {
+    case Opcode::kMultiply:
+      return ComplexLoop<Binary, Multiply>(type);
+    case Opcode::kDivide:
+      return ComplexLoop<Binary, Divide>(type);
+    case Opcode::kMaximum:
+      return ComplexLoop<Binary, Maximum>(type);
+    case Opcode::kMinimum:
+      return ComplexLoop<Binary, Minimum>(type);
+    case Opcode::kPower:
+      return ComplexLoop<Binary, InWider<Power>>(type);
+    case Opcode::kAtan2:
+      return ComplexLoop<Binary, InWider<Atan2>>(type);
+    default:
+      return nullptr;
+  }
+}
+
+LaneLoop FindComplexClampLoop(ElementType type) { return ComplexLoop<Clamp, void>(type); }
+
+}  // namespace hloscope::eval

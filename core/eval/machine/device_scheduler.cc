@@ -1,0 +1,192 @@
+// DeviceScheduler: the baton is an index; a device's thread sleeps until it is its own.
+#include "core/eval/machine/device_scheduler.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace hloscope::eval {
+namespace {
+
+constexpr int64_t kMostReasons = 8;  // of a deadlock's message
+enum class State : uint8_t { kReady, kWaiting, kEnded };
+
+}  // namespace
+
+class DeviceScheduler::Stage {
+ public:
+  explicit Stage(int64_t devices) : places_(static_cast<size_t>(devices)) {}
+
+  int64_t devices() const { return static_cast<int64_t>(places_.size()); }
+
+  Status Run(int64_t stack_bytes, const std::function<Status(int64_t)>& body) {
+    body_ = &body;
+    if (devices() == 1) {
+      Perform(0);
+    } else {
+      HLOSCOPE_TRY(RunThreads(stack_bytes));
+    }
+    if (failure_) return std::unexpected(*failure_);
+    return {};
+  }
+
+  Status Wait(int64_t device, std::function<std::string()> reason) {
+    if (failure_) return std::unexpected(*failure_);
+    At(device).state = State::kWaiting;
+    At(device).reason = std::move(reason);
+    PassOn(device);
+    if (failure_) return std::unexpected(*failure_);
+    return {};
+  }
+
+  Status Yield(int64_t device) {
+    if (!failure_) PassOn(device);
+    if (failure_) return std::unexpected(*failure_);
+    return {};
+  }
+
+  void Wake(int64_t device) {
+    if (At(device).state == State::kWaiting) At(device).state = State::kReady;
+  }
+
+  bool HasEnded(int64_t device) { return At(device).state == State::kEnded; }
+
+ private:
+  struct Place {
+    State state = State::kReady;
+    std::function<std::string()> reason;
+    std::condition_variable turn;
+  };
+  struct Performer {
+    Stage* stage;
+    int64_t device;
+  };
+
+  Place& At(int64_t device) { return places_[static_cast<size_t>(device)]; }
+
+  Status RunThreads(int64_t stack_bytes) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, static_cast<size_t>(stack_bytes));
+    std::vector<Performer> performers;
+    for (int64_t d = 0; d < devices(); ++d) performers.push_back({this, d});
+    std::vector<pthread_t> threads;
+    for (Performer& performer : performers) {
+      pthread_t thread;
+      if (pthread_create(&thread, &attributes, &Stage::Start, &performer) != 0) break;
+      threads.push_back(thread);
+    }
+    pthread_attr_destroy(&attributes);
+    for (int64_t d = std::ssize(threads); d < devices(); ++d) {
+      At(d).state = State::kEnded;
+      failure_ = EnvironmentError(fmt::format("there are threads for {} of {} devices",
+                                              threads.size(), devices()),
+                                  "raise the process's limits on threads and memory")
+                     .error();
+    }
+    if (!threads.empty()) Hand(0);
+    for (pthread_t thread : threads) pthread_join(thread, nullptr);
+    return {};
+  }
+
+  static void* Start(void* performer) {
+    auto [stage, device] = *static_cast<Performer*>(performer);
+    stage->Sleep(device);
+    stage->Perform(device);
+    stage->Hand(stage->Next(device));
+    return nullptr;
+  }
+
+  void Perform(int64_t device) {
+    Status status;
+    try {
+      if (!failure_) status = (*body_)(device);
+    } catch (const std::bad_alloc&) {
+      status =
+          EnvironmentError("out of memory while evaluating", "free memory, or a smaller module");
+    }
+    At(device).state = State::kEnded;
+    if (!status.has_value() && !failure_) Fail(std::move(status).error());
+  }
+
+  // From here on every device that gets its turn ends.
+  void Fail(Error error) {
+    failure_ = std::move(error);
+    for (Place& place : places_) {
+      if (place.state == State::kWaiting) place.state = State::kReady;
+    }
+  }
+
+  // The next device that can run after `device`, itself last; -1 if none can. Where some wait but
+  // none can run, they are in deadlock and all fail.
+  int64_t Next(int64_t device) {
+    for (int64_t step = 1; step <= devices(); ++step) {
+      const int64_t next = (device + step) % devices();
+      if (At(next).state == State::kReady) return next;
+    }
+    bool waits = false;
+    for (const Place& place : places_) waits |= place.state == State::kWaiting;
+    if (!waits) return -1;
+    Error deadlock;
+    deadlock.error_class = ErrorClass::kDied;
+    deadlock.message = "deadlock: " + Reasons();
+    Fail(std::move(deadlock));
+    return Next(device);
+  }
+
+  std::string Reasons() const {
+    std::string text;
+    int64_t count = 0;
+    for (int64_t d = 0; d < std::ssize(places_); ++d) {
+      const Place& place = places_[static_cast<size_t>(d)];
+      if (place.state != State::kWaiting || ++count > kMostReasons) continue;
+      text += fmt::format("{}device {} waits {}", text.empty() ? "" : "; ", d, place.reason());
+    }
+    if (count > kMostReasons) text += fmt::format("; {} more wait", count - kMostReasons);
+    return text;
+  }
+
+  void PassOn(int64_t device) {
+    const int64_t next = Next(device);
+    if (next == device || next < 0) return;
+    Hand(next);
+    Sleep(device);
+  }
+
+  void Hand(int64_t device) {
+    if (device < 0) return;
+    const std::lock_guard lock(mutex_);
+    current_ = device;
+    At(device).turn.notify_one();
+  }
+
+  void Sleep(int64_t device) {
+    std::unique_lock lock(mutex_);
+    At(device).turn.wait(lock, [&] { return current_ == device; });
+  }
+
+  const std::function<Status(int64_t)>* body_ = nullptr;
+  std::mutex mutex_;
+  int64_t current_ = -1;
+  std::vector<Place> places_;
+  std::optional<Error> failure_;
+};
+
+DeviceScheduler::DeviceScheduler(int64_t devices) : stage_(std::make_unique<Stage>(devices)) {}
+DeviceScheduler::~DeviceScheduler() = default;
+int64_t DeviceScheduler::devices() const { return stage_->devices(); }
+Status DeviceScheduler::Run(int64_t stack_bytes, const std::function<Status(int64_t)>& body) {
+  return stage_->Run(stack_bytes, body);
+}
+Status DeviceScheduler::Wait(int64_t device, std::function<std::string()> reason) {
+  return stage_->Wait(device, std::move(reason));
+}
+void DeviceScheduler::Wake(int64_t device) { stage_->Wake(device); }
+Status DeviceScheduler::Yield(int64_t device) { return stage_->Yield(device); }
+bool DeviceScheduler::HasEnded(int64_t device) const { return stage_->HasEnded(device); }
+
+}  // namespace hloscope::eval

@@ -1,0 +1,37 @@
+// LoopWatch: notices that a while loop will never end, because its state has come round.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/eval/machine/value.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::eval {
+
+// A loop whose condition and body have no effects and draw no random numbers does the same again
+// from the same state; so a state that occurs twice occurs for ever.
+class LoopWatch {
+ public:
+  LoopWatch(const hlo::Module& module, hlo::ComputationId condition, hlo::ComputationId body);
+
+  // Told the state before each iteration, in order: the number of an earlier iteration that began
+  // with the same bits in all that the condition, now or later, depends on.
+  // Remembers one state at a time (Brent's method), so it may notice as late as after twice the
+  // cycle.
+  std::optional<int64_t> CameRound(int64_t iteration, const Value& state);
+
+ private:
+  Value Deciding(const Value& state) const;
+
+  const hlo::Module& module_;
+  hlo::ComputationId condition_, body_;
+  bool repeatable_ = false;  // known from the first iteration that is watched on
+  // The elements of the state that decide when the loop ends; nullopt: all.
+  std::optional<std::vector<size_t>> deciding_;
+  Value remembered_;
+  int64_t remembered_at_ = -1;
+};
+
+}  // namespace hloscope::eval

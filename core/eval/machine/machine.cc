@@ -1,0 +1,273 @@
+// Machine: runs computations instruction by instruction, frees values after their last use, and
+// counts steps and bytes.
+#include "core/eval/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/eval/kernels/kernels.h"
+
+namespace hloscope::eval {
+
+using hlo::ComputationId;
+using hlo::InstructionId;
+
+namespace {
+
+// What can stand as "this part has no value" instead of ending the run.
+bool MakesMissing(const Error& error) {
+  return error.error_class == ErrorClass::kUnsupported || error.error_class == ErrorClass::kInput;
+}
+
+// Moves each recv-done, and what depends on it, behind everything else: without a schedule a send
+// may stand behind the recv-done of the answer to it.
+void WaitLast(const hlo::Module& module, const hlo::Computation& computation,
+              std::vector<uint32_t>& order) {
+  const uint32_t first = computation.first_instruction;
+  std::vector<uint8_t> waits(computation.instruction_count, 0);
+  bool any = false;
+  for (uint32_t i : order) {
+    const hlo::Instruction& instruction = module.instructions()[first + i];
+    waits[i] = instruction.opcode == hlo::Opcode::kRecvDone ? 1 : 0;
+    for (InstructionId operand : module.operands(instruction)) {
+      waits[i] |= waits[operand.index - first];
+    }
+    if (const auto* before = module.Find(instruction, hlo::AttributeKey::kControlPredecessors)) {
+      for (uint32_t id : module.IdsOf(*before)) {
+        if (id >= first && id - first < i) waits[i] |= waits[id - first];
+      }
+    }
+    any |= waits[i] != 0;
+  }
+  if (any) std::ranges::stable_partition(order, [&](uint32_t i) { return waits[i] == 0; });
+}
+
+// True if the kernel itself sees to it that floats of several types make sense, or hands values on.
+bool AllowsMixedPrecision(hlo::Opcode opcode) {
+  switch (opcode) {
+    case hlo::Opcode::kBatchNormGrad:
+    case hlo::Opcode::kBatchNormInference:
+    case hlo::Opcode::kBatchNormTraining:
+    case hlo::Opcode::kBitcast:
+    case hlo::Opcode::kBitcastConvert:
+    case hlo::Opcode::kConvert:
+    case hlo::Opcode::kConvolution:
+    case hlo::Opcode::kCustomCall:
+    case hlo::Opcode::kDot:
+    case hlo::Opcode::kMap:
+    case hlo::Opcode::kRaggedDot:
+    case hlo::Opcode::kReduce:
+    case hlo::Opcode::kReduceWindow:
+    case hlo::Opcode::kScaledDot:
+    case hlo::Opcode::kScan:
+    case hlo::Opcode::kScatter:
+    case hlo::Opcode::kSelectAndScatter:
+    case hlo::Opcode::kSort:
+    case hlo::Opcode::kStochasticConvert:
+      return true;
+    default:
+      return KernelOf(opcode).takes_missing;
+  }
+}
+
+// True if arrays are of the declared element type and of as many bytes as their shapes say.
+bool IsWhatItSays(const Value& value, const hlo::Shape& declared) {
+  if (value.is_tuple()) {
+    return declared.IsTuple() &&
+           std::ranges::equal(value.elements(), declared.elements(), IsWhatItSays);
+  }
+  if (!value.is_array() || !declared.IsArray()) return true;
+  const auto bytes = static_cast<int64_t>(value.literal().bytes().size());
+  return value.shape().element_type() == declared.element_type() &&
+         bytes == value.shape().ByteSize();
+}
+
+}  // namespace
+
+bool MixesPrecision(const hlo::Module& module, InstructionId id) {
+  if (AllowsMixedPrecision(module[id].opcode)) return false;
+  std::optional<hlo::ElementType> met;
+  const auto differs = [&](const hlo::Shape& shape) {
+    if (!shape.IsArray()) return false;
+    hlo::ElementType type = shape.element_type();
+    if (hlo::IsComplex(type)) type = hlo::RealPart(type);
+    return hlo::IsFloat(type) && std::exchange(met, type).value_or(type) != type;
+  };
+  return differs(module.shape(id)) ||
+         std::ranges::any_of(module.operands(id),
+                             [&](InstructionId operand) { return differs(module.shape(operand)); });
+}
+
+int64_t ElementCount(const hlo::Shape& shape) { return shape.ElementCount().value_or(0); }
+
+std::vector<int64_t> Dimensions(const hlo::Shape& shape) {
+  return {shape.dimensions().begin(), shape.dimensions().end()};
+}
+
+std::unexpected<Error> Unsupported(const KernelCall& call, std::string_view why) {
+  return UnsupportedError(
+      fmt::format("{}: {} {} cannot be evaluated: {}", call.module().name(call.id),
+                  hlo::ToString(call.opcode()), hlo::ToString(call.shape(), false), why),
+      "run another platform, or cut the instruction out of what the result depends on");
+}
+
+Machine::Machine(const hlo::Module& module, const EvaluateOptions& options, RunState& run,
+                 DeviceSet& devices, int64_t device)
+    : module_(module),
+      options_(options),
+      run_(run),
+      devices_(devices),
+      device_(device),
+      schedules_(module.computations().size()),
+      random_{options.rng_seed, options.rng_seed} {
+  if (SharedWork* shared = devices.SharedWorkOf(device)) {
+    local_ = std::make_unique<LocalValues>(module, *shared, devices.turns(), device);
+  }
+}
+
+Result<Buffer> Machine::Allocate(const hlo::Shape& shape) {
+  const std::optional<int64_t> bytes = shape.ByteSize();
+  if (!bytes || *bytes > options_.limits.tensor_bytes) {
+    return EnvironmentError(
+        fmt::format("{} is larger than the limit tensor", hlo::ToString(shape, false)));
+  }
+  return Allocate(*bytes);
+}
+
+bool Machine::ObservesLanes() const {
+  return options_.observer != nullptr && !frames_.empty() &&
+         options_.observer->WantsLanes(frames_.back().caller);
+}
+
+uint64_t Machine::NextRandom() {  // splitmix64
+  uint64_t z = (random_.stateful += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+const Schedule& Machine::ScheduleOf(ComputationId id) {
+  std::unique_ptr<const Schedule>& slot = schedules_[id.index];
+  if (slot != nullptr) return *slot;
+  const hlo::Computation& computation = module_[id];
+  const uint32_t first = computation.first_instruction;
+  auto schedule = std::make_unique<Schedule>();
+  std::vector<uint8_t> live(computation.instruction_count, 0);
+  live[computation.root.index - first] = 1;
+  // Operands stand before their users, so one pass from the end finds everything alive.
+  for (uint32_t i = computation.instruction_count; i-- > 0;) {
+    const hlo::Instruction& instruction = module_.instructions()[first + i];
+    if (hlo::HasFlag(instruction.opcode, hlo::kFlagSideEffect)) live[i] = 1;
+    if (live[i] == 0) continue;
+    for (InstructionId operand : module_.operands(instruction)) live[operand.index - first] = 1;
+  }
+  for (uint32_t i = 0; i < computation.instruction_count; ++i) {
+    if (live[i] != 0) schedule->order.push_back(i);
+  }
+  if (!module_.header().is_scheduled) WaitLast(module_, computation, schedule->order);
+  schedule->last_use.assign(computation.instruction_count, 0);
+  schedule->mixes_precision.assign(computation.instruction_count, 0);
+  for (uint32_t i : schedule->order) {
+    schedule->mixes_precision[i] = MixesPrecision(module_, InstructionId(first + i)) ? 1 : 0;
+    for (InstructionId operand : module_.operands(InstructionId(first + i))) {
+      schedule->last_use[operand.index - first] = i;
+    }
+  }
+  schedule->last_use[computation.root.index - first] = computation.instruction_count;
+  slot = std::move(schedule);
+  return *slot;
+}
+
+// Kernels rely on what XLA's verifier does not ask for: that floats which meet are of one type, and
+// that a value is of the type it is declared with.
+Result<Value> Machine::Apply(KernelCall& call, const KernelRow& row) {
+  const ComputationId computation = call.instruction().computation;
+  const uint32_t position = call.id.index - module_[computation].first_instruction;
+  if (ScheduleOf(computation).mixes_precision[position] != 0) {
+    return Unsupported(call, "its operands and result are floats of several types");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Value value, NeedsLiveCall(call, row.live)
+                                             ? CallLive(call, row.kernel, row.live)
+                                             : row.kernel(call));
+  // The parts of tuples that are only handed on have been looked at.
+  const bool look = value.is_array() || !row.takes_missing;
+  if (look && !IsWhatItSays(value, call.shape())) {
+    return Unsupported(call, "it is declared with another element type than it has");
+  }
+  return value;
+}
+
+Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operands,
+                                      std::span<Value> arguments) {
+  KernelCall call{*this, id, operands, arguments, nullptr};
+  const KernelRow& row = KernelOf(call.opcode());
+  if (!row.takes_missing) {
+    for (const Value& operand : operands) {
+      if (operand.is_missing()) return operand;
+    }
+  }
+  HLOSCOPE_TRY(Charge(1 + ElementCount(call.shape())));
+  frames_.push_back({id});
+  Result<Value> value = Apply(call, row);
+  frames_.pop_back();
+  if (value.has_value() || !MakesMissing(value.error())) return value;
+  if (hlo::HasFlag(call.opcode(), hlo::kFlagSideEffect)) return value;
+  return Value::Missing(std::move(value).error());
+}
+
+// Operands are kept for the observer, so no kernel takes one over.
+Result<Value> Machine::RunObserved(InstructionId id, std::span<Value> operands,
+                                   std::span<Value> arguments) {
+  const std::vector<Value> before(operands.begin(), operands.end());
+  HLOSCOPE_ASSIGN_OR_RETURN(Value value, RunInstruction(id, operands, arguments));
+  HLOSCOPE_TRY(options_.observer->OnValue({id, device_, frames_}, before, value));
+  return value;
+}
+
+Result<Value> Machine::RunStep(InstructionId id, std::span<Value> operands,
+                               std::span<Value> arguments) {
+  const auto run = [&] {
+    return options_.observer == nullptr ? RunInstruction(id, operands, arguments)
+                                        : RunObserved(id, operands, arguments);
+  };
+  return local_ == nullptr ? run() : local_->Step(id, frames_, random_, run);
+}
+
+Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<Value> values) {
+  const uint32_t first = module_[id].first_instruction;
+  const Schedule& schedule = ScheduleOf(id);
+  std::vector<Value> operands;
+  for (uint32_t position : schedule.order) {
+    const InstructionId instruction(first + position);
+    operands.clear();
+    for (InstructionId operand : module_.operands(instruction)) {
+      operands.push_back(values[operand.index - first]);
+    }
+    for (InstructionId operand : module_.operands(instruction)) {
+      const uint32_t from = operand.index - first;
+      if (schedule.last_use[from] == position) values[from] = Value();
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(values[position], RunStep(instruction, operands, arguments));
+  }
+  return {};
+}
+
+Result<Value> Machine::Call(ComputationId id, std::vector<Value> arguments) {
+  // Calls nest as deep as the file likes; each level here is a few frames of our own stack.
+  if (std::cmp_greater_equal(frames_.size(), options_.limits.nesting)) {
+    return InputError(fmt::format("computations call one another more than {} levels deep",
+                                  options_.limits.nesting),
+                      "raise the limit nesting");
+  }
+  const hlo::Computation& computation = module_[id];
+  std::vector<Value> values(computation.instruction_count);
+  if (local_ != nullptr) local_->Enter(id);
+  HLOSCOPE_TRY(RunAll(id, arguments, values));
+  if (local_ != nullptr) local_->Leave(id);
+  return std::move(values[computation.root.index - computation.first_instruction]);
+}
+
+}  // namespace hloscope::eval

@@ -1,0 +1,104 @@
+// RunState: counting bytes and steps, watching the clock, sharing out loops.
+#include "core/eval/machine/run_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <optional>
+
+#include "core/base/machine_memory.h"
+#include "core/eval/machine/evaluator.h"
+
+namespace hloscope::eval {
+
+namespace {
+
+constexpr int64_t kStepsBetweenLooks = 1 << 16;
+constexpr int64_t kLongestSeconds = int64_t{1} << 31;  // more would overflow the clock
+
+std::unexpected<Error> Died(std::string message, std::string hint = {}) {
+  return std::unexpected(Error{ErrorClass::kDied, std::move(message), {}, std::move(hint)});
+}
+
+}  // namespace
+
+RunState::RunState(const EvaluateOptions& options)
+    : limits_(options.limits),
+      stop_(options.stop),
+      memory_limit_(options.memory_bytes > 0
+                        ? options.memory_bytes
+                        : MachineMemoryBytes() / 100 * options.limits.run_memory_percent),
+      pool_(std::make_shared<BufferPool>(memory_limit_)),
+      deadline_(options.deadline.value_or(
+          std::chrono::steady_clock::now() +
+          std::chrono::seconds(std::min(options.limits.run_deadline_seconds, kLongestSeconds)))),
+      threads_(options.threads > 0 ? options.threads : AvailableCpus()) {}
+
+RunState::~RunState() { pool_->Close(); }
+
+Result<Buffer> RunState::Allocate(int64_t bytes) {
+  const BufferPool::Taken taken = pool_->Take(bytes);
+  switch (taken.outcome) {
+    case BufferPool::Outcome::kOverLimit:
+      return Died(fmt::format("{} bytes more would exceed the memory limit of {} bytes", bytes,
+                              memory_limit_),
+                  "raise --memory or the limit memory");
+    case BufferPool::Outcome::kNoMemory:
+      return EnvironmentError(fmt::format("no memory for {} bytes", bytes));
+    case BufferPool::Outcome::kTaken:
+      break;
+  }
+  auto release = [pool = pool_, bytes](std::byte* data) { pool->GiveBack(data, bytes); };
+  return Buffer{std::shared_ptr<std::byte[]>(taken.data, std::move(release)),
+                static_cast<size_t>(bytes)};
+}
+
+Status RunState::Charge(int64_t steps) {
+  const int64_t all = steps_.fetch_add(steps, std::memory_order_relaxed) + steps;
+  if (all < steps_at_next_look_.load(std::memory_order_relaxed)) return {};
+  steps_at_next_look_.store(all + kStepsBetweenLooks, std::memory_order_relaxed);
+  if (all > limits_.interpreter_steps) {
+    return Died(fmt::format("more than {} element operations", limits_.interpreter_steps),
+                "raise the limit interpreter-steps");
+  }
+  return Look();
+}
+
+Status RunState::Look() const {
+  if (stop_.stop_requested()) return Died("the run was stopped before it ended");
+  if (std::chrono::steady_clock::now() >= deadline_) {
+    return Died("the deadline is over", "raise --deadline or the limit deadline");
+  }
+  return {};
+}
+
+Status RunState::ForRanges(int64_t n, int64_t grain,
+                           const std::function<Status(IndexRange)>& body) {
+  const int64_t ranges = n <= 0 ? 0 : (n - 1) / grain + 1;
+  const auto range = [&](int64_t i) { return IndexRange{i * grain, std::min(n, (i + 1) * grain)}; };
+  if (threads_ == 1 || ranges <= 1) {
+    for (int64_t i = 0; i < ranges; ++i) {
+      if (i > 0) HLOSCOPE_TRY(Look());
+      HLOSCOPE_TRY(body(range(i)));
+    }
+    return {};
+  }
+  std::mutex mutex;
+  int64_t failed_at = std::numeric_limits<int64_t>::max();
+  std::optional<Error> error;
+  HLOSCOPE_TRY(SharedJobs(threads_).ParallelFor(ranges, [&](int64_t i) {
+    Status status = Look();
+    if (status.has_value()) status = body(range(i));
+    if (status.has_value()) return;
+    const std::lock_guard lock(mutex);
+    if (i >= failed_at) return;
+    failed_at = i;
+    error = std::move(status).error();
+  }));
+  if (error.has_value()) return std::unexpected(*std::move(error));
+  return {};
+}
+
+}  // namespace hloscope::eval

@@ -1,0 +1,231 @@
+// SharedWork and LocalValues: sharing by place, and following what is whose.
+#include "core/eval/machine/shared_work.h"
+
+#include <algorithm>
+
+#include "core/hlo/sharding/topology.h"
+
+namespace hloscope::eval {
+
+using hlo::ComputationId;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+namespace {
+
+constexpr int64_t kMostBytes = 64 << 20;  // kept for partitions that are behind
+
+int64_t BytesOf(const Value& value) {
+  std::vector<const Value*> pending = {&value};
+  int64_t bytes = 0;
+  while (!pending.empty()) {
+    const Value* each = pending.back();
+    pending.pop_back();
+    if (each->is_array()) bytes += static_cast<int64_t>(each->literal().bytes().size());
+    if (!each->is_tuple()) continue;
+    for (const Value& element : each->elements()) pending.push_back(&element);
+  }
+  return bytes;
+}
+
+// Cheaper to do again than to share.
+bool IsTrivial(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kCopy:
+    case Opcode::kBitcast:
+    case Opcode::kReshape:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kAfterAll:
+    case Opcode::kAddDependency:
+    case Opcode::kReplicaId:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool LeavesManualRegion(const hlo::Module& module, InstructionId id) {
+  if (module[id].opcode != Opcode::kCustomCall) return false;
+  const auto target = module.GetString(module[id], hlo::AttributeKey::kCustomCallTarget);
+  return target == hlo::kShardToFull || target == hlo::kLocalToGlobal;
+}
+
+}  // namespace
+
+SharedWork::SharedWork(const hlo::Module& module, int64_t partitions, const RandomState& random)
+    : module_(module),
+      partitions_(partitions),
+      random_(random),
+      has_device_work_(module.computations().size(), 0) {
+  // Callers are marked until nothing changes; calls nest no deeper than there are computations.
+  for (size_t i = 0; i < module.instructions().size(); ++i) {
+    const InstructionId id(i);
+    if (hlo::IsDeviceWork(module, id)) has_device_work_[module[id].computation.index] = 1;
+  }
+  for (bool changes = true; changes;) {
+    changes = false;
+    for (const hlo::Instruction& instruction : module.instructions()) {
+      uint8_t& own = has_device_work_[instruction.computation.index];
+      if (own != 0) continue;
+      for (ComputationId callee : module.CalledComputations(instruction)) {
+        if (has_device_work_[callee.index] == 0) continue;
+        own = 1;
+        changes = true;
+      }
+    }
+  }
+}
+
+bool SharedWork::HasDeviceWork(InstructionId id) {
+  if (hlo::IsDeviceWork(module_, id)) return true;
+  return std::ranges::any_of(module_.CalledComputations(module_[id]),
+                             [&](ComputationId c) { return has_device_work_[c.index] != 0; });
+}
+
+SharedWork::Place SharedWork::PlaceOf(InstructionId id, std::span<const Frame> frames) {
+  Place place;
+  for (const Frame& frame : frames) {
+    place.push_back(frame.caller.index);
+    place.push_back(static_cast<uint64_t>(frame.iteration));
+  }
+  place.push_back(id.index);
+  return place;
+}
+
+std::shared_ptr<const Value> SharedWork::Take(const Place& place) {
+  const auto at = entries_.find(place);
+  if (at == entries_.end()) return nullptr;
+  std::shared_ptr<const Value> value = at->second.value;
+  if (--at->second.takers == 0) {
+    bytes_ -= at->second.bytes;
+    entries_.erase(at);
+  }
+  return value;
+}
+
+void SharedWork::Put(Place place, const Value& value) {
+  if (partitions_ == 1) return;
+  const int64_t bytes = BytesOf(value);
+  bytes_ += bytes;
+  entries_.emplace(std::move(place),
+                   Entry{std::make_shared<const Value>(value), partitions_ - 1, bytes});
+}
+
+bool SharedWork::IsFull() const { return bytes_ > kMostBytes; }
+
+Result<Value> LocalValues::Share(InstructionId id, std::span<const Frame> frames,
+                                 RandomState& random, const Run& run) {
+  if (IsTrivial(module_[id].opcode)) return run();
+  SharedWork::Place place = SharedWork::PlaceOf(id, frames);
+  if (const auto value = shared_.Take(place)) return *value;
+  std::swap(random, shared_.random());
+  is_sharing_ = true;
+  Result<Value> value = run();
+  is_sharing_ = false;
+  std::swap(random, shared_.random());
+  if (!value.has_value()) return value;
+  shared_.Put(std::move(place), *value);
+  if (shared_.IsFull()) HLOSCOPE_TRY(turns_.Yield(device_));
+  return value;
+}
+
+bool LocalValues::IsLocalResult(const Caller& caller) const {
+  switch (module_[caller.id].opcode) {
+    case Opcode::kCall:
+    case Opcode::kFusion:
+      return caller.result_local;
+    case Opcode::kConditional:
+      return caller.result_local || caller.operands[0] != 0;
+    case Opcode::kWhile:
+      return caller.operands[0] != 0 || caller.loop_local || caller.diverges;
+    default:
+      return caller.any_local || caller.result_local;
+  }
+}
+
+Result<Value> LocalValues::RunLocal(InstructionId id, Caller caller, const Run& run) {
+  callers_.push_back(std::move(caller));
+  Result<Value> value = run();
+  const Caller done = std::move(callers_.back());
+  callers_.pop_back();
+  const bool local =
+      !LeavesManualRegion(module_, id) && (hlo::IsDeviceWork(module_, id) || IsLocalResult(done));
+  Scope& scope = scopes_.back();
+  scope.values[id.index - module_[module_[id].computation].first_instruction] =
+      local || scope.diverges ? 1 : 0;
+  return value;
+}
+
+Result<Value> LocalValues::Step(InstructionId id, std::span<const Frame> frames,
+                                RandomState& random, const Run& run) {
+  if (is_sharing_ || scopes_.empty()) return run();
+  Scope& scope = scopes_.back();
+  const hlo::Instruction& instruction = module_[id];
+  const uint32_t first = module_[instruction.computation].first_instruction;
+  Caller caller;
+  caller.id = id;
+  for (InstructionId operand : module_.operands(instruction)) {
+    caller.operands.push_back(scope.values[operand.index - first]);
+    caller.any_local |= caller.operands.back() != 0;
+  }
+  if (instruction.opcode == Opcode::kParameter) {
+    const auto number =
+        static_cast<size_t>(module_.GetInt(instruction, hlo::AttributeKey::kParameterNumber));
+    const bool local = number < scope.parameters.size() && scope.parameters[number] != 0;
+    scope.values[id.index - first] = local || scope.diverges ? 1 : 0;
+    return run();
+  }
+  if (!caller.any_local && !scope.diverges && !shared_.HasDeviceWork(id)) {
+    return Share(id, frames, random, run);
+  }
+  return RunLocal(id, std::move(caller), run);
+}
+
+void LocalValues::Enter(ComputationId computation) {
+  if (is_sharing_) return;
+  Scope scope;
+  scope.values.assign(module_[computation].instruction_count, 0);
+  if (!callers_.empty()) {
+    const Caller& caller = callers_.back();
+    scope.parameters = caller.operands;
+    switch (module_[caller.id].opcode) {
+      case Opcode::kCall:
+      case Opcode::kFusion:
+      case Opcode::kAsyncStart:
+        break;
+      case Opcode::kWhile:
+        scope.parameters[0] = caller.operands[0] != 0 || caller.loop_local ? 1 : 0;
+        scope.diverges = caller.diverges;
+        break;
+      case Opcode::kConditional:
+        scope.parameters = {static_cast<uint8_t>(caller.any_local ? 1 : 0)};
+        scope.diverges = caller.operands[0] != 0;
+        break;
+      default:
+        scope.diverges = true;
+    }
+    scope.diverges |= scopes_.back().diverges;
+  }
+  scopes_.push_back(std::move(scope));
+}
+
+void LocalValues::Leave(ComputationId computation) {
+  if (is_sharing_) return;
+  const Scope scope = std::move(scopes_.back());
+  scopes_.pop_back();
+  if (callers_.empty()) return;
+  Caller& caller = callers_.back();
+  const uint32_t root = module_[computation].root.index - module_[computation].first_instruction;
+  const bool local = scope.values[root] != 0 || scope.diverges;
+  caller.result_local |= local;
+  if (module_[caller.id].opcode != Opcode::kWhile || !local) return;
+  const ComputationId condition =
+      module_.GetComputation(module_[caller.id], hlo::AttributeKey::kCondition);
+  (condition == computation ? caller.diverges : caller.loop_local) = true;
+}
+
+}  // namespace hloscope::eval

@@ -1,0 +1,101 @@
+// SharedWork: what all partitions of an unpartitioned module compute alike is computed by the first
+// that gets there. Values are global outside manual regions and each device's own inside, which is
+// followed through calls and loops while they run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/eval/machine/device_scheduler.h"
+#include "core/eval/machine/evaluator.h"
+#include "core/eval/machine/value.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::eval {
+
+// The state of a device's random generators.
+struct RandomState {
+  uint64_t stateful = 0;
+  unsigned __int128 algorithm = 0;
+};
+
+// What the partitions of one replica share. Only the device whose turn it is may use it.
+class SharedWork {
+ public:
+  SharedWork(const hlo::Module& module, int64_t partitions, const RandomState& random);
+
+  // A place in the run: the instruction, and the calls and iterations that led there.
+  using Place = std::vector<uint64_t>;
+  static Place PlaceOf(hlo::InstructionId id, std::span<const Frame> frames);
+
+  // What another partition computed there; empty where this is the first. Each partition asks once.
+  std::shared_ptr<const Value> Take(const Place& place);
+  void Put(Place place, const Value& value);
+  // True while more is kept than should be: others should catch up.
+  bool IsFull() const;
+
+  // True if the instruction or what it calls is computed by each device on its own.
+  bool HasDeviceWork(hlo::InstructionId id);
+  RandomState& random() { return random_; }
+
+ private:
+  struct Entry {
+    std::shared_ptr<const Value> value;
+    int64_t takers;
+    int64_t bytes;
+  };
+  const hlo::Module& module_;
+  int64_t partitions_;
+  RandomState random_;
+  std::vector<uint8_t> has_device_work_;  // by computation, callees included
+  std::map<Place, Entry> entries_;
+  int64_t bytes_ = 0;
+};
+
+// What one device knows of its values: which are its own and which global.
+class LocalValues {
+ public:
+  LocalValues(const hlo::Module& module, SharedWork& shared, DeviceScheduler& turns, int64_t device)
+      : module_(module), shared_(shared), turns_(turns), device_(device) {}
+
+  using Run = std::function<Result<Value>()>;
+  // Runs the instruction, or takes what another partition computed. `random` are the device's own
+  // generators, which a shared computation does not use.
+  Result<Value> Step(hlo::InstructionId id, std::span<const Frame> frames, RandomState& random,
+                     const Run& run);
+  // Around every call of a computation.
+  void Enter(hlo::ComputationId computation);
+  void Leave(hlo::ComputationId computation);
+
+ private:
+  struct Caller {
+    hlo::InstructionId id;
+    std::vector<uint8_t> operands;  // 1: that operand is the device's own
+    bool any_local = false;
+    bool loop_local = false;  // a loop's state became the device's own
+    bool diverges = false;    // devices may go different ways
+    bool result_local = false;
+  };
+  struct Scope {
+    std::vector<uint8_t> parameters, values;  // 1: the device's own
+    bool diverges = false;
+  };
+  Result<Value> Share(hlo::InstructionId id, std::span<const Frame> frames, RandomState& random,
+                      const Run& run);
+  Result<Value> RunLocal(hlo::InstructionId id, Caller caller, const Run& run);
+  bool IsLocalResult(const Caller& caller) const;
+
+  const hlo::Module& module_;
+  SharedWork& shared_;
+  DeviceScheduler& turns_;
+  int64_t device_;
+  std::vector<Caller> callers_;
+  std::vector<Scope> scopes_;
+  bool is_sharing_ = false;  // inside a computation that is run for all
+};
+
+}  // namespace hloscope::eval

@@ -1,0 +1,277 @@
+// Rewriting a module to double precision.
+#include "core/eval/numbers/precise.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "core/eval/numbers/wide.h"
+#include "core/hlo/module_builder.h"
+
+namespace hloscope::eval {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::ComputationId;
+using hlo::ElementType;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Literal;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::Shape;
+
+namespace {
+
+// Custom calls whose kernels take any float type; of a name that ends in `*`, all that begin so.
+constexpr std::string_view kWideTargets[] = {
+    "AllocateBuffer",
+    "MoveToDevice",
+    "MoveToHost",
+    "SPMDFullToShardShape",
+    "SPMDShardToFullShape",
+    "ShardBarrierFrom",
+    "ShardBarrierTo",
+    "Sharding",
+    "TopK",
+    "__cublas$gemm",
+    "__cublas$lt$matmul",
+    "__cudnn$conv*",
+    "__cudnn$norm",
+    "__gpu$TopK",
+    "annotate_device_placement",
+};
+
+bool IsWideTarget(std::string_view target) {
+  return std::ranges::any_of(kWideTargets, [&](std::string_view row) {
+    return row.ends_with('*') ? target.starts_with(row.substr(0, row.size() - 1)) : target == row;
+  });
+}
+
+bool HasElidedConstant(const Module& module, const Instruction& instruction) {
+  const auto* literal = module.Get<Literal>(instruction, AttributeKey::kConstantValue);
+  return literal != nullptr && literal->elided();
+}
+
+bool KeepsItsTypes(const Module& module, const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kBitcastConvert:
+    case Opcode::kRng:
+    case Opcode::kRngBitGenerator:
+    case Opcode::kStochasticConvert:
+    case Opcode::kInfeed:
+    case Opcode::kOutfeed:
+    case Opcode::kSend:
+    case Opcode::kSendDone:
+    case Opcode::kRecv:
+    case Opcode::kRecvDone:
+    case Opcode::kScaledDot:
+      return true;
+    case Opcode::kBitcast: {
+      const Shape& from = module.shape(module.operands(instruction)[0]);
+      return from.element_type() != module[instruction.shape].element_type();
+    }
+    case Opcode::kConstant:
+      return HasElidedConstant(module, instruction);
+    case Opcode::kCustomCall:
+      return !IsWideTarget(module.GetString(instruction, AttributeKey::kCustomCallTarget));
+    default:
+      return false;
+  }
+}
+
+// True if widening changes the shape's types.
+bool IsNarrow(const Shape& shape) {
+  return !hlo::Compatible(shape, WidenedShape(shape), {.dynamic_dimensions = false});
+}
+
+class Widener {
+ public:
+  explicit Widener(const Module& module)
+      : module_(module),
+        builder_(module),
+        kept_(ComputationsOfKeptCalls()),
+        new_ids_(module.instructions().size()) {
+    for (const hlo::Computation& c : module.computations()) builder_.DeclareComputation(c.name);
+  }
+
+  std::shared_ptr<const Module> Run() {
+    std::vector<ComputationId> order;
+    for (uint32_t c = 0; c < module_.computations().size(); ++c) order.push_back(ComputationId(c));
+    std::ranges::stable_sort(order, {},
+                             [&](ComputationId id) { return module_[id].first_instruction; });
+    for (ComputationId id : order) WidenComputation(id);
+    builder_.SetEntry(module_.entry_id());
+    builder_.header().entry_layout.reset();
+    builder_.header().input_output_alias.clear();
+    builder_.header().buffer_donors.clear();
+    return builder_.Build();
+  }
+
+ private:
+  // What only calls that keep their types call.
+  std::vector<bool> ComputationsOfKeptCalls() const {
+    const size_t count = module_.computations().size();
+    std::vector<bool> kept(count, false);
+    // Callers stand behind what they call, so from the back each is known before its callees.
+    for (size_t i = module_.instructions().size(); i-- > 0;) {
+      const Instruction& instruction = module_.instructions()[i];
+      const bool inside = kept[instruction.computation.index];
+      const bool call =
+          instruction.opcode == Opcode::kCustomCall && KeepsItsTypes(module_, instruction);
+      if (!inside && !call) continue;
+      for (ComputationId callee : module_.CalledComputations(instruction)) {
+        if (callee.valid()) kept[callee.index] = true;
+      }
+    }
+    return kept;
+  }
+
+  void WidenComputation(ComputationId id) {
+    const hlo::Computation& computation = module_[id];
+    builder_.BeginComputation(id);
+    for (uint32_t i = 0; i < computation.instruction_count; ++i) {
+      const InstructionId old(computation.first_instruction + i);
+      new_ids_[old.index] = kept_[id.index] ? Keep(old) : Widen(old);
+    }
+    builder_.EndComputation(new_ids_[computation.root.index], computation.execution_thread);
+  }
+
+  std::vector<InstructionId> Operands(InstructionId old) const {
+    std::vector<InstructionId> operands;
+    for (InstructionId operand : module_.operands(old)) {
+      operands.push_back(new_ids_[operand.index]);
+    }
+    return operands;
+  }
+
+  std::vector<Attribute> Attributes(InstructionId old,
+                                    std::optional<AttributeKey> left_out = {}) const {
+    std::vector<Attribute> attributes;
+    for (const Attribute& a : module_.attributes(module_[old])) {
+      if (a.key != AttributeKey::kControlPredecessors && a.key != left_out) attributes.push_back(a);
+    }
+    return attributes;
+  }
+
+  InstructionId Add(InstructionId old, Opcode opcode, Shape shape,
+                    std::span<const InstructionId> operands,
+                    std::span<const Attribute> attributes) {
+    return builder_.AddInstruction(module_[old].name, opcode,
+                                   builder_.InternShape(std::move(shape)), operands, attributes);
+  }
+
+  InstructionId Keep(InstructionId old) {
+    return Add(old, module_[old].opcode, module_.shape(old), Operands(old), Attributes(old));
+  }
+
+  InstructionId Widen(InstructionId old) {
+    const Instruction& instruction = module_[old];
+    const Opcode opcode = instruction.opcode;
+    const Shape& shape = module_.shape(old);
+    const bool of_entry = instruction.computation == module_.entry_id();
+    if (opcode == Opcode::kParameter && of_entry) return Converted(Keep(old), shape, true);
+    if (KeepsItsTypes(module_, instruction)) return WidenAround(old);
+    if (opcode == Opcode::kConstant) return WidenConstant(old);
+    if (opcode == Opcode::kReducePrecision) {
+      return Add(old, Opcode::kCopy, WidenedShape(shape), Operands(old), {});
+    }
+    // A dot's algorithm may ask for narrower products.
+    return Add(old, opcode, WidenedShape(shape), Operands(old),
+               Attributes(old, AttributeKey::kAlgorithm));
+  }
+
+  // The instruction as it was, on operands of its types.
+  InstructionId WidenAround(InstructionId old) {
+    std::vector<InstructionId> operands;
+    for (InstructionId operand : module_.operands(old)) {
+      operands.push_back(Converted(new_ids_[operand.index], module_.shape(operand), false));
+    }
+    const InstructionId kept =
+        Add(old, module_[old].opcode, module_.shape(old), operands, Attributes(old));
+    return Converted(kept, module_.shape(old), true);
+  }
+
+  InstructionId WidenConstant(InstructionId old) {
+    const auto* literal = module_.Get<Literal>(module_[old], AttributeKey::kConstantValue);
+    const Shape shape = WidenedShape(module_.shape(old));
+    if (literal == nullptr || !IsNarrow(module_.shape(old))) return Keep(old);
+    std::vector<Attribute> attributes = Attributes(old, AttributeKey::kConstantValue);
+    attributes.push_back(
+        builder_.Make(AttributeKey::kConstantValue, ConvertLiteral(*literal, shape)));
+    return Add(old, Opcode::kConstant, shape, {}, attributes);
+  }
+
+  // The value of `id`, which has `shape` or its widened form, in the other one. Shapes nest no
+  // deeper than the limit they were read with.
+  InstructionId Converted(InstructionId id, const Shape& shape, bool to_wide) {
+    if (!IsNarrow(shape)) return id;
+    const Shape target = to_wide ? WidenedShape(shape) : shape.WithoutLayouts();
+    if (!shape.IsTuple()) return AddHelper(Opcode::kConvert, target, {&id, 1}, {});
+    std::vector<InstructionId> elements;
+    for (size_t i = 0; i < shape.elements().size(); ++i) {
+      const Shape& element = shape.elements()[i];
+      const std::array attributes = {
+          builder_.MakeInt(AttributeKey::kIndex, static_cast<int64_t>(i))};
+      const InstructionId part =
+          AddHelper(Opcode::kGetTupleElement, to_wide ? element : WidenedShape(element), {&id, 1},
+                    attributes);
+      elements.push_back(Converted(part, element, to_wide));
+    }
+    return AddHelper(Opcode::kTuple, target, elements, {});
+  }
+
+  InstructionId AddHelper(Opcode opcode, Shape shape, std::span<const InstructionId> operands,
+                          std::span<const Attribute> attributes) {
+    const std::string name = "precise." + std::to_string(helpers_++);
+    return builder_.AddInstruction(builder_.Intern(name), opcode,
+                                   builder_.InternShape(std::move(shape)), operands, attributes);
+  }
+
+  const Module& module_;
+  hlo::ModuleBuilder builder_;
+  std::vector<bool> kept_;  // computations that stay as they are
+  std::vector<InstructionId> new_ids_;
+  int64_t helpers_ = 0;
+};
+
+}  // namespace
+
+Shape WidenedShape(const Shape& shape) {
+  if (shape.IsTuple()) {
+    std::vector<Shape> elements;
+    for (const Shape& element : shape.elements()) elements.push_back(WidenedShape(element));
+    return Shape::Tuple(std::move(elements));
+  }
+  const ElementType type = shape.element_type();
+  const bool real = hlo::IsFloat(type) && type != ElementType::kF64;
+  if (!real && type != ElementType::kC64) return shape;
+  Shape wide = shape;
+  wide.set_element_type(real ? ElementType::kF64 : ElementType::kC128);
+  if (wide.has_layout()) wide.set_layout({wide.layout().minor_to_major, nullptr});
+  return wide;
+}
+
+std::shared_ptr<const Module> WidenModule(const Module& module) { return Widener(module).Run(); }
+
+Literal ConvertLiteral(const Literal& literal, const Shape& shape) {
+  if (shape.IsTuple()) {
+    std::vector<Literal> elements;
+    for (size_t i = 0; i < literal.elements().size() && i < shape.elements().size(); ++i) {
+      elements.push_back(ConvertLiteral(literal.elements()[i], shape.elements()[i]));
+    }
+    return Literal::Tuple(std::move(elements));
+  }
+  if (!shape.IsArray()) return literal;
+  if (literal.elided()) return Literal::Elided(shape);
+  std::vector<std::byte> bytes(static_cast<size_t>(shape.ByteSize().value_or(0)));
+  ConvertElements(literal.shape().element_type(), literal.bytes().data(), shape.element_type(),
+                  bytes.data(), shape.ElementCount().value_or(0));
+  Literal converted = Literal::Dense(shape, std::move(bytes));
+  const auto sizes = literal.dynamic_sizes();
+  converted.set_dynamic_sizes({sizes.begin(), sizes.end()});
+  return converted;
+}
+
+}  // namespace hloscope::eval

@@ -1,0 +1,234 @@
+// Shape rules of dot, ragged-dot and scaled-dot (XLA: ShapeInference::InferDotOpShape,
+// InferRaggedDotOpShape; ShapeVerifier::HandleScaledDot).
+#include <algorithm>
+
+#include "core/hlo/shape/infer.h"
+#include "fmt/format.h"
+
+namespace hloscope::hlo {
+namespace {
+
+using enum AttributeKey;
+
+// The dimension numbers of a dot; the right side of a ragged one may have group dimensions too.
+struct DotDims {
+  std::span<const int64_t> lhs_batch, lhs_contracting, rhs_batch, rhs_contracting, rhs_group;
+};
+
+DotDims DimsOf(const InferenceInput& input) {
+  return {IntsOr(input, kLhsBatchDims), IntsOr(input, kLhsContractingDims),
+          IntsOr(input, kRhsBatchDims), IntsOr(input, kRhsContractingDims),
+          IntsOr(input, kRhsGroupDims)};
+}
+
+// Batch and contracting dimensions of one side are in range and all different.
+Status CheckSide(const InferenceInput& input, AttributeKey batch_key, AttributeKey contracting_key,
+                 size_t rank) {
+  std::span<const int64_t> batch = IntsOr(input, batch_key);
+  std::span<const int64_t> contracting = IntsOr(input, contracting_key);
+  HLOSCOPE_TRY(CheckInRange(input, batch_key, batch, rank));
+  HLOSCOPE_TRY(CheckInRange(input, contracting_key, contracting, rank));
+  HLOSCOPE_TRY(CheckUnique(input, batch_key, batch));
+  HLOSCOPE_TRY(CheckUnique(input, contracting_key, contracting));
+  for (int64_t dimension : batch) {
+    if (!Contains(contracting, dimension)) continue;
+    return Fail(input, fmt::format("has dimension {} in both {} and {}", dimension,
+                                   Info(batch_key).text, Info(contracting_key).text));
+  }
+  return {};
+}
+
+Status CheckPairs(const InferenceInput& input, std::string_view what, const Shape& lhs,
+                  const Shape& rhs, std::span<const int64_t> lhs_dims,
+                  std::span<const int64_t> rhs_dims) {
+  if (lhs_dims.size() != rhs_dims.size()) {
+    return Fail(input, fmt::format("has {} {} dimensions left, {} right", lhs_dims.size(), what,
+                                   rhs_dims.size()));
+  }
+  for (size_t i = 0; i < lhs_dims.size(); ++i) {
+    int64_t a = lhs.dimension(static_cast<size_t>(lhs_dims[i]));
+    int64_t b = rhs.dimension(static_cast<size_t>(rhs_dims[i]));
+    if (SizesAgree(a, b)) continue;
+    return Fail(input, fmt::format("has {} dimension {} of size {} in {}, dimension {} of size {} "
+                                   "in {}",
+                                   what, lhs_dims[i], a, Text(lhs), rhs_dims[i], b, Text(rhs)));
+  }
+  return {};
+}
+
+// XLA: ValidateDotDimensionNumbers, CheckDotDimensionConstraints.
+Status CheckDims(const InferenceInput& input, const DotDims& dims) {
+  for (size_t i = 0; i < 2; ++i) HLOSCOPE_TRY(CheckArray(input, i));
+  const Shape& lhs = *input.operands[0];
+  const Shape& rhs = *input.operands[1];
+  HLOSCOPE_TRY(CheckSide(input, kLhsBatchDims, kLhsContractingDims, lhs.rank()));
+  HLOSCOPE_TRY(CheckSide(input, kRhsBatchDims, kRhsContractingDims, rhs.rank()));
+  HLOSCOPE_TRY(
+      CheckPairs(input, "contracting", lhs, rhs, dims.lhs_contracting, dims.rhs_contracting));
+  return CheckPairs(input, "batch", lhs, rhs, dims.lhs_batch, dims.rhs_batch);
+}
+
+// The text may ask for any result type.
+ElementType ResultType(const InferenceInput& input) {
+  if (input.declared != nullptr && input.declared->IsArray()) return input.declared->element_type();
+  return HigherPrecision(input.operands[0]->element_type(), input.operands[1]->element_type());
+}
+
+// Batch dimensions, then those of the left and of the right that are left over
+// (XLA: GenerateDotResultDimensions).
+void AppendResultDimensions(const InferenceInput& input, const DotDims& dims, Shape& result) {
+  const Shape& lhs = *input.operands[0];
+  const Shape& rhs = *input.operands[1];
+  for (int64_t i : dims.lhs_batch) AppendDimension(result, lhs, static_cast<size_t>(i));
+  for (size_t i = 0; i < lhs.rank(); ++i) {
+    auto d = static_cast<int64_t>(i);
+    if (Contains(dims.lhs_contracting, d) || Contains(dims.lhs_batch, d)) continue;
+    AppendDimension(result, lhs, i);
+  }
+  for (size_t i = 0; i < rhs.rank(); ++i) {
+    auto d = static_cast<int64_t>(i);
+    if (Contains(dims.rhs_contracting, d) || Contains(dims.rhs_batch, d)) continue;
+    if (!Contains(dims.rhs_group, d)) AppendDimension(result, rhs, i);
+  }
+}
+
+enum class RaggedMode { kNonContracting, kContracting, kBatch };
+
+Result<int64_t> RaggedDimension(const InferenceInput& input) {
+  std::span<const int64_t> ragged = IntsOr(input, kLhsRaggedDims);
+  if (ragged.size() != 1) {
+    return Fail(input, fmt::format("has lhs_ragged_dims={}, expected 1 dimension", Text(ragged)));
+  }
+  HLOSCOPE_TRY(CheckInRange(input, kLhsRaggedDims, ragged, input.operands[0]->rank()));
+  return ragged[0];
+}
+
+// The dimensions of lhs that group_sizes may have before its last one.
+std::vector<int64_t> GroupPrefix(const InferenceInput& input, const DotDims& dims, RaggedMode mode,
+                                 int64_t ragged) {
+  std::vector<int64_t> prefix(dims.lhs_batch.begin(), dims.lhs_batch.end());
+  auto append_until_ragged = [&](std::span<const int64_t> list) {
+    for (int64_t d : list) {
+      if (d == ragged) return;
+      prefix.push_back(d);
+    }
+  };
+  if (mode == RaggedMode::kBatch) {
+    prefix.clear();
+    append_until_ragged(dims.lhs_batch);
+  } else if (mode == RaggedMode::kContracting) {
+    append_until_ragged(dims.lhs_contracting);
+  } else {
+    for (int64_t d = 0; d < ragged && std::cmp_less(d, input.operands[0]->rank()); ++d) {
+      if (!Contains(dims.lhs_batch, d) && !Contains(dims.lhs_contracting, d)) prefix.push_back(d);
+    }
+  }
+  return prefix;
+}
+
+// group_sizes is [groups], or has the sizes of `prefix` in front.
+Status CheckGroupSizes(const InferenceInput& input, std::span<const int64_t> prefix) {
+  const Shape& groups = *input.operands[2];
+  if (groups.rank() == 1) return {};
+  bool fits = groups.rank() == prefix.size() + 1;
+  for (size_t i = 0; fits && i < prefix.size(); ++i) {
+    fits = groups.dimension(i) == input.operands[0]->dimension(static_cast<size_t>(prefix[i]));
+  }
+  if (fits) return {};
+  return Fail(input, fmt::format("has group sizes {}, expected rank 1 or dimensions {} of {} and "
+                                 "one more",
+                                 Text(groups), Text(prefix), Text(*input.operands[0])));
+}
+
+Status CheckGroupDims(const InferenceInput& input, const DotDims& dims, RaggedMode mode,
+                      int64_t groups) {
+  const Shape& rhs = *input.operands[1];
+  size_t expected = mode == RaggedMode::kNonContracting ? 1 : 0;
+  if (dims.rhs_group.size() != expected) {
+    return Fail(input, fmt::format("has rhs_group_dims={}, expected {} dimensions where the ragged "
+                                   "dimension is {}",
+                                   Text(dims.rhs_group), expected,
+                                   expected == 1 ? "neither batch nor contracting"
+                                                 : "batch or contracting"));
+  }
+  HLOSCOPE_TRY(CheckInRange(input, kRhsGroupDims, dims.rhs_group, rhs.rank()));
+  for (int64_t d : dims.rhs_group) {
+    if (Contains(dims.rhs_batch, d) || Contains(dims.rhs_contracting, d)) {
+      return Fail(input, fmt::format("has rhs_group_dims={}, which is a batch or contracting "
+                                     "dimension too",
+                                     Text(dims.rhs_group)));
+    }
+    int64_t size = rhs.dimension(static_cast<size_t>(d));
+    if (SizesAgree(size, groups)) continue;
+    return Fail(input, fmt::format("has group dimension {} of size {}, expected {} groups", d, size,
+                                   groups));
+  }
+  return {};
+}
+
+// The scale of a side is a scalar or divides it in every dimension (XLA: ScalesShapeVerifier).
+Status CheckScale(const InferenceInput& input, size_t side) {
+  const Shape& operand = *input.operands[side];
+  const Shape& scale = *input.operands[side + 2];
+  if (scale.IsScalar()) return {};
+  bool fits = scale.rank() == operand.rank();
+  for (size_t i = 0; fits && i < scale.rank(); ++i) {
+    int64_t size = operand.dimension(i), blocks = scale.dimension(i);
+    fits = IsUnbounded(size) || IsUnbounded(blocks) || (blocks > 0 ? size % blocks : size) == 0;
+  }
+  if (fits) return {};
+  return Fail(input, fmt::format("has operand {} and scale {}, expected sizes that are multiples",
+                                 Text(operand), Text(scale)));
+}
+
+}  // namespace
+
+Result<Shape> InferDot(const InferenceInput& input) {
+  DotDims dims = DimsOf(input);
+  HLOSCOPE_TRY(CheckDims(input, dims));
+  Shape result = Shape::Array(ResultType(input), {});
+  AppendResultDimensions(input, dims, result);
+  return result;
+}
+
+Result<Shape> InferRaggedDot(const InferenceInput& input) {
+  DotDims dims = DimsOf(input);
+  HLOSCOPE_TRY(CheckDims(input, dims));
+  HLOSCOPE_TRY(CheckArray(input, 2));
+  HLOSCOPE_ASSIGN_OR_RETURN(int64_t ragged, RaggedDimension(input));
+  RaggedMode mode = RaggedMode::kNonContracting;
+  if (Contains(dims.lhs_batch, ragged)) mode = RaggedMode::kBatch;
+  if (Contains(dims.lhs_contracting, ragged)) mode = RaggedMode::kContracting;
+  const Shape& group_sizes = *input.operands[2];
+  if (group_sizes.rank() == 0) {
+    return Fail(input, fmt::format("has group sizes {}, expected rank ≥ 1", Text(group_sizes)));
+  }
+  HLOSCOPE_TRY(CheckGroupSizes(input, GroupPrefix(input, dims, mode, ragged)));
+  size_t last = group_sizes.rank() - 1;
+  HLOSCOPE_TRY(CheckGroupDims(input, dims, mode, group_sizes.dimension(last)));
+  Shape result = Shape::Array(ResultType(input), {});
+  if (mode == RaggedMode::kContracting) AppendDimension(result, group_sizes, last);
+  AppendResultDimensions(input, dims, result);
+  return result;
+}
+
+// The scales (operands 2 and 3) do not take part in the result's shape; the global ones (4 and 5)
+// are scalars.
+Result<Shape> InferScaledDot(const InferenceInput& input) {
+  if (input.operands.size() != 4 && input.operands.size() != 6) {
+    return Fail(input, fmt::format("has {} operands, expected 4 or 6", input.operands.size()));
+  }
+  HLOSCOPE_TRY(CheckArrays(input));
+  HLOSCOPE_TRY(CheckScale(input, 0));
+  HLOSCOPE_TRY(CheckScale(input, 1));
+  if (input.operands[2]->IsScalar() && input.operands[3]->IsScalar()) {
+    return Fail(input, "has two scalar scales, expected at least one array");
+  }
+  for (const Shape* global : input.operands.subspan(4)) {
+    if (global->IsScalar()) continue;
+    return Fail(input, fmt::format("has global scale {}, expected a scalar", Text(*global)));
+  }
+  return InferDot(input);
+}
+
+}  // namespace hloscope::hlo

@@ -1,0 +1,99 @@
+// What XLA's instructions know beyond their text, filled in as they are read.
+#include "core/hlo/text/text_parser.h"
+
+namespace hloscope::hlo {
+namespace {
+
+// An async instruction hands these on to the instruction it wraps.
+bool IsForwarded(AttributeKey key) {
+  return key == AttributeKey::kFrontendAttributes || key == AttributeKey::kStatistics ||
+         key == AttributeKey::kOrigin || key == AttributeKey::kMetadata ||
+         key == AttributeKey::kBackendConfig;
+}
+
+// Without the element size of a packed layout; false if there is none.
+bool DropElementSize(Shape& shape) {
+  bool changed = false;
+  for (Shape& element : shape.mutable_elements()) changed |= DropElementSize(element);
+  if (!shape.has_layout() || shape.layout().element_size_in_bits() == 0) return changed;
+  Layout layout = shape.layout();
+  LayoutExtras extras = *layout.extras;
+  extras.element_size_in_bits = 0;
+  layout.extras = extras == LayoutExtras() ? nullptr : std::make_shared<const LayoutExtras>(extras);
+  shape.set_layout(std::move(layout));
+  return true;
+}
+
+}  // namespace
+
+void TextParser::AddImplied(Draft& draft) {
+  if (draft.broken) return;
+  switch (draft.opcode) {
+    case Opcode::kConstant:
+      UnpackConstant(draft);
+      break;
+    case Opcode::kGetTupleElement:
+      InheritOrigin(draft);
+      break;
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAsyncDone:
+      ForwardToWrapped(draft);
+      break;
+    default:
+      break;
+  }
+}
+
+// The shape of a constant is that of its literal, which is never packed.
+void TextParser::UnpackConstant(Draft& draft) {
+  const Shape& given = ShapeOf(draft.shape);
+  if (!given.IsTuple() && (!given.has_layout() || given.layout().extras == nullptr)) return;
+  Shape shape = given;
+  if (DropElementSize(shape)) draft.shape = builder_.InternShape(std::move(shape));
+}
+
+// An element taken from a tuple instruction is what was put there.
+void TextParser::InheritOrigin(Draft& draft) {
+  const Attribute* index = FindAttribute(draft, AttributeKey::kIndex);
+  uint32_t operand = OperandsOf(draft)[0];
+  if (operand == kNone || index == nullptr || HasAttribute(draft, AttributeKey::kOrigin)) return;
+  const Scope& s = scope();
+  const Pending& tuple = s.instructions[operand];
+  if (tuple.opcode != Opcode::kTuple || index->value >= tuple.operand_count) return;
+  uint32_t inside = s.operands[tuple.first_operand + index->value].index;
+  if (inside >= s.instructions.size()) return;  // an operand that was reported as missing
+  const Pending& element = s.instructions[inside];
+  for (size_t k = 0; k < element.attribute_count; ++k) {
+    Attribute a = s.attributes[element.first_attribute + k];
+    if (a.key == AttributeKey::kOrigin) return Push(a);
+  }
+}
+
+// The last one of the chain that says something has its way.
+void TextParser::ForwardToWrapped(Draft& draft) {
+  const Attribute* calls = FindAttribute(draft, AttributeKey::kCalls);
+  uint32_t computation = calls == nullptr ? kNone : calls->value;
+  if (draft.opcode != Opcode::kAsyncStart) {
+    auto known = scope().async_starts.find(static_cast<uint32_t>(scope().instructions.size()));
+    if (known == scope().async_starts.end() || known->second >= scope().instructions.size()) return;
+    computation = WrappedComputationOf(known->second);
+  }
+  if (computation == kNone) return;
+  InstructionId root = builder_.module()[ComputationId(computation)].root;
+  if (!root.valid()) return;
+  for (const Attribute& a : AttributesOf(draft)) {
+    if (IsForwarded(a.key)) builder_.SetAttribute(root, a);
+  }
+}
+
+uint32_t TextParser::WrappedComputationOf(uint32_t start) {
+  const Pending& i = scope().instructions[start];
+  for (size_t k = 0; k < i.attribute_count; ++k) {
+    const Attribute& a = scope().attributes[i.first_attribute + k];
+    if (a.key == AttributeKey::kCalls) return a.value;
+  }
+  return kNone;
+}
+
+}  // namespace hloscope::hlo

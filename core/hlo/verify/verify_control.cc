@@ -1,0 +1,330 @@
+// Instructions that call computations: parameters, roots and threads of while, conditional, call,
+// sort, scan and reducers fit their operands.
+#include "core/hlo/verify/verify_context.h"
+#include "core/hlo/verify/verify_sharding.h"
+
+namespace hloscope::hlo {
+namespace {
+
+using enum Opcode;
+using std::to_string;
+
+bool CheckParameterCount(VerifyContext& context, InstructionId id, ComputationId c, size_t wanted,
+                         std::string_view rule) {
+  size_t count = context.parameter_count(c);
+  if (count == wanted) return true;
+  context.Error(id, rule,
+                context.Name(id) + " calls " + context.Name(c) + " with " + to_string(wanted) +
+                    " values, it has " + to_string(count) + " parameters");
+  return false;
+}
+
+bool CheckArgument(VerifyContext& context, InstructionId id, size_t operand, ComputationId c,
+                   size_t parameter, std::string_view rule) {
+  const Module& module = context.module();
+  InstructionId value = module.operands(id)[operand];
+  InstructionId formal = context.parameters(c)[parameter];
+  if (context.Same(module[value].shape, module[formal].shape)) return true;
+  context.Error(id, rule,
+                context.Name(id) + " passes " + context.Name(value) + ", " + context.Text(value) +
+                    ", to " + context.Name(c) + ", whose parameter " + to_string(parameter) +
+                    " is " + context.Text(formal));
+  return false;
+}
+
+void CheckResult(VerifyContext& context, InstructionId id, ComputationId c, std::string_view rule) {
+  const Module& module = context.module();
+  if (context.Same(module[id].shape, module[module[c].root].shape)) return;
+  context.Error(id, rule,
+                context.Name(id) + " is " + context.Text(id) + ", the root of " + context.Name(c) +
+                    " is " + context.Text(module[c].root));
+}
+
+bool IsPredScalar(const Shape& shape) {
+  return shape.IsScalar() && shape.element_type() == ElementType::kPred;
+}
+
+void CheckComposite(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  auto name = FrontendAttributeOf(module, i, "composite.name");
+  std::string problem;
+  if (!name.has_value() || name->empty()) {
+    problem = "needs a frontend attribute composite.name that is not empty";
+  } else if (FrontendAttributeOf(module, i, "composite.attributes").value_or("{}").empty()) {
+    problem = "has an empty frontend attribute composite.attributes";
+  } else if (auto version = FrontendAttributeOf(module, i, "composite.version")) {
+    bool number = !version->empty() && version->size() < 19;
+    for (char c : *version) number &= c >= '0' && c <= '9';
+    if (!number) problem = "has a composite.version that is no non-negative integer";
+  }
+  if (problem.empty()) return;
+  context.Error(id, "composite", context.Name(id) + ": a composite call " + problem);
+}
+
+void CheckCall(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  ComputationId c = module.GetComputation(i, AttributeKey::kToApply);
+  if (!c.valid()) return;
+  if (!CheckParameterCount(context, id, c, i.operand_count, "call-operands")) return;
+  for (size_t p = 0; p < i.operand_count; ++p) {
+    if (!CheckArgument(context, id, p, c, p, "call-operands")) return;
+  }
+  CheckResult(context, id, c, "call-root");
+  if (module.GetBool(i, AttributeKey::kIsComposite)) CheckComposite(context, id);
+  const auto* aliasing =
+      module.Get<OutputOperandAliasing>(i, AttributeKey::kOutputToOperandAliasing);
+  if (aliasing != nullptr && !aliasing->entries.empty()) {
+    context.Error(id, "alias",
+                  context.Name(id) + ": a call may not have output_to_operand_aliasing");
+  }
+}
+
+void CheckWhile(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  ComputationId body = module.GetComputation(i, AttributeKey::kBody);
+  ComputationId condition = module.GetComputation(i, AttributeKey::kCondition);
+  if (!body.valid() || !condition.valid()) return;
+  if (!CheckParameterCount(context, id, body, 1, "while-body-shape") ||
+      !CheckParameterCount(context, id, condition, 1, "while-condition-shape")) {
+    return;
+  }
+  if (!CheckArgument(context, id, 0, body, 0, "while-body-shape")) return;
+  if (!CheckArgument(context, id, 0, condition, 0, "while-condition-shape")) return;
+  if (!IsPredScalar(context.root_shape(condition))) {
+    context.Error(id, "while-condition-shape",
+                  "the condition of " + context.Name(id) + ", " + context.Name(condition) +
+                      ", gives " + context.Text(context.root_shape(condition)) +
+                      ", expected pred[]");
+  }
+  CheckResult(context, id, body, "while-body-shape");
+  VerifyConsistentSharding(
+      context, id,
+      {id, module[body].root, context.parameters(body)[0], context.parameters(condition)[0]});
+}
+
+std::vector<ComputationId> BranchesOf(const VerifyContext& context, const Instruction& i) {
+  std::vector<ComputationId> branches;
+  context.ForEachCallee(i, [&](ComputationId c) { branches.push_back(c); });
+  const Module& module = context.module();
+  ComputationId on_true = module.GetComputation(i, AttributeKey::kTrueComputation);
+  ComputationId on_false = module.GetComputation(i, AttributeKey::kFalseComputation);
+  if (on_true.valid() && on_false.valid()) branches = {on_true, on_false};
+  return branches;
+}
+
+void CheckConditional(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  std::vector<ComputationId> branches = BranchesOf(context, i);
+  auto operands = module.operands(i);
+  if (operands.size() != branches.size() + 1) {
+    context.Error(id, "conditional-operands",
+                  context.Name(id) + " has " + to_string(branches.size()) +
+                      " branches, expected one operand for each and one that chooses, has " +
+                      to_string(operands.size()));
+    return;
+  }
+  const Shape& choice = module.shape(operands[0]);
+  bool pred = IsPredScalar(choice);
+  if (!pred && !(choice.IsScalar() && choice.element_type() == ElementType::kS32)) {
+    context.Error(id, "conditional-operands",
+                  context.Name(id) + ": the first operand, " + context.Name(operands[0]) + ", is " +
+                      context.Text(choice) + ", expected pred[] or s32[]");
+    return;
+  }
+  if (branches.empty() || (pred && branches.size() != 2)) {
+    context.Error(id, "conditional-operands",
+                  context.Name(id) + " chooses by " + context.Text(choice) + " among " +
+                      to_string(branches.size()) + " branches");
+    return;
+  }
+  std::vector<InstructionId> shardings{id};
+  for (size_t b = 0; b < branches.size(); ++b) {
+    if (!CheckParameterCount(context, id, branches[b], 1, "conditional-operands")) return;
+    if (!CheckArgument(context, id, b + 1, branches[b], 0, "conditional-operands")) return;
+    CheckResult(context, id, branches[b], "conditional-root");
+    shardings.push_back(module[branches[b]].root);
+  }
+  VerifyConsistentSharding(context, id, shardings);
+}
+
+void CheckSort(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  ComputationId c = module.GetComputation(i, AttributeKey::kToApply);
+  if (!c.valid() || i.operand_count == 0) return;
+  if (!IsPredScalar(context.root_shape(c))) {
+    context.Error(id, "sort",
+                  context.Name(id) + ": comparator " + context.Name(c) + " gives " +
+                      context.Text(context.root_shape(c)) + ", expected pred[]");
+  }
+  if (!CheckParameterCount(context, id, c, size_t{2} * i.operand_count, "sort")) return;
+  auto operands = module.operands(i);
+  for (size_t p = 0; p < context.parameter_count(c); ++p) {
+    Shape expected = Shape::Scalar(module.shape(operands[p / 2]).element_type());
+    if (SameShapeAnyPrecision(expected, context.parameter_shape(c, p))) continue;
+    context.Error(id, "sort",
+                  context.Name(id) + ": parameter " + to_string(p) + " of comparator " +
+                      context.Name(c) + " is " + context.Text(context.parameter_shape(c, p)) +
+                      ", expected " + context.Text(expected));
+    return;
+  }
+  auto dimensions = module.GetInts(i, AttributeKey::kDimensions);
+  int64_t rank = static_cast<int64_t>(module.shape(operands[0]).rank());
+  if (dimensions.size() != 1 || dimensions[0] < 0 || dimensions[0] >= rank) {
+    context.Error(id, "sort",
+                  context.Name(id) + " must name one dimension of its operands, which have " +
+                      to_string(rank) + ", has dimensions=" + IndexText(dimensions));
+  }
+}
+
+// Parameter p of the computation against the operand's shape, without the scanned dimension.
+bool ScanParameterFits(const Shape& parameter, const Shape& operand, int64_t without) {
+  if (without < 0) return SameShape(parameter, operand);
+  if (!parameter.IsArray() || parameter.element_type() != operand.element_type() ||
+      parameter.rank() + 1 != operand.rank()) {
+    return false;
+  }
+  for (size_t d = 0, p = 0; d < operand.rank(); ++d) {
+    if (static_cast<int64_t>(d) == without) continue;
+    if (parameter.dimension(p++) != operand.dimension(d)) return false;
+  }
+  return true;
+}
+
+void CheckScan(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  ComputationId c = module.GetComputation(i, AttributeKey::kToApply);
+  if (!c.valid() || !CheckParameterCount(context, id, c, i.operand_count, "scan")) return;
+  auto dimensions = module.GetInts(i, AttributeKey::kDimensions);
+  int64_t carries = module.GetInt(i, AttributeKey::kNumCarries);
+  int64_t operands = i.operand_count;
+  const Shape& root = context.root_shape(c);
+  int64_t results = root.IsTuple() ? static_cast<int64_t>(root.elements().size()) : 1;
+  if (carries < 0 || carries >= operands || carries > results || dimensions.size() != 1) {
+    context.Error(id, "scan",
+                  context.Name(id) + " has " + to_string(carries) + " carries of " +
+                      to_string(operands) + " operands and " + to_string(results) + " results");
+    return;
+  }
+  for (int64_t p = 0; p < operands; ++p) {
+    auto n = static_cast<size_t>(p);
+    const Shape& operand = module.shape(module.operands(i)[n]);
+    bool input = p < operands - carries;
+    int64_t without = input ? dimensions[0] : -1;
+    if (input && (without < 0 || without >= static_cast<int64_t>(operand.rank()))) {
+      context.Error(id, "scan",
+                    context.Name(id) + " scans dimension " + to_string(without) + " of " +
+                        context.Text(operand));
+      return;
+    }
+    if (ScanParameterFits(context.parameter_shape(c, n), operand, without)) continue;
+    context.Error(id, "scan",
+                  context.Name(id) + ": parameter " + to_string(p) + " of " + context.Name(c) +
+                      " is " + context.Text(context.parameter_shape(c, n)) + ", the operand is " +
+                      context.Text(operand));
+    return;
+  }
+  for (int64_t k = 0; k < carries; ++k) {
+    auto result = static_cast<size_t>(results - carries + k);
+    const Shape& given = root.IsTuple() ? root.elements()[result] : root;
+    const Shape& carried = context.parameter_shape(c, static_cast<size_t>(operands - carries + k));
+    if (SameShape(given, carried)) continue;
+    context.Error(id, "scan",
+                  context.Name(id) + ": carry " + to_string(k) + " of " + context.Name(c) +
+                      " comes in as " + context.Text(carried) + " and goes out as " +
+                      context.Text(given));
+    return;
+  }
+}
+
+// Without mixed precision a reducer takes exactly the types of the operands.
+void CheckReducerTypes(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  ComputationId c = module.GetComputation(i, AttributeKey::kToApply);
+  if (!c.valid()) return;
+  auto operands = module.operands(i);
+  for (size_t p = 0; p < operands.size() && p < context.parameter_count(c); ++p) {
+    const Shape& parameter = context.parameter_shape(c, p);
+    const Shape& operand = module.shape(operands[p]);
+    if (parameter.element_type() == operand.element_type()) continue;
+    context.Strict(id, "mixed-precision",
+                   context.Name(id) + ": parameter " + to_string(p) + " of " + context.Name(c) +
+                       " is " + context.Text(parameter) + ", the operand " + context.Text(operand));
+    return;
+  }
+}
+
+void CheckScatterDimensions(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  const Instruction& i = module[id];
+  if (i.operand_count == 0) return;
+  int64_t rank = static_cast<int64_t>(module.shape(module.operands(i)[0]).rank());
+  for (int64_t d : module.GetInts(i, AttributeKey::kScatterDimsToOperandDims)) {
+    if (d >= 0 && d < rank) continue;
+    context.Error(id, "scatter",
+                  context.Name(id) + ": scatter_dims_to_operand_dims names dimension " +
+                      to_string(d) + " of an operand with " + to_string(rank));
+  }
+}
+
+// Work on one thread is started from another only by an asynchronous instruction.
+void CheckThreads(VerifyContext& context, InstructionId id) {
+  const Instruction& i = context.module()[id];
+  if (i.opcode == kAsyncStart || i.opcode == kAsyncUpdate || i.opcode == kAsyncDone ||
+      i.opcode == kSelectAndScatter) {
+    return;
+  }
+  context.ForEachCallee(i, [&](ComputationId c) {
+    if (context.thread(c) == context.thread(i.computation)) return;
+    context.Error(id, "execution-thread",
+                  context.Name(id) + " runs on thread " +
+                      std::string(context.thread(i.computation).substr(0, 100)) + " and calls " +
+                      context.Name(c) + " of thread " +
+                      std::string(context.thread(c).substr(0, 100)),
+                  "call it through an asynchronous instruction, or give both one thread");
+  });
+}
+
+}  // namespace
+
+void VerifyControl(VerifyContext& context) {
+  for (InstructionId id : context.with_callees()) {
+    if (context.full()) return;
+    switch (context.module()[id].opcode) {
+      case kCall:
+        CheckCall(context, id);
+        break;
+      case kWhile:
+        CheckWhile(context, id);
+        break;
+      case kConditional:
+        CheckConditional(context, id);
+        break;
+      case kSort:
+        CheckSort(context, id);
+        break;
+      case kScan:
+        CheckScan(context, id);
+        break;
+      case kScatter:
+        CheckScatterDimensions(context, id);
+        break;
+      case kReduce:
+      case kMap:
+      case kReduceWindow:
+        CheckReducerTypes(context, id);
+        break;
+      default:
+        break;
+    }
+    CheckThreads(context, id);
+  }
+}
+
+}  // namespace hloscope::hlo

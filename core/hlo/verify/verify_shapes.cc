@@ -1,0 +1,444 @@
+// Every instruction's shape against what its operands and attributes give (XLA: ShapeVerifier),
+// operand counts, and the ban on implicit broadcasts.
+#include <array>
+
+#include "core/hlo/shape/shape_inference.h"
+#include "core/hlo/verify/verify_context.h"
+
+namespace hloscope::hlo {
+namespace {
+
+using enum Opcode;
+using std::to_string;
+
+// Instructions without attributes of their own repeat the same shapes over and over: those found
+// good are remembered.
+class GoodShapes {
+ public:
+  struct Key {
+    Opcode opcode = kParameter;
+    uint8_t operand_count = 0xff;
+    uint32_t result = 0;
+    std::array<uint32_t, 3> operands{};
+    bool operator==(const Key&) const = default;
+  };
+  Key& Slot(const Key& key) {
+    uint64_t h = static_cast<uint64_t>(key.opcode) + (uint64_t{key.result} << 8);
+    for (uint32_t o : key.operands) h = (h ^ o) * 0x9e3779b97f4a7c15u;
+    return slots_[(h ^ h >> 29) % kSlots];
+  }
+
+ private:
+  static constexpr size_t kSlots = 4096;
+  std::vector<Key> slots_{kSlots};
+};
+
+// The opcodes that hand data on without touching it: bf16 and f32 are never the same for them.
+bool ForwardsOperand(Opcode opcode) {
+  switch (opcode) {
+    case kBitcast:
+    case kCall:
+    case kConditional:
+    case kConstant:
+    case kCopyDone:
+    case kCopyStart:
+    case kCustomCall:
+    case kGetTupleElement:
+    case kInfeed:
+    case kOutfeed:
+    case kParameter:
+    case kOptimizationBarrier:
+    case kRecv:
+    case kRecvDone:
+    case kSend:
+    case kSendDone:
+    case kTuple:
+    case kWhile:
+    case kDynamicUpdateSlice:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Opcodes that may mix float types even where mixed precision is not allowed.
+bool MayMixFloats(Opcode opcode) {
+  if (ForwardsOperand(opcode) && opcode != kDynamicUpdateSlice) return true;
+  switch (opcode) {
+    case kConvolution:
+    case kDot:
+    case kRaggedDot:
+    case kScaledDot:
+    case kAllReduce:
+    case kAllReduceStart:
+    case kAllReduceDone:
+    case kAllGather:
+    case kAllGatherStart:
+    case kAllGatherDone:
+    case kAsyncDone:
+    case kAsyncUpdate:
+    case kAsyncStart:
+    case kCollectivePermute:
+    case kCollectivePermuteStart:
+    case kCollectivePermuteDone:
+    case kDomain:
+    case kFusion:
+    case kReducePrecision:
+    case kReduceWindow:
+    case kSort:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// One result element per operand element: operands have the result's dimensions.
+bool IsElementwise(const OpcodeInfo& info) {
+  using enum ShapeRule;
+  switch (info.shape_rule) {
+    case kUnary:
+    case kBinary:
+    case kCompare:
+    case kComplex:
+    case kRealImag:
+    case kIsFinite:
+    case kConvert:
+    case kReducePrecision:
+    case kStochasticConvert:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class ShapePass {
+ public:
+  explicit ShapePass(VerifyContext& context) : context_(context), module_(context.module()) {}
+
+  void Check(InstructionId id) {
+    const Instruction& i = module_[id];
+    if (!CheckOwnShape(id)) return;
+    const OpcodeInfo& info = Info(i.opcode);
+    if (info.arity >= 0 && static_cast<size_t>(info.arity) != i.operand_count) {
+      context_.Error(id, "operand-count",
+                     context_.Name(id) + ": " + std::string(info.text) + " takes " +
+                         to_string(info.arity) + " operands, has " + to_string(i.operand_count));
+      return;
+    }
+    auto attributes = module_.attributes(i);
+    bool plain = (attributes.empty() || IsCommon(attributes[0].key)) && i.operand_count <= 3;
+    if (!plain) {
+      CheckByRule(id, info);
+      return;
+    }
+    GoodShapes::Key key = KeyOf(i);
+    GoodShapes::Key& slot = good_.Slot(key);
+    if (slot == key) return;
+    size_t before = context_.error_count();
+    bool clean = CheckByRule(id, info);
+    if (clean && before == context_.error_count()) slot = key;
+  }
+
+ private:
+  GoodShapes::Key KeyOf(const Instruction& i) const {
+    GoodShapes::Key key{i.opcode, static_cast<uint8_t>(i.operand_count), i.shape.index, {}};
+    auto operands = module_.operands(i);
+    for (size_t o = 0; o < operands.size(); ++o) key.operands[o] = module_[operands[o]].shape.index;
+    return key;
+  }
+
+  bool CheckOwnShape(InstructionId id) {
+    uint8_t facts = context_.shape_facts(module_[id].shape);
+    if ((facts & (kShapeBadLayout | kShapeBadDimension | kShapeUnbounded | kShapeOverflow)) == 0) {
+      return true;
+    }
+    std::string what = context_.Name(id) + " is " + context_.Text(module_.shape(id), true);
+    if ((facts & kShapeBadLayout) != 0) {
+      context_.Error(id, "layout", what + ": minor_to_major must name each dimension exactly once");
+    } else if ((facts & kShapeBadDimension) != 0) {
+      context_.Error(id, "dimension-size", what + ": a dimension has a negative size");
+    } else if ((facts & kShapeUnbounded) != 0) {
+      context_.Error(id, "unbounded-dynamic",
+                     what + ": unbounded dimensions, `?`, are not allowed here",
+                     "give a bound, `<=N`");
+    } else {
+      context_.Error(id, "size-overflow", what + ": its size in bytes exceeds 63 bits");
+    }
+    return false;
+  }
+
+  // False if something not counted as an error was found.
+  bool CheckByRule(InstructionId id, const OpcodeInfo& info) {
+    const Instruction& i = module_[id];
+    auto operands = module_.operands(i);
+    switch (i.opcode) {
+      case kAsyncStart:
+      case kAsyncUpdate:
+      case kAsyncDone:  // VerifyAsync
+      case kCall:
+      case kWhile:
+      case kConditional:
+      case kFusion:  // VerifyControl, VerifyFusions
+      case kParameter:
+      case kCustomCall:
+        return true;
+      case kTuple:
+        return CheckTuple(id);
+      case kGetTupleElement:
+        return CheckGetTupleElement(id);
+      case kCopyStart:
+      case kCopyDone:
+      case kSend:
+      case kRecv:
+      case kRecvDone:
+      case kInfeed:
+        return CheckTransfer(id);
+      case kAddDependency:
+        if (!CheckToken(id, 1)) return false;
+        return CheckSame(id, operands[0]);
+      case kCopy:
+      case kOptimizationBarrier:
+      case kDomain:
+      case kAllReduceDone:
+      case kShuffle:
+        return CheckSame(id, operands[0]);
+      default:
+        break;
+    }
+    if (info.shape_rule == ShapeRule::kGiven) {
+      VerifyDeclaredShape(context_, id);
+      return true;
+    }
+    operand_shapes_.clear();
+    for (InstructionId o : operands) operand_shapes_.push_back(&module_.shape(o));
+    if (i.opcode == kOutfeed && !CheckToken(id, 1)) return false;
+    InferenceInput input{module_, i.opcode, operand_shapes_, module_.attributes(i),
+                         &module_.shape(id)};
+    input.programs = &programs_;
+    auto inferred = InferShape(input);
+    if (!inferred.has_value()) {
+      context_.Error(id, info.text, context_.Name(id) + ": " + inferred.error().message,
+                     inferred.error().hint);
+      return false;
+    }
+    if (!Compare(id, *inferred)) return false;
+    if (IsElementwise(info) && !CheckNoBroadcast(id)) return false;
+    return i.opcode != Opcode::kCompare || CheckComparison(id);
+  }
+
+  bool Compare(InstructionId id, const Shape& expected) {
+    const Shape& actual = module_.shape(id);
+    bool clean = CheckMixedOperands(id);
+    if (SameShape(actual, expected)) return clean;
+    if (!ForwardsOperand(module_[id].opcode) && SameShapeAnyPrecision(actual, expected)) {
+      context_.Strict(id, "mixed-precision",
+                      context_.Name(id) + " is " + context_.Text(actual) + ", inferred " +
+                          context_.Text(expected),
+                      "insert a convert");
+      return false;
+    }
+    context_.Error(id, "shape-mismatch",
+                   context_.Name(id) + " is " + context_.Text(actual) + ", inferred " +
+                       context_.Text(expected));
+    return false;
+  }
+
+  bool CheckMixedOperands(InstructionId id) {
+    const Instruction& i = module_[id];
+    if (i.operand_count < 2 || MayMixFloats(i.opcode)) return true;
+    ElementType seen = ElementType::kInvalid;
+    bool mixed = false;
+    for (InstructionId o : module_.operands(i)) {
+      ForEachSubshape(module_.shape(o), [&](const Shape& part, std::span<const int64_t>) {
+        if (!IsFloat(part.element_type())) return;
+        if (seen == ElementType::kInvalid) seen = part.element_type();
+        mixed |= seen != part.element_type();
+      });
+    }
+    if (!mixed) return true;
+    context_.Strict(id, "mixed-precision",
+                    context_.Name(id) + ": " + std::string(ToString(i.opcode)) +
+                        " has operands of different floating-point types",
+                    "insert a convert");
+    return false;
+  }
+
+  bool CheckTuple(InstructionId id) {
+    const Shape& shape = module_.shape(id);
+    auto operands = module_.operands(id);
+    if (!shape.IsTuple() || shape.elements().size() != operands.size()) {
+      context_.Error(id, "shape-mismatch",
+                     context_.Name(id) + " is " + context_.Text(shape) + ", a tuple of its " +
+                         to_string(operands.size()) + " operands was expected");
+      return false;
+    }
+    for (size_t o = 0; o < operands.size(); ++o) {
+      if (context_.SameElement(module_[id].shape, o, module_[operands[o]].shape)) continue;
+      context_.Error(id, "shape-mismatch",
+                     context_.Name(id) + " has " + context_.Text(shape.elements()[o]) +
+                         " as element " + to_string(o) + ", operand " + context_.Name(operands[o]) +
+                         " is " + context_.Text(operands[o]));
+      return false;
+    }
+    return true;
+  }
+
+  bool CheckGetTupleElement(InstructionId id) {
+    InstructionId operand = module_.operands(id)[0];
+    const Shape& tuple = module_.shape(operand);
+    int64_t index = module_.GetInt(module_[id], AttributeKey::kIndex, -1);
+    if (!tuple.IsTuple()) {
+      context_.Error(id, "get-tuple-element",
+                     context_.Name(id) + " takes an element of " + context_.Name(operand) +
+                         ", which is " + context_.Text(tuple) + " and no tuple");
+      return false;
+    }
+    if (index < 0 || static_cast<size_t>(index) >= tuple.elements().size()) {
+      context_.Error(id, "get-tuple-element",
+                     context_.Name(id) + " takes element " + to_string(index) + " of " +
+                         context_.Name(operand) + ", a tuple of " +
+                         to_string(tuple.elements().size()));
+      return false;
+    }
+    auto element = static_cast<size_t>(index);
+    return context_.SameElement(module_[operand].shape, element, module_[id].shape) ||
+           Compare(id, tuple.elements()[element]);
+  }
+
+  bool CheckToken(InstructionId id, size_t operand) {
+    InstructionId token = module_.operands(id)[operand];
+    if (module_.shape(token).IsToken()) return true;
+    context_.Error(id, "token",
+                   context_.Name(id) + ": operand " + to_string(operand) + " is " +
+                       context_.Text(token) + ", expected a token");
+    return false;
+  }
+
+  bool CheckSame(InstructionId id, InstructionId operand) {
+    return context_.Same(module_[id].shape, module_[operand].shape) ||
+           Compare(id, module_.shape(operand));
+  }
+
+  // Copies, transfers and infeeds: tuples of the data and what else is in flight.
+  bool CheckTransfer(InstructionId id) {
+    const Instruction& i = module_[id];
+    InstructionId operand = module_.operands(i)[0];
+    const Shape& from = module_.shape(operand);
+    const Shape& shape = module_.shape(id);
+    auto parts = [](const Shape& s, size_t count) {
+      return s.IsTuple() && s.elements().size() == count;
+    };
+    auto is_u32 = [](const Shape& s) {
+      return s.IsScalar() && s.element_type() == ElementType::kU32;
+    };
+    ShapeId own = i.shape, given = module_[operand].shape;
+    switch (i.opcode) {
+      case kCopyStart:
+        return Fits(id,
+                    parts(shape, 3) && context_.SameElement(own, 0, given) &&
+                        context_.SameElement(own, 1, given) && is_u32(shape.elements()[2]),
+                    "a tuple of destination, source and u32[]");
+      case kCopyDone:
+        return Fits(id,
+                    from.IsTuple() && from.elements().size() >= 2 &&
+                        context_.SameElement(given, 0, own) && context_.SameElement(given, 1, own),
+                    "what its copy-start copies");
+      case kSend:
+        return CheckToken(id, 1) &&
+               Fits(id,
+                    parts(shape, 3) && context_.SameElement(own, 0, given) &&
+                        is_u32(shape.elements()[1]) && shape.elements()[2].IsToken(),
+                    "a tuple of what it sends, u32[] and a token");
+      case kRecv:
+        return CheckToken(id, 0) &&
+               Fits(id,
+                    parts(shape, 3) && is_u32(shape.elements()[1]) && shape.elements()[2].IsToken(),
+                    "a tuple of what it receives, u32[] and a token");
+      case kRecvDone:
+        return Fits(id,
+                    parts(shape, 2) && shape.elements()[1].IsToken() && from.IsTuple() &&
+                        !from.elements().empty() && SameData(from, shape),
+                    "a tuple of what its recv receives and a token");
+      default:
+        return CheckToken(id, 0) && Fits(id, parts(shape, 2) && shape.elements()[1].IsToken(),
+                                         "a tuple of the data and a token");
+    }
+  }
+
+  // The first elements of two tuples; remembered for the last pair.
+  bool SameData(const Shape& a, const Shape& b) {
+    if (last_pair_ != std::pair(&a, &b)) {
+      last_pair_ = {&a, &b};
+      last_same_ = SameShape(a.elements()[0], b.elements()[0]);
+    }
+    return last_same_;
+  }
+
+  bool Fits(InstructionId id, bool fits, std::string_view expected) {
+    if (fits) return true;
+    context_.Error(id, "shape-mismatch",
+                   context_.Name(id) + " is " + context_.Text(id) + ", " +
+                       std::string(ToString(module_[id].opcode)) + " gives " +
+                       std::string(expected));
+    return false;
+  }
+
+  bool CheckNoBroadcast(InstructionId id) {
+    for (InstructionId o : module_.operands(id)) {
+      if (SameDimensions(module_.shape(o), module_.shape(id))) continue;
+      context_.Error(id, "implicit-broadcast",
+                     context_.Name(id) + " is " + context_.Text(id) + ", its operand " +
+                         context_.Name(o) + " is " + context_.Text(o),
+                     "insert a broadcast");
+      return false;
+    }
+    return true;
+  }
+
+  bool CheckComparison(InstructionId id) {
+    const Attribute* type = module_.Find(id, AttributeKey::kComparisonType);
+    if (type == nullptr) return true;
+    ElementType element = operand_shapes_[1]->element_type();
+    auto given = static_cast<ComparisonType>(type->value);
+    bool fits;
+    std::string_view expected;
+    if (IsFloat(element)) {
+      fits = given == ComparisonType::kFloat || given == ComparisonType::kTotalOrder;
+      expected = "FLOAT or TOTALORDER";
+    } else if (IsComplex(element)) {
+      fits = given == ComparisonType::kFloat;
+      expected = "FLOAT";
+    } else if (IsSigned(element)) {
+      fits = given == ComparisonType::kSigned;
+      expected = "SIGNED";
+    } else {
+      fits = given == ComparisonType::kUnsigned;
+      expected = "UNSIGNED";
+    }
+    if (fits) return true;
+    context_.Error(
+        id, "compare-type",
+        context_.Name(id) + " compares " + context_.Text(*operand_shapes_[1]) +
+            " with type=" + std::string(EnumText(AttributeKey::kComparisonType, type->value)) +
+            ", expected " + std::string(expected));
+    return false;
+  }
+
+  VerifyContext& context_;
+  const Module& module_;
+  GoodShapes good_;
+  ProgramShapes programs_;
+  std::pair<const Shape*, const Shape*> last_pair_{nullptr, nullptr};
+  bool last_same_ = false;
+  std::vector<const Shape*> operand_shapes_;
+};
+
+}  // namespace
+
+void VerifyShapes(VerifyContext& context) {
+  ShapePass pass(context);
+  size_t count = context.module().instructions().size();
+  for (uint32_t k = 0; k < count && !context.full(); ++k) pass.Check(InstructionId(k));
+}
+
+}  // namespace hloscope::hlo

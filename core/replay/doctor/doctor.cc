@@ -1,0 +1,328 @@
+// Judging what was found: one function per section, one state per finding.
+#include "core/replay/doctor/doctor.h"
+
+#include <fmt/args.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace hloscope::replay {
+namespace {
+
+constexpr DoctorStateRow kRows[] = {
+#define DOCTOR_STATE(name, section, text, status, message, command) \
+  {DoctorState::name, section, text, DoctorStatus::status, message, command},
+#include "core/replay/doctor/doctor_states.def"
+#undef DOCTOR_STATE
+};
+
+// CUresult.
+constexpr int kStubLibrary = 34, kNoDevice = 100, kInvalidDevice = 101, kDriverMismatch = 803,
+              kIncompatibleDriver = 804;
+
+std::string DottedCapability(int capability) {
+  return fmt::format("{}.{}", capability / 10, capability % 10);
+}
+
+std::string NameOf(const PluginFile& file) {
+  if (file.distribution.empty()) return std::filesystem::path(file.path).filename().string();
+  return file.version.empty() ? file.distribution
+                              : fmt::format("{} {}", file.distribution, file.version);
+}
+
+// The interpreter of the environment that holds a folder of packages: PREFIX/lib/pythonX.Y/….
+std::string PythonOf(const std::string& packages) {
+  const std::filesystem::path prefix =
+      std::filesystem::path(packages).parent_path().parent_path().parent_path();
+  std::error_code error;
+  const std::filesystem::path python = prefix / "bin/python3";
+  return std::filesystem::exists(python, error) ? python.string() : "python3";
+}
+
+// Puts the wheel that is known to work in the place of the broken one.
+std::string ReinstallCommand(const PluginFile& file) {
+  if (file.folder.empty()) return "unset HLOSCOPE_PLUGIN_PATH";
+  const std::string wheel = file.platform == "xla-cpu"   ? "lammps-jax-pjrt-cpu==0.11.2"
+                            : file.cuda_major == 12      ? "jax-cuda12-pjrt==0.12.0"
+                            : file.platform == "xla-gpu" ? "jax-cuda13-pjrt==0.12.0"
+                                                         : file.distribution;
+  return fmt::format("{} -m pip install --force-reinstall --no-deps {}", PythonOf(file.folder),
+                     wheel);
+}
+
+// A plugin for the CUDA that older drivers and devices have, in place of the newer one.
+std::string Cuda12Command(const PluginFile& file) {
+  const std::string python = file.folder.empty() ? "python3" : PythonOf(file.folder);
+  return fmt::format(
+      "{0} -m pip uninstall -y jax-cuda13-pjrt && {0} -m pip install --no-deps "
+      "jax-cuda12-pjrt==0.12.0",
+      python);
+}
+
+class Doctor {
+ public:
+  explicit Doctor(const DoctorFacts& facts) : facts_(facts) {}
+
+  std::vector<DoctorFinding> Diagnose() && {
+    CheckPlugins();
+    CheckDevices();
+    CheckDriver();
+    CheckLibraries();
+    CheckPermissions();
+    CheckLimits();
+    CheckEnvironment();
+    return std::move(findings_);
+  }
+
+ private:
+  template <typename... Args>
+  void Add(DoctorState state, std::string_view subject, const Args&... arguments) {
+    const DoctorStateRow& row = kRows[static_cast<size_t>(state)];
+    fmt::dynamic_format_arg_store<fmt::format_context> store;
+    (store.push_back(arguments), ...);
+    findings_.push_back(
+        {state, std::string(subject),
+         fmt::vformat(fmt::string_view(row.message.data(), row.message.size()), store),
+         fmt::vformat(fmt::string_view(row.command.data(), row.command.size()), store)});
+  }
+
+  void CheckPlugins() {
+    for (const SearchedPlace& place : facts_.findings.places) {
+      const bool gone = place.folders.empty() && place.outcome.starts_with("no");
+      const bool named = place.origin == "HLOSCOPE_PLUGIN_PATH" || place.origin == "VIRTUAL_ENV";
+      if (gone && named) {
+        Add(DoctorState::kPluginPathGone, "search", place.origin, place.path, place.outcome);
+      }
+    }
+    for (std::string_view platform : {"xla-cpu", "xla-gpu", ""}) CheckPlatform(platform);
+  }
+
+  void CheckPlatform(std::string_view platform) {
+    bool first = true;
+    for (const PluginFacts& plugin : facts_.plugins) {
+      if (plugin.file.platform != platform) continue;
+      CheckPlugin(plugin, first && !platform.empty());
+      first = false;
+    }
+    if (!first || platform.empty()) return;
+    if (platform == "xla-cpu" && !facts_.jaxlib_version.empty()) {
+      return Add(DoctorState::kPluginOnlyJaxlib, platform, facts_.jaxlib_version,
+                 facts_.jaxlib_folder, InstallCommand(platform));
+    }
+    std::string places;
+    for (const SearchedPlace& place : facts_.findings.places) {
+      places += fmt::format("{}{} {}: {}", places.empty() ? "" : ", ", place.origin, place.path,
+                            place.outcome);
+    }
+    Add(DoctorState::kPluginAbsent, platform, places.empty() ? "nowhere" : places,
+        InstallCommand(platform));
+  }
+
+  void CheckPlugin(const PluginFacts& plugin, bool is_used) {
+    const PluginFile& file = plugin.file;
+    const std::string subject = file.platform.empty() ? "other" : file.platform;
+    if (plugin.died) {
+      return Add(DoctorState::kPluginDies, subject, file.path, file.origin, plugin.problem,
+                 ReinstallCommand(file));
+    }
+    if (!plugin.problem.empty()) {
+      return Add(DoctorState::kPluginUnusable, subject, plugin.problem, file.origin,
+                 ReinstallCommand(file));
+    }
+    Add(is_used ? DoctorState::kPluginReady : DoctorState::kPluginAlsoThere, subject, NameOf(file),
+        fmt::format("{}.{}", plugin.major, plugin.minor), file.origin, file.path);
+  }
+
+  void CheckDevices() {
+    for (std::string_view platform : {"xla-cpu", "xla-gpu"}) {
+      const auto plugin = std::ranges::find_if(facts_.plugins, [&](const PluginFacts& candidate) {
+        return candidate.file.platform == platform && candidate.problem.empty();
+      });
+      if (plugin == facts_.plugins.end()) continue;
+      if (!plugin->devices.empty()) {
+        Add(DoctorState::kDevicesSeen, platform, Counted(plugin->devices));
+      } else if (platform == "xla-cpu") {
+        Add(DoctorState::kDevicesUnseen, platform, plugin->device_problem);
+      } else {
+        SayWhyNoGpu(*plugin);
+      }
+    }
+  }
+
+  // "2 × NVIDIA H100 80GB HBM3, 1 × cpu", in the order of their first.
+  static std::string Counted(const std::vector<std::string>& kinds) {
+    std::vector<std::string> seen;
+    std::string text;
+    for (const std::string& kind : kinds) {
+      if (std::ranges::find(seen, kind) != seen.end()) continue;
+      seen.push_back(kind);
+      text +=
+          fmt::format("{}{} × {}", text.empty() ? "" : ", ", std::ranges::count(kinds, kind), kind);
+    }
+    return text;
+  }
+
+  // The first cause that is known to keep XLA from every device, from the outside in.
+  void SayWhyNoGpu(const PluginFacts& plugin) {
+    const DriverFacts& driver = facts_.driver;
+    const SystemFacts& system = facts_.system;
+    constexpr std::string_view kSubject = "xla-gpu";
+    const bool no_device = driver.error == kNoDevice || driver.error == kInvalidDevice ||
+                           (driver.error == 0 && driver.devices.empty());
+    if (!driver.found) {
+      const std::string& kept = facts_.container_devices;
+      if (kept == "void" || kept == "none") {
+        return Add(DoctorState::kDevicesKeptOut, kSubject, kept);
+      }
+      return Add(DoctorState::kDevicesNoDriver, kSubject);
+    }
+    const auto forbidden = std::ranges::find(system.nodes, false, &DeviceNode::usable);
+    if (no_device && forbidden != system.nodes.end()) {
+      return Add(DoctorState::kDevicesForbidden, kSubject, forbidden->path, UseCommand(*forbidden));
+    }
+    if (no_device && facts_.visible_devices_set) {
+      return Add(DoctorState::kDevicesHidden, kSubject,
+                 facts_.visible_devices.empty() ? "(empty)" : facts_.visible_devices);
+    }
+    if (no_device && system.nodes.empty() && !system.kernel_driver.empty()) {
+      return Add(DoctorState::kDevicesNoNodes, kSubject, "/dev/nvidia0");
+    }
+    if (driver.version > 0 && driver.version / 1000 < plugin.file.cuda_major) {
+      return Add(DoctorState::kDevicesDriverTooOld, kSubject,
+                 fmt::format("{}.{}", driver.version / 1000, driver.version % 1000 / 10),
+                 plugin.file.cuda_major, Cuda12Command(plugin.file));
+    }
+    for (const GpuFacts& gpu : driver.devices) {
+      if (gpu.capability >= plugin.file.least_capability) continue;
+      return Add(DoctorState::kDevicesCapabilityTooLow, kSubject, gpu.name,
+                 DottedCapability(gpu.capability), plugin.file.cuda_major,
+                 DottedCapability(plugin.file.least_capability), Cuda12Command(plugin.file));
+    }
+    Add(DoctorState::kDevicesUnseen, kSubject, plugin.device_problem);
+  }
+
+  static std::string UseCommand(const DeviceNode& node) {
+    return node.group.empty() ? fmt::format("sudo chmod a+rw {}", node.path)
+                              : fmt::format("sudo usermod -aG {} \"$USER\"", node.group);
+  }
+
+  void CheckDriver() {
+    const DriverFacts& driver = facts_.driver;
+    const SystemFacts& system = facts_.system;
+    constexpr std::string_view kSubject = "libcuda.so.1";
+    if (driver.died) return Add(DoctorState::kDriverDies, kSubject, driver.problem);
+    if (!driver.found) {
+      const bool in_kernel = !system.kernel_driver.empty();
+      return Add(in_kernel                   ? DoctorState::kDriverNotInContainer
+                 : system.nvidia_devices > 0 ? DoctorState::kDriverAbsent
+                                             : DoctorState::kDriverNoGpu,
+                 kSubject);
+    }
+    if (!driver.problem.empty())
+      return Add(DoctorState::kDriverUnloadable, kSubject, driver.problem);
+    const std::string module =
+        system.kernel_driver.empty() ? "" : fmt::format(", driver {}", system.kernel_driver);
+    switch (driver.error) {
+      case 0:
+        break;
+      case kStubLibrary:
+        return Add(DoctorState::kDriverForLinking, kSubject);
+      case kNoDevice:
+      case kInvalidDevice:
+        return Add(DoctorState::kDriverNoDevice, kSubject);
+      case kDriverMismatch:
+        return Add(DoctorState::kDriverMismatch, kSubject, module);
+      case kIncompatibleDriver:
+        return Add(DoctorState::kDriverIncompatible, kSubject);
+      default:
+        return Add(DoctorState::kDriverFails, kSubject, driver.error, driver.error_name);
+    }
+    if (driver.devices.empty()) return Add(DoctorState::kDriverNoDevice, kSubject);
+    std::string devices;
+    for (const GpuFacts& gpu : driver.devices) {
+      devices += fmt::format("{}{}, compute capability {}, {} GiB", devices.empty() ? "" : "; ",
+                             gpu.name, DottedCapability(gpu.capability), gpu.memory_bytes >> 30);
+    }
+    Add(DoctorState::kDriverReady, kSubject,
+        fmt::format("{}.{}", driver.version / 1000, driver.version % 1000 / 10), module, devices);
+  }
+
+  void CheckLibraries() {
+    const auto gpu = std::ranges::find(facts_.plugins, "xla-gpu", [](const PluginFacts& plugin) {
+      return std::string_view(plugin.file.platform);
+    });
+    if (gpu == facts_.plugins.end()) return;
+    for (const auto& [name, path] : {std::pair("ptxas", &facts_.toolkit.ptxas),
+                                     std::pair("libdevice.10.bc", &facts_.toolkit.libdevice)}) {
+      path->empty() ? Add(DoctorState::kToolkitMissing, name, InstallCommand("xla-gpu"))
+                    : Add(DoctorState::kToolkitFound, name, *path);
+    }
+    const std::string python = gpu->file.folder.empty() ? "python3" : PythonOf(gpu->file.folder);
+    for (const LibraryFacts& library : facts_.libraries) {
+      if (!library.path.empty()) {
+        Add(DoctorState::kLibraryFound, library.library.soname, library.path);
+      } else if (!facts_.driver.devices.empty()) {
+        Add(DoctorState::kLibraryMissing, library.library.soname,
+            std::string(library.library.purpose),
+            fmt::format("{} -m pip install --no-deps {}", python, library.library.wheel));
+      }
+    }
+  }
+
+  void CheckPermissions() {
+    const SystemFacts& system = facts_.system;
+    for (const DeviceNode& node : system.nodes) {
+      node.usable ? Add(DoctorState::kNodeUsable, node.path)
+                  : Add(DoctorState::kNodeForbidden, node.path, UseCommand(node));
+    }
+    if (system.profiling_for_root_only) {
+      Add(*system.profiling_for_root_only && !system.is_root ? DoctorState::kProfilingForbidden
+                                                             : DoctorState::kProfilingAllowed,
+          "GPU profiling");
+    }
+    if (system.perf_event_paranoid) {
+      constexpr int kOwnProgramsOnly = 2;
+      const bool allowed = system.is_root || *system.perf_event_paranoid <= kOwnProgramsOnly;
+      Add(allowed ? DoctorState::kPerfAllowed : DoctorState::kPerfForbidden, "CPU profiling",
+          *system.perf_event_paranoid);
+    }
+  }
+
+  void CheckLimits() {
+    constexpr int64_t kEnough = int64_t{8} << 30;
+    const auto& space = facts_.system.address_space_bytes;
+    if (space && *space < kEnough) {
+      Add(DoctorState::kAddressSpaceShort, "address space", *space >> 20);
+    }
+    for (const LimitRow& row : LimitRows()) {
+      const int64_t value = facts_.limits.*row.field;
+      value == row.default_value
+          ? Add(DoctorState::kLimitDefault, row.name, value, std::string(row.unit))
+          : Add(DoctorState::kLimitChanged, row.name, value, std::string(row.unit),
+                row.default_value);
+    }
+  }
+
+  void CheckEnvironment() {
+    for (const VariableFacts& variable : facts_.variables) {
+      Add(DoctorState::kVariableSet, variable.name, variable.shown, variable.purpose);
+    }
+  }
+
+  const DoctorFacts& facts_;
+  std::vector<DoctorFinding> findings_;
+};
+
+}  // namespace
+
+std::string_view ToString(DoctorStatus status) {
+  constexpr std::string_view kNames[] = {"ok", "note", "missing", "broken"};
+  return kNames[static_cast<size_t>(status)];
+}
+
+std::span<const DoctorStateRow> DoctorStateRows() { return kRows; }
+
+std::vector<DoctorFinding> Diagnose(const DoctorFacts& facts) { return Doctor(facts).Diagnose(); }
+
+}  // namespace hloscope::replay

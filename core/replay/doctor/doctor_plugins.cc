@@ -1,0 +1,108 @@
+// Asking a plugin in a child: what it speaks, and which devices it sees.
+#include <fmt/format.h>
+
+#include <span>
+
+#include "core/base/byte_archive.h"
+#include "core/replay/doctor/doctor_facts.h"
+#include "core/replay/pjrt/api.h"
+#include "core/replay/workers/isolated_task.h"
+
+namespace hloscope::replay {
+namespace {
+
+using pjrt::Block;
+
+std::string PlainText(const Error& error) {
+  return error.hint.empty() ? error.message : fmt::format("{} ({})", error.message, error.hint);
+}
+
+// One that takes no memory of a device beyond what it uses.
+pjrt::NamedValue NoPreallocation() {
+  constexpr std::string_view kName = "preallocate";
+  pjrt::NamedValue value{};
+  value.header.struct_size = pjrt::NamedValue::kSize;
+  value.name = kName.data();
+  value.name_size = kName.size();
+  value.type = pjrt::NamedValueType::kBool;
+  value.bool_value = false;
+  value.value_size = 1;
+  return value;
+}
+
+Result<std::string> KindOf(const pjrt::Plugin& plugin, pjrt::Device* device) {
+  Block<pjrt::DeviceGetDescriptionArgs> description;
+  description->device = device;
+  HLOSCOPE_TRY(plugin.Call(description));
+  Block<pjrt::DeviceDescriptionKindArgs> kind;
+  kind->device_description = description->device_description;
+  HLOSCOPE_TRY(plugin.Call(kind));
+  return std::string(kind->device_kind, kind->device_kind_size);
+}
+
+Result<std::vector<std::string>> ListDevices(const std::string& path, bool is_gpu) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::shared_ptr<const pjrt::Plugin> plugin,
+                            pjrt::OpenPlugin(path));
+  const pjrt::NamedValue option = NoPreallocation();
+  Block<pjrt::ClientCreateArgs> client;
+  client->create_options = &option;
+  client->num_options = is_gpu ? 1 : 0;
+  HLOSCOPE_TRY(plugin->Call(client));
+  Block<pjrt::ClientAddressableDevicesArgs> devices;
+  devices->client = client->client;
+  HLOSCOPE_TRY(plugin->Call(devices));
+  std::vector<std::string> kinds;
+  for (size_t i = 0; i < devices->num_addressable_devices; ++i) {
+    HLOSCOPE_ASSIGN_OR_RETURN(std::string kind, KindOf(*plugin, devices->addressable_devices[i]));
+    kinds.push_back(std::move(kind));
+  }
+  return kinds;
+}
+
+}  // namespace
+
+// The task "plugin": loads the file that is the request.
+Result<std::string> LoadPluginTask(std::string_view request) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::shared_ptr<const pjrt::Plugin> plugin,
+                            pjrt::OpenPlugin(std::string(request)));
+  ByteWriter out;
+  out(int32_t{plugin->major_version()}, int32_t{plugin->minor_version()}, plugin->attributes());
+  return std::move(out).Take();
+}
+
+// The task "devices": the kind of every device of a plugin.
+Result<std::string> ListDevicesTask(std::string_view request) {
+  ByteReader in(std::as_bytes(std::span(request)));
+  const std::string path = in.Get<std::string>();
+  const bool is_gpu = in.Get<bool>();
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<std::string> kinds, ListDevices(path, is_gpu));
+  ByteWriter out;
+  out(kinds);
+  return std::move(out).Take();
+}
+
+PluginFacts AskPlugin(const PluginFile& file) {
+  PluginFacts facts;
+  facts.file = file;
+  const Result<IsolatedTaskAnswer> loaded = RunIsolatedTask({.name = "plugin", .bytes = file.path});
+  if (!loaded.has_value()) {
+    facts.problem = PlainText(loaded.error());
+    facts.died = loaded.error().error_class == ErrorClass::kDied;
+    return facts;
+  }
+  ByteReader in(std::as_bytes(std::span(loaded->bytes)));
+  in(facts.major, facts.minor, facts.attributes);
+  ByteWriter question;
+  question(file.path, file.platform == "xla-gpu");
+  const Result<IsolatedTaskAnswer> listed =
+      RunIsolatedTask({.name = "devices", .bytes = std::move(question).Take()});
+  if (!listed.has_value()) {
+    facts.device_problem = PlainText(listed.error());
+    return facts;
+  }
+  ByteReader kinds(std::as_bytes(std::span(listed->bytes)));
+  kinds(facts.devices);
+  return facts;
+}
+
+}  // namespace hloscope::replay

@@ -1,0 +1,116 @@
+// MakeInputs: constraints gathered over the whole module, then a value per parameter leaf.
+#include "core/replay/inputs/inputs.h"
+
+#include <fmt/format.h>
+
+#include "core/eval/numbers/random_fill.h"
+#include "core/replay/inputs/constraint_sources.h"
+#include "core/replay/inputs/input_values.h"
+
+namespace hloscope::replay {
+
+using hlo::InstructionId;
+using hlo::Literal;
+using hlo::Module;
+using hlo::Shape;
+
+namespace {
+
+class Generator {
+ public:
+  Generator(const Module& module, const InputOptions& options)
+      : module_(module), options_(options), flow_(module) {
+    style_.seed = options.seed;
+    style_.large_floats = options.large_floats;
+    style_.is_over = [this] { return !Look().has_value(); };
+    if (options.zeros) return;
+    AskForSoundOperands(flow_);
+    AskForShortLoops(flow_);
+    flow_.Settle();
+  }
+
+  // The element of parameter `id` at `path`. Shapes nest no deeper than the reader's limit.
+  Result<Literal> Make(InstructionId id, const Shape& shape, TuplePath& path) {
+    if (shape.IsToken()) return Literal::Token();
+    if (shape.IsTuple()) {
+      std::vector<Literal> elements;
+      for (size_t i = 0; i < shape.elements().size(); ++i) {
+        path.push_back(static_cast<int64_t>(i));
+        HLOSCOPE_ASSIGN_OR_RETURN(Literal element, Make(id, shape.elements()[i], path));
+        path.pop_back();
+        elements.push_back(std::move(element));
+      }
+      return Literal::Tuple(std::move(elements));
+    }
+    HLOSCOPE_TRY(CheckSize(id, shape));
+    eval::RandomBits stream(options_.seed * 0x100000001b3u + leaf_++);
+    const uint64_t first = stream.Next();
+    InputConstraints zero;
+    zero.range = Interval::Only(0);
+    Literal array = MakeArray(shape, options_.zeros ? zero : flow_.Of(id, path), first, style_);
+    HLOSCOPE_TRY(Look());
+    return array;
+  }
+
+  std::vector<std::string> Warnings() const {
+    std::vector<std::string> warnings;
+    for (const std::string& conflict : flow_.conflicts()) {
+      warnings.push_back("uses of made-up inputs exclude one another, the tighter is met: " +
+                         conflict);
+    }
+    return warnings;
+  }
+
+ private:
+  // Died once it has to end.
+  Status Look() const {
+    const bool late = options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline;
+    if (!late && !options_.stop.stop_requested()) return {};
+    return std::unexpected(Error{ErrorClass::kDied,
+                                 late ? "the deadline is over before the inputs are made up"
+                                      : "the run was stopped before it ended",
+                                 {},
+                                 late ? "raise --deadline or the limit deadline" : ""});
+  }
+
+  Status CheckSize(InstructionId id, const Shape& shape) {
+    const auto bytes = shape.ByteSize();
+    if (!shape.IsArray() || !bytes) {
+      return UnsupportedError(fmt::format("{}: no value can be made up for {}", module_.name(id),
+                                          hlo::ToString(shape, false)));
+    }
+    const Limits& limits = options_.limits;
+    total_ += *bytes;
+    if (total_ > limits.archive_bytes || *bytes > limits.tensor_bytes) {
+      return EnvironmentError(
+          fmt::format("the inputs need more than {} bytes", limits.archive_bytes),
+          "give smaller inputs, or raise the limit archive");
+    }
+    return {};
+  }
+
+  const Module& module_;
+  const InputOptions& options_;
+  ConstraintFlow flow_;
+  ValueStyle style_;
+  uint64_t leaf_ = 0;
+  int64_t total_ = 0;
+};
+
+}  // namespace
+
+Result<MadeUpInputs> MakeInputs(const Module& module, const InputOptions& options) {
+  Generator generator(module, options);
+  MadeUpInputs inputs;
+  for (InstructionId parameter : module.Parameters(module.entry_id())) {
+    if (!parameter.valid()) return InputError("a parameter number is missing");
+    TuplePath path;
+    HLOSCOPE_ASSIGN_OR_RETURN(Literal literal,
+                              generator.Make(parameter, module.shape(parameter), path));
+    inputs.literals.push_back(std::move(literal));
+  }
+  inputs.warnings = generator.Warnings();
+  return inputs;
+}
+
+}  // namespace hloscope::replay

@@ -1,0 +1,40 @@
+// Made-up inputs: the same for the same module and seed on every machine.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::replay {
+
+struct InputOptions {
+  uint64_t seed = 0;
+  bool large_floats = false;  // --use_large_float_range
+  bool zeros = false;         // --random_init_input_literals=false
+  Limits limits;
+  // Died beyond the one, or once the other is requested.
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};
+  std::stop_token stop = {};
+};
+
+struct MadeUpInputs {
+  std::vector<hlo::Literal> literals;  // one per parameter of the entry
+  std::vector<std::string> warnings;   // constraints of two uses that exclude one another
+};
+
+// Values for the parameters by XLA's rules for made-up arguments (floats in [-0.1, 0.2), integers
+// over their whole range, pred 0 or 1), held to what their uses need, however far away: indices in
+// range, sorted and unique where said so; neutral initial values; arguments of log, sqrt, divisions
+// in their domain; distinct sort keys; loops that end; sizes, groups and offsets that fit; positive
+// definite matrices. Of constraints that exclude one another the tighter is met, with a warning.
+// Errors: unsupported for a parameter that no value can be made up for; environment beyond limits.
+Result<MadeUpInputs> MakeInputs(const hlo::Module& module, const InputOptions& options);
+
+}  // namespace hloscope::replay

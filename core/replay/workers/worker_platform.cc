@@ -1,0 +1,302 @@
+// Platform and Executable over the worker protocol.
+#include "core/replay/workers/worker_platform.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/machine_memory.h"
+#include "core/hlo/module_image.h"
+#include "core/replay/workers/remote_observer.h"
+#include "core/replay/workers/worker_evidence.h"
+
+namespace hloscope::replay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using hlo::Literal;
+using Inputs = std::vector<std::vector<Literal>>;
+
+// Inputs larger than this are remembered, so that the next run need not send them again.
+constexpr size_t kSmallInputs = size_t{32} << 10;
+constexpr int64_t kLongestSeconds = int64_t{1} << 31;  // more would overflow the clock
+
+JobBounds BoundsOf(std::optional<Clock::time_point> deadline, int64_t memory_bytes,
+                   const Limits& limits, std::stop_token stop) {
+  const auto limit = std::chrono::seconds(std::min(limits.run_deadline_seconds, kLongestSeconds));
+  const int64_t share = MachineMemoryBytes() / 100 * limits.run_memory_percent;
+  return {deadline.value_or(Clock::now() + limit), memory_bytes > 0 ? memory_bytes : share,
+          std::move(stop)};
+}
+
+bool SameBytes(const Literal& a, const Literal& b) {
+  return a.bytes().data() == b.bytes().data() && a.bytes().size() == b.bytes().size() &&
+         a.shape() == b.shape() && std::ranges::equal(a.dynamic_sizes(), b.dynamic_sizes());
+}
+
+// The very same values: theirs bytes are kept, so that equal addresses mean equal bytes.
+bool SameInputs(const Inputs& a, std::span<const std::vector<Literal>> b) {
+  return std::ranges::equal(
+      a, b, [](const auto& x, const auto& y) { return std::ranges::equal(x, y, SameBytes); });
+}
+
+size_t BytesOf(std::span<const std::vector<Literal>> inputs) {
+  size_t bytes = 0;
+  for (const auto& list : inputs) {
+    for (const Literal& leaf : list) bytes += leaf.bytes().size();
+  }
+  return bytes;
+}
+
+// Everything in a result that is no tuple.
+size_t LeafCount(const hlo::Shape& shape) {
+  size_t count = 0;
+  std::vector<const hlo::Shape*> pending = {&shape};
+  while (!pending.empty()) {
+    const hlo::Shape& next = *pending.back();
+    pending.pop_back();
+    if (!next.IsTuple()) ++count;
+    for (const hlo::Shape& element : next.elements()) {
+      if (next.IsTuple()) pending.push_back(&element);
+    }
+  }
+  return count;
+}
+
+std::unexpected<Error> Garbled() { return InternalError("a worker's answer is garbled"); }
+
+class WorkerExecutable : public Executable {
+ public:
+  WorkerExecutable(std::shared_ptr<WorkerPool> pool, std::string platform,
+                   std::shared_ptr<const hlo::Module> module, LoadOptions options)
+      : pool_(std::move(pool)),
+        platform_(std::move(platform)),
+        module_(std::move(module)),
+        options_(std::move(options)) {}
+  ~WorkerExecutable() override { Unload(); }
+  WorkerExecutable(const WorkerExecutable&) = delete;
+  WorkerExecutable& operator=(const WorkerExecutable&) = delete;
+
+  Status Load() {
+    WorkerPool::Lease lease = pool_->Take({platform_, options_.environment});
+    seat_ = lease.seat;
+    const JobBounds bounds =
+        BoundsOf(options_.deadline, options_.memory_bytes, options_.limits, options_.stop);
+    HLOSCOPE_ASSIGN_OR_RETURN(WorkerProcess* const worker, seat_->Worker());
+    return LoadInto(*worker, bounds);
+  }
+
+  Result<RunResult> Run(std::span<const std::vector<Literal>> inputs, const RunOptions& options,
+                        RunSink& sink, std::stop_token stop) override {
+    const std::lock_guard lock(seat_->mutex());
+    const JobBounds bounds =
+        BoundsOf(options.deadline, options.memory_bytes, options_.limits, std::move(stop));
+    HLOSCOPE_ASSIGN_OR_RETURN(WorkerProcess* const worker, seat_->Worker());
+    if (seat_->generation() != generation_) HLOSCOPE_TRY(LoadInto(*worker, bounds));
+    return RunIn(*worker, bounds, inputs, options, sink);
+  }
+
+  std::optional<double> load_ms() const override { return load_ms_; }
+
+ private:
+  Status LoadInto(WorkerProcess& worker, const JobBounds& bounds) {
+    Unload();
+    id_ = seat_->NextId();
+    ValueWriter job(FrameKind::kLoad);
+    job.Put(id_, platform_);
+    PutOptions(job, options_);
+    const std::string image = hlo::ModuleToImage(*module_);
+    job.PutData(std::as_bytes(std::span(image)));
+    std::optional<Error> failure;
+    const auto take = [&](const Frame& frame) -> Result<bool> {
+      ValueReader in(frame);
+      switch (static_cast<FrameKind>(frame.kind)) {
+        case FrameKind::kLoaded:
+          load_ms_ = in.Get<double>();
+          break;
+        case FrameKind::kFailed:
+          failure = in.GetError();
+          break;
+        default:
+          return Garbled();
+      }
+      return in.ok() ? Result<bool>(true) : Garbled();
+    };
+    HLOSCOPE_TRY(WithEvidence(worker, worker.Exchange(job.Finish(), bounds, take)));
+    if (failure) return std::unexpected(*std::move(failure));
+    generation_ = seat_->generation();
+    return {};
+  }
+
+  Result<RunResult> RunIn(WorkerProcess& worker, const JobBounds& bounds,
+                          std::span<const std::vector<Literal>> inputs, const RunOptions& options,
+                          RunSink& sink) {
+    ValueWriter job(FrameKind::kRun);
+    job.Put(id_);
+    PutOptions(job, options);
+    job.Put(options.infeed != nullptr, options.outfeed != nullptr);
+    job.Put(options.observer != nullptr);
+    auto* const observer = dynamic_cast<RemoteObserver*>(options.observer);
+    if (options.observer != nullptr && observer == nullptr) {
+      return InternalError("an observer that cannot be sent to a worker");
+    }
+    if (observer != nullptr) {
+      job.Put(observer->kind());
+      observer->WriteRequest(job);
+    }
+    PutInputs(job, inputs);
+    const size_t leaves = LeafCount(module_->shape(module_->entry().root));
+    Answer answer{worker, options, sink, observer, inputs.size(), leaves};
+    HLOSCOPE_TRY(WithEvidence(
+        worker, worker.Exchange(job.Finish(), bounds,
+                                [&](const Frame& frame) { return answer.Take(frame); })));
+    if (answer.failure) return std::unexpected(*std::move(answer.failure));
+    return answer.result;
+  }
+
+  void PutInputs(ValueWriter& job, std::span<const std::vector<Literal>> inputs) {
+    const bool known = !sent_.empty() && SameInputs(sent_, inputs);
+    job.Put(!known);
+    if (known) return;
+    sent_.clear();
+    if (BytesOf(inputs) > kSmallInputs) sent_ = {inputs.begin(), inputs.end()};
+    job.Put(uint64_t{inputs.size()});
+    for (const auto& list : inputs) {
+      job.Put(uint64_t{list.size()});
+      for (const Literal& leaf : list) job.PutLiteral(leaf);
+    }
+  }
+
+  // What comes of one run.
+  struct Answer {
+    WorkerProcess& worker;
+    const RunOptions& options;
+    RunSink& sink;
+    RemoteObserver* observer;
+    size_t devices, leaves;  // that results may come of
+    RunResult result = {};
+    std::optional<Error> failure = {};
+
+    Result<bool> Take(const Frame& frame) {
+      ValueReader in(frame);
+      const auto kind = static_cast<FrameKind>(frame.kind);
+      HLOSCOPE_TRY(Use(kind, in));
+      if (!in.ok()) return Garbled();
+      return kind == FrameKind::kRan || kind == FrameKind::kFailed;
+    }
+
+   private:
+    Status Use(FrameKind kind, ValueReader& in) {
+      switch (kind) {
+        case FrameKind::kResult:
+          return TakeResult(in);
+        case FrameKind::kWarning:
+          sink.OnWarning(in.Get<std::string>());
+          return {};
+        case FrameKind::kTake:
+          return Feed(in.Get<hlo::Shape>(), in);
+        case FrameKind::kGive:
+          return Drain(in.GetLiteral(), in);
+        case FrameKind::kObserved:
+          return observer == nullptr ? Garbled() : observer->ReadFindings(in);
+        case FrameKind::kRan:
+          result = in.Get<RunResult>();
+          return {};
+        case FrameKind::kFailed:
+          failure = in.GetError();
+          return {};
+        default:
+          return Garbled();
+      }
+    }
+
+    Status TakeResult(ValueReader& in) {
+      const auto device = in.Get<int64_t>();
+      const auto leaf = in.Get<int64_t>();
+      Result<Literal> value = in.GetResult();
+      // Sinks keep values by these numbers.
+      if (!in.ok() || device < 0 || leaf < 0) return Garbled();
+      if (std::cmp_greater_equal(device, devices) || std::cmp_greater_equal(leaf, leaves)) {
+        return Garbled();
+      }
+      sink.OnResult(device, leaf, std::move(value));
+      return {};
+    }
+
+    Status Feed(const hlo::Shape& shape, const ValueReader& in) {
+      if (!in.ok() || options.infeed == nullptr) return Garbled();
+      const Result<Literal> value = options.infeed(shape);
+      ValueWriter fed(FrameKind::kFed);
+      fed.PutResult(value);
+      return worker.Answer(fed.Finish());
+    }
+
+    Status Drain(const Literal& array, const ValueReader& in) {
+      if (!in.ok() || options.outfeed == nullptr) return Garbled();
+      const Status status = options.outfeed(array);
+      ValueWriter fed(FrameKind::kFed);
+      fed.PutResult(status.has_value() ? Result<Literal>(Literal::Token())
+                                       : std::unexpected(status.error()));
+      return worker.Answer(fed.Finish());
+    }
+  };
+
+  // A crash leaves the module behind and says where.
+  Status WithEvidence(const WorkerProcess& worker, Status status) {
+    if (status.has_value()) return status;
+    generation_ = 0;
+    sent_.clear();
+    if (!worker.crashed()) return status;
+    const std::string path = KeepEvidence(*module_, pool_->options().evidence_folder);
+    if (!path.empty()) status.error().hint = "the module is kept in " + path;
+    return status;
+  }
+
+  void Unload() {
+    if (seat_ != nullptr && generation_ != 0) seat_->Unload(generation_, id_);
+    generation_ = 0;
+    sent_.clear();
+  }
+
+  std::shared_ptr<WorkerPool> pool_;
+  std::string platform_;
+  std::shared_ptr<const hlo::Module> module_;
+  LoadOptions options_;
+  std::shared_ptr<WorkerPool::Seat> seat_;
+  uint64_t generation_ = 0, id_ = 0;  // where it is loaded; 0: nowhere
+  Inputs sent_;                       // what the worker has of the last run
+  std::optional<double> load_ms_;
+};
+
+class WorkerPlatform : public Platform {
+ public:
+  WorkerPlatform(std::string_view name, std::shared_ptr<WorkerPool> pool)
+      : name_(name), pool_(std::move(pool)) {}
+  std::string_view name() const override { return name_; }
+  Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                           const LoadOptions& options) override {
+    auto executable = std::make_unique<WorkerExecutable>(pool_, name_, std::move(module), options);
+    HLOSCOPE_TRY(executable->Load());
+    return executable;
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<WorkerPool> pool_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Platform>> MakeWorkerPlatform(std::string_view name,
+                                                     std::shared_ptr<WorkerPool> pool) {
+  HLOSCOPE_TRY(CheckPlatform(name));
+  return std::make_unique<WorkerPlatform>(name, std::move(pool));
+}
+
+Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name,
+                                               const std::shared_ptr<WorkerPool>& pool) {
+  return pool == nullptr ? MakePlatform(name) : MakeWorkerPlatform(name, pool);
+}
+
+}  // namespace hloscope::replay

@@ -1,0 +1,91 @@
+// WorkerProcess: one worker as its parent sees it: what goes to it, what comes back, and how it
+// ends.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/child_process.h"
+#include "core/base/frame_socket.h"
+#include "core/base/result.h"
+#include "core/replay/workers/worker_protocol.h"
+
+namespace hloscope::replay {
+
+struct WorkerStart {
+  std::string program = kThisProgram;
+  std::string platform;                  // for messages
+  std::vector<std::string> environment;  // NAME=value, beside what worker_environment.def passes on
+  int64_t most_frame_bytes = int64_t{1} << 30;
+};
+
+// What a job may take. The worker watches the same where it can; the parent does in any case.
+struct JobBounds {
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  int64_t memory_bytes = 0;  // 0: no bound
+  std::stop_token stop;
+};
+
+// Its memory is watched from outside, by resident size, and not bounded by RLIMIT_AS: address space
+// is what sanitizers, CUDA and the stacks of many threads take without using it. A control group of
+// its own would need rights that few have; the group that we are in bounds what the default is.
+class WorkerProcess {
+ public:
+  // Starts one and does not wait until it is up.
+  static Result<std::unique_ptr<WorkerProcess>> Start(const WorkerStart& start);
+
+  // Called with each frame of a job's answer; true for the last.
+  using Taker = std::function<Result<bool>(const Frame& frame)>;
+  // Sends a job and hands over what comes back until `take` says it is the last. Errors: died with
+  // the stage, where the worker does, is stopped or meets a bound (then it is killed); `take`'s own
+  // and of the system. After any of them the worker is of no more use.
+  Status Exchange(const OutgoingFrame& job, const JobBounds& bounds, const Taker& take);
+  // In an exchange: an answer to what a frame asked.
+  Status Answer(const OutgoingFrame& frame);
+  // Sends something that nothing answers.
+  void Tell(const OutgoingFrame& frame);
+
+  // False once it is of no more use; looks whether it still lives.
+  bool IsUsable();
+  // It ended by itself: not stopped by us, and not for a bound.
+  bool crashed() const { return crashed_; }
+  pid_t pid() const { return process_.pid(); }
+
+ private:
+  WorkerProcess(ChildProcess process, FrameSocket socket, UniqueFd wake, std::shared_ptr<void> page,
+                std::string platform);
+
+  Status ExchangeFrames(const OutgoingFrame& job, const Taker& take);
+  Status TakeReady(const Frame& frame);
+  Status Wait(short events);
+  Status CheckBounds();
+  int MillisecondsToWait() const;
+  void ReadOutput();
+  WorkerStage stage() const;
+  std::unexpected<Error> Died(std::string what, std::string hint);
+  std::unexpected<Error> Ended();
+
+  ChildProcess process_;
+  FrameSocket socket_;
+  UniqueFd wake_;  // readable once the job at hand is to stop
+  std::shared_ptr<void> page_;
+  std::string platform_;
+  JobBounds bounds_;                                 // of the job at hand
+  std::chrono::steady_clock::time_point next_look_;  // at its memory
+  std::string output_;                               // the last of what it printed
+  bool ready_ = false, usable_ = true, crashed_ = false;
+  bool output_open_ = true;
+};
+
+// What of a dying process's last output says why: the message of a failed check, or the last lines
+// that are no stack trace; at most a few hundred bytes.
+std::string LastWords(std::string_view output);
+
+}  // namespace hloscope::replay

@@ -1,0 +1,114 @@
+// What a worker and its parent say to one another: the kinds of frames, and values as fields and
+// data. Strictly one job at a time: the parent sends it, the worker streams what comes of it, its
+// last frame is kLoaded, kRan or kFailed. Infeeds and outfeeds ask the parent while they run, since
+// how many there are may depend on data. Observers do not: one that can be described travels to the
+// worker as a kind and a request, and its findings come back (remote_observer.h). Sending every
+// value to where the observer is would cost as much as the run itself.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/byte_archive.h"
+#include "core/base/frame_socket.h"
+#include "core/eval/machine/value.h"
+#include "core/hlo/literal.h"
+#include "core/replay/platform.h"
+
+namespace hloscope::replay {
+
+enum class WorkerStage : uint32_t {
+#define STAGE(name, text) name,
+#include "core/replay/workers/worker_stages.def"
+#undef STAGE
+};
+// "read back"; "an unknown stage" for a number that is none.
+std::string_view ToString(WorkerStage stage);
+
+enum class FrameKind : uint32_t {
+#define FRAME(name, from, carries) name,
+#include "core/replay/workers/worker_frames.def"
+#undef FRAME
+};
+
+// The page that worker and parent share: it says how far a worker came even where it could send
+// nothing any more.
+struct WorkerPage {
+  std::atomic<uint32_t> stage = 0;
+};
+
+// The descriptors a worker starts with.
+inline constexpr int kWorkerSocket = 3;
+inline constexpr int kWorkerPage = 4;
+// The first argument of a worker; then the most bytes of a frame, and 1 if it is to die with the
+// thread that started it.
+inline constexpr std::string_view kWorkerArgument = "--worker-process";
+
+// What both ends must agree on: the sizes of what is sent as it lies in memory.
+std::string ProtocolText();
+
+// A frame in the making: fields go to `head`, the bytes of values beside it. Values must live until
+// it is sent.
+class ValueWriter {
+ public:
+  explicit ValueWriter(FrameKind kind) { frame_.kind = static_cast<uint32_t>(kind); }
+
+  template <typename... T>
+  void Put(const T&... fields) {
+    head_(fields...);
+  }
+  void PutData(std::span<const std::byte> bytes);
+  void PutError(const Error& error);
+  void PutLiteral(const hlo::Literal& literal);
+  void PutValue(const eval::Value& value);
+  void PutResult(const Result<hlo::Literal>& value);
+
+  const OutgoingFrame& Finish();
+
+ private:
+  ByteWriter head_;
+  OutgoingFrame frame_;
+};
+
+// A frame being read. Large arrays stay views of its data. Whatever the bytes are, reading them is
+// safe: what makes no sense gives empty values and makes ok() false.
+class ValueReader {
+ public:
+  explicit ValueReader(const Frame& frame)
+      : head_(std::as_bytes(std::span(frame.head))), data_(frame.data), left_(frame.data.bytes) {}
+
+  template <typename T>
+  T Get() {
+    return head_.Get<T>();
+  }
+  // The next part of the data, which has to be that long.
+  std::span<const std::byte> GetData(uint64_t size);
+  Error GetError();
+  hlo::Literal GetLiteral();
+  eval::Value GetValue();
+  Result<hlo::Literal> GetResult();
+
+  const std::shared_ptr<const void>& owner() const { return data_.owner; }
+  bool ok() const { return head_.ok(); }
+  void Fail() { head_.Fail(); }
+
+ private:
+  hlo::Literal GetArray();
+
+  ByteReader head_;
+  SharedBytes data_;
+  std::span<const std::byte> left_;
+};
+
+// The options but for what stays on the parent's side.
+void PutOptions(ValueWriter& out, const LoadOptions& options);
+LoadOptions GetLoadOptions(ValueReader& in);
+void PutOptions(ValueWriter& out, const RunOptions& options);
+RunOptions GetRunOptions(ValueReader& in);
+
+}  // namespace hloscope::replay

@@ -1,0 +1,315 @@
+// The loop of a worker: one job after another, everything that comes of it sent back.
+#include "core/replay/workers/worker_server.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <new>
+#include <thread>
+
+#include "core/hlo/module_image.h"
+#include "core/replay/workers/worker_fault.h"
+
+namespace hloscope::replay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using hlo::Literal;
+using Inputs = std::vector<std::vector<Literal>>;
+
+// What the allocator may keep from one job to the next.
+constexpr int64_t kKeptBytes = int64_t{64} << 20;
+
+// The parent is gone once this is over: nobody is left to work for.
+void EndWithParent() {
+  std::thread([] {
+    pollfd socket{kWorkerSocket, POLLRDHUP, 0};
+    while (poll(&socket, 1, -1) <= 0) {
+    }
+    _exit(0);
+  }).detach();
+}
+
+Status WaitForSocket(short events) {
+  pollfd socket{kWorkerSocket, events, 0};
+  if (events != 0) poll(&socket, 1, -1);
+  return {};
+}
+
+// The connection, on which devices may speak at the same time.
+class Channel {
+ public:
+  explicit Channel(int64_t most_bytes) : socket_(UniqueFd(kWorkerSocket), most_bytes) {}
+
+  void Send(ValueWriter& frame) {
+    const std::lock_guard lock(mutex_);
+    SendLocked(frame);
+  }
+  // Sends, and waits for the parent's answer.
+  Frame Ask(ValueWriter& frame) {
+    const std::lock_guard lock(mutex_);
+    SendLocked(frame);
+    return Receive();
+  }
+  Frame Receive() {
+    auto frame = socket_.Receive(WaitForSocket);
+    if (!frame.has_value() || !frame->has_value()) _exit(0);  // it is gone, or talks nonsense
+    return **std::move(frame);
+  }
+
+ private:
+  void SendLocked(ValueWriter& frame) {
+    const auto sent = socket_.Send(frame.Finish(), WaitForSocket);
+    if (sent.has_value() && *sent) return;
+    if (sent.has_value()) _exit(0);
+    // What cannot be sent is said instead. The job cannot be ended from here, so the worker is.
+    ValueWriter failed(FrameKind::kFailed);
+    failed.PutError(sent.error());
+    _exit(socket_.Send(failed.Finish(), WaitForSocket).has_value() ? 1 : 2);
+  }
+
+  std::mutex mutex_;
+  FrameSocket socket_;
+};
+
+// The stage, for the parent to see and for faults to be committed at.
+class StageNote {
+ public:
+  explicit StageNote(std::shared_ptr<void> page) : page_(std::move(page)) {}
+  void Enter(WorkerStage stage) {
+    static_cast<WorkerPage*>(page_.get())->stage.store(static_cast<uint32_t>(stage));
+    fault_.At(stage);
+  }
+
+ private:
+  std::shared_ptr<void> page_;
+  WorkerFault fault_ = WorkerFault::FromEnvironment();
+};
+
+// Sends what a run hands out.
+class SendingSink : public RunSink {
+ public:
+  SendingSink(Channel& channel, StageNote& stage) : channel_(channel), stage_(stage) {}
+
+  void OnResult(int64_t device, int64_t leaf, Result<Literal> value) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!reading_back_) stage_.Enter(WorkerStage::kReadBack);
+      reading_back_ = true;
+    }
+    ValueWriter frame(FrameKind::kResult);
+    frame.Put(device, leaf);
+    frame.PutResult(value);
+    channel_.Send(frame);
+  }
+  void OnWarning(std::string_view text) override {
+    ValueWriter frame(FrameKind::kWarning);
+    frame.Put(text);
+    channel_.Send(frame);
+  }
+
+ private:
+  Channel& channel_;
+  StageNote& stage_;
+  std::mutex mutex_;
+  bool reading_back_ = false;
+};
+
+class Server {
+ public:
+  Server(int64_t most_bytes, std::shared_ptr<void> page, std::span<const ObserverRow> observers)
+      : channel_(most_bytes), stage_(std::move(page)), observers_(observers) {}
+
+  [[noreturn]] void Serve() {
+    stage_.Enter(WorkerStage::kStart);
+    ValueWriter ready(FrameKind::kReady);
+    ready.Put(ProtocolText());
+    channel_.Send(ready);
+    for (;;) {
+      stage_.Enter(WorkerStage::kIdle);
+      const Frame frame = channel_.Receive();
+      const Status status = Guarded(frame);
+      if (!status.has_value()) {
+        ValueWriter failed(FrameKind::kFailed);
+        failed.PutError(status.error());
+        channel_.Send(failed);
+      }
+    }
+  }
+
+ private:
+  struct Loaded {
+    std::shared_ptr<const hlo::Module> module;
+    std::unique_ptr<Executable> executable;
+    Inputs inputs;  // of the last run
+  };
+
+  // Libraries below may throw; nothing of that leaves the process.
+  Status Guarded(const Frame& frame) {
+    try {
+      return Do(frame);
+    } catch (const std::bad_alloc&) {
+      return EnvironmentError("no memory", "give smaller inputs, or more --memory");
+    } catch (const std::exception& error) {
+      return InternalError(error.what());
+    }
+  }
+
+  Status Do(const Frame& frame) {
+    ValueReader in(frame);
+    switch (static_cast<FrameKind>(frame.kind)) {
+      case FrameKind::kLoad:
+        return Load(in, frame);
+      case FrameKind::kRun:
+        return Run(in);
+      case FrameKind::kUnload:
+        loaded_.erase(in.Get<uint64_t>());
+        return {};
+      default:
+        return InputError("a worker does not take that kind of message");
+    }
+  }
+
+  Status Load(ValueReader& in, const Frame& frame) {
+    stage_.Enter(WorkerStage::kLoad);
+    const auto id = in.Get<uint64_t>();
+    const auto name = in.Get<std::string>();
+    const LoadOptions options = GetLoadOptions(in);
+    if (!in.ok()) return InputError("a message to a worker is garbled");
+    std::unique_ptr<Platform>& platform = platforms_[name];
+    if (platform == nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(platform, MakePlatform(name));
+    }
+    stage_.Enter(WorkerStage::kVerify);
+    Loaded loaded;
+    HLOSCOPE_ASSIGN_OR_RETURN(loaded.module,
+                              hlo::ModuleFromImage(frame.data.bytes, frame.data.owner));
+    stage_.Enter(WorkerStage::kCompile);
+    const Clock::time_point start = Clock::now();
+    HLOSCOPE_ASSIGN_OR_RETURN(loaded.executable, platform->Load(loaded.module, options));
+    const std::chrono::duration<double, std::milli> time = Clock::now() - start;
+    loaded_[id] = std::move(loaded);
+    ValueWriter done(FrameKind::kLoaded);
+    done.Put(time.count());
+    channel_.Send(done);
+    return {};
+  }
+
+  Status Run(ValueReader& in) {
+    const auto id = in.Get<uint64_t>();
+    RunOptions options = GetRunOptions(in);
+    const auto takes = in.Get<bool>(), gives = in.Get<bool>();
+    const auto found = loaded_.find(id);
+    if (found == loaded_.end()) return InputError("a worker is to run what it has not loaded");
+    Loaded& loaded = found->second;
+    std::unique_ptr<RemoteObserver> observer;
+    if (in.Get<bool>()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(observer, MakeObserver(*loaded.module, in));
+    }
+    if (in.Get<bool>()) loaded.inputs = ReadInputs(in);
+    if (!in.ok()) return InputError("a message to a worker is garbled");
+    options.observer = observer.get();
+    SetFeeds(options, takes, gives);
+    stage_.Enter(WorkerStage::kRun);
+    SendingSink sink(channel_, stage_);
+    const auto result = loaded.executable->Run(loaded.inputs, options, sink);
+    if (observer != nullptr) SendFindings(*observer);
+    if (!result.has_value() || result->peak_bytes > kKeptBytes) malloc_trim(0);
+    if (!result.has_value()) return std::unexpected(result.error());
+    ValueWriter done(FrameKind::kRan);
+    done.Put(*result);
+    channel_.Send(done);
+    return {};
+  }
+
+  static Inputs ReadInputs(ValueReader& in) {
+    Inputs inputs;
+    for (auto lists = in.Get<uint64_t>(); lists > 0 && in.ok(); --lists) {
+      std::vector<Literal>& list = inputs.emplace_back();
+      for (auto leaves = in.Get<uint64_t>(); leaves > 0 && in.ok(); --leaves) {
+        list.push_back(in.GetLiteral());
+      }
+    }
+    return inputs;
+  }
+
+  Result<std::unique_ptr<RemoteObserver>> MakeObserver(const hlo::Module& module, ValueReader& in) {
+    const auto kind = in.Get<std::string>();
+    const auto row = std::ranges::find(observers_, std::string_view(kind), &ObserverRow::kind);
+    if (row == observers_.end()) return InputError("a worker knows no observer called " + kind);
+    std::unique_ptr<RemoteObserver> observer = row->make(module, in);
+    if (observer == nullptr) return InputError("a message to a worker is garbled");
+    return observer;
+  }
+
+  void SendFindings(const RemoteObserver& observer) {
+    ValueWriter frame(FrameKind::kObserved);
+    observer.WriteFindings(frame);
+    channel_.Send(frame);
+  }
+
+  // Infeeds and outfeeds ask the parent, where it has something to say.
+  void SetFeeds(RunOptions& options, bool takes, bool gives) {
+    if (takes) {
+      options.infeed = [this](const hlo::Shape& shape) {
+        ValueWriter ask(FrameKind::kTake);
+        ask.Put(shape);
+        return Answer(ask);
+      };
+    }
+    if (!gives) return;
+    options.outfeed = [this](const Literal& array) -> Status {
+      ValueWriter ask(FrameKind::kGive);
+      ask.PutLiteral(array);
+      HLOSCOPE_TRY(Answer(ask));
+      return {};
+    };
+  }
+
+  Result<Literal> Answer(ValueWriter& ask) {
+    const Frame answer = channel_.Ask(ask);
+    ValueReader in(answer);
+    auto value = in.GetResult();
+    if (static_cast<FrameKind>(answer.kind) != FrameKind::kFed || !in.ok()) {
+      return InputError("the answer to a feed is garbled");
+    }
+    return value;
+  }
+
+  Channel channel_;
+  StageNote stage_;
+  std::span<const ObserverRow> observers_;
+  std::map<std::string, std::unique_ptr<Platform>> platforms_;
+  std::map<uint64_t, Loaded> loaded_;
+};
+
+}  // namespace
+
+int ServeWorker(std::span<char* const> arguments, std::span<const ObserverRow> observers) {
+  int64_t most_bytes = 0;
+  const std::string_view limit = arguments.empty() ? "" : arguments[0];
+  std::from_chars(limit.data(), limit.data() + limit.size(), most_bytes);
+  const auto page = MapSharedPage(UniqueFd(kWorkerPage));
+  if (most_bytes <= 0 || !page.has_value()) return 2;  // nobody but ourselves starts it
+  if (arguments.size() > 1 && std::string_view(arguments[1]) == "1") {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+  }
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);  // the death is reported, the module kept: nothing else is left
+  fcntl(kWorkerSocket, F_SETFD, FD_CLOEXEC);
+  EndWithParent();
+  Server(most_bytes, *page, observers).Serve();
+}
+
+}  // namespace hloscope::replay

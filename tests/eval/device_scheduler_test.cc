@@ -1,0 +1,95 @@
+// DeviceScheduler: one device at a time, in a fixed order; deadlocks named; one error ends all.
+#include "core/eval/machine/device_scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+namespace hloscope::eval {
+namespace {
+
+constexpr int64_t kStack = 256 << 10;
+
+TEST(DeviceScheduler, DevicesRunOneAfterAnotherAndYieldInTurn) {
+  DeviceScheduler turns(3);
+  std::vector<int64_t> order;
+  ASSERT_TRUE(turns
+                  .Run(kStack,
+                       [&](int64_t device) -> Status {
+                         for (int i = 0; i < 2; ++i) {
+                           order.push_back(device);
+                           HLOSCOPE_TRY(turns.Yield(device));
+                         }
+                         return {};
+                       })
+                  .has_value());
+  EXPECT_EQ(order, (std::vector<int64_t>{0, 1, 2, 0, 1, 2}));
+}
+
+TEST(DeviceScheduler, AWokenDeviceGoesOn) {
+  DeviceScheduler turns(2);
+  std::vector<int64_t> order;
+  const Status status = turns.Run(kStack, [&](int64_t device) -> Status {
+    if (device == 0) HLOSCOPE_TRY(turns.Wait(0, [] { return "for device 1"; }));
+    order.push_back(device);
+    if (device == 1) turns.Wake(0);
+    return {};
+  });
+  EXPECT_TRUE(status.has_value());
+  EXPECT_EQ(order, (std::vector<int64_t>{1, 0}));
+}
+
+TEST(DeviceScheduler, ADeadlockNamesEveryDeviceThatWaits) {
+  DeviceScheduler turns(3);
+  int ended = 0;
+  const Status status = turns.Run(kStack, [&](int64_t device) -> Status {
+    if (device == 1) return {};
+    const Status waited = turns.Wait(device, [device] { return "at x" + std::to_string(device); });
+    EXPECT_FALSE(waited.has_value());
+    ++ended;
+    return waited;
+  });
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().error_class, ErrorClass::kDied);
+  EXPECT_EQ(status.error().message, "deadlock: device 0 waits at x0; device 2 waits at x2");
+  EXPECT_EQ(ended, 2);
+}
+
+TEST(DeviceScheduler, OneDeviceAloneWaitsForNobody) {
+  DeviceScheduler turns(1);
+  const Status status =
+      turns.Run(kStack, [&](int64_t) { return turns.Wait(0, [] { return "at y"; }); });
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().message, "deadlock: device 0 waits at y");
+}
+
+TEST(DeviceScheduler, TheFirstErrorEndsAllOthers) {
+  DeviceScheduler turns(3);
+  const Status status = turns.Run(kStack, [&](int64_t device) -> Status {
+    if (device == 1) return InputError("device 1 has had enough");
+    return turns.Wait(device, [] { return "for ever"; });
+  });
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().message, "device 1 has had enough");
+}
+
+TEST(DeviceScheduler, AThousandDevicesTakeTurns) {
+  constexpr int64_t kDevices = 1000;
+  DeviceScheduler turns(kDevices);
+  std::atomic<int> running = 0;
+  int64_t sum = 0;
+  const Status status = turns.Run(kStack, [&](int64_t device) -> Status {
+    EXPECT_EQ(++running, 1);
+    sum += device;
+    --running;
+    HLOSCOPE_TRY(turns.Yield(device));
+    sum += 1;
+    return {};
+  });
+  EXPECT_TRUE(status.has_value());
+  EXPECT_EQ(sum, kDevices * (kDevices - 1) / 2 + kDevices);
+}
+
+}  // namespace
+}  // namespace hloscope::eval

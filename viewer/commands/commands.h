@@ -1,0 +1,27 @@
+// Commands: what keys and the palette do, from commands.def.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace hloscope::viewer {
+
+enum class Command : uint16_t {
+#define COMMAND(name, id, title, keys, when, help) name,
+#include "viewer/commands/commands.def"
+#undef COMMAND
+};
+
+struct CommandRow {
+  Command command;
+  std::string_view id, title, keys, when, help;
+};
+std::span<const CommandRow> CommandRows();
+const CommandRow& RowOf(Command command);
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,62 @@
+// Answers: what one asks of a whole dump first, each answered in one sentence that leads to where
+// it is shown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/debug/align/pass_changes.h"
+#include "viewer/commands/commands.h"
+#include "viewer/model/module_facts.h"
+#include "viewer/model/session.h"
+
+namespace hloscope::viewer {
+
+enum class Question : uint8_t {
+#define QUESTION(name, command) name,
+#include "viewer/model/questions.def"
+#undef QUESTION
+};
+struct QuestionRow {
+  Question question;
+  Command command;
+};
+std::span<const QuestionRow> QuestionRows();
+std::optional<Question> QuestionOf(Command command);
+
+struct Answer {
+  std::string text;       // one sentence: the answer, or what it takes to get one
+  Selection selection;    // what it is about; kNothing: nothing to select
+  std::string_view view;  // that shows it; empty: any that shows the selection
+  bool is_known = false;  // false: this dump does not tell
+};
+
+// The answer for the module in view; nullptr while something it needs is being read. What would
+// take long on a large dump is computed only once it was asked for: `asked`.
+const Answer* AnswerTo(Session& session, Question question, bool asked);
+
+// The facts that Home shows.
+const Pending<ModuleFacts>& FactsOf(Session& session, int32_t module);
+
+// How the passes are listed; shared under "pass-order".
+struct PassOrder {
+  bool by_change = false;
+};
+
+// The stages of a module by how much each changed.
+struct PassRanking {
+  std::vector<debug::ChangeCounts> counts;  // by stage
+  std::vector<int32_t> order;               // stages that changed anything, most first
+};
+const Pending<PassRanking>& RankingOf(Session& session, int32_t module);
+// "12 added, 3 removed, 1 rewritten"; empty where nothing changed.
+std::string CountsText(const debug::ChangeCounts& counts);
+
+// The name of a stage's pass, as short as it is clear.
+std::string PassName(const dump::StageEntry& stage);
+
+}  // namespace hloscope::viewer

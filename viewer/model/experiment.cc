@@ -1,0 +1,310 @@
+// Experiment: a thread that runs one job after the other, and a box in which it leaves its news.
+#include "viewer/model/experiment.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <utility>
+
+#include "core/debug/run/extract.h"
+#include "core/debug/run/pieces.h"
+#include "core/replay/plugins/plugins.h"
+#include "core/replay/workers/worker_evidence.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using debug::InstructionReport;
+using debug::LeafComparison;
+using hlo::InstructionId;
+
+constexpr uint64_t kFewUlp = 4;
+
+Verdict VerdictOf(const InstructionReport& report, uint64_t ulp, bool bits, bool finite) {
+  if (report.error || !report.compared) return Verdict::kFailed;
+  if (!finite) return Verdict::kNotFinite;
+  if (report.differs()) return Verdict::kBeyond;
+  if (bits) return Verdict::kSameBits;
+  return ulp <= kFewUlp ? Verdict::kWithinUlp : Verdict::kWithinBound;
+}
+
+std::string NoteOf(const InstructionReport& report) {
+  if (report.error) return report.error->ToString();
+  if (report.together_with.empty()) return report.compared ? "" : "there was nothing to compare";
+  std::string note = "only together with";
+  for (const std::string& name : report.together_with) note += " " + name;
+  return note;
+}
+
+Finding FindingOf(const InstructionReport& report, InstructionId instruction) {
+  Finding finding;
+  finding.instruction = instruction;
+  bool bits = true, finite = true;
+  for (const LeafComparison& leaf : report.outputs) {
+    finding.elements += leaf.elements;
+    finding.mismatched += leaf.mismatched;
+    finding.max_abs_error = std::max(finding.max_abs_error, leaf.max_abs_error);
+    finding.max_rel_error = std::max(finding.max_rel_error, leaf.max_rel_error);
+    finding.max_ulp = std::max(finding.max_ulp, leaf.max_ulp);
+    bits &= leaf.max_ulp == 0 && leaf.mismatched == 0;
+    finite &= leaf.nan_mismatched == 0 && leaf.inf_mismatched == 0;
+  }
+  finding.verdict = VerdictOf(report, finding.max_ulp, bits, finite);
+  finding.note = NoteOf(report);
+  return finding;
+}
+
+// Instructions of the entry that are run by themselves.
+int64_t CountRun(const hlo::Module& module) {
+  int64_t count = 0;
+  for (const hlo::Instruction& instruction : module.instructions(module.entry())) {
+    const hlo::Opcode opcode = instruction.opcode;
+    count += opcode != hlo::Opcode::kParameter && opcode != hlo::Opcode::kConstant &&
+             !debug::ForwardsOperand(opcode) && !debug::RunsWithItsDone(opcode);
+  }
+  return count;
+}
+
+std::unordered_map<std::string_view, InstructionId> NamesOfEntry(const hlo::Module& module) {
+  std::unordered_map<std::string_view, InstructionId> names;
+  const hlo::Computation& entry = module.entry();
+  for (uint32_t i = 0; i < entry.instruction_count; ++i) {
+    const InstructionId id(entry.first_instruction + i);
+    names.emplace(module.name(id), id);
+  }
+  return names;
+}
+
+// Array leaves in order; those of other kinds are left out.
+void Flatten(const hlo::Literal& literal, std::vector<hlo::Literal>& leaves) {
+  std::vector<const hlo::Literal*> pending = {&literal};
+  while (!pending.empty()) {
+    const hlo::Literal& next = *pending.back();
+    pending.pop_back();
+    if (next.shape().IsArray()) leaves.push_back(next);
+    for (size_t i = next.elements().size(); i-- > 0;) pending.push_back(&next.elements()[i]);
+  }
+}
+
+// The instruction as isolating it runs it: constants, and what is made of nothing else, come along.
+Result<debug::ExtractedModule> CutOut(const hlo::Module& module, InstructionId instruction) {
+  HLOSCOPE_ASSIGN_OR_RETURN(debug::ExtractedModule extracted,
+                            debug::ExtractModule(module, instruction, 0));
+  const hlo::Opcode opcode = module[instruction].opcode;
+  if (debug::ForwardsOperand(opcode) || opcode == hlo::Opcode::kConstant) return extracted;
+  debug::JoinedPieces joined =
+      debug::JoinPieces(module, std::array{debug::CutPiece(module, instruction, 0)});
+  return debug::ExtractedModule{std::move(joined.module), std::move(joined.parameters), 1};
+}
+
+// The leaves of the reference and, from the same operands, what `platform` makes of them.
+void CaptureBoth(const std::shared_ptr<const hlo::Module>& module, const std::string& platform,
+                 const debug::RunRequest& request, const std::stop_token& stop,
+                 CapturedPair& pair) {
+  const auto cut = CutOut(*module, pair.instruction);
+  if (!cut) {
+    pair.note = cut.error().ToString();
+    return;
+  }
+  const auto values = debug::CaptureValues(
+      *module, pair.instruction, cut->parameters, 0, [&](eval::Observer& observer) {
+        return debug::RunObserved(module, request, observer, stop);
+      });
+  if (!values) {
+    pair.note = values.error().ToString();
+    return;
+  }
+  if (values->value) Flatten(*values->value, pair.reference_leaves);
+  if (platform == "interpreter") return;
+  debug::RunRequest alone = request;
+  alone.platform = platform;
+  alone.arguments = values->arguments;
+  const debug::RunReport report = debug::RunModule(cut->module, alone, stop);
+  for (const debug::RunOutput& output : report.outputs) {
+    if (!output.missing && output.value.shape().IsArray()) {
+      pair.actual_leaves.push_back(output.value);
+    }
+  }
+  if (report.error) pair.note = report.error->ToString();
+}
+
+}  // namespace
+
+std::string_view ToString(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kSameBits:
+      return "same bits";
+    case Verdict::kWithinUlp:
+      return "within 4 ULP";
+    case Verdict::kWithinBound:
+      return "within bounds";
+    case Verdict::kBeyond:
+      return "differs";
+    case Verdict::kNotFinite:
+      return "NaN or infinity";
+    case Verdict::kFailed:
+      return "not compared";
+  }
+  return "";
+}
+
+Experiment::Experiment(std::function<void()> wake, std::string worker_program)
+    : wake_(std::move(wake)) {
+  replay::WorkerPoolOptions options;
+  options.program = std::move(worker_program);
+  options.evidence_folder = replay::EvidenceFolder();
+  workers_ = std::make_shared<replay::WorkerPool>(std::move(options));
+}
+
+Experiment::~Experiment() { Cancel(); }
+
+debug::RunRequest Experiment::MakeRequest() const {
+  debug::RunRequest run;
+  run.platform = request_.platform;
+  run.reference_platform = request_.reference;
+  run.seed = request_.seed;
+  run.bounds = {request_.absolute, request_.relative};
+  run.isolate = request_.isolate && !request_.reference.empty();
+  run.find = request_.find;
+  run.fill_elided = request_.fill_elided;
+  run.deadline_seconds = request_.deadline_seconds;
+  run.workers = workers_;
+  return run;
+}
+
+void Experiment::Begin(std::string doing, Job job) {
+  Cancel();
+  if (thread_.joinable()) thread_.join();
+  doing_ = std::move(doing);
+  news_ = std::make_shared<News>();
+  running_ = true;
+  started_ = std::chrono::steady_clock::now();
+  thread_ =
+      std::jthread([news = news_, job = std::move(job), wake = wake_](const std::stop_token& stop) {
+        try {
+          job(*news, stop);
+        } catch (const std::exception& error) {
+          debug::RunReport report;
+          report.status = debug::RunStatus::kError;
+          report.error = Error{ErrorClass::kEnvironment, error.what(), {}, {}};
+          const std::lock_guard lock(news->mutex);
+          news->report = std::move(report);
+        }
+        const std::lock_guard lock(news->mutex);
+        news->finished = true;
+        if (wake) wake();
+      });
+}
+
+void Experiment::Start(std::shared_ptr<const hlo::Module> module,
+                       const ExperimentRequest& request) {
+  Reset();
+  request_ = request;
+  module_ = std::move(module);
+  const debug::RunRequest run = MakeRequest();
+  expected_ = run.isolate ? CountRun(*module_) : 0;
+  Begin("running on " + request.platform,
+        [module = module_, run, wake = wake_](News& news, const std::stop_token& stop) {
+          const auto names = NamesOfEntry(*module);
+          debug::RunRequest own = run;
+          own.on_instruction = [&](const InstructionReport& report) {
+            const auto known = names.find(report.instruction);
+            if (known == names.end()) return;
+            const std::lock_guard lock(news.mutex);
+            news.findings.push_back(FindingOf(report, known->second));
+            if (wake) wake();
+          };
+          debug::RunReport report = debug::RunModule(module, own, stop);
+          const std::lock_guard lock(news.mutex);
+          news.report = std::move(report);
+        });
+}
+
+void Experiment::Capture(InstructionId instruction) {
+  if (running_ || module_ == nullptr) return;
+  debug::RunRequest request = MakeRequest();
+  const std::string platform = request.platform;
+  request.platform = "interpreter";
+  request.reference_platform.clear();
+  request.isolate = false;
+  request.find.reset();
+  captured_.reset();
+  Begin(
+      "computing the values of " + std::string(module_->name(instruction)),
+      [module = module_, request, platform, instruction](News& news, const std::stop_token& stop) {
+        CapturedPair pair;
+        pair.instruction = instruction;
+        CaptureBoth(module, platform, request, stop, pair);
+        const std::lock_guard lock(news.mutex);
+        news.captured = std::move(pair);
+      });
+}
+
+void Experiment::Cancel() {
+  if (thread_.joinable()) thread_.request_stop();
+}
+
+void Experiment::Reset() {
+  Cancel();
+  if (thread_.joinable()) thread_.join();
+  running_ = false;
+  news_.reset();
+  module_.reset();
+  findings_.clear();
+  by_instruction_.clear();
+  expected_ = 0;
+  report_.reset();
+  captured_.reset();
+}
+
+bool Experiment::Update() {
+  if (news_ == nullptr) return false;
+  std::vector<Finding> findings;
+  bool finished = false;
+  {
+    const std::lock_guard lock(news_->mutex);
+    findings.swap(news_->findings);
+    if (news_->report) report_ = std::exchange(news_->report, std::nullopt);
+    if (news_->captured) captured_ = std::exchange(news_->captured, std::nullopt);
+    finished = news_->finished;
+  }
+  for (Finding& finding : findings) {
+    const auto [slot, fresh] =
+        by_instruction_.try_emplace(finding.instruction.index, findings_.size());
+    if (fresh) {
+      findings_.push_back(std::move(finding));
+    } else {
+      findings_[slot->second] = std::move(finding);  // as part of a larger piece
+    }
+  }
+  if (finished) {
+    running_ = false;
+    ended_ = std::chrono::steady_clock::now();
+    news_.reset();
+  }
+  return finished || !findings.empty();
+}
+
+double Experiment::seconds() const {
+  const auto end = running_ ? std::chrono::steady_clock::now() : ended_;
+  return std::max(0.0, std::chrono::duration<double>(end - started_).count());
+}
+
+const Finding* Experiment::Of(InstructionId instruction) const {
+  const auto known = by_instruction_.find(instruction.index);
+  return known == by_instruction_.end() ? nullptr : &findings_[known->second];
+}
+
+std::vector<std::string> PlatformsHere() {
+  const replay::PluginFindings found = replay::FindPlugins({});
+  std::vector<std::string> names;
+  for (const replay::PlatformRow& row : replay::PlatformRows()) {
+    const bool needs_plugin = row.name.starts_with("xla-");
+    const bool here = std::ranges::any_of(
+        found.plugins, [&](const replay::PluginFile& p) { return p.platform == row.name; });
+    if (!needs_plugin || here) names.emplace_back(row.name);
+  }
+  return names;
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,119 @@
+// Experiment: what the divergence lab runs, in workers and on a thread of its own, and what came
+// out of it. All functions are for the main thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "core/debug/run/run_module.h"
+#include "core/hlo/module.h"
+#include "core/replay/workers/worker_pool.h"
+
+namespace hloscope::viewer {
+
+struct ExperimentRequest {
+  int32_t module_index = -1, stage = -1;            // of the dump, for those who show it
+  std::string platform = "interpreter", reference;  // reference empty: nothing is compared
+  uint64_t seed = 0;
+  std::optional<double> absolute, relative;  // bounds; absent: those of the element type
+  bool isolate = true;                       // every instruction of the entry by itself first
+  std::optional<debug::NonFiniteKind> find;  // where the first NaN or infinity is born
+  std::optional<uint64_t> fill_elided;
+  double deadline_seconds = 120;
+};
+
+enum class Verdict : uint8_t { kSameBits, kWithinUlp, kWithinBound, kBeyond, kNotFinite, kFailed };
+std::string_view ToString(Verdict verdict);
+
+// How one instruction did.
+struct Finding {
+  hlo::InstructionId instruction;  // of the module that ran
+  Verdict verdict = Verdict::kFailed;
+  double max_abs_error = 0, max_rel_error = 0;
+  uint64_t max_ulp = 0;
+  int64_t elements = 0, mismatched = 0;
+  std::string note;  // the error, or what it takes to differ
+};
+
+// The values of one instruction on both sides.
+struct CapturedPair {
+  hlo::InstructionId instruction;
+  std::vector<hlo::Literal> reference_leaves, actual_leaves;  // arrays, tuples flattened
+  std::string note;                                           // why a side has none
+};
+
+class Experiment {
+ public:
+  // `wake` is called from any thread when there is news; `worker_program` serves as a worker.
+  explicit Experiment(std::function<void()> wake, std::string worker_program = kThisProgram);
+  // Stops what runs and waits for it.
+  ~Experiment();
+  Experiment(const Experiment&) = delete;
+  Experiment& operator=(const Experiment&) = delete;
+
+  // Runs the module; what ran before is stopped and forgotten.
+  void Start(std::shared_ptr<const hlo::Module> module, const ExperimentRequest& request);
+  // Finds the values of an instruction on the inputs of the last run, on the interpreter and, from
+  // the same operands, on its platform. Not while something runs.
+  void Capture(hlo::InstructionId instruction);
+  void Cancel();
+  // Takes over news; true if there was any. Once a frame.
+  bool Update();
+  // Forgets everything, as when another dump is opened.
+  void Reset();
+
+  bool running() const { return running_; }
+  double seconds() const;  // that what runs has taken, or took
+  const std::string& doing() const { return doing_; }
+  const ExperimentRequest& request() const { return request_; }
+  const hlo::Module* module() const { return module_.get(); }
+  std::span<const Finding> findings() const { return findings_; }  // in the order they came
+  const Finding* Of(hlo::InstructionId instruction) const;
+  int64_t expected_findings() const { return expected_; }  // instructions of the entry to come
+  const debug::RunReport* report() const { return report_ ? &*report_ : nullptr; }
+  const CapturedPair* captured() const { return captured_ ? &*captured_ : nullptr; }
+
+ private:
+  struct News {
+    std::mutex mutex;
+    std::vector<Finding> findings;
+    std::optional<debug::RunReport> report;
+    std::optional<CapturedPair> captured;
+    bool finished = false;
+  };
+  using Job = std::function<void(News& news, const std::stop_token& stop)>;
+  void Begin(std::string doing, Job job);
+  debug::RunRequest MakeRequest() const;
+
+  std::function<void()> wake_;
+  std::shared_ptr<replay::WorkerPool> workers_;
+  ExperimentRequest request_;
+  std::shared_ptr<const hlo::Module> module_;
+  std::shared_ptr<News> news_;
+  bool running_ = false;
+  std::string doing_;
+  std::chrono::steady_clock::time_point started_, ended_;
+  std::vector<Finding> findings_;
+  std::unordered_map<uint32_t, size_t> by_instruction_;
+  int64_t expected_ = 0;
+  std::optional<debug::RunReport> report_;
+  std::optional<CapturedPair> captured_;
+  std::jthread thread_;  // last: it ends before what it uses
+};
+
+// The platforms that can be chosen here: those of this build whose plugins are installed.
+std::vector<std::string> PlatformsHere();
+
+}  // namespace hloscope::viewer

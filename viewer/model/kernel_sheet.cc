@@ -1,0 +1,322 @@
+// Joining kernels, instructions, times and costs.
+#include "viewer/model/kernel_sheet.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <unordered_map>
+
+#include "profiler/profile_comparison.h"
+#include "viewer/model/number_text.h"
+#include "viewer/model/timeline_camera.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using hlo::InstructionId;
+using profiler::Attribution;
+using profiler::InstructionTime;
+
+struct Inputs {
+  std::shared_ptr<const hlo::Module> module;         // null: none
+  std::shared_ptr<const dump::KernelTable> kernels;  // null: none
+  std::shared_ptr<const dump::DumpModel> dump;
+  std::shared_ptr<const ProfileModel> profile, other;
+  std::string other_error;  // why the second cannot be read
+  int32_t dump_module = -1;
+};
+
+// "regs:32 static_shared:0 grid:4,1,1 block:128,1,1 occ_pct:100": the number behind a key.
+std::optional<double> DetailOf(std::string_view details, std::string_view key) {
+  const size_t at = details.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  double value = 0;
+  const char* first = details.data() + at + key.size();
+  if (std::from_chars(first, details.data() + details.size(), value).ec != std::errc()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<dump::Extent3> ExtentOf(std::string_view details, std::string_view key) {
+  const size_t at = details.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  dump::Extent3 extent{};
+  const char* position = details.data() + at + key.size();
+  const char* end = details.data() + details.size();
+  for (int64_t& size : extent) {
+    auto [stopped, error] = std::from_chars(position, end, size);
+    if (error != std::errc()) return std::nullopt;
+    position = stopped == end ? end : stopped + 1;
+  }
+  return extent;
+}
+
+// What the profiler recorded beside the longest event of a row.
+void AddDetails(const profiler::EventStore& store, KernelRow& row) {
+  for (const profiler::Argument& argument : store.Arguments(row.longest)) {
+    const auto* text = std::get_if<std::string>(&argument.value);
+    const auto* real = std::get_if<double>(&argument.value);
+    if (argument.name == "theoretical_occupancy_pct" && real != nullptr) {
+      row.occupancy = *real / 100;
+      row.is_occupancy_bound = false;
+    }
+    if (argument.name != "kernel_details" || text == nullptr) continue;
+    if (auto registers = DetailOf(*text, "regs:")) row.registers = std::llround(*registers);
+    const double shared = DetailOf(*text, "static_shared:").value_or(0) +
+                          DetailOf(*text, "dynamic_shared:").value_or(0);
+    if (text->find("shared:") != std::string::npos) row.shared_bytes = std::llround(shared);
+    if (auto blocks = ExtentOf(*text, "grid:")) row.launch.blocks = blocks;
+    if (auto threads = ExtentOf(*text, "block:")) row.launch.threads = threads;
+    if (auto percent = DetailOf(*text, "occ_pct:")) {
+      row.occupancy = *percent / 100;
+      row.is_occupancy_bound = false;
+    }
+  }
+}
+
+class SheetMaker {
+ public:
+  explicit SheetMaker(const Inputs& in) : in_(in) {}
+
+  std::shared_ptr<const KernelSheet> Make() {
+    if (in_.module != nullptr) {
+      costs_.emplace(*in_.module);
+      for (uint32_t i = 0; i < in_.module->instructions().size(); ++i)
+        ids_.try_emplace(in_.module->name(InstructionId(i)), InstructionId(i));
+    }
+    if (in_.dump != nullptr) sheet_->device = FactsFromDump(*in_.dump, in_.dump_module);
+    if (in_.profile != nullptr && sheet_->device.source.empty()) {
+      sheet_->device = FactsFromTrace(in_.profile->store());
+    }
+    AddTimes();
+    AddKernels();
+    AddOthers();
+    for (KernelRow& row : sheet_->rows) Finish(row);
+    std::ranges::stable_sort(sheet_->rows, [](const KernelRow& a, const KernelRow& b) {
+      return a.self != b.self ? a.self > b.self : a.name < b.name;
+    });
+    Explain();
+    return sheet_;
+  }
+
+ private:
+  // Every instruction of the module in view that took time; of a trace alone, those of all its
+  // modules.
+  void AddTimes() {
+    if (in_.profile == nullptr) return;
+    const Attribution& attribution = *in_.profile->attribution;
+    const std::optional<uint32_t> own = in_.profile->ModuleFor(in_.dump_module);
+    for (const InstructionTime& time : attribution.times()) {
+      if (in_.dump != nullptr && own != time.target.module) continue;
+      const hlo::Module& m = *attribution.modules()[time.target.module].module;
+      KernelRow row = RowFor(m, time.target.instruction);
+      if (in_.module == nullptr) row.instruction = {};
+      row.count = time.count;
+      row.self = time.self;
+      row.total = time.total;
+      row.min = time.min;
+      row.max = time.max;
+      row.longest = time.longest;
+      sheet_->work += time.self;
+      if (in_.module == nullptr) row.cost = CostIn(time.target);
+      Place(std::move(row));
+    }
+    sheet_->has_times = !sheet_->rows.empty();
+  }
+
+  // Costs of the modules a trace carries.
+  hlo::Cost CostIn(const profiler::Target& target) {
+    auto [model, is_new] = traced_costs_.try_emplace(target.module, nullptr);
+    if (is_new) {
+      model->second = std::make_unique<hlo::CostModel>(
+          *in_.profile->attribution->modules()[target.module].module);
+    }
+    return model->second->Of(target.instruction);
+  }
+
+  KernelRow RowFor(const hlo::Module& m, InstructionId id) const {
+    KernelRow row;
+    row.name = m.name(id);
+    row.code = m[id].opcode;
+    row.opcode = hlo::ToString(row.code);
+    row.instruction = id;
+    return row;
+  }
+
+  void Place(KernelRow row) {
+    rows_.try_emplace(row.name, sheet_->rows.size());
+    sheet_->rows.push_back(std::move(row));
+  }
+
+  void AddKernels() {
+    if (in_.kernels == nullptr || in_.module == nullptr) return;
+    for (size_t k = 0; k < in_.kernels->kernels.size(); ++k) {
+      const dump::Kernel& kernel = in_.kernels->kernels[k];
+      if (kernel.instructions.empty()) AddKernel(kernel, k, kernel.name);
+      for (const std::string& name : kernel.instructions) {
+        if (!rows_.contains(name)) {
+          auto id = ids_.find(name);
+          if (id != ids_.end()) Place(RowFor(*in_.module, id->second));
+        }
+        AddKernel(kernel, k, name);
+      }
+    }
+  }
+
+  void AddKernel(const dump::Kernel& kernel, size_t index, const std::string& name) {
+    if (!rows_.contains(name)) {
+      KernelRow row;
+      row.name = name;
+      Place(std::move(row));
+    }
+    KernelRow& row = sheet_->rows[rows_.at(name)];
+    row.kernel = kernel.name;
+    row.kernel_index = static_cast<int32_t>(index);
+    row.launch = kernel.launch;
+    row.registers = kernel.registers;
+    row.shared_bytes = kernel.shared_bytes;
+    if (!row.launch.threads && kernel.max_threads) {
+      row.launch.threads = dump::Extent3{*kernel.max_threads, 1, 1};
+    }
+  }
+
+  // The second profile, by the names of module and instruction.
+  void AddOthers() {
+    if (in_.other == nullptr) return;
+    const Attribution& attribution = *in_.other->attribution;
+    const std::string name = in_.dump == nullptr || in_.dump_module < 0
+                                 ? std::string()
+                                 : in_.dump->modules()[static_cast<size_t>(in_.dump_module)].name;
+    for (const InstructionTime& time : attribution.times()) {
+      const profiler::AttributedModule& m = attribution.modules()[time.target.module];
+      if (!name.empty() && m.name != name) continue;
+      const std::string instruction(m.module->name(time.target.instruction));
+      if (!rows_.contains(instruction)) {
+        KernelRow row = RowFor(*m.module, time.target.instruction);
+        // The program in view may have it, though it took no time in the first profile.
+        const auto id = ids_.find(instruction);
+        row.instruction = id == ids_.end() ? InstructionId() : id->second;
+        Place(std::move(row));
+      }
+      KernelRow& row = sheet_->rows[rows_.at(instruction)];
+      row.other_count += time.count;
+      row.other_self += time.self;
+      sheet_->other_work += time.self;
+      sheet_->has_others = true;
+    }
+    sheet_->other_path = in_.other->path;
+    ScaleOthers();
+  }
+
+  // A trace of ten steps beside one of five: times are compared for the same number of runs.
+  void ScaleOthers() {
+    std::vector<std::pair<int64_t, int64_t>> counts;
+    for (const KernelRow& row : sheet_->rows) counts.emplace_back(row.count, row.other_count);
+    sheet_->other_runs = profiler::RunsRatio(counts);
+    for (KernelRow& row : sheet_->rows)
+      row.other_time = static_cast<double>(row.other_self) / sheet_->other_runs;
+  }
+
+  void Finish(KernelRow& row) {
+    if (row.instruction.valid() && costs_) row.cost = costs_->Of(row.instruction);
+    if (row.launch.threads) {
+      const auto& [x, y, z] = *row.launch.threads;
+      const double threads =
+          static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
+      row.occupancy =
+          Occupancy(sheet_->device, threads, static_cast<double>(row.registers.value_or(0)),
+                    static_cast<double>(row.shared_bytes.value_or(0)));
+      row.is_occupancy_bound = !row.registers.has_value();
+    }
+    if (row.count > 0) AddDetails(in_.profile->store(), row);
+  }
+
+  void Explain() {
+    if (in_.profile == nullptr) {
+      sheet_->notes.emplace_back(
+          "no times: open a trace beside the dump (hloscope open DUMP TRACE.xplane.pb); "
+          "jax.profiler.trace(FOLDER) records one");
+    } else if (!sheet_->has_times) {
+      sheet_->notes.emplace_back(
+          "the trace names no instruction of this module: it ran another program, or one of that "
+          "name compiled differently");
+    }
+    if (!in_.other_error.empty()) {
+      sheet_->notes.push_back("the second profile cannot be read: " + in_.other_error);
+    } else if (in_.other != nullptr && !sheet_->has_others) {
+      sheet_->notes.push_back("the second profile, " + in_.other->path +
+                              ", names no instruction of a module of this name");
+    }
+    const bool has_code = in_.kernels != nullptr && !in_.kernels->kernels.empty();
+    if (in_.dump != nullptr && !has_code) {
+      sheet_->notes.emplace_back(
+          "no kernels in this dump: XLA writes LLVM IR and PTX with "
+          "--xla_dump_hlo_as_text --xla_dump_emitter_re=.*");
+    }
+  }
+
+  const Inputs& in_;
+  std::shared_ptr<KernelSheet> sheet_ = std::make_shared<KernelSheet>();
+  std::optional<hlo::CostModel> costs_;
+  std::unordered_map<uint32_t, std::unique_ptr<hlo::CostModel>> traced_costs_;
+  std::unordered_map<std::string, size_t> rows_;
+  std::unordered_map<std::string_view, InstructionId> ids_;  // of the program in view
+};
+
+}  // namespace
+
+double KernelRow::flops_per_second() const {
+  return mean() == 0 ? 0 : (cost.flops + cost.transcendentals) / (mean() * 1e-12);
+}
+double KernelRow::bytes_per_second() const {
+  return mean() == 0 ? 0 : cost.bytes() / (mean() * 1e-12);
+}
+
+std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row) {
+  if (row.count == 0) return {};
+  const double share =
+      static_cast<double>(row.self) / static_cast<double>(std::max<int64_t>(sheet.work, 1));
+  return fmt::format("{:.1f} % of the time: {} in {} {}", 100 * share,
+                     TimeText(static_cast<double>(row.self)), CountText(row.count),
+                     row.count == 1 ? "event" : "events");
+}
+
+const Pending<KernelSheet>* KernelSheetOf(Session& session) {
+  Inputs in;
+  std::string key = "kernel-sheet";
+  if (session.dump().waiting()) return nullptr;
+  for (size_t which : {size_t{0}, size_t{1}}) {
+    const Pending<ProfileModel>* profile = ProfileOf(session, which);
+    if (profile == nullptr) continue;
+    if (profile->waiting()) return nullptr;
+    if (!profile->ready()) {
+      if (which == 1) in.other_error = profile->error.ToString();
+      key += "/failed " + in.other_error;
+      continue;
+    }
+    (which == 0 ? in.profile : in.other) = profile->value;
+    key += (which == 0 ? "/" : "/other ") + (*profile)->path;
+  }
+  if (session.dump().ready() && session.module() >= 0) {
+    in.dump = session.dump().value;
+    in.dump_module = session.module();
+    const int32_t stage = in.dump->FinalStage(in.dump_module);
+    if (stage >= 0) {
+      const Pending<hlo::Module>& module = session.Module(in.dump_module, stage);
+      if (module.waiting()) return nullptr;
+      in.module = module.value;
+    }
+    const Pending<dump::KernelTable>& kernels = session.Kernels(in.dump_module);
+    if (kernels.waiting()) return nullptr;
+    in.kernels = kernels.value;
+    key += "/" + std::to_string(in.dump_module);
+  }
+  return &session.Get<KernelSheet>(key, "joining kernels and times", [in](TaskControl&) {
+    return Result<std::shared_ptr<const KernelSheet>>(SheetMaker(in).Make());
+  });
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,63 @@
+// KernelSheet: what the table of kernels and the roofline show: of every instruction that has a
+// kernel or took time, its time, its work, how it is launched; and the same in a second profile.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/dump/kernels.h"
+#include "core/hlo/analysis/cost.h"
+#include "viewer/model/device_facts.h"
+#include "viewer/model/profile_model.h"
+
+namespace hloscope::viewer {
+
+struct KernelRow {
+  std::string name;    // of the instruction; of the kernel or event where no instruction is known
+  std::string kernel;  // the symbol, or empty
+  std::string opcode;
+  hlo::Opcode code = hlo::Opcode::kCustomCall;
+  int32_t kernel_index = -1;       // in the KernelTable of the module
+  hlo::InstructionId instruction;  // of the final stage; invalid: of none known
+  // Of the profile, in picoseconds; 0 events: none.
+  int64_t count = 0, self = 0, total = 0, min = 0, max = 0;
+  profiler::EventId longest;
+  int64_t other_count = 0, other_self = 0;  // of the second profile
+  double other_time = 0;                    // other_self for as many runs as the first profile has
+  hlo::Cost cost;
+  dump::LaunchDimensions launch;
+  std::optional<int64_t> registers, shared_bytes;
+  double occupancy = -1;            // 0 to 1; less: not known
+  bool is_occupancy_bound = false;  // the registers are not known: at most that
+
+  double mean() const {
+    return count == 0 ? 0 : static_cast<double>(total) / static_cast<double>(count);
+  }
+  // Per second of the mean time; 0 where there is no time.
+  double flops_per_second() const;
+  double bytes_per_second() const;
+};
+
+struct KernelSheet {
+  std::vector<KernelRow> rows;  // longest self time first, then those without, by name
+  int64_t work = 0;  // picoseconds of the profile in this module, other_work of the second
+  int64_t other_work = 0;
+  bool has_times = false, has_others = false;
+  // How often the second profile ran what the first ran once: the median over the rows.
+  double other_runs = 1;
+  std::string other_path;  // of the second profile; empty: none
+  DeviceFacts device;
+  std::vector<std::string> notes;  // what is missing, and what would fill it
+};
+
+// "12.5 % of the time: 1.2 ms in 40 events"; empty where the profile has none.
+std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row);
+
+// Of the module in view, or of the trace alone where no dump is open. Null while something it needs
+// is being read.
+const Pending<KernelSheet>* KernelSheetOf(Session& session);
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,121 @@
+// Reads a module's first and final stage and its tables.
+#include "viewer/model/module_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/checked.h"
+#include "viewer/model/number_text.h"
+
+namespace hloscope::viewer {
+namespace {
+
+// Most that are kept to be shown.
+constexpr size_t kMost = 100;
+
+void AddTransfers(const hlo::Module& module, const debug::Placement& placement,
+                  ModuleFacts& facts) {
+  facts.transfer_count = std::ssize(placement.transfers);
+  for (const debug::Transfer& t : placement.transfers) {
+    facts.transfers.push_back({.instruction = t.instruction,
+                               .name = std::string(module.name(t.instruction)),
+                               .direction = t.direction,
+                               .bytes = t.bytes,
+                               .executions = t.executions});
+  }
+  auto cost = [](const ModuleFacts::Transfer& t) { return std::pair(t.total(), t.bytes); };
+  std::ranges::stable_sort(facts.transfers, std::greater(), cost);
+  if (facts.transfers.size() > kMost) facts.transfers.resize(kMost);
+}
+
+void AddPlacement(const hlo::Module& module, const debug::Placement& placement,
+                  ModuleFacts& facts) {
+  facts.compiled = placement.compiled;
+  facts.places = placement.counts;
+  for (uint32_t i = 0; i < placement.instructions.size(); ++i) {
+    const debug::PlacedInstruction& placed = placement.instructions[i];
+    if (placed.reason == debug::FallbackReason::kNone) continue;
+    hlo::InstructionId id(i);
+    ModuleFacts::Fallback fallback{.instruction = id,
+                                   .name = std::string(module.name(id)),
+                                   .reason = std::string(debug::Describe(placed.reason)),
+                                   .bytes = -1};
+    auto transfer = std::ranges::find(placement.transfers, id, &debug::Transfer::instruction);
+    if (transfer != placement.transfers.end()) fallback.bytes = transfer->bytes;
+    ++facts.fallback_count;
+    facts.fallbacks.push_back(std::move(fallback));
+  }
+  std::ranges::stable_sort(facts.fallbacks, std::greater(), &ModuleFacts::Fallback::bytes);
+  if (facts.fallbacks.size() > kMost) facts.fallbacks.resize(kMost);
+}
+
+}  // namespace
+
+int64_t ModuleFacts::Transfer::total() const {
+  if (bytes < 0 || executions < 0) return -1;
+  return CheckedMul(bytes, executions).value_or(-1);
+}
+
+std::string TransferText(const ModuleFacts::Transfer& t) {
+  const bool is_out = t.direction == debug::TransferDirection::kToHost;
+  std::string text = is_out ? "to the host, " : "to the device, ";
+  text += t.bytes < 0 ? "of no known size" : BytesText(t.bytes);
+  if (t.executions < 0) return text + ", in a loop or branch of no known count";
+  if (t.executions == 1) return text + " once a run";
+  text += fmt::format(" × {} in one run", CountText(t.executions));
+  return t.total() < 0 ? text : text + ": " + BytesText(t.total());
+}
+
+debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module,
+                             const hlo::Module& final_stage) {
+  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
+  debug::Placement placement = debug::FindPlacement(final_stage, debug::TargetNamed(entry.device));
+  if (auto thunks = dump.Thunks(module); thunks && (*thunks)->file >= 0)
+    debug::TakeThunks(final_stage, **thunks, placement);
+  return placement;
+}
+
+std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, int32_t module) {
+  auto facts = std::make_shared<ModuleFacts>();
+  auto problem = [&](const Error& error) { facts->problems.push_back(error.ToString()); };
+  int32_t final_stage = dump.FinalStage(module);
+  if (final_stage >= 0) {
+    if (auto read = dump.Module(module, final_stage)) {
+      facts->instructions = static_cast<int64_t>((*read)->instructions().size());
+      facts->fusions = std::ranges::count((*read)->instructions(), hlo::Opcode::kFusion,
+                                          &hlo::Instruction::opcode);
+      const debug::Placement placement = PlacementOf(dump, module, **read);
+      AddPlacement(**read, placement, *facts);
+      AddTransfers(**read, placement, *facts);
+    } else {
+      problem(read.error());
+    }
+    if (final_stage > 0) {
+      if (auto read = dump.Module(module, 0)) {
+        facts->instructions_before = static_cast<int64_t>((*read)->instructions().size());
+      } else {
+        problem(read.error());
+      }
+    }
+  }
+  if (auto kernels = dump.Kernels(module)) {
+    facts->kernels = static_cast<int64_t>((*kernels)->kernels.size());
+    for (const std::string& warning : (*kernels)->warnings) facts->problems.push_back(warning);
+  } else {
+    problem(kernels.error());
+  }
+  if (auto thunks = dump.Thunks(module); thunks && (*thunks)->file >= 0)
+    facts->thunks = static_cast<int64_t>((*thunks)->thunks.size());
+  auto buffers = dump.Buffers(module);
+  if (buffers && (*buffers)->source != dump::BufferSource::kNone) {
+    facts->memory_bytes = (*buffers)->total_bytes;
+    facts->live_peak_bytes = (*buffers)->live_peak_bytes;
+    for (const std::string& warning : (*buffers)->warnings) facts->problems.push_back(warning);
+  } else if (!buffers) {
+    problem(buffers.error());
+  }
+  return facts;
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,54 @@
+// Module facts: one module in the figures that Home shows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/debug/place/placement.h"
+#include "core/dump/dump_model.h"
+
+namespace hloscope::viewer {
+
+struct ModuleFacts {
+  int64_t instructions_before = -1, instructions = -1;  // first and final stage; -1: not readable
+  int64_t fusions = 0;
+  int64_t kernels = -1, thunks = -1;
+  int64_t memory_bytes = -1, live_peak_bytes = -1;  // -1: no buffer assignment
+  bool compiled = false;
+  std::array<int64_t, debug::kPlaceCount> places = {};
+  // Work that is not on the device, most bytes first: what, why, how much moves.
+  struct Fallback {
+    hlo::InstructionId instruction;
+    std::string name, reason;
+    int64_t bytes = -1;  // moved in one execution; -1: none or not known
+  };
+  std::vector<Fallback> fallbacks;
+  int64_t fallback_count = 0;
+  // What moves between host and device, most bytes of a run first.
+  struct Transfer {
+    hlo::InstructionId instruction;
+    std::string name;
+    debug::TransferDirection direction = debug::TransferDirection::kToHost;
+    int64_t bytes = -1, executions = -1;  // of one execution, in one run; -1: not known
+    int64_t total() const;                // -1: not known
+  };
+  std::vector<Transfer> transfers;
+  int64_t transfer_count = 0;
+  std::vector<std::string> problems;  // what could not be read
+};
+
+// "to the host, 1.2 MB × 10 in one run: 12 MB".
+std::string TransferText(const ModuleFacts::Transfer& transfer);
+
+// Where the instructions of a stage's module run, by the module and its thunks.
+debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module,
+                             const hlo::Module& final_stage);
+
+// Never fails: what cannot be read is in `problems`.
+std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, int32_t module);
+
+}  // namespace hloscope::viewer

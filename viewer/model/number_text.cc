@@ -1,0 +1,59 @@
+// Numbers as people read them.
+#include "viewer/model/number_text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace hloscope::viewer {
+
+std::string BytesText(int64_t bytes) {
+  if (bytes < 0) return "?";
+  constexpr std::array<const char*, 7> kUnits = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  int digits = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", value, digits, kUnits[unit]);
+}
+
+std::string ShortCountText(int64_t count) {
+  if (count < 10000) return CountText(count);
+  constexpr std::array<const char*, 4> kUnits = {"", "k", "M", "G"};
+  auto value = static_cast<double>(count);
+  size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.{}f}{}", value, value >= 99.5 ? 0 : 1, kUnits[unit]);
+}
+
+std::string CountText(int64_t count) {
+  const std::string digits = std::to_string(count);
+  const size_t first = digits.starts_with('-') ? 1 : 0;
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > first && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string NanosecondsText(double nanoseconds) {
+  constexpr std::array<const char*, 4> kUnits = {"ns", "µs", "ms", "s"};
+  size_t unit = 0;
+  while (std::abs(nanoseconds) >= 999.5 && unit + 1 < kUnits.size()) {
+    nanoseconds /= 1000;
+    ++unit;
+  }
+  double size = std::abs(nanoseconds);
+  int digits = size >= 99.95 || unit == 0 ? 0 : size >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", nanoseconds, digits, kUnits[unit]);
+}
+
+}  // namespace hloscope::viewer

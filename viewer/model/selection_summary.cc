@@ -1,0 +1,236 @@
+// Sentences from counterparts, placement, kernels and times; of a stage, what it holds.
+#include "viewer/model/selection_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "viewer/model/answers.h"
+#include "viewer/model/kernel_sheet.h"
+#include "viewer/model/number_text.h"
+#include "viewer/model/profile_model.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using hlo::InstructionId;
+
+std::string ExtentText(const dump::Extent3& extent) {
+  return fmt::format("{}×{}×{}", extent[0], extent[1], extent[2]);
+}
+
+std::string LaunchText(const dump::Kernel& kernel) {
+  std::string text;
+  if (kernel.launch.blocks) text += ", grid " + ExtentText(*kernel.launch.blocks);
+  if (kernel.launch.threads) text += ", block " + ExtentText(*kernel.launch.threads);
+  return text.empty() ? ", its launch shape is not in this dump" : text;
+}
+
+class Teller {
+ public:
+  Teller(Session& session, const Counterparts& found)
+      : session_(session),
+        found_(found),
+        entry_(session.dump()->modules()[static_cast<size_t>(found.module)]) {}
+
+  std::vector<SummaryLine> Tell() {
+    final_ =
+        found_.final_instructions.empty() ? InstructionId() : found_.final_instructions.front();
+    const bool is_whole = session_.counterparts_complete();
+    if (final_.valid()) TellPlace();
+    if (is_whole) TellKernels();
+    if (final_.valid()) TellTime();
+    if (is_whole && session_.selection().kind == SelectionKind::kInstruction) TellFate();
+    return std::move(lines_);
+  }
+
+ private:
+  void AddLine(SummaryLine line) { lines_.push_back(std::move(line)); }
+
+  const Pending<debug::Placement>* PlacementInView() {
+    const Pending<hlo::Module>& module = session_.Module(found_.module, found_.final_stage);
+    if (!module.ready()) return nullptr;
+    return &session_.Get<debug::Placement>(
+        fmt::format("placement/{}", found_.module), "finding what runs where",
+        [dump = session_.dump().value, of = found_.module, module = module.value](TaskControl&) {
+          return Result<std::shared_ptr<const debug::Placement>>(
+              std::make_shared<const debug::Placement>(PlacementOf(*dump, of, *module)));
+        });
+  }
+
+  void TellPlace() {
+    const Pending<debug::Placement>* placement = PlacementInView();
+    if (placement == nullptr || !placement->ready() || !(*placement)->compiled) return;
+    if (final_.index >= (*placement)->instructions.size()) return;
+    const debug::PlacedInstruction& placed = (*placement)->instructions[final_.index];
+    if (placed.reason != debug::FallbackReason::kNone) {
+      AddLine({.tone = Tone::kHost,
+               .text = fmt::format("runs on {}: {}", debug::Describe(placed.place),
+                                   debug::Describe(placed.reason)),
+               .view = "home"});
+    } else if (placed.place == debug::Place::kLibraryCall) {
+      AddLine({.text = fmt::format("computed by {}{}{}", debug::Describe(placed.place),
+                                   placed.library.empty() ? "" : ": ", placed.library)});
+    } else if (placed.place == debug::Place::kNoCode) {
+      if (found_.kernels.empty()) AddLine({.text = std::string(debug::Describe(placed.place))});
+    } else if (placed.place != debug::Place::kDeviceKernel &&
+               placed.place != debug::Place::kInKernel) {
+      AddLine({.text = fmt::format("runs as {}", debug::Describe(placed.place))});
+    }
+    TellTransfer(**placement);
+  }
+
+  void TellTransfer(const debug::Placement& placement) {
+    for (const debug::Transfer& transfer : placement.transfers) {
+      if (transfer.instruction != final_) continue;
+      const ModuleFacts::Transfer shown{.instruction = final_,
+                                        .name = {},
+                                        .direction = transfer.direction,
+                                        .bytes = transfer.bytes,
+                                        .executions = transfer.executions};
+      AddLine({.tone = Tone::kHost, .text = "moves " + TransferText(shown), .view = "home"});
+    }
+  }
+
+  void TellKernels() {
+    if (found_.kernels.empty()) return;
+    const Pending<dump::KernelTable>& table = session_.Kernels(found_.module);
+    if (!table.ready()) return;
+    constexpr size_t kMost = 3;
+    for (int32_t k : std::span(found_.kernels).first(std::min(kMost, found_.kernels.size()))) {
+      if (k < 0 || static_cast<size_t>(k) >= table->kernels.size()) continue;
+      const dump::Kernel& kernel = table->kernels[static_cast<size_t>(k)];
+      AddLine({.tone = Tone::kGood,
+               .text = fmt::format("computed by the kernel {}{}", kernel.name.substr(0, 80),
+                                   LaunchText(kernel)),
+               .view = "code"});
+    }
+  }
+
+  void TellTime() {
+    if (ProfilePaths(session_).empty()) return;
+    const Pending<KernelSheet>* sheet = KernelSheetOf(session_);
+    if (sheet == nullptr || !sheet->ready()) return;
+    for (const KernelRow& row : (*sheet)->rows) {
+      const bool is_own = row.instruction == final_ ||
+                          std::ranges::count(found_.kernel_instructions, row.instruction) > 0;
+      if (!is_own || !row.instruction.valid() || row.count == 0) continue;
+      return AddLine({.text = "takes " + TimeShareText(**sheet, row), .view = "kernels"});
+    }
+  }
+
+  // "removed by algsimp"; where no pass was dumped there, "removed on the way to STAGE".
+  std::string By(std::string_view what, int32_t stage) const {
+    const dump::StageEntry& entry = entry_.stages[static_cast<size_t>(stage)];
+    return fmt::format("{} {} {}", what, entry.pass.empty() ? "on the way to" : "by",
+                       PassName(entry).substr(0, 80));
+  }
+  std::string NameIn(int32_t stage, InstructionId id) const {
+    const Pending<hlo::Module>& module = session_.Module(found_.module, stage);
+    if (!module.ready() || !id.valid() || id.index >= module->instructions().size()) return {};
+    return std::string(module->name(id)).substr(0, 80);
+  }
+
+  // Which pass made it, changed it last, or removed it.
+  void TellFate() {
+    if (found_.stages.empty() || found_.final_stage < 1) return;
+    const int32_t first = found_.stages.front().stage, last = found_.stages.back().stage;
+    if (first > 0) {
+      AddLine({.text = By("made", first),
+               .selection = Selection::OfInstruction(found_.module, first,
+                                                     found_.stages.front().instruction),
+               .view = "changes",
+               .stage = first});
+    }
+    if (!final_.valid()) return TellRemoval(last);
+    int32_t touched = last;
+    while (touched > first && !found_.TouchedInto(touched)) --touched;
+    if (touched <= first) {
+      if (last == found_.final_stage && first < last)
+        AddLine({.text = "no later pass changed it", .selection = {}, .view = {}});
+      return;
+    }
+    const std::string now = NameIn(last, final_);
+    const Selection& asked = session_.selection();
+    const bool is_other = !now.empty() && now != NameIn(asked.stage, asked.instruction);
+    AddLine({.text = By(is_other ? "now " + now + ", last changed" : "last changed", touched),
+             .selection = Selection::OfInstruction(found_.module, touched, found_.In(touched)),
+             .view = "changes",
+             .stage = touched});
+  }
+
+  void TellRemoval(int32_t last) {
+    const int32_t gone = session_.Provenance(found_.module)->lineage().Neighbour(last, 1);
+    if (gone < 0) return;
+    AddLine({.tone = Tone::kGone,
+             .text = By("removed", gone),
+             .selection =
+                 Selection::OfInstruction(found_.module, last, found_.stages.back().instruction),
+             .view = "changes",
+             .stage = gone});
+  }
+
+  Session& session_;
+  const Counterparts& found_;
+  const dump::ModuleEntry& entry_;
+  InstructionId final_;
+  std::vector<SummaryLine> lines_;
+};
+
+// What a stage holds; of a module, its stage in view.
+std::vector<SummaryLine> TellStage(Session& session) {
+  std::vector<SummaryLine> lines;
+  const int32_t module = session.module(), stage = session.stage();
+  if (module < 0 || stage < 0) return lines;
+  const dump::DumpModel& dump = *session.dump();
+  const dump::StageEntry& entry =
+      dump.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
+  if (!entry.pass.empty()) lines.push_back({.text = "after the pass " + PassName(entry)});
+  const Pending<hlo::Module>& read = session.Module(module, stage);
+  if (read.ready()) {
+    lines.push_back(
+        {.text = fmt::format("{} instructions in {} computations",
+                             CountText(static_cast<int64_t>(read->instructions().size())),
+                             CountText(static_cast<int64_t>(read->computations().size()))),
+         .view = "graph"});
+  }
+  if (const int32_t file = dump.ModuleFile(module, stage); file >= 0) {
+    lines.push_back({.text = "in " + dump.files()[static_cast<size_t>(file)].path, .view = "text"});
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<SummaryLine> SummarizeSelection(Session& session) {
+  const Selection& now = session.selection();
+  const bool is_whole = now.kind == SelectionKind::kModule || now.kind == SelectionKind::kStage;
+  if (session.dump().ready() && is_whole) return TellStage(session);
+  const bool is_one = now.kind == SelectionKind::kInstruction ||
+                      now.kind == SelectionKind::kEvent || now.kind == SelectionKind::kThunk ||
+                      now.kind == SelectionKind::kKernel || now.kind == SelectionKind::kBuffer ||
+                      now.kind == SelectionKind::kTextLine ||
+                      now.kind == SelectionKind::kSourceLine;
+  if (!session.dump().ready() || !is_one) return {};
+  const Counterparts& found = session.counterparts();
+  if (found.module < 0) return {};
+  return Teller(session, found).Tell();
+}
+
+void Follow(Session& session, const SummaryLine& line) {
+  if (line.selection.kind != SelectionKind::kNothing) session.Select(line.selection);
+  if (line.stage >= 0) {
+    session.Shared<ShownChange>("shown-change") = {.stage = line.stage,
+                                                   .version = session.selection_version()};
+  }
+  if (!line.view.empty()) session.Show(line.view);
+}
+
+int32_t ShownChangeStage(Session& session) {
+  const ShownChange& shown = session.Shared<ShownChange>("shown-change");
+  return shown.stage >= 0 && shown.version == session.selection_version() ? shown.stage
+                                                                          : session.stage();
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,260 @@
+// Settings and sessions as JSON files; a broken one counts as none.
+#include "viewer/model/state_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/text.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using Json = nlohmann::json;
+
+// Of the files below. A later hloscope counts on where it changes their meaning.
+constexpr int64_t kVersion = 1;
+
+std::string TextOf(const Json& json, const char* key) {
+  if (!json.is_object()) return {};
+  auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+int64_t NumberOf(const Json& json, const char* key, int64_t absent) {
+  if (!json.is_object()) return absent;
+  auto found = json.find(key);
+  return found != json.end() && found->is_number_integer() ? found->get<int64_t>() : absent;
+}
+
+// A file name for a path: the same in every run.
+std::string NameFor(const std::string& path) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (char c : path) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+  return fmt::format("session-{:016x}.json", hash);
+}
+
+std::string FullPath(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path full = std::filesystem::weakly_canonical(path, error);
+  return error ? path : full.string();
+}
+
+void WriteBookmark(const Session::Bookmark& bookmark, JsonWriter& json) {
+  const Selection& s = bookmark.selection;
+  json.BeginObject().Field("title", bookmark.title).Field("note", bookmark.note);
+  json.Field("kind", static_cast<int>(s.kind)).Field("module", s.module).Field("stage", s.stage);
+  json.Field("computation", s.computation.index).Field("instruction", s.instruction.index);
+  json.Field("thunk", s.thunk).Field("kernel", s.kernel).Field("buffer", s.buffer);
+  json.Field("event", s.event).Field("file", s.file).Field("line", s.line);
+  json.Field("source_file", s.source_file).Field("source_line", s.source_line).EndObject();
+}
+
+Session::Bookmark ReadBookmark(const Json& json) {
+  Session::Bookmark out;
+  out.title = TextOf(json, "title");
+  out.note = TextOf(json, "note");
+  auto number = [&](const char* key) { return static_cast<int32_t>(NumberOf(json, key, -1)); };
+  Selection& s = out.selection;
+  s.kind = static_cast<SelectionKind>(std::clamp<int64_t>(
+      NumberOf(json, "kind", 0), 0, static_cast<int64_t>(SelectionKind::kSourceLine)));
+  s.module = number("module");
+  s.stage = number("stage");
+  s.computation = hlo::ComputationId(static_cast<uint32_t>(NumberOf(json, "computation", -1)));
+  s.instruction = hlo::InstructionId(static_cast<uint32_t>(NumberOf(json, "instruction", -1)));
+  s.thunk = number("thunk");
+  s.kernel = number("kernel");
+  s.buffer = number("buffer");
+  s.event = NumberOf(json, "event", -1);
+  s.file = number("file");
+  s.line = number("line");
+  s.source_file = TextOf(json, "source_file");
+  s.source_line = number("source_line");
+  return out;
+}
+
+}  // namespace
+
+// Nothing where the file is not there or cannot be read.
+std::optional<std::string> StateFolder::Read(const std::string& name) {
+  const std::string path = path_ + "/" + name;
+  std::error_code error;
+  if (path_.empty() || !std::filesystem::exists(path, error)) return std::nullopt;
+  Result<FileView> file = FileView::Open(path, Limits{}, *calls_);
+  if (file) return std::string(file->bytes());
+  problems_.push_back("what was kept is not used: " + file.error().ToString());
+  return std::nullopt;
+}
+
+// An object of a version that is known here.
+std::optional<Json> StateFolder::ReadJson(const std::string& name) {
+  std::optional<std::string> text = Read(name);
+  if (!text) return std::nullopt;
+  Json json = Json::parse(*text, nullptr, false);
+  if (!json.is_object()) {
+    problems_.push_back(path_ + "/" + name + ": damaged, so nothing of it is used");
+    return std::nullopt;
+  }
+  if (NumberOf(json, "version", kVersion) <= kVersion) return json;
+  problems_.push_back(path_ + "/" + name +
+                      ": written by a later hloscope; it is not used and stays as it is");
+  of_later_version_.insert(name);
+  return std::nullopt;
+}
+
+KeptSettings StateFolder::ReadSettings() {
+  KeptSettings out;
+  const std::optional<Json> read = ReadJson("settings.json");
+  if (!read) return out;
+  const Json& json = *read;
+  out.dark = TextOf(json, "theme") != "light";
+  out.zoom =
+      static_cast<float>(std::clamp<int64_t>(NumberOf(json, "zoom_percent", 100), 50, 300)) / 100;
+  if (json.contains("recent") && json["recent"].is_array()) {
+    for (const Json& path : json["recent"]) {
+      if (path.is_string() && out.recent.size() < 20) out.recent.push_back(path.get<std::string>());
+    }
+  }
+  return out;
+}
+
+std::optional<KeptSession> StateFolder::ReadSession(const std::string& dump_path) {
+  const std::optional<Json> read = ReadJson(NameFor(FullPath(dump_path)));
+  if (!read) return std::nullopt;
+  const Json& json = *read;
+  KeptSession out;
+  out.screen = TextOf(json, "screen");
+  out.selection = TextOf(json, "selection");
+  if (json.contains("views") && json["views"].is_object()) {
+    for (const auto& [id, state] : json["views"].items()) {
+      if (state.is_string()) out.views.emplace_back(id, state.get<std::string>());
+    }
+  }
+  if (json.contains("bookmarks") && json["bookmarks"].is_array()) {
+    for (const Json& bookmark : json["bookmarks"]) out.bookmarks.push_back(ReadBookmark(bookmark));
+  }
+  return out;
+}
+
+std::string StateFolder::ReadLayout() { return Read("layout.ini").value_or(""); }
+
+Status StateFolder::Write(const std::string& name, std::string_view bytes) const {
+  if (path_.empty() || of_later_version_.contains(name)) return {};
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);
+  if (error)
+    return EnvironmentError(fmt::format("{}: cannot be made: {}", path_, error.message()),
+                            "layout and session are not kept");
+  return WriteFileAtomically(path_ + "/" + name, bytes, *calls_);
+}
+
+Status StateFolder::WriteSettings(const KeptSettings& settings) const {
+  std::string text;
+  JsonWriter json(text);
+  json.BeginObject().Field("version", kVersion).Field("theme", settings.dark ? "dark" : "light");
+  json.Field("zoom_percent", std::lround(settings.zoom * 100)).Key("recent").BeginArray();
+  for (const std::string& path : settings.recent) json.Value(path);
+  json.EndArray().EndObject();
+  return Write("settings.json", text);
+}
+
+Status StateFolder::WriteSession(const std::string& dump_path, const KeptSession& session) const {
+  std::string text;
+  JsonWriter json(text);
+  json.BeginObject().Field("version", kVersion);
+  json.Field("dump", FullPath(dump_path)).Field("screen", session.screen);
+  json.Field("selection", session.selection).Key("views").BeginObject();
+  for (const auto& [id, state] : session.views) json.Field(id, state);
+  json.EndObject().Key("bookmarks").BeginArray();
+  for (const Session::Bookmark& bookmark : session.bookmarks) WriteBookmark(bookmark, json);
+  json.EndArray().EndObject();
+  return Write(NameFor(FullPath(dump_path)), text);
+}
+
+Status StateFolder::WriteLayout(std::string_view layout) const {
+  return Write("layout.ini", layout);
+}
+
+std::string SelectionText(const dump::DumpModel& dump, const Selection& selection,
+                          const hlo::Module* module) {
+  int32_t m = ModuleOf(dump, selection);
+  if (m < 0) return {};
+  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
+  std::string out = entry.id >= 0 ? fmt::format("{}.{}", entry.id, entry.name) : entry.name;
+  auto stage = static_cast<size_t>(selection.stage);
+  if (selection.stage < 0 || stage >= entry.stages.size()) return out;
+  out += "@" + entry.stages[stage].name;
+  if (module != nullptr && selection.instruction.valid() &&
+      selection.instruction.index < module->instructions().size())
+    out += ":" + std::string(module->name(selection.instruction));
+  return out;
+}
+
+namespace {
+
+// How well a module answers to a name: 0 not at all.
+int Fit(const dump::ModuleEntry& entry, std::string_view name) {
+  std::string id = std::to_string(entry.id);
+  if (name == id + "." + entry.name || name == fmt::format("module_{:04}.{}", entry.id, entry.name))
+    return 4;
+  if (name == entry.name) return 3;
+  if (entry.id >= 0 && (name == id || name == fmt::format("module_{:04}", entry.id))) return 2;
+  return !name.empty() && entry.name.find(name) != std::string::npos ? 1 : 0;
+}
+
+int32_t FindModule(const dump::DumpModel& dump, std::string_view name) {
+  int best = 0;
+  int32_t found = -1;
+  for (size_t i = 0; i < dump.modules().size(); ++i) {
+    int fit = Fit(dump.modules()[i], name);
+    if (fit > best) {
+      best = fit;
+      found = static_cast<int32_t>(i);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<Selection> SelectionFromText(const dump::DumpModel& dump, std::string_view text) {
+  size_t colon = text.rfind(':');
+  std::string_view place = text.substr(0, colon), instruction;
+  if (colon != std::string_view::npos) instruction = text.substr(colon + 1);
+  size_t at = place.find('@');
+  std::string_view name = place.substr(0, at);
+  int32_t module = FindModule(dump, name);
+  if (module < 0 && dump.modules().size() == 1 && name.empty()) module = 0;
+  if (module < 0)
+    return InputError(fmt::format("no module called {}", RepairUtf8(name)),
+                      "`hloscope info` lists the modules");
+  int32_t stage = at == std::string_view::npos ? dump.FinalStage(module)
+                                               : dump.FindStage(module, place.substr(at + 1));
+  if (at != std::string_view::npos && stage < 0)
+    return InputError(fmt::format("module {} has no stage {}", RepairUtf8(name),
+                                  RepairUtf8(place.substr(at + 1))));
+  if (instruction.empty())
+    return at == std::string_view::npos ? Selection::OfModule(module)
+                                        : Selection::OfStage(module, stage);
+  if (instruction.starts_with('%')) instruction.remove_prefix(1);
+  // Where the final stage has no such instruction the nearest earlier one that has it is meant.
+  for (int32_t s = stage; s >= 0; --s) {
+    Result<std::shared_ptr<const hlo::Module>> read = dump.Module(module, s);
+    if (!read && s == stage) return std::unexpected(read.error());
+    for (uint32_t i = 0; read && i < (*read)->instructions().size(); ++i) {
+      if ((*read)->name(hlo::InstructionId(i)) == instruction)
+        return Selection::OfInstruction(module, s, hlo::InstructionId(i));
+    }
+    if (at != std::string_view::npos) break;
+  }
+  return InputError(
+      fmt::format("module {} has no instruction {}", RepairUtf8(name), RepairUtf8(instruction)),
+      "`hloscope find` looks for names");
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,129 @@
+// ValueGrid: addressing, numbers and statistics of one array.
+#include "viewer/model/value_grid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <utility>
+
+#include "core/debug/compare/compare_values.h"
+#include "core/eval/numbers/wide.h"
+#include "core/hlo/text/value_text.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr int64_t kMostCounted = 1 << 20;
+
+double NumberOf(const hlo::Literal& literal, int64_t element) {
+  const hlo::ElementType type = literal.shape().element_type();
+  const auto size = static_cast<int64_t>(hlo::StorageBytes(type));
+  const std::byte* at = literal.bytes().data() + element * size;
+  if (hlo::IsComplex(type)) {
+    double parts[2] = {};
+    eval::LoadAs<double>(hlo::RealPart(type), at, parts, 2);
+    return std::hypot(parts[0], parts[1]);
+  }
+  double value = 0;
+  eval::LoadAs<double>(type, at, &value, 1);
+  return value;
+}
+
+}  // namespace
+
+ValueGrid::ValueGrid(hlo::Literal reference, std::optional<hlo::Literal> actual)
+    : reference_(std::move(reference)), actual_(std::move(actual)) {
+  const auto dimensions = reference_.shape().dimensions();
+  if (!dimensions.empty()) columns_ = dimensions.back();
+  if (dimensions.size() > 1) rows_ = dimensions[dimensions.size() - 2];
+  for (size_t d = 0; d + 2 < dimensions.size(); ++d) pages_ *= dimensions[d];
+  elements_ = rows_ * columns_ * pages_;
+  step_ = std::max<int64_t>(1, elements_ / kMostCounted);
+}
+
+std::string ValueGrid::IndexText(int64_t element) const {
+  const auto dimensions = shape().dimensions();
+  std::vector<int64_t> index(dimensions.size());
+  for (size_t d = dimensions.size(); d-- > 0;) {
+    index[d] = element % std::max<int64_t>(1, dimensions[d]);
+    element /= std::max<int64_t>(1, dimensions[d]);
+  }
+  std::string text = "[";
+  for (size_t d = 0; d < index.size(); ++d) {
+    text += (d == 0 ? "" : ",") + std::to_string(index[d]);
+  }
+  return text + "]";
+}
+
+std::string ValueGrid::Text(ValueSide side, int64_t element) const {
+  std::string text;
+  switch (side) {
+    case ValueSide::kReference:
+      hlo::AppendElement(text, reference_, element);
+      return text;
+    case ValueSide::kActual:
+      if (actual_) hlo::AppendElement(text, *actual_, element);
+      return text;
+    case ValueSide::kUlp: {
+      const double distance = Number(side, element);
+      return distance >= 1e15 ? "far" : std::to_string(static_cast<int64_t>(distance));
+    }
+    case ValueSide::kError: {
+      hlo::AppendDouble(text, Number(side, element));
+      return text;
+    }
+  }
+  return text;
+}
+
+double ValueGrid::Number(ValueSide side, int64_t element) const {
+  if (side == ValueSide::kReference) return NumberOf(reference_, element);
+  if (!actual_) return 0;
+  if (side == ValueSide::kActual) return NumberOf(*actual_, element);
+  const hlo::ElementType type = shape().element_type();
+  const auto size = static_cast<int64_t>(hlo::StorageBytes(type));
+  if (side == ValueSide::kUlp) {
+    return static_cast<double>(debug::UlpDistance(type, actual_->bytes().data() + element * size,
+                                                  reference_.bytes().data() + element * size));
+  }
+  return std::abs(NumberOf(*actual_, element) - NumberOf(reference_, element));
+}
+
+ValueGrid::Counted& ValueGrid::Count(ValueSide side) {
+  std::optional<Counted>& slot = counted_[static_cast<size_t>(side)];
+  if (slot) return *slot;
+  slot = Counted();
+  ValueSummary& summary = slot->summary;
+  std::vector<double> finite;
+  finite.reserve(static_cast<size_t>(elements_ / step_ + 1));
+  double sum = 0;
+  for (int64_t i = 0; i < elements_; i += step_) {
+    const double value = Number(side, i);
+    ++summary.elements;
+    summary.nans += std::isnan(value) ? 1 : 0;
+    summary.infinities += std::isinf(value) ? 1 : 0;
+    summary.zeros += value == 0 ? 1 : 0;
+    if (!std::isfinite(value)) continue;
+    finite.push_back(value);
+    sum += value;
+  }
+  if (finite.empty()) return *slot;
+  const auto [least, largest] = std::ranges::minmax(finite);
+  summary.least = least;
+  summary.largest = largest;
+  summary.mean = sum / static_cast<double>(finite.size());
+  const double width = largest - least;
+  for (double value : finite) {
+    const double part = width > 0 ? (value - least) / width : 0;
+    const auto bin = static_cast<size_t>(part * static_cast<double>(kBins));
+    ++slot->bins[std::min(bin, kBins - 1)];
+  }
+  return *slot;
+}
+
+const ValueSummary& ValueGrid::summary(ValueSide side) { return Count(side).summary; }
+const std::array<int64_t, ValueGrid::kBins>& ValueGrid::histogram(ValueSide side) {
+  return Count(side).bins;
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,29 @@
+// The tables of views and screens.
+#include "viewer/widgets/view.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr ViewRow kViews[] = {
+#define VIEW(make, id, title, places, help) {&make, id, title, places, help},
+#include "viewer/widgets/views.def"
+#undef VIEW
+};
+constexpr ScreenRow kScreens[] = {
+#define SCREEN(id, title, help) {id, title, help},
+#include "viewer/model/screens.def"
+#undef SCREEN
+};
+
+}  // namespace
+
+std::span<const ViewRow> ViewRows() { return kViews; }
+std::span<const ScreenRow> ScreenRows() { return kScreens; }
+
+Result<std::string> View::Export(ExportFormat format, Session& /*session*/) const {
+  if (format == ExportFormat::kCsv)
+    return UnsupportedError("this view shows no table", "export it as PNG or SVG");
+  return UnsupportedError("this view has no form of its own", "its picture is exported instead");
+}
+
+}  // namespace hloscope::viewer

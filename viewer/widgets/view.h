@@ -1,0 +1,83 @@
+// View: one panel of the window. A view is a row in views.def and one file in viewer/views/.
+//
+// A view draws from the session in every frame and keeps no copy of what it shows; what takes
+// longer than a millisecond it asks of Session::Get and shows a sentence meanwhile. Clicking
+// something calls Session::Select; lit is what session.counterparts() names. Colours come from
+// frame.theme, sizes are multiplied by frame.scale, text of strangers goes through SafeText.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "viewer/commands/commands.h"
+#include "viewer/model/session.h"
+#include "viewer/widgets/theme.h"
+
+struct ImFont;
+
+namespace hloscope::viewer {
+
+// What a view gets in every frame.
+struct Frame {
+  Session& session;
+  const Theme& theme;
+  float scale = 1;           // pixels for each logical pixel
+  bool focused = false;      // keys go to this view
+  bool visible = true;       // false: its tab is hidden; Draw is not called then
+  ImFont* font = nullptr;    // Inter; the current one
+  ImFont* strong = nullptr;  // Inter SemiBold
+  ImFont* mono = nullptr;    // JetBrains Mono: code and numbers
+  double seconds = 0;        // since the window opened; the same in every run without a display
+};
+
+enum class ExportFormat : uint8_t { kPng, kSvg, kCsv };
+
+class View {
+ public:
+  virtual ~View() = default;
+
+  // The content of the panel; the ImGui window around it is there already.
+  virtual void Draw(Frame& frame) = 0;
+
+  // A command of commands.def that names this view, or kCopy, kFind, kFit and the like, while the
+  // view has the focus; true if it was one for it.
+  virtual bool Run(Command /*command*/, Frame& /*frame*/) { return false; }
+
+  // The view's own state (filter, scroll, zoom, folding) as a short text, for undo and for the next
+  // start; SetState takes what State once gave, or ignores what it cannot read.
+  virtual std::string State() const { return {}; }
+  virtual void SetState(std::string_view /*state*/) {}
+
+  // The content as kCsv or kSvg. The default fails with a sentence: PNG and SVG of any view are
+  // made from its picture, CSV only by those that show a table.
+  virtual Result<std::string> Export(ExportFormat format, Session& session) const;
+
+  // What this view shows as selected or lit, one item a line, as the user reads it: for tests and
+  // for people who cannot see colours.
+  virtual std::string Lit(Session& /*session*/) const { return {}; }
+};
+
+// A row of views.def.
+struct ViewRow {
+  std::unique_ptr<View> (*make)();
+  std::string_view id, title;
+  std::string_view places;  // "home:centre graph:right": screens and where on them
+  std::string_view help;    // a sentence, shown by F1
+};
+std::span<const ViewRow> ViewRows();
+
+#define VIEW(make, id, title, places, help) std::unique_ptr<View> make();
+#include "viewer/widgets/views.def"
+#undef VIEW
+
+// A row of screens.def.
+struct ScreenRow {
+  std::string_view id, title, help;
+};
+std::span<const ScreenRow> ScreenRows();
+
+}  // namespace hloscope::viewer

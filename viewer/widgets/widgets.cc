@@ -1,0 +1,139 @@
+// Labels, numbers and rows.
+#include "viewer/widgets/widgets.h"
+
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <array>
+#include <cmath>
+
+#include "core/base/text.h"
+
+namespace hloscope::viewer {
+namespace {
+
+// Where a cut may go: not inside a character.
+size_t CharacterStart(std::string_view text, size_t at) {
+  while (at > 0 && at < text.size() && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80) --at;
+  return at;
+}
+
+std::string CutInTheMiddle(std::string_view text, size_t most) {
+  if (text.size() <= most || most < 8) return std::string(text);
+  size_t tail = CharacterStart(text, text.size() - most / 3);
+  size_t head = CharacterStart(text, most - most / 3 - 3);
+  return std::string(text.substr(0, head)) + "…" + std::string(text.substr(tail));
+}
+
+void Draw(std::string_view text) { ImGui::TextUnformatted(text.data(), text.data() + text.size()); }
+
+float WidthOf(std::string_view text) {
+  return ImGui::CalcTextSize(text.data(), text.data() + text.size()).x;
+}
+
+}  // namespace
+
+std::string SafeText(std::string_view text, size_t most) {
+  // Escaping makes text up to eight times longer; what is cut away need not be escaped first.
+  std::string safe = text.size() > 4 * most ? EscapeForTerminal(CutInTheMiddle(text, 4 * most))
+                                            : EscapeForTerminal(text);
+  return CutInTheMiddle(safe, most);
+}
+
+std::string CsvCell(std::string_view text) {
+  constexpr size_t kMost = 100'000;
+  std::string cell = "\"";
+  for (char c : SafeText(text, kMost)) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell + '"';
+}
+
+void Label(std::string_view text) { Draw(SafeText(text)); }
+
+void Label(const Theme& theme, Color color, std::string_view text) {
+  ImGui::PushStyleColor(ImGuiCol_Text, theme[color]);
+  Label(text);
+  ImGui::PopStyleColor();
+}
+
+void FittedLabel(std::string_view text) {
+  std::string safe = SafeText(text, 1000);
+  float room = ImGui::GetContentRegionAvail().x;
+  if (WidthOf(safe) <= room || safe.size() < 12) {
+    Draw(safe);
+    return;
+  }
+  size_t low = 8, high = safe.size();
+  while (low + 1 < high) {
+    size_t middle = (low + high) / 2;
+    (WidthOf(CutInTheMiddle(safe, middle)) <= room ? low : high) = middle;
+  }
+  Draw(CutInTheMiddle(safe, low));
+  if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(text, 2000).c_str());
+}
+
+void Title(Frame& frame, std::string_view text) {
+  ImGui::PushFont(frame.strong, 18);
+  Label(text);
+  ImGui::PopFont();
+}
+
+void Sentence(Frame& frame, std::string_view text) {
+  ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+  ImGui::PushTextWrapPos(0);
+  Draw(SafeText(text, 1000));
+  ImGui::PopTextWrapPos();
+  ImGui::PopStyleColor();
+}
+
+void Fact(Frame& frame, std::string_view name, std::string_view value) {
+  float x = ImGui::GetCursorPosX();
+  Label(frame.theme, Color::kTextSecondary, name);
+  ImGui::SameLine(x + 110 * frame.scale);
+  FittedLabel(value);
+}
+
+bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std::string_view what) {
+  switch (state) {
+    case PendingState::kReady:
+      return true;
+    case PendingState::kNone:
+      Sentence(frame, fmt::format("{}: nothing was asked for yet", what));
+      return false;
+    case PendingState::kWaiting:
+      Sentence(frame, fmt::format("reading {} …", what));
+      return false;
+    case PendingState::kFailed:
+      Sentence(frame, fmt::format("{} cannot be shown: {}", what, error.ToString()));
+      if (frame.session.was_cancelled()) {
+        ImGui::PushID(&error);
+        if (ImGui::SmallButton("Go on")) frame.session.RequestRun(Command::kResume);
+        ImGui::PopID();
+      }
+      return false;
+  }
+  return false;
+}
+
+bool Row(Frame& frame, std::string_view id, bool selected, bool lit) {
+  if (lit && !selected) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, frame.theme[Color::kLit]);
+  return ImGui::Selectable(std::string(id).c_str(), selected,
+                           ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap);
+}
+
+void RightLabel(std::string_view text) {
+  std::string safe = SafeText(text);
+  float room = ImGui::GetContentRegionAvail().x - WidthOf(safe);
+  if (room > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room);
+  Draw(safe);
+}
+
+void RightLabel(const Theme& theme, Color color, std::string_view text) {
+  ImGui::PushStyleColor(ImGuiCol_Text, theme[color]);
+  RightLabel(text);
+  ImGui::PopStyleColor();
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,48 @@
+// Small pieces that views are drawn from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "viewer/model/number_text.h"
+#include "viewer/widgets/view.h"
+
+namespace hloscope::viewer {
+
+// Text of strangers made safe to draw: control characters and invalid UTF-8 escaped, on one line,
+// and no longer than `most` bytes, cut in the middle so that a numeric suffix stays.
+std::string SafeText(std::string_view text, size_t most = 200);
+
+// A cell of a CSV table: quoted, quotes inside doubled, control characters escaped.
+std::string CsvCell(std::string_view text);
+
+// Text as it is (no format), after SafeText.
+void Label(std::string_view text);
+void Label(const Theme& theme, Color color, std::string_view text);
+// Cut in the middle with "…" to fit the width that is left, the whole as a tooltip.
+void FittedLabel(std::string_view text);
+void Title(Frame& frame, std::string_view text);
+// A quiet sentence: why a panel or part of it is empty, wrapped.
+void Sentence(Frame& frame, std::string_view text);
+// A name and its value on one line, the name quiet.
+void Fact(Frame& frame, std::string_view name, std::string_view value);
+
+// What stands in place of something that is not there yet: progress, the error, or nothing where it
+// is ready. True: it is ready.
+template <typename T>
+bool ShowPending(Frame& frame, const Pending<T>& pending, std::string_view what);
+bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std::string_view what);
+template <typename T>
+bool ShowPending(Frame& frame, const Pending<T>& pending, std::string_view what) {
+  return ShowPendingState(frame, pending.state, pending.error, what);
+}
+
+// A row of a table that can be clicked as a whole; `selected` is the selection itself, `lit` stands
+// for it.
+bool Row(Frame& frame, std::string_view id, bool selected, bool lit);
+// Right-aligned text in the current cell of a table.
+void RightLabel(std::string_view text);
+void RightLabel(const Theme& theme, Color color, std::string_view text);
+
+}  // namespace hloscope::viewer
