@@ -205,7 +205,7 @@ class ShapePass {
       default:
         break;
     }
-    if (info.shape_rule == ShapeRule::kGiven) {
+    if (info.shape_rule == ShapeRule::kDeclared) {
       VerifyDeclaredShape(context_, id);
       return true;
     }
