@@ -71,12 +71,13 @@ Result<Chain> Lineage::Walk(int32_t stage, hlo::InstructionId id, int32_t direct
 // none.
 Result<bool> Lineage::WalkStep(int32_t at, int32_t direction, int32_t to, size_t& begin,
                                const ChainOptions& options, Chain& chain) const {
-  HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<const Alignment> step, Step(direction < 0 ? to : at));
+  HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<const Alignment> alignment,
+                            Step(direction < 0 ? to : at));
   std::unordered_map<hlo::InstructionId, LineageStep> next;
   for (size_t k = begin; k < chain.steps.size(); ++k) {
     const LineageStep from = chain.steps[k];
-    for (const Link& link :
-         direction < 0 ? step->Origins(from.instruction) : step->Results(from.instruction)) {
+    for (const Link& link : direction < 0 ? alignment->Origins(from.instruction)
+                                          : alignment->Results(from.instruction)) {
       LineageStep step{.stage = to,
                        .instruction = direction < 0 ? link.before : link.after,
                        .reason = link.reason,
@@ -90,7 +91,7 @@ Result<bool> Lineage::WalkStep(int32_t at, int32_t direction, int32_t to, size_t
   }
   if (next.empty()) return false;
   begin = chain.steps.size();
-  for (const auto& [instruction, step] : next) chain.steps.push_back(step);
+  for (const auto& [instruction, reached] : next) chain.steps.push_back(reached);
   std::sort(chain.steps.begin() + static_cast<ptrdiff_t>(begin), chain.steps.end(),
             [](const LineageStep& a, const LineageStep& b) {
               if (a.confidence != b.confidence) return a.confidence > b.confidence;
