@@ -6,7 +6,7 @@
 #include <exception>
 
 #include "core/base/file.h"
-#include "viewer/application.h"
+#include "viewer/frame/application.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "core/base/file.h"
 #include "tests/base/sanitized.h"
-#include "viewer/application.h"
+#include "viewer/frame/application.h"
 
 namespace hloscope::viewer {
 namespace {

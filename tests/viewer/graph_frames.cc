@@ -15,7 +15,7 @@
 #include <string_view>
 #include <thread>
 
-#include "viewer/application.h"
+#include "viewer/frame/application.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "viewer/application.h"
+#include "viewer/frame/application.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {

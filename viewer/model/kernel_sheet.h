@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/dump/kernels.h"
+#include "core/dump/readers/kernels.h"
 #include "core/hlo/analysis/cost.h"
 #include "viewer/model/device_facts.h"
 #include "viewer/model/profile_model.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/dump/thunks.h"
+#include "core/dump/readers/thunks.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::debug {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "core/debug/compare/denormals.h"
+#include "core/debug/denormals.h"
 #include "core/debug/run/run_literals.h"
 #include "core/dump/tensors/tensor_values.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/debug/compare/compare_bits.h"
-#include "core/debug/compare/denormals.h"
+#include "core/debug/denormals.h"
 
 namespace hloscope::debug {
 

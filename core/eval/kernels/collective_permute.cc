@@ -6,7 +6,7 @@
 #include "core/base/checked.h"
 #include "core/eval/kernels/collectives.h"
 #include "core/eval/loops/blocks.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
 #include "core/hlo/text/text_cursor.h"
 
 namespace hloscope::eval {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
 #include "core/eval/machine/loop_watch.h"
 #include "core/eval/numbers/random_fill.h"
 

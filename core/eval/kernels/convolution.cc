@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include "core/eval/kernels/contraction.h"
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
-#include "core/eval/numbers/float_product.h"
+#include "core/eval/loops/float_product.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {

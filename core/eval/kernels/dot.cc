@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/eval/kernels/contraction.h"
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/strided_copy.h"
-#include "core/eval/numbers/float_product.h"
+#include "core/eval/loops/float_product.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {

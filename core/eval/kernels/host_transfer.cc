@@ -1,5 +1,5 @@
 // Kernels of infeed and outfeed: values that the program takes from and gives to its host.
-#include "core/eval/kernels/kernels.h"
+#include "core/eval/machine/kernels.h"
 #include "core/eval/numbers/random_fill.h"
 
 namespace hloscope::eval {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "core/eval/kernels/contraction.h"
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {

@@ -6,9 +6,9 @@
 #include <numbers>
 #include <span>
 
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 #include "core/eval/numbers/random_bits.h"
 #include "core/eval/numbers/wide.h"
 

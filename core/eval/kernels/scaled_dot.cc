@@ -1,8 +1,8 @@
 // scaled-dot: a dot of operands each block of which shares one scale. Products of elements and
 // scales are exact (in f64), then it is a dot like any other (XLA: ScaledDotRewriter).
 #include "core/eval/kernels/contraction.h"
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {

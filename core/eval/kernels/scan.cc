@@ -1,9 +1,9 @@
 // Kernel of scan: a body applied along one dimension, first to last (or backwards), each time to
 // one slice of the inputs and the carries; what it yields is stacked, the last carries are results.
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/kernels/reduction.h"
-#include "core/eval/loops/indices.h"
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {

@@ -10,11 +10,11 @@
 #include <numeric>
 #include <utility>
 
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
 #include "core/eval/loops/lane_sort.h"
-#include "core/eval/loops/strided_copy.h"
 #include "core/eval/loops/vectorized_computation.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 #include "core/eval/numbers/wide.h"
 
 namespace hloscope::eval {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/library_calls/call_config.h"
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/library_calls/expansion.h"
 #include "core/eval/loops/blocks.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {

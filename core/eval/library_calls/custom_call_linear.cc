@@ -7,7 +7,7 @@
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/library_calls/expansion.h"
 #include "core/eval/library_calls/matrix_call.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
 
 namespace hloscope::eval {
 namespace {

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/kernels/sort.h"
 #include "core/eval/library_calls/call_config.h"
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/library_calls/expansion.h"
+#include "core/eval/machine/kernels.h"
 #include "core/eval/numbers/wide.h"
 
 namespace hloscope::eval {

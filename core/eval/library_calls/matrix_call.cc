@@ -7,7 +7,7 @@
 
 #include "core/eval/library_calls/expansion.h"
 #include "core/eval/loops/blocks.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
 
 namespace hloscope::eval {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
 #include "core/eval/machine/machine.h"
 
 namespace hloscope::eval {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/eval/kernels/kernels.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 

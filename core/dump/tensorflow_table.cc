@@ -1,6 +1,6 @@
 // The same graph is dumped at several points of the clustering; the last that marks clusters says
 // what became of it.
-#include "core/dump/tensorflow/tensorflow_table.h"
+#include "core/dump/tensorflow_table.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The dispatch table: opcodes.def's evaluator column joined with kernels.def.
-#include "core/eval/kernels/kernels.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {
@@ -8,7 +8,7 @@ namespace {
 // compile.
 #define KERNEL(name, takes_missing, live) \
   constexpr KernelRow kRow##name = {name##Kernel, takes_missing, kLive##live};
-#include "core/eval/kernels/kernels.def"
+#include "core/eval/machine/kernels.def"
 #undef KERNEL
 
 constexpr KernelRow kRows[hlo::kOpcodeCount] = {

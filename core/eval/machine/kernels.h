@@ -17,7 +17,7 @@ const KernelRow& KernelOf(hlo::Opcode opcode);
 
 // Every kernel there is; a name in opcodes.def that is not there does not compile.
 #define KERNEL(name, takes_missing, live) Result<Value> name##Kernel(KernelCall& call);
-#include "core/eval/kernels/kernels.def"
+#include "core/eval/machine/kernels.def"
 #undef KERNEL
 
 }  // namespace hloscope::eval

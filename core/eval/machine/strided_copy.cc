@@ -1,5 +1,5 @@
 // StridedCopy: merges dimensions once, then runs typed loops in cache-sized tiles.
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/strided_copy.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Tiles of a product for three generations of vector units. Every sum is formed in order of k, one
 // rounding after each product and each addition; where products are exact, fused ones round alike.
-#include "core/eval/numbers/float_product.h"
+#include "core/eval/loops/float_product.h"
 
 #include <immintrin.h>
 

@@ -1,5 +1,5 @@
 // FlushDenormals: every word whose exponent bits are zero.
-#include "core/debug/compare/denormals.h"
+#include "core/debug/denormals.h"
 
 #include <cstring>
 

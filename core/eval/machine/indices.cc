@@ -1,11 +1,11 @@
 // Reading index operands and walking index spaces.
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/strided_copy.h"
 #include "core/eval/numbers/wide.h"
 
 namespace hloscope::eval {

@@ -2,14 +2,14 @@
 // and the tree of each place is put together from one of each size that the binary digits of its
 // count name. The pairwise tree of n elements is exactly that: its largest whole subtree first, and
 // all combined from the right.
-#include "core/eval/loops/sliding_fold.h"
+#include "core/eval/kernels/sliding_fold.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
 
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {

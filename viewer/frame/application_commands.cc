@@ -8,7 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/hlo/text/text.h"
-#include "viewer/application.h"
+#include "viewer/frame/application.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/svg.h"
 #include "viewer/model/comparison.h"

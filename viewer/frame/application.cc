@@ -1,5 +1,5 @@
 // Life of the viewer: start, frames, undo, what is kept.
-#include "viewer/application.h"
+#include "viewer/frame/application.h"
 
 #include <fmt/format.h>
 #include <imgui/imgui.h>
