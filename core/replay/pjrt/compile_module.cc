@@ -14,6 +14,7 @@
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/sharding/topology.h"
 #include "core/replay/pjrt/adapt.h"
+#include "core/replay/pjrt/api.h"
 #include "core/replay/pjrt/xla_compile.h"
 #include "core/replay/plugins/assets.h"
 #include "core/replay/plugins/cuda_files.h"
@@ -144,14 +145,18 @@ Status PrepareDevice(const CompileModuleRequest& request, CompileModuleReport& r
   return FindAssembler(report.plugin, compile);
 }
 
-// A plugin that is older than a dump flag refuses it by name.
-bool DropUnknownFlag(const Error& error, XlaCompileRequest& request,
+// A plugin that is older than a dump flag refuses it by name. What the user asked for is not left
+// out.
+bool DropUnknownFlag(const Error& error, const pjrt::XlaFlags& asked, XlaCompileRequest& request,
                      std::vector<std::string>& warnings) {
-  if (error.message.find("No such compile option") == std::string::npos) return false;
+  if (error.message.find(pjrt::kUnknownFlag) == std::string::npos) return false;
   const auto unknown = std::ranges::find_if(request.flags, [&](const auto& flag) {
     return error.message.find("'" + flag.first + "'") != std::string::npos;
   });
   if (unknown == request.flags.end()) return false;
+  if (std::ranges::find(asked, unknown->first, &pjrt::XlaFlags::value_type::first) != asked.end()) {
+    return false;
+  }
   warnings.push_back(fmt::format("this XLA does not know --{}: left out", unknown->first));
   request.flags.erase(unknown);
   return true;
@@ -178,7 +183,7 @@ Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& 
   compile.shardy = form.shardy;
   const std::chrono::seconds deadline(request.limits.run_deadline_seconds);
   Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);
-  while (!answer.has_value() && DropUnknownFlag(answer.error(), compile, warnings)) {
+  while (!answer.has_value() && DropUnknownFlag(answer.error(), request.flags, compile, warnings)) {
     answer = CompileWithXla(compile, deadline, stop);
   }
   return answer;
