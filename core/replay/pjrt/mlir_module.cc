@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/base/file.h"
+#include "core/hlo/rewrite/copy_module.h"
 #include "core/replay/pjrt/xla_compile.h"
 #include "core/replay/plugins/plugins.h"
 
@@ -66,10 +67,31 @@ std::string BeforeOptimizations(const std::string& folder) {
   return {};
 }
 
+// The plugin is not told where the text is from: operations without a location of their own are
+// then in a file "-".
+void NameSource(hlo::ProtoFile& file, std::string_view path) {
+  constexpr std::string_view kUnnamed = "-";
+  const hlo::Module& module = *file.module;
+  hlo::ModuleBuilder builder = hlo::CopyModule(module);
+  const hlo::StringId name = builder.Intern(path);
+  for (hlo::StringId& known : builder.header().stack_frames.file_names) {
+    if (module[known] == kUnnamed) known = name;
+  }
+  for (size_t i = 0; i < module.instructions().size(); ++i) {
+    const hlo::InstructionId id(i);
+    const auto* metadata = module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
+    if (metadata == nullptr || module[metadata->source_file] != kUnnamed) continue;
+    hlo::OpMetadata named = *metadata;
+    named.source_file = name;
+    builder.SetAttribute(id, builder.Make(hlo::AttributeKey::kMetadata, std::move(named)));
+  }
+  file.module = builder.Build();
+}
+
 }  // namespace
 
-Result<hlo::ProtoFile> TranslateMlir(std::string_view code, const Limits& limits,
-                                     const std::stop_token& stop) {
+Result<hlo::ProtoFile> TranslateMlir(const std::string& name, std::string_view code,
+                                     const Limits& limits, const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(const PluginFile plugin, ResolvePlugin("xla-cpu", {}));
   HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
   XlaCompileRequest request;
@@ -87,8 +109,11 @@ Result<hlo::ProtoFile> TranslateMlir(std::string_view code, const Limits& limits
   if (path.empty() && !compiled.has_value()) return std::unexpected(compiled.error());
   if (path.empty()) return InternalError("the plugin dumped no module before optimizations");
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
-  return hlo::ReadProto(std::as_bytes(std::span(file.bytes())), limits,
-                        std::make_shared<FileView>(file));
+  HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile translated,
+                            hlo::ReadProto(std::as_bytes(std::span(file.bytes())), limits,
+                                           std::make_shared<FileView>(file)));
+  NameSource(translated, name);
+  return translated;
 }
 
 }  // namespace hloscope::replay
