@@ -33,10 +33,15 @@ ENTRY main {
 
 PACKED = '''HloModule packed
 ENTRY main {
-  p = s4[24] parameter(0)
-  c = s4[24] constant({1,-2,3,-4,5,-6,7,-8,1,-2,3,-4,5,-6,7,-8,1,-2,3,-4,5,-6,7,-8})
-  s = s4[24] add(p, c)
-  ROOT r = s8[24] convert(s)
+  p = u4[24]{0:E(4)} parameter(0)
+  c = u4[24]{0:E(4)} constant({1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8})
+  ROOT r = u4[48]{0:E(4)} concatenate(c, p), dimensions={0}
+}
+'''
+FOLDED = '''HloModule folded
+ENTRY main {
+  c = u4[24] constant({1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8})
+  ROOT r = u8[24] convert(c)
 }
 '''
 LARGE = '''HloModule large
@@ -151,11 +156,13 @@ class Compile(unittest.TestCase):
 
     def test_packed_constants(self):
         self.need('xla-cpu')
-        module = self.path('packed.hlo', PACKED)
-        out = self.path('out.hlo')
-        done = self.run_it(module, '--with', 'xla-cpu', '--emit', 'hlo', '-o', out)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        subprocess.run([HLOSCOPE, 'verify', out], check=True, stdout=subprocess.DEVNULL)
+        for name, text in (('packed', PACKED), ('folded', FOLDED)):
+            module, out = self.path(name + '.hlo', text), self.path(name + '.out.hlo')
+            done = self.run_it(module, '--with', 'xla-cpu', '--emit', 'hlo', '-o', out)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(out, encoding='utf-8') as f:
+                self.assertRegex(f.read(), r'constant\(\{1, 2, 3, 4, 5, 6, 7, 8, 1,')
+            subprocess.run([HLOSCOPE, 'verify', out], check=True, stdout=subprocess.DEVNULL)
 
     def test_memory_adds_up(self):
         self.need('xla-cpu')
