@@ -136,7 +136,9 @@ class CompareCommand : public Command {
       if (other == b.end()) {
         only_a.push_back(value.name);
       } else {
-        pairs.push_back({value.name, debug::CompareArrays(value.value, other->value, bounds_)});
+        const hlo::Literal left = dump::WithTypeOf(value.value, other->value);
+        const hlo::Literal right = dump::WithTypeOf(other->value, value.value);
+        pairs.push_back({value.name, debug::CompareArrays(left, right, bounds_)});
       }
     }
     for (const dump::NamedValue& value : b) {

@@ -1,5 +1,6 @@
 // `hloscope compile`: the real XLA compiles a module, and its dump stays.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 #include <span>
@@ -45,6 +46,10 @@ class CompileCommand : public Command {
         {.name = "--passes",
          .target = &request_.passes,
          .help = "with --dump: the module after every pass that changed it, too"},
+        {.name = "--only_passes",
+         .target = &only_passes_,
+         .help = "run no other HLO passes than these (XLA's --xla_enable_hlo_passes_only)",
+         .value = "PASS"},
         {.name = "--emit",
          .target = &emit_,
          .help = "hlo: write the optimised module to -o",
@@ -101,6 +106,10 @@ class CompileCommand : public Command {
     request_.optimized_module = !emit_.empty();
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
     HLOSCOPE_ASSIGN_OR_RETURN(request_.flags, xla_options_.Flags(request_.limits));
+    if (!only_passes_.empty()) {
+      request_.flags.emplace_back("xla_enable_hlo_passes_only",
+                                  fmt::format("{}", fmt::join(only_passes_, ",")));
+    }
     return {};
   }
 
@@ -196,6 +205,7 @@ class CompileCommand : public Command {
   }
 
   std::string module_, emit_, output_, input_format_;
+  std::vector<std::string> only_passes_;
   XlaOptions xla_options_;
   int64_t deadline_ = 0;
   std::optional<int64_t> fill_elided_;

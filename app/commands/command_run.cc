@@ -8,17 +8,20 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <map>
 
 #include "app/any_module.h"
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/inputs.h"
+#include "app/module_form.h"
 #include "app/output.h"
 #include "app/reports/instruction_report.h"
 #include "app/reports/run_report.h"
 #include "app/workers.h"
 #include "app/xla_options.h"
 #include "core/base/checked.h"
+#include "core/dump/complete_module.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/stage_order.h"
 #include "core/hlo/text/value_text.h"
@@ -67,10 +70,12 @@ class RunCommand : public Command {
     request_.workers =
         StartWorkers(std::array{request_.platform, request_.reference_platform}, context.limits);
     int status = kGood;
+    modules_are_many_ = files->size() > 1;
     Progress progress("run", files->size());
     for (const std::string& file : *files) {
       RunReport report = Replay(file, context, cancel.token());
       context.json ? WriteOut(RunReportJson(file, report)) : PrintOut(RunReportText(file, report));
+      if (const auto error = RunReportError(file, report)) PrintError(*error);
       if (print_literals_ && !context.json) PrintLiterals(report);
       FlushOut();  // what has finished is not lost with what comes
       status = Worse(status, app::ExitStatusOf(report));
@@ -108,11 +113,11 @@ class RunCommand : public Command {
          .value = "DIR|F.npz"},
         {.name = "--save_inputs",
          .target = &request_.save_inputs,
-         .help = "write the inputs it ran on",
+         .help = "write the inputs it ran on; with several modules as --outputs",
          .value = "F.npz"},
         {.name = "--outputs",
          .target = &request_.outputs,
-         .help = "write the results",
+         .help = "write the results; with several modules F.STEM.npz or DIR/STEM for each",
          .value = "DIR|F.npz"},
         {.name = "--seed", .target = &seed_, .help = "of made-up inputs (0)", .value = "N"},
         {.name = "--random_init_input_literals",
@@ -134,6 +139,10 @@ class RunCommand : public Command {
         {.name = "--use_large_float_range",
          .target = &request_.large_floats,
          .help = "made-up floats over the whole range of their type"},
+        {.name = "--edge_values",
+         .target = &request_.edge_values,
+         .help = "made-up inputs also hold infinities, NaN, denormals, the ends of integer types "
+                 "and indices out of range"},
         {.name = "--input_literals_file",
          .target = &request_.input_literals,
          .help = "inputs of each iteration (RunHloModuleLiterals, text or binary)",
@@ -169,8 +178,8 @@ class RunCommand : public Command {
          .value = "X"},
         {.name = "--precise",
          .target = &request_.precise,
-         .help = "evaluate floating point in double precision, and say how far each side is from "
-                 "it"},
+         .help = "evaluate in double precision too, and say how far each side is from that and "
+                 "which is right"},
         {.name = "--isolate_instructions",
          .target = &request_.isolate,
          .help = "first run every instruction of the entry by itself, on its real operand values"},
@@ -214,7 +223,8 @@ class RunCommand : public Command {
          .value = "N"},
         {.name = "--fallback",
          .target = &fallback_,
-         .help = "what happens to instructions the platform cannot run",
+         .help = "what happens to instructions the platform cannot run; no platform of this build "
+                 "hands them to the CPU",
          .value = "HOW",
          .choices = {"cpu", "error"}},
         {.name = "--profile",
@@ -225,6 +235,9 @@ class RunCommand : public Command {
          .target = &python_,
          .help = "take XLA's plugins from this Python environment",
          .value = "PATH"},
+        {.name = "--no-verify",
+         .target = &no_verify_,
+         .help = "run even what the verifier refuses; a runner may die of it"},
         {.name = "--run_test_hlo_passes",
          .target = &request_.test_passes,
          .help = "false: the module is optimised already, the platform compiles it as it is"},
@@ -236,9 +249,14 @@ class RunCommand : public Command {
     return specs;
   }
 
-  // DeviceScheduler what the options say into the request.
+  // Puts what the options say into the request.
   Status Prepare(const Context& context) {
     if (request_.iterations < 1) return InputError("--iterations: expected at least 1");
+    if (fallback_ == "cpu") {
+      return UnsupportedError(
+          "--fallback cpu: platform " + request_.platform + " hands no instructions to the CPU",
+          "what it cannot run is an error that names the instruction");
+    }
     if (request_.repeat < 1) return InputError("--repeat: expected at least 1");
     if (threads_ < 0 || threads_ > 4096) return InputError("--threads: expected 0 to 4096");
     if (request_.deadline_seconds && !(*request_.deadline_seconds > 0)) {
@@ -257,9 +275,11 @@ class RunCommand : public Command {
           *find_ == "nan" ? debug::NonFiniteKind::kNan : debug::NonFiniteKind::kInfinity;
     }
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    request_.verify = !no_verify_;
     request_.limits = context.limits;
     if (!profile_.empty()) {
-      request_.notes.push_back("no profile was written: the interpreter records none");
+      request_.notes.push_back(
+          fmt::format("no profile was written: {} records none", request_.platform));
     }
     return PrepareFlags(context);
   }
@@ -314,18 +334,44 @@ class RunCommand : public Command {
     return report;
   }
 
-  RunReport Replay(const std::string& file, const Context& context, std::stop_token stop) const {
+  Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const {
+    if (no_verify_) return {};
+    for (const hlo::Diagnostic& d : hlo::Verify(*loaded.module, {false, limits})) {
+      if (d.severity != hlo::Severity::kError) continue;
+      return std::unexpected(
+          Error{ErrorClass::kInput, d.message, dump::Places(loaded).Of(d), d.hint});
+    }
+    return {};
+  }
+
+  // What each of several modules writes: F.STEM.npz for F.npz, DIR/STEM for DIR.
+  void GiveOwnFiles(const std::string& file, RunRequest& request) {
+    std::string stem = file == "-" ? "stdin" : ModuleStem(file);
+    if (const int64_t before = stems_[stem]++; before > 0) stem += fmt::format(".{}", before + 1);
+    for (std::string* path :
+         {&request.outputs, &request.save_inputs, &request.outfeed, &request.output_literals}) {
+      if (path->empty()) continue;
+      const std::filesystem::path asked(*path);
+      const std::string extension = asked.extension().string();
+      std::error_code error;
+      const bool is_folder = extension.empty() || std::filesystem::is_directory(asked, error);
+      *path = is_folder ? (asked / stem).string()
+                        : (asked.parent_path() / asked.stem()).string() + "." + stem + extension;
+    }
+  }
+
+  RunReport Replay(const std::string& file, const Context& context, std::stop_token stop) {
     auto start = std::chrono::steady_clock::now();
     Result<dump::LoadedModule> loaded =
         LoadAnySoundModule(file, context.limits, input_format_, stop);
     if (!loaded) return Refuse(loaded.error());
-    for (const hlo::Diagnostic& d : hlo::Verify(*loaded->module, {false, context.limits})) {
-      if (d.severity != hlo::Severity::kError) continue;
-      return Refuse({ErrorClass::kInput, d.message, dump::Places(*loaded).Of(d), d.hint});
-    }
+    if (Status sound = Verify(*loaded, context.limits); !sound) return Refuse(sound.error());
+    dump::CompletedModule completed = dump::CompleteFromDump(*loaded, context.limits);
     double load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     RunRequest request = request_;
+    request.notes.insert(request.notes.end(), completed.notes.begin(), completed.notes.end());
+    if (modules_are_many_) GiveOwnFiles(file, request);
     request.on_instruction = [&](const debug::InstructionReport& instruction) {
       context.json ? WriteOut(InstructionReportJson(file, instruction))
                    : PrintOut(InstructionReportText(instruction));
@@ -333,7 +379,7 @@ class RunCommand : public Command {
     };
     if (!loaded->proto.arguments.empty()) request.arguments = loaded->proto.arguments.front();
     request.recorded = loaded->proto.result;
-    RunReport report = debug::RunModule(loaded->module, request, std::move(stop));
+    RunReport report = debug::RunModule(completed.module, request, std::move(stop));
     report.timing.load_ms += load_ms;
     return report;
   }
@@ -362,7 +408,9 @@ class RunCommand : public Command {
   std::string fallback_ = "error", profile_;
   XlaOptions xla_options_;
   std::string python_;
-  bool print_literals_ = false;
+  bool print_literals_ = false, no_verify_ = false;
+  bool modules_are_many_ = false;
+  std::map<std::string, int64_t> stems_;  // how many modules of that name have run
 };
 
 }  // namespace

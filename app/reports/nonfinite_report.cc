@@ -83,7 +83,7 @@ std::string NonFiniteText(const NonFinite& found) {
   }
   for (const OperandReport& operand : found.operands) text += OperandText(operand);
   if (found.infinity_from) {
-    text += "    the first infinity came from " + *found.infinity_from + "\n";
+    text += "    the infinity came from " + *found.infinity_from + "\n";
   }
   if (!found.source.empty()) text += "    source " + found.source + "\n";
   if (found.on_arrival) return text + "    it was there on arrival; no instruction makes one\n";

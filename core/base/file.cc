@@ -190,9 +190,23 @@ int CreateBeside(const std::string& path, mode_t mode, const FileCalls& calls, s
   return -1;
 }
 
+std::unexpected<Error> CreateError(const std::string& path) {
+  const int code = errno;
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (code == ENOENT || code == ENOTDIR) {
+    return AtPath(path, EnvironmentError(fmt::format("folder {} does not exist", folder)));
+  }
+  const std::string reason = std::generic_category().message(code);
+  return AtPath(path, EnvironmentError(fmt::format("cannot create a file in folder {}: {}",
+                                                   folder.empty() ? "." : folder, reason)));
+}
+
 Status WriteAndRename(Descriptor& file, const std::string& name, const Target& target,
                       std::string_view bytes, const FileCalls& calls) {
   HLOSCOPE_TRY(WriteAll(file.get(), bytes, calls));
+  // A file that was there keeps its mode, whatever the umask; where that cannot be set, the file is
+  // written all the same.
+  if (target.mode.has_value()) (void)::fchmod(file.get(), *target.mode & kPermissionBits);
   if (calls.Sync(file.get()) != 0) return SystemError(target.path, "write to disk");
   if (file.Close() != 0) return SystemError(target.path, "close");
   if (calls.Rename(name.c_str(), target.path.c_str()) != 0)
@@ -242,7 +256,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes,
     std::string name;
     const mode_t mode = target.mode.value_or(0666) & kPermissionBits;
     Descriptor file(CreateBeside(target.path, mode, calls, &name), calls);
-    if (file.get() < 0) return SystemError(path, "create a file beside it");
+    if (file.get() < 0) return CreateError(path);
     status = WriteAndRename(file, name, target, bytes, calls);
     if (!status.has_value()) calls.Unlink(name.c_str());
   }

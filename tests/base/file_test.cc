@@ -197,6 +197,18 @@ TEST(WriteFileTest, ReplacesAndKeepsPermissionsAndLinks) {
   EXPECT_EQ(scratch.Names(), (std::vector<std::string>{"f", "link"}));
 }
 
+TEST(WriteFileTest, TheUmaskIsForNewFilesAlone) {
+  const Scratch scratch;
+  const std::string path = scratch.Write("f", "old");
+  ASSERT_EQ(chmod(path.c_str(), 0664), 0);
+  const mode_t before = umask(077);
+  EXPECT_TRUE(WriteFileAtomically(path, "new").has_value());
+  EXPECT_TRUE(WriteFileAtomically(scratch.Path("g"), "new").has_value());
+  umask(before);
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0664));
+  EXPECT_EQ(std::filesystem::status(scratch.Path("g")).permissions(), std::filesystem::perms(0600));
+}
+
 TEST(WriteFileTest, EveryFailingCallLeavesTheOldFileAndNothingElse) {
   const std::string bytes(1000, 'n');
   for (const std::string call : {"open", "write", "sync", "close", "rename"}) {
@@ -242,7 +254,7 @@ TEST(WriteFileTest, FoldersAreRefusedAndDevicesStay) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   const Status nowhere = WriteFileAtomically(scratch.Path("no/such/f"), "x");
   ASSERT_FALSE(nowhere.has_value());
-  EXPECT_EQ(nowhere.error().message, "cannot create a file beside it: No such file or directory");
+  EXPECT_EQ(nowhere.error().message, "folder " + scratch.Path("no/such") + " does not exist");
 }
 
 TEST(WriteFileTest, PlantedLinkUnderTheTemporaryNameIsNotFollowed) {

@@ -18,6 +18,7 @@
 #include "core/debug/run/run_module.h"
 #include "core/hlo/module_image.h"
 #include "core/hlo/text/text.h"
+#include "core/replay/workers/remote_observer.h"
 #include "core/replay/workers/worker_evidence.h"
 #include "core/replay/workers/worker_platform.h"
 #include "tests/base/sanitized.h"
@@ -259,6 +260,46 @@ ENTRY e {
     EXPECT_EQ(sink.values[1]->data<int8_t>()[6], 7);
   }
   EXPECT_LE(MappedMemoryFiles(), 1u);  // the page of the worker that still lives
+}
+
+// An observer that no worker knows.
+class UnknownObserver : public RemoteObserver {
+ public:
+  Status OnValue(const eval::Site&, std::span<const eval::Value>, const eval::Value&) override {
+    return {};
+  }
+  std::string_view kind() const override { return "unknown"; }
+  void WriteRequest(ValueWriter&) const override {}
+  void WriteFindings(ValueWriter&) const override {}
+  Status ReadFindings(ValueReader&) override { return {}; }
+};
+
+// A run that fails before the worker has taken its inputs leaves none behind for the next.
+TEST(Worker, InputsOfAFailedRunAreSentAgain) {
+  const auto platform = *MakeWorkerPlatform("interpreter", MakePool());
+  constexpr int64_t kElements = 100'000;
+  const auto executable = platform->Load(Parse(R"(HloModule big
+ENTRY e {
+  x = s32[100000] parameter(0)
+  ROOT s = s32[100000] add(x, x)
+})"),
+                                         {});
+  ASSERT_TRUE(executable.has_value());
+  const auto inputs_of = [&](int32_t value) {
+    const std::vector<int32_t> data(kElements, value);
+    return std::vector<std::vector<Literal>>{
+        {Literal::Of<int32_t>(hlo::Shape::Array(hlo::ElementType::kS32, {kElements}), data)}};
+  };
+  Collector first;
+  ASSERT_TRUE((*executable)->Run(inputs_of(1), {}, first).has_value());
+  const auto inputs = inputs_of(2);
+  UnknownObserver observer;
+  RunOptions observed;
+  observed.observer = &observer;
+  Collector none, second;
+  ASSERT_FALSE((*executable)->Run(inputs, observed, none).has_value());
+  ASSERT_TRUE((*executable)->Run(inputs, {}, second).has_value());
+  EXPECT_EQ(second.values.at(0)->data<int32_t>()[0], 4);
 }
 
 TEST(Worker, FeedsAskTheParent) {

@@ -26,6 +26,12 @@ void OutputJudge::AddPreciseSides(std::vector<RunOutput>& outputs, const std::st
   }
 }
 
+void OutputJudge::AddPreciseSides(std::vector<RunOutput>& outputs, const std::string& platform) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].missing) AddPreciseSide(outputs[i], i, platform, outputs[i].value);
+  }
+}
+
 void OutputJudge::Keep(std::vector<RunOutput> outputs) {
   if (report_.outputs.empty()) {
     report_.outputs = std::move(outputs);

@@ -232,6 +232,17 @@ void WriteElements(WireWriter& out, ElementType type, std::span<const std::byte>
   out.Bytes(field.number, masked);
 }
 
+// XLA's literals never say how many bits an element takes on a device, and it takes no literal that
+// does.
+void DropElementSizes(Shape& shape) {
+  for (Shape& element : shape.mutable_elements()) DropElementSizes(element);
+  if (!shape.has_layout() || shape.layout().element_size_in_bits() == 0) return;
+  LayoutExtras extras = *shape.layout().extras;
+  extras.element_size_in_bits = 0;
+  shape.set_layout(
+      {shape.layout().minor_to_major, std::make_shared<const LayoutExtras>(std::move(extras))});
+}
+
 }  // namespace
 
 Result<Literal> ReadLiteral(std::string_view bytes, const Limits& limits,
@@ -256,7 +267,8 @@ Result<Literal> ReadLiteral(std::string_view bytes, const Limits& limits,
 }
 
 void WriteLiteral(WireWriter& out, const Literal& literal) {
-  const Shape& shape = literal.shape();
+  Shape shape = literal.shape();
+  DropElementSizes(shape);
   auto mark = out.Open(LiteralField::kShape);
   WriteShape(out, shape);
   out.Close(mark);

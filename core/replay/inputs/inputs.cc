@@ -5,6 +5,7 @@
 
 #include "core/eval/numbers/random_fill.h"
 #include "core/replay/inputs/constraint_sources.h"
+#include "core/replay/inputs/edge_values.h"
 #include "core/replay/inputs/input_values.h"
 
 namespace hloscope::replay {
@@ -27,6 +28,9 @@ class Generator {
     AskForSoundOperands(flow_);
     AskForShortLoops(flow_);
     flow_.Settle();
+    if (!options.edge_values) return;
+    AskForShortLoops(needed_.emplace(module));
+    needed_->Settle();
   }
 
   // The element of parameter `id` at `path`. Shapes nest no deeper than the reader's limit.
@@ -49,7 +53,8 @@ class Generator {
     zero.range = Interval::Only(0);
     Literal array = MakeArray(shape, options_.zeros ? zero : flow_.Of(id, path), first, style_);
     HLOSCOPE_TRY(Look());
-    return array;
+    if (!needed_) return array;
+    return WithEdgeValues(array, flow_.Of(id, path), needed_->Of(id, path), stream.Next());
   }
 
   std::vector<std::string> Warnings() const {
@@ -92,6 +97,7 @@ class Generator {
   const Module& module_;
   const InputOptions& options_;
   ConstraintFlow flow_;
+  std::optional<ConstraintFlow> needed_;  // with edge values: what has to be met all the same
   ValueStyle style_;
   uint64_t leaf_ = 0;
   int64_t total_ = 0;

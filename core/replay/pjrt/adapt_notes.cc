@@ -85,7 +85,11 @@ Status StripForeignNotes(AdaptState& state) {
     if (change.opcode == Opcode::kConstant) {
       if (const auto* value = module.Get<Literal>(module[id], AttributeKey::kConstantValue)) {
         Literal plain = *value;
-        if (plain.shape().IsArray()) plain.set_layout(hlo::Layout::Default(plain.shape().rank()));
+        if (plain.shape().IsArray()) {
+          const bool keeps = state.options.backend_only && change.shape.has_layout();
+          plain.set_layout(keeps ? hlo::Layout{change.shape.layout().minor_to_major, nullptr}
+                                 : hlo::Layout::Default(plain.shape().rank()));
+        }
         change.Set(change.builder.Make(AttributeKey::kConstantValue, std::move(plain)));
       }
     }

@@ -152,6 +152,9 @@ Error Plugin::Explain(PluginError* error) const {
     args->error = error;
     if (code(args.get()) == nullptr) result.error_class = ErrorClassOf(args->code);
   }
+  if (result.message.find(kUnknownFlag) != std::string::npos) {
+    result.error_class = ErrorClass::kInput;
+  }
   if (const Entry destroy = EntryOf(Function::kError_Destroy)) {
     Block<ErrorDestroyArgs> args;
     args.header().struct_size = ErrorDestroyArgs::kSize;

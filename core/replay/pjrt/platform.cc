@@ -10,6 +10,7 @@
 #include "core/replay/pjrt/client.h"
 #include "core/replay/pjrt/compile_options.h"
 #include "core/replay/pjrt/leaf_traffic.h"
+#include "core/replay/pjrt/memory_stats.h"
 #include "core/replay/pjrt/partitioned_leaves.h"
 #include "core/replay/plugins/plugins.h"
 
@@ -54,7 +55,7 @@ class PjrtExecutable : public Executable {
     pjrt::Block<pjrt::ExecutableGetCompiledMemoryStatsArgs> stats;
     stats->executable = program_.executable.get();
     const Status status = client_->plugin().Call(stats);
-    return status.has_value() ? stats->peak_memory_in_bytes : 0;
+    return status.has_value() ? pjrt::PeakBytes(*stats.get()) : 0;
   }
 
   std::shared_ptr<const pjrt::ClientHandle> client_;

@@ -14,6 +14,7 @@
 #include "core/base/unique_fd.h"
 #include "core/replay/pjrt/api.h"
 #include "core/replay/pjrt/compile_options.h"
+#include "core/replay/pjrt/memory_stats.h"
 #include "core/replay/workers/isolated_task.h"
 
 namespace hloscope::replay {
@@ -147,7 +148,7 @@ void ReadMemory(const pjrt::Plugin& plugin, pjrt::Executable* executable,
                    {"outputs", args->output_size_in_bytes},
                    {"aliased", args->alias_size_in_bytes},
                    {"temporary", args->temp_size_in_bytes},
-                   {"peak", args->peak_memory_in_bytes}};
+                   {"peak", pjrt::PeakBytes(*args.get())}};
 }
 
 Result<std::string> OptimizedModule(const pjrt::Plugin& plugin, pjrt::Executable* executable) {
