@@ -32,7 +32,7 @@ Result<Element> ReadElement(std::string_view bytes) {
 // The node at `index`, made where it is the next child of its parent. Elements come in order.
 Result<Node*> NodeAt(Node& root, const std::vector<int64_t>& index, const Limits& limits) {
   if (std::cmp_greater(index.size(), limits.nesting)) {
-    return InputError(fmt::format("an original value of more than {} levels", limits.nesting),
+    return InputError(fmt::format("an original value is nested more than {} deep", limits.nesting),
                       "raise it with --limit nesting=N");
   }
   Node* node = &root;

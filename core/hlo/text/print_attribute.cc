@@ -211,7 +211,7 @@ bool TextPrinter::IsOmittedCall(const Instruction& i, const Attribute& a) {
     case Opcode::kAsyncUpdate:
     case Opcode::kAsyncDone:
       return !options_.lossless || i.operand_count == 0 ||
-             async_.wrapped(module_.operands(i)[0]).valid();
+             async_.wrapped(module_.operands(i)[0]).valid();  // an operand of the chain has it
     case Opcode::kCustomCall:
       if (a.key == kCalledComputations && module_.IdsOf(a).empty()) return true;
       // XLA drops the computations of a custom call with operand layouts.
@@ -415,11 +415,7 @@ void TextPrinter::PrintShapes(const Instruction&, const Attribute& a) {
 
 void TextPrinter::PrintLiteralValue(const Instruction&, const Attribute& a) {
   const Literal& literal = module_.Of<Literal>(a);
-  sink_.Through([&](std::string& out) {
-    AppendTo(out, literal.shape().WithDefaultLayouts());
-    out += ' ';
-    AppendLiteral(out, literal, false, options_.lossless);
-  });
+  sink_.Through([&](std::string& out) { AppendShapedLiteral(out, literal, options_.lossless); });
 }
 
 void TextPrinter::PrintRaw(const Instruction&, const Attribute& a) {

@@ -1,4 +1,5 @@
 // Original values have the structure of the shape they stand on; metadata refers to what exists.
+#include "core/base/counted.h"
 #include "core/hlo/verify/verify_context.h"
 
 namespace hloscope::hlo {
@@ -28,7 +29,7 @@ void CheckOrigin(VerifyContext& context, InstructionId id, const OriginalValue& 
   if (origin.synthetic_call) return;
   if (SameStructure(origin.root, context.module().shape(id))) return;
   context.Error(id, "original-value",
-                "the origin of " + context.Name(id) + " does not have the tuples of its shape " +
+                "the origin of " + context.Name(id) + " does not match the tuples of its shape " +
                     context.Text(id));
 }
 
@@ -38,8 +39,8 @@ void CheckMetadata(VerifyContext& context, InstructionId id, const OpMetadata& m
   if (metadata.stack_frame_id < 0 || (frames != 0 && metadata.stack_frame_id > frames)) {
     context.Strict(id, "stack-frame",
                    context.Name(id) + " has stack_frame_id " +
-                       std::to_string(metadata.stack_frame_id) + ", the module " +
-                       std::to_string(frames) + " frames");
+                       std::to_string(metadata.stack_frame_id) + ", but the module has " +
+                       Counted(frames, "stack frame"));
   }
   std::string_view before = module[metadata.scheduling_name];
   std::string_view name = module.name(id);
