@@ -455,7 +455,9 @@ bool TextParser::ReadOriginalValue(Draft&, AttributeKey key) {
     value.synthetic_call = true;
     if (!cursor_.ConsumeWord("synthetic_call")) return Expected("synthetic_call");
     if (!Need(']')) return false;
-  } else if (cursor_.Peek() != '}' && !ReadOriginTree(value.root, 0)) {
+  } else if (cursor_.Peek() == '}') {
+    value.root.is_tuple = true;
+  } else if (!ReadOriginTree(value.root, 0)) {
     return false;
   }
   Push(builder_.Make(key, std::move(value)));
@@ -466,13 +468,15 @@ bool TextParser::ReadOriginTree(OriginalValue::Node& node, int64_t depth) {
   if (depth > limits_.nesting) return Expected("fewer levels of tuples in the origin");
   char c = cursor_.Peek();
   if (c == '{') return ReadOriginArray(node);
-  if (c == ',' || c == ')') return true;  // an unknown leaf
-  if (!Need('(')) return false;
   node.is_tuple = true;
+  if (c == ',' || c == ')') return true;  // a leaf left out, which is () to XLA
+  if (!Need('(')) return false;
   if (cursor_.Consume(')')) return true;
   do {
     if (!ReadOriginTree(node.children.emplace_back(), depth + 1)) return false;
   } while (cursor_.Consume(','));
+  auto left_out = [](const OriginalValue::Node& n) { return n.is_tuple && n.children.empty(); };
+  while (!node.children.empty() && left_out(node.children.back())) node.children.pop_back();
   return Need(')');
 }
 

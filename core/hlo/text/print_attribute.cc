@@ -121,6 +121,8 @@ bool TextPrinter::IsOmitted(const Instruction& i, const Attribute& a) {
     case ValueKind::kString:
       return IsOmittedString(a);
     case ValueKind::kInts:
+      // XLA reads the dimensions of a ragged-all-to-all and forgets them.
+      if (i.opcode == Opcode::kRaggedAllToAll && !options_.lossless) return true;
       return module_.IntsOf(a).empty() && !IsRequired(i.opcode, a.key);
     case ValueKind::kEnums:
       return AllZero(module_.IntsOf(a)) && !options_.lossless;

@@ -12,9 +12,6 @@
 
 namespace hloscope::hlo {
 
-// Editors put it before a text in UTF-8; readers pass over it.
-inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
 struct ParseResult {
   std::shared_ptr<const Module> module;  // null if there is an error
   std::vector<Diagnostic>

@@ -5,19 +5,19 @@
 namespace hloscope::hlo {
 namespace {
 
-// Same tuples, same number of elements all the way down.
+// Same tuples all the way down; parts may be left out.
 bool SameStructure(const OriginalValue::Node& root, const Shape& shape) {
   std::vector<std::pair<const OriginalValue::Node*, const Shape*>> work{{&root, &shape}};
   while (!work.empty()) {
     auto [node, part] = work.back();
     work.pop_back();
+    if (node->is_tuple && node->children.empty()) continue;
     if (node->is_tuple != part->IsTuple()) {
-      bool both_empty = part->IsTuple() && part->elements().empty() && node->children.empty();
-      if (!both_empty) return false;
-      continue;
+      if (part->IsTuple() && part->elements().empty()) continue;
+      return false;
     }
     if (!node->is_tuple) continue;
-    if (node->children.size() != part->elements().size()) return false;
+    if (node->children.size() > part->elements().size()) return false;
     for (size_t c = 0; c < node->children.size(); ++c) {
       work.emplace_back(&node->children[c], &part->elements()[c]);
     }
