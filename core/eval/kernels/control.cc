@@ -8,6 +8,7 @@
 #include "core/eval/machine/kernels.h"
 #include "core/eval/machine/loop_watch.h"
 #include "core/eval/numbers/random_fill.h"
+#include "core/hlo/analysis/async_chain.h"
 
 namespace hloscope::eval {
 namespace {
@@ -163,6 +164,10 @@ Result<Value> AsyncUpdateKernel(KernelCall& call) {
   const hlo::Module& module = call.module();
   hlo::InstructionId start = call.id;
   while (module[start].opcode == hlo::Opcode::kAsyncUpdate) start = module.operands(start)[0];
+  if (module[start].opcode != hlo::Opcode::kAsyncStart) {
+    start = hlo::AsyncChains(module).start(call.id);
+    if (!start.valid()) return Unsupported(call, "no async-start leads here");
+  }
   const ComputationId callee = module.GetComputation(module[start], AttributeKey::kCalls);
   if (!callee.valid() || !call.operands[0].is_tuple()) {
     return Unsupported(call, "the start names no computation");

@@ -6,6 +6,7 @@
 #include "core/hlo/proto/proto_header.h"
 #include "core/hlo/proto/proto_recovery.h"
 #include "core/hlo/proto/proto_writer.h"
+#include "core/hlo/text/print_order.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -16,7 +17,7 @@ constexpr int64_t kMaxListedDevices = 1 << 20;
 class ModuleWriter {
  public:
   explicit ModuleWriter(const Module& module)
-      : module_(module), scope_(module), instructions_(scope_, out_) {}
+      : module_(module), scope_(module), instructions_(scope_, out_), order_(module) {}
 
   std::string Write() {
     using namespace ModuleField;
@@ -71,10 +72,10 @@ class ModuleWriter {
     const Computation& c = module_[id];
     auto computation = out_.Open(ModuleField::kComputations);
     out_.BytesUnlessEmpty(kName, module_[c.name]);
-    for (uint32_t k = 0; k < c.instruction_count; ++k) {
+    for (InstructionId i : order_.PostOrder(c)) {
       auto instruction = out_.Open(kInstructions);
-      instructions_.Write(InstructionId(c.first_instruction + k));
-      WriteUnknown(MessageKind::kInstruction, c.first_instruction + k);
+      instructions_.Write(i);
+      WriteUnknown(MessageKind::kInstruction, i.index);
       out_.Close(instruction);
     }
     WriteProgramShape(id);
@@ -244,6 +245,7 @@ class ModuleWriter {
   WireWriter out_;
   WriteScope scope_;
   InstructionWriter instructions_;
+  InstructionOrder order_;
   std::vector<bool> is_fusion_;
   std::vector<const UnknownFields*> unknown_;
 };

@@ -2,6 +2,7 @@
 #include <limits>
 #include <string>
 
+#include "core/hlo/text/origin_table.h"
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"
 
@@ -60,12 +61,18 @@ bool TextParser::ParseHeaderAttribute() {
   if (name == "allow_spmd_sharding_propagation_to_output") {
     return ReadBools(header.allow_spmd_sharding_propagation_to_output);
   }
-  if (name == "origin_recovery_table") return verbatim(header.origin_recovery_table);
+  if (name == "origin_recovery_table") {
+    if (!verbatim(header.origin_recovery_table)) return false;
+    return ReadOriginTable(builder_.module()[header.origin_recovery_table]).has_value() ||
+           Error("syntax", "origin_recovery_table has a malformed entry", offset,
+                 "an entry is {\"old\" {index}} : {\"new\" {index}}, or that with a comma and the "
+                 "quoted text of a module after it; no comma stands between entries");
+  }
   if (name == "debug_attributes") return ReadDebugAttributes();
   std::string_view text = cursor_.ReadRawValue();
   if (text.empty()) return Expected("a value for module attribute " + std::string(name));
   Warn("unknown-attribute",
-       "module attribute " + std::string(name) + " is not known, kept as it is", offset, {});
+       "module attribute " + std::string(name) + " is unknown and is kept as written", offset, {});
   header.unknown.push_back({id, builder_.Intern(text), static_cast<uint32_t>(offset), false});
   return true;
 }
