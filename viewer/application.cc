@@ -17,6 +17,19 @@ namespace {
 
 constexpr int kMostRecent = 12;
 
+// Something is typed, clicked or turned in this frame.
+bool HasInput() {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.MouseWheel != 0 || io.MouseWheelH != 0 || !io.InputQueueCharacters.empty()) return true;
+  for (ImGuiMouseButton button = 0; button < ImGuiMouseButton_COUNT; ++button) {
+    if (ImGui::IsMouseDown(button) || ImGui::IsMouseReleased(button)) return true;
+  }
+  for (int key = ImGuiKey_NamedKey_BEGIN; key < ImGuiKey_NamedKey_END; ++key) {
+    if (ImGui::IsKeyDown(static_cast<ImGuiKey>(key))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Application>> Application::Make(const ApplicationOptions& options) {
@@ -62,7 +75,7 @@ void Application::Start(std::unique_ptr<Surface> surface, const ApplicationOptio
   SayProblems();
   for (const std::string& missing : fonts_.missing)
     session_->PostMessage(Severity::kNote,
-                          "a font is missing, drawn with a built-in one: " + missing);
+                          "font not found, using the built-in one: " + missing);
   view_states_.Reset(Capture());
 }
 
@@ -78,7 +91,21 @@ void Application::SetTheme(bool dark) {
   ApplyLook(theme_, surface_->scale() * zoom_);
 }
 
+// A slip of the pen does not close what is open.
+bool Application::StaysOpen(const std::vector<std::string>& paths) {
+  if (!session_->dump().ready() || IsOpenAlready(paths)) return false;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) continue;
+    session_->PostMessage(Severity::kError,
+                          path + ": " + (error ? error.message() : "no such file or folder"));
+    return true;
+  }
+  return false;
+}
+
 void Application::Open(const std::vector<std::string>& paths) {
+  if (StaysOpen(paths)) return;
   if (session_->dump().ready()) Save();
   asked_.reset();
   if (IsOpenAlready(paths)) {
@@ -87,6 +114,7 @@ void Application::Open(const std::vector<std::string>& paths) {
     kept_.reset();
   }
   session_->Open(paths);
+  view_states_.Reset(Capture());
   surface_->SetTitle(session_->path().empty() ? "hloscope" : session_->path() + " - hloscope");
   unsettled_frames_ = 3;
 }
@@ -112,7 +140,7 @@ void Application::FindAllAgain() {
   Kept kept = *std::exchange(kept_, {});
   if (kept.selection == Selection() && kept.bookmarks.empty()) return;
   session_->tasks().Start(
-      "finding the selection again",
+      "restoring the selection",
       [this, kept = std::move(kept), dump = session_->dump().value,
        generation = session_->generation()](TaskControl&) mutable -> Tasks::Finish {
         auto selection =
@@ -127,7 +155,7 @@ void Application::FindAllAgain() {
             session_->Select(**selection);
           } else {
             session_->PostMessage(Severity::kNote,
-                                  "nothing is selected: " + selection->error().ToString());
+                                  "selection lost: " + selection->error().ToString());
           }
         };
       },
@@ -269,20 +297,31 @@ void Application::Save() {
 void Application::SayNotKept(const Status& status) {
   std::string reason = status ? std::string() : status.error().ToString();
   if (!reason.empty() && reason != not_kept_)
-    session_->PostMessage(Severity::kWarning, "layout and session are not kept: " + reason);
+    session_->PostMessage(Severity::kWarning, "layout and session cannot be saved: " + reason);
   not_kept_ = std::move(reason);
 }
 
 bool Application::unsaved() const {
   return state_.keeps() && (session_->selection_version() != saved_.selection_version ||
-                            session_->bookmarks() != saved_.bookmarks || Capture() != saved_.views);
+                            session_->bookmarks() != saved_.bookmarks ||
+                            !Capture().IsKeptAs(saved_.views));
 }
 
 Application::ViewState Application::Capture() const {
-  ViewState state{.screen = dock_.screen(), .dark = theme_.dark(), .zoom = zoom_, .views = {}};
-  for (const Dock::Panel& panel : const_cast<Dock&>(dock_).panels())
+  ViewState state{.screen = dock_.screen(),
+                  .dark = theme_.dark(),
+                  .zoom = zoom_,
+                  .views = {},
+                  .arrangements = {}};
+  for (const Dock::Panel& panel : const_cast<Dock&>(dock_).panels()) {
     state.views.push_back(panel.view->State());
+    state.arrangements.push_back(panel.view->Arrangement());
+  }
   return state;
+}
+
+bool Application::ViewState::IsKeptAs(const ViewState& kept) const {
+  return screen == kept.screen && dark == kept.dark && zoom == kept.zoom && views == kept.views;
 }
 
 void Application::Restore(const ViewState& state) {
@@ -290,17 +329,45 @@ void Application::Restore(const ViewState& state) {
   zoom_ = state.zoom;
   SetTheme(state.dark);
   for (size_t i = 0; i < state.views.size() && i < dock_.panels().size(); ++i) {
-    if (dock_.panels()[i].view->State() != state.views[i])
-      dock_.panels()[i].view->SetState(state.views[i]);
+    View& view = *dock_.panels()[i].view;
+    if (view.State() != state.views[i]) view.SetState(state.views[i]);
+    if (view.Arrangement() != state.arrangements[i]) view.SetArrangement(state.arrangements[i]);
   }
 }
 
-// A change that is still going on (a drag, a word being typed) is one step of undo.
+// What a view cannot take back (of a graph that is not there any more) is no step: undo goes on to
+// one that changes something.
+void Application::UndoView(bool forward) {
+  const ViewState before = Capture();
+  while (forward ? view_states_.Forward() : view_states_.Back()) {
+    Restore(view_states_.current());
+    ViewState now = Capture();
+    const bool changed = now != before;
+    view_states_.Replace(std::move(now));
+    if (changed) return;
+  }
+}
+
+// A change that is still going on (a drag, a word being typed) is one step of undo; a camera that
+// follows the selection, or a picture that is there at last, is none.
 void Application::Remember() {
+  constexpr int kFrames = 4;  // between a cause and what comes of it
+  if (HasInput()) input_frame_ = frames_;
+  if (std::exchange(remembered_selection_, session_->selection_version()) !=
+      session_->selection_version())
+    selection_frame_ = frames_;
   ViewState now = Capture();
-  if (now == view_states_.current()) return;
-  const ImGuiIO& io = ImGui::GetIO();
-  if (!ImGui::IsAnyMouseDown() && !io.WantTextInput) view_states_.Push(std::move(now));
+  const ViewState& last = view_states_.current();
+  if (now == last || ImGui::IsAnyMouseDown() || ImGui::GetIO().WantTextInput) return;
+  const auto was_lately = [this](int frame) { return frames_ - frame < kFrames; };
+  const bool by_program = was_lately(selection_frame_) ||
+                          (was_lately(background_frame_) && !was_lately(input_frame_));
+  const bool is_look = now.screen != last.screen || now.dark != last.dark || now.zoom != last.zoom;
+  if (by_program && !is_look) {
+    view_states_.Replace(std::move(now));
+  } else {
+    view_states_.Push(std::move(now));
+  }
 }
 
 // One frame of ImGui, shown or not.
@@ -345,6 +412,7 @@ void Application::FurtherPasses(bool input) {
 
 void Application::DrawFrame() {
   bool found = session_->Update();
+  if (found) background_frame_ = frames_;
   TakeRequests();
   surface_->NewFrame();
   const bool input = feed_.Take(*imgui_);

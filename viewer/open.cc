@@ -70,7 +70,7 @@ void RunWindow(Application& application, std::string& error) {
   application.Save();
   // Nobody sees the window's sentence any more.
   if (!application.not_kept().empty())
-    error = "layout and session are not kept: " + application.not_kept();
+    error = "layout and session cannot be saved: " + application.not_kept();
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
   if (request.state_folder.empty())
     application.session().PostMessage(
         Severity::kNote,
-        "layout and session are not kept: neither XDG_STATE_HOME nor HOME "
+        "layout and session cannot be saved: neither XDG_STATE_HOME nor HOME "
         "names a folder");
   RunWindow(application, error);
   return kGood;

@@ -15,19 +15,23 @@
 
 namespace hloscope::viewer {
 
+// Letters go to the panel with the keys; F9 and the like to any panel that is in front.
+bool Application::IsForKeys(const CommandRow& row, bool is_text) {
+  if (row.when == "always" || row.when == "open" || row.when == dock_.acting_view()) return true;
+  const Dock::Panel* panel = dock_.Find(row.when);
+  return !is_text && panel != nullptr && panel->width > 0;
+}
+
 void Application::RunKeys() {
-  std::vector<Command> pressed = PressedCommands();
+  const std::vector<PressedCommand> pressed = PressedCommands();
   if (std::string words = session_->TakeRequestedSearch(); !words.empty())
     popups_.ShowSearch(std::move(words));
   if (popups_.kind() != Popups::Kind::kNone) {
     if (ImGui::IsKeyPressed(ImGuiKey_Escape)) popups_.Close();
     return;
   }
-  for (Command command : pressed) {
-    const CommandRow& row = RowOf(command);
-    bool of_view = row.when != "always" && row.when != "open";
-    if (of_view && row.when != dock_.focused_view()) continue;
-    Run(command);
+  for (const auto& [command, is_text] : pressed) {
+    if (IsForKeys(RowOf(command), is_text)) Run(command);
   }
 }
 
@@ -45,7 +49,11 @@ void Application::Run(Command command) {
   const std::string acting = dock_.acting_view();
   Dock::Panel* panel = dock_.Find(of_view ? row.when : std::string_view(acting));
   Frame frame = MakeFrame();
-  if (panel != nullptr && panel->view->Run(command, frame)) return;
+  if (panel != nullptr && panel->view->Run(command, frame)) {
+    // As from the palette: what it does is shown.
+    if (panel->width <= 0) dock_.Focus(panel->row->id);
+    return;
+  }
   if (of_view) return;
   switch (command) {
     case Command::kKeys:
@@ -53,6 +61,7 @@ void Application::Run(Command command) {
     case Command::kPalette:
       return popups_.Show(Popups::Kind::kPalette);
     case Command::kSearch:
+    case Command::kFind:  // of a view that has no search of its own
       return popups_.Show(Popups::Kind::kSearch);
     case Command::kCompareProfile:
       return popups_.Show(Popups::Kind::kCompareProfile);
@@ -67,10 +76,10 @@ void Application::Run(Command command) {
       quit_ = true;
       return;
     case Command::kUndo:
-      if (view_states_.Back()) Restore(view_states_.current());
+      UndoView(false);
       return;
     case Command::kRedo:
-      if (view_states_.Forward()) Restore(view_states_.current());
+      UndoView(true);
       return;
     case Command::kNextView:
       return dock_.FocusNext();
@@ -282,7 +291,7 @@ void Application::FinishExport() {
   Result<std::string> bytes = std::unexpected(Error{});
   if (panel == nullptr || panel->width <= 0) {
     bytes =
-        InputError(exported_.view + " is not on the screen any more", "show it and export again");
+        InputError(exported_.view + " is no longer visible", "show it and export again");
   } else if (exported_.format == ExportFormat::kPng) {
     Result<Picture> picture = surface_->Pixels();
     if (!picture && picture.error().error_class == ErrorClass::kEnvironment) return;  // next frame
@@ -301,7 +310,7 @@ void Application::FinishExport() {
       bytes ? WriteFileAtomically(path, *bytes) : Status(std::unexpected(bytes.error()));
   session_->PostMessage(
       written ? Severity::kNote : Severity::kError,
-      written ? "written: " + path : "not written: " + written.error().ToString());
+      written ? "saved " + path : "not saved: " + written.error().ToString());
 }
 
 }  // namespace hloscope::viewer

@@ -147,9 +147,9 @@ void Application::DrawStatusBar(Frame& frame) {
     if (tasks.empty()) {
       const Pending<dump::DumpModel>& dump = session_->dump();
       if (session_->was_cancelled()) {
-        Label(theme_, Color::kWarning, "cancelled: not everything was read");
+        Label(theme_, Color::kWarning, "cancelled: not everything was loaded");
         ImGui::SameLine();
-        if (ImGui::SmallButton("Go on##resume")) session_->RequestRun(Command::kResume);
+        if (ImGui::SmallButton("Resume##resume")) session_->RequestRun(Command::kResume);
         Tooltip(RowOf(Command::kResume));
       } else if (dump.ready()) {
         Label(theme_, Color::kTextSecondary,
@@ -157,7 +157,7 @@ void Application::DrawStatusBar(Frame& frame) {
                           CountText(static_cast<int64_t>(dump->modules().size())),
                           CountText(static_cast<int64_t>(dump->files().size()))));
       } else {
-        Label(theme_, Color::kTextSecondary, "Ctrl+O opens a dump, F1 shows all keys");
+        Label(theme_, Color::kTextSecondary, "Ctrl+O: open, F1: keyboard shortcuts");
       }
     } else {
       const TaskState& first = tasks.front();
@@ -181,7 +181,7 @@ void Application::DrawNews() {
   ImGui::PushTextWrapPos(0);
   ImGui::TextUnformatted(SafeText(ToString(session_->news()), 400).c_str());
   ImGui::PopTextWrapPos();
-  if (ImGui::SmallButton("Read again##news")) session_->RequestRun(Command::kReload);
+  if (ImGui::SmallButton("Reload##news")) session_->RequestRun(Command::kReload);
   Tooltip(RowOf(Command::kReload));
   ImGui::SameLine();
   if (ImGui::SmallButton("Later##news")) session_->ForgetNews();

@@ -16,8 +16,7 @@ void Popups::Show(Kind kind) {
   kind_ = kind;
   fresh_ = true;
   chosen_ = 0;
-  // A search goes on where it was left; the others begin anew.
-  if (kind != Kind::kSearch) text_.clear();
+  text_.clear();
 }
 
 void Popups::ShowSearch(std::string words) {
@@ -99,12 +98,12 @@ void Popups::DrawKeys(Frame& frame) {
   if (Begin(frame, "##keys", 940, 820)) {
     Title(frame, "Keys and commands");
     ImGui::SameLine();
-    Label(frame.theme, Color::kTextSecondary, "  Escape closes this");
+    Label(frame.theme, Color::kTextSecondary, "  Escape: close");
     Field("filter");
     if (ImGui::BeginTable("##table", 4, ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg)) {
       ImGui::TableSetupColumn("keys", ImGuiTableColumnFlags_WidthFixed, 180 * frame.scale);
       ImGui::TableSetupColumn("command", ImGuiTableColumnFlags_WidthFixed, 240 * frame.scale);
-      ImGui::TableSetupColumn("what it does", ImGuiTableColumnFlags_WidthStretch);
+      ImGui::TableSetupColumn("description", ImGuiTableColumnFlags_WidthStretch);
       ImGui::TableSetupColumn("where", ImGuiTableColumnFlags_WidthFixed, 84 * frame.scale);
       for (const CommandRow& row : CommandRows()) {
         if (!HasWords(fmt::format("{} {} {} {}", row.keys, row.title, row.help, row.when), text_))
@@ -145,7 +144,7 @@ void Popups::DrawPalette(Frame& frame, const Requests& requests) {
       ImGui::SameLine();
       RightLabel(frame.theme, Color::kTextSecondary, rows[i]->keys);
     }
-    if (rows.empty()) Sentence(frame, "no command has these words");
+    if (rows.empty()) Sentence(frame, "no matches");
     ImGui::EndChild();
   }
   End();
@@ -157,7 +156,7 @@ void Popups::DrawPalette(Frame& frame, const Requests& requests) {
 void Popups::StartSearch(Session& session) {
   if (!session.dump().ready()) return;
   const Pending<SearchIndex>& index = session.Get<SearchIndex>(
-      "search", "reading names to search", [dump = session.dump().value](TaskControl& control) {
+      "search", "indexing names", [dump = session.dump().value](TaskControl& control) {
         return SearchIndex::Build(*dump, control);
       });
   searching_ = index.waiting();
@@ -202,9 +201,9 @@ void Popups::DrawSearch(Frame& frame) {
 
 void Popups::DrawHits(Frame& frame) {
   if (hits_.empty()) {
-    Sentence(frame, searching_           ? "reading the names of the dump …"
-                    : text_.empty()      ? "words in any order; what begins with them comes first"
-                    : searched_ == text_ ? "nothing has these words"
+    Sentence(frame, searching_           ? "indexing names …"
+                    : text_.empty()      ? "words in any order; matches at the start of a name come first"
+                    : searched_ == text_ ? "no matches"
                                          : "searching …");
     return;
   }
@@ -240,7 +239,7 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
     if (Field(hint)) path = text_;
     Label(frame.theme, Color::kTextSecondary, "recent");
     if (requests.recent == nullptr || requests.recent->empty())
-      Sentence(frame, "nothing was opened before");
+      Sentence(frame, "nothing opened yet");
     for (size_t i = 0; requests.recent != nullptr && i < requests.recent->size(); ++i) {
       const std::string& recent = (*requests.recent)[i];
       std::string label = SafeText(recent, 100) + "##recent" + std::to_string(i);
@@ -254,14 +253,14 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
 
 void Popups::DrawOpen(Frame& frame, const Requests& requests) {
   std::string path = AskForPath(
-      frame, "Open", "path of a dump directory, a module or a profile; or drop it on the window",
+      frame, "Open", "path of a dump directory, module or profile; or drop it on the window",
       requests);
   if (!path.empty()) requests.open({std::move(path)});
 }
 
 void Popups::DrawCompareProfile(Frame& frame, const Requests& requests) {
   std::string path = AskForPath(frame, "Compare with a second profile",
-                                "path of a trace, or of a dump directory that holds one", requests);
+                                "path of a trace, or of a dump directory that contains one", requests);
   if (path.empty()) return;
   frame.session.CompareWith(std::move(path));
   frame.session.Show("kernels");
@@ -272,7 +271,7 @@ void Popups::DrawCompare(Frame& frame) {
   Session& session = frame.session;
   if (Begin(frame, "##compare", 760, 560) && session.dump().ready()) {
     Title(frame, "Compare the stage in view with …");
-    const bool enter = Field("words of a stage, pass or module");
+    const bool enter = Field("name of a stage, pass or module");
     if (ImGui::IsItemEdited()) chosen_ = 0;
     constexpr size_t kMost = 400;
     const std::vector<ComparisonChoice> choices = ComparisonChoices(session, text_, kMost);
@@ -285,7 +284,7 @@ void Popups::DrawCompare(Frame& frame) {
         chosen = choices[i].comparison;
       if (is_chosen && !ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5f);
     }
-    if (choices.empty()) Sentence(frame, "no other stage has these words");
+    if (choices.empty()) Sentence(frame, "no matches");
     ImGui::EndChild();
   }
   End();
@@ -303,8 +302,8 @@ void Popups::DrawExport(Frame& frame, const Requests& requests) {
     std::error_code error;
     const bool exists = std::filesystem::exists(text_, error);
     Label(frame.theme, exists ? Color::kWarning : Color::kTextSecondary,
-          exists ? "this file is there already and will be replaced"
-                 : "Enter writes it, Escape does not");
+          exists ? "this file exists and will be overwritten"
+                 : "Enter: save, Escape: cancel");
   }
   End();
   if (path.empty()) return;
@@ -315,7 +314,7 @@ void Popups::DrawExport(Frame& frame, const Requests& requests) {
 void Popups::DrawNote(Frame& frame) {
   if (Begin(frame, "##note", 560, 150)) {
     Title(frame, "Bookmark");
-    if (Field("a note, or nothing; Enter keeps it")) {
+    if (Field("note (optional); Enter: save")) {
       Session& session = frame.session;
       const Selection& now = session.selection();
       const hlo::Module* module =

@@ -39,6 +39,14 @@ struct Answer {
 // take long on a large dump is computed only once it was asked for: `asked`.
 const Answer* AnswerTo(Session& session, Question question, bool asked);
 
+// The pieces that the dump lacks for a module, each once, without what another file tells: a
+// module's proto may hold its buffer assignment.
+std::vector<dump::MissingPiece> MissingFor(const dump::DumpModel& dump, int32_t module,
+                                           const ModuleFacts* facts);
+// TensorFlow's clusters and what is in none of them; null: the dump holds none of its graphs.
+const Pending<dump::TensorFlowSummary>* TensorFlowOf(Session& session);
+// "12 TensorFlow nodes run outside all clusters"; empty: none does.
+std::string OutsideText(const dump::TensorFlowSummary& summary);
 // The facts that Home shows.
 const Pending<ModuleFacts>& FactsOf(Session& session, int32_t module);
 

@@ -26,7 +26,7 @@ const Pending<debug::PassChanges>& CompareStages(Session& session, const Compari
 std::string ComparisonText(Session& session, const Comparison& comparison) {
   const auto modules = session.dump()->modules();
   const auto m = static_cast<size_t>(comparison.module), s = static_cast<size_t>(comparison.stage);
-  if (m >= modules.size() || s >= modules[m].stages.size()) return "a stage that is gone";
+  if (m >= modules.size() || s >= modules[m].stages.size()) return "a stage that no longer exists";
   const std::string& stage = modules[m].stages[s].name;
   if (comparison.module == session.module()) return stage;
   return fmt::format("{} ({}), {}", modules[m].name, modules[m].id, stage);

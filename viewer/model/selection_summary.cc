@@ -24,7 +24,7 @@ std::string LaunchText(const dump::Kernel& kernel) {
   std::string text;
   if (kernel.launch.blocks) text += ", grid " + ExtentText(*kernel.launch.blocks);
   if (kernel.launch.threads) text += ", block " + ExtentText(*kernel.launch.threads);
-  return text.empty() ? ", its launch shape is not in this dump" : text;
+  return text.empty() ? ", launch dimensions not in this dump" : text;
 }
 
 class Teller {
@@ -52,7 +52,7 @@ class Teller {
     const Pending<hlo::Module>& module = session_.Module(found_.module, found_.final_stage);
     if (!module.ready()) return nullptr;
     return &session_.Get<debug::Placement>(
-        fmt::format("placement/{}", found_.module), "finding what runs where",
+        fmt::format("placement/{}", found_.module), "finding where instructions run",
         [dump = session_.dump().value, of = found_.module, module = module.value](TaskControl&) {
           return Result<std::shared_ptr<const debug::Placement>>(
               std::make_shared<const debug::Placement>(PlacementOf(*dump, of, *module)));
@@ -123,7 +123,7 @@ class Teller {
   // "removed by algsimp"; where no pass was dumped there, "removed on the way to STAGE".
   std::string By(std::string_view what, int32_t stage) const {
     const dump::StageEntry& entry = entry_.stages[static_cast<size_t>(stage)];
-    return fmt::format("{} {} {}", what, entry.pass.empty() ? "on the way to" : "by",
+    return fmt::format("{} {} {}", what, entry.pass.empty() ? "before" : "by",
                        PassName(entry).substr(0, 80));
   }
   std::string NameIn(int32_t stage, InstructionId id) const {
@@ -186,7 +186,7 @@ std::vector<SummaryLine> TellStage(Session& session) {
   const dump::DumpModel& dump = *session.dump();
   const dump::StageEntry& entry =
       dump.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
-  if (!entry.pass.empty()) lines.push_back({.text = "after the pass " + PassName(entry)});
+  if (!entry.pass.empty()) lines.push_back({.text = "after " + PassName(entry)});
   const Pending<hlo::Module>& read = session.Module(module, stage);
   if (read.ready()) {
     lines.push_back(

@@ -35,6 +35,7 @@ void Session::Open(const std::vector<std::string>& paths) {
   ++generation_;
   slots_.clear();
   provenances_.clear();
+  module_in_view_ = 0;
   stage_in_view_.clear();
   profile_paths_.clear();
   second_profile_.clear();
@@ -95,9 +96,15 @@ void Session::Open(const std::vector<std::string>& paths) {
 
 void Session::Select(const Selection& selection) {
   if (selection == selections_.current() || !Holds(selection)) return;
+  Leave();
   selections_.Push(selection);
   if (selection.module >= 0 && selection.stage >= 0)
     stage_in_view_[selection.module] = selection.stage;
+}
+
+// For another selection; where that names no module the one in view stays.
+void Session::Leave() {
+  module_in_view_ = std::max(0, module());
   ++selection_version_;
 }
 
@@ -113,17 +120,23 @@ bool Session::Holds(const Selection& selection) const {
 }
 
 void Session::Back() {
-  if (selections_.Back()) ++selection_version_;
+  if (!CanGoBack()) return;
+  Leave();
+  selections_.Back();
 }
 void Session::Forward() {
-  if (selections_.Forward()) ++selection_version_;
+  if (!CanGoForward()) return;
+  Leave();
+  selections_.Forward();
 }
 
 int32_t Session::module() const {
   if (!dump_.ready() || dump_->modules().empty()) return -1;
   int32_t module = ModuleOf(*dump_, selection());
   if (module >= 0) return module;
-  return counterparts_.module >= 0 ? counterparts_.module : 0;
+  if (counterparts_version_ == selection_version_ && counterparts_.module >= 0)
+    return counterparts_.module;
+  return module_in_view_;
 }
 
 int32_t Session::stage() const {
@@ -165,7 +178,7 @@ void Session::Resolve() {
   // it.
   for (bool whole : {true, false}) {
     uint64_t task = tasks_.Start(
-        "following the selection",
+        "resolving the selection",
         [this, whole, provenance, of = selection(),
          version = selection_version_](TaskControl& control) {
           auto found = std::make_shared<Counterparts>(

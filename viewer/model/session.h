@@ -86,7 +86,7 @@ class Session {
   // counterparts_complete(). Never null fields; empty where nothing is selected.
   const Counterparts& counterparts();
   bool counterparts_complete() const { return counterparts_complete_; }
-  // The module in view: that of the selection, else the first. -1: none.
+  // The module in view: that of the selection, else the last that was, at first the first. -1: none.
   int32_t module() const;
   // The stage in view: that of the selection, else the last shown of that module, else the final.
   int32_t stage() const;
@@ -197,6 +197,7 @@ class Session {
     }
   }
   void Resolve();
+  void Leave();
   bool Holds(const Selection& selection) const;
 
   SessionOptions options_;
@@ -210,6 +211,7 @@ class Session {
   uint64_t counterparts_version_ = 0;  // of the selection they were asked for
   uint64_t counterparts_task_ = 0;
   bool counterparts_complete_ = true;
+  int32_t module_in_view_ = 0;                // where the selection names none
   std::map<int32_t, int32_t> stage_in_view_;  // by module
   std::map<std::string, std::any> slots_;
   std::map<int32_t, std::shared_ptr<const debug::Provenance>> provenances_;

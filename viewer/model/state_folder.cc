@@ -87,7 +87,7 @@ std::optional<std::string> StateFolder::Read(const std::string& name) {
   if (path_.empty() || !std::filesystem::exists(path, error)) return std::nullopt;
   Result<FileView> file = FileView::Open(path, Limits{}, *calls_);
   if (file) return std::string(file->bytes());
-  problems_.push_back("what was kept is not used: " + file.error().ToString());
+  problems_.push_back("saved state ignored: " + file.error().ToString());
   return std::nullopt;
 }
 
@@ -97,12 +97,12 @@ std::optional<Json> StateFolder::ReadJson(const std::string& name) {
   if (!text) return std::nullopt;
   Json json = Json::parse(*text, nullptr, false);
   if (!json.is_object()) {
-    problems_.push_back(path_ + "/" + name + ": damaged, so nothing of it is used");
+    problems_.push_back(path_ + "/" + name + ": damaged, ignored");
     return std::nullopt;
   }
   if (NumberOf(json, "version", kVersion) <= kVersion) return json;
   problems_.push_back(path_ + "/" + name +
-                      ": written by a later hloscope; it is not used and stays as it is");
+                      ": written by a newer hloscope; ignored and left unchanged");
   of_later_version_.insert(name);
   return std::nullopt;
 }
@@ -149,7 +149,7 @@ Status StateFolder::Write(const std::string& name, std::string_view bytes) const
   std::filesystem::create_directories(path_, error);
   if (error)
     return EnvironmentError(fmt::format("{}: cannot be made: {}", path_, error.message()),
-                            "layout and session are not kept");
+                            "layout and session cannot be saved");
   return WriteFileAtomically(path_ + "/" + name, bytes, *calls_);
 }
 

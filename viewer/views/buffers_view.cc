@@ -22,7 +22,7 @@ class BuffersView : public View {
     if (!ShowPending(frame, session.dump(), "the dump")) return;
     const int32_t module = session.module();
     if (module < 0) {
-      Sentence(frame, "this dump holds no modules, so no buffers");
+      Sentence(frame, "no module in this dump");
       return;
     }
     const Pending<dump::BufferTable>& buffers = session.Buffers(module);
@@ -85,9 +85,9 @@ class BuffersView : public View {
       if (ImGui::RadioButton(text, show_ == what)) show_ = what;
       ImGui::SameLine(0, 12 * frame.scale);
     };
-    choice(is_peak ? "at the peak" : "at the marked point", Show::kPoint);
+    choice(is_peak ? "at the peak" : "at the selected point", Show::kPoint);
     choice("all values", Show::kAll);
-    choice("grown against", Show::kGrowth);
+    choice("growth since", Show::kGrowth);
     if (show_ == Show::kGrowth) {
       DrawModules(frame);
     } else if (!is_peak && ImGui::SmallButton("back to the peak")) {
@@ -101,7 +101,7 @@ class BuffersView : public View {
     if (show_ == Show::kAll)
       return fmt::format("{} values", CountText(static_cast<int64_t>(table_->values.size())));
     const int32_t point = Point(session);
-    if (point < 0) return "all values: the dump does not say when they live";
+    if (point < 0) return "all values: no live ranges in the dump";
     return fmt::format("{} values live at {}", CountText(static_cast<int64_t>(values_.size())),
                        SafeText(table_->program[static_cast<size_t>(point)], 60));
   }
@@ -179,7 +179,7 @@ class BuffersView : public View {
     Collect(frame.session);
     if (values_.empty()) {
       Sentence(frame,
-               "no value is known to live here: the dump has no live ranges, or nothing lives at "
+               "no live values: the dump has no live ranges, or nothing is live at "
                "this point");
       return;
     }
@@ -208,7 +208,7 @@ class BuffersView : public View {
     ImGui::SameLine(0, 0);
     RightLabel(BytesText(value.size));
     ImGui::TableSetColumnIndex(1);
-    std::string name = value.instruction.empty() ? "of no known instruction" : value.instruction;
+    std::string name = value.instruction.empty() ? "of an unknown instruction" : value.instruction;
     for (int64_t i : value.shape_index) name += fmt::format("{{{}}}", i);
     FittedLabel(name);
     ImGui::TableSetColumnIndex(2);
@@ -232,7 +232,7 @@ class BuffersView : public View {
       return exists ? SafeText(table_->program[static_cast<size_t>(p)], 40)
                     : std::string("the end");
     };
-    if (value.live_start < 0) return "not known";
+    if (value.live_start < 0) return "unknown";
     return fmt::format("{} – {}", name(value.live_start), name(value.live_end));
   }
 
@@ -262,7 +262,7 @@ class BuffersView : public View {
                       table_->total_bytes >= other->total_bytes ? "+" : "−",
                       BytesText(std::abs(table_->total_bytes - other->total_bytes))));
     if (growth_.empty()) {
-      Sentence(frame, "no value of an instruction that both have differs in size");
+      Sentence(frame, "no buffer differs in size");
       return;
     }
     static constexpr std::array<const char*, 5> kTitles = {"grown by", "here", "there",
@@ -289,9 +289,9 @@ class BuffersView : public View {
         frame.theme, is_more ? Color::kWarning : Color::kGood,
         (is_more ? "+" : "−") + BytesText(is_more ? g.size - g.other_size : g.other_size - g.size));
     ImGui::TableSetColumnIndex(1);
-    RightLabel(g.value < 0 ? "not here" : BytesText(g.size));
+    RightLabel(g.value < 0 ? "absent" : BytesText(g.size));
     ImGui::TableSetColumnIndex(2);
-    RightLabel(g.other_size == 0 ? "not there" : BytesText(g.other_size));
+    RightLabel(g.other_size == 0 ? "absent" : BytesText(g.other_size));
     ImGui::TableSetColumnIndex(3);
     FittedLabel(g.instruction);
     ImGui::TableSetColumnIndex(4);

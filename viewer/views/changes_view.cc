@@ -24,7 +24,7 @@ class ChangesView : public View {
     if (!ShowPending(frame, session.dump(), "the dump")) return;
     const int32_t module = session.module(), stage = ShownChangeStage(session);
     if (module < 0 || stage < 0) {
-      Sentence(frame, "this dump holds no module, so nothing changed");
+      Sentence(frame, "no module in this dump");
       return;
     }
     DrawScrubber(frame, module);
@@ -32,12 +32,12 @@ class ChangesView : public View {
     const Comparison& chosen = session.Shared<Comparison>("comparison");
     if (!chosen.is_set() && stage == 0) {
       Sentence(frame,
-               "this is the first stage: choose a later one on the left, press ], or compare it "
+               "this is the first stage: select a later one on the left, press ], or compare it "
                "with another");
       return;
     }
     if (chosen.is_set() && chosen.module == module && chosen.stage == stage) {
-      Sentence(frame, "this is what it is compared with: choose another stage or module");
+      Sentence(frame, "compared with itself: select another stage or module");
       return;
     }
     const Pending<debug::PassChanges>& changes = chosen.is_set()
@@ -195,10 +195,10 @@ class ChangesView : public View {
     }
     if (!counts.any()) {
       ImGui::SameLine(0, 14 * frame.scale);
-      Label(frame.theme, Color::kTextSecondary, "this pass changed nothing");
+      Label(frame.theme, Color::kTextSecondary, "no changes");
     }
     ImGui::SameLine(ImGui::GetWindowWidth() - 160 * frame.scale);
-    ImGui::Checkbox("Unchanged too", &unchanged_);
+    ImGui::Checkbox("Show unchanged", &unchanged_);
   }
 
   struct Line {

@@ -25,7 +25,7 @@ struct Form {
 constexpr std::array<Form, 5> kForms = {
     {{"Triton", &dump::Kernel::triton},
      {"MLIR", &dump::Kernel::mlir},
-     {"LLVM before its passes", &dump::Kernel::llvm_unoptimized},
+     {"LLVM IR (unoptimised)", &dump::Kernel::llvm_unoptimized},
      {"LLVM", &dump::Kernel::llvm},
      {"PTX", &dump::Kernel::ptx}}};
 
@@ -39,7 +39,7 @@ class CodeView : public View {
     }
     const int32_t module = session.module();
     if (module < 0) {
-      Sentence(frame, "this dump holds no modules, so no kernels");
+      Sentence(frame, "no module in this dumps, so no kernels");
       return;
     }
     const Pending<dump::KernelTable>& kernels = session.Kernels(module);

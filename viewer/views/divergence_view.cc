@@ -31,7 +31,7 @@ class DivergenceView : public View {
     if (!ShowPending(frame, session.dump(), "the dump")) return;
     const int32_t module = session.module();
     if (module < 0) {
-      Sentence(frame, "this dump holds no module, so there is nothing to run");
+      Sentence(frame, "no module in this dump");
       return;
     }
     StartWaiting(session);
@@ -124,9 +124,9 @@ class DivergenceView : public View {
     Name(frame, "reference", true);
     Choose(frame, "##reference", reference_, true);
     ImGui::SameLine(0, 24 * frame.scale);
-    ImGui::Checkbox("each instruction alone", &isolate_);
+    ImGui::Checkbox("check each instruction separately", &isolate_);
     ImGui::SameLine(0, 24 * frame.scale);
-    ImGui::Checkbox("own bounds", &own_bounds_);
+    ImGui::Checkbox("custom tolerance", &own_bounds_);
     if (!own_bounds_) return;
     Name(frame, "absolute", false);
     ImGui::SetNextItemWidth(110 * frame.scale);
@@ -193,7 +193,7 @@ class DivergenceView : public View {
     if (platforms_.size() == 1) {
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary,
-            "no XLA plugin found: `hloscope doctor` says what installs one");
+            "no XLA plugin found: `hloscope doctor` tells how to install one");
     }
   }
 
@@ -222,7 +222,7 @@ class DivergenceView : public View {
     if (read.waiting()) return;
     if (read.ready()) session.experiment().Start(read.value, *waiting_);
     if (read.failed()) {
-      session.PostMessage(Severity::kError, "nothing was run: " + read.error.ToString());
+      session.PostMessage(Severity::kError, "run failed: " + read.error.ToString());
     }
     waiting_.reset();
   }
@@ -230,13 +230,13 @@ class DivergenceView : public View {
   // One sentence: what came out.
   static std::string VerdictText(const Experiment& experiment) {
     const debug::RunReport* report = experiment.report();
-    if (report == nullptr) return experiment.running() ? "running" : "nothing was run yet";
+    if (report == nullptr) return experiment.running() ? "running" : "not run yet";
     if (experiment.request().find) {
       const char* what =
           *experiment.request().find == debug::NonFiniteKind::kNan ? "NaN" : "infinity";
       if (report->first_nonfinite) {
         const debug::NonFinite& first = *report->first_nonfinite;
-        return fmt::format("the first {} is made by {} ({}) in {}{}", what, first.instruction,
+        return fmt::format("the first {} appears in {} ({}) in {}{}", what, first.instruction,
                            first.opcode, first.computation,
                            first.reaches_output ? "; it reaches an output" : "");
       }
@@ -357,19 +357,19 @@ class DivergenceView : public View {
     if (experiment.findings().empty()) {
       if (experiment.report() != nullptr && !experiment.request().find) {
         Sentence(frame, experiment.request().reference.empty()
-                            ? "without a reference nothing is compared"
-                            : "no instruction was run by itself");
+                            ? "nothing to compare: no reference platform selected"
+                            : "no instruction was checked separately");
       }
       return;
     }
-    ImGui::Checkbox("only differences", &only_differences_);
+    ImGui::Checkbox("differences only", &only_differences_);
     std::vector<size_t> rows;
     for (size_t i = 0; i < experiment.findings().size(); ++i) {
       if (!only_differences_ || experiment.findings()[i].verdict >= Verdict::kBeyond)
         rows.push_back(i);
     }
     if (rows.empty()) {
-      Sentence(frame, "no instruction differs by itself");
+      Sentence(frame, "no instruction differs when checked separately");
       return;
     }
     DrawTable(frame, experiment, rows);

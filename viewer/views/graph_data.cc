@@ -24,7 +24,9 @@ std::span<const ColorModeRow> ColorModeRows() {
 
 std::string GraphPart::Key() const {
   if (kind == Kind::kWhole) return "whole";
-  return fmt::format("{}:{}:{}:{}", static_cast<int>(kind), from.index, to.index, radius);
+  uint64_t sum = 0;
+  for (InstructionId id : from) sum = sum * 1'000'003 + id.index;
+  return fmt::format("{}:{}:{}:{}:{}", static_cast<int>(kind), from.size(), sum, to.index, radius);
 }
 
 NodeId GraphData::NodeOf(InstructionId id, bool reveal) const {
@@ -57,11 +59,12 @@ Result<std::shared_ptr<const GraphData>> MakeGraphData(
   if (part.kind == GraphPart::Kind::kAround)
     members = hlo::Neighbourhood(*module, part.from, part.radius);
   if (part.kind == GraphPart::Kind::kPaths) {
-    members = hlo::Between(*module, part.from, part.to);
-    if (members.empty()) members = hlo::Between(*module, part.to, part.from);
+    const InstructionId from = part.from.front();
+    members = hlo::Between(*module, from, part.to);
+    if (members.empty()) members = hlo::Between(*module, part.to, from);
     if (members.empty())
       return InputError(
-          fmt::format("no path between {} and {}", module->name(part.from), module->name(part.to)));
+          fmt::format("no path between {} and {}", module->name(from), module->name(part.to)));
   }
   const hlo::ComputationId computation =
       members.empty() ? module->entry_id() : (*module)[members.front()].computation;

@@ -30,7 +30,8 @@ std::span<const ColorModeRow> ColorModeRows();
 struct GraphPart {
   enum class Kind : uint8_t { kWhole, kAround, kPaths };
   Kind kind = Kind::kWhole;
-  hlo::InstructionId from, to;  // kAround: `from` alone
+  std::vector<hlo::InstructionId> from;  // kAround: all of them; kPaths: one
+  hlo::InstructionId to;                 // of kPaths
   int radius = 2;
   std::string Key() const;
 };

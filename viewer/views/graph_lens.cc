@@ -2,10 +2,13 @@
 #include "viewer/views/graph_lens.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <sstream>
 
 #include "viewer/graph/svg.h"
 #include "viewer/graph/unfolding.h"
@@ -32,16 +35,19 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
       key, "laying out the graph",
       [text = read.value, part](TaskControl&) { return MakeGraphData(text, part); });
   if (!ShowPending(frame, made, "the graph")) return false;
+  const bool is_same = generation_ == frame.session.generation() && module_ == module;
   // What stood where in the picture before this one decides the order where names are the same.
-  if (data_ != nullptr && module_ == module && data_ != made.value) {
+  if (data_ != nullptr && is_same && data_ != made.value) {
     made->graph.SetAnchors(data_->graph.MakeAnchors());
     made->graph.Rearrange();
   }
-  fitted_ = fitted_ && module_ == module && part.kind == GraphPart::Kind::kWhole;
+  fitted_ = fitted_ && is_same && part.kind == GraphPart::Kind::kWhole;
   data_ = made.value;
+  ++graph_;
   // A graph is large and made quickly: the session keeps the one in view, not those of all passes.
   if (!key_.empty()) frame.session.Drop(key_);
   key_ = key;
+  generation_ = frame.session.generation();
   module_ = module;
   stage_ = stage;
   colors_.reset();
@@ -111,6 +117,7 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
   CanvasScene scene;
   scene.tree = &data_->graph.tree();
   scene.picture = &picture;
+  scene.graph = graph_;
   scene.version = data_->graph.version() * 1'000'003 + dress_version_;
   scene.dress = [this](NodeId id) {
     BoxDress dress;
@@ -225,6 +232,50 @@ void GraphLens::OpenAll() {
   canvas_.Fit(data_->graph.picture());
 }
 
+std::string GraphLens::Arrangement() const {
+  if (data_ == nullptr || !fitted_) return {};
+  const graph::Picture& picture = data_->graph.picture();
+  if (open_version_ != data_->graph.version()) {
+    open_version_ = data_->graph.version();
+    std::vector<uint32_t> open;
+    for (const Box& box : picture.boxes) {
+      if (box.open) open.push_back(box.node.index);
+    }
+    std::ranges::sort(open);
+    open_text_ = fmt::format("{}", fmt::join(open, " "));
+  }
+  return fmt::format("{} {} {} {} {} {} {}", graph_, canvas_.x, canvas_.y, canvas_.zoom,
+                     columns_canvas_.y, columns_canvas_.zoom, open_text_);
+}
+
+void GraphLens::SetArrangement(std::string_view text) {
+  if (data_ == nullptr) return;
+  std::istringstream in{std::string(text)};
+  uint64_t graph = 0;
+  std::array<float, 5> camera = {};
+  in >> graph;
+  for (float& value : camera) in >> value;
+  if (!in || graph != graph_) return;
+  std::vector<bool> wanted(data_->graph.tree().size());
+  for (size_t node = 0; in >> node;) {
+    if (node < wanted.size()) wanted[node] = true;
+  }
+  for (uint32_t node = 0; node < wanted.size(); ++node) {
+    if (wanted[node] && !data_->graph.IsOpen(NodeId(node))) data_->graph.Open(NodeId(node));
+  }
+  const graph::Picture opened = data_->graph.picture();
+  for (const Box& box : opened.boxes) {
+    const bool stays = box.node.index < wanted.size() && wanted[box.node.index];
+    if (box.open && !stays) data_->graph.Close(box.node);
+  }
+  if (focus_.valid()) focus_ = data_->graph.Visible(focus_);
+  canvas_.x = camera[0];
+  canvas_.y = camera[1];
+  canvas_.zoom = camera[2];
+  columns_canvas_.y = camera[3];
+  columns_canvas_.zoom = camera[4];
+}
+
 void GraphLens::Reveal(Frame& frame) {
   NodeId node = data_->NodeOf(frame.session.InstructionIn(stage_), true);
   if (!node.valid()) node = focus_;
@@ -266,6 +317,24 @@ NodeId GraphLens::Step(Command direction) const {
     consider(id);
   }
   return best;
+}
+
+std::vector<hlo::InstructionId> GraphLens::InstructionsAtFocus() const {
+  if (data_ == nullptr || !focus_.valid()) return {};
+  const graph::Tree& tree = data_->graph.tree();
+  std::vector<hlo::InstructionId> all;
+  std::vector<NodeId> pending = {focus_};
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    if (tree[id].kind == NodeKind::kInstruction) {
+      all.push_back(tree[id].instruction);
+    } else {
+      pending.insert(pending.end(), tree.children(id).begin(), tree.children(id).end());
+    }
+  }
+  std::ranges::sort(all, {}, &hlo::InstructionId::index);
+  return all;
 }
 
 hlo::InstructionId GraphLens::InstructionOf(NodeId id) const {

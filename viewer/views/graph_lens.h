@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -31,12 +32,17 @@ class GraphLens {
   void Toggle(graph::NodeId id);
   void CloseAll();
   void OpenAll();
+  // Cameras and open nodes, and back; ignored where another graph is in view by now.
+  std::string Arrangement() const;
+  void SetArrangement(std::string_view text);
   // Brings the node that stands for the selection into view, opening what is around it.
   void Reveal(Frame& frame);
   // The next node along a wire (vertical) or beside this one; invalid where there is none.
   graph::NodeId Step(Command direction) const;
   void Focus(graph::NodeId id) { focus_ = id; }
   graph::NodeId focus() const { return focus_; }
+  // The instructions that the focus stands for, of one computation; all of a group.
+  std::vector<hlo::InstructionId> InstructionsAtFocus() const;
   // The instruction that a node is, or of a group the first in it.
   hlo::InstructionId InstructionOf(graph::NodeId id) const;
 
@@ -44,6 +50,7 @@ class GraphLens {
   GraphCanvas& canvas() { return canvas_; }
   const GraphCanvas& canvas() const { return canvas_; }
   GraphCanvas& columns_canvas() { return columns_canvas_; }
+  const graph::Picture& columns() const { return columns_.picture; }  // as it was last drawn
   int32_t module() const { return module_; }
   int32_t stage() const { return stage_; }
   const std::vector<LegendEntry>& legend() const { return legend_; }
@@ -55,7 +62,11 @@ class GraphLens {
   std::string Explain(graph::NodeId id) const;
 
   std::string key_;
+  mutable std::string open_text_;  // of the nodes that are open, while open_version_ holds
+  mutable uint64_t open_version_ = UINT64_MAX;
   std::shared_ptr<const GraphData> data_;
+  uint64_t generation_ = 0;  // of the session
+  uint64_t graph_ = 0;       // grows with each other graph
   int32_t module_ = -1, stage_ = -1;
   std::optional<NodeColors> colors_;
   std::string painted_;  // what the colours are of

@@ -39,9 +39,9 @@ class HomeView : public View {
     if (session.path().empty()) return DrawWelcome(frame);
     const Pending<dump::DumpModel>& dump = session.dump();
     if (dump.failed()) {
-      Title(frame, "This cannot be opened");
+      Title(frame, "Cannot open");
       Sentence(frame, dump.error.ToString());
-      if (ImGui::Button("Read again")) session.RequestRun(Command::kReload);
+      if (ImGui::Button("Reload")) session.RequestRun(Command::kReload);
       return DrawOpenButton(frame);
     }
     if (!ShowPending(frame, dump, session.path())) return;
@@ -63,7 +63,7 @@ class HomeView : public View {
       ImGui::TableNextColumn();
       DrawWrong(frame, *dump);
       DrawMissing(frame, *dump);
-      DrawTensorFlow(frame, *dump);
+      DrawTensorFlow(frame);
       ImGui::EndTable();
     }
   }
@@ -95,7 +95,7 @@ class HomeView : public View {
 
   static void DrawOpenButton(Frame& frame) {
     ImGui::Dummy(ImVec2(0, 6 * frame.scale));
-    Label("Ctrl+O opens a path; or drop a folder or file on this window.");
+    Label("Press Ctrl+O, or drop a folder or file on this window.");
   }
 
   static void DrawWelcome(Frame& frame) {
@@ -106,7 +106,7 @@ class HomeView : public View {
              "opens what the XLA compiler leaves behind: modules, passes, kernels, buffers. "
              "Nothing is run and nothing is written beside the dump.");
     DrawOpenButton(frame);
-    Section(frame, "To make a dump");
+    Section(frame, "How to create a dump");
     ImGui::PushFont(frame.mono, 15);
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump\" python your_program.py");
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_pass_re=.*\"      every pass");
@@ -114,7 +114,7 @@ class HomeView : public View {
     ImGui::PopFont();
     Section(frame, "Recent");
     std::vector<std::string> recent = frame.session.recent();
-    if (recent.empty()) Sentence(frame, "nothing was opened before");
+    if (recent.empty()) Sentence(frame, "nothing opened yet");
     for (size_t i = 0; i < recent.size(); ++i) {
       if (ImGui::Selectable((SafeText(recent[i], 140) + "##recent" + std::to_string(i)).c_str()))
         frame.session.RequestOpen({recent[i]});
@@ -215,24 +215,23 @@ class HomeView : public View {
   static void DrawWhere(Frame& frame, const dump::DumpModel& dump) {
     int32_t module = frame.session.module();
     if (module < 0) return;
-    Section(frame, "What ran where");
+    Section(frame, "Where instructions run");
     const Pending<ModuleFacts>& facts = FactsOf(frame.session, module);
     if (!ShowPending(frame, facts, "the module")) return;
     Label(frame.theme, Color::kTextSecondary,
           SafeText(dump.modules()[static_cast<size_t>(module)].name, 70));
     if (!facts->compiled) {
       Sentence(frame,
-               "the last stage of this module is not compiled yet, so nothing is decided; without "
-               "the stage after_optimizations nobody can know");
+               "the last stage of this module is not optimized; without "
+               "after_optimizations it is unknown where instructions run");
       return;
     }
     DrawPlaceBar(frame, *facts);
     if (facts->fallback_count == 0) {
-      Label(frame.theme, Color::kGood, "nothing fell back to the host");
-      return;
+      return DrawNoFallback(frame);
     }
     Label(frame.theme, Color::kDeviceFallback,
-          fmt::format("{} on the host or by way of it:", CountText(facts->fallback_count)));
+          fmt::format("{} on the host or with host transfers:", CountText(facts->fallback_count)));
     int32_t stage = dump.FinalStage(module);
     for (size_t i = 0; i < std::min<size_t>(8, facts->fallbacks.size()); ++i) {
       const ModuleFacts::Fallback& fallback = facts->fallbacks[i];
@@ -245,6 +244,21 @@ class HomeView : public View {
       ImGui::Indent();
       Sentence(frame, more);
       ImGui::Unindent();
+    }
+  }
+
+  // TensorFlow runs by itself what it left outside the clusters, in no module of XLA's.
+  static void DrawNoFallback(Frame& frame) {
+    const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.session);
+    if (graphs == nullptr)
+      return Label(frame.theme, Color::kGood, "every instruction runs on the device");
+    if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;
+    const std::string outside = OutsideText(*graphs->value);
+    if (outside.empty()) {
+      Label(frame.theme, Color::kGood, "every instruction runs on the device");
+    } else {
+      Sentence(frame, "every instruction of this module runs on the device");
+      Label(frame.theme, Color::kDeviceFallback, outside);
     }
   }
 
@@ -319,7 +333,7 @@ class HomeView : public View {
       ++count;
       bytes += file.bytes;
     }
-    if (roles.empty()) Sentence(frame, "there is no file in it");
+    if (roles.empty()) Sentence(frame, "no files");
     if (!roles.empty() && ImGui::BeginTable("##files", 3, ImGuiTableFlags_SizingFixedFit)) {
       ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
       ImGui::TableSetupColumn("count", ImGuiTableColumnFlags_WidthFixed, 60 * frame.scale);
@@ -338,7 +352,7 @@ class HomeView : public View {
   }
 
   static void DrawWrong(Frame& frame, const dump::DumpModel& dump) {
-    Section(frame, "What is wrong");
+    Section(frame, "Problems");
     std::vector<std::string> all(dump.warnings().begin(), dump.warnings().end());
     for (std::string& warning : dump.LateWarnings()) all.push_back(std::move(warning));
     if (frame.session.module() >= 0) {
@@ -347,7 +361,7 @@ class HomeView : public View {
     }
     std::set<std::string> seen;
     std::erase_if(all, [&](const std::string& text) { return !seen.insert(text).second; });
-    if (all.empty()) Label(frame.theme, Color::kGood, "nothing was found");
+    if (all.empty()) Label(frame.theme, Color::kGood, "no problems found");
     DrawGrouped(frame, all);
   }
 
@@ -379,14 +393,12 @@ class HomeView : public View {
   }
 
   static void DrawMissing(Frame& frame, const dump::DumpModel& dump) {
-    Section(frame, "What is missing");
-    int32_t module = frame.session.module();
+    Section(frame, "Missing from the dump");
+    const int32_t module = frame.session.module();
+    const ModuleFacts* facts =
+        module < 0 ? nullptr : FactsOf(frame.session, module).value.get();
     int shown = 0;
-    std::set<std::string> seen;
-    for (const dump::MissingPiece& piece : dump.missing()) {
-      if ((piece.module >= 0 && piece.module != module) ||
-          !seen.insert(piece.what + piece.flag).second)
-        continue;
+    for (const dump::MissingPiece& piece : MissingFor(dump, module, facts)) {
       ImGui::PushID(shown++);
       ImGui::PushFont(frame.strong, 0);
       Label(piece.what);
@@ -402,19 +414,15 @@ class HomeView : public View {
       ImGui::PopID();
     }
     if (shown == 0)
-      Label(frame.theme, Color::kGood, "nothing: every piece that XLA can write is here");
+      Label(frame.theme, Color::kGood, "nothing: the dump has everything that XLA can write");
   }
 
-  static void DrawTensorFlow(Frame& frame, const dump::DumpModel& dump) {
-    bool any = std::ranges::any_of(dump.files(), [](const dump::FileEntry& file) {
-      return file.role == dump::FileRole::kTensorFlowGraph;
-    });
-    if (!any) return;
-    Section(frame, "TensorFlow: left outside every cluster");
-    const Pending<dump::TensorFlowSummary>& summary = frame.session.Get<dump::TensorFlowSummary>(
-        "tensorflow", "reading TensorFlow's graphs",
-        [model = frame.session.dump().value](TaskControl&) { return model->TensorFlow(); });
-    if (!ShowPending(frame, summary, "TensorFlow's graphs")) return;
+  static void DrawTensorFlow(Frame& frame) {
+    const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.session);
+    if (graphs == nullptr) return;
+    Section(frame, "TensorFlow: nodes outside all clusters");
+    if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;
+    const std::shared_ptr<const dump::TensorFlowSummary>& summary = graphs->value;
     Label(fmt::format("{} clusters, {} nodes outside",
                       CountText(static_cast<int64_t>(summary->clusters.size())),
                       CountText(static_cast<int64_t>(summary->unclustered.size()))));
@@ -423,7 +431,7 @@ class HomeView : public View {
       const dump::TensorFlowNode& node = summary->unclustered[i];
       FittedLabel(fmt::format("{} ({})", node.name, node.op));
       ImGui::Indent();
-      Sentence(frame, node.reason.empty() ? "no reason is known" : node.reason);
+      Sentence(frame, node.reason.empty() ? "reason unknown" : node.reason);
       ImGui::Unindent();
     }
   }

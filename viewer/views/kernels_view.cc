@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 
+#include "viewer/views/kernel_csv.h"
 #include "viewer/model/kernel_sheet.h"
 #include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/view.h"
@@ -59,20 +60,20 @@ const std::vector<Column>& TimeColumns() {
          return r.count ? TimeText(static_cast<double>(r.self)) : "";
        },
        [](const auto& r) { return static_cast<double>(r.self); },
-       "time in its events that no instruction inside them took"},
+       "self time: time of its events without that of nested instructions"},
       {"share", 54, true,
        [](const auto& s, const auto& r) {
          return r.count ? Percent(static_cast<double>(r.self) /
                                   static_cast<double>(std::max<int64_t>(s.work, 1)))
                         : "";
        },
-       [](const auto& r) { return static_cast<double>(r.self); }, "of the module's time"},
+       [](const auto& r) { return static_cast<double>(r.self); }, "share of the module's time"},
       {"count", 46, true,
        [](const auto&, const auto& r) { return r.count ? CountText(r.count) : ""; },
        [](const auto& r) { return static_cast<double>(r.count); }, "events in the trace"},
       {"mean", 64, true,
        [](const auto&, const auto& r) { return r.count ? TimeText(r.mean()) : ""; },
-       [](const auto& r) { return r.mean(); }, "mean length of its events"},
+       [](const auto& r) { return r.mean(); }, "mean duration of its events"},
       {"max", 70, true,
        [](const auto&, const auto& r) {
          return r.count ? TimeText(static_cast<double>(r.max)) : "";
@@ -111,14 +112,14 @@ std::vector<Column> MakeComparison(bool swapped) {
          return (change > 0 ? "+" : "") + TimeText(change);
        },
        [=](const auto& r) { return std::abs(Change(r, swapped)); },
-       "what it takes more (+) or less afterwards; sorted by size, whatever the sign"},
+       "time gained (-) or lost (+); sorted by absolute value"},
       {"ratio", 60, true, [=](const auto&, const auto& r) { return RatioText(Ratio(r, swapped)); },
-       [=](const auto& r) { return Ratio(r, swapped); }, "time after over time before"},
+       [=](const auto& r) { return Ratio(r, swapped); }, "time after / time before"},
       {"before", 70, true, [=](const auto&, const auto& r) { return time(Before(r, swapped)); },
        [=](const auto& r) { return Before(r, swapped); },
-       "time of its own in the one profile; of as many runs as the first profile has"},
+       "self time in the first profile, scaled to the same number of runs"},
       {"after", 70, true, [=](const auto&, const auto& r) { return time(After(r, swapped)); },
-       [=](const auto& r) { return After(r, swapped); }, "the same in the other profile"},
+       [=](const auto& r) { return After(r, swapped); }, "self time in the second profile"},
   };
 }
 
@@ -135,14 +136,14 @@ const std::vector<Column>& WorkColumns() {
          return r.instruction.valid() ? SiText(r.cost.flops + r.cost.transcendentals, "") : "";
        },
        [](const auto& r) { return r.cost.flops + r.cost.transcendentals; },
-       "operations of one run, told from the shapes as XLA counts them"},
+       "operations per run, as XLA's cost analysis counts them"},
       {"bytes", 64, true,
        [](const auto&, const auto& r) {
          return r.instruction.valid()
                     ? BytesText(static_cast<int64_t>(std::min(r.cost.bytes(), 9e18)))
                     : "";
        },
-       [](const auto& r) { return r.cost.bytes(); }, "bytes read and written by one run"},
+       [](const auto& r) { return r.cost.bytes(); }, "bytes read and written per run"},
   };
   return kColumns;
 }
@@ -153,12 +154,12 @@ const std::vector<Column>& RateColumns() {
        [](const auto&, const auto& r) {
          return r.flops_per_second() > 0 ? SiText(r.flops_per_second(), "") : "";
        },
-       [](const auto& r) { return r.flops_per_second(); }, "over the mean time"},
+       [](const auto& r) { return r.flops_per_second(); }, "per second of the mean duration"},
       {"B/s", 64, true,
        [](const auto&, const auto& r) {
          return r.bytes_per_second() > 0 ? SiText(r.bytes_per_second(), "B") : "";
        },
-       [](const auto& r) { return r.bytes_per_second(); }, "over the mean time"},
+       [](const auto& r) { return r.bytes_per_second(); }, "per second of the mean duration"},
   };
   return kColumns;
 }
@@ -166,27 +167,27 @@ const std::vector<Column>& RateColumns() {
 const std::vector<Column>& LaunchColumns() {
   static const std::vector<Column> kColumns = {
       {"grid", 70, true, [](const auto&, const auto& r) { return ExtentText(r.launch.blocks); },
-       nullptr, "blocks of the launch"},
+       nullptr, "blocks per grid"},
       {"block", 66, true, [](const auto&, const auto& r) { return ExtentText(r.launch.threads); },
-       nullptr, "threads of a block"},
+       nullptr, "threads per block"},
       {"regs", 46, true,
        [](const auto&, const auto& r) { return r.registers ? CountText(*r.registers) : ""; },
        [](const auto& r) { return static_cast<double>(r.registers.value_or(-1)); },
-       "registers of a thread; known from a trace, .maxnreg or an object file"},
+       "registers per thread; from a trace, .maxnreg or a cubin"},
       {"shared", 66, true,
        [](const auto&, const auto& r) { return r.shared_bytes ? BytesText(*r.shared_bytes) : ""; },
        [](const auto& r) { return static_cast<double>(r.shared_bytes.value_or(-1)); },
-       "shared memory of a block"},
+       "shared memory per block"},
       {"occup.", 64, true,
        [](const auto&, const auto& r) {
          if (r.occupancy < 0) return std::string();
          return (r.is_occupancy_bound ? "≤ " : "") + fmt::format("{:.0f} %", 100 * r.occupancy);
        },
        [](const auto& r) { return r.occupancy; },
-       "share of a core's threads that can run at once; at most that where registers are not "
+       "occupancy: resident threads of the maximum per SM; an upper bound if registers are not "
        "known"},
       {"kernel", 190, false, [](const auto&, const auto& r) { return SafeText(r.kernel, 80); },
-       nullptr, "the symbol in the dump"},
+       nullptr, "kernel symbol"},
   };
   return kColumns;
 }
@@ -197,7 +198,7 @@ class KernelsView : public View {
     Session& session = frame.session;
     const Pending<KernelSheet>* sheet = KernelSheetOf(session);
     if (sheet == nullptr) {
-      Sentence(frame, "reading kernels and times …");
+      Sentence(frame, "loading kernels and times …");
       return;
     }
     if (!ShowPending(frame, *sheet, "the table of kernels")) return;
@@ -229,16 +230,7 @@ class KernelsView : public View {
 
   Result<std::string> Export(ExportFormat format, Session& session) const override {
     if (format != ExportFormat::kCsv || sheet_ == nullptr) return View::Export(format, session);
-    std::string out = "instruction,opcode";
-    for (const Column* column : Columns()) out += fmt::format(",{}", column->title);
-    out += '\n';
-    for (const KernelRow& row : sheet_->rows) {
-      out += fmt::format("{},{}", CsvCell(row.name), row.opcode);
-      for (const Column* column : Columns())
-        out += fmt::format(",{}", CsvCell(column->text(*sheet_, row)));
-      out += '\n';
-    }
-    return out;
+    return KernelCsv(*sheet_, swapped_);
   }
 
   std::string Lit(Session& session) const override {
@@ -318,7 +310,7 @@ class KernelsView : public View {
                                    TimeText(before), TimeText(after));
     if (before > 0) text += fmt::format(", {:.2f}×", after / before);
     if (std::abs(sheet_->other_runs - 1) > 0.005)
-      text += fmt::format("; {} ran {:.2f} times as often, so its times are divided by that", other,
+      text += fmt::format("; {} ran {:.2f} times as often, so its times are scaled", other,
                           sheet_->other_runs);
     Sentence(frame, text);
   }

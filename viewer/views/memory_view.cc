@@ -41,7 +41,7 @@ class MemoryView : public View {
     if (!ShowPending(frame, session.dump(), "the dump")) return;
     const int32_t module = session.module();
     if (module < 0) {
-      Sentence(frame, "this dump holds no modules, so no buffers");
+      Sentence(frame, "no module in this dump");
       return;
     }
     const Pending<dump::BufferTable>& buffers = session.Buffers(module);
@@ -79,6 +79,19 @@ class MemoryView : public View {
       return true;
     }
     return command == Command::kFit && FitSelection(frame.session);
+  }
+
+  std::string Arrangement() const override {
+    return fmt::format("{} {},{}", static_cast<const void*>(plan_.get()), points_.Text(),
+                       bytes_.Text());
+  }
+  void SetArrangement(std::string_view arrangement) override {
+    const std::string mine = fmt::format("{} ", static_cast<const void*>(plan_.get()));
+    if (plan_ == nullptr || !arrangement.starts_with(mine)) return;
+    const std::string_view both = arrangement.substr(mine.size());
+    const size_t comma = std::min(both.find(','), both.size() - 1);
+    points_.SetText(both.substr(0, comma));
+    bytes_.SetText(both.substr(comma + 1));
   }
 
   Result<std::string> Export(ExportFormat format, Session& session) const override {
@@ -445,7 +458,7 @@ class MemoryView : public View {
     ImGui::BeginTooltip();
     ImGui::PushFont(frame.strong, 0);
     Label(SafeText(
-        value.instruction.empty() ? "a value of no known instruction" : value.instruction, 80));
+        value.instruction.empty() ? "a value of an unknown instruction" : value.instruction, 80));
     ImGui::PopFont();
     Label(fmt::format("{} {}", BytesText(value.size), SafeText(value.shape, 80)));
     Label(frame.theme, Color::kTextSecondary,

@@ -15,7 +15,7 @@ class ModulesView : public View {
     const Pending<dump::DumpModel>& dump = frame.session.dump();
     if (!ShowPending(frame, dump, "the dump")) return;
     if (dump->modules().empty()) {
-      Sentence(frame, "this dump holds no modules; Home says what it holds");
+      Sentence(frame, "no module in this dumps; Home says what it holds");
       return;
     }
     ImGui::SetNextItemWidth(-1);
@@ -70,9 +70,10 @@ class ModulesView : public View {
       frame.session.Select(Selection::OfModule(m));
     if (ImGui::IsItemHovered()) {
       ImGui::SetTooltip(
-          "%s", SafeText(fmt::format("{}\n{}, {}, {} stages, {} files", entry.name, entry.framework,
-                                     entry.device, entry.stages.size(), entry.files.size()),
-                         600)
+          "%s", SafeLines(fmt::format("{}\n{}, {}, {} stages, {} files", entry.name,
+                                      entry.framework, entry.device, entry.stages.size(),
+                                      entry.files.size()),
+                          600)
                     .c_str());
     }
     if (open) {

@@ -20,7 +20,7 @@ class PassesView : public View {
     if (!ShowPending(frame, session.dump(), "the dump")) return;
     int32_t module = session.module();
     if (module < 0) {
-      Sentence(frame, "this dump holds no module, so no passes");
+      Sentence(frame, "no module in this dump");
       return;
     }
     DrawModuleChoice(frame, module);
@@ -29,7 +29,7 @@ class PassesView : public View {
     if (focus_filter_) ImGui::SetKeyboardFocusHere();
     focus_filter_ = false;
     ImGui::InputTextWithHint("##filter", "filter passes", &filter_);
-    ImGui::Checkbox("Only changes", &only_changes_);
+    ImGui::Checkbox("Changed only", &only_changes_);
     ImGui::SameLine();
     bool& by_change = session.Shared<PassOrder>("pass-order").by_change;
     ImGui::Checkbox("Most changed first", &by_change);
@@ -40,8 +40,8 @@ class PassesView : public View {
     DrawTable(frame, entry, module, rows);
     if (std::ranges::none_of(entry.stages, [](const auto& s) { return !s.pass.empty(); })) {
       Sentence(frame,
-               "this dump holds no passes, only the module before and after all of them: "
-               "--xla_dump_hlo_pass_re=.* in XLA_FLAGS writes every pass");
+               "no passes in this dump, only the module before and after optimization: "
+               "add --xla_dump_hlo_pass_re=.* to XLA_FLAGS to dump every pass");
     }
   }
 
@@ -198,7 +198,7 @@ class PassesView : public View {
     ImGui::TableSetColumnIndex(4);
     if (session.counterparts().TouchedInto(stage)) {
       Label(frame.theme, Color::kAccent, "•");
-      if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass touched the selection");
+      if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass changed the selection");
     }
     ImGui::PopID();
   }

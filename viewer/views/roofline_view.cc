@@ -25,7 +25,7 @@ class RooflineView : public View {
   void Draw(Frame& frame) override {
     const Pending<KernelSheet>* pending = KernelSheetOf(frame.session);
     if (pending == nullptr) {
-      Sentence(frame, "reading kernels and times …");
+      Sentence(frame, "loading kernels and times …");
       return;
     }
     if (!ShowPending(frame, *pending, "the roofline")) return;

@@ -27,19 +27,19 @@ class SelectionView : public View {
   void Draw(Frame& frame) override {
     Session& session = frame.session;
     if (!session.dump().ready()) {
-      Sentence(frame, "what is selected anywhere is explained here");
+      Sentence(frame, "details of what is selected");
       return;
     }
     if (session.selection().kind == SelectionKind::kNothing) {
       Sentence(frame,
-               "nothing is selected: click an instruction, kernel, buffer or line anywhere, or "
+               "selection lost: click an instruction, kernel, buffer or line anywhere, or "
                "search with Ctrl+P");
       return;
     }
     const Counterparts& found = session.counterparts();
     DrawHead(frame);
     if (!session.counterparts_complete())
-      Label(frame.theme, Color::kTextSecondary, "following it through the stages …");
+      Label(frame.theme, Color::kTextSecondary, "finding it in the other stages …");
     DrawSelectionSummary(frame);
     DrawInstruction(frame);
     DrawInstructions(frame, found);
@@ -150,7 +150,7 @@ class SelectionView : public View {
       ImGui::BeginDisabled(!leads);
       if (ImGui::Selectable("##line", false, 0, ImVec2(room, size.y))) Follow(frame.session, line);
       ImGui::EndDisabled();
-      if (leads && ImGui::IsItemHovered()) ImGui::SetTooltip("shows it");
+      if (leads && ImGui::IsItemHovered()) ImGui::SetTooltip("go to");
       ImGui::PopID();
       ImGui::SetCursorPos(at);
       ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[kTones[static_cast<size_t>(line.tone)]]);
@@ -220,7 +220,7 @@ class SelectionView : public View {
     if (ImGui::Selectable(label.c_str(), false, 0, ImGui::CalcTextSize(label.c_str())))
       frame.session.RequestRun(Command::kShowUses);
     ImGui::PopStyleColor();
-    if (ImGui::IsItemHovered()) ImGui::SetTooltip("finds all of this opcode\nCtrl+U");
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("find all instructions with this opcode\nCtrl+U");
   }
 
   static void DrawUsers(Frame& frame, const std::shared_ptr<const hlo::Module>& m, int32_t module,
@@ -235,8 +235,8 @@ class SelectionView : public View {
     users.erase(std::ranges::unique(users).begin(), users.end());
     Section(frame, fmt::format("Users ({})", users.size()));
     if (users.empty()) {
-      Sentence(frame, (*m)[(*m)[id].computation].root == id ? "the result of its computation"
-                                                            : "nothing reads it");
+      Sentence(frame, (*m)[(*m)[id].computation].root == id ? "root of its computation"
+                                                            : "no users");
     }
     ImGui::PushID("users");
     DrawLinks(frame, *m, module, stage, users);
@@ -316,7 +316,7 @@ class SelectionView : public View {
     };
     const Link links[] = {{"PTX", kernel.ptx},
                           {"LLVM", kernel.llvm},
-                          {"LLVM before its passes", kernel.llvm_unoptimized},
+                          {"LLVM IR (unoptimised)", kernel.llvm_unoptimized},
                           {"Triton", kernel.triton},
                           {"MLIR", kernel.mlir}};
     bool first = true;
@@ -354,7 +354,7 @@ class SelectionView : public View {
     Session& session = frame.session;
     if (found.stages.empty() || found.module < 0) return;
     const dump::ModuleEntry& entry = session.dump()->modules()[static_cast<size_t>(found.module)];
-    Section(frame, "Through the stages");
+    Section(frame, "In other stages");
     const auto& all = found.stages;
     size_t shown = 0;
     for (size_t i = 0; i < all.size() && shown < 4 * kMostShown; ++shown) {

@@ -41,12 +41,12 @@ class StatisticsView : public View {
     Label(frame.theme, Color::kTextSecondary,
           marked.is_set ? fmt::format("{} from {}", TimeText(static_cast<double>(range.length())),
                                       ExactTimeText(range.begin - store.range().begin))
-                        : "the whole trace; drag along the axis of the timeline, or with Shift, to "
-                          "mark a range");
+                        : "whole trace; drag on the time axis, or Shift+drag, to "
+                          "select a range");
     const Pending<Rows>& rows = Ask(frame.session, **profile);
     if (!ShowPending(frame, rows, "the statistics")) return;
     if (rows->empty()) {
-      Sentence(frame, "no event reaches into this range");
+      Sentence(frame, "no events in this range");
       return;
     }
     rows_ = rows.value;

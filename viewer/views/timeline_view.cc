@@ -71,8 +71,13 @@ class TimelineView : public View {
     }
   }
 
-  std::string State() const override {
-    return fmt::format("{} {}", camera_.begin(), camera_.length());
+  std::string Arrangement() const override {
+    return fmt::format("{} {}", static_cast<const void*>(shown_.get()), camera_.Text());
+  }
+  void SetArrangement(std::string_view arrangement) override {
+    const std::string mine = fmt::format("{} ", static_cast<const void*>(shown_.get()));
+    if (shown_ != nullptr && arrangement.starts_with(mine))
+      camera_.SetText(arrangement.substr(mine.size()));
   }
 
   Result<std::string> Export(ExportFormat format, Session& session) const override {
@@ -88,7 +93,7 @@ class TimelineView : public View {
       const auto [first, last] = store.EventsIn(row, range);
       count += last.index - first.index;
       if (count > kMost)
-        return UnsupportedError("more than a million events are in sight", "zoom in");
+        return UnsupportedError("more than a million events are visible", "zoom in");
       for (uint64_t e = first.index; e < last.index; ++e) {
         const EventId event(e);
         out += fmt::format("{},{},{},{},{}\n", CsvCell(store.text(lane.name)), row,

@@ -47,10 +47,14 @@ class View {
   // view has the focus; true if it was one for it.
   virtual bool Run(Command /*command*/, Frame& /*frame*/) { return false; }
 
-  // The view's own state (filter, scroll, zoom, folding) as a short text, for undo and for the next
-  // start; SetState takes what State once gave, or ignores what it cannot read.
+  // The view's own state (filter, colouring, what is shown) as a short text, for undo and for the
+  // next start; SetState takes what State once gave, or ignores what it cannot read.
   virtual std::string State() const { return {}; }
   virtual void SetState(std::string_view /*state*/) {}
+  // What undo takes back beyond that: cameras, and what is unfolded of the dump in view. What
+  // belongs to something that is not in view any more is ignored.
+  virtual std::string Arrangement() const { return {}; }
+  virtual void SetArrangement(std::string_view /*arrangement*/) {}
 
   // The content as kCsv or kSvg. The default fails with a sentence: PNG and SVG of any view are
   // made from its picture, CSV only by those that show a table.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -38,6 +39,18 @@ std::string SafeText(std::string_view text, size_t most) {
   std::string safe = text.size() > 4 * most ? EscapeForTerminal(CutInTheMiddle(text, 4 * most))
                                             : EscapeForTerminal(text);
   return CutInTheMiddle(safe, most);
+}
+
+std::string SafeLines(std::string_view text, size_t most) {
+  std::string out;
+  while (out.size() < most) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    out += SafeText(text.substr(0, end), most - out.size());
+    if (end == text.size()) break;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out;
 }
 
 std::string CsvCell(std::string_view text) {
