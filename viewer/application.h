@@ -77,7 +77,7 @@ class Application {
   struct Kept {
     std::shared_ptr<const dump::DumpModel> dump;
     Selection selection;
-    std::vector<Session::Bookmark> bookmarks;
+    std::vector<Bookmark> bookmarks;
   };
   // What undo takes back.
   struct ViewState {
@@ -93,12 +93,14 @@ class Application {
   struct Saved {
     ViewState views;
     uint64_t selection_version = 0;
-    std::vector<Session::Bookmark> bookmarks;
+    std::vector<Bookmark> bookmarks;
   };
 
   explicit Application(const ApplicationOptions& options);
   void Start(std::unique_ptr<Surface> surface, const ApplicationOptions& options);
   void TakeRequests();
+  void Handle(Request& request);
+  void BringUp(const std::string& view);
   void Pass();
   void FurtherPasses(bool input);
   void TrySelect();

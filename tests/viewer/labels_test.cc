@@ -18,8 +18,8 @@ std::string ModuleText(std::string_view name, std::string_view prefix, int size)
   std::string out = "HloModule " + std::string(name) + "\n\nENTRY main {\n";
   const std::string shape = "f32[" + std::to_string(size) + "]";
   out += "  " + std::string(prefix) + "_in = " + shape + " parameter(0)\n";
-  out += "  " + std::string(prefix) + "_one = " + shape + " negate(" + std::string(prefix) +
-         "_in)\n";
+  out +=
+      "  " + std::string(prefix) + "_one = " + shape + " negate(" + std::string(prefix) + "_in)\n";
   out += "  ROOT " + std::string(prefix) + "_two = " + shape + " add(" + std::string(prefix) +
          "_one, " + std::string(prefix) + "_in)\n}\n";
   return out;
@@ -34,10 +34,8 @@ class LabelsTest : public ReadingTest {
   // Two modules of two stages each.
   std::string TwoModules() {
     Write("dump", "module_0000.first.before_optimizations.txt", ModuleText("first", "alpha", 11));
-    Write("dump", "module_0000.first.cpu_after_optimizations.txt",
-          ModuleText("first", "beta", 12));
-    Write("dump", "module_0001.second.before_optimizations.txt",
-          ModuleText("second", "gamma", 13));
+    Write("dump", "module_0000.first.cpu_after_optimizations.txt", ModuleText("first", "beta", 12));
+    Write("dump", "module_0001.second.before_optimizations.txt", ModuleText("second", "gamma", 13));
     Write("dump", "module_0001.second.cpu_after_optimizations.txt",
           ModuleText("second", "delta", 14));
     return Scratch("dump");
@@ -50,12 +48,14 @@ class LabelsTest : public ReadingTest {
     for (const char* prefix : {"alpha", "beta", "gamma", "delta", "other"}) {
       const bool is_wanted = std::ranges::find(prefixes, prefix) != prefixes.end();
       EXPECT_EQ(IsSeen("graph", std::string(prefix) + "_two"), is_wanted)
-          << prefix << "\n" << SeenLines(Seen("graph"));
+          << prefix << "\n"
+          << SeenLines(Seen("graph"));
     }
     for (int size = 11; size < 16; ++size) {
       const bool is_wanted = std::ranges::find(sizes, size) != sizes.end();
       EXPECT_EQ(IsSeen("graph", "f32[" + std::to_string(size) + "]"), is_wanted)
-          << size << "\n" << SeenLines(Seen("graph"));
+          << size << "\n"
+          << SeenLines(Seen("graph"));
     }
   }
 };
@@ -64,16 +64,16 @@ TEST_F(LabelsTest, BoxesAreNamedAfterTheModuleStageAndDumpInView) {
   Start({TwoModules()});
   Press("Ctrl+2");
   ExpectGraph({"alpha", "beta"}, {11, 12});
-  session().Select(Selection::OfStage(0, 0));
+  session().navigation.Select(Selection::OfStage(0, 0));
   Settle();
   ExpectGraph({"alpha"}, {11});
-  session().Select(Selection::OfModule(1));
+  session().navigation.Select(Selection::OfModule(1));
   Settle();
   ExpectGraph({"gamma", "delta"}, {13, 14});
-  session().Select(Selection::OfStage(1, 0));
+  session().navigation.Select(Selection::OfStage(1, 0));
   Settle();
   ExpectGraph({"gamma"}, {13});
-  session().Select(Selection::OfStage(0, 1));
+  session().navigation.Select(Selection::OfStage(0, 1));
   Settle();
   ExpectGraph({"alpha", "beta"}, {11, 12});
   Write("next", "module_0000.first.cpu_after_optimizations.txt", ModuleText("first", "other", 15));
@@ -119,12 +119,12 @@ TEST_F(LabelsTest, TooltipsKeepTheirLines) {
 
 TEST_F(LabelsTest, DeselectingStaysInTheModule) {
   Start({TwoModules()});
-  session().Select(Selection::OfModule(1));
+  session().navigation.Select(Selection::OfModule(1));
   Press("Ctrl+2");
   ExpectGraph({"gamma", "delta"}, {13, 14});
   Press("Escape");
-  EXPECT_EQ(session().selection(), Selection());
-  EXPECT_EQ(session().module(), 1);
+  EXPECT_EQ(session().navigation.selection(), Selection());
+  EXPECT_EQ(session().navigation.module(), 1);
   ExpectGraph({"gamma", "delta"}, {13, 14});
 }
 
@@ -134,8 +134,8 @@ TEST_F(LabelsTest, AMistypedPathLeavesTheDumpOpen) {
   Type(Scratch("dunp"));
   Press("Enter");
   Settle();
-  EXPECT_TRUE(session().dump().ready());
-  EXPECT_EQ(session().path(), Scratch("dump"));
+  EXPECT_TRUE(session().document.dump().ready());
+  EXPECT_EQ(session().document.path(), Scratch("dump"));
   EXPECT_NE(Messages().find("dunp: no such file or folder"), std::string::npos) << Messages();
 }
 
@@ -198,7 +198,7 @@ TEST_F(LabelsTest, FunctionKeysNeedNoFocus) {
   ASSERT_EQ(app().dock().focused_view(), "modules");
   app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n0");
   Press("F9");
-  EXPECT_NE(session().experiment().report(), nullptr);
+  EXPECT_NE(session().experiment.report(), nullptr);
 }
 
 // The picture with the keys is one that is shown.
@@ -220,14 +220,15 @@ TEST_F(LabelsTest, TheNeighbourhoodOfAGroupIsOfAllInIt) {
   Start({Sample("attention_block_h100")});
   Press("Ctrl+2");
   Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });
-  const hlo::Module& module = *session().Module(0, session().stage());
+  const hlo::Module& module = *session().data.Module(0, session().navigation.stage());
   hlo::InstructionId fusion;
   for (uint32_t k = 0; k < module.entry().instruction_count && !fusion.valid(); ++k) {
     const hlo::InstructionId id(module.entry().first_instruction + k);
     if (module[id].opcode == hlo::Opcode::kFusion) fusion = id;
   }
   const hlo::ComputationId body = module.CalledComputations(module[fusion])[0];
-  session().Select(Selection::OfInstruction(0, session().stage(), module[body].root));
+  session().navigation.Select(
+      Selection::OfInstruction(0, session().navigation.stage(), module[body].root));
   Settle();
   Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });
   Press("N");

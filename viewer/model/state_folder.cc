@@ -45,7 +45,7 @@ std::string FullPath(const std::string& path) {
   return error ? path : full.string();
 }
 
-void WriteBookmark(const Session::Bookmark& bookmark, JsonWriter& json) {
+void WriteBookmark(const Bookmark& bookmark, JsonWriter& json) {
   const Selection& s = bookmark.selection;
   json.BeginObject().Field("title", bookmark.title).Field("note", bookmark.note);
   json.Field("kind", static_cast<int>(s.kind)).Field("module", s.module).Field("stage", s.stage);
@@ -55,8 +55,8 @@ void WriteBookmark(const Session::Bookmark& bookmark, JsonWriter& json) {
   json.Field("source_file", s.source_file).Field("source_line", s.source_line).EndObject();
 }
 
-Session::Bookmark ReadBookmark(const Json& json) {
-  Session::Bookmark out;
+Bookmark ReadBookmark(const Json& json) {
+  Bookmark out;
   out.title = TextOf(json, "title");
   out.note = TextOf(json, "note");
   auto number = [&](const char* key) { return static_cast<int32_t>(NumberOf(json, key, -1)); };
@@ -171,7 +171,7 @@ Status StateFolder::WriteSession(const std::string& dump_path, const KeptSession
   json.Field("selection", session.selection).Key("views").BeginObject();
   for (const auto& [id, state] : session.views) json.Field(id, state);
   json.EndObject().Key("bookmarks").BeginArray();
-  for (const Session::Bookmark& bookmark : session.bookmarks) WriteBookmark(bookmark, json);
+  for (const Bookmark& bookmark : session.bookmarks) WriteBookmark(bookmark, json);
   json.EndArray().EndObject();
   return Write(NameFor(FullPath(dump_path)), text);
 }

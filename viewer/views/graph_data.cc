@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <tuple>
 #include <unordered_set>
 
 #include "core/hlo/analysis/graph.h"
@@ -16,17 +18,21 @@ using hlo::InstructionId;
 std::span<const ColorModeRow> ColorModeRows() {
   static constexpr ColorModeRow kRows[] = {
 #define COLOR_MODE(name, id, title) {ColorMode::name, id, title},
+#include "viewer/model/task_cache.h"
 #include "viewer/views/color_modes.def"
 #undef COLOR_MODE
   };
   return kRows;
 }
 
-std::string GraphPart::Key() const {
-  if (kind == Kind::kWhole) return "whole";
-  uint64_t sum = 0;
-  for (InstructionId id : from) sum = sum * 1'000'003 + id.index;
-  return fmt::format("{}:{}:{}:{}:{}", static_cast<int>(kind), from.size(), sum, to.index, radius);
+std::strong_ordering GraphPart::operator<=>(const GraphPart& other) const {
+  const auto of = [](const GraphPart& part) {
+    return std::tuple(part.kind, part.radius, part.to.index, part.from.size());
+  };
+  if (const auto order = of(*this) <=> of(other); order != 0) return order;
+  return std::lexicographical_compare_three_way(
+      from.begin(), from.end(), other.from.begin(), other.from.end(),
+      [](InstructionId a, InstructionId b) { return a.index <=> b.index; });
 }
 
 NodeId GraphData::NodeOf(InstructionId id, bool reveal) const {

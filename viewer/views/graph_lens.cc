@@ -12,6 +12,11 @@
 
 #include "viewer/graph/svg.h"
 #include "viewer/graph/unfolding.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/experiment.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -26,16 +31,16 @@ constexpr size_t kMostOpened = 2000;
 }  // namespace
 
 bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part) {
-  const std::string key =
-      fmt::format("graph:{}:{}:{}:{}", frame.session.generation(), module, stage, part.Key());
-  if (key == key_ && data_ != nullptr) return true;
-  const Pending<hlo::Module>& read = frame.session.Module(module, stage);
+  const uint64_t generation = frame.context.document.generation();
+  const GraphKey key{module, stage, part};
+  if (key == key_ && generation == generation_ && data_ != nullptr) return true;
+  const Pending<hlo::Module>& read = frame.context.data.Module(module, stage);
   if (!ShowPending(frame, read, "the module of this stage")) return false;
-  const Pending<GraphData>& made = frame.session.Get<GraphData>(
+  const Pending<GraphData>& made = frame.context.cache.Get(
       key, "laying out the graph",
       [text = read.value, part](TaskControl&) { return MakeGraphData(text, part); });
   if (!ShowPending(frame, made, "the graph")) return false;
-  const bool is_same = generation_ == frame.session.generation() && module_ == module;
+  const bool is_same = generation_ == generation && key_.module == module;
   // What stood where in the picture before this one decides the order where names are the same.
   if (data_ != nullptr && is_same && data_ != made.value) {
     made->graph.SetAnchors(data_->graph.MakeAnchors());
@@ -44,12 +49,10 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
   fitted_ = fitted_ && is_same && part.kind == GraphPart::Kind::kWhole;
   data_ = made.value;
   ++graph_;
-  // A graph is large and made quickly: the session keeps the one in view, not those of all passes.
-  if (!key_.empty()) frame.session.Drop(key_);
+  // A graph is large and made quickly: the context keeps the one in view, not those of all passes.
+  if (key != key_) frame.context.cache.Drop(key_);
   key_ = key;
-  generation_ = frame.session.generation();
-  module_ = module;
-  stage_ = stage;
+  generation_ = generation;
   colors_.reset();
   painted_.clear();
   focus_ = NodeId();
@@ -60,41 +63,42 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
 void GraphLens::Paint(Frame& frame, ColorMode mode) {
   const Origins* origins = nullptr;
   if (mode == ColorMode::kOrigin) {
-    auto provenance = frame.session.Provenance(module_);
-    const Pending<Origins>& found = frame.session.Get<Origins>(
-        fmt::format("origins:{}:{}:{}", frame.session.generation(), module_, stage_),
-        "finding passes of origin", [provenance, stage = stage_](TaskControl& control) {
-          return FindOrigins(provenance->lineage(), stage, control);
-        });
+    auto provenance = frame.context.data.Provenance(module());
+    const Pending<Origins>& found =
+        frame.context.cache.Get(PartKey<Origins>{module(), stage()}, "finding passes of origin",
+                                [provenance, stage = stage()](TaskControl& control) {
+                                  return FindOrigins(provenance->lineage(), stage, control);
+                                });
     if (found.ready()) origins = found.value.get();
   }
-  const Experiment& lab = frame.session.experiment();
+  const Experiment& lab = frame.context.experiment;
   const Experiment* experiment = lab.module() == data_->module.get() ? &lab : nullptr;
   const size_t heat =
       mode == ColorMode::kError && experiment != nullptr ? experiment->findings().size() : 0;
   const std::string wanted =
-      fmt::format("{}:{}:{}:{}:{}:{}", key_, static_cast<int>(mode), frame.theme.dark(),
+      fmt::format("{}:{}:{}:{}:{}:{}", graph_, static_cast<int>(mode), frame.theme.dark(),
                   origins != nullptr, data_->graph.tree().size(), heat);
   if (wanted == painted_) return;
   painted_ = wanted;
   colors_.emplace(*data_, mode, frame.theme, origins, experiment);
   ++dress_version_;
   std::vector<std::string> names;
-  const dump::ModuleEntry& entry = frame.session.dump()->modules()[static_cast<size_t>(module_)];
+  const dump::ModuleEntry& entry =
+      frame.context.document.dump()->modules()[static_cast<size_t>(module())];
   for (const dump::StageEntry& stage : entry.stages) names.push_back(SafeText(stage.name, 24));
   legend_ = colors_->Legend(names);
 }
 
 void GraphLens::Follow(Frame& frame) {
-  const bool complete = frame.session.counterparts_complete();
-  if (followed_ == frame.session.selection_version() && followed_complete_ == complete) return;
-  const bool moved = followed_ != frame.session.selection_version();
-  followed_ = frame.session.selection_version();
-  const hlo::InstructionId mine = frame.session.InstructionIn(stage_);
-  followed_complete_ = frame.session.counterparts_complete();
+  const bool complete = frame.context.navigation.counterparts_complete();
+  if (followed_ == frame.context.navigation.version() && followed_complete_ == complete) return;
+  const bool moved = followed_ != frame.context.navigation.version();
+  followed_ = frame.context.navigation.version();
+  const hlo::InstructionId mine = frame.context.navigation.InstructionIn(stage());
+  followed_complete_ = frame.context.navigation.counterparts_complete();
   lit_.clear();
-  for (const StageCounterpart& c : frame.session.counterparts().stages) {
-    if (c.stage != stage_) continue;
+  for (const StageCounterpart& c : frame.context.navigation.counterparts().stages) {
+    if (c.stage != stage()) continue;
     NodeId node = data_->NodeOf(c.instruction, false);
     if (node.valid()) lit_.insert(node.index);
   }
@@ -277,7 +281,7 @@ void GraphLens::SetArrangement(std::string_view text) {
 }
 
 void GraphLens::Reveal(Frame& frame) {
-  NodeId node = data_->NodeOf(frame.session.InstructionIn(stage_), true);
+  NodeId node = data_->NodeOf(frame.context.navigation.InstructionIn(stage()), true);
   if (!node.valid()) node = focus_;
   if (!node.valid()) return;
   focus_ = node;

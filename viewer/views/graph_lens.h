@@ -16,7 +16,7 @@ namespace hloscope::viewer {
 
 class GraphLens {
  public:
-  // Takes the stage's graph from the session, which makes it in the background. False: it is not
+  // Takes the stage's graph from the context, which makes it in the background. False: it is not
   // there yet, and a sentence stands in its place.
   bool Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part);
   // Colours by `mode`; waits for origins where they are needed.
@@ -51,8 +51,8 @@ class GraphLens {
   const GraphCanvas& canvas() const { return canvas_; }
   GraphCanvas& columns_canvas() { return columns_canvas_; }
   const graph::Picture& columns() const { return columns_.picture; }  // as it was last drawn
-  int32_t module() const { return module_; }
-  int32_t stage() const { return stage_; }
+  int32_t module() const { return key_.module; }
+  int32_t stage() const { return key_.stage; }
   const std::vector<LegendEntry>& legend() const { return legend_; }
   const graph::Picture& picture() { return data_->graph.picture(); }
 
@@ -61,13 +61,12 @@ class GraphLens {
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
 
-  std::string key_;
+  GraphKey key_;
   mutable std::string open_text_;  // of the nodes that are open, while open_version_ holds
   mutable uint64_t open_version_ = UINT64_MAX;
   std::shared_ptr<const GraphData> data_;
-  uint64_t generation_ = 0;  // of the session
+  uint64_t generation_ = 0;  // of the context
   uint64_t graph_ = 0;       // grows with each other graph
-  int32_t module_ = -1, stage_ = -1;
   std::optional<NodeColors> colors_;
   std::string painted_;  // what the colours are of
   uint64_t dress_version_ = 0;

@@ -10,6 +10,9 @@
 
 #include "core/debug/align/alignment.h"
 #include "viewer/graph/svg.h"
+#include "viewer/model/document.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/views/graph_lens.h"
 #include "viewer/widgets/widgets.h"
 
@@ -29,22 +32,23 @@ constexpr std::array<const char*, kShownCount> kTitles = {"Source", "Fusions", "
 class GraphView : public View {
  public:
   void Draw(Frame& frame) override {
-    if (!ShowPending(frame, frame.session.dump(), "the dump")) return;
-    const int32_t module = frame.session.module();
-    if (module < 0 || frame.session.dump()->modules().empty()) {
+    if (!ShowPending(frame, frame.context.document.dump(), "the dump")) return;
+    const int32_t module = frame.context.navigation.module();
+    if (module < 0 || frame.context.document.dump()->modules().empty()) {
       Sentence(frame, "no module in this dumps, so there is no graph; Home says what it holds");
       return;
     }
-    const int32_t stage = frame.session.stage();
-    if (frame.session.dump()->modules()[static_cast<size_t>(module)].stages.empty()) {
+    const int32_t stage = frame.context.navigation.stage();
+    if (frame.context.document.dump()->modules()[static_cast<size_t>(module)].stages.empty()) {
       Sentence(frame, "no stage of this module was dumped as HLO");
       return;
     }
-    if (module != module_ || stage != stage_ || generation_ != frame.session.generation()) {
+    if (module != module_ || stage != stage_ ||
+        generation_ != frame.context.document.generation()) {
       part_ = GraphPart();
       path_from_ = {};
     }
-    generation_ = frame.session.generation();
+    generation_ = frame.context.document.generation();
     module_ = module;
     stage_ = stage;
     DrawToolbar(frame);
@@ -104,9 +108,9 @@ class GraphView : public View {
     fusions_.SetArrangement(arrangement.substr(std::min(end + 1, arrangement.size())));
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
     if (fusions_.data() == nullptr || format == ExportFormat::kPng)
-      return View::Export(format, session);
+      return View::Export(format, context);
     if (format == ExportFormat::kCsv) return Boxes();
     std::vector<std::string> pictures;
     for (size_t k : ShownNow()) {
@@ -114,7 +118,7 @@ class GraphView : public View {
       if (lens.data() == nullptr) continue;
       graph::SvgOptions options;
       options.placement = &lens.data()->placement;
-      options.heading = TitleOf(session, k);
+      options.heading = TitleOf(context, k);
       options.prefix = fmt::format("g{}", k);
       if (k == kDevices) options.picture = &fusions_.columns();
       pictures.push_back(graph::ToSvg(lens.data()->graph, options));
@@ -122,7 +126,7 @@ class GraphView : public View {
     return graph::SideBySide(pictures);
   }
 
-  std::string Lit(Session& /*session*/) const override {
+  std::string Lit(Context& /*context*/) const override {
     std::string out;
     for (const auto& [name, lens] :
          {std::pair("source", &source_), std::pair("fusions", &fusions_)}) {
@@ -174,7 +178,7 @@ class GraphView : public View {
   }
 
   bool RunOnPart(Command command, Frame& frame) {
-    const hlo::InstructionId selected = frame.session.InstructionIn(stage_);
+    const hlo::InstructionId selected = frame.context.navigation.InstructionIn(stage_);
     switch (command) {
       case Command::kGraphAround:
         if (part_.kind != GraphPart::Kind::kWhole) {
@@ -326,8 +330,8 @@ class GraphView : public View {
     }
   }
 
-  std::string TitleOf(const Session& session, size_t which) const {
-    const auto& stages = session.dump()->modules()[static_cast<size_t>(module_)].stages;
+  std::string TitleOf(const Context& context, size_t which) const {
+    const auto& stages = context.document.dump()->modules()[static_cast<size_t>(module_)].stages;
     const auto name = [&](int32_t s) {
       return s >= 0 && static_cast<size_t>(s) < stages.size()
                  ? SafeText(stages[static_cast<size_t>(s)].name, 60)
@@ -384,7 +388,7 @@ class GraphView : public View {
   void DrawLens(Frame& frame, size_t which) {
     // Where there is little height it goes to the picture.
     const bool roomy = ImGui::GetContentRegionAvail().y > kLeastHeight / 2 * frame.scale;
-    if (roomy) FittedLabel(TitleOf(frame.session, which));
+    if (roomy) FittedLabel(TitleOf(frame.context, which));
     GraphLens& lens = which == kSource ? source_ : fusions_;
     // Devices show the graph of the fusions, which is made even where those are hidden.
     const GraphPart part = which == kSource ? GraphPart() : part_;
@@ -416,7 +420,8 @@ class GraphView : public View {
     if (!id.valid()) return;
     const graph::Node& node = lens.data()->graph.tree()[id];
     if (node.kind == NodeKind::kInstruction) {
-      frame.session.Select(Selection::OfInstruction(lens.module(), lens.stage(), node.instruction));
+      frame.context.navigation.Select(
+          Selection::OfInstruction(lens.module(), lens.stage(), node.instruction));
     }
     lens.Focus(id);
     const Box* box = lens.picture().Find(id);
@@ -446,9 +451,8 @@ class GraphView : public View {
 
   const debug::Alignment* AlignmentOf(Frame& frame) {
     if (!HasSource() || source_.data() == nullptr || fusions_.data() == nullptr) return nullptr;
-    const Pending<debug::Alignment>& found = frame.session.Get<debug::Alignment>(
-        fmt::format("graph-links:{}:{}:{}", frame.session.generation(), module_, stage_),
-        "linking source and fusions",
+    const Pending<debug::Alignment>& found = frame.context.cache.Get(
+        PartKey<debug::Alignment>{module_, stage_}, "linking source and fusions",
         [before = source_.data()->module, after = fusions_.data()->module](
             TaskControl&) -> Result<std::shared_ptr<const debug::Alignment>> {
           return std::make_shared<const debug::Alignment>(debug::Align(*before, *after));

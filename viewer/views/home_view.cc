@@ -7,6 +7,9 @@
 #include <set>
 
 #include "viewer/model/answers.h"
+#include "viewer/model/document.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
 #include "viewer/views/questions_panel.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -35,16 +38,16 @@ constexpr PlaceLook kPlaces[] = {
 class HomeView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    if (session.path().empty()) return DrawWelcome(frame);
-    const Pending<dump::DumpModel>& dump = session.dump();
+    Context& context = frame.context;
+    if (context.document.path().empty()) return DrawWelcome(frame);
+    const Pending<dump::DumpModel>& dump = context.document.dump();
     if (dump.failed()) {
       Title(frame, "Cannot open");
       Sentence(frame, dump.error.ToString());
-      if (ImGui::Button("Reload")) session.RequestRun(Command::kReload);
+      if (ImGui::Button("Reload")) context.requests.Run(Command::kReload);
       return DrawOpenButton(frame);
     }
-    if (!ShowPending(frame, dump, session.path())) return;
+    if (!ShowPending(frame, dump, context.document.path())) return;
     DrawHead(frame, *dump);
     if (dump->modules().empty()) {
       Sentence(frame,
@@ -68,20 +71,22 @@ class HomeView : public View {
     }
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || !session.dump().ready())
-      return View::Export(format, session);
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || !context.document.dump().ready())
+      return View::Export(format, context);
     std::string out = "module,id,framework,device,stages,files\n";
-    for (const dump::ModuleEntry& entry : session.dump()->modules()) {
+    for (const dump::ModuleEntry& entry : context.document.dump()->modules()) {
       out += fmt::format("{},{},{},{},{},{}\n", CsvCell(entry.name), entry.id, entry.framework,
                          entry.device, entry.stages.size(), entry.files.size());
     }
     return out;
   }
 
-  std::string Lit(Session& session) const override {
-    if (session.module() < 0) return {};
-    return session.dump()->modules()[static_cast<size_t>(session.module())].name;
+  std::string Lit(Context& context) const override {
+    if (context.navigation.module() < 0) return {};
+    return context.document.dump()
+        ->modules()[static_cast<size_t>(context.navigation.module())]
+        .name;
   }
 
  private:
@@ -113,17 +118,17 @@ class HomeView : public View {
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_as_proto\"        constants in full");
     ImGui::PopFont();
     Section(frame, "Recent");
-    std::vector<std::string> recent = frame.session.recent();
+    std::vector<std::string> recent = frame.context.recent;
     if (recent.empty()) Sentence(frame, "nothing opened yet");
     for (size_t i = 0; i < recent.size(); ++i) {
       if (ImGui::Selectable((SafeText(recent[i], 140) + "##recent" + std::to_string(i)).c_str()))
-        frame.session.RequestOpen({recent[i]});
+        frame.context.requests.Add(OpenPaths{{recent[i]}});
     }
   }
 
   static void DrawHead(Frame& frame, const dump::DumpModel& dump) {
     ImGui::PushFont(frame.strong, 22);
-    FittedLabel(frame.session.path());
+    FittedLabel(frame.context.document.path());
     ImGui::PopFont();
     std::set<std::string> frameworks, devices;
     for (const dump::ModuleEntry& entry : dump.modules()) {
@@ -176,17 +181,18 @@ class HomeView : public View {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::PushID(m);
-    bool current = frame.session.module() == m;
+    bool current = frame.context.navigation.module() == m;
     if (Row(frame, SafeText(entry.name, 90) + "##module", current, false))
-      frame.session.Select(Selection::OfModule(m));
-    if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0)) frame.session.Show("passes");
+      frame.context.navigation.Select(Selection::OfModule(m));
+    if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0))
+      frame.context.requests.Show("passes");
     ImGui::PopID();
     ImGui::TableNextColumn();
     Label(frame.theme, Color::kTextSecondary,
           entry.target.empty() ? entry.device : entry.device + " " + entry.target);
     ImGui::TableNextColumn();
     RightLabel(CountText(static_cast<int64_t>(entry.stages.size())));
-    const Pending<ModuleFacts>& facts = FactsOf(frame.session, m);
+    const Pending<ModuleFacts>& facts = FactsOf(frame.context, m);
     if (!facts.ready()) {
       ImGui::TableNextColumn();
       Label(frame.theme, Color::kTextDisabled, "…");
@@ -213,10 +219,10 @@ class HomeView : public View {
   // The instructions of the module in view by where they run, and what fell to the host, with
   // reasons.
   static void DrawWhere(Frame& frame, const dump::DumpModel& dump) {
-    int32_t module = frame.session.module();
+    int32_t module = frame.context.navigation.module();
     if (module < 0) return;
     Section(frame, "Where instructions run");
-    const Pending<ModuleFacts>& facts = FactsOf(frame.session, module);
+    const Pending<ModuleFacts>& facts = FactsOf(frame.context, module);
     if (!ShowPending(frame, facts, "the module")) return;
     Label(frame.theme, Color::kTextSecondary,
           SafeText(dump.modules()[static_cast<size_t>(module)].name, 70));
@@ -237,7 +243,8 @@ class HomeView : public View {
       const ModuleFacts::Fallback& fallback = facts->fallbacks[i];
       ImGui::PushID(static_cast<int>(i));
       if (ImGui::Selectable((SafeText(fallback.name, 40) + "##fallback").c_str()))
-        frame.session.Select(Selection::OfInstruction(module, stage, fallback.instruction));
+        frame.context.navigation.Select(
+            Selection::OfInstruction(module, stage, fallback.instruction));
       ImGui::PopID();
       std::string more = fallback.reason;
       if (fallback.bytes >= 0) more += ", " + BytesText(fallback.bytes) + " moved";
@@ -249,7 +256,7 @@ class HomeView : public View {
 
   // TensorFlow runs by itself what it left outside the clusters, in no module of XLA's.
   static void DrawNoFallback(Frame& frame) {
-    const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.session);
+    const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.context);
     if (graphs == nullptr)
       return Label(frame.theme, Color::kGood, "every instruction runs on the device");
     if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;
@@ -264,9 +271,9 @@ class HomeView : public View {
 
   // What moves between host and device, most bytes first.
   static void DrawTransfers(Frame& frame, const dump::DumpModel& dump) {
-    const int32_t module = frame.session.module();
+    const int32_t module = frame.context.navigation.module();
     if (module < 0) return;
-    const Pending<ModuleFacts>& facts = FactsOf(frame.session, module);
+    const Pending<ModuleFacts>& facts = FactsOf(frame.context, module);
     if (!facts.ready() || facts->transfers.empty()) return;
     Section(frame, "Transfers between host and device");
     constexpr size_t kMost = 8;
@@ -275,8 +282,8 @@ class HomeView : public View {
       const ModuleFacts::Transfer& transfer = facts->transfers[i];
       const Selection selection = Selection::OfInstruction(module, stage, transfer.instruction);
       ImGui::PushID(static_cast<int>(i));
-      if (ImGui::Selectable("##transfer", frame.session.selection() == selection))
-        frame.session.Select(selection);
+      if (ImGui::Selectable("##transfer", frame.context.navigation.selection() == selection))
+        frame.context.navigation.Select(selection);
       ImGui::PopID();
       ImGui::SameLine(0, 0);
       Label(SafeText(transfer.name, 40));
@@ -355,8 +362,8 @@ class HomeView : public View {
     Section(frame, "Problems");
     std::vector<std::string> all(dump.warnings().begin(), dump.warnings().end());
     for (std::string& warning : dump.LateWarnings()) all.push_back(std::move(warning));
-    if (frame.session.module() >= 0) {
-      const Pending<ModuleFacts>& facts = FactsOf(frame.session, frame.session.module());
+    if (frame.context.navigation.module() >= 0) {
+      const Pending<ModuleFacts>& facts = FactsOf(frame.context, frame.context.navigation.module());
       if (facts.ready()) all.insert(all.end(), facts->problems.begin(), facts->problems.end());
     }
     std::set<std::string> seen;
@@ -394,9 +401,8 @@ class HomeView : public View {
 
   static void DrawMissing(Frame& frame, const dump::DumpModel& dump) {
     Section(frame, "Missing from the dump");
-    const int32_t module = frame.session.module();
-    const ModuleFacts* facts =
-        module < 0 ? nullptr : FactsOf(frame.session, module).value.get();
+    const int32_t module = frame.context.navigation.module();
+    const ModuleFacts* facts = module < 0 ? nullptr : FactsOf(frame.context, module).value.get();
     int shown = 0;
     for (const dump::MissingPiece& piece : MissingFor(dump, module, facts)) {
       ImGui::PushID(shown++);
@@ -418,7 +424,7 @@ class HomeView : public View {
   }
 
   static void DrawTensorFlow(Frame& frame) {
-    const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.session);
+    const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.context);
     if (graphs == nullptr) return;
     Section(frame, "TensorFlow: nodes outside all clusters");
     if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;

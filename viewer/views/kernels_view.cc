@@ -10,9 +10,12 @@
 #include <functional>
 #include <limits>
 
-#include "viewer/views/kernel_csv.h"
+#include "viewer/model/document.h"
 #include "viewer/model/kernel_sheet.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
 #include "viewer/model/timeline_camera.h"
+#include "viewer/views/kernel_csv.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -123,7 +126,7 @@ std::vector<Column> MakeComparison(bool swapped) {
   };
 }
 
-const std::vector<Column>& Comparison(bool swapped) {
+const std::vector<Column>& ComparisonColumns(bool swapped) {
   static const std::vector<Column> kForward = MakeComparison(false),
                                    kBackward = MakeComparison(true);
   return swapped ? kBackward : kForward;
@@ -195,8 +198,8 @@ const std::vector<Column>& LaunchColumns() {
 class KernelsView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    const Pending<KernelSheet>* sheet = KernelSheetOf(session);
+    Context& context = frame.context;
+    const Pending<KernelSheet>* sheet = KernelSheetOf(context);
     if (sheet == nullptr) {
       Sentence(frame, "loading kernels and times …");
       return;
@@ -215,7 +218,7 @@ class KernelsView : public View {
       swapped_ = !swapped_;
       needs_sort_ = true;
     } else if (command == Command::kStopComparing) {
-      frame.session.CompareWith({});
+      frame.context.document.CompareWith({});
     } else {
       return false;
     }
@@ -228,16 +231,16 @@ class KernelsView : public View {
     order_.clear();
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || sheet_ == nullptr) return View::Export(format, session);
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || sheet_ == nullptr) return View::Export(format, context);
     return KernelCsv(*sheet_, swapped_);
   }
 
-  std::string Lit(Session& session) const override {
+  std::string Lit(Context& context) const override {
     if (sheet_ == nullptr) return {};
     std::string out;
     for (uint32_t i : order_) {
-      if (IsLit(session, sheet_->rows[i])) out += sheet_->rows[i].name + "\n";
+      if (IsLit(context, sheet_->rows[i])) out += sheet_->rows[i].name + "\n";
     }
     return out;
   }
@@ -249,7 +252,7 @@ class KernelsView : public View {
       for (const Column& column : group) columns.push_back(&column);
     };
     if (sheet_->has_others) {
-      add(Comparison(swapped_));
+      add(ComparisonColumns(swapped_));
     } else if (sheet_->has_times) {
       add(TimeColumns());
     }
@@ -286,7 +289,7 @@ class KernelsView : public View {
     ImGui::SameLine();
     Label(frame.theme, Color::kTextSecondary, text);
     ImGui::SameLine();
-    if (ImGui::Button("Compare with …")) frame.session.RequestRun(Command::kCompareProfile);
+    if (ImGui::Button("Compare with …")) frame.context.requests.Run(Command::kCompareProfile);
     if (ImGui::IsItemHovered())
       ImGui::SetTooltip("%s", std::string(RowOf(Command::kCompareProfile).help).c_str());
     if (sheet_->has_others) DrawComparison(frame);
@@ -299,10 +302,10 @@ class KernelsView : public View {
     double after = static_cast<double>(sheet_->other_work) / sheet_->other_runs;
     if (swapped_) std::swap(before, after);
     ImGui::SameLine();
-    if (ImGui::Button("Swap")) frame.session.RequestRun(Command::kSwapProfiles);
-    if (!frame.session.second_profile().empty()) {
+    if (ImGui::Button("Swap")) frame.context.requests.Run(Command::kSwapProfiles);
+    if (!frame.context.document.second_profile().empty()) {
       ImGui::SameLine();
-      if (ImGui::Button("Stop comparing")) frame.session.RequestRun(Command::kStopComparing);
+      if (ImGui::Button("Stop comparing")) frame.context.requests.Run(Command::kStopComparing);
     }
     const std::string other = std::filesystem::path(sheet_->other_path).filename().string();
     std::string text = fmt::format("{}: {} before, {} after",
@@ -315,9 +318,9 @@ class KernelsView : public View {
     Sentence(frame, text);
   }
 
-  static bool IsLit(Session& session, const KernelRow& row) {
-    if (session.selection().kind <= SelectionKind::kStage) return false;
-    const Counterparts& found = session.counterparts();
+  static bool IsLit(Context& context, const KernelRow& row) {
+    if (context.navigation.selection().kind <= SelectionKind::kStage) return false;
+    const Counterparts& found = context.navigation.counterparts();
     if (row.kernel_index >= 0 && found.HasKernel(row.kernel_index)) return true;
     auto has = [&](const std::vector<hlo::InstructionId>& ids) {
       return row.instruction.valid() && std::ranges::find(ids, row.instruction) != ids.end();
@@ -325,24 +328,24 @@ class KernelsView : public View {
     return has(found.kernel_instructions) || has(found.final_instructions);
   }
 
-  static bool IsSelected(Session& session, const KernelRow& row) {
-    const Selection& now = session.selection();
+  static bool IsSelected(Context& context, const KernelRow& row) {
+    const Selection& now = context.navigation.selection();
     if (now.kind == SelectionKind::kKernel) return now.kernel == row.kernel_index;
     return now.kind == SelectionKind::kInstruction && row.instruction.valid() &&
            now.instruction == row.instruction &&
-           now.stage == session.dump()->FinalStage(now.module);
+           now.stage == context.document.dump()->FinalStage(now.module);
   }
 
   void Click(Frame& frame, const KernelRow& row) const {
-    Session& session = frame.session;
-    const int32_t module = session.module();
+    Context& context = frame.context;
+    const int32_t module = context.navigation.module();
     if (module >= 0 && row.instruction.valid()) {
-      const int32_t stage = session.dump()->FinalStage(module);
-      session.Select(Selection::OfInstruction(module, stage, row.instruction));
+      const int32_t stage = context.document.dump()->FinalStage(module);
+      context.navigation.Select(Selection::OfInstruction(module, stage, row.instruction));
     } else if (module >= 0 && row.kernel_index >= 0) {
-      session.Select(Selection::OfKernel(module, row.kernel_index));
+      context.navigation.Select(Selection::OfKernel(module, row.kernel_index));
     } else if (row.longest.valid()) {
-      session.Select(Selection::OfEvent(row.longest.index));
+      context.navigation.Select(Selection::OfEvent(row.longest.index));
     }
   }
 
@@ -411,9 +414,9 @@ class KernelsView : public View {
                int number) const {
     ImGui::TableNextRow();
     ImGui::TableSetColumnIndex(0);
-    const bool is_selected = IsSelected(frame.session, row);
+    const bool is_selected = IsSelected(frame.context, row);
     const std::string id = fmt::format("##row{}", number);
-    if (Row(frame, id, is_selected, IsLit(frame.session, row))) Click(frame, row);
+    if (Row(frame, id, is_selected, IsLit(frame.context, row))) Click(frame, row);
     ImGui::SameLine(0, 0);
     FittedLabel(row.name);
     if (ImGui::TableSetColumnIndex(1) && !row.opcode.empty()) {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "viewer/model/requests.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -120,9 +121,9 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
       return false;
     case PendingState::kFailed:
       Sentence(frame, fmt::format("{} cannot be shown: {}", what, error.ToString()));
-      if (frame.session.was_cancelled()) {
+      if (frame.context.was_cancelled()) {
         ImGui::PushID(&error);
-        if (ImGui::SmallButton("Go on")) frame.session.RequestRun(Command::kResume);
+        if (ImGui::SmallButton("Go on")) frame.context.requests.Run(Command::kResume);
         ImGui::PopID();
       }
       return false;
