@@ -1,6 +1,8 @@
 // `hloscope show`: a module, one computation, or what lies around an instruction.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "app/command.h"
 #include "app/inputs.h"
 #include "app/output.h"
@@ -109,7 +111,7 @@ class ShowCommand : public Command {
   Result<std::vector<hlo::InstructionId>> Select(const Module& module) {
     if (!around_.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId center, Named(module, around_));
-      return hlo::Neighbourhood(module, center, radius_);
+      return hlo::Neighbourhood(module, std::array{center}, radius_);
     }
     if (!paths_.empty()) {
       if (paths_.size() != 2) return InputError("--paths expects two instructions, A,B");

@@ -24,7 +24,7 @@ TEST_F(ViewerTest, DivergenceRunsNothingByItself) {
   Press("Ctrl+4");
   EXPECT_EQ(Lit("divergence"), "nothing was run yet");
   EXPECT_EQ(Lit("values"), "no values");
-  EXPECT_EQ(session().experiment().module(), nullptr);
+  EXPECT_EQ(session().experiment.module(), nullptr);
 }
 
 TEST_F(ViewerTest, DivergenceComparesEveryInstruction) {
@@ -32,10 +32,9 @@ TEST_F(ViewerTest, DivergenceComparesEveryInstruction) {
   Press("Ctrl+4");
   Drive(ChooseInterpreter);
   Click(std::string(kPanel) + "/Run");
-  ASSERT_NE(session().experiment().report(), nullptr);
+  ASSERT_NE(session().experiment.report(), nullptr);
   EXPECT_EQ(Lit("divergence"), "equal");
-  EXPECT_EQ(std::ssize(session().experiment().findings()),
-            session().experiment().expected_findings());
+  EXPECT_EQ(std::ssize(session().experiment.findings()), session().experiment.expected_findings());
 }
 
 TEST_F(ViewerTest, FindsTheNanAndSelectsIt) {

@@ -142,17 +142,19 @@ class ExportTest : public ViewerTest {
     app().Open({Sample(c.sample)});
     app().dock().SetScreen(c.screen);
     Settle();
-    session().bookmarks().push_back(
-        {.title = "here", .note = "a, \"quoted\" note", .selection = session().selection()});
+    session().bookmarks.push_back({.title = "here",
+                                   .note = "a, \"quoted\" note",
+                                   .selection = session().navigation.selection()});
     if (std::string_view(c.screen) == "divergence") RunAndTakeValues();
-    session().Show(c.view);
+    session().requests.Show(c.view);
     Settle();
     ASSERT_EQ(app().dock().focused_view(), c.view);
   }
   void RunAndTakeValues() {
     app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n1");
     Press("F9");
-    session().Select(Selection::OfInstruction(0, 0, session().experiment().module()->entry().root));
+    session().navigation.Select(
+        Selection::OfInstruction(0, 0, session().experiment.module()->entry().root));
     Settle();
     app().Run(Command::kValues);
     Settle();
@@ -163,10 +165,12 @@ class ExportTest : public ViewerTest {
     Type("Export as " + std::string(kind));
     Press("Enter");
     if (app().popups().kind() != Popups::Kind::kExport)
-      return session().messages().empty() ? "nothing was asked" : session().messages().back().text;
+      return session().messages.all().empty() ? "nothing was asked"
+                                              : session().messages.all().back().text;
     Type(path);
     Press("Enter");
-    return session().messages().empty() ? "nothing was said" : session().messages().back().text;
+    return session().messages.all().empty() ? "nothing was said"
+                                            : session().messages.all().back().text;
   }
   static std::string Read(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -193,7 +197,7 @@ TEST_F(ExportTest, EveryViewAsTableAndVectors) {
     }
     EXPECT_TRUE(has_cell) << c.cell << " is not in\n" << Read(table).substr(0, 2000);
     const std::string vectors = Scratch(std::string(c.view) + ".svg");
-    session().Show(c.view);
+    session().requests.Show(c.view);
     Settle();
     EXPECT_EQ(Export("SVG", vectors), "written: " + vectors);
     const std::string svg = Read(vectors);
@@ -231,9 +235,9 @@ TEST_F(ExportTest, AnUnwritablePlaceIsASentenceThatNamesIt) {
        {Scratch("no") + "/such/folder.csv", std::string("/proc/x.csv"), Scratch("")}) {
     const std::string said = Export("CSV", path);
     EXPECT_TRUE(said.starts_with("not written: ")) << said;
-    EXPECT_EQ(session().messages().back().severity, Severity::kError);
-    session().ForgetMessages();
-    session().Show("home");
+    EXPECT_EQ(session().messages.all().back().severity, Severity::kError);
+    session().messages.Clear();
+    session().requests.Show("home");
     Settle();
   }
 }
@@ -248,7 +252,7 @@ TEST_F(ExportTest, APathIsOfferedAndEscapeWritesNothing) {
   Press("Escape");
   EXPECT_EQ(app().popups().kind(), Popups::Kind::kNone);
   EXPECT_FALSE(std::filesystem::exists(offered));
-  EXPECT_TRUE(session().messages().empty());
+  EXPECT_TRUE(session().messages.all().empty());
 }
 
 TEST_F(ExportTest, HostileNamesStayInTheirCells) {
@@ -256,7 +260,7 @@ TEST_F(ExportTest, HostileNamesStayInTheirCells) {
   std::ofstream(Scratch("dump") + "/module_0001.a\"b,c\x1b[2J.before_optimizations.txt")
       << "HloModule m\nENTRY e {\n  ROOT %a\"\xff = f32[2] constant({1,2})\n}\n";
   Start({Scratch("dump")});
-  ASSERT_TRUE(session().dump().ready());
+  ASSERT_TRUE(session().document.dump().ready());
   const std::string path = Scratch("home.csv");
   EXPECT_EQ(Export("CSV", path), "written: " + path);
   const auto rows = CellsOf(Read(path));

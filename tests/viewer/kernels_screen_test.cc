@@ -11,10 +11,9 @@
 
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/model/kernel_sheet.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/memory_plan.h"
-#include "viewer/model/memory_point.h"
 #include "viewer/model/timeline_camera.h"
-#include "viewer/model/timeline_range.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -31,7 +30,7 @@ TEST_F(ViewerTest, TheSlowestKernelIsTheFirstRowAndLightsTheTimeline) {
   EXPECT_EQ(app().dock().screen(), "kernels");
   Click("//###kernels.kernels/**/##row0");
   EXPECT_EQ(SelectedName(), "conv_general_dilated.3");
-  EXPECT_EQ(session().stage(), session().dump()->FinalStage(0));
+  EXPECT_EQ(session().navigation.stage(), session().document.dump()->FinalStage(0));
   EXPECT_TRUE(Has(Lit("timeline"), "lit 20\n")) << Lit("timeline");
   EXPECT_EQ(Lit("kernels"), "conv_general_dilated.3\n");
   EXPECT_TRUE(Has(Lit("memory"), "")) << "not drawn yet";
@@ -55,14 +54,14 @@ TEST_F(ViewerTest, AnEventSelectsItsInstructionAndKeysWalkAlongTheLane) {
       context->MouseClick(0);
     }
   });
-  EXPECT_EQ(session().selection().kind, SelectionKind::kEvent);
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kEvent);
   EXPECT_TRUE(Has(Lit("timeline"), "event ")) << Lit("timeline");
-  const int64_t event = session().selection().event;
+  const int64_t event = session().navigation.selection().event;
   Press("Right");
-  EXPECT_EQ(session().selection().kind, SelectionKind::kEvent);
-  EXPECT_NE(session().selection().event, event);
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kEvent);
+  EXPECT_NE(session().navigation.selection().event, event);
   Press("Left");
-  EXPECT_EQ(session().selection().event, event);
+  EXPECT_EQ(session().navigation.selection().event, event);
 }
 
 TEST_F(ViewerTest, AMarkedRangeIsSummedUp) {
@@ -78,7 +77,7 @@ TEST_F(ViewerTest, AMarkedRangeIsSummedUp) {
     context->MouseMoveToPos(ImVec2(lanes.Min.x + 620, lanes.Min.y + 8));
     context->MouseUp(0);
   });
-  EXPECT_TRUE(session().Shared<TimelineRange>("timeline").is_set);
+  EXPECT_TRUE(session().marks.timeline.is_set);
   EXPECT_FALSE(Has(Lit("statistics"), "40 PjitFunction")) << Lit("statistics");
 }
 
@@ -129,7 +128,7 @@ void WriteOtherTrace(const std::string& path,
 TEST_F(ViewerTest, ASecondProfileIsChosenAndSortedByTheLargestChange) {
   const std::string first = Scratch("first.trace.json"), second = Scratch("second.trace.json");
   Start({Sample("conv_net")});
-  auto module = session().dump()->Module(0, session().dump()->FinalStage(0));
+  auto module = session().document.dump()->Module(0, session().document.dump()->FinalStage(0));
   ASSERT_TRUE(module);
   std::vector<std::string> names;
   const hlo::Computation& entry = (*module)->entry();
@@ -179,7 +178,7 @@ TEST_F(ViewerTest, ASecondProfileIsChosenAndSortedByTheLargestChange) {
 
 TEST_F(ViewerTest, ASecondDumpIsComparedByItsTrace) {
   Start({Sample("conv_net"), Sample("conv_net/conv_net.xplane.pb.gz")});
-  session().CompareWith(Sample("conv_net"));
+  session().document.CompareWith(Sample("conv_net"));
   app().dock().SetScreen("kernels");
   Settle();
   const Pending<KernelSheet>* sheet = KernelSheetOf(session());
@@ -187,7 +186,7 @@ TEST_F(ViewerTest, ASecondDumpIsComparedByItsTrace) {
   EXPECT_TRUE((*sheet)->has_others);
   EXPECT_EQ((*sheet)->work, (*sheet)->other_work);
   // One without a trace says so.
-  session().CompareWith(Sample("mlp_train_step"));
+  session().document.CompareWith(Sample("mlp_train_step"));
   Settle();
   sheet = KernelSheetOf(session());
   ASSERT_TRUE(sheet != nullptr && sheet->ready());
@@ -211,14 +210,14 @@ TEST_F(ViewerTest, WhoHoldsThePeakIsTheFirstRow) {
   Press("Ctrl+6");
   EXPECT_TRUE(Has(Lit("memory"), "peak ")) << Lit("memory");
   Click("//###memory.buffers/**/##row1");
-  EXPECT_EQ(session().selection().kind, SelectionKind::kBuffer);
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kBuffer);
   EXPECT_TRUE(Has(Lit("memory"), "gemm_fusion_dot 9216\n")) << Lit("memory");
   // Another point: the right arrow, while the map has the keys.
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###memory.memory"); });
   Press("Right");
-  EXPECT_GE(session().Shared<MemoryPoint>("memory").point, 0);
+  EXPECT_GE(session().marks.memory.point, 0);
   Click("//###memory.buffers/back to the peak");
-  EXPECT_LT(session().Shared<MemoryPoint>("memory").point, 0);
+  EXPECT_LT(session().marks.memory.point, 0);
 }
 
 TEST_F(ViewerTest, BrokenTracesSayWhy) {

@@ -33,7 +33,7 @@ TEST_F(ViewerTest, AnUnwritableHomeIsASentence) {
   Start({Sample("conv_net")}, Scratch("file") + "/state");
   EXPECT_TRUE(Has(Messages(), "not kept")) << "it is said while the window is there";
   app().Save();
-  EXPECT_EQ(session().messages().size(), 1u) << "once";
+  EXPECT_EQ(session().messages.all().size(), 1u) << "once";
   EXPECT_TRUE(Has(app().not_kept(), "cannot be made")) << app().not_kept();
   Settle();
 }
@@ -53,7 +53,7 @@ TEST_F(ViewerTest, WhatChangedIsToBeKept) {
   Start({Sample("conv_net")}, Scratch("state"));
   app().Save();
   EXPECT_FALSE(app().unsaved());
-  session().Select(Selection::OfModule(0));
+  session().navigation.Select(Selection::OfModule(0));
   EXPECT_TRUE(app().unsaved());
   app().Save();
   EXPECT_FALSE(app().unsaved());

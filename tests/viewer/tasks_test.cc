@@ -143,7 +143,7 @@ TEST_F(TaskTest, T02WhoHoldsThePeak) {
       "2 who holds the peak of memory?", {Sample("attention_block_h100")}, [&] { Key("Alt+2"); },
       [&] { ClickOn("home", "Who holds the peak"); },
       [&] {
-        EXPECT_EQ(session().selection().kind, SelectionKind::kBuffer);
+        EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kBuffer);
         ExpectSeen("buffers", "qkv.1");
         ExpectSeen("selection", "12.3 kB");
       });
@@ -266,7 +266,7 @@ TEST_F(TaskTest, T10WhichPassesChangedMost) {
       "10 which passes changed most?", {Sample("softmax_passes_a100")}, [&] { Key("Alt+5"); },
       [&] { ClickOn("home", "Which passes changed most"); },
       [&] {
-        EXPECT_EQ(session().selection().kind, SelectionKind::kStage);
+        EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kStage);
         ExpectSeen("passes", "Most changed first");
         ExpectSeen("changes", "moved");
         ExpectSeen("passes", "call-inliner");
@@ -295,7 +295,7 @@ TEST_F(TaskTest, T12AllUses) {
         ClickOn("selection", "make_samples.py:62");
       },
       [&] {
-        EXPECT_EQ(session().selection().kind, SelectionKind::kSourceLine);
+        EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kSourceLine);
         ExpectSeen("selection", "Instructions (");
         ExpectSeen("selection", "gemm_fusion_dot.3");
       });

@@ -77,7 +77,7 @@ class Application {
   struct Kept {
     std::shared_ptr<const dump::DumpModel> dump;
     Selection selection;
-    std::vector<Session::Bookmark> bookmarks;
+    std::vector<Bookmark> bookmarks;
   };
   // What undo takes back.
   struct ViewState {
@@ -85,18 +85,22 @@ class Application {
     bool dark = true;
     float zoom = 1;
     std::vector<std::string> views;
+    std::vector<std::string> arrangements;  // by view
     bool operator==(const ViewState&) const = default;
+    bool IsKeptAs(const ViewState& kept) const;  // but for the arrangements, which are not kept
   };
 
   struct Saved {
     ViewState views;
     uint64_t selection_version = 0;
-    std::vector<Session::Bookmark> bookmarks;
+    std::vector<Bookmark> bookmarks;
   };
 
   explicit Application(const ApplicationOptions& options);
   void Start(std::unique_ptr<Surface> surface, const ApplicationOptions& options);
   void TakeRequests();
+  void Handle(Request& request);
+  void BringUp(const std::string& view);
   void Pass();
   void FurtherPasses(bool input);
   void TrySelect();
@@ -104,6 +108,8 @@ class Application {
   void FindAllAgain();
   void OpenDropped(std::vector<std::string> paths);
   bool IsOpenAlready(const std::vector<std::string>& paths) const;
+  bool StaysOpen(const std::vector<std::string>& paths);
+  bool IsForKeys(const CommandRow& row, bool is_text);
   void RunKeys();
   bool RunOnSelection(Command command);
   void RunScreen(Command command);
@@ -126,6 +132,7 @@ class Application {
   Status SaveSession();
   ViewState Capture() const;
   void Restore(const ViewState& state);
+  void UndoView(bool forward);
   void Remember();
   void SetTheme(bool dark);
   void RestoreSession();
@@ -152,6 +159,9 @@ class Application {
   std::optional<Question> asked_;  // until its answer is known
   std::optional<Kept> kept_;       // until the dump is read again
   History<ViewState> view_states_;
+  // The last frames in which something was typed or clicked, selected, or came from the background.
+  int input_frame_ = 0, selection_frame_ = 0, background_frame_ = 0;
+  uint64_t remembered_selection_ = 0;
   // What goes to a file once the frame of that number is drawn; no path: nothing.
   struct Exported {
     std::string view;

@@ -15,29 +15,32 @@
 
 namespace hloscope::viewer {
 
+// Letters go to the panel with the keys; F9 and the like to any panel that is in front.
+bool Application::IsForKeys(const CommandRow& row, bool is_text) {
+  if (row.when == "always" || row.when == "open" || row.when == dock_.acting_view()) return true;
+  const Dock::Panel* panel = dock_.Find(row.when);
+  return !is_text && panel != nullptr && panel->width > 0;
+}
+
 void Application::RunKeys() {
-  std::vector<Command> pressed = PressedCommands();
-  if (std::string words = session_->TakeRequestedSearch(); !words.empty())
-    popups_.ShowSearch(std::move(words));
+  const std::vector<PressedCommand> pressed = PressedCommands();
   if (popups_.kind() != Popups::Kind::kNone) {
     if (ImGui::IsKeyPressed(ImGuiKey_Escape)) popups_.Close();
     return;
   }
-  for (Command command : pressed) {
-    const CommandRow& row = RowOf(command);
-    bool of_view = row.when != "always" && row.when != "open";
-    if (of_view && row.when != dock_.focused_view()) continue;
-    Run(command);
+  for (const auto& [command, is_text] : pressed) {
+    if (IsForKeys(RowOf(command), is_text)) Run(command);
   }
 }
 
 void Application::Run(Command command) {
   const CommandRow& row = RowOf(command);
   // What could not be read may be asked for again.
-  const bool open = session_->dump().ready() || !session_->profile_paths().empty() ||
-                    (command == Command::kReload && !session_->path().empty());
+  const bool open = session_->document.dump().ready() ||
+                    !session_->document.profile_paths().empty() ||
+                    (command == Command::kReload && !session_->document.path().empty());
   if (row.when != "always" && !open) {
-    session_->PostMessage(Severity::kNote, fmt::format("{}: nothing is open", row.title));
+    session_->messages.Post(Severity::kNote, fmt::format("{}: nothing is open", row.title));
     return;
   }
   // The view with the keys comes first; a command that names a view goes to that one.
@@ -45,7 +48,11 @@ void Application::Run(Command command) {
   const std::string acting = dock_.acting_view();
   Dock::Panel* panel = dock_.Find(of_view ? row.when : std::string_view(acting));
   Frame frame = MakeFrame();
-  if (panel != nullptr && panel->view->Run(command, frame)) return;
+  if (panel != nullptr && panel->view->Run(command, frame)) {
+    // As from the palette: what it does is shown.
+    if (panel->width <= 0) dock_.Focus(panel->row->id);
+    return;
+  }
   if (of_view) return;
   switch (command) {
     case Command::kKeys:
@@ -53,24 +60,26 @@ void Application::Run(Command command) {
     case Command::kPalette:
       return popups_.Show(Popups::Kind::kPalette);
     case Command::kSearch:
+    case Command::kFind:  // of a view that has no search of its own
       return popups_.Show(Popups::Kind::kSearch);
     case Command::kCompareProfile:
       return popups_.Show(Popups::Kind::kCompareProfile);
     case Command::kOpen:
       return popups_.Show(Popups::Kind::kOpen);
     case Command::kReload: {
-      std::vector<std::string> paths = session_->profile_paths();
-      if (!session_->path().empty()) paths.insert(paths.begin(), session_->path());
+      std::vector<std::string> paths = session_->document.profile_paths();
+      if (!session_->document.path().empty())
+        paths.insert(paths.begin(), session_->document.path());
       return Open(paths);
     }
     case Command::kQuit:
       quit_ = true;
       return;
     case Command::kUndo:
-      if (view_states_.Back()) Restore(view_states_.current());
+      UndoView(false);
       return;
     case Command::kRedo:
-      if (view_states_.Forward()) Restore(view_states_.current());
+      UndoView(true);
       return;
     case Command::kNextView:
       return dock_.FocusNext();
@@ -79,7 +88,7 @@ void Application::Run(Command command) {
     case Command::kCancel:
       return session_->CancelWork();
     case Command::kResume:
-      if (session_->dump().failed()) return Run(Command::kReload);
+      if (session_->document.dump().failed()) return Run(Command::kReload);
       return session_->Resume();
     case Command::kExportPng:
       return ExportView(ExportFormat::kPng);
@@ -111,13 +120,14 @@ void Application::TryAnswer() {
   const Answer* answer = AnswerTo(*session_, *asked_, true);
   if (answer == nullptr) return;
   const Question question = *std::exchange(asked_, {});
-  if (question == Question::kPasses) session_->Shared<PassOrder>("pass-order").by_change = true;
+  if (question == Question::kPasses) session_->marks.passes_by_change = true;
   if (question == Question::kDifference && answer->is_known) {
-    session_->Shared<Comparison>("comparison") = {.module = session_->module(), .stage = 0};
+    session_->marks.comparison = {.module = session_->navigation.module(), .stage = 0};
   }
-  if (answer->selection.kind != SelectionKind::kNothing) session_->Select(answer->selection);
+  if (answer->selection.kind != SelectionKind::kNothing)
+    session_->navigation.Select(answer->selection);
   if (!answer->view.empty()) dock_.Focus(answer->view);
-  if (!answer->is_known) session_->PostMessage(Severity::kNote, answer->text);
+  if (!answer->is_known) session_->messages.Post(Severity::kNote, answer->text);
 }
 
 bool Application::RunOnSelection(Command command) {
@@ -129,14 +139,14 @@ bool Application::RunOnSelection(Command command) {
       dock_.Focus("code");
       return true;
     case Command::kBack:
-      session_->Back();
+      session_->navigation.Back();
       return true;
     case Command::kForward:
-      session_->Forward();
+      session_->navigation.Forward();
       return true;
     case Command::kDeselect:
-      session_->Select({});
-      session_->ForgetMessages();
+      session_->navigation.Select({});
+      session_->messages.Clear();
       return true;
     case Command::kBookmark:
       popups_.Show(Popups::Kind::kNote);
@@ -191,25 +201,26 @@ void Application::RunScreen(Command command) {
 
 // To the stage before or after; with `to_change` to the nearest pass that touched the selection.
 void Application::StepStage(int direction, bool to_change) {
-  int32_t module = session_->module(), stage = session_->stage();
+  int32_t module = session_->navigation.module(), stage = session_->navigation.stage();
   if (module < 0) return;
-  auto stages =
-      static_cast<int32_t>(session_->dump()->modules()[static_cast<size_t>(module)].stages.size());
-  const Counterparts& known = session_->counterparts();
+  auto stages = static_cast<int32_t>(
+      session_->document.dump()->modules()[static_cast<size_t>(module)].stages.size());
+  const Counterparts& known = session_->navigation.counterparts();
   for (int32_t next = stage + direction; next >= 0 && next < stages; next += direction) {
     hlo::InstructionId there = known.In(next);
     if (to_change && !known.TouchedInto(next)) continue;
-    return session_->Select(there.valid() ? Selection::OfInstruction(module, next, there)
-                                          : Selection::OfStage(module, next));
+    return session_->navigation.Select(there.valid() ? Selection::OfInstruction(module, next, there)
+                                                     : Selection::OfStage(module, next));
   }
 }
 
 void Application::StepGraph(Command command) {
-  const Selection now = session_->selection();
-  int32_t stage = now.stage >= 0 ? now.stage : session_->stage(), module = session_->module();
-  hlo::InstructionId id = session_->InstructionIn(stage);
+  const Selection now = session_->navigation.selection();
+  int32_t stage = now.stage >= 0 ? now.stage : session_->navigation.stage(),
+          module = session_->navigation.module();
+  hlo::InstructionId id = session_->navigation.InstructionIn(stage);
   if (module < 0 || !id.valid()) return;
-  const Pending<hlo::Module>& read = session_->Module(module, stage);
+  const Pending<hlo::Module>& read = session_->data.Module(module, stage);
   if (!read.ready() || id.index >= read->instructions().size()) return;
   const hlo::Module& m = *read;
   hlo::InstructionId next;
@@ -247,7 +258,7 @@ void Application::StepGraph(Command command) {
       return ImGui::SetClipboardText(text.c_str());
     }
   }
-  if (next.valid()) session_->Select(Selection::OfInstruction(module, stage, next));
+  if (next.valid()) session_->navigation.Select(Selection::OfInstruction(module, stage, next));
 }
 
 // What cannot be exported says so at once; else a path is asked for.
@@ -255,10 +266,10 @@ void Application::ExportView(ExportFormat format) {
   const std::string id = dock_.acting_view();
   Dock::Panel* panel = dock_.Find(id);
   if (panel == nullptr)
-    return session_->PostMessage(Severity::kNote, "click the view to export first");
+    return session_->messages.Post(Severity::kNote, "click the view to export first");
   if (format == ExportFormat::kCsv) {
     if (Result<std::string> text = panel->view->Export(format, *session_); !text)
-      return session_->PostMessage(Severity::kError, text.error().ToString());
+      return session_->messages.Post(Severity::kError, text.error().ToString());
   }
   const char* ending = format == ExportFormat::kPng   ? "png"
                        : format == ExportFormat::kSvg ? "svg"
@@ -281,8 +292,7 @@ void Application::FinishExport() {
   Dock::Panel* panel = dock_.Find(exported_.view);
   Result<std::string> bytes = std::unexpected(Error{});
   if (panel == nullptr || panel->width <= 0) {
-    bytes =
-        InputError(exported_.view + " is not on the screen any more", "show it and export again");
+    bytes = InputError(exported_.view + " is no longer visible", "show it and export again");
   } else if (exported_.format == ExportFormat::kPng) {
     Result<Picture> picture = surface_->Pixels();
     if (!picture && picture.error().error_class == ErrorClass::kEnvironment) return;  // next frame
@@ -299,9 +309,8 @@ void Application::FinishExport() {
   const std::string path = std::exchange(exported_.path, {});
   Status written =
       bytes ? WriteFileAtomically(path, *bytes) : Status(std::unexpected(bytes.error()));
-  session_->PostMessage(
-      written ? Severity::kNote : Severity::kError,
-      written ? "written: " + path : "not written: " + written.error().ToString());
+  session_->messages.Post(written ? Severity::kNote : Severity::kError,
+                          written ? "saved " + path : "not saved: " + written.error().ToString());
 }
 
 }  // namespace hloscope::viewer

@@ -46,12 +46,12 @@ void AddPlace(std::string& out, const debug::Placement& placement, hlo::Instruct
     if (!placed.library.empty()) out += fmt::format(" ({})", placed.library);
   }
   if (placed.reason != debug::FallbackReason::kNone)
-    out += fmt::format("\nwhy not on the device: {}", debug::Describe(placed.reason));
+    out += fmt::format("\nnot on the device because: {}", debug::Describe(placed.reason));
   auto transfer = std::ranges::find(placement.transfers, id, &debug::Transfer::instruction);
   if (transfer == placement.transfers.end()) return;
   out += transfer->direction == debug::TransferDirection::kToHost ? "\nmoves to the host: "
                                                                   : "\nmoves to the device: ";
-  out += transfer->bytes < 0 ? "size not known" : BytesText(transfer->bytes);
+  out += transfer->bytes < 0 ? "size unknown" : BytesText(transfer->bytes);
   if (transfer->executions > 1) out += fmt::format(" × {}", transfer->executions);
 }
 
@@ -69,9 +69,9 @@ std::string Explain(const Tree& tree, NodeId id, const debug::Placement* placeme
   out +=
       fmt::format("\n{} {}", ToString(i.opcode), Short(ToString(module.shape(node.instruction))));
   auto operands = module.operands(i);
-  if (!operands.empty()) out += "\nreads: " + NamesOf(module, operands);
+  if (!operands.empty()) out += "\noperands: " + NamesOf(module, operands);
   auto users = tree.users().users(node.instruction);
-  if (!users.empty()) out += "\nread by: " + NamesOf(module, users);
+  if (!users.empty()) out += "\nusers: " + NamesOf(module, users);
   std::vector<hlo::ComputationId> called = module.CalledComputations(i);
   for (size_t k = 0; k < called.size() && k < kMostNames; ++k)
     out += "\ncalls: " + Short(module[module[called[k]].name]);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <iterator>
 
 #include "core/base/text.h"
@@ -27,7 +28,9 @@ constexpr std::string_view kStyle =
 class SvgWriter {
  public:
   SvgWriter(FoldableGraph& graph, const SvgOptions& options)
-      : graph_(graph), tree_(graph.tree()), picture_(graph.picture()), options_(options) {}
+      : graph_(graph), tree_(graph.tree()), 
+        picture_(options.picture != nullptr ? *options.picture : graph.picture()),
+        options_(options) {}
 
   std::string Run() {
     FindPresent();
@@ -196,7 +199,7 @@ class SvgWriter {
   }
 
   void BeginNode(const Box& box) {
-    Add("<g id=\"n{}\"><title>{}</title>", box.node.index,
+    Add("<g id=\"{}n{}\"><title>{}</title>", options_.prefix, box.node.index,
         EscapeHtml(Explain(tree_, box.node, options_.placement)));
   }
   bool Linked(NodeId id) const { return options_.link_to_lines && IsInstruction(id); }
@@ -238,6 +241,13 @@ class SvgWriter {
     }
     if (Linked(box.node)) Add("<a href=\"#i{}\">", tree_[box.node].instruction.index);
     NodeText text = TextOf(tree_, box.node);
+    // Boxes in columns may be narrower than their texts.
+    const float room = box.width - 2 * kNodePadding;
+    const auto columns = [&](float size) {
+      return static_cast<size_t>(std::max(4.0f, room / (size * kCharacterWidth) + 0.01f));
+    };
+    text.title = Elide(text.title, columns(kTitleSize));
+    text.subtitle = Elide(text.subtitle, columns(kSubtitleSize));
     Add("<text class=\"t\" x=\"{0:.1f}\" y=\"{1:.1f}\">{2}</text><text class=\"s\" x=\"{0:.1f}\" "
         "y=\"{3:.1f}\">{4}</text>",
         box.x + kNodePadding + 2, box.y + 18, EscapeHtml(text.title), box.y + 35,
@@ -270,14 +280,14 @@ class SvgWriter {
     Add("<text class=\"j\" style=\"fill:#a3310a;font-weight:bold;text-anchor:end\" x=\"{:.1f}\" "
         "y=\"{:.1f}\">{} {}</text>",
         box.x + box.width, box.y - 4, to_host ? "→ host" : "→ device",
-        t->bytes < 0 ? "size not known" : BytesText(t->bytes));
+        t->bytes < 0 ? "size unknown" : BytesText(t->bytes));
   }
   void AddChip(const Box& box, std::string_view arrow, const std::vector<NodeId>& others, float y,
                size_t columns) {
     std::string more = others.size() > 1 ? fmt::format(" +{}", others.size() - 1) : "";
     const size_t room = columns > more.size() + 6 ? columns - more.size() - 2 : 6;
     std::string name = others[0].valid() ? Elide(tree_.Title(others[0]), room) : "outside";
-    if (others[0].valid()) Add("<a href=\"#n{}\">", others[0].index);
+    if (others[0].valid()) Add("<a href=\"#{}n{}\">", options_.prefix, others[0].index);
     Add("<text class=\"j\" x=\"{:.1f}\" y=\"{:.1f}\">{}{}{}</text>", box.x + 2, y, arrow,
         EscapeHtml(name), more);
     if (others[0].valid()) Add("</a>");
@@ -329,6 +339,26 @@ class SvgWriter {
 };
 
 }  // namespace
+
+std::string SideBySide(std::span<const std::string> pictures) {
+  std::string inside;
+  int left = 0, most_height = 0;
+  for (const std::string& picture : pictures) {
+    int width = 0, height = 0;
+    const size_t size = picture.find(" width=");
+    if (size == std::string::npos || std::sscanf(picture.c_str() + size,
+                                                 " width=\"%d\" height=\"%d\"", &width,
+                                                 &height) != 2)
+      continue;
+    inside += picture.substr(0, size) + fmt::format(" x=\"{}\"", left) + picture.substr(size);
+    left += width;
+    most_height = std::max(most_height, height);
+  }
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
+      "{1}\">\n{2}</svg>\n",
+      left, most_height, inside);
+}
 
 std::string ToSvg(FoldableGraph& graph, const SvgOptions& options) {
   return SvgWriter(graph, options).Run();

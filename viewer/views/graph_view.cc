@@ -10,6 +10,9 @@
 
 #include "core/debug/align/alignment.h"
 #include "viewer/graph/svg.h"
+#include "viewer/model/document.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/views/graph_lens.h"
 #include "viewer/widgets/widgets.h"
 
@@ -29,21 +32,23 @@ constexpr std::array<const char*, kShownCount> kTitles = {"Source", "Fusions", "
 class GraphView : public View {
  public:
   void Draw(Frame& frame) override {
-    if (!ShowPending(frame, frame.session.dump(), "the dump")) return;
-    const int32_t module = frame.session.module();
-    if (module < 0 || frame.session.dump()->modules().empty()) {
-      Sentence(frame, "this dump holds no modules, so there is no graph; Home says what it holds");
+    if (!ShowPending(frame, frame.context.document.dump(), "the dump")) return;
+    const int32_t module = frame.context.navigation.module();
+    if (module < 0 || frame.context.document.dump()->modules().empty()) {
+      Sentence(frame, "no module in this dumps, so there is no graph; Home says what it holds");
       return;
     }
-    const int32_t stage = frame.session.stage();
-    if (frame.session.dump()->modules()[static_cast<size_t>(module)].stages.empty()) {
-      Sentence(frame, "no stage of this module was dumped as HLO, so there is no graph");
+    const int32_t stage = frame.context.navigation.stage();
+    if (frame.context.document.dump()->modules()[static_cast<size_t>(module)].stages.empty()) {
+      Sentence(frame, "no stage of this module was dumped as HLO");
       return;
     }
-    if (module != module_ || stage != stage_) {
+    if (module != module_ || stage != stage_ ||
+        generation_ != frame.context.document.generation()) {
       part_ = GraphPart();
       path_from_ = {};
     }
+    generation_ = frame.context.document.generation();
     module_ = module;
     stage_ = stage;
     DrawToolbar(frame);
@@ -94,17 +99,34 @@ class GraphView : public View {
     if (std::ranges::count(shown_, true) == 0) shown_[kFusions] = true;
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (fusions_.data() == nullptr || format == ExportFormat::kPng)
-      return View::Export(format, session);
-    if (format == ExportFormat::kCsv) return Boxes();
-    graph::SvgOptions options;
-    options.placement = &fusions_.data()->placement;
-    options.heading = std::string(fusions_.data()->module->name());
-    return graph::ToSvg(fusions_.data()->graph, options);
+  std::string Arrangement() const override {
+    return source_.Arrangement() + "\n" + fusions_.Arrangement();
+  }
+  void SetArrangement(std::string_view arrangement) override {
+    const size_t end = std::min(arrangement.find('\n'), arrangement.size());
+    source_.SetArrangement(arrangement.substr(0, end));
+    fusions_.SetArrangement(arrangement.substr(std::min(end + 1, arrangement.size())));
   }
 
-  std::string Lit(Session& /*session*/) const override {
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (fusions_.data() == nullptr || format == ExportFormat::kPng)
+      return View::Export(format, context);
+    if (format == ExportFormat::kCsv) return Boxes();
+    std::vector<std::string> pictures;
+    for (size_t k : ShownNow()) {
+      const GraphLens& lens = k == kSource ? source_ : fusions_;
+      if (lens.data() == nullptr) continue;
+      graph::SvgOptions options;
+      options.placement = &lens.data()->placement;
+      options.heading = TitleOf(context, k);
+      options.prefix = fmt::format("g{}", k);
+      if (k == kDevices) options.picture = &fusions_.columns();
+      pictures.push_back(graph::ToSvg(lens.data()->graph, options));
+    }
+    return graph::SideBySide(pictures);
+  }
+
+  std::string Lit(Context& /*context*/) const override {
     std::string out;
     for (const auto& [name, lens] :
          {std::pair("source", &source_), std::pair("fusions", &fusions_)}) {
@@ -138,18 +160,32 @@ class GraphView : public View {
     return out;
   }
 
-  // The graph that keys act on.
-  GraphLens& Active() { return active_ == kSource && HasSource() ? source_ : fusions_; }
   bool HasSource() const { return stage_ > 0; }
+  bool IsShown(size_t which) const { return shown_[which] && (which != kSource || HasSource()); }
+  // The pictures from left to right.
+  std::vector<size_t> ShownNow() const {
+    std::vector<size_t> shown;
+    for (size_t k = 0; k < kShownCount; ++k) {
+      if (IsShown(k)) shown.push_back(k);
+    }
+    if (shown.empty()) shown.push_back(kFusions);
+    return shown;
+  }
+  // The graph that keys act on: one that can be seen. Devices show that of the fusions.
+  GraphLens& Active() {
+    const bool has_fusions = IsShown(kFusions) || IsShown(kDevices);
+    return IsShown(kSource) && (active_ == kSource || !has_fusions) ? source_ : fusions_;
+  }
 
   bool RunOnPart(Command command, Frame& frame) {
-    const hlo::InstructionId selected = frame.session.InstructionIn(stage_);
+    const hlo::InstructionId selected = frame.context.navigation.InstructionIn(stage_);
     switch (command) {
       case Command::kGraphAround:
         if (part_.kind != GraphPart::Kind::kWhole) {
           part_ = GraphPart();
-        } else if (selected.valid()) {
-          part_ = {GraphPart::Kind::kAround, selected, {}, 2};
+        } else if (std::vector<hlo::InstructionId> all = fusions_.InstructionsAtFocus();
+                   !all.empty()) {
+          part_ = {.kind = GraphPart::Kind::kAround, .from = std::move(all), .to = {}, .radius = 2};
         }
         return true;
       case Command::kGraphWider:
@@ -163,7 +199,8 @@ class GraphView : public View {
         } else if (!path_from_.valid() || path_from_ == selected) {
           path_from_ = selected;
         } else {
-          part_ = {GraphPart::Kind::kPaths, path_from_, selected, 0};
+          part_ = {
+              .kind = GraphPart::Kind::kPaths, .from = {path_from_}, .to = selected, .radius = 0};
           path_from_ = {};
         }
         return true;
@@ -246,7 +283,7 @@ class GraphView : public View {
     for (size_t k = 0; k < kShownCount; ++k) {
       if (k == kSource && !HasSource()) continue;
       bool value = shown_[k];
-      Toggle(kTitles[k], value, "shows or hides this picture (keys 1, 2, 3)");
+      Toggle(kTitles[k], value, "show or hide this graph (1, 2, 3)");
       if (value != shown_[k]) Show(k);
     }
     ImGui::SetNextItemWidth(170 * frame.scale);
@@ -256,17 +293,17 @@ class GraphView : public View {
       }
       ImGui::EndCombo();
     }
-    ImGui::SetItemTooltip("what the colour of a node says (C)");
+    ImGui::SetItemTooltip("colour nodes by … (C)");
     ImGui::SameLine();
-    Toggle("Link", linked_, "the pictures move together (L)");
+    Toggle("Link", linked_, "link cameras (L)");
     Toggle("Map", minimap_, "minimap (M)");
     if (part_.kind == GraphPart::Kind::kWhole) {
       if (ImGui::Button("Around")) RunOnPart(Command::kGraphAround, frame);
-      ImGui::SetItemTooltip("only what is around the selection (N); Shift+N: one step more");
+      ImGui::SetItemTooltip("only the neighbourhood of the selection (N); Shift+N: wider");
       ImGui::SameLine();
       if (ImGui::Button(path_from_.valid() ? "Paths to here" : "Paths"))
         RunOnPart(Command::kGraphPaths, frame);
-      ImGui::SetItemTooltip("marks the selection, then shows all paths to the next one (P)");
+      ImGui::SetItemTooltip("mark the selection, then show all paths to the next selection (P)");
     } else if (ImGui::Button("Whole graph")) {
       part_ = GraphPart();
     }
@@ -282,7 +319,7 @@ class GraphView : public View {
         CountText(static_cast<int64_t>(fusions_.data()->module->instructions().size())));
     if (part_.kind == GraphPart::Kind::kAround)
       text = fmt::format("{} around {}", part_.radius,
-                         SafeText(fusions_.data()->module->name(part_.from), 40));
+                         SafeText(fusions_.data()->module->name(part_.from.front()), 40));
     if (path_from_.valid())
       text = "paths from " + SafeText(fusions_.data()->module->name(path_from_), 40);
     if (ImGui::CalcTextSize(text.c_str()).x < ImGui::GetContentRegionAvail().x) {
@@ -293,8 +330,8 @@ class GraphView : public View {
     }
   }
 
-  std::string TitleOf(Frame& frame, size_t which) const {
-    const auto& stages = frame.session.dump()->modules()[static_cast<size_t>(module_)].stages;
+  std::string TitleOf(const Context& context, size_t which) const {
+    const auto& stages = context.document.dump()->modules()[static_cast<size_t>(module_)].stages;
     const auto name = [&](int32_t s) {
       return s >= 0 && static_cast<size_t>(s) < stages.size()
                  ? SafeText(stages[static_cast<size_t>(s)].name, 60)
@@ -309,11 +346,7 @@ class GraphView : public View {
     const float legend = LegendHeight(frame);
     legend_shown_ = legend > 0;
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    std::vector<size_t> shown;
-    for (size_t k = 0; k < kShownCount; ++k) {
-      if (shown_[k] && (k != kSource || HasSource())) shown.push_back(k);
-    }
-    if (shown.empty()) shown.push_back(kFusions);
+    const std::vector<size_t> shown = ShownNow();
     const float gap = 4 * frame.scale;
     float total = 0;
     for (size_t k : shown) total += share_[k];
@@ -355,7 +388,7 @@ class GraphView : public View {
   void DrawLens(Frame& frame, size_t which) {
     // Where there is little height it goes to the picture.
     const bool roomy = ImGui::GetContentRegionAvail().y > kLeastHeight / 2 * frame.scale;
-    if (roomy) FittedLabel(TitleOf(frame, which));
+    if (roomy) FittedLabel(TitleOf(frame.context, which));
     GraphLens& lens = which == kSource ? source_ : fusions_;
     // Devices show the graph of the fusions, which is made even where those are hidden.
     const GraphPart part = which == kSource ? GraphPart() : part_;
@@ -387,7 +420,8 @@ class GraphView : public View {
     if (!id.valid()) return;
     const graph::Node& node = lens.data()->graph.tree()[id];
     if (node.kind == NodeKind::kInstruction) {
-      frame.session.Select(Selection::OfInstruction(lens.module(), lens.stage(), node.instruction));
+      frame.context.navigation.Select(
+          Selection::OfInstruction(lens.module(), lens.stage(), node.instruction));
     }
     lens.Focus(id);
     const Box* box = lens.picture().Find(id);
@@ -417,9 +451,8 @@ class GraphView : public View {
 
   const debug::Alignment* AlignmentOf(Frame& frame) {
     if (!HasSource() || source_.data() == nullptr || fusions_.data() == nullptr) return nullptr;
-    const Pending<debug::Alignment>& found = frame.session.Get<debug::Alignment>(
-        fmt::format("graph-links:{}:{}:{}", frame.session.generation(), module_, stage_),
-        "linking source and fusions",
+    const Pending<debug::Alignment>& found = frame.context.cache.Get(
+        PartKey<debug::Alignment>{module_, stage_}, "linking source and fusions",
         [before = source_.data()->module, after = fusions_.data()->module](
             TaskControl&) -> Result<std::shared_ptr<const debug::Alignment>> {
           return std::make_shared<const debug::Alignment>(debug::Align(*before, *after));
@@ -521,6 +554,7 @@ class GraphView : public View {
   }
 
   GraphLens source_, fusions_;
+  uint64_t generation_ = 0;
   int32_t module_ = -1, stage_ = -1;
   GraphPart part_;
   hlo::InstructionId path_from_;

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "core/base/text.h"
+#include "viewer/model/requests.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -38,6 +40,18 @@ std::string SafeText(std::string_view text, size_t most) {
   std::string safe = text.size() > 4 * most ? EscapeForTerminal(CutInTheMiddle(text, 4 * most))
                                             : EscapeForTerminal(text);
   return CutInTheMiddle(safe, most);
+}
+
+std::string SafeLines(std::string_view text, size_t most) {
+  std::string out;
+  while (out.size() < most) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    out += SafeText(text.substr(0, end), most - out.size());
+    if (end == text.size()) break;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out;
 }
 
 std::string CsvCell(std::string_view text) {
@@ -107,9 +121,9 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
       return false;
     case PendingState::kFailed:
       Sentence(frame, fmt::format("{} cannot be shown: {}", what, error.ToString()));
-      if (frame.session.was_cancelled()) {
+      if (frame.context.was_cancelled()) {
         ImGui::PushID(&error);
-        if (ImGui::SmallButton("Go on")) frame.session.RequestRun(Command::kResume);
+        if (ImGui::SmallButton("Go on")) frame.context.requests.Run(Command::kResume);
         ImGui::PopID();
       }
       return false;

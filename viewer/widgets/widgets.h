@@ -14,6 +14,9 @@ namespace hloscope::viewer {
 // and no longer than `most` bytes, cut in the middle so that a numeric suffix stays.
 std::string SafeText(std::string_view text, size_t most = 200);
 
+// The same of a text of several lines, which stay lines.
+std::string SafeLines(std::string_view text, size_t most = 4000);
+
 // A cell of a CSV table: quoted, quotes inside doubled, control characters escaped.
 std::string CsvCell(std::string_view text);
 
