@@ -291,7 +291,7 @@ Status NonFiniteOriginObserver::ReadFindings(replay::ValueReader& in) {
     origin->reset();
     if (in.Get<bool>()) *origin = ReadNonFiniteOrigin(module_, in);
   }
-  if (!in.ok()) return InputError("what was found is garbled");
+  if (!in.ok()) return InputError("malformed findings");
   return {};
 }
 

@@ -1,5 +1,5 @@
 // Gathering all that `hloscope doctor` judges.
-#include "core/replay/doctor/doctor_facts.h"
+#include "core/replay/doctor/doctor_info.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,18 +13,17 @@ namespace {
 namespace fs = std::filesystem;
 
 // jaxlib-0.10.2.dist-info says which jaxlib is in a folder of packages.
-void FindJaxlib(DoctorFacts& facts) {
+void FindJaxlib(DoctorInfo& info) {
   constexpr std::string_view kStart = "jaxlib-", kEnd = ".dist-info";
-  for (const SearchedPlace& place : facts.findings.places) {
+  for (const SearchedPlace& place : info.findings.places) {
     for (const std::string& folder : place.folders) {
       std::error_code error;
       for (fs::directory_iterator it(folder, error), end; !error && it != end;
            it.increment(error)) {
         const std::string name = it->path().filename().string();
         if (!name.starts_with(kStart) || !name.ends_with(kEnd)) continue;
-        facts.jaxlib_version =
-            name.substr(kStart.size(), name.size() - kStart.size() - kEnd.size());
-        facts.jaxlib_folder = folder;
+        info.jaxlib_version = name.substr(kStart.size(), name.size() - kStart.size() - kEnd.size());
+        info.jaxlib_folder = folder;
         return;
       }
     }
@@ -33,26 +32,26 @@ void FindJaxlib(DoctorFacts& facts) {
 
 }  // namespace
 
-DoctorFacts GatherDoctorFacts(const PluginSearch& search, const Limits& limits) {
-  DoctorFacts facts;
-  facts.limits = limits;
-  facts.findings = FindPlugins(search);
-  FindJaxlib(facts);
-  for (const PluginFile& file : facts.findings.plugins) facts.plugins.push_back(AskPlugin(file));
-  facts.driver = AskDriver();
-  facts.system = ReadSystemFacts("");
-  const auto gpu = std::ranges::find(facts.findings.plugins, "xla-gpu", &PluginFile::platform);
-  if (gpu != facts.findings.plugins.end()) {
-    facts.toolkit = FindCudaToolkit(*gpu);
+DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
+  DoctorInfo info;
+  info.limits = limits;
+  info.findings = FindPlugins(search);
+  FindJaxlib(info);
+  for (const PluginFile& file : info.findings.plugins) info.plugins.push_back(QueryPlugin(file));
+  info.driver = QueryDriver();
+  info.system = ReadSystemInfo("");
+  const auto gpu = std::ranges::find(info.findings.plugins, "xla-gpu", &PluginFile::platform);
+  if (gpu != info.findings.plugins.end()) {
+    info.toolkit = FindCudaToolkit(*gpu);
     for (const CudaLibrary& library : CudaLibraries(gpu->cuda_major)) {
-      facts.libraries.push_back({library, FindCudaLibrary(library, *gpu, facts.toolkit)});
+      info.libraries.push_back({library, FindCudaLibrary(library, *gpu, info.toolkit)});
     }
   }
-  facts.visible_devices_set = std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
-  facts.visible_devices = EnvironmentVariable("CUDA_VISIBLE_DEVICES");
-  facts.container_devices = EnvironmentVariable("NVIDIA_VISIBLE_DEVICES");
-  facts.variables = ReadVariables();
-  return facts;
+  info.visible_devices_set = std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
+  info.visible_devices = EnvironmentVariable("CUDA_VISIBLE_DEVICES");
+  info.container_devices = EnvironmentVariable("NVIDIA_VISIBLE_DEVICES");
+  info.variables = ReadVariables();
+  return info;
 }
 
 }  // namespace hloscope::replay

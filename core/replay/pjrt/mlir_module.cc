@@ -25,7 +25,8 @@ class ScratchFolder {
     std::error_code code;
     std::string path = (fs::temp_directory_path(code) / "hloscope-mlir-XXXXXX").string();
     if (code || mkdtemp(path.data()) == nullptr) {
-      return EnvironmentError("no temporary folder can be made", "set TMPDIR to one");
+      return EnvironmentError("cannot create a temporary folder",
+                              "set TMPDIR to a writable folder");
     }
     return ScratchFolder(std::move(path));
   }
