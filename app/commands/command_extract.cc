@@ -17,6 +17,7 @@
 #include "core/debug/run/run_module.h"
 #include "core/dump/load.h"
 #include "core/dump/tensors/tensor_values.h"
+#include "core/hlo/analysis/find_instruction.h"
 
 namespace hloscope::app {
 namespace {
@@ -103,8 +104,7 @@ class ExtractCommand : public Command {
                               dump::InputFormatFromName(input_format_));
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
                               dump::LoadSoundModule(module_, context.limits, format));
-    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root,
-                              debug::FindInstruction(*loaded.module, instruction_, computation_));
+    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root, FindRoot(*loaded.module));
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
                               debug::ExtractModule(*loaded.module, root, depth_));
     request_.seed = static_cast<uint64_t>(seed_);
@@ -119,6 +119,16 @@ class ExtractCommand : public Command {
                                                          loaded.module, request_, observer, stop);
                                                    }));
     return Write(extracted, values, form);
+  }
+
+  Result<hlo::InstructionId> FindRoot(const hlo::Module& module) const {
+    const std::string name =
+        computation_.empty() ? instruction_ : computation_ + ":" + instruction_;
+    const hlo::InstructionId root = hlo::FindInstruction(module, name);
+    if (root.valid()) return root;
+    const std::string hint = hlo::SimilarInstruction(module, name);
+    return InputError(fmt::format("{}: no instruction {}", module_, name),
+                      hint.empty() ? "`hloscope show` prints the module" : hint);
   }
 
   Result<Written> Write(const debug::ExtractedModule& extracted,
