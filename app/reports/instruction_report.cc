@@ -24,7 +24,6 @@ LeafComparison Worst(const InstructionReport& report) {
     worst.max_abs_error = std::max(worst.max_abs_error, leaf.max_abs_error);
     worst.max_rel_error = std::max(worst.max_rel_error, leaf.max_rel_error);
     worst.max_ulp = std::max(worst.max_ulp, leaf.max_ulp);
-    worst.nan_mismatched += leaf.nan_mismatched;
   }
   return worst;
 }
@@ -99,9 +98,9 @@ std::string InstructionReportText(const InstructionReport& report) {
   if (!report.compared) return text + "\n";
   const LeafComparison worst = Worst(report);
   if (worst.max_abs_error == 0 && worst.mismatched == 0) return text + "\n";
-  text += ": " + ErrorText(worst, report.outputs.front().shape.element_type());
-  if (worst.nan_mismatched != 0) text += fmt::format("; NaN on one side: {}", worst.nan_mismatched);
-  return text + "\n";
+  return text + fmt::format(": {} of {} differ; largest error {} absolute, {} relative, {} ULP\n",
+                            worst.mismatched, worst.elements, ShortestText(worst.max_abs_error),
+                            ShortestText(worst.max_rel_error), worst.max_ulp);
 }
 
 }  // namespace hloscope::app

@@ -51,7 +51,7 @@ void WritePassingBounds(JsonWriter& json, const std::vector<debug::BoundPair>& p
   json.EndArray();
 }
 
-// "           relative errors: 5 below 1e-7, 3 below 1e-6, …", leaving out what does not occur.
+// "           relative errors: 5 below 1e-7, 3 below 1e-6 …", leaving out what does not occur.
 std::string HistogramText(const debug::ErrorHistogram& histogram) {
   std::string text;
   const auto& bounds = debug::ErrorHistogram::kBounds;
@@ -61,10 +61,10 @@ std::string HistogramText(const debug::ErrorHistogram& histogram) {
     for (size_t k = 0; k < counts->size(); ++k) {
       if ((*counts)[k] == 0) continue;
       text += fmt::format(" {} {}", (*counts)[k],
-                          k == 0 ? "zero,"
+                          k == 0 ? "none,"
                           : k - 1 < bounds.size()
                               ? fmt::format("below {},", ShortestText(bounds[k - 1]))
-                              : fmt::format("at least {},", ShortestText(bounds.back())));
+                              : fmt::format("from {} on,", ShortestText(bounds.back())));
     }
     if (text.ends_with(',')) text.pop_back();
   }
@@ -95,29 +95,22 @@ void WriteLeafJson(JsonWriter& json, const LeafComparison& leaf, bool compared) 
   if (!leaf.problem.empty()) json.Field("problem", leaf.problem);
 }
 
-std::string ErrorText(const LeafComparison& leaf, hlo::ElementType type) {
-  std::string text = fmt::format("{} of {} differ", leaf.mismatched, leaf.elements);
-  if (leaf.max_abs_error == 0 && leaf.max_rel_error == 0) return text;
-  text += fmt::format("; largest error {} absolute, {} relative", ShortestText(leaf.max_abs_error),
-                      ShortestText(leaf.max_rel_error));
-  if (!hlo::IsFloat(type) && !hlo::IsComplex(type)) return text;
-  return text + fmt::format(", {} ULP", leaf.max_ulp);
-}
-
 std::string LeafText(const LeafComparison& leaf, bool compared) {
   std::string text =
       fmt::format("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
   if (!compared) return text + fmt::format(" {} elements, not compared", leaf.elements);
   if (!leaf.problem.empty()) return text + " " + leaf.problem;
-  text += " " + ErrorText(leaf, leaf.shape.element_type());
+  text += fmt::format(" {} of {} differ; largest error {} absolute, {} relative, {} ULP",
+                      leaf.mismatched, leaf.elements, ShortestText(leaf.max_abs_error),
+                      ShortestText(leaf.max_rel_error), leaf.max_ulp);
   auto one_sided = [&text](std::string_view what, int64_t mismatched,
                            const debug::OneSided& count) {
     if (mismatched == 0) return;
-    text += fmt::format("; {} on one side: {} (actual {}, expected {})", what, mismatched,
+    text += fmt::format(", {} {} on one side (actual {}, expected {})", mismatched, what,
                         count.actual, count.expected);
   };
   one_sided("NaN", leaf.nan_mismatched, leaf.nan);
-  one_sided("infinity", leaf.inf_mismatched, leaf.inf);
+  one_sided("infinite", leaf.inf_mismatched, leaf.inf);
   if (!leaf.first_mismatch) return text;
   text += "; first at " + MismatchText(*leaf.first_mismatch);
   if (leaf.worst_mismatch && leaf.worst_mismatch->index != leaf.first_mismatch->index) {
@@ -125,7 +118,7 @@ std::string LeafText(const LeafComparison& leaf, bool compared) {
   }
   text += "\n" + HistogramText(leaf.histogram);
   if (!leaf.passing_bounds.empty()) {
-    text += "\n           would pass with bounds";
+    text += "\n           would pass with";
     for (const debug::BoundPair& pair : leaf.passing_bounds) {
       text +=
           fmt::format(" abs {} rel {};", ShortestText(pair.absolute), ShortestText(pair.relative));

@@ -60,7 +60,7 @@ void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
 std::string RepeatText(const debug::RepeatReport& repeat) {
   if (!repeat.differing_run) {
     return fmt::format("  {} runs on the same inputs agree{}\n", repeat.runs,
-                       repeat.same_bits ? " bit for bit" : "");
+                       repeat.same_bits ? " in every bit" : "");
   }
   return fmt::format("  run {} of {} on the same inputs differs from the first:\n{}\n",
                      *repeat.differing_run + 1, repeat.runs, LeafText(*repeat.difference, true));
@@ -102,12 +102,11 @@ void WritePrecise(JsonWriter& json, const std::vector<debug::PreciseSide>& sides
 }
 
 std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
-  std::string text = "           distance from the precise value:";
+  std::string text = "           from the precise value:";
   for (const debug::PreciseSide& side : sides) {
     text += fmt::format(" {} {:.3g} ULP", side.side, side.distance.max_ulp);
     if (side.distance.class_mismatched != 0) {
-      text +=
-          fmt::format(" and {} NaN or infinite on one side only", side.distance.class_mismatched);
+      text += fmt::format(" and {} NaN or infinite on one side", side.distance.class_mismatched);
     }
     text += ',';
   }
@@ -167,13 +166,9 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
 }
 
 std::string RunReportText(const std::string& file, const RunReport& report) {
-  // Nothing came to run: the error says it all.
-  if (report.error && report.module.empty()) {
-    return fmt::format("{}: {}\n", debug::ToString(report.status), report.error->ToString());
-  }
   std::string out = fmt::format("{}: module {} on {}", file, report.module, report.platform);
-  if (!report.reference.empty()) out += " against " + report.reference;
-  if (report.made_up_inputs) out += fmt::format(", inputs generated from seed {}", report.seed);
+  if (!report.reference.empty()) out += " beside " + report.reference;
+  if (report.made_up_inputs) out += fmt::format(", inputs made up from seed {}", report.seed);
   if (report.against_recorded) out += ", compared with the recorded result";
   out += '\n';
   for (const RunOutput& output : report.outputs) {
@@ -184,7 +179,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
     if (!output.precise.empty()) out += PreciseText(output.precise);
   }
   if (report.first_divergent) {
-    out += "  first instruction that differs: " + report.first_divergent->instruction;
+    out += "  the first instruction that differs is " + report.first_divergent->instruction;
     if (!report.first_divergent->together_with.empty()) {
       out +=
           fmt::format(", together with {}", fmt::join(report.first_divergent->together_with, ", "));
@@ -194,12 +189,11 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   if (report.repeat) out += RepeatText(*report.repeat);
   if (report.first_nonfinite) out += NonFiniteText(*report.first_nonfinite);
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
-  out += debug::ToString(report.status);
-  if (report.error) return out + ": " + report.error->ToString() + "\n";
-  out += fmt::format(": loaded in {:.1f} ms", report.timing.load_ms);
-  if (!report.timing.run_us.empty()) {
-    out += fmt::format(", ran in {:.2f} ms", *std::ranges::min_element(report.timing.run_us) / 1e3);
-  }
+  double fastest =
+      report.timing.run_us.empty() ? 0 : *std::ranges::min_element(report.timing.run_us);
+  out += fmt::format("{}: loaded in {:.1f} ms, ran in {:.2f} ms", debug::ToString(report.status),
+                     report.timing.load_ms, fastest / 1e3);
+  if (report.error) out += "; " + report.error->ToString();
   return out + "\n";
 }
 
