@@ -1,4 +1,4 @@
-// `hloscope compile`: the real XLA compiles a module, and its dump stays.
+// `hloscope compile`: XLA compiles a module, and its dump is kept.
 #include <fmt/format.h>
 
 #include <optional>

@@ -1,4 +1,4 @@
-// `hloscope open`: loads the viewer's library and hands over to it.
+// `hloscope open`: loads the viewer's library and calls it.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 namespace hloscope::app {
 namespace {
 
-// Beside the program in a build, in ../lib/hloscope or the like once installed.
+// Beside the program in a build, in ../lib/hloscope once installed.
 std::vector<std::string> LibraryPlaces() {
   std::error_code error;
   std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -120,7 +120,7 @@ class OpenCommand : public Command {
   int Show(const Context& context) {
     request_.limits = context.limits;
     request_.scale = scale_.value_or(request_.screenshot.empty() ? 0 : 1);
-    // A picture is the same whoever makes it: nothing of the user's own is read or kept for it.
+    // A screenshot does not depend on the user: no saved state is read or written for it.
     if (request_.screenshot.empty()) request_.state_folder = StateFolder();
     Result<HloscopeOpenViewer> open = LoadViewer();
     if (!open) return Fail(open.error());
