@@ -1,4 +1,6 @@
 // The program: finds the command, reads its arguments, runs it.
+#include <fmt/format.h>
+
 #include <charconv>
 #include <exception>
 #include <new>
@@ -19,7 +21,10 @@
 namespace hloscope::app {
 namespace {
 
-Status ApplyLimits(CommonOptions& common) {
+Status ApplyCommonOptions(CommonOptions& common) {
+  if (common.context.jobs < 0) {
+    return InputError(fmt::format("--jobs {}: expected 0 or more", common.context.jobs));
+  }
   for (const std::string& text : common.limits) {
     size_t equals = text.find('=');
     int64_t value = 0;
@@ -47,7 +52,7 @@ int RunCommand(const CommandRow& row, const std::vector<std::string>& arguments)
     case ParseOutcome::kRun:
       break;
   }
-  if (Status status = ApplyLimits(common); !status) {
+  if (Status status = ApplyCommonOptions(common); !status) {
     PrintError(status.error());
     return kBadInput;
   }

@@ -1,6 +1,8 @@
 // `hloscope show`: a module, one computation, or what lies around an instruction.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "app/command.h"
 #include "app/inputs.h"
 #include "app/output.h"
@@ -57,6 +59,10 @@ class ShowCommand : public Command {
   int Run(const Context& context) override {
     Result<dump::LoadedModule> loaded = dump::LoadModule(module_, context.limits);
     if (!loaded) {
+      std::error_code error;
+      const bool is_folder = std::filesystem::is_directory(module_, error);
+      if (is_folder)
+        loaded.error().hint = "name a module file; `hloscope info` lists those of a dump";
       PrintError(loaded.error());
       return ExitStatusOf(loaded.error());
     }

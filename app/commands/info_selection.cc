@@ -361,6 +361,10 @@ Result<std::string> SelectionText(const std::string& path, const std::string& se
                                   const Context& context) {
   HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits));
   auto [module_name, what] = SplitModule(selection);
+  if (what.empty()) {
+    return InputError("--select: expected an instruction",
+                      "or kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE");
+  }
   std::string stage_name;
   if (size_t at = what.rfind('@'); at != std::string::npos) {
     stage_name = what.substr(at + 1);

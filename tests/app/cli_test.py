@@ -107,7 +107,8 @@ class CommandLine(unittest.TestCase):
                 ('--format needs a value: FORM', ['show', TEXT, '--format']), ('FILE is missing', ['verify']), ('--with PLATFORM is missing', ['compile', TEXT]),
                 ('--radius: expected a whole number, got `x`', ['show', '--radius', 'x', TEXT]),
                 ('--scale: expected a number, got `x`', ['open', '--scale', 'x']), ('unexpected argument `c`', ['compare', 'a', 'b', 'c']),
-                ('--denormals: expected keep, flush, got `drop`', ['run', '--denormals', 'drop', TEXT]),
+                ('--jobs -1: expected 0 or more', ['verify', '--jobs', '-1', TEXT]), ('name a module file', ['show', MLP]),
+                ('--select: expected an instruction', ['info', '--select', '', MLP]), ('--denormals: expected keep, flush, got `drop`', ['run', '--denormals', 'drop', TEXT]),
                 ('cannot write: folder /no/such does not exist', ['convert', TEXT, '/no/such/x.hlo'])):
             status, out, err = run(*arguments)
             self.assertEqual((status, out), (2, ''), arguments)
