@@ -10,6 +10,7 @@
 #include "app/output.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/run_report.h"
+#include "app/shared_options.h"
 #include "core/base/json.h"
 #include "core/debug/compare/compare_modules.h"
 #include "core/dump/tensors/named_values.h"
@@ -37,14 +38,8 @@ class CompareCommand : public Command {
          .help = "what to compare it with: for values what is expected",
          .value = "B",
          .required = true},
-        {.name = "--abs_error_bound",
-         .target = &bounds_.absolute,
-         .help = "an element differs only beyond both bounds; default by element type",
-         .value = "X"},
-        {.name = "--rel_error_bound",
-         .target = &bounds_.relative,
-         .help = "see --abs_error_bound",
-         .value = "X"},
+        AbsoluteBoundOption(&bounds_.absolute),
+        RelativeBoundOption(&bounds_.relative),
         {.name = "--module",
          .target = &modules_,
          .help = "of traces: modules that ran, where they carry none: files or dumps",

@@ -1,4 +1,4 @@
-// `hloscope compile`: the real XLA compiles a module, and its dump stays.
+// `hloscope compile`: XLA compiles a module, and its dump is kept.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +9,9 @@
 #include "app/command.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "app/shared_options.h"
 #include "app/xla_options.h"
+#include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
@@ -25,56 +27,44 @@ class CompileCommand : public Command {
     std::vector<OptionSpec> specs = {
         {.name = "module",
          .target = &module_,
-         .help = "module file",
+         .help = "module file; - is standard input",
          .value = "MODULE",
          .required = true},
-        {.name = "--with",
-         .target = &request_.platform,
-         .help = "who compiles: xla-cpu, xla-gpu or pjrt:FILE.so",
-         .value = "PLATFORM",
-         .required = true},
+        CompilerOption(),
         {.name = "--target",
          .target = &request_.target,
-         .help =
-             "of xla-gpu: the device to compile for, which need not be there: a name that "
-             "the error for an unknown one lists, or a file with a GpuTargetConfigProto as text",
-         .value = "DEVICE"},
+         .help = "device that xla-gpu compiles for, which need not be present: a name, or a file "
+                 "with a GpuTargetConfigProto as text",
+         .value = "DEVICE",
+         .suggestions = replay::GpuTargetNames()},
         {.name = "--dump",
          .target = &request_.dump,
-         .help = "keep what XLA dumps in this folder",
+         .help = "keep XLA's dump in this folder",
          .value = "DIR"},
         {.name = "--passes",
          .target = &request_.passes,
+<<<<<<< HEAD
          .help = "with --dump: the module after every pass that changed it, too"},
         {.name = "--only_passes",
          .target = &only_passes_,
          .help = "run no other HLO passes than these (XLA's --xla_enable_hlo_passes_only)",
          .value = "PASS"},
+=======
+         .help = "with --dump: also dump the module after every pass that changes it"},
+>>>>>>> words
         {.name = "--emit",
          .target = &emit_,
-         .help = "hlo: write the optimised module to -o",
+         .help = "write the optimised module to -o",
          .value = "WHAT",
          .choices = {"hlo"}},
         {.name = "-o",
          .target = &output_,
-         .help = "where to, by extension as text or proto; - is standard output",
+         .help = "output file, text or proto by its extension; - is standard output",
          .value = "OUT"},
-        {.name = "--fill_elided",
-         .target = &fill_elided_,
-         .help = "make up constants whose values the file does not hold, from this seed",
-         .value = "SEED"},
-        {.name = "--python",
-         .target = &request_.search.python,
-         .help = "take XLA's plugin from this Python environment",
-         .value = "PATH"},
-        {.name = "--deadline",
-         .target = &deadline_,
-         .help = "end the compilation after S seconds, with exit status 4",
-         .value = "S"},
-        {.name = "--input_format",
-         .target = &input_format_,
-         .help = "hlo, pb or pbtxt; by content where not given",
-         .value = "FORM"},
+        FillElidedOption(&fill_elided_),
+        PythonOption(&request_.search.python),
+        DeadlineOption(&deadline_, "the compilation"),
+        InputFormatOption(&input_format_),
     };
     for (OptionSpec& spec : xla_options_.Specs("")) specs.push_back(std::move(spec));
     return specs;
@@ -95,12 +85,19 @@ class CompileCommand : public Command {
   }
 
  private:
+  OptionSpec CompilerOption() {
+    OptionSpec spec = PlatformOption("--with", &request_.platform, "the XLA that compiles");
+    std::erase(spec.suggestions, "interpreter");
+    spec.required = true;
+    return spec;
+  }
+
   Status CheckOptions() {
     if (deadline_ < 0) return InputError("--deadline: expected more than 0 seconds");
     if (deadline_ > 0) request_.limits.run_deadline_seconds = deadline_;
-    if (emit_.empty() != output_.empty()) return InputError("--emit and -o go together");
+    if (emit_.empty() != output_.empty()) return InputError("--emit and -o need each other");
     if (request_.dump.empty() && emit_.empty()) {
-      return InputError("nothing to keep: expected --dump DIR, or --emit hlo -o OUT");
+      return InputError("nothing to write: give --dump DIR, or --emit hlo -o OUT");
     }
     if (request_.passes && request_.dump.empty()) return InputError("--passes needs --dump DIR");
     request_.optimized_module = !emit_.empty();
@@ -150,15 +147,15 @@ class CompileCommand : public Command {
   std::string Text(const replay::CompileModuleReport& report) const {
     const replay::PluginFile& plugin = report.plugin;
     std::string out = fmt::format(
-        "{}: compiled for {} by {}{}{} in {:.0f} ms (loading it took {:.0f} ms)\n", module_,
+        "{}: compiled for {} with {}{}{} in {:.0f} ms (plugin loaded in {:.0f} ms)\n", module_,
         report.device, plugin.distribution.empty() ? plugin.path : plugin.distribution,
         plugin.version.empty() ? "" : " ", plugin.version, report.compile_ms, report.load_ms);
     for (const auto& [name, bytes] : report.memory) {
       if (bytes > 0) out += fmt::format("  {} memory: {} bytes\n", name, bytes);
     }
     if (!request_.dump.empty()) {
-      out += fmt::format("  {}: {} files, {} bytes; `hloscope info {}` lists them\n", request_.dump,
-                         report.dump_files, report.dump_bytes, request_.dump);
+      out += fmt::format("  {}: {}, {} bytes; `hloscope info {}` shows them\n", request_.dump,
+                         Counted(report.dump_files, "file"), report.dump_bytes, request_.dump);
     }
     if (!output_.empty()) out += fmt::format("  {}: the optimised module\n", output_);
     for (const std::string& warning : report.warnings) {

@@ -1,4 +1,4 @@
-// `hloscope run`: replay modules.
+// `hloscope run`: runs modules.
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -18,6 +18,7 @@
 #include "app/output.h"
 #include "app/reports/instruction_report.h"
 #include "app/reports/run_report.h"
+#include "app/shared_options.h"
 #include "app/workers.h"
 #include "app/xla_options.h"
 #include "core/base/checked.h"
@@ -91,58 +92,62 @@ class RunCommand : public Command {
     return {
         {.name = "modules",
          .target = &modules_,
-         .help =
-             "module files; a folder means its before-optimization modules; - is standard input",
+         .help = "module files; a folder stands for its modules before optimizations; - is "
+                 "standard input",
          .value = "MODULE",
          .required = true},
-        {.name = "--platform",
-         .target = &request_.platform,
-         .help = "what runs it (interpreter)",
-         .value = "NAME"},
+        PlatformOption("--platform", &request_.platform,
+                       "the platform to run on; by default the interpreter"),
         {.name = "--inputs",
          .target = &request_.inputs,
-         .help = "values of the parameters: .npz, .npy in order, or a folder with input_N.npy",
+         .help =
+             "values of the parameters: .npz, .npy files in order, or a folder with input_N.npy",
          .value = "FILE"},
         {.name = "--infeed",
          .target = &request_.infeed,
-         .help = "arrays that infeeds take, one after the other: in0, in1 … as for --inputs",
+         .help = "values for infeed instructions in order: in0, in1, … as for --inputs",
          .value = "FILE"},
         {.name = "--outfeed",
          .target = &request_.outfeed,
-         .help = "write the arrays that outfeeds give: out0, out1 …",
+         .help = "write the values of outfeed instructions: out0, out1, …",
          .value = "DIR|F.npz"},
         {.name = "--save_inputs",
          .target = &request_.save_inputs,
+<<<<<<< HEAD
          .help = "write the inputs it ran on; with several modules as --outputs",
+=======
+         .help = "write the inputs used",
+>>>>>>> words
          .value = "F.npz"},
         {.name = "--outputs",
          .target = &request_.outputs,
          .help = "write the results; with several modules F.STEM.npz or DIR/STEM for each",
          .value = "DIR|F.npz"},
-        {.name = "--seed", .target = &seed_, .help = "of made-up inputs (0)", .value = "N"},
+        {.name = "--seed",
+         .target = &seed_,
+         .help = "seed of the generated inputs (0)",
+         .value = "N"},
         {.name = "--random_init_input_literals",
          .target = &request_.random_inputs,
-         .help = "made-up inputs are random (=false: zeros)"},
-        {.name = "--fill_elided",
-         .target = &fill_elided_,
-         .help = "make up constants whose values the file does not hold, from this seed",
-         .value = "SEED"},
+         .help = "generate random inputs (=false: zeros)"},
+        FillElidedOption(&fill_elided_),
         {.name = "--denormals",
          .target = &denormals_,
-         .help = "flush: denormal inputs and results count as zero, as on XLA:CPU",
+         .help = "flush: treat denormal inputs and results as zero, as XLA:CPU does",
          .value = "HOW",
          .choices = {"keep", "flush"}},
-        {.name = "--input_format",
-         .target = &input_format_,
-         .help = "hlo, pb or pbtxt; by content where not given",
-         .value = "FORM"},
+        InputFormatOption(&input_format_, {"stablehlo", "mhlo"}),
         {.name = "--use_large_float_range",
          .target = &request_.large_floats,
+<<<<<<< HEAD
          .help = "made-up floats over the whole range of their type"},
         {.name = "--edge_values",
          .target = &request_.edge_values,
          .help = "made-up inputs also hold infinities, NaN, denormals, the ends of integer types "
                  "and indices out of range"},
+=======
+         .help = "generate floats over the whole range of their type"},
+>>>>>>> words
         {.name = "--input_literals_file",
          .target = &request_.input_literals,
          .help = "inputs of each iteration (RunHloModuleLiterals, text or binary)",
@@ -160,32 +165,30 @@ class RunCommand : public Command {
   // What it is compared with.
   std::vector<OptionSpec> ComparisonOptions() {
     return {
-        {.name = "--reference_platform",
-         .target = &request_.reference_platform,
-         .help = "what it is compared with",
-         .value = "NAME"},
+        WithGroup("Comparison", PlatformOption("--reference_platform", &request_.reference_platform,
+                                               "the platform to compare with")),
         {.name = "--expect",
          .target = &request_.expect,
          .help = "expected results: .npz, .npy in order, or a folder with output_N.npy",
          .value = "FILE"},
-        {.name = "--abs_error_bound",
-         .target = &request_.bounds.absolute,
-         .help = "an element differs only beyond both bounds; default by element type",
-         .value = "X"},
-        {.name = "--rel_error_bound",
-         .target = &request_.bounds.relative,
-         .help = "see --abs_error_bound",
-         .value = "X"},
+        AbsoluteBoundOption(&request_.bounds.absolute),
+        RelativeBoundOption(&request_.bounds.relative),
         {.name = "--precise",
          .target = &request_.precise,
+<<<<<<< HEAD
          .help = "evaluate in double precision too, and say how far each side is from that and "
                  "which is right"},
+=======
+         .help = "evaluate floating point in double precision and report the distance of each "
+                 "side from it"},
+>>>>>>> words
         {.name = "--isolate_instructions",
          .target = &request_.isolate,
-         .help = "first run every instruction of the entry by itself, on its real operand values"},
+         .help = "first run each instruction of the entry computation separately, on its real "
+                 "operand values"},
         {.name = "--find",
          .target = &find_,
-         .help = "name the first instruction that makes a NaN (an infinity) out of operands "
+         .help = "find the first instruction that produces a NaN (or an infinity) from operands "
                  "without one",
          .value = "WHAT",
          .choices = {"nan", "inf"}},
@@ -195,42 +198,44 @@ class RunCommand : public Command {
          .value = "N"},
         {.name = "--bits",
          .target = &request_.same_bits,
-         .help = "repeated runs must agree in every bit, not only within the bounds"},
+         .help = "repeated runs must agree bit for bit, not only within the bounds"},
         {.name = "--iterations",
          .target = &request_.iterations,
-         .help = "run on N sets of inputs; made-up ones come from the seeds SEED, SEED+1, …",
+         .help = "run on N sets of inputs; generated ones use the seeds SEED, SEED+1, …",
          .value = "N"},
         {.name = "--different_random_seeds",
          .target = &request_.different_random_seeds,
-         .help = "rng instructions draw from seed i+1 in iteration i instead of always 42"},
+         .help = "seed rng instructions with i+1 in iteration i instead of always 42"},
     };
   }
 
   // What it may take, and what other platforms need.
   std::vector<OptionSpec> MachineOptions() {
     std::vector<OptionSpec> specs = {
-        {.name = "--deadline",
-         .target = &request_.deadline_seconds,
-         .help = "end the replay of a module after S seconds, with exit status 4",
-         .value = "S"},
+        WithGroup("Execution", DeadlineOption(&request_.deadline_seconds, "the run of a module")),
         {.name = "--memory",
          .target = &memory_,
-         .help = "a replay may take this much memory at once: bytes, or with K, M, G, T",
+         .help = "memory limit of a run: bytes, or with K, M, G, T",
          .value = "BYTES"},
         {.name = "--threads",
          .target = &threads_,
-         .help = "threads of one run (0: all CPUs); the results are the same for any number",
+         .help = "threads of a run (0: all CPUs); the results do not depend on it",
          .value = "N"},
         {.name = "--fallback",
          .target = &fallback_,
+<<<<<<< HEAD
          .help = "what happens to instructions the platform cannot run; no platform of this build "
                  "hands them to the CPU",
+=======
+         .help = "what to do with instructions that the platform does not support",
+>>>>>>> words
          .value = "HOW",
          .choices = {"cpu", "error"}},
         {.name = "--profile",
          .target = &profile_,
-         .help = "write a profile, on platforms that make one",
+         .help = "write a profile, on platforms that record one",
          .value = "OUT"},
+<<<<<<< HEAD
         {.name = "--python",
          .target = &python_,
          .help = "take XLA's plugins from this Python environment",
@@ -238,12 +243,15 @@ class RunCommand : public Command {
         {.name = "--no-verify",
          .target = &no_verify_,
          .help = "run even what the verifier refuses; a runner may die of it"},
+=======
+        PythonOption(&python_),
+>>>>>>> words
         {.name = "--run_test_hlo_passes",
          .target = &request_.test_passes,
-         .help = "false: the module is optimised already, the platform compiles it as it is"},
+         .help = "=false: the module is already optimised; compile it without XLA's passes"},
         {.name = "--run_reference_hlo_passes",
          .target = &request_.reference_passes,
-         .help = "likewise, of the reference platform"},
+         .help = "the same for the reference platform"},
     };
     for (OptionSpec& spec : xla_options_.Specs(" for --platform")) specs.push_back(std::move(spec));
     return specs;
@@ -287,7 +295,7 @@ class RunCommand : public Command {
   Status PrepareFlags(const Context& context) {
     HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(context.limits));
     if (request_.platform == "interpreter" && !request_.xla_flags.empty()) {
-      request_.notes.push_back("flags of XLA have no effect: the interpreter compiles nothing");
+      request_.notes.push_back("XLA flags have no effect on the interpreter");
     }
     return {};
   }
@@ -316,8 +324,8 @@ class RunCommand : public Command {
         if (file >= 0) files.push_back(model->FullPath(file));
       }
       if (files.size() == before) {
-        return InputError(path + ": no before-optimization module in this folder",
-                          "`hloscope info` lists what is there");
+        return InputError(path + ": no module before optimizations in this folder",
+                          "`hloscope info` shows what it contains");
       }
     }
     return files;

@@ -1,12 +1,19 @@
 // `hloscope show`: a module, one computation, or what lies around an instruction.
 #include <fmt/format.h>
 
+<<<<<<< HEAD
 #include <array>
+=======
+#include <filesystem>
+>>>>>>> words
 
 #include "app/command.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "core/base/closest_text.h"
+#include "core/base/counted.h"
 #include "core/base/json.h"
+#include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/analysis/graph.h"
 #include "core/hlo/text/render.h"
 #include "core/hlo/text/text.h"
@@ -21,29 +28,6 @@ using hlo::Module;
 // Up to so many instructions a picture in a file shows each of them; of larger ones it shows
 // groups, as many as can be read.
 constexpr size_t kMostInstructions = 1500, kMostBoxes = 2500, kMostGroups = 250;
-
-// "computation:instruction" or "instruction", with or without `%`.
-hlo::InstructionId FindInstruction(const Module& module, std::string_view name) {
-  std::string_view computation;
-  if (size_t colon = name.find(':'); colon != std::string_view::npos) {
-    computation = name.substr(0, colon);
-    name.remove_prefix(colon + 1);
-  }
-  if (computation.starts_with('%')) computation.remove_prefix(1);
-  if (name.starts_with('%')) name.remove_prefix(1);
-  hlo::StringId wanted = module.strings().Find(name);
-  hlo::InstructionId found;
-  for (uint32_t i = 0; wanted.valid() && i < module.instructions().size(); ++i) {
-    const hlo::Instruction& instruction = module.instructions()[i];
-    if (instruction.name != wanted) continue;
-    if (!computation.empty() && module[module[instruction.computation].name] != computation)
-      continue;
-    // The entry's wins where a name stands in several computations.
-    if (!found.valid() || instruction.computation == module.entry_id())
-      found = hlo::InstructionId(i);
-  }
-  return found;
-}
 
 class ShowCommand : public Command {
  public:
@@ -79,6 +63,10 @@ class ShowCommand : public Command {
   int Run(const Context& context) override {
     Result<dump::LoadedModule> loaded = dump::LoadModule(module_, context.limits);
     if (!loaded) {
+      std::error_code error;
+      const bool is_folder = std::filesystem::is_directory(module_, error);
+      if (is_folder)
+        loaded.error().hint = "name a module file; `hloscope info` lists those of a dump";
       PrintError(loaded.error());
       return ExitStatusOf(loaded.error());
     }
@@ -101,10 +89,11 @@ class ShowCommand : public Command {
 
  private:
   Result<hlo::InstructionId> Named(const Module& module, const std::string& name) const {
-    hlo::InstructionId id = FindInstruction(module, name);
+    hlo::InstructionId id = hlo::FindInstruction(module, name);
     if (id.valid()) return id;
-    return InputError(fmt::format("{}: no instruction called {}", module_, name),
-                      "`hloscope find` searches names");
+    const std::string hint = hlo::SimilarInstruction(module, name);
+    return InputError(fmt::format("{}: no instruction {}", module_, name),
+                      hint.empty() ? "`hloscope find` searches names" : hint);
   }
 
   // The instructions to show; all of the module where nothing is selected.
@@ -129,7 +118,9 @@ class ShowCommand : public Command {
       if (module[module.computations()[c].name] == name)
         return hlo::InstructionsOf(module, hlo::ComputationId(c));
     }
-    return InputError(fmt::format("{}: no computation called {}", module_, computation_));
+    ClosestText closest(name);
+    for (const hlo::Computation& c : module.computations()) closest.Offer(module[c.name]);
+    return InputError(fmt::format("{}: no computation {}", module_, name), closest.Hint());
   }
 
   // The selection's computation (the entry of a whole module) with what it calls, opened in place.
@@ -159,7 +150,7 @@ class ShowCommand : public Command {
     if (!around_.empty()) return fmt::format("{} in {}: around {}", name, module.name(), around_);
     if (!paths_.empty())
       return fmt::format("{} in {}: from {} to {}", name, module.name(), paths_[0], paths_[1]);
-    return fmt::format("{} in {}: {} instructions", name, module.name(), count);
+    return fmt::format("{} in {}: {}", name, module.name(), Counted(count, "instruction"));
   }
 
   std::string Render(const Module& module, const std::vector<hlo::InstructionId>& selection,

@@ -7,9 +7,11 @@
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
 #include "app/reports/code_lines_report.h"
+#include "core/base/closest_text.h"
 #include "core/base/json.h"
 #include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
+#include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::app {
@@ -23,14 +25,6 @@ using hlo::Module;
 
 std::string ComputationName(const Module& module, InstructionId id) {
   return std::string(module[module[module[id].computation].name]);
-}
-
-InstructionId FindByName(const Module& module, std::string_view name) {
-  if (name.starts_with('%')) name.remove_prefix(1);
-  for (uint32_t id = 0; id < module.instructions().size(); ++id) {
-    if (module.name(InstructionId(id)) == name) return InstructionId(id);
-  }
-  return {};
 }
 
 std::string SourceText(const debug::SourceLine& line) {
@@ -300,10 +294,13 @@ Result<std::pair<int32_t, InstructionId>> FindInstruction(const debug::Provenanc
     if (provenance.model().ModuleFile(provenance.module(), stage) < 0) continue;
     auto module = provenance.lineage().Module(stage);
     if (!module) continue;
-    InstructionId id = FindByName(**module, name);
+    InstructionId id = hlo::FindInstruction(**module, name);
     if (id.valid()) return std::pair(stage, id);
   }
-  return InputError(fmt::format("{}: no stage has an instruction {}", path, name));
+  const int32_t last = provenance.final_stage();
+  const auto module = provenance.lineage().Module(std::max(last, 0));
+  return InputError(fmt::format("{}: no stage has an instruction {}", path, name),
+                    module ? hlo::SimilarInstruction(**module, name) : "");
 }
 
 // The position of the element with that number, or with that name.
@@ -325,12 +322,15 @@ Result<std::vector<InstructionId>> Members(const debug::Provenance& provenance, 
                                            std::string_view kind, std::string_view value) {
   const dump::DumpModel& model = provenance.model();
   std::optional<int64_t> number = Number(value);
+  ClosestText closest(value);
   auto none = [&] {
-    return InputError(fmt::format("{}: no {} {} in this module", model.path(), kind, value));
+    return InputError(fmt::format("{}: no {} {} in this module", model.path(), kind, value),
+                      closest.Hint());
   };
   if (kind == "kernel") {
     HLOSCOPE_ASSIGN_OR_RETURN(auto table, model.Kernels(provenance.module()));
     int32_t at = Position(table->kernels, [&](const auto& k) { return k.name == value; });
+    for (const dump::Kernel& kernel : table->kernels) closest.Offer(kernel.name);
     return at < 0 ? none() : provenance.OfKernel(at);
   }
   if (kind == "thunk") {
@@ -361,6 +361,10 @@ Result<std::string> SelectionText(const std::string& path, const std::string& se
                                   const Context& context) {
   HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits));
   auto [module_name, what] = SplitModule(selection);
+  if (what.empty()) {
+    return InputError("--select: expected an instruction",
+                      "or kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE");
+  }
   std::string stage_name;
   if (size_t at = what.rfind('@'); at != std::string::npos) {
     stage_name = what.substr(at + 1);
@@ -384,8 +388,11 @@ Result<std::string> SelectionText(const std::string& path, const std::string& se
     return writer.Instruction(found.first, found.second, context.json);
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto at, provenance.lineage().Module(stage));
-  InstructionId id = FindByName(*at, what);
-  if (!id.valid()) return InputError(fmt::format("{}: {} has no {}", path, stage_name, what));
+  InstructionId id = hlo::FindInstruction(*at, what);
+  if (!id.valid()) {
+    return InputError(fmt::format("{}: stage {} has no instruction {}", path, stage_name, what),
+                      hlo::SimilarInstruction(*at, what));
+  }
   return writer.Instruction(stage, id, context.json);
 }
 

@@ -115,7 +115,7 @@ class Compile(unittest.TestCase):
     def test_plugins_that_fail(self):
         dump = ('--dump', self.path('dump'), '--json')
         deadly = f'pjrt:{MADE_UP}/libdeadly_plugin.so'
-        done = self.expect_error('was killed by signal 6 (SIGABRT); its last words: the plugin has had enough', SAMPLE, '--with', deadly, *dump, status=4)
+        done = self.expect_error('was killed by signal 6 (SIGABRT); last output: the plugin has had enough', SAMPLE, '--with', deadly, *dump, status=4)
         self.assertEqual(json.loads(done.stdout)['status'], 'died')
         self.expect_error('speaks version 1.100 of the PJRT interface', SAMPLE, '--with', f'pjrt:{MADE_UP}/libfake_plugin_major.so', *dump)
         self.assertFalse(os.path.exists(self.path('dump')))
@@ -208,7 +208,7 @@ class Compile(unittest.TestCase):
             names = os.listdir(self.path(device))
             for end in ('gpu_after_optimizations.hlo.pb', '.ptx', '.ir-with-opt.ll', 'thunk_sequence.txt', 'gpu_target_config.pbtxt'):
                 self.assertTrue([n for n in names if n.endswith(end)], f'{device}: no {end}')
-        self.expect_error('targets go with --with xla-gpu', SAMPLE, '--with', 'xla-cpu', '--target', 'h100', '--dump', self.path('x'))
+        self.expect_error('--target needs --with xla-gpu', SAMPLE, '--with', 'xla-cpu', '--target', 'h100', '--dump', self.path('x'))
         bad = self.path('bad.pbtxt', 'gpu_device_info { no_such_field: 1 }\n')
         self.expect_error('does not know the field no_such_field', SAMPLE, '--with', 'xla-gpu', '--target', bad, '--dump', self.path('x'))
         self.assertFalse(os.path.exists(self.path('x')))

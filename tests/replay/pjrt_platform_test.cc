@@ -139,7 +139,7 @@ TEST(XlaCpu, SaysWhatItCannotRun) {
     RunStatus status;
   } rows[] = {
       {"\nENTRY e {\n t = token[] after-all()\n ROOT r = (f32[2], token[]) infeed(t)\n}\n",
-       "a plugin has nobody at the other end", RunStatus::kUnsupported},
+       "a plugin has no host program to exchange data with", RunStatus::kUnsupported},
       {"\nENTRY e {\n a = f32[2] parameter(0)\n ROOT r = f32[2] custom-call(a), "
        "custom_call_target=\"xla_ffi_python_cpu_callback\"\n}\n",
        "it is a host callback", RunStatus::kUnsupported},

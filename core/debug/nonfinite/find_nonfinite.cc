@@ -138,7 +138,7 @@ class Arrivals {
     for (size_t p = 0; p < arguments.size(); ++p) {
       for (const Literal& leaf : dump::FlattenLiteral(arguments[p])) {
         const InstructionId id = p < parameters.size() ? parameters[p] : InstructionId();
-        Look(leaf, id, fmt::format("in{}", number++), " on arrival");
+        Look(leaf, id, fmt::format("in{}", number++), " in the inputs");
       }
     }
   }
@@ -149,7 +149,7 @@ class Arrivals {
       const auto* value = module_.Get<Literal>(instruction, hlo::AttributeKey::kConstantValue);
       if (value == nullptr || instruction.opcode != hlo::Opcode::kConstant) continue;
       Look(*value, InstructionId(i), fmt::format("constant {}", module_[instruction.name]),
-           " in the module itself");
+           " in the module");
     }
   }
 

@@ -8,7 +8,6 @@
 
 #include "core/debug/run/capture_observer.h"
 #include "core/hlo/rewrite/module_copier.h"
-#include "core/hlo/text/closest_text.h"
 
 namespace hloscope::debug {
 namespace {
@@ -122,11 +121,11 @@ InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& numbe
 Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth) {
   const Opcode opcode = module[root].opcode;
   if (opcode == Opcode::kParameter) {
-    return InputError(fmt::format("{} is a parameter: there is nothing to run", module.name(root)));
+    return InputError(fmt::format("{} is a parameter: nothing to run", module.name(root)));
   }
   if (hlo::HasFlag(opcode, hlo::kFlagStart)) {
     return InputError(fmt::format("{} is the start of an asynchronous pair", module.name(root)),
-                      "extract its done, which brings the start along");
+                      "extract its done instruction, which includes the start");
   }
   const Cut cut(module, root, depth);
   const std::vector<InstructionId> taken = cut.taken();
@@ -166,23 +165,6 @@ Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, 
   return extracted;
 }
 
-Result<InstructionId> FindInstruction(const Module& module, std::string_view name,
-                                      std::string_view computation) {
-  if (name.starts_with('%')) name.remove_prefix(1);
-  if (computation.starts_with('%')) computation.remove_prefix(1);
-  hlo::ClosestText closest(name);
-  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
-    const hlo::Instruction& instruction = module.instructions()[i];
-    const std::string_view where = module[module[instruction.computation].name];
-    if (!computation.empty() && where != computation) continue;
-    if (module[instruction.name] == name) return InstructionId(i);
-    closest.Offer(module[instruction.name]);
-  }
-  const std::string hint = closest.Hint();
-  return InputError(fmt::format("there is no instruction {}", name),
-                    hint.empty() ? "`hloscope show` prints the module" : hint);
-}
-
 Result<CapturedValues> CaptureValues(const Module& module, InstructionId root,
                                      std::span<const InstructionId> parameters, int64_t iteration,
                                      const CaptureRun& run) {
@@ -190,7 +172,7 @@ Result<CapturedValues> CaptureValues(const Module& module, InstructionId root,
   const Status status = run(capture);
   if (!capture.done()) {
     HLOSCOPE_TRY(status);
-    return InputError(fmt::format("{} runs {} times: there is no execution {}", module.name(root),
+    return InputError(fmt::format("{} runs {} times: no execution {}", module.name(root),
                                   capture.executions(), iteration),
                       capture.executions() == 0
                           ? "no result depends on it, or its computation is never called"

@@ -81,7 +81,7 @@ Result<RunInputs> InputSource::TakeLiterals(int64_t iteration) {
                               ReadLiteralsFile(request_.input_literals, request_.limits));
   }
   if (std::cmp_greater_equal(iteration, literals_.size())) {
-    return InputError(fmt::format("{}: holds {} iterations, {} are asked for",
+    return InputError(fmt::format("{}: contains {} iterations, --iterations asks for {}",
                                   request_.input_literals, literals_.size(), request_.iterations),
                       "give fewer --iterations");
   }

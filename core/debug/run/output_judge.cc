@@ -112,8 +112,8 @@ void OutputJudge::CompareWithRecorded(const Literal& recorded, std::vector<RunOu
   const std::vector<Literal> leaves = dump::FlattenLiteral(recorded);
   if (leaves.size() != outputs.size()) {
     report_.warnings.push_back(
-        fmt::format("the recorded result has {} leaves, the module gives {}: not compared",
-                    leaves.size(), outputs.size()));
+        fmt::format("the recorded result has {} leaves, the module {}: not compared", leaves.size(),
+                    outputs.size()));
     return;
   }
   report_.against_recorded = true;

@@ -203,7 +203,7 @@ class Replay {
   Status ReportFeeds() {
     if (feeds_.made_up() > 0) {
       report_.warnings.push_back(
-          fmt::format("infeed: {} arrays were made up from seed {}: give them with --infeed",
+          fmt::format("infeed: {} arrays were generated from seed {}; --infeed supplies them",
                       feeds_.made_up(), request_.seed));
     }
     if (!request_.outfeed.empty()) {
@@ -211,7 +211,7 @@ class Replay {
     }
     if (!feeds_.given().empty()) {
       report_.warnings.push_back(fmt::format(
-          "outfeed: {} arrays were dropped: --outfeed keeps them", feeds_.given().size()));
+          "outfeed: {} arrays were dropped; --outfeed writes them", feeds_.given().size()));
     }
     return {};
   }
@@ -264,8 +264,9 @@ class Replay {
 
   Status IsolateInstructions() {
     if (placement_->lists() > 1) {
-      return UnsupportedError("instructions are isolated on one device, the module is for several",
-                              "extract what is to be looked at");
+      return UnsupportedError(
+          "--isolate_instructions supports one device, the module is for several",
+          "extract a part");
     }
     HLOSCOPE_ASSIGN_OR_RETURN(isolating_, MakePlatform(request_.platform));
     if (!request_.reference_platform.empty()) {
@@ -300,8 +301,8 @@ class Replay {
     }
     if (!report_.first_divergent) {
       report_.warnings.push_back(
-          "no instruction differs alone or with those before it: the fault "
-          "needs a larger part of the module");
+          "no instruction differs by itself or together with those before it: the difference needs "
+          "a larger part of the module");
     }
     return {};
   }

@@ -201,7 +201,7 @@ Result<Value> DotKernel(KernelCall& call) {
     case Accumulator::kInteger:
       return Dot<int64_t>(call);
   }
-  return Unsupported(call, "it has no element type");
+  return Unsupported(call, "its result has no numeric element type");
 }
 
 }  // namespace hloscope::eval

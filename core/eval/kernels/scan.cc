@@ -80,13 +80,14 @@ Result<Value> ScanKernel(KernelCall& call) {
     const std::vector<Value> parts =
         made.is_tuple() ? std::vector<Value>(made.elements().begin(), made.elements().end())
                         : std::vector<Value>{made};
-    if (parts.size() != outputs + carries) return Unsupported(call, "its body does not fit");
+    if (parts.size() != outputs + carries)
+      return Unsupported(call, "its computation does not match its operands");
     for (const Value& part : parts) {
       if (part.is_missing()) return part;
     }
     for (size_t i = 0; i < outputs; ++i) {
       if (!parts[i].is_array() || !hlo::Compatible(parts[i].shape(), out[i].slice())) {
-        return Unsupported(call, "its body does not fit");
+        return Unsupported(call, "its computation does not match its operands");
       }
       out[i].Put(parts[i].data(), at, results.buffers[i].data());
     }

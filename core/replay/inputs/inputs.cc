@@ -60,7 +60,7 @@ class Generator {
   std::vector<std::string> Warnings() const {
     std::vector<std::string> warnings;
     for (const std::string& conflict : flow_.conflicts()) {
-      warnings.push_back("uses of made-up inputs exclude one another, the tighter is met: " +
+      warnings.push_back("uses of generated inputs exclude each other, the tighter one is met: " +
                          conflict);
     }
     return warnings;
@@ -71,17 +71,17 @@ class Generator {
   Status Look() const {
     const bool late = options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline;
     if (!late && !options_.stop.stop_requested()) return {};
-    return std::unexpected(Error{ErrorClass::kDied,
-                                 late ? "the deadline is over before the inputs are made up"
-                                      : "the run was stopped before it ended",
-                                 {},
-                                 late ? "raise --deadline or the limit deadline" : ""});
+    return std::unexpected(Error{
+        ErrorClass::kDied,
+        late ? "the deadline passed before the inputs were generated" : "the run was cancelled",
+        {},
+        late ? "raise --deadline or --limit deadline" : ""});
   }
 
   Status CheckSize(InstructionId id, const Shape& shape) {
     const auto bytes = shape.ByteSize();
     if (!shape.IsArray() || !bytes) {
-      return UnsupportedError(fmt::format("{}: no value can be made up for {}", module_.name(id),
+      return UnsupportedError(fmt::format("{}: cannot generate a value for {}", module_.name(id),
                                           hlo::ToString(shape, false)));
     }
     const Limits& limits = options_.limits;
@@ -89,7 +89,7 @@ class Generator {
     if (total_ > limits.archive_bytes || *bytes > limits.tensor_bytes) {
       return EnvironmentError(
           fmt::format("the inputs need more than {} bytes", limits.archive_bytes),
-          "give smaller inputs, or raise the limit archive");
+          "give smaller inputs, or raise --limit archive");
     }
     return {};
   }

@@ -77,9 +77,9 @@ class EntryFlattener {
     for (InstructionId id : ends) {
       for (const auto& [index, shape] : module_.shape(id).Leaves()) {
         if (shape->IsToken() || (shape->IsArray() && !shape->has_unbounded_dimension())) continue;
-        return UnsupportedError(fmt::format("{}: {} cannot go into or out of a plugin",
+        return UnsupportedError(fmt::format("{}: {} cannot be an input or output of a plugin",
                                             module_.name(id), hlo::ToString(*shape, false)),
-                                "extract the part around it");
+                                "extract a part without it");
       }
     }
     return {};
@@ -184,7 +184,7 @@ class EntryFlattener {
       rewriter_.ReplaceAllUses(old, made);
       rewriter_.Remove(old);
     }
-    if (has_tuples) state_.Warn("tuple parameters were given as their elements");
+    if (has_tuples) state_.Warn("tuple parameters were flattened");
   }
 
   InstructionId ElementOf(InstructionId tuple, const Shape& shape, size_t index) {
@@ -237,7 +237,7 @@ class EntryFlattener {
     const bool is_own = opcode != Opcode::kConstant && opcode != Opcode::kParameter;
     if (is_own && given_.insert(source.index).second) return value;
     if (!std::exchange(copies_results_, true))
-      state_.Warn("results that are constants, parameters or given twice were copied");
+      state_.Warn("results that are constants, parameters or duplicates were copied");
     return Add(fmt::format("own.{}", next_element_++), Opcode::kCopy, shape, {{value}});
   }
 

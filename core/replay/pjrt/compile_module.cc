@@ -34,7 +34,8 @@ Result<std::string> PrepareDump(const std::string& folder) {
   if (error) return EnvironmentError(fmt::format("{}: {}", folder, error.message()));
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->path().filename().string().starts_with("module_")) {
-      return InputError(fmt::format("{}: holds a dump already", folder), "give a new folder");
+      return InputError(fmt::format("{}: already contains a dump", folder),
+                        "give a new or empty folder");
     }
   }
   const fs::path whole = fs::canonical(folder, error);
@@ -128,15 +129,15 @@ Status PrepareDevice(const CompileModuleRequest& request, CompileModuleReport& r
                      XlaCompileRequest& compile) {
   if (report.plugin.platform != "xla-gpu") {
     if (!request.target.empty()) {
-      return InputError(fmt::format("--target {}: {} compiles for this machine", request.target,
-                                    request.platform),
-                        "targets go with --with xla-gpu");
+      return InputError(fmt::format("--target {}: {} compiles for this machine only",
+                                    request.target, request.platform),
+                        "--target needs --with xla-gpu");
     }
     report.device = "this machine";
     return {};
   }
   if (request.target.empty()) {
-    return InputError("--with xla-gpu: expected a --target",
+    return InputError("--with xla-gpu needs --target",
                       fmt::format("one of {}, or a file with a GpuTargetConfigProto as text",
                                   fmt::join(GpuTargetNames(), ", ")));
   }
@@ -155,10 +156,14 @@ bool DropUnknownFlag(const Error& error, const pjrt::XlaFlags& asked, XlaCompile
     return error.message.find("'" + flag.first + "'") != std::string::npos;
   });
   if (unknown == request.flags.end()) return false;
+<<<<<<< HEAD
   if (std::ranges::find(asked, unknown->first, &pjrt::XlaFlags::value_type::first) != asked.end()) {
     return false;
   }
   warnings.push_back(fmt::format("this XLA does not know --{}: left out", unknown->first));
+=======
+  warnings.push_back(fmt::format("this XLA does not know --{}: dropped", unknown->first));
+>>>>>>> words
   request.flags.erase(unknown);
   return true;
 }
@@ -204,7 +209,7 @@ Result<XlaCompileAnswer> CompileForms(const std::vector<ModuleForm>& forms,
   if (!compile.dump.empty()) ClearDump(compile.dump);
   Result<XlaCompileAnswer> second = CompileForm(forms[1], compile, request, warnings, stop);
   if (!second.has_value()) return first;
-  warnings.push_back("XLA did not take the module as it is: " + first.error().message);
+  warnings.push_back("XLA rejected the module as it is: " + first.error().message);
   warnings.insert(warnings.end(), forms[1].warnings.begin(), forms[1].warnings.end());
   return second;
 }

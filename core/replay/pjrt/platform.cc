@@ -92,7 +92,7 @@ class PjrtPlatform : public Platform {
         pjrt::LoadedProgram program,
         client->Compile(hlo::ModuleToProto(*adapted.module), "hlo", pjrt::Serialize(compile)));
     if (std::cmp_not_equal(program.devices.size(), adapted.counts.devices())) {
-      return InternalError("the plugin compiled for another number of devices");
+      return InternalError("the plugin compiled for a different number of devices");
     }
     if (adapted.partition) HLOSCOPE_TRY(pjrt::FindTilings(*client, program, adapted));
     return std::make_unique<PjrtExecutable>(client, std::move(adapted), std::move(program));
@@ -108,7 +108,7 @@ class PjrtPlatform : public Platform {
     HLOSCOPE_ASSIGN_OR_RETURN(auto plugin, pjrt::OpenPlugin(path));
     auto client = pjrt::OpenClient(plugin, devices);
     if (!client.has_value() && client.error().hint.empty()) {
-      client.error().hint = "`hloscope doctor` says what is missing";
+      client.error().hint = "`hloscope doctor` shows what is missing";
     }
     return client;
   }

@@ -64,7 +64,7 @@ size_t LeafCount(const hlo::Shape& shape) {
   return count;
 }
 
-std::unexpected<Error> Garbled() { return InternalError("a worker's answer is garbled"); }
+std::unexpected<Error> Garbled() { return InternalError("malformed answer from a worker"); }
 
 class WorkerExecutable : public Executable {
  public:
@@ -249,7 +249,7 @@ class WorkerExecutable : public Executable {
     sent_.clear();
     if (!worker.crashed()) return status;
     const std::string path = KeepEvidence(*module_, pool_->options().evidence_folder);
-    if (!path.empty()) status.error().hint = "the module is kept in " + path;
+    if (!path.empty()) status.error().hint = "the module was saved to " + path;
     return status;
   }
 

@@ -15,7 +15,7 @@
 namespace hloscope::replay {
 
 // A plugin after it was loaded in a child and asked for its devices.
-struct PluginFacts {
+struct PluginInfo {
   PluginFile file;
   std::string problem;  // why it cannot be used; empty: it can
   bool died = false;    // the child did, of loading it
@@ -25,21 +25,21 @@ struct PluginFacts {
   std::string device_problem;  // why it sees none
 };
 
-struct GpuFacts {
+struct GpuInfo {
   std::string name;
   int32_t capability = 0;  // × 10
   int64_t memory_bytes = 0;
 };
 
 // The CUDA driver after a child has asked it.
-struct DriverFacts {
+struct DriverInfo {
   bool found = false;   // a libcuda.so.1 was there
   std::string problem;  // of loading it, or of the child that did
   bool died = false;    // the child did
   int32_t error = 0;    // of cuInit or of counting devices
   std::string error_name;
   int32_t version = 0;  // 1000 · major + 10 · minor of the newest CUDA it can run
-  std::vector<GpuFacts> devices;
+  std::vector<GpuInfo> devices;
 };
 
 struct DeviceNode {
@@ -49,7 +49,7 @@ struct DeviceNode {
 };
 
 // What the kernel says.
-struct SystemFacts {
+struct SystemInfo {
   std::string kernel_driver;  // version of NVIDIA's kernel module; empty: not loaded
   int nvidia_devices = 0;     // on the PCI bus
   bool in_container = false;
@@ -60,37 +60,37 @@ struct SystemFacts {
   std::optional<int64_t> address_space_bytes;  // where limited
 };
 
-struct LibraryFacts {
+struct LibraryInfo {
   CudaLibrary library;
   std::string path;  // empty: not found
 };
 
-struct VariableFacts {
+struct VariableInfo {
   std::string name, shown, purpose;
 };
 
-struct DoctorFacts {
+struct DoctorInfo {
   PluginFindings findings;
-  std::vector<PluginFacts> plugins;
+  std::vector<PluginInfo> plugins;
   std::string jaxlib_version, jaxlib_folder;  // of the first jaxlib in a searched environment
-  DriverFacts driver;
-  SystemFacts system;
+  DriverInfo driver;
+  SystemInfo system;
   CudaToolkit toolkit;  // for the plugin that xla-gpu is
-  std::vector<LibraryFacts> libraries;
+  std::vector<LibraryInfo> libraries;
   std::string visible_devices;  // CUDA_VISIBLE_DEVICES; "unset" differs from empty
   bool visible_devices_set = false;
   std::string container_devices;  // NVIDIA_VISIBLE_DEVICES
-  std::vector<VariableFacts> variables;
+  std::vector<VariableInfo> variables;
   Limits limits;
 };
 
 // Everything of this machine, plugins and driver asked in children with that deadline each.
-DoctorFacts GatherDoctorFacts(const PluginSearch& search, const Limits& limits);
+DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits);
 
 // The parts; `root` goes before /dev, /proc and /sys.
-SystemFacts ReadSystemFacts(const std::string& root);
-DriverFacts AskDriver();
-PluginFacts AskPlugin(const PluginFile& file);
-std::vector<VariableFacts> ReadVariables();
+SystemInfo ReadSystemInfo(const std::string& root);
+DriverInfo QueryDriver();
+PluginInfo QueryPlugin(const PluginFile& file);
+std::vector<VariableInfo> ReadVariables();
 
 }  // namespace hloscope::replay

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hloscope::hlo {
+namespace hloscope {
 
 // Remembers the candidate nearest to `word` by single-character edits, if it is near enough to be
 // what was meant. Cheap enough for some thousand candidates.
@@ -26,4 +26,4 @@ class ClosestText {
   std::vector<size_t> row_;
 };
 
-}  // namespace hloscope::hlo
+}  // namespace hloscope

@@ -1,9 +1,9 @@
 // Edit distance with a bound.
-#include "core/hlo/text/closest_text.h"
+#include "core/base/closest_text.h"
 
 #include <algorithm>
 
-namespace hloscope::hlo {
+namespace hloscope {
 namespace {
 constexpr size_t kLongest = 64;  // longer words are not compared
 }
@@ -44,4 +44,4 @@ std::string ClosestText::Hint(std::string_view prefix) const {
   return "did you mean `" + std::string(prefix) + std::string(closest_) + "`?";
 }
 
-}  // namespace hloscope::hlo
+}  // namespace hloscope
