@@ -43,15 +43,11 @@ class CompileCommand : public Command {
          .value = "DIR"},
         {.name = "--passes",
          .target = &request_.passes,
-<<<<<<< HEAD
-         .help = "with --dump: the module after every pass that changed it, too"},
+         .help = "with --dump: also dump the module after every pass that changes it"},
         {.name = "--only_passes",
          .target = &only_passes_,
-         .help = "run no other HLO passes than these (XLA's --xla_enable_hlo_passes_only)",
+         .help = "run only these HLO passes (XLA's --xla_enable_hlo_passes_only)",
          .value = "PASS"},
-=======
-         .help = "with --dump: also dump the module after every pass that changes it"},
->>>>>>> words
         {.name = "--emit",
          .target = &emit_,
          .help = "write the optimised module to -o",

@@ -113,11 +113,7 @@ class RunCommand : public Command {
          .value = "DIR|F.npz"},
         {.name = "--save_inputs",
          .target = &request_.save_inputs,
-<<<<<<< HEAD
-         .help = "write the inputs it ran on; with several modules as --outputs",
-=======
-         .help = "write the inputs used",
->>>>>>> words
+         .help = "write the inputs used; with several modules as --outputs",
          .value = "F.npz"},
         {.name = "--outputs",
          .target = &request_.outputs,
@@ -139,15 +135,11 @@ class RunCommand : public Command {
         InputFormatOption(&input_format_, {"stablehlo", "mhlo"}),
         {.name = "--use_large_float_range",
          .target = &request_.large_floats,
-<<<<<<< HEAD
-         .help = "made-up floats over the whole range of their type"},
+         .help = "generate floats over the whole range of their type"},
         {.name = "--edge_values",
          .target = &request_.edge_values,
-         .help = "made-up inputs also hold infinities, NaN, denormals, the ends of integer types "
+         .help = "generated inputs also hold infinities, NaN, denormals, the ends of integer types "
                  "and indices out of range"},
-=======
-         .help = "generate floats over the whole range of their type"},
->>>>>>> words
         {.name = "--input_literals_file",
          .target = &request_.input_literals,
          .help = "inputs of each iteration (RunHloModuleLiterals, text or binary)",
@@ -175,13 +167,9 @@ class RunCommand : public Command {
         RelativeBoundOption(&request_.bounds.relative),
         {.name = "--precise",
          .target = &request_.precise,
-<<<<<<< HEAD
-         .help = "evaluate in double precision too, and say how far each side is from that and "
-                 "which is right"},
-=======
-         .help = "evaluate floating point in double precision and report the distance of each "
-                 "side from it"},
->>>>>>> words
+         .help =
+             "evaluate floating point in double precision too; report how far each side is from it "
+             "and which is right"},
         {.name = "--isolate_instructions",
          .target = &request_.isolate,
          .help = "first run each instruction of the entry computation separately, on its real "
@@ -223,29 +211,18 @@ class RunCommand : public Command {
          .value = "N"},
         {.name = "--fallback",
          .target = &fallback_,
-<<<<<<< HEAD
          .help = "what happens to instructions the platform cannot run; no platform of this build "
                  "hands them to the CPU",
-=======
-         .help = "what to do with instructions that the platform does not support",
->>>>>>> words
          .value = "HOW",
          .choices = {"cpu", "error"}},
         {.name = "--profile",
          .target = &profile_,
          .help = "write a profile, on platforms that record one",
          .value = "OUT"},
-<<<<<<< HEAD
-        {.name = "--python",
-         .target = &python_,
-         .help = "take XLA's plugins from this Python environment",
-         .value = "PATH"},
+        PythonOption(&python_),
         {.name = "--no-verify",
          .target = &no_verify_,
-         .help = "run even what the verifier refuses; a runner may die of it"},
-=======
-        PythonOption(&python_),
->>>>>>> words
+         .help = "run modules that the verifier rejects; the worker may crash"},
         {.name = "--run_test_hlo_passes",
          .target = &request_.test_passes,
          .help = "=false: the module is already optimised; compile it without XLA's passes"},

@@ -1,11 +1,8 @@
 // `hloscope show`: a module, one computation, or what lies around an instruction.
 #include <fmt/format.h>
 
-<<<<<<< HEAD
 #include <array>
-=======
 #include <filesystem>
->>>>>>> words
 
 #include "app/command.h"
 #include "app/inputs.h"

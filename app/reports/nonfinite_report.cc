@@ -83,11 +83,7 @@ std::string NonFiniteText(const NonFinite& found) {
   }
   for (const OperandReport& operand : found.operands) text += OperandText(operand);
   if (found.infinity_from) {
-<<<<<<< HEAD
     text += "    the infinity came from " + *found.infinity_from + "\n";
-=======
-    text += "    the first infinity appears at " + *found.infinity_from + "\n";
->>>>>>> words
   }
   if (!found.source.empty()) text += "    source line " + found.source + "\n";
   if (found.on_arrival)

@@ -202,17 +202,6 @@ int CreateBeside(const std::string& path, mode_t mode, const FileCalls& calls, s
   return -1;
 }
 
-std::unexpected<Error> CreateError(const std::string& path) {
-  const int code = errno;
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (code == ENOENT || code == ENOTDIR) {
-    return AtPath(path, EnvironmentError(fmt::format("folder {} does not exist", folder)));
-  }
-  const std::string reason = std::generic_category().message(code);
-  return AtPath(path, EnvironmentError(fmt::format("cannot create a file in folder {}: {}",
-                                                   folder.empty() ? "." : folder, reason)));
-}
-
 Status WriteAndRename(Descriptor& file, const std::string& name, const Target& target,
                       std::string_view bytes, const FileCalls& calls) {
   HLOSCOPE_TRY(WriteAll(file.get(), bytes, calls));
@@ -268,11 +257,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes,
     std::string name;
     const mode_t mode = target.mode.value_or(0666) & kPermissionBits;
     Descriptor file(CreateBeside(target.path, mode, calls, &name), calls);
-<<<<<<< HEAD
-    if (file.get() < 0) return CreateError(path);
-=======
     if (file.get() < 0) return CreateError(path, target.path);
->>>>>>> words
     status = WriteAndRename(file, name, target, bytes, calls);
     if (!status.has_value()) calls.Unlink(name.c_str());
   }

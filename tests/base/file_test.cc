@@ -252,12 +252,8 @@ TEST(WriteFileTest, FoldersAreRefusedAndDevicesStay) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   const Status nowhere = WriteFileAtomically(scratch.Path("no/such/f"), "x");
   ASSERT_FALSE(nowhere.has_value());
-<<<<<<< HEAD
-  EXPECT_EQ(nowhere.error().message, "folder " + scratch.Path("no/such") + " does not exist");
-=======
   EXPECT_EQ(nowhere.error().message,
             "cannot write: folder " + scratch.Path("no/such") + " does not exist");
->>>>>>> words
 }
 
 TEST(WriteFileTest, PlantedLinkUnderTheTemporaryNameIsNotFollowed) {

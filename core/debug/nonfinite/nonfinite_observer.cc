@@ -319,20 +319,12 @@ void NonFiniteOriginObserver::WriteFindings(replay::ValueWriter& out) const {
 }
 
 Status NonFiniteOriginObserver::ReadFindings(replay::ValueReader& in) {
-<<<<<<< HEAD
   first_.reset();
   infinity_from_ = in.Get<InstructionId>();
   if (in.Get<bool>()) first_ = ReadNonFiniteOrigin(module_, in);
   const bool sound =
       !infinity_from_.valid() || infinity_from_.index < module_.instructions().size();
-  if (!in.ok() || !sound) return InputError("what was found is garbled");
-=======
-  for (std::optional<NonFiniteOrigin>* origin : {&nan_, &infinity_}) {
-    origin->reset();
-    if (in.Get<bool>()) *origin = ReadNonFiniteOrigin(module_, in);
-  }
-  if (!in.ok()) return InputError("malformed findings");
->>>>>>> words
+  if (!in.ok() || !sound) return InputError("malformed findings");
   return {};
 }
 

@@ -92,11 +92,7 @@ class AttentionBuilder {
   // dimension becomes.
   Result<Node> Arrange(size_t operand, const Side& side, bool contracted_last) {
     if (operand >= x_.operand_count() || call_.operand_shape(operand).rank() != 4) {
-<<<<<<< HEAD
-      return Invalid(call_, "its operands have not four dimensions");
-=======
-      return Unsupported(call_, "its operands do not have four dimensions");
->>>>>>> words
+      return Invalid(call_, "its operands do not have four dimensions");
     }
     const int64_t rest = 6 - side.batch[0] - side.batch[1] - side.contracted;
     std::vector<int64_t> order = side.batch;
@@ -110,11 +106,7 @@ class AttentionBuilder {
     const auto sizes = Dimensions(x_.ShapeOf(keys));
     if (sizes[1] == heads) return keys;
     if (sizes[1] == 0 || heads % sizes[1] != 0) {
-<<<<<<< HEAD
-      return Invalid(call_, "its heads do not fit one another");
-=======
-      return Unsupported(call_, "its numbers of heads are incompatible");
->>>>>>> words
+      return Invalid(call_, "its numbers of heads are incompatible");
     }
     const Node spread = x_.Broadcast(
         keys, {sizes[0], sizes[1], heads / sizes[1], sizes[2], sizes[3]}, {0, 1, 3, 4});
@@ -138,11 +130,7 @@ class AttentionBuilder {
   Result<Node> Scores(Node q, Node k, std::optional<size_t> bias, std::optional<size_t> lengths) {
     const auto q_sizes = Dimensions(x_.ShapeOf(q)), k_sizes = Dimensions(x_.ShapeOf(k));
     if (q_sizes[0] != k_sizes[0] || q_sizes[3] != k_sizes[3]) {
-<<<<<<< HEAD
-      return Invalid(call_, "its queries and keys do not fit one another");
-=======
-      return Unsupported(call_, "its queries and keys have incompatible shapes");
->>>>>>> words
+      return Invalid(call_, "its queries and keys have incompatible shapes");
     }
     Node scores = x_.Binary(Opcode::kMultiply, Product(q, 3, k, 3), a_.scale);
     if (bias) {
@@ -196,20 +184,12 @@ class AttentionBuilder {
     std::vector<int64_t> kept, kept_sizes;
     for (size_t d = 0; d < bias.rank() && bias.rank() == 4; ++d) {
       if (bias.dimension(d) == 1 && sizes[d] != 1) continue;
-<<<<<<< HEAD
-      if (bias.dimension(d) != sizes[d]) return Invalid(call_, "its bias does not fit");
-      kept.push_back(static_cast<int64_t>(d));
-      kept_sizes.push_back(sizes[d]);
-    }
-    if (bias.rank() != 4) return Invalid(call_, "its bias has not four dimensions");
-=======
       if (bias.dimension(d) != sizes[d])
-        return Unsupported(call_, "its bias does not match the result");
+        return Invalid(call_, "its bias does not match the result");
       kept.push_back(static_cast<int64_t>(d));
       kept_sizes.push_back(sizes[d]);
     }
-    if (bias.rank() != 4) return Unsupported(call_, "its bias does not have four dimensions");
->>>>>>> words
+    if (bias.rank() != 4) return Invalid(call_, "its bias does not have four dimensions");
     return x_.Broadcast(x_.Reshape(Wide(operand), kept_sizes), sizes, kept);
   }
 
@@ -230,11 +210,7 @@ class AttentionBuilder {
     for (size_t i = 0; i < 2; ++i) {
       const size_t operand = *lengths + i;
       if (operand >= x_.operand_count() || ElementCount(call_.operand_shape(operand)) != sizes[0]) {
-<<<<<<< HEAD
-        return Invalid(call_, "its sequence lengths do not fit");
-=======
-        return Unsupported(call_, "its sequence lengths do not match the batch");
->>>>>>> words
+        return Invalid(call_, "its sequence lengths do not match the batch");
       }
       const Node length = x_.Broadcast(
           x_.Reshape(x_.Convert(x_.Operand(operand), ElementType::kS64), {sizes[0]}), sizes, {0});
@@ -284,11 +260,7 @@ Result<ForwardOperands> ArrangeForward(const KernelCall& call, const CallConfig&
   HLOSCOPE_ASSIGN_OR_RETURN(v, b.Repeat(v, heads));
   const Shape keys = b.x().ShapeOf(k), values = b.x().ShapeOf(v);
   if (keys.dimension(0) != values.dimension(0) || keys.dimension(2) != values.dimension(2)) {
-<<<<<<< HEAD
-    return Invalid(call, "its keys and values do not fit one another");
-=======
-    return Unsupported(call, "its keys and values have incompatible shapes");
->>>>>>> words
+    return Invalid(call, "its keys and values have incompatible shapes");
   }
   return ForwardOperands{q, k, v};
 }
@@ -389,11 +361,7 @@ Result<BackwardOperands> ArrangeBackward(const KernelCall& call, const CallConfi
       std::ranges::equal(values.dimensions().first(3), keys.dimensions().first(3)) &&
       std::ranges::equal(gradient.dimensions(), b.x().ShapeOf(in.output).dimensions()) &&
       gradient.dimension(3) == values.dimension(3);
-<<<<<<< HEAD
-  if (!fits) return Invalid(call, "its operands do not fit one another");
-=======
-  if (!fits) return Unsupported(call, "its operands have incompatible shapes");
->>>>>>> words
+  if (!fits) return Invalid(call, "its operands have incompatible shapes");
   HLOSCOPE_ASSIGN_OR_RETURN(in.k, b.Repeat(in.k, queries.dimension(1)));
   HLOSCOPE_ASSIGN_OR_RETURN(in.v, b.Repeat(in.v, queries.dimension(1)));
   return in;

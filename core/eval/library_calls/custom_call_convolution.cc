@@ -73,11 +73,7 @@ Result<Forward> ForwardOf(const KernelCall& call, const Shape& input, const Shap
   const size_t rank = dims->kernel_spatial.size();
   if (dims->input_spatial.size() != rank || dims->output_spatial.size() != rank ||
       f.window.dimensions.size() > rank || f.groups < 1) {
-<<<<<<< HEAD
-    return Invalid(call, "its window does not fit its dim_labels");
-=======
-    return Unsupported(call, "its window does not match its dim_labels");
->>>>>>> words
+    return Invalid(call, "its window does not match its dim_labels");
   }
   f.window.dimensions.resize(rank);
   for (size_t i = 0; i < rank; ++i) {
@@ -112,18 +108,11 @@ Result<Node> ForwardNode(KernelCall& call, Expansion& x, const Forward& f) {
                          w.padding_low + w.padding_high - Extent(w.size, w.window_dilation);
     const int64_t size = span < 0 ? 0 : span / w.stride + 1;
     if (size != f.output.dimension(At(f.dims.output_spatial[i]))) {
-<<<<<<< HEAD
-      return Invalid(call, "its result has not the size its window makes");
-    }
-  }
-  if (!FeaturesFit(f, true)) return Invalid(call, "its features do not fit its operands");
-=======
-      return Unsupported(call, "the shape of its result does not match its window");
+      return Invalid(call, "the shape of its result does not match its window");
     }
   }
   if (!FeaturesFit(f, true))
-    return Unsupported(call, "its numbers of features do not match its operands");
->>>>>>> words
+    return Invalid(call, "its numbers of features do not match its operands");
   return x.Convolution(x.Operand(0), x.Operand(1), Wide(f.output), f.window, f.dims, f.groups, 1);
 }
 
@@ -228,12 +217,8 @@ Result<Value> CudnnConvBackwardInputCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, ConvolutionConfig(call, 2));
   HLOSCOPE_ASSIGN_OR_RETURN(const Forward f, ForwardOf(call, MainShape(call), call.operand_shape(1),
                                                        call.operand_shape(0)));
-<<<<<<< HEAD
-  if (!FeaturesFit(f, true)) return Invalid(call, "its features do not fit its operands");
-=======
   if (!FeaturesFit(f, true))
-    return Unsupported(call, "its numbers of features do not match its operands");
->>>>>>> words
+    return Invalid(call, "its numbers of features do not match its operands");
   Expansion x(call);
   return Finish(call, x, config, InputGradient(x, f));
 }
@@ -242,12 +227,8 @@ Result<Value> CudnnConvBackwardFilterCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, ConvolutionConfig(call, 2));
   HLOSCOPE_ASSIGN_OR_RETURN(const Forward f, ForwardOf(call, call.operand_shape(0), MainShape(call),
                                                        call.operand_shape(1)));
-<<<<<<< HEAD
-  if (!FeaturesFit(f, true)) return Invalid(call, "its features do not fit its operands");
-=======
   if (!FeaturesFit(f, true))
-    return Unsupported(call, "its numbers of features do not match its operands");
->>>>>>> words
+    return Invalid(call, "its numbers of features do not match its operands");
   Expansion x(call);
   return Finish(call, x, config, FilterGradient(x, f));
 }
@@ -268,11 +249,7 @@ Result<Value> CudnnConvBiasActivationCall(KernelCall& call) {
   const double side_scale = config.Number("side_input_scale", call.operands.size() > 3 ? 1 : 0);
   if (call.operands.size() > 3 && side_scale != 0) {
     if (!std::ranges::equal(call.operand_shape(3).dimensions(), result.dimensions())) {
-<<<<<<< HEAD
-      return Invalid(call, "its side input has another shape than its result");
-=======
-      return Unsupported(call, "its side input does not have the shape of its result");
->>>>>>> words
+      return Invalid(call, "its side input does not have the shape of its result");
     }
     const Node side = x.Convert(x.Operand(3), wide);
     sum = x.Binary(Opcode::kAdd, sum, x.Binary(Opcode::kMultiply, side, side_scale));
@@ -322,22 +299,14 @@ Result<std::vector<GraphStep>> ReadGraph(const KernelCall& call, std::string_vie
     if (!TakeUntil(text, ':', id) || !ReadNumber(id, step.id) || !TakeUntil(text, '[', open) ||
         !TakeUntil(text, ']', type) || !TakeUntil(text, '(', step.operation) ||
         !TakeUntil(text, ')', operands) || !TakeUntil(text, ';', rest)) {
-<<<<<<< HEAD
-      return Invalid(call, "its serialized_graph cannot be read");
-=======
-      return Unsupported(call, "its serialized_graph cannot be parsed");
->>>>>>> words
+      return Invalid(call, "its serialized_graph cannot be parsed");
     }
     step.type = hlo::ElementTypeFromText(type);
     while (!operands.empty()) {
       std::string_view one = operands;
       if (!TakeUntil(operands, ',', one)) operands = {};
       if (!ReadNumber(one, step.operands.emplace_back())) {
-<<<<<<< HEAD
-        return Invalid(call, "its serialized_graph cannot be read");
-=======
-        return Unsupported(call, "its serialized_graph cannot be parsed");
->>>>>>> words
+        return Invalid(call, "its serialized_graph cannot be parsed");
       }
     }
   }
@@ -384,17 +353,10 @@ class GraphRunner {
     std::vector<Node> operands;
     for (int64_t id : step.operands) {
       const auto found = values_.find(id);
-<<<<<<< HEAD
-      if (found == values_.end()) return Invalid(call_, "its serialized_graph has a gap");
+      if (found == values_.end()) return Invalid(call_, "its serialized_graph is incomplete");
       operands.push_back(found->second);
     }
-    if (operands.empty()) return Invalid(call_, "its serialized_graph has a gap");
-=======
-      if (found == values_.end()) return Unsupported(call_, "its serialized_graph is incomplete");
-      operands.push_back(found->second);
-    }
-    if (operands.empty()) return Unsupported(call_, "its serialized_graph is incomplete");
->>>>>>> words
+    if (operands.empty()) return Invalid(call_, "its serialized_graph is incomplete");
     if (step.operation == "amax") {
       std::vector<int64_t> all;
       for (size_t d = 0; d < x_.ShapeOf(operands[0]).rank(); ++d) {
@@ -416,11 +378,7 @@ class GraphRunner {
     }
     const Shape left = x_.ShapeOf(operands[0]), right = x_.ShapeOf(operands[1]);
     if (right.rank() != 0 && !std::ranges::equal(left.dimensions(), right.dimensions())) {
-<<<<<<< HEAD
-      return Invalid(call_, "an operand of its graph has another shape");
-=======
-      return Unsupported(call_, "an operand of its graph has a different shape");
->>>>>>> words
+      return Invalid(call_, "an operand of its graph has a different shape");
     }
     return x_.Binary(opcode, operands[0], operands[1]);
   }

@@ -128,11 +128,7 @@ Result<Value> CudnnNormCall(KernelCall& call) {
     return NormForward(call, true, epsilon);
   }
   if (kind == "LAYER_BWD" && SizesFit(call, kBackward, kGradients)) return NormBackward(call);
-<<<<<<< HEAD
-  return Invalid(call, "its operands and results do not fit its kind of norm");
-=======
-  return Unsupported(call, "its operands and results do not match its kind of norm");
->>>>>>> words
+  return Invalid(call, "its operands and results do not match its kind of norm");
 }
 
 }  // namespace hloscope::eval

@@ -3,12 +3,8 @@
 #include <limits>
 #include <string>
 
-<<<<<<< HEAD
-#include "core/base/counted.h"
-#include "core/hlo/text/closest_text.h"
-=======
 #include "core/base/closest_text.h"
->>>>>>> words
+#include "core/base/counted.h"
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"
 

@@ -156,14 +156,10 @@ bool DropUnknownFlag(const Error& error, const pjrt::XlaFlags& asked, XlaCompile
     return error.message.find("'" + flag.first + "'") != std::string::npos;
   });
   if (unknown == request.flags.end()) return false;
-<<<<<<< HEAD
   if (std::ranges::find(asked, unknown->first, &pjrt::XlaFlags::value_type::first) != asked.end()) {
     return false;
   }
-  warnings.push_back(fmt::format("this XLA does not know --{}: left out", unknown->first));
-=======
   warnings.push_back(fmt::format("this XLA does not know --{}: dropped", unknown->first));
->>>>>>> words
   request.flags.erase(unknown);
   return true;
 }

@@ -15,36 +15,6 @@
 namespace hloscope::replay {
 namespace {
 
-<<<<<<< HEAD
-=======
-namespace fs = std::filesystem;
-
-// A new folder, removed with all that is in it.
-class ScratchFolder {
- public:
-  static Result<ScratchFolder> Make() {
-    std::error_code code;
-    std::string path = (fs::temp_directory_path(code) / "hloscope-mlir-XXXXXX").string();
-    if (code || mkdtemp(path.data()) == nullptr) {
-      return EnvironmentError("cannot create a temporary folder",
-                              "set TMPDIR to a writable folder");
-    }
-    return ScratchFolder(std::move(path));
-  }
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder() {
-    std::error_code code;
-    if (!path_.empty()) fs::remove_all(path_, code);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
-
->>>>>>> words
 // "mhlo.num_partitions = 4 : i32" of the module; 1 where it does not say. Bytecode does not in
 // words.
 int64_t CountIn(std::string_view code, std::string_view name) {
