@@ -101,10 +101,9 @@ enum class Showing : uint8_t { kWords, kFlags, kFolders };
 // The names of flags, without what they are set to.
 std::string FlagNames(std::string_view value) {
   std::string names;
-  while (!value.empty()) {
-    const size_t end = std::min(value.find(' '), value.size());
-    std::string_view flag = value.substr(0, end);
-    value.remove_prefix(std::min(end + 1, value.size()));
+  for (size_t begin = 0, end = 0; begin < value.size(); begin = end + 1) {
+    end = std::min(value.find(' ', begin), value.size());
+    std::string_view flag = value.substr(begin, end - begin);
     flag = flag.substr(0, flag.find('='));
     const bool is_name = flag.starts_with("--") && std::ranges::all_of(flag, [](unsigned char c) {
                            return std::isalnum(c) != 0 || c == '_' || c == '-';

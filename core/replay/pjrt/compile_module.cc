@@ -273,7 +273,8 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   if (!request.dump.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, PrepareDump(request.dump));
   } else if (request.optimized_module) {
-    HLOSCOPE_ASSIGN_OR_RETURN(scratch, ScratchFolder::Make());
+    HLOSCOPE_ASSIGN_OR_RETURN(ScratchFolder made, ScratchFolder::Make());
+    scratch.emplace(std::move(made));
     compile.dump = scratch->path();
     compile.flags.emplace_back("xla_dump_hlo_as_proto", "true");
   }

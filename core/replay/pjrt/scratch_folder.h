@@ -19,9 +19,10 @@ class ScratchFolder {
   static Result<ScratchFolder> Make() {
     std::error_code code;
     std::string path =
-        (std::filesystem::temp_directory_path(code) / "hloscope-mlir-XXXXXX").string();
+        (std::filesystem::temp_directory_path(code) / "hloscope-XXXXXX").string();
     if (code || mkdtemp(path.data()) == nullptr) {
-      return EnvironmentError("no temporary folder can be made", "set TMPDIR to one");
+      return EnvironmentError("cannot create a temporary folder",
+                              "set TMPDIR to a writable folder");
     }
     return ScratchFolder(std::move(path));
   }
