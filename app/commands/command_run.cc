@@ -113,11 +113,11 @@ class RunCommand : public Command {
          .value = "DIR|F.npz"},
         {.name = "--save_inputs",
          .target = &request_.save_inputs,
-         .help = "write the inputs used; with several modules as --outputs",
+         .help = "write the inputs used; for several modules see --outputs",
          .value = "F.npz"},
         {.name = "--outputs",
          .target = &request_.outputs,
-         .help = "write the results; with several modules F.STEM.npz or DIR/STEM for each",
+         .help = "write the results; of several modules to F.STEM.npz or DIR/STEM",
          .value = "DIR|F.npz"},
         {.name = "--seed",
          .target = &seed_,
@@ -211,8 +211,8 @@ class RunCommand : public Command {
          .value = "N"},
         {.name = "--fallback",
          .target = &fallback_,
-         .help = "what happens to instructions the platform cannot run; no platform of this build "
-                 "hands them to the CPU",
+         .help = "what to do with instructions that the platform does not support; no platform can "
+                 "run them on the CPU yet",
          .value = "HOW",
          .choices = {"cpu", "error"}},
         {.name = "--profile",
@@ -238,9 +238,9 @@ class RunCommand : public Command {
   Status Prepare(const Context& context) {
     if (request_.iterations < 1) return InputError("--iterations: expected at least 1");
     if (fallback_ == "cpu") {
-      return UnsupportedError(
-          "--fallback cpu: platform " + request_.platform + " hands no instructions to the CPU",
-          "what it cannot run is an error that names the instruction");
+      return UnsupportedError("--fallback cpu: platform " + request_.platform +
+                                  " cannot run single instructions on the CPU",
+                              "an instruction that it does not support is an error that names it");
     }
     if (request_.repeat < 1) return InputError("--repeat: expected at least 1");
     if (threads_ < 0 || threads_ > 4096) return InputError("--threads: expected 0 to 4096");
@@ -264,7 +264,7 @@ class RunCommand : public Command {
     request_.limits = context.limits;
     if (!profile_.empty()) {
       request_.notes.push_back(
-          fmt::format("no profile was written: {} records none", request_.platform));
+          fmt::format("no profile was written: {} does not record one", request_.platform));
     }
     return PrepareFlags(context);
   }

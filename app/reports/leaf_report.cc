@@ -61,10 +61,10 @@ std::string HistogramText(const debug::ErrorHistogram& histogram) {
     for (size_t k = 0; k < counts->size(); ++k) {
       if ((*counts)[k] == 0) continue;
       text += fmt::format(" {} {}", (*counts)[k],
-                          k == 0 ? "none,"
+                          k == 0 ? "zero,"
                           : k - 1 < bounds.size()
                               ? fmt::format("below {},", ShortestText(bounds[k - 1]))
-                              : fmt::format("from {} on,", ShortestText(bounds.back())));
+                              : fmt::format("at least {},", ShortestText(bounds.back())));
     }
     if (text.ends_with(',')) text.pop_back();
   }
@@ -134,7 +134,7 @@ std::string LeafText(const LeafComparison& leaf, bool compared) {
   }
   text += "\n" + HistogramText(leaf.histogram);
   if (!leaf.passing_bounds.empty()) {
-    text += "\n           would pass with";
+    text += "\n           would pass with bounds";
     for (const debug::BoundPair& pair : leaf.passing_bounds) {
       text +=
           fmt::format(" abs {} rel {};", ShortestText(pair.absolute), ShortestText(pair.relative));

@@ -60,7 +60,7 @@ void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
 std::string RepeatText(const debug::RepeatReport& repeat) {
   if (!repeat.differing_run) {
     return fmt::format("  {} runs on the same inputs agree{}\n", repeat.runs,
-                       repeat.same_bits ? " in every bit" : "");
+                       repeat.same_bits ? " bit for bit" : "");
   }
   return fmt::format("  run {} of {} on the same inputs differs from the first:\n{}\n",
                      *repeat.differing_run + 1, repeat.runs, LeafText(*repeat.difference, true));
@@ -113,7 +113,7 @@ void WritePrecise(JsonWriter& json, const std::vector<debug::PreciseSide>& sides
 }
 
 std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
-  std::string text = "           from the precise value:";
+  std::string text = "           distance from the precise value:";
   for (const debug::PreciseSide& side : sides) {
     text += fmt::format(" {} {:.3g} ULP", side.side, side.distance.max_ulp);
     if (side.distance.class_mismatched != 0) {
@@ -130,8 +130,8 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
 
 std::string HeadText(const std::string& file, const RunReport& report) {
   std::string out = fmt::format("{}: module {} on {}", file, report.module, report.platform);
-  if (!report.reference.empty()) out += " beside " + report.reference;
-  if (report.made_up_inputs) out += fmt::format(", inputs made up from seed {}", report.seed);
+  if (!report.reference.empty()) out += " against " + report.reference;
+  if (report.made_up_inputs) out += fmt::format(", inputs generated from seed {}", report.seed);
   if (report.against_recorded) out += ", compared with the recorded result";
   return out + '\n';
 }
@@ -209,7 +209,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
     if (!output.precise.empty()) out += PreciseText(output.precise);
   }
   if (report.first_divergent) {
-    out += "  the first instruction that differs is " + report.first_divergent->instruction;
+    out += "  first instruction that differs: " + report.first_divergent->instruction;
     if (!report.first_divergent->together_with.empty()) {
       out +=
           fmt::format(", together with {}", fmt::join(report.first_divergent->together_with, ", "));

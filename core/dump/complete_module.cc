@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "core/base/counted.h"
 #include "core/hlo/rewrite/copy_module.h"
 #include "core/hlo/sharding/tiling.h"
 
@@ -115,8 +116,9 @@ void TakeConstants(const std::string& stage, const Limits& limits, CompletedModu
     if (other == nullptr) continue;
     const SameModule same(module, *other);
     if (const std::string difference = same.Difference(); !difference.empty()) {
-      completed.notes.push_back(fmt::format(
-          "elided constants are not taken from {}: it is another module ({})", path, difference));
+      completed.notes.push_back(
+          fmt::format("elided constants are not read from {}: it is a different module ({})", path,
+                      difference));
       continue;
     }
     hlo::ModuleBuilder builder = hlo::CopyModule(module);
@@ -129,8 +131,8 @@ void TakeConstants(const std::string& stage, const Limits& limits, CompletedModu
     }
     if (taken == 0) continue;
     completed.module = builder.Build();
-    completed.notes.push_back(fmt::format("the elements of {} elided constant{} come from {}",
-                                          taken, taken == 1 ? "" : "s", path));
+    completed.notes.push_back(
+        fmt::format("the values of {} are read from {}", Counted(taken, "elided constant"), path));
     return;
   }
 }
@@ -212,7 +214,7 @@ void TakeShardings(const std::string& stage, const Limits& limits, CompletedModu
   if (taken == 0) return;
   completed.module = builder.Build();
   completed.notes.push_back(
-      fmt::format("the shardings of parameters and results come from {}", path));
+      fmt::format("the shardings of parameters and results are read from {}", path));
 }
 
 }  // namespace

@@ -282,7 +282,7 @@ class RunModes(unittest.TestCase):
         module = self.file('m.hlo', SQUARE)
         status, out, err = self.run_text('--fallback', 'cpu', module)
         self.assertEqual((status, out), (3, ''))
-        self.assertIn('platform interpreter hands no instructions to the CPU', err)
+        self.assertIn('platform interpreter cannot run single instructions on the CPU', err)
         self.assertEqual(self.run_json('--fallback', 'error', module)[0], 0)
 
     def test_find_says_that_it_found_nothing(self):
@@ -356,12 +356,12 @@ class RunModes(unittest.TestCase):
         self.run_json('--outputs', self.path('o.npz'), whole)
         status, (report,), _ = self.run_json('--expect', self.path('o.npz'), elided)
         self.assertEqual((status, report['status']), (0, 'equal'), report)
-        self.assertEqual([w for w in report['warnings'] if proto in w], [f'the elements of 1 elided constant come from {proto}'])
+        self.assertEqual([w for w in report['warnings'] if proto in w], [f'the values of 1 elided constant are read from {proto}'])
         # Another module's are not taken.
         subprocess.run([HLOSCOPE, 'convert', self.file('other.hlo', text.replace('add', 'subtract')), proto], check=True, stdout=subprocess.DEVNULL)
         status, (report,), _ = self.run_json(elided)
         self.assertEqual(status, 2)
-        self.assertTrue(any('it is another module (s)' in w for w in report['warnings']), report)
+        self.assertTrue(any('it is a different module (s)' in w for w in report['warnings']), report)
 
     def test_lost_shardings_come_from_the_module_before(self):
         self.file('module_0001.m.before_optimizations.txt', BEFORE_PARTITIONING)
