@@ -201,8 +201,8 @@ void Experiment::Begin(std::string doing, Job job) {
 void Experiment::Retire() {
   Cancel();
   std::erase_if(retired_, [](const Running& run) {
-    const std::lock_guard lock(run.news->mutex);
-    return run.news->finished;
+    const std::unique_lock lock(run.news->mutex, std::try_to_lock);
+    return lock.owns_lock() && run.news->finished;
   });
   if (now_.thread.joinable()) retired_.push_back(std::exchange(now_, {}));
 }
