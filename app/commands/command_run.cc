@@ -224,7 +224,7 @@ class RunCommand : public Command {
          .target = &no_verify_,
          .help = "run modules that the verifier rejects; the worker may crash"},
         {.name = "--run_test_hlo_passes",
-         .target = &request_.test_passes,
+         .target = &request_.run_passes,
          .help = "=false: the module is already optimised; compile it without XLA's passes"},
         {.name = "--run_reference_hlo_passes",
          .target = &request_.reference_passes,
@@ -271,8 +271,10 @@ class RunCommand : public Command {
 
   Status PrepareFlags(const Context& context) {
     HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(context.limits));
-    if (request_.platform == "interpreter" && !request_.xla_flags.empty()) {
-      request_.notes.push_back("XLA flags have no effect on the interpreter");
+    const replay::PlatformRow* platform = replay::FindPlatform(request_.platform);
+    if (platform != nullptr && !platform->Has(replay::kXlaFlags) && !request_.xla_flags.empty()) {
+      request_.notes.push_back(
+          fmt::format("XLA flags have no effect on {}", platform->name));
     }
     return {};
   }

@@ -60,12 +60,14 @@ std::shared_ptr<WorkerPool> MakePool(std::string evidence = {}) {
   return std::make_shared<WorkerPool>(std::move(options));
 }
 
-class Collector : public RunSink {
+class Collector : public RunStream {
  public:
-  void OnResult(int64_t, int64_t, Result<Literal> value) override {
-    values.push_back(std::move(value));
+  void Take(RunEvent event) override {
+    if (auto* result = std::get_if<LeafResult>(&event)) values.push_back(std::move(result->value));
+    if (auto* warning = std::get_if<RunWarning>(&event)) warnings.push_back(warning->text);
+    if (auto* value = std::get_if<CapturedValue>(&event)) captured.push_back(std::move(*value));
   }
-  void OnWarning(std::string_view text) override { warnings.emplace_back(text); }
+  std::vector<CapturedValue> captured;
   std::vector<Result<Literal>> values;
   std::vector<std::string> warnings;
 };
@@ -317,8 +319,8 @@ ENTRY e {
   ASSERT_TRUE(executable.has_value());
   std::vector<Literal> given;
   RunOptions options;
-  options.infeed = [](const hlo::Shape&) -> Result<Literal> { return FourFloats(5)[0][0]; };
-  options.outfeed = [&](const Literal& array) -> Status {
+  options.take_infeed = [](const hlo::Shape&) -> Result<Literal> { return FourFloats(5)[0][0]; };
+  options.give_outfeed = [&](const Literal& array) -> Status {
     return given.push_back(array), Status();
   };
   Collector sink;
@@ -327,7 +329,7 @@ ENTRY e {
   ASSERT_EQ(given.size(), 1u);
   EXPECT_EQ(given[0].data<float>()[0], 5);
   EXPECT_EQ(sink.values[0]->data<float>()[0], 10);
-  options.infeed = [](const hlo::Shape&) -> Result<Literal> { return InputError("no more"); };
+  options.take_infeed = [](const hlo::Shape&) -> Result<Literal> { return InputError("no more"); };
   Collector again;
   const auto failed = (*executable)->Run(none, options, again);
   const bool said = failed.has_value()
@@ -592,7 +594,7 @@ TEST(WorkerEvidence, KeepsABoundedNumber) {
 TEST(WorkerProtocol, GarbageIsReadSafely) {
   std::mt19937_64 random(5);
   const auto inputs = FourFloats();
-  ValueWriter writer(FrameKind::kResult);
+  ValueWriter writer(FrameKind::kEvent);
   writer.PutLiteral(inputs[0][0]);
   writer.PutResult(Literal::Tuple({inputs[0][0], Literal::Token(), inputs[0][0]}));
   writer.PutValue(

@@ -55,7 +55,7 @@ class ExperimentTest : public testing::Test {
 
 TEST_F(ExperimentTest, EveryInstructionHasAVerdict) {
   ExperimentRequest request;
-  request.reference = "interpreter";
+  request.reference_platform = "interpreter";
   experiment_.Start(module_, request);
   EXPECT_TRUE(experiment_.running());
   EXPECT_EQ(experiment_.expected_findings(), 4);

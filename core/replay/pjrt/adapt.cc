@@ -94,7 +94,7 @@ static bool IsForShardy(const Module& module) {
                              });
 }
 
-Result<Adapted> Adapt(std::shared_ptr<const Module> module, const AdaptOptions& options) {
+Result<Adapted> Adapt(std::shared_ptr<const Module> module, const RunOptions& options) {
   Adapted adapted;
   adapted.module = std::move(module);
   AdaptState state{options, adapted.module, adapted,

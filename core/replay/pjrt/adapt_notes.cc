@@ -64,7 +64,7 @@ Status StripForeignNotes(AdaptState& state) {
   const hlo::ModuleHeader& header = module.header();
   if (header.is_scheduled) {
     state.Warn("the schedule was dropped: the plugin makes its own");
-  } else if (state.options.backend_only) {
+  } else if (!state.options.run_passes) {
     state.Warn(
         "XLA's passes are off and the module has no schedule: if it is not optimised, copies and "
         "layouts that it needs are missing and results may be wrong");
@@ -93,7 +93,7 @@ Status StripForeignNotes(AdaptState& state) {
         change.Set(change.builder.Make(AttributeKey::kConstantValue, std::move(plain)));
       }
     }
-    if (state.options.backend_only || KeepsItsLayouts(module, id)) return;
+    if (!state.options.run_passes || KeepsItsLayouts(module, id)) return;
     change.shape = Plain(change.shape);
     if (change.opcode == Opcode::kCustomCall) return;
     configs += module.Find(id, AttributeKey::kBackendConfig) != nullptr ? 1 : 0;

@@ -11,7 +11,7 @@
 namespace hloscope::replay::pjrt {
 
 struct AdaptState {
-  const AdaptOptions& options;
+  const RunOptions& options;
   std::shared_ptr<const hlo::Module>& module;
   Adapted& adapted;
   hlo::Topology topology;  // of the module as it was
