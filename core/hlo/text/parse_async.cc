@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/counted.h"
+#include "core/hlo/analysis/async_chain.h"
 #include "core/hlo/text/text_parser.h"
 
 namespace hloscope::hlo {
@@ -110,22 +111,8 @@ bool TextParser::CheckAsyncUpdate(const Draft& draft, const Shape* previous) {
                                draft.offset);
 }
 
-// As CarriesAsyncState says of the instructions of a module.
 bool TextParser::HandsAsyncStateOn(const Pending& i) {
-  switch (i.opcode) {
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kCopy:
-    case Opcode::kParameter:
-    case Opcode::kWhile:
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kCustomCall:
-      return i.shape.valid() && IsAsyncShape(ShapeOf(i.shape));
-    default:
-      return false;
-  }
+  return MayCarryAsyncState(i.opcode) && i.shape.valid() && IsAsyncShape(ShapeOf(i.shape));
 }
 
 std::optional<Opcode> TextParser::WrappedOpcodeOf(uint32_t start) {
