@@ -256,7 +256,7 @@ constexpr Case kBad[] = {
     {"f32[2]", "(f32[2]) convert(p0)", "expected an array"},
     {"f32[3]", "f64[2] bitcast-convert(p0)", "last dimension of size 2"},
     {"f32[2]", "c64[2] bitcast-convert(p0)", "complex"},
-    {"f32[2] u16[2]", "s8[2] stochastic-convert(p0, p1)", "as many bits"},
+    {"f32[2] u16[2]", "s8[2] stochastic-convert(p0, p1)", "of the same width"},
     {"f32[2]", "f32[2] reduce-precision(p0), exponent_bits=0, mantissa_bits=1", "exponent_bits=0"},
     {"f32[3]", "f32[2,3] broadcast(p0), dimensions={2}", "dimensions={2} with 2 out of range"},
     {"f32[3]", "f32[2,3] broadcast(p0), dimensions={0}", "size 2 in result dimension 0"},

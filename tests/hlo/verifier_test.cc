@@ -89,7 +89,8 @@ const Case kCases[] = {
      "ENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] fusion(p), kind=kLoop, calls=body }"},
     {"Thread", "execution-thread", Plain::kError,
      "other { p = f32[4] parameter(0)\n ROOT r = f32[4] abs(p) }, execution_thread=\"x\"\n"
-     "ENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] call(p), to_apply=other }"},
+     "ENTRY e { c = pred[] parameter(0)\n p = f32[4] parameter(1)\n"
+     " ROOT r = f32[4] conditional(c, p, p), true_computation=other, false_computation=other }"},
     {"GroupTwice", "replica-groups", Plain::kError,
      "ENTRY e { p = f32[4] parameter(0)\n"
      " ROOT r = f32[4] all-reduce(p), replica_groups={{0,0}}, to_apply=add }"},

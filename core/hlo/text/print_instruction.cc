@@ -17,7 +17,8 @@ constexpr uint8_t kFirstOfWhole = 69;  // origin, metadata, backend_config: neve
 constexpr uint8_t kEnd = 254;
 
 // Where an attribute of an opcode stands. The row of opcodes.def comes first, then the common ones
-// in the order of attributes.def; result_accuracy, a row's own, stands after statistics.
+// in the order of attributes.def; result_accuracy, a row's own, stands after statistics, and the
+// kind of a convolution before its precision.
 struct OpcodeOrder {
   std::array<uint8_t, kAttributeKeyCount> rank;
   std::array<uint8_t, 4> always = {};  // ranks of those printed even when absent
@@ -35,6 +36,10 @@ OpcodeOrder MakeOrder(Opcode opcode) {
   for (const AttributeUse& use : Info(opcode).attributes) {
     if (use.always_printed) order.always[order.always_count++] = place;
     order.rank[static_cast<size_t>(use.key)] = place++;
+  }
+  if (opcode == Opcode::kConvolution) {
+    std::swap(order.rank[static_cast<size_t>(AttributeKey::kConvolutionKind)],
+              order.rank[static_cast<size_t>(AttributeKey::kOperandPrecision)]);
   }
   order.rank[static_cast<size_t>(AttributeKey::kResultAccuracy)] = kResultAccuracyRank;
   order.rank[static_cast<size_t>(AttributeKey::kParameterNumber)] = kNotPrinted;
