@@ -237,11 +237,6 @@ class RunCommand : public Command {
   // Puts what the options say into the request.
   Status Prepare(const Context& context) {
     if (request_.iterations < 1) return InputError("--iterations: expected at least 1");
-    if (fallback_ == "cpu") {
-      return UnsupportedError("--fallback cpu: platform " + request_.platform +
-                                  " cannot run single instructions on the CPU",
-                              "an instruction that it does not support is an error that names it");
-    }
     if (request_.repeat < 1) return InputError("--repeat: expected at least 1");
     if (threads_ < 0 || threads_ > 4096) return InputError("--threads: expected 0 to 4096");
     if (request_.deadline_seconds && !(*request_.deadline_seconds > 0)) {
@@ -348,6 +343,13 @@ class RunCommand : public Command {
   }
 
   RunReport Replay(const std::string& file, const Context& context, std::stop_token stop) {
+    if (fallback_ == "cpu") {
+      return Refuse(
+          UnsupportedError("--fallback cpu: platform " + request_.platform +
+                               " cannot run single instructions on the CPU",
+                           "an instruction that it does not support is an error that names it")
+              .error());
+    }
     auto start = std::chrono::steady_clock::now();
     Result<dump::LoadedModule> loaded =
         LoadAnySoundModule(file, context.limits, input_format_, stop);
