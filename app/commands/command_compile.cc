@@ -14,6 +14,7 @@
 #include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/pjrt/compile_module.h"
@@ -122,11 +123,14 @@ class CompileCommand : public Command {
       return std::unexpected(
           Error{ErrorClass::kInput, d.message, dump::Places(loaded).Of(d), d.hint});
     }
-    auto report = replay::CompileModule(loaded.module, request_, stop);
+    const dump::CompletedModule completed = dump::CompleteFromDump(loaded, context.limits);
+    auto report = replay::CompileModule(completed.module, request_, stop);
     if (!report) {
       report.error().place.file = module_;
       return report;
     }
+    report->warnings.insert(report->warnings.begin(), completed.notes.begin(),
+                            completed.notes.end());
     if (form) HLOSCOPE_TRY(WriteOptimized(report->optimized_module, *form));
     return report;
   }

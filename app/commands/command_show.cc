@@ -10,12 +10,12 @@
 #include "core/base/closest_text.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
+#include "core/graph/svg.h"
+#include "core/graph/unfolding.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/analysis/graph.h"
 #include "core/hlo/text/render.h"
 #include "core/hlo/text/text.h"
-#include "viewer/graph/svg.h"
-#include "viewer/graph/unfolding.h"
 
 namespace hloscope::app {
 namespace {
@@ -129,13 +129,13 @@ class ShowCommand : public Command {
     const debug::Placement placement = debug::FindPlacement(*module);
     const size_t count =
         part ? selection.size() : static_cast<size_t>((*module)[computation].instruction_count);
-    viewer::graph::TreeOptions how;
+    graph::TreeOptions how;
     how.groups = count > kMostInstructions;
-    viewer::graph::Tree tree(module, computation, how,
-                             part ? selection : std::vector<hlo::InstructionId>());
-    viewer::graph::FoldableGraph graph(std::move(tree));
-    viewer::graph::Unfold(graph, how.groups ? kMostGroups : kMostBoxes);
-    viewer::graph::SvgOptions options;
+    graph::Tree tree(module, computation, how,
+                     part ? selection : std::vector<hlo::InstructionId>());
+    graph::FoldableGraph graph(std::move(tree));
+    graph::Unfold(graph, how.groups ? kMostGroups : kMostBoxes);
+    graph::SvgOptions options;
     options.placement = &placement;
     options.heading = Heading(*module, computation, selection.size());
     if (format_ == "html") return ToHtml(graph, options, selection);
@@ -156,7 +156,7 @@ class ShowCommand : public Command {
     if (json || format_ == "json") return hlo::ToJson(module, selection);
     if (format_ == "dot") {
       const debug::Placement placement = debug::FindPlacement(module);
-      return viewer::graph::ToDot(module, selection, &placement);
+      return graph::ToDot(module, selection, &placement);
     }
     hlo::TextFormat format = format_ == "hlo-elided"      ? hlo::TextFormat::kElided
                              : format_ == "hlo-short"     ? hlo::TextFormat::kShort

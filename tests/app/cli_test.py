@@ -304,6 +304,27 @@ class CommandLine(unittest.TestCase):
         renamed = self.file('c.hlo', 'HloModule k\nENTRY f {\n  p = f32[4] parameter(0)\n  ROOT s = f32[4] add(p, p)\n}\n')
         self.assertEqual(run('compare', a, renamed)[0], 0)
 
+    def test_compact_operands_are_the_elements_they_stand_for(self):
+        head = 'HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  t = (f32[4], f32[4]) tuple(p, p)\n'
+        long = self.file('long.hlo', head + '  first = f32[4] get-tuple-element(t), index=0\n'
+                         '  again = f32[4] get-tuple-element(t), index=0\n  other = f32[4] get-tuple-element(t), index=1\n'
+                         '  s = f32[4] add(first, other)\n  ROOT r = f32[4] multiply(s, again)\n}\n')
+        short = self.file('short.hlo', head + '  s = f32[4] add(t#0, t#1)\n  ROOT r = f32[4] multiply(s, t#0)\n}\n')
+        wrong = self.file('wrong.hlo', head + '  s = f32[4] add(t#0, t#1)\n  ROOT r = f32[4] multiply(s, t#1)\n}\n')
+        proto = os.path.join(os.path.dirname(long), 'long.hlo.pb')
+        self.assertEqual(run('convert', long, proto)[0], 0)
+        self.assertEqual(run('compare', short, proto)[0], 0)
+        self.assertEqual(run('compare', wrong, proto)[0], 1)
+
+    def test_topk_of_the_smallest_runs_from_a_proto(self):
+        text = self.file('least.hlo', 'HloModule m\nENTRY e {\n  x = f32[5] constant({3, 1, 5, 2, 4})\n'
+                         '  ROOT r = (f32[2], s32[2]) topk(x), k=2, largest=false\n}\n')
+        proto = os.path.join(os.path.dirname(text), 'least.hlo.pb')
+        self.assertEqual(run('convert', text, proto)[0], 0)
+        status, out, _ = run('run', proto, '--platform', 'interpreter', '--print_literals')
+        self.assertEqual(status, 0)
+        self.assertIn('{1, 2}', out)
+
     def test_show(self):
         with open(TEXT, encoding='utf-8') as f:
             entry = next(line for line in f if line.startswith('ENTRY')).split()[1].lstrip('%')

@@ -101,6 +101,12 @@ constexpr Row kRows[] = {
      "source_target_pairs={{0,1}}, slice_sizes={{1,2}}"},
     {"f32[12] constant({1,2,3,4,5,6,7,8,9,10,11,12})", "f32[12]{0} constant({...})"},
     {"s4[2]{0:E(4)} constant({1,-1})", "s4[2]{0} constant({1, -1})"},
+    {"f32[<=3] constant({1,2,3})", "f32[3]{0} constant({1, 2, 3})"},
+    // What the origin leaves out is an empty tuple, and nothing at the end.
+    {"(f32[8,8], s32[], (f32[], f32[])) tuple(x, i, tuple(z, z)), origin={({\"a\"}, , (,))}",
+     "(f32[8,8]{1,0}, s32[], (f32[], f32[])) tuple(%x, %i, %tuple.anon), origin={({\"a\"})}"},
+    {"(f32[8,8], s32[], f32[]) tuple(x, i, z), origin={({\"a\"}, , {\"b\"})}",
+     "(f32[8,8]{1,0}, s32[], f32[]) tuple(%x, %i, %z), origin={({\"a\"}, (), {\"b\"})}"},
 };
 
 TEST(PrinterTest, PrintsAttributesAsXla) {

@@ -345,6 +345,9 @@ TEST(TextParser, NamesWhatWasMeant) {
   EXPECT_EQ(hint("e {\n a = f32[] mutliply(a, a)\n}"), "did you mean `multiply`?");
   EXPECT_EQ(hint("e {\n a = f32[2] parameter(0)\n b = f32[2] transpose(a), dimension={0}\n}"),
             "it takes dimensions");
+  EXPECT_EQ(hint("e {\n a = f32[2] parameter(0), metdata={}\n}"), "did you mean `metadata`?");
+  EXPECT_EQ(hint("HloModule m, is_sheduled=true\ne {\n a = f32[2] parameter(0)\n}"),
+            "did you mean `is_scheduled`?");
 }
 
 TEST(TextParser, KnowsWhatIsNotHlo) {

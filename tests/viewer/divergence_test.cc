@@ -22,7 +22,7 @@ void ChooseInterpreter(ImGuiTestContext* context) {
 TEST_F(ViewerTest, DivergenceRunsNothingByItself) {
   Start({Sample("mlp_train_step")});
   Press("Ctrl+4");
-  EXPECT_EQ(Lit("divergence"), "nothing was run yet");
+  EXPECT_EQ(Lit("divergence"), "not run yet");
   EXPECT_EQ(Lit("values"), "no values");
   EXPECT_EQ(session().experiment.module(), nullptr);
 }
@@ -50,7 +50,7 @@ ENTRY e {
   Press("Ctrl+4");
   Drive([](ImGuiTestContext* context) { context->WindowFocus(kPanel); });
   Press("Ctrl+Shift+N");
-  EXPECT_TRUE(Has(Lit("divergence"), "the first NaN is made by born")) << Lit("divergence");
+  EXPECT_TRUE(Has(Lit("divergence"), "the first NaN appears in born")) << Lit("divergence");
   Click(std::string(kPanel) + "/Select it");
   EXPECT_EQ(SelectedName(), "born");
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###divergence.values"); });

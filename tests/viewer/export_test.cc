@@ -186,7 +186,7 @@ TEST_F(ExportTest, EveryViewAsTableAndVectors) {
     SCOPED_TRACE(c.view);
     Show(c);
     const std::string table = Scratch(std::string(c.view) + ".csv");
-    EXPECT_EQ(Export("CSV", table), "written: " + table);
+    EXPECT_EQ(Export("CSV", table), "saved " + table);
     const auto rows = CellsOf(Read(table));
     ASSERT_GE(rows.size(), 2u) << Read(table);
     EXPECT_TRUE(Read(table).starts_with(c.header)) << Read(table).substr(0, 200);
@@ -199,7 +199,7 @@ TEST_F(ExportTest, EveryViewAsTableAndVectors) {
     const std::string vectors = Scratch(std::string(c.view) + ".svg");
     session().requests.Show(c.view);
     Settle();
-    EXPECT_EQ(Export("SVG", vectors), "written: " + vectors);
+    EXPECT_EQ(Export("SVG", vectors), "saved " + vectors);
     const std::string svg = Read(vectors);
     EXPECT_TRUE(svg.starts_with("<svg") && svg.find("</text>") != std::string::npos)
         << svg.substr(0, 200);
@@ -215,7 +215,7 @@ TEST_F(ExportTest, APictureIsOfTheViewWithoutThePopup) {
   if (!CanStart()) GTEST_SKIP() << "no software OpenGL here";
   Show(kCases[0]);
   const std::string path = Scratch("home.png");
-  EXPECT_EQ(Export("PNG", path), "written: " + path);
+  EXPECT_EQ(Export("PNG", path), "saved " + path);
   const PngFacts facts = FactsOf(Read(path));
   const Dock::Panel* home = app().dock().Find("home");
   EXPECT_EQ(facts.width, static_cast<uint32_t>(home->width));
@@ -225,7 +225,7 @@ TEST_F(ExportTest, APictureIsOfTheViewWithoutThePopup) {
 
 TEST_F(ExportTest, WithoutPixelsThereIsASentence) {
   Show(kCases[0]);
-  EXPECT_NE(Export("PNG", Scratch("home.png")).find("not written: "), std::string::npos);
+  EXPECT_NE(Export("PNG", Scratch("home.png")).find("not saved: "), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(Scratch("home.png")));
 }
 
@@ -234,7 +234,7 @@ TEST_F(ExportTest, AnUnwritablePlaceIsASentenceThatNamesIt) {
   for (const std::string& path :
        {Scratch("no") + "/such/folder.csv", std::string("/proc/x.csv"), Scratch("")}) {
     const std::string said = Export("CSV", path);
-    EXPECT_TRUE(said.starts_with("not written: ")) << said;
+    EXPECT_TRUE(said.starts_with("not saved: ")) << said;
     EXPECT_EQ(session().messages.all().back().severity, Severity::kError);
     session().messages.Clear();
     session().requests.Show("home");
@@ -262,7 +262,7 @@ TEST_F(ExportTest, HostileNamesStayInTheirCells) {
   Start({Scratch("dump")});
   ASSERT_TRUE(session().document.dump().ready());
   const std::string path = Scratch("home.csv");
-  EXPECT_EQ(Export("CSV", path), "written: " + path);
+  EXPECT_EQ(Export("CSV", path), "saved " + path);
   const auto rows = CellsOf(Read(path));
   ASSERT_EQ(rows.size(), 2u) << Read(path);
   EXPECT_EQ(rows[0].size(), rows[1].size());

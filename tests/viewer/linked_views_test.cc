@@ -107,7 +107,7 @@ TEST_F(LinkedViewsTest, OfADumpForAGpu) {
        "triton_softmax.5 = ",
        "instruction",
        "jit_attention_block@sm_9.0a_gpu_after_optimizations:gemm_fusion_dot.5",
-       {"Unchanged too"}},
+       {"Show unchanged"}},
       {"kernels", "kernels", "triton_softmax.5", "instruction"},
       {"code", "kernels", ".visible .entry", "line", "jit_attention_block:triton_softmax.5"},
       {"buffers", "memory", "triton_softmax.5", "buffer", "", {"all values"}},

@@ -31,7 +31,7 @@ std::vector<std::string> FilesOf(const std::string& folder) {
 TEST_F(ViewerTest, AnUnwritableHomeIsASentence) {
   std::ofstream(Scratch("file")) << "not a folder";
   Start({Sample("conv_net")}, Scratch("file") + "/state");
-  EXPECT_TRUE(Has(Messages(), "not kept")) << "it is said while the window is there";
+  EXPECT_TRUE(Has(Messages(), "cannot be saved")) << "it is said while the window is there";
   app().Save();
   EXPECT_EQ(session().messages.all().size(), 1u) << "once";
   EXPECT_TRUE(Has(app().not_kept(), "cannot be made")) << app().not_kept();
@@ -108,7 +108,7 @@ TEST_F(ViewerTest, StateOfALaterVersionStaysAsItIs) {
   ASSERT_EQ(files.size(), 2u);
   for (const std::string& file : files) std::ofstream(file) << later;
   Start({Sample("conv_net")}, state);
-  EXPECT_TRUE(Has(Messages(), "written by a later hloscope")) << Messages();
+  EXPECT_TRUE(Has(Messages(), "written by a newer hloscope")) << Messages();
   Press("Ctrl+2");
   app().Save();
   for (const std::string& file : files) {

@@ -141,7 +141,7 @@ TEST_F(TaskTest, T01WhyIsItOnTheHost) {
 TEST_F(TaskTest, T02WhoHoldsThePeak) {
   Do(
       "2 who holds the peak of memory?", {Sample("attention_block_h100")}, [&] { Key("Alt+2"); },
-      [&] { ClickOn("home", "Who holds the peak"); },
+      [&] { ClickOn("home", "What uses the peak memory"); },
       [&] {
         EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kBuffer);
         ExpectSeen("buffers", "qkv.1");
@@ -221,11 +221,11 @@ TEST_F(TaskTest, T07WhereIsTheNanBorn) {
   const std::string path = Scratch("module_0001.jit_loss.before_optimizations.txt");
   ASSERT_TRUE(WriteFileAtomically(path, kNanModule));
   Do(
-      "7 where is the first NaN born?", {path}, [&] { Key("Alt+7"); },
-      [&] { ClickOn("home", "Where is the first NaN"); },
+      "7 where does the first NaN appear?", {path}, [&] { Key("Alt+7"); },
+      [&] { ClickOn("home", "Where does the first NaN"); },
       [&] {
         EXPECT_EQ(SelectedName(), "born");
-        ExpectSeen("divergence", "the first NaN is made by born");
+        ExpectSeen("divergence", "the first NaN appears in born");
         ExpectSeen("selection", "loss.py:7");
       });
 }
@@ -257,7 +257,7 @@ TEST_F(TaskTest, T09WhichTransfersCostMost) {
       [&] {
         EXPECT_EQ(SelectedName(), "logged");
         ExpectSeen("home", "Transfers between host and device");
-        ExpectSeen("selection", "in one run");
+        ExpectSeen("selection", "per run");
       });
 }
 
@@ -277,7 +277,7 @@ TEST_F(TaskTest, T10WhichPassesChangedMost) {
 TEST_F(TaskTest, T11WhatIsMissing) {
   Do(
       "11 what does the dump not hold, and which flag writes it?", {Sample("attention_block_h100")},
-      [&] { Key("Alt+8"); }, [&] { ClickOn("home", "What is missing?"); },
+      [&] { Key("Alt+8"); }, [&] { ClickOn("home", "What is missing from the dump"); },
       [&] { ExpectSeen("home", "--xla_dump_hlo_pass_re=.*"); });
 }
 

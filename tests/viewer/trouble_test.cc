@@ -195,7 +195,7 @@ TEST_F(ViewerTest, NewFilesAreToldAndReadWithoutLosingTheSelection) {
   EXPECT_EQ(ToString(session().document.news()),
             "since the dump was read 1 file is new, 1 file changed, as "
             "module_0001.jit_a.before_optimizations.txt");
-  Click("//##messages/Read again##news");
+  Click("//##messages/Reload##news");
   ASSERT_TRUE(session().document.dump().ready());
   EXPECT_EQ(session().document.dump()->modules().size(), 2u);
   EXPECT_EQ(session().navigation.selection(),
@@ -211,7 +211,7 @@ TEST_F(ViewerTest, NewFilesAreToldAndReadWithoutLosingTheSelection) {
   ASSERT_TRUE(DrawUntil([&] { return session().document.news().removed == 2; }));
   Press("F5");
   EXPECT_EQ(session().navigation.selection(), Selection());
-  EXPECT_TRUE(Has(Messages(), "module jit_f is not in the dump any more")) << Messages();
+  EXPECT_TRUE(Has(Messages(), "module jit_f is no longer in the dump")) << Messages();
 }
 
 TEST_F(ViewerTest, NewsCanWait) {
@@ -234,7 +234,7 @@ TEST_F(ViewerTest, AReadingThatFailsKeepsTheSelectionForTheNext) {
   EXPECT_TRUE(session().document.dump().failed());
   std::filesystem::rename(Scratch("aside"), Scratch("dump"));
   app().dock().SetScreen("home");
-  Click("//###home.home/Read again");
+  Click("//###home.home/Reload");
   EXPECT_EQ(SelectedName(), "a");
 }
 
@@ -289,14 +289,14 @@ TEST_F(ViewerTest, CancelledWorkGoesOnWithAButton) {
   for (int step = 0; step < 3; ++step) {
     // Cancelled before it was open, or while something of it was read.
     if (!session().was_cancelled()) break;
-    Click("//##status/Go on##resume");
+    Click("//##status/Resume##resume");
   }
   ASSERT_TRUE(session().document.dump().ready());
   session().data.Module(0, 0);
   session().CancelWork();
   ASSERT_TRUE(session().was_cancelled());
   Settle();
-  Click("//##status/Go on##resume");
+  Click("//##status/Resume##resume");
   EXPECT_FALSE(session().was_cancelled());
   session().data.Module(0, 0);
   Settle();

@@ -200,18 +200,15 @@ void Application::BringUp(const std::string& view) {
   }
 }
 
-void Application::Handle(Request& request) {
-  if (auto* show = std::get_if<ShowView>(&request)) BringUp(show->view);
-  if (auto* open = std::get_if<OpenPaths>(&request)) Open(open->paths);
-  if (auto* run = std::get_if<RunCommand>(&request)) Run(run->command);
-  if (auto* search = std::get_if<SearchFor>(&request)) popups_.ShowSearch(std::move(search->words));
-}
-
 void Application::TakeRequests() {
   OpenDropped(surface_->TakeDroppedPaths());
   if (!std::exchange(was_focused_, surface_->focused()) && was_focused_)
     session_->document.LookForNews();
-  for (Request& request : session_->requests.Take()) Handle(request);
+  Requests::All asked = session_->requests.Take();
+  if (asked.command) Run(*asked.command);
+  if (!asked.paths.empty()) Open(asked.paths);
+  if (!asked.view.empty()) BringUp(asked.view);
+  if (!asked.words.empty()) popups_.ShowSearch(std::move(asked.words));
   const Pending<dump::DumpModel>& dump = session_->document.dump();
   if (dump.ready() && restored_generation_ != session_->document.generation()) {
     restored_generation_ = session_->document.generation();

@@ -99,7 +99,6 @@ class Application {
   explicit Application(const ApplicationOptions& options);
   void Start(std::unique_ptr<Surface> surface, const ApplicationOptions& options);
   void TakeRequests();
-  void Handle(Request& request);
   void BringUp(const std::string& view);
   void Pass();
   void FurtherPasses(bool input);

@@ -57,13 +57,15 @@ void Application::DrawToolbar(Frame& frame) {
       Run(Command::kForward);
     Tooltip(RowOf(Command::kForward));
     ImGui::SameLine();
-    const char* search = "Search everything   Ctrl+P";
-    float search_width = 240 * frame.scale, rest = 74 * frame.scale;
+
+    const bool is_narrow = ImGui::GetWindowWidth() < 1280 * frame.scale;
+    const float search_width = (is_narrow ? 170 : 240) * frame.scale, rest = 74 * frame.scale;
     float right = ImGui::GetWindowWidth() - search_width - rest - 16 * frame.scale;
     DrawCrumbs(frame, right);
     ImGui::SameLine(right);
     ImGui::PushStyleVar(ImGuiStyleVar_ButtonTextAlign, ImVec2(0, 0.5f));
     ImGui::PushStyleColor(ImGuiCol_Text, theme_[Color::kTextSecondary]);
+    const char* search = is_narrow ? "Search   Ctrl+P" : "Search everything   Ctrl+P";
     if (ImGui::Button(search, ImVec2(search_width, 0))) Run(Command::kSearch);
     ImGui::PopStyleColor();
     ImGui::PopStyleVar();
@@ -111,15 +113,19 @@ void Application::DrawCrumbs(Frame& frame, float right) {
     module = session_->data.Module(now.module, now.stage).value.get();
   std::vector<Crumb> crumbs = Breadcrumbs(*dump, now, module);
   if (crumbs.empty()) crumbs.push_back({session_->document.path(), {}});
-  // What is too long is cut, the longest first.
-  float room =
-      right - ImGui::GetCursorPosX() - static_cast<float>(crumbs.size()) * 30 * frame.scale;
-  auto budget = static_cast<size_t>(std::max(40.0f, room / ImGui::CalcTextSize("n").x));
-  size_t most = 100, total = budget + 1;
-  for (; total > budget && most > 12; most -= 2) {
-    total = 0;
-    for (const Crumb& crumb : crumbs) total += std::min(most, crumb.text.size());
-  }
+  // What is too long is cut, the longest first; where that is not enough only the end is shown.
+  const float room = right - ImGui::GetCursorPosX() - 8 * frame.scale;
+  const float between = 4 * frame.scale + ImGui::CalcTextSize("/").x;
+  const auto width = [&](size_t most) {
+    float sum = 0;
+    for (const Crumb& crumb : crumbs)
+      sum += ImGui::CalcTextSize(SafeText(crumb.text, most).c_str()).x + between +
+             2 * ImGui::GetStyle().FramePadding.x;
+    return sum;
+  };
+  size_t most = 100;
+  while (most > 12 && width(most) > room) most -= 2;
+  while (crumbs.size() > 1 && width(most) > room) crumbs.erase(crumbs.begin());
   for (size_t i = 0; i < crumbs.size(); ++i) {
     if (i > 0) {
       ImGui::SameLine(0, 2 * frame.scale);

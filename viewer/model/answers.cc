@@ -5,10 +5,15 @@
 
 #include <algorithm>
 
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
 #include "viewer/model/kernel_sheet.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/memory_plan.h"
+#include "viewer/model/navigation.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/profile_model.h"
+#include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -243,12 +248,7 @@ Result<std::shared_ptr<const PassRanking>> Rank(const debug::Lineage& lineage,
 std::span<const QuestionRow> QuestionRows() {
   static constexpr QuestionRow kRows[] = {
 #define QUESTION(name, command) {Question::name, command},
-#include "viewer/model/document.h"
-#include "viewer/model/dump_data.h"
-#include "viewer/model/marks.h"
-#include "viewer/model/navigation.h"
 #include "viewer/model/questions.def"
-#include "viewer/model/task_cache.h"
 #undef QUESTION
   };
   return kRows;

@@ -1,43 +1,35 @@
-// Requests: what a view or command asks of the frame around it, done once the frame is drawn.
+// Requests: what a view or command asks of the frame around it, done once the frame is drawn; of
+// several of one kind the last.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "viewer/commands/commands.h"
 
 namespace hloscope::viewer {
 
-// Shows the screen or view of that id.
-struct ShowView {
-  std::string view;
-};
-// Opens something else.
-struct OpenPaths {
-  std::vector<std::string> paths;
-};
-struct RunCommand {
-  Command command;
-};
-// Looks for words in everything.
-struct SearchFor {
-  std::string words;
-};
-using Request = std::variant<ShowView, OpenPaths, RunCommand, SearchFor>;
-
 class Requests {
  public:
-  void Add(Request request) { waiting_.push_back(std::move(request)); }
-  void Show(std::string_view view) { Add(ShowView{std::string(view)}); }
-  void Run(Command command) { Add(RunCommand{command}); }
-  // In the order they came.
-  std::vector<Request> Take() { return std::exchange(waiting_, {}); }
+  // The screen or view of that id is to be shown.
+  void Show(std::string_view view) { asked_.view = view; }
+  void Open(std::vector<std::string> paths) { asked_.paths = std::move(paths); }
+  void Run(Command command) { asked_.command = command; }
+  // Words are to be looked for in everything.
+  void Search(std::string words) { asked_.words = std::move(words); }
+
+  struct All {
+    std::string view, words;         // empty: none
+    std::vector<std::string> paths;  // empty: none
+    std::optional<Command> command;
+  };
+  All Take() { return std::exchange(asked_, {}); }
 
  private:
-  std::vector<Request> waiting_;
+  All asked_;
 };
 
 }  // namespace hloscope::viewer

@@ -17,9 +17,9 @@ Session::Session(const SessionOptions& options)
               .tasks = tasks_},
       document_(options.limits, options.wake),
       experiment_(options.wake, options.worker_program),
-      cache_(tasks_),
+      cache_(tasks),
       data_(document_, cache_),
-      navigation_(document_, data_, tasks_),
+      navigation_(document_, data_, tasks),
       tasks_(options.threads, options.wake) {}
 
 void Session::Open(const std::vector<std::string>& paths) {

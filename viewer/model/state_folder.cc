@@ -12,6 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "viewer/model/counterparts.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "core/base/file_calls.h"
 #include "core/base/result.h"
+#include "core/dump/dump_model.h"
 #include "viewer/model/bookmark.h"
 
 namespace hloscope::viewer {

@@ -96,7 +96,9 @@ class BuffersView : public View {
     } else if (!is_peak && ImGui::SmallButton("back to the peak")) {
       context.marks.memory = {};
     } else {
-      Label(frame.theme, Color::kTextSecondary, Summary(context));
+      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+      FittedLabel(Summary(context));
+      ImGui::PopStyleColor();
     }
   }
 
@@ -113,7 +115,7 @@ class BuffersView : public View {
     const auto modules = frame.context.document.dump()->modules();
     const bool is_known = other_ >= 0 && static_cast<size_t>(other_) < modules.size();
     ImGui::SetNextItemWidth(-1);
-    const std::string shown = is_known ? NameOf(modules, other_) : "choose a module";
+    const std::string shown = is_known ? NameOf(modules, other_) : "select a module";
     if (!ImGui::BeginCombo("##other", SafeText(shown, 80).c_str())) return;
     for (size_t m = 0; m < modules.size(); ++m) {
       if (static_cast<int32_t>(m) == module_) continue;
@@ -168,12 +170,14 @@ class BuffersView : public View {
                                        ImGuiTableFlags_SizingFixedFit;
     if (!ImGui::BeginTable(id, static_cast<int>(titles.size()), kFlags)) return false;
     ImGui::TableSetupScrollFreeze(0, 1);
+    // Where there is little room the names keep a part of it.
+    const float part = ImGui::GetContentRegionAvail().x < 720 * frame.scale ? 0.7F : 1.0F;
     for (const char* title : titles) {
       const std::string_view name = title;
       const bool is_wide = name == "instruction" || name == "lives";
       ImGui::TableSetupColumn(title, is_wide ? ImGuiTableColumnFlags_WidthStretch : 0,
                               is_wide ? (name == "lives" ? 1.6F : 1.0F)
-                                      : (name == "shape" ? 150.0F : 80.0F) * frame.scale);
+                                      : (name == "shape" ? 150.0F : 80.0F) * part * frame.scale);
     }
     ImGui::TableHeadersRow();
     return true;
@@ -245,12 +249,12 @@ class BuffersView : public View {
     const auto modules = context.document.dump()->modules();
     if (modules.size() < 2) {
       Sentence(frame,
-               "this dump holds one module: open a folder with the dumps of both compilations to "
-               "see what grew between them");
+               "only one module in this dump: open a folder with the dumps of both compilations to "
+               "see which buffers grew");
       return;
     }
     if (other_ < 0 || static_cast<size_t>(other_) >= modules.size() || other_ == module_) {
-      Sentence(frame, "choose the module to compare with");
+      Sentence(frame, "select the module to compare with");
       return;
     }
     const Pending<dump::BufferTable>& other = context.data.Buffers(other_);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <memory>
+#include <unordered_map>
 
 #include "core/hlo/text/text.h"
 #include "viewer/model/comparison.h"
@@ -54,7 +56,7 @@ class ChangesView : public View {
     other_module_ = chosen.is_set() ? chosen.module : module;
     const Pending<hlo::Module>& before = context.data.Module(other_module_, earlier_);
     const Pending<hlo::Module>& after = context.data.Module(module, stage);
-    if (!ShowPending(frame, before, "the stage before") || !ShowPending(frame, after, "the stage"))
+    if (!ShowPending(frame, before, "previous stage") || !ShowPending(frame, after, "the stage"))
       return;
     DrawHead(frame, *changes);
     if (!changes->counts.any() && !unchanged_) return;
@@ -133,7 +135,7 @@ class ChangesView : public View {
     ImGui::AlignTextToFramePadding();
     if (chosen.is_set() || stage > 0) {
       Label(frame.theme, Color::kTextSecondary,
-            chosen.is_set() ? SafeText(ComparisonText(context, chosen), 70) : "the stage before");
+            chosen.is_set() ? SafeText(ComparisonText(context, chosen), 70) : "previous stage");
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary, "→");
       ImGui::SameLine();
@@ -144,7 +146,7 @@ class ChangesView : public View {
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("with any other stage or module\nCtrl+D");
     if (!chosen.is_set()) return;
     ImGui::SameLine();
-    if (ImGui::Button("Stage before")) chosen = {};
+    if (ImGui::Button("Previous stage")) chosen = {};
   }
 
   static void DrawTick(Frame& frame, ImDrawList* draw, ImVec2 at, float step, float height,
@@ -221,6 +223,7 @@ class ChangesView : public View {
     if (key != rows_key_) {
       rows_key_ = key;
       rows_.clear();
+      texts_.clear();
       revealed_ = 0;
       for (const debug::DiffRow& row : changes.rows) AddRow(row);
     }
@@ -295,7 +298,8 @@ class ChangesView : public View {
         ImGui::PopStyleVar();
         if (pressed && line.skipped == 0) Click(frame.context, line, module, stage);
         if (ImGui::IsItemHovered() && line.skipped == 0) ShowWhole(before, after, line);
-        DrawRow(frame, before, after, line, at, width, height, i == selected_row_);
+        DrawRow(frame, line, line.skipped > 0 ? nullptr : &TextsOf(before, after, i), at, width,
+                height, i == selected_row_);
         ImGui::PopID();
       }
     }
@@ -333,8 +337,40 @@ class ChangesView : public View {
     ImGui::EndTooltip();
   }
 
-  static void DrawRow(Frame& frame, const hlo::Module& before, const hlo::Module& after,
-                      const Line& line, ImVec2 at, float width, float height, bool selected) {
+  // What a row shows; printing and comparing words in every frame would take too long.
+  struct RowTexts {
+    std::string left, right;
+    std::deque<std::string> kept;  // stretches that were shortened
+    WordDiff words;                // of all these
+    bool is_one_side = false;
+  };
+
+  const RowTexts& TextsOf(const hlo::Module& before, const hlo::Module& after, int row) {
+    std::unique_ptr<RowTexts>& known = texts_[row];
+    if (known != nullptr) return *known;
+    known = std::make_unique<RowTexts>();
+    const Line& line = rows_[static_cast<size_t>(row)];
+    const bool is_same = line.kind == debug::ChangeKind::kUnchanged;
+    const bool folded = is_same || !line.before.valid() || !line.after.valid();
+    known->left = TextOf(before, line.before, folded);
+    known->right = TextOf(after, line.after, folded);
+    known->is_one_side = known->left.empty() || known->right.empty();
+    if (is_same) {
+      known->words = {{{known->left, false}}, {{known->right, false}}};
+      return *known;
+    }
+    known->words = DiffWords(known->left, known->right);
+    const bool differ = std::ranges::any_of(known->words.before, &WordPiece::changed) ||
+                        std::ranges::any_of(known->words.after, &WordPiece::changed);
+    if (!known->is_one_side && differ) {
+      Shorten(known->words.before, known->kept);
+      Shorten(known->words.after, known->kept);
+    }
+    return *known;
+  }
+
+  static void DrawRow(Frame& frame, const Line& line, const RowTexts* texts, ImVec2 at, float width,
+                      float height, bool selected) {
     ImDrawList* draw = ImGui::GetWindowDrawList();
     const Theme& theme = frame.theme;
     if (selected)
@@ -368,25 +404,10 @@ class ChangesView : public View {
         break;
     }
     draw->AddText(ImVec2(at.x + 5 * frame.scale, y), theme[look.color], look.sign);
-    bool both = line.before.valid() && line.after.valid();
-    bool folded = !both || line.kind == debug::ChangeKind::kUnchanged;
-    std::string left = TextOf(before, line.before, folded),
-                right = TextOf(after, line.after, folded);
-    WordDiff words = line.kind == debug::ChangeKind::kUnchanged
-                         ? WordDiff{{{left, false}}, {{right, false}}}
-                         : DiffWords(left, right);
-    bool whole = left.empty() || right.empty();
-    std::deque<std::string> kept;
-    bool differ = std::ranges::any_of(words.before, &WordPiece::changed) ||
-                  std::ranges::any_of(words.after, &WordPiece::changed);
-    if (!whole && differ) {
-      Shorten(words.before, kept);
-      Shorten(words.after, kept);
-    }
-    DrawWords(frame, words.before, ImVec2(at.x + sign_width, y), half, height,
-              whole ? look.fill : Color::kRemovedFill, line.kind);
-    DrawWords(frame, words.after, ImVec2(at.x + sign_width + half, y), half, height,
-              whole ? look.fill : Color::kAddedFill, line.kind);
+    DrawWords(frame, texts->words.before, ImVec2(at.x + sign_width, y), half, height,
+              texts->is_one_side ? look.fill : Color::kRemovedFill, line.kind);
+    DrawWords(frame, texts->words.after, ImVec2(at.x + sign_width + half, y), half, height,
+              texts->is_one_side ? look.fill : Color::kAddedFill, line.kind);
     draw->AddLine(ImVec2(at.x + sign_width + half - 3, at.y),
                   ImVec2(at.x + sign_width + half - 3, at.y + height), theme[Color::kLine]);
   }
@@ -432,6 +453,7 @@ class ChangesView : public View {
   bool unchanged_ = false;
   int wanted_step_ = 0;
   std::vector<Line> rows_;
+  std::unordered_map<int, std::unique_ptr<RowTexts>> texts_;  // by row, of those that were in sight
   std::string rows_key_;
   int64_t selected_row_ = -1;
   uint64_t revealed_ = 0;

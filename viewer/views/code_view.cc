@@ -36,12 +36,12 @@ class CodeView : public View {
   void Draw(Frame& frame) override {
     Context& context = frame.context;
     if (!context.document.dump().ready()) {
-      Sentence(frame, "the code of kernels comes from a dump; no dump is open");
+      Sentence(frame, "no dump is open");
       return;
     }
     const int32_t module = context.navigation.module();
     if (module < 0) {
-      Sentence(frame, "no module in this dumps, so no kernels");
+      Sentence(frame, "no module in this dump");
       return;
     }
     const Pending<dump::KernelTable>& kernels = context.data.Kernels(module);
@@ -56,8 +56,8 @@ class CodeView : public View {
     if (chosen < 0) {
       lit_.clear();
       Sentence(frame, context.navigation.selection().kind <= SelectionKind::kStage
-                          ? "select a kernel or an instruction, and its code stands here"
-                          : "the selection has no kernel: it is computed inside another one, by a "
+                          ? "select a kernel or an instruction to see its code"
+                          : "the selection has no kernel of its own: it is part of another one, a "
                             "library, or not at all");
       return;
     }

@@ -14,20 +14,12 @@
 #include "viewer/model/experiment.h"
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
+#include "viewer/views/divergence_outcome.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
-
-std::string ErrorText(double error) {
-  if (error == 0) return "0";
-  return std::isfinite(error) ? fmt::format("{:.2e}", error) : "inf";
-}
-
-std::string UlpText(uint64_t ulp) {
-  return ulp > 999'999'999 ? "far" : CountText(static_cast<int64_t>(ulp));
-}
 
 class DivergenceView : public View {
  public:
@@ -121,17 +113,17 @@ class DivergenceView : public View {
     FittedLabel(entry.name);
     Name(frame, "stage", false);
     ChooseStage(frame, entry);
-    Name(frame, "seed", true);
+    Name(frame, "seed", SameLineFits(110 * frame.scale));
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputInt("##seed", &seed_, 1);
     seed_ = std::max(seed_, 0);
     Name(frame, "platform", false);
     Choose(frame, "##platform", platform_, false);
-    Name(frame, "reference", true);
+    Name(frame, "reference", SameLineFits(150 * frame.scale));
     Choose(frame, "##reference", reference_, true);
-    ImGui::SameLine(0, 24 * frame.scale);
+    SameLineIfRoom(CheckboxWidth("check each instruction separately"));
     ImGui::Checkbox("check each instruction separately", &isolate_);
-    ImGui::SameLine(0, 24 * frame.scale);
+    SameLineIfRoom(CheckboxWidth("custom tolerance"));
     ImGui::Checkbox("custom tolerance", &own_bounds_);
     if (!own_bounds_) return;
     Name(frame, "absolute", false);
@@ -140,6 +132,13 @@ class DivergenceView : public View {
     Name(frame, "relative", true);
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputDouble("##relative", &relative_, 0, 0, "%.1e");
+  }
+
+  // There is room for another name and a choice of that width in the line of the last item.
+  static bool SameLineFits(float width) {
+    const float end = ImGui::GetItemRectMax().x + width + ImGui::CalcTextSize("reference").x +
+                      4 * ImGui::GetStyle().ItemSpacing.x;
+    return end < ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
   }
 
   // The quiet name of the choice that follows it.
@@ -151,7 +150,7 @@ class DivergenceView : public View {
   }
 
   void ChooseStage(Frame& frame, const dump::ModuleEntry& entry) {
-    ImGui::SetNextItemWidth(360 * frame.scale);
+    ImGui::SetNextItemWidth(std::min(360 * frame.scale, ImGui::GetContentRegionAvail().x));
     const std::string shown = SafeText(entry.stages[static_cast<size_t>(stage_)].name, 48);
     if (!ImGui::BeginCombo("##stage", shown.c_str())) return;
     for (int s = 0; s < static_cast<int>(entry.stages.size()); ++s) {
@@ -233,40 +232,14 @@ class DivergenceView : public View {
     waiting_.reset();
   }
 
-  // One sentence: what came out.
-  static std::string VerdictText(const Experiment& experiment) {
-    const debug::RunReport* report = experiment.report();
-    if (report == nullptr) return experiment.running() ? "running" : "not run yet";
-    if (experiment.request().find) {
-      const char* what =
-          *experiment.request().find == debug::NonFiniteKind::kNan ? "NaN" : "infinity";
-      if (report->first_nonfinite) {
-        const debug::NonFinite& first = *report->first_nonfinite;
-        return fmt::format("the first {} appears in {} ({}) in {}{}", what, first.instruction,
-                           first.opcode, first.computation,
-                           first.reaches_output ? "; it reaches an output" : "");
-      }
-      if (report->error) return report->error->ToString();
-      return fmt::format("no {} is made", what);
-    }
-    if (report->first_divergent) {
-      return fmt::format("{} and {} part company first at {}", report->platform, report->reference,
-                         report->first_divergent->instruction);
-    }
-    std::string text(debug::ToString(report->status));
-    if (report->error) text += ": " + report->error->ToString();
-    return text;
-  }
-
   void DrawOutcome(Frame& frame) {
     Experiment& experiment = frame.context.experiment;
     const debug::RunReport* report = experiment.report();
     if (experiment.module() == nullptr) {
-      Sentence(frame,
-               "Opening runs nothing. Run compares the two platforms on made-up inputs of this "
-               "seed, in child processes "
-               "that may crash or hang without harm; Find NaN names the instruction that makes the "
-               "first one.");
+      Sentence(
+          frame,
+          "Run compares the two platforms on generated inputs, in child processes: a crash or "
+          "hang does no harm here. Find NaN shows the instruction where the first one appears.");
       return;
     }
     if (report != nullptr) {
@@ -326,39 +299,6 @@ class DivergenceView : public View {
     }
   }
 
-  static void DrawOutputs(Frame& frame, const debug::RunReport& report) {
-    const bool compared = std::ranges::any_of(report.outputs, &debug::RunOutput::compared);
-    if (!compared ||
-        !ImGui::BeginTable("##outputs", 6, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
-      return;
-    for (const char* title : {"result", "shape", "mismatched", "max error", "relative", "ULP"}) {
-      ImGui::TableSetupColumn(title);
-    }
-    ImGui::TableHeadersRow();
-    constexpr size_t kMostShown = 12;
-    for (size_t i = 0; i < std::min(report.outputs.size(), kMostShown); ++i) {
-      const debug::LeafComparison& leaf = report.outputs[i].comparison;
-      ImGui::TableNextRow();
-      ImGui::TableNextColumn();
-      Label(fmt::format("{{{}}}", fmt::join(leaf.index, ",")));
-      ImGui::TableNextColumn();
-      Label(hlo::ToString(leaf.shape, false));
-      ImGui::TableNextColumn();
-      RightLabel(frame.theme, leaf.equal() ? Color::kText : Color::kBeyondBound,
-                 fmt::format("{} of {}", CountText(leaf.mismatched), CountText(leaf.elements)));
-      ImGui::TableNextColumn();
-      RightLabel(ErrorText(leaf.max_abs_error));
-      ImGui::TableNextColumn();
-      RightLabel(ErrorText(leaf.max_rel_error));
-      ImGui::TableNextColumn();
-      RightLabel(UlpText(leaf.max_ulp));
-    }
-    ImGui::EndTable();
-    if (report.outputs.size() > kMostShown) {
-      Sentence(frame, fmt::format("and {} more results", report.outputs.size() - kMostShown));
-    }
-  }
-
   void DrawFindings(Frame& frame, Experiment& experiment) {
     if (experiment.findings().empty()) {
       if (experiment.report() != nullptr && !experiment.request().find) {
@@ -378,63 +318,7 @@ class DivergenceView : public View {
       Sentence(frame, "no instruction differs when checked separately");
       return;
     }
-    DrawTable(frame, experiment, rows);
-  }
-
-  static void DrawTable(Frame& frame, const Experiment& experiment,
-                        const std::vector<size_t>& rows) {
-    constexpr ImGuiTableFlags kFlags =
-        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
-    if (!ImGui::BeginTable("##findings", 7, kFlags)) return;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("instruction", ImGuiTableColumnFlags_WidthStretch);
-    for (const char* title : {"opcode", "verdict", "mismatched", "max error", "relative", "ULP"}) {
-      ImGui::TableSetupColumn(title);
-    }
-    ImGui::TableHeadersRow();
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(rows.size()));
-    while (clipper.Step()) {
-      for (int r = clipper.DisplayStart; r < clipper.DisplayEnd; ++r) {
-        DrawFinding(frame, experiment, experiment.findings()[rows[static_cast<size_t>(r)]]);
-      }
-    }
-    ImGui::EndTable();
-  }
-
-  static void DrawFinding(Frame& frame, const Experiment& experiment, const Finding& finding) {
-    Context& context = frame.context;
-    const hlo::Module& module = *experiment.module();
-    const int32_t stage = experiment.request().stage;
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    ImGui::PushID(static_cast<int>(finding.instruction.index));
-    const bool selected = context.navigation.InstructionIn(stage) == finding.instruction;
-    if (Row(frame, "##finding", selected, false)) {
-      context.navigation.Select(
-          Selection::OfInstruction(experiment.request().module_index, stage, finding.instruction));
-    }
-    if (!finding.note.empty() && ImGui::IsItemHovered()) {
-      ImGui::SetTooltip("%s", SafeText(finding.note, 800).c_str());
-    }
-    ImGui::SameLine();
-    FittedLabel(module.name(finding.instruction));
-    ImGui::TableNextColumn();
-    Label(frame.theme, Color::kTextSecondary, hlo::ToString(module[finding.instruction].opcode));
-    ImGui::TableNextColumn();
-    const bool plain = finding.verdict == Verdict::kSameBits;
-    Label(frame.theme, plain ? Color::kTextSecondary : ColorOf(finding.verdict),
-          ToString(finding.verdict));
-    const bool compared = finding.verdict != Verdict::kFailed;
-    ImGui::TableNextColumn();
-    RightLabel(compared ? CountText(finding.mismatched) : "");
-    ImGui::TableNextColumn();
-    RightLabel(compared ? ErrorText(finding.max_abs_error) : "");
-    ImGui::TableNextColumn();
-    RightLabel(compared ? ErrorText(finding.max_rel_error) : "");
-    ImGui::TableNextColumn();
-    RightLabel(compared ? UlpText(finding.max_ulp) : "");
-    ImGui::PopID();
+    viewer::DrawFindings(frame, experiment, rows);
   }
 
   std::vector<std::string> platforms_;

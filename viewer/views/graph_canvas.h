@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/debug/place/placement.h"
-#include "viewer/graph/labels.h"
-#include "viewer/graph/looks.h"
-#include "viewer/graph/picture.h"
-#include "viewer/graph/spatial_index.h"
+#include "core/graph/labels.h"
+#include "core/graph/looks.h"
+#include "core/graph/picture.h"
+#include "core/graph/spatial_index.h"
 #include "viewer/widgets/view.h"
 
 struct ImDrawList;

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "core/hlo/analysis/graph.h"
+#include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
 
@@ -18,7 +19,6 @@ using hlo::InstructionId;
 std::span<const ColorModeRow> ColorModeRows() {
   static constexpr ColorModeRow kRows[] = {
 #define COLOR_MODE(name, id, title) {ColorMode::name, id, title},
-#include "viewer/model/task_cache.h"
 #include "viewer/views/color_modes.def"
 #undef COLOR_MODE
   };

@@ -9,8 +9,9 @@
 
 #include "core/debug/align/lineage.h"
 #include "core/debug/place/placement.h"
-#include "viewer/graph/picture.h"
+#include "core/graph/picture.h"
 #include "viewer/model/experiment.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/model/tasks.h"
 #include "viewer/widgets/theme.h"
 
@@ -18,7 +19,6 @@ namespace hloscope::viewer {
 
 enum class ColorMode : uint8_t {
 #define COLOR_MODE(name, id, title) name,
-#include "viewer/model/task_cache.h"
 #include "viewer/views/color_modes.def"
 #undef COLOR_MODE
 };

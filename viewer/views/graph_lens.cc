@@ -10,8 +10,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "viewer/graph/svg.h"
-#include "viewer/graph/unfolding.h"
+#include "core/graph/svg.h"
+#include "core/graph/unfolding.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/experiment.h"

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "viewer/graph/columns.h"
+#include "core/graph/columns.h"
 #include "viewer/views/graph_canvas.h"
 #include "viewer/views/graph_data.h"
 

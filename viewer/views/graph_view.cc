@@ -9,11 +9,13 @@
 #include <optional>
 
 #include "core/debug/align/alignment.h"
-#include "viewer/graph/svg.h"
+#include "core/graph/svg.h"
 #include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
+#include "viewer/views/graph_legend.h"
 #include "viewer/views/graph_lens.h"
+#include "viewer/views/graph_links.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -22,9 +24,6 @@ namespace {
 using graph::Box;
 using graph::NodeId;
 using graph::NodeKind;
-
-constexpr float kLeastHeight = 240;  // with a legend, in logical pixels
-constexpr size_t kAnchors = 6;       // boxes around the middle that a linked camera goes by
 
 enum Shown : uint8_t { kSource, kFusions, kDevices, kShownCount };
 constexpr std::array<const char*, kShownCount> kTitles = {"Source", "Fusions", "Devices"};
@@ -35,7 +34,7 @@ class GraphView : public View {
     if (!ShowPending(frame, frame.context.document.dump(), "the dump")) return;
     const int32_t module = frame.context.navigation.module();
     if (module < 0 || frame.context.document.dump()->modules().empty()) {
-      Sentence(frame, "no module in this dumps, so there is no graph; Home says what it holds");
+      Sentence(frame, "no module in this dump; Home lists its files");
       return;
     }
     const int32_t stage = frame.context.navigation.stage();
@@ -53,7 +52,7 @@ class GraphView : public View {
     stage_ = stage;
     DrawToolbar(frame);
     DrawLenses(frame);
-    DrawLegend(frame);
+    if (legend_shown_) DrawLegend(frame, Legend());
   }
 
   bool Run(Command command, Frame& frame) override {
@@ -276,16 +275,17 @@ class GraphView : public View {
     if (ImGui::Button(label)) value = !value;
     if (was) ImGui::PopStyleColor();
     ImGui::SetItemTooltip("%s", help);
-    ImGui::SameLine();
   }
 
   void DrawToolbar(Frame& frame) {
     for (size_t k = 0; k < kShownCount; ++k) {
       if (k == kSource && !HasSource()) continue;
+      if (k > (HasSource() ? kSource : kFusions)) SameLineIfRoom(ButtonWidth(kTitles[k]));
       bool value = shown_[k];
       Toggle(kTitles[k], value, "show or hide this graph (1, 2, 3)");
       if (value != shown_[k]) Show(k);
     }
+    SameLineIfRoom(170 * frame.scale);
     ImGui::SetNextItemWidth(170 * frame.scale);
     if (ImGui::BeginCombo("##colour", ColorModeRows()[static_cast<size_t>(mode_)].title.data())) {
       for (const ColorModeRow& row : ColorModeRows()) {
@@ -294,13 +294,15 @@ class GraphView : public View {
       ImGui::EndCombo();
     }
     ImGui::SetItemTooltip("colour nodes by … (C)");
-    ImGui::SameLine();
+    SameLineIfRoom(ButtonWidth("Link"));
     Toggle("Link", linked_, "link cameras (L)");
+    SameLineIfRoom(ButtonWidth("Map"));
     Toggle("Map", minimap_, "minimap (M)");
+    SameLineIfRoom(ButtonWidth("Whole graph"));
     if (part_.kind == GraphPart::Kind::kWhole) {
       if (ImGui::Button("Around")) RunOnPart(Command::kGraphAround, frame);
       ImGui::SetItemTooltip("only the neighbourhood of the selection (N); Shift+N: wider");
-      ImGui::SameLine();
+      SameLineIfRoom(ButtonWidth("Paths to here"));
       if (ImGui::Button(path_from_.valid() ? "Paths to here" : "Paths"))
         RunOnPart(Command::kGraphPaths, frame);
       ImGui::SetItemTooltip("mark the selection, then show all paths to the next selection (P)");
@@ -343,7 +345,7 @@ class GraphView : public View {
   }
 
   void DrawLenses(Frame& frame) {
-    const float legend = LegendHeight(frame);
+    const float legend = LegendHeight(frame, Legend());
     legend_shown_ = legend > 0;
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const std::vector<size_t> shown = ShownNow();
@@ -387,7 +389,7 @@ class GraphView : public View {
 
   void DrawLens(Frame& frame, size_t which) {
     // Where there is little height it goes to the picture.
-    const bool roomy = ImGui::GetContentRegionAvail().y > kLeastHeight / 2 * frame.scale;
+    const bool roomy = ImGui::GetContentRegionAvail().y > kLeastHeightWithLegend / 2 * frame.scale;
     if (roomy) FittedLabel(TitleOf(frame.context, which));
     GraphLens& lens = which == kSource ? source_ : fusions_;
     // Devices show the graph of the fusions, which is made even where those are hidden.
@@ -442,11 +444,16 @@ class GraphView : public View {
     }
     if (*moved_ != kSource && fusions_.data() != nullptr) {
       LinkColumns();
-      FollowAcross(frame, fusions_, source_, true);
+      Across(frame, fusions_, source_, true);
     } else if (*moved_ == kSource) {
-      FollowAcross(frame, source_, fusions_, false);
+      Across(frame, source_, fusions_, false);
       LinkColumns();
     }
+  }
+
+  void Across(Frame& frame, GraphLens& from, GraphLens& to, bool backwards) {
+    if (const debug::Alignment* links = AlignmentOf(frame))
+      FollowAcross(*links, from, to, backwards);
   }
 
   const debug::Alignment* AlignmentOf(Frame& frame) {
@@ -460,97 +467,8 @@ class GraphView : public View {
     return found.ready() ? found.value.get() : nullptr;
   }
 
-  // The other camera goes where the counterparts of the boxes around this one's middle lie, the
-  // nearer the more they count: it moves as steadily as this one.
-  void FollowAcross(Frame& frame, GraphLens& from, GraphLens& to, bool backwards) {
-    const debug::Alignment* links = AlignmentOf(frame);
-    if (links == nullptr) return;
-    struct Anchor {
-      float distance, dx, dy;
-      NodeId node;
-    };
-    std::vector<Anchor> anchors;
-    for (const Box& box : from.picture().boxes) {
-      if (box.open) continue;
-      const float dx = from.canvas().x - box.x - box.width / 2;
-      const float dy = from.canvas().y - box.y - box.height / 2;
-      anchors.push_back({dx * dx + dy * dy, dx, dy, box.node});
-    }
-    const size_t count = std::min(anchors.size(), kAnchors * 4);
-    std::ranges::partial_sort(anchors, anchors.begin() + static_cast<ptrdiff_t>(count), {},
-                              &Anchor::distance);
-    float x = 0, y = 0, weight = 0;
-    size_t used = 0;
-    for (size_t k = 0; k < count && used < kAnchors; ++k) {
-      const hlo::InstructionId id = from.InstructionOf(anchors[k].node);
-      if (!id.valid()) continue;
-      auto found = backwards ? links->Origins(id) : links->Results(id);
-      if (found.empty()) continue;
-      const NodeId node = to.data()->NodeOf(backwards ? found[0].before : found[0].after, false);
-      const Box* box = node.valid() ? to.picture().Find(node) : nullptr;
-      if (box == nullptr) continue;
-      ++used;
-      const float w = 1 / (anchors[k].distance + 2500);
-      x += w * (box->x + box->width / 2);
-      y += w * (box->y + box->height / 2);
-      weight += w;
-    }
-    if (weight <= 0) return;
-    to.canvas().x = x / weight;
-    to.canvas().y = y / weight;
-    to.canvas().zoom = from.canvas().zoom;
-  }
-
   const std::vector<LegendEntry>& Legend() const {
     return fusions_.legend().empty() ? source_.legend() : fusions_.legend();
-  }
-
-  static float EntryWidth(Frame& frame, const LegendEntry& entry) {
-    return ImGui::GetTextLineHeight() * 0.6f + 6 * frame.scale +
-           ImGui::CalcTextSize(entry.text.c_str()).x;
-  }
-
-  // Calls visit(entry, first of a line) and returns how many lines there are.
-  template <typename Visit>
-  int ForEachEntry(Frame& frame, float width, Visit visit) const {
-    const float gap = 14 * frame.scale;
-    float x = 0;
-    int lines = 1;
-    for (const LegendEntry& entry : Legend()) {
-      const float each = EntryWidth(frame, entry);
-      const bool wraps = x > 0 && x + each > width;
-      lines += wraps ? 1 : 0;
-      visit(entry, x == 0 || wraps);
-      x = (wraps ? 0 : x) + each + gap;
-    }
-    return lines;
-  }
-
-  // 0 where there is hardly room for the pictures themselves.
-  float LegendHeight(Frame& frame) const {
-    if (ImGui::GetContentRegionAvail().y < kLeastHeight * frame.scale) return 0;
-    const int lines =
-        ForEachEntry(frame, ImGui::GetContentRegionAvail().x, [](const LegendEntry&, bool) {});
-    return static_cast<float>(lines) * (ImGui::GetTextLineHeight() + 2 * frame.scale) +
-           6 * frame.scale;
-  }
-
-  void DrawLegend(Frame& frame) {
-    if (!legend_shown_) return;
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 2 * frame.scale));
-    const float height = ImGui::GetTextLineHeight(), side = height * 0.6f;
-    ForEachEntry(
-        frame, ImGui::GetContentRegionAvail().x, [&](const LegendEntry& entry, bool first) {
-          if (!first) ImGui::SameLine(0, 14 * frame.scale);
-          const ImVec2 at = ImGui::GetCursorScreenPos();
-          ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + height * 0.2f},
-                                                    {at.x + side, at.y + height * 0.2f + side},
-                                                    entry.color, 2);
-          ImGui::Dummy({side + 4 * frame.scale, height});
-          ImGui::SameLine(0, 2 * frame.scale);
-          Label(frame.theme, Color::kTextSecondary, entry.text);
-        });
-    ImGui::PopStyleVar();
   }
 
   GraphLens source_, fusions_;

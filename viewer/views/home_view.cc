@@ -51,7 +51,7 @@ class HomeView : public View {
     DrawHead(frame, *dump);
     if (dump->modules().empty()) {
       Sentence(frame,
-               "no module was found here: a dump directory holds files named "
+               "no module found: a dump directory contains files named "
                "module_0001.NAME.before_optimizations.txt and the like");
     } else {
       DrawModules(frame, *dump);
@@ -108,8 +108,8 @@ class HomeView : public View {
     Label("hloscope");
     ImGui::PopFont();
     Sentence(frame,
-             "opens what the XLA compiler leaves behind: modules, passes, kernels, buffers. "
-             "Nothing is run and nothing is written beside the dump.");
+             "Opens dumps of the XLA compiler: modules, passes, kernels, buffers. "
+             "Opening runs nothing and writes nothing to the dump.");
     DrawOpenButton(frame);
     Section(frame, "How to create a dump");
     ImGui::PushFont(frame.mono, 15);
@@ -122,7 +122,7 @@ class HomeView : public View {
     if (recent.empty()) Sentence(frame, "nothing opened yet");
     for (size_t i = 0; i < recent.size(); ++i) {
       if (ImGui::Selectable((SafeText(recent[i], 140) + "##recent" + std::to_string(i)).c_str()))
-        frame.context.requests.Add(OpenPaths{{recent[i]}});
+        frame.context.requests.Open({recent[i]});
     }
   }
 
@@ -165,8 +165,10 @@ class HomeView : public View {
     const std::pair<const char*, float> columns[] = {
         {"device", 110}, {"stages", 58},  {"before", 82}, {"compiled", 82},
         {"fusions", 66}, {"kernels", 66}, {"memory", 82}};
+    // Where there is little room the names keep a part of it.
+    const float part = ImGui::GetContentRegionAvail().x < 860 * frame.scale ? 0.78f : 1.0f;
     for (const auto& [name, width] : columns)
-      ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthFixed, width * frame.scale);
+      ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthFixed, width * part * frame.scale);
     ImGui::TableHeadersRow();
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(dump.modules().size()));

@@ -58,10 +58,9 @@ constexpr std::array kWork = {
     Column{"block", [](const auto&, const auto& r) { return Extent(r.launch.threads); }},
     Column{"registers",
            [](const auto&, const auto& r) { return r.registers ? Number(*r.registers) : ""; }},
-    Column{"shared_bytes",
-           [](const auto&, const auto& r) {
-             return r.shared_bytes ? Number(*r.shared_bytes) : "";
-           }},
+    Column{
+        "shared_bytes",
+        [](const auto&, const auto& r) { return r.shared_bytes ? Number(*r.shared_bytes) : ""; }},
     Column{"occupancy",
            [](const auto&, const auto& r) {
              return r.occupancy < 0 ? std::string() : Number(r.occupancy);
@@ -86,7 +85,7 @@ void AddCells(const std::array<Column, N>& columns, const KernelSheet& sheet, co
 
 std::string KernelCsv(const KernelSheet& sheet, bool swapped) {
   std::string out = "instruction,opcode";
-  if (sheet.has_others) out += ",before_ps,after_ps";
+  if (sheet.has_others) out += ",change_ps,ratio,before_ps,after_ps";
   AddHeads(kTimes, out);
   AddHeads(kWork, out);
   out += '\n';
@@ -94,8 +93,10 @@ std::string KernelCsv(const KernelSheet& sheet, bool swapped) {
     out += CsvCell(row.name) + "," + row.opcode;
     if (sheet.has_others) {
       const auto first = static_cast<double>(row.self);
-      out += "," + Number(swapped ? row.other_time : first);
-      out += "," + Number(swapped ? first : row.other_time);
+      const double before = swapped ? row.other_time : first;
+      const double after = swapped ? first : row.other_time;
+      out += "," + Number(after - before) + "," + Number(after / before);
+      out += "," + Number(before) + "," + Number(after);
     }
     AddCells(kTimes, sheet, row, row.count > 0, out);
     AddCells(kWork, sheet, row, true, out);

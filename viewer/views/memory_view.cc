@@ -63,7 +63,7 @@ class MemoryView : public View {
     if (plan_ != plan.value) Show(plan.value, buffers.value, module);
     DrawHead(frame);
     if (plan_->boxes.empty()) {
-      Sentence(frame, "the buffer assignment places no values");
+      Sentence(frame, "the buffer assignment is empty");
       return;
     }
     Place(frame);
@@ -172,10 +172,10 @@ class MemoryView : public View {
             fmt::format("{} {}", ToString(kind), BytesText(bytes)));
     }
     const bool has_aliases = std::ranges::any_of(plan_->boxes, &MemoryBox::aliases);
-    if (has_aliases) Sentence(frame, "striped: several values on the same bytes at once");
+    if (has_aliases) Sentence(frame, "striped: aliasing buffers");
     if (!plan_->has_lives) {
       Sentence(frame,
-               "the dump does not say when values live, so every box spans the whole program: "
+               "no live ranges in the dump, so every buffer spans the whole program: "
                "*-buffer-assignment.txt and *-live-range.txt say it (--xla_dump_hlo_as_text)");
     }
   }

@@ -17,7 +17,7 @@ class ModulesView : public View {
     const Pending<dump::DumpModel>& dump = frame.context.document.dump();
     if (!ShowPending(frame, dump, "the dump")) return;
     if (dump->modules().empty()) {
-      Sentence(frame, "no module in this dumps; Home says what it holds");
+      Sentence(frame, "no module in this dump; Home lists its files");
       return;
     }
     ImGui::SetNextItemWidth(-1);

@@ -35,7 +35,7 @@ class PassesView : public View {
     focus_filter_ = false;
     ImGui::InputTextWithHint("##filter", "filter passes", &filter_);
     ImGui::Checkbox("Changed only", &only_changes_);
-    ImGui::SameLine();
+    SameLineIfRoom(CheckboxWidth("Most changed first"));
     bool& by_change = context.marks.passes_by_change;
     ImGui::Checkbox("Most changed first", &by_change);
     if (by_change && RankingOf(context, module).waiting())

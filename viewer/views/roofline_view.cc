@@ -36,15 +36,15 @@ class RooflineView : public View {
     shown_ = points.size();
     if (points.empty()) {
       Sentence(frame,
-               "no instruction has both a time and work to divide by it: a roofline needs a trace "
+               "no instruction has both a time and a known cost: a roofline needs a trace "
                "of this module "
                "(hloscope open DUMP TRACE.xplane.pb)");
       return;
     }
     if (sheet.device.source.empty()) {
       Sentence(frame,
-               "the ceilings are not known: neither the trace nor the dump describes the device "
-               "(a GPU dump has gpu_target_config.pbtxt); points are measured all the same");
+               "peak performance unknown: neither the trace nor the dump describes the device "
+               "(a GPU dump has gpu_target_config.pbtxt); the points are still measured");
     }
     DrawPlot(frame, sheet, points);
   }

@@ -37,7 +37,7 @@ class SelectionView : public View {
     }
     if (context.navigation.selection().kind == SelectionKind::kNothing) {
       Sentence(frame,
-               "selection lost: click an instruction, kernel, buffer or line anywhere, or "
+               "nothing selected: click an instruction, kernel, buffer or line anywhere, or "
                "search with Ctrl+P");
       return;
     }
@@ -185,8 +185,20 @@ class SelectionView : public View {
     DrawLinks(frame, *module, found.module, stage, all);
   }
 
+  // Printing in every frame would take too long.
+  void PrintOnce(const std::shared_ptr<const hlo::Module>& module, hlo::InstructionId id) {
+    if (printed_ == module && printed_id_ == id) return;
+    printed_ = module;
+    printed_id_ = id;
+    std::string text;
+    hlo::PrintText(*module, id, hlo::TextFormat::kElided, text);
+    text_ = SafeText(text, 2400);
+    folded_ = SafeText(FoldLine(std::string_view(text).substr(0, 20'000), dump::FileKind::kHloText),
+                       1200);
+  }
+
   // Shape, opcode, operands and users of the instruction in the stage in view.
-  static void DrawInstruction(Frame& frame) {
+  void DrawInstruction(Frame& frame) {
     Context& context = frame.context;
     int32_t module = context.navigation.module(), stage = context.navigation.stage();
     hlo::InstructionId id = context.navigation.InstructionIn(stage);
@@ -196,22 +208,18 @@ class SelectionView : public View {
     const hlo::Module& m = *read;
     if (id.index >= m.instructions().size()) return;
     const hlo::Instruction& instruction = m[id];
-    std::string text;
-    hlo::PrintText(m, id, hlo::TextFormat::kElided, text);
+    PrintOnce(read.value, id);
     DrawOpcode(frame, instruction.opcode);
     Fact(frame, "computation", m[m[instruction.computation].name]);
     if (const auto* metadata = m.Get<hlo::OpMetadata>(instruction, hlo::AttributeKey::kMetadata))
       Fact(frame, "op_name", m[metadata->op_name]);
     Section(frame, "Text");
-    const std::string folded =
-        FoldLine(std::string_view(text).substr(0, 20'000), dump::FileKind::kHloText);
     ImGui::PushFont(frame.mono, 14);
     ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(SafeText(folded, 1200).c_str());
+    ImGui::TextUnformatted(folded_.c_str());
     ImGui::PopTextWrapPos();
     ImGui::PopFont();
-    if (folded != text && ImGui::IsItemHovered())
-      ImGui::SetTooltip("%s", SafeText(text, 2400).c_str());
+    if (folded_ != text_ && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", text_.c_str());
     if (instruction.operand_count > 0) {
       Section(frame, fmt::format("Operands ({})", instruction.operand_count));
       DrawLinks(frame, m, module, stage, m.operands(id));
@@ -424,6 +432,10 @@ class SelectionView : public View {
   static std::span<const int32_t> Few(const std::vector<int32_t>& all) {
     return std::span(all).first(std::min(all.size(), kMostShown));
   }
+
+  std::shared_ptr<const hlo::Module> printed_;  // of text_ and folded_
+  hlo::InstructionId printed_id_;
+  std::string text_, folded_;
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ class StatisticsView : public View {
     if (profile == nullptr) {
       Sentence(
           frame,
-          "no trace is open: with one, the times of the range marked in the timeline stand here");
+          "no trace is open");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;

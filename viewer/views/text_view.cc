@@ -58,7 +58,7 @@ class TextView : public View {
     DrawBar(frame);
     const Pending<TextDocument>* document = Document(context);
     if (document == nullptr) {
-      Sentence(frame, "this dump holds no text to show");
+      Sentence(frame, "no text files in this dump");
       return;
     }
     if (!ShowPending(frame, *document, "the text")) return;

@@ -44,15 +44,15 @@ class TimelineView : public View {
     const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
       Sentence(frame,
-               "no trace is open: hloscope open DUMP TRACE.xplane.pb (or .trace.json.gz) shows it "
-               "here. In Python, with "
-               "jax.profiler.trace(FOLDER): … leaves one in FOLDER/plugins/profile.");
+               "no trace is open: open one with hloscope open DUMP TRACE.xplane.pb (or .trace.json.gz). "
+               "In Python, with "
+               "jax.profiler.trace(FOLDER): … writes one to FOLDER/plugins/profile.");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;
     const ProfileModel& model = **profile;
     if (model.store().size() == 0) {
-      Sentence(frame, "the trace holds no events: it was stopped before anything ran");
+      Sentence(frame, "the trace has no events");
       return;
     }
     if (shown_ != profile->value) Show(profile->value);

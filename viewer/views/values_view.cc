@@ -30,7 +30,7 @@ class ValuesView : public View {
     Experiment& experiment = frame.context.experiment;
     if (experiment.module() == nullptr) {
       Sentence(frame,
-               "values of any instruction are shown here once something was run: screen "
+               "run a comparison to see values of instructions here: screen "
                "Divergence, Run");
       return;
     }
@@ -47,7 +47,7 @@ class ValuesView : public View {
     TakeOver(*pair);
     if (!pair->note.empty()) Label(frame.theme, Color::kWarning, SafeText(pair->note, 300));
     if (grids_.empty()) {
-      Sentence(frame, "this instruction has no array to show");
+      Sentence(frame, "the result of this instruction is not an array");
       return;
     }
     DrawChoices(frame);
@@ -197,7 +197,7 @@ class ValuesView : public View {
 
   void DrawTable(Frame& frame, ValueGrid& grid) {
     if (grid.rows() == 0 || grid.columns() == 0) {
-      Sentence(frame, "this array has no elements");
+      Sentence(frame, "empty array");
       return;
     }
     const auto columns = static_cast<int>(std::min<int64_t>(grid.columns(), kColumnsShown));
@@ -252,7 +252,7 @@ class ValuesView : public View {
 
   void DrawPicture(Frame& frame, ValueGrid& grid) {
     if (grid.rows() == 0 || grid.columns() == 0) {
-      Sentence(frame, "this array has no elements");
+      Sentence(frame, "empty array");
       return;
     }
     const ValueSummary& all = grid.summary(side());

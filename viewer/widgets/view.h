@@ -16,6 +16,7 @@
 #include "core/base/result.h"
 #include "viewer/commands/commands.h"
 #include "viewer/model/context.h"
+#include "viewer/model/navigation.h"
 #include "viewer/widgets/theme.h"
 
 struct ImFont;
@@ -76,7 +77,6 @@ struct ViewRow {
 std::span<const ViewRow> ViewRows();
 
 #define VIEW(make, id, title, places, help) std::unique_ptr<View> make();
-#include "viewer/model/navigation.h"
 #include "viewer/widgets/views.def"
 #undef VIEW
 

@@ -64,6 +64,20 @@ std::string CsvCell(std::string_view text) {
   return cell + '"';
 }
 
+void SameLineIfRoom(float width) {
+  ImGui::SameLine();
+  if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+}
+
+float ButtonWidth(const char* text) {
+  return ImGui::CalcTextSize(text).x + 2 * ImGui::GetStyle().FramePadding.x;
+}
+
+float CheckboxWidth(const char* text) {
+  return ImGui::CalcTextSize(text).x + ImGui::GetFrameHeight() +
+         ImGui::GetStyle().ItemInnerSpacing.x;
+}
+
 void Label(std::string_view text) { Draw(SafeText(text)); }
 
 void Label(const Theme& theme, Color color, std::string_view text) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "viewer/model/number_text.h"
+#include "viewer/model/pending.h"
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {
@@ -40,6 +41,12 @@ template <typename T>
 bool ShowPending(Frame& frame, const Pending<T>& pending, std::string_view what) {
   return ShowPendingState(frame, pending.state, pending.error, what);
 }
+
+// Goes on in this line where there is room for an item of that width, else in the next.
+void SameLineIfRoom(float width);
+// The width of a button or check box with that text.
+float ButtonWidth(const char* text);
+float CheckboxWidth(const char* text);
 
 // A row of a table that can be clicked as a whole; `selected` is the selection itself, `lit` stands
 // for it.

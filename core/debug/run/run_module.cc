@@ -68,7 +68,10 @@ class Replay {
  private:
   // What was asked for, of which the deadline let some run.
   void SayWhatRan(Error& error) const {
-    error.message += fmt::format(", after {:g} s", SecondsOf(request_));
+    constexpr std::string_view kDeadline = "the deadline";
+    if (error.message.starts_with(kDeadline)) {
+      error.message.insert(kDeadline.size(), fmt::format(" of {:g} s", SecondsOf(request_)));
+    }
     if (request_.iterations > 1) {
       error.message +=
           fmt::format("; {} of {} iterations ran", report_.iterations_ran, request_.iterations);

@@ -89,6 +89,19 @@ Result<Value> FusionKernel(KernelCall& call) {
   return call.machine.Call(callee, TakeOperands(call));
 }
 
+namespace {
+
+// A run that has to end says how far its loops were, the innermost first.
+Result<Value> InLoop(const KernelCall& call, int64_t iteration, Result<Value> value) {
+  if (!value.has_value() && value.error().error_class == ErrorClass::kDied) {
+    value.error().message +=
+        fmt::format("; {} had run {} iterations", call.module().name(call.id), iteration);
+  }
+  return value;
+}
+
+}  // namespace
+
 Result<Value> WhileKernel(KernelCall& call) {
   const auto& instruction = call.instruction();
   const ComputationId condition =
@@ -104,13 +117,17 @@ Result<Value> WhileKernel(KernelCall& call) {
                       iteration, *before));
     }
     call.machine.set_iteration(iteration);
-    HLOSCOPE_ASSIGN_OR_RETURN(Value go_on, call.machine.Call(condition, {state}));
+    HLOSCOPE_ASSIGN_OR_RETURN(Value go_on,
+                              InLoop(call, iteration, call.machine.Call(condition, {state})));
     if (go_on.is_missing()) return go_on;
     if (!IsTrue(go_on)) return state;
-    HLOSCOPE_TRY(call.machine.Charge(1));
+    if (const Status charged = call.machine.Charge(1); !charged.has_value()) {
+      return InLoop(call, iteration, std::unexpected(charged.error()));
+    }
     std::vector<Value> arguments;
     arguments.push_back(std::move(state));
-    HLOSCOPE_ASSIGN_OR_RETURN(state, call.machine.Call(body, std::move(arguments)));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        state, InLoop(call, iteration, call.machine.Call(body, std::move(arguments))));
   }
 }
 

@@ -159,6 +159,8 @@ Status InstructionReader::ReadList(Opcode opcode, const AttributeField& field) {
       if (!EnumText(field.key, v).empty()) continue;
       return InputError(fmt::format("{}: unknown value {}", Info(field.key).text, v));
     }
+    // One for each side of a product, as XLA completes them.
+    if (!empty && opcode != Opcode::kCustomCall && ints_.size() < 2) ints_.resize(2);
   }
   if (field.key == AttributeKey::kParameterReplication) empty = !fields_.Has(field.path[0]);
   if (empty && !field.required && !IsAlwaysPrinted(opcode, field.key)) return {};

@@ -1,5 +1,6 @@
 // Writing a module as HloModuleProto.
 #include <algorithm>
+#include <tuple>
 
 #include "core/base/checked.h"
 #include "core/hlo/proto/proto.h"
@@ -146,7 +147,9 @@ class ModuleWriter {
   void WriteAliases() {
     using namespace AliasEntryField;
     auto mark = out_.Open(ModuleField::kInputOutputAlias);
-    for (const InputOutputAlias& alias : module_.header().input_output_alias) {
+    auto aliases = module_.header().input_output_alias;
+    std::ranges::stable_sort(aliases, {}, &InputOutputAlias::output_index);
+    for (const InputOutputAlias& alias : aliases) {
       auto entry = out_.Open(AliasConfigField::kEntries);
       out_.PackedInts(kOutputShapeIndex, alias.output_index);
       out_.IntUnlessZero(kParameterNumber, alias.parameter);
@@ -160,7 +163,11 @@ class ModuleWriter {
   void WriteDonors() {
     using namespace DonorEntryField;
     auto mark = out_.Open(ModuleField::kBufferDonor);
-    for (const BufferDonor& donor : module_.header().buffer_donors) {
+    auto donors = module_.header().buffer_donors;
+    std::ranges::stable_sort(donors, {}, [](const BufferDonor& donor) {
+      return std::tie(donor.parameter, donor.parameter_index);
+    });
+    for (const BufferDonor& donor : donors) {
       auto entry = out_.Open(DonorConfigField::kEntries);
       out_.IntUnlessZero(kParameterNumber, donor.parameter);
       out_.PackedInts(kParameterShapeIndex, donor.parameter_index);

@@ -120,6 +120,9 @@ bool TextParser::KeepUnknown(Draft& draft, std::string_view name, uint64_t offse
   message += misplaced ? " does not belong to " + std::string(ToString(opcode)) : " is unknown";
   ClosestText closest(name);
   for (const AttributeUse& use : Info(opcode).attributes) closest.Offer(Info(use.key).text);
+  for (int k = static_cast<int>(AttributeKey::kSharding); k < kAttributeKeyCount; ++k) {
+    closest.Offer(Info(static_cast<AttributeKey>(k)).text);
+  }
   std::string hint = closest.Hint();
   Warn(misplaced ? "misplaced-attribute" : "unknown-attribute", message + " and is kept as written",
        offset, hint.empty() ? Allowed(opcode) : hint);
@@ -155,7 +158,8 @@ bool TextParser::ReadDoubleValue(double& value) {
   char c = cursor_.Peek();
   auto [after, error] = std::from_chars(cursor_.position(), cursor_.end(), value);
   if (error == std::errc::result_out_of_range) return Expected("a number that fits a double");
-  if (error != std::errc() || !(c == '-' || c == '.' || c == 'i' || TextCursor::IsDigit(c))) {
+  if (error != std::errc() ||
+      !(c == '-' || c == '.' || c == 'i' || c == 'n' || TextCursor::IsDigit(c))) {
     return Expected("a number");
   }
   cursor_.set_position(after);
