@@ -39,19 +39,20 @@ CLI::Option* AddList(CLI::App& app, const OptionSpec& spec, std::vector<std::str
 }
 
 CLI::Option* AddOption(CLI::App& app, const OptionSpec& spec) {
+  const std::string name = spec.letter.empty() ? spec.name : spec.letter + "," + spec.name;
   return std::visit(
       [&](auto* target) -> CLI::Option* {
         using T = std::remove_pointer_t<decltype(target)>;
         if constexpr (std::is_same_v<T, bool>) {
-          return app.add_flag(spec.name, *target, spec.help);
+          return app.add_flag(name, *target, spec.help);
         } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
           return AddList(app, spec, target);
         } else if constexpr (IsOptional<T>::value) {
           using Value = typename T::value_type;
           return app.add_option_function<Value>(
-              spec.name, [target](const Value& v) { *target = v; }, spec.help);
+              name, [target](const Value& v) { *target = v; }, spec.help);
         } else {
-          return app.add_option(spec.name, *target, spec.help);
+          return app.add_option(name, *target, spec.help);
         }
       },
       spec.target);

@@ -28,7 +28,7 @@ std::string OptionText(const OptionSpec& spec) {
   std::string help = spec.help;
   const std::vector<std::string> values = OfferedValues(spec);
   if (!values.empty()) help += fmt::format(" ({})", fmt::join(values, ", "));
-  return ".TP\n.B " + Roff(spec.name) +
+  return ".TP\n.B " + Roff((spec.letter.empty() ? "" : spec.letter + ", ") + spec.name) +
          (spec.value.empty() ? "" : " \\fI" + Roff(spec.value) + "\\fR") + "\n" + Roff(help) + "\n";
 }
 
