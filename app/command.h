@@ -31,6 +31,7 @@ struct OptionSpec {
   std::string value = {};  // what the value is called in help: FILE, N, …; of a flag none
   std::vector<std::string> choices = {};  // allowed values; empty: any
   bool required = false;
+  std::string letter = {};  // "-j": a short form
   bool positional() const { return !name.starts_with('-'); }
 };
 

@@ -34,19 +34,20 @@ CLI::Option* AddList(CLI::App& app, const OptionSpec& spec, std::vector<std::str
 }
 
 CLI::Option* AddOption(CLI::App& app, const OptionSpec& spec) {
+  const std::string name = spec.letter.empty() ? spec.name : spec.letter + "," + spec.name;
   return std::visit(
       [&](auto* target) -> CLI::Option* {
         using T = std::remove_pointer_t<decltype(target)>;
         if constexpr (std::is_same_v<T, bool>) {
-          return app.add_flag(spec.name, *target, spec.help);
+          return app.add_flag(name, *target, spec.help);
         } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
           return AddList(app, spec, target);
         } else if constexpr (IsOptional<T>::value) {
           using Value = typename T::value_type;
           return app.add_option_function<Value>(
-              spec.name, [target](const Value& v) { *target = v; }, spec.help);
+              name, [target](const Value& v) { *target = v; }, spec.help);
         } else {
-          return app.add_option(spec.name, *target, spec.help);
+          return app.add_option(name, *target, spec.help);
         }
       },
       spec.target);
@@ -57,7 +58,7 @@ std::string HelpText(const CommandRow& row, const std::vector<OptionSpec>& specs
   std::string text = std::string(row.summary) + "\n\nUsage: " + UsageLine(row, specs) + "\n\n";
   for (const OptionSpec& spec : specs) {
     std::string left =
-        "  " + spec.name + (spec.value.empty() || spec.positional() ? "" : " " + spec.value);
+        "  " + (spec.letter.empty() ? "" : spec.letter + ", ") + spec.name + (spec.value.empty() || spec.positional() ? "" : " " + spec.value);
     left += left.size() + 1 < kColumn ? std::string(kColumn - left.size(), ' ')
                                       : "\n" + std::string(kColumn, ' ');
     text += left + spec.help;

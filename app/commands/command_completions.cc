@@ -121,7 +121,7 @@ std::string Manual() {
     std::vector<OptionSpec> specs = AllOptions(*command, common);
     text += ".SS " + Roff(UsageLine(row, specs)) + "\n" + Roff(row.summary) + ".\n";
     for (const OptionSpec& spec : specs) {
-      text += ".TP\n.B " + Roff(spec.name) +
+      text += ".TP\n.B " + Roff((spec.letter.empty() ? "" : spec.letter + ", ") + spec.name) +
               (spec.value.empty() ? "" : " \\fI" + Roff(spec.value) + "\\fR") + "\n" +
               Roff(spec.help) + "\n";
     }

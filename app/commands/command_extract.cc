@@ -76,6 +76,9 @@ class ExtractCommand : public Command {
          .target = &fill_elided_,
          .help = "make up constants whose values the file does not hold, from this seed",
          .value = "SEED"},
+        {.name = "--strip_metadata",
+         .target = &strip_metadata_,
+         .help = "leave out op names, source files and stack frames"},
         {.name = "--input_format",
          .target = &input_format_,
          .help = "hlo, pb or pbtxt; by content where not given",
@@ -107,7 +110,9 @@ class ExtractCommand : public Command {
     HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root,
                               debug::FindInstruction(*loaded.module, instruction_, computation_));
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
-                              debug::ExtractModule(*loaded.module, root, depth_));
+                              debug::ExtractModule(*loaded.module, root, depth_,
+                                                   strip_metadata_ ? debug::Metadata::kStripped
+                                                                   : debug::Metadata::kKept));
     request_.seed = static_cast<uint64_t>(seed_);
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request_.limits = context.limits;
@@ -197,6 +202,7 @@ class ExtractCommand : public Command {
   std::string module_, instruction_, output_, computation_, input_format_;
   int64_t depth_ = 0, iteration_ = 0, seed_ = 0;
   std::optional<int64_t> fill_elided_;
+  bool strip_metadata_ = false;
   debug::RunRequest request_;
 };
 

@@ -11,6 +11,7 @@
 #include "core/base/json.h"
 #include "core/eval/coverage.h"
 #include "core/hlo/opcode.h"
+#include "core/hlo/text/closest_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -54,17 +55,42 @@ void AddDistance(JsonWriter& json, std::string_view distance) {
   }
 }
 
+Error UnknownOpcode(std::string_view name) {
+  hlo::ClosestText closest(name);
+  for (int k = 0; k < hlo::kOpcodeCount; ++k)
+    closest.Offer(hlo::Info(static_cast<hlo::Opcode>(k)).text);
+  const std::string hint = closest.Hint();
+  return {ErrorClass::kInput, fmt::format("{}: no such opcode", name), {},
+          hint.empty() ? "`hloscope ops` lists them" : hint};
+}
+
 class OpsCommand : public Command {
  public:
-  std::vector<OptionSpec> Options() override { return {}; }
+  std::vector<OptionSpec> Options() override {
+    return {{.name = "opcodes",
+             .target = &opcodes_,
+             .help = "only these opcodes, as HLO text writes them: all-gather-start",
+             .value = "OPCODE"}};
+  }
 
   int Run(const Context& context) override {
+    std::vector<hlo::Opcode> shown;
+    for (const std::string& name : opcodes_) {
+      std::optional<hlo::Opcode> opcode = hlo::OpcodeFromText(name);
+      if (!opcode) {
+        PrintError(UnknownOpcode(name));
+        return kBadInput;
+      }
+      shown.push_back(*opcode);
+    }
+    for (int k = 0; opcodes_.empty() && k < hlo::kOpcodeCount; ++k)
+      shown.push_back(static_cast<hlo::Opcode>(k));
     if (!context.json)
       WriteOut(
           "opcode                     operands  attributes (! is required)\n"
           "    ULP from the true value at worst on the interpreter: element types\n");
-    for (int k = 0; k < hlo::kOpcodeCount; ++k) {
-      const hlo::OpcodeInfo& info = hlo::Info(static_cast<hlo::Opcode>(k));
+    for (hlo::Opcode opcode : shown) {
+      const hlo::OpcodeInfo& info = hlo::Info(opcode);
       WriteOut(context.json ? Json(info) : Text(info));
     }
     return kGood;
@@ -106,6 +132,8 @@ class OpsCommand : public Command {
     json.EndObject().EndObject();
     return out + "\n";
   }
+
+  std::vector<std::string> opcodes_;
 };
 
 }  // namespace

@@ -278,6 +278,8 @@ std::string ProfileText(const ProfileReport& report) {
   AppendInstructions(report, out);
   out += '\n';
   AppendNames(report, out);
+  if (profile.modules_file)
+    out += fmt::format("modules from {}\n", profile.modules_file->path());
   for (const std::string& error : profile.errors) out += "error of the recorder: " + error + '\n';
   for (const std::string& text : profile.warnings) out += "warning of the recorder: " + text + '\n';
   for (const std::string& warning : report.warnings) out += "warning: " + warning + '\n';
@@ -308,7 +310,8 @@ std::string ProfileJson(const ProfileReport& report) {
         .Field("bytes", module.hlo_proto.size())
         .EndObject();
   }
-  json.EndArray();
+  json.EndArray().Key("modules_file");
+  profile.modules_file ? json.Value(profile.modules_file->path()) : json.Null();
   AppendAttribution(report, json);
   AppendNames(report, json);
   AppendTexts(json, "errors", profile.errors);

@@ -25,7 +25,8 @@ class Assignment {
       *table = FromText();
       table->warnings.insert(table->warnings.begin(), lost.begin(), lost.end());
     }
-    if (table->source == BufferSource::kNone) return table;
+    if (table->source == BufferSource::kNone) TakeReport(*table);
+    if (!table->has_values()) return table;
     FillShapes(*table);
     TakeLiveRanges(*table);
     CheckTotal(*table);
@@ -93,6 +94,25 @@ class Assignment {
     for (std::string& warning : table->warnings) warning.insert(0, PathOf(file) + ": ");
     table->file = file;
     return *std::move(table);
+  }
+
+  void TakeReport(BufferTable& table) const {
+    for (int32_t file : model_.modules()[static_cast<size_t>(module_)].files) {
+      const FileEntry& entry = model_.files()[static_cast<size_t>(file)];
+      if (entry.role != FileRole::kMemoryReport || entry.path.ends_with(".pb")) continue;
+      auto text = model_.OpenFile(file);
+      int64_t total = 0;
+      if (!text) {
+        table.warnings.push_back(text.error().ToString());
+      } else if (TotalIn(FileRole::kMemoryReport, text->bytes(), total)) {
+        table.source = BufferSource::kReport;
+        table.file = file;
+        table.total_bytes = total;
+        return;
+      } else {
+        table.warnings.push_back(PathOf(file) + ": its total is missing, the file is cut off");
+      }
+    }
   }
 
   // Shapes of values by their instruction and index, where the file did not say.

@@ -66,7 +66,7 @@ void InstructionLookup::OrderProgram() {
       continue;
     }
     InstructionId id(computation.first_instruction + top.next++);
-    program_.push_back(id);
+    AddToProgram(id);
     Opcode opcode = module_[id].opcode;
     bool runs = opcode == Opcode::kWhile || opcode == Opcode::kConditional ||
                 opcode == Opcode::kCall || opcode == Opcode::kAsyncStart;
@@ -77,6 +77,17 @@ void InstructionLookup::OrderProgram() {
       seen[next.index] = true;
       open.push_back({next});
     }
+  }
+}
+
+void InstructionLookup::AddToProgram(InstructionId id) {
+  program_.push_back(id);
+  const Opcode opcode = module_[id].opcode;
+  if (opcode == Opcode::kCustomCall) {
+    targets_[module_.GetString(module_[id], hlo::AttributeKey::kCustomCallTarget)].push_back(
+        program_.size() - 1);
+  } else if (hlo::HasFlag(opcode, hlo::kFlagCollective)) {
+    collectives_[SanitizedName(hlo::ToString(opcode))].push_back(id);
   }
 }
 
@@ -127,14 +138,27 @@ std::vector<InstructionId> InstructionLookup::ByKernelName(std::string_view name
 std::vector<InstructionId> InstructionLookup::ByTarget(std::string_view name) const {
   auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   auto same = [&](char a, char b) { return lower(a) == lower(b); };
-  std::vector<InstructionId> found;
-  if (name.empty()) return found;
-  for (InstructionId id : program_) {
-    if (module_[id].opcode != Opcode::kCustomCall) continue;
-    std::string_view target = module_.GetString(module_[id], hlo::AttributeKey::kCustomCallTarget);
-    if (!std::ranges::search(target, name, same).empty()) found.push_back(id);
+  std::vector<size_t> places;
+  for (const auto& [target, calls] : targets_) {
+    if (!name.empty() && !std::ranges::search(target, name, same).empty())
+      places.insert(places.end(), calls.begin(), calls.end());
   }
+  std::ranges::sort(places);
+  std::vector<InstructionId> found;
+  for (size_t place : places) found.push_back(program_[place]);
   return found;
+}
+
+InstructionId InstructionLookup::ByCollectiveKernel(std::string_view name) const {
+  constexpr std::string_view kEnd = "_fusion";
+  if (!name.ends_with(kEnd)) return {};
+  name.remove_suffix(kEnd.size());
+  for (InstructionId id : ByKernelName(name)) {
+    if (hlo::HasFlag(module_[id].opcode, hlo::kFlagCollective)) return id;
+  }
+  auto found = collectives_.find(SanitizedName(name));
+  bool is_only = found != collectives_.end() && found->second.size() == 1;
+  return is_only ? found->second.front() : InstructionId();
 }
 
 std::vector<InstructionId> InstructionLookup::ByComputationName(std::string_view name) const {

@@ -1,6 +1,7 @@
 // Finding the instructions of a module that a kernel, thunk or buffer is named after.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,6 +31,9 @@ class InstructionLookup {
   // Custom calls in program order whose target holds `name`, in any case: kernels that a library
   // brings along are named after them.
   std::vector<hlo::InstructionId> ByTarget(std::string_view name) const;
+  // The collective that a generated kernel of that name, "NAME_fusion", runs: the one of that name,
+  // sanitised, or the only one of the opcode that is called so; invalid if there is none.
+  hlo::InstructionId ByCollectiveKernel(std::string_view name) const;
   // Instructions that run by themselves (outside fusions and reducers) in the order of the
   // computations that run, callees after the instruction that runs them.
   const std::vector<hlo::InstructionId>& program() const { return program_; }
@@ -39,6 +43,7 @@ class InstructionLookup {
  private:
   void FindCallers();
   void OrderProgram();
+  void AddToProgram(hlo::InstructionId id);
   bool HasCode(hlo::InstructionId id) const;
 
   const hlo::Module& module_;
@@ -48,6 +53,8 @@ class InstructionLookup {
   std::vector<std::vector<hlo::InstructionId>> callers_;                   // by computation
   std::vector<bool> fused_;                                                // by computation
   std::vector<hlo::InstructionId> program_;
+  std::map<std::string_view, std::vector<size_t>> targets_;  // custom calls, places in program_
+  std::map<std::string, std::vector<hlo::InstructionId>> collectives_;   // by opcode, sanitised
 };
 
 }  // namespace hloscope::dump

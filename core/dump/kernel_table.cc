@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "core/dump/instruction_lookup.h"
@@ -16,7 +17,7 @@ namespace hloscope::dump {
 namespace {
 
 constexpr std::string_view kTies[] = {"none",          "metadata", "name",
-                                      "numbered name", "target",   "computation"};
+                                      "numbered name", "target",   "computation", "collective"};
 
 // `name` without `_12` or `__12` at its end; unchanged if it has none.
 std::string_view WithoutNumber(std::string_view name) {
@@ -171,10 +172,9 @@ class Gather {
       kernel.shared_bytes = thunk.shared_bytes;
     if (!thunk.tied_by_metadata) return;
     kernel.tie = KernelTie::kMetadata;
-    auto& instructions = kernel.instructions;
-    if (std::ranges::find(instructions, thunk.instruction) == instructions.end())
-      instructions.push_back(thunk.instruction);
-    kernel.instruction = instructions.front();
+    if (!named_by_thunks_.emplace(thunk.kernel, thunk.instruction).second) return;
+    kernel.instructions.push_back(thunk.instruction);
+    kernel.instruction = kernel.instructions.front();
   }
 
   bool TieTo(Kernel& kernel, KernelTie tie, const std::vector<hlo::InstructionId>& found) const {
@@ -184,6 +184,11 @@ class Gather {
       kernel.instructions.emplace_back(lookup_->module().name(id));
     kernel.instruction = kernel.instructions.front();
     return true;
+  }
+
+  bool TieToCollective(Kernel& kernel, std::string_view name) const {
+    hlo::InstructionId id = lookup_->ByCollectiveKernel(name);
+    return id.valid() && TieTo(kernel, KernelTie::kCollective, {id});
   }
 
   void Tie(Kernel& kernel) const {
@@ -196,6 +201,7 @@ class Gather {
                 TieTo(kernel, KernelTie::kComputation, lookup_->ByComputationName(plain)) ||
                 TieTo(kernel, KernelTie::kNumberedName, lookup_->ByKernelName(unnumbered)) ||
                 TieTo(kernel, KernelTie::kComputation, lookup_->ByComputationName(unnumbered)) ||
+                TieToCollective(kernel, name) || TieToCollective(kernel, unnumbered) ||
                 TieTo(kernel, KernelTie::kTarget, lookup_->ByTarget(name));
     if (!tied) kernel.note = "no instruction or computation of the compiled module has its name";
   }
@@ -214,12 +220,18 @@ class Gather {
     bool found = begin != end;
     for (auto at = begin; at != end; ++at) Attach(table_->kernels[at->second], place, file);
     if (found) return;
-    std::string wanted = SanitizedName(NamedInFile(detail));
-    for (Kernel& kernel : table_->kernels) {
-      bool same = SanitizedName(kernel.name) == wanted ||
-                  SanitizedName(kernel.instruction) == wanted ||
-                  SanitizedName(kernel.name) == wanted + "_kernel";
-      if (same) Attach(kernel, place, file);
+    if (by_sanitized_name_.empty()) IndexNames();
+    auto [first, last] = by_sanitized_name_.equal_range(SanitizedName(NamedInFile(detail)));
+    for (auto at = first; at != last; ++at) Attach(table_->kernels[at->second], place, file);
+  }
+
+  // Kernels by their names, with and without "_kernel", and by their instructions'.
+  void IndexNames() {
+    for (size_t k = 0; k < table_->kernels.size(); ++k) {
+      std::string name = SanitizedName(table_->kernels[k].name);
+      by_sanitized_name_.emplace(SanitizedName(table_->kernels[k].instruction), k);
+      if (name.ends_with("_kernel")) by_sanitized_name_.emplace(WithoutSuffix(name, "_kernel"), k);
+      by_sanitized_name_.emplace(std::move(name), k);
     }
   }
 
@@ -288,6 +300,8 @@ class Gather {
   std::shared_ptr<KernelTable> table_ = std::make_shared<KernelTable>();
   std::unordered_map<std::string, size_t> positions_;
   std::multimap<std::string, size_t> details_;
+  std::unordered_multimap<std::string, size_t> by_sanitized_name_;
+  std::set<std::pair<std::string, std::string>> named_by_thunks_;  // kernel and instruction
   std::optional<InstructionLookup> lookup_;
 };
 

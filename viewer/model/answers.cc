@@ -51,7 +51,7 @@ Answered TransferAnswer(const ModuleFacts& facts, int32_t module, int32_t stage)
 }
 
 Answered PeakAnswer(const dump::BufferTable& table, int32_t module) {
-  if (table.source == dump::BufferSource::kNone)
+  if (!table.has_values())
     return Unknown("no buffer assignment in this dump: --xla_dump_hlo_as_text writes it",
                    "buffers");
   const std::vector<int32_t> live =
@@ -130,7 +130,7 @@ const Answer* Peak(Session& session, int32_t module) {
 const Answer* Slowest(Session& session, int32_t module) {
   if (ProfilePaths(session).empty())
     return Find(session, "no-profile", module, [] {
-      return Unknown("needs a profile: open a trace (*.xplane.pb, *.trace.json) with the dump",
+      return Unknown("needs a profile: open a trace with the dump (hloscope open DUMP TRACE)",
                      "kernels");
     });
   const Pending<KernelSheet>* sheet = KernelSheetOf(session);

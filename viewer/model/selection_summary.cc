@@ -55,7 +55,8 @@ class Teller {
         fmt::format("placement/{}", found_.module), "finding what runs where",
         [dump = session_.dump().value, of = found_.module, module = module.value](TaskControl&) {
           return Result<std::shared_ptr<const debug::Placement>>(
-              std::make_shared<const debug::Placement>(PlacementOf(*dump, of, *module)));
+              std::make_shared<const debug::Placement>(
+                  debug::PlacementIn(*dump, of, *module)));
         });
   }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "core/debug/align/alignment.h"
+#include "profiler/profile.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -14,12 +15,6 @@ std::string Key(const char* what, int32_t a, int32_t b = 0) {
 }
 
 }  // namespace
-
-bool IsProfile(std::string_view path) {
-  if (path.ends_with(".gz")) path.remove_suffix(3);
-  return path.ends_with(".xplane.pb") || path.ends_with(".trace.json") ||
-         path.ends_with(".hloprof");
-}
 
 Session::Session(SessionOptions options)
     : options_(std::move(options)),
@@ -52,7 +47,7 @@ void Session::Open(const std::vector<std::string>& paths) {
   counterparts_complete_ = true;
   counterparts_task_ = 0;
   for (const std::string& path : paths) {
-    if (IsProfile(path)) {
+    if (profiler::IsTraceName(path)) {
       profile_paths_.push_back(path);
     } else if (path_.empty()) {
       path_ = path;

@@ -45,17 +45,14 @@ struct Message {
   std::string text;
 };
 
-// Whether a path names a trace, by its ending.
-bool IsProfile(std::string_view path);
-
 class Session {
  public:
   explicit Session(SessionOptions options);
   ~Session();
 
   // --- What is open -----------------------------------------------------------------------------
-  // Opens a dump directory, a module or a bundle in the background; profiles (`*.xplane.pb`,
-  // `*.trace.json*`, `*.hloprof`) among the paths go to profile_paths(). Forgets what was open.
+  // Opens a dump directory, a module or a bundle in the background; traces among the
+  // paths go to profile_paths(). Forgets what was open.
   void Open(const std::vector<std::string>& paths);
   const std::string& path() const { return path_; }  // of the dump, empty: nothing is open
   const std::vector<std::string>& profile_paths() const { return profile_paths_; }

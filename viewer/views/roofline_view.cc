@@ -36,7 +36,7 @@ class RooflineView : public View {
       Sentence(frame,
                "no instruction has both a time and work to divide by it: a roofline needs a trace "
                "of this module "
-               "(hloscope open DUMP TRACE.xplane.pb)");
+               "(hloscope open DUMP TRACE)");
       return;
     }
     if (sheet.device.source.empty()) {

@@ -35,8 +35,7 @@ class TimelineView : public View {
     const Pending<ProfileModel>* profile = ProfileOf(frame.session);
     if (profile == nullptr) {
       Sentence(frame,
-               "no trace is open: hloscope open DUMP TRACE.xplane.pb (or .trace.json.gz) shows it "
-               "here. In Python, with "
+               "no trace is open: hloscope open DUMP TRACE shows one here. In Python, with "
                "jax.profiler.trace(FOLDER): … leaves one in FOLDER/plugins/profile.");
       return;
     }

@@ -71,14 +71,6 @@ std::string LayoutText(const Module& m) {
   return out;
 }
 
-std::vector<ComputationId> AllButEntry(const Module& m) {
-  std::vector<ComputationId> rest;
-  for (uint32_t c = 0; c < m.computations().size(); ++c) {
-    if (ComputationId(c) != m.entry_id()) rest.push_back(ComputationId(c));
-  }
-  return rest;
-}
-
 std::vector<InstructionId> InstructionsOf(const Side& side, ComputationId c) {
   std::vector<InstructionId> ids;
   for (uint32_t k = 0; k < side.module[c].instruction_count; ++k) {
@@ -100,8 +92,15 @@ class Comparer {
 
   ModuleComparison Run() {
     CompareHeaders();
-    PairComputations();
-    for (auto [a, b] : pairs_) CompareComputations(a, b);
+    paired_a_.resize(a_.module.computations().size());
+    paired_b_.resize(b_.module.computations().size());
+    Pair(a_.module.entry_id(), b_.module.entry_id());
+    ComparePaired();
+    // What no pair of callers leads to: computations of equal meaning, then those of equal name.
+    PairLeft([](const Side& s, ComputationId c) { return s.prints.computations[c.index]; });
+    PairLeft([](const Side& s, ComputationId c) { return s.ComputationName(c); });
+    for (ComputationId c : Left(paired_a_)) result_.removed.push_back({a_.ComputationName(c), ""});
+    for (ComputationId c : Left(paired_b_)) result_.added.push_back({b_.ComputationName(c), ""});
     result_.equal = result_.changed.empty() && result_.added.empty() && result_.removed.empty();
     return std::move(result_);
   }
@@ -130,17 +129,44 @@ class Comparer {
     differ("entry_computation_layout", LayoutText(a_.module), LayoutText(b_.module));
   }
 
-  // The entries, then computations of equal meaning, then those of equal name; the rest stands
-  // alone.
-  void PairComputations() {
-    pairs_.emplace_back(a_.module.entry_id(), b_.module.entry_id());
-    std::vector<ComputationId> left_a = AllButEntry(a_.module), left_b = AllButEntry(b_.module);
-    Match(left_a, left_b, pairs_,
-          [](const Side& s, ComputationId c) { return s.prints.computations[c.index]; });
-    Match(left_a, left_b, pairs_,
-          [](const Side& s, ComputationId c) { return s.ComputationName(c); });
-    for (ComputationId c : left_a) result_.removed.push_back({a_.ComputationName(c), ""});
-    for (ComputationId c : left_b) result_.added.push_back({b_.ComputationName(c), ""});
+  void Pair(ComputationId a, ComputationId b) {
+    if (paired_a_[a.index] || paired_b_[b.index]) return;
+    paired_a_[a.index] = paired_b_[b.index] = true;
+    pairs_.emplace_back(a, b);
+  }
+
+  // Compares what is paired, and what it calls: of equal computations the one that the same
+  // instruction calls is meant.
+  void ComparePaired() {
+    for (; compared_ < pairs_.size(); ++compared_) {
+      auto [a, b] = pairs_[compared_];
+      CompareComputations(a, b);
+    }
+  }
+
+  void PairCallees(InstructionId a, InstructionId b) {
+    if (a_.module[a].attribute_count == 0) return;
+    std::vector<ComputationId> xs = a_.module.CalledComputations(a_.module[a]);
+    std::vector<ComputationId> ys = b_.module.CalledComputations(b_.module[b]);
+    if (xs.size() != ys.size()) return;
+    for (size_t k = 0; k < xs.size(); ++k) Pair(xs[k], ys[k]);
+  }
+
+  static std::vector<ComputationId> Left(const std::vector<bool>& paired) {
+    std::vector<ComputationId> left;
+    for (uint32_t c = 0; c < paired.size(); ++c) {
+      if (!paired[c]) left.emplace_back(c);
+    }
+    return left;
+  }
+
+  template <typename KeyOf>
+  void PairLeft(KeyOf key) {
+    std::vector<ComputationId> left_a = Left(paired_a_), left_b = Left(paired_b_);
+    std::vector<std::pair<ComputationId, ComputationId>> found;
+    Match(left_a, left_b, found, key);
+    for (auto [a, b] : found) Pair(a, b);
+    ComparePaired();
   }
 
   // Moves pairs of equal key from both lists to `pairs`, in order.
@@ -173,8 +199,13 @@ class Comparer {
     Match(left_a, left_b, matched, [](const Side& s, InstructionId i) { return s.Name(i); });
     Match(left_a, left_b, matched,
           [](const Side& s, InstructionId i) { return s.prints.local[i.index]; });
+    Match(left_a, left_b, matched,
+          [](const Side& s, InstructionId i) { return s.prints.own[i.index]; });
     partner_.clear();
-    for (auto [a, b] : matched) partner_[a] = b;
+    for (auto [a, b] : matched) {
+      partner_[a] = b;
+      PairCallees(a, b);
+    }
     for (size_t k = exact; k < matched.size(); ++k) {
       Explain(ca, matched[k].first, matched[k].second);
     }
@@ -252,6 +283,8 @@ class Comparer {
 
   Side a_, b_;
   std::vector<std::pair<ComputationId, ComputationId>> pairs_;
+  size_t compared_ = 0;  // of pairs_
+  std::vector<bool> paired_a_, paired_b_;
   std::unordered_map<InstructionId, InstructionId> partner_;  // in the computations at hand
   ModuleComparison result_;
 };

@@ -112,20 +112,12 @@ class Placer {
         AppendTransfers(module_, InstructionId(id), placed, calls_, result_.transfers);
       }
     }
-    for (const Transfer& t : result_.transfers) Add(t);
+    SumTransfers(result_);
     result_.executions = std::move(calls_.executions);
     return std::move(result_);
   }
 
  private:
-  void Add(const Transfer& t) {
-    int64_t total = 0;
-    bool known = t.bytes >= 0 && t.executions >= 0 &&
-                 !__builtin_mul_overflow(t.bytes, t.executions, &total) &&
-                 !__builtin_add_overflow(result_.bytes, total, &result_.bytes);
-    if (!known) ++result_.unknown_transfers;
-  }
-
   PlacedInstruction PlaceOf(const Instruction& i) const {
     if (IsNoCode(i.opcode)) return At(Place::kNoCode);
     const CallContext& context = calls_.contexts[i.computation.index];
@@ -320,6 +312,17 @@ std::string_view LibraryOf(std::string_view custom_call_target) {
 Target TargetNamed(std::string_view device) {
   if (device == "cpu") return Target::kCpu;
   return device == "gpu" ? Target::kGpu : Target::kUnknown;
+}
+
+void SumTransfers(Placement& placement) {
+  placement.bytes = placement.unknown_transfers = 0;
+  for (const Transfer& t : placement.transfers) {
+    int64_t total = 0;
+    bool known = t.bytes >= 0 && t.executions >= 0 &&
+                 !__builtin_mul_overflow(t.bytes, t.executions, &total) &&
+                 !__builtin_add_overflow(placement.bytes, total, &placement.bytes);
+    if (!known) ++placement.unknown_transfers;
+  }
 }
 
 Placement FindPlacement(const Module& module, Target target) {

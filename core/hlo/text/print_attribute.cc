@@ -207,11 +207,11 @@ bool TextPrinter::IsOmittedString(const Attribute& a) {
 bool TextPrinter::IsOmittedCall(const Instruction& i, const Attribute& a) {
   switch (i.opcode) {
     case Opcode::kAsyncStart:
-      return !options_.full_bodies && async_.IsSugared(ComputationId(a.value));
+      return !options_.full_bodies && async().IsSugared(ComputationId(a.value));
     case Opcode::kAsyncUpdate:
     case Opcode::kAsyncDone:
       return !options_.lossless || i.operand_count == 0 ||
-             async_.wrapped(module_.operands(i)[0]).valid();
+             async().wrapped(module_.operands(i)[0]).valid();
     case Opcode::kCustomCall:
       if (a.key == kCalledComputations && module_.IdsOf(a).empty()) return true;
       // XLA drops the computations of a custom call with operand layouts.
@@ -282,7 +282,8 @@ void TextPrinter::PrintCallees(std::span<const uint32_t> callees, std::string_vi
     first = false;
     if (!options_.full_bodies) {
       PrintName(module_[module_[ComputationId(callee)].name]);
-    } else if (bodies_[callee].empty() || bodies_[callee].size() > body_budget_) {
+    } else if (callee >= bodies_.size() || bodies_[callee].empty() ||
+               bodies_[callee].size() > body_budget_) {
       sink_.Append("{...}");
     } else {
       PrintIndented(bodies_[callee]);
