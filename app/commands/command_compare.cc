@@ -35,7 +35,7 @@ class CompareCommand : public Command {
          .required = true},
         {.name = "b",
          .target = &b_,
-         .help = "what to compare it with: for values what is expected",
+         .help = "what to compare it with; of values, the expected ones",
          .value = "B",
          .required = true},
         {.name = "--abs_error_bound",
@@ -48,7 +48,7 @@ class CompareCommand : public Command {
          .value = "X"},
         {.name = "--module",
          .target = &modules_,
-         .help = "of traces: modules that ran, where they carry none: files or dumps",
+         .help = "of traces: the modules that ran, if they are not in the trace: files or dumps",
          .value = "FILE"},
         {.name = "--top", .target = &top_, .help = "of traces: rows of the table", .value = "N"},
     };
@@ -63,9 +63,9 @@ class CompareCommand : public Command {
     if (a->values.has_value() != b->values.has_value()) {
       Error error{
           ErrorClass::kInput,
-          fmt::format("{} holds values and {} does not", a->values ? a_ : b_, a->values ? b_ : a_),
+          fmt::format("{} has values and {} does not", a->values ? a_ : b_, a->values ? b_ : a_),
           {},
-          "compare like with like"};
+          "compare values with values, modules with modules, traces with traces"};
       return Fail(error, context);
     }
     return Modules(*a, *b, context);
@@ -233,7 +233,7 @@ class CompareCommand : public Command {
   }
 
   std::string Text(const debug::ModuleComparison& result) const {
-    if (result.equal) return fmt::format("{} and {} are the same module\n", a_, b_);
+    if (result.equal) return fmt::format("{} and {} are equal\n", a_, b_);
     std::string out = fmt::format("{} and {} differ\n", a_, b_);
     auto place = [](const std::string& computation, const std::string& instruction) {
       return instruction.empty() ? computation : computation + ":" + instruction;

@@ -15,6 +15,7 @@
 #include "core/debug/run/run_module.h"
 #include "core/dump/load.h"
 #include "core/dump/tensors/tensor_values.h"
+#include "core/hlo/analysis/find_instruction.h"
 
 namespace hloscope::app {
 namespace {
@@ -108,7 +109,7 @@ class ExtractCommand : public Command {
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
                               dump::LoadSoundModule(module_, context.limits, format));
     HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root,
-                              debug::FindInstruction(*loaded.module, instruction_, computation_));
+                              hlo::FindInstruction(*loaded.module, instruction_, computation_));
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
                               debug::ExtractModule(*loaded.module, root, depth_,
                                                    strip_metadata_ ? debug::Metadata::kStripped

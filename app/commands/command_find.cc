@@ -290,7 +290,7 @@ class FindCommand : public Command {
     for (uint32_t i = 0; i < m.instructions().size() && !Full(matches); ++i) {
       hlo::InstructionId id(i);
       std::string_view text = printer.Text(id);
-      std::string source = hlo::SourceLineOf(m, m[id]);
+      std::string source = ToString(hlo::SourceLineOf(m, id));
       bool in_text = pattern.Matches(text);
       if (!in_text && (source.empty() || !pattern.Matches(source))) continue;
       uint32_t line = lines ? lines->PlaceOf(m.source_offset(id), "").line : 0;

@@ -26,7 +26,7 @@ class ProfileCommand : public Command {
          .required = true},
         {.name = "--module",
          .target = &modules_,
-         .help = "modules that ran, where the trace carries none: files or dumps",
+         .help = "the modules that ran, if they are not in the trace: files or dumps",
          .value = "FILE"},
         {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
     };

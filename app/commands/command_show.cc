@@ -5,6 +5,7 @@
 #include "app/inputs.h"
 #include "app/output.h"
 #include "core/base/json.h"
+#include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/analysis/graph.h"
 #include "core/hlo/text/render.h"
 #include "core/hlo/text/text.h"
@@ -19,29 +20,6 @@ using hlo::Module;
 // Up to so many instructions a picture in a file shows each of them; of larger ones it shows
 // groups, as many as can be read.
 constexpr size_t kMostInstructions = 1500, kMostBoxes = 2500, kMostGroups = 250;
-
-// "computation:instruction" or "instruction", with or without `%`.
-hlo::InstructionId FindInstruction(const Module& module, std::string_view name) {
-  std::string_view computation;
-  if (size_t colon = name.find(':'); colon != std::string_view::npos) {
-    computation = name.substr(0, colon);
-    name.remove_prefix(colon + 1);
-  }
-  if (computation.starts_with('%')) computation.remove_prefix(1);
-  if (name.starts_with('%')) name.remove_prefix(1);
-  hlo::StringId wanted = module.strings().Find(name);
-  hlo::InstructionId found;
-  for (uint32_t i = 0; wanted.valid() && i < module.instructions().size(); ++i) {
-    const hlo::Instruction& instruction = module.instructions()[i];
-    if (instruction.name != wanted) continue;
-    if (!computation.empty() && module[module[instruction.computation].name] != computation)
-      continue;
-    // The entry's wins where a name stands in several computations.
-    if (!found.valid() || instruction.computation == module.entry_id())
-      found = hlo::InstructionId(i);
-  }
-  return found;
-}
 
 class ShowCommand : public Command {
  public:
@@ -98,23 +76,16 @@ class ShowCommand : public Command {
   }
 
  private:
-  Result<hlo::InstructionId> Named(const Module& module, const std::string& name) const {
-    hlo::InstructionId id = FindInstruction(module, name);
-    if (id.valid()) return id;
-    return InputError(fmt::format("{}: no instruction called {}", module_, name),
-                      "`hloscope find` searches names");
-  }
-
   // The instructions to show; all of the module where nothing is selected.
   Result<std::vector<hlo::InstructionId>> Select(const Module& module) {
     if (!around_.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId center, Named(module, around_));
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId center, hlo::FindInstruction(module, around_));
       return hlo::Neighbourhood(module, center, radius_);
     }
     if (!paths_.empty()) {
       if (paths_.size() != 2) return InputError("--paths expects two instructions, A,B");
-      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId from, Named(module, paths_[0]));
-      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId to, Named(module, paths_[1]));
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId from, hlo::FindInstruction(module, paths_[0]));
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId to, hlo::FindInstruction(module, paths_[1]));
       std::vector<hlo::InstructionId> between = hlo::Between(module, from, to);
       if (between.empty())
         return InputError(fmt::format("{}: no path from {} to {}", module_, paths_[0], paths_[1]));

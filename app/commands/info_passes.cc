@@ -3,6 +3,7 @@
 
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
+#include "app/reports/dump_report.h"
 #include "core/base/json.h"
 #include "core/debug/align/lineage.h"
 #include "core/debug/align/pass_changes.h"
@@ -208,13 +209,13 @@ Result<std::string> PassesText(const std::string& path, const PassesRequest& req
       WriteModule(json, entry, passes);
       continue;
     }
-    out += fmt::format("{} ({} stages)\n", ModuleTitle(entry), stages);
+    out += fmt::format("{} ({})\n", ModuleTitle(entry), CountText(stages, "stage"));
     for (const Pass& pass : passes) {
       out += Line(entry.stages[static_cast<size_t>(pass.stage)], pass);
     }
   }
   if (!context.json) {
-    out += "  + added  - removed  ~ rewritten  > moved to another computation  = renamed\n";
+    out += "  + added  - removed  ~ changed  > moved to another computation  = renamed\n";
     for (const std::string& text : lost) out += "  warning: " + text + "\n";
     return out;
   }
@@ -235,7 +236,7 @@ Result<std::string> PassDiffText(const std::string& path, const std::string& sta
   int32_t earlier = lineage.Neighbour(stage, -1);
   if (earlier < 0) {
     return InputError(
-        fmt::format("{}: nothing to compare {} with: it is the first stage", path, name));
+        fmt::format("{}: {} is the first stage, there is nothing to compare it with", path, name));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto before, model->Module(module, earlier));
   debug::PassChanges changes = debug::FindChanges(*before, *after, debug::Align(*before, *after));

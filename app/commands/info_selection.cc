@@ -7,9 +7,11 @@
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
 #include "app/reports/code_lines_report.h"
+#include "app/reports/dump_report.h"
 #include "core/base/json.h"
 #include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
+#include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::app {
@@ -25,29 +27,16 @@ std::string ComputationName(const Module& module, InstructionId id) {
   return std::string(module[module[module[id].computation].name]);
 }
 
-InstructionId FindByName(const Module& module, std::string_view name) {
-  if (name.starts_with('%')) name.remove_prefix(1);
-  for (uint32_t id = 0; id < module.instructions().size(); ++id) {
-    if (module.name(InstructionId(id)) == name) return InstructionId(id);
-  }
-  return {};
-}
-
-std::string SourceText(const debug::SourceLine& line) {
-  std::string out = fmt::format("{}:{}", line.file, line.line);
-  return line.function.empty() ? out : out + fmt::format(" ({})", line.function);
-}
-
 std::string_view HowText(debug::SourceHow how) {
   switch (how) {
     case debug::SourceHow::kOwn:
-      return "its own";
+      return "own metadata";
     case debug::SourceHow::kAncestor:
-      return "of an ancestor";
+      return "from an ancestor";
     case debug::SourceHow::kCaller:
-      return "of its caller";
+      return "from its caller";
     case debug::SourceHow::kUser:
-      return "of what it is used for";
+      return "from a user";
     case debug::SourceHow::kNone:
       break;
   }
@@ -72,12 +61,11 @@ class SelectionWriter {
     HLOSCOPE_ASSIGN_OR_RETURN(auto module, provenance_.lineage().Module(stage));
     std::string out;
     if (!as_json) {
-      out = fmt::format("{}, {}: {} instructions of {}\n", ModuleTitle(entry_), Stage(stage),
-                        ids.size(), what);
+      out = fmt::format("{}, {}: {} of {}\n", ModuleTitle(entry_), Stage(stage),
+                        CountText(ids.size(), "instruction"), what);
+      hlo::InstructionPrinter printer(*module, hlo::TextFormat::kElided);
       for (InstructionId id : ids) {
-        out += fmt::format("  {}: ", ComputationName(*module, id));
-        hlo::PrintText(*module, id, hlo::TextFormat::kElided, out);
-        out += '\n';
+        out += fmt::format("  {}: {}\n", ComputationName(*module, id), printer.Text(id));
       }
       return out;
     }
@@ -104,7 +92,7 @@ class SelectionWriter {
     out += fmt::format("\n  in       {}", ComputationName(module, id));
     if (facts.fusion.valid()) out += fmt::format(", fusion {}", module.name(facts.fusion));
     if (facts.source.line.line != 0) {
-      out += fmt::format("\n  line     {}, {}", SourceText(facts.source.line),
+      out += fmt::format("\n  line     {}, {}", ToString(facts.source.line),
                          HowText(facts.source.how));
     }
     out += "\n" + CodeText(facts);
@@ -185,7 +173,7 @@ class SelectionWriter {
   }
   static std::string Silent(int32_t stages) {
     if (stages == 0) return "";
-    return fmt::format("    the same in {} stage{}\n", stages, stages == 1 ? "" : "s");
+    return fmt::format("    unchanged in {} stage{}\n", stages, stages == 1 ? "" : "s");
   }
   std::string Reached(const Chain& chain) const {
     int32_t stages = 0, last = chain.steps.front().stage;
@@ -193,7 +181,7 @@ class SelectionWriter {
       stages += s.stage != last;
       last = s.stage;
     }
-    return fmt::format("{} stages", stages);
+    return CountText(static_cast<size_t>(stages), "stage");
   }
   std::string NameOf(const LineageStep& s) const {
     auto module = provenance_.lineage().Module(s.stage);
@@ -296,14 +284,16 @@ class SelectionWriter {
 Result<std::pair<int32_t, InstructionId>> FindInstruction(const debug::Provenance& provenance,
                                                           const std::string& path,
                                                           std::string_view name) {
+  std::string hint;  // of the last stage
   for (int32_t stage = provenance.lineage().stage_count(); stage-- > 0;) {
     if (provenance.model().ModuleFile(provenance.module(), stage) < 0) continue;
     auto module = provenance.lineage().Module(stage);
     if (!module) continue;
-    InstructionId id = FindByName(**module, name);
-    if (id.valid()) return std::pair(stage, id);
+    auto id = hlo::FindInstruction(**module, name);
+    if (id) return std::pair(stage, *id);
+    if (hint.empty()) hint = id.error().hint;
   }
-  return InputError(fmt::format("{}: no stage has an instruction {}", path, name));
+  return InputError(fmt::format("{}: no stage has an instruction {}", path, name), hint);
 }
 
 // The position of the element with that number, or with that name.
@@ -373,7 +363,7 @@ Result<std::string> SelectionText(const std::string& path, const std::string& se
   if (!stage_name.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(stage, FindStage(*model, module, stage_name));
   }
-  if (stage < 0) return InputError(path + ": this module has no stage that holds it");
+  if (stage < 0) return InputError(path + ": no stage of this module has it");
   if (size_t equals = what.find('='); equals != std::string::npos) {
     HLOSCOPE_ASSIGN_OR_RETURN(
         auto ids, Members(provenance, stage, what.substr(0, equals), what.substr(equals + 1)));
@@ -384,9 +374,12 @@ Result<std::string> SelectionText(const std::string& path, const std::string& se
     return writer.Instruction(found.first, found.second, context.json);
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto at, provenance.lineage().Module(stage));
-  InstructionId id = FindByName(*at, what);
-  if (!id.valid()) return InputError(fmt::format("{}: {} has no {}", path, stage_name, what));
-  return writer.Instruction(stage, id, context.json);
+  auto id = hlo::FindInstruction(*at, what);
+  if (!id) {
+    id.error().message = fmt::format("{}: stage {} has no instruction {}", path, stage_name, what);
+    return std::unexpected(id.error());
+  }
+  return writer.Instruction(stage, *id, context.json);
 }
 
 }  // namespace hloscope::app

@@ -39,7 +39,7 @@ std::string KernelLine(const DumpModel& model, const dump::Kernel& kernel) {
 }
 
 std::string StageLine(const dump::StageEntry& stage, const dump::StageSummary& counts) {
-  if (!counts.read) return fmt::format("    {:<70} not readable\n", stage.name);
+  if (!counts.read) return fmt::format("    {:<70} unreadable\n", stage.name);
   return fmt::format("    {:<70} {:>7} instructions {:>5} fusions\n", stage.name,
                      counts.counts.instructions, counts.counts.fusions);
 }
@@ -120,7 +120,7 @@ std::string PlacementText(const DumpReport& report, size_t m) {
                        t.direction == debug::TransferDirection::kToHost ? "to host" : "to device",
                        report.compiled[m]->name(t.instruction),
                        t.bytes < 0 ? ", size unknown" : ", " + BytesText(t.bytes),
-                       t.executions < 0   ? ", in a loop of unknown count"
+                       t.executions < 0   ? ", in a loop with unknown trip count"
                        : t.executions > 1 ? fmt::format(" × {}", t.executions)
                                           : "",
                        debug::Describe(t.reason));

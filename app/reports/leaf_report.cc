@@ -100,9 +100,15 @@ std::string LeafText(const LeafComparison& leaf, bool compared) {
       fmt::format("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
   if (!compared) return text + fmt::format(" {} elements, not compared", leaf.elements);
   if (!leaf.problem.empty()) return text + " " + leaf.problem;
-  text += fmt::format(" {} of {} differ; largest error {} absolute, {} relative, {} ULP",
-                      leaf.mismatched, leaf.elements, ShortestText(leaf.max_abs_error),
-                      ShortestText(leaf.max_rel_error), leaf.max_ulp);
+  text += fmt::format(" {} of {} differ", leaf.mismatched, leaf.elements);
+  // Where a NaN or infinity stands on one side only, there is no distance.
+  if (leaf.max_abs_error != 0 || leaf.mismatched == 0) {
+    text += fmt::format("; largest error {} absolute, {} relative",
+                        ShortestText(leaf.max_abs_error), ShortestText(leaf.max_rel_error));
+    const hlo::ElementType type = leaf.shape.element_type();
+    if (!hlo::IsInteger(type) && type != hlo::ElementType::kPred)
+      text += fmt::format(", {} ULP", leaf.max_ulp);
+  }
   auto one_sided = [&text](std::string_view what, int64_t mismatched,
                            const debug::OneSided& count) {
     if (mismatched == 0) return;
@@ -118,7 +124,7 @@ std::string LeafText(const LeafComparison& leaf, bool compared) {
   }
   text += "\n" + HistogramText(leaf.histogram);
   if (!leaf.passing_bounds.empty()) {
-    text += "\n           would pass with";
+    text += "\n           passes with";
     for (const debug::BoundPair& pair : leaf.passing_bounds) {
       text +=
           fmt::format(" abs {} rel {};", ShortestText(pair.absolute), ShortestText(pair.relative));

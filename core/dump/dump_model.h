@@ -14,6 +14,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/dump/buffers.h"
+#include "core/dump/instruction_lookup.h"
 #include "core/dump/kernels.h"
 #include "core/dump/listing/file_role.h"
 #include "core/dump/listing/sniff.h"
@@ -100,6 +101,8 @@ class DumpModel {
   // The module at a stage: from its proto; where that is broken from its text, with a late
   // warning. Errors: no such stage, no readable file; placed in the file.
   Result<std::shared_ptr<const hlo::Module>> Module(int32_t module, int32_t stage) const;
+  // Names, callers and order of the final stage.
+  Result<std::shared_ptr<const InstructionLookup>> Lookup(int32_t module) const;
   Result<std::shared_ptr<const KernelTable>> Kernels(int32_t module) const;
   // Empty, with file -1, for modules without a thunk sequence (all of XLA:CPU).
   Result<std::shared_ptr<const ThunkSequence>> Thunks(int32_t module) const;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <memory>
 #include <set>
 #include <unordered_map>
 
@@ -55,12 +55,11 @@ class Gather {
     for (int32_t file : entry_.files) ReadObject(file);
     TakeThunks();
     if (table_->kernels.empty()) return table_;
-    auto final_module = model_.Module(module_, model_.FinalStage(module_));
-    if (final_module) {
-      lookup_.emplace(**final_module);
+    if (auto lookup = model_.Lookup(module_)) {
+      lookup_ = *std::move(lookup);
       for (Kernel& kernel : table_->kernels) Tie(kernel);
     } else {
-      for (Kernel& kernel : table_->kernels) kernel.note = "the compiled module is not readable";
+      for (Kernel& kernel : table_->kernels) kernel.note = "the optimized module cannot be read";
     }
     for (int32_t file : entry_.files) AttachByFileName(file);
     Sort();
@@ -96,7 +95,7 @@ class Gather {
       Take(file, entry.role, function);
     }
     if (functions.empty() && is_ptx && text->bytes().find(".version") == std::string_view::npos)
-      table_->warnings.push_back(entry.path + ": holds no PTX");
+      table_->warnings.push_back(entry.path + ": no PTX in it");
   }
 
   // What an object defines is known without its LLVM IR too: the functions that others may call.
@@ -112,11 +111,11 @@ class Gather {
     auto functions = ReadObjectFunctions(bytes->bytes());
     if (!functions) {
       table_->warnings.push_back(
-          fmt::format("{}: its kernels are not known, {}", entry.path, functions.error().message));
+          fmt::format("{}: cannot list its kernels: {}", entry.path, functions.error().message));
       return;
     }
     for (const ObjectFunction& function : *functions) Named(function.name).object = {file, 0, 0};
-    if (functions->empty()) table_->warnings.push_back(entry.path + ": defines no functions");
+    if (functions->empty()) table_->warnings.push_back(entry.path + ": no functions in it");
   }
 
   void Take(int32_t file, FileRole role, const CodeFunction& function) {
@@ -203,7 +202,7 @@ class Gather {
                 TieTo(kernel, KernelTie::kComputation, lookup_->ByComputationName(unnumbered)) ||
                 TieToCollective(kernel, name) || TieToCollective(kernel, unnumbered) ||
                 TieTo(kernel, KernelTie::kTarget, lookup_->ByTarget(name));
-    if (!tied) kernel.note = "no instruction or computation of the compiled module has its name";
+    if (!tied) kernel.note = "no instruction or computation has its name";
   }
 
   // Objects, Triton IR and MLIR are tied by the fusion that their file is named after.
@@ -283,7 +282,7 @@ class Gather {
 
   void Sort() {
     std::unordered_map<std::string_view, size_t> order;
-    if (lookup_) {
+    if (lookup_ != nullptr) {
       for (size_t k = 0; k < lookup_->program().size(); ++k)
         order.try_emplace(lookup_->module().name(lookup_->program()[k]), k);
     }
@@ -302,7 +301,7 @@ class Gather {
   std::multimap<std::string, size_t> details_;
   std::unordered_multimap<std::string, size_t> by_sanitized_name_;
   std::set<std::pair<std::string, std::string>> named_by_thunks_;  // kernel and instruction
-  std::optional<InstructionLookup> lookup_;
+  std::shared_ptr<const InstructionLookup> lookup_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <memory>
 #include <unordered_set>
 
 #include "core/dump/instruction_lookup.h"
@@ -24,8 +24,7 @@ class ThunkTable {
     if (sequence_->thunks.empty() && sequence_->after_passes.empty()) return sequence_;
     ReadMetadata();
     CheckComplete();
-    auto final_module = model_.Module(module_, model_.FinalStage(module_));
-    if (final_module) lookup_.emplace(**final_module);
+    if (auto lookup = model_.Lookup(module_)) lookup_ = *std::move(lookup);
     for (auto* thunks : {&sequence_->thunks, &sequence_->after_passes}) {
       for (Thunk& thunk : *thunks) TieByMetadata(thunk);
       for (Thunk& thunk : *thunks) TieByKernel(thunk);
@@ -83,7 +82,7 @@ class ThunkTable {
     for (const auto& [key, instruction] : metadata_) {
       if (ids.contains(key.first)) continue;
       sequence_->warnings.push_back(fmt::format(
-          "{}: thunk {} of the metadata is not in it, the file is cut off",
+          "{}: truncated, thunk {} of the metadata is missing",
           model_.files()[static_cast<size_t>(std::max(sequence_->file, 0))].path, key.first));
       return;
     }
@@ -144,7 +143,7 @@ class ThunkTable {
   int32_t module_;
   std::shared_ptr<ThunkSequence> sequence_ = std::make_shared<ThunkSequence>();
   std::map<std::pair<int64_t, std::string>, std::string> metadata_;
-  std::optional<InstructionLookup> lookup_;
+  std::shared_ptr<const InstructionLookup> lookup_;
 };
 
 }  // namespace

@@ -191,7 +191,7 @@ class CommandLine(unittest.TestCase):
         status, out, _ = run('compare', '--json', a, b)
         record = json_lines(out)[0]
         self.assertEqual((status, record['status']), (1, 'differs'))
-        self.assertEqual([c['what'] for c in record['changed']], ['opcode add is multiply'])
+        self.assertEqual([c['what'] for c in record['changed']], ['opcode add became multiply'])
         renamed = self.file('c.hlo', 'HloModule k\nENTRY f {\n  p = f32[4] parameter(0)\n  ROOT s = f32[4] add(p, p)\n}\n')
         self.assertEqual(run('compare', a, renamed)[0], 0)
 

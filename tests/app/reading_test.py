@@ -149,12 +149,12 @@ class Reading(unittest.TestCase):
             other = self.file('b.hlo', TWO_REDUCERS.format(*forms, 'sum_a', 'sum_b'))
             record, = records('compare', same, other)
             self.assertEqual((record['added'], record['removed']), ([], []))
-            found = [c for c in record['changed'] if c['what'] == 'opcode add is maximum']
+            found = [c for c in record['changed'] if c['what'] == 'opcode add became maximum']
             self.assertEqual([c['computation'] for c in found], [edited])
         # Called by other names: the caller tells which is which.
         other = self.file('c.hlo', TWO_REDUCERS.format('maximum', 'add', 'sum_a', 'sum_b').replace('sum_', 'region_'))
         record, = records('compare', same, other)
-        self.assertEqual([c['computation'] for c in record['changed'] if c['what'] == 'opcode add is maximum'], ['sum_a'])
+        self.assertEqual([c['computation'] for c in record['changed'] if c['what'] == 'opcode add became maximum'], ['sum_a'])
         self.assertEqual((record['added'], record['removed']), ([], []))
 
     def test_compare_of_folders_of_profiles(self):
@@ -182,6 +182,13 @@ class Reading(unittest.TestCase):
                 text = f.read()
             self.assertEqual('op_name' in text, is_there)
             self.assertEqual('b.py' in text, is_there)
+
+    def test_a_misspelt_instruction_is_named(self):
+        path = self.file('m.hlo', BEFORE.replace('x', 'argument'))
+        for command in (['info', path, '--select', 'argumend'], ['show', path, '--around', 'argumend'], ['extract', path, 'argumend', '-o', '-']):
+            status, _, err = run(*command)
+            self.assertEqual(status, 2)
+            self.assertIn('did you mean `argument`', err, command)
 
     def test_numbers_agree_with_their_nouns(self):
         folder = os.path.join(self.folder, 'one')

@@ -286,7 +286,7 @@ std::string CountsText(const debug::ChangeCounts& counts) {
 
 std::string PassName(const dump::StageEntry& stage) {
   if (stage.pass.empty()) return stage.name;
-  return stage.pass == "pipeline-start" ? "the start of " + stage.pipeline : stage.pass;
+  return stage.pass == "pipeline-start" ? "start of pipeline " + stage.pipeline : stage.pass;
 }
 
 }  // namespace hloscope::viewer

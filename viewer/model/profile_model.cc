@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <unordered_map>
 
 #include "core/base/jobs.h"
 
@@ -40,13 +39,11 @@ std::optional<AttributedModule> FinalModule(const dump::DumpModel& dump, int32_t
   }
   AttributedModule out{-1, std::string((*module)->name()), *module, {}};
   auto kernels = dump.Kernels(m);
-  if (!kernels) return out;
-  std::unordered_map<std::string_view, hlo::InstructionId> by_name;
-  for (uint32_t i = 0; i < (*module)->instructions().size(); ++i)
-    by_name.try_emplace((*module)->name(hlo::InstructionId(i)), i);
+  auto lookup = dump.Lookup(m);
+  if (!kernels || !lookup) return out;
   for (const dump::Kernel& kernel : (*kernels)->kernels) {
-    auto found = by_name.find(kernel.instruction);
-    if (found != by_name.end()) out.kernels.emplace_back(kernel.name, found->second);
+    const hlo::InstructionId id = (*lookup)->ByName(kernel.instruction);
+    if (id.valid()) out.kernels.emplace_back(kernel.name, id);
   }
   return out;
 }

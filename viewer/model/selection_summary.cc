@@ -121,11 +121,11 @@ class Teller {
     }
   }
 
-  // "removed by algsimp"; where no pass was dumped there, "removed on the way to STAGE".
+  // "removed by algsimp"; where no pass was dumped there, "removed before STAGE".
   std::string By(std::string_view what, int32_t stage) const {
     const dump::StageEntry& entry = entry_.stages[static_cast<size_t>(stage)];
-    return fmt::format("{} {} {}", what, entry.pass.empty() ? "on the way to" : "by",
-                       PassName(entry).substr(0, 80));
+    const bool is_point = entry.pass.empty() || entry.pass == "pipeline-start";
+    return fmt::format("{} {} {}", what, is_point ? "before" : "by", PassName(entry).substr(0, 80));
   }
   std::string NameIn(int32_t stage, InstructionId id) const {
     const Pending<hlo::Module>& module = session_.Module(found_.module, stage);
@@ -187,7 +187,11 @@ std::vector<SummaryLine> TellStage(Session& session) {
   const dump::DumpModel& dump = *session.dump();
   const dump::StageEntry& entry =
       dump.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
-  if (!entry.pass.empty()) lines.push_back({.text = "after the pass " + PassName(entry)});
+  if (entry.pass == "pipeline-start") {
+    lines.push_back({.text = PassName(entry)});
+  } else if (!entry.pass.empty()) {
+    lines.push_back({.text = "after pass " + PassName(entry)});
+  }
   const Pending<hlo::Module>& read = session.Module(module, stage);
   if (read.ready()) {
     lines.push_back(

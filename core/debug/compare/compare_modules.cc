@@ -114,7 +114,7 @@ class Comparer {
   void CompareHeaders() {
     const hlo::ModuleHeader &a = a_.module.header(), &b = b_.module.header();
     auto differ = [&](std::string_view what, const auto& x, const auto& y) {
-      if (!(x == y)) Change({}, {}, {}, fmt::format("{} of the module differs", what));
+      if (!(x == y)) Change({}, {}, {}, fmt::format("module {} differs", what));
     };
     differ("is_scheduled", a.is_scheduled, b.is_scheduled);
     differ("replica_count", a.replica_count, b.replica_count);
@@ -215,7 +215,7 @@ class Comparer {
     // Instructions of equal meaning may be matched crosswise.
     bool same_root = a_.prints.full[root_a.index] == b_.prints.full[root_b.index] ||
                      std::ranges::find(matched, std::pair(root_a, root_b)) != matched.end();
-    if (!same_root) Change(ca, root_a, root_b, "another root");
+    if (!same_root) Change(ca, root_a, root_b, "different root");
   }
 
   void CompareConstants(ComputationId c, InstructionId a, InstructionId b) {
@@ -235,13 +235,13 @@ class Comparer {
     const Instruction &x = a_.module[a], &y = b_.module[b];
     if (x.opcode != y.opcode) {
       Change(c, a, b,
-             fmt::format("opcode {} is {}", hlo::ToString(x.opcode), hlo::ToString(y.opcode)));
+             fmt::format("opcode {} became {}", hlo::ToString(x.opcode), hlo::ToString(y.opcode)));
       return;
     }
     size_t before = result_.changed.size();
     std::string shape_a = hlo::ToString(a_.module.shape(a).WithDefaultLayouts());
     std::string shape_b = hlo::ToString(b_.module.shape(b).WithDefaultLayouts());
-    if (shape_a != shape_b) Change(c, a, b, fmt::format("shape {} is {}", shape_a, shape_b));
+    if (shape_a != shape_b) Change(c, a, b, fmt::format("shape {} became {}", shape_a, shape_b));
     ExplainAttributes(c, a, b);
     ExplainOperands(c, a, b);
     bool calls_differ =
@@ -256,20 +256,20 @@ class Comparer {
     for (const auto& [name, text] : texts_a) {
       auto other = texts_b.find(name);
       if (other == texts_b.end()) {
-        Change(c, a, b, fmt::format("attribute {} is gone", name));
+        Change(c, a, b, fmt::format("attribute {} removed", name));
       } else if (other->second != text) {
         Change(c, a, b, fmt::format("attribute {} differs", name));
       }
     }
     for (const auto& [name, text] : texts_b) {
-      if (!texts_a.contains(name)) Change(c, a, b, fmt::format("attribute {} is new", name));
+      if (!texts_a.contains(name)) Change(c, a, b, fmt::format("attribute {} added", name));
     }
   }
 
   void ExplainOperands(ComputationId c, InstructionId a, InstructionId b) {
     auto xs = a_.module.operands(a), ys = b_.module.operands(b);
     if (xs.size() != ys.size()) {
-      Change(c, a, b, fmt::format("{} operands are {}", xs.size(), ys.size()));
+      Change(c, a, b, fmt::format("{} operands became {}", xs.size(), ys.size()));
       return;
     }
     for (size_t k = 0; k < xs.size(); ++k) {
@@ -277,7 +277,7 @@ class Comparer {
       bool same = a_.prints.full[xs[k].index] == b_.prints.full[ys[k].index] ||
                   (partner != partner_.end() && partner->second == ys[k]);
       if (!same)
-        Change(c, a, b, fmt::format("operand {} {} is {}", k, a_.Name(xs[k]), b_.Name(ys[k])));
+        Change(c, a, b, fmt::format("operand {}: {} became {}", k, a_.Name(xs[k]), b_.Name(ys[k])));
     }
   }
 

@@ -16,6 +16,20 @@ using hlo::InstructionId;
 using hlo::Module;
 using hlo::Opcode;
 
+struct Words {
+  std::string_view key, text;
+};
+constexpr Words kPlaces[] = {
+#define PLACE(name, key, text) {key, text},
+#include "core/debug/place/places.def"
+#undef PLACE
+};
+constexpr Words kReasons[] = {
+#define FALLBACK_REASON(name, key, text) {key, text},
+#include "core/debug/place/fallback_reasons.def"
+#undef FALLBACK_REASON
+};
+
 enum class Compare : uint8_t { kPrefix, kWhole, kContains };
 struct CustomCallRow {
   Compare compare;
@@ -259,40 +273,12 @@ class Placer {
 
 }  // namespace
 
-std::string_view KeyOf(Place place) {
-  static constexpr std::string_view kKeys[] = {
-#define PLACE(name, key, text) key,
-#include "core/debug/place/places.def"
-#undef PLACE
-  };
-  return kKeys[static_cast<size_t>(place)];
-}
+std::string_view KeyOf(Place place) { return kPlaces[static_cast<size_t>(place)].key; }
+std::string_view Describe(Place place) { return kPlaces[static_cast<size_t>(place)].text; }
 
-std::string_view Describe(Place place) {
-  static constexpr std::string_view kTexts[] = {
-#define PLACE(name, key, text) text,
-#include "core/debug/place/places.def"
-#undef PLACE
-  };
-  return kTexts[static_cast<size_t>(place)];
-}
-
-std::string_view KeyOf(FallbackReason reason) {
-  static constexpr std::string_view kKeys[] = {
-#define FALLBACK_REASON(name, key, text) key,
-#include "core/debug/place/fallback_reasons.def"
-#undef FALLBACK_REASON
-  };
-  return kKeys[static_cast<size_t>(reason)];
-}
-
+std::string_view KeyOf(FallbackReason reason) { return kReasons[static_cast<size_t>(reason)].key; }
 std::string_view Describe(FallbackReason reason) {
-  static constexpr std::string_view kTexts[] = {
-#define FALLBACK_REASON(name, key, text) text,
-#include "core/debug/place/fallback_reasons.def"
-#undef FALLBACK_REASON
-  };
-  return kTexts[static_cast<size_t>(reason)];
+  return kReasons[static_cast<size_t>(reason)].text;
 }
 
 std::string_view KeyOf(TransferDirection direction) {

@@ -8,7 +8,6 @@
 
 #include "core/debug/run/capture_observer.h"
 #include "core/hlo/rewrite/module_copier.h"
-#include "core/hlo/text/closest_text.h"
 
 namespace hloscope::debug {
 namespace {
@@ -169,23 +168,6 @@ Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, 
   extracted.instructions = taken.size();
   extracted.module = builder.Build();
   return extracted;
-}
-
-Result<InstructionId> FindInstruction(const Module& module, std::string_view name,
-                                      std::string_view computation) {
-  if (name.starts_with('%')) name.remove_prefix(1);
-  if (computation.starts_with('%')) computation.remove_prefix(1);
-  hlo::ClosestText closest(name);
-  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
-    const hlo::Instruction& instruction = module.instructions()[i];
-    const std::string_view where = module[module[instruction.computation].name];
-    if (!computation.empty() && where != computation) continue;
-    if (module[instruction.name] == name) return InstructionId(i);
-    closest.Offer(module[instruction.name]);
-  }
-  const std::string hint = closest.Hint();
-  return InputError(fmt::format("there is no instruction {}", name),
-                    hint.empty() ? "`hloscope show` prints the module" : hint);
 }
 
 Result<CapturedValues> CaptureValues(const Module& module, InstructionId root,

@@ -31,11 +31,6 @@ enum class Metadata : uint8_t { kKept, kStripped };
 Result<ExtractedModule> ExtractModule(const hlo::Module& module, hlo::InstructionId root,
                                       int64_t depth, Metadata metadata = Metadata::kKept);
 
-// The instruction called `name`, in `computation` if that is not empty; an input error names what
-// comes close.
-Result<hlo::InstructionId> FindInstruction(const hlo::Module& module, std::string_view name,
-                                           std::string_view computation);
-
 // What `parameters` held and `root` gave in one of its executions.
 struct CapturedValues {
   std::vector<hlo::Literal> arguments;
