@@ -65,7 +65,7 @@ void TakeKernels(const hlo::Module& module, const dump::KernelTable& kernels,
   for (uint32_t id = 0; id < placement.instructions.size(); ++id) {
     if (placement.instructions[id].place != Place::kHost) continue;
     if (!names.contains(module.name(hlo::InstructionId(id)))) continue;
-    Move(placement, id, {.place = Place::kDeviceKernel});
+    Move(placement, id, {.place = Place::kDeviceKernel, .reason = {}, .library = {}});
     any = true;
   }
   if (!any) return;
