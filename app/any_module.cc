@@ -24,7 +24,7 @@ Result<dump::LoadedModule> Load(Loader load, const std::string& path, const Limi
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat known, dump::InputFormatFromName(format));
     return load(file, limits, known);
   }
-  auto translated = replay::TranslateMlir(file.bytes(), limits, stop);
+  auto translated = replay::TranslateMlir(path, file.bytes(), limits, stop);
   if (!translated.has_value()) {
     Error error = std::move(translated).error();
     error.place.file = path;

@@ -10,7 +10,7 @@
 
 namespace hloscope::app {
 
-// As dump::LoadModule, and MLIR (told by its bytes, or named so) is translated by a plugin.
+// As dump::LoadModule; MLIR (recognised by its bytes, or named by `format`) is translated by a plugin.
 Result<dump::LoadedModule> LoadAnyModule(const std::string& path, const Limits& limits,
                                          const std::string& format = "",
                                          const std::stop_token& stop = {});

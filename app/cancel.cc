@@ -22,7 +22,7 @@ void Watch(const std::stop_token& over, const std::stop_source& stop) {
   const sigset_t set = CancelSignals();
   for (int signal = 0; sigwait(&set, &signal) == 0 && !over.stop_requested();) {
     if (!stop.stop_requested()) {
-      PrintError("stopping; once more to end at once");
+      PrintError("Stopping. Press Ctrl+C again to quit now.");
       stop.request_stop();
       continue;
     }

@@ -1,11 +1,15 @@
 // The command table and exit statuses.
 #include "app/command.h"
 
+#include <algorithm>
+
+#include "core/base/closest_text.h"
+
 namespace hloscope::app {
 namespace {
 
 constexpr CommandRow kRows[] = {
-#define COMMAND(make, name, summary) {make, name, summary},
+#define COMMAND(make, name, summary, examples) {make, name, summary, examples},
 #include "app/commands.def"
 #undef COMMAND
 };
@@ -28,6 +32,20 @@ int Rank(int status) {
 }  // namespace
 
 std::span<const CommandRow> CommandRows() { return kRows; }
+
+const CommandRow* FindCommand(std::string_view name) {
+  const auto* const row = std::ranges::find(kRows, name, &CommandRow::name);
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+Error UnknownCommand(std::string_view name) {
+  ClosestText closest(name);
+  for (const CommandRow& row : kRows) closest.Offer(row.name);
+  const std::string hint = closest.Hint();
+  return InputError("hloscope: unknown command `" + std::string(name) + "`",
+                    hint.empty() ? "`hloscope help` lists the commands" : hint)
+      .error();
+}
 
 int Worse(int a, int b) { return Rank(a) >= Rank(b) ? a : b; }
 

@@ -30,8 +30,11 @@ struct OptionSpec {
   std::string help;
   std::string value = {};  // what the value is called in help: FILE, N, …; of a flag none
   std::vector<std::string> choices = {};  // allowed values; empty: any
+  std::vector<std::string> suggestions =
+      {};  // values that help and completions offer beside others
   bool required = false;
   std::string letter = {};  // "-j": a short form
+  std::string_view group = {};  // the heading in help; by default that of the option before
   bool positional() const { return !name.starts_with('-'); }
 };
 
@@ -43,6 +46,13 @@ struct Context {
   bool json = false;
   int64_t jobs = 0;  // 0: all CPUs
   Limits limits;
+};
+
+// The options that every command has: --json, --jobs, --limit.
+struct CommonOptions {
+  Context context;
+  std::vector<std::string> limits;
+  std::vector<OptionSpec> Specs();
 };
 
 class Command {
@@ -58,10 +68,15 @@ struct CommandRow {
   std::unique_ptr<Command> (*make)();
   std::string_view name;
   std::string_view summary;
+  std::string_view examples;  // a line each; may be empty
 };
 std::span<const CommandRow> CommandRows();
+// The row of that name, or null.
+const CommandRow* FindCommand(std::string_view name);
+// "unknown command `shwo`", with what may have been meant.
+Error UnknownCommand(std::string_view name);
 
-#define COMMAND(make, name, summary) std::unique_ptr<Command> make();
+#define COMMAND(make, name, summary, examples) std::unique_ptr<Command> make();
 #include "app/commands.def"
 #undef COMMAND
 

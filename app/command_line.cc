@@ -1,11 +1,16 @@
 // The one file that knows CLI11: option specs become its options.
 #include "app/command_line.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <type_traits>
 
+#include "app/help.h"
 #include "app/output.h"
-#include "core/base/text.h"
+#include "core/base/closest_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -53,27 +58,39 @@ CLI::Option* AddOption(CLI::App& app, const OptionSpec& spec) {
       spec.target);
 }
 
-std::string HelpText(const CommandRow& row, const std::vector<OptionSpec>& specs) {
-  constexpr size_t kColumn = 30;
-  std::string text = std::string(row.summary) + "\n\nUsage: " + UsageLine(row, specs) + "\n\n";
-  for (const OptionSpec& spec : specs) {
-    std::string left =
-        "  " + (spec.letter.empty() ? "" : spec.letter + ", ") + spec.name + (spec.value.empty() || spec.positional() ? "" : " " + spec.value);
-    left += left.size() + 1 < kColumn ? std::string(kColumn - left.size(), ' ')
-                                      : "\n" + std::string(kColumn, ' ');
-    text += left + spec.help;
-    for (size_t k = 0; k < spec.choices.size(); ++k)
-      text += (k == 0 ? " (" : "|") + spec.choices[k];
-    text += spec.choices.empty() ? "\n" : ")\n";
+// The reason why `value` is none of an option's; empty where it is one.
+std::string CheckChoice(const std::vector<std::string>& choices, const std::string& value) {
+  if (std::ranges::find(choices, value) != choices.end()) return {};
+  ClosestText closest(value);
+  for (const std::string& choice : choices) closest.Offer(choice);
+  const std::string hint = closest.Hint();
+  return fmt::format("expected {}, got `{}`{}", fmt::join(choices, ", "), value,
+                     hint.empty() ? "" : " (" + hint + ")");
+}
+
+template <typename Number>
+std::string CheckNumber(const std::string& value) {
+  Number number{};
+  if (CLI::detail::lexical_cast(value, number)) return {};
+  return fmt::format("expected a {}number, got `{}`", std::is_integral_v<Number> ? "whole " : "",
+                     value);
+}
+
+void AddChecks(CLI::Option* option, const OptionSpec& spec) {
+  if (!spec.choices.empty()) {
+    const std::vector<std::string> choices = spec.choices;
+    option->check([choices](const std::string& value) { return CheckChoice(choices, value); });
+  } else if (std::holds_alternative<int64_t*>(spec.target) ||
+             std::holds_alternative<std::optional<int64_t>*>(spec.target)) {
+    option->check(CheckNumber<int64_t>);
+  } else if (std::holds_alternative<std::optional<double>*>(spec.target)) {
+    option->check(CheckNumber<double>);
   }
-  return text;
 }
 
 void Declare(CLI::App& app, const OptionSpec& spec) {
   CLI::Option* option = AddOption(app, spec);
-  if (spec.required) option->required();
-  if (!spec.value.empty()) option->option_text(spec.value);
-  if (!spec.choices.empty()) option->check(CLI::IsMember(spec.choices));
+  AddChecks(option, spec);
   bool scalar = !std::holds_alternative<bool*>(spec.target) &&
                 !std::holds_alternative<std::vector<std::string>*>(spec.target);
   if (scalar) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -91,39 +108,53 @@ void TakeXlaFlags(const OptionSpec& spec, std::vector<std::string>& reversed) {
   std::erase_if(reversed, [&](const std::string& word) { return word.starts_with(kPrefix); });
 }
 
+// The first argument that fits nothing, with what may have been meant; empty where all fit.
+std::string UnexpectedArgument(const std::vector<std::string>& remaining,
+                               std::span<const OptionSpec> specs) {
+  if (remaining.empty()) return {};
+  const auto unknown = std::ranges::find_if(
+      remaining, [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
+  if (unknown == remaining.end()) return fmt::format("unexpected argument `{}`", remaining[0]);
+  const std::string name = unknown->substr(0, unknown->find('='));
+  ClosestText closest(name);
+  for (const OptionSpec& spec : specs) {
+    if (!spec.positional()) closest.Offer(spec.name);
+  }
+  closest.Offer("--help");
+  const std::string hint = closest.Hint();
+  return fmt::format("unknown option `{}`{}", name, hint.empty() ? "" : " (" + hint + ")");
+}
+
+// The first required option or argument that is not there; empty where all are.
+std::string MissingArgument(const CLI::App& app, std::span<const OptionSpec> specs) {
+  for (const OptionSpec& spec : specs) {
+    if (!spec.required || app.get_option(spec.name)->count() != 0) continue;
+    return fmt::format("{} is missing",
+                       spec.positional() ? spec.value : spec.name + " " + spec.value);
+  }
+  return {};
+}
+
+// What CLI11 says where an option has no value: "--format: 1 required TEXT missing".
+std::string MissingValue(const std::string& what, std::span<const OptionSpec> specs) {
+  const auto spec = std::ranges::find(specs, what.substr(0, what.find(':')), &OptionSpec::name);
+  return spec == specs.end() ? what : fmt::format("{} needs a value: {}", spec->name, spec->value);
+}
+
+ParseOutcome UsageError(const CommandRow& row, std::span<const OptionSpec> specs,
+                        const std::string& message) {
+  PrintError(fmt::format("hloscope {}: {}", row.name, message));
+  PrintError(fmt::format("usage: {}; `hloscope help {}` explains the options",
+                         UsageLine(row, specs), row.name));
+  return ParseOutcome::kUsageError;
+}
+
 }  // namespace
 
-std::vector<OptionSpec> CommonOptions::Specs() {
-  return {
-      {.name = "--json", .target = &context.json, .help = "print JSON Lines, one object per input"},
-      {.name = "--jobs",
-       .target = &context.jobs,
-       .help = "how many inputs to work on at once (0: all CPUs)",
-       .value = "N"},
-      {.name = "--limit",
-       .target = &limits,
-       .help = "change a limit; `hloscope limits` lists them",
-       .value = "NAME=VALUE"},
-  };
-}
-
-std::string UsageLine(const CommandRow& row, const std::vector<OptionSpec>& specs) {
-  std::string usage = "hloscope " + std::string(row.name) + " [OPTIONS]";
-  for (const OptionSpec& spec : specs) {
-    if (!spec.positional()) {
-      if (spec.required) usage += " " + spec.name + " " + spec.value;
-      continue;
-    }
-    std::string argument = spec.value.empty() ? spec.name : spec.value;
-    if (std::holds_alternative<std::vector<std::string>*>(spec.target)) argument += "...";
-    usage += spec.required ? " " + argument : " [" + argument + "]";
-  }
-  return usage;
-}
-
-ParseOutcome ParseArguments(const CommandRow& row, const std::vector<OptionSpec>& specs,
+ParseOutcome ParseArguments(const CommandRow& row, std::span<const OptionSpec> specs,
                             const std::vector<std::string>& arguments) {
   CLI::App app(std::string(row.summary), "hloscope " + std::string(row.name));
+  app.allow_extras();
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   for (const OptionSpec& spec : specs) {
     spec.name == kXlaFlags ? TakeXlaFlags(spec, reversed) : Declare(app, spec);
@@ -131,14 +162,16 @@ ParseOutcome ParseArguments(const CommandRow& row, const std::vector<OptionSpec>
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    WriteOut(HelpText(row, specs));
+    WriteOut(HelpText(row, specs, TerminalWidth()));
     return ParseOutcome::kHelpShown;
+  } catch (const CLI::ArgumentMismatch& error) {
+    return UsageError(row, specs, MissingValue(error.what(), specs));
   } catch (const CLI::Error& error) {
-    PrintError("hloscope " + std::string(row.name) + ": " + EscapeForTerminal(error.what()));
-    PrintError("usage: " + UsageLine(row, specs) + "; `--help` explains the options");
-    return ParseOutcome::kUsageError;
+    return UsageError(row, specs, error.what());
   }
-  return ParseOutcome::kRun;
+  std::string problem = UnexpectedArgument(app.remaining(), specs);
+  if (problem.empty()) problem = MissingArgument(app, specs);
+  return problem.empty() ? ParseOutcome::kRun : UsageError(row, specs, problem);
 }
 
 }  // namespace hloscope::app

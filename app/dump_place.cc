@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/base/closest_text.h"
+
 namespace hloscope::app {
 namespace {
 
@@ -55,15 +57,18 @@ Result<int32_t> FindModule(const dump::DumpModel& model, std::string_view name) 
   }
   if (found.size() == 1) return found.front();
   if (found.size() > 1) {
-    return InputError(fmt::format("{}: {} modules are called {}; name one by its id", model.path(),
-                                  found.size(), name));
+    return InputError(fmt::format("{}: {} modules are called {}", model.path(), found.size(), name),
+                      "name one by its id");
   }
-  std::string there;
-  for (size_t m = 0; m < model.modules().size() && m < kMostNames; ++m) {
-    there += (m == 0 ? "" : ", ") + ModuleTitle(model.modules()[m]);
+  ClosestText closest(name);
+  std::string known;
+  for (size_t m = 0; m < model.modules().size(); ++m) {
+    closest.Offer(model.modules()[m].name);
+    if (m < kMostNames) known += (m == 0 ? "" : ", ") + ModuleTitle(model.modules()[m]);
   }
-  if (model.modules().size() > kMostNames) there += ", …";
-  return InputError(fmt::format("{}: no module {}, there are {}", model.path(), name, there));
+  if (model.modules().size() > kMostNames) known += ", …";
+  return InputError(fmt::format("{}: no module {}, expected one of {}", model.path(), name, known),
+                    closest.Hint());
 }
 
 Result<int32_t> FindStage(const dump::DumpModel& model, int32_t module, std::string_view name) {
@@ -76,7 +81,11 @@ Result<int32_t> FindStage(const dump::DumpModel& model, int32_t module, std::str
       return static_cast<int32_t>(s);
     }
   }
-  return InputError(fmt::format("{}: no stage {}; `hloscope info` lists them", model.path(), name));
+  ClosestText closest(name);
+  for (const dump::StageEntry& stage : stages) closest.Offer(stage.name);
+  const std::string hint = closest.Hint();
+  return InputError(fmt::format("{}: no stage {}", model.path(), name),
+                    hint.empty() ? "`hloscope info` lists the stages" : hint);
 }
 
 }  // namespace hloscope::app

@@ -1,4 +1,4 @@
-// The files a command works on: directories become their module files, problems become lines.
+// The files a command works on: folders become their module files, problems become lines.
 #pragma once
 
 #include <map>

@@ -1,4 +1,6 @@
 // The program: finds the command, reads its arguments, runs it.
+#include <fmt/format.h>
+
 #include <charconv>
 #include <exception>
 #include <new>
@@ -9,6 +11,7 @@
 
 #include "app/command.h"
 #include "app/command_line.h"
+#include "app/help.h"
 #include "app/output.h"
 #include "app/version.h"
 #include "core/debug/run/worker_observers.h"
@@ -18,23 +21,10 @@
 namespace hloscope::app {
 namespace {
 
-std::string Overview() {
-  std::string text =
-      "hloscope opens what the XLA compiler leaves behind, runs it again, and says where two runs "
-      "part company.\n\n"
-      "Usage: hloscope COMMAND [OPTIONS] …\n\nCommands:\n";
-  for (const CommandRow& row : CommandRows()) {
-    text += "  " + std::string(row.name) + std::string(14 - row.name.size(), ' ') +
-            std::string(row.summary) + "\n";
+Status ApplyCommonOptions(CommonOptions& common) {
+  if (common.context.jobs < 0) {
+    return InputError(fmt::format("--jobs {}: expected 0 or more", common.context.jobs));
   }
-  text +=
-      "\n`hloscope COMMAND --help` explains one; `--version` prints the version.\n"
-      "Exit status: 0 good or equal, 1 values differ, 2 bad input or usage, 3 unsupported, 4 the "
-      "runner died.\n";
-  return text;
-}
-
-Status ApplyLimits(CommonOptions& common) {
   for (const std::string& text : common.limits) {
     size_t equals = text.find('=');
     int64_t value = 0;
@@ -53,8 +43,7 @@ Status ApplyLimits(CommonOptions& common) {
 int RunCommand(const CommandRow& row, const std::vector<std::string>& arguments) {
   std::unique_ptr<Command> command = row.make();
   CommonOptions common;
-  std::vector<OptionSpec> specs = command->Options();
-  for (OptionSpec& spec : common.Specs()) specs.push_back(std::move(spec));
+  const std::vector<OptionSpec> specs = AllOptions(*command, common);
   switch (ParseArguments(row, specs, arguments)) {
     case ParseOutcome::kHelpShown:
       return kGood;
@@ -63,7 +52,7 @@ int RunCommand(const CommandRow& row, const std::vector<std::string>& arguments)
     case ParseOutcome::kRun:
       break;
   }
-  if (Status status = ApplyLimits(common); !status) {
+  if (Status status = ApplyCommonOptions(common); !status) {
     PrintError(status.error());
     return kBadInput;
   }
@@ -71,9 +60,13 @@ int RunCommand(const CommandRow& row, const std::vector<std::string>& arguments)
 }
 
 int Dispatch(const std::vector<std::string>& words) {
-  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
-    WriteOut(Overview());
-    return words.empty() ? kBadInput : kGood;
+  if (words.empty()) {
+    PrintError(Overview(TerminalWidth()));
+    return kBadInput;
+  }
+  if (words[0] == "--help" || words[0] == "-h") {
+    WriteOut(Overview(TerminalWidth()));
+    return kGood;
   }
   if (words[0] == "--version" || words[0] == "version") {
     WriteOut(VersionText());
@@ -82,11 +75,9 @@ int Dispatch(const std::vector<std::string>& words) {
   if (words[0] == replay::kIsolatedTaskArgument && words.size() == 2) {
     return replay::IsolatedTaskMain(words[1]);
   }
-  for (const CommandRow& row : CommandRows()) {
-    if (row.name == words[0]) return RunCommand(row, {words.begin() + 1, words.end()});
-  }
-  PrintError("hloscope: unknown command " + words[0] +
-             ", expected one of those `hloscope --help` lists");
+  const CommandRow* const row = FindCommand(words[0]);
+  if (row != nullptr) return RunCommand(*row, {words.begin() + 1, words.end()});
+  PrintError(UnknownCommand(words[0]));
   return kBadInput;
 }
 
@@ -109,7 +100,7 @@ int main(int argc, char** argv) {
     PrintError(std::string("hloscope: ") + error.what());
   }
   if (!FlushOut()) {
-    PrintError("hloscope: standard output could not be written");
+    PrintError("hloscope: cannot write to standard output");
     status = Worse(status, kBadInput);
   }
   return status;

@@ -38,7 +38,7 @@ Result<ModuleForm> ModuleFormFromPath(const std::string& path) {
   if (path.ends_with(".hlo") || path.ends_with(".txt") || path == "-") return ModuleForm::kHlo;
   return InputError(
       path + ": unknown extension, expected .hlo, .txt, .pb, .hlo.pb, .pbtxt or .textproto",
-      "or say the form with --to");
+      "or name the form with --to");
 }
 
 std::set<std::string> LostInProto(const hlo::Module& module) {

@@ -1,10 +1,13 @@
 // Buffered standard output, escaped standard error, progress.
 #include "app/output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 #include "core/base/text.h"
 
@@ -25,6 +28,18 @@ void PrintOut(std::string_view text) { WriteOut(EscapeForTerminal(text, LineBrea
 void PrintError(std::string_view line) {
   std::string text = EscapeForTerminal(line, LineBreaks::kKeep) + '\n';
   std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+size_t TerminalWidth() {
+  winsize size{};
+  size_t columns = 100;
+  const char* const variable = std::getenv("COLUMNS");
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    columns = size.ws_col;
+  } else if (variable != nullptr && std::atol(variable) > 0) {
+    columns = static_cast<size_t>(std::atol(variable));
+  }
+  return std::clamp<size_t>(columns, 40, 120);
 }
 
 bool FlushOut() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }

@@ -16,6 +16,8 @@ void PrintOut(std::string_view text);
 // One line on standard error, escaped like PrintOut.
 void PrintError(std::string_view line);
 inline void PrintError(const Error& error) { PrintError(error.ToString()); }
+// Columns of the terminal that standard output is, else of $COLUMNS, else 100; from 40 to 120.
+size_t TerminalWidth();
 // Flushes standard output; false if anything could not be written (disk full, closed pipe).
 bool FlushOut();
 

@@ -14,10 +14,9 @@ std::string VersionText() {
   text += "platforms:";
   for (const replay::PlatformRow& row : replay::PlatformRows())
     text.append(" ").append(row.name).append(",");
-  text += " pjrt:FILE.so (`hloscope doctor` says which of them this machine has)\n";
-  text += HLOSCOPE_GUI != 0
-              ? "viewer: built\n"
-              : "viewer: not built, its sources were not there: scripts/setup build\n";
+  text += " pjrt:FILE.so (`hloscope doctor` checks which of them work here)\n";
+  text += HLOSCOPE_GUI != 0 ? "viewer: built\n"
+                            : "viewer: not built (run `scripts/setup build` and build again)\n";
   return text;
 }
 

@@ -9,11 +9,11 @@ std::vector<OptionSpec> XlaOptions::Specs(std::string_view whose) {
   return {
       {.name = "--debug_options_file",
        .target = &file_,
-       .help = "flags of XLA from a DebugOptions file in text form",
+       .help = "XLA flags from a DebugOptions file in text form",
        .value = "FILE"},
       {.name = std::string(kXlaFlags),
        .target = &flags_,
-       .help = "flags of XLA" + std::string(whose) + ", as in XLA_FLAGS: --xla_name=value"},
+       .help = "XLA flags" + std::string(whose) + ", as in XLA_FLAGS: --xla_name=value"},
   };
 }
 

@@ -14,7 +14,7 @@ namespace hloscope::app {
 
 class XlaOptions {
  public:
-  // `whose` says in the help which platform they are for, after "flags of XLA".
+  // `whose` says in the help which platform they are for, after "XLA flags".
   std::vector<OptionSpec> Specs(std::string_view whose);
   // The command line's flags come after the file's and replace them. Fails where the file cannot be
   // read.

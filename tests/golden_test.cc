@@ -21,7 +21,7 @@
 
 #include "core/debug/compare/compare_values.h"
 #include "core/debug/run/run_inputs.h"
-#include "core/eval/kernels/kernels.h"
+#include "core/eval/machine/kernels.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/text/value_text.h"
 #include "core/hlo/verify/verifier.h"

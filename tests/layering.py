@@ -2,7 +2,7 @@
 """Holds every source file to the room table of cmake/rooms.txt and to the rules of form.
 
   layering.py ROOT        one line per violation, `file:line: what, expected`; exit status 1 if there is any
-  layering.py --table     the room table as Markdown, as README.md shows it
+  layering.py --table     the room table and the table of the folders inside rooms as Markdown, as README.md shows them
   layering.py --includes  how many includes each room has of each other, as Markdown
   layering.py --sizes     number, median and largest of files and functions
   layering.py --selftest  plants one violation of each kind in a scratch tree and expects its message
@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 MAX_LINES = 800
+MAX_FILES = 64
 CODE = ('.h', '.cc', '.def', '.proto')
 SCRIPT = ('.py', '.sh', '.cmake', 'CMakeLists.txt')
 LOCAL_INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
@@ -31,25 +32,73 @@ SYSTEM = re.compile(r'^(sys|linux|netinet|arpa)/|^[a-z0-9_]+$|^(unistd|fcntl|sig
                     r'termios|time|errno|stdio|stdlib|stdint|stddef|string|math|dirent|sched|cpuid|immintrin|ucontext|execinfo|grp|malloc|pwd)\.h$')
 
 
-def read_table(root):
-    """{room: (rooms it may include, itself and transitively; outside header prefixes)} in the table's order."""
-    direct, outside = {}, {}
+def read_rows(root):
+    """(rows of rooms, rows of folders inside rooms) as lists of four cells, in the order of cmake/rooms.txt."""
+    rooms, folders = [], []
     with open(os.path.join(root, 'cmake/rooms.txt'), encoding='utf-8') as f:
         for line in f:
-            if line.startswith('#') or not line.strip():
-                continue
-            room, _, rooms, headers = (cell.split() for cell in line.split('|'))
-            direct[room[0]], outside[room[0]] = rooms, headers
+            if not line.startswith('#') and line.strip():
+                row = [' '.join(cell.split()) for cell in line.split('|')]
+                (folders if any(row[0].startswith(room[0] + '/') for room in rooms) else rooms).append(row)
+    return rooms, folders
+
+
+def reach_of(direct):
+    """{name: what it may include, itself and transitively}."""
     table = {}
-    for room in direct:
-        reach, work = set(), [room]
+    for name in direct:
+        reach, work = set(), [name]
         while work:
-            r = work.pop()
-            if r not in reach:
-                reach.add(r)
-                work += direct[r]
-        table[room] = (reach, outside[room])
+            n = work.pop()
+            if n not in reach:
+                reach.add(n)
+                work += direct.get(n, [])
+        table[name] = reach
     return table
+
+
+def read_table(root):
+    """{room: (rooms it may include, itself and transitively; outside header prefixes)} in the table's order."""
+    rooms, _ = read_rows(root)
+    reach = reach_of({row[0]: row[2].split() for row in rooms})
+    return {row[0]: (reach[row[0]], row[3].split()) for row in rooms}
+
+
+def read_folders(root):
+    """{folder: (its room, folders of the room it may include)}; `ROOM/.` are the files directly in the room."""
+    rooms, folders = read_rows(root)
+    table = {}
+    for room, *_ in rooms:
+        own = {row[0]: [f'{room}/{other}' for other in row[2].split()] for row in folders if row[0].startswith(room + '/')}
+        for folder, reach in reach_of(own).items():
+            table[folder] = (room, reach)
+    return table
+
+
+def folder_of(name, folders):
+    """The row of the folder that a file is in, or None where its room has no folders."""
+    here = os.path.dirname(name)
+    return here if here in folders else here + '/.' if here + '/.' in folders else None
+
+
+def check_folders(root, names, folders):
+    """Rows that make a circle, folders without a row, and folders too full to find something in."""
+    for folder, (room, reach) in folders.items():
+        for other in sorted(reach):
+            if other not in folders:
+                yield f'cmake/rooms.txt:1: {folder} may include {other}, which is no row of the table'
+            elif folder < other and folder in folders[other][1]:
+                yield f'cmake/rooms.txt:1: {folder} and {other} may include each other, expected one direction'
+    rooms = {room for room, _ in folders.values()}
+    held = collections.defaultdict(list)
+    for name in names:
+        if name.endswith(CODE):
+            held[os.path.dirname(name)].append(name)
+    for here, files in held.items():
+        if any(here.startswith(room + '/') or here == room for room in rooms) and not folder_of(files[0], folders):
+            yield f'{files[0]}:1: cmake/rooms.txt has no row for its folder'
+        if len(files) > MAX_FILES:
+            yield f'{here}:1: {len(files)} files in one folder, expected at most {MAX_FILES}'
 
 
 def list_files(root):
@@ -91,12 +140,21 @@ def check_include(room, line, table):
     return f'{room} includes {header}, which cmake/rooms.txt does not allow'
 
 
-def check_line(name, room, line, table):
+def check_folder_include(name, line, folders):
+    """An include of another folder of the same room that the table does not allow."""
+    local = LOCAL_INCLUDE.match(line)
+    folder, other = folder_of(name, folders), local and folder_of(local[1], folders)
+    if folder and other and folders[folder][0] == folders[other][0] and other not in folders[folder][1]:
+        yield f'{folder} includes {other}, which cmake/rooms.txt does not allow'
+
+
+def check_line(name, room, line, table, folders):
     """What is wrong with one line of a text file."""
     if name.endswith(CODE) and room:
         wrong = check_include(room, line, table)
         if wrong:
             yield wrong
+        yield from check_folder_include(name, line, folders)
     if os.path.basename(name) == 'CMakeLists.txt' and room and room != 'tests':
         for target in TARGET.findall(line):
             other = target_room(target, table)
@@ -135,10 +193,15 @@ def check_form(name, lines):
 def violations(root):
     table = read_table(root)
     names = list_files(root)
+    folders = read_folders(root)
     yield from check_registered(root, names)
-    readme = os.path.join(root, 'README.md')
-    if os.path.exists(os.path.join(root, 'cmake/hloscope.cmake')) and markdown_table(root) not in open(readme, encoding='utf-8').read():
-        yield 'README.md:1: the room table differs from cmake/rooms.txt, expected the output of tests/layering.py --table'
+    yield from check_folders(root, names, folders)
+    if os.path.exists(os.path.join(root, 'cmake/hloscope.cmake')):
+        with open(os.path.join(root, 'README.md'), encoding='utf-8') as f:
+            readme = f.read()
+        for what, markdown in zip(('room table', 'table of folders'), markdown_tables(root)):
+            if markdown not in readme:
+                yield f'README.md:1: the {what} differs from cmake/rooms.txt, expected the output of tests/layering.py --table'
     for name in names:
         with open(os.path.join(root, name), 'rb') as f:
             lines = f.read().decode('utf-8', 'replace').split('\n')
@@ -148,18 +211,18 @@ def violations(root):
         for wrong in check_form(name, lines):
             yield f'{name}:1: {wrong}'
         for number, line in enumerate(lines, 1):
-            for wrong in check_line(name, room, line, table):
+            for wrong in check_line(name, room, line, table, folders):
                 yield f'{name}:{number}: {wrong}'
 
 
-def markdown_table(root):
-    rows = ['| room | what it is for | may include, with all that those may include | headers from outside |', '|---|---|---|---|']
-    with open(os.path.join(root, 'cmake/rooms.txt'), encoding='utf-8') as f:
-        for line in f:
-            if not line.startswith('#') and line.strip():
-                room, purpose, rooms, headers = (' '.join(cell.split()) for cell in line.split('|'))
-                rows.append(f'| `{room}` | {purpose} | {rooms or "–"} | {headers or "–"} |')
-    return '\n'.join(rows)
+def markdown_tables(root):
+    """The table of the rooms and that of the folders inside them."""
+    rooms, folders = read_rows(root)
+    first = ['| room | what it is for | may include, with all that those may include | headers from outside |', '|---|---|---|---|']
+    first += [f'| `{room}` | {purpose} | {others or "–"} | {headers or "–"} |' for room, purpose, others, headers in rooms]
+    second = ['| folder | what it is for | may include of its room, with all that those may include |', '|---|---|---|']
+    second += [f'| `{folder}` | {purpose} | {others or "–"} |' for folder, purpose, others, *_ in folders]
+    return '\n'.join(first), '\n'.join(second)
 
 
 def print_includes(root):
@@ -226,6 +289,12 @@ def selftest(root):
         ('core/eval/a.cc', purpose + '#include <vector>\n#include <sys/stat.h>\n#include <fmt/format.h>\n', None),
         ('core/eval/b.cc', purpose + '#include <google/protobuf/message.h>\n', 'core/eval includes google'),
         ('core/eval/b.cc', purpose + '#include "fmt/format.h"\n#include "llvm/IR/Module.h"\n', 'core/eval includes llvm/IR/Module.h'),
+        ('core/hlo/text/a.cc', purpose + '#include "core/hlo/module.h"\n#include "core/hlo/text/b.h"\n', None),
+        ('core/hlo/text/a.cc', purpose + '#include "core/hlo/verify/verifier.h"\n', 'core/hlo/text includes core/hlo/verify'),
+        ('core/hlo/a.cc', purpose + '#include "core/hlo/text/render.h"\n', 'core/hlo/. includes core/hlo/text'),
+        ('core/eval/a.cc', purpose + '#include "core/hlo/text/render.h"\n', None),
+        ('core/hlo/more/a.cc', purpose, 'no row for its folder'),
+        ('cmake/rooms.txt', rooms + 'core/a||b|\ncore/a/b||c\ncore/a/c||b\n', 'may include each other'),
         ('core/hlo/CMakeLists.txt', '# The hlo room.\nadd(hloscope_hlo LIBS hloscope_base)\n', None),
         ('core/hlo/CMakeLists.txt', '# The hlo room.\nadd(hloscope_hlo LIBS hloscope_eval)\n', 'core/hlo links hloscope_eval'),
         ('core/hlo/a.cc', purpose + '\n' * MAX_LINES, f'{MAX_LINES + 1} lines'),
@@ -258,7 +327,7 @@ def selftest(root):
 def main(arguments):
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if arguments == ['--table']:
-        return print(markdown_table(root))
+        return print('\n\n'.join(markdown_tables(root)))
     if arguments == ['--includes']:
         return print_includes(root)
     if arguments == ['--sizes']:

@@ -6,7 +6,7 @@
 #include <exception>
 
 #include "core/base/file.h"
-#include "viewer/application.h"
+#include "viewer/frame/application.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -25,9 +25,9 @@ int WriteScreenshot(Application& application, const OpenRequest& request, std::s
   Status written =
       png ? WriteFileAtomically(request.screenshot, *png) : Status(std::unexpected(png.error()));
   if (!written) error = written.error().ToString();
-  const Pending<dump::DumpModel>& dump = application.session().dump();
+  const Pending<dump::DumpModel>& dump = application.session().document.dump();
   if (written && dump.failed()) error = dump.error.ToString();
-  for (const Message& message : application.session().messages()) {
+  for (const Message& message : application.session().messages.all()) {
     if (error.empty() && message.severity == Severity::kError) error = message.text;
   }
   return error.empty() ? kGood : kBadInput;
@@ -70,7 +70,7 @@ void RunWindow(Application& application, std::string& error) {
   application.Save();
   // Nobody sees the window's sentence any more.
   if (!application.not_kept().empty())
-    error = "layout and session are not kept: " + application.not_kept();
+    error = "layout and session cannot be saved: " + application.not_kept();
 }
 
 }  // namespace
@@ -98,9 +98,9 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
   if (!request.paths.empty()) application.Open(request.paths);
   if (!request.screenshot.empty()) return WriteScreenshot(application, request, error);
   if (request.state_folder.empty())
-    application.session().PostMessage(
+    application.session().messages.Post(
         Severity::kNote,
-        "layout and session are not kept: neither XDG_STATE_HOME nor HOME "
+        "layout and session cannot be saved: neither XDG_STATE_HOME nor HOME "
         "names a folder");
   RunWindow(application, error);
   return kGood;

@@ -17,7 +17,7 @@ struct OpenRequest {
   std::string screen;               // id of screens.def; empty: the last one
   std::string select;               // MODULE[:INSTRUCTION]
   std::string theme;                // "dark", "light"; empty: the last one
-  std::string state_folder;  // where layout, session and recent dumps are kept; empty: nowhere
+  std::string state_folder;  // where layout, context and recent dumps are kept; empty: nowhere
 };
 
 // Shows the window until it is closed, or writes the picture. Answers the exit status of the

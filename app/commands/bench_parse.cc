@@ -69,7 +69,7 @@ Result<Figures> Measure(const std::string& path, int64_t repeats, const Limits& 
   for (int64_t k = 0; k < repeats; ++k) {
     hlo::ParseResult parsed =
         Timed(figures.parse_ms, [&] { return hlo::ParseText(source, limits); });
-    if (!parsed.ok()) return InternalError(path + ": its own print does not parse");
+    if (!parsed.ok()) return InternalError(path + ": the printed module does not parse");
     Timed(figures.print_ms, [&] {
       std::string out;
       hlo::PrintText(*parsed.module, hlo::TextFormat::kElided, out);

@@ -25,7 +25,7 @@ Status PinTo(int64_t count) {
   CPU_ZERO(&allowed);
   CPU_ZERO(&chosen);
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
-    return EnvironmentError("--threads: this process's CPUs are not known");
+    return EnvironmentError("--threads: cannot read the CPU affinity of this process");
   }
   int64_t taken = 0;
   for (size_t cpu = 0; cpu < CPU_SETSIZE && taken < count; ++cpu) {
@@ -34,11 +34,11 @@ Status PinTo(int64_t count) {
     ++taken;
   }
   if (count < 1 || taken < count) {
-    return InputError(fmt::format("--threads {}: expected 1 to {}, the CPUs there are", count,
+    return InputError(fmt::format("--threads {}: expected 1 to {}, the number of available CPUs", count,
                                   CPU_COUNT(&allowed)));
   }
   if (sched_setaffinity(0, sizeof(chosen), &chosen) != 0) {
-    return EnvironmentError("--threads: the CPUs could not be set");
+    return EnvironmentError("--threads: cannot set the CPU affinity");
   }
   return {};
 }

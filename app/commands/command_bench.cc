@@ -1,6 +1,7 @@
 // `hloscope bench`: the benchmarks behind the figures in the README.
 #include "app/command.h"
 #include "app/commands/bench.h"
+#include "app/shared_options.h"
 
 namespace hloscope::app {
 namespace {
@@ -11,7 +12,7 @@ class BenchCommand : public Command {
     return {
         {.name = "benchmark",
          .target = &benchmark_,
-         .help = "parse: reading and printing; run: compiling and running on a platform",
+         .help = "parse: measure reading and printing; run: measure compiling and running",
          .value = "parse|run",
          .choices = {"parse", "run"},
          .required = true},
@@ -23,29 +24,22 @@ class BenchCommand : public Command {
         {.name = "--repeats",
          .target = &run_.repeats,
          .help =
-             "parse: runs of which the fastest counts (7); run: runs of which the median counts "
-             "(as many as fit 2 s)",
+             "number of runs: parse reports the fastest (of 7), run the median (of as many as fit "
+             "in 2 s)",
          .value = "N"},
-        {.name = "--platform",
-         .target = &run_.platform,
-         .help = "of run (interpreter)",
-         .value = "NAME"},
-        {.name = "--against",
-         .target = &run_.against,
-         .help = "of run: the platform beside it, in turns",
-         .value = "NAME"},
+        PlatformOption("--platform", &run_.platform,
+                       "run: the platform to measure; by default the interpreter"),
+        PlatformOption("--against", &run_.against,
+                       "run: a second platform, measured in turns with the first"),
         {.name = "--threads",
          .target = &run_.threads,
-         .help = "of run: CPUs that both platforms are held to (all)",
+         .help = "run: number of CPUs that both platforms are pinned to (all)",
          .value = "N"},
         {.name = "--seed",
          .target = &run_.seed,
-         .help = "of run: of made-up inputs (0)",
+         .help = "run: seed of the generated inputs (0)",
          .value = "N"},
-        {.name = "--fill_elided",
-         .target = &run_.fill_elided,
-         .help = "of run: make up constants whose values the file does not hold, from this seed",
-         .value = "SEED"},
+        FillElidedOption(&run_.fill_elided),
     };
   }
 

@@ -11,6 +11,7 @@
 #include "app/output.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/run_report.h"
+#include "app/shared_options.h"
 #include "core/base/json.h"
 #include "core/debug/compare/compare_modules.h"
 #include "core/dump/tensors/named_values.h"
@@ -38,14 +39,8 @@ class CompareCommand : public Command {
          .help = "what to compare it with; of values, the expected ones",
          .value = "B",
          .required = true},
-        {.name = "--abs_error_bound",
-         .target = &bounds_.absolute,
-         .help = "an element differs only beyond both bounds; default by element type",
-         .value = "X"},
-        {.name = "--rel_error_bound",
-         .target = &bounds_.relative,
-         .help = "see --abs_error_bound",
-         .value = "X"},
+        AbsoluteBoundOption(&bounds_.absolute),
+        RelativeBoundOption(&bounds_.relative),
         {.name = "--module",
          .target = &modules_,
          .help = "of traces: the modules that ran, if they are not in the trace: files or dumps",
@@ -167,7 +162,9 @@ class CompareCommand : public Command {
       if (other == b.end()) {
         only_a.push_back(value.name);
       } else {
-        pairs.push_back({value.name, debug::CompareArrays(value.value, other->value, bounds_)});
+        const hlo::Literal left = dump::WithTypeOf(value.value, other->value);
+        const hlo::Literal right = dump::WithTypeOf(other->value, value.value);
+        pairs.push_back({value.name, debug::CompareArrays(left, right, bounds_)});
       }
     }
     for (const dump::NamedValue& value : b) {

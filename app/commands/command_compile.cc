@@ -1,5 +1,6 @@
-// `hloscope compile`: the real XLA compiles a module, and its dump stays.
+// `hloscope compile`: XLA compiles a module, and its dump is kept.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 #include <span>
@@ -8,9 +9,12 @@
 #include "app/command.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "app/shared_options.h"
 #include "app/xla_options.h"
+#include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/pjrt/compile_module.h"
@@ -24,52 +28,40 @@ class CompileCommand : public Command {
     std::vector<OptionSpec> specs = {
         {.name = "module",
          .target = &module_,
-         .help = "module file",
+         .help = "module file; - is standard input",
          .value = "MODULE",
          .required = true},
-        {.name = "--with",
-         .target = &request_.platform,
-         .help = "who compiles: xla-cpu, xla-gpu or pjrt:FILE.so",
-         .value = "PLATFORM",
-         .required = true},
+        CompilerOption(),
         {.name = "--target",
          .target = &request_.target,
-         .help =
-             "of xla-gpu: the device to compile for, which need not be there: a name that "
-             "the error for an unknown one lists, or a file with a GpuTargetConfigProto as text",
-         .value = "DEVICE"},
+         .help = "device that xla-gpu compiles for, which need not be present: a name, or a file "
+                 "with a GpuTargetConfigProto as text",
+         .value = "DEVICE",
+         .suggestions = replay::GpuTargetNames()},
         {.name = "--dump",
          .target = &request_.dump,
-         .help = "keep what XLA dumps in this folder",
+         .help = "keep XLA's dump in this folder",
          .value = "DIR"},
         {.name = "--passes",
          .target = &request_.passes,
-         .help = "with --dump: the module after every pass that changed it, too"},
+         .help = "with --dump: also dump the module after every pass that changes it"},
+        {.name = "--only_passes",
+         .target = &only_passes_,
+         .help = "run only these HLO passes (XLA's --xla_enable_hlo_passes_only)",
+         .value = "PASS"},
         {.name = "--emit",
          .target = &emit_,
-         .help = "hlo: write the optimised module to -o",
+         .help = "write the optimised module to -o",
          .value = "WHAT",
          .choices = {"hlo"}},
         {.name = "-o",
          .target = &output_,
-         .help = "where to, by extension as text or proto; - is standard output",
+         .help = "output file, text or proto by its extension; - is standard output",
          .value = "OUT"},
-        {.name = "--fill_elided",
-         .target = &fill_elided_,
-         .help = "make up constants whose values the file does not hold, from this seed",
-         .value = "SEED"},
-        {.name = "--python",
-         .target = &request_.search.python,
-         .help = "take XLA's plugin from this Python environment",
-         .value = "PATH"},
-        {.name = "--deadline",
-         .target = &deadline_,
-         .help = "end the compilation after S seconds, with exit status 4",
-         .value = "S"},
-        {.name = "--input_format",
-         .target = &input_format_,
-         .help = "hlo, pb or pbtxt; by content where not given",
-         .value = "FORM"},
+        FillElidedOption(&fill_elided_),
+        PythonOption(&request_.search.python),
+        DeadlineOption(&deadline_, "the compilation"),
+        InputFormatOption(&input_format_),
     };
     for (OptionSpec& spec : xla_options_.Specs("")) specs.push_back(std::move(spec));
     return specs;
@@ -90,17 +82,28 @@ class CompileCommand : public Command {
   }
 
  private:
+  OptionSpec CompilerOption() {
+    OptionSpec spec = PlatformOption("--with", &request_.platform, "the XLA that compiles");
+    std::erase(spec.suggestions, "interpreter");
+    spec.required = true;
+    return spec;
+  }
+
   Status CheckOptions() {
     if (deadline_ < 0) return InputError("--deadline: expected more than 0 seconds");
     if (deadline_ > 0) request_.limits.run_deadline_seconds = deadline_;
-    if (emit_.empty() != output_.empty()) return InputError("--emit and -o go together");
+    if (emit_.empty() != output_.empty()) return InputError("--emit and -o need each other");
     if (request_.dump.empty() && emit_.empty()) {
-      return InputError("nothing to keep: expected --dump DIR, or --emit hlo -o OUT");
+      return InputError("nothing to write: give --dump DIR, or --emit hlo -o OUT");
     }
     if (request_.passes && request_.dump.empty()) return InputError("--passes needs --dump DIR");
     request_.optimized_module = !emit_.empty();
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
     HLOSCOPE_ASSIGN_OR_RETURN(request_.flags, xla_options_.Flags(request_.limits));
+    if (!only_passes_.empty()) {
+      request_.flags.emplace_back("xla_enable_hlo_passes_only",
+                                  fmt::format("{}", fmt::join(only_passes_, ",")));
+    }
     return {};
   }
 
@@ -120,11 +123,14 @@ class CompileCommand : public Command {
       return std::unexpected(
           Error{ErrorClass::kInput, d.message, dump::Places(loaded).Of(d), d.hint});
     }
-    auto report = replay::CompileModule(loaded.module, request_, stop);
+    const dump::CompletedModule completed = dump::CompleteFromDump(loaded, context.limits);
+    auto report = replay::CompileModule(completed.module, request_, stop);
     if (!report) {
       report.error().place.file = module_;
       return report;
     }
+    report->warnings.insert(report->warnings.begin(), completed.notes.begin(),
+                            completed.notes.end());
     if (form) HLOSCOPE_TRY(WriteOptimized(report->optimized_module, *form));
     return report;
   }
@@ -141,15 +147,15 @@ class CompileCommand : public Command {
   std::string Text(const replay::CompileModuleReport& report) const {
     const replay::PluginFile& plugin = report.plugin;
     std::string out = fmt::format(
-        "{}: compiled for {} by {}{}{} in {:.0f} ms (loading it took {:.0f} ms)\n", module_,
+        "{}: compiled for {} with {}{}{} in {:.0f} ms (plugin loaded in {:.0f} ms)\n", module_,
         report.device, plugin.distribution.empty() ? plugin.path : plugin.distribution,
         plugin.version.empty() ? "" : " ", plugin.version, report.compile_ms, report.load_ms);
     for (const auto& [name, bytes] : report.memory) {
       if (bytes > 0) out += fmt::format("  {} memory: {} bytes\n", name, bytes);
     }
     if (!request_.dump.empty()) {
-      out += fmt::format("  {}: {} files, {} bytes; `hloscope info {}` lists them\n", request_.dump,
-                         report.dump_files, report.dump_bytes, request_.dump);
+      out += fmt::format("  {}: {}, {} bytes; `hloscope info {}` shows them\n", request_.dump,
+                         Counted(report.dump_files, "file"), report.dump_bytes, request_.dump);
     }
     if (!output_.empty()) out += fmt::format("  {}: the optimised module\n", output_);
     for (const std::string& warning : report.warnings) {
@@ -196,6 +202,7 @@ class CompileCommand : public Command {
   }
 
   std::string module_, emit_, output_, input_format_;
+  std::vector<std::string> only_passes_;
   XlaOptions xla_options_;
   int64_t deadline_ = 0;
   std::optional<int64_t> fill_elided_;

@@ -1,46 +1,96 @@
-// `hloscope completions SHELL` and `hloscope man`: written from the command and option tables.
+// `hloscope completions SHELL`: written from the command and option tables.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "app/command.h"
-#include "app/command_line.h"
+#include "app/help.h"
 #include "app/output.h"
 
 namespace hloscope::app {
 namespace {
 
-std::vector<OptionSpec> AllOptions(Command& command, CommonOptions& common) {
-  std::vector<OptionSpec> specs = command.Options();
-  for (OptionSpec& spec : common.Specs()) specs.push_back(std::move(spec));
-  return specs;
+// An option of a command, or its first argument, as the shells see it.
+struct Entry {
+  std::string option;  // "--format"; of an argument empty
+  std::string help;
+  bool takes_value = true;
+  bool takes_path = false;
+  std::vector<std::string> values;  // offered
+};
+
+// What is typed of a value: "pjrt:" of "pjrt:FILE.so".
+std::string Typed(std::string value) {
+  value.resize(std::min(value.find("FILE"), value.size()));
+  return value;
 }
 
-std::string OptionNames(const CommandRow& row) {
-  std::unique_ptr<Command> command = row.make();
+std::vector<Entry> EntriesOf(const CommandRow& row) {
+  const std::unique_ptr<Command> command = row.make();
   CommonOptions common;
-  std::string names;
+  std::vector<Entry> entries;
+  bool has_argument = false;
   for (const OptionSpec& spec : AllOptions(*command, common)) {
-    if (!spec.positional()) names += spec.name + " ";
+    if (spec.name == kXlaFlags || (spec.positional() && has_argument)) continue;
+    has_argument |= spec.positional();
+    Entry entry{spec.positional() ? "" : spec.name, spec.help,
+                !std::holds_alternative<bool*>(spec.target), TakesPath(spec), OfferedValues(spec)};
+    std::ranges::transform(entry.values, entry.values.begin(), Typed);
+    entries.push_back(std::move(entry));
   }
-  return names + "--help";
+  entries.push_back({"--help", "explain the command", false, false, {}});
+  return entries;
+}
+
+std::string OptionNames(const std::vector<Entry>& entries) {
+  std::string names;
+  for (const Entry& entry : entries) {
+    if (!entry.option.empty()) names += (names.empty() ? "" : " ") + entry.option;
+  }
+  return names;
 }
 
 std::string Bash() {
-  std::string commands, cases;
+  std::string commands, options, values;
   for (const CommandRow& row : CommandRows()) {
+    const std::vector<Entry> entries = EntriesOf(row);
     commands += std::string(row.name) + " ";
-    cases += "    " + std::string(row.name) + ") options=\"" + OptionNames(row) + "\" ;;\n";
+    options += fmt::format("    {}) options=\"{}\" ;;\n", row.name, OptionNames(entries));
+    for (const Entry& entry : entries) {
+      if (!entry.takes_value) continue;
+      // The word before the first argument is the command itself.
+      const std::string_view before = entry.option.empty() ? row.name : entry.option;
+      if (!entry.values.empty()) {
+        values += fmt::format("    \"{} {}\") values=\"{}\" ;;\n", row.name, before,
+                              fmt::join(entry.values, " "));
+      } else if (!entry.takes_path && !entry.option.empty()) {
+        values += fmt::format("    \"{} {}\") return ;;\n", row.name, before);
+      }
+    }
   }
   return "# bash completion of hloscope; source it or install it as hloscope in bash-completion's "
          "folder\n"
          "_hloscope() {\n"
-         "  local current=${COMP_WORDS[COMP_CWORD]} options=\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "  local options= values=\n"
+         "  COMPREPLY=()\n"
          "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
          "    COMPREPLY=($(compgen -W \"" +
          commands +
          "--help --version\" -- \"$current\")); return\n"
          "  fi\n"
+         "  # --name=value comes as three words.\n"
+         "  if [ \"$previous\" = = ]; then previous=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+         "  if [ \"$current\" = = ]; then current=; fi\n"
+         "  case \"${COMP_WORDS[1]} $previous\" in\n" +
+         values +
+         "  esac\n"
+         "  if [ -n \"$values\" ] && [[ $current != -* ]]; then\n"
+         "    COMPREPLY=($(compgen -W \"$values\" -- \"$current\")); return\n"
+         "  fi\n"
          "  case ${COMP_WORDS[1]} in\n" +
-         cases +
+         options +
          "  esac\n"
          "  case $current in\n"
          "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$current\")) ;;\n"
@@ -57,12 +107,23 @@ std::string Quoted(std::string_view text) {
 }
 
 std::string Zsh() {
-  std::string commands, cases;
+  std::string commands, options, values;
   for (const CommandRow& row : CommandRows()) {
+    const std::vector<Entry> entries = EntriesOf(row);
     std::string summary(row.summary);
     std::ranges::replace(summary, ':', ' ');
     commands += "    " + Quoted(std::string(row.name) + ":" + summary) + "\n";
-    cases += "    " + std::string(row.name) + ") compadd -- " + OptionNames(row) + " ;;\n";
+    options += fmt::format("    {}) compadd -- {} ;;\n", row.name, OptionNames(entries));
+    for (const Entry& entry : entries) {
+      if (!entry.takes_value) continue;
+      const std::string_view before = entry.option.empty() ? row.name : entry.option;
+      if (!entry.values.empty()) {
+        values += fmt::format("    '{} {}') compadd -- {}; return ;;\n", row.name, before,
+                              fmt::join(entry.values, " "));
+      } else if (!entry.takes_path && !entry.option.empty()) {
+        values += fmt::format("    '{} {}') return ;;\n", row.name, before);
+      }
+    }
   }
   return "#compdef hloscope\n"
          "_hloscope() {\n"
@@ -70,66 +131,46 @@ std::string Zsh() {
          commands +
          "  )\n"
          "  if (( CURRENT == 2 )); then _describe command commands; return; fi\n"
-         "  if [[ $words[CURRENT] != -* ]]; then _files; return; fi\n"
+         "  if [[ $words[CURRENT] != -* ]]; then\n"
+         "    case \"$words[2] $words[CURRENT-1]\" in\n" +
+         values +
+         "    esac\n"
+         "    _files; return\n"
+         "  fi\n"
          "  case $words[2] in\n" +
-         cases +
+         options +
          "  esac\n"
          "}\n"
          "_hloscope \"$@\"\n";
 }
 
+// One line of fish completion; the first argument's values have no option.
+std::string FishLine(std::string_view command, const Entry& entry) {
+  std::string line =
+      fmt::format("complete -c hloscope -n '__fish_seen_subcommand_from {}'", command);
+  if (entry.option.starts_with("--")) {
+    line += " -l " + entry.option.substr(2);
+  } else if (!entry.option.empty()) {
+    line += " -s " + entry.option.substr(1);
+  }
+  if (!entry.values.empty()) {
+    line +=
+        fmt::format(" -{} '{}'", entry.option.empty() ? "fa" : "xa", fmt::join(entry.values, " "));
+  } else if (entry.takes_value) {
+    line += entry.takes_path ? " -rF" : " -x";
+  }
+  return line + " -d " + Quoted(entry.help) + "\n";
+}
+
 std::string Fish() {
   std::string text = "# fish completion of hloscope\n";
   for (const CommandRow& row : CommandRows()) {
-    std::string name(row.name);
-    text += "complete -c hloscope -n __fish_use_subcommand -a " + name + " -d " +
-            Quoted(row.summary) + "\n";
-    std::unique_ptr<Command> command = row.make();
-    CommonOptions common;
-    for (const OptionSpec& spec : AllOptions(*command, common)) {
-      if (spec.positional()) continue;
-      text += "complete -c hloscope -n '__fish_seen_subcommand_from " + name + "' -l " +
-              spec.name.substr(2) + " -d " + Quoted(spec.help) + "\n";
+    text += fmt::format("complete -c hloscope -f -n __fish_use_subcommand -a {} -d {}\n", row.name,
+                        Quoted(row.summary));
+    for (const Entry& entry : EntriesOf(row)) {
+      if (!entry.option.empty() || !entry.values.empty()) text += FishLine(row.name, entry);
     }
   }
-  return text;
-}
-
-// roff: backslashes and leading dots or quotes are special, and `-` is a hyphen unless escaped.
-std::string Roff(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '\\')
-      out += "\\e";
-    else if (c == '-')
-      out += "\\-";
-    else
-      out += c;
-  }
-  if (out.starts_with('.') || out.starts_with('\'')) out.insert(0, "\\&");
-  return out;
-}
-
-std::string Manual() {
-  std::string text =
-      ".TH HLOSCOPE 1\n.SH NAME\nhloscope \\- read, check, print and replay what the XLA compiler "
-      "dumps\n"
-      ".SH SYNOPSIS\n.B hloscope\n.I COMMAND\n[OPTIONS] ...\n.SH COMMANDS\n";
-  for (const CommandRow& row : CommandRows()) {
-    std::unique_ptr<Command> command = row.make();
-    CommonOptions common;
-    std::vector<OptionSpec> specs = AllOptions(*command, common);
-    text += ".SS " + Roff(UsageLine(row, specs)) + "\n" + Roff(row.summary) + ".\n";
-    for (const OptionSpec& spec : specs) {
-      text += ".TP\n.B " + Roff((spec.letter.empty() ? "" : spec.letter + ", ") + spec.name) +
-              (spec.value.empty() ? "" : " \\fI" + Roff(spec.value) + "\\fR") + "\n" +
-              Roff(spec.help) + "\n";
-    }
-  }
-  text +=
-      ".SH EXIT STATUS\n0 good or equal; 1 values differ; 2 bad input or usage; 3 unsupported; 4 "
-      "the runner died. With "
-      "several inputs the worst wins, in the order 4, 2, 3, 1, 0.\n";
   return text;
 }
 
@@ -138,7 +179,7 @@ class CompletionsCommand : public Command {
   std::vector<OptionSpec> Options() override {
     return {{.name = "shell",
              .target = &shell_,
-             .help = "bash, zsh or fish",
+             .help = "the shell to print completions for",
              .value = "SHELL",
              .choices = {"bash", "zsh", "fish"},
              .required = true}};
@@ -152,18 +193,8 @@ class CompletionsCommand : public Command {
   std::string shell_;
 };
 
-class ManCommand : public Command {
- public:
-  std::vector<OptionSpec> Options() override { return {}; }
-  int Run(const Context& /*context*/) override {
-    WriteOut(Manual());
-    return kGood;
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Command> MakeCompletionsCommand() { return std::make_unique<CompletionsCommand>(); }
-std::unique_ptr<Command> MakeManCommand() { return std::make_unique<ManCommand>(); }
 
 }  // namespace hloscope::app

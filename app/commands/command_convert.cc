@@ -11,6 +11,7 @@
 #include "app/module_form.h"
 #include "app/output.h"
 #include "core/base/jobs.h"
+#include "core/base/json.h"
 
 namespace hloscope::app {
 namespace {
@@ -25,17 +26,18 @@ class ConvertCommand : public Command {
     return {
         {.name = "files",
          .target = &files_,
-         .help = "IN OUT, or with --to any number of files and directories",
+         .help =
+             "IN and OUT (- is standard output); with --out-dir, any number of files and folders",
          .value = "FILE",
          .required = true},
         {.name = "--to",
          .target = &to_,
-         .help = "the form to write",
+         .help = "the form to write; by default that of OUT's extension",
          .value = "FORM",
          .choices = names},
         {.name = "--out-dir",
          .target = &out_dir_,
-         .help = "where to write STEM.hlo, STEM.hlo.pb, …",
+         .help = "write STEM.hlo, STEM.hlo.pb, … into this folder; needs --to",
          .value = "DIR"},
     };
   }
@@ -51,13 +53,16 @@ class ConvertCommand : public Command {
       return Fail(Error{ErrorClass::kEnvironment, out_dir_ + ": " + error.message(), {}, {}});
     int threads = context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();
     std::vector<int> statuses(files->size(), kGood);
+    OrderedOutput output;
     Progress progress("convert", files->size());
     const ModuleFormRow& row = *std::ranges::find(kModuleForms, to_, &ModuleFormRow::name);
     Status done = ParallelFor(static_cast<int64_t>(files->size()), threads, [&](int64_t i) {
       const std::string& in = (*files)[static_cast<size_t>(i)];
       std::string out =
           (fs::path(out_dir_) / (ModuleStem(in) + std::string(row.extension))).string();
-      statuses[static_cast<size_t>(i)] = ConvertOne(in, out, row.target, context);
+      const Outcome outcome = ConvertOne(in, out, row.target, context);
+      statuses[static_cast<size_t>(i)] = outcome.status;
+      output.Put(static_cast<size_t>(i), context.json ? Json(in, out, outcome) : "");
       progress.Step();
     });
     int status = done ? kGood : Fail(done.error());
@@ -78,32 +83,59 @@ class ConvertCommand : public Command {
     } else {
       target = std::ranges::find(kModuleForms, to_, &ModuleFormRow::name)->target;
     }
-    return ConvertOne(files_[0], files_[1], target, context);
+    const Outcome outcome = ConvertOne(files_[0], files_[1], target, context);
+    // The module itself is what goes to standard output.
+    if (context.json && files_[1] != "-") WriteOut(Json(files_[0], files_[1], outcome));
+    return outcome.status;
   }
 
-  int ConvertOne(const std::string& in, const std::string& out, ModuleForm target,
-                 const Context& context) {
+  // What became of one file.
+  struct Outcome {
+    int status = kGood;
+    std::vector<std::string> warnings;
+    std::string error;
+  };
+
+  Outcome ConvertOne(const std::string& in, const std::string& out, ModuleForm target,
+                     const Context& context) {
     Result<dump::LoadedModule> loaded = LoadAnyModule(in, context.limits);
-    if (!loaded) return Fail(loaded.error());
+    if (!loaded) return Failed(loaded.error());
     if (loaded->module == nullptr) {
       std::lock_guard lock(mutex_);
       PrintReadErrors(*loaded);
-      return kBadInput;
+      return {kBadInput, {}, ProblemLines(*loaded, loaded->diagnostics)};
     }
+    Outcome outcome;
     if (target == ModuleForm::kProto || target == ModuleForm::kTextProto) {
       for (const std::string& name : LostInProto(*loaded->module)) {
+        outcome.warnings.push_back(
+            fmt::format("attribute {} has no field in HLO protos and is dropped", name));
         std::lock_guard lock(mutex_);
-        PrintError(fmt::format(
-            "{}: warning: attribute {} has no field in HLO protos and is left out", in, name));
+        PrintError(fmt::format("{}: warning: {}", in, outcome.warnings.back()));
       }
     }
     std::string bytes = RenderModule(loaded->proto, loaded->module, target);
     if (out == "-") {
       WriteOut(bytes);
-      return kGood;
+      return outcome;
     }
     Status written = WriteFileAtomically(out, bytes);
-    return written ? kGood : Fail(written.error());
+    return written ? outcome : Failed(written.error());
+  }
+
+  Outcome Failed(const Error& error) { return {Fail(error), {}, error.ToString()}; }
+
+  static std::string Json(const std::string& in, const std::string& out, const Outcome& outcome) {
+    constexpr std::string_view kNames[] = {"ok", "differs", "error", "unsupported", "died"};
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Field("file", in).Field("output", out);
+    json.Field("status", kNames[outcome.status]).Key("warnings").BeginArray();
+    for (const std::string& warning : outcome.warnings) json.Value(warning);
+    json.EndArray().Key("error");
+    outcome.error.empty() ? json.Null() : json.Value(outcome.error);
+    json.EndObject();
+    return text + "\n";
   }
 
   int Fail(const Error& error) {
@@ -112,7 +144,7 @@ class ConvertCommand : public Command {
     return ExitStatusOf(error);
   }
   int Usage(const std::string& message) {
-    PrintError("hloscope convert: " + message);
+    PrintError("hloscope convert: " + message + "; see `hloscope help convert`");
     return kBadInput;
   }
 

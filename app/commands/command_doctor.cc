@@ -1,8 +1,9 @@
-// `hloscope doctor`: what is there, what is not, and the command that fixes it.
+// `hloscope doctor`: what is there, what is missing, and how to fix it.
 #include <fmt/format.h>
 
 #include "app/command.h"
 #include "app/output.h"
+#include "app/shared_options.h"
 #include "core/base/json.h"
 #include "core/replay/doctor/doctor.h"
 
@@ -14,18 +15,14 @@ using replay::DoctorFinding;
 class DoctorCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
-    return {
-        {.name = "--python",
-         .target = &search_.python,
-         .help = "look for plugins in this Python environment alone",
-         .value = "PATH"},
-        {.name = "--all", .target = &all_, .help = "the limits that are at their defaults, too"}};
+    return {PythonOption(&search_.python),
+            {.name = "--all", .target = &all_, .help = "also list the limits at their defaults"}};
   }
 
   int Run(const Context& context) override {
     std::string_view section;
     for (const DoctorFinding& finding :
-         Diagnose(replay::GatherDoctorFacts(search_, context.limits))) {
+         Diagnose(replay::GatherDoctorInfo(search_, context.limits))) {
       if (context.json) {
         WriteOut(Json(finding));
         continue;
@@ -44,7 +41,7 @@ class DoctorCommand : public Command {
   static std::string Text(const DoctorFinding& finding) {
     std::string out = fmt::format("  {:<8} {}: {}\n", ToString(finding.row().status),
                                   finding.subject, finding.message);
-    if (!finding.command.empty()) out += fmt::format("           fix it: {}\n", finding.command);
+    if (!finding.command.empty()) out += fmt::format("           fix: {}\n", finding.command);
     return out;
   }
 

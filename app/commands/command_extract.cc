@@ -8,7 +8,9 @@
 #include "app/command.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "app/shared_options.h"
 #include "app/workers.h"
+#include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/debug/run/extract.h"
@@ -47,43 +49,40 @@ class ExtractCommand : public Command {
          .required = true},
         {.name = "instruction",
          .target = &instruction_,
-         .help = "the instruction to cut out, of any computation",
+         .help = "the instruction to extract, of any computation",
          .value = "INSTR",
          .required = true},
         {.name = "-o",
          .target = &output_,
-         .help = "the new module, by extension as text or proto; STEM.inputs.npz and "
-                 "STEM.expected.npz come beside it",
+         .help = "the new module, text or proto by its extension; STEM.inputs.npz and "
+                 "STEM.expected.npz are written beside it",
          .value = "OUT",
          .required = true},
         {.name = "--depth",
          .target = &depth_,
-         .help = "levels of operands that come along as instructions, not as values",
+         .help = "levels of operands to keep as instructions instead of values (0)",
          .value = "N"},
         {.name = "--computation",
          .target = &computation_,
-         .help = "where the instruction stands, if the name is not enough",
+         .help = "the computation it is in, where the name is not unique",
          .value = "NAME"},
         {.name = "--iteration",
          .target = &iteration_,
-         .help = "the values of its execution number N, counted from 0 over all calls",
+         .help = "take the values of its execution N, counted from 0 over all calls (0)",
          .value = "N"},
         {.name = "--inputs",
          .target = &request_.inputs,
-         .help = "values of the whole module's parameters, as `run` takes them",
+         .help = "inputs of the whole module, as for `run`",
          .value = "FILE"},
-        {.name = "--seed", .target = &seed_, .help = "of made-up inputs", .value = "N"},
-        {.name = "--fill_elided",
-         .target = &fill_elided_,
-         .help = "make up constants whose values the file does not hold, from this seed",
-         .value = "SEED"},
+        {.name = "--seed",
+         .target = &seed_,
+         .help = "seed of the generated inputs (0)",
+         .value = "N"},
         {.name = "--strip_metadata",
          .target = &strip_metadata_,
          .help = "leave out op names, source files and stack frames"},
-        {.name = "--input_format",
-         .target = &input_format_,
-         .help = "hlo, pb or pbtxt; by content where not given",
-         .value = "FORM"},
+        FillElidedOption(&fill_elided_),
+        InputFormatOption(&input_format_),
     };
   }
 
@@ -108,8 +107,7 @@ class ExtractCommand : public Command {
                               dump::InputFormatFromName(input_format_));
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
                               dump::LoadSoundModule(module_, context.limits, format));
-    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root,
-                              hlo::FindInstruction(*loaded.module, instruction_, computation_));
+    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root, FindRoot(*loaded.module));
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
                               debug::ExtractModule(*loaded.module, root, depth_,
                                                    strip_metadata_ ? debug::Metadata::kStripped
@@ -126,6 +124,16 @@ class ExtractCommand : public Command {
                                                          loaded.module, request_, observer, stop);
                                                    }));
     return Write(extracted, values, form);
+  }
+
+  Result<hlo::InstructionId> FindRoot(const hlo::Module& module) const {
+    const std::string name =
+        computation_.empty() ? instruction_ : computation_ + ":" + instruction_;
+    const hlo::InstructionId root = hlo::FindInstruction(module, name);
+    if (root.valid()) return root;
+    const std::string hint = hlo::SimilarInstruction(module, name);
+    return InputError(fmt::format("{}: no instruction {}", module_, name),
+                      hint.empty() ? "`hloscope show` prints the module" : hint);
   }
 
   Result<Written> Write(const debug::ExtractedModule& extracted,
@@ -161,10 +169,9 @@ class ExtractCommand : public Command {
 
   std::string Text(const Written& written) const {
     if (output_ == "-") return "";
-    return fmt::format("{}: {} instruction{} and {} parameter{}\nrun it with\n  {}\n",
-                       written.module, written.instructions, written.instructions == 1 ? "" : "s",
-                       written.parameters, written.parameters == 1 ? "" : "s",
-                       CommandLine(written));
+    return fmt::format("{}: {} and {}\nrun it with\n  {}\n", written.module,
+                       Counted(written.instructions, "instruction"),
+                       Counted(written.parameters, "parameter"), CommandLine(written));
   }
 
   std::string Json(const Written& written) const {

@@ -14,8 +14,8 @@ class LimitsCommand : public Command {
 
   int Run(const Context& context) override {
     if (!context.json) {
-      WriteOut(fmt::format("{:<18} {:>20} {:>20} {:>20}  {}\n", "limit", "in force", "default",
-                           "at most", "of"));
+      WriteOut(fmt::format("{:<18} {:>20} {:>20} {:>20}  {}\n", "limit", "value", "default",
+                           "maximum", "unit and what it bounds"));
     }
     for (const LimitRow& row : LimitRows()) {
       int64_t value = context.limits.*row.field;

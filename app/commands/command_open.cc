@@ -1,4 +1,4 @@
-// `hloscope open`: loads the viewer's library and hands over to it.
+// `hloscope open`: loads the viewer's library and calls it.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 namespace hloscope::app {
 namespace {
 
-// Beside the program in a build, in ../lib/hloscope or the like once installed.
+// Beside the program in a build, in ../lib/hloscope once installed.
 std::vector<std::string> LibraryPlaces() {
   std::error_code error;
   std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -26,7 +26,7 @@ std::vector<std::string> LibraryPlaces() {
 }
 
 Result<HloscopeOpenViewer> LoadViewer() {
-  std::string reason = "it is in none of the usual places";
+  std::string reason = "libhloscope_viewer.so is neither beside the program nor in ../lib/hloscope";
   for (const std::string& path : LibraryPlaces()) {
     if (access(path.c_str(), F_OK) != 0) continue;
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -36,8 +36,8 @@ Result<HloscopeOpenViewer> LoadViewer() {
     }
     reason = dlerror();
   }
-  return EnvironmentError("the viewer's library does not load: " + reason,
-                          "`scripts/setup build` fetches what it is built from, then build again");
+  return EnvironmentError("cannot load the viewer: " + reason,
+                          "run `scripts/setup build`, then build again");
 }
 
 std::string StateFolder() {
@@ -71,19 +71,19 @@ class OpenCommand : public Command {
     return {
         {.name = "paths",
          .target = &request_.paths,
-         .help = "a dump directory, a module, and profiles of it",
+         .help = "a dump directory or a module, and profiles of it",
          .value = "PATH"},
         {.name = "--screenshot",
          .target = &request_.screenshot,
-         .help = "write one frame as a PNG and exit; needs no display",
+         .help = "write a screenshot as PNG and exit; needs no display",
          .value = "OUT.png"},
         {.name = "--size",
          .target = &size_,
-         .help = "pixels of the window or picture (1600x1000)",
+         .help = "size of the window or screenshot in pixels (1600x1000)",
          .value = "WxH"},
         {.name = "--scale",
          .target = &scale_,
-         .help = "pixels for each logical pixel, as 2 for a sharp display",
+         .help = "scale factor of the display, such as 2 for HiDPI",
          .value = "FACTOR"},
         {.name = "--screen",
          .target = &request_.screen,
@@ -92,11 +92,11 @@ class OpenCommand : public Command {
          .choices = {"home", "graph", "passes", "divergence", "kernels", "memory"}},
         {.name = "--select",
          .target = &request_.select,
-         .help = "what to select: a module by name or number, and an instruction of it",
+         .help = "select a module by name or id, and an instruction of it",
          .value = "MODULE[:INSTRUCTION]"},
         {.name = "--theme",
          .target = &request_.theme,
-         .help = "the colours; the last ones by default",
+         .help = "colour theme; by default the last one used",
          .value = "NAME",
          .choices = {"dark", "light"}},
     };
@@ -120,7 +120,7 @@ class OpenCommand : public Command {
   int Show(const Context& context) {
     request_.limits = context.limits;
     request_.scale = scale_.value_or(request_.screenshot.empty() ? 0 : 1);
-    // A picture is the same whoever makes it: nothing of the user's own is read or kept for it.
+    // A screenshot does not depend on the user: no saved state is read or written for it.
     if (request_.screenshot.empty()) request_.state_folder = StateFolder();
     Result<HloscopeOpenViewer> open = LoadViewer();
     if (!open) return Fail(open.error());

@@ -8,10 +8,10 @@
 
 #include "app/command.h"
 #include "app/output.h"
+#include "core/base/closest_text.h"
 #include "core/base/json.h"
 #include "core/eval/coverage.h"
 #include "core/hlo/opcode.h"
-#include "core/hlo/text/closest_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -55,48 +55,50 @@ void AddDistance(JsonWriter& json, std::string_view distance) {
   }
 }
 
-Error UnknownOpcode(std::string_view name) {
-  hlo::ClosestText closest(name);
-  for (int k = 0; k < hlo::kOpcodeCount; ++k)
-    closest.Offer(hlo::Info(static_cast<hlo::Opcode>(k)).text);
-  const std::string hint = closest.Hint();
-  return {ErrorClass::kInput, fmt::format("{}: no such opcode", name), {},
-          hint.empty() ? "`hloscope ops` lists them" : hint};
-}
-
 class OpsCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
     return {{.name = "opcodes",
-             .target = &opcodes_,
-             .help = "only these opcodes, as HLO text writes them: all-gather-start",
+             .target = &names_,
+             .help = "list only these opcodes",
              .value = "OPCODE"}};
   }
 
   int Run(const Context& context) override {
-    std::vector<hlo::Opcode> shown;
-    for (const std::string& name : opcodes_) {
-      std::optional<hlo::Opcode> opcode = hlo::OpcodeFromText(name);
-      if (!opcode) {
-        PrintError(UnknownOpcode(name));
-        return kBadInput;
-      }
-      shown.push_back(*opcode);
+    std::vector<hlo::Opcode> opcodes;
+    for (const std::string& name : names_) {
+      const std::optional<hlo::Opcode> opcode = hlo::OpcodeFromText(name);
+      if (!opcode) return Unknown(name);
+      opcodes.push_back(*opcode);
     }
-    for (int k = 0; opcodes_.empty() && k < hlo::kOpcodeCount; ++k)
-      shown.push_back(static_cast<hlo::Opcode>(k));
+    for (int k = 0; names_.empty() && k < hlo::kOpcodeCount; ++k) {
+      opcodes.push_back(static_cast<hlo::Opcode>(k));
+    }
     if (!context.json)
       WriteOut(
           "opcode                     operands  attributes (! is required)\n"
-          "    ULP from the true value at worst on the interpreter: element types\n");
-    for (hlo::Opcode opcode : shown) {
-      const hlo::OpcodeInfo& info = hlo::Info(opcode);
-      WriteOut(context.json ? Json(info) : Text(info));
+          "    largest error of the interpreter in ULP: element types\n");
+    for (hlo::Opcode opcode : opcodes) {
+      WriteOut(context.json ? Json(hlo::Info(opcode)) : Text(hlo::Info(opcode)));
     }
     return kGood;
   }
 
  private:
+  static int Unknown(const std::string& name) {
+    ClosestText closest(name);
+    for (int k = 0; k < hlo::kOpcodeCount; ++k) {
+      closest.Offer(hlo::Info(static_cast<hlo::Opcode>(k)).text);
+    }
+    const std::string hint = closest.Hint();
+    const Error error{ErrorClass::kInput,
+                      "unknown opcode " + name,
+                      {},
+                      hint.empty() ? "`hloscope ops` lists them" : hint};
+    PrintError(error);
+    return ExitStatusOf(error);
+  }
+
   static std::string Text(const hlo::OpcodeInfo& info) {
     std::string out =
         fmt::format("{:<26} {:>8}  {}\n", info.text,
@@ -133,7 +135,7 @@ class OpsCommand : public Command {
     return out + "\n";
   }
 
-  std::vector<std::string> opcodes_;
+  std::vector<std::string> names_;
 };
 
 }  // namespace

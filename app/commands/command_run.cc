@@ -1,4 +1,4 @@
-// `hloscope run`: replay modules.
+// `hloscope run`: runs modules.
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -8,17 +8,21 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <map>
 
 #include "app/any_module.h"
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/inputs.h"
+#include "app/module_form.h"
 #include "app/output.h"
 #include "app/reports/instruction_report.h"
 #include "app/reports/run_report.h"
+#include "app/shared_options.h"
 #include "app/workers.h"
 #include "app/xla_options.h"
 #include "core/base/checked.h"
+#include "core/dump/complete_module.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/stage_order.h"
 #include "core/hlo/text/value_text.h"
@@ -67,10 +71,12 @@ class RunCommand : public Command {
     request_.workers =
         StartWorkers(std::array{request_.platform, request_.reference_platform}, context.limits);
     int status = kGood;
+    modules_are_many_ = files->size() > 1;
     Progress progress("run", files->size());
     for (const std::string& file : *files) {
       RunReport report = Replay(file, context, cancel.token());
       context.json ? WriteOut(RunReportJson(file, report)) : PrintOut(RunReportText(file, report));
+      if (const auto error = RunReportError(file, report)) PrintError(*error);
       if (print_literals_ && !context.json) PrintLiterals(report);
       FlushOut();  // what has finished is not lost with what comes
       status = Worse(status, app::ExitStatusOf(report));
@@ -86,54 +92,54 @@ class RunCommand : public Command {
     return {
         {.name = "modules",
          .target = &modules_,
-         .help =
-             "module files; a folder means its before-optimization modules; - is standard input",
+         .help = "module files; a folder stands for its modules before optimizations; - is "
+                 "standard input",
          .value = "MODULE",
          .required = true},
-        {.name = "--platform",
-         .target = &request_.platform,
-         .help = "what runs it (interpreter)",
-         .value = "NAME"},
+        PlatformOption("--platform", &request_.platform,
+                       "the platform to run on; by default the interpreter"),
         {.name = "--inputs",
          .target = &request_.inputs,
-         .help = "values of the parameters: .npz, .npy in order, or a folder with input_N.npy",
+         .help =
+             "values of the parameters: .npz, .npy files in order, or a folder with input_N.npy",
          .value = "FILE"},
         {.name = "--infeed",
          .target = &request_.infeed,
-         .help = "arrays that infeeds take, one after the other: in0, in1 … as for --inputs",
+         .help = "values for infeed instructions in order: in0, in1, … as for --inputs",
          .value = "FILE"},
         {.name = "--outfeed",
          .target = &request_.outfeed,
-         .help = "write the arrays that outfeeds give: out0, out1 …",
+         .help = "write the values of outfeed instructions: out0, out1, …",
          .value = "DIR|F.npz"},
         {.name = "--save_inputs",
          .target = &request_.save_inputs,
-         .help = "write the inputs it ran on",
+         .help = "write the inputs used; for several modules see --outputs",
          .value = "F.npz"},
         {.name = "--outputs",
          .target = &request_.outputs,
-         .help = "write the results",
+         .help = "write the results; of several modules to F.STEM.npz or DIR/STEM",
          .value = "DIR|F.npz"},
-        {.name = "--seed", .target = &seed_, .help = "of made-up inputs (0)", .value = "N"},
+        {.name = "--seed",
+         .target = &seed_,
+         .help = "seed of the generated inputs (0)",
+         .value = "N"},
         {.name = "--random_init_input_literals",
          .target = &request_.random_inputs,
-         .help = "made-up inputs are random (=false: zeros)"},
-        {.name = "--fill_elided",
-         .target = &fill_elided_,
-         .help = "make up constants whose values the file does not hold, from this seed",
-         .value = "SEED"},
+         .help = "generate random inputs (=false: zeros)"},
+        FillElidedOption(&fill_elided_),
         {.name = "--denormals",
          .target = &denormals_,
-         .help = "flush: denormal inputs and results count as zero, as on XLA:CPU",
+         .help = "flush: treat denormal inputs and results as zero, as XLA:CPU does",
          .value = "HOW",
          .choices = {"keep", "flush"}},
-        {.name = "--input_format",
-         .target = &input_format_,
-         .help = "hlo, pb or pbtxt; by content where not given",
-         .value = "FORM"},
+        InputFormatOption(&input_format_, {"stablehlo", "mhlo"}),
         {.name = "--use_large_float_range",
          .target = &request_.large_floats,
-         .help = "made-up floats over the whole range of their type"},
+         .help = "generate floats over the whole range of their type"},
+        {.name = "--edge_values",
+         .target = &request_.edge_values,
+         .help = "generated inputs also hold infinities, NaN, denormals, the ends of integer types "
+                 "and indices out of range"},
         {.name = "--input_literals_file",
          .target = &request_.input_literals,
          .help = "inputs of each iteration (RunHloModuleLiterals, text or binary)",
@@ -151,32 +157,26 @@ class RunCommand : public Command {
   // What it is compared with.
   std::vector<OptionSpec> ComparisonOptions() {
     return {
-        {.name = "--reference_platform",
-         .target = &request_.reference_platform,
-         .help = "what it is compared with",
-         .value = "NAME"},
+        WithGroup("Comparison", PlatformOption("--reference_platform", &request_.reference_platform,
+                                               "the platform to compare with")),
         {.name = "--expect",
          .target = &request_.expect,
          .help = "expected results: .npz, .npy in order, or a folder with output_N.npy",
          .value = "FILE"},
-        {.name = "--abs_error_bound",
-         .target = &request_.bounds.absolute,
-         .help = "an element differs only beyond both bounds; default by element type",
-         .value = "X"},
-        {.name = "--rel_error_bound",
-         .target = &request_.bounds.relative,
-         .help = "see --abs_error_bound",
-         .value = "X"},
+        AbsoluteBoundOption(&request_.bounds.absolute),
+        RelativeBoundOption(&request_.bounds.relative),
         {.name = "--precise",
          .target = &request_.precise,
-         .help = "evaluate floating point in double precision, and say how far each side is from "
-                 "it"},
+         .help =
+             "evaluate floating point in double precision too; report how far each side is from it "
+             "and which is right"},
         {.name = "--isolate_instructions",
          .target = &request_.isolate,
-         .help = "first run every instruction of the entry by itself, on its real operand values"},
+         .help = "first run each instruction of the entry computation separately, on its real "
+                 "operand values"},
         {.name = "--find",
          .target = &find_,
-         .help = "name the first instruction that makes a NaN (an infinity) out of operands "
+         .help = "find the first instruction that produces a NaN (or an infinity) from operands "
                  "without one",
          .value = "WHAT",
          .choices = {"nan", "inf"}},
@@ -186,59 +186,62 @@ class RunCommand : public Command {
          .value = "N"},
         {.name = "--bits",
          .target = &request_.same_bits,
-         .help = "repeated runs must agree in every bit, not only within the bounds"},
+         .help = "repeated runs must agree bit for bit, not only within the bounds"},
         {.name = "--iterations",
          .target = &request_.iterations,
-         .help = "run on N sets of inputs; made-up ones come from the seeds SEED, SEED+1, …",
+         .help = "run on N sets of inputs; generated ones use the seeds SEED, SEED+1, …",
          .value = "N"},
         {.name = "--different_random_seeds",
          .target = &request_.different_random_seeds,
-         .help = "rng instructions draw from seed i+1 in iteration i instead of always 42"},
+         .help = "seed rng instructions with i+1 in iteration i instead of always 42"},
     };
   }
 
   // What it may take, and what other platforms need.
   std::vector<OptionSpec> MachineOptions() {
     std::vector<OptionSpec> specs = {
-        {.name = "--deadline",
-         .target = &request_.deadline_seconds,
-         .help = "end the replay of a module after S seconds, with exit status 4",
-         .value = "S"},
+        WithGroup("Execution", DeadlineOption(&request_.deadline_seconds, "the run of a module")),
         {.name = "--memory",
          .target = &memory_,
-         .help = "a replay may take this much memory at once: bytes, or with K, M, G, T",
+         .help = "memory limit of a run: bytes, or with K, M, G, T",
          .value = "BYTES"},
         {.name = "--threads",
          .target = &threads_,
-         .help = "threads of one run (0: all CPUs); the results are the same for any number",
+         .help = "threads of a run (0: all CPUs); the results do not depend on it",
          .value = "N"},
         {.name = "--fallback",
          .target = &fallback_,
-         .help = "what happens to instructions the platform cannot run",
+         .help = "what to do with instructions that the platform does not support; no platform can "
+                 "run them on the CPU yet",
          .value = "HOW",
          .choices = {"cpu", "error"}},
         {.name = "--profile",
          .target = &profile_,
-         .help = "write a profile, on platforms that make one",
+         .help = "write a profile, on platforms that record one",
          .value = "OUT"},
-        {.name = "--python",
-         .target = &python_,
-         .help = "take XLA's plugins from this Python environment",
-         .value = "PATH"},
+        PythonOption(&python_),
+        {.name = "--no-verify",
+         .target = &no_verify_,
+         .help = "run modules that the verifier rejects; the worker may crash"},
         {.name = "--run_test_hlo_passes",
          .target = &request_.test_passes,
-         .help = "false: the module is optimised already, the platform compiles it as it is"},
+         .help = "=false: the module is already optimised; compile it without XLA's passes"},
         {.name = "--run_reference_hlo_passes",
          .target = &request_.reference_passes,
-         .help = "likewise, of the reference platform"},
+         .help = "the same for the reference platform"},
     };
     for (OptionSpec& spec : xla_options_.Specs(" for --platform")) specs.push_back(std::move(spec));
     return specs;
   }
 
-  // DeviceScheduler what the options say into the request.
+  // Puts what the options say into the request.
   Status Prepare(const Context& context) {
     if (request_.iterations < 1) return InputError("--iterations: expected at least 1");
+    if (fallback_ == "cpu") {
+      return UnsupportedError("--fallback cpu: platform " + request_.platform +
+                                  " cannot run single instructions on the CPU",
+                              "an instruction that it does not support is an error that names it");
+    }
     if (request_.repeat < 1) return InputError("--repeat: expected at least 1");
     if (threads_ < 0 || threads_ > 4096) return InputError("--threads: expected 0 to 4096");
     if (request_.deadline_seconds && !(*request_.deadline_seconds > 0)) {
@@ -257,9 +260,11 @@ class RunCommand : public Command {
           *find_ == "nan" ? debug::NonFiniteKind::kNan : debug::NonFiniteKind::kInfinity;
     }
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    request_.verify = !no_verify_;
     request_.limits = context.limits;
     if (!profile_.empty()) {
-      request_.notes.push_back("no profile was written: the interpreter records none");
+      request_.notes.push_back(
+          fmt::format("no profile was written: {} does not record one", request_.platform));
     }
     return PrepareFlags(context);
   }
@@ -267,7 +272,7 @@ class RunCommand : public Command {
   Status PrepareFlags(const Context& context) {
     HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(context.limits));
     if (request_.platform == "interpreter" && !request_.xla_flags.empty()) {
-      request_.notes.push_back("flags of XLA have no effect: the interpreter compiles nothing");
+      request_.notes.push_back("XLA flags have no effect on the interpreter");
     }
     return {};
   }
@@ -296,8 +301,8 @@ class RunCommand : public Command {
         if (file >= 0) files.push_back(model->FullPath(file));
       }
       if (files.size() == before) {
-        return InputError(path + ": no before-optimization module in this folder",
-                          "`hloscope info` lists what is there");
+        return InputError(path + ": no module before optimizations in this folder",
+                          "`hloscope info` shows what it contains");
       }
     }
     return files;
@@ -314,18 +319,44 @@ class RunCommand : public Command {
     return report;
   }
 
-  RunReport Replay(const std::string& file, const Context& context, std::stop_token stop) const {
+  Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const {
+    if (no_verify_) return {};
+    for (const hlo::Diagnostic& d : hlo::Verify(*loaded.module, {false, limits})) {
+      if (d.severity != hlo::Severity::kError) continue;
+      return std::unexpected(
+          Error{ErrorClass::kInput, d.message, dump::Places(loaded).Of(d), d.hint});
+    }
+    return {};
+  }
+
+  // What each of several modules writes: F.STEM.npz for F.npz, DIR/STEM for DIR.
+  void GiveOwnFiles(const std::string& file, RunRequest& request) {
+    std::string stem = file == "-" ? "stdin" : ModuleStem(file);
+    if (const int64_t before = stems_[stem]++; before > 0) stem += fmt::format(".{}", before + 1);
+    for (std::string* path :
+         {&request.outputs, &request.save_inputs, &request.outfeed, &request.output_literals}) {
+      if (path->empty()) continue;
+      const std::filesystem::path asked(*path);
+      const std::string extension = asked.extension().string();
+      std::error_code error;
+      const bool is_folder = extension.empty() || std::filesystem::is_directory(asked, error);
+      *path = is_folder ? (asked / stem).string()
+                        : (asked.parent_path() / asked.stem()).string() + "." + stem + extension;
+    }
+  }
+
+  RunReport Replay(const std::string& file, const Context& context, std::stop_token stop) {
     auto start = std::chrono::steady_clock::now();
     Result<dump::LoadedModule> loaded =
         LoadAnySoundModule(file, context.limits, input_format_, stop);
     if (!loaded) return Refuse(loaded.error());
-    for (const hlo::Diagnostic& d : hlo::Verify(*loaded->module, {false, context.limits})) {
-      if (d.severity != hlo::Severity::kError) continue;
-      return Refuse({ErrorClass::kInput, d.message, dump::Places(*loaded).Of(d), d.hint});
-    }
+    if (Status sound = Verify(*loaded, context.limits); !sound) return Refuse(sound.error());
+    dump::CompletedModule completed = dump::CompleteFromDump(*loaded, context.limits);
     double load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     RunRequest request = request_;
+    request.notes.insert(request.notes.end(), completed.notes.begin(), completed.notes.end());
+    if (modules_are_many_) GiveOwnFiles(file, request);
     request.on_instruction = [&](const debug::InstructionReport& instruction) {
       context.json ? WriteOut(InstructionReportJson(file, instruction))
                    : PrintOut(InstructionReportText(instruction));
@@ -333,7 +364,7 @@ class RunCommand : public Command {
     };
     if (!loaded->proto.arguments.empty()) request.arguments = loaded->proto.arguments.front();
     request.recorded = loaded->proto.result;
-    RunReport report = debug::RunModule(loaded->module, request, std::move(stop));
+    RunReport report = debug::RunModule(completed.module, request, std::move(stop));
     report.timing.load_ms += load_ms;
     return report;
   }
@@ -362,7 +393,9 @@ class RunCommand : public Command {
   std::string fallback_ = "error", profile_;
   XlaOptions xla_options_;
   std::string python_;
-  bool print_literals_ = false;
+  bool print_literals_ = false, no_verify_ = false;
+  bool modules_are_many_ = false;
+  std::map<std::string, int64_t> stems_;  // how many modules of that name have run
 };
 
 }  // namespace

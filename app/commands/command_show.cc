@@ -1,16 +1,21 @@
 // `hloscope show`: a module, one computation, or what lies around an instruction.
 #include <fmt/format.h>
 
+#include <array>
+#include <filesystem>
+
 #include "app/command.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "core/base/closest_text.h"
+#include "core/base/counted.h"
 #include "core/base/json.h"
+#include "core/graph/svg.h"
+#include "core/graph/unfolding.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/analysis/graph.h"
 #include "core/hlo/text/render.h"
 #include "core/hlo/text/text.h"
-#include "viewer/graph/svg.h"
-#include "viewer/graph/unfolding.h"
 
 namespace hloscope::app {
 namespace {
@@ -55,6 +60,10 @@ class ShowCommand : public Command {
   int Run(const Context& context) override {
     Result<dump::LoadedModule> loaded = dump::LoadModule(module_, context.limits);
     if (!loaded) {
+      std::error_code error;
+      const bool is_folder = std::filesystem::is_directory(module_, error);
+      if (is_folder)
+        loaded.error().hint = "name a module file; `hloscope info` lists those of a dump";
       PrintError(loaded.error());
       return ExitStatusOf(loaded.error());
     }
@@ -76,16 +85,24 @@ class ShowCommand : public Command {
   }
 
  private:
+  Result<hlo::InstructionId> Named(const Module& module, const std::string& name) const {
+    hlo::InstructionId id = hlo::FindInstruction(module, name);
+    if (id.valid()) return id;
+    const std::string hint = hlo::SimilarInstruction(module, name);
+    return InputError(fmt::format("{}: no instruction {}", module_, name),
+                      hint.empty() ? "`hloscope find` searches names" : hint);
+  }
+
   // The instructions to show; all of the module where nothing is selected.
   Result<std::vector<hlo::InstructionId>> Select(const Module& module) {
     if (!around_.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId center, hlo::FindInstruction(module, around_));
-      return hlo::Neighbourhood(module, center, radius_);
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId center, Named(module, around_));
+      return hlo::Neighbourhood(module, std::array{center}, radius_);
     }
     if (!paths_.empty()) {
       if (paths_.size() != 2) return InputError("--paths expects two instructions, A,B");
-      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId from, hlo::FindInstruction(module, paths_[0]));
-      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId to, hlo::FindInstruction(module, paths_[1]));
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId from, Named(module, paths_[0]));
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::InstructionId to, Named(module, paths_[1]));
       std::vector<hlo::InstructionId> between = hlo::Between(module, from, to);
       if (between.empty())
         return InputError(fmt::format("{}: no path from {} to {}", module_, paths_[0], paths_[1]));
@@ -98,7 +115,9 @@ class ShowCommand : public Command {
       if (module[module.computations()[c].name] == name)
         return hlo::InstructionsOf(module, hlo::ComputationId(c));
     }
-    return InputError(fmt::format("{}: no computation called {}", module_, computation_));
+    ClosestText closest(name);
+    for (const hlo::Computation& c : module.computations()) closest.Offer(module[c.name]);
+    return InputError(fmt::format("{}: no computation {}", module_, name), closest.Hint());
   }
 
   // The selection's computation (the entry of a whole module) with what it calls, opened in place.
@@ -110,13 +129,13 @@ class ShowCommand : public Command {
     const debug::Placement placement = debug::FindPlacement(*module);
     const size_t count =
         part ? selection.size() : static_cast<size_t>((*module)[computation].instruction_count);
-    viewer::graph::TreeOptions how;
+    graph::TreeOptions how;
     how.groups = count > kMostInstructions;
-    viewer::graph::Tree tree(module, computation, how,
-                             part ? selection : std::vector<hlo::InstructionId>());
-    viewer::graph::FoldableGraph graph(std::move(tree));
-    viewer::graph::Unfold(graph, how.groups ? kMostGroups : kMostBoxes);
-    viewer::graph::SvgOptions options;
+    graph::Tree tree(module, computation, how,
+                     part ? selection : std::vector<hlo::InstructionId>());
+    graph::FoldableGraph graph(std::move(tree));
+    graph::Unfold(graph, how.groups ? kMostGroups : kMostBoxes);
+    graph::SvgOptions options;
     options.placement = &placement;
     options.heading = Heading(*module, computation, selection.size());
     if (format_ == "html") return ToHtml(graph, options, selection);
@@ -128,7 +147,7 @@ class ShowCommand : public Command {
     if (!around_.empty()) return fmt::format("{} in {}: around {}", name, module.name(), around_);
     if (!paths_.empty())
       return fmt::format("{} in {}: from {} to {}", name, module.name(), paths_[0], paths_[1]);
-    return fmt::format("{} in {}: {} instructions", name, module.name(), count);
+    return fmt::format("{} in {}: {}", name, module.name(), Counted(count, "instruction"));
   }
 
   std::string Render(const Module& module, const std::vector<hlo::InstructionId>& selection,
@@ -137,7 +156,7 @@ class ShowCommand : public Command {
     if (json || format_ == "json") return hlo::ToJson(module, selection);
     if (format_ == "dot") {
       const debug::Placement placement = debug::FindPlacement(module);
-      return viewer::graph::ToDot(module, selection, &placement);
+      return graph::ToDot(module, selection, &placement);
     }
     hlo::TextFormat format = format_ == "hlo-elided"      ? hlo::TextFormat::kElided
                              : format_ == "hlo-short"     ? hlo::TextFormat::kShort

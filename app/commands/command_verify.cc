@@ -9,6 +9,7 @@
 #include "app/command.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "core/base/counted.h"
 #include "core/base/jobs.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
@@ -44,8 +45,10 @@ class VerifyCommand : public Command {
          .required = true},
         {.name = "--strict",
          .target = &strict_,
-         .help = "add layout-sensitive, no-mixed-precision and backend checks"},
-        {.name = "--parse-only", .target = &parse_only_, .help = "leave the verifier out"},
+         .help = "also report layout-sensitive, mixed-precision and backend checks as errors"},
+        {.name = "--parse-only",
+         .target = &parse_only_,
+         .help = "parse only, without the verifier"},
     };
   }
 
@@ -113,8 +116,8 @@ class VerifyCommand : public Command {
       return EscapeForTerminal(report.loaded.error().ToString(), LineBreaks::kKeep) + "\n";
     std::string lines = ProblemLines(*report.loaded, report.diagnostics);
     if (report.sound()) {
-      lines += fmt::format("{}: ok, {} instructions\n", file,
-                           report.loaded->module->instructions().size());
+      lines += fmt::format("{}: ok, {}\n", file,
+                           Counted(report.loaded->module->instructions().size(), "instruction"));
     }
     return EscapeForTerminal(lines, LineBreaks::kKeep);
   }

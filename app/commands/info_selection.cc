@@ -8,6 +8,7 @@
 #include "app/dump_place.h"
 #include "app/reports/code_lines_report.h"
 #include "app/reports/dump_report.h"
+#include "core/base/closest_text.h"
 #include "core/base/json.h"
 #include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
@@ -284,16 +285,17 @@ class SelectionWriter {
 Result<std::pair<int32_t, InstructionId>> FindInstruction(const debug::Provenance& provenance,
                                                           const std::string& path,
                                                           std::string_view name) {
-  std::string hint;  // of the last stage
   for (int32_t stage = provenance.lineage().stage_count(); stage-- > 0;) {
     if (provenance.model().ModuleFile(provenance.module(), stage) < 0) continue;
     auto module = provenance.lineage().Module(stage);
     if (!module) continue;
-    auto id = hlo::FindInstruction(**module, name);
-    if (id) return std::pair(stage, *id);
-    if (hint.empty()) hint = id.error().hint;
+    InstructionId id = hlo::FindInstruction(**module, name);
+    if (id.valid()) return std::pair(stage, id);
   }
-  return InputError(fmt::format("{}: no stage has an instruction {}", path, name), hint);
+  const int32_t last = provenance.final_stage();
+  const auto module = provenance.lineage().Module(std::max(last, 0));
+  return InputError(fmt::format("{}: no stage has an instruction {}", path, name),
+                    module ? hlo::SimilarInstruction(**module, name) : "");
 }
 
 // The position of the element with that number, or with that name.
@@ -315,12 +317,15 @@ Result<std::vector<InstructionId>> Members(const debug::Provenance& provenance, 
                                            std::string_view kind, std::string_view value) {
   const dump::DumpModel& model = provenance.model();
   std::optional<int64_t> number = Number(value);
+  ClosestText closest(value);
   auto none = [&] {
-    return InputError(fmt::format("{}: no {} {} in this module", model.path(), kind, value));
+    return InputError(fmt::format("{}: no {} {} in this module", model.path(), kind, value),
+                      closest.Hint());
   };
   if (kind == "kernel") {
     HLOSCOPE_ASSIGN_OR_RETURN(auto table, model.Kernels(provenance.module()));
     int32_t at = Position(table->kernels, [&](const auto& k) { return k.name == value; });
+    for (const dump::Kernel& kernel : table->kernels) closest.Offer(kernel.name);
     return at < 0 ? none() : provenance.OfKernel(at);
   }
   if (kind == "thunk") {
@@ -351,6 +356,10 @@ Result<std::string> SelectionText(const std::string& path, const std::string& se
                                   const Context& context) {
   HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits));
   auto [module_name, what] = SplitModule(selection);
+  if (what.empty()) {
+    return InputError("--select: expected an instruction",
+                      "or kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE");
+  }
   std::string stage_name;
   if (size_t at = what.rfind('@'); at != std::string::npos) {
     stage_name = what.substr(at + 1);
@@ -374,12 +383,12 @@ Result<std::string> SelectionText(const std::string& path, const std::string& se
     return writer.Instruction(found.first, found.second, context.json);
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto at, provenance.lineage().Module(stage));
-  auto id = hlo::FindInstruction(*at, what);
-  if (!id) {
-    id.error().message = fmt::format("{}: stage {} has no instruction {}", path, stage_name, what);
-    return std::unexpected(id.error());
+  InstructionId id = hlo::FindInstruction(*at, what);
+  if (!id.valid()) {
+    return InputError(fmt::format("{}: stage {} has no instruction {}", path, stage_name, what),
+                      hlo::SimilarInstruction(*at, what));
   }
-  return writer.Instruction(stage, *id, context.json);
+  return writer.Instruction(stage, id, context.json);
 }
 
 }  // namespace hloscope::app

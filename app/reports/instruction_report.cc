@@ -15,7 +15,12 @@ namespace {
 using debug::InstructionReport;
 using debug::LeafComparison;
 
-// The worst of all leaves.
+void Add(debug::OneSided& sum, const debug::OneSided& more) {
+  sum.actual += more.actual;
+  sum.expected += more.expected;
+}
+
+// The worst of all leaves, with the shape of one that differs.
 LeafComparison Worst(const InstructionReport& report) {
   LeafComparison worst;
   for (const LeafComparison& leaf : report.outputs) {
@@ -24,6 +29,11 @@ LeafComparison Worst(const InstructionReport& report) {
     worst.max_abs_error = std::max(worst.max_abs_error, leaf.max_abs_error);
     worst.max_rel_error = std::max(worst.max_rel_error, leaf.max_rel_error);
     worst.max_ulp = std::max(worst.max_ulp, leaf.max_ulp);
+    worst.nan_mismatched += leaf.nan_mismatched;
+    worst.inf_mismatched += leaf.inf_mismatched;
+    Add(worst.nan, leaf.nan);
+    Add(worst.inf, leaf.inf);
+    if (worst.elements == leaf.elements || leaf.mismatched > 0) worst.shape = leaf.shape;
   }
   return worst;
 }
@@ -39,7 +49,9 @@ void WriteFields(JsonWriter& json, const InstructionReport& report) {
         .Field("mismatched", worst.mismatched)
         .Field("max_abs_error", worst.max_abs_error)
         .Field("max_rel_error", worst.max_rel_error)
-        .Field("max_ulp", worst.max_ulp);
+        .Field("max_ulp", worst.max_ulp)
+        .Field("nan_mismatched", worst.nan_mismatched)
+        .Field("inf_mismatched", worst.inf_mismatched);
   }
   json.Key("outputs").BeginArray();
   for (const LeafComparison& leaf : report.outputs) {
@@ -98,9 +110,8 @@ std::string InstructionReportText(const InstructionReport& report) {
   if (!report.compared) return text + "\n";
   const LeafComparison worst = Worst(report);
   if (worst.max_abs_error == 0 && worst.mismatched == 0) return text + "\n";
-  return text + fmt::format(": {} of {} differ; largest error {} absolute, {} relative, {} ULP\n",
-                            worst.mismatched, worst.elements, ShortestText(worst.max_abs_error),
-                            ShortestText(worst.max_rel_error), worst.max_ulp);
+  text += fmt::format(": {} of {} differ", worst.mismatched, worst.elements);
+  return text + ErrorsText(worst) + "\n";
 }
 
 }  // namespace hloscope::app

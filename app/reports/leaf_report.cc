@@ -61,10 +61,10 @@ std::string HistogramText(const debug::ErrorHistogram& histogram) {
     for (size_t k = 0; k < counts->size(); ++k) {
       if ((*counts)[k] == 0) continue;
       text += fmt::format(" {} {}", (*counts)[k],
-                          k == 0 ? "none,"
+                          k == 0 ? "zero,"
                           : k - 1 < bounds.size()
                               ? fmt::format("below {},", ShortestText(bounds[k - 1]))
-                              : fmt::format("from {} on,", ShortestText(bounds.back())));
+                              : fmt::format("at least {},", ShortestText(bounds.back())));
     }
     if (text.ends_with(',')) text.pop_back();
   }
@@ -76,7 +76,33 @@ std::string MismatchText(const debug::ElementMismatch& mismatch) {
                      mismatch.expected);
 }
 
+std::string LargestErrorText(const LeafComparison& leaf) {
+  const hlo::ElementType type = leaf.shape.element_type();
+  std::string text =
+      fmt::format("; largest error {} absolute, {} relative", ShortestText(leaf.max_abs_error),
+                  ShortestText(leaf.max_rel_error));
+  const bool has_ulp = hlo::IsFloat(type) || hlo::IsComplex(type);
+  return has_ulp ? text + fmt::format(", {} ULP", leaf.max_ulp) : text;
+}
+
 }  // namespace
+
+std::string ErrorsText(const LeafComparison& leaf) {
+  std::string text;
+  const int64_t nonfinite = leaf.nan_mismatched + leaf.inf_mismatched;
+  if (leaf.mismatched == 0 || leaf.mismatched > nonfinite || leaf.max_abs_error > 0) {
+    text = LargestErrorText(leaf);
+  }
+  auto one_sided = [&text](std::string_view what, int64_t mismatched,
+                           const debug::OneSided& count) {
+    if (mismatched == 0) return;
+    text += fmt::format("{} {} {} on one side (actual {}, expected {})", text.empty() ? ";" : ",",
+                        mismatched, what, count.actual, count.expected);
+  };
+  one_sided("NaN", leaf.nan_mismatched, leaf.nan);
+  one_sided("infinite", leaf.inf_mismatched, leaf.inf);
+  return text;
+}
 
 void WriteLeafJson(JsonWriter& json, const LeafComparison& leaf, bool compared) {
   json.Key("index").BeginArray();
@@ -100,23 +126,7 @@ std::string LeafText(const LeafComparison& leaf, bool compared) {
       fmt::format("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
   if (!compared) return text + fmt::format(" {} elements, not compared", leaf.elements);
   if (!leaf.problem.empty()) return text + " " + leaf.problem;
-  text += fmt::format(" {} of {} differ", leaf.mismatched, leaf.elements);
-  // Where a NaN or infinity stands on one side only, there is no distance.
-  if (leaf.max_abs_error != 0 || leaf.mismatched == 0) {
-    text += fmt::format("; largest error {} absolute, {} relative",
-                        ShortestText(leaf.max_abs_error), ShortestText(leaf.max_rel_error));
-    const hlo::ElementType type = leaf.shape.element_type();
-    if (!hlo::IsInteger(type) && type != hlo::ElementType::kPred)
-      text += fmt::format(", {} ULP", leaf.max_ulp);
-  }
-  auto one_sided = [&text](std::string_view what, int64_t mismatched,
-                           const debug::OneSided& count) {
-    if (mismatched == 0) return;
-    text += fmt::format(", {} {} on one side (actual {}, expected {})", mismatched, what,
-                        count.actual, count.expected);
-  };
-  one_sided("NaN", leaf.nan_mismatched, leaf.nan);
-  one_sided("infinite", leaf.inf_mismatched, leaf.inf);
+  text += fmt::format(" {} of {} differ", leaf.mismatched, leaf.elements) + ErrorsText(leaf);
   if (!leaf.first_mismatch) return text;
   text += "; first at " + MismatchText(*leaf.first_mismatch);
   if (leaf.worst_mismatch && leaf.worst_mismatch->index != leaf.first_mismatch->index) {
@@ -124,7 +134,7 @@ std::string LeafText(const LeafComparison& leaf, bool compared) {
   }
   text += "\n" + HistogramText(leaf.histogram);
   if (!leaf.passing_bounds.empty()) {
-    text += "\n           passes with";
+    text += "\n           would pass with bounds";
     for (const debug::BoundPair& pair : leaf.passing_bounds) {
       text +=
           fmt::format(" abs {} rel {};", ShortestText(pair.absolute), ShortestText(pair.relative));

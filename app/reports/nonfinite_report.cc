@@ -30,9 +30,9 @@ void WriteOperand(JsonWriter& json, const OperandReport& operand) {
 
 std::string OperandText(const OperandReport& operand) {
   std::string text = "    operand " + operand.instruction + " " + operand.shape;
-  if (operand.value) text += " is " + *operand.value + " there";
+  if (operand.value) text += ", " + *operand.value + " at that element";
   if (operand.range) {
-    text += fmt::format(" from {} to {}", ShortestText(operand.range->low),
+    text += fmt::format(", range {} to {}", ShortestText(operand.range->low),
                         ShortestText(operand.range->high));
   }
   return text + "\n";
@@ -73,22 +73,23 @@ void WriteNonFiniteJson(JsonWriter& json, const NonFinite& found) {
 std::string NonFiniteText(const NonFinite& found) {
   const bool nan = found.kind == debug::NonFiniteKind::kNan;
   std::string text =
-      fmt::format("  first {}: {} ({}) {} of computation {}, element {{{}}} is {}\n",
+      fmt::format("  first {}: {} ({}) {} in computation {}, element {{{}}} is {}\n",
                   nan ? "NaN" : "infinity", found.instruction, found.opcode, found.shape,
                   found.computation, fmt::join(found.index, ","), found.value);
   for (auto step = found.path.rbegin(); step != found.path.rend(); ++step) {
-    text += fmt::format("    called by {} ({}) of {}", step->instruction, step->opcode,
+    text += fmt::format("    called by {} ({}) in {}", step->instruction, step->opcode,
                         step->computation);
-    text += step->iteration ? fmt::format(" in iteration {}\n", *step->iteration) : "\n";
+    text += step->iteration ? fmt::format(", iteration {}\n", *step->iteration) : "\n";
   }
   for (const OperandReport& operand : found.operands) text += OperandText(operand);
   if (found.infinity_from) {
-    text += "    the first infinity came from " + *found.infinity_from + "\n";
+    text += "    the infinity came from " + *found.infinity_from + "\n";
   }
-  if (!found.source.empty()) text += "    source " + found.source + "\n";
-  if (found.on_arrival) return text + "    it was there on arrival; no instruction makes one\n";
+  if (!found.source.empty()) text += "    source line " + found.source + "\n";
+  if (found.on_arrival)
+    return text + "    it is in an input or a constant; no instruction produces one\n";
   return text + (found.reaches_output ? "    it reaches an output\n"
-                                      : "    no output that depends on it holds one\n");
+                                      : "    it does not reach an output\n");
 }
 
 }  // namespace hloscope::app

@@ -1,4 +1,4 @@
-// Printing where a NaN or an infinity was born.
+// Printing where a NaN or an infinity first appears.
 #pragma once
 
 #include <string>

@@ -60,22 +60,33 @@ void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
 std::string RepeatText(const debug::RepeatReport& repeat) {
   if (!repeat.differing_run) {
     return fmt::format("  {} runs on the same inputs agree{}\n", repeat.runs,
-                       repeat.same_bits ? " in every bit" : "");
+                       repeat.same_bits ? " bit for bit" : "");
   }
   return fmt::format("  run {} of {} on the same inputs differs from the first:\n{}\n",
                      *repeat.differing_run + 1, repeat.runs, LeafText(*repeat.difference, true));
 }
 
-// Which side is nearer to the precise value; nothing where both are as near as rounding allows.
+// Errors of like size decide nothing: that of the worse side must be this many times larger.
+constexpr double kPreciseMargin = 4;
+
+// Which side is nearer to the precise value; nothing where neither clearly is, or both are as near
+// as rounding allows.
 std::string CloserOf(const std::vector<debug::PreciseSide>& sides) {
   if (sides.size() < 2) return "";
+  const auto wins = [](double own, double other, double least) {
+    return other >= kPreciseMargin * std::max(own, least);
+  };
   const debug::PreciseDistance& a = sides[0].distance;
   const debug::PreciseDistance& b = sides[1].distance;
   if (a.class_mismatched != b.class_mismatched) {
-    return a.class_mismatched < b.class_mismatched ? sides[0].side : sides[1].side;
+    const auto in_a = static_cast<double>(a.class_mismatched);
+    const auto in_b = static_cast<double>(b.class_mismatched);
+    if (wins(in_a, in_b, 0)) return sides[0].side;
+    return wins(in_b, in_a, 0) ? sides[1].side : "";
   }
-  if (a.max_ulp == b.max_ulp || (a.max_ulp <= 0.5 && b.max_ulp <= 0.5)) return "";
-  return a.max_ulp < b.max_ulp ? sides[0].side : sides[1].side;
+  constexpr double kRounding = 0.5;
+  if (wins(a.max_ulp, b.max_ulp, kRounding)) return sides[0].side;
+  return wins(b.max_ulp, a.max_ulp, kRounding) ? sides[1].side : "";
 }
 
 void WritePrecise(JsonWriter& json, const std::vector<debug::PreciseSide>& sides) {
@@ -102,7 +113,7 @@ void WritePrecise(JsonWriter& json, const std::vector<debug::PreciseSide>& sides
 }
 
 std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
-  std::string text = "           from the precise value:";
+  std::string text = "           distance from the precise value:";
   for (const debug::PreciseSide& side : sides) {
     text += fmt::format(" {} {:.3g} ULP", side.side, side.distance.max_ulp);
     if (side.distance.class_mismatched != 0) {
@@ -111,10 +122,30 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
     text += ',';
   }
   text.back() = '\n';
+  if (sides.size() < 2) return text;
   const std::string closer = CloserOf(sides);
-  if (closer.empty()) return text;
   text.back() = ':';
-  return text + " " + closer + " is right\n";
+  return text + " " + (closer.empty() ? "undecided" : closer + " is right") + "\n";
+}
+
+std::string HeadText(const std::string& file, const RunReport& report) {
+  std::string out = fmt::format("{}: module {} on {}", file, report.module, report.platform);
+  if (!report.reference.empty()) out += " against " + report.reference;
+  if (report.made_up_inputs) out += fmt::format(", inputs generated from seed {}", report.seed);
+  if (report.against_recorded) out += ", compared with the recorded result";
+  return out + '\n';
+}
+
+// "equal: loaded in 0.5 ms, compiled in 20.1 ms, ran in 0.03 ms (fastest of 5)".
+std::string TimingText(const RunReport& report) {
+  const std::vector<double>& runs = report.timing.run_us;
+  std::string out =
+      fmt::format("{}: loaded in {:.1f} ms, compiled in {:.1f} ms", debug::ToString(report.status),
+                  report.timing.load_ms, report.timing.compile_ms);
+  if (!runs.empty())
+    out += fmt::format(", ran in {:.2f} ms", *std::ranges::min_element(runs) / 1e3);
+  if (runs.size() > 1) out += fmt::format(" (fastest of {})", runs.size());
+  return out + '\n';
 }
 
 }  // namespace
@@ -125,6 +156,7 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   json.BeginObject().Field("module", file).Field("platform", report.platform).Key("reference");
   report.reference.empty() ? json.Null() : json.Value(report.reference);
   json.Field("status", debug::ToString(report.status)).Field("seed", report.seed);
+  json.Field("iterations", report.iterations_ran);
   if (report.against_recorded) json.Field("expected", "recorded");
   WriteBounds(json, report);
   json.Key("outputs").BeginArray();
@@ -166,11 +198,9 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
 }
 
 std::string RunReportText(const std::string& file, const RunReport& report) {
-  std::string out = fmt::format("{}: module {} on {}", file, report.module, report.platform);
-  if (!report.reference.empty()) out += " beside " + report.reference;
-  if (report.made_up_inputs) out += fmt::format(", inputs made up from seed {}", report.seed);
-  if (report.against_recorded) out += ", compared with the recorded result";
-  out += '\n';
+  std::string out;
+  const bool ran = !report.error || !report.outputs.empty();
+  if (ran) out = HeadText(file, report);
   for (const RunOutput& output : report.outputs) {
     out += output.missing ? fmt::format("  {:<8} no value: {}", IndexText(output.comparison.index),
                                         output.missing->ToString())
@@ -179,7 +209,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
     if (!output.precise.empty()) out += PreciseText(output.precise);
   }
   if (report.first_divergent) {
-    out += "  the first instruction that differs is " + report.first_divergent->instruction;
+    out += "  first instruction that differs: " + report.first_divergent->instruction;
     if (!report.first_divergent->together_with.empty()) {
       out +=
           fmt::format(", together with {}", fmt::join(report.first_divergent->together_with, ", "));
@@ -188,13 +218,19 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   }
   if (report.repeat) out += RepeatText(*report.repeat);
   if (report.first_nonfinite) out += NonFiniteText(*report.first_nonfinite);
+  if (report.found_no_nonfinite) {
+    out +=
+        fmt::format("  no {} was found\n",
+                    *report.found_no_nonfinite == debug::NonFiniteKind::kNan ? "NaN" : "infinity");
+  }
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
-  double fastest =
-      report.timing.run_us.empty() ? 0 : *std::ranges::min_element(report.timing.run_us);
-  out += fmt::format("{}: loaded in {:.1f} ms, ran in {:.2f} ms", debug::ToString(report.status),
-                     report.timing.load_ms, fastest / 1e3);
-  if (report.error) out += "; " + report.error->ToString();
-  return out + "\n";
+  return ran ? out + TimingText(report) : out;
+}
+
+std::optional<Error> RunReportError(const std::string& file, const RunReport& report) {
+  std::optional<Error> error = report.error;
+  if (error && error->place.file.empty()) error->place.file = file;
+  return error;
 }
 
 int ExitStatusOf(const RunReport& report) {

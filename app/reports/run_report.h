@@ -1,6 +1,7 @@
 // A RunReport as JSON and as text.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "app/reports/leaf_report.h"
@@ -10,8 +11,10 @@ namespace hloscope::app {
 
 // One compact object and a line break; `file` as given on the command line.
 std::string RunReportJson(const std::string& file, const debug::RunReport& report);
-// For a person: a line for each result and the verdict.
+// For a person: a line for each result and the verdict; the error comes apart.
 std::string RunReportText(const std::string& file, const debug::RunReport& report);
+// Its error, which names at least `file`.
+std::optional<Error> RunReportError(const std::string& file, const debug::RunReport& report);
 int ExitStatusOf(const debug::RunReport& report);
 
 }  // namespace hloscope::app

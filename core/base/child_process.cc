@@ -108,7 +108,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 
 Result<UniqueFd> Raised(int fd) {
   UniqueFd raised(fcntl(fd, F_DUPFD_CLOEXEC, kFirstFree));
-  if (!raised.valid()) return SystemFailure("make a file descriptor");
+  if (!raised.valid()) return SystemFailure("duplicate a file descriptor");
   return raised;
 }
 
@@ -124,9 +124,9 @@ std::string ChildExit::ToString() const {
 Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options) {
   DyingProcesses().Reap();
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return SystemFailure("make a pipe");
+  if (pipe2(ends, O_CLOEXEC) != 0) return SystemFailure("create a pipe");
   UniqueFd output(ends[0]), input(ends[1]);
-  if (fcntl(output.get(), F_SETFL, O_NONBLOCK) != 0) return SystemFailure("make a pipe");
+  if (fcntl(output.get(), F_SETFL, O_NONBLOCK) != 0) return SystemFailure("create a pipe");
   FileActions actions;
   std::vector<UniqueFd> raised;
   HLOSCOPE_ASSIGN_OR_RETURN(const UniqueFd print, Raised(input.get()));

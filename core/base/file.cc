@@ -58,8 +58,20 @@ std::unexpected<Error> SystemError(const std::string& path, std::string_view act
 
 std::unexpected<Error> OpenError(const std::string& path) {
   if (errno == ENOENT || errno == ENOTDIR) return AtPath(path, InputError("no such file"));
-  if (errno == ENXIO) return AtPath(path, InputError("is a socket or a device, expected a file"));
+  if (errno == ENXIO) return AtPath(path, InputError("is a socket or a device, not a file"));
   return SystemError(path, "open");
+}
+
+std::unexpected<Error> CreateError(const std::string& path, const std::string& target) {
+  std::string folder = std::filesystem::path(target).parent_path().string();
+  if (folder.empty()) folder = ".";
+  if (errno == ENOENT) {
+    return AtPath(path, InputError(fmt::format("cannot write: folder {} does not exist", folder)));
+  }
+  if (errno == ENOTDIR) {
+    return AtPath(path, InputError(fmt::format("cannot write: {} is not a folder", folder)));
+  }
+  return SystemError(path, fmt::format("create a file in folder {}", folder));
 }
 
 // What `mode` is, for a message; nothing for an ordinary file.
@@ -84,8 +96,8 @@ Stamp StampOf(const struct stat& status) {
 }
 
 std::unexpected<Error> OverLimit(int64_t limit) {
-  return InputError(fmt::format("has more bytes than limit input-file allows ({})", limit),
-                    "`hloscope limits` says how to raise it");
+  return InputError(fmt::format("is larger than the limit input-file, {} bytes", limit),
+                    "raise it with --limit input-file=BYTES");
 }
 
 // Reads from `fd` to its end, or past `expected` bytes: a file that grows as fast as it is read has
@@ -120,16 +132,16 @@ Result<std::optional<ByteBuffer>> ReadOnce(const std::string& path, const Limits
   struct stat before = {};
   if (calls.Stat(file.get(), &before) != 0) return SystemError(path, "examine");
   if (const std::string_view kind = KindOf(before.st_mode); !kind.empty()) {
-    return InputError(fmt::format("is {}, expected a file", kind));
+    return InputError(fmt::format("is {}, not a file", kind));
   }
   if (before.st_size > limits.input_file_bytes) return OverLimit(limits.input_file_bytes);
-  // Files that the kernel makes up (in /proc) claim to be empty.
-  const bool made_up = before.st_size == 0;
-  const int64_t expected = made_up ? kNoEnd : before.st_size;
+  // Files that the kernel generates (in /proc) claim to be empty.
+  const bool generated = before.st_size == 0;
+  const int64_t expected = generated ? kNoEnd : before.st_size;
   HLOSCOPE_ASSIGN_OR_RETURN(ByteBuffer buffer, ReadAll(file.get(), expected, limits, calls));
   struct stat after = {};
   if (calls.Stat(file.get(), &after) != 0) return SystemError(path, "examine");
-  const bool whole = made_up || std::cmp_equal(buffer.size(), before.st_size);
+  const bool whole = generated || std::cmp_equal(buffer.size(), before.st_size);
   if (!whole || StampOf(before) != StampOf(after)) return std::nullopt;
   return std::optional(std::move(buffer));
 }
@@ -193,6 +205,9 @@ int CreateBeside(const std::string& path, mode_t mode, const FileCalls& calls, s
 Status WriteAndRename(Descriptor& file, const std::string& name, const Target& target,
                       std::string_view bytes, const FileCalls& calls) {
   HLOSCOPE_TRY(WriteAll(file.get(), bytes, calls));
+  // A file that was there keeps its mode, whatever the umask; where that cannot be set, the file is
+  // written all the same.
+  if (target.mode.has_value()) (void)::fchmod(file.get(), *target.mode & kPermissionBits);
   if (calls.Sync(file.get()) != 0) return SystemError(target.path, "write to disk");
   if (file.Close() != 0) return SystemError(target.path, "close");
   if (calls.Rename(name.c_str(), target.path.c_str()) != 0)
@@ -233,7 +248,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes,
                            const FileCalls& calls) {
   const Target target = TargetOf(path);
   if (target.mode.has_value() && S_ISDIR(*target.mode)) {
-    return AtPath(path, InputError("is a folder, expected a file to write"));
+    return AtPath(path, InputError("is a folder, not a file"));
   }
   Status status;
   if (target.mode.has_value() && !S_ISREG(*target.mode)) {
@@ -242,7 +257,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes,
     std::string name;
     const mode_t mode = target.mode.value_or(0666) & kPermissionBits;
     Descriptor file(CreateBeside(target.path, mode, calls, &name), calls);
-    if (file.get() < 0) return SystemError(path, "create a file beside it");
+    if (file.get() < 0) return CreateError(path, target.path);
     status = WriteAndRename(file, name, target, bytes, calls);
     if (!status.has_value()) calls.Unlink(name.c_str());
   }

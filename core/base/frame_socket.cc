@@ -100,9 +100,10 @@ Result<bool> FrameSocket::Send(const OutgoingFrame& frame, const Waiter& wait) {
     HLOSCOPE_ASSIGN_OR_RETURN(memory, SealBytes(frame.parts, [&] { return wait(0); }));
   }
   if (std::cmp_greater(message.size() + frame.head.size(), most_)) {
-    return EnvironmentError(fmt::format("a message of {} bytes is longer than the limit of {}",
-                                        message.size() + frame.head.size(), most_),
-                            "raise the limit worker-frame");
+    return EnvironmentError(
+        fmt::format("a message of {} bytes exceeds the limit worker-frame of {} bytes",
+                    message.size() + frame.head.size(), most_),
+        "raise it with --limit worker-frame=BYTES");
   }
   message.insert(0, reinterpret_cast<const char*>(&header), sizeof(header));
   message += frame.head;
@@ -176,7 +177,7 @@ Result<FrameSocket::Step> FrameSocket::ReceiveAll(std::span<std::byte> bytes, co
 // The memory that a frame says it comes with.
 Status FrameSocket::TakeMemory(uint64_t size, Frame& frame) {
   if (too_many_ || descriptors_.empty()) {
-    return InputError("a message from another process comes with the wrong memory");
+    return InputError("malformed message from another process: wrong shared memory");
   }
   const UniqueFd memory = std::move(descriptors_.front());
   descriptors_.erase(descriptors_.begin());
@@ -202,11 +203,12 @@ Result<std::optional<Frame>> FrameSocket::Receive(const Waiter& wait) {
                             ReceiveAll(std::as_writable_bytes(std::span(&header, 1)), wait));
   if (step == Step::kEnd) return std::nullopt;
   const auto most = static_cast<uint64_t>(most_);
-  if (header.magic != kMagic) return InputError("what comes from another process is no message");
+  if (header.magic != kMagic) return InputError("malformed message from another process");
   if (header.head_bytes > most || header.inline_bytes > most - header.head_bytes) {
     return InputError(
-        fmt::format("a message from another process is longer than the limit of {} bytes", most_),
-        "raise the limit worker-frame");
+        fmt::format("a message from another process exceeds the limit worker-frame of {} bytes",
+                    most_),
+        "raise it with --limit worker-frame=BYTES");
   }
   Frame frame{header.kind, {}, {}};
   std::string data;
@@ -222,7 +224,7 @@ Result<std::optional<Frame>> FrameSocket::Receive(const Waiter& wait) {
   // All that came has been used up by now, or belongs to a frame that has begun to come.
   if (too_many_ || (header.sealed_bytes != 0 && header.inline_bytes != 0) ||
       (next_ == end_ && !descriptors_.empty())) {
-    return InputError("a message from another process comes with the wrong memory");
+    return InputError("malformed message from another process: wrong shared memory");
   }
   return frame;
 }

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 
 namespace hloscope {
 namespace {
@@ -29,8 +30,9 @@ uInt Step(size_t size) {
 }
 
 std::unexpected<Error> TooLarge(std::string_view limit, int64_t value) {
-  return InputError(fmt::format("gzip data unpack to more than limit {} allows ({})", limit, value),
-                    "`hloscope limits` says how to raise it");
+  return InputError(
+      fmt::format("gzip data decompresses to more than the limit {} ({})", limit, value),
+      fmt::format("raise it with --limit {}=N", limit));
 }
 
 Status CheckSize(size_t unpacked, size_t packed, const Limits& limits) {
@@ -54,7 +56,7 @@ Status GunzipMember(z_stream& stream, std::string_view& packed, size_t total_pac
   for (int state = Z_OK; state != Z_STREAM_END;) {
     size_t room = 0;
     char* target = out.Room(&room);
-    if (target == nullptr) return EnvironmentError("out of memory while unpacking gzip data");
+    if (target == nullptr) return EnvironmentError("out of memory while decompressing gzip data");
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
     stream.avail_in = Step(packed.size());
     stream.next_out = reinterpret_cast<Bytef*>(target);
@@ -66,12 +68,13 @@ Status GunzipMember(z_stream& stream, std::string_view& packed, size_t total_pac
     out.Commit(given);
     HLOSCOPE_TRY(CheckSize(out.size(), total_packed - packed.size(), limits));
     if (state == Z_STREAM_END) break;
-    if (state == Z_MEM_ERROR) return EnvironmentError("out of memory while unpacking gzip data");
+    if (state == Z_MEM_ERROR)
+      return EnvironmentError("out of memory while decompressing gzip data");
     if (state == Z_BUF_ERROR || (taken == 0 && given == 0))
-      return InputError("gzip data are cut off");
+      return InputError("gzip data is truncated");
     if (state != Z_OK) {
-      return InputError(fmt::format("gzip data are broken: {}",
-                                    stream.msg != nullptr ? stream.msg : "unknown form"));
+      return InputError(fmt::format("gzip data is corrupt: {}",
+                                    stream.msg != nullptr ? stream.msg : "unknown format"));
     }
   }
   return {};
@@ -84,16 +87,18 @@ bool IsGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 Result<ByteBuffer> Gunzip(std::string_view packed, const Limits& limits) {
   const size_t total_packed = packed.size();
   Stream stream(new z_stream{});
-  if (inflateInit2(stream.get(), kGzipOnly) != Z_OK) return EnvironmentError("zlib cannot start");
+  if (inflateInit2(stream.get(), kGzipOnly) != Z_OK)
+    return EnvironmentError("cannot initialise zlib");
   ByteBuffer out;
   do {
     HLOSCOPE_TRY(GunzipMember(*stream, packed, total_packed, limits, out));
     inflateReset(stream.get());
   } while (IsGzip(packed));
   if (!IsPadding(packed)) {
-    return InputError(fmt::format("{} bytes follow the end of the gzip data", packed.size()));
+    return InputError(Counted(packed.size(), "byte") +
+                      " of other data after the end of the gzip data");
   }
-  if (!out.Finish()) return EnvironmentError("out of memory while unpacking gzip data");
+  if (!out.Finish()) return EnvironmentError("out of memory while decompressing gzip data");
   return out;
 }
 

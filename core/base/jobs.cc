@@ -32,7 +32,7 @@ Error ErrorOfCurrentException() {
   } catch (const std::exception& e) {
     return InternalError(std::string("a job threw: ") + e.what()).error();
   } catch (...) {
-    return InternalError("a job threw something unknown").error();
+    return InternalError("a job threw an unknown exception").error();
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/closest_text.h"
+
 namespace hloscope {
 namespace {
 
@@ -21,12 +23,17 @@ Status SetLimit(Limits& limits, std::string_view name, int64_t value) {
   for (const LimitRow& row : kRows) {
     if (row.name != name) continue;
     if (value < 1 || value > row.hard_cap) {
-      return InputError(fmt::format("limit {} is {}, expected 1 to {}", name, value, row.hard_cap));
+      return InputError(
+          fmt::format("limit {}: expected 1 to {}, got {}", name, row.hard_cap, value));
     }
     limits.*row.field = value;
     return {};
   }
-  return InputError(fmt::format("unknown limit {}", name), "`hloscope limits` lists them");
+  ClosestText closest(name);
+  for (const LimitRow& row : kRows) closest.Offer(row.name);
+  const std::string hint = closest.Hint();
+  return InputError(fmt::format("unknown limit {}", name),
+                    hint.empty() ? "`hloscope limits` lists them" : hint);
 }
 
 }  // namespace hloscope

@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kBetweenAttempts{10};
 
 Result<UniqueFd> MakeMemory() {
   UniqueFd fd(memfd_create("hloscope", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd.valid()) return SystemFailure("make shared memory");
+  if (!fd.valid()) return SystemFailure("create shared memory");
   return fd;
 }
 
@@ -58,9 +58,9 @@ Status CheckSealed(int fd, int seals, size_t size) {
   struct stat status{};
   const int have = fcntl(fd, F_GET_SEALS);
   if (have < 0 || (have & seals) != seals) return InputError("shared memory is not sealed");
-  if (fstat(fd, &status) != 0) return SystemFailure("look at shared memory");
+  if (fstat(fd, &status) != 0) return SystemFailure("examine shared memory");
   if (status.st_size < 0 || static_cast<size_t>(status.st_size) < size) {
-    return InputError("shared memory is smaller than it was said to be");
+    return InputError("shared memory is smaller than declared");
   }
   return {};
 }

@@ -17,7 +17,7 @@
 #include "core/dump/listing/listing.h"
 #include "core/dump/load.h"
 #include "core/dump/stage_order.h"
-#include "core/dump/tensorflow/tensorflow_table.h"
+#include "core/dump/tensorflow_table.h"
 #include "core/dump/thunk_table.h"
 
 namespace hloscope::dump {

@@ -3,36 +3,25 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "core/base/file.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
-#include "core/dump/buffers.h"
 #include "core/dump/instruction_lookup.h"
-#include "core/dump/kernels.h"
-#include "core/dump/listing/file_role.h"
-#include "core/dump/listing/sniff.h"
+#include "core/dump/listing/file_entry.h"
 #include "core/dump/listing/stage_counts.h"
 #include "core/dump/missing.h"
+#include "core/dump/readers/buffers.h"
+#include "core/dump/readers/kernels.h"
+#include "core/dump/readers/thunks.h"
 #include "core/dump/tensorflow/tensorflow_graph.h"
-#include "core/dump/thunks.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::dump {
-
-struct FileEntry {
-  std::string path;  // relative to the dump
-  FileRole role = FileRole::kUnknown;
-  FileKind kind = FileKind::kUnknown;  // by content
-  int64_t bytes = 0;
-  int32_t module = -1, stage = -1;  // -1: of none
-};
 
 // One point of the pipeline at which the module was written.
 struct StageEntry {
@@ -52,16 +41,6 @@ struct ModuleEntry {
   std::string timestamp;  // of the file names, usually empty
   std::vector<StageEntry> stages;  // in order of compilation
   std::vector<int32_t> files;      // all of them
-};
-
-struct Listing;
-
-struct OpenOptions {
-  int jobs = 0;                                               // threads; 0: one for each CPU
-  std::function<void(int64_t done, int64_t total)> progress;  // called from any thread
-  std::stop_token stop;
-  Listing* listing = nullptr;  // of the folder, where the caller has it already; it is moved from
-  bool count_stages = false;   // reads the modules of all stages as far as StageCountsOf needs
 };
 
 class DumpModel {

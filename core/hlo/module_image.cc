@@ -290,7 +290,7 @@ Result<std::shared_ptr<const Module>> ModuleFromImage(std::span<const std::byte>
         in(rest...);
         sound = in.ok() && IdCheck(builder.module(), operands.size(), attributes.size()).Passes();
       });
-  if (!sound) return InputError("what should be a module is cut off or garbled");
+  if (!sound) return InputError("module data is truncated or corrupt");
   return builder.Build();
 }
 

@@ -97,7 +97,7 @@ enum OpcodeFlag : uint16_t {
 // The rule that checks or infers the result shape; see shape_inference.h.
 enum class ShapeRule : uint8_t {
 #define SHAPE_RULE(name, function) k##name,
-#include "core/hlo/shape/shape_rules.def"
+#include "core/hlo/shape_rules.def"
 #undef SHAPE_RULE
 };
 

@@ -133,7 +133,7 @@ std::string Disagreement(const Tiling& tiling, std::span<const Literal> values) 
     if (tiling.tile_of[p] < 0) continue;
     const auto [at, is_new] = holder.try_emplace(tiling.tile_of[p], p);
     if (is_new || values[at->second] == values[p]) continue;
-    return fmt::format("partitions {} and {} differ, which should agree", at->second, p);
+    return fmt::format("partitions {} and {} should be equal but differ", at->second, p);
   }
   return {};
 }
@@ -242,8 +242,8 @@ Result<std::vector<Literal>> Placement::Spread(const LeafPlacement& leaf,
   const auto dimensions = given.shape().dimensions();
   if (hlo::FitsWithin(dimensions, leaf.shape)) return std::vector<Literal>(count, given);
   if (!Accepts(leaf, dimensions)) {
-    return InputError(fmt::format("the array is {}, wanted {}", hlo::ToString(given.shape(), false),
-                                  Accepted(leaf)));
+    return InputError(fmt::format("the array is {}, expected {}",
+                                  hlo::ToString(given.shape(), false), Accepted(leaf)));
   }
   std::vector<Literal> result;
   for (int64_t r = 0; r < replicas(); ++r) {
@@ -310,16 +310,16 @@ Placement::Gathered Placement::GatherPartitions(LeafPlacement& leaf,
     std::string warning = Disagreement(*leaf.tiling, values);
     if (guessed && warning.empty()) {
       warning =
-          "the module does not say how partitions make up this result (its .hlo.pb does): they are "
-          "put together as comes closest to what is expected";
+          "the module does not say how this result is sharded (its .hlo.pb does): the sharding "
+          "that comes closest to what is expected is assumed";
     }
     return {
         Assemble(*leaf.tiling, leaf.shape, values, fits ? dimensions : std::span<const int64_t>()),
         std::move(warning)};
   }
   if (AllAgree(values)) return {values[0], {}};
-  if (wants_own) return {values[0], "partitions differ; that of partition 0 is taken"};
-  return {Stack(values), "partitions differ, and nothing says how it is sharded: stacked"};
+  if (wants_own) return {values[0], "partitions differ; using that of partition 0"};
+  return {Stack(values), "partitions differ and the sharding is unknown: stacked"};
 }
 
 Placement::Gathered Placement::Gather(LeafPlacement& leaf, std::span<const Literal> values,
@@ -342,7 +342,7 @@ Placement::Gathered Placement::Gather(LeafPlacement& leaf, std::span<const Liter
   if (replicas() == 1) return {std::move(stack[0]), std::move(warning)};
   if (wanted != nullptr && !wants_stack &&
       std::ranges::equal(wanted->shape().dimensions(), stack[0].shape().dimensions())) {
-    if (!AllAgree(stack)) warning = "replicas differ; that of replica 0 is taken";
+    if (!AllAgree(stack)) warning = "replicas differ; using that of replica 0";
     return {std::move(stack[0]), std::move(warning)};
   }
   return {Stack(stack), std::move(warning)};
@@ -382,7 +382,7 @@ Result<std::vector<std::vector<Literal>>> MakeUpLists(const Placement& placement
   for (const auto& [number, where] : places) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto all, generate(seed + number * 0x9e3779b97f4a7c15u));
     for (const auto& [list, leaf] : where) {
-      if (leaf >= all.size()) return InternalError("fewer leaves made up than there are");
+      if (leaf >= all.size()) return InternalError("fewer leaves generated than needed");
       lists[list][leaf] = all[leaf];
     }
   }

@@ -37,7 +37,7 @@ class InterpreterExecutable : public Executable {
         topology_.counts.replicas * (topology_.unpartitioned ? 1 : topology_.counts.partitions);
     if (std::cmp_not_equal(inputs.size(), lists)) {
       return InputError(
-          fmt::format("the module takes {} lists of inputs, {} were given", lists, inputs.size()));
+          fmt::format("the module needs {} lists of inputs, got {}", lists, inputs.size()));
     }
     std::vector<std::vector<Literal>> arguments;
     for (const auto& list : inputs) {
@@ -45,7 +45,7 @@ class InterpreterExecutable : public Executable {
       std::vector<Literal>& own = arguments.emplace_back();
       for (const Shape& shape : ParameterShapes(*module_)) {
         std::optional<Literal> literal = hlo::NestLeaves(shape, list, next);
-        if (!literal) return InputError("there are fewer inputs than parameters");
+        if (!literal) return InputError("fewer inputs than parameters");
         own.push_back(*std::move(literal));
       }
     }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/base/closest_text.h"
+
 namespace hloscope::replay {
 
 #define PLATFORM(name, make, summary) std::unique_ptr<Platform> make();
@@ -30,14 +32,15 @@ std::span<const PlatformRow> PlatformRows() { return kRows; }
 
 Status CheckPlatform(std::string_view name) {
   if (name.starts_with(kPlugin) && name != kPlugin) return {};
+  ClosestText closest(name);
   std::string known;
   for (const PlatformRow& row : kRows) {
     if (row.name == name) return {};
-    known += known.empty() ? "" : ", ";
-    known += row.name;
+    closest.Offer(row.name);
+    known.append(row.name).append(", ");
   }
-  return InputError(fmt::format("there is no platform {}", name),
-                    "this build has " + known + " and pjrt:FILE.so");
+  return InputError(fmt::format("unknown platform {}, expected {}or pjrt:FILE.so", name, known),
+                    closest.Hint());
 }
 
 Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name) {

@@ -17,9 +17,15 @@ PROTO = TEXT.replace('.txt', '.hlo.pb')
 AFTER = os.path.join(MLP, 'module_0000.jit_mlp_train_step.cpu_after_optimizations.txt')
 
 
-def run(*arguments, stdin=b''):
-    p = subprocess.run([HLOSCOPE, *arguments], input=stdin, capture_output=True, timeout=60)
+def run(*arguments, stdin=b'', **environment):
+    p = subprocess.run([HLOSCOPE, *arguments], input=stdin, capture_output=True, timeout=60, env=os.environ | environment)
     return p.returncode, p.stdout.decode('utf-8'), p.stderr.decode('utf-8')
+
+
+def commands():
+    """The names in the overview."""
+    lines = run('--help', COLUMNS='100')[1].split('Commands:\n')[1].split('\n\n')[0].splitlines()
+    return [line.split()[0] for line in lines if line[2] != ' ']
 
 
 def contents(path):
@@ -52,6 +58,113 @@ class CommandLine(unittest.TestCase):
             status, out, err = run(*arguments)
             self.assertEqual((status, err), (0, ''), arguments)
             self.assertGreater(len(out), 20)
+
+    def test_help_explains_a_command(self):
+        self.assertEqual(run('help'), run('--help'))
+        self.assertEqual(run()[:2], (2, ''))
+        self.assertIn('Usage: hloscope COMMAND', run()[2])
+        names = commands()
+        self.assertTrue({'open', 'run', 'help', 'man'} <= set(names), names)
+        for name in names:
+            status, out, err = run('help', name)
+            self.assertEqual((status, err), (0, ''), name)
+            self.assertEqual(out, run(name, '--help')[1], name)
+            self.assertIn(f'Usage: hloscope {name} ', out)
+
+    def test_examples_of_the_help_name_real_options(self):
+        for name in commands():
+            out = run('help', name, COLUMNS='100')[1]
+            for example in out.partition('Examples:\n')[2].splitlines():
+                words = example.split()
+                self.assertEqual(words[:2], ['hloscope', name])
+                for word in words[2:]:
+                    if word.startswith('--'):
+                        self.assertIn('  ' + word, out.partition('Examples:')[0], example)
+
+    def test_help_fits_the_terminal(self):
+        for width in (40, 80, 120):
+            for arguments in [['--help']] + [['help', name] for name in commands()]:
+                for line in run(*arguments, COLUMNS=str(width))[1].splitlines():
+                    if 'hloscope ' not in line and len(line.split()) > 2:
+                        self.assertLessEqual(len(line), width, (arguments, line))
+
+    def test_what_may_have_been_meant(self):
+        dump = os.path.join(SAMPLES, 'softmax_passes_a100')
+        for meant, arguments in (
+                ('show', ['shwo']), ('show', ['help', 'shwo']), ('--format', ['show', '--formt', 'svg', TEXT]), ('svg', ['show', '--format', 'svgg', TEXT]),
+                ('xla-cpu', ['run', '--platform', 'xla-cppu', TEXT]), ('nesting', ['limits', '--limit', 'nestin=9']), ('add', ['ops', 'addd']),
+                ('log.4', ['info', '--select', 'lg.4', dump]), ('jit_softmax', ['info', '--select', 'jit_sofmax:log.4', dump]),
+                ('triton_softmax_2', ['info', '--select', 'kernel=triton_sofmax_2', dump]), ('bash', ['completions', 'bsh']),
+                ('before_optimizations', ['info', '--diff', 'before_optimisations', dump]),
+                ('reduce.1', ['show', '--around', 'reduc.1', self.file('r.hlo', 'HloModule m\nENTRY e {\n  ROOT reduce.1 = f32[] parameter(0)\n}\n')]),
+                ('reduce.1', ['extract', self.file('r.hlo', 'HloModule m\nENTRY e {\n  ROOT reduce.1 = f32[] parameter(0)\n}\n'), 'reduc.1', '-o', '-'])):
+            status, out, err = run(*arguments)
+            self.assertEqual((status, out if arguments[0] != 'run' else ''), (2, ''), arguments)
+            self.assertIn(f'did you mean `{meant}`?', out + err, arguments)
+
+    def test_usage_errors_say_what_is_expected(self):
+        for message, arguments in (
+                ('--format needs a value: FORM', ['show', TEXT, '--format']), ('FILE is missing', ['verify']), ('--with PLATFORM is missing', ['compile', TEXT]),
+                ('--radius: expected a whole number, got `x`', ['show', '--radius', 'x', TEXT]),
+                ('--scale: expected a number, got `x`', ['open', '--scale', 'x']), ('unexpected argument `c`', ['compare', 'a', 'b', 'c']),
+                ('--jobs -1: expected 0 or more', ['verify', '--jobs', '-1', TEXT]), ('name a module file', ['show', MLP]),
+                ('--select: expected an instruction', ['info', '--select', '', MLP]), ('--denormals: expected keep, flush, got `drop`', ['run', '--denormals', 'drop', TEXT]),
+                ('cannot write: folder /no/such does not exist', ['convert', TEXT, '/no/such/x.hlo'])):
+            status, out, err = run(*arguments)
+            self.assertEqual((status, out), (2, ''), arguments)
+            self.assertIn(message, err)
+
+    def test_bash_completes_values(self):
+        script = run('completions', 'bash')[1]
+
+        def complete(*words):
+            quoted = ' '.join("'" + word + "'" for word in ('hloscope', *words))
+            code = f'{script}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words)}; _hloscope; printf "%s\\n" "${{COMPREPLY[@]}}"'
+            done = subprocess.run(['bash', '-c', code], capture_output=True, text=True, check=True, cwd=MLP)
+            return done.stdout.split()
+        self.assertEqual(complete('sho'), ['show'])
+        self.assertEqual(complete('show', '--form'), ['--format'])
+        self.assertEqual(complete('show', '--format', 'hlo-'), ['hlo-elided', 'hlo-short', 'hlo-canonical'])
+        self.assertEqual(complete('show', '--format', '=', 'js'), ['json'])
+        self.assertEqual(complete('run', '--platform', 'x'), ['xla-cpu', 'xla-gpu'])
+        self.assertIn('h100', complete('compile', '--target', ''))
+        self.assertNotIn('interpreter', complete('compile', '--with', ''))
+        self.assertEqual(complete('help', 'comp'), ['compare', 'compile', 'completions'])
+        self.assertEqual(complete('completions', ''), ['bash', 'zsh', 'fish'])
+        self.assertEqual(complete('show', '--radius', ''), [])
+        self.assertEqual(complete('run', '--inputs', 'inp'), ['inputs.npz'])
+        self.assertEqual(complete('verify', 'expe'), ['expected.npz'])
+
+    def test_targets_are_in_the_help(self):
+        self.assertIn('h100', run('help', 'compile')[1])
+
+    def test_nouns_are_counted(self):
+        one = self.file('one.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[] parameter(0)\n}\n')
+        self.assertIn(': ok, 1 instruction\n', run('verify', one)[1])
+        small = os.path.join(self.folder.name, 'small.hlo')
+        module = self.file('two.hlo', 'HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n  ROOT b = f32[] negate(a)\n}\n')
+        self.assertIn('1 instruction and 1 parameter\n', run('extract', module, 'b', '-o', small)[1])
+
+    def test_a_reader_that_closes_early_is_no_error(self):
+        code = f'"{HLOSCOPE}" show "{PROTO}" | head -c 1 > /dev/null; echo ${{PIPESTATUS[0]}}'
+        done = subprocess.run(['bash', '-c', code], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stderr, '')
+        self.assertIn(done.stdout.strip(), ('0', '141'))
+
+    def test_conversions_report_as_json(self):
+        new = self.file('new.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[4] parameter(0), brand_new={1,2}\n}\n')
+        bad = self.file('bad.hlo', 'HloModule')
+        status, out, _ = run('convert', '--json', TEXT, new, bad, '--to', 'pb', '--out-dir', self.folder.name + '/out')
+        first, second, third = json_lines(out)
+        self.assertEqual((status, first['status'], second['status'], third['status']), (2, 'ok', 'ok', 'error'))
+        self.assertEqual((first['file'], first['warnings'], first['error']), (TEXT, [], None))
+        self.assertTrue(os.path.exists(first['output']))
+        self.assertIn('brand_new', second['warnings'][0])
+        self.assertIn('bad.hlo', third['error'])
+
+    def test_ops_of_single_opcodes(self):
+        status, out, _ = run('ops', '--json', 'add', 'dot')
+        self.assertEqual((status, [row['opcode'] for row in json_lines(out)]), (0, ['add', 'dot']))
 
     def test_profile_ties_a_real_trace_to_instructions(self):
         trace = os.path.join(SAMPLES, 'conv_net', 'conv_net.xplane.pb.gz')
@@ -194,6 +307,27 @@ class CommandLine(unittest.TestCase):
         self.assertEqual([c['what'] for c in record['changed']], ['opcode add became multiply'])
         renamed = self.file('c.hlo', 'HloModule k\nENTRY f {\n  p = f32[4] parameter(0)\n  ROOT s = f32[4] add(p, p)\n}\n')
         self.assertEqual(run('compare', a, renamed)[0], 0)
+
+    def test_compact_operands_are_the_elements_they_stand_for(self):
+        head = 'HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  t = (f32[4], f32[4]) tuple(p, p)\n'
+        long = self.file('long.hlo', head + '  first = f32[4] get-tuple-element(t), index=0\n'
+                         '  again = f32[4] get-tuple-element(t), index=0\n  other = f32[4] get-tuple-element(t), index=1\n'
+                         '  s = f32[4] add(first, other)\n  ROOT r = f32[4] multiply(s, again)\n}\n')
+        short = self.file('short.hlo', head + '  s = f32[4] add(t#0, t#1)\n  ROOT r = f32[4] multiply(s, t#0)\n}\n')
+        wrong = self.file('wrong.hlo', head + '  s = f32[4] add(t#0, t#1)\n  ROOT r = f32[4] multiply(s, t#1)\n}\n')
+        proto = os.path.join(os.path.dirname(long), 'long.hlo.pb')
+        self.assertEqual(run('convert', long, proto)[0], 0)
+        self.assertEqual(run('compare', short, proto)[0], 0)
+        self.assertEqual(run('compare', wrong, proto)[0], 1)
+
+    def test_topk_of_the_smallest_runs_from_a_proto(self):
+        text = self.file('least.hlo', 'HloModule m\nENTRY e {\n  x = f32[5] constant({3, 1, 5, 2, 4})\n'
+                         '  ROOT r = (f32[2], s32[2]) topk(x), k=2, largest=false\n}\n')
+        proto = os.path.join(os.path.dirname(text), 'least.hlo.pb')
+        self.assertEqual(run('convert', text, proto)[0], 0)
+        status, out, _ = run('run', proto, '--platform', 'interpreter', '--print_literals')
+        self.assertEqual(status, 0)
+        self.assertIn('{1, 2}', out)
 
     def test_show(self):
         with open(TEXT, encoding='utf-8') as f:

@@ -31,6 +31,28 @@ ENTRY main {
 }
 '''
 
+PACKED = '''HloModule packed
+ENTRY main {
+  p = u4[24]{0:E(4)} parameter(0)
+  c = u4[24]{0:E(4)} constant({1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8})
+  ROOT r = u4[48]{0:E(4)} concatenate(c, p), dimensions={0}
+}
+'''
+FOLDED = '''HloModule folded
+ENTRY main {
+  c = u4[24] constant({1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8})
+  ROOT r = u8[24] convert(c)
+}
+'''
+LARGE = '''HloModule large
+ENTRY main {
+  p = f32[1000,1000] parameter(0)
+  s = f32[1000,1000] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[1000,1000] dot(s, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = f32[1000,1000] dot(t, s), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+'''
+
 STABLEHLO = '''module @twice {
   func.func public @main(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) -> tensor<4xf32> {
     %0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>
@@ -93,7 +115,7 @@ class Compile(unittest.TestCase):
     def test_plugins_that_fail(self):
         dump = ('--dump', self.path('dump'), '--json')
         deadly = f'pjrt:{MADE_UP}/libdeadly_plugin.so'
-        done = self.expect_error('was killed by signal 6 (SIGABRT); its last words: the plugin has had enough', SAMPLE, '--with', deadly, *dump, status=4)
+        done = self.expect_error('was killed by signal 6 (SIGABRT); last output: the plugin has had enough', SAMPLE, '--with', deadly, *dump, status=4)
         self.assertEqual(json.loads(done.stdout)['status'], 'died')
         self.expect_error('speaks version 1.100 of the PJRT interface', SAMPLE, '--with', f'pjrt:{MADE_UP}/libfake_plugin_major.so', *dump)
         self.assertFalse(os.path.exists(self.path('dump')))
@@ -120,6 +142,37 @@ class Compile(unittest.TestCase):
             self.assertIn('is_scheduled=true', f.readline())
         subprocess.run([HLOSCOPE, 'verify', out], check=True, stdout=subprocess.DEVNULL)
 
+    def test_flags(self):
+        self.need('xla-cpu')
+        out = ('--emit', 'hlo', '-o', self.path('out.hlo'))
+        # What the user asks for is not left out silently.
+        self.expect_error('xla_no_such_flag', SAMPLE, '--with', 'xla-cpu', *out, '--xla_no_such_flag=1')
+        run = subprocess.run([HLOSCOPE, 'run', SAMPLE, '--platform', 'xla-cpu', '--xla_no_such_flag=1'], capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(run.returncode, 2, run.stdout)
+        self.assertIn('xla_no_such_flag', run.stderr)
+        done = self.run_it(SAMPLE, '--with', 'xla-cpu', '--dump', self.path('dump'), '--passes', '--only_passes', 'algsimp', '--only_passes', 'dce')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        after = [n for n in os.listdir(self.path('dump')) if '.after_' in n]
+        allowed = ('pipeline-start', 'algsimp', 'dce')
+        self.assertEqual([n for n in after if not any(f'.after_{p}.' in n for p in allowed)], [])
+
+    def test_packed_constants(self):
+        self.need('xla-cpu')
+        for name, text in (('packed', PACKED), ('folded', FOLDED)):
+            module, out = self.path(name + '.hlo', text), self.path(name + '.out.hlo')
+            done = self.run_it(module, '--with', 'xla-cpu', '--emit', 'hlo', '-o', out)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(out, encoding='utf-8') as f:
+                self.assertRegex(f.read(), r'constant\(\{1, 2, 3, 4, 5, 6, 7, 8, 1,')
+            subprocess.run([HLOSCOPE, 'verify', out], check=True, stdout=subprocess.DEVNULL)
+
+    def test_memory_adds_up(self):
+        self.need('xla-cpu')
+        module = self.path('large.hlo', LARGE)
+        done = self.run_it(module, '--with', 'xla-cpu', '--emit', 'hlo', '-o', self.path('out.hlo'), '--json')
+        memory = json.loads(done.stdout)['memory']
+        self.assertGreaterEqual(memory['peak'], memory['temporary'] + memory['outputs'])
+
     def test_stablehlo(self):
         if not READY & {'xla-cpu', 'xla-gpu'}:
             self.skipTest('no plugin translates StableHLO here')
@@ -129,6 +182,8 @@ class Compile(unittest.TestCase):
         with open(hlo, encoding='utf-8') as f:
             text = f.read()
         self.assertRegex(text, r'ROOT \S+ = f32\[4\]\S* multiply\(')
+        self.assertNotIn('source_file="-"', text)
+        self.assertIn(f'source_file="{module}"', text)
         done = subprocess.run([HLOSCOPE, 'compare', '--json', hlo, self.path('same.hlo', text)], capture_output=True, text=True, check=False, timeout=300)
         self.assertEqual(json.loads(done.stdout)['status'], 'equal')
         broken = self.path('broken.mlir', STABLEHLO.replace('stablehlo.add', 'stablehlo.nothing'))
@@ -153,7 +208,7 @@ class Compile(unittest.TestCase):
             names = os.listdir(self.path(device))
             for end in ('gpu_after_optimizations.hlo.pb', '.ptx', '.ir-with-opt.ll', 'thunk_sequence.txt', 'gpu_target_config.pbtxt'):
                 self.assertTrue([n for n in names if n.endswith(end)], f'{device}: no {end}')
-        self.expect_error('targets go with --with xla-gpu', SAMPLE, '--with', 'xla-cpu', '--target', 'h100', '--dump', self.path('x'))
+        self.expect_error('--target needs --with xla-gpu', SAMPLE, '--with', 'xla-cpu', '--target', 'h100', '--dump', self.path('x'))
         bad = self.path('bad.pbtxt', 'gpu_device_info { no_such_field: 1 }\n')
         self.expect_error('does not know the field no_such_field', SAMPLE, '--with', 'xla-gpu', '--target', bad, '--dump', self.path('x'))
         self.assertFalse(os.path.exists(self.path('x')))

@@ -5,10 +5,12 @@
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 HLOSCOPE, SAMPLES = sys.argv[1], sys.argv[2]
 MLP = os.path.join(SAMPLES, 'mlp_train_step')
@@ -41,6 +43,27 @@ ENTRY e {
   wide = f32[2] convert(narrow)
   bits = s32[2] bitcast-convert(wide)
   ROOT t = (f32[2], bf16[2], s32[2]) tuple(wide, narrow, bits)
+}
+'''
+ROUNDED = '''HloModule rounded
+ENTRY e {
+  x = f32[2] parameter(0)
+  narrow = bf16[2] convert(x)
+  wide = f32[2] convert(narrow)
+  bits = s32[2] bitcast-convert(wide)
+  ROOT t = (f32[2], bf16[2], s32[2]) tuple(wide, narrow, bits)
+}
+'''
+BEFORE_PARTITIONING = '''HloModule m, num_partitions=2
+ENTRY e {
+  x = s32[4] parameter(0), sharding={devices=[2]<=[2]}
+  ROOT n = s32[4] negate(x), sharding={devices=[2]<=[2]}
+}
+'''
+PARTITIONED = '''HloModule m, is_scheduled=true, num_partitions=2
+ENTRY e_spmd {
+  p = s32[2] parameter(0)
+  ROOT n = s32[2] negate(p)
 }
 '''
 PARTS = '''HloModule parts
@@ -224,20 +247,155 @@ class RunModes(unittest.TestCase):
             self.assertIn(words, err)
         self.assertEqual(self.run_json(module, 'loop', '-o', self.path('no.what'), command='extract')[0], 2)
 
+    def run_text(self, *arguments, command='run'):
+        p = subprocess.run([HLOSCOPE, command, *arguments], capture_output=True, text=True, timeout=100)
+        return p.returncode, p.stdout, p.stderr
+
+    def test_errors_go_to_standard_error_alone(self):
+        good, gone = self.file('m.hlo', SQUARE), self.path('gone.npz')
+        status, out, err = self.run_text('--inputs', gone, good)
+        self.assertEqual((status, out), (2, ''))
+        self.assertEqual(err, f'{gone}: no such file\n')
+        status, out, err = self.run_text(good, self.file('bad.hlo', 'HloModule'))
+        self.assertEqual(status, 2)
+        self.assertRegex(out.splitlines()[-1], r'^ran: loaded in [0-9.]+ ms, compiled in [0-9.]+ ms, ran in [0-9.]+ ms$')
+        self.assertTrue(err.startswith(self.path('bad.hlo')), err)
+        status, out, err = self.run_text('--outputs', self.path('no/such/o.npz'), good)
+        self.assertEqual(status, 2)
+        self.assertIn(f"folder {self.path('no/such')} does not exist", err)
+
+    def test_each_of_several_modules_writes_its_own_files(self):
+        os.mkdir(self.path('other'))
+        modules = [self.file('a.hlo', SQUARE), self.file('b.hlo', SQUARE.replace('multiply', 'add')), self.file('other/a.hlo', SQUARE)]
+        status, _, err = self.run_text('--outputs', self.path('o.npz'), '--save_inputs', self.path('i.npz'), *modules)
+        self.assertEqual((status, err), (0, ''))
+        names = [f'{f}.{m}.npz' for f in 'io' for m in ('a', 'a.2', 'b')]
+        self.assertEqual(sorted(n for n in os.listdir(self.folder.name) if n.endswith('.npz')), sorted(names))
+        for module, stem in zip(modules, ('a', 'b', 'a.2')):
+            status, (report,), _ = self.run_json('--inputs', self.path(f'i.{stem}.npz'), '--expect', self.path(f'o.{stem}.npz'), module)
+            self.assertEqual((status, report['status']), (0, 'equal'), stem)
+        status, _, _ = self.run_text('--outputs', self.path('results'), *modules)
+        self.assertEqual(sorted(os.listdir(self.path('results'))), ['a', 'a.2', 'b'])
+        self.assertEqual(os.listdir(self.path('results/b')), ['output_0.npy'])
+
+    def test_fallback_to_the_cpu_is_unsupported(self):
+        module = self.file('m.hlo', SQUARE)
+        status, out, err = self.run_text('--fallback', 'cpu', module)
+        self.assertEqual((status, out), (3, ''))
+        self.assertIn('platform interpreter cannot run single instructions on the CPU', err)
+        self.assertEqual(self.run_json('--fallback', 'error', module)[0], 0)
+
+    def test_find_says_that_it_found_nothing(self):
+        module = self.file('m.hlo', SQUARE)
+        for what, words in (('nan', 'no NaN was found'), ('inf', 'no infinity was found')):
+            status, out, _ = self.run_text('--find', what, module)
+            self.assertEqual(status, 0)
+            self.assertIn(words, out)
+
+    def test_a_deadline_says_what_ran(self):
+        status, out, err = self.run_text('--deadline', '0.3', '--iterations', '3', self.file('m.hlo', ENDLESS))
+        self.assertEqual((status, out), (4, ''))
+        self.assertRegex(err, r'the deadline of 0.3 s passed; w had run [1-9]\d* iterations; 0 of 3 iterations ran')
+        _, (report,), _ = self.run_json('--iterations', '3', self.file('m.hlo', SQUARE))
+        self.assertEqual(report['iterations'], 3)
+
+    def test_the_verifier_can_be_left_out(self):
+        self.assertEqual(self.run_json('--no-verify', self.file('good.hlo', SQUARE))[0], 0)
+        two = self.file('two.hlo', SQUARE.replace('ROOT y = f32[10] multiply(x, x)', 'ROOT y = f32[9] multiply(x, x)'))
+        self.assertEqual(self.run_json(two)[0], 2)
+        status, (report,), _ = self.run_json('--no-verify', two)
+        self.assertNotIn('rule', report['error'] or '')
+
+    def test_what_differs_is_said_in_its_own_terms(self):
+        module = self.file('m.hlo', 'HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n  ROOT s = f32[3] sqrt(x)\n}\n')
+        whole = self.file('w.hlo', 'HloModule w\nENTRY e {\n  x = s32[3] parameter(0)\n  ROOT s = s32[3] negate(x)\n}\n')
+        self.npz('in.npz', in0=('<f4', (3,), struct.pack('<3f', 1, -1, 4)))
+        self.npz('out.npz', out0=('<f4', (3,), struct.pack('<3f', 1, 0, 2)))
+        status, out, _ = self.run_text('--inputs', self.path('in.npz'), '--expect', self.path('out.npz'), module)
+        self.assertEqual(status, 1)
+        self.assertIn('1 of 3 differ; 1 NaN on one side (actual 1, expected 0)', out)
+        self.assertNotIn('ULP', out)
+        self.npz('in.npz', in0=('<i4', (3,), struct.pack('<3i', 1, -1, 4)))
+        self.npz('out.npz', out0=('<i4', (3,), struct.pack('<3i', -1, 1, 4)))
+        status, out, _ = self.run_text('--inputs', self.path('in.npz'), '--expect', self.path('out.npz'), whole)
+        self.assertEqual(status, 1)
+        self.assertIn('largest error 8 absolute', out)
+        self.assertNotIn('ULP', out)
+
+    def npz(self, name, **arrays):
+        with zipfile.ZipFile(self.path(name), 'w') as archive:
+            for member, (descr, shape, data) in arrays.items():
+                header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+                archive.writestr(member + '.npy', b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header + data)
+
+    def test_narrow_floats_keep_their_type_on_disk(self):
+        module = self.file('m.hlo', 'HloModule m\nENTRY e {\n  x = bf16[2] parameter(0)\n  ROOT n = bf16[2] negate(x)\n}\n')
+        self.npz('in.npz', in0=('<V2', (2,), b'\x00\x00\x80\x3f'))
+        self.assertEqual(self.run_json('--inputs', self.path('in.npz'), '--outputs', self.path('o.npz'), module)[0], 0)
+        self.assertIn(b"'descr': 'bfloat16'", zipfile.ZipFile(self.path('o.npz')).read('out0.npy'))
+        # -0 and 0 are one number; integers of the same width are older files' way of saying so.
+        for name, descr in (('typed.npz', 'bfloat16'), ('raw.npz', '<V2'), ('old.npz', '<u2')):
+            self.npz(name, out0=(descr, (2,), b'\x00\x00\x80\xbf'))
+            status, (report,), _ = self.run_json(self.path('o.npz'), self.path(name), command='compare')
+            self.assertEqual((status, report['outputs'][0]['shape']), (0, 'bf16[2]'), name)
+
+    def test_arrays_of_other_names_are_taken_in_order(self):
+        module = self.file('m.hlo', 'HloModule m\nENTRY e {\n  x = s8[1] parameter(0)\n  y = s8[1] parameter(1)\n  ROOT d = s8[1] subtract(x, y)\n}\n')
+        self.npz('in.npz', weights=('|i1', (1,), b'\5'), bias=('|i1', (1,), b'\3'))
+        self.npz('out.npz', out0=('|i1', (1,), b'\2'))
+        status, (report,), _ = self.run_json('--inputs', self.path('in.npz'), '--expect', self.path('out.npz'), module)
+        self.assertEqual((status, report['status']), (0, 'equal'))
+        self.assertTrue(any("taken in the file's order: weights, bias" in w for w in report['warnings']), report['warnings'])
+
+    def test_elided_constants_come_from_the_proto_beside(self):
+        numbers = ', '.join(str(i) for i in range(20))
+        text = f'HloModule m\nENTRY e {{\n  x = s32[20] parameter(0)\n  c = s32[20] constant({{{numbers}}})\n  ROOT s = s32[20] add(x, c)\n}}\n'
+        whole, proto, elided = self.file('whole.hlo', text), self.path('module_0001.m.cpu_after_optimizations.hlo.pb'), self.path('module_0001.m.cpu_after_optimizations.txt')
+        subprocess.run([HLOSCOPE, 'convert', whole, proto], check=True, stdout=subprocess.DEVNULL)
+        self.file(os.path.basename(elided), text.replace('{' + numbers + '}', '{...}'))
+        self.run_json('--outputs', self.path('o.npz'), whole)
+        status, (report,), _ = self.run_json('--expect', self.path('o.npz'), elided)
+        self.assertEqual((status, report['status']), (0, 'equal'), report)
+        self.assertEqual([w for w in report['warnings'] if proto in w], [f'the values of 1 elided constant are read from {proto}'])
+        # Another module's are not taken.
+        subprocess.run([HLOSCOPE, 'convert', self.file('other.hlo', text.replace('add', 'subtract')), proto], check=True, stdout=subprocess.DEVNULL)
+        status, (report,), _ = self.run_json(elided)
+        self.assertEqual(status, 2)
+        self.assertTrue(any('it is a different module (s)' in w for w in report['warnings']), report)
+
+    def test_lost_shardings_come_from_the_module_before(self):
+        self.file('module_0001.m.before_optimizations.txt', BEFORE_PARTITIONING)
+        after = self.file('module_0001.m.cpu_after_optimizations.txt', PARTITIONED)
+        self.npz('in.npz', in0=('<i4', (4,), struct.pack('<4i', 1, 2, 3, 4)))
+        self.npz('out.npz', out0=('<i4', (4,), struct.pack('<4i', -1, -2, -3, -4)))
+        status, (report,), _ = self.run_json('--inputs', self.path('in.npz'), '--expect', self.path('out.npz'), after)
+        self.assertEqual((status, report['status']), (0, 'equal'), report)
+        self.assertTrue(any('before_optimizations.txt' in w for w in report['warnings']), report['warnings'])
+
     def test_precise_says_which_side_is_right(self):
         module, true = self.file('m.hlo', CANCEL), self.path('true.npz')
         inputs = self.path('in.npz')
         self.run_json('--save_inputs', inputs, module)
-        status, (report,), _ = self.run_json('--precise', '--inputs', inputs, '--outputs', true, module)
+        plain, precise = self.path('plain.npz'), self.path('precise.npz')
+        status, (report,), _ = self.run_json('--precise', '--inputs', inputs, '--outputs', precise, module)
         self.assertEqual((status, report['status']), (0, 'ran'))
         # 1e8 swallows what is below 4 in f32.
         self.assertGreater(report['outputs'][0]['precise']['sides'][0]['max_ulp'], 1000)
+        # The values themselves are those of the platform all the same.
+        self.run_json('--inputs', inputs, '--outputs', plain, module)
+        self.assertEqual(self.run_json(plain, precise, command='compare')[0], 0)
+        self.run_json('--inputs', inputs, '--outputs', true, self.file('true.hlo', ROUNDED))
         status, (report,), _ = self.run_json('--precise', '--inputs', inputs, '--expect', true, module)
-        self.assertEqual((status, report['status']), (0, 'equal'))
+        self.assertEqual((status, report['status']), (1, 'differs'))
         precise = report['outputs'][0]['precise']
         self.assertEqual([s['side'] for s in precise['sides']], ['interpreter', 'expected'])
-        self.assertLessEqual(precise['sides'][1]['max_ulp'], 0.5)
+        self.assertLessEqual(precise['sides'][1]['max_ulp'], 1 << 16)
         self.assertEqual(precise['closer'], 'expected')
+        # Errors of like size decide nothing.
+        half = self.path('half.npz')
+        self.run_json('--inputs', inputs, '--outputs', half, self.file('half.hlo', CANCEL.replace('1e8', '0.7e8')))
+        status, (report,), _ = self.run_json('--precise', '--inputs', inputs, '--expect', half, module)
+        self.assertEqual((status, report['outputs'][0]['precise']['closer']), (1, None))
         self.assertEqual(self.run_json('--inputs', inputs, '--expect', true, module)[0], 1)
         for sample in (BEFORE, AFTER):
             status, (report,), _ = self.run_json('--precise', '--reference_platform', 'interpreter', sample)

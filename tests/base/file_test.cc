@@ -62,10 +62,9 @@ TEST(FileViewTest, ShortReadsAndInterruptionsAreNoErrors) {
 TEST(FileViewTest, RefusesByNameWhatIsNoFile) {
   const Scratch scratch;
   ASSERT_EQ(mkfifo(scratch.Path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(ErrorOf(scratch.Path("pipe")),
-            scratch.Path("pipe") + ": is a named pipe, expected a file");
-  EXPECT_EQ(ErrorOf(scratch.Path("")), scratch.Path("") + ": is a folder, expected a file");
-  EXPECT_EQ(ErrorOf("/dev/null"), "/dev/null: is a device, expected a file");
+  EXPECT_EQ(ErrorOf(scratch.Path("pipe")), scratch.Path("pipe") + ": is a named pipe, not a file");
+  EXPECT_EQ(ErrorOf(scratch.Path("")), scratch.Path("") + ": is a folder, not a file");
+  EXPECT_EQ(ErrorOf("/dev/null"), "/dev/null: is a device, not a file");
   EXPECT_EQ(ErrorOf(scratch.Path("none")), scratch.Path("none") + ": no such file");
 }
 
@@ -80,8 +79,8 @@ TEST(FileViewTest, HoldsTheSizeLimit) {
   const std::string path = scratch.Write("f", std::string(101, 'x'));
   EXPECT_EQ(ErrorOf(path, limits),
             path +
-                ": has more bytes than limit input-file allows (100) (`hloscope limits` says "
-                "how to raise it)");
+                ": is larger than the limit input-file, 100 bytes (raise it with --limit "
+                "input-file=BYTES)");
   limits.input_file_bytes = 4;  // a file of the kernel's that claims to be empty
   EXPECT_NE(ErrorOf("/proc/self/status", limits).find("limit input-file"), std::string::npos);
 }
@@ -147,12 +146,12 @@ TEST(FileViewTest, UnpacksGzipByContent) {
   }
   std::string broken = Gzip("0123456789abcdef");
   broken[broken.size() - 6] ^= 1;  // the checksum
-  const Case bad[] = {{packed.substr(0, 2), "cut off"},
-                      {packed.substr(0, packed.size() - 1), "cut off"},
-                      {packed.substr(0, packed.size() / 2), "cut off"},
-                      {packed + "x", "1 bytes follow the end"},
-                      {broken, "broken: incorrect data check"},
-                      {"\x1f\x8b\x07" + packed.substr(3), "broken: unknown compression method"}};
+  const Case bad[] = {{packed.substr(0, 2), "truncated"},
+                      {packed.substr(0, packed.size() - 1), "truncated"},
+                      {packed.substr(0, packed.size() / 2), "truncated"},
+                      {packed + "x", "1 byte of other data after the end"},
+                      {broken, "corrupt: incorrect data check"},
+                      {"\x1f\x8b\x07" + packed.substr(3), "corrupt: unknown compression method"}};
   for (const Case& c : bad) {
     const std::string error = ErrorOf(scratch.Write("any.name", c.bytes));
     EXPECT_NE(error.find(c.expected), std::string::npos) << error;
@@ -163,7 +162,7 @@ TEST(FileViewTest, EveryPrefixOfGzipIsAnErrorAndNothingWorse) {
   const Scratch scratch;
   const std::string packed = Gzip("HloModule m");
   for (size_t size = 2; size < packed.size(); ++size) {
-    EXPECT_NE(ErrorOf(scratch.Write("f", packed.substr(0, size))).find("cut off"),
+    EXPECT_NE(ErrorOf(scratch.Write("f", packed.substr(0, size))).find("truncated"),
               std::string::npos)
         << size;
   }
@@ -195,6 +194,18 @@ TEST(WriteFileTest, ReplacesAndKeepsPermissionsAndLinks) {
   EXPECT_TRUE(std::filesystem::is_symlink(scratch.Path("link")));
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
   EXPECT_EQ(scratch.Names(), (std::vector<std::string>{"f", "link"}));
+}
+
+TEST(WriteFileTest, TheUmaskIsForNewFilesAlone) {
+  const Scratch scratch;
+  const std::string path = scratch.Write("f", "old");
+  ASSERT_EQ(chmod(path.c_str(), 0664), 0);
+  const mode_t before = umask(077);
+  EXPECT_TRUE(WriteFileAtomically(path, "new").has_value());
+  EXPECT_TRUE(WriteFileAtomically(scratch.Path("g"), "new").has_value());
+  umask(before);
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0664));
+  EXPECT_EQ(std::filesystem::status(scratch.Path("g")).permissions(), std::filesystem::perms(0600));
 }
 
 TEST(WriteFileTest, EveryFailingCallLeavesTheOldFileAndNothingElse) {
@@ -236,13 +247,13 @@ TEST(WriteFileTest, FoldersAreRefusedAndDevicesStay) {
   const Scratch scratch;
   const Status folder = WriteFileAtomically(scratch.Path(""), "x");
   ASSERT_FALSE(folder.has_value());
-  EXPECT_EQ(folder.error().ToString(),
-            scratch.Path("") + ": is a folder, expected a file to write");
+  EXPECT_EQ(folder.error().ToString(), scratch.Path("") + ": is a folder, not a file");
   EXPECT_TRUE(WriteFileAtomically("/dev/null", "x").has_value());
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   const Status nowhere = WriteFileAtomically(scratch.Path("no/such/f"), "x");
   ASSERT_FALSE(nowhere.has_value());
-  EXPECT_EQ(nowhere.error().message, "cannot create a file beside it: No such file or directory");
+  EXPECT_EQ(nowhere.error().message,
+            "cannot write: folder " + scratch.Path("no/such") + " does not exist");
 }
 
 TEST(WriteFileTest, PlantedLinkUnderTheTemporaryNameIsNotFollowed) {

@@ -6,6 +6,7 @@
 //   // AT: {2}                   the index of the element
 //   // VIA: outer@2 fused        who calls it, outermost first; @N is the iteration of a loop
 //   // OPERANDS: 0, 0            what it was made of
+//   // INFINITY: quotient        what made the infinity that a NaN was made from
 //   // REACHES: yes              or no: whether an output holds one
 //   // INPUT: {1, nan}           one line per parameter
 //   // ARRIVAL: text             a warning there must be
@@ -93,6 +94,9 @@ void Check(const std::filesystem::path& path) {
     EXPECT_EQ(Joined(found.operands, ", ",
                      [](const OperandReport& operand) { return operand.value.value_or("?"); }),
               One(directives, "OPERANDS"));
+  }
+  if (directives.contains("INFINITY")) {
+    EXPECT_EQ(found.infinity_from.value_or("none"), One(directives, "INFINITY"));
   }
   if (directives.contains("ARRIVAL")) {
     EXPECT_NE(std::ranges::find(report.warnings, One(directives, "ARRIVAL")),

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/dump/tensors/named_values.h"
+
 namespace hloscope::dump {
 namespace {
 
@@ -61,6 +63,37 @@ TEST(Npy, TypesThatNumpyCannotNameAreIntegers) {
   EXPECT_EQ(*ReadAs(npy("|u1"), array(ElementType::kPred)), (std::vector<int>{1, 1, 1}));
   EXPECT_FALSE(ReadAs(npy("|u1"), array(ElementType::kS8)).has_value());
   EXPECT_FALSE(ReadAs(npy("|u1"), array(ElementType::kBF16)).has_value());
+}
+
+TEST(Npy, TypesOfMlDtypesAreKept) {
+  const std::pair<ElementType, std::string_view> rows[] = {
+      {ElementType::kBF16, "bfloat16"},          {ElementType::kF8E5M2, "float8_e5m2"},
+      {ElementType::kF8E4M3FN, "float8_e4m3fn"}, {ElementType::kF8E8M0FNU, "float8_e8m0fnu"},
+      {ElementType::kF4E2M1FN, "float4_e2m1fn"},
+  };
+  for (const auto& [type, name] : rows) {
+    const Shape shape = Shape::Array(type, {2});
+    std::vector<std::byte> bytes(static_cast<size_t>(2 * hlo::StorageBytes(type)), std::byte{3});
+    const Literal literal = Literal::Dense(shape, bytes);
+    const std::string written = NpyFromLiteral(literal);
+    EXPECT_NE(written.find("'descr': '" + std::string(name) + "'"), std::string::npos) << name;
+    const auto array = ReadNpy(written, "a.npy");
+    ASSERT_TRUE(array.has_value()) << name;
+    EXPECT_EQ(array->type.extended, type) << name;
+    EXPECT_EQ(*LiteralFromNpy(*array, shape, "a.npy"), literal) << name;
+    EXPECT_FALSE(LiteralFromNpy(*array, Shape::Array(ElementType::kF8E3M4, {2}), "a.npy")) << name;
+    const auto values = NamedValuesIn(FileView::FromBytes("a.npy", std::string(written)), Limits());
+    ASSERT_TRUE(values.has_value() && values->has_value()) << name;
+    EXPECT_EQ((**values)[0].value, literal) << name;
+  }
+  // What numpy writes of arrays of ml_dtypes.
+  const std::string two("\0\x80\0\0", 4);
+  EXPECT_EQ(ReadNpy(Npy(Header("<f1", "(4,)"), two), "a.npy")->type.extended, ElementType::kF8E5M2);
+  const auto raw = NamedValuesIn(FileView::FromBytes("a.npy", Npy(Header("<V2", "(2,)"), two)));
+  EXPECT_EQ((**raw)[0].value.shape(), Shape::Array(ElementType::kBF16, {2}));
+  const auto old = NamedValuesIn(FileView::FromBytes("a.npy", Npy(Header("<u2", "(2,)"), two)));
+  EXPECT_EQ(WithTypeOf((**old)[0].value, (**raw)[0].value), (**raw)[0].value);
+  EXPECT_EQ(ReadNpy(Npy(Header("int4", "(4,)"), two), "a.npy")->type.extended, ElementType::kS4);
 }
 
 TEST(Npy, RefusesWhatIsNoArrayOfNumbers) {
@@ -151,6 +184,33 @@ TEST(TensorFiles, FindsValuesByName) {
   EXPECT_FALSE(files->Output(2, shape)->has_value());
   std::filesystem::remove_all(directory);
   std::filesystem::remove(archive);
+}
+
+TEST(TensorFiles, ArraysWithOtherNamesComeInTheFilesOrder) {
+  const auto path = (std::filesystem::temp_directory_path() /
+                     ("hloscope_order_" + std::to_string(::getpid()) + ".npz"))
+                        .string();
+  const Shape shape = Shape::Array(ElementType::kF32, {2});
+  const float first[] = {1, 2}, second[] = {3, 4};
+  const Literal w = Literal::Of<float>(shape, first), b = Literal::Of<float>(shape, second);
+  const std::pair<std::string, Literal> named[] = {{"w", w}, {"b", b}};
+  ASSERT_TRUE(WriteInputs(path, named).has_value());
+  const std::string paths[] = {path};
+  const auto files = TensorFiles::Open(paths);
+  ASSERT_TRUE(files.has_value());
+  EXPECT_EQ(**files->Input(0, shape), w);
+  EXPECT_EQ(**files->Input(1, shape), b);
+  EXPECT_FALSE(files->Input(2, shape)->has_value());
+  ASSERT_EQ(files->notes().size(), 1u);
+  EXPECT_TRUE(files->notes()[0].ends_with("taken in the file's order: w, b")) << files->notes()[0];
+  // One name that numbers an array, and nothing is guessed.
+  const std::pair<std::string, Literal> mixed[] = {{"w", w}, {"in1", b}};
+  ASSERT_TRUE(WriteInputs(path, mixed).has_value());
+  const auto numbered = TensorFiles::Open(paths);
+  ASSERT_TRUE(numbered.has_value());
+  EXPECT_FALSE(numbered->Input(0, shape)->has_value());
+  EXPECT_TRUE(numbered->notes().empty());
+  std::filesystem::remove(path);
 }
 
 }  // namespace

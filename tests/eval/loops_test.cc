@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "core/eval/loops/float_product.h"
 #include "core/eval/machine/evaluator.h"
-#include "core/eval/numbers/float_product.h"
 #include "core/hlo/text/text.h"
 #include "core/replay/inputs/inputs.h"
 

@@ -95,9 +95,9 @@ TEST(LiteralText, RefusesWithReasons) {
       {"f32[2,4]", "{{1,2,3},{4,5,6,7}}", "constant has 3 elements in dimension 1, expected 4"},
       {"f32[2]", "{1,2,3}", "constant has more than 2 elements in dimension 0, expected 2"},
       {"f32[3,0]", "{}", "constant has 0 elements in dimension 0, expected 3"},
-      {"f32[2,2]", "{1,2,3,4}", "element stands in 1 braces, expected 2 for f32[2,2]"},
+      {"f32[2,2]", "{1,2,3,4}", "element is inside 1 brace, expected 2 for f32[2,2]"},
       {"f32[]", "{1}", "braces are nested 1 deep, expected 0 for f32[]"},
-      {"f32[2,3]", "{{...},{...}}", "... stands inside nested braces"},
+      {"f32[2,3]", "{{...},{...}}", "... inside nested braces"},
       {"s4[]", "8", "value 8 is out of range for s4, which holds -8 to 7"},
       {"u32[]", "-1", "value -1 is out of range for u32, which holds 0 to 4294967295"},
       {"s64[]", "18446744073709551616", "integer does not fit into 64 bits"},
@@ -109,9 +109,9 @@ TEST(LiteralText, RefusesWithReasons) {
       {"f32[]", "0x10", "expected a number, found `0x10`"},
       {"f32[2]", "{1", "expected }, found the end of the text"},
       {"c64[]", "1", "expected ( of a complex number such as (1, 2), found `1`"},
-      {"(f32[],s32[])", "(1)", "constant has 1 tuple elements, expected 2"},
+      {"(f32[],s32[])", "(1)", "constant has 1 tuple element, expected 2"},
       {"token[]", "0", "constant has shape token[], expected an array or a tuple"},
-      {"f32[?]", "{1}", "constant of shape f32[?] has more elements than can be counted"},
+      {"f32[?]", "{1}", "constant of shape f32[?] has too many elements"},
       {"f32[1000000000000]", "0", "more than 1099511627776 bytes in one array"},
   };
   for (const Case& c : cases) {

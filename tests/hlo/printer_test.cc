@@ -75,8 +75,38 @@ constexpr Row kRows[] = {
      "result_accuracy={mode=highest}, backend_config={}"},
     {"(f32[8,8], f32[8,8]) tuple(x, y), sharding={replicated}",
      "(f32[8,8]{1,0}, f32[8,8]{1,0}) tuple(%x, %y), sharding={{replicated}, {replicated}}"},
+    // Values that XLA takes in either case; others it does not.
+    {"f32[8,8] exponential(x), result_accuracy={mode=HIGHEST}",
+     "f32[8,8]{1,0} exponential(%x), result_accuracy={mode=highest}"},
+    {"f32[8,8,8,8] dot(x, y), operand_precision={HIGH,Default}, algorithm=DOT_BF16_BF16_F32",
+     "f32[8,8,8,8]{3,2,1,0} dot(%x, %y), lhs_contracting_dims={}, rhs_contracting_dims={}, "
+     "operand_precision={high,default}, algorithm=dot_bf16_bf16_f32"},
+    {"f32[4] rng(z, z), distribution=RNG_Normal", "f32[4]{0} rng(%z, %z), distribution=rng_normal"},
+    {"f32[4] custom-call(x), custom_call_target=\"t\", schedule=schedule_latest, "
+     "api_version=api_version_typed_ffi",
+     "f32[4]{0} custom-call(%x), custom_call_target=\"t\", schedule=SCHEDULE_LATEST, "
+     "api_version=API_VERSION_TYPED_FFI"},
+    // A tuple literal has the shapes of its leaves.
+    {"f32[4] custom-call(), custom_call_target=\"t\", literal=(s32[2]{0} {1, 2}, (f32[] 3), ())",
+     "f32[4]{0} custom-call(), custom_call_target=\"t\", "
+     "literal=( s32[2]{0} {1, 2}, ( f32[] 3 ), (  ) )"},
+    {"f32[4] custom-call(), custom_call_target=\"t\", literal=s32[2,2]{0,1} {{1,2},{3,4}}",
+     "f32[4]{0} custom-call(), custom_call_target=\"t\", "
+     "literal=s32[2,2]{0,1} { { 1, 2 }, { 3, 4 } }"},
+    {"f32[8,8] custom-call(x), custom_call_target=\"t\", window={}",
+     "f32[8,8]{1,0} custom-call(%x), window={}, custom_call_target=\"t\""},
+    {"f32[8,8] collective-permute(x, y, tuple(i, i), tuple(i, i)), source_target_pairs={{0,1}}, "
+     "slice_sizes={ { 1, 2 } }",
+     "f32[8,8]{1,0} collective-permute(%x, %y, %tuple.anon, %tuple.anon.1), "
+     "source_target_pairs={{0,1}}, slice_sizes={{1,2}}"},
     {"f32[12] constant({1,2,3,4,5,6,7,8,9,10,11,12})", "f32[12]{0} constant({...})"},
     {"s4[2]{0:E(4)} constant({1,-1})", "s4[2]{0} constant({1, -1})"},
+    {"f32[<=3] constant({1,2,3})", "f32[3]{0} constant({1, 2, 3})"},
+    // What the origin leaves out is an empty tuple, and nothing at the end.
+    {"(f32[8,8], s32[], (f32[], f32[])) tuple(x, i, tuple(z, z)), origin={({\"a\"}, , (,))}",
+     "(f32[8,8]{1,0}, s32[], (f32[], f32[])) tuple(%x, %i, %tuple.anon), origin={({\"a\"})}"},
+    {"(f32[8,8], s32[], f32[]) tuple(x, i, z), origin={({\"a\"}, , {\"b\"})}",
+     "(f32[8,8]{1,0}, s32[], f32[]) tuple(%x, %i, %z), origin={({\"a\"}, (), {\"b\"})}"},
 };
 
 TEST(PrinterTest, PrintsAttributesAsXla) {

@@ -115,6 +115,91 @@ TEST(Proto, FieldsAreThoseXlaWrites) {
   EXPECT_EQ(message.schedule().sequences_size(), 4);
 }
 
+// The entry computation of `body`, read from text, through a proto, printed as XLA does.
+std::string ThroughProto(std::string_view body) {
+  auto module = Parsed("HloModule m\n\nENTRY e {\n" + std::string(body) + "\n}\n");
+  if (module == nullptr) return "not read";
+  auto file = ReadProto(BytesOf(ModuleToProto(*module)));
+  if (!file) return file.error().ToString();
+  std::string text;
+  PrintText(*file->module, TextFormat::kElided, text);
+  return text;
+}
+
+TEST(Proto, TopKOfTheSmallestStaysThat) {
+  for (std::string_view said : {", largest=false", ", largest=true", ""}) {
+    std::string text = ThroughProto("a = f32[9] parameter(0)\n b = (f32[3], s32[3]) topk(a), k=3" +
+                                    std::string(said));
+    std::string kept = said.empty() ? ", largest=true" : std::string(said);
+    EXPECT_NE(text.find("topk(%a), k=3" + kept + "\n"), std::string::npos) << text;
+  }
+}
+
+TEST(Proto, EmptyWindowOfACustomCallStays) {
+  std::string text = ThroughProto(
+      "a = f32[9] parameter(0)\n b = f32[9] custom-call(a), window={}, custom_call_target=\"t\"");
+  EXPECT_NE(text.find("custom-call(%a), window={}, custom"), std::string::npos) << text;
+}
+
+TEST(Proto, SliceSizesAreCutByArraysAndStarts) {
+  std::string head = R"(
+  x = f32[8,128] parameter(0)
+  y = f32[8] parameter(1)
+  z = s32[] constant(0)
+  i = (s32[], s32[]) tuple(z, z)
+  j = (s32[]) tuple(z)
+  )";
+  struct Case {
+    const char* operands;
+    const char* sizes;
+  };
+  const Case cases[] = {
+      {"x, x, i, i", "{{1,2}}"},
+      {"x, x, tuple(i, i), tuple(i, i)", "{{1,2},{3,4}}"},
+      {"tuple(x, y), tuple(x, y), tuple(i, j), tuple(i, j)", "{{1,2},{3}}"},
+      {"tuple(x, y), tuple(x, y), tuple(tuple(i, i), tuple(j, j)), "
+       "tuple(tuple(i, i), tuple(j, j))",
+       "{{1,2},{5,6},{3},{4}}"},
+  };
+  for (const Case& c : cases) {
+    std::string text = ThroughProto(head + "ROOT p = f32[8,128] collective-permute(" + c.operands +
+                                    "), source_target_pairs={{0,1}}, slice_sizes=" + c.sizes);
+    EXPECT_NE(text.find(std::string("slice_sizes=") + c.sizes + "\n"), std::string::npos) << text;
+  }
+}
+
+// As XLA: entries by their key, the first of equal ones, without commas between them.
+TEST(Proto, RecoveryTableIsSorted) {
+  constexpr std::string_view kText = R"(HloModule m, origin_recovery_table={
+    {"c" {1}} : {"b"}, "ENTRY f { p = f32[4] parameter(0), metadata={op_name=\"n\"} }"
+    {"b" {0,1}} : {"x" {2}} {"b" {0}} : {} {"c" {1}} : {"z"} }
+ENTRY e { a = f32[4] parameter(0) }
+)";
+  auto module = Parsed(kText);
+  ASSERT_NE(module, nullptr);
+  auto file = ReadProto(BytesOf(ModuleToProto(*module)));
+  ASSERT_TRUE(file) << file.error().ToString();
+  std::string direct, through;
+  PrintText(*module, TextFormat::kElided, direct);
+  PrintText(*file->module, TextFormat::kElided, through);
+  EXPECT_EQ(direct, through);
+  EXPECT_NE(direct.find(R"(={
+  {"b" {0}} : {""}
+  {"b" {0,1}} : {"x" {2}}
+  {"c" {1}} : {"b"},
+  "
+    HloModule module_f,)"),
+            std::string::npos)
+      << direct;
+  std::string lossless = Printed(*file->module);
+  auto again = Parsed(lossless);
+  ASSERT_NE(again, nullptr) << lossless;
+  EXPECT_EQ(ModuleToProto(*again), ModuleToProto(*module));
+  EXPECT_EQ(Parsed("HloModule m, origin_recovery_table={ {\"a\"} : {\"b\"}, {\"c\"} : {\"d\"} }\n"
+                   "ENTRY e { a = f32[4] parameter(0) }"),
+            nullptr);
+}
+
 TEST(Proto, UnknownFieldsAreKept) {
   proto::HloModuleProto message = ToMessage(ModuleToProto(*Parsed(kRichModule)));
   auto add = [](google::protobuf::Message* m, int number, std::string_view text) {
@@ -170,7 +255,7 @@ constexpr BadModule kBadModules[] = {
      "computation `add`: instruction `sum`: unknown opcode `frobnicate`"},
     {"no shape", [](auto& m) { At(m, 0, 2).clear_shape(); }, "instruction `sum`: no shape"},
     {"unknown operand", [](auto& m) { At(m, 0, 2).set_operand_ids(0, 99); },
-     "computation `add`: operand 99 is no instruction of the same computation"},
+     "computation `add`: operand 99 is not an instruction of this computation"},
     {"two of one id", [](auto& m) { At(m, 0, 1).set_id(At(m, 0, 0).id()); },
      "two instructions have id 0"},
     {"two of one name", [](auto& m) { At(m, 0, 1).set_name("x"); },
@@ -182,11 +267,11 @@ constexpr BadModule kBadModules[] = {
      },
      "instruction `sum` depends on itself"},
     {"no root", [](auto& m) { m.mutable_computations(0)->set_root_id(77); },
-     "its root is instruction 77, which it does not have"},
+     "root_id is 77, but it has no such instruction"},
     {"no entry", [](auto& m) { m.set_entry_computation_id(55); },
-     "the entry computation is 55, which the module does not have"},
+     "entry_computation_id is 55, but the module has no such computation"},
     {"unknown call", [](auto& m) { At(m, 3, 4).set_called_computation_ids(0, 66); },
-     "instruction `reduced`: calls computation 66, which the module does not have"},
+     "instruction `reduced`: calls computation 66, which is not in the module"},
     {"recursion",
      [](auto& m) {
        auto& i = At(m, 0, 2);
@@ -211,9 +296,9 @@ constexpr BadModule kBadModules[] = {
      "dimension 0 of a shape is -5, expected 0 or more"},
     {"literal too short",
      [](auto& m) { At(m, 3, 15).mutable_literal()->set_s4s(std::string("\1", 1)); },
-     "literal of shape s4[2,2]{0,1} has 1 elements, expected 4"},
+     "literal of shape s4[2,2]{0,1} has 1 element, expected 4"},
     {"constant without literal", [](auto& m) { At(m, 1, 2).clear_literal(); },
-     "instruction `n`: a constant without literal"},
+     "instruction `n`: constant has no literal"},
     {"unknown direction", [](auto& m) { At(m, 1, 3).set_comparison_direction("UP"); },
      "direction: unknown value `UP`"},
 };

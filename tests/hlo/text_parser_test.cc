@@ -99,7 +99,7 @@ TEST(TextParser, ReadsTheFormsOfEveryGeneration) {
       // Asynchronous operations, spelt short, and bound late.
       {"e {\n p = f32[2] parameter(0)\n s = ((f32[2]), f32[2], s32[]) negate-start(p)\n"
        " u = ((f32[2]), f32[2], s32[]) negate-update(s)\n d = f32[2] negate-done(u)\n}",
-       "async_wrapped{async_param=parameter() async_op*=negate(async_param)} "
+       "async_wrapped{async_param=parameter() negate*=negate(async_param)} "
        "e{p=parameter() s=async-start(p) u=async-update(s) d*=async-done(u)}"},
       {"f {\n a = f32[2] parameter(0)\n b = f32[2] parameter(1)\n c = f32[2] add(a, b)\n}\n"
        "ENTRY e {\n p = f32[2] parameter(0)\n s = ((), (), s32[]) async-start(), calls=f\n"
@@ -107,6 +107,26 @@ TEST(TextParser, ReadsTheFormsOfEveryGeneration) {
        " d = f32[2] async-done(u), calls=f\n}",
        "f{a=parameter() b=parameter() c*=add(a,b)} "
        "e{p=parameter() s=async-start() u=async-update(s,p,p) d*=async-done(u)}"},
+      // The wrapped instruction has a name of the module too.
+      {"e {\n negate = f32[2] parameter(0)\n s = ((f32[2]), f32[2], s32[]) negate-start(negate)\n"
+       " d = f32[2] negate-done(s)\n}",
+       "async_wrapped{async_param=parameter() negate*=negate(async_param)} "
+       "e{negate.1=parameter() s=async-start(negate.1) d*=async-done(s)}"},
+      // The start is elsewhere; one computation serves two starts.
+      {"f {\n a = f32[2] parameter(0)\n b = f32[2] negate(a)\n}\n"
+       "g {\n p = ((f32[2]), f32[2], s32[]) parameter(0)\n c = ((f32[2]), f32[2], s32[]) copy(p)\n"
+       " d = f32[2] negate-done(c)\n}\n"
+       "ENTRY e {\n p = f32[2] parameter(0)\n"
+       " s = ((f32[2]), f32[2], s32[]) async-start(p), calls=f\n"
+       " r = ((f32[2]), f32[2], s32[]) async-start(p), calls=f\n"
+       " x = f32[2] call(s), to_apply=g\n t = (((f32[2]), f32[2], s32[])) tuple(r)\n"
+       " y = f32[2] async-done(t#0)\n z = f32[2] add(x, y)\n}",
+       "f{a=parameter() b*=negate(a)} "
+       "g{p=parameter() c=copy(p) d*=async-done(c)} "
+       "e{p.1=parameter() s=async-start(p.1) r=async-start(p.1) x=call(s) t=tuple(r) "
+       "t_0=get-tuple-element(t) y=async-done(t_0) z*=add(x,y)}"},
+      // A byte order mark.
+      {"\xef\xbb\xbfHloModule m\ne {\n a = f32[] constant(1)\n}", "e{a*=constant()}"},
       // Log prefixes and line ends of another system.
       {"I0521 12:04:45.883483    1509 service.cc:186] HloModule m\r\n"
        "I0521 12:04:45.883483    1509 service.cc:186] e {\r\n"
@@ -325,6 +345,9 @@ TEST(TextParser, NamesWhatWasMeant) {
   EXPECT_EQ(hint("e {\n a = f32[] mutliply(a, a)\n}"), "did you mean `multiply`?");
   EXPECT_EQ(hint("e {\n a = f32[2] parameter(0)\n b = f32[2] transpose(a), dimension={0}\n}"),
             "it takes dimensions");
+  EXPECT_EQ(hint("e {\n a = f32[2] parameter(0), metdata={}\n}"), "did you mean `metadata`?");
+  EXPECT_EQ(hint("HloModule m, is_sheduled=true\ne {\n a = f32[2] parameter(0)\n}"),
+            "did you mean `is_scheduled`?");
 }
 
 TEST(TextParser, KnowsWhatIsNotHlo) {

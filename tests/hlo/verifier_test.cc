@@ -142,6 +142,17 @@ const Case kCases[] = {
      "ENTRY e { p = f32[4] parameter(0)\n q = bf16[4] parameter(1)\n ROOT r = f32[4] add(p, q) }"},
     {"KeptLayout", "layout", Plain::kWarning,
      "ENTRY e { p = f32[4,2]{0,1} parameter(0)\n ROOT r = f32[4,2]{1,0} negate(p) }"},
+    {"BroadcastOrder", "broadcast-order", Plain::kWarning,
+     "ENTRY e { p = f32[4,2] parameter(0)\n ROOT r = f32[2,4] broadcast(p), dimensions={1,0} }"},
+    {"CallOnAnotherThread", "execution-thread", Plain::kWarning,
+     "other { p = f32[4] parameter(0)\n ROOT r = f32[4] negate(p) }, execution_thread=\"host\"\n"
+     "ENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] call(p), to_apply=other }"},
+    {"AsyncDoneOfNothing", "async-pair", Plain::kError,
+     "ENTRY e { p = ((f32[4]), f32[4], s32[]) parameter(0)\n ROOT d = f32[4] async-done(p) }"},
+    {"AsyncDoneElsewhere", "async-shape", Plain::kError,
+     "end { p = ((f32[4]), f32[4], s32[]) parameter(0)\n ROOT d = f32[5] async-done(p) }\n"
+     "ENTRY e { p = f32[4] parameter(0)\n s = ((f32[4]), f32[4], s32[]) async-start(p),"
+     " calls=double\n ROOT r = f32[5] call(s), to_apply=end }"},
     {"ReshapeBitcast", "reshape-bitcast", Plain::kWarning,
      "ENTRY e { p = f32[8,3]{1,0} parameter(0)\n ROOT r = f32[4,2,3]{0,1,2} reshape(p) }"},
     {"Bitcast", "bitcast", Plain::kWarning,
@@ -223,6 +234,37 @@ ENTRY e {
   ROOT d = f32[4] async-done(u)
 })";
   EXPECT_EQ(Describe(VerifyText(text, false)), "");
+}
+
+// The state of an asynchronous operation goes through tuples, copies, loops and calls; one
+// computation serves two starts.
+TEST(VerifierTest, AsyncStatesArePassedOn) {
+  std::string text = std::string(kHeader) + R"(
+condition {
+  s = (((f32[4]), f32[4], s32[]), f32[4]) parameter(0)
+  ROOT r = pred[] constant(false)
+}
+body {
+  s = (((f32[4]), f32[4], s32[]), f32[4]) parameter(0)
+  a = ((f32[4]), f32[4], s32[]) get-tuple-element(s), index=0
+  d = f32[4] async-done(a)
+  n = ((f32[4]), f32[4], s32[]) async-start(d), calls=double
+  ROOT t = (((f32[4]), f32[4], s32[]), f32[4]) tuple(n, d)
+}
+ENTRY e {
+  p = f32[4] parameter(0)
+  a = ((f32[4]), f32[4], s32[]) async-start(p), calls=double
+  c = ((f32[4]), f32[4], s32[]) copy(a)
+  t = (((f32[4]), f32[4], s32[]), f32[4]) tuple(c, p)
+  b = (((f32[4]), f32[4], s32[]), f32[4]) opt-barrier(t)
+  w = (((f32[4]), f32[4], s32[]), f32[4]) while(b), condition=condition, body=body
+  x = ((f32[4]), f32[4], s32[]) get-tuple-element(w), index=0
+  u = ((f32[4]), f32[4], s32[]) async-update(x)
+  ROOT d = f32[4] async-done(u)
+}
+)";
+  auto found = VerifyText(text, false);
+  EXPECT_TRUE(found.empty()) << Describe(found);
 }
 
 TEST(VerifierTest, MessageHasNamesNumbersAndPlace) {

@@ -1,5 +1,5 @@
-// Every state that the doctor can meet, from made-up facts: its message and the command that fixes
-// it. And the reading of facts from made-up kernel files.
+// Every state that the doctor can meet, from invented facts: its message and the command that fixes
+// it. And the reading of facts from invented kernel files.
 #include "core/replay/doctor/doctor.h"
 
 #include <gtest/gtest.h>
@@ -19,16 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-PluginFacts Cpu() {
-  PluginFacts plugin;
+PluginInfo Cpu() {
+  PluginInfo plugin;
   plugin.file = {"/env/cpu.so", "xla-cpu", "cpu-wheel", "1.2", "VIRTUAL_ENV", "/env/lib/python3/p"};
   plugin.minor = 115;
   plugin.devices = {"cpu", "cpu"};
   return plugin;
 }
 
-PluginFacts Gpu() {
-  PluginFacts plugin;
+PluginInfo Gpu() {
+  PluginInfo plugin;
   plugin.file = {"/env/gpu.so",        "xla-gpu", "gpu-wheel", "3.4", "VIRTUAL_ENV",
                  "/env/lib/python3/p", 13,        75};
   plugin.minor = 116;
@@ -37,44 +37,44 @@ PluginFacts Gpu() {
 }
 
 // A machine where everything is there: one GPU that XLA sees.
-DoctorFacts Healthy() {
-  DoctorFacts facts;
-  facts.plugins = {Cpu(), Gpu()};
-  facts.plugins[1].devices = {"Made-up GPU"};
-  facts.driver.found = true;
-  facts.driver.version = 13000;
-  facts.driver.devices = {{"Made-up GPU", 90, int64_t{80} << 30}};
-  facts.system.kernel_driver = "580.65.06";
-  facts.system.nvidia_devices = 1;
-  facts.system.nodes = {{"/dev/nvidia0", true, "video"}};
-  facts.system.profiling_for_root_only = false;
-  facts.system.perf_event_paranoid = 2;
-  facts.toolkit = {"/cuda", "/cuda/bin/ptxas", "/cuda/libdevice.10.bc", false, {}};
-  facts.libraries = {{CudaLibraries(13)[0], "/cuda/lib/libcublasLt.so.13"}};
-  facts.variables = {{"XLA_FLAGS", "--xla_dump_to", "of others"}};
-  return facts;
+DoctorInfo Healthy() {
+  DoctorInfo info;
+  info.plugins = {Cpu(), Gpu()};
+  info.plugins[1].devices = {"Made-up GPU"};
+  info.driver.found = true;
+  info.driver.version = 13000;
+  info.driver.devices = {{"Made-up GPU", 90, int64_t{80} << 30}};
+  info.system.kernel_driver = "580.65.06";
+  info.system.nvidia_devices = 1;
+  info.system.nodes = {{"/dev/nvidia0", true, "video"}};
+  info.system.profiling_for_root_only = false;
+  info.system.perf_event_paranoid = 2;
+  info.toolkit = {"/cuda", "/cuda/bin/ptxas", "/cuda/libdevice.10.bc", false, {}};
+  info.libraries = {{CudaLibraries(13)[0], "/cuda/lib/libcublasLt.so.13"}};
+  info.variables = {{"XLA_FLAGS", "--xla_dump_to", "of others"}};
+  return info;
 }
 
 // The same without any device that XLA sees.
-DoctorFacts Unseen() {
-  DoctorFacts facts = Healthy();
-  facts.plugins[1].devices.clear();
-  facts.driver.devices.clear();
-  facts.driver.error = 100;
-  return facts;
+DoctorInfo Unseen() {
+  DoctorInfo info = Healthy();
+  info.plugins[1].devices.clear();
+  info.driver.devices.clear();
+  info.driver.error = 100;
+  return info;
 }
 
 struct StateRow {
   DoctorState state;
-  std::function<void(DoctorFacts&)> change;  // of Healthy(), or of Unseen() for devices
-  std::string message, command;              // parts of them
+  std::function<void(DoctorInfo&)> change;  // of Healthy(), or of Unseen() for devices
+  std::string message, command;             // parts of them
   bool unseen = false;
 };
 
 const StateRow kStates[] = {
     {DoctorState::kPluginReady, {}, "cpu-wheel 1.2, PJRT interface 0.115, from VIRTUAL_ENV", ""},
     {DoctorState::kPluginAlsoThere, [](auto& f) { f.plugins.push_back(Cpu()); },
-     "run it as pjrt:/env/cpu.so", ""},
+     "use it as pjrt:/env/cpu.so", ""},
     {DoctorState::kPluginAbsent,
      [](auto& f) {
        f.plugins.pop_back();
@@ -87,7 +87,7 @@ const StateRow kStates[] = {
        f.jaxlib_version = "0.10.2";
        f.jaxlib_folder = "/env/p";
      },
-     "jaxlib 0.10.2 in /env/p keeps XLA's CPU client to itself", "setup --plugins"},
+     "jaxlib 0.10.2 in /env/p does not export XLA's CPU client", "setup --plugins"},
     {DoctorState::kPluginUnusable, [](auto& f) { f.plugins[0].problem = "it speaks version 1.0"; },
      "it speaks version 1.0, from VIRTUAL_ENV",
      "python3 -m pip install --force-reinstall --no-deps lammps-jax-pjrt-cpu==0.11.2"},
@@ -96,7 +96,7 @@ const StateRow kStates[] = {
        f.plugins[1].problem = "killed by signal 11";
        f.plugins[1].died = true;
      },
-     "/env/gpu.so, from VIRTUAL_ENV: loading it failed: killed by signal 11",
+     "cannot load /env/gpu.so, from VIRTUAL_ENV: killed by signal 11",
      "--no-deps jax-cuda13-pjrt==0.12.0"},
     {DoctorState::kPluginPathGone,
      [](auto& f) {
@@ -111,29 +111,30 @@ const StateRow kStates[] = {
        f.driver.found = false;
        f.container_devices = "void";
      },
-     "NVIDIA_VISIBLE_DEVICES=void keeps devices out", "docker run --gpus all", true},
-    {DoctorState::kDevicesNoDriver, [](auto& f) { f.driver.found = false; }, "no driver to ask",
+     "NVIDIA_VISIBLE_DEVICES=void hides the devices", "docker run --gpus all", true},
+    {DoctorState::kDevicesNoDriver, [](auto& f) { f.driver.found = false; },
+     "no GPU: NVIDIA driver not installed",
      "hloscope compile MODULE --with xla-gpu --target h100 --dump DIR", true},
     {DoctorState::kDevicesDriverTooOld,
      [](auto& f) {
        f.driver = Healthy().driver;
        f.driver.version = 12040;
      },
-     "the driver is for CUDA 12.4, this plugin for CUDA 13",
+     "the driver supports CUDA 12.4, this plugin needs CUDA 13",
      "pip uninstall -y jax-cuda13-pjrt && python3 -m pip install --no-deps jax-cuda12-pjrt", true},
     {DoctorState::kDevicesCapabilityTooLow,
      [](auto& f) {
        f.driver = Healthy().driver;
        f.driver.devices[0].capability = 70;
      },
-     "Made-up GPU has compute capability 7.0, CUDA 13 of this plugin needs 7.5", "jax-cuda12-pjrt",
+     "Made-up GPU has compute capability 7.0, this plugin's CUDA 13 needs 7.5", "jax-cuda12-pjrt",
      true},
     {DoctorState::kDevicesForbidden, [](auto& f) { f.system.nodes[0].usable = false; },
-     "this user may not open /dev/nvidia0", "sudo usermod -aG video \"$USER\"", true},
+     "this user has no permission to open /dev/nvidia0", "sudo usermod -aG video \"$USER\"", true},
     {DoctorState::kDevicesNoNodes, [](auto& f) { f.system.nodes.clear(); },
-     "there is no /dev/nvidia0", "sudo nvidia-modprobe -c 0 -u", true},
+     "/dev/nvidia0 does not exist", "sudo nvidia-modprobe -c 0 -u", true},
     {DoctorState::kDevicesUnseen, [](auto& f) { f.driver = Healthy().driver; },
-     "none: the client does not start", "", true},
+     "no device: the client does not start", "", true},
     {DoctorState::kDriverReady,
      {},
      "CUDA 13.0, driver 580.65.06: Made-up GPU, compute capability 9.0, 80 GiB",
@@ -149,14 +150,15 @@ const StateRow kStates[] = {
        f.driver = {};
        f.system.kernel_driver.clear();
      },
-     "no libcuda.so.1, though there is an NVIDIA device", "sudo apt-get install -y nvidia-driver"},
+     "libcuda.so.1 not found, although this machine has an NVIDIA device",
+     "sudo apt-get install -y nvidia-driver"},
     {DoctorState::kDriverNotInContainer, [](auto& f) { f.driver = {}; },
-     "though the machine's kernel has the driver", "docker run --gpus all IMAGE"},
+     "although the host's kernel has the driver", "docker run --gpus all IMAGE"},
     {DoctorState::kDriverUnloadable, [](auto& f) { f.driver.problem = "wrong ELF class"; },
-     "does not load: wrong ELF class", "--reinstall libcuda1"},
-    {DoctorState::kDriverForLinking, [](auto& f) { f.driver.error = 34; }, "good for linking only",
+     "cannot load libcuda.so.1: wrong ELF class", "--reinstall libcuda1"},
+    {DoctorState::kDriverForLinking, [](auto& f) { f.driver.error = 34; }, "for linking only",
      "unset LD_LIBRARY_PATH"},
-    {DoctorState::kDriverNoDevice, [](auto& f) { f.driver.error = 100; }, "it sees no device", ""},
+    {DoctorState::kDriverNoDevice, [](auto& f) { f.driver.error = 100; }, "it finds no device", ""},
     {DoctorState::kDriverMismatch, [](auto& f) { f.driver.error = 803; },
      "and the kernel module, driver 580.65.06 are of different versions", "sudo reboot"},
     {DoctorState::kDriverIncompatible, [](auto& f) { f.driver.error = 804; },
@@ -172,27 +174,27 @@ const StateRow kStates[] = {
        f.driver.died = true;
        f.driver.problem = "killed by signal 11";
      },
-     "asking it failed: killed by signal 11", "dmesg"},
+     "querying it failed: killed by signal 11", "dmesg"},
     {DoctorState::kToolkitFound, {}, "/cuda/bin/ptxas", ""},
     {DoctorState::kToolkitMissing, [](auto& f) { f.toolkit = {}; }, "needs it to compile",
      "setup --plugins --gpu"},
     {DoctorState::kLibraryFound, {}, "/cuda/lib/libcublasLt.so.13", ""},
     {DoctorState::kLibraryMissing, [](auto& f) { f.libraries[0].path.clear(); },
      "not found; matrix products on a GPU need it", "pip install --no-deps nvidia-cublas"},
-    {DoctorState::kNodeUsable, {}, "may be read and written", ""},
+    {DoctorState::kNodeUsable, {}, "readable and writable", ""},
     {DoctorState::kNodeForbidden, [](auto& f) { f.system.nodes = {{"/dev/nvidia0", false, ""}}; },
-     "may not be read and written by this user", "sudo chmod a+rw /dev/nvidia0"},
-    {DoctorState::kProfilingAllowed, {}, "may be read", ""},
+     "not readable and writable by this user", "sudo chmod a+rw /dev/nvidia0"},
+    {DoctorState::kProfilingAllowed, {}, "are accessible", ""},
     {DoctorState::kProfilingForbidden, [](auto& f) { f.system.profiling_for_root_only = true; },
-     "for administrators only", "NVreg_RestrictProfilingToAdminUsers=0"},
-    {DoctorState::kPerfAllowed, {}, "may be read", ""},
+     "restricted to administrators", "NVreg_RestrictProfilingToAdminUsers=0"},
+    {DoctorState::kPerfAllowed, {}, "are accessible", ""},
     {DoctorState::kPerfForbidden, [](auto& f) { f.system.perf_event_paranoid = 3; },
      "kernel.perf_event_paranoid is 3", "sudo sysctl kernel.perf_event_paranoid=2"},
     {DoctorState::kLimitDefault, {}, "60 seconds", ""},
     {DoctorState::kLimitChanged, [](auto& f) { f.limits.run_deadline_seconds = 5; },
      "5 seconds instead of 60", ""},
     {DoctorState::kAddressSpaceShort,
-     [](auto& f) { f.system.address_space_bytes = int64_t{1} << 30; }, "1024 MiB of address space",
+     [](auto& f) { f.system.address_space_bytes = int64_t{1} << 30; }, "limited to 1024 MiB",
      "ulimit -v unlimited"},
     {DoctorState::kVariableSet, {}, "--xla_dump_to (of others)", ""},
 };
@@ -200,13 +202,13 @@ const StateRow kStates[] = {
 TEST(Doctor, EveryStateHasItsMessageAndItsCommand) {
   std::set<DoctorState> seen;
   for (const StateRow& row : kStates) {
-    DoctorFacts facts = row.unseen ? Unseen() : Healthy();
-    if (row.change) row.change(facts);
+    DoctorInfo info = row.unseen ? Unseen() : Healthy();
+    if (row.change) row.change(info);
     const auto name = DoctorStateRows()[static_cast<size_t>(row.state)];
     SCOPED_TRACE(std::string(name.section) + " " + std::string(name.name));
     bool found = false;
     std::string all;
-    for (const DoctorFinding& finding : Diagnose(facts)) {
+    for (const DoctorFinding& finding : Diagnose(info)) {
       if (finding.state != row.state) continue;
       all += finding.message + " | " + finding.command + "\n";
       found = found || (finding.message.find(row.message) != std::string::npos &&
@@ -227,10 +229,10 @@ TEST(Doctor, AHealthyMachineNeedsNothing) {
 }
 
 TEST(Doctor, RootMayProfileWhateverTheDriverSays) {
-  DoctorFacts facts = Healthy();
-  facts.system.profiling_for_root_only = true;
-  facts.system.is_root = true;
-  for (const DoctorFinding& finding : Diagnose(facts)) {
+  DoctorInfo info = Healthy();
+  info.system.profiling_for_root_only = true;
+  info.system.is_root = true;
+  for (const DoctorFinding& finding : Diagnose(info)) {
     EXPECT_NE(finding.state, DoctorState::kProfilingForbidden);
   }
 }
@@ -254,16 +256,16 @@ TEST(Doctor, ReadsTheKernelsFiles) {
   make("dev/nvidia-modeset", "");
   make("dev/null-like", "");
   make(".dockerenv", "");
-  const SystemFacts facts = ReadSystemFacts(scratch.Path(""));
-  EXPECT_EQ(facts.kernel_driver, "580.65.06");
-  EXPECT_EQ(facts.nvidia_devices, 1);
-  EXPECT_TRUE(facts.in_container);
-  ASSERT_EQ(facts.nodes.size(), 1U);
-  EXPECT_EQ(facts.nodes[0].path, "/dev/nvidia0");
-  EXPECT_TRUE(facts.nodes[0].usable);
-  EXPECT_EQ(facts.profiling_for_root_only, true);
-  EXPECT_EQ(facts.perf_event_paranoid, 3);
-  const SystemFacts bare = ReadSystemFacts(scratch.Path("nothing"));
+  const SystemInfo info = ReadSystemInfo(scratch.Path(""));
+  EXPECT_EQ(info.kernel_driver, "580.65.06");
+  EXPECT_EQ(info.nvidia_devices, 1);
+  EXPECT_TRUE(info.in_container);
+  ASSERT_EQ(info.nodes.size(), 1U);
+  EXPECT_EQ(info.nodes[0].path, "/dev/nvidia0");
+  EXPECT_TRUE(info.nodes[0].usable);
+  EXPECT_EQ(info.profiling_for_root_only, true);
+  EXPECT_EQ(info.perf_event_paranoid, 3);
+  const SystemInfo bare = ReadSystemInfo(scratch.Path("nothing"));
   EXPECT_EQ(bare.kernel_driver, "");
   EXPECT_EQ(bare.nodes.size(), 0U);
   EXPECT_FALSE(bare.profiling_for_root_only.has_value());
@@ -275,7 +277,7 @@ TEST(Doctor, ShowsOfVariablesOnlyWhatHoldsNoSecret) {
   setenv("JAX_PLATFORMS", "http://user:word@host", 1);
   setenv("LD_LIBRARY_PATH", "/home/me/a:/home/me/b", 1);
   std::map<std::string, std::string> shown;
-  for (const VariableFacts& variable : ReadVariables()) shown[variable.name] = variable.shown;
+  for (const VariableInfo& variable : ReadVariables()) shown[variable.name] = variable.shown;
   EXPECT_EQ(shown["XLA_FLAGS"], "--xla_dump_to --xla_a …");
   EXPECT_EQ(shown["CUDA_VISIBLE_DEVICES"], "0,GPU-1a");
   EXPECT_EQ(shown["JAX_PLATFORMS"], "set");

@@ -95,7 +95,7 @@ TEST(Call, ErrorsAreThePluginsOwn) {
   const Status status = (*plugin)->Call(absent);
   ASSERT_FALSE(status.has_value());
   EXPECT_EQ(status.error().error_class, ErrorClass::kUnsupported);
-  EXPECT_NE(status.error().message.find("has no function for PJRT_Buffer_Destroy_Args"),
+  EXPECT_NE(status.error().message.find("does not provide PJRT_Buffer_Destroy_Args"),
             std::string::npos);
 }
 

@@ -108,6 +108,30 @@ TEST(XlaCpu, WithoutPassesResultsHaveMemoryOfTheirOwn) {
   }
 }
 
+// Where no pass runs, arrays lie in memory as the module says, but a plugin's are row-major.
+TEST(XlaCpu, WithoutPassesLayoutsAreKept) {
+  if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
+  const char* const rows[] = {
+      "\nENTRY e {\n p = f32[2,3]{1,0} parameter(0)\n ROOT r = f32[2,3]{0,1} copy(p)\n}\n",
+      "\nENTRY e {\n p = f32[2,3]{0,1} parameter(0)\n ROOT r = f32[2,3]{1,0} copy(p)\n}\n",
+      "\nENTRY e {\n p = f32[2,3,4]{0,2,1} parameter(0)\n ROOT r = f32[2,3,4]{0,2,1} "
+      "negate(p)\n}\n",
+      "\nENTRY e {\n p = (f32[2,3]{0,1}, s8[3,2]{0,1}) parameter(0)\n a = f32[2,3]{0,1} "
+      "get-tuple-element(p), index=0\n b = s8[3,2]{0,1} get-tuple-element(p), index=1\n n = "
+      "f32[2,3]{0,1} negate(a)\n ROOT t = (s8[3,2]{0,1}, f32[2,3]{0,1}, f32[2,3]{0,1}) tuple(b, "
+      "n, n)\n}\n",
+      "\nENTRY e {\n c = f32[2,3]{0,1} constant({{1,2,3},{4,5,6}})\n p = f32[2,3]{0,1} "
+      "parameter(0)\n ROOT r = f32[2,3]{0,1} add(c, p)\n}\n",
+  };
+  for (const char* text : rows) {
+    RunRequest request;
+    request.test_passes = false;
+    const RunReport report = RunBeside(text, request);
+    EXPECT_EQ(report.status, RunStatus::kEqual) << text;
+    EXPECT_FALSE(report.error.has_value()) << report.error->ToString();
+  }
+}
+
 TEST(XlaCpu, SaysWhatItCannotRun) {
   if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
   const struct {
@@ -115,7 +139,7 @@ TEST(XlaCpu, SaysWhatItCannotRun) {
     RunStatus status;
   } rows[] = {
       {"\nENTRY e {\n t = token[] after-all()\n ROOT r = (f32[2], token[]) infeed(t)\n}\n",
-       "a plugin has nobody at the other end", RunStatus::kUnsupported},
+       "a plugin has no host program to exchange data with", RunStatus::kUnsupported},
       {"\nENTRY e {\n a = f32[2] parameter(0)\n ROOT r = f32[2] custom-call(a), "
        "custom_call_target=\"xla_ffi_python_cpu_callback\"\n}\n",
        "it is a host callback", RunStatus::kUnsupported},
@@ -148,6 +172,8 @@ TEST(XlaCpu, FlagsReachXla) {
   request.xla_flags = {{"xla_no_such_flag", "1"}};
   const RunReport report = RunBeside("\nENTRY e {\n ROOT a = f32[4] parameter(0)\n}\n", request);
   ASSERT_TRUE(report.error.has_value());
+  EXPECT_EQ(report.status, RunStatus::kError);
+  EXPECT_EQ(report.error->error_class, ErrorClass::kInput);
   EXPECT_NE(report.error->message.find("xla_no_such_flag"), std::string::npos)
       << report.error->message;
 }

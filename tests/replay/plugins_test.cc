@@ -176,7 +176,7 @@ TEST_F(PluginsTest, TheFirstPlaceWinsAndNoPluginIsListedTwice) {
   EXPECT_EQ(found.plugins[0].version, "0.12.0");
   EXPECT_EQ(found.plugins[0].cuda_major, 13);
   EXPECT_EQ(found.plugins[1].version, "0.10.2");
-  EXPECT_EQ(found.plugins[1].origin, "the environment of scripts/setup");
+  EXPECT_EQ(found.plugins[1].origin, "environment of scripts/setup");
   EXPECT_EQ(found.places[1].outcome, "searched above");
   EXPECT_EQ(FindPlugins({scratch_.Path("home")}).plugins.size(), 0U) << "--python searches alone";
   EXPECT_NE(ResolvePlugin("xla-gpu", {"/some/python"})

@@ -19,7 +19,7 @@ TEST_F(ViewerTest, HomeShowsModulesAndSelectsThem) {
   Start({Sample("attention_block_h100")});
   EXPECT_EQ(app().dock().screen(), "home");
   Click("//###home.home/**/jit_attention_block##module");
-  EXPECT_EQ(session().selection(), Selection::OfModule(0));
+  EXPECT_EQ(session().navigation.selection(), Selection::OfModule(0));
   EXPECT_EQ(Lit("home"), "jit_attention_block");
   EXPECT_EQ(Lit("modules"), "jit_attention_block");
 }
@@ -42,34 +42,35 @@ TEST_F(ViewerTest, PassesStepWithTheSelection) {
   Press("Ctrl+P");
   Type("triton_softmax.2");
   Press("Enter");
-  session().Select(Selection::OfInstruction(0, session().counterparts().final_stage,
-                                            session().counterparts().final_instructions.at(0)));
+  session().navigation.Select(
+      Selection::OfInstruction(0, session().navigation.counterparts().final_stage,
+                               session().navigation.counterparts().final_instructions.at(0)));
   Settle();
   std::string name = SelectedName();
-  int32_t last = session().stage();
+  int32_t last = session().navigation.stage();
   Press("[");
-  EXPECT_EQ(session().stage(), last - 1);
-  EXPECT_EQ(session().selection().kind, SelectionKind::kInstruction);
+  EXPECT_EQ(session().navigation.stage(), last - 1);
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kInstruction);
   Press("]");
-  EXPECT_EQ(session().stage(), last);
+  EXPECT_EQ(session().navigation.stage(), last);
   EXPECT_EQ(SelectedName(), name);
   Press("Shift+[");
-  EXPECT_LT(session().stage(), last);
+  EXPECT_LT(session().navigation.stage(), last);
   EXPECT_TRUE(Has(Lit("passes"), "touched")) << Lit("passes");
 }
 
 TEST_F(ViewerTest, BackAndForward) {
   Start({Sample(kPasses)});
-  session().Select(Selection::OfStage(0, 1));
-  session().Select(Selection::OfStage(0, 2));
+  session().navigation.Select(Selection::OfStage(0, 1));
+  session().navigation.Select(Selection::OfStage(0, 2));
   Press("Alt+Left");
-  EXPECT_EQ(session().selection(), Selection::OfStage(0, 1));
+  EXPECT_EQ(session().navigation.selection(), Selection::OfStage(0, 1));
   Press("Alt+Right");
-  EXPECT_EQ(session().selection(), Selection::OfStage(0, 2));
+  EXPECT_EQ(session().navigation.selection(), Selection::OfStage(0, 2));
   Click("//##toolbar/<##back");
-  EXPECT_EQ(session().selection(), Selection::OfStage(0, 1));
-  session().Select({});
-  EXPECT_FALSE(session().CanGoForward());
+  EXPECT_EQ(session().navigation.selection(), Selection::OfStage(0, 1));
+  session().navigation.Select({});
+  EXPECT_FALSE(session().navigation.CanGoForward());
 }
 
 TEST_F(ViewerTest, TextLineSelectsItsInstruction) {
@@ -105,37 +106,37 @@ TEST_F(ViewerTest, ViewChangesAreUndone) {
 TEST_F(ViewerTest, BookmarksAndScreenComeBackWithTheSession) {
   std::string state = Scratch("state");
   Start({Sample(kPasses)}, state);
-  session().Select(Selection::OfStage(0, 3));
+  session().navigation.Select(Selection::OfStage(0, 3));
   Press("Ctrl+B");
   Type("look here");
   Press("Enter");
-  ASSERT_EQ(session().bookmarks().size(), 1u);
-  EXPECT_EQ(session().bookmarks()[0].note, "look here");
+  ASSERT_EQ(session().bookmarks.size(), 1u);
+  EXPECT_EQ(session().bookmarks[0].note, "look here");
   Press("Ctrl+T");
   Press("Ctrl+3");
   app().Save();
-  EXPECT_EQ(session().messages().size(), 0u);
+  EXPECT_EQ(session().messages.all().size(), 0u);
   Stop();
   Start({Sample(kPasses)}, state);
-  ASSERT_EQ(session().bookmarks().size(), 1u);
-  EXPECT_EQ(session().bookmarks()[0].note, "look here");
-  EXPECT_EQ(session().selection(), Selection::OfStage(0, 3));
+  ASSERT_EQ(session().bookmarks.size(), 1u);
+  EXPECT_EQ(session().bookmarks[0].note, "look here");
+  EXPECT_EQ(session().navigation.selection(), Selection::OfStage(0, 3));
   EXPECT_FALSE(app().theme().dark());
   EXPECT_EQ(app().dock().screen(), "passes");
-  ASSERT_EQ(session().recent().size(), 1u);
+  ASSERT_EQ(session().recent.size(), 1u);
 }
 
 TEST_F(ViewerTest, OperandsAndUsersByKeys) {
   Start({Sample(kPasses)});
-  auto module = session().dump()->Module(0, 0);
+  auto module = session().document.dump()->Module(0, 0);
   ASSERT_TRUE(module);
   hlo::InstructionId root = (**module)[(*module)->entry_id()].root;
-  session().Select(Selection::OfInstruction(0, 0, root));
+  session().navigation.Select(Selection::OfInstruction(0, 0, root));
   Settle();
   Press("Alt+Up");
-  EXPECT_EQ(session().selection().instruction, (*module)->operands(root)[0]);
+  EXPECT_EQ(session().navigation.selection().instruction, (*module)->operands(root)[0]);
   Press("Alt+Down");
-  EXPECT_NE(session().selection().instruction, (*module)->operands(root)[0]);
+  EXPECT_NE(session().navigation.selection().instruction, (*module)->operands(root)[0]);
 }
 
 TEST_F(ViewerTest, PaletteRunsCommands) {
@@ -150,10 +151,10 @@ TEST_F(ViewerTest, PaletteRunsCommands) {
 // What was kept of a dump that is another one now.
 TEST_F(ViewerTest, StaleSelectionsAreHarmless) {
   Start({Sample("attention_block_h100")});
-  session().Select(Selection::OfModule(7));
-  session().Select(Selection::OfStage(0, 99));
-  session().Select(Selection::OfTextLine(9999, 1));
-  EXPECT_EQ(session().selection(), Selection());
+  session().navigation.Select(Selection::OfModule(7));
+  session().navigation.Select(Selection::OfStage(0, 99));
+  session().navigation.Select(Selection::OfTextLine(9999, 1));
+  EXPECT_EQ(session().navigation.selection(), Selection());
   for (const Selection& stale :
        {Selection::OfInstruction(0, 0, hlo::InstructionId(1u << 30)),
         Selection::OfComputation(0, 0, hlo::ComputationId(1u << 30)),
@@ -162,7 +163,7 @@ TEST_F(ViewerTest, StaleSelectionsAreHarmless) {
         Selection::OfSourceLine("gone.py", 12), Selection::OfEvent(1, 0)}) {
     for (const ScreenRow& screen : ScreenRows()) {
       app().dock().SetScreen(screen.id);
-      session().Select(stale);
+      session().navigation.Select(stale);
       Settle();
     }
   }
@@ -170,21 +171,22 @@ TEST_F(ViewerTest, StaleSelectionsAreHarmless) {
 
 TEST_F(ViewerTest, KernelLightsItsCodeAndBuffer) {
   Start({Sample("attention_block_h100")});
-  auto kernels = session().dump()->Kernels(0);
+  auto kernels = session().document.dump()->Kernels(0);
   ASSERT_TRUE(kernels);
   ASSERT_FALSE((*kernels)->kernels.empty());
-  session().Select(Selection::OfKernel(0, 0));
+  session().navigation.Select(Selection::OfKernel(0, 0));
   Settle();
-  const Counterparts& found = session().counterparts();
+  const Counterparts& found = session().navigation.counterparts();
   EXPECT_TRUE(found.HasKernel(0));
   EXPECT_FALSE(found.lines.empty());
   EXPECT_FALSE(found.thunks.empty());
   EXPECT_FALSE(found.final_instructions.empty());
   const dump::TextRange& ptx = (*kernels)->kernels[0].ptx;
   ASSERT_TRUE(ptx.found());
-  session().Select(Selection::OfTextLine(ptx.file, ptx.first_line + 1));
+  session().navigation.Select(Selection::OfTextLine(ptx.file, ptx.first_line + 1));
   Settle();
-  EXPECT_TRUE(session().counterparts().HasKernel(0)) << "a line of PTX leads back to its kernel";
+  EXPECT_TRUE(session().navigation.counterparts().HasKernel(0))
+      << "a line of PTX leads back to its kernel";
 }
 
 TEST_F(ViewerTest, PicturesAsVectorsHoldTheText) {

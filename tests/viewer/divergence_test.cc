@@ -22,9 +22,9 @@ void ChooseInterpreter(ImGuiTestContext* context) {
 TEST_F(ViewerTest, DivergenceRunsNothingByItself) {
   Start({Sample("mlp_train_step")});
   Press("Ctrl+4");
-  EXPECT_EQ(Lit("divergence"), "nothing was run yet");
+  EXPECT_EQ(Lit("divergence"), "not run yet");
   EXPECT_EQ(Lit("values"), "no values");
-  EXPECT_EQ(session().experiment().module(), nullptr);
+  EXPECT_EQ(session().experiment.module(), nullptr);
 }
 
 TEST_F(ViewerTest, DivergenceComparesEveryInstruction) {
@@ -32,10 +32,9 @@ TEST_F(ViewerTest, DivergenceComparesEveryInstruction) {
   Press("Ctrl+4");
   Drive(ChooseInterpreter);
   Click(std::string(kPanel) + "/Run");
-  ASSERT_NE(session().experiment().report(), nullptr);
+  ASSERT_NE(session().experiment.report(), nullptr);
   EXPECT_EQ(Lit("divergence"), "equal");
-  EXPECT_EQ(std::ssize(session().experiment().findings()),
-            session().experiment().expected_findings());
+  EXPECT_EQ(std::ssize(session().experiment.findings()), session().experiment.expected_findings());
 }
 
 TEST_F(ViewerTest, FindsTheNanAndSelectsIt) {
@@ -51,7 +50,7 @@ ENTRY e {
   Press("Ctrl+4");
   Drive([](ImGuiTestContext* context) { context->WindowFocus(kPanel); });
   Press("Ctrl+Shift+N");
-  EXPECT_TRUE(Has(Lit("divergence"), "the first NaN is made by born")) << Lit("divergence");
+  EXPECT_TRUE(Has(Lit("divergence"), "the first NaN appears in born")) << Lit("divergence");
   Click(std::string(kPanel) + "/Select it");
   EXPECT_EQ(SelectedName(), "born");
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###divergence.values"); });

@@ -73,6 +73,31 @@ TEST_F(ExperimentTest, EveryInstructionHasAVerdict) {
   EXPECT_GE(wakes_, 5);  // each finding and the end
 }
 
+// What runs may not look at its stop token for a while: whoever starts, cancels or resets does not
+// wait for that. Here `wake`, which the running thread calls, stays away until it is let go.
+TEST(ExperimentThreadTest, StartingAndResettingWaitForNothing) {
+  std::atomic<bool> is_held = true;
+  std::atomic<int> inside = 0;
+  Experiment experiment(
+      [&] {
+        ++inside;
+        while (is_held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      },
+      HLOSCOPE_BINARY);
+  ExperimentRequest request;
+  request.reference = "interpreter";
+  experiment.Start(Parsed(), request);
+  while (inside == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  experiment.Reset();
+  EXPECT_FALSE(experiment.running());
+  experiment.Start(Parsed(), request);  // the first thread is held still
+  EXPECT_TRUE(experiment.running());
+  is_held = false;
+  Finish(experiment);
+  ASSERT_NE(experiment.report(), nullptr);
+  EXPECT_EQ(experiment.report()->status, debug::RunStatus::kEqual);
+}
+
 TEST_F(ExperimentTest, FindsWhereNanIsBorn) {
   ExperimentRequest request;
   request.find = debug::NonFiniteKind::kNan;

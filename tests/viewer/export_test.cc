@@ -142,17 +142,19 @@ class ExportTest : public ViewerTest {
     app().Open({Sample(c.sample)});
     app().dock().SetScreen(c.screen);
     Settle();
-    session().bookmarks().push_back(
-        {.title = "here", .note = "a, \"quoted\" note", .selection = session().selection()});
+    session().bookmarks.push_back({.title = "here",
+                                   .note = "a, \"quoted\" note",
+                                   .selection = session().navigation.selection()});
     if (std::string_view(c.screen) == "divergence") RunAndTakeValues();
-    session().Show(c.view);
+    session().requests.Show(c.view);
     Settle();
     ASSERT_EQ(app().dock().focused_view(), c.view);
   }
   void RunAndTakeValues() {
     app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n1");
     Press("F9");
-    session().Select(Selection::OfInstruction(0, 0, session().experiment().module()->entry().root));
+    session().navigation.Select(
+        Selection::OfInstruction(0, 0, session().experiment.module()->entry().root));
     Settle();
     app().Run(Command::kValues);
     Settle();
@@ -163,10 +165,12 @@ class ExportTest : public ViewerTest {
     Type("Export as " + std::string(kind));
     Press("Enter");
     if (app().popups().kind() != Popups::Kind::kExport)
-      return session().messages().empty() ? "nothing was asked" : session().messages().back().text;
+      return session().messages.all().empty() ? "nothing was asked"
+                                              : session().messages.all().back().text;
     Type(path);
     Press("Enter");
-    return session().messages().empty() ? "nothing was said" : session().messages().back().text;
+    return session().messages.all().empty() ? "nothing was said"
+                                            : session().messages.all().back().text;
   }
   static std::string Read(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -182,7 +186,7 @@ TEST_F(ExportTest, EveryViewAsTableAndVectors) {
     SCOPED_TRACE(c.view);
     Show(c);
     const std::string table = Scratch(std::string(c.view) + ".csv");
-    EXPECT_EQ(Export("CSV", table), "written: " + table);
+    EXPECT_EQ(Export("CSV", table), "saved " + table);
     const auto rows = CellsOf(Read(table));
     ASSERT_GE(rows.size(), 2u) << Read(table);
     EXPECT_TRUE(Read(table).starts_with(c.header)) << Read(table).substr(0, 200);
@@ -193,9 +197,9 @@ TEST_F(ExportTest, EveryViewAsTableAndVectors) {
     }
     EXPECT_TRUE(has_cell) << c.cell << " is not in\n" << Read(table).substr(0, 2000);
     const std::string vectors = Scratch(std::string(c.view) + ".svg");
-    session().Show(c.view);
+    session().requests.Show(c.view);
     Settle();
-    EXPECT_EQ(Export("SVG", vectors), "written: " + vectors);
+    EXPECT_EQ(Export("SVG", vectors), "saved " + vectors);
     const std::string svg = Read(vectors);
     EXPECT_TRUE(svg.starts_with("<svg") && svg.find("</text>") != std::string::npos)
         << svg.substr(0, 200);
@@ -211,7 +215,7 @@ TEST_F(ExportTest, APictureIsOfTheViewWithoutThePopup) {
   if (!CanStart()) GTEST_SKIP() << "no software OpenGL here";
   Show(kCases[0]);
   const std::string path = Scratch("home.png");
-  EXPECT_EQ(Export("PNG", path), "written: " + path);
+  EXPECT_EQ(Export("PNG", path), "saved " + path);
   const PngFacts facts = FactsOf(Read(path));
   const Dock::Panel* home = app().dock().Find("home");
   EXPECT_EQ(facts.width, static_cast<uint32_t>(home->width));
@@ -221,7 +225,7 @@ TEST_F(ExportTest, APictureIsOfTheViewWithoutThePopup) {
 
 TEST_F(ExportTest, WithoutPixelsThereIsASentence) {
   Show(kCases[0]);
-  EXPECT_NE(Export("PNG", Scratch("home.png")).find("not written: "), std::string::npos);
+  EXPECT_NE(Export("PNG", Scratch("home.png")).find("not saved: "), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(Scratch("home.png")));
 }
 
@@ -230,10 +234,10 @@ TEST_F(ExportTest, AnUnwritablePlaceIsASentenceThatNamesIt) {
   for (const std::string& path :
        {Scratch("no") + "/such/folder.csv", std::string("/proc/x.csv"), Scratch("")}) {
     const std::string said = Export("CSV", path);
-    EXPECT_TRUE(said.starts_with("not written: ")) << said;
-    EXPECT_EQ(session().messages().back().severity, Severity::kError);
-    session().ForgetMessages();
-    session().Show("home");
+    EXPECT_TRUE(said.starts_with("not saved: ")) << said;
+    EXPECT_EQ(session().messages.all().back().severity, Severity::kError);
+    session().messages.Clear();
+    session().requests.Show("home");
     Settle();
   }
 }
@@ -248,7 +252,7 @@ TEST_F(ExportTest, APathIsOfferedAndEscapeWritesNothing) {
   Press("Escape");
   EXPECT_EQ(app().popups().kind(), Popups::Kind::kNone);
   EXPECT_FALSE(std::filesystem::exists(offered));
-  EXPECT_TRUE(session().messages().empty());
+  EXPECT_TRUE(session().messages.all().empty());
 }
 
 TEST_F(ExportTest, HostileNamesStayInTheirCells) {
@@ -256,9 +260,9 @@ TEST_F(ExportTest, HostileNamesStayInTheirCells) {
   std::ofstream(Scratch("dump") + "/module_0001.a\"b,c\x1b[2J.before_optimizations.txt")
       << "HloModule m\nENTRY e {\n  ROOT %a\"\xff = f32[2] constant({1,2})\n}\n";
   Start({Scratch("dump")});
-  ASSERT_TRUE(session().dump().ready());
+  ASSERT_TRUE(session().document.dump().ready());
   const std::string path = Scratch("home.csv");
-  EXPECT_EQ(Export("CSV", path), "written: " + path);
+  EXPECT_EQ(Export("CSV", path), "saved " + path);
   const auto rows = CellsOf(Read(path));
   ASSERT_EQ(rows.size(), 2u) << Read(path);
   EXPECT_EQ(rows[0].size(), rows[1].size());

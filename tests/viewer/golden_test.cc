@@ -12,7 +12,7 @@
 
 #include "core/base/file.h"
 #include "tests/base/sanitized.h"
-#include "viewer/application.h"
+#include "viewer/frame/application.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -109,8 +109,8 @@ class GoldenTest : public ::testing::Test {
       return std::nullopt;
     }
     Application& application = **made;
-    if (!application.session().messages().empty()) {
-      why_not_ = application.session().messages().front().text;
+    if (!application.session().messages.all().empty()) {
+      why_not_ = application.session().messages.all().front().text;
       return std::nullopt;
     }
     application.dock().SetScreen(screen.screen);

@@ -22,9 +22,9 @@
 
 #include "core/base/json.h"
 #include "core/dump/load.h"
-#include "viewer/graph/layout.h"
+#include "core/graph/layout.h"
 
-namespace hloscope::viewer::graph {
+namespace hloscope::graph {
 namespace {
 
 struct Flat {
@@ -207,6 +207,6 @@ int Main(int count, char** arguments) {
 }
 
 }  // namespace
-}  // namespace hloscope::viewer::graph
+}  // namespace hloscope::graph
 
-int main(int count, char** arguments) { return hloscope::viewer::graph::Main(count, arguments); }
+int main(int count, char** arguments) { return hloscope::graph::Main(count, arguments); }

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <thread>
 
-#include "viewer/application.h"
+#include "viewer/frame/application.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -103,7 +103,7 @@ void Type(Application& application) {
     const int step = k / 2 % (3 * letters);
     if (k % 2 != 0) {
       start = Clock::now();
-      while (!application.session().tasks().Running().empty()) std::this_thread::yield();
+      while (!application.session().tasks.Running().empty()) std::this_thread::yield();
       answers.push_back(Milliseconds(start));
     } else if (step < letters) {
       io.AddInputCharacter(static_cast<unsigned char>(kWord[static_cast<size_t>(step)]));

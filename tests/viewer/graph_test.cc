@@ -9,12 +9,12 @@
 #include <set>
 #include <string>
 
+#include "core/graph/picture.h"
+#include "core/graph/svg.h"
+#include "core/graph/unfolding.h"
 #include "core/hlo/text/text.h"
-#include "viewer/graph/picture.h"
-#include "viewer/graph/svg.h"
-#include "viewer/graph/unfolding.h"
 
-namespace hloscope::viewer::graph {
+namespace hloscope::graph {
 namespace {
 
 struct Flat {
@@ -294,4 +294,4 @@ TEST(Labels, ElideKeepsTheNumberAndCountsColumns) {
 }
 
 }  // namespace
-}  // namespace hloscope::viewer::graph
+}  // namespace hloscope::graph

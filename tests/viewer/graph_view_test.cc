@@ -25,7 +25,7 @@ class GraphViewTest : public ViewerTest {
   void Focus() {
     Drive([](ImGuiTestContext* context) { context->WindowFocus("//###graph.graph"); });
   }
-  const hlo::Module& Final() { return *session().Module(0, session().stage()); }
+  const hlo::Module& Final() { return *session().data.Module(0, session().navigation.stage()); }
   // The first fusion of the final stage's entry.
   hlo::InstructionId Fusion() {
     const hlo::Module& module = Final();
@@ -36,9 +36,10 @@ class GraphViewTest : public ViewerTest {
     return {};
   }
   void SelectFusion() {
-    session().Module(0, session().stage());
+    session().data.Module(0, session().navigation.stage());
     Settle();
-    session().Select(Selection::OfInstruction(0, session().stage(), Fusion()));
+    session().navigation.Select(
+        Selection::OfInstruction(0, session().navigation.stage(), Fusion()));
     Settle();
     Focus();
   }
@@ -62,20 +63,20 @@ TEST_F(GraphViewTest, SelectionIsLitInBothGraphsAndArrowsWalk) {
   EXPECT_TRUE(Has(Lit("graph"), "source: ")) << Lit("graph");
   Press("Up");
   ASSERT_NE(SelectedName(), name);
-  const hlo::InstructionId operand = session().selection().instruction;
+  const hlo::InstructionId operand = session().navigation.selection().instruction;
   const auto operands = Final().operands(Fusion());
   EXPECT_NE(std::ranges::find(operands, operand), operands.end());
   Press("Down");
-  EXPECT_EQ(session().selection().kind, SelectionKind::kInstruction);
-  const auto read = Final().operands(session().selection().instruction);
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kInstruction);
+  const auto read = Final().operands(session().navigation.selection().instruction);
   EXPECT_NE(std::ranges::find(read, operand), read.end());
-  session().Select(Selection::OfInstruction(0, session().stage(), operand));
+  session().navigation.Select(Selection::OfInstruction(0, session().navigation.stage(), operand));
   Settle();
   Focus();
   Press("Right");
-  const bool right = session().selection().instruction != operand;
+  const bool right = session().navigation.selection().instruction != operand;
   if (!right) Press("Left");
-  EXPECT_NE(session().selection().instruction, operand);
+  EXPECT_NE(session().navigation.selection().instruction, operand);
 }
 
 TEST_F(GraphViewTest, FusionsOpenInPlaceAndCloseAgain) {
@@ -94,7 +95,7 @@ TEST_F(GraphViewTest, FusionsOpenInPlaceAndCloseAgain) {
   // An instruction inside a fusion is shown by the fusion until it is revealed.
   const hlo::ComputationId body = Final().CalledComputations(Final()[Fusion()])[0];
   const hlo::InstructionId inner = Final()[body].root;
-  session().Select(Selection::OfInstruction(0, session().stage(), inner));
+  session().navigation.Select(Selection::OfInstruction(0, session().navigation.stage(), inner));
   Settle();
   EXPECT_TRUE(Has(Lit("graph"), "fusions: " + std::string(Final().name(Fusion())))) << Lit("graph");
   Focus();
@@ -117,7 +118,8 @@ TEST_F(GraphViewTest, NeighbourhoodAndPaths) {
   Press("N");
   EXPECT_EQ(Boxes(), whole);
   Press("P");
-  session().Select(Selection::OfInstruction(0, session().stage(), Final().entry().root));
+  session().navigation.Select(
+      Selection::OfInstruction(0, session().navigation.stage(), Final().entry().root));
   Settle();
   Focus();
   Press("P");
@@ -153,7 +155,7 @@ TEST_F(GraphViewTest, ClicksSelectAndDoubleClicksOpen) {
   Press("F");
   // The selection stands in the middle of its picture, a little below a third of the height.
   Press("Escape");
-  EXPECT_EQ(session().selection().kind, SelectionKind::kNothing);
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kNothing);
   const int closed = Boxes();
   auto at = [](ImGuiTestContext* context) {
     ImGuiTestItemInfo info = context->ItemInfo("//###graph.graph/**/##fusions");
@@ -163,8 +165,8 @@ TEST_F(GraphViewTest, ClicksSelectAndDoubleClicksOpen) {
     at(context);
     context->MouseClick(0);
   });
-  EXPECT_EQ(session().selection().kind, SelectionKind::kInstruction);
-  EXPECT_EQ(session().selection().instruction, Fusion());
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kInstruction);
+  EXPECT_EQ(session().navigation.selection().instruction, Fusion());
   Drive([&](ImGuiTestContext* context) {
     at(context);
     context->MouseDoubleClick(0);

@@ -11,10 +11,9 @@
 
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/model/kernel_sheet.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/memory_plan.h"
-#include "viewer/model/memory_point.h"
 #include "viewer/model/timeline_camera.h"
-#include "viewer/model/timeline_range.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -31,7 +30,7 @@ TEST_F(ViewerTest, TheSlowestKernelIsTheFirstRowAndLightsTheTimeline) {
   EXPECT_EQ(app().dock().screen(), "kernels");
   Click("//###kernels.kernels/**/##row0");
   EXPECT_EQ(SelectedName(), "conv_general_dilated.3");
-  EXPECT_EQ(session().stage(), session().dump()->FinalStage(0));
+  EXPECT_EQ(session().navigation.stage(), session().document.dump()->FinalStage(0));
   EXPECT_TRUE(Has(Lit("timeline"), "lit 20\n")) << Lit("timeline");
   EXPECT_EQ(Lit("kernels"), "conv_general_dilated.3\n");
   EXPECT_TRUE(Has(Lit("memory"), "")) << "not drawn yet";
@@ -55,14 +54,14 @@ TEST_F(ViewerTest, AnEventSelectsItsInstructionAndKeysWalkAlongTheLane) {
       context->MouseClick(0);
     }
   });
-  EXPECT_EQ(session().selection().kind, SelectionKind::kEvent);
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kEvent);
   EXPECT_TRUE(Has(Lit("timeline"), "event ")) << Lit("timeline");
-  const int64_t event = session().selection().event;
+  const int64_t event = session().navigation.selection().event;
   Press("Right");
-  EXPECT_EQ(session().selection().kind, SelectionKind::kEvent);
-  EXPECT_NE(session().selection().event, event);
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kEvent);
+  EXPECT_NE(session().navigation.selection().event, event);
   Press("Left");
-  EXPECT_EQ(session().selection().event, event);
+  EXPECT_EQ(session().navigation.selection().event, event);
 }
 
 TEST_F(ViewerTest, AMarkedRangeIsSummedUp) {
@@ -78,7 +77,7 @@ TEST_F(ViewerTest, AMarkedRangeIsSummedUp) {
     context->MouseMoveToPos(ImVec2(lanes.Min.x + 620, lanes.Min.y + 8));
     context->MouseUp(0);
   });
-  EXPECT_TRUE(session().Shared<TimelineRange>("timeline").is_set);
+  EXPECT_TRUE(session().marks.timeline.is_set);
   EXPECT_FALSE(Has(Lit("statistics"), "40 PjitFunction")) << Lit("statistics");
 }
 
@@ -103,7 +102,7 @@ TEST_F(ViewerTest, TwoTracesStandBesideEachOther) {
   for (const KernelRow& row : (*sheet)->rows) EXPECT_EQ(row.self, row.other_self) << row.name;
   auto csv = app().dock().Find("kernels")->view->Export(ExportFormat::kCsv, session());
   ASSERT_TRUE(csv.has_value());
-  EXPECT_TRUE(csv->starts_with("instruction,opcode,change,ratio,before,after,")) << *csv;
+  EXPECT_TRUE(csv->starts_with("instruction,opcode,change_ps,ratio,before_ps,after_ps,self_ps,")) << *csv;
 }
 
 // A trace of another program of the same module, written here: reduce twice as long, dot gone, a
@@ -129,7 +128,7 @@ void WriteOtherTrace(const std::string& path,
 TEST_F(ViewerTest, ASecondProfileIsChosenAndSortedByTheLargestChange) {
   const std::string first = Scratch("first.trace.json"), second = Scratch("second.trace.json");
   Start({Sample("conv_net")});
-  auto module = session().dump()->Module(0, session().dump()->FinalStage(0));
+  auto module = session().document.dump()->Module(0, session().document.dump()->FinalStage(0));
   ASSERT_TRUE(module);
   std::vector<std::string> names;
   const hlo::Computation& entry = (*module)->entry();
@@ -160,26 +159,26 @@ TEST_F(ViewerTest, ASecondProfileIsChosenAndSortedByTheLargestChange) {
     return at == std::string::npos ? "no " + name
                                    : all.substr(at + 1, all.find('\n', at + 1) - at - 1);
   };
-  EXPECT_TRUE(Has(line(names[0]), R"("+10.0 µs","1.50×","20.0 µs","30.0 µs")")) << csv();
-  EXPECT_TRUE(Has(line(names[2]), R"("-60.0 µs","gone","60.0 µs","")")) << csv();
-  EXPECT_TRUE(Has(line(names[3]), R"("+24.0 µs","new","","24.0 µs")")) << csv();
+  EXPECT_TRUE(Has(line(names[0]), ",10000000,1.5,20000000,30000000,")) << csv();
+  EXPECT_TRUE(Has(line(names[2]), ",-60000000,0,60000000,0,")) << csv();
+  EXPECT_TRUE(Has(line(names[3]), ",24000000,,0,24000000,")) << csv();
   // The largest change stands first, whatever its sign.
   Click("//###kernels.kernels/**/##row0");
   EXPECT_EQ(SelectedName(), names[2]);
   Click("//###kernels.kernels/**/##row1");
   EXPECT_EQ(SelectedName(), names[3]);
   Click("//###kernels.kernels/Swap");
-  EXPECT_TRUE(Has(line(names[2]), R"("+60.0 µs","new","","60.0 µs")")) << csv();
+  EXPECT_TRUE(Has(line(names[2]), ",60000000,,0,60000000,")) << csv();
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.kernels"); });
   Press("X");
-  EXPECT_TRUE(Has(line(names[2]), R"("-60.0 µs","gone","60.0 µs","")")) << csv();
+  EXPECT_TRUE(Has(line(names[2]), ",-60000000,0,60000000,0,")) << csv();
   Click("//###kernels.kernels/Stop comparing");
-  EXPECT_TRUE(csv().starts_with("instruction,opcode,self,")) << csv();
+  EXPECT_TRUE(csv().starts_with("instruction,opcode,self_ps,")) << csv();
 }
 
 TEST_F(ViewerTest, ASecondDumpIsComparedByItsTrace) {
   Start({Sample("conv_net"), Sample("conv_net/conv_net.xplane.pb.gz")});
-  session().CompareWith(Sample("conv_net"));
+  session().document.CompareWith(Sample("conv_net"));
   app().dock().SetScreen("kernels");
   Settle();
   const Pending<KernelSheet>* sheet = KernelSheetOf(session());
@@ -187,7 +186,7 @@ TEST_F(ViewerTest, ASecondDumpIsComparedByItsTrace) {
   EXPECT_TRUE((*sheet)->has_others);
   EXPECT_EQ((*sheet)->work, (*sheet)->other_work);
   // One without a trace says so.
-  session().CompareWith(Sample("mlp_train_step"));
+  session().document.CompareWith(Sample("mlp_train_step"));
   Settle();
   sheet = KernelSheetOf(session());
   ASSERT_TRUE(sheet != nullptr && sheet->ready());
@@ -211,14 +210,14 @@ TEST_F(ViewerTest, WhoHoldsThePeakIsTheFirstRow) {
   Press("Ctrl+6");
   EXPECT_TRUE(Has(Lit("memory"), "peak ")) << Lit("memory");
   Click("//###memory.buffers/**/##row1");
-  EXPECT_EQ(session().selection().kind, SelectionKind::kBuffer);
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kBuffer);
   EXPECT_TRUE(Has(Lit("memory"), "gemm_fusion_dot 9216\n")) << Lit("memory");
   // Another point: the right arrow, while the map has the keys.
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###memory.memory"); });
   Press("Right");
-  EXPECT_GE(session().Shared<MemoryPoint>("memory").point, 0);
+  EXPECT_GE(session().marks.memory.point, 0);
   Click("//###memory.buffers/back to the peak");
-  EXPECT_LT(session().Shared<MemoryPoint>("memory").point, 0);
+  EXPECT_LT(session().marks.memory.point, 0);
 }
 
 TEST_F(ViewerTest, BrokenTracesSayWhy) {

@@ -41,13 +41,13 @@ class KeysTest : public ViewerTest {
   }
   void Focus(const std::string& view) {
     if (view.empty()) return;
-    session().Show(view);
+    session().requests.Show(view);
     Settle();
   }
   void Remember() {
     name_ = SelectedName();
-    stage_ = session().stage();
-    generation_ = session().generation();
+    stage_ = session().navigation.stage();
+    generation_ = session().document.generation();
     dark_ = app().theme().dark();
     size_ = app().zoom();
     boxes_ = Boxes();
@@ -123,7 +123,7 @@ Cases KeysTest::ViewerCases() {
   };
   auto work = [this] {
     started_ = stopped_ = false;
-    session().tasks().Start("works until it is stopped", [this](TaskControl& control) {
+    session().tasks.Start("works until it is stopped", [this](TaskControl& control) {
       started_ = true;
       while (!control.stopped()) std::this_thread::yield();
       return Tasks::Finish([this] { stopped_ = true; });
@@ -168,7 +168,7 @@ Cases KeysTest::ViewerCases() {
       {kExportCsv, popup(Popups::Kind::kExport)},
       {kBookmark, popup(Popups::Kind::kNote)},
       {kReload, on_home([this] {
-         return session().generation() > generation_ && session().dump().ready();
+         return session().document.generation() > generation_ && session().document.dump().ready();
        })},
       {kQuit, on_home([this] { return app().quit(); })},
       {kUndo, on_home([this] { return On("home"); }, passes)},
@@ -202,8 +202,8 @@ Cases KeysTest::SelectionCases() {
   const char* call = "jit_softmax@before_optimizations:jit_log_softmax_.1";
   const char* last = "jit_softmax:triton_softmax.2";
   auto two_stages = [this] {
-    session().Select(Selection::OfStage(0, 1));
-    session().Select(Selection::OfStage(0, 2));
+    session().navigation.Select(Selection::OfStage(0, 1));
+    session().navigation.Select(Selection::OfStage(0, 2));
   };
   auto back = [this, two_stages] {
     two_stages();
@@ -211,22 +211,23 @@ Cases KeysTest::SelectionCases() {
     Press("Alt+Left");
   };
   auto touched = [this] {
-    return session().counterparts().TouchedInto(session().stage()) ||
-           session().counterparts().TouchedInto(session().stage() + 1);
+    return session().navigation.counterparts().TouchedInto(session().navigation.stage()) ||
+           session().navigation.counterparts().TouchedInto(session().navigation.stage() + 1);
   };
   return {
       {kBack, on(
-                  "", [this] { return session().stage() == 1; }, two_stages)},
+                  "", [this] { return session().navigation.stage() == 1; }, two_stages)},
       {kForward, on(
-                     "", [this] { return session().stage() == 2; }, back)},
+                     "", [this] { return session().navigation.stage() == 2; }, back)},
       {kDeselect, on(inner, [this] { return SelectedName() == "nothing"; })},
       {kCopy, on(inner, [this] { return clipboard_ == "sub.9"; })},
       {kCopyText, on(inner, [this] { return Has(clipboard_, "sub.9 = f32[64]"); })},
-      {kPreviousPass, on(last, [this] { return session().stage() == stage_ - 1; })},
-      {kNextPass, on(inner, [this] { return session().stage() == stage_ + 1; })},
+      {kPreviousPass, on(last, [this] { return session().navigation.stage() == stage_ - 1; })},
+      {kNextPass, on(inner, [this] { return session().navigation.stage() == stage_ + 1; })},
       {kPreviousChange,
-       on(last, [=, this] { return session().stage() < stage_ - 1 && touched(); })},
-      {kNextChange, on(inner, [=, this] { return session().stage() > stage_ + 1 && touched(); })},
+       on(last, [=, this] { return session().navigation.stage() < stage_ - 1 && touched(); })},
+      {kNextChange,
+       on(inner, [=, this] { return session().navigation.stage() > stage_ + 1 && touched(); })},
       {kOperand, on(inner, [this] { return SelectedName() == "sub.8"; })},
       {kUser, on(inner, [this] { return SelectedName() == "sub.10"; })},
       {kCallee, on(call, [this] { return SelectedName() == "sub.15"; })},
@@ -372,21 +373,21 @@ Cases KeysTest::ExperimentCases() {
   auto run = [this, choose] {
     choose();
     Press("F9");
-    session().Select(
-        Selection::OfInstruction(0, 0, (*session().dump()->Module(0, 0))->entry().root));
+    session().navigation.Select(
+        Selection::OfInstruction(0, 0, (*session().document.dump()->Module(0, 0))->entry().root));
     Settle();
     Focus("values");
   };
   const Case profiles{"conv_net", "", "kernels", "kernels", {}, [this] {
-                        session().CompareWith(Sample("conv_net"));
+                        session().document.CompareWith(Sample("conv_net"));
                         Settle();
                       }};
   Case swaps = profiles, stops = profiles;
   swaps.check = [this] { return Changed("kernels"); };
-  stops.check = [this] { return session().second_profile().empty(); };
+  stops.check = [this] { return session().document.second_profile().empty(); };
   const Case base{"mlp_train_step", "", "divergence", "divergence", {}, choose};
   Case runs = base, values = base;
-  runs.check = [this] { return session().experiment().report() != nullptr; };
+  runs.check = [this] { return session().experiment.report() != nullptr; };
   values.check = [this] { return Has(Lit("values"), "values of "); };
   values.prepare = run;
   return {

@@ -63,29 +63,29 @@ class LinkedViewsTest : public ReadingTest {
     app().dock().SetScreen(click.screen);
     Settle();
     app().dock().Find("kernels")->view->SetState(sample == kGpu ? "triton" : "");
-    session().bookmarks().push_back({.title = "kept here", .note = "", .selection = Kept()});
-    session().Show(click.view);
+    session().bookmarks.push_back({.title = "kept here", .note = "", .selection = Kept()});
+    session().requests.Show(click.view);
     Settle();
     if (click.fits) Press("F");
     for (const char* first : click.more_before) ClickOn(click.view, first);
     ClickOn(click.view, click.on, click.left);
     if (HasFatalFailure()) return Stop();
-    const Selection selected = session().selection();
+    const Selection selected = session().navigation.selection();
     EXPECT_EQ(ToString(selected.kind), click.kind);
     for (const auto& [view, light] : lights) {
       // The text of a line that was clicked is that of its file.
       if (selected.kind == SelectionKind::kTextLine && view == std::string_view("text")) continue;
-      session().Show(view);
+      session().requests.Show(view);
       Settle();
       EXPECT_NE(Lit(view).find(light), std::string::npos) << view << " says\n" << Lit(view);
-      EXPECT_EQ(session().selection(), selected) << view << " changes what is selected";
+      EXPECT_EQ(session().navigation.selection(), selected) << view << " changes what is selected";
     }
     Stop();
   }
   // The bookmark that the panel Notes shows.
   Selection Kept() {
-    const int32_t stage = session().dump()->FinalStage(0);
-    const auto module = session().dump()->Module(0, stage);
+    const int32_t stage = session().document.dump()->FinalStage(0);
+    const auto module = session().document.dump()->Module(0, stage);
     for (uint32_t i = 0; module && i < (*module)->instructions().size(); ++i) {
       if ((*module)->name(hlo::InstructionId(i)) == "triton_softmax.5")
         return Selection::OfInstruction(0, stage, hlo::InstructionId(i));
@@ -107,7 +107,7 @@ TEST_F(LinkedViewsTest, OfADumpForAGpu) {
        "triton_softmax.5 = ",
        "instruction",
        "jit_attention_block@sm_9.0a_gpu_after_optimizations:gemm_fusion_dot.5",
-       {"Unchanged too"}},
+       {"Show unchanged"}},
       {"kernels", "kernels", "triton_softmax.5", "instruction"},
       {"code", "kernels", ".visible .entry", "line", "jit_attention_block:triton_softmax.5"},
       {"buffers", "memory", "triton_softmax.5", "buffer", "", {"all values"}},
@@ -148,12 +148,12 @@ TEST_F(LinkedViewsTest, OfAStage) {
     app().dock().SetScreen(row.screen);
     Settle();
     ClickOn(row.view, row.on);
-    EXPECT_EQ(session().selection(), Selection::OfStage(0, 2));
-    session().Show("passes");
+    EXPECT_EQ(session().navigation.selection(), Selection::OfStage(0, 2));
+    session().requests.Show("passes");
     Settle();
     EXPECT_EQ(Lit("passes"), "shown before_config_assignment");
     ExpectSeen("changes", "before_config_assignment");
-    session().Show("text");
+    session().requests.Show("text");
     Settle();
     ExpectSeen("text", "HloModule jit_attention_block");
     Stop();
@@ -165,16 +165,16 @@ TEST_F(LinkedViewsTest, OfAFindingOfTheLab) {
   Press("Ctrl+4");
   app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n1");
   Press("F9");
-  ASSERT_FALSE(session().experiment().findings().empty());
-  const hlo::InstructionId first = session().experiment().findings().front().instruction;
-  const std::string name(session().experiment().module()->name(first));
+  ASSERT_FALSE(session().experiment.findings().empty());
+  const hlo::InstructionId first = session().experiment.findings().front().instruction;
+  const std::string name(session().experiment.module()->name(first));
   ClickOn("divergence", name);
   EXPECT_EQ(SelectedName(), name);
-  session().Show("values");
+  session().requests.Show("values");
   Settle();
   Press("V");
   EXPECT_NE(Lit("values").find("values of " + name), std::string::npos) << Lit("values");
-  session().Show("graph");
+  session().requests.Show("graph");
   Settle();
   EXPECT_NE(Lit("graph").find(": " + name), std::string::npos) << Lit("graph");
 }

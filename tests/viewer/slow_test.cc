@@ -96,12 +96,12 @@ TEST_F(SlowTest, ChordsFollowOneAnotherInOneSlowFrame) {
   EXPECT_EQ(app().dock().screen(), "graph");
   EXPECT_EQ(app().theme().dark(), !dark);
   // A plain key right after a chord, and stages one by one.
-  session().Select(Selection::OfStage(0, 1));
+  session().navigation.Select(Selection::OfStage(0, 1));
   Settle();
   hands.Press("Ctrl+3");
   for (int i = 0; i < 5; ++i) hands.Press("]");
   Answer();
-  EXPECT_EQ(session().selection(), Selection::OfStage(0, 6));
+  EXPECT_EQ(session().navigation.selection(), Selection::OfStage(0, 6));
 }
 
 TEST_F(SlowTest, ClicksAndKeysInOneSlowFrame) {
@@ -145,7 +145,7 @@ TEST_F(SlowTest, SearchIsNoMoreThanAFrameBehind) {
     hands.Type(letter);
     Answer();
     // The time a slow frame takes to be shown.
-    ASSERT_TRUE(WaitFor([&] { return session().tasks().Running().empty(); }));
+    ASSERT_TRUE(WaitFor([&] { return session().tasks.Running().empty(); }));
     app().DrawFrame();
     EXPECT_EQ(app().popups().searched(), app().popups().text());
     EXPECT_FALSE(app().popups().hits().empty());

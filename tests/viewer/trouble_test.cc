@@ -128,7 +128,7 @@ TEST_F(ViewerTest, WrongPathsSayWhy) {
                                   std::string("/dev/null"), std::string("/etc")}) {
     Start({path});
     VisitEverything();
-    const Pending<dump::DumpModel>& dump = session().dump();
+    const Pending<dump::DumpModel>& dump = session().document.dump();
     EXPECT_TRUE(dump.ready() || !dump.error.ToString().empty()) << path;
     Stop();
   }
@@ -137,8 +137,8 @@ TEST_F(ViewerTest, WrongPathsSayWhy) {
 TEST_F(ViewerTest, AHostileDumpOpens) {
   WriteHostileDump(Scratch("dump"));
   Start({Scratch("dump")});
-  ASSERT_TRUE(session().dump().ready());
-  EXPECT_GE(session().dump()->modules().size(), 8u);
+  ASSERT_TRUE(session().document.dump().ready());
+  EXPECT_GE(session().document.dump()->modules().size(), 8u);
   VisitEverything();
   Press("Ctrl+P");
   Type("xxxx");
@@ -172,7 +172,7 @@ TEST_F(ViewerTest, AHalfWrittenDumpOpens) {
         "HloModule jit_f\nENTRY main {\n  p");
   Write(Scratch("dump/module_0002.jit_g.before_optimizations.txt"), "");
   Start({Scratch("dump")});
-  ASSERT_TRUE(session().dump().ready());
+  ASSERT_TRUE(session().document.dump().ready());
   VisitEverything();
 }
 
@@ -181,36 +181,37 @@ TEST_F(ViewerTest, NewFilesAreToldAndReadWithoutLosingTheSelection) {
   Write(Scratch("dump/module_0002.jit_f.cpu_after_optimizations.txt"),
         "HloModule jit_f\nENTRY main {\n  p");
   Start({Scratch("dump")});
-  session().Select(Selection::OfInstruction(0, 0, hlo::InstructionId(1u)));
+  session().navigation.Select(Selection::OfInstruction(0, 0, hlo::InstructionId(1u)));
   Press("Ctrl+B");
   Type("mine");
   Press("Enter");
-  EXPECT_FALSE(session().news().any());
+  EXPECT_FALSE(session().document.news().any());
   // A module comes before it, and its second stage is whole.
   Write(Scratch("dump/module_0001.jit_a.before_optimizations.txt"), kAdd);
   Write(Scratch("dump/module_0002.jit_f.cpu_after_optimizations.txt"), kAdd);
   ASSERT_TRUE(DrawUntil([&] {
-    return session().news().added == 1 && session().news().changed == 1;
-  })) << ToString(session().news());
-  EXPECT_EQ(ToString(session().news()),
+    return session().document.news().added == 1 && session().document.news().changed == 1;
+  })) << ToString(session().document.news());
+  EXPECT_EQ(ToString(session().document.news()),
             "since the dump was read 1 file is new, 1 file changed, as "
             "module_0001.jit_a.before_optimizations.txt");
-  Click("//##messages/Read again##news");
-  ASSERT_TRUE(session().dump().ready());
-  EXPECT_EQ(session().dump()->modules().size(), 2u);
-  EXPECT_EQ(session().selection(), Selection::OfInstruction(1, 0, hlo::InstructionId(1u)));
-  ASSERT_EQ(session().bookmarks().size(), 1u);
-  EXPECT_EQ(session().bookmarks()[0].note, "mine");
-  EXPECT_EQ(session().bookmarks()[0].selection, session().selection());
-  EXPECT_FALSE(session().news().any());
-  EXPECT_TRUE(session().dump()->Module(1, 1));
+  Click("//##messages/Reload##news");
+  ASSERT_TRUE(session().document.dump().ready());
+  EXPECT_EQ(session().document.dump()->modules().size(), 2u);
+  EXPECT_EQ(session().navigation.selection(),
+            Selection::OfInstruction(1, 0, hlo::InstructionId(1u)));
+  ASSERT_EQ(session().bookmarks.size(), 1u);
+  EXPECT_EQ(session().bookmarks[0].note, "mine");
+  EXPECT_EQ(session().bookmarks[0].selection, session().navigation.selection());
+  EXPECT_FALSE(session().document.news().any());
+  EXPECT_TRUE(session().document.dump()->Module(1, 1));
   // What is selected may be gone as well.
   std::filesystem::remove(Scratch("dump/module_0002.jit_f.before_optimizations.txt"));
   std::filesystem::remove(Scratch("dump/module_0002.jit_f.cpu_after_optimizations.txt"));
-  ASSERT_TRUE(DrawUntil([&] { return session().news().removed == 2; }));
+  ASSERT_TRUE(DrawUntil([&] { return session().document.news().removed == 2; }));
   Press("F5");
-  EXPECT_EQ(session().selection(), Selection());
-  EXPECT_TRUE(Has(Messages(), "module jit_f is not in the dump any more")) << Messages();
+  EXPECT_EQ(session().navigation.selection(), Selection());
+  EXPECT_TRUE(Has(Messages(), "module jit_f is no longer in the dump")) << Messages();
 }
 
 TEST_F(ViewerTest, NewsCanWait) {
@@ -218,22 +219,22 @@ TEST_F(ViewerTest, NewsCanWait) {
   Write(file, kAdd);
   Start({file});
   Write(file, std::string(kAdd) + "\n");
-  ASSERT_TRUE(DrawUntil([&] { return session().news().changed == 1; }));
+  ASSERT_TRUE(DrawUntil([&] { return session().document.news().changed == 1; }));
   Click("//##messages/Later##news");
-  EXPECT_FALSE(session().news().any());
+  EXPECT_FALSE(session().document.news().any());
 }
 
 TEST_F(ViewerTest, AReadingThatFailsKeepsTheSelectionForTheNext) {
   Write(Scratch("dump/module_0001.jit_f.before_optimizations.txt"), kAdd);
   Start({Scratch("dump")});
-  session().Select(Selection::OfInstruction(0, 0, hlo::InstructionId(1u)));
+  session().navigation.Select(Selection::OfInstruction(0, 0, hlo::InstructionId(1u)));
   Settle();
   std::filesystem::rename(Scratch("dump"), Scratch("aside"));
   Press("F5");
-  EXPECT_TRUE(session().dump().failed());
+  EXPECT_TRUE(session().document.dump().failed());
   std::filesystem::rename(Scratch("aside"), Scratch("dump"));
   app().dock().SetScreen("home");
-  Click("//###home.home/Read again");
+  Click("//###home.home/Reload");
   EXPECT_EQ(SelectedName(), "a");
 }
 
@@ -249,9 +250,10 @@ TEST_F(ViewerTest, EveryKindOfSelectionIsFoundAgain) {
                                       Selection::OfTextLine(7, 12),
                                       Selection::OfSourceLine("a.py", 3, 0)};
   for (const Selection& selection : all) {
-    session().Select(selection);
+    session().navigation.Select(selection);
     Press("F5");
-    EXPECT_EQ(session().selection(), selection) << ToString(selection.kind) << "\n" << Messages();
+    EXPECT_EQ(session().navigation.selection(), selection) << ToString(selection.kind) << "\n"
+                                                           << Messages();
   }
 }
 
@@ -261,21 +263,21 @@ TEST_F(ViewerTest, DroppedPathsAreOpened) {
   Start({});
   app().surface().Drop({Sample("conv_net")});
   Settle();
-  ASSERT_TRUE(session().dump().ready());
+  ASSERT_TRUE(session().document.dump().ready());
   // A profile joins the dump that is open.
   const std::string trace = Sample("conv_net/conv_net.xplane.pb.gz");
   app().surface().Drop({trace});
   Settle();
-  EXPECT_EQ(session().path(), Sample("conv_net"));
-  EXPECT_EQ(session().profile_paths(), std::vector{trace});
+  EXPECT_EQ(session().document.path(), Sample("conv_net"));
+  EXPECT_EQ(session().document.profile_paths(), std::vector{trace});
   // Both at once.
   app().surface().Drop({trace, Sample("mlp_train_step")});
   Settle();
-  EXPECT_EQ(session().path(), Sample("mlp_train_step"));
-  EXPECT_EQ(session().profile_paths(), std::vector{trace});
+  EXPECT_EQ(session().document.path(), Sample("mlp_train_step"));
+  EXPECT_EQ(session().document.profile_paths(), std::vector{trace});
   app().surface().Drop({Scratch("not_there")});
   Settle();
-  EXPECT_TRUE(session().dump().failed());
+  EXPECT_TRUE(session().document.dump().failed());
 }
 
 // --- Work that is cancelled, workers that die ----------------------------------------------------
@@ -287,18 +289,18 @@ TEST_F(ViewerTest, CancelledWorkGoesOnWithAButton) {
   for (int step = 0; step < 3; ++step) {
     // Cancelled before it was open, or while something of it was read.
     if (!session().was_cancelled()) break;
-    Click("//##status/Go on##resume");
+    Click("//##status/Resume##resume");
   }
-  ASSERT_TRUE(session().dump().ready());
-  session().Module(0, 0);
+  ASSERT_TRUE(session().document.dump().ready());
+  session().data.Module(0, 0);
   session().CancelWork();
   ASSERT_TRUE(session().was_cancelled());
   Settle();
-  Click("//##status/Go on##resume");
+  Click("//##status/Resume##resume");
   EXPECT_FALSE(session().was_cancelled());
-  session().Module(0, 0);
+  session().data.Module(0, 0);
   Settle();
-  EXPECT_TRUE(session().Module(0, 0).ready());
+  EXPECT_TRUE(session().data.Module(0, 0).ready());
 }
 
 // The first worker of this program kills itself; the next ones work.
@@ -316,7 +318,7 @@ TEST_F(ViewerTest, AWorkersDeathIsASentenceAndTheNextRunWorks) {
     context->ComboClick("##platform/interpreter");
   });
   Click("//###divergence.divergence/Run");
-  ASSERT_NE(session().experiment().report(), nullptr);
+  ASSERT_NE(session().experiment.report(), nullptr);
   EXPECT_TRUE(std::filesystem::exists(died));
   EXPECT_TRUE(Has(Lit("divergence"), "died")) << Lit("divergence");
   Click("//###divergence.divergence/Run");

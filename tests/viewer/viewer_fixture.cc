@@ -105,8 +105,8 @@ bool ViewerTest::WaitFor(const std::function<bool()>& ready) {
 
 void ViewerTest::VisitEverything() {
   std::vector<Selection> selections = {{}};
-  if (session().dump().ready()) {
-    const dump::DumpModel& dump = *session().dump();
+  if (session().document.dump().ready()) {
+    const dump::DumpModel& dump = *session().document.dump();
     constexpr size_t kMost = 12;
     for (size_t m = 0; m < std::min(kMost, dump.modules().size()); ++m) {
       auto module = static_cast<int32_t>(m);
@@ -132,7 +132,7 @@ void ViewerTest::VisitEverything() {
     }
   }
   for (const Selection& selection : selections) {
-    session().Select(selection);
+    session().navigation.Select(selection);
     for (const ScreenRow& screen : ScreenRows()) {
       app().dock().SetScreen(screen.id);
       Settle();
@@ -142,7 +142,7 @@ void ViewerTest::VisitEverything() {
 
 std::string ViewerTest::Messages() {
   std::string out;
-  for (const Message& message : session().messages()) out += message.text + "\n";
+  for (const Message& message : session().messages.all()) out += message.text + "\n";
   return out;
 }
 
@@ -176,9 +176,9 @@ std::string ViewerTest::Lit(std::string_view view) {
 }
 
 std::string ViewerTest::SelectedName() {
-  const Selection& now = session().selection();
+  const Selection& now = session().navigation.selection();
   if (now.kind != SelectionKind::kInstruction) return std::string(ToString(now.kind));
-  auto read = session().dump()->Module(now.module, now.stage);
+  auto read = session().document.dump()->Module(now.module, now.stage);
   return read ? std::string((*read)->name(now.instruction)) : read.error().ToString();
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "viewer/application.h"
+#include "viewer/frame/application.h"
 
 struct ImGuiTestContext;
 struct ImGuiTestEngine;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "viewer/application.h"
+#include "viewer/frame/application.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -49,19 +49,23 @@ void Application::DrawToolbar(Frame& frame) {
   if (ImGui::Begin("##toolbar", nullptr, kBar)) {
     DrawScreenTabs(frame);
     ImGui::SameLine(0, 14 * frame.scale);
-    if (QuietButton(theme_, "<##back", false, session_->CanGoBack())) Run(Command::kBack);
+    if (QuietButton(theme_, "<##back", false, session_->navigation.CanGoBack()))
+      Run(Command::kBack);
     Tooltip(RowOf(Command::kBack));
     ImGui::SameLine(0, 0);
-    if (QuietButton(theme_, ">##forward", false, session_->CanGoForward())) Run(Command::kForward);
+    if (QuietButton(theme_, ">##forward", false, session_->navigation.CanGoForward()))
+      Run(Command::kForward);
     Tooltip(RowOf(Command::kForward));
     ImGui::SameLine();
-    const char* search = "Search everything   Ctrl+P";
-    float search_width = 240 * frame.scale, rest = 74 * frame.scale;
+
+    const bool is_narrow = ImGui::GetWindowWidth() < 1280 * frame.scale;
+    const float search_width = (is_narrow ? 170 : 240) * frame.scale, rest = 74 * frame.scale;
     float right = ImGui::GetWindowWidth() - search_width - rest - 16 * frame.scale;
     DrawCrumbs(frame, right);
     ImGui::SameLine(right);
     ImGui::PushStyleVar(ImGuiStyleVar_ButtonTextAlign, ImVec2(0, 0.5f));
     ImGui::PushStyleColor(ImGuiCol_Text, theme_[Color::kTextSecondary]);
+    const char* search = is_narrow ? "Search   Ctrl+P" : "Search everything   Ctrl+P";
     if (ImGui::Button(search, ImVec2(search_width, 0))) Run(Command::kSearch);
     ImGui::PopStyleColor();
     ImGui::PopStyleVar();
@@ -96,27 +100,32 @@ void Application::DrawScreenTabs(Frame& frame) {
 }
 
 void Application::DrawCrumbs(Frame& frame, float right) {
-  const Pending<dump::DumpModel>& dump = session_->dump();
+  const Pending<dump::DumpModel>& dump = session_->document.dump();
   if (!dump.ready()) {
     ImGui::AlignTextToFramePadding();
-    Label(theme_, Color::kTextSecondary, dump.waiting() ? session_->path() : "nothing is open");
+    Label(theme_, Color::kTextSecondary,
+          dump.waiting() ? session_->document.path() : "nothing is open");
     return;
   }
-  Selection now = session_->selection();
+  Selection now = session_->navigation.selection();
   const hlo::Module* module = nullptr;
   if (now.kind == SelectionKind::kInstruction || now.kind == SelectionKind::kComputation)
-    module = session_->Module(now.module, now.stage).value.get();
+    module = session_->data.Module(now.module, now.stage).value.get();
   std::vector<Crumb> crumbs = Breadcrumbs(*dump, now, module);
-  if (crumbs.empty()) crumbs.push_back({session_->path(), {}});
-  // What is too long is cut, the longest first.
-  float room =
-      right - ImGui::GetCursorPosX() - static_cast<float>(crumbs.size()) * 30 * frame.scale;
-  auto budget = static_cast<size_t>(std::max(40.0f, room / ImGui::CalcTextSize("n").x));
-  size_t most = 100, total = budget + 1;
-  for (; total > budget && most > 12; most -= 2) {
-    total = 0;
-    for (const Crumb& crumb : crumbs) total += std::min(most, crumb.text.size());
-  }
+  if (crumbs.empty()) crumbs.push_back({session_->document.path(), {}});
+  // What is too long is cut, the longest first; where that is not enough only the end is shown.
+  const float room = right - ImGui::GetCursorPosX() - 8 * frame.scale;
+  const float between = 4 * frame.scale + ImGui::CalcTextSize("/").x;
+  const auto width = [&](size_t most) {
+    float sum = 0;
+    for (const Crumb& crumb : crumbs)
+      sum += ImGui::CalcTextSize(SafeText(crumb.text, most).c_str()).x + between +
+             2 * ImGui::GetStyle().FramePadding.x;
+    return sum;
+  };
+  size_t most = 100;
+  while (most > 12 && width(most) > room) most -= 2;
+  while (crumbs.size() > 1 && width(most) > room) crumbs.erase(crumbs.begin());
   for (size_t i = 0; i < crumbs.size(); ++i) {
     if (i > 0) {
       ImGui::SameLine(0, 2 * frame.scale);
@@ -125,7 +134,7 @@ void Application::DrawCrumbs(Frame& frame, float right) {
       ImGui::SameLine(0, 2 * frame.scale);
     }
     std::string label = SafeText(crumbs[i].text, most) + "##crumb" + std::to_string(i);
-    if (QuietButton(theme_, label.c_str(), false)) session_->Select(crumbs[i].selection);
+    if (QuietButton(theme_, label.c_str(), false)) session_->navigation.Select(crumbs[i].selection);
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(crumbs[i].text, 600).c_str());
   }
 }
@@ -143,21 +152,21 @@ void Application::DrawStatusBar(Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(8, 8));
   if (ImGui::Begin("##status", nullptr, kBar)) {
     ImGui::PushFont(nullptr, kSmallSize);
-    std::vector<TaskState> tasks = session_->tasks().Running();
+    std::vector<TaskState> tasks = session_->tasks.Running();
     if (tasks.empty()) {
-      const Pending<dump::DumpModel>& dump = session_->dump();
+      const Pending<dump::DumpModel>& dump = session_->document.dump();
       if (session_->was_cancelled()) {
-        Label(theme_, Color::kWarning, "cancelled: not everything was read");
+        Label(theme_, Color::kWarning, "cancelled: not everything was loaded");
         ImGui::SameLine();
-        if (ImGui::SmallButton("Go on##resume")) session_->RequestRun(Command::kResume);
+        if (ImGui::SmallButton("Resume##resume")) session_->requests.Run(Command::kResume);
         Tooltip(RowOf(Command::kResume));
       } else if (dump.ready()) {
         Label(theme_, Color::kTextSecondary,
-              fmt::format("{}   modules: {}   files: {}", SafeText(session_->path(), 120),
+              fmt::format("{}   modules: {}   files: {}", SafeText(session_->document.path(), 120),
                           CountText(static_cast<int64_t>(dump->modules().size())),
                           CountText(static_cast<int64_t>(dump->files().size()))));
       } else {
-        Label(theme_, Color::kTextSecondary, "Ctrl+O opens a dump, F1 shows all keys");
+        Label(theme_, Color::kTextSecondary, "Ctrl+O: open, F1: keyboard shortcuts");
       }
     } else {
       const TaskState& first = tasks.front();
@@ -179,18 +188,18 @@ void Application::DrawStatusBar(Frame& frame) {
 // The dump is still being written, or was again.
 void Application::DrawNews() {
   ImGui::PushTextWrapPos(0);
-  ImGui::TextUnformatted(SafeText(ToString(session_->news()), 400).c_str());
+  ImGui::TextUnformatted(SafeText(ToString(session_->document.news()), 400).c_str());
   ImGui::PopTextWrapPos();
-  if (ImGui::SmallButton("Read again##news")) session_->RequestRun(Command::kReload);
+  if (ImGui::SmallButton("Reload##news")) session_->requests.Run(Command::kReload);
   Tooltip(RowOf(Command::kReload));
   ImGui::SameLine();
-  if (ImGui::SmallButton("Later##news")) session_->ForgetNews();
+  if (ImGui::SmallButton("Later##news")) session_->document.ForgetNews();
 }
 
 // Sentences lie above the status bar, over the panels, until they are read.
 void Application::DrawMessages(Frame& frame) {
-  const bool has_news = session_->news().any();
-  if (session_->messages().empty() && !has_news) return;
+  const bool has_news = session_->document.news().any();
+  if (session_->messages.all().empty() && !has_news) return;
   const ImGuiViewport* viewport = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos(ImVec2(viewport->WorkPos.x + viewport->WorkSize.x - 12 * frame.scale,
                                  viewport->WorkPos.y + viewport->WorkSize.y - 34 * frame.scale),
@@ -203,7 +212,7 @@ void Application::DrawMessages(Frame& frame) {
                        ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoDocking |
                        ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav)) {
     constexpr size_t kShown = 6;
-    const std::vector<Message>& messages = session_->messages();
+    const std::vector<Message>& messages = session_->messages.all();
     size_t first = messages.size() > kShown ? messages.size() - kShown : 0;
     if (first > 0) Label(theme_, Color::kTextSecondary, fmt::format("{} earlier ones", first));
     for (size_t i = first; i < messages.size(); ++i) {
@@ -216,7 +225,7 @@ void Application::DrawMessages(Frame& frame) {
       ImGui::PopTextWrapPos();
       ImGui::PopStyleColor();
     }
-    if (!messages.empty() && ImGui::SmallButton("Close##messages")) session_->ForgetMessages();
+    if (!messages.empty() && ImGui::SmallButton("Close##messages")) session_->messages.Clear();
     if (has_news) DrawNews();
   }
   ImGui::End();

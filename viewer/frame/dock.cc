@@ -71,7 +71,10 @@ void Dock::Focus(std::string_view view_id) {
 std::string Dock::acting_view() const {
   if (!focused_view_.empty()) return focused_view_;
   auto last = last_focus_.find(screen_);
-  return last == last_focus_.end() ? std::string() : last->second;
+  if (last == last_focus_.end()) return {};
+  // Another tab may be before it by now.
+  auto panel = std::ranges::find(panels_, last->second, [](const Panel& p) { return p.row->id; });
+  return panel != panels_.end() && panel->width > 0 ? last->second : std::string();
 }
 
 void Dock::FocusNext() {

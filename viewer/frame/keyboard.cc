@@ -110,15 +110,16 @@ const std::vector<KeyBinding>& KeyBindings() {
   return bindings;
 }
 
-std::vector<Command> PressedCommands() {
-  std::vector<Command> out;
+std::vector<PressedCommand> PressedCommands() {
+  std::vector<PressedCommand> out;
   const ImGuiIO& io = ImGui::GetIO();
   const int mods = io.KeyMods & ImGuiMod_Mask_;
   for (const KeyBinding& binding : KeyBindings()) {
-    if (io.WantTextInput && IsForText(binding.chord)) continue;
+    const bool is_text = IsForText(binding.chord);
+    if (io.WantTextInput && is_text) continue;
     auto key = static_cast<ImGuiKey>(binding.chord & ~ImGuiMod_Mask_);
     const bool held = (binding.chord & ImGuiMod_Mask_) == mods;
-    if (held && ImGui::IsKeyPressed(key)) out.push_back(binding.command);
+    if (held && ImGui::IsKeyPressed(key)) out.push_back({binding.command, is_text});
   }
   return out;
 }

@@ -21,8 +21,12 @@ int ChordFromText(std::string_view text);
 // look for it.
 const std::vector<KeyBinding>& KeyBindings();
 
-// The commands whose keys went down in this frame. While a field takes text, only chords that are
-// no text count.
-std::vector<Command> PressedCommands();
+// A command whose keys went down in this frame.
+struct PressedCommand {
+  Command command = Command::kKeys;
+  bool is_text = false;  // the chord would write into a field, or move in it
+};
+// While a field takes text, only chords that are no text count.
+std::vector<PressedCommand> PressedCommands();
 
 }  // namespace hloscope::viewer

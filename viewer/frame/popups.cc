@@ -8,7 +8,14 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "viewer/model/bookmark.h"
 #include "viewer/model/comparison.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/marks.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -16,8 +23,7 @@ void Popups::Show(Kind kind) {
   kind_ = kind;
   fresh_ = true;
   chosen_ = 0;
-  // A search goes on where it was left; the others begin anew.
-  if (kind != Kind::kSearch) text_.clear();
+  text_.clear();
 }
 
 void Popups::ShowSearch(std::string words) {
@@ -31,26 +37,26 @@ void Popups::ShowExport(std::string title, std::string path) {
   text_ = std::move(path);
 }
 
-void Popups::Draw(Frame& frame, const Requests& requests) {
+void Popups::Draw(Frame& frame, const Actions& actions) {
   switch (kind_) {
     case Kind::kNone:
       return;
     case Kind::kKeys:
       return DrawKeys(frame);
     case Kind::kPalette:
-      return DrawPalette(frame, requests);
+      return DrawPalette(frame, actions);
     case Kind::kSearch:
       return DrawSearch(frame);
     case Kind::kOpen:
-      return DrawOpen(frame, requests);
+      return DrawOpen(frame, actions);
     case Kind::kNote:
       return DrawNote(frame);
     case Kind::kCompare:
       return DrawCompare(frame);
     case Kind::kExport:
-      return DrawExport(frame, requests);
+      return DrawExport(frame, actions);
     case Kind::kCompareProfile:
-      return DrawCompareProfile(frame, requests);
+      return DrawCompareProfile(frame, actions);
   }
 }
 
@@ -99,12 +105,12 @@ void Popups::DrawKeys(Frame& frame) {
   if (Begin(frame, "##keys", 940, 820)) {
     Title(frame, "Keys and commands");
     ImGui::SameLine();
-    Label(frame.theme, Color::kTextSecondary, "  Escape closes this");
+    Label(frame.theme, Color::kTextSecondary, "  Escape: close");
     Field("filter");
     if (ImGui::BeginTable("##table", 4, ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg)) {
       ImGui::TableSetupColumn("keys", ImGuiTableColumnFlags_WidthFixed, 180 * frame.scale);
       ImGui::TableSetupColumn("command", ImGuiTableColumnFlags_WidthFixed, 240 * frame.scale);
-      ImGui::TableSetupColumn("what it does", ImGuiTableColumnFlags_WidthStretch);
+      ImGui::TableSetupColumn("description", ImGuiTableColumnFlags_WidthStretch);
       ImGui::TableSetupColumn("where", ImGuiTableColumnFlags_WidthFixed, 84 * frame.scale);
       for (const CommandRow& row : CommandRows()) {
         if (!HasWords(fmt::format("{} {} {} {}", row.keys, row.title, row.help, row.when), text_))
@@ -126,7 +132,7 @@ void Popups::DrawKeys(Frame& frame) {
   End();
 }
 
-void Popups::DrawPalette(Frame& frame, const Requests& requests) {
+void Popups::DrawPalette(Frame& frame, const Actions& actions) {
   std::optional<Command> run;
   if (Begin(frame, "##palette", 640, 520)) {
     bool enter = Field("type a command");
@@ -145,33 +151,35 @@ void Popups::DrawPalette(Frame& frame, const Requests& requests) {
       ImGui::SameLine();
       RightLabel(frame.theme, Color::kTextSecondary, rows[i]->keys);
     }
-    if (rows.empty()) Sentence(frame, "no command has these words");
+    if (rows.empty()) Sentence(frame, "no matches");
     ImGui::EndChild();
   }
   End();
   if (!run) return;
   Close();
-  requests.run(*run);
+  actions.run(*run);
 }
 
-void Popups::StartSearch(Session& session) {
-  if (!session.dump().ready()) return;
-  const Pending<SearchIndex>& index = session.Get<SearchIndex>(
-      "search", "reading names to search", [dump = session.dump().value](TaskControl& control) {
-        return SearchIndex::Build(*dump, control);
-      });
+void Popups::StartSearch(Context& context) {
+  if (!context.document.dump().ready()) return;
+  const Pending<SearchIndex>& index =
+      context.cache.Get(PartKey<SearchIndex>{}, "indexing names",
+                        [dump = context.document.dump().value](TaskControl& control) {
+                          return SearchIndex::Build(*dump, control);
+                        });
   searching_ = index.waiting();
-  if (!index.ready() || (searched_ == text_ && searched_generation_ == session.generation()))
+  if (!index.ready() ||
+      (searched_ == text_ && searched_generation_ == context.document.generation()))
     return;
-  if (search_task_ != 0) session.tasks().Cancel(search_task_);
+  if (search_task_ != 0) context.tasks.Cancel(search_task_);
   searched_ = text_;
-  searched_generation_ = session.generation();
+  searched_generation_ = context.document.generation();
   if (text_.empty()) {
     shown_.clear();
     return hits_.clear();
   }
   constexpr size_t kMostHits = 300;
-  search_task_ = session.tasks().Start(
+  search_task_ = context.tasks.Start(
       "searching",
       [this, index = index.value, words = text_](TaskControl& control) -> Tasks::Finish {
         auto hits =
@@ -189,11 +197,11 @@ void Popups::DrawSearch(Frame& frame) {
   if (Begin(frame, "##search", 860, 600)) {
     bool enter = Field("an instruction, computation, module, pass, kernel, file or source line");
     if (ImGui::IsItemEdited()) chosen_ = 0;
-    StartSearch(frame.session);
+    StartSearch(frame.context);
     MoveChosen(static_cast<int>(hits_.size()));
     DrawHits(frame);
     if (enter && static_cast<size_t>(chosen_) < hits_.size()) {
-      frame.session.Select(hits_[static_cast<size_t>(chosen_)].selection);
+      frame.context.navigation.Select(hits_[static_cast<size_t>(chosen_)].selection);
       Close();
     }
   }
@@ -202,9 +210,10 @@ void Popups::DrawSearch(Frame& frame) {
 
 void Popups::DrawHits(Frame& frame) {
   if (hits_.empty()) {
-    Sentence(frame, searching_           ? "reading the names of the dump …"
-                    : text_.empty()      ? "words in any order; what begins with them comes first"
-                    : searched_ == text_ ? "nothing has these words"
+    Sentence(frame, searching_ ? "indexing names …"
+                    : text_.empty()
+                        ? "words in any order; matches at the start of a name come first"
+                    : searched_ == text_ ? "no matches"
                                          : "searching …");
     return;
   }
@@ -218,7 +227,7 @@ void Popups::DrawHits(Frame& frame) {
     bool chosen = static_cast<int>(i) == chosen_;
     std::string label = SafeText(hits_[i].text, 120);
     if (ImGui::Selectable((label + "##hit").c_str(), chosen, ImGuiSelectableFlags_SpanAllColumns)) {
-      frame.session.Select(hits_[i].selection);
+      frame.context.navigation.Select(hits_[i].selection);
       Close();
     }
     if (chosen && !ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5f);
@@ -233,16 +242,16 @@ void Popups::DrawHits(Frame& frame) {
 
 // The path that was chosen, of those opened before or typed; empty: none yet.
 std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint,
-                               const Requests& requests) {
+                               const Actions& actions) {
   std::string path;
   if (Begin(frame, "##open", 760, 420)) {
     Title(frame, title);
     if (Field(hint)) path = text_;
     Label(frame.theme, Color::kTextSecondary, "recent");
-    if (requests.recent == nullptr || requests.recent->empty())
-      Sentence(frame, "nothing was opened before");
-    for (size_t i = 0; requests.recent != nullptr && i < requests.recent->size(); ++i) {
-      const std::string& recent = (*requests.recent)[i];
+    if (actions.recent == nullptr || actions.recent->empty())
+      Sentence(frame, "nothing opened yet");
+    for (size_t i = 0; actions.recent != nullptr && i < actions.recent->size(); ++i) {
+      const std::string& recent = (*actions.recent)[i];
       std::string label = SafeText(recent, 100) + "##recent" + std::to_string(i);
       if (ImGui::Selectable(label.c_str())) path = recent;
     }
@@ -252,30 +261,31 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
   return path;
 }
 
-void Popups::DrawOpen(Frame& frame, const Requests& requests) {
-  std::string path = AskForPath(
-      frame, "Open", "path of a dump directory, a module or a profile; or drop it on the window",
-      requests);
-  if (!path.empty()) requests.open({std::move(path)});
+void Popups::DrawOpen(Frame& frame, const Actions& actions) {
+  std::string path =
+      AskForPath(frame, "Open",
+                 "path of a dump directory, module or profile; or drop it on the window", actions);
+  if (!path.empty()) actions.open({std::move(path)});
 }
 
-void Popups::DrawCompareProfile(Frame& frame, const Requests& requests) {
-  std::string path = AskForPath(frame, "Compare with a second profile",
-                                "path of a trace, or of a dump directory that holds one", requests);
+void Popups::DrawCompareProfile(Frame& frame, const Actions& actions) {
+  std::string path =
+      AskForPath(frame, "Compare with a second profile",
+                 "path of a trace, or of a dump directory that contains one", actions);
   if (path.empty()) return;
-  frame.session.CompareWith(std::move(path));
-  frame.session.Show("kernels");
+  frame.context.document.CompareWith(std::move(path));
+  frame.context.requests.Show("kernels");
 }
 
 void Popups::DrawCompare(Frame& frame) {
   std::optional<Comparison> chosen;
-  Session& session = frame.session;
-  if (Begin(frame, "##compare", 760, 560) && session.dump().ready()) {
+  Context& context = frame.context;
+  if (Begin(frame, "##compare", 760, 560) && context.document.dump().ready()) {
     Title(frame, "Compare the stage in view with …");
-    const bool enter = Field("words of a stage, pass or module");
+    const bool enter = Field("name of a stage, pass or module");
     if (ImGui::IsItemEdited()) chosen_ = 0;
     constexpr size_t kMost = 400;
-    const std::vector<ComparisonChoice> choices = ComparisonChoices(session, text_, kMost);
+    const std::vector<ComparisonChoice> choices = ComparisonChoices(context, text_, kMost);
     MoveChosen(static_cast<int>(choices.size()));
     ImGui::BeginChild("##list");
     for (size_t i = 0; i < choices.size(); ++i) {
@@ -285,17 +295,17 @@ void Popups::DrawCompare(Frame& frame) {
         chosen = choices[i].comparison;
       if (is_chosen && !ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5f);
     }
-    if (choices.empty()) Sentence(frame, "no other stage has these words");
+    if (choices.empty()) Sentence(frame, "no matches");
     ImGui::EndChild();
   }
   End();
   if (!chosen) return;
   Close();
-  session.Shared<Comparison>("comparison") = *chosen;
-  session.Show("changes");
+  context.marks.comparison = *chosen;
+  context.requests.Show("changes");
 }
 
-void Popups::DrawExport(Frame& frame, const Requests& requests) {
+void Popups::DrawExport(Frame& frame, const Actions& actions) {
   std::string path;
   if (Begin(frame, "##export", 760, 150)) {
     Title(frame, title_);
@@ -303,27 +313,27 @@ void Popups::DrawExport(Frame& frame, const Requests& requests) {
     std::error_code error;
     const bool exists = std::filesystem::exists(text_, error);
     Label(frame.theme, exists ? Color::kWarning : Color::kTextSecondary,
-          exists ? "this file is there already and will be replaced"
-                 : "Enter writes it, Escape does not");
+          exists ? "this file exists and will be overwritten" : "Enter: save, Escape: cancel");
   }
   End();
   if (path.empty()) return;
   Close();
-  requests.write(path);
+  actions.write(path);
 }
 
 void Popups::DrawNote(Frame& frame) {
   if (Begin(frame, "##note", 560, 150)) {
     Title(frame, "Bookmark");
-    if (Field("a note, or nothing; Enter keeps it")) {
-      Session& session = frame.session;
-      const Selection& now = session.selection();
-      const hlo::Module* module =
-          now.instruction.valid() ? session.Module(now.module, now.stage).value.get() : nullptr;
-      std::vector<Crumb> crumbs = Breadcrumbs(*session.dump(), now, module);
+    if (Field("note (optional); Enter: save")) {
+      Context& context = frame.context;
+      const Selection& now = context.navigation.selection();
+      const hlo::Module* module = now.instruction.valid()
+                                      ? context.data.Module(now.module, now.stage).value.get()
+                                      : nullptr;
+      std::vector<Crumb> crumbs = Breadcrumbs(*context.document.dump(), now, module);
       std::string title = crumbs.empty() ? std::string(ToString(now.kind)) : crumbs.back().text;
       if (crumbs.size() > 1) title += " in " + crumbs.front().text;
-      session.bookmarks().push_back({.title = title, .note = text_, .selection = now});
+      context.bookmarks.push_back({.title = title, .note = text_, .selection = now});
       Close();
     }
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "viewer/model/search_index.h"
-#include "viewer/model/session.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {
@@ -39,27 +39,27 @@ class Popups {
   // Something is still being looked for.
   bool busy() const { return searching_; }
 
-  struct Requests {
+  struct Actions {
     std::function<void(Command)> run;
     std::function<void(const std::vector<std::string>&)> open;
     std::function<void(const std::string&)> write;  // what is exported, to that path
     const std::vector<std::string>* recent = nullptr;
   };
-  void Draw(Frame& frame, const Requests& requests);
+  void Draw(Frame& frame, const Actions& actions);
 
  private:
   void DrawKeys(Frame& frame);
-  void DrawPalette(Frame& frame, const Requests& requests);
+  void DrawPalette(Frame& frame, const Actions& actions);
   void DrawSearch(Frame& frame);
-  void StartSearch(Session& session);
+  void StartSearch(Context& context);
   void DrawHits(Frame& frame);
   std::string AskForPath(Frame& frame, const char* title, const char* hint,
-                         const Requests& requests);
-  void DrawOpen(Frame& frame, const Requests& requests);
-  void DrawCompareProfile(Frame& frame, const Requests& requests);
+                         const Actions& actions);
+  void DrawOpen(Frame& frame, const Actions& actions);
+  void DrawCompareProfile(Frame& frame, const Actions& actions);
   void DrawNote(Frame& frame);
   void DrawCompare(Frame& frame);
-  void DrawExport(Frame& frame, const Requests& requests);
+  void DrawExport(Frame& frame, const Actions& actions);
   bool Field(const char* hint);
   bool Begin(Frame& frame, const char* name, float width, float height);
   void End();

@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "core/debug/align/pass_changes.h"
+#include "core/dump/dump_model.h"
 #include "viewer/commands/commands.h"
+#include "viewer/model/context.h"
 #include "viewer/model/module_facts.h"
-#include "viewer/model/session.h"
+#include "viewer/model/pending.h"
+#include "viewer/model/selection.h"
 
 namespace hloscope::viewer {
 
@@ -37,22 +40,25 @@ struct Answer {
 
 // The answer for the module in view; nullptr while something it needs is being read. What would
 // take long on a large dump is computed only once it was asked for: `asked`.
-const Answer* AnswerTo(Session& session, Question question, bool asked);
+const Answer* AnswerTo(Context& context, Question question, bool asked);
 
+// The pieces that the dump lacks for a module, each once, without what another file tells: a
+// module's proto may hold its buffer assignment.
+std::vector<dump::MissingPiece> MissingFor(const dump::DumpModel& dump, int32_t module,
+                                           const ModuleFacts* facts);
+// TensorFlow's clusters and what is in none of them; null: the dump holds none of its graphs.
+const Pending<dump::TensorFlowSummary>* TensorFlowOf(Context& context);
+// "12 TensorFlow nodes run outside all clusters"; empty: none does.
+std::string OutsideText(const dump::TensorFlowSummary& summary);
 // The facts that Home shows.
-const Pending<ModuleFacts>& FactsOf(Session& session, int32_t module);
-
-// How the passes are listed; shared under "pass-order".
-struct PassOrder {
-  bool by_change = false;
-};
+const Pending<ModuleFacts>& FactsOf(Context& context, int32_t module);
 
 // The stages of a module by how much each changed.
 struct PassRanking {
   std::vector<debug::ChangeCounts> counts;  // by stage
   std::vector<int32_t> order;               // stages that changed anything, most first
 };
-const Pending<PassRanking>& RankingOf(Session& session, int32_t module);
+const Pending<PassRanking>& RankingOf(Context& context, int32_t module);
 // "12 added, 3 removed, 1 rewritten"; empty where nothing changed.
 std::string CountsText(const debug::ChangeCounts& counts);
 

@@ -6,16 +6,28 @@
 #include <algorithm>
 
 #include "core/debug/align/alignment.h"
+#include "viewer/model/document.h"
+#include "viewer/model/navigation.h"
 #include "viewer/model/search_index.h"
+#include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
-const Pending<debug::PassChanges>& CompareStages(Session& session, const Comparison& before,
+namespace {
+
+struct ComparisonKey {
+  using Value = debug::PassChanges;
+  int32_t module_before = -1, stage_before = -1, module = -1, stage = -1;
+  auto operator<=>(const ComparisonKey&) const = default;
+};
+
+}  // namespace
+
+const Pending<debug::PassChanges>& CompareStages(Context& context, const Comparison& before,
                                                  int32_t module, int32_t stage) {
   using Answer = Result<std::shared_ptr<const debug::PassChanges>>;
-  return session.Get<debug::PassChanges>(
-      fmt::format("comparison/{}/{}/{}/{}", before.module, before.stage, module, stage),
-      "comparing two stages",
-      [dump = session.dump().value, before, module, stage](TaskControl&) -> Answer {
+  return context.cache.Get(
+      ComparisonKey{before.module, before.stage, module, stage}, "comparing two stages",
+      [dump = context.document.dump().value, before, module, stage](TaskControl&) -> Answer {
         HLOSCOPE_ASSIGN_OR_RETURN(auto earlier, dump->Module(before.module, before.stage));
         HLOSCOPE_ASSIGN_OR_RETURN(auto later, dump->Module(module, stage));
         return std::make_shared<const debug::PassChanges>(
@@ -23,26 +35,26 @@ const Pending<debug::PassChanges>& CompareStages(Session& session, const Compari
       });
 }
 
-std::string ComparisonText(Session& session, const Comparison& comparison) {
-  const auto modules = session.dump()->modules();
+std::string ComparisonText(Context& context, const Comparison& comparison) {
+  const auto modules = context.document.dump()->modules();
   const auto m = static_cast<size_t>(comparison.module), s = static_cast<size_t>(comparison.stage);
-  if (m >= modules.size() || s >= modules[m].stages.size()) return "a stage that is gone";
+  if (m >= modules.size() || s >= modules[m].stages.size()) return "a stage that no longer exists";
   const std::string& stage = modules[m].stages[s].name;
-  if (comparison.module == session.module()) return stage;
+  if (comparison.module == context.navigation.module()) return stage;
   return fmt::format("{} ({}), {}", modules[m].name, modules[m].id, stage);
 }
 
-std::vector<ComparisonChoice> ComparisonChoices(Session& session, std::string_view words,
+std::vector<ComparisonChoice> ComparisonChoices(Context& context, std::string_view words,
                                                 size_t most) {
   std::vector<ComparisonChoice> out;
-  const auto modules = session.dump()->modules();
-  const int32_t here = session.module();
+  const auto modules = context.document.dump()->modules();
+  const int32_t here = context.navigation.module();
   auto add = [&](int32_t m) {
     const auto stages = static_cast<int32_t>(modules[static_cast<size_t>(m)].stages.size());
     for (int32_t s = 0; s < stages && out.size() < most; ++s) {
       const Comparison comparison{.module = m, .stage = s};
-      if (m == here && s == session.stage()) continue;
-      std::string text = ComparisonText(session, comparison);
+      if (m == here && s == context.navigation.stage()) continue;
+      std::string text = ComparisonText(context, comparison);
       if (HasWords(text, words)) out.push_back({.comparison = comparison, .text = std::move(text)});
     }
   };

@@ -81,15 +81,15 @@ void AddFolders(int notify, const std::string& path, const dump::Listing& listin
 
 std::string ToString(const DumpNews& news) {
   std::string text;
-  auto add = [&](int64_t count, const char* one, const char* many) {
+  auto add = [&](int64_t count, const char* what) {
     if (count == 0) return;
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} {} {}", count, count == 1 ? "file" : "files", count == 1 ? one : many);
+    text += fmt::format("{} {} {}", count, count == 1 ? "file" : "files", what);
   };
-  add(news.added, "is new", "are new");
-  add(news.changed, "changed", "changed");
-  add(news.removed, "is gone", "are gone");
-  return "since the dump was read " + text + ", as " + news.example;
+  add(news.added, "added");
+  add(news.changed, "changed");
+  add(news.removed, "removed");
+  return "the dump changed: " + text + ", for example " + news.example;
 }
 
 DumpNews Compare(const dump::Listing& before, const dump::Listing& now) {

@@ -30,8 +30,8 @@ Verdict VerdictOf(const InstructionReport& report, uint64_t ulp, bool bits, bool
 
 std::string NoteOf(const InstructionReport& report) {
   if (report.error) return report.error->ToString();
-  if (report.together_with.empty()) return report.compared ? "" : "there was nothing to compare";
-  std::string note = "only together with";
+  if (report.together_with.empty()) return report.compared ? "" : "nothing to compare";
+  std::string note = "checked together with";
   for (const std::string& name : report.together_with) note += " " + name;
   return note;
 }
@@ -133,11 +133,11 @@ void CaptureBoth(const std::shared_ptr<const hlo::Module>& module, const std::st
 std::string_view ToString(Verdict verdict) {
   switch (verdict) {
     case Verdict::kSameBits:
-      return "same bits";
+      return "bitwise equal";
     case Verdict::kWithinUlp:
       return "within 4 ULP";
     case Verdict::kWithinBound:
-      return "within bounds";
+      return "within tolerance";
     case Verdict::kBeyond:
       return "differs";
     case Verdict::kNotFinite:
@@ -173,13 +173,13 @@ debug::RunRequest Experiment::MakeRequest() const {
 }
 
 void Experiment::Begin(std::string doing, Job job) {
-  Cancel();
-  if (thread_.joinable()) thread_.join();
+  Retire();
   doing_ = std::move(doing);
   news_ = std::make_shared<News>();
   running_ = true;
   started_ = std::chrono::steady_clock::now();
-  thread_ =
+  now_.news = news_;
+  now_.thread =
       std::jthread([news = news_, job = std::move(job), wake = wake_](const std::stop_token& stop) {
         try {
           job(*news, stop);
@@ -190,10 +190,21 @@ void Experiment::Begin(std::string doing, Job job) {
           const std::lock_guard lock(news->mutex);
           news->report = std::move(report);
         }
-        const std::lock_guard lock(news->mutex);
-        news->finished = true;
+        {
+          const std::lock_guard lock(news->mutex);
+          news->finished = true;
+        }
         if (wake) wake();
       });
+}
+
+void Experiment::Retire() {
+  Cancel();
+  std::erase_if(retired_, [](const Running& run) {
+    const std::lock_guard lock(run.news->mutex);
+    return run.news->finished;
+  });
+  if (now_.thread.joinable()) retired_.push_back(std::exchange(now_, {}));
 }
 
 void Experiment::Start(std::shared_ptr<const hlo::Module> module,
@@ -210,8 +221,10 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
           own.on_instruction = [&](const InstructionReport& report) {
             const auto known = names.find(report.instruction);
             if (known == names.end()) return;
-            const std::lock_guard lock(news.mutex);
-            news.findings.push_back(FindingOf(report, known->second));
+            {
+              const std::lock_guard lock(news.mutex);
+              news.findings.push_back(FindingOf(report, known->second));
+            }
             if (wake) wake();
           };
           debug::RunReport report = debug::RunModule(module, own, stop);
@@ -241,12 +254,11 @@ void Experiment::Capture(InstructionId instruction) {
 }
 
 void Experiment::Cancel() {
-  if (thread_.joinable()) thread_.request_stop();
+  if (now_.thread.joinable()) now_.thread.request_stop();
 }
 
 void Experiment::Reset() {
-  Cancel();
-  if (thread_.joinable()) thread_.join();
+  Retire();
   running_ = false;
   news_.reset();
   module_.reset();

@@ -58,7 +58,7 @@ class Experiment {
  public:
   // `wake` is called from any thread when there is news; `worker_program` serves as a worker.
   explicit Experiment(std::function<void()> wake, std::string worker_program = kThisProgram);
-  // Stops what runs and waits for it.
+  // Stops what runs and waits for it; nothing else here waits.
   ~Experiment();
   Experiment(const Experiment&) = delete;
   Experiment& operator=(const Experiment&) = delete;
@@ -110,7 +110,15 @@ class Experiment {
   int64_t expected_ = 0;
   std::optional<debug::RunReport> report_;
   std::optional<CapturedPair> captured_;
-  std::jthread thread_;  // last: it ends before what it uses
+  // What was told to stop may take a while to: it is waited for when it has ended.
+  struct Running {
+    std::shared_ptr<News> news;
+    std::jthread thread;
+  };
+  void Retire();
+  // Last: threads end before what they use.
+  std::vector<Running> retired_;
+  Running now_;
 };
 
 // The platforms that can be chosen here: those of this build whose plugins are installed.

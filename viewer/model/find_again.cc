@@ -15,7 +15,7 @@ using dump::ModuleEntry;
 
 std::unexpected<Error> Gone(std::string_view what, std::string_view name) {
   return InputError(std::string(what) + " " + RepairUtf8(name.substr(0, 200)) +
-                    " is not in the dump any more");
+                    " is no longer in the dump");
 }
 
 template <typename Range>

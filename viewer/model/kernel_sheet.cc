@@ -9,7 +9,11 @@
 #include <unordered_map>
 
 #include "profiler/profile_comparison.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/navigation.h"
 #include "viewer/model/number_text.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/model/timeline_camera.h"
 
 namespace hloscope::viewer {
@@ -241,7 +245,7 @@ class SheetMaker {
           "jax.profiler.trace(FOLDER) records one");
     } else if (!sheet_->has_times) {
       sheet_->notes.emplace_back(
-          "the trace names no instruction of this module: it ran another program, or one of that "
+          "the trace has no instruction of this module: it is of another program, or of one of that "
           "name compiled differently");
     }
     if (!in_.other_error.empty()) {
@@ -284,37 +288,48 @@ std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row) {
                      row.count == 1 ? "event" : "events");
 }
 
-const Pending<KernelSheet>* KernelSheetOf(Session& session) {
+namespace {
+
+struct SheetKey {
+  using Value = KernelSheet;
+  int32_t module = -1;
+  std::string path, other, failed;
+  auto operator<=>(const SheetKey&) const = default;
+};
+
+}  // namespace
+
+const Pending<KernelSheet>* KernelSheetOf(Context& context) {
   Inputs in;
-  std::string key = "kernel-sheet";
-  if (session.dump().waiting()) return nullptr;
+  SheetKey key;
+  if (context.document.dump().waiting()) return nullptr;
   for (size_t which : {size_t{0}, size_t{1}}) {
-    const Pending<ProfileModel>* profile = ProfileOf(session, which);
+    const Pending<ProfileModel>* profile = ProfileOf(context, which);
     if (profile == nullptr) continue;
     if (profile->waiting()) return nullptr;
     if (!profile->ready()) {
       if (which == 1) in.other_error = profile->error.ToString();
-      key += "/failed " + in.other_error;
+      key.failed += in.other_error;
       continue;
     }
     (which == 0 ? in.profile : in.other) = profile->value;
-    key += (which == 0 ? "/" : "/other ") + (*profile)->path;
+    (which == 0 ? key.path : key.other) = (*profile)->path;
   }
-  if (session.dump().ready() && session.module() >= 0) {
-    in.dump = session.dump().value;
-    in.dump_module = session.module();
+  if (context.document.dump().ready() && context.navigation.module() >= 0) {
+    in.dump = context.document.dump().value;
+    in.dump_module = context.navigation.module();
     const int32_t stage = in.dump->FinalStage(in.dump_module);
     if (stage >= 0) {
-      const Pending<hlo::Module>& module = session.Module(in.dump_module, stage);
+      const Pending<hlo::Module>& module = context.data.Module(in.dump_module, stage);
       if (module.waiting()) return nullptr;
       in.module = module.value;
     }
-    const Pending<dump::KernelTable>& kernels = session.Kernels(in.dump_module);
+    const Pending<dump::KernelTable>& kernels = context.data.Kernels(in.dump_module);
     if (kernels.waiting()) return nullptr;
     in.kernels = kernels.value;
-    key += "/" + std::to_string(in.dump_module);
+    key.module = in.dump_module;
   }
-  return &session.Get<KernelSheet>(key, "joining kernels and times", [in](TaskControl&) {
+  return &context.cache.Get(key, "joining kernels and times", [in](TaskControl&) {
     return Result<std::shared_ptr<const KernelSheet>>(SheetMaker(in).Make());
   });
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/dump/kernels.h"
+#include "core/dump/readers/kernels.h"
 #include "core/hlo/analysis/cost.h"
 #include "viewer/model/device_facts.h"
 #include "viewer/model/profile_model.h"
@@ -58,6 +58,6 @@ std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row);
 
 // Of the module in view, or of the trace alone where no dump is open. Null while something it needs
 // is being read.
-const Pending<KernelSheet>* KernelSheetOf(Session& session);
+const Pending<KernelSheet>* KernelSheetOf(Context& context);
 
 }  // namespace hloscope::viewer

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dump/buffers.h"
+#include "core/dump/readers/buffers.h"
 
 namespace hloscope::viewer {
 

@@ -60,10 +60,10 @@ int64_t ModuleFacts::Transfer::total() const {
 std::string TransferText(const ModuleFacts::Transfer& t) {
   const bool is_out = t.direction == debug::TransferDirection::kToHost;
   std::string text = is_out ? "to the host, " : "to the device, ";
-  text += t.bytes < 0 ? "of no known size" : BytesText(t.bytes);
-  if (t.executions < 0) return text + ", in a loop or branch of no known count";
-  if (t.executions == 1) return text + " once a run";
-  text += fmt::format(" × {} in one run", CountText(t.executions));
+  text += t.bytes < 0 ? "of unknown size" : BytesText(t.bytes);
+  if (t.executions < 0) return text + ", executed an unknown number of times";
+  if (t.executions == 1) return text + " once per run";
+  text += fmt::format(" × {} per run", CountText(t.executions));
   return t.total() < 0 ? text : text + ": " + BytesText(t.total());
 }
 

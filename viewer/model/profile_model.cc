@@ -1,4 +1,4 @@
-// Traces of the session, and the modules of the dump that ran in them.
+// Traces that are open, and the modules of the dump that ran in them.
 #include "viewer/model/profile_model.h"
 
 #include <algorithm>
@@ -6,6 +6,8 @@
 #include <set>
 
 #include "core/base/jobs.h"
+#include "viewer/model/document.h"
+#include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -137,38 +139,49 @@ std::optional<uint32_t> ProfileModel::ModuleFor(int32_t dump_module) const {
   return static_cast<uint32_t>(found - dump_modules.begin());
 }
 
-std::vector<std::string> ProfilePaths(const Session& session) {
-  std::vector<std::string> paths = session.profile_paths();
-  if (paths.empty() && session.dump().ready()) paths = TracesIn(*session.dump());
-  if (!session.second_profile().empty()) {
+namespace {
+
+struct ProfileKey {
+  using Value = ProfileModel;
+  std::string path;
+  bool is_other = false;
+  auto operator<=>(const ProfileKey&) const = default;
+};
+
+}  // namespace
+
+std::vector<std::string> ProfilePaths(const Context& context) {
+  std::vector<std::string> paths = context.document.profile_paths();
+  if (paths.empty() && context.document.dump().ready()) paths = TracesIn(*context.document.dump());
+  if (!context.document.second_profile().empty()) {
     paths.resize(std::min<size_t>(paths.size(), 1));
-    paths.push_back(session.second_profile());
+    paths.push_back(context.document.second_profile());
   }
   return paths;
 }
 
-const Pending<ProfileModel>* ProfileOf(Session& session, size_t which) {
+const Pending<ProfileModel>* ProfileOf(Context& context, size_t which) {
   static const Pending<ProfileModel> kWaiting{PendingState::kWaiting, nullptr, {}, 0};
   // What ran is told by the modules of the dump.
-  if (session.dump().waiting()) return &kWaiting;
-  const std::vector<std::string> paths = ProfilePaths(session);
+  if (context.document.dump().waiting()) return &kWaiting;
+  const std::vector<std::string> paths = ProfilePaths(context);
   if (which >= paths.size()) return nullptr;
   const std::string& path = paths[which];
   const bool is_other = which > 0;
-  return &session.Get<ProfileModel>(
-      (is_other ? "other-profile/" : "profile/") + path, "reading " + path,
-      [path, is_other, dump = session.dump().value,
-       limits = session.limits()](TaskControl& control) {
-        return (is_other ? ReadOther : ReadModel)(path, dump, limits, control.stop());
-      });
+  return &context.cache.Get(ProfileKey{path, is_other}, "loading " + path,
+                            [path, is_other, dump = context.document.dump().value,
+                             limits = context.document.limits()](TaskControl& control) {
+                              return (is_other ? ReadOther : ReadModel)(path, dump, limits,
+                                                                        control.stop());
+                            });
 }
 
-Selection SelectionOf(const Session& session, const ProfileModel& model, profiler::EventId event) {
+Selection SelectionOf(const Context& context, const ProfileModel& model, profiler::EventId event) {
   int32_t module = -1;
   const hlo::InstructionId instruction = model.InstructionOf(event, module);
   Selection selection = Selection::OfEvent(event.index, module);
   if (module >= 0) {
-    selection.stage = session.dump()->FinalStage(module);
+    selection.stage = context.document.dump()->FinalStage(module);
     selection.instruction = instruction;
   }
   return selection;

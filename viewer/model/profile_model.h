@@ -8,9 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "core/base/limits.h"
+#include "core/dump/dump_model.h"
 #include "profiler/attribution.h"
 #include "profiler/profile.h"
-#include "viewer/model/session.h"
+#include "viewer/model/context.h"
+#include "viewer/model/pending.h"
+#include "viewer/model/selection.h"
 
 namespace hloscope::viewer {
 
@@ -31,12 +35,12 @@ struct ProfileModel {
 
 // The traces that were opened, else those that lie in the dump; the second is the one to
 // compare with where one was chosen.
-std::vector<std::string> ProfilePaths(const Session& session);
+std::vector<std::string> ProfilePaths(const Context& context);
 
 // The trace number `which` of those, read in the background; null where there are fewer.
-const Pending<ProfileModel>* ProfileOf(Session& session, size_t which = 0);
+const Pending<ProfileModel>* ProfileOf(Context& context, size_t which = 0);
 
 // What clicking an event selects.
-Selection SelectionOf(const Session& session, const ProfileModel& model, profiler::EventId event);
+Selection SelectionOf(const Context& context, const ProfileModel& model, profiler::EventId event);
 
 }  // namespace hloscope::viewer

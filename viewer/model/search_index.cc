@@ -8,6 +8,7 @@
 
 #include "core/debug/align/lineage.h"
 #include "core/hlo/attribute.h"
+#include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
 namespace {

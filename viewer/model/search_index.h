@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/dump/dump_model.h"
 #include "viewer/model/selection.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/model/tasks.h"
 
 namespace hloscope::viewer {

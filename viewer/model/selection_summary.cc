@@ -7,9 +7,15 @@
 #include <iterator>
 
 #include "viewer/model/answers.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
 #include "viewer/model/kernel_sheet.h"
+#include "viewer/model/marks.h"
+#include "viewer/model/navigation.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/profile_model.h"
+#include "viewer/model/requests.h"
+#include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -24,24 +30,24 @@ std::string LaunchText(const dump::Kernel& kernel) {
   std::string text;
   if (kernel.launch.blocks) text += ", grid " + ExtentText(*kernel.launch.blocks);
   if (kernel.launch.threads) text += ", block " + ExtentText(*kernel.launch.threads);
-  return text.empty() ? ", its launch shape is not in this dump" : text;
+  return text.empty() ? ", launch dimensions not in this dump" : text;
 }
 
 class Teller {
  public:
-  Teller(Session& session, const Counterparts& found)
-      : session_(session),
+  Teller(Context& context, const Counterparts& found)
+      : context_(context),
         found_(found),
-        entry_(session.dump()->modules()[static_cast<size_t>(found.module)]) {}
+        entry_(context.document.dump()->modules()[static_cast<size_t>(found.module)]) {}
 
   std::vector<SummaryLine> Tell() {
     final_ =
         found_.final_instructions.empty() ? InstructionId() : found_.final_instructions.front();
-    const bool is_whole = session_.counterparts_complete();
+    const bool is_whole = context_.navigation.counterparts_complete();
     if (final_.valid()) TellPlace();
     if (is_whole) TellKernels();
     if (final_.valid()) TellTime();
-    if (is_whole && session_.selection().kind == SelectionKind::kInstruction) TellFate();
+    if (is_whole && context_.navigation.selection().kind == SelectionKind::kInstruction) TellFate();
     return std::move(lines_);
   }
 
@@ -49,14 +55,14 @@ class Teller {
   void AddLine(SummaryLine line) { lines_.push_back(std::move(line)); }
 
   const Pending<debug::Placement>* PlacementInView() {
-    const Pending<hlo::Module>& module = session_.Module(found_.module, found_.final_stage);
+    const Pending<hlo::Module>& module = context_.data.Module(found_.module, found_.final_stage);
     if (!module.ready()) return nullptr;
-    return &session_.Get<debug::Placement>(
-        fmt::format("placement/{}", found_.module), "finding what runs where",
-        [dump = session_.dump().value, of = found_.module, module = module.value](TaskControl&) {
+    return &context_.cache.Get(
+        PartKey<debug::Placement>{found_.module}, "finding where instructions run",
+        [dump = context_.document.dump().value, of = found_.module,
+         module = module.value](TaskControl&) {
           return Result<std::shared_ptr<const debug::Placement>>(
-              std::make_shared<const debug::Placement>(
-                  debug::PlacementIn(*dump, of, *module)));
+              std::make_shared<const debug::Placement>(debug::PlacementIn(*dump, of, *module)));
         });
   }
 
@@ -96,7 +102,7 @@ class Teller {
 
   void TellKernels() {
     if (found_.kernels.empty()) return;
-    const Pending<dump::KernelTable>& table = session_.Kernels(found_.module);
+    const Pending<dump::KernelTable>& table = context_.data.Kernels(found_.module);
     if (!table.ready()) return;
     constexpr size_t kMost = 3;
     for (int32_t k : std::span(found_.kernels).first(std::min(kMost, found_.kernels.size()))) {
@@ -110,8 +116,8 @@ class Teller {
   }
 
   void TellTime() {
-    if (ProfilePaths(session_).empty()) return;
-    const Pending<KernelSheet>* sheet = KernelSheetOf(session_);
+    if (ProfilePaths(context_).empty()) return;
+    const Pending<KernelSheet>* sheet = KernelSheetOf(context_);
     if (sheet == nullptr || !sheet->ready()) return;
     for (const KernelRow& row : (*sheet)->rows) {
       const bool is_own = row.instruction == final_ ||
@@ -128,7 +134,7 @@ class Teller {
     return fmt::format("{} {} {}", what, is_point ? "before" : "by", PassName(entry).substr(0, 80));
   }
   std::string NameIn(int32_t stage, InstructionId id) const {
-    const Pending<hlo::Module>& module = session_.Module(found_.module, stage);
+    const Pending<hlo::Module>& module = context_.data.Module(found_.module, stage);
     if (!module.ready() || !id.valid() || id.index >= module->instructions().size()) return {};
     return std::string(module->name(id)).substr(0, 80);
   }
@@ -153,7 +159,7 @@ class Teller {
       return;
     }
     const std::string now = NameIn(last, final_);
-    const Selection& asked = session_.selection();
+    const Selection& asked = context_.navigation.selection();
     const bool is_other = !now.empty() && now != NameIn(asked.stage, asked.instruction);
     AddLine({.text = By(is_other ? "now " + now + ", last changed" : "last changed", touched),
              .selection = Selection::OfInstruction(found_.module, touched, found_.In(touched)),
@@ -162,7 +168,7 @@ class Teller {
   }
 
   void TellRemoval(int32_t last) {
-    const int32_t gone = session_.Provenance(found_.module)->lineage().Neighbour(last, 1);
+    const int32_t gone = context_.data.Provenance(found_.module)->lineage().Neighbour(last, 1);
     if (gone < 0) return;
     AddLine({.tone = Tone::kGone,
              .text = By("removed", gone),
@@ -172,7 +178,7 @@ class Teller {
              .stage = gone});
   }
 
-  Session& session_;
+  Context& context_;
   const Counterparts& found_;
   const dump::ModuleEntry& entry_;
   InstructionId final_;
@@ -180,19 +186,19 @@ class Teller {
 };
 
 // What a stage holds; of a module, its stage in view.
-std::vector<SummaryLine> TellStage(Session& session) {
+std::vector<SummaryLine> TellStage(Context& context) {
   std::vector<SummaryLine> lines;
-  const int32_t module = session.module(), stage = session.stage();
+  const int32_t module = context.navigation.module(), stage = context.navigation.stage();
   if (module < 0 || stage < 0) return lines;
-  const dump::DumpModel& dump = *session.dump();
+  const dump::DumpModel& dump = *context.document.dump();
   const dump::StageEntry& entry =
       dump.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
   if (entry.pass == "pipeline-start") {
     lines.push_back({.text = PassName(entry)});
   } else if (!entry.pass.empty()) {
-    lines.push_back({.text = "after pass " + PassName(entry)});
+    lines.push_back({.text = "after " + PassName(entry)});
   }
-  const Pending<hlo::Module>& read = session.Module(module, stage);
+  const Pending<hlo::Module>& read = context.data.Module(module, stage);
   if (read.ready()) {
     lines.push_back(
         {.text = fmt::format("{} instructions in {} computations",
@@ -208,34 +214,34 @@ std::vector<SummaryLine> TellStage(Session& session) {
 
 }  // namespace
 
-std::vector<SummaryLine> SummarizeSelection(Session& session) {
-  const Selection& now = session.selection();
+std::vector<SummaryLine> SummarizeSelection(Context& context) {
+  const Selection& now = context.navigation.selection();
   const bool is_whole = now.kind == SelectionKind::kModule || now.kind == SelectionKind::kStage;
-  if (session.dump().ready() && is_whole) return TellStage(session);
+  if (context.document.dump().ready() && is_whole) return TellStage(context);
   const bool is_one = now.kind == SelectionKind::kInstruction ||
                       now.kind == SelectionKind::kEvent || now.kind == SelectionKind::kThunk ||
                       now.kind == SelectionKind::kKernel || now.kind == SelectionKind::kBuffer ||
                       now.kind == SelectionKind::kTextLine ||
                       now.kind == SelectionKind::kSourceLine;
-  if (!session.dump().ready() || !is_one) return {};
-  const Counterparts& found = session.counterparts();
+  if (!context.document.dump().ready() || !is_one) return {};
+  const Counterparts& found = context.navigation.counterparts();
   if (found.module < 0) return {};
-  return Teller(session, found).Tell();
+  return Teller(context, found).Tell();
 }
 
-void Follow(Session& session, const SummaryLine& line) {
-  if (line.selection.kind != SelectionKind::kNothing) session.Select(line.selection);
+void Follow(Context& context, const SummaryLine& line) {
+  if (line.selection.kind != SelectionKind::kNothing) context.navigation.Select(line.selection);
   if (line.stage >= 0) {
-    session.Shared<ShownChange>("shown-change") = {.stage = line.stage,
-                                                   .version = session.selection_version()};
+    context.marks.shown_change = {.stage = line.stage, .version = context.navigation.version()};
   }
-  if (!line.view.empty()) session.Show(line.view);
+  if (!line.view.empty()) context.requests.Show(line.view);
 }
 
-int32_t ShownChangeStage(Session& session) {
-  const ShownChange& shown = session.Shared<ShownChange>("shown-change");
-  return shown.stage >= 0 && shown.version == session.selection_version() ? shown.stage
-                                                                          : session.stage();
+int32_t ShownChangeStage(Context& context) {
+  const ShownChange& shown = context.marks.shown_change;
+  return shown.stage >= 0 && shown.version == context.navigation.version()
+             ? shown.stage
+             : context.navigation.stage();
 }
 
 }  // namespace hloscope::viewer

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "viewer/model/session.h"
+#include "viewer/model/context.h"
+#include "viewer/model/selection.h"
 
 namespace hloscope::viewer {
 
@@ -24,17 +25,12 @@ struct SummaryLine {
 // Where it runs and why, what it moves, which pass made, changed or removed it, how long it takes:
 // as far as that is known by now; what it needs is read in the background. Of a stage or module,
 // what it holds.
-std::vector<SummaryLine> SummarizeSelection(Session& session);
+std::vector<SummaryLine> SummarizeSelection(Context& context);
 
 // Follows a line: selects and shows.
-void Follow(Session& session, const SummaryLine& line);
+void Follow(Context& context, const SummaryLine& line);
 
-// The stage whose changes are on the screen: that of the selection, unless the selection was chosen
-// among what another stage removed.
-struct ShownChange {
-  int32_t stage = -1;
-  uint64_t version = 0;  // of the selection it holds for
-};
-int32_t ShownChangeStage(Session& session);
+// The stage whose changes are on the screen.
+int32_t ShownChangeStage(Context& context);
 
 }  // namespace hloscope::viewer

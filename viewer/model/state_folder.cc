@@ -12,6 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "viewer/model/counterparts.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -45,7 +46,7 @@ std::string FullPath(const std::string& path) {
   return error ? path : full.string();
 }
 
-void WriteBookmark(const Session::Bookmark& bookmark, JsonWriter& json) {
+void WriteBookmark(const Bookmark& bookmark, JsonWriter& json) {
   const Selection& s = bookmark.selection;
   json.BeginObject().Field("title", bookmark.title).Field("note", bookmark.note);
   json.Field("kind", static_cast<int>(s.kind)).Field("module", s.module).Field("stage", s.stage);
@@ -55,8 +56,8 @@ void WriteBookmark(const Session::Bookmark& bookmark, JsonWriter& json) {
   json.Field("source_file", s.source_file).Field("source_line", s.source_line).EndObject();
 }
 
-Session::Bookmark ReadBookmark(const Json& json) {
-  Session::Bookmark out;
+Bookmark ReadBookmark(const Json& json) {
+  Bookmark out;
   out.title = TextOf(json, "title");
   out.note = TextOf(json, "note");
   auto number = [&](const char* key) { return static_cast<int32_t>(NumberOf(json, key, -1)); };
@@ -87,7 +88,7 @@ std::optional<std::string> StateFolder::Read(const std::string& name) {
   if (path_.empty() || !std::filesystem::exists(path, error)) return std::nullopt;
   Result<FileView> file = FileView::Open(path, Limits{}, *calls_);
   if (file) return std::string(file->bytes());
-  problems_.push_back("what was kept is not used: " + file.error().ToString());
+  problems_.push_back("saved state ignored: " + file.error().ToString());
   return std::nullopt;
 }
 
@@ -97,12 +98,12 @@ std::optional<Json> StateFolder::ReadJson(const std::string& name) {
   if (!text) return std::nullopt;
   Json json = Json::parse(*text, nullptr, false);
   if (!json.is_object()) {
-    problems_.push_back(path_ + "/" + name + ": damaged, so nothing of it is used");
+    problems_.push_back(path_ + "/" + name + ": damaged, ignored");
     return std::nullopt;
   }
   if (NumberOf(json, "version", kVersion) <= kVersion) return json;
   problems_.push_back(path_ + "/" + name +
-                      ": written by a later hloscope; it is not used and stays as it is");
+                      ": written by a newer hloscope; ignored and left unchanged");
   of_later_version_.insert(name);
   return std::nullopt;
 }
@@ -149,7 +150,7 @@ Status StateFolder::Write(const std::string& name, std::string_view bytes) const
   std::filesystem::create_directories(path_, error);
   if (error)
     return EnvironmentError(fmt::format("{}: cannot be made: {}", path_, error.message()),
-                            "layout and session are not kept");
+                            "layout and session cannot be saved");
   return WriteFileAtomically(path_ + "/" + name, bytes, *calls_);
 }
 
@@ -171,7 +172,7 @@ Status StateFolder::WriteSession(const std::string& dump_path, const KeptSession
   json.Field("selection", session.selection).Key("views").BeginObject();
   for (const auto& [id, state] : session.views) json.Field(id, state);
   json.EndObject().Key("bookmarks").BeginArray();
-  for (const Session::Bookmark& bookmark : session.bookmarks) WriteBookmark(bookmark, json);
+  for (const Bookmark& bookmark : session.bookmarks) WriteBookmark(bookmark, json);
   json.EndArray().EndObject();
   return Write(NameFor(FullPath(dump_path)), text);
 }

@@ -12,7 +12,8 @@
 
 #include "core/base/file_calls.h"
 #include "core/base/result.h"
-#include "viewer/model/session.h"
+#include "core/dump/dump_model.h"
+#include "viewer/model/bookmark.h"
 
 namespace hloscope::viewer {
 
@@ -21,7 +22,7 @@ struct KeptSession {
   std::string screen;
   std::vector<std::pair<std::string, std::string>> views;  // id and state
   std::string selection;                                   // MODULE[@STAGE][:INSTRUCTION]
-  std::vector<Session::Bookmark> bookmarks;
+  std::vector<Bookmark> bookmarks;
 };
 // What is kept of all.
 struct KeptSettings {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "viewer/model/document.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/model/text_line.h"
 
 namespace hloscope::viewer {
@@ -101,6 +103,16 @@ int64_t TextDocument::FindText(std::string_view what, int64_t from, bool up,
     if ((step & 0xffff) == 0 && stop.stop_requested()) return -1;
   }
   return -1;
+}
+
+const Pending<TextDocument>& TextOfFile(Context& context, int32_t file) {
+  return context.cache.Get(
+      TextKey{.file = file}, "loading a text",
+      [dump = context.document.dump().value, file](TaskControl& control) -> Computed<TextDocument> {
+        HLOSCOPE_ASSIGN_OR_RETURN(FileView view, dump->OpenFile(file));
+        return TextDocument::Make(std::move(view), dump->files()[static_cast<size_t>(file)].kind,
+                                  control.stop());
+      });
 }
 
 }  // namespace hloscope::viewer

@@ -2,6 +2,7 @@
 // the text is made.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <stop_token>
@@ -12,6 +13,8 @@
 #include "core/base/file.h"
 #include "core/base/result.h"
 #include "core/dump/listing/sniff.h"
+#include "viewer/model/context.h"
+#include "viewer/model/pending.h"
 
 namespace hloscope::viewer {
 
@@ -48,6 +51,14 @@ class TextDocument {
   std::vector<uint64_t> starts_;  // of each line
   size_t longest_ = 0;
 };
+
+// A file of the dump, or a stage of a module.
+struct TextKey {
+  using Value = TextDocument;
+  int32_t file = -1, module = -1, stage = -1;
+  auto operator<=>(const TextKey&) const = default;
+};
+const Pending<TextDocument>& TextOfFile(Context& context, int32_t file);
 
 // Where `what` stands in a line at or after `from`, by the rule of FindText; npos: nowhere.
 size_t FindInLine(std::string_view line, std::string_view what, size_t from);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 namespace hloscope::viewer {
@@ -48,6 +49,21 @@ std::string InUnit(double time, double step, const Unit& unit) {
 void TimelineCamera::SetWhole(profiler::TimeRange whole) {
   whole_ = whole;
   FitAll();
+}
+
+std::string TimelineCamera::Text() const { return fmt::format("{} {}", begin_, length_); }
+
+void TimelineCamera::SetText(std::string_view text) {
+  const size_t blank = text.find(' ');
+  if (blank == std::string_view::npos) return;
+  double begin = 0, length = 0;
+  const char* end = text.data() + text.size();
+  if (std::from_chars(text.data(), text.data() + blank, begin).ec != std::errc() ||
+      std::from_chars(text.data() + blank + 1, end, length).ec != std::errc() || !(length > 0))
+    return;
+  begin_ = begin;
+  length_ = length;
+  Clamp();
 }
 
 profiler::TimeRange TimelineCamera::range() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profiler/event_store.h"
@@ -26,6 +27,10 @@ class TimelineCamera {
   void Zoom(double at, double factor);
   // By a part of what is in view.
   void Pan(double part);
+
+  // What is in view, and back; ignored where it cannot be read.
+  std::string Text() const;
+  void SetText(std::string_view text);
 
   double XOf(double time, double width) const { return (time - begin_) / length_ * width; }
   double TimeAt(double x, double width) const { return begin_ + x / width * length_; }

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/memory_plan.h"
-#include "viewer/model/memory_point.h"
+#include "viewer/model/navigation.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -18,14 +21,14 @@ enum class Show : uint8_t { kPoint, kAll, kGrowth };
 class BuffersView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    if (!ShowPending(frame, session.dump(), "the dump")) return;
-    const int32_t module = session.module();
+    Context& context = frame.context;
+    if (!ShowPending(frame, context.document.dump(), "the dump")) return;
+    const int32_t module = context.navigation.module();
     if (module < 0) {
-      Sentence(frame, "this dump holds no modules, so no buffers");
+      Sentence(frame, "no module in this dump");
       return;
     }
-    const Pending<dump::BufferTable>& buffers = session.Buffers(module);
+    const Pending<dump::BufferTable>& buffers = context.data.Buffers(module);
     if (!ShowPending(frame, buffers, "the buffer assignment")) return;
     if (!buffers->has_values()) {
       Sentence(frame,
@@ -43,8 +46,8 @@ class BuffersView : public View {
     }
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || table_ == nullptr) return View::Export(format, session);
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || table_ == nullptr) return View::Export(format, context);
     std::string out = "bytes,instruction,shape,kind,allocation,offset,first,last\n";
     for (int32_t v : values_) {
       const dump::BufferValue& value = table_->values[static_cast<size_t>(v)];
@@ -55,11 +58,11 @@ class BuffersView : public View {
     return out;
   }
 
-  std::string Lit(Session& session) const override {
+  std::string Lit(Context& context) const override {
     if (table_ == nullptr) return {};
     std::string out;
     for (int32_t v : values_) {
-      const bool is_lit = IsLit(session, v);
+      const bool is_lit = IsLit(context, v);
       if (is_lit || v == values_.front()) {
         out += fmt::format("{}{} {}\n", is_lit ? "* " : "",
                            table_->values[static_cast<size_t>(v)].instruction,
@@ -70,47 +73,49 @@ class BuffersView : public View {
   }
 
  private:
-  int32_t Point(Session& session) const {
-    const MemoryPoint& marked = session.Shared<MemoryPoint>("memory");
+  int32_t Point(Context& context) const {
+    const MemoryPoint& marked = context.marks.memory;
     const int32_t point =
         marked.module == module_ && marked.point >= 0 ? marked.point : table_->live_peak_point;
     return point < static_cast<int32_t>(table_->program.size()) ? point : -1;
   }
 
   void DrawBar(Frame& frame) {
-    Session& session = frame.session;
-    const MemoryPoint& marked = session.Shared<MemoryPoint>("memory");
+    Context& context = frame.context;
+    const MemoryPoint& marked = context.marks.memory;
     const bool is_peak = marked.module != module_ || marked.point < 0;
     auto choice = [&](const char* text, Show what) {
       if (ImGui::RadioButton(text, show_ == what)) show_ = what;
       ImGui::SameLine(0, 12 * frame.scale);
     };
-    choice(is_peak ? "at the peak" : "at the marked point", Show::kPoint);
+    choice(is_peak ? "at the peak" : "at the selected point", Show::kPoint);
     choice("all values", Show::kAll);
-    choice("grown against", Show::kGrowth);
+    choice("growth since", Show::kGrowth);
     if (show_ == Show::kGrowth) {
       DrawModules(frame);
     } else if (!is_peak && ImGui::SmallButton("back to the peak")) {
-      session.Shared<MemoryPoint>("memory") = {};
+      context.marks.memory = {};
     } else {
-      Label(frame.theme, Color::kTextSecondary, Summary(session));
+      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+      FittedLabel(Summary(context));
+      ImGui::PopStyleColor();
     }
   }
 
-  std::string Summary(Session& session) const {
+  std::string Summary(Context& context) const {
     if (show_ == Show::kAll)
       return fmt::format("{} values", CountText(static_cast<int64_t>(table_->values.size())));
-    const int32_t point = Point(session);
-    if (point < 0) return "all values: the dump does not say when they live";
+    const int32_t point = Point(context);
+    if (point < 0) return "all values: no live ranges in the dump";
     return fmt::format("{} values live at {}", CountText(static_cast<int64_t>(values_.size())),
                        SafeText(table_->program[static_cast<size_t>(point)], 60));
   }
 
   void DrawModules(Frame& frame) {
-    const auto modules = frame.session.dump()->modules();
+    const auto modules = frame.context.document.dump()->modules();
     const bool is_known = other_ >= 0 && static_cast<size_t>(other_) < modules.size();
     ImGui::SetNextItemWidth(-1);
-    const std::string shown = is_known ? NameOf(modules, other_) : "choose a module";
+    const std::string shown = is_known ? NameOf(modules, other_) : "select a module";
     if (!ImGui::BeginCombo("##other", SafeText(shown, 80).c_str())) return;
     for (size_t m = 0; m < modules.size(); ++m) {
       if (static_cast<int32_t>(m) == module_) continue;
@@ -134,15 +139,16 @@ class BuffersView : public View {
     return ToString(KindOf(table_->allocations[a]));
   }
 
-  bool IsLit(Session& session, int32_t v) const {
-    const Selection& now = session.selection();
-    return now.kind > SelectionKind::kStage && session.counterparts().module == module_ &&
-           session.counterparts().HasBuffer(v);
+  bool IsLit(Context& context, int32_t v) const {
+    const Selection& now = context.navigation.selection();
+    return now.kind > SelectionKind::kStage &&
+           context.navigation.counterparts().module == module_ &&
+           context.navigation.counterparts().HasBuffer(v);
   }
 
   // Computed when the point, the module or what is shown changes.
-  void Collect(Session& session) {
-    const int32_t point = show_ == Show::kAll ? -1 : Point(session);
+  void Collect(Context& context) {
+    const int32_t point = show_ == Show::kAll ? -1 : Point(context);
     if (collected_ == table_ && collected_point_ == point && collected_show_ == show_) return;
     collected_ = table_;
     collected_point_ = point;
@@ -164,22 +170,24 @@ class BuffersView : public View {
                                        ImGuiTableFlags_SizingFixedFit;
     if (!ImGui::BeginTable(id, static_cast<int>(titles.size()), kFlags)) return false;
     ImGui::TableSetupScrollFreeze(0, 1);
+    // Where there is little room the names keep a part of it.
+    const float part = ImGui::GetContentRegionAvail().x < 720 * frame.scale ? 0.7F : 1.0F;
     for (const char* title : titles) {
       const std::string_view name = title;
       const bool is_wide = name == "instruction" || name == "lives";
       ImGui::TableSetupColumn(title, is_wide ? ImGuiTableColumnFlags_WidthStretch : 0,
                               is_wide ? (name == "lives" ? 1.6F : 1.0F)
-                                      : (name == "shape" ? 150.0F : 80.0F) * frame.scale);
+                                      : (name == "shape" ? 150.0F : 80.0F) * part * frame.scale);
     }
     ImGui::TableHeadersRow();
     return true;
   }
 
   void DrawValues(Frame& frame) {
-    Collect(frame.session);
+    Collect(frame.context);
     if (values_.empty()) {
       Sentence(frame,
-               "no value is known to live here: the dump has no live ranges, or nothing lives at "
+               "no live values: the dump has no live ranges, or nothing is live at "
                "this point");
       return;
     }
@@ -196,19 +204,19 @@ class BuffersView : public View {
   }
 
   void DrawValue(Frame& frame, int32_t v, int number) const {
-    Session& session = frame.session;
+    Context& context = frame.context;
     const dump::BufferValue& value = table_->values[static_cast<size_t>(v)];
     ImGui::TableNextRow();
     ImGui::TableSetColumnIndex(0);
-    const bool is_selected =
-        session.selection().kind == SelectionKind::kBuffer && session.selection().buffer == v;
-    if (Row(frame, fmt::format("##row{}", number), is_selected, IsLit(session, v))) {
-      session.Select(Selection::OfBuffer(module_, v));
+    const bool is_selected = context.navigation.selection().kind == SelectionKind::kBuffer &&
+                             context.navigation.selection().buffer == v;
+    if (Row(frame, fmt::format("##row{}", number), is_selected, IsLit(context, v))) {
+      context.navigation.Select(Selection::OfBuffer(module_, v));
     }
     ImGui::SameLine(0, 0);
     RightLabel(BytesText(value.size));
     ImGui::TableSetColumnIndex(1);
-    std::string name = value.instruction.empty() ? "of no known instruction" : value.instruction;
+    std::string name = value.instruction.empty() ? "of an unknown instruction" : value.instruction;
     for (int64_t i : value.shape_index) name += fmt::format("{{{}}}", i);
     FittedLabel(name);
     ImGui::TableSetColumnIndex(2);
@@ -232,24 +240,24 @@ class BuffersView : public View {
       return exists ? SafeText(table_->program[static_cast<size_t>(p)], 40)
                     : std::string("the end");
     };
-    if (value.live_start < 0) return "not known";
+    if (value.live_start < 0) return "unknown";
     return fmt::format("{} – {}", name(value.live_start), name(value.live_end));
   }
 
   void DrawGrowth(Frame& frame) {
-    Session& session = frame.session;
-    const auto modules = session.dump()->modules();
+    Context& context = frame.context;
+    const auto modules = context.document.dump()->modules();
     if (modules.size() < 2) {
       Sentence(frame,
-               "this dump holds one module: open a folder with the dumps of both compilations to "
-               "see what grew between them");
+               "only one module in this dump: open a folder with the dumps of both compilations to "
+               "see which buffers grew");
       return;
     }
     if (other_ < 0 || static_cast<size_t>(other_) >= modules.size() || other_ == module_) {
-      Sentence(frame, "choose the module to compare with");
+      Sentence(frame, "select the module to compare with");
       return;
     }
-    const Pending<dump::BufferTable>& other = session.Buffers(other_);
+    const Pending<dump::BufferTable>& other = context.data.Buffers(other_);
     if (!ShowPending(frame, other, "the other buffer assignment")) return;
     if (grown_ != table_ || grown_against_ != other.value) {
       grown_ = table_;
@@ -262,7 +270,7 @@ class BuffersView : public View {
                       table_->total_bytes >= other->total_bytes ? "+" : "−",
                       BytesText(std::abs(table_->total_bytes - other->total_bytes))));
     if (growth_.empty()) {
-      Sentence(frame, "no value of an instruction that both have differs in size");
+      Sentence(frame, "no buffer differs in size");
       return;
     }
     static constexpr std::array<const char*, 5> kTitles = {"grown by", "here", "there",
@@ -281,17 +289,18 @@ class BuffersView : public View {
     ImGui::TableNextRow();
     ImGui::TableSetColumnIndex(0);
     const bool clicked = Row(frame, fmt::format("##grown{}", number), false,
-                             g.value >= 0 && IsLit(frame.session, g.value));
-    if (clicked && g.value >= 0) frame.session.Select(Selection::OfBuffer(module_, g.value));
+                             g.value >= 0 && IsLit(frame.context, g.value));
+    if (clicked && g.value >= 0)
+      frame.context.navigation.Select(Selection::OfBuffer(module_, g.value));
     ImGui::SameLine(0, 0);
     const bool is_more = g.size >= g.other_size;
     RightLabel(
         frame.theme, is_more ? Color::kWarning : Color::kGood,
         (is_more ? "+" : "−") + BytesText(is_more ? g.size - g.other_size : g.other_size - g.size));
     ImGui::TableSetColumnIndex(1);
-    RightLabel(g.value < 0 ? "not here" : BytesText(g.size));
+    RightLabel(g.value < 0 ? "absent" : BytesText(g.size));
     ImGui::TableSetColumnIndex(2);
-    RightLabel(g.other_size == 0 ? "not there" : BytesText(g.other_size));
+    RightLabel(g.other_size == 0 ? "absent" : BytesText(g.other_size));
     ImGui::TableSetColumnIndex(3);
     FittedLabel(g.instruction);
     ImGui::TableSetColumnIndex(4);

@@ -5,9 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <memory>
+#include <unordered_map>
 
 #include "core/hlo/text/text.h"
 #include "viewer/model/comparison.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/marks.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
 #include "viewer/model/selection_summary.h"
 #include "viewer/widgets/syntax.h"
 #include "viewer/widgets/view.h"
@@ -20,40 +27,40 @@ namespace {
 class ChangesView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    if (!ShowPending(frame, session.dump(), "the dump")) return;
-    const int32_t module = session.module(), stage = ShownChangeStage(session);
+    Context& context = frame.context;
+    if (!ShowPending(frame, context.document.dump(), "the dump")) return;
+    const int32_t module = context.navigation.module(), stage = ShownChangeStage(context);
     if (module < 0 || stage < 0) {
-      Sentence(frame, "this dump holds no module, so nothing changed");
+      Sentence(frame, "no module in this dump");
       return;
     }
     DrawScrubber(frame, module);
     DrawAgainst(frame, module, stage);
-    const Comparison& chosen = session.Shared<Comparison>("comparison");
+    const Comparison& chosen = context.marks.comparison;
     if (!chosen.is_set() && stage == 0) {
       Sentence(frame,
-               "this is the first stage: choose a later one on the left, press ], or compare it "
+               "this is the first stage: select a later one on the left, press ], or compare it "
                "with another");
       return;
     }
     if (chosen.is_set() && chosen.module == module && chosen.stage == stage) {
-      Sentence(frame, "this is what it is compared with: choose another stage or module");
+      Sentence(frame, "compared with itself: select another stage or module");
       return;
     }
     const Pending<debug::PassChanges>& changes = chosen.is_set()
-                                                     ? CompareStages(session, chosen, module, stage)
-                                                     : session.Changes(module, stage);
+                                                     ? CompareStages(context, chosen, module, stage)
+                                                     : context.data.Changes(module, stage);
     if (!ShowPending(frame, changes, "what changed")) return;
-    earlier_ =
-        chosen.is_set() ? chosen.stage : session.Provenance(module)->lineage().Neighbour(stage, -1);
+    earlier_ = chosen.is_set() ? chosen.stage
+                               : context.data.Provenance(module)->lineage().Neighbour(stage, -1);
     other_module_ = chosen.is_set() ? chosen.module : module;
-    const Pending<hlo::Module>& before = session.Module(other_module_, earlier_);
-    const Pending<hlo::Module>& after = session.Module(module, stage);
-    if (!ShowPending(frame, before, "the stage before") || !ShowPending(frame, after, "the stage"))
+    const Pending<hlo::Module>& before = context.data.Module(other_module_, earlier_);
+    const Pending<hlo::Module>& after = context.data.Module(module, stage);
+    if (!ShowPending(frame, before, "previous stage") || !ShowPending(frame, after, "the stage"))
       return;
     DrawHead(frame, *changes);
     if (!changes->counts.any() && !unchanged_) return;
-    CollectRows(session, *changes, module, stage);
+    CollectRows(context, *changes, module, stage);
     DrawRows(frame, *changes, *before, *after, module, stage);
   }
 
@@ -69,12 +76,13 @@ class ChangesView : public View {
   std::string State() const override { return unchanged_ ? "1" : "0"; }
   void SetState(std::string_view state) override { unchanged_ = state == "1"; }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || session.module() < 0 || earlier_ < 0)
-      return View::Export(format, session);
-    const Pending<hlo::Module>& before = session.Module(other_module_, earlier_);
-    const Pending<hlo::Module>& after = session.Module(session.module(), ShownChangeStage(session));
-    if (!before.ready() || !after.ready()) return View::Export(format, session);
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || context.navigation.module() < 0 || earlier_ < 0)
+      return View::Export(format, context);
+    const Pending<hlo::Module>& before = context.data.Module(other_module_, earlier_);
+    const Pending<hlo::Module>& after =
+        context.data.Module(context.navigation.module(), ShownChangeStage(context));
+    if (!before.ready() || !after.ready()) return View::Export(format, context);
     std::string out = "change,before,after\n";
     for (const Line& line : rows_) {
       if (line.skipped > 0) continue;
@@ -85,31 +93,32 @@ class ChangesView : public View {
     return out;
   }
 
-  std::string Lit(Session& session) const override {
-    const Comparison& chosen = session.Shared<Comparison>("comparison");
+  std::string Lit(Context& context) const override {
+    const Comparison& chosen = context.marks.comparison;
     return fmt::format("{} rows, selected {}{}", rows_.size(),
-                       selected_row_ >= 0 && session.module() >= 0 ? "yes" : "no",
-                       chosen.is_set() ? "\nagainst " + ComparisonText(session, chosen) : "");
+                       selected_row_ >= 0 && context.navigation.module() >= 0 ? "yes" : "no",
+                       chosen.is_set() ? "\nagainst " + ComparisonText(context, chosen) : "");
   }
 
  private:
   // A strip with one mark for each stage, as high as what it changed; dragging goes through them.
   void DrawScrubber(Frame& frame, int32_t module) {
-    Session& session = frame.session;
-    auto stages =
-        static_cast<int32_t>(session.dump()->modules()[static_cast<size_t>(module)].stages.size());
+    Context& context = frame.context;
+    auto stages = static_cast<int32_t>(
+        context.document.dump()->modules()[static_cast<size_t>(module)].stages.size());
     ImVec2 at = ImGui::GetCursorScreenPos();
     float width = ImGui::GetContentRegionAvail().x, height = 34 * frame.scale;
     ImGui::InvisibleButton("##scrubber", ImVec2(std::max(1.0f, width), height));
     float step = width / static_cast<float>(std::max(1, stages));
     auto under = static_cast<int32_t>((ImGui::GetIO().MousePos.x - at.x) / step);
     under = std::clamp(under, 0, stages - 1);
-    if (ImGui::IsItemActive() && under != session.stage()) {
-      hlo::InstructionId id = session.InstructionIn(under);
-      session.Select(id.valid() ? Selection::OfInstruction(module, under, id)
-                                : Selection::OfStage(module, under));
+    if (ImGui::IsItemActive() && under != context.navigation.stage()) {
+      hlo::InstructionId id = context.navigation.InstructionIn(under);
+      context.navigation.Select(id.valid() ? Selection::OfInstruction(module, under, id)
+                                           : Selection::OfStage(module, under));
     }
-    const dump::ModuleEntry& entry = session.dump()->modules()[static_cast<size_t>(module)];
+    const dump::ModuleEntry& entry =
+        context.document.dump()->modules()[static_cast<size_t>(module)];
     if (ImGui::IsItemHovered())
       ImGui::SetTooltip("%s", SafeText(entry.stages[static_cast<size_t>(under)].name, 300).c_str());
     ImDrawList* draw = ImGui::GetWindowDrawList();
@@ -120,39 +129,39 @@ class ChangesView : public View {
 
   // What stands on the left: the stage before, unless another was chosen.
   static void DrawAgainst(Frame& frame, int32_t module, int32_t stage) {
-    Session& session = frame.session;
-    Comparison& chosen = session.Shared<Comparison>("comparison");
-    const auto& stages = session.dump()->modules()[static_cast<size_t>(module)].stages;
+    Context& context = frame.context;
+    Comparison& chosen = context.marks.comparison;
+    const auto& stages = context.document.dump()->modules()[static_cast<size_t>(module)].stages;
     ImGui::AlignTextToFramePadding();
     if (chosen.is_set() || stage > 0) {
       Label(frame.theme, Color::kTextSecondary,
-            chosen.is_set() ? SafeText(ComparisonText(session, chosen), 70) : "the stage before");
+            chosen.is_set() ? SafeText(ComparisonText(context, chosen), 70) : "previous stage");
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary, "→");
       ImGui::SameLine();
     }
     Label(SafeText(stages[static_cast<size_t>(stage)].name, 70));
     ImGui::SameLine();
-    if (ImGui::Button("Compare with …")) session.RequestRun(Command::kCompare);
+    if (ImGui::Button("Compare with …")) context.requests.Run(Command::kCompare);
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("with any other stage or module\nCtrl+D");
     if (!chosen.is_set()) return;
     ImGui::SameLine();
-    if (ImGui::Button("Stage before")) chosen = {};
+    if (ImGui::Button("Previous stage")) chosen = {};
   }
 
   static void DrawTick(Frame& frame, ImDrawList* draw, ImVec2 at, float step, float height,
                        int32_t module, int32_t s) {
-    Session& session = frame.session;
+    Context& context = frame.context;
     float x = at.x + step * static_cast<float>(s), gap = step > 6 ? 1.0f : 0.0f;
-    if (s == session.stage())
+    if (s == context.navigation.stage())
       draw->AddRectFilled(ImVec2(x, at.y), ImVec2(x + step, at.y + height),
                           frame.theme[Color::kSelected]);
     // Few stages are all compared at once; of many only those that were asked for are known.
     constexpr int32_t kFew = 24;
-    auto stages =
-        static_cast<int32_t>(session.dump()->modules()[static_cast<size_t>(module)].stages.size());
-    if (s == 0 || (stages > kFew && std::abs(s - session.stage()) > kFew)) return;
-    const Pending<debug::PassChanges>& changes = session.Changes(module, s);
+    auto stages = static_cast<int32_t>(
+        context.document.dump()->modules()[static_cast<size_t>(module)].stages.size());
+    if (s == 0 || (stages > kFew && std::abs(s - context.navigation.stage()) > kFew)) return;
+    const Pending<debug::PassChanges>& changes = context.data.Changes(module, s);
     if (!changes.ready()) return;
     const debug::ChangeCounts& counts = changes->counts;
     float bottom = at.y + height - 6 * frame.scale, top = bottom;
@@ -166,7 +175,7 @@ class ChangesView : public View {
     stack(counts.added, Color::kAdded);
     stack(counts.removed, Color::kRemoved);
     stack(counts.rewritten + counts.moved, Color::kRewritten);
-    if (session.counterparts().TouchedInto(s))
+    if (context.navigation.counterparts().TouchedInto(s))
       draw->AddRectFilled(ImVec2(x + gap, bottom + 2 * frame.scale),
                           ImVec2(x + step - gap, bottom + 5 * frame.scale),
                           frame.theme[Color::kAccent]);
@@ -195,10 +204,10 @@ class ChangesView : public View {
     }
     if (!counts.any()) {
       ImGui::SameLine(0, 14 * frame.scale);
-      Label(frame.theme, Color::kTextSecondary, "this pass changed nothing");
+      Label(frame.theme, Color::kTextSecondary, "no changes");
     }
     ImGui::SameLine(ImGui::GetWindowWidth() - 160 * frame.scale);
-    ImGui::Checkbox("Unchanged too", &unchanged_);
+    ImGui::Checkbox("Show unchanged", &unchanged_);
   }
 
   struct Line {
@@ -207,25 +216,26 @@ class ChangesView : public View {
     uint32_t skipped = 0;  // of a line that stands for a run of unchanged ones
   };
 
-  void CollectRows(Session& session, const debug::PassChanges& changes, int32_t module,
+  void CollectRows(Context& context, const debug::PassChanges& changes, int32_t module,
                    int32_t stage) {
-    std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}", session.generation(), module, stage,
-                                  unchanged_, changes.rows.size(), other_module_, earlier_);
+    std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}", context.document.generation(), module,
+                                  stage, unchanged_, changes.rows.size(), other_module_, earlier_);
     if (key != rows_key_) {
       rows_key_ = key;
       rows_.clear();
+      texts_.clear();
       revealed_ = 0;
       for (const debug::DiffRow& row : changes.rows) AddRow(row);
     }
-    hlo::InstructionId now = session.InstructionIn(stage), was;
-    if (other_module_ == module) was = session.InstructionIn(earlier_);
+    hlo::InstructionId now = context.navigation.InstructionIn(stage), was;
+    if (other_module_ == module) was = context.navigation.InstructionIn(earlier_);
     auto found = std::ranges::find_if(rows_, [&](const Line& line) {
       return (now.valid() && line.after.valid() && line.after.index <= now.index &&
               now.index < line.after.index + std::max(1u, line.skipped)) ||
              (was.valid() && !now.valid() && line.before == was);
     });
     selected_row_ = found == rows_.end() ? -1 : static_cast<int64_t>(found - rows_.begin());
-    if (wanted_step_ != 0) StepChange(session, module, stage);
+    if (wanted_step_ != 0) StepChange(context, module, stage);
   }
 
   // Unchanged ones are one line for each run, unless they are asked for.
@@ -245,26 +255,26 @@ class ChangesView : public View {
     }
   }
 
-  void StepChange(Session& session, int32_t module, int32_t stage) {
+  void StepChange(Context& context, int32_t module, int32_t stage) {
     auto count = static_cast<int64_t>(rows_.size());
     for (int64_t i = selected_row_ + wanted_step_; i >= 0 && i < count; i += wanted_step_) {
       const Line& line = rows_[static_cast<size_t>(i)];
       if (line.kind == debug::ChangeKind::kUnchanged) continue;
-      Click(session, line, module, stage);
+      Click(context, line, module, stage);
       break;
     }
     wanted_step_ = 0;
   }
 
   // What is gone is selected where it was, and this change stays on the screen.
-  void Click(Session& session, const Line& line, int32_t module, int32_t stage) const {
+  void Click(Context& context, const Line& line, int32_t module, int32_t stage) const {
     if (line.after.valid())
-      return session.Select(Selection::OfInstruction(module, stage, line.after));
+      return context.navigation.Select(Selection::OfInstruction(module, stage, line.after));
     const Selection gone = Selection::OfInstruction(other_module_, earlier_, line.before);
     if (other_module_ == module) {
-      Follow(session, {.selection = gone, .view = {}, .stage = stage});
+      Follow(context, {.selection = gone, .view = {}, .stage = stage});
     } else {
-      session.Select(gone);
+      context.navigation.Select(gone);
     }
   }
 
@@ -286,14 +296,15 @@ class ChangesView : public View {
         ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
         const bool pressed = ImGui::InvisibleButton("##row", ImVec2(std::max(1.0f, width), height));
         ImGui::PopStyleVar();
-        if (pressed && line.skipped == 0) Click(frame.session, line, module, stage);
+        if (pressed && line.skipped == 0) Click(frame.context, line, module, stage);
         if (ImGui::IsItemHovered() && line.skipped == 0) ShowWhole(before, after, line);
-        DrawRow(frame, before, after, line, at, width, height, i == selected_row_);
+        DrawRow(frame, line, line.skipped > 0 ? nullptr : &TextsOf(before, after, i), at, width,
+                height, i == selected_row_);
         ImGui::PopID();
       }
     }
-    if (revealed_ != frame.session.selection_version() && selected_row_ >= 0) {
-      revealed_ = frame.session.selection_version();
+    if (revealed_ != frame.context.navigation.version() && selected_row_ >= 0) {
+      revealed_ = frame.context.navigation.version();
       float y = static_cast<float>(selected_row_) * height;
       if (y < ImGui::GetScrollY() ||
           y > ImGui::GetScrollY() + ImGui::GetWindowHeight() - 2 * height)
@@ -326,8 +337,40 @@ class ChangesView : public View {
     ImGui::EndTooltip();
   }
 
-  static void DrawRow(Frame& frame, const hlo::Module& before, const hlo::Module& after,
-                      const Line& line, ImVec2 at, float width, float height, bool selected) {
+  // What a row shows; printing and comparing words in every frame would take too long.
+  struct RowTexts {
+    std::string left, right;
+    std::deque<std::string> kept;  // stretches that were shortened
+    WordDiff words;                // of all these
+    bool is_one_side = false;
+  };
+
+  const RowTexts& TextsOf(const hlo::Module& before, const hlo::Module& after, int row) {
+    std::unique_ptr<RowTexts>& known = texts_[row];
+    if (known != nullptr) return *known;
+    known = std::make_unique<RowTexts>();
+    const Line& line = rows_[static_cast<size_t>(row)];
+    const bool is_same = line.kind == debug::ChangeKind::kUnchanged;
+    const bool folded = is_same || !line.before.valid() || !line.after.valid();
+    known->left = TextOf(before, line.before, folded);
+    known->right = TextOf(after, line.after, folded);
+    known->is_one_side = known->left.empty() || known->right.empty();
+    if (is_same) {
+      known->words = {{{known->left, false}}, {{known->right, false}}};
+      return *known;
+    }
+    known->words = DiffWords(known->left, known->right);
+    const bool differ = std::ranges::any_of(known->words.before, &WordPiece::changed) ||
+                        std::ranges::any_of(known->words.after, &WordPiece::changed);
+    if (!known->is_one_side && differ) {
+      Shorten(known->words.before, known->kept);
+      Shorten(known->words.after, known->kept);
+    }
+    return *known;
+  }
+
+  static void DrawRow(Frame& frame, const Line& line, const RowTexts* texts, ImVec2 at, float width,
+                      float height, bool selected) {
     ImDrawList* draw = ImGui::GetWindowDrawList();
     const Theme& theme = frame.theme;
     if (selected)
@@ -361,25 +404,10 @@ class ChangesView : public View {
         break;
     }
     draw->AddText(ImVec2(at.x + 5 * frame.scale, y), theme[look.color], look.sign);
-    bool both = line.before.valid() && line.after.valid();
-    bool folded = !both || line.kind == debug::ChangeKind::kUnchanged;
-    std::string left = TextOf(before, line.before, folded),
-                right = TextOf(after, line.after, folded);
-    WordDiff words = line.kind == debug::ChangeKind::kUnchanged
-                         ? WordDiff{{{left, false}}, {{right, false}}}
-                         : DiffWords(left, right);
-    bool whole = left.empty() || right.empty();
-    std::deque<std::string> kept;
-    bool differ = std::ranges::any_of(words.before, &WordPiece::changed) ||
-                  std::ranges::any_of(words.after, &WordPiece::changed);
-    if (!whole && differ) {
-      Shorten(words.before, kept);
-      Shorten(words.after, kept);
-    }
-    DrawWords(frame, words.before, ImVec2(at.x + sign_width, y), half, height,
-              whole ? look.fill : Color::kRemovedFill, line.kind);
-    DrawWords(frame, words.after, ImVec2(at.x + sign_width + half, y), half, height,
-              whole ? look.fill : Color::kAddedFill, line.kind);
+    DrawWords(frame, texts->words.before, ImVec2(at.x + sign_width, y), half, height,
+              texts->is_one_side ? look.fill : Color::kRemovedFill, line.kind);
+    DrawWords(frame, texts->words.after, ImVec2(at.x + sign_width + half, y), half, height,
+              texts->is_one_side ? look.fill : Color::kAddedFill, line.kind);
     draw->AddLine(ImVec2(at.x + sign_width + half - 3, at.y),
                   ImVec2(at.x + sign_width + half - 3, at.y + height), theme[Color::kLine]);
   }
@@ -425,6 +453,7 @@ class ChangesView : public View {
   bool unchanged_ = false;
   int wanted_step_ = 0;
   std::vector<Line> rows_;
+  std::unordered_map<int, std::unique_ptr<RowTexts>> texts_;  // by row, of those that were in sight
   std::string rows_key_;
   int64_t selected_row_ = -1;
   uint64_t revealed_ = 0;

@@ -8,7 +8,10 @@
 #include <iterator>
 #include <optional>
 
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
 #include "viewer/model/kernel_sheet.h"
+#include "viewer/model/navigation.h"
 #include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/text_pane.h"
 #include "viewer/widgets/view.h"
@@ -22,27 +25,26 @@ struct Form {
   const char* title;
   dump::TextRange dump::Kernel::* range;
 };
-constexpr std::array<Form, 5> kForms = {
-    {{"Triton", &dump::Kernel::triton},
-     {"MLIR", &dump::Kernel::mlir},
-     {"LLVM before its passes", &dump::Kernel::llvm_unoptimized},
-     {"LLVM", &dump::Kernel::llvm},
-     {"PTX", &dump::Kernel::ptx}}};
+constexpr std::array<Form, 5> kForms = {{{"Triton", &dump::Kernel::triton},
+                                         {"MLIR", &dump::Kernel::mlir},
+                                         {"LLVM IR (unoptimised)", &dump::Kernel::llvm_unoptimized},
+                                         {"LLVM", &dump::Kernel::llvm},
+                                         {"PTX", &dump::Kernel::ptx}}};
 
 class CodeView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    if (!session.dump().ready()) {
-      Sentence(frame, "the code of kernels comes from a dump; no dump is open");
+    Context& context = frame.context;
+    if (!context.document.dump().ready()) {
+      Sentence(frame, "no dump is open");
       return;
     }
-    const int32_t module = session.module();
+    const int32_t module = context.navigation.module();
     if (module < 0) {
-      Sentence(frame, "this dump holds no modules, so no kernels");
+      Sentence(frame, "no module in this dump");
       return;
     }
-    const Pending<dump::KernelTable>& kernels = session.Kernels(module);
+    const Pending<dump::KernelTable>& kernels = context.data.Kernels(module);
     if (!ShowPending(frame, kernels, "the kernels")) return;
     if (kernels->kernels.empty()) {
       Sentence(frame,
@@ -50,21 +52,21 @@ class CodeView : public View {
                "--xla_dump_hlo_as_text --xla_dump_emitter_re=.*");
       return;
     }
-    const int32_t chosen = KernelOf(session, *kernels);
+    const int32_t chosen = KernelOf(context, *kernels);
     if (chosen < 0) {
       lit_.clear();
-      Sentence(frame, session.selection().kind <= SelectionKind::kStage
-                          ? "select a kernel or an instruction, and its code stands here"
-                          : "the selection has no kernel: it is computed inside another one, by a "
+      Sentence(frame, context.navigation.selection().kind <= SelectionKind::kStage
+                          ? "select a kernel or an instruction to see its code"
+                          : "the selection has no kernel of its own: it is part of another one, a "
                             "library, or not at all");
       return;
     }
     DrawKernel(frame, module, kernels->kernels[static_cast<size_t>(chosen)], chosen);
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
     if (format != ExportFormat::kCsv || shown_forms_ == 0 || lit_.empty())
-      return View::Export(format, session);
+      return View::Export(format, context);
     std::string out = "file,line,text\n";
     for (size_t i = 0; i < shown_forms_; ++i) {
       const TextDocument* document = panes_[i].document();
@@ -77,17 +79,17 @@ class CodeView : public View {
     return out;
   }
 
-  std::string Lit(Session& /*session*/) const override { return lit_; }
+  std::string Lit(Context& /*context*/) const override { return lit_; }
 
  private:
-  static int32_t KernelOf(Session& session, const dump::KernelTable& table) {
-    const Selection& now = session.selection();
+  static int32_t KernelOf(Context& context, const dump::KernelTable& table) {
+    const Selection& now = context.navigation.selection();
     // A selection kept from a dump that has changed may name a kernel that is gone.
     if (now.kind == SelectionKind::kKernel) {
       return now.kernel >= 0 && now.kernel < std::ssize(table.kernels) ? now.kernel : -1;
     }
     if (now.kind <= SelectionKind::kStage) return -1;
-    const Counterparts& found = session.counterparts();
+    const Counterparts& found = context.navigation.counterparts();
     const bool is_known =
         !found.kernels.empty() && static_cast<size_t>(found.kernels.front()) < table.kernels.size();
     return is_known ? found.kernels.front() : -1;
@@ -132,8 +134,9 @@ class CodeView : public View {
 
   void DrawForm(Frame& frame, const Form& form, const dump::TextRange& range, TextPane& pane,
                 bool is_new) {
-    Session& session = frame.session;
-    const std::string& path = session.dump()->files()[static_cast<size_t>(range.file)].path;
+    Context& context = frame.context;
+    const std::string& path =
+        context.document.dump()->files()[static_cast<size_t>(range.file)].path;
     ImGui::PushFont(frame.strong, 0);
     Label(form.title);
     ImGui::PopFont();
@@ -141,7 +144,7 @@ class CodeView : public View {
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
     FittedLabel(range.first_line > 0 ? fmt::format("{}:{}", path, range.first_line) : path);
     ImGui::PopStyleColor();
-    const Pending<TextDocument>& document = Document(session, range.file);
+    const Pending<TextDocument>& document = Document(context, range.file);
     if (!ShowPending(frame, document, "the text")) return;
     const bool is_other = pane.document() != document.value.get();
     pane.Show(document.value);
@@ -154,20 +157,13 @@ class CodeView : public View {
     lit_ += fmt::format("{} {}:{}-{}\n", form.title, path, range.first_line, range.last_line);
     ImGui::BeginChild("##text", ImGui::GetContentRegionAvail());
     if (const int64_t line = pane.Draw(frame); line >= 0) {
-      session.Select(Selection::OfTextLine(range.file, static_cast<int32_t>(line + 1)));
+      context.navigation.Select(Selection::OfTextLine(range.file, static_cast<int32_t>(line + 1)));
     }
     ImGui::EndChild();
   }
 
-  static const Pending<TextDocument>& Document(Session& session, int32_t file) {
-    return session.Get<TextDocument>(
-        fmt::format("text/file/{}", file), "reading a text",
-        [dump = session.dump().value,
-         file](TaskControl& control) -> Result<std::shared_ptr<const TextDocument>> {
-          HLOSCOPE_ASSIGN_OR_RETURN(FileView view, dump->OpenFile(file));
-          return TextDocument::Make(std::move(view), dump->files()[static_cast<size_t>(file)].kind,
-                                    control.stop());
-        });
+  static const Pending<TextDocument>& Document(Context& context, int32_t file) {
+    return TextOfFile(context, file);
   }
 
   static std::string Joined(const dump::Extent3& extent) {
@@ -185,7 +181,7 @@ class CodeView : public View {
     }
     if (kernel.registers) add(fmt::format("{} registers", *kernel.registers));
     if (kernel.shared_bytes) add(BytesText(*kernel.shared_bytes) + " shared");
-    if (const KernelRow* row = RowOf(frame.session, number)) {
+    if (const KernelRow* row = RowOf(frame.context, number)) {
       if (row->occupancy >= 0) {
         add(fmt::format("occupancy {}{:.0f} %", row->is_occupancy_bound ? "at most " : "",
                         100 * row->occupancy));
@@ -201,8 +197,8 @@ class CodeView : public View {
     ImGui::PopStyleColor();
   }
 
-  static const KernelRow* RowOf(Session& session, int32_t kernel) {
-    const Pending<KernelSheet>* sheet = KernelSheetOf(session);
+  static const KernelRow* RowOf(Context& context, int32_t kernel) {
+    const Pending<KernelSheet>* sheet = KernelSheetOf(context);
     if (sheet == nullptr || !sheet->ready()) return nullptr;
     auto row = std::ranges::find((*sheet)->rows, kernel, &KernelRow::kernel_index);
     return row == (*sheet)->rows.end() ? nullptr : &*row;

@@ -9,32 +9,29 @@
 #include <optional>
 #include <utility>
 
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/experiment.h"
+#include "viewer/model/messages.h"
+#include "viewer/model/navigation.h"
+#include "viewer/views/divergence_outcome.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
 
-std::string ErrorText(double error) {
-  if (error == 0) return "0";
-  return std::isfinite(error) ? fmt::format("{:.2e}", error) : "inf";
-}
-
-std::string UlpText(uint64_t ulp) {
-  return ulp > 999'999'999 ? "far" : CountText(static_cast<int64_t>(ulp));
-}
-
 class DivergenceView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    if (!ShowPending(frame, session.dump(), "the dump")) return;
-    const int32_t module = session.module();
+    Context& context = frame.context;
+    if (!ShowPending(frame, context.document.dump(), "the dump")) return;
+    const int32_t module = context.navigation.module();
     if (module < 0) {
-      Sentence(frame, "this dump holds no module, so there is nothing to run");
+      Sentence(frame, "no module in this dump");
       return;
     }
-    StartWaiting(session);
+    StartWaiting(context);
     DrawChoices(frame, module);
     DrawButtons(frame, module);
     ImGui::Separator();
@@ -42,17 +39,17 @@ class DivergenceView : public View {
   }
 
   bool Run(Command command, Frame& frame) override {
-    const int32_t module = frame.session.module();
+    const int32_t module = frame.context.navigation.module();
     if (module < 0) return false;
     switch (command) {
       case Command::kRunExperiment:
-        Start(frame.session, module, std::nullopt);
+        Start(frame.context, module, std::nullopt);
         return true;
       case Command::kFindNan:
-        Start(frame.session, module, debug::NonFiniteKind::kNan);
+        Start(frame.context, module, debug::NonFiniteKind::kNan);
         return true;
       case Command::kCancel:
-        frame.session.experiment().Cancel();
+        frame.context.experiment.Cancel();
         return true;
       default:
         return false;
@@ -77,10 +74,10 @@ class DivergenceView : public View {
     isolate_ = parts[3] == "1";
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    const Experiment& experiment = session.experiment();
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    const Experiment& experiment = context.experiment;
     if (format != ExportFormat::kCsv || experiment.module() == nullptr) {
-      return View::Export(format, session);
+      return View::Export(format, context);
     }
     std::string out =
         "instruction,verdict,max_abs_error,max_rel_error,max_ulp,mismatched,elements\n";
@@ -92,8 +89,8 @@ class DivergenceView : public View {
     return out;
   }
 
-  std::string Lit(Session& session) const override {
-    const Experiment& experiment = session.experiment();
+  std::string Lit(Context& context) const override {
+    const Experiment& experiment = context.experiment;
     std::string out = VerdictText(experiment);
     for (const Finding& f : experiment.findings()) {
       if (f.verdict < Verdict::kBeyond) continue;
@@ -108,25 +105,26 @@ class DivergenceView : public View {
       platforms_ = PlatformsHere();
       if (platform_.empty()) platform_ = platforms_.size() > 1 ? platforms_[1] : platforms_[0];
     }
-    const dump::ModuleEntry& entry = frame.session.dump()->modules()[static_cast<size_t>(module)];
+    const dump::ModuleEntry& entry =
+        frame.context.document.dump()->modules()[static_cast<size_t>(module)];
     if (entry.stages.empty()) return;
     stage_ = std::clamp(stage_, 0, static_cast<int>(entry.stages.size()) - 1);
     Name(frame, "module", false);
     FittedLabel(entry.name);
     Name(frame, "stage", false);
     ChooseStage(frame, entry);
-    Name(frame, "seed", true);
+    Name(frame, "seed", SameLineFits(110 * frame.scale));
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputInt("##seed", &seed_, 1);
     seed_ = std::max(seed_, 0);
     Name(frame, "platform", false);
     Choose(frame, "##platform", platform_, false);
-    Name(frame, "reference", true);
+    Name(frame, "reference", SameLineFits(150 * frame.scale));
     Choose(frame, "##reference", reference_, true);
-    ImGui::SameLine(0, 24 * frame.scale);
-    ImGui::Checkbox("each instruction alone", &isolate_);
-    ImGui::SameLine(0, 24 * frame.scale);
-    ImGui::Checkbox("own bounds", &own_bounds_);
+    SameLineIfRoom(CheckboxWidth("check each instruction separately"));
+    ImGui::Checkbox("check each instruction separately", &isolate_);
+    SameLineIfRoom(CheckboxWidth("custom tolerance"));
+    ImGui::Checkbox("custom tolerance", &own_bounds_);
     if (!own_bounds_) return;
     Name(frame, "absolute", false);
     ImGui::SetNextItemWidth(110 * frame.scale);
@@ -134,6 +132,13 @@ class DivergenceView : public View {
     Name(frame, "relative", true);
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputDouble("##relative", &relative_, 0, 0, "%.1e");
+  }
+
+  // There is room for another name and a choice of that width in the line of the last item.
+  static bool SameLineFits(float width) {
+    const float end = ImGui::GetItemRectMax().x + width + ImGui::CalcTextSize("reference").x +
+                      4 * ImGui::GetStyle().ItemSpacing.x;
+    return end < ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
   }
 
   // The quiet name of the choice that follows it.
@@ -145,7 +150,7 @@ class DivergenceView : public View {
   }
 
   void ChooseStage(Frame& frame, const dump::ModuleEntry& entry) {
-    ImGui::SetNextItemWidth(360 * frame.scale);
+    ImGui::SetNextItemWidth(std::min(360 * frame.scale, ImGui::GetContentRegionAvail().x));
     const std::string shown = SafeText(entry.stages[static_cast<size_t>(stage_)].name, 48);
     if (!ImGui::BeginCombo("##stage", shown.c_str())) return;
     for (int s = 0; s < static_cast<int>(entry.stages.size()); ++s) {
@@ -168,7 +173,7 @@ class DivergenceView : public View {
   }
 
   void DrawButtons(Frame& frame, int32_t module) {
-    Experiment& experiment = frame.session.experiment();
+    Experiment& experiment = frame.context.experiment;
     if (experiment.running()) {
       if (ImGui::Button("Cancel")) experiment.Cancel();
       ImGui::SameLine();
@@ -184,21 +189,21 @@ class DivergenceView : public View {
       ImGui::ProgressBar(part, ImVec2(-1, 0), SafeText(text, 120).c_str());
       return;
     }
-    if (ImGui::Button("Run")) Start(frame.session, module, std::nullopt);
+    if (ImGui::Button("Run")) Start(frame.context, module, std::nullopt);
     ImGui::SameLine();
-    if (ImGui::Button("Find NaN")) Start(frame.session, module, debug::NonFiniteKind::kNan);
+    if (ImGui::Button("Find NaN")) Start(frame.context, module, debug::NonFiniteKind::kNan);
     ImGui::SameLine();
     if (ImGui::Button("Find infinity"))
-      Start(frame.session, module, debug::NonFiniteKind::kInfinity);
+      Start(frame.context, module, debug::NonFiniteKind::kInfinity);
     if (platforms_.size() == 1) {
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary,
-            "no XLA plugin found: `hloscope doctor` says what installs one");
+            "no XLA plugin found: `hloscope doctor` tells how to install one");
     }
   }
 
   // What is to run starts as soon as the module is read.
-  void Start(Session& session, int32_t module, std::optional<debug::NonFiniteKind> find) {
+  void Start(Context& context, int32_t module, std::optional<debug::NonFiniteKind> find) {
     ExperimentRequest request;
     request.module_index = module;
     request.stage = stage_;
@@ -213,54 +218,28 @@ class DivergenceView : public View {
     }
     waiting_ = std::move(request);
     selects_finding_ = find.has_value();
-    StartWaiting(session);
+    StartWaiting(context);
   }
 
-  void StartWaiting(Session& session) {
+  void StartWaiting(Context& context) {
     if (!waiting_) return;
-    const Pending<hlo::Module>& read = session.Module(waiting_->module_index, waiting_->stage);
+    const Pending<hlo::Module>& read = context.data.Module(waiting_->module_index, waiting_->stage);
     if (read.waiting()) return;
-    if (read.ready()) session.experiment().Start(read.value, *waiting_);
+    if (read.ready()) context.experiment.Start(read.value, *waiting_);
     if (read.failed()) {
-      session.PostMessage(Severity::kError, "nothing was run: " + read.error.ToString());
+      context.messages.Post(Severity::kError, "run failed: " + read.error.ToString());
     }
     waiting_.reset();
   }
 
-  // One sentence: what came out.
-  static std::string VerdictText(const Experiment& experiment) {
-    const debug::RunReport* report = experiment.report();
-    if (report == nullptr) return experiment.running() ? "running" : "nothing was run yet";
-    if (experiment.request().find) {
-      const char* what =
-          *experiment.request().find == debug::NonFiniteKind::kNan ? "NaN" : "infinity";
-      if (report->first_nonfinite) {
-        const debug::NonFinite& first = *report->first_nonfinite;
-        return fmt::format("the first {} is made by {} ({}) in {}{}", what, first.instruction,
-                           first.opcode, first.computation,
-                           first.reaches_output ? "; it reaches an output" : "");
-      }
-      if (report->error) return report->error->ToString();
-      return fmt::format("no {} is made", what);
-    }
-    if (report->first_divergent) {
-      return fmt::format("{} and {} part company first at {}", report->platform, report->reference,
-                         report->first_divergent->instruction);
-    }
-    std::string text(debug::ToString(report->status));
-    if (report->error) text += ": " + report->error->ToString();
-    return text;
-  }
-
   void DrawOutcome(Frame& frame) {
-    Experiment& experiment = frame.session.experiment();
+    Experiment& experiment = frame.context.experiment;
     const debug::RunReport* report = experiment.report();
     if (experiment.module() == nullptr) {
-      Sentence(frame,
-               "Opening runs nothing. Run compares the two platforms on made-up inputs of this "
-               "seed, in child processes "
-               "that may crash or hang without harm; Find NaN names the instruction that makes the "
-               "first one.");
+      Sentence(
+          frame,
+          "Run compares the two platforms on generated inputs, in child processes: a crash or "
+          "hang does no harm here. Find NaN shows the instruction where the first one appears.");
       return;
     }
     if (report != nullptr) {
@@ -285,7 +264,7 @@ class DivergenceView : public View {
   void DrawNonFinite(Frame& frame, const debug::RunReport& report) {
     if (!report.first_nonfinite) return;
     const debug::NonFinite& first = *report.first_nonfinite;
-    const Experiment& experiment = frame.session.experiment();
+    const Experiment& experiment = frame.context.experiment;
     for (const debug::PathStep& step : first.path) {
       std::string line = "called by " + step.instruction;
       if (step.iteration) line += fmt::format(" in iteration {}", *step.iteration);
@@ -302,11 +281,11 @@ class DivergenceView : public View {
     // Found once, it is selected once; the button brings it back.
     const bool is_new = std::exchange(selects_finding_, false);
     if (ImGui::SmallButton("Select it") || is_new) {
-      SelectNamed(frame.session, experiment, first.instruction, first.computation);
+      SelectNamed(frame.context, experiment, first.instruction, first.computation);
     }
   }
 
-  static void SelectNamed(Session& session, const Experiment& experiment, std::string_view name,
+  static void SelectNamed(Context& context, const Experiment& experiment, std::string_view name,
                           std::string_view computation) {
     const hlo::Module& module = *experiment.module();
     for (uint32_t i = 0; i < module.instructions().size(); ++i) {
@@ -314,42 +293,9 @@ class DivergenceView : public View {
       if (module.name(id) != name) continue;
       if (!computation.empty() && module[module[module[id].computation].name] != computation)
         continue;
-      session.Select(Selection::OfInstruction(experiment.request().module_index,
-                                              experiment.request().stage, id));
+      context.navigation.Select(Selection::OfInstruction(experiment.request().module_index,
+                                                         experiment.request().stage, id));
       return;
-    }
-  }
-
-  static void DrawOutputs(Frame& frame, const debug::RunReport& report) {
-    const bool compared = std::ranges::any_of(report.outputs, &debug::RunOutput::compared);
-    if (!compared ||
-        !ImGui::BeginTable("##outputs", 6, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
-      return;
-    for (const char* title : {"result", "shape", "mismatched", "max error", "relative", "ULP"}) {
-      ImGui::TableSetupColumn(title);
-    }
-    ImGui::TableHeadersRow();
-    constexpr size_t kMostShown = 12;
-    for (size_t i = 0; i < std::min(report.outputs.size(), kMostShown); ++i) {
-      const debug::LeafComparison& leaf = report.outputs[i].comparison;
-      ImGui::TableNextRow();
-      ImGui::TableNextColumn();
-      Label(fmt::format("{{{}}}", fmt::join(leaf.index, ",")));
-      ImGui::TableNextColumn();
-      Label(hlo::ToString(leaf.shape, false));
-      ImGui::TableNextColumn();
-      RightLabel(frame.theme, leaf.equal() ? Color::kText : Color::kBeyondBound,
-                 fmt::format("{} of {}", CountText(leaf.mismatched), CountText(leaf.elements)));
-      ImGui::TableNextColumn();
-      RightLabel(ErrorText(leaf.max_abs_error));
-      ImGui::TableNextColumn();
-      RightLabel(ErrorText(leaf.max_rel_error));
-      ImGui::TableNextColumn();
-      RightLabel(UlpText(leaf.max_ulp));
-    }
-    ImGui::EndTable();
-    if (report.outputs.size() > kMostShown) {
-      Sentence(frame, fmt::format("and {} more results", report.outputs.size() - kMostShown));
     }
   }
 
@@ -357,78 +303,22 @@ class DivergenceView : public View {
     if (experiment.findings().empty()) {
       if (experiment.report() != nullptr && !experiment.request().find) {
         Sentence(frame, experiment.request().reference.empty()
-                            ? "without a reference nothing is compared"
-                            : "no instruction was run by itself");
+                            ? "nothing to compare: no reference platform selected"
+                            : "no instruction was checked separately");
       }
       return;
     }
-    ImGui::Checkbox("only differences", &only_differences_);
+    ImGui::Checkbox("differences only", &only_differences_);
     std::vector<size_t> rows;
     for (size_t i = 0; i < experiment.findings().size(); ++i) {
       if (!only_differences_ || experiment.findings()[i].verdict >= Verdict::kBeyond)
         rows.push_back(i);
     }
     if (rows.empty()) {
-      Sentence(frame, "no instruction differs by itself");
+      Sentence(frame, "no instruction differs when checked separately");
       return;
     }
-    DrawTable(frame, experiment, rows);
-  }
-
-  static void DrawTable(Frame& frame, const Experiment& experiment,
-                        const std::vector<size_t>& rows) {
-    constexpr ImGuiTableFlags kFlags =
-        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
-    if (!ImGui::BeginTable("##findings", 7, kFlags)) return;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("instruction", ImGuiTableColumnFlags_WidthStretch);
-    for (const char* title : {"opcode", "verdict", "mismatched", "max error", "relative", "ULP"}) {
-      ImGui::TableSetupColumn(title);
-    }
-    ImGui::TableHeadersRow();
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(rows.size()));
-    while (clipper.Step()) {
-      for (int r = clipper.DisplayStart; r < clipper.DisplayEnd; ++r) {
-        DrawFinding(frame, experiment, experiment.findings()[rows[static_cast<size_t>(r)]]);
-      }
-    }
-    ImGui::EndTable();
-  }
-
-  static void DrawFinding(Frame& frame, const Experiment& experiment, const Finding& finding) {
-    Session& session = frame.session;
-    const hlo::Module& module = *experiment.module();
-    const int32_t stage = experiment.request().stage;
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    ImGui::PushID(static_cast<int>(finding.instruction.index));
-    const bool selected = session.InstructionIn(stage) == finding.instruction;
-    if (Row(frame, "##finding", selected, false)) {
-      session.Select(
-          Selection::OfInstruction(experiment.request().module_index, stage, finding.instruction));
-    }
-    if (!finding.note.empty() && ImGui::IsItemHovered()) {
-      ImGui::SetTooltip("%s", SafeText(finding.note, 800).c_str());
-    }
-    ImGui::SameLine();
-    FittedLabel(module.name(finding.instruction));
-    ImGui::TableNextColumn();
-    Label(frame.theme, Color::kTextSecondary, hlo::ToString(module[finding.instruction].opcode));
-    ImGui::TableNextColumn();
-    const bool plain = finding.verdict == Verdict::kSameBits;
-    Label(frame.theme, plain ? Color::kTextSecondary : ColorOf(finding.verdict),
-          ToString(finding.verdict));
-    const bool compared = finding.verdict != Verdict::kFailed;
-    ImGui::TableNextColumn();
-    RightLabel(compared ? CountText(finding.mismatched) : "");
-    ImGui::TableNextColumn();
-    RightLabel(compared ? ErrorText(finding.max_abs_error) : "");
-    ImGui::TableNextColumn();
-    RightLabel(compared ? ErrorText(finding.max_rel_error) : "");
-    ImGui::TableNextColumn();
-    RightLabel(compared ? UlpText(finding.max_ulp) : "");
-    ImGui::PopID();
+    viewer::DrawFindings(frame, experiment, rows);
   }
 
   std::vector<std::string> platforms_;

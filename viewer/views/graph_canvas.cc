@@ -81,6 +81,13 @@ NodeId GraphCanvas::NearestToMiddle(const Picture& picture) const {
 }
 
 void GraphCanvas::Prepare(const CanvasScene& scene) {
+  // Nodes of another graph have the numbers of those before.
+  if (scene.graph != graph_) {
+    graph_ = scene.graph;
+    texts_.clear();
+    hovered_ = NodeId();
+    version_ = UINT64_MAX;
+  }
   if (scene.version == version_ && indexed_ == scene.picture) return;
   version_ = scene.version;
   indexed_ = scene.picture;
@@ -152,7 +159,7 @@ void GraphCanvas::HandlePointer(Frame& frame, const CanvasScene& scene, CanvasEv
     ImGui::SetNextWindowSize({0, 0});
     ImGui::BeginTooltip();
     ImGui::PushTextWrapPos(480 * frame.scale);
-    ImGui::TextUnformatted(SafeText(scene.explain(hovered_), 4000).c_str());
+    ImGui::TextUnformatted(SafeLines(scene.explain(hovered_)).c_str());
     ImGui::PopTextWrapPos();
     ImGui::EndTooltip();
   }

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/debug/place/placement.h"
-#include "viewer/graph/labels.h"
-#include "viewer/graph/looks.h"
-#include "viewer/graph/picture.h"
-#include "viewer/graph/spatial_index.h"
+#include "core/graph/labels.h"
+#include "core/graph/looks.h"
+#include "core/graph/picture.h"
+#include "core/graph/spatial_index.h"
 #include "viewer/widgets/view.h"
 
 struct ImDrawList;
@@ -29,6 +29,7 @@ struct BoxDress {
 struct CanvasScene {
   const graph::Tree* tree = nullptr;
   const graph::Picture* picture = nullptr;
+  uint64_t graph = 0;    // another number for another graph
   uint64_t version = 0;  // of the picture and of the dress
   std::function<BoxDress(graph::NodeId)> dress;
   std::function<std::string(graph::NodeId)> explain;  // shown where the pointer rests
@@ -75,7 +76,7 @@ class GraphCanvas {
 
   float width_ = 800, height_ = 600;      // logical pixels
   float left_ = 0, top_ = 0, scale_ = 1;  // of the canvas on the screen, pixels
-  uint64_t version_ = UINT64_MAX;
+  uint64_t graph_ = 0, version_ = UINT64_MAX;
   const graph::Picture* indexed_ = nullptr;
   graph::SpatialIndex index_;
   std::vector<BoxDress> dress_;

@@ -5,9 +5,9 @@
 #include <array>
 #include <cmath>
 
-#include "viewer/graph/columns.h"
-#include "viewer/graph/cost.h"
-#include "viewer/graph/looks.h"
+#include "core/graph/columns.h"
+#include "core/graph/cost.h"
+#include "core/graph/looks.h"
 #include "viewer/views/graph_data.h"
 
 namespace hloscope::viewer {

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <tuple>
 #include <unordered_set>
 
 #include "core/hlo/analysis/graph.h"
+#include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
 
@@ -22,9 +25,14 @@ std::span<const ColorModeRow> ColorModeRows() {
   return kRows;
 }
 
-std::string GraphPart::Key() const {
-  if (kind == Kind::kWhole) return "whole";
-  return fmt::format("{}:{}:{}:{}", static_cast<int>(kind), from.index, to.index, radius);
+std::strong_ordering GraphPart::operator<=>(const GraphPart& other) const {
+  const auto of = [](const GraphPart& part) {
+    return std::tuple(part.kind, part.radius, part.to.index, part.from.size());
+  };
+  if (const auto order = of(*this) <=> of(other); order != 0) return order;
+  return std::lexicographical_compare_three_way(
+      from.begin(), from.end(), other.from.begin(), other.from.end(),
+      [](InstructionId a, InstructionId b) { return a.index <=> b.index; });
 }
 
 NodeId GraphData::NodeOf(InstructionId id, bool reveal) const {
@@ -57,11 +65,12 @@ Result<std::shared_ptr<const GraphData>> MakeGraphData(
   if (part.kind == GraphPart::Kind::kAround)
     members = hlo::Neighbourhood(*module, part.from, part.radius);
   if (part.kind == GraphPart::Kind::kPaths) {
-    members = hlo::Between(*module, part.from, part.to);
-    if (members.empty()) members = hlo::Between(*module, part.to, part.from);
+    const InstructionId from = part.from.front();
+    members = hlo::Between(*module, from, part.to);
+    if (members.empty()) members = hlo::Between(*module, part.to, from);
     if (members.empty())
       return InputError(
-          fmt::format("no path between {} and {}", module->name(part.from), module->name(part.to)));
+          fmt::format("no path between {} and {}", module->name(from), module->name(part.to)));
   }
   const hlo::ComputationId computation =
       members.empty() ? module->entry_id() : (*module)[members.front()].computation;

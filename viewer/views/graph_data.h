@@ -1,6 +1,7 @@
 // What the graph's lenses stand on: a stage's graph laid out, and colours of its nodes.
 #pragma once
 
+#include <compare>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -8,8 +9,9 @@
 
 #include "core/debug/align/lineage.h"
 #include "core/debug/place/placement.h"
-#include "viewer/graph/picture.h"
+#include "core/graph/picture.h"
 #include "viewer/model/experiment.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/model/tasks.h"
 #include "viewer/widgets/theme.h"
 
@@ -30,9 +32,11 @@ std::span<const ColorModeRow> ColorModeRows();
 struct GraphPart {
   enum class Kind : uint8_t { kWhole, kAround, kPaths };
   Kind kind = Kind::kWhole;
-  hlo::InstructionId from, to;  // kAround: `from` alone
+  std::vector<hlo::InstructionId> from;  // kAround: all of them; kPaths: one
+  hlo::InstructionId to;                 // of kPaths
   int radius = 2;
-  std::string Key() const;
+  bool operator==(const GraphPart&) const = default;
+  std::strong_ordering operator<=>(const GraphPart& other) const;
 };
 
 // Made in the background; the graph inside is then folded by the one view that asked.
@@ -47,6 +51,13 @@ struct GraphData {
       : module(std::move(of)), graph(std::move(made)) {}
   // The node that stands for an instruction of any computation; `reveal` opens all around it first.
   graph::NodeId NodeOf(hlo::InstructionId id, bool reveal) const;
+};
+
+struct GraphKey {
+  using Value = GraphData;
+  int32_t module = -1, stage = -1;
+  GraphPart part;
+  auto operator<=>(const GraphKey&) const = default;
 };
 
 Result<std::shared_ptr<const GraphData>> MakeGraphData(

@@ -2,13 +2,21 @@
 #include "viewer/views/graph_lens.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <sstream>
 
-#include "viewer/graph/svg.h"
-#include "viewer/graph/unfolding.h"
+#include "core/graph/svg.h"
+#include "core/graph/unfolding.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/experiment.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -23,27 +31,28 @@ constexpr size_t kMostOpened = 2000;
 }  // namespace
 
 bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part) {
-  const std::string key =
-      fmt::format("graph:{}:{}:{}:{}", frame.session.generation(), module, stage, part.Key());
-  if (key == key_ && data_ != nullptr) return true;
-  const Pending<hlo::Module>& read = frame.session.Module(module, stage);
+  const uint64_t generation = frame.context.document.generation();
+  const GraphKey key{module, stage, part};
+  if (key == key_ && generation == generation_ && data_ != nullptr) return true;
+  const Pending<hlo::Module>& read = frame.context.data.Module(module, stage);
   if (!ShowPending(frame, read, "the module of this stage")) return false;
-  const Pending<GraphData>& made = frame.session.Get<GraphData>(
+  const Pending<GraphData>& made = frame.context.cache.Get(
       key, "laying out the graph",
       [text = read.value, part](TaskControl&) { return MakeGraphData(text, part); });
   if (!ShowPending(frame, made, "the graph")) return false;
+  const bool is_same = generation_ == generation && key_.module == module;
   // What stood where in the picture before this one decides the order where names are the same.
-  if (data_ != nullptr && module_ == module && data_ != made.value) {
+  if (data_ != nullptr && is_same && data_ != made.value) {
     made->graph.SetAnchors(data_->graph.MakeAnchors());
     made->graph.Rearrange();
   }
-  fitted_ = fitted_ && module_ == module && part.kind == GraphPart::Kind::kWhole;
+  fitted_ = fitted_ && is_same && part.kind == GraphPart::Kind::kWhole;
   data_ = made.value;
-  // A graph is large and made quickly: the session keeps the one in view, not those of all passes.
-  if (!key_.empty()) frame.session.Drop(key_);
+  ++graph_;
+  // A graph is large and made quickly: the context keeps the one in view, not those of all passes.
+  if (key != key_) frame.context.cache.Drop(key_);
   key_ = key;
-  module_ = module;
-  stage_ = stage;
+  generation_ = generation;
   colors_.reset();
   painted_.clear();
   focus_ = NodeId();
@@ -54,41 +63,42 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
 void GraphLens::Paint(Frame& frame, ColorMode mode) {
   const Origins* origins = nullptr;
   if (mode == ColorMode::kOrigin) {
-    auto provenance = frame.session.Provenance(module_);
-    const Pending<Origins>& found = frame.session.Get<Origins>(
-        fmt::format("origins:{}:{}:{}", frame.session.generation(), module_, stage_),
-        "finding passes of origin", [provenance, stage = stage_](TaskControl& control) {
-          return FindOrigins(provenance->lineage(), stage, control);
-        });
+    auto provenance = frame.context.data.Provenance(module());
+    const Pending<Origins>& found =
+        frame.context.cache.Get(PartKey<Origins>{module(), stage()}, "finding passes of origin",
+                                [provenance, stage = stage()](TaskControl& control) {
+                                  return FindOrigins(provenance->lineage(), stage, control);
+                                });
     if (found.ready()) origins = found.value.get();
   }
-  const Experiment& lab = frame.session.experiment();
+  const Experiment& lab = frame.context.experiment;
   const Experiment* experiment = lab.module() == data_->module.get() ? &lab : nullptr;
   const size_t heat =
       mode == ColorMode::kError && experiment != nullptr ? experiment->findings().size() : 0;
   const std::string wanted =
-      fmt::format("{}:{}:{}:{}:{}:{}", key_, static_cast<int>(mode), frame.theme.dark(),
+      fmt::format("{}:{}:{}:{}:{}:{}", graph_, static_cast<int>(mode), frame.theme.dark(),
                   origins != nullptr, data_->graph.tree().size(), heat);
   if (wanted == painted_) return;
   painted_ = wanted;
   colors_.emplace(*data_, mode, frame.theme, origins, experiment);
   ++dress_version_;
   std::vector<std::string> names;
-  const dump::ModuleEntry& entry = frame.session.dump()->modules()[static_cast<size_t>(module_)];
+  const dump::ModuleEntry& entry =
+      frame.context.document.dump()->modules()[static_cast<size_t>(module())];
   for (const dump::StageEntry& stage : entry.stages) names.push_back(SafeText(stage.name, 24));
   legend_ = colors_->Legend(names);
 }
 
 void GraphLens::Follow(Frame& frame) {
-  const bool complete = frame.session.counterparts_complete();
-  if (followed_ == frame.session.selection_version() && followed_complete_ == complete) return;
-  const bool moved = followed_ != frame.session.selection_version();
-  followed_ = frame.session.selection_version();
-  const hlo::InstructionId mine = frame.session.InstructionIn(stage_);
-  followed_complete_ = frame.session.counterparts_complete();
+  const bool complete = frame.context.navigation.counterparts_complete();
+  if (followed_ == frame.context.navigation.version() && followed_complete_ == complete) return;
+  const bool moved = followed_ != frame.context.navigation.version();
+  followed_ = frame.context.navigation.version();
+  const hlo::InstructionId mine = frame.context.navigation.InstructionIn(stage());
+  followed_complete_ = frame.context.navigation.counterparts_complete();
   lit_.clear();
-  for (const StageCounterpart& c : frame.session.counterparts().stages) {
-    if (c.stage != stage_) continue;
+  for (const StageCounterpart& c : frame.context.navigation.counterparts().stages) {
+    if (c.stage != stage()) continue;
     NodeId node = data_->NodeOf(c.instruction, false);
     if (node.valid()) lit_.insert(node.index);
   }
@@ -111,6 +121,7 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
   CanvasScene scene;
   scene.tree = &data_->graph.tree();
   scene.picture = &picture;
+  scene.graph = graph_;
   scene.version = data_->graph.version() * 1'000'003 + dress_version_;
   scene.dress = [this](NodeId id) {
     BoxDress dress;
@@ -225,8 +236,52 @@ void GraphLens::OpenAll() {
   canvas_.Fit(data_->graph.picture());
 }
 
+std::string GraphLens::Arrangement() const {
+  if (data_ == nullptr || !fitted_) return {};
+  const graph::Picture& picture = data_->graph.picture();
+  if (open_version_ != data_->graph.version()) {
+    open_version_ = data_->graph.version();
+    std::vector<uint32_t> open;
+    for (const Box& box : picture.boxes) {
+      if (box.open) open.push_back(box.node.index);
+    }
+    std::ranges::sort(open);
+    open_text_ = fmt::format("{}", fmt::join(open, " "));
+  }
+  return fmt::format("{} {} {} {} {} {} {}", graph_, canvas_.x, canvas_.y, canvas_.zoom,
+                     columns_canvas_.y, columns_canvas_.zoom, open_text_);
+}
+
+void GraphLens::SetArrangement(std::string_view text) {
+  if (data_ == nullptr) return;
+  std::istringstream in{std::string(text)};
+  uint64_t graph = 0;
+  std::array<float, 5> camera = {};
+  in >> graph;
+  for (float& value : camera) in >> value;
+  if (!in || graph != graph_) return;
+  std::vector<bool> wanted(data_->graph.tree().size());
+  for (size_t node = 0; in >> node;) {
+    if (node < wanted.size()) wanted[node] = true;
+  }
+  for (uint32_t node = 0; node < wanted.size(); ++node) {
+    if (wanted[node] && !data_->graph.IsOpen(NodeId(node))) data_->graph.Open(NodeId(node));
+  }
+  const graph::Picture opened = data_->graph.picture();
+  for (const Box& box : opened.boxes) {
+    const bool stays = box.node.index < wanted.size() && wanted[box.node.index];
+    if (box.open && !stays) data_->graph.Close(box.node);
+  }
+  if (focus_.valid()) focus_ = data_->graph.Visible(focus_);
+  canvas_.x = camera[0];
+  canvas_.y = camera[1];
+  canvas_.zoom = camera[2];
+  columns_canvas_.y = camera[3];
+  columns_canvas_.zoom = camera[4];
+}
+
 void GraphLens::Reveal(Frame& frame) {
-  NodeId node = data_->NodeOf(frame.session.InstructionIn(stage_), true);
+  NodeId node = data_->NodeOf(frame.context.navigation.InstructionIn(stage()), true);
   if (!node.valid()) node = focus_;
   if (!node.valid()) return;
   focus_ = node;
@@ -266,6 +321,24 @@ NodeId GraphLens::Step(Command direction) const {
     consider(id);
   }
   return best;
+}
+
+std::vector<hlo::InstructionId> GraphLens::InstructionsAtFocus() const {
+  if (data_ == nullptr || !focus_.valid()) return {};
+  const graph::Tree& tree = data_->graph.tree();
+  std::vector<hlo::InstructionId> all;
+  std::vector<NodeId> pending = {focus_};
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    if (tree[id].kind == NodeKind::kInstruction) {
+      all.push_back(tree[id].instruction);
+    } else {
+      pending.insert(pending.end(), tree.children(id).begin(), tree.children(id).end());
+    }
+  }
+  std::ranges::sort(all, {}, &hlo::InstructionId::index);
+  return all;
 }
 
 hlo::InstructionId GraphLens::InstructionOf(NodeId id) const {

@@ -4,10 +4,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "viewer/graph/columns.h"
+#include "core/graph/columns.h"
 #include "viewer/views/graph_canvas.h"
 #include "viewer/views/graph_data.h"
 
@@ -15,7 +16,7 @@ namespace hloscope::viewer {
 
 class GraphLens {
  public:
-  // Takes the stage's graph from the session, which makes it in the background. False: it is not
+  // Takes the stage's graph from the context, which makes it in the background. False: it is not
   // there yet, and a sentence stands in its place.
   bool Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part);
   // Colours by `mode`; waits for origins where they are needed.
@@ -31,12 +32,17 @@ class GraphLens {
   void Toggle(graph::NodeId id);
   void CloseAll();
   void OpenAll();
+  // Cameras and open nodes, and back; ignored where another graph is in view by now.
+  std::string Arrangement() const;
+  void SetArrangement(std::string_view text);
   // Brings the node that stands for the selection into view, opening what is around it.
   void Reveal(Frame& frame);
   // The next node along a wire (vertical) or beside this one; invalid where there is none.
   graph::NodeId Step(Command direction) const;
   void Focus(graph::NodeId id) { focus_ = id; }
   graph::NodeId focus() const { return focus_; }
+  // The instructions that the focus stands for, of one computation; all of a group.
+  std::vector<hlo::InstructionId> InstructionsAtFocus() const;
   // The instruction that a node is, or of a group the first in it.
   hlo::InstructionId InstructionOf(graph::NodeId id) const;
 
@@ -44,8 +50,9 @@ class GraphLens {
   GraphCanvas& canvas() { return canvas_; }
   const GraphCanvas& canvas() const { return canvas_; }
   GraphCanvas& columns_canvas() { return columns_canvas_; }
-  int32_t module() const { return module_; }
-  int32_t stage() const { return stage_; }
+  const graph::Picture& columns() const { return columns_.picture; }  // as it was last drawn
+  int32_t module() const { return key_.module; }
+  int32_t stage() const { return key_.stage; }
   const std::vector<LegendEntry>& legend() const { return legend_; }
   const graph::Picture& picture() { return data_->graph.picture(); }
 
@@ -54,9 +61,12 @@ class GraphLens {
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
 
-  std::string key_;
+  GraphKey key_;
+  mutable std::string open_text_;  // of the nodes that are open, while open_version_ holds
+  mutable uint64_t open_version_ = UINT64_MAX;
   std::shared_ptr<const GraphData> data_;
-  int32_t module_ = -1, stage_ = -1;
+  uint64_t generation_ = 0;  // of the context
+  uint64_t graph_ = 0;       // grows with each other graph
   std::optional<NodeColors> colors_;
   std::string painted_;  // what the colours are of
   uint64_t dress_version_ = 0;

@@ -271,7 +271,7 @@ void GraphPainter::PaintTransfer(uint32_t index) {
   const bool to_host = transfer->direction == debug::TransferDirection::kToHost;
   const std::string text =
       fmt::format("{} {}", to_host ? "→ host" : "→ device",
-                  transfer->bytes < 0 ? "size not known" : graph::BytesText(transfer->bytes));
+                  transfer->bytes < 0 ? "size unknown" : graph::BytesText(transfer->bytes));
   const float font = std::round(std::max(10 * frame_.scale, 11 * zoom_));
   // Above the box, where its right end is: labels of jumps begin at the left.
   const ImVec2 corner = ToScreen(box.x + box.width, box.y);

@@ -9,8 +9,13 @@
 #include <optional>
 
 #include "core/debug/align/alignment.h"
-#include "viewer/graph/svg.h"
+#include "core/graph/svg.h"
+#include "viewer/model/document.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/task_cache.h"
+#include "viewer/views/graph_legend.h"
 #include "viewer/views/graph_lens.h"
+#include "viewer/views/graph_links.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -20,35 +25,34 @@ using graph::Box;
 using graph::NodeId;
 using graph::NodeKind;
 
-constexpr float kLeastHeight = 240;  // with a legend, in logical pixels
-constexpr size_t kAnchors = 6;       // boxes around the middle that a linked camera goes by
-
 enum Shown : uint8_t { kSource, kFusions, kDevices, kShownCount };
 constexpr std::array<const char*, kShownCount> kTitles = {"Source", "Fusions", "Devices"};
 
 class GraphView : public View {
  public:
   void Draw(Frame& frame) override {
-    if (!ShowPending(frame, frame.session.dump(), "the dump")) return;
-    const int32_t module = frame.session.module();
-    if (module < 0 || frame.session.dump()->modules().empty()) {
-      Sentence(frame, "this dump holds no modules, so there is no graph; Home says what it holds");
+    if (!ShowPending(frame, frame.context.document.dump(), "the dump")) return;
+    const int32_t module = frame.context.navigation.module();
+    if (module < 0 || frame.context.document.dump()->modules().empty()) {
+      Sentence(frame, "no module in this dump; Home lists its files");
       return;
     }
-    const int32_t stage = frame.session.stage();
-    if (frame.session.dump()->modules()[static_cast<size_t>(module)].stages.empty()) {
-      Sentence(frame, "no stage of this module was dumped as HLO, so there is no graph");
+    const int32_t stage = frame.context.navigation.stage();
+    if (frame.context.document.dump()->modules()[static_cast<size_t>(module)].stages.empty()) {
+      Sentence(frame, "no stage of this module was dumped as HLO");
       return;
     }
-    if (module != module_ || stage != stage_) {
+    if (module != module_ || stage != stage_ ||
+        generation_ != frame.context.document.generation()) {
       part_ = GraphPart();
       path_from_ = {};
     }
+    generation_ = frame.context.document.generation();
     module_ = module;
     stage_ = stage;
     DrawToolbar(frame);
     DrawLenses(frame);
-    DrawLegend(frame);
+    if (legend_shown_) DrawLegend(frame, Legend());
   }
 
   bool Run(Command command, Frame& frame) override {
@@ -94,17 +98,34 @@ class GraphView : public View {
     if (std::ranges::count(shown_, true) == 0) shown_[kFusions] = true;
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (fusions_.data() == nullptr || format == ExportFormat::kPng)
-      return View::Export(format, session);
-    if (format == ExportFormat::kCsv) return Boxes();
-    graph::SvgOptions options;
-    options.placement = &fusions_.data()->placement;
-    options.heading = std::string(fusions_.data()->module->name());
-    return graph::ToSvg(fusions_.data()->graph, options);
+  std::string Arrangement() const override {
+    return source_.Arrangement() + "\n" + fusions_.Arrangement();
+  }
+  void SetArrangement(std::string_view arrangement) override {
+    const size_t end = std::min(arrangement.find('\n'), arrangement.size());
+    source_.SetArrangement(arrangement.substr(0, end));
+    fusions_.SetArrangement(arrangement.substr(std::min(end + 1, arrangement.size())));
   }
 
-  std::string Lit(Session& /*session*/) const override {
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (fusions_.data() == nullptr || format == ExportFormat::kPng)
+      return View::Export(format, context);
+    if (format == ExportFormat::kCsv) return Boxes();
+    std::vector<std::string> pictures;
+    for (size_t k : ShownNow()) {
+      const GraphLens& lens = k == kSource ? source_ : fusions_;
+      if (lens.data() == nullptr) continue;
+      graph::SvgOptions options;
+      options.placement = &lens.data()->placement;
+      options.heading = TitleOf(context, k);
+      options.prefix = fmt::format("g{}", k);
+      if (k == kDevices) options.picture = &fusions_.columns();
+      pictures.push_back(graph::ToSvg(lens.data()->graph, options));
+    }
+    return graph::SideBySide(pictures);
+  }
+
+  std::string Lit(Context& /*context*/) const override {
     std::string out;
     for (const auto& [name, lens] :
          {std::pair("source", &source_), std::pair("fusions", &fusions_)}) {
@@ -138,18 +159,32 @@ class GraphView : public View {
     return out;
   }
 
-  // The graph that keys act on.
-  GraphLens& Active() { return active_ == kSource && HasSource() ? source_ : fusions_; }
   bool HasSource() const { return stage_ > 0; }
+  bool IsShown(size_t which) const { return shown_[which] && (which != kSource || HasSource()); }
+  // The pictures from left to right.
+  std::vector<size_t> ShownNow() const {
+    std::vector<size_t> shown;
+    for (size_t k = 0; k < kShownCount; ++k) {
+      if (IsShown(k)) shown.push_back(k);
+    }
+    if (shown.empty()) shown.push_back(kFusions);
+    return shown;
+  }
+  // The graph that keys act on: one that can be seen. Devices show that of the fusions.
+  GraphLens& Active() {
+    const bool has_fusions = IsShown(kFusions) || IsShown(kDevices);
+    return IsShown(kSource) && (active_ == kSource || !has_fusions) ? source_ : fusions_;
+  }
 
   bool RunOnPart(Command command, Frame& frame) {
-    const hlo::InstructionId selected = frame.session.InstructionIn(stage_);
+    const hlo::InstructionId selected = frame.context.navigation.InstructionIn(stage_);
     switch (command) {
       case Command::kGraphAround:
         if (part_.kind != GraphPart::Kind::kWhole) {
           part_ = GraphPart();
-        } else if (selected.valid()) {
-          part_ = {GraphPart::Kind::kAround, selected, {}, 2};
+        } else if (std::vector<hlo::InstructionId> all = fusions_.InstructionsAtFocus();
+                   !all.empty()) {
+          part_ = {.kind = GraphPart::Kind::kAround, .from = std::move(all), .to = {}, .radius = 2};
         }
         return true;
       case Command::kGraphWider:
@@ -163,7 +198,8 @@ class GraphView : public View {
         } else if (!path_from_.valid() || path_from_ == selected) {
           path_from_ = selected;
         } else {
-          part_ = {GraphPart::Kind::kPaths, path_from_, selected, 0};
+          part_ = {
+              .kind = GraphPart::Kind::kPaths, .from = {path_from_}, .to = selected, .radius = 0};
           path_from_ = {};
         }
         return true;
@@ -239,16 +275,17 @@ class GraphView : public View {
     if (ImGui::Button(label)) value = !value;
     if (was) ImGui::PopStyleColor();
     ImGui::SetItemTooltip("%s", help);
-    ImGui::SameLine();
   }
 
   void DrawToolbar(Frame& frame) {
     for (size_t k = 0; k < kShownCount; ++k) {
       if (k == kSource && !HasSource()) continue;
+      if (k > (HasSource() ? kSource : kFusions)) SameLineIfRoom(ButtonWidth(kTitles[k]));
       bool value = shown_[k];
-      Toggle(kTitles[k], value, "shows or hides this picture (keys 1, 2, 3)");
+      Toggle(kTitles[k], value, "show or hide this graph (1, 2, 3)");
       if (value != shown_[k]) Show(k);
     }
+    SameLineIfRoom(170 * frame.scale);
     ImGui::SetNextItemWidth(170 * frame.scale);
     if (ImGui::BeginCombo("##colour", ColorModeRows()[static_cast<size_t>(mode_)].title.data())) {
       for (const ColorModeRow& row : ColorModeRows()) {
@@ -256,17 +293,19 @@ class GraphView : public View {
       }
       ImGui::EndCombo();
     }
-    ImGui::SetItemTooltip("what the colour of a node says (C)");
-    ImGui::SameLine();
-    Toggle("Link", linked_, "the pictures move together (L)");
+    ImGui::SetItemTooltip("colour nodes by … (C)");
+    SameLineIfRoom(ButtonWidth("Link"));
+    Toggle("Link", linked_, "link cameras (L)");
+    SameLineIfRoom(ButtonWidth("Map"));
     Toggle("Map", minimap_, "minimap (M)");
+    SameLineIfRoom(ButtonWidth("Whole graph"));
     if (part_.kind == GraphPart::Kind::kWhole) {
       if (ImGui::Button("Around")) RunOnPart(Command::kGraphAround, frame);
-      ImGui::SetItemTooltip("only what is around the selection (N); Shift+N: one step more");
-      ImGui::SameLine();
+      ImGui::SetItemTooltip("only the neighbourhood of the selection (N); Shift+N: wider");
+      SameLineIfRoom(ButtonWidth("Paths to here"));
       if (ImGui::Button(path_from_.valid() ? "Paths to here" : "Paths"))
         RunOnPart(Command::kGraphPaths, frame);
-      ImGui::SetItemTooltip("marks the selection, then shows all paths to the next one (P)");
+      ImGui::SetItemTooltip("mark the selection, then show all paths to the next selection (P)");
     } else if (ImGui::Button("Whole graph")) {
       part_ = GraphPart();
     }
@@ -282,7 +321,7 @@ class GraphView : public View {
         CountText(static_cast<int64_t>(fusions_.data()->module->instructions().size())));
     if (part_.kind == GraphPart::Kind::kAround)
       text = fmt::format("{} around {}", part_.radius,
-                         SafeText(fusions_.data()->module->name(part_.from), 40));
+                         SafeText(fusions_.data()->module->name(part_.from.front()), 40));
     if (path_from_.valid())
       text = "paths from " + SafeText(fusions_.data()->module->name(path_from_), 40);
     if (ImGui::CalcTextSize(text.c_str()).x < ImGui::GetContentRegionAvail().x) {
@@ -293,8 +332,8 @@ class GraphView : public View {
     }
   }
 
-  std::string TitleOf(Frame& frame, size_t which) const {
-    const auto& stages = frame.session.dump()->modules()[static_cast<size_t>(module_)].stages;
+  std::string TitleOf(const Context& context, size_t which) const {
+    const auto& stages = context.document.dump()->modules()[static_cast<size_t>(module_)].stages;
     const auto name = [&](int32_t s) {
       return s >= 0 && static_cast<size_t>(s) < stages.size()
                  ? SafeText(stages[static_cast<size_t>(s)].name, 60)
@@ -306,14 +345,10 @@ class GraphView : public View {
   }
 
   void DrawLenses(Frame& frame) {
-    const float legend = LegendHeight(frame);
+    const float legend = LegendHeight(frame, Legend());
     legend_shown_ = legend > 0;
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    std::vector<size_t> shown;
-    for (size_t k = 0; k < kShownCount; ++k) {
-      if (shown_[k] && (k != kSource || HasSource())) shown.push_back(k);
-    }
-    if (shown.empty()) shown.push_back(kFusions);
+    const std::vector<size_t> shown = ShownNow();
     const float gap = 4 * frame.scale;
     float total = 0;
     for (size_t k : shown) total += share_[k];
@@ -354,8 +389,8 @@ class GraphView : public View {
 
   void DrawLens(Frame& frame, size_t which) {
     // Where there is little height it goes to the picture.
-    const bool roomy = ImGui::GetContentRegionAvail().y > kLeastHeight / 2 * frame.scale;
-    if (roomy) FittedLabel(TitleOf(frame, which));
+    const bool roomy = ImGui::GetContentRegionAvail().y > kLeastHeightWithLegend / 2 * frame.scale;
+    if (roomy) FittedLabel(TitleOf(frame.context, which));
     GraphLens& lens = which == kSource ? source_ : fusions_;
     // Devices show the graph of the fusions, which is made even where those are hidden.
     const GraphPart part = which == kSource ? GraphPart() : part_;
@@ -387,7 +422,8 @@ class GraphView : public View {
     if (!id.valid()) return;
     const graph::Node& node = lens.data()->graph.tree()[id];
     if (node.kind == NodeKind::kInstruction) {
-      frame.session.Select(Selection::OfInstruction(lens.module(), lens.stage(), node.instruction));
+      frame.context.navigation.Select(
+          Selection::OfInstruction(lens.module(), lens.stage(), node.instruction));
     }
     lens.Focus(id);
     const Box* box = lens.picture().Find(id);
@@ -408,18 +444,22 @@ class GraphView : public View {
     }
     if (*moved_ != kSource && fusions_.data() != nullptr) {
       LinkColumns();
-      FollowAcross(frame, fusions_, source_, true);
+      Across(frame, fusions_, source_, true);
     } else if (*moved_ == kSource) {
-      FollowAcross(frame, source_, fusions_, false);
+      Across(frame, source_, fusions_, false);
       LinkColumns();
     }
   }
 
+  void Across(Frame& frame, GraphLens& from, GraphLens& to, bool backwards) {
+    if (const debug::Alignment* links = AlignmentOf(frame))
+      FollowAcross(*links, from, to, backwards);
+  }
+
   const debug::Alignment* AlignmentOf(Frame& frame) {
     if (!HasSource() || source_.data() == nullptr || fusions_.data() == nullptr) return nullptr;
-    const Pending<debug::Alignment>& found = frame.session.Get<debug::Alignment>(
-        fmt::format("graph-links:{}:{}:{}", frame.session.generation(), module_, stage_),
-        "linking source and fusions",
+    const Pending<debug::Alignment>& found = frame.context.cache.Get(
+        PartKey<debug::Alignment>{module_, stage_}, "linking source and fusions",
         [before = source_.data()->module, after = fusions_.data()->module](
             TaskControl&) -> Result<std::shared_ptr<const debug::Alignment>> {
           return std::make_shared<const debug::Alignment>(debug::Align(*before, *after));
@@ -427,100 +467,12 @@ class GraphView : public View {
     return found.ready() ? found.value.get() : nullptr;
   }
 
-  // The other camera goes where the counterparts of the boxes around this one's middle lie, the
-  // nearer the more they count: it moves as steadily as this one.
-  void FollowAcross(Frame& frame, GraphLens& from, GraphLens& to, bool backwards) {
-    const debug::Alignment* links = AlignmentOf(frame);
-    if (links == nullptr) return;
-    struct Anchor {
-      float distance, dx, dy;
-      NodeId node;
-    };
-    std::vector<Anchor> anchors;
-    for (const Box& box : from.picture().boxes) {
-      if (box.open) continue;
-      const float dx = from.canvas().x - box.x - box.width / 2;
-      const float dy = from.canvas().y - box.y - box.height / 2;
-      anchors.push_back({dx * dx + dy * dy, dx, dy, box.node});
-    }
-    const size_t count = std::min(anchors.size(), kAnchors * 4);
-    std::ranges::partial_sort(anchors, anchors.begin() + static_cast<ptrdiff_t>(count), {},
-                              &Anchor::distance);
-    float x = 0, y = 0, weight = 0;
-    size_t used = 0;
-    for (size_t k = 0; k < count && used < kAnchors; ++k) {
-      const hlo::InstructionId id = from.InstructionOf(anchors[k].node);
-      if (!id.valid()) continue;
-      auto found = backwards ? links->Origins(id) : links->Results(id);
-      if (found.empty()) continue;
-      const NodeId node = to.data()->NodeOf(backwards ? found[0].before : found[0].after, false);
-      const Box* box = node.valid() ? to.picture().Find(node) : nullptr;
-      if (box == nullptr) continue;
-      ++used;
-      const float w = 1 / (anchors[k].distance + 2500);
-      x += w * (box->x + box->width / 2);
-      y += w * (box->y + box->height / 2);
-      weight += w;
-    }
-    if (weight <= 0) return;
-    to.canvas().x = x / weight;
-    to.canvas().y = y / weight;
-    to.canvas().zoom = from.canvas().zoom;
-  }
-
   const std::vector<LegendEntry>& Legend() const {
     return fusions_.legend().empty() ? source_.legend() : fusions_.legend();
   }
 
-  static float EntryWidth(Frame& frame, const LegendEntry& entry) {
-    return ImGui::GetTextLineHeight() * 0.6f + 6 * frame.scale +
-           ImGui::CalcTextSize(entry.text.c_str()).x;
-  }
-
-  // Calls visit(entry, first of a line) and returns how many lines there are.
-  template <typename Visit>
-  int ForEachEntry(Frame& frame, float width, Visit visit) const {
-    const float gap = 14 * frame.scale;
-    float x = 0;
-    int lines = 1;
-    for (const LegendEntry& entry : Legend()) {
-      const float each = EntryWidth(frame, entry);
-      const bool wraps = x > 0 && x + each > width;
-      lines += wraps ? 1 : 0;
-      visit(entry, x == 0 || wraps);
-      x = (wraps ? 0 : x) + each + gap;
-    }
-    return lines;
-  }
-
-  // 0 where there is hardly room for the pictures themselves.
-  float LegendHeight(Frame& frame) const {
-    if (ImGui::GetContentRegionAvail().y < kLeastHeight * frame.scale) return 0;
-    const int lines =
-        ForEachEntry(frame, ImGui::GetContentRegionAvail().x, [](const LegendEntry&, bool) {});
-    return static_cast<float>(lines) * (ImGui::GetTextLineHeight() + 2 * frame.scale) +
-           6 * frame.scale;
-  }
-
-  void DrawLegend(Frame& frame) {
-    if (!legend_shown_) return;
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 2 * frame.scale));
-    const float height = ImGui::GetTextLineHeight(), side = height * 0.6f;
-    ForEachEntry(
-        frame, ImGui::GetContentRegionAvail().x, [&](const LegendEntry& entry, bool first) {
-          if (!first) ImGui::SameLine(0, 14 * frame.scale);
-          const ImVec2 at = ImGui::GetCursorScreenPos();
-          ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + height * 0.2f},
-                                                    {at.x + side, at.y + height * 0.2f + side},
-                                                    entry.color, 2);
-          ImGui::Dummy({side + 4 * frame.scale, height});
-          ImGui::SameLine(0, 2 * frame.scale);
-          Label(frame.theme, Color::kTextSecondary, entry.text);
-        });
-    ImGui::PopStyleVar();
-  }
-
   GraphLens source_, fusions_;
+  uint64_t generation_ = 0;
   int32_t module_ = -1, stage_ = -1;
   GraphPart part_;
   hlo::InstructionId path_from_;

@@ -7,6 +7,9 @@
 #include <set>
 
 #include "viewer/model/answers.h"
+#include "viewer/model/document.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
 #include "viewer/views/questions_panel.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -35,20 +38,20 @@ constexpr PlaceLook kPlaces[] = {
 class HomeView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    if (session.path().empty()) return DrawWelcome(frame);
-    const Pending<dump::DumpModel>& dump = session.dump();
+    Context& context = frame.context;
+    if (context.document.path().empty()) return DrawWelcome(frame);
+    const Pending<dump::DumpModel>& dump = context.document.dump();
     if (dump.failed()) {
-      Title(frame, "This cannot be opened");
+      Title(frame, "Cannot open");
       Sentence(frame, dump.error.ToString());
-      if (ImGui::Button("Read again")) session.RequestRun(Command::kReload);
+      if (ImGui::Button("Reload")) context.requests.Run(Command::kReload);
       return DrawOpenButton(frame);
     }
-    if (!ShowPending(frame, dump, session.path())) return;
+    if (!ShowPending(frame, dump, context.document.path())) return;
     DrawHead(frame, *dump);
     if (dump->modules().empty()) {
       Sentence(frame,
-               "no module was found here: a dump directory holds files named "
+               "no module found: a dump directory contains files named "
                "module_0001.NAME.before_optimizations.txt and the like");
     } else {
       DrawModules(frame, *dump);
@@ -63,25 +66,27 @@ class HomeView : public View {
       ImGui::TableNextColumn();
       DrawWrong(frame, *dump);
       DrawMissing(frame, *dump);
-      DrawTensorFlow(frame, *dump);
+      DrawTensorFlow(frame);
       ImGui::EndTable();
     }
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || !session.dump().ready())
-      return View::Export(format, session);
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || !context.document.dump().ready())
+      return View::Export(format, context);
     std::string out = "module,id,framework,device,stages,files\n";
-    for (const dump::ModuleEntry& entry : session.dump()->modules()) {
+    for (const dump::ModuleEntry& entry : context.document.dump()->modules()) {
       out += fmt::format("{},{},{},{},{},{}\n", CsvCell(entry.name), entry.id, entry.framework,
                          entry.device, entry.stages.size(), entry.files.size());
     }
     return out;
   }
 
-  std::string Lit(Session& session) const override {
-    if (session.module() < 0) return {};
-    return session.dump()->modules()[static_cast<size_t>(session.module())].name;
+  std::string Lit(Context& context) const override {
+    if (context.navigation.module() < 0) return {};
+    return context.document.dump()
+        ->modules()[static_cast<size_t>(context.navigation.module())]
+        .name;
   }
 
  private:
@@ -95,7 +100,7 @@ class HomeView : public View {
 
   static void DrawOpenButton(Frame& frame) {
     ImGui::Dummy(ImVec2(0, 6 * frame.scale));
-    Label("Ctrl+O opens a path; or drop a folder or file on this window.");
+    Label("Press Ctrl+O, or drop a folder or file on this window.");
   }
 
   static void DrawWelcome(Frame& frame) {
@@ -103,27 +108,27 @@ class HomeView : public View {
     Label("hloscope");
     ImGui::PopFont();
     Sentence(frame,
-             "opens what the XLA compiler leaves behind: modules, passes, kernels, buffers. "
-             "Nothing is run and nothing is written beside the dump.");
+             "Opens dumps of the XLA compiler: modules, passes, kernels, buffers. "
+             "Opening runs nothing and writes nothing to the dump.");
     DrawOpenButton(frame);
-    Section(frame, "To make a dump");
+    Section(frame, "How to create a dump");
     ImGui::PushFont(frame.mono, 15);
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump\" python your_program.py");
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_pass_re=.*\"      every pass");
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_as_proto\"        constants in full");
     ImGui::PopFont();
     Section(frame, "Recent");
-    std::vector<std::string> recent = frame.session.recent();
-    if (recent.empty()) Sentence(frame, "nothing was opened before");
+    std::vector<std::string> recent = frame.context.recent;
+    if (recent.empty()) Sentence(frame, "nothing opened yet");
     for (size_t i = 0; i < recent.size(); ++i) {
       if (ImGui::Selectable((SafeText(recent[i], 140) + "##recent" + std::to_string(i)).c_str()))
-        frame.session.RequestOpen({recent[i]});
+        frame.context.requests.Open({recent[i]});
     }
   }
 
   static void DrawHead(Frame& frame, const dump::DumpModel& dump) {
     ImGui::PushFont(frame.strong, 22);
-    FittedLabel(frame.session.path());
+    FittedLabel(frame.context.document.path());
     ImGui::PopFont();
     std::set<std::string> frameworks, devices;
     for (const dump::ModuleEntry& entry : dump.modules()) {
@@ -160,8 +165,10 @@ class HomeView : public View {
     const std::pair<const char*, float> columns[] = {
         {"device", 110}, {"stages", 58},  {"before", 82}, {"compiled", 82},
         {"fusions", 66}, {"kernels", 66}, {"memory", 82}};
+    // Where there is little room the names keep a part of it.
+    const float part = ImGui::GetContentRegionAvail().x < 860 * frame.scale ? 0.78f : 1.0f;
     for (const auto& [name, width] : columns)
-      ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthFixed, width * frame.scale);
+      ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthFixed, width * part * frame.scale);
     ImGui::TableHeadersRow();
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(dump.modules().size()));
@@ -176,17 +183,18 @@ class HomeView : public View {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::PushID(m);
-    bool current = frame.session.module() == m;
+    bool current = frame.context.navigation.module() == m;
     if (Row(frame, SafeText(entry.name, 90) + "##module", current, false))
-      frame.session.Select(Selection::OfModule(m));
-    if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0)) frame.session.Show("passes");
+      frame.context.navigation.Select(Selection::OfModule(m));
+    if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0))
+      frame.context.requests.Show("passes");
     ImGui::PopID();
     ImGui::TableNextColumn();
     Label(frame.theme, Color::kTextSecondary,
           entry.target.empty() ? entry.device : entry.device + " " + entry.target);
     ImGui::TableNextColumn();
     RightLabel(CountText(static_cast<int64_t>(entry.stages.size())));
-    const Pending<ModuleFacts>& facts = FactsOf(frame.session, m);
+    const Pending<ModuleFacts>& facts = FactsOf(frame.context, m);
     if (!facts.ready()) {
       ImGui::TableNextColumn();
       Label(frame.theme, Color::kTextDisabled, "…");
@@ -213,32 +221,32 @@ class HomeView : public View {
   // The instructions of the module in view by where they run, and what fell to the host, with
   // reasons.
   static void DrawWhere(Frame& frame, const dump::DumpModel& dump) {
-    int32_t module = frame.session.module();
+    int32_t module = frame.context.navigation.module();
     if (module < 0) return;
-    Section(frame, "What ran where");
-    const Pending<ModuleFacts>& facts = FactsOf(frame.session, module);
+    Section(frame, "Where instructions run");
+    const Pending<ModuleFacts>& facts = FactsOf(frame.context, module);
     if (!ShowPending(frame, facts, "the module")) return;
     Label(frame.theme, Color::kTextSecondary,
           SafeText(dump.modules()[static_cast<size_t>(module)].name, 70));
     if (!facts->compiled) {
       Sentence(frame,
-               "the last stage of this module is not compiled yet, so nothing is decided; without "
-               "the stage after_optimizations nobody can know");
+               "the last stage of this module is not optimized; without "
+               "after_optimizations it is unknown where instructions run");
       return;
     }
     DrawPlaceBar(frame, *facts);
     if (facts->fallback_count == 0) {
-      Label(frame.theme, Color::kGood, "nothing fell back to the host");
-      return;
+      return DrawNoFallback(frame);
     }
     Label(frame.theme, Color::kDeviceFallback,
-          fmt::format("{} on the host or by way of it:", CountText(facts->fallback_count)));
+          fmt::format("{} on the host or with host transfers:", CountText(facts->fallback_count)));
     int32_t stage = dump.FinalStage(module);
     for (size_t i = 0; i < std::min<size_t>(8, facts->fallbacks.size()); ++i) {
       const ModuleFacts::Fallback& fallback = facts->fallbacks[i];
       ImGui::PushID(static_cast<int>(i));
       if (ImGui::Selectable((SafeText(fallback.name, 40) + "##fallback").c_str()))
-        frame.session.Select(Selection::OfInstruction(module, stage, fallback.instruction));
+        frame.context.navigation.Select(
+            Selection::OfInstruction(module, stage, fallback.instruction));
       ImGui::PopID();
       std::string more = fallback.reason;
       if (fallback.bytes >= 0) more += ", " + BytesText(fallback.bytes) + " moved";
@@ -248,11 +256,26 @@ class HomeView : public View {
     }
   }
 
+  // TensorFlow runs by itself what it left outside the clusters, in no module of XLA's.
+  static void DrawNoFallback(Frame& frame) {
+    const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.context);
+    if (graphs == nullptr)
+      return Label(frame.theme, Color::kGood, "every instruction runs on the device");
+    if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;
+    const std::string outside = OutsideText(*graphs->value);
+    if (outside.empty()) {
+      Label(frame.theme, Color::kGood, "every instruction runs on the device");
+    } else {
+      Sentence(frame, "every instruction of this module runs on the device");
+      Label(frame.theme, Color::kDeviceFallback, outside);
+    }
+  }
+
   // What moves between host and device, most bytes first.
   static void DrawTransfers(Frame& frame, const dump::DumpModel& dump) {
-    const int32_t module = frame.session.module();
+    const int32_t module = frame.context.navigation.module();
     if (module < 0) return;
-    const Pending<ModuleFacts>& facts = FactsOf(frame.session, module);
+    const Pending<ModuleFacts>& facts = FactsOf(frame.context, module);
     if (!facts.ready() || facts->transfers.empty()) return;
     Section(frame, "Transfers between host and device");
     constexpr size_t kMost = 8;
@@ -261,8 +284,8 @@ class HomeView : public View {
       const ModuleFacts::Transfer& transfer = facts->transfers[i];
       const Selection selection = Selection::OfInstruction(module, stage, transfer.instruction);
       ImGui::PushID(static_cast<int>(i));
-      if (ImGui::Selectable("##transfer", frame.session.selection() == selection))
-        frame.session.Select(selection);
+      if (ImGui::Selectable("##transfer", frame.context.navigation.selection() == selection))
+        frame.context.navigation.Select(selection);
       ImGui::PopID();
       ImGui::SameLine(0, 0);
       Label(SafeText(transfer.name, 40));
@@ -319,7 +342,7 @@ class HomeView : public View {
       ++count;
       bytes += file.bytes;
     }
-    if (roles.empty()) Sentence(frame, "there is no file in it");
+    if (roles.empty()) Sentence(frame, "no files");
     if (!roles.empty() && ImGui::BeginTable("##files", 3, ImGuiTableFlags_SizingFixedFit)) {
       ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
       ImGui::TableSetupColumn("count", ImGuiTableColumnFlags_WidthFixed, 60 * frame.scale);
@@ -338,16 +361,16 @@ class HomeView : public View {
   }
 
   static void DrawWrong(Frame& frame, const dump::DumpModel& dump) {
-    Section(frame, "What is wrong");
+    Section(frame, "Problems");
     std::vector<std::string> all(dump.warnings().begin(), dump.warnings().end());
     for (std::string& warning : dump.LateWarnings()) all.push_back(std::move(warning));
-    if (frame.session.module() >= 0) {
-      const Pending<ModuleFacts>& facts = FactsOf(frame.session, frame.session.module());
+    if (frame.context.navigation.module() >= 0) {
+      const Pending<ModuleFacts>& facts = FactsOf(frame.context, frame.context.navigation.module());
       if (facts.ready()) all.insert(all.end(), facts->problems.begin(), facts->problems.end());
     }
     std::set<std::string> seen;
     std::erase_if(all, [&](const std::string& text) { return !seen.insert(text).second; });
-    if (all.empty()) Label(frame.theme, Color::kGood, "nothing was found");
+    if (all.empty()) Label(frame.theme, Color::kGood, "no problems found");
     DrawGrouped(frame, all);
   }
 
@@ -379,14 +402,11 @@ class HomeView : public View {
   }
 
   static void DrawMissing(Frame& frame, const dump::DumpModel& dump) {
-    Section(frame, "What is missing");
-    int32_t module = frame.session.module();
+    Section(frame, "Missing from the dump");
+    const int32_t module = frame.context.navigation.module();
+    const ModuleFacts* facts = module < 0 ? nullptr : FactsOf(frame.context, module).value.get();
     int shown = 0;
-    std::set<std::string> seen;
-    for (const dump::MissingPiece& piece : dump.missing()) {
-      if ((piece.module >= 0 && piece.module != module) ||
-          !seen.insert(piece.what + piece.flag).second)
-        continue;
+    for (const dump::MissingPiece& piece : MissingFor(dump, module, facts)) {
       ImGui::PushID(shown++);
       ImGui::PushFont(frame.strong, 0);
       Label(piece.what);
@@ -402,19 +422,15 @@ class HomeView : public View {
       ImGui::PopID();
     }
     if (shown == 0)
-      Label(frame.theme, Color::kGood, "nothing: every piece that XLA can write is here");
+      Label(frame.theme, Color::kGood, "nothing: the dump has everything that XLA can write");
   }
 
-  static void DrawTensorFlow(Frame& frame, const dump::DumpModel& dump) {
-    bool any = std::ranges::any_of(dump.files(), [](const dump::FileEntry& file) {
-      return file.role == dump::FileRole::kTensorFlowGraph;
-    });
-    if (!any) return;
-    Section(frame, "TensorFlow: left outside every cluster");
-    const Pending<dump::TensorFlowSummary>& summary = frame.session.Get<dump::TensorFlowSummary>(
-        "tensorflow", "reading TensorFlow's graphs",
-        [model = frame.session.dump().value](TaskControl&) { return model->TensorFlow(); });
-    if (!ShowPending(frame, summary, "TensorFlow's graphs")) return;
+  static void DrawTensorFlow(Frame& frame) {
+    const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.context);
+    if (graphs == nullptr) return;
+    Section(frame, "TensorFlow: nodes outside all clusters");
+    if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;
+    const std::shared_ptr<const dump::TensorFlowSummary>& summary = graphs->value;
     Label(fmt::format("{} clusters, {} nodes outside",
                       CountText(static_cast<int64_t>(summary->clusters.size())),
                       CountText(static_cast<int64_t>(summary->unclustered.size()))));
@@ -423,7 +439,7 @@ class HomeView : public View {
       const dump::TensorFlowNode& node = summary->unclustered[i];
       FittedLabel(fmt::format("{} ({})", node.name, node.op));
       ImGui::Indent();
-      Sentence(frame, node.reason.empty() ? "no reason is known" : node.reason);
+      Sentence(frame, node.reason.empty() ? "reason unknown" : node.reason);
       ImGui::Unindent();
     }
   }

@@ -10,8 +10,12 @@
 #include <functional>
 #include <limits>
 
+#include "viewer/model/document.h"
 #include "viewer/model/kernel_sheet.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
 #include "viewer/model/timeline_camera.h"
+#include "viewer/views/kernel_csv.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -59,20 +63,20 @@ const std::vector<Column>& TimeColumns() {
          return r.count ? TimeText(static_cast<double>(r.self)) : "";
        },
        [](const auto& r) { return static_cast<double>(r.self); },
-       "time in its events that no instruction inside them took"},
+       "self time: time of its events without that of nested instructions"},
       {"share", 54, true,
        [](const auto& s, const auto& r) {
          return r.count ? Percent(static_cast<double>(r.self) /
                                   static_cast<double>(std::max<int64_t>(s.work, 1)))
                         : "";
        },
-       [](const auto& r) { return static_cast<double>(r.self); }, "of the module's time"},
+       [](const auto& r) { return static_cast<double>(r.self); }, "share of the module's time"},
       {"count", 46, true,
        [](const auto&, const auto& r) { return r.count ? CountText(r.count) : ""; },
        [](const auto& r) { return static_cast<double>(r.count); }, "events in the trace"},
       {"mean", 64, true,
        [](const auto&, const auto& r) { return r.count ? TimeText(r.mean()) : ""; },
-       [](const auto& r) { return r.mean(); }, "mean length of its events"},
+       [](const auto& r) { return r.mean(); }, "mean duration of its events"},
       {"max", 70, true,
        [](const auto&, const auto& r) {
          return r.count ? TimeText(static_cast<double>(r.max)) : "";
@@ -111,18 +115,18 @@ std::vector<Column> MakeComparison(bool swapped) {
          return (change > 0 ? "+" : "") + TimeText(change);
        },
        [=](const auto& r) { return std::abs(Change(r, swapped)); },
-       "what it takes more (+) or less afterwards; sorted by size, whatever the sign"},
+       "time gained (-) or lost (+); sorted by absolute value"},
       {"ratio", 60, true, [=](const auto&, const auto& r) { return RatioText(Ratio(r, swapped)); },
-       [=](const auto& r) { return Ratio(r, swapped); }, "time after over time before"},
+       [=](const auto& r) { return Ratio(r, swapped); }, "time after / time before"},
       {"before", 70, true, [=](const auto&, const auto& r) { return time(Before(r, swapped)); },
        [=](const auto& r) { return Before(r, swapped); },
-       "time of its own in the one profile; of as many runs as the first profile has"},
+       "self time in the first profile, scaled to the same number of runs"},
       {"after", 70, true, [=](const auto&, const auto& r) { return time(After(r, swapped)); },
-       [=](const auto& r) { return After(r, swapped); }, "the same in the other profile"},
+       [=](const auto& r) { return After(r, swapped); }, "self time in the second profile"},
   };
 }
 
-const std::vector<Column>& Comparison(bool swapped) {
+const std::vector<Column>& ComparisonColumns(bool swapped) {
   static const std::vector<Column> kForward = MakeComparison(false),
                                    kBackward = MakeComparison(true);
   return swapped ? kBackward : kForward;
@@ -135,14 +139,14 @@ const std::vector<Column>& WorkColumns() {
          return r.instruction.valid() ? SiText(r.cost.flops + r.cost.transcendentals, "") : "";
        },
        [](const auto& r) { return r.cost.flops + r.cost.transcendentals; },
-       "operations of one run, told from the shapes as XLA counts them"},
+       "operations per run, as XLA's cost analysis counts them"},
       {"bytes", 64, true,
        [](const auto&, const auto& r) {
          return r.instruction.valid()
                     ? BytesText(static_cast<int64_t>(std::min(r.cost.bytes(), 9e18)))
                     : "";
        },
-       [](const auto& r) { return r.cost.bytes(); }, "bytes read and written by one run"},
+       [](const auto& r) { return r.cost.bytes(); }, "bytes read and written per run"},
   };
   return kColumns;
 }
@@ -153,12 +157,12 @@ const std::vector<Column>& RateColumns() {
        [](const auto&, const auto& r) {
          return r.flops_per_second() > 0 ? SiText(r.flops_per_second(), "") : "";
        },
-       [](const auto& r) { return r.flops_per_second(); }, "over the mean time"},
+       [](const auto& r) { return r.flops_per_second(); }, "per second of the mean duration"},
       {"B/s", 64, true,
        [](const auto&, const auto& r) {
          return r.bytes_per_second() > 0 ? SiText(r.bytes_per_second(), "B") : "";
        },
-       [](const auto& r) { return r.bytes_per_second(); }, "over the mean time"},
+       [](const auto& r) { return r.bytes_per_second(); }, "per second of the mean duration"},
   };
   return kColumns;
 }
@@ -166,27 +170,27 @@ const std::vector<Column>& RateColumns() {
 const std::vector<Column>& LaunchColumns() {
   static const std::vector<Column> kColumns = {
       {"grid", 70, true, [](const auto&, const auto& r) { return ExtentText(r.launch.blocks); },
-       nullptr, "blocks of the launch"},
+       nullptr, "blocks per grid"},
       {"block", 66, true, [](const auto&, const auto& r) { return ExtentText(r.launch.threads); },
-       nullptr, "threads of a block"},
+       nullptr, "threads per block"},
       {"regs", 46, true,
        [](const auto&, const auto& r) { return r.registers ? CountText(*r.registers) : ""; },
        [](const auto& r) { return static_cast<double>(r.registers.value_or(-1)); },
-       "registers of a thread; known from a trace, .maxnreg or an object file"},
+       "registers per thread; from a trace, .maxnreg or a cubin"},
       {"shared", 66, true,
        [](const auto&, const auto& r) { return r.shared_bytes ? BytesText(*r.shared_bytes) : ""; },
        [](const auto& r) { return static_cast<double>(r.shared_bytes.value_or(-1)); },
-       "shared memory of a block"},
+       "shared memory per block"},
       {"occup.", 64, true,
        [](const auto&, const auto& r) {
          if (r.occupancy < 0) return std::string();
          return (r.is_occupancy_bound ? "≤ " : "") + fmt::format("{:.0f} %", 100 * r.occupancy);
        },
        [](const auto& r) { return r.occupancy; },
-       "share of a core's threads that can run at once; at most that where registers are not "
+       "occupancy: resident threads of the maximum per SM; an upper bound if registers are not "
        "known"},
       {"kernel", 190, false, [](const auto&, const auto& r) { return SafeText(r.kernel, 80); },
-       nullptr, "the symbol in the dump"},
+       nullptr, "kernel symbol"},
   };
   return kColumns;
 }
@@ -194,10 +198,10 @@ const std::vector<Column>& LaunchColumns() {
 class KernelsView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    const Pending<KernelSheet>* sheet = KernelSheetOf(session);
+    Context& context = frame.context;
+    const Pending<KernelSheet>* sheet = KernelSheetOf(context);
     if (sheet == nullptr) {
-      Sentence(frame, "reading kernels and times …");
+      Sentence(frame, "loading kernels and times …");
       return;
     }
     if (!ShowPending(frame, *sheet, "the table of kernels")) return;
@@ -214,7 +218,7 @@ class KernelsView : public View {
       swapped_ = !swapped_;
       needs_sort_ = true;
     } else if (command == Command::kStopComparing) {
-      frame.session.CompareWith({});
+      frame.context.document.CompareWith({});
     } else {
       return false;
     }
@@ -227,25 +231,16 @@ class KernelsView : public View {
     order_.clear();
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || sheet_ == nullptr) return View::Export(format, session);
-    std::string out = "instruction,opcode";
-    for (const Column* column : Columns()) out += fmt::format(",{}", column->title);
-    out += '\n';
-    for (const KernelRow& row : sheet_->rows) {
-      out += fmt::format("{},{}", CsvCell(row.name), row.opcode);
-      for (const Column* column : Columns())
-        out += fmt::format(",{}", CsvCell(column->text(*sheet_, row)));
-      out += '\n';
-    }
-    return out;
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || sheet_ == nullptr) return View::Export(format, context);
+    return KernelCsv(*sheet_, swapped_);
   }
 
-  std::string Lit(Session& session) const override {
+  std::string Lit(Context& context) const override {
     if (sheet_ == nullptr) return {};
     std::string out;
     for (uint32_t i : order_) {
-      if (IsLit(session, sheet_->rows[i])) out += sheet_->rows[i].name + "\n";
+      if (IsLit(context, sheet_->rows[i])) out += sheet_->rows[i].name + "\n";
     }
     return out;
   }
@@ -257,7 +252,7 @@ class KernelsView : public View {
       for (const Column& column : group) columns.push_back(&column);
     };
     if (sheet_->has_others) {
-      add(Comparison(swapped_));
+      add(ComparisonColumns(swapped_));
     } else if (sheet_->has_times) {
       add(TimeColumns());
     }
@@ -294,7 +289,7 @@ class KernelsView : public View {
     ImGui::SameLine();
     Label(frame.theme, Color::kTextSecondary, text);
     ImGui::SameLine();
-    if (ImGui::Button("Compare with …")) frame.session.RequestRun(Command::kCompareProfile);
+    if (ImGui::Button("Compare with …")) frame.context.requests.Run(Command::kCompareProfile);
     if (ImGui::IsItemHovered())
       ImGui::SetTooltip("%s", std::string(RowOf(Command::kCompareProfile).help).c_str());
     if (sheet_->has_others) DrawComparison(frame);
@@ -307,10 +302,10 @@ class KernelsView : public View {
     double after = static_cast<double>(sheet_->other_work) / sheet_->other_runs;
     if (swapped_) std::swap(before, after);
     ImGui::SameLine();
-    if (ImGui::Button("Swap")) frame.session.RequestRun(Command::kSwapProfiles);
-    if (!frame.session.second_profile().empty()) {
+    if (ImGui::Button("Swap")) frame.context.requests.Run(Command::kSwapProfiles);
+    if (!frame.context.document.second_profile().empty()) {
       ImGui::SameLine();
-      if (ImGui::Button("Stop comparing")) frame.session.RequestRun(Command::kStopComparing);
+      if (ImGui::Button("Stop comparing")) frame.context.requests.Run(Command::kStopComparing);
     }
     const std::string other = std::filesystem::path(sheet_->other_path).filename().string();
     std::string text = fmt::format("{}: {} before, {} after",
@@ -318,14 +313,14 @@ class KernelsView : public View {
                                    TimeText(before), TimeText(after));
     if (before > 0) text += fmt::format(", {:.2f}×", after / before);
     if (std::abs(sheet_->other_runs - 1) > 0.005)
-      text += fmt::format("; {} ran {:.2f} times as often, so its times are divided by that", other,
+      text += fmt::format("; {} ran {:.2f} times as often, so its times are scaled", other,
                           sheet_->other_runs);
     Sentence(frame, text);
   }
 
-  static bool IsLit(Session& session, const KernelRow& row) {
-    if (session.selection().kind <= SelectionKind::kStage) return false;
-    const Counterparts& found = session.counterparts();
+  static bool IsLit(Context& context, const KernelRow& row) {
+    if (context.navigation.selection().kind <= SelectionKind::kStage) return false;
+    const Counterparts& found = context.navigation.counterparts();
     if (row.kernel_index >= 0 && found.HasKernel(row.kernel_index)) return true;
     auto has = [&](const std::vector<hlo::InstructionId>& ids) {
       return row.instruction.valid() && std::ranges::find(ids, row.instruction) != ids.end();
@@ -333,24 +328,24 @@ class KernelsView : public View {
     return has(found.kernel_instructions) || has(found.final_instructions);
   }
 
-  static bool IsSelected(Session& session, const KernelRow& row) {
-    const Selection& now = session.selection();
+  static bool IsSelected(Context& context, const KernelRow& row) {
+    const Selection& now = context.navigation.selection();
     if (now.kind == SelectionKind::kKernel) return now.kernel == row.kernel_index;
     return now.kind == SelectionKind::kInstruction && row.instruction.valid() &&
            now.instruction == row.instruction &&
-           now.stage == session.dump()->FinalStage(now.module);
+           now.stage == context.document.dump()->FinalStage(now.module);
   }
 
   void Click(Frame& frame, const KernelRow& row) const {
-    Session& session = frame.session;
-    const int32_t module = session.module();
+    Context& context = frame.context;
+    const int32_t module = context.navigation.module();
     if (module >= 0 && row.instruction.valid()) {
-      const int32_t stage = session.dump()->FinalStage(module);
-      session.Select(Selection::OfInstruction(module, stage, row.instruction));
+      const int32_t stage = context.document.dump()->FinalStage(module);
+      context.navigation.Select(Selection::OfInstruction(module, stage, row.instruction));
     } else if (module >= 0 && row.kernel_index >= 0) {
-      session.Select(Selection::OfKernel(module, row.kernel_index));
+      context.navigation.Select(Selection::OfKernel(module, row.kernel_index));
     } else if (row.longest.valid()) {
-      session.Select(Selection::OfEvent(row.longest.index));
+      context.navigation.Select(Selection::OfEvent(row.longest.index));
     }
   }
 
@@ -419,9 +414,9 @@ class KernelsView : public View {
                int number) const {
     ImGui::TableNextRow();
     ImGui::TableSetColumnIndex(0);
-    const bool is_selected = IsSelected(frame.session, row);
+    const bool is_selected = IsSelected(frame.context, row);
     const std::string id = fmt::format("##row{}", number);
-    if (Row(frame, id, is_selected, IsLit(frame.session, row))) Click(frame, row);
+    if (Row(frame, id, is_selected, IsLit(frame.context, row))) Click(frame, row);
     ImGui::SameLine(0, 0);
     FittedLabel(row.name);
     if (ImGui::TableSetColumnIndex(1) && !row.opcode.empty()) {

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/memory_plan.h"
-#include "viewer/model/memory_point.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -37,14 +41,14 @@ Color ColorOf(AllocationKind kind) {
 class MemoryView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    if (!ShowPending(frame, session.dump(), "the dump")) return;
-    const int32_t module = session.module();
+    Context& context = frame.context;
+    if (!ShowPending(frame, context.document.dump(), "the dump")) return;
+    const int32_t module = context.navigation.module();
     if (module < 0) {
-      Sentence(frame, "this dump holds no modules, so no buffers");
+      Sentence(frame, "no module in this dump");
       return;
     }
-    const Pending<dump::BufferTable>& buffers = session.Buffers(module);
+    const Pending<dump::BufferTable>& buffers = context.data.Buffers(module);
     if (!ShowPending(frame, buffers, "the buffer assignment")) return;
     if (!buffers->has_values()) {
       Sentence(
@@ -54,12 +58,12 @@ class MemoryView : public View {
           "with --xla_dump_to=DIR --xla_dump_hlo_as_text (or as_proto) when it compiles to code");
       return;
     }
-    const Pending<MemoryPlan>& plan = Plan(session, module, buffers.value);
+    const Pending<MemoryPlan>& plan = Plan(context, module, buffers.value);
     if (!ShowPending(frame, plan, "the plan of the buffers")) return;
     if (plan_ != plan.value) Show(plan.value, buffers.value, module);
     DrawHead(frame);
     if (plan_->boxes.empty()) {
-      Sentence(frame, "the buffer assignment places no values");
+      Sentence(frame, "the buffer assignment is empty");
       return;
     }
     Place(frame);
@@ -78,11 +82,24 @@ class MemoryView : public View {
       bytes_.FitAll();
       return true;
     }
-    return command == Command::kFit && FitSelection(frame.session);
+    return command == Command::kFit && FitSelection(frame.context);
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || plan_ == nullptr) return View::Export(format, session);
+  std::string Arrangement() const override {
+    return fmt::format("{} {},{}", static_cast<const void*>(plan_.get()), points_.Text(),
+                       bytes_.Text());
+  }
+  void SetArrangement(std::string_view arrangement) override {
+    const std::string mine = fmt::format("{} ", static_cast<const void*>(plan_.get()));
+    if (plan_ == nullptr || !arrangement.starts_with(mine)) return;
+    const std::string_view both = arrangement.substr(mine.size());
+    const size_t comma = std::min(both.find(','), both.size() - 1);
+    points_.SetText(both.substr(0, comma));
+    bytes_.SetText(both.substr(comma + 1));
+  }
+
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || plan_ == nullptr) return View::Export(format, context);
     std::string out = "point,instruction,live_bytes\n";
     for (size_t p = 0; p < plan_->live.size(); ++p) {
       out += fmt::format("{},{},{}\n", p, CsvCell(NameAt(static_cast<int32_t>(p))), plan_->live[p]);
@@ -90,11 +107,11 @@ class MemoryView : public View {
     return out;
   }
 
-  std::string Lit(Session& session) const override {
+  std::string Lit(Context& context) const override {
     if (plan_ == nullptr) return {};
     std::string out = fmt::format("peak {} at {}\n", plan_->peak, plan_->peak_point);
     for (const MemoryBox& box : plan_->boxes) {
-      if (!IsLit(session, box.value)) continue;
+      if (!IsLit(context, box.value)) continue;
       const dump::BufferValue& value = table_->values[static_cast<size_t>(box.value)];
       out += fmt::format("{} {}\n", value.instruction, value.size);
     }
@@ -102,13 +119,13 @@ class MemoryView : public View {
   }
 
  private:
-  static const Pending<MemoryPlan>& Plan(Session& session, int32_t module,
+  static const Pending<MemoryPlan>& Plan(Context& context, int32_t module,
                                          const std::shared_ptr<const dump::BufferTable>& table) {
-    return session.Get<MemoryPlan>(fmt::format("memory/{}", module), "laying out buffers",
-                                   [table](TaskControl&) {
-                                     return Result<std::shared_ptr<const MemoryPlan>>(
-                                         std::make_shared<const MemoryPlan>(PlanOf(*table)));
-                                   });
+    return context.cache.Get(PartKey<MemoryPlan>{module}, "laying out buffers",
+                             [table](TaskControl&) {
+                               return Result<std::shared_ptr<const MemoryPlan>>(
+                                   std::make_shared<const MemoryPlan>(PlanOf(*table)));
+                             });
   }
 
   void Show(const std::shared_ptr<const MemoryPlan>& plan,
@@ -155,10 +172,10 @@ class MemoryView : public View {
             fmt::format("{} {}", ToString(kind), BytesText(bytes)));
     }
     const bool has_aliases = std::ranges::any_of(plan_->boxes, &MemoryBox::aliases);
-    if (has_aliases) Sentence(frame, "striped: several values on the same bytes at once");
+    if (has_aliases) Sentence(frame, "striped: aliasing buffers");
     if (!plan_->has_lives) {
       Sentence(frame,
-               "the dump does not say when values live, so every box spans the whole program: "
+               "no live ranges in the dump, so every buffer spans the whole program: "
                "*-buffer-assignment.txt and *-live-range.txt say it (--xla_dump_hlo_as_text)");
     }
   }
@@ -211,15 +228,15 @@ class MemoryView : public View {
       points_.Pan(-io.MouseDelta.x / width_);
       bytes_.Pan(-io.MouseDelta.y / height_);
     }
-    if (held_ && !is_map && plan_->has_lives) MarkPoint(frame.session, PointAt(io.MousePos.x));
+    if (held_ && !is_map && plan_->has_lives) MarkPoint(frame.context, PointAt(io.MousePos.x));
     const ImVec2 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
     const bool is_click = hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
                           std::abs(moved.x) + std::abs(moved.y) < 4;
-    if (is_click && is_map) Click(frame.session);
-    if (frame.focused && !io.WantTextInput && !io.KeyCtrl && !io.KeyAlt) HandleKeys(frame.session);
+    if (is_click && is_map) Click(frame.context);
+    if (frame.focused && !io.WantTextInput && !io.KeyCtrl && !io.KeyAlt) HandleKeys(frame.context);
   }
 
-  void HandleKeys(Session& session) {
+  void HandleKeys(Context& context) {
     if (ImGui::IsKeyPressed(ImGuiKey_W)) points_.Zoom(0.5, 1.4);
     if (ImGui::IsKeyPressed(ImGuiKey_S)) points_.Zoom(0.5, 1 / 1.4);
     if (ImGui::IsKeyPressed(ImGuiKey_A)) points_.Pan(-0.15);
@@ -228,15 +245,13 @@ class MemoryView : public View {
                          (ImGui::IsKeyPressed(ImGuiKey_LeftArrow) ? 1 : 0);
     if (step != 0 && plan_->has_lives) {
       const auto last = static_cast<int32_t>(plan_->live.size()) - 1;
-      MarkPoint(session, std::clamp(Marked(session) + step, 0, last));
+      MarkPoint(context, std::clamp(Marked(context) + step, 0, last));
     }
   }
 
-  void MarkPoint(Session& session, int32_t point) const {
-    session.Shared<MemoryPoint>("memory") = {module_, point};
-  }
-  int32_t Marked(Session& session) const {
-    const MemoryPoint& marked = session.Shared<MemoryPoint>("memory");
+  void MarkPoint(Context& context, int32_t point) const { context.marks.memory = {module_, point}; }
+  int32_t Marked(Context& context) const {
+    const MemoryPoint& marked = context.marks.memory;
     const bool is_here = marked.module == module_ && marked.point >= 0 &&
                          static_cast<size_t>(marked.point) < plan_->live.size();
     return is_here ? marked.point : plan_->peak_point;
@@ -261,14 +276,14 @@ class MemoryView : public View {
     return best;
   }
 
-  void Click(Session& session) const {
+  void Click(Context& context) const {
     const MemoryBox* box = BoxUnder();
-    if (box != nullptr) session.Select(Selection::OfBuffer(module_, box->value));
+    if (box != nullptr) context.navigation.Select(Selection::OfBuffer(module_, box->value));
   }
 
-  bool FitSelection(Session& session) {
+  bool FitSelection(Context& context) {
     for (const MemoryBox& box : plan_->boxes) {
-      if (!IsLit(session, box.value)) continue;
+      if (!IsLit(context, box.value)) continue;
       const int64_t room = std::max<int64_t>(box.last - box.first, 4);
       points_.Fit({(box.first - room) * kPoint, (box.last + 1 + room) * kPoint});
       bytes_.Fit({box.bottom - box.size, box.bottom + 2 * box.size});
@@ -277,12 +292,13 @@ class MemoryView : public View {
     return false;
   }
 
-  bool IsLit(Session& session, int32_t value) const {
-    const Selection& now = session.selection();
+  bool IsLit(Context& context, int32_t value) const {
+    const Selection& now = context.navigation.selection();
     if (now.kind == SelectionKind::kBuffer && now.module == module_ && now.buffer == value)
       return true;
-    return now.kind > SelectionKind::kStage && session.counterparts().module == module_ &&
-           session.counterparts().HasBuffer(value);
+    return now.kind > SelectionKind::kStage &&
+           context.navigation.counterparts().module == module_ &&
+           context.navigation.counterparts().HasBuffer(value);
   }
 
   // --- Drawing ----------------------------------------------------------------------------------
@@ -326,7 +342,7 @@ class MemoryView : public View {
     const float x0 = XOf(box.first), x1 = std::max(XOf(box.last + 1), x0 + 1);
     const float y0 = YOf(box.bottom), y1 = std::max(YOf(box.bottom + box.size), y0 + 1);
     if (x1 < left_ || x0 > left_ + width_ || y1 < top_ || y0 > top_ + height_) return;
-    const bool is_lit = IsLit(frame.session, box.value);
+    const bool is_lit = IsLit(frame.context, box.value);
     const Color color = ColorOf(box.kind);
     const bool is_small = x1 - x0 < 4 || y1 - y0 < 4;
     list.AddRectFilled(ImVec2(x0, y0), ImVec2(x1, y1),
@@ -408,7 +424,7 @@ class MemoryView : public View {
   // The marked point, its instruction and bytes; and the peak.
   void DrawPoint(Frame& frame) const {
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const int32_t point = Marked(frame.session);
+    const int32_t point = Marked(frame.context);
     if (point < 0) return;
     const float axis = curve_top_ - kAxis * scale_;
     auto line = [&](int32_t at, Color color) {
@@ -445,7 +461,7 @@ class MemoryView : public View {
     ImGui::BeginTooltip();
     ImGui::PushFont(frame.strong, 0);
     Label(SafeText(
-        value.instruction.empty() ? "a value of no known instruction" : value.instruction, 80));
+        value.instruction.empty() ? "a value of an unknown instruction" : value.instruction, 80));
     ImGui::PopFont();
     Label(fmt::format("{} {}", BytesText(value.size), SafeText(value.shape, 80)));
     Label(frame.theme, Color::kTextSecondary,

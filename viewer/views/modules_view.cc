@@ -3,6 +3,8 @@
 #include <imgui/imgui.h>
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
+#include "viewer/model/document.h"
+#include "viewer/model/navigation.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -12,10 +14,10 @@ namespace {
 class ModulesView : public View {
  public:
   void Draw(Frame& frame) override {
-    const Pending<dump::DumpModel>& dump = frame.session.dump();
+    const Pending<dump::DumpModel>& dump = frame.context.document.dump();
     if (!ShowPending(frame, dump, "the dump")) return;
     if (dump->modules().empty()) {
-      Sentence(frame, "this dump holds no modules; Home says what it holds");
+      Sentence(frame, "no module in this dump; Home lists its files");
       return;
     }
     ImGui::SetNextItemWidth(-1);
@@ -39,11 +41,11 @@ class ModulesView : public View {
   std::string State() const override { return filter_; }
   void SetState(std::string_view state) override { filter_ = state; }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || !session.dump().ready())
-      return View::Export(format, session);
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || !context.document.dump().ready())
+      return View::Export(format, context);
     std::string out = "module,id,stage,pipeline,pass\n";
-    for (const dump::ModuleEntry& entry : session.dump()->modules()) {
+    for (const dump::ModuleEntry& entry : context.document.dump()->modules()) {
       for (const dump::StageEntry& stage : entry.stages) {
         out += fmt::format("{},{},{},{},{}\n", CsvCell(entry.name), entry.id, CsvCell(stage.name),
                            CsvCell(stage.pipeline), CsvCell(stage.pass));
@@ -52,36 +54,38 @@ class ModulesView : public View {
     return out;
   }
 
-  std::string Lit(Session& session) const override {
-    if (session.module() < 0) return {};
-    return session.dump()->modules()[static_cast<size_t>(session.module())].name;
+  std::string Lit(Context& context) const override {
+    if (context.navigation.module() < 0) return {};
+    return context.document.dump()
+        ->modules()[static_cast<size_t>(context.navigation.module())]
+        .name;
   }
 
  private:
   static void DrawModule(Frame& frame, const dump::DumpModel& dump, int32_t m) {
     const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
-    bool current = frame.session.module() == m;
+    bool current = frame.context.navigation.module() == m;
     ImGui::PushID(m);
     ImGuiTreeNodeFlags flags = ImGuiTreeNodeFlags_OpenOnArrow | ImGuiTreeNodeFlags_SpanAvailWidth |
                                (current ? ImGuiTreeNodeFlags_Selected : 0) |
                                (dump.modules().size() == 1 ? ImGuiTreeNodeFlags_DefaultOpen : 0);
     bool open = ImGui::TreeNodeEx(SafeText(entry.name, 60).c_str(), flags);
     if (ImGui::IsItemClicked() && !ImGui::IsItemToggledOpen())
-      frame.session.Select(Selection::OfModule(m));
+      frame.context.navigation.Select(Selection::OfModule(m));
     if (ImGui::IsItemHovered()) {
-      ImGui::SetTooltip(
-          "%s", SafeText(fmt::format("{}\n{}, {}, {} stages, {} files", entry.name, entry.framework,
-                                     entry.device, entry.stages.size(), entry.files.size()),
-                         600)
-                    .c_str());
+      ImGui::SetTooltip("%s", SafeLines(fmt::format("{}\n{}, {}, {} stages, {} files", entry.name,
+                                                    entry.framework, entry.device,
+                                                    entry.stages.size(), entry.files.size()),
+                                        600)
+                                  .c_str());
     }
     if (open) {
       for (size_t s = 0; s < entry.stages.size(); ++s) {
         auto stage = static_cast<int32_t>(s);
-        bool shown = current && frame.session.stage() == stage;
+        bool shown = current && frame.context.navigation.stage() == stage;
         std::string label = SafeText(entry.stages[s].name, 70) + "##" + std::to_string(s);
         if (ImGui::Selectable(label.c_str(), shown))
-          frame.session.Select(Selection::OfStage(m, stage));
+          frame.context.navigation.Select(Selection::OfStage(m, stage));
       }
       ImGui::TreePop();
     }

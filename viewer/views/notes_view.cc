@@ -2,6 +2,8 @@
 #include <imgui/imgui.h>
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
+#include "viewer/model/bookmark.h"
+#include "viewer/model/navigation.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -11,7 +13,7 @@ namespace {
 class NotesView : public View {
  public:
   void Draw(Frame& frame) override {
-    std::vector<Session::Bookmark>& bookmarks = frame.session.bookmarks();
+    std::vector<Bookmark>& bookmarks = frame.context.bookmarks;
     if (bookmarks.empty()) {
       Sentence(frame,
                "no bookmarks: Ctrl+B keeps what is selected, with a note, for the next time this "
@@ -22,9 +24,9 @@ class NotesView : public View {
     for (size_t i = 0; i < bookmarks.size(); ++i) {
       ImGui::PushID(static_cast<int>(i));
       if (ImGui::Selectable((SafeText(bookmarks[i].title, 60) + "##go").c_str(),
-                            bookmarks[i].selection == frame.session.selection(), 0,
+                            bookmarks[i].selection == frame.context.navigation.selection(), 0,
                             ImVec2(ImGui::GetContentRegionAvail().x - 70 * frame.scale, 0)))
-        frame.session.Select(bookmarks[i].selection);
+        frame.context.navigation.Select(bookmarks[i].selection);
       ImGui::SameLine();
       if (ImGui::SmallButton("Remove")) removed = i;
       ImGui::SetNextItemWidth(-1);
@@ -35,17 +37,17 @@ class NotesView : public View {
       bookmarks.erase(bookmarks.begin() + static_cast<ptrdiff_t>(removed));
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv) return View::Export(format, session);
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv) return View::Export(format, context);
     std::string out = "title,note\n";
-    for (const Session::Bookmark& bookmark : session.bookmarks())
+    for (const Bookmark& bookmark : context.bookmarks)
       out += CsvCell(bookmark.title) + "," + CsvCell(bookmark.note) + "\n";
     return out;
   }
 
-  std::string Lit(Session& session) const override {
-    for (const Session::Bookmark& bookmark : session.bookmarks()) {
-      if (bookmark.selection == session.selection()) return bookmark.title;
+  std::string Lit(Context& context) const override {
+    for (const Bookmark& bookmark : context.bookmarks) {
+      if (bookmark.selection == context.navigation.selection()) return bookmark.title;
     }
     return {};
   }

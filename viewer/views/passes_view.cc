@@ -6,6 +6,10 @@
 #include <algorithm>
 
 #include "viewer/model/answers.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/marks.h"
+#include "viewer/model/navigation.h"
 #include "viewer/model/selection_summary.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -16,32 +20,33 @@ namespace {
 class PassesView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    if (!ShowPending(frame, session.dump(), "the dump")) return;
-    int32_t module = session.module();
+    Context& context = frame.context;
+    if (!ShowPending(frame, context.document.dump(), "the dump")) return;
+    int32_t module = context.navigation.module();
     if (module < 0) {
-      Sentence(frame, "this dump holds no module, so no passes");
+      Sentence(frame, "no module in this dump");
       return;
     }
     DrawModuleChoice(frame, module);
-    const dump::ModuleEntry& entry = session.dump()->modules()[static_cast<size_t>(module)];
+    const dump::ModuleEntry& entry =
+        context.document.dump()->modules()[static_cast<size_t>(module)];
     ImGui::SetNextItemWidth(-1);
     if (focus_filter_) ImGui::SetKeyboardFocusHere();
     focus_filter_ = false;
     ImGui::InputTextWithHint("##filter", "filter passes", &filter_);
-    ImGui::Checkbox("Only changes", &only_changes_);
-    ImGui::SameLine();
-    bool& by_change = session.Shared<PassOrder>("pass-order").by_change;
+    ImGui::Checkbox("Changed only", &only_changes_);
+    SameLineIfRoom(CheckboxWidth("Most changed first"));
+    bool& by_change = context.marks.passes_by_change;
     ImGui::Checkbox("Most changed first", &by_change);
-    if (by_change && RankingOf(session, module).waiting())
+    if (by_change && RankingOf(context, module).waiting())
       Label(frame.theme, Color::kTextSecondary, "comparing all stages …");
-    std::vector<int32_t> rows = Rows(session, entry, module);
-    HandleKeys(session, module, rows);
+    std::vector<int32_t> rows = Rows(context, entry, module);
+    HandleKeys(context, module, rows);
     DrawTable(frame, entry, module, rows);
     if (std::ranges::none_of(entry.stages, [](const auto& s) { return !s.pass.empty(); })) {
       Sentence(frame,
-               "this dump holds no passes, only the module before and after all of them: "
-               "--xla_dump_hlo_pass_re=.* in XLA_FLAGS writes every pass");
+               "no passes in this dump, only the module before and after optimization: "
+               "add --xla_dump_hlo_pass_re=.* to XLA_FLAGS to dump every pass");
     }
   }
 
@@ -57,16 +62,18 @@ class PassesView : public View {
     filter_ = state.substr(1);
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || session.module() < 0) return View::Export(format, session);
-    int32_t module = session.module();
-    const dump::ModuleEntry& entry = session.dump()->modules()[static_cast<size_t>(module)];
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || context.navigation.module() < 0)
+      return View::Export(format, context);
+    int32_t module = context.navigation.module();
+    const dump::ModuleEntry& entry =
+        context.document.dump()->modules()[static_cast<size_t>(module)];
     std::string out = "stage,pipeline,pass,added,removed,rewritten,moved\n";
     for (size_t s = 0; s < entry.stages.size(); ++s) {
       const dump::StageEntry& stage = entry.stages[s];
       out += fmt::format("{},{},{}", CsvCell(stage.name), CsvCell(stage.pipeline),
                          CsvCell(stage.pass));
-      const auto& changes = session.Changes(module, static_cast<int32_t>(s));
+      const auto& changes = context.data.Changes(module, static_cast<int32_t>(s));
       out += changes.ready()
                  ? fmt::format(",{},{},{},{}\n", changes->counts.added, changes->counts.removed,
                                changes->counts.rewritten, changes->counts.moved)
@@ -75,15 +82,16 @@ class PassesView : public View {
     return out;
   }
 
-  std::string Lit(Session& session) const override {
-    int32_t module = session.module();
+  std::string Lit(Context& context) const override {
+    int32_t module = context.navigation.module();
     if (module < 0) return {};
-    const dump::ModuleEntry& entry = session.dump()->modules()[static_cast<size_t>(module)];
-    auto stage = static_cast<size_t>(session.stage());
+    const dump::ModuleEntry& entry =
+        context.document.dump()->modules()[static_cast<size_t>(module)];
+    auto stage = static_cast<size_t>(context.navigation.stage());
     std::string out =
         stage < entry.stages.size() ? "shown " + entry.stages[stage].name : std::string();
     for (int32_t s = 0; s < static_cast<int32_t>(entry.stages.size()); ++s) {
-      if (session.counterparts().TouchedInto(s))
+      if (context.navigation.counterparts().TouchedInto(s))
         out += "\ntouched " + entry.stages[static_cast<size_t>(s)].name;
     }
     return out;
@@ -91,36 +99,36 @@ class PassesView : public View {
 
  private:
   static void DrawModuleChoice(Frame& frame, int32_t module) {
-    auto modules = frame.session.dump()->modules();
+    auto modules = frame.context.document.dump()->modules();
     ImGui::SetNextItemWidth(-1);
     std::string shown = SafeText(modules[static_cast<size_t>(module)].name, 60);
     if (!ImGui::BeginCombo("##module", shown.c_str(), ImGuiComboFlags_HeightLarge)) return;
     for (size_t i = 0; i < modules.size(); ++i) {
       std::string label = SafeText(modules[i].name, 80) + "##" + std::to_string(i);
       if (ImGui::Selectable(label.c_str(), static_cast<int32_t>(i) == module))
-        frame.session.Select(Selection::OfModule(static_cast<int32_t>(i)));
+        frame.context.navigation.Select(Selection::OfModule(static_cast<int32_t>(i)));
     }
     ImGui::EndCombo();
   }
 
-  std::vector<int32_t> Rows(Session& session, const dump::ModuleEntry& entry,
+  std::vector<int32_t> Rows(Context& context, const dump::ModuleEntry& entry,
                             int32_t module) const {
     std::vector<int32_t> rows;
     for (size_t s = 0; s < entry.stages.size(); ++s) {
       auto stage = static_cast<int32_t>(s);
       if (!filter_.empty() && entry.stages[s].name.find(filter_) == std::string::npos) continue;
       if (only_changes_ && s > 0) {
-        const auto& changes = session.Changes(module, stage);
+        const auto& changes = context.data.Changes(module, stage);
         if (changes.ready() && !changes->counts.any()) continue;
       }
       rows.push_back(stage);
     }
-    if (session.Shared<PassOrder>("pass-order").by_change) SortByChange(session, module, rows);
+    if (context.marks.passes_by_change) SortByChange(context, module, rows);
     return rows;
   }
 
-  static void SortByChange(Session& session, int32_t module, std::vector<int32_t>& rows) {
-    const Pending<PassRanking>& ranking = RankingOf(session, module);
+  static void SortByChange(Context& context, int32_t module, std::vector<int32_t>& rows) {
+    const Pending<PassRanking>& ranking = RankingOf(context, module);
     if (!ranking.ready()) return;
     std::vector<size_t> rank(ranking->counts.size(), ranking->order.size());
     for (size_t i = 0; i < ranking->order.size(); ++i)
@@ -129,7 +137,7 @@ class PassesView : public View {
                              [&](int32_t stage) { return rank[static_cast<size_t>(stage)]; });
   }
 
-  static void HandleKeys(Session& session, int32_t module, const std::vector<int32_t>& rows) {
+  static void HandleKeys(Context& context, int32_t module, const std::vector<int32_t>& rows) {
     if (!ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) || ImGui::GetIO().WantTextInput ||
         ImGui::GetIO().KeyAlt || rows.empty())
       return;
@@ -137,18 +145,18 @@ class PassesView : public View {
              : ImGui::IsKeyPressed(ImGuiKey_UpArrow) ? -1
                                                      : 0;
     if (by == 0) return;
-    auto now = std::ranges::find(rows, ShownChangeStage(session));
+    auto now = std::ranges::find(rows, ShownChangeStage(context));
     auto at = now == rows.end()
                   ? 0
                   : std::clamp<ptrdiff_t>(now - rows.begin() + by, 0, std::ssize(rows) - 1);
-    GoTo(session, module, rows[static_cast<size_t>(at)]);
+    GoTo(context, module, rows[static_cast<size_t>(at)]);
   }
 
   // To another stage with the same instruction, where it is there.
-  static void GoTo(Session& session, int32_t module, int32_t stage) {
-    hlo::InstructionId id = session.InstructionIn(stage);
-    session.Select(id.valid() ? Selection::OfInstruction(module, stage, id)
-                              : Selection::OfStage(module, stage));
+  static void GoTo(Context& context, int32_t module, int32_t stage) {
+    hlo::InstructionId id = context.navigation.InstructionIn(stage);
+    context.navigation.Select(id.valid() ? Selection::OfInstruction(module, stage, id)
+                                         : Selection::OfStage(module, stage));
   }
 
   void DrawTable(Frame& frame, const dump::ModuleEntry& entry, int32_t module,
@@ -166,7 +174,7 @@ class PassesView : public View {
     ImGui::TableHeadersRow();
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));
-    int32_t shown = ShownChangeStage(frame.session);
+    int32_t shown = ShownChangeStage(frame.context);
     if (shown != last_shown_) {
       auto at = std::ranges::find(rows, shown);
       if (at != rows.end()) clipper.IncludeItemByIndex(static_cast<int>(at - rows.begin()));
@@ -179,13 +187,13 @@ class PassesView : public View {
   }
 
   void DrawRow(Frame& frame, const dump::ModuleEntry& entry, int32_t module, int32_t stage) {
-    Session& session = frame.session;
+    Context& context = frame.context;
     const dump::StageEntry& row = entry.stages[static_cast<size_t>(stage)];
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::PushID(stage);
-    bool shown = ShownChangeStage(session) == stage;
-    if (Row(frame, "##row", shown, false)) GoTo(session, module, stage);
+    bool shown = ShownChangeStage(context) == stage;
+    if (Row(frame, "##row", shown, false)) GoTo(context, module, stage);
     if (shown && last_shown_ != stage) {
       last_shown_ = stage;
       ImGui::SetScrollHereY(0.5f);
@@ -194,11 +202,11 @@ class PassesView : public View {
     ImGui::SameLine(0, 0);
     DrawName(frame, row);
     // The first has nothing before it to differ from.
-    if (stage > 0) DrawCounts(frame, session.Changes(module, stage));
+    if (stage > 0) DrawCounts(frame, context.data.Changes(module, stage));
     ImGui::TableSetColumnIndex(4);
-    if (session.counterparts().TouchedInto(stage)) {
+    if (context.navigation.counterparts().TouchedInto(stage)) {
       Label(frame.theme, Color::kAccent, "•");
-      if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass touched the selection");
+      if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass changed the selection");
     }
     ImGui::PopID();
   }

@@ -5,23 +5,26 @@
 #include <imgui/imgui.h>
 
 #include "viewer/model/answers.h"
+#include "viewer/model/experiment.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
 
 // What the divergence lab found out about the module in view.
-const debug::NonFinite* FoundNan(Session& session) {
-  const Experiment& experiment = session.experiment();
+const debug::NonFinite* FoundNan(Context& context) {
+  const Experiment& experiment = context.experiment;
   const bool is_it = experiment.report() != nullptr && experiment.request().find &&
-                     experiment.request().module_index == session.module();
+                     experiment.request().module_index == context.navigation.module();
   if (!is_it || !experiment.report()->first_nonfinite) return nullptr;
   return &*experiment.report()->first_nonfinite;
 }
 
-std::string TextOf(Session& session, const QuestionRow& row, const Answer* answer) {
+std::string TextOf(Context& context, const QuestionRow& row, const Answer* answer) {
   if (row.question == Question::kNan) {
-    if (const debug::NonFinite* nan = FoundNan(session))
+    if (const debug::NonFinite* nan = FoundNan(context))
       return nan->instruction + (nan->source.empty() ? "" : ", " + nan->source);
   }
   return answer == nullptr ? "…" : answer->text;
@@ -36,11 +39,11 @@ void DrawQuestions(Frame& frame) {
   ImGui::TableSetupColumn("key", ImGuiTableColumnFlags_WidthFixed, 50 * frame.scale);
   for (const QuestionRow& row : QuestionRows()) {
     const CommandRow& command = RowOf(row.command);
-    const Answer* answer = AnswerTo(frame.session, row.question, false);
+    const Answer* answer = AnswerTo(frame.context, row.question, false);
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     if (Row(frame, "##" + std::string(command.id), false, false))
-      frame.session.RequestRun(row.command);
+      frame.context.requests.Run(row.command);
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", std::string(command.help).c_str());
     ImGui::SameLine(0, 0);
     Label(frame.theme, Color::kAccent, command.title);
@@ -48,7 +51,7 @@ void DrawQuestions(Frame& frame) {
     const bool is_known = answer != nullptr && answer->is_known;
     ImGui::PushStyleColor(ImGuiCol_Text,
                           frame.theme[is_known ? Color::kText : Color::kTextSecondary]);
-    FittedLabel(TextOf(frame.session, row, answer));
+    FittedLabel(TextOf(frame.context, row, answer));
     ImGui::PopStyleColor();
     ImGui::TableNextColumn();
     RightLabel(frame.theme, Color::kTextSecondary, command.keys.substr(0, command.keys.find(' ')));
@@ -56,11 +59,11 @@ void DrawQuestions(Frame& frame) {
   ImGui::EndTable();
 }
 
-std::string QuestionsText(Session& session) {
+std::string QuestionsText(Context& context) {
   std::string out;
   for (const QuestionRow& row : QuestionRows()) {
     out += fmt::format("\n{} {}", RowOf(row.command).title,
-                       TextOf(session, row, AnswerTo(session, row.question, false)));
+                       TextOf(context, row, AnswerTo(context, row.question, false)));
   }
   return out;
 }

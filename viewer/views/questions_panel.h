@@ -7,6 +7,6 @@ namespace hloscope::viewer {
 
 void DrawQuestions(Frame& frame);
 // One line each: "question: answer", for tests and for people who cannot see.
-std::string QuestionsText(Session& session);
+std::string QuestionsText(Context& context);
 
 }  // namespace hloscope::viewer

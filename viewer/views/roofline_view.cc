@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viewer/model/document.h"
 #include "viewer/model/kernel_sheet.h"
+#include "viewer/model/navigation.h"
 #include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -23,9 +25,9 @@ struct Point {
 class RooflineView : public View {
  public:
   void Draw(Frame& frame) override {
-    const Pending<KernelSheet>* pending = KernelSheetOf(frame.session);
+    const Pending<KernelSheet>* pending = KernelSheetOf(frame.context);
     if (pending == nullptr) {
-      Sentence(frame, "reading kernels and times …");
+      Sentence(frame, "loading kernels and times …");
       return;
     }
     if (!ShowPending(frame, *pending, "the roofline")) return;
@@ -34,35 +36,35 @@ class RooflineView : public View {
     shown_ = points.size();
     if (points.empty()) {
       Sentence(frame,
-               "no instruction has both a time and work to divide by it: a roofline needs a trace "
+               "no instruction has both a time and a known cost: a roofline needs a trace "
                "of this module "
                "(hloscope open DUMP TRACE)");
       return;
     }
     if (sheet.device.source.empty()) {
       Sentence(frame,
-               "the ceilings are not known: neither the trace nor the dump describes the device "
-               "(a GPU dump has gpu_target_config.pbtxt); points are measured all the same");
+               "peak performance unknown: neither the trace nor the dump describes the device "
+               "(a GPU dump has gpu_target_config.pbtxt); the points are still measured");
     }
     DrawPlot(frame, sheet, points);
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    const Pending<KernelSheet>* sheet = KernelSheetOf(session);
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    const Pending<KernelSheet>* sheet = KernelSheetOf(context);
     if (format != ExportFormat::kCsv || sheet == nullptr || !sheet->ready())
-      return View::Export(format, session);
+      return View::Export(format, context);
     std::string out = "instruction,flop_per_byte,flop_per_second\n";
     for (const Point& point : PointsOf(**sheet))
       out += fmt::format("{},{},{}\n", CsvCell(point.row->name), point.intensity, point.rate);
     return out;
   }
 
-  std::string Lit(Session& session) const override {
+  std::string Lit(Context& context) const override {
     std::string out = fmt::format("points {}\n", shown_);
-    const Pending<KernelSheet>* sheet = KernelSheetOf(session);
+    const Pending<KernelSheet>* sheet = KernelSheetOf(context);
     if (sheet == nullptr || !sheet->ready()) return out;
     for (const Point& point : PointsOf(**sheet)) {
-      if (IsLit(session, *point.row)) out += "lit " + point.row->name + "\n";
+      if (IsLit(context, *point.row)) out += "lit " + point.row->name + "\n";
     }
     return out;
   }
@@ -140,14 +142,15 @@ class RooflineView : public View {
     ImPlot::PopPlotClipRect();
   }
 
-  static bool IsLit(Session& session, const KernelRow& row) {
-    if (session.selection().kind <= SelectionKind::kStage || !row.instruction.valid()) return false;
-    const auto& ids = session.counterparts().final_instructions;
+  static bool IsLit(Context& context, const KernelRow& row) {
+    if (context.navigation.selection().kind <= SelectionKind::kStage || !row.instruction.valid())
+      return false;
+    const auto& ids = context.navigation.counterparts().final_instructions;
     return std::ranges::find(ids, row.instruction) != ids.end();
   }
 
   static void DrawPoints(Frame& frame, const KernelSheet& sheet, const std::vector<Point>& points) {
-    Session& session = frame.session;
+    Context& context = frame.context;
     ImDrawList& list = *ImPlot::GetPlotDrawList();
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const Point* nearest = nullptr;
@@ -162,7 +165,7 @@ class RooflineView : public View {
           (3.5F + 16 * static_cast<float>(std::sqrt(std::max(share, 0.0)))) * frame.scale;
       const uint32_t fill = frame.theme.With(ColorOf(p.row->code), 0.55F);
       list.AddCircleFilled(at, radius, fill);
-      const bool is_lit = IsLit(session, *p.row);
+      const bool is_lit = IsLit(context, *p.row);
       list.AddCircle(at, radius, frame.theme[is_lit ? Color::kAccent : ColorOf(p.row->code)], 0,
                      (is_lit ? 2.5F : 1.0F) * frame.scale);
       if (is_lit || share > 0.1) {
@@ -188,10 +191,10 @@ class RooflineView : public View {
                           row.flops_per_second(), row.bytes_per_second(), row.cost.intensity())
                   .c_str());
     const bool clicked = ImGui::IsMouseClicked(ImGuiMouseButton_Left);
-    const int32_t module = session.module();
+    const int32_t module = context.navigation.module();
     if (clicked && module >= 0 && row.instruction.valid()) {
-      session.Select(
-          Selection::OfInstruction(module, session.dump()->FinalStage(module), row.instruction));
+      context.navigation.Select(Selection::OfInstruction(
+          module, context.document.dump()->FinalStage(module), row.instruction));
     }
   }
 

@@ -5,7 +5,12 @@
 #include <algorithm>
 
 #include "core/hlo/text/text.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
 #include "viewer/model/selection_summary.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/widgets/syntax.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -25,21 +30,21 @@ bool Has(const std::vector<T>& all, int32_t position) {
 class SelectionView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    if (!session.dump().ready()) {
-      Sentence(frame, "what is selected anywhere is explained here");
+    Context& context = frame.context;
+    if (!context.document.dump().ready()) {
+      Sentence(frame, "details of what is selected");
       return;
     }
-    if (session.selection().kind == SelectionKind::kNothing) {
+    if (context.navigation.selection().kind == SelectionKind::kNothing) {
       Sentence(frame,
-               "nothing is selected: click an instruction, kernel, buffer or line anywhere, or "
+               "nothing selected: click an instruction, kernel, buffer or line anywhere, or "
                "search with Ctrl+P");
       return;
     }
-    const Counterparts& found = session.counterparts();
+    const Counterparts& found = context.navigation.counterparts();
     DrawHead(frame);
-    if (!session.counterparts_complete())
-      Label(frame.theme, Color::kTextSecondary, "following it through the stages …");
+    if (!context.navigation.counterparts_complete())
+      Label(frame.theme, Color::kTextSecondary, "finding it in the other stages …");
     DrawSelectionSummary(frame);
     DrawInstruction(frame);
     DrawInstructions(frame, found);
@@ -50,34 +55,35 @@ class SelectionView : public View {
     for (const std::string& note : found.notes) Sentence(frame, note);
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || !session.dump().ready())
-      return View::Export(format, session);
-    const Counterparts& found = session.counterparts();
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || !context.document.dump().ready())
+      return View::Export(format, context);
+    const Counterparts& found = context.navigation.counterparts();
     std::string out = "what,where,name\n";
-    for (const SummaryLine& line : SummarizeSelection(session))
+    for (const SummaryLine& line : SummarizeSelection(context))
       out += "sentence,," + CsvCell(line.text) + "\n";
     if (!found.source_file.empty()) {
       out += fmt::format("source line,,{}\n",
                          CsvCell(fmt::format("{}:{}", found.source_file, found.source_line)));
     }
     for (const StageCounterpart& at : found.stages) {
-      const auto& stages = session.dump()->modules()[static_cast<size_t>(found.module)].stages;
+      const auto& stages =
+          context.document.dump()->modules()[static_cast<size_t>(found.module)].stages;
       out += fmt::format("instruction,{},{}\n", CsvCell(stages[static_cast<size_t>(at.stage)].name),
-                         CsvCell(NameAt(session, found, at)));
+                         CsvCell(NameAt(context, found, at)));
     }
     for (int32_t k : found.kernels) {
-      const Pending<dump::KernelTable>& table = session.Kernels(found.module);
+      const Pending<dump::KernelTable>& table = context.data.Kernels(found.module);
       if (table.ready() && Has(table->kernels, k))
         out += "kernel,," + CsvCell(table->kernels[static_cast<size_t>(k)].name) + "\n";
     }
     return out;
   }
 
-  std::string Lit(Session& session) const override {
-    std::string out(ToString(session.selection().kind));
-    const Counterparts& found = session.counterparts();
-    for (const SummaryLine& line : SummarizeSelection(session)) out += "\n" + line.text;
+  std::string Lit(Context& context) const override {
+    std::string out(ToString(context.navigation.selection().kind));
+    const Counterparts& found = context.navigation.counterparts();
+    for (const SummaryLine& line : SummarizeSelection(context)) out += "\n" + line.text;
     return fmt::format("{}\nstages {}\nthunks {}\nkernels {}\nbuffers {}\nsource {}:{}", out,
                        found.stages.size(), found.thunks.size(), found.kernels.size(),
                        found.buffers.size(), found.source_file, found.source_line);
@@ -93,11 +99,11 @@ class SelectionView : public View {
   }
 
   static void DrawHead(Frame& frame) {
-    Session& session = frame.session;
-    const Selection& now = session.selection();
-    const dump::DumpModel& dump = *session.dump();
+    Context& context = frame.context;
+    const Selection& now = context.navigation.selection();
+    const dump::DumpModel& dump = *context.document.dump();
     std::string name(ToString(now.kind));
-    int32_t module = session.module();
+    int32_t module = context.navigation.module();
     switch (now.kind) {
       case SelectionKind::kModule:
         name = dump.modules()[static_cast<size_t>(now.module)].name;
@@ -108,12 +114,12 @@ class SelectionView : public View {
                    .name;
         break;
       case SelectionKind::kKernel:
-        if (const auto& kernels = session.Kernels(module);
+        if (const auto& kernels = context.data.Kernels(module);
             kernels.ready() && Has(kernels->kernels, now.kernel))
           name = kernels->kernels[static_cast<size_t>(now.kernel)].name;
         break;
       case SelectionKind::kThunk:
-        if (const auto& thunks = session.Thunks(module);
+        if (const auto& thunks = context.data.Thunks(module);
             thunks.ready() && Has(thunks->thunks, now.thunk))
           name = thunks->thunks[static_cast<size_t>(now.thunk)].kind;
         break;
@@ -124,8 +130,9 @@ class SelectionView : public View {
         name = fmt::format("{}:{}", now.source_file, now.source_line);
         break;
       default:
-        if (hlo::InstructionId id = session.InstructionIn(session.stage()); id.valid()) {
-          if (const auto& m = session.Module(module, session.stage()); m.ready())
+        if (hlo::InstructionId id = context.navigation.InstructionIn(context.navigation.stage());
+            id.valid()) {
+          if (const auto& m = context.data.Module(module, context.navigation.stage()); m.ready())
             name = m->name(id);
         }
     }
@@ -138,7 +145,7 @@ class SelectionView : public View {
   // Sentences, each of which leads to where it is shown.
   static void DrawSelectionSummary(Frame& frame) {
     int number = 0;
-    for (const SummaryLine& line : SummarizeSelection(frame.session)) {
+    for (const SummaryLine& line : SummarizeSelection(frame.context)) {
       constexpr Color kTones[] = {Color::kText, Color::kGood, Color::kDeviceFallback,
                                   Color::kRemoved};
       const std::string text = SafeText(line.text, 300);
@@ -148,9 +155,9 @@ class SelectionView : public View {
       ImGui::PushID(number++);
       const bool leads = !line.view.empty() || line.selection.kind != SelectionKind::kNothing;
       ImGui::BeginDisabled(!leads);
-      if (ImGui::Selectable("##line", false, 0, ImVec2(room, size.y))) Follow(frame.session, line);
+      if (ImGui::Selectable("##line", false, 0, ImVec2(room, size.y))) Follow(frame.context, line);
       ImGui::EndDisabled();
-      if (leads && ImGui::IsItemHovered()) ImGui::SetTooltip("shows it");
+      if (leads && ImGui::IsItemHovered()) ImGui::SetTooltip("go to");
       ImGui::PopID();
       ImGui::SetCursorPos(at);
       ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[kTones[static_cast<size_t>(line.tone)]]);
@@ -163,8 +170,8 @@ class SelectionView : public View {
 
   // What a source line, kernel, buffer or computation is of, where that is more than one.
   static void DrawInstructions(Frame& frame, const Counterparts& found) {
-    Session& session = frame.session;
-    const SelectionKind kind = session.selection().kind;
+    Context& context = frame.context;
+    const SelectionKind kind = context.navigation.selection().kind;
     if (kind == SelectionKind::kInstruction || kind <= SelectionKind::kStage) return;
     const int32_t stage = found.final_instructions.empty() ? found.start_stage : found.final_stage;
     if (found.module < 0 || stage < 0) return;
@@ -172,39 +179,47 @@ class SelectionView : public View {
     for (const StageCounterpart& at : found.stages) {
       if (at.stage == stage) all.push_back(at.instruction);
     }
-    const Pending<hlo::Module>& module = session.Module(found.module, stage);
+    const Pending<hlo::Module>& module = context.data.Module(found.module, stage);
     if (all.empty() || !module.ready()) return;
     Section(frame, fmt::format("Instructions ({})", all.size()));
     DrawLinks(frame, *module, found.module, stage, all);
   }
 
+  // Printing in every frame would take too long.
+  void PrintOnce(const std::shared_ptr<const hlo::Module>& module, hlo::InstructionId id) {
+    if (printed_ == module && printed_id_ == id) return;
+    printed_ = module;
+    printed_id_ = id;
+    std::string text;
+    hlo::PrintText(*module, id, hlo::TextFormat::kElided, text);
+    text_ = SafeText(text, 2400);
+    folded_ = SafeText(FoldLine(std::string_view(text).substr(0, 20'000), dump::FileKind::kHloText),
+                       1200);
+  }
+
   // Shape, opcode, operands and users of the instruction in the stage in view.
-  static void DrawInstruction(Frame& frame) {
-    Session& session = frame.session;
-    int32_t module = session.module(), stage = session.stage();
-    hlo::InstructionId id = session.InstructionIn(stage);
+  void DrawInstruction(Frame& frame) {
+    Context& context = frame.context;
+    int32_t module = context.navigation.module(), stage = context.navigation.stage();
+    hlo::InstructionId id = context.navigation.InstructionIn(stage);
     if (!id.valid() || module < 0) return;
-    const Pending<hlo::Module>& read = session.Module(module, stage);
+    const Pending<hlo::Module>& read = context.data.Module(module, stage);
     if (!ShowPending(frame, read, "the module")) return;
     const hlo::Module& m = *read;
     if (id.index >= m.instructions().size()) return;
     const hlo::Instruction& instruction = m[id];
-    std::string text;
-    hlo::PrintText(m, id, hlo::TextFormat::kElided, text);
+    PrintOnce(read.value, id);
     DrawOpcode(frame, instruction.opcode);
     Fact(frame, "computation", m[m[instruction.computation].name]);
     if (const auto* metadata = m.Get<hlo::OpMetadata>(instruction, hlo::AttributeKey::kMetadata))
       Fact(frame, "op_name", m[metadata->op_name]);
     Section(frame, "Text");
-    const std::string folded =
-        FoldLine(std::string_view(text).substr(0, 20'000), dump::FileKind::kHloText);
     ImGui::PushFont(frame.mono, 14);
     ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(SafeText(folded, 1200).c_str());
+    ImGui::TextUnformatted(folded_.c_str());
     ImGui::PopTextWrapPos();
     ImGui::PopFont();
-    if (folded != text && ImGui::IsItemHovered())
-      ImGui::SetTooltip("%s", SafeText(text, 2400).c_str());
+    if (folded_ != text_ && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", text_.c_str());
     if (instruction.operand_count > 0) {
       Section(frame, fmt::format("Operands ({})", instruction.operand_count));
       DrawLinks(frame, m, module, stage, m.operands(id));
@@ -218,15 +233,15 @@ class SelectionView : public View {
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[role]);
     const std::string label = fmt::format("{} {}", SignOf(role), hlo::ToString(opcode));
     if (ImGui::Selectable(label.c_str(), false, 0, ImGui::CalcTextSize(label.c_str())))
-      frame.session.RequestRun(Command::kShowUses);
+      frame.context.requests.Run(Command::kShowUses);
     ImGui::PopStyleColor();
-    if (ImGui::IsItemHovered()) ImGui::SetTooltip("finds all of this opcode\nCtrl+U");
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("find all instructions with this opcode\nCtrl+U");
   }
 
   static void DrawUsers(Frame& frame, const std::shared_ptr<const hlo::Module>& m, int32_t module,
                         int32_t stage, hlo::InstructionId id) {
-    const Pending<hlo::UserIndex>& index = frame.session.Get<hlo::UserIndex>(
-        fmt::format("users/{}/{}", module, stage), "finding users", [m](TaskControl&) {
+    const Pending<hlo::UserIndex>& index = frame.context.cache.Get(
+        PartKey<hlo::UserIndex>{module, stage}, "finding users", [m](TaskControl&) {
           return Result<std::shared_ptr<const hlo::UserIndex>>(
               std::make_shared<const hlo::UserIndex>(*m));
         });
@@ -235,8 +250,8 @@ class SelectionView : public View {
     users.erase(std::ranges::unique(users).begin(), users.end());
     Section(frame, fmt::format("Users ({})", users.size()));
     if (users.empty()) {
-      Sentence(frame, (*m)[(*m)[id].computation].root == id ? "the result of its computation"
-                                                            : "nothing reads it");
+      Sentence(frame,
+               (*m)[(*m)[id].computation].root == id ? "root of its computation" : "no users");
     }
     ImGui::PushID("users");
     DrawLinks(frame, *m, module, stage, users);
@@ -262,7 +277,7 @@ class SelectionView : public View {
     Label(frame.theme, role, SignOf(role));
     ImGui::SameLine();
     if (ImGui::Selectable(SafeText(m.name(id), 50).c_str()))
-      frame.session.Select(Selection::OfInstruction(module, stage, id));
+      frame.context.navigation.Select(Selection::OfInstruction(module, stage, id));
     ImGui::PopID();
   }
 
@@ -271,38 +286,39 @@ class SelectionView : public View {
     Section(frame, "Source line");
     std::string text = fmt::format("{}:{}", found.source_file, found.source_line);
     if (ImGui::Selectable((SafeText(text, 80) + "##source").c_str()))
-      frame.session.Select(
+      frame.context.navigation.Select(
           Selection::OfSourceLine(found.source_file, found.source_line, found.module));
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(text, 600).c_str());
   }
 
   static void DrawCode(Frame& frame, const Counterparts& found) {
-    Session& session = frame.session;
+    Context& context = frame.context;
     if (found.module < 0) return;
     if (!found.kernels.empty()) {
-      if (const auto& kernels = session.Kernels(found.module); kernels.ready()) {
+      if (const auto& kernels = context.data.Kernels(found.module); kernels.ready()) {
         Section(frame, fmt::format("Kernels ({})", found.kernels.size()));
         for (int32_t k : Few(found.kernels)) {
           if (!Has(kernels->kernels, k)) continue;
           const dump::Kernel& kernel = kernels->kernels[static_cast<size_t>(k)];
           ImGui::PushID(k);
-          if (ImGui::Selectable(SafeText(kernel.name, 60).c_str(), session.selection().kernel == k))
-            session.Select(Selection::OfKernel(found.module, k));
+          if (ImGui::Selectable(SafeText(kernel.name, 60).c_str(),
+                                context.navigation.selection().kernel == k))
+            context.navigation.Select(Selection::OfKernel(found.module, k));
           CodeLinks(frame, kernel);
           ImGui::PopID();
         }
       }
     }
     if (!found.thunks.empty()) {
-      if (const auto& thunks = session.Thunks(found.module); thunks.ready()) {
+      if (const auto& thunks = context.data.Thunks(found.module); thunks.ready()) {
         Section(frame, fmt::format("Thunks ({})", found.thunks.size()));
         for (int32_t t : Few(found.thunks)) {
           if (!Has(thunks->thunks, t)) continue;
           const dump::Thunk& thunk = thunks->thunks[static_cast<size_t>(t)];
           std::string label =
               fmt::format("{} {}##thunk{}", thunk.kind, SafeText(thunk.instruction, 50), t);
-          if (ImGui::Selectable(label.c_str(), session.selection().thunk == t))
-            session.Select(Selection::OfThunk(found.module, t));
+          if (ImGui::Selectable(label.c_str(), context.navigation.selection().thunk == t))
+            context.navigation.Select(Selection::OfThunk(found.module, t));
         }
       }
     }
@@ -316,7 +332,7 @@ class SelectionView : public View {
     };
     const Link links[] = {{"PTX", kernel.ptx},
                           {"LLVM", kernel.llvm},
-                          {"LLVM before its passes", kernel.llvm_unoptimized},
+                          {"LLVM IR (unoptimised)", kernel.llvm_unoptimized},
                           {"Triton", kernel.triton},
                           {"MLIR", kernel.mlir}};
     bool first = true;
@@ -327,17 +343,17 @@ class SelectionView : public View {
       std::string label = link.name;
       if (link.range.first_line > 0) label += fmt::format(" line {}", link.range.first_line);
       if (ImGui::SmallButton(label.c_str())) {
-        frame.session.Select(
+        frame.context.navigation.Select(
             Selection::OfTextLine(link.range.file, std::max(1, link.range.first_line)));
-        frame.session.Show("text");
+        frame.context.requests.Show("text");
       }
     }
   }
 
   static void DrawBuffers(Frame& frame, const Counterparts& found) {
     if (found.buffers.empty()) return;
-    Session& session = frame.session;
-    const auto& buffers = session.Buffers(found.module);
+    Context& context = frame.context;
+    const auto& buffers = context.data.Buffers(found.module);
     if (!buffers.ready()) return;
     Section(frame, fmt::format("Buffers ({})", found.buffers.size()));
     for (int32_t b : Few(found.buffers)) {
@@ -345,28 +361,29 @@ class SelectionView : public View {
       const dump::BufferValue& value = buffers->values[static_cast<size_t>(b)];
       std::string label = fmt::format("{} at {} of allocation {}##buffer{}", BytesText(value.size),
                                       value.offset, value.allocation, b);
-      if (ImGui::Selectable(label.c_str(), session.selection().buffer == b))
-        session.Select(Selection::OfBuffer(found.module, b));
+      if (ImGui::Selectable(label.c_str(), context.navigation.selection().buffer == b))
+        context.navigation.Select(Selection::OfBuffer(found.module, b));
     }
   }
 
   static void DrawStages(Frame& frame, const Counterparts& found) {
-    Session& session = frame.session;
+    Context& context = frame.context;
     if (found.stages.empty() || found.module < 0) return;
-    const dump::ModuleEntry& entry = session.dump()->modules()[static_cast<size_t>(found.module)];
-    Section(frame, "Through the stages");
+    const dump::ModuleEntry& entry =
+        context.document.dump()->modules()[static_cast<size_t>(found.module)];
+    Section(frame, "In other stages");
     const auto& all = found.stages;
     size_t shown = 0;
     for (size_t i = 0; i < all.size() && shown < 4 * kMostShown; ++shown) {
       size_t end = i;
-      std::string name = NameAt(session, found, all[i]);
+      std::string name = NameAt(context, found, all[i]);
       // Stages through which it keeps its name are one line, unless it is the one in view.
       int32_t last = all[i].stage;
       while (end < all.size() &&
              (all[end].stage == last ||
-              (all[end].stage == last + 1 && last != session.stage() &&
-               all[end].stage != session.stage() && !found.TouchedInto(all[end].stage) &&
-               NameAt(session, found, all[end]) == name))) {
+              (all[end].stage == last + 1 && last != context.navigation.stage() &&
+               all[end].stage != context.navigation.stage() && !found.TouchedInto(all[end].stage) &&
+               NameAt(context, found, all[end]) == name))) {
         last = all[end].stage;
         ++end;
       }
@@ -375,9 +392,9 @@ class SelectionView : public View {
     }
   }
 
-  static std::string NameAt(Session& session, const Counterparts& found,
+  static std::string NameAt(Context& context, const Counterparts& found,
                             const StageCounterpart& at) {
-    const auto& module = session.Module(found.module, at.stage);
+    const auto& module = context.data.Module(found.module, at.stage);
     if (!module.ready() || at.instruction.index >= module->instructions().size()) return "…";
     auto others = std::ranges::count(found.stages, at.stage, &StageCounterpart::stage) - 1;
     std::string name(module->name(at.instruction));
@@ -386,12 +403,12 @@ class SelectionView : public View {
 
   static void DrawStep(Frame& frame, const Counterparts& found, const dump::ModuleEntry& entry,
                        const StageCounterpart& at, int32_t last, const std::string& name) {
-    Session& session = frame.session;
+    Context& context = frame.context;
     if (static_cast<size_t>(last) >= entry.stages.size()) return;
     const dump::StageEntry& stage = entry.stages[static_cast<size_t>(at.stage)];
     ImGui::PushID(at.stage);
-    if (ImGui::Selectable("##step", session.stage() == at.stage))
-      session.Select(Selection::OfInstruction(found.module, at.stage, at.instruction));
+    if (ImGui::Selectable("##step", context.navigation.stage() == at.stage))
+      context.navigation.Select(Selection::OfInstruction(found.module, at.stage, at.instruction));
     if (ImGui::IsItemHovered()) {
       ImGui::SetTooltip("%s\n%s, confidence %.2f", SafeText(stage.name, 300).c_str(),
                         std::string(debug::Describe(at.reason)).c_str(),
@@ -415,6 +432,10 @@ class SelectionView : public View {
   static std::span<const int32_t> Few(const std::vector<int32_t>& all) {
     return std::span(all).first(std::min(all.size(), kMostShown));
   }
+
+  std::shared_ptr<const hlo::Module> printed_;  // of text_ and folded_
+  hlo::InstructionId printed_id_;
+  std::string text_, folded_;
 };
 
 }  // namespace

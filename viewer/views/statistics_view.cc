@@ -6,9 +6,11 @@
 
 #include "core/base/jobs.h"
 #include "profiler/range_statistics.h"
+#include "viewer/model/marks.h"
+#include "viewer/model/navigation.h"
 #include "viewer/model/profile_model.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/model/timeline_camera.h"
-#include "viewer/model/timeline_range.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -18,19 +20,26 @@ namespace {
 using profiler::DurationStatistics;
 using Rows = std::vector<DurationStatistics>;
 
+struct StatisticsKey {
+  using Value = Rows;
+  std::string path;
+  int64_t begin = 0, end = 0;
+  auto operator<=>(const StatisticsKey&) const = default;
+};
+
 class StatisticsView : public View {
  public:
   void Draw(Frame& frame) override {
-    const Pending<ProfileModel>* profile = ProfileOf(frame.session);
+    const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
       Sentence(
           frame,
-          "no trace is open: with one, the times of the range marked in the timeline stand here");
+          "no trace is open");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;
     const profiler::EventStore& store = (*profile)->store();
-    const TimelineRange& marked = frame.session.Shared<TimelineRange>("timeline");
+    const TimelineRange& marked = frame.context.marks.timeline;
     profiler::TimeRange range{store.range().begin, store.range().end + 1};
     if (marked.is_set) range = marked.range;
     // While the range is being dragged nothing is computed.
@@ -41,22 +50,22 @@ class StatisticsView : public View {
     Label(frame.theme, Color::kTextSecondary,
           marked.is_set ? fmt::format("{} from {}", TimeText(static_cast<double>(range.length())),
                                       ExactTimeText(range.begin - store.range().begin))
-                        : "the whole trace; drag along the axis of the timeline, or with Shift, to "
-                          "mark a range");
-    const Pending<Rows>& rows = Ask(frame.session, **profile);
+                        : "whole trace; drag on the time axis, or Shift+drag, to "
+                          "select a range");
+    const Pending<Rows>& rows = Ask(frame.context, **profile);
     if (!ShowPending(frame, rows, "the statistics")) return;
     if (rows->empty()) {
-      Sentence(frame, "no event reaches into this range");
+      Sentence(frame, "no events in this range");
       return;
     }
     rows_ = rows.value;
     DrawTable(frame, **profile, *rows);
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    const Pending<ProfileModel>* profile = ProfileOf(session);
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    const Pending<ProfileModel>* profile = ProfileOf(context);
     const bool is_there = rows_ != nullptr && profile != nullptr && profile->ready();
-    if (format != ExportFormat::kCsv || !is_there) return View::Export(format, session);
+    if (format != ExportFormat::kCsv || !is_there) return View::Export(format, context);
     std::string out = "event,inside_ps,count,min_ps,p50_ps,p90_ps,p99_ps,max_ps\n";
     for (const DurationStatistics& s : *rows_) {
       out += fmt::format("{},{},{},{},{},{},{},{}\n",
@@ -66,20 +75,19 @@ class StatisticsView : public View {
     return out;
   }
 
-  std::string Lit(Session& session) const override {
-    const Pending<ProfileModel>* profile = ProfileOf(session);
+  std::string Lit(Context& context) const override {
+    const Pending<ProfileModel>* profile = ProfileOf(context);
     if (rows_ == nullptr || rows_->empty() || profile == nullptr || !profile->ready()) return {};
     return fmt::format("{} {}\n", rows_->front().count,
                        (*profile)->store().text(profiler::NameId(rows_->front().key)));
   }
 
  private:
-  const Pending<Rows>& Ask(Session& session, const ProfileModel& model) {
-    const std::string key =
-        fmt::format("statistics/{}/{}/{}", model.path, range_.begin, range_.end);
-    if (key != key_ && !key_.empty()) session.Drop(key_);
+  const Pending<Rows>& Ask(Context& context, const ProfileModel& model) {
+    const StatisticsKey key{model.path, range_.begin, range_.end};
+    if (key != key_) context.cache.Drop(key_);
     key_ = key;
-    return session.Get<Rows>(
+    return context.cache.Get(
         key, "summing up",
         [profile = model.profile,
          range = range_](TaskControl& control) -> Result<std::shared_ptr<const Rows>> {
@@ -114,11 +122,11 @@ class StatisticsView : public View {
   static void DrawRow(Frame& frame, const ProfileModel& model, const DurationStatistics& s) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    const Selection& now = frame.session.selection();
+    const Selection& now = frame.context.navigation.selection();
     const bool is_selected =
         now.kind == SelectionKind::kEvent && now.event == static_cast<int64_t>(s.longest.index);
     if (Row(frame, fmt::format("##name{}", s.key), is_selected, false)) {
-      frame.session.Select(SelectionOf(frame.session, model, s.longest));
+      frame.context.navigation.Select(SelectionOf(frame.context, model, s.longest));
     }
     ImGui::SameLine(0, 0);
     FittedLabel(model.store().text(profiler::NameId(s.key)));
@@ -138,7 +146,7 @@ class StatisticsView : public View {
 
   profiler::TimeRange range_;
   bool asked_ = false;
-  std::string key_;
+  StatisticsKey key_;
   std::shared_ptr<const Rows> rows_;
 };
 

@@ -7,6 +7,10 @@
 #include <charconv>
 
 #include "core/hlo/text/text.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/model/text_line.h"
 #include "viewer/widgets/text_pane.h"
 #include "viewer/widgets/view.h"
@@ -16,6 +20,13 @@ namespace hloscope::viewer {
 namespace {
 
 using LitLines = std::set<int64_t>;
+
+struct LitLinesKey {
+  using Value = LitLines;
+  TextKey text;
+  std::vector<std::string> names;
+  auto operator<=>(const LitLinesKey&) const = default;
+};
 
 // The text of a stage: its text file, or a print of the module where only a proto was dumped.
 Result<std::shared_ptr<const TextDocument>> StageText(const dump::DumpModel& dump, int32_t m,
@@ -37,23 +48,23 @@ Result<std::shared_ptr<const TextDocument>> StageText(const dump::DumpModel& dum
 class TextView : public View {
  public:
   void Draw(Frame& frame) override {
-    Session& session = frame.session;
-    if (!session.dump().ready()) {
+    Context& context = frame.context;
+    if (!context.document.dump().ready()) {
       Sentence(frame, "texts of the dump: HLO, LLVM IR, PTX, buffer assignments, options");
       return;
     }
-    if (generation_ != session.generation()) Forget(session);
-    Follow(session);
+    if (generation_ != context.document.generation()) Forget(context);
+    Follow(context);
     DrawBar(frame);
-    const Pending<TextDocument>* document = Document(session);
+    const Pending<TextDocument>* document = Document(context);
     if (document == nullptr) {
-      Sentence(frame, "this dump holds no text to show");
+      Sentence(frame, "no text files in this dump");
       return;
     }
     if (!ShowPending(frame, *document, "the text")) return;
     pane_.Show(document->value);
-    Light(session);
-    if (int64_t clicked = pane_.Draw(frame); clicked >= 0) Click(session, clicked);
+    Light(context);
+    if (int64_t clicked = pane_.Draw(frame); clicked >= 0) Click(context, clicked);
   }
 
   bool Run(Command command, Frame& frame) override {
@@ -63,7 +74,7 @@ class TextView : public View {
         return true;
       case Command::kFindNext:
       case Command::kFindPrevious:
-        Find(frame.session, command == Command::kFindPrevious);
+        Find(frame.context, command == Command::kFindPrevious);
         return true;
       case Command::kTextFold:
         pane_.SetFolded(!pane_.folded());
@@ -101,9 +112,9 @@ class TextView : public View {
     pane_.SetMarked(find_);
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
     const TextDocument* document = pane_.document();
-    if (format != ExportFormat::kCsv || document == nullptr) return View::Export(format, session);
+    if (format != ExportFormat::kCsv || document == nullptr) return View::Export(format, context);
     constexpr int64_t kMost = 200'000;
     if (document->lines() > kMost) {
       return UnsupportedError(
@@ -118,7 +129,7 @@ class TextView : public View {
     return out;
   }
 
-  std::string Lit(Session& /*session*/) const override {
+  std::string Lit(Context& /*context*/) const override {
     std::string out;
     for (int64_t line : pane_.lit())
       out += fmt::format("{}: {}\n", line + 1, pane_.document()->Line(line));
@@ -126,74 +137,67 @@ class TextView : public View {
   }
 
  private:
-  void Forget(Session& session) {
-    generation_ = session.generation();
+  void Forget(Context& context) {
+    generation_ = context.document.generation();
     file_ = -1;
     pane_.Show(nullptr);
     followed_ = 0;
   }
 
   // A line that was selected elsewhere opens its file; anything else brings the stage back.
-  void Follow(Session& session) {
-    if (followed_ == session.selection_version()) return;
-    followed_ = session.selection_version();
-    const Selection& now = session.selection();
+  void Follow(Context& context) {
+    if (followed_ == context.navigation.version()) return;
+    followed_ = context.navigation.version();
+    const Selection& now = context.navigation.selection();
     revealed_ = false;
     if (now.kind == SelectionKind::kTextLine) {
       file_ = now.file;
       wanted_line_ = now.line - 1;
-    } else if (now.stage >= 0 && (now.kind == SelectionKind::kStage || !IsCode(session, file_))) {
+    } else if (now.stage >= 0 && (now.kind == SelectionKind::kStage || !IsCode(context, file_))) {
       file_ = -1;
     }
   }
-  static bool IsCode(Session& session, int32_t file) {
-    auto files = session.dump()->files();
+  static bool IsCode(Context& context, int32_t file) {
+    auto files = context.document.dump()->files();
     return file >= 0 && static_cast<size_t>(file) < files.size() &&
            files[static_cast<size_t>(file)].kind != dump::FileKind::kHloText;
   }
 
-  const Pending<TextDocument>* Document(Session& session) {
-    const dump::DumpModel& dump = *session.dump();
-    int32_t module = session.module(), stage = session.stage();
-    std::shared_ptr<const dump::DumpModel> shared = session.dump().value;
+  const Pending<TextDocument>* Document(Context& context) {
+    const dump::DumpModel& dump = *context.document.dump();
+    int32_t module = context.navigation.module(), stage = context.navigation.stage();
     if (file_ >= 0 && static_cast<size_t>(file_) < dump.files().size()) {
-      int32_t file = file_;
-      key_ = fmt::format("text/file/{}", file);
-      return &session.Get<TextDocument>(
-          key_, "reading a text",
-          [shared, file](TaskControl& control) -> Result<std::shared_ptr<const TextDocument>> {
-            HLOSCOPE_ASSIGN_OR_RETURN(FileView view, shared->OpenFile(file));
-            return TextDocument::Make(
-                std::move(view), shared->files()[static_cast<size_t>(file)].kind, control.stop());
-          });
+      key_ = {.file = file_};
+      return &TextOfFile(context, file_);
     }
     if (module < 0 || stage < 0) return nullptr;
-    key_ = fmt::format("text/stage/{}/{}", module, stage);
-    return &session.Get<TextDocument>(key_, "reading a text",
-                                      [shared, module, stage](TaskControl& control) {
-                                        return StageText(*shared, module, stage, control.stop());
-                                      });
+    key_ = {.module = module, .stage = stage};
+    return &context.cache.Get(
+        key_, "loading a text",
+        [dump = context.document.dump().value, module, stage](TaskControl& control) {
+          return StageText(*dump, module, stage, control.stop());
+        });
   }
 
   // The stage that the text shows, -1 where it is no module.
-  int32_t ShownStage(Session& session) const {
-    if (file_ < 0) return session.stage();
-    const dump::FileEntry& entry = session.dump()->files()[static_cast<size_t>(file_)];
+  int32_t ShownStage(Context& context) const {
+    if (file_ < 0) return context.navigation.stage();
+    const dump::FileEntry& entry = context.document.dump()->files()[static_cast<size_t>(file_)];
     return entry.kind == dump::FileKind::kHloText ? entry.stage : -1;
   }
 
   // Finding where an instruction is defined may take a moment in a text of many megabytes.
-  void Light(Session& session) {
-    const Counterparts& found = session.counterparts();
-    int32_t stage = ShownStage(session), module = session.module();
+  void Light(Context& context) {
+    const Counterparts& found = context.navigation.counterparts();
+    int32_t stage = ShownStage(context), module = context.navigation.module();
     std::vector<std::string> names;
     if (stage >= 0 && module >= 0) {
-      const Pending<hlo::Module>& read = session.Module(module, stage);
+      const Pending<hlo::Module>& read = context.data.Module(module, stage);
       auto add = [&](hlo::InstructionId id) {
         if (read.ready() && id.valid() && id.index < read->instructions().size())
           names.emplace_back(read->name(id));
       };
-      const Selection& now = session.selection();
+      const Selection& now = context.navigation.selection();
       if (now.stage == stage && now.kind == SelectionKind::kInstruction) add(now.instruction);
       if (now.stage == stage && now.kind == SelectionKind::kComputation && read.ready() &&
           now.computation.index < read->computations().size())
@@ -203,16 +207,16 @@ class TextView : public View {
         if (counterpart.stage == stage && names.size() < kMostLit) add(counterpart.instruction);
       }
     }
-    std::string key = "lit/" + key_;
-    for (const std::string& name : names) key += "/" + name.substr(0, 200);
-    const Pending<LitLines>& lines = session.Get<LitLines>(
-        key, "finding lines", [document = pane_.document_ptr(), names](TaskControl&) {
-          auto out = std::make_shared<LitLines>();
-          for (const std::string& name : names) {
-            if (int64_t line = document->FindDefinition(name); line >= 0) out->insert(line);
-          }
-          return Result<std::shared_ptr<const LitLines>>(out);
-        });
+    const Pending<LitLines>& lines =
+        context.cache.Get(LitLinesKey{key_, names}, "finding lines",
+                          [document = pane_.document_ptr(), names](TaskControl&) {
+                            auto out = std::make_shared<LitLines>();
+                            for (const std::string& name : names) {
+                              if (int64_t line = document->FindDefinition(name); line >= 0)
+                                out->insert(line);
+                            }
+                            return Result<std::shared_ptr<const LitLines>>(out);
+                          });
     if (!lines.ready()) return;
     LitLines lit = *lines;
     constexpr int32_t kMostRange = 4000;
@@ -222,45 +226,47 @@ class TextView : public View {
         lit.insert(line - 1);
     }
     if (!revealed_ && (!lit.empty() || wanted_line_ >= 0)) {
-      revealed_ = session.counterparts_complete() || !names.empty() || wanted_line_ >= 0;
+      revealed_ = context.navigation.counterparts_complete() || !names.empty() || wanted_line_ >= 0;
       pane_.GoTo(wanted_line_ >= 0 ? wanted_line_ : *lit.begin());
       wanted_line_ = -1;
     }
     pane_.SetLit(std::move(lit));
   }
 
-  void Click(Session& session, int64_t line) {
-    int32_t stage = ShownStage(session), module = session.module();
-    if (file_ >= 0) module = session.dump()->files()[static_cast<size_t>(file_)].module;
+  void Click(Context& context, int64_t line) {
+    int32_t stage = ShownStage(context), module = context.navigation.module();
+    if (file_ >= 0) module = context.document.dump()->files()[static_cast<size_t>(file_)].module;
     std::string_view name = NameOnLine(pane_.document()->Line(line), pane_.document()->kind());
     if (stage >= 0 && module >= 0 && !name.empty()) {
-      const Pending<hlo::Module>& read = session.Module(module, stage);
+      const Pending<hlo::Module>& read = context.data.Module(module, stage);
       for (uint32_t i = 0; read.ready() && i < read->instructions().size(); ++i) {
         if (read->name(hlo::InstructionId(i)) != name) continue;
         int32_t file = file_;
-        session.Select(Selection::OfInstruction(module, stage, hlo::InstructionId(i)));
+        context.navigation.Select(Selection::OfInstruction(module, stage, hlo::InstructionId(i)));
         file_ = file;
-        followed_ = session.selection_version();
+        followed_ = context.navigation.version();
         revealed_ = true;
         return;
       }
     }
-    if (file_ >= 0) session.Select(Selection::OfTextLine(file_, static_cast<int32_t>(line + 1)));
+    if (file_ >= 0)
+      context.navigation.Select(Selection::OfTextLine(file_, static_cast<int32_t>(line + 1)));
   }
 
   void DrawBar(Frame& frame) {
-    Session& session = frame.session;
-    const dump::DumpModel& dump = *session.dump();
+    Context& context = frame.context;
+    const dump::DumpModel& dump = *context.document.dump();
     float find_width = 260 * frame.scale, fold_width = 60 * frame.scale;
     ImGui::SetNextItemWidth(std::max(
         120.0f, ImGui::GetContentRegionAvail().x - find_width - fold_width - 24 * frame.scale));
     std::string shown = "the stage in view";
     if (file_ >= 0)
       shown = dump.files()[static_cast<size_t>(file_)].path;
-    else if (int32_t m = session.module(), s = session.stage(); m >= 0 && s >= 0)
+    else if (int32_t m = context.navigation.module(), s = context.navigation.stage();
+             m >= 0 && s >= 0)
       shown = dump.modules()[static_cast<size_t>(m)].stages[static_cast<size_t>(s)].name;
     if (ImGui::BeginCombo("##file", SafeText(shown, 90).c_str(), ImGuiComboFlags_HeightLarge)) {
-      DrawFiles(session, dump);
+      DrawFiles(context, dump);
       ImGui::EndCombo();
     }
     ImGui::SameLine();
@@ -272,14 +278,14 @@ class TextView : public View {
     focus_find_ = false;
     if (ImGui::InputTextWithHint("##find", "find, or :LINE", &find_,
                                  ImGuiInputTextFlags_EnterReturnsTrue))
-      Find(session, ImGui::GetIO().KeyShift);
+      Find(context, ImGui::GetIO().KeyShift);
     if (ImGui::IsItemEdited()) pane_.SetMarked(find_.starts_with(':') ? "" : find_);
     if (!message_.empty()) Label(frame.theme, Color::kWarning, message_);
   }
 
-  void DrawFiles(Session& session, const dump::DumpModel& dump) {
+  void DrawFiles(Context& context, const dump::DumpModel& dump) {
     if (ImGui::Selectable("the stage in view", file_ < 0)) file_ = -1;
-    int32_t module = session.module();
+    int32_t module = context.navigation.module();
     for (size_t i = 0; i < dump.files().size(); ++i) {
       const dump::FileEntry& file = dump.files()[i];
       bool binary = file.kind == dump::FileKind::kObject || file.kind == dump::FileKind::kZip ||
@@ -294,7 +300,7 @@ class TextView : public View {
     }
   }
 
-  void Find(Session& session, bool up) {
+  void Find(Context& context, bool up) {
     message_.clear();
     if (pane_.document() == nullptr || find_.empty()) return;
     if (find_.starts_with(':')) {
@@ -304,7 +310,7 @@ class TextView : public View {
       return;
     }
     pane_.SetMarked(find_);
-    session.tasks().Start(
+    context.tasks.Start(
         "finding " + find_,
         [this, document = pane_.document_ptr(), what = find_, up,
          from = pane_.caret() + (up ? -1 : 1)](TaskControl& control) -> Tasks::Finish {
@@ -323,7 +329,8 @@ class TextView : public View {
   int32_t file_ = -1;  // -1: the stage in view
   int64_t wanted_line_ = -1;
   bool revealed_ = false, focus_find_ = false;
-  std::string key_, find_, message_;
+  TextKey key_;
+  std::string find_, message_;
   TextPane pane_;
 };
 

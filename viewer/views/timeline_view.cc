@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viewer/model/marks.h"
+#include "viewer/model/navigation.h"
 #include "viewer/model/profile_model.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/model/timeline_camera.h"
-#include "viewer/model/timeline_range.h"
 #include "viewer/model/timeline_rows.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -28,25 +30,33 @@ constexpr double kNarrowest = 2.5;  // pixels of an event that is drawn by itsel
 struct LitEvents {
   std::vector<EventId> events;  // by start
 };
+struct LitKey {
+  using Value = LitEvents;
+  std::string path;
+  uint32_t module = 0;
+  std::vector<uint32_t> instructions;
+  auto operator<=>(const LitKey&) const = default;
+};
 
 class TimelineView : public View {
  public:
   void Draw(Frame& frame) override {
-    const Pending<ProfileModel>* profile = ProfileOf(frame.session);
+    const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
       Sentence(frame,
-               "no trace is open: hloscope open DUMP TRACE shows one here. In Python, with "
-               "jax.profiler.trace(FOLDER): … leaves one in FOLDER/plugins/profile.");
+               "no trace is open: open one with hloscope open DUMP TRACE. "
+               "In Python, with "
+               "jax.profiler.trace(FOLDER): … writes one to FOLDER/plugins/profile.");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;
     const ProfileModel& model = **profile;
     if (model.store().size() == 0) {
-      Sentence(frame, "the trace holds no events: it was stopped before anything ran");
+      Sentence(frame, "the trace has no events");
       return;
     }
     if (shown_ != profile->value) Show(profile->value);
-    FindLit(frame.session, model);
+    FindLit(frame.context, model);
     Place(frame);
     if (width_ < 40 * scale_ || height_ < 30 * scale_) return;
     Handle(frame, model);
@@ -57,25 +67,30 @@ class TimelineView : public View {
   }
 
   bool Run(Command command, Frame& frame) override {
-    const Pending<ProfileModel>* profile = ProfileOf(frame.session);
+    const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr || !profile->ready() || shown_ == nullptr) return false;
     switch (command) {
       case Command::kFitAll:
         camera_.FitAll();
         return true;
       case Command::kFit:
-        return FitSelection(frame.session);
+        return FitSelection(frame.context);
       default:
         return false;
     }
   }
 
-  std::string State() const override {
-    return fmt::format("{} {}", camera_.begin(), camera_.length());
+  std::string Arrangement() const override {
+    return fmt::format("{} {}", static_cast<const void*>(shown_.get()), camera_.Text());
+  }
+  void SetArrangement(std::string_view arrangement) override {
+    const std::string mine = fmt::format("{} ", static_cast<const void*>(shown_.get()));
+    if (shown_ != nullptr && arrangement.starts_with(mine))
+      camera_.SetText(arrangement.substr(mine.size()));
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || shown_ == nullptr) return View::Export(format, session);
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || shown_ == nullptr) return View::Export(format, context);
     const EventStore& store = shown_->store();
     const auto begin = static_cast<int64_t>(camera_.begin());
     const TimeRange range{begin, begin + static_cast<int64_t>(camera_.length())};
@@ -87,7 +102,7 @@ class TimelineView : public View {
       const auto [first, last] = store.EventsIn(row, range);
       count += last.index - first.index;
       if (count > kMost)
-        return UnsupportedError("more than a million events are in sight", "zoom in");
+        return UnsupportedError("more than a million events are visible", "zoom in");
       for (uint64_t e = first.index; e < last.index; ++e) {
         const EventId event(e);
         out += fmt::format("{},{},{},{},{}\n", CsvCell(store.text(lane.name)), row,
@@ -98,10 +113,10 @@ class TimelineView : public View {
     return out;
   }
 
-  std::string Lit(Session& session) const override {
+  std::string Lit(Context& context) const override {
     if (shown_ == nullptr) return {};
     std::string out = fmt::format("lit {}\n", lit_events_);
-    if (const EventId e = SelectedEvent(session); e.valid()) {
+    if (const EventId e = SelectedEvent(context); e.valid()) {
       out += fmt::format("event {}\n", shown_->store().text(shown_->store().name(e)));
     }
     return out;
@@ -116,30 +131,30 @@ class TimelineView : public View {
     drawn_.clear();
   }
 
-  EventId SelectedEvent(const Session& session) const {
-    const Selection& now = session.selection();
+  EventId SelectedEvent(const Context& context) const {
+    const Selection& now = context.navigation.selection();
     if (now.kind != SelectionKind::kEvent || now.event < 0) return {};
     const auto index = static_cast<uint64_t>(now.event);
     return index < shown_->store().size() ? EventId(static_cast<size_t>(index)) : EventId();
   }
 
   // The instructions of the attribution that stand for the selection.
-  void FindLit(Session& session, const ProfileModel& model) {
-    const Counterparts& found = session.counterparts();
-    const bool is_whole = session.counterparts_complete();
-    if (lit_version_ == session.selection_version() && lit_was_whole_ == is_whole) return;
-    lit_version_ = session.selection_version();
+  void FindLit(Context& context, const ProfileModel& model) {
+    const Counterparts& found = context.navigation.counterparts();
+    const bool is_whole = context.navigation.counterparts_complete();
+    if (lit_version_ == context.navigation.version() && lit_was_whole_ == is_whole) return;
+    lit_version_ = context.navigation.version();
     lit_was_whole_ = is_whole;
     lit_.clear();
     lit_module_ = model.ModuleFor(found.module);
-    if (const EventId e = SelectedEvent(session); e.valid()) {
+    if (const EventId e = SelectedEvent(context); e.valid()) {
       const profiler::Target target = model.attribution->TargetOf(e);
       if (target.valid()) {
         lit_module_ = target.module;
         lit_.push_back(target.instruction);
       }
     }
-    if (session.selection().kind > SelectionKind::kStage) {
+    if (context.navigation.selection().kind > SelectionKind::kStage) {
       lit_.insert(lit_.end(), found.kernel_instructions.begin(), found.kernel_instructions.end());
       lit_.insert(lit_.end(), found.final_instructions.begin(), found.final_instructions.end());
     }
@@ -160,8 +175,8 @@ class TimelineView : public View {
            std::ranges::find(lit_, target.instruction) != lit_.end();
   }
 
-  bool FitSelection(Session& session) {
-    EventId e = SelectedEvent(session);
+  bool FitSelection(Context& context) {
+    EventId e = SelectedEvent(context);
     if (!e.valid() && !lit_.empty()) {
       for (hlo::InstructionId id : lit_) {
         const profiler::InstructionTime* time = shown_->attribution->TimeOf(*lit_module_, id);
@@ -222,7 +237,7 @@ class TimelineView : public View {
       mark_from_ = TimeAt(io.MousePos.x);
     }
     if (held_ && marking_ && is_left && ImGui::IsMouseDragging(ImGuiMouseButton_Left, 3)) {
-      Mark(frame.session, mark_from_, TimeAt(io.MousePos.x));
+      Mark(frame.context, mark_from_, TimeAt(io.MousePos.x));
     } else if (held_ && !marking_ && (io.MouseDelta.x != 0 || io.MouseDelta.y != 0)) {
       camera_.Pan(-io.MouseDelta.x / width_);
       scroll_ -= io.MouseDelta.y / scale_;
@@ -232,7 +247,7 @@ class TimelineView : public View {
                           std::abs(moved.x) + std::abs(moved.y) < 4;
     if (!is_click) return;
     if (io.MousePos.y < top_) {
-      frame.session.Shared<TimelineRange>("timeline").is_set = false;
+      frame.context.marks.timeline.is_set = false;
       return;
     }
     const TimelineStrip* strip = StripAt(io.MousePos.y);
@@ -240,12 +255,12 @@ class TimelineView : public View {
       rows_.Toggle(strip->group);
       drawn_.clear();
     } else if (const EventId e = EventUnder(model); e.valid()) {
-      frame.session.Select(SelectionOf(frame.session, model, e));
+      frame.context.navigation.Select(SelectionOf(frame.context, model, e));
     }
   }
 
-  void Mark(Session& session, double from, double to) {
-    TimelineRange& marked = session.Shared<TimelineRange>("timeline");
+  void Mark(Context& context, double from, double to) {
+    TimelineRange& marked = context.marks.timeline;
     marked.range = {static_cast<int64_t>(std::min(from, to)),
                     static_cast<int64_t>(std::max(from, to))};
     marked.is_set = marked.range.length() > 0;
@@ -260,10 +275,10 @@ class TimelineView : public View {
     if (ImGui::IsKeyPressed(ImGuiKey_D)) camera_.Pan(0.15);
     const bool is_right = ImGui::IsKeyPressed(ImGuiKey_RightArrow);
     if (is_right || ImGui::IsKeyPressed(ImGuiKey_LeftArrow)) {
-      const EventId now = SelectedEvent(frame.session);
+      const EventId now = SelectedEvent(frame.context);
       const EventId next = now.valid() ? model.store().Neighbour(now, is_right) : EventId(0u);
       if (!next.valid()) return;
-      frame.session.Select(SelectionOf(frame.session, model, next));
+      frame.context.navigation.Select(SelectionOf(frame.context, model, next));
       Reveal(model.store(), next);
     }
   }
@@ -337,7 +352,7 @@ class TimelineView : public View {
     for (size_t s = first; s < last; ++s) DrawStripHead(frame, model, rows_.strips()[s], list);
     list.PopClipRect();
     list.PushClipRect(ImVec2(left_, top_), ImVec2(left_ + width_, bottom), true);
-    const EventId selected = SelectedEvent(frame.session);
+    const EventId selected = SelectedEvent(frame.context);
     for (const Drawn& drawn : drawn_) {
       const float y = YOf(rows_.strips()[drawn.strip]);
       for (size_t i = drawn.first; i < drawn.last; ++i) {
@@ -429,7 +444,7 @@ class TimelineView : public View {
   }
 
   void DrawMarked(Frame& frame) const {
-    const TimelineRange& marked = frame.session.Shared<TimelineRange>("timeline");
+    const TimelineRange& marked = frame.context.marks.timeline;
     if (!marked.is_set) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float x0 = std::max(XOf(static_cast<double>(marked.range.begin)), left_);
@@ -455,7 +470,7 @@ class TimelineView : public View {
       list.AddText(ImVec2(at + 4 * scale_, axis + 2 * scale_), frame.theme[Color::kTextSecondary],
                    tick.text.c_str());
     }
-    const TimelineRange& marked = frame.session.Shared<TimelineRange>("timeline");
+    const TimelineRange& marked = frame.context.marks.timeline;
     std::string left =
         base.empty() ? fmt::format("{} in view", TimeText(camera_.length())) : "from " + base;
     if (marked.is_set) {
@@ -469,7 +484,7 @@ class TimelineView : public View {
   // A mark on the axis wherever the lit instruction ran; at most one a pixel.
   void DrawMarks(Frame& frame, const ProfileModel& model, ImDrawList& list) const {
     if (lit_.empty()) return;
-    const Pending<LitEvents>& lit = LitOf(frame.session, model);
+    const Pending<LitEvents>& lit = LitOf(frame.context, model);
     if (!lit.ready()) return;
     const EventStore& store = model.store();
     auto at = std::ranges::lower_bound(lit->events, camera_.range().begin, {},
@@ -485,10 +500,10 @@ class TimelineView : public View {
     }
   }
 
-  const Pending<LitEvents>& LitOf(Session& session, const ProfileModel& model) const {
-    std::string key = fmt::format("timeline/lit/{}/{}", model.path, *lit_module_);
-    for (hlo::InstructionId id : lit_) key += fmt::format("/{}", id.index);
-    return session.Get<LitEvents>(
+  const Pending<LitEvents>& LitOf(Context& context, const ProfileModel& model) const {
+    LitKey key{.path = model.path, .module = *lit_module_, .instructions = {}};
+    for (hlo::InstructionId id : lit_) key.instructions.push_back(id.index);
+    return context.cache.Get(
         key, "finding events", [shown = shown_, lit = lit_, module = *lit_module_](TaskControl&) {
           auto found = std::make_shared<LitEvents>();
           for (hlo::InstructionId id : lit) {

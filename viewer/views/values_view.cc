@@ -9,6 +9,9 @@
 #include <cmath>
 #include <optional>
 
+#include "viewer/model/experiment.h"
+#include "viewer/model/messages.h"
+#include "viewer/model/navigation.h"
 #include "viewer/model/value_grid.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -24,10 +27,10 @@ constexpr std::array<const char*, 4> kSides = {"reference", "platform", "ULP", "
 class ValuesView : public View {
  public:
   void Draw(Frame& frame) override {
-    Experiment& experiment = frame.session.experiment();
+    Experiment& experiment = frame.context.experiment;
     if (experiment.module() == nullptr) {
       Sentence(frame,
-               "values of any instruction are shown here once something was run: screen "
+               "run a comparison to see values of instructions here: screen "
                "Divergence, Run");
       return;
     }
@@ -44,7 +47,7 @@ class ValuesView : public View {
     TakeOver(*pair);
     if (!pair->note.empty()) Label(frame.theme, Color::kWarning, SafeText(pair->note, 300));
     if (grids_.empty()) {
-      Sentence(frame, "this instruction has no array to show");
+      Sentence(frame, "the result of this instruction is not an array");
       return;
     }
     DrawChoices(frame);
@@ -67,12 +70,12 @@ class ValuesView : public View {
 
   bool Run(Command command, Frame& frame) override {
     if (command != Command::kValues) return false;
-    Ask(frame.session);
+    Ask(frame.context);
     return true;
   }
 
-  Result<std::string> Export(ExportFormat format, Session& session) const override {
-    if (format != ExportFormat::kCsv || grids_.empty()) return View::Export(format, session);
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || grids_.empty()) return View::Export(format, context);
     const ValueGrid& grid = grids_[static_cast<size_t>(leaf_)];
     const int64_t elements = grid.pages() * grid.rows() * grid.columns();
     constexpr int64_t kMost = 1'000'000;
@@ -92,36 +95,36 @@ class ValuesView : public View {
     return out;
   }
 
-  std::string Lit(Session& session) const override {
-    const CapturedPair* pair = session.experiment().captured();
+  std::string Lit(Context& context) const override {
+    const CapturedPair* pair = context.experiment.captured();
     if (pair == nullptr) return "no values";
     std::string out =
-        "values of " + std::string(session.experiment().module()->name(pair->instruction));
+        "values of " + std::string(context.experiment.module()->name(pair->instruction));
     for (const ValueGrid& grid : grids_) out += "\n" + hlo::ToString(grid.shape(), false);
     return out;
   }
 
  private:
-  static hlo::InstructionId Selected(Session& session) {
-    const ExperimentRequest& request = session.experiment().request();
-    if (session.module() != request.module_index) return {};
-    return session.InstructionIn(request.stage);
+  static hlo::InstructionId Selected(Context& context) {
+    const ExperimentRequest& request = context.experiment.request();
+    if (context.navigation.module() != request.module_index) return {};
+    return context.navigation.InstructionIn(request.stage);
   }
 
-  static void Ask(Session& session) {
-    const hlo::InstructionId id = Selected(session);
+  static void Ask(Context& context) {
+    const hlo::InstructionId id = Selected(context);
     if (id.valid()) {
-      session.experiment().Capture(id);
+      context.experiment.Capture(id);
     } else {
-      session.PostMessage(Severity::kNote,
-                          "select an instruction of the module that was run first");
+      context.messages.Post(Severity::kNote,
+                            "select an instruction of the module that was run first");
     }
   }
 
   static void DrawHead(Frame& frame, const Experiment& experiment) {
-    const hlo::InstructionId id = Selected(frame.session);
+    const hlo::InstructionId id = Selected(frame.context);
     ImGui::BeginDisabled(!id.valid() || experiment.running());
-    if (ImGui::Button("Values")) Ask(frame.session);
+    if (ImGui::Button("Values")) Ask(frame.context);
     ImGui::EndDisabled();
     ImGui::SameLine();
     const CapturedPair* pair = experiment.captured();
@@ -194,7 +197,7 @@ class ValuesView : public View {
 
   void DrawTable(Frame& frame, ValueGrid& grid) {
     if (grid.rows() == 0 || grid.columns() == 0) {
-      Sentence(frame, "this array has no elements");
+      Sentence(frame, "empty array");
       return;
     }
     const auto columns = static_cast<int>(std::min<int64_t>(grid.columns(), kColumnsShown));
@@ -249,7 +252,7 @@ class ValuesView : public View {
 
   void DrawPicture(Frame& frame, ValueGrid& grid) {
     if (grid.rows() == 0 || grid.columns() == 0) {
-      Sentence(frame, "this array has no elements");
+      Sentence(frame, "empty array");
       return;
     }
     const ValueSummary& all = grid.summary(side());

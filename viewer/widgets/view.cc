@@ -20,7 +20,7 @@ constexpr ScreenRow kScreens[] = {
 std::span<const ViewRow> ViewRows() { return kViews; }
 std::span<const ScreenRow> ScreenRows() { return kScreens; }
 
-Result<std::string> View::Export(ExportFormat format, Session& /*session*/) const {
+Result<std::string> View::Export(ExportFormat format, Context& /*context*/) const {
   if (format == ExportFormat::kCsv)
     return UnsupportedError("this view shows no table", "export it as PNG or SVG");
   return UnsupportedError("this view has no form of its own", "its picture is exported instead");

@@ -1,9 +1,10 @@
 // View: one panel of the window. A view is a row in views.def and one file in viewer/views/.
 //
-// A view draws from the session in every frame and keeps no copy of what it shows; what takes
+// A view draws from the context in every frame and keeps no copy of what it shows; what takes
 // longer than a millisecond it asks of Session::Get and shows a sentence meanwhile. Clicking
-// something calls Session::Select; lit is what session.counterparts() names. Colours come from
-// frame.theme, sizes are multiplied by frame.scale, text of strangers goes through SafeText.
+// something calls Session::Select; lit is what context.navigation.counterparts() names. Colours
+// come from frame.theme, sizes are multiplied by frame.scale, text of strangers goes through
+// SafeText.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 #include "core/base/result.h"
 #include "viewer/commands/commands.h"
-#include "viewer/model/session.h"
+#include "viewer/model/context.h"
+#include "viewer/model/navigation.h"
 #include "viewer/widgets/theme.h"
 
 struct ImFont;
@@ -23,7 +25,7 @@ namespace hloscope::viewer {
 
 // What a view gets in every frame.
 struct Frame {
-  Session& session;
+  Context& context;
   const Theme& theme;
   float scale = 1;           // pixels for each logical pixel
   bool focused = false;      // keys go to this view
@@ -47,18 +49,22 @@ class View {
   // view has the focus; true if it was one for it.
   virtual bool Run(Command /*command*/, Frame& /*frame*/) { return false; }
 
-  // The view's own state (filter, scroll, zoom, folding) as a short text, for undo and for the next
-  // start; SetState takes what State once gave, or ignores what it cannot read.
+  // The view's own state (filter, colouring, what is shown) as a short text, for undo and for the
+  // next start; SetState takes what State once gave, or ignores what it cannot read.
   virtual std::string State() const { return {}; }
   virtual void SetState(std::string_view /*state*/) {}
+  // What undo takes back beyond that: cameras, and what is unfolded of the dump in view. What
+  // belongs to something that is not in view any more is ignored.
+  virtual std::string Arrangement() const { return {}; }
+  virtual void SetArrangement(std::string_view /*arrangement*/) {}
 
   // The content as kCsv or kSvg. The default fails with a sentence: PNG and SVG of any view are
   // made from its picture, CSV only by those that show a table.
-  virtual Result<std::string> Export(ExportFormat format, Session& session) const;
+  virtual Result<std::string> Export(ExportFormat format, Context& context) const;
 
   // What this view shows as selected or lit, one item a line, as the user reads it: for tests and
   // for people who cannot see colours.
-  virtual std::string Lit(Session& /*session*/) const { return {}; }
+  virtual std::string Lit(Context& /*context*/) const { return {}; }
 };
 
 // A row of views.def.

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "core/base/text.h"
+#include "viewer/model/requests.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -40,6 +42,18 @@ std::string SafeText(std::string_view text, size_t most) {
   return CutInTheMiddle(safe, most);
 }
 
+std::string SafeLines(std::string_view text, size_t most) {
+  std::string out;
+  while (out.size() < most) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    out += SafeText(text.substr(0, end), most - out.size());
+    if (end == text.size()) break;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
 std::string CsvCell(std::string_view text) {
   constexpr size_t kMost = 100'000;
   std::string cell = "\"";
@@ -48,6 +62,20 @@ std::string CsvCell(std::string_view text) {
     cell += c;
   }
   return cell + '"';
+}
+
+void SameLineIfRoom(float width) {
+  ImGui::SameLine();
+  if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+}
+
+float ButtonWidth(const char* text) {
+  return ImGui::CalcTextSize(text).x + 2 * ImGui::GetStyle().FramePadding.x;
+}
+
+float CheckboxWidth(const char* text) {
+  return ImGui::CalcTextSize(text).x + ImGui::GetFrameHeight() +
+         ImGui::GetStyle().ItemInnerSpacing.x;
 }
 
 void Label(std::string_view text) { Draw(SafeText(text)); }
@@ -107,9 +135,9 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
       return false;
     case PendingState::kFailed:
       Sentence(frame, fmt::format("{} cannot be shown: {}", what, error.ToString()));
-      if (frame.session.was_cancelled()) {
+      if (frame.context.was_cancelled()) {
         ImGui::PushID(&error);
-        if (ImGui::SmallButton("Go on")) frame.session.RequestRun(Command::kResume);
+        if (ImGui::SmallButton("Go on")) frame.context.requests.Run(Command::kResume);
         ImGui::PopID();
       }
       return false;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "viewer/model/number_text.h"
+#include "viewer/model/pending.h"
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {
@@ -13,6 +14,9 @@ namespace hloscope::viewer {
 // Text of strangers made safe to draw: control characters and invalid UTF-8 escaped, on one line,
 // and no longer than `most` bytes, cut in the middle so that a numeric suffix stays.
 std::string SafeText(std::string_view text, size_t most = 200);
+
+// The same of a text of several lines, which stay lines.
+std::string SafeLines(std::string_view text, size_t most = 4000);
 
 // A cell of a CSV table: quoted, quotes inside doubled, control characters escaped.
 std::string CsvCell(std::string_view text);
@@ -37,6 +41,12 @@ template <typename T>
 bool ShowPending(Frame& frame, const Pending<T>& pending, std::string_view what) {
   return ShowPendingState(frame, pending.state, pending.error, what);
 }
+
+// Goes on in this line where there is room for an item of that width, else in the next.
+void SameLineIfRoom(float width);
+// The width of a button or check box with that text.
+float ButtonWidth(const char* text);
+float CheckboxWidth(const char* text);
 
 // A row of a table that can be clicked as a whole; `selected` is the selection itself, `lit` stands
 // for it.

@@ -9,7 +9,7 @@
 
 #include "core/base/checked.h"
 #include "core/debug/align/fingerprint.h"
-#include "core/debug/compare/denormals.h"
+#include "core/debug/denormals.h"
 #include "core/hlo/comparison.h"
 #include "core/hlo/text/value_text.h"
 

@@ -1,6 +1,8 @@
 // Hashing instructions by meaning, computations callees first.
 #include "core/debug/align/fingerprint.h"
 
+#include <unordered_set>
+
 #include "core/hlo/string_pool.h"
 
 namespace hloscope::debug {
@@ -113,6 +115,23 @@ class Hasher {
 
 }  // namespace
 
+namespace {
+
+// A second get-tuple-element of the same element, for `t#1` names one however often it is written.
+void MarkRepeated(const Module& module, std::vector<bool>& left_out) {
+  std::unordered_set<uint64_t> seen;
+  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
+    const Instruction& i = module.instructions()[k];
+    if (i.opcode != hlo::Opcode::kGetTupleElement || i.operand_count == 0) continue;
+    uint64_t index = static_cast<uint32_t>(module.GetInt(i, AttributeKey::kIndex));
+    bool added = seen.insert(uint64_t{module.operands(i)[0].index} << 32 | index).second;
+    bool is_root = module[i.computation].root.index == k;
+    if (!added && !is_root) left_out[k] = true;
+  }
+}
+
+}  // namespace
+
 std::vector<bool> UnusedElements(const Module& module) {
   std::vector<bool> unused(module.instructions().size());
   for (size_t i = 0; i < unused.size(); ++i) {
@@ -125,6 +144,7 @@ std::vector<bool> UnusedElements(const Module& module) {
     for (uint32_t before : module.IdsOf(*control)) unused[before] = false;
   }
   for (const hlo::Computation& c : module.computations()) unused[c.root.index] = false;
+  MarkRepeated(module, unused);
   return unused;
 }
 

@@ -15,8 +15,8 @@ namespace hloscope::debug {
 std::string AttributeKeyText(const hlo::Module& module, const hlo::Instruction& instruction,
                              const hlo::Attribute& attribute);
 
-// By instruction: a get-tuple-element that nobody uses and is no root. XLA's text with compact
-// get-tuple-elements leaves those out, so they do not count.
+// By instruction: a get-tuple-element that nobody uses, or that repeats an earlier one, and is no
+// root. XLA's text with compact get-tuple-elements leaves those out, so they do not count.
 std::vector<bool> UnusedElements(const hlo::Module& module);
 
 // Hashes of a module's parts. Elided constants and constants of more than 10 elements count by

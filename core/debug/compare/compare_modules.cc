@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "core/debug/align/fingerprint.h"
-#include "core/debug/compare/denormals.h"
+#include "core/debug/denormals.h"
 
 namespace hloscope::debug {
 namespace {

@@ -138,7 +138,7 @@ class Arrivals {
     for (size_t p = 0; p < arguments.size(); ++p) {
       for (const Literal& leaf : dump::FlattenLiteral(arguments[p])) {
         const InstructionId id = p < parameters.size() ? parameters[p] : InstructionId();
-        Look(leaf, id, fmt::format("in{}", number++), " on arrival");
+        Look(leaf, id, fmt::format("in{}", number++), " in the inputs");
       }
     }
   }
@@ -149,7 +149,7 @@ class Arrivals {
       const auto* value = module_.Get<Literal>(instruction, hlo::AttributeKey::kConstantValue);
       if (value == nullptr || instruction.opcode != hlo::Opcode::kConstant) continue;
       Look(*value, InstructionId(i), fmt::format("constant {}", module_[instruction.name]),
-           " in the module itself");
+           " in the module");
     }
   }
 
@@ -194,7 +194,7 @@ NonFiniteOrigin Narrowed(const Module& module, NonFiniteOrigin origin, NonFinite
   if (!AppliesScalarComputation(module[origin.instruction].opcode)) return origin;
   NonFiniteOriginObserver inside(module, kind, origin);
   const auto leaves = run(inside);
-  const std::optional<NonFiniteOrigin>& found = inside.first(kind);
+  const std::optional<NonFiniteOrigin>& found = inside.first();
   // The run ends early once something is found; nothing else can stop it but what stops any run.
   return leaves.has_value() || !found ? origin : *found;
 }
@@ -224,7 +224,7 @@ Result<NonFiniteReport> FindFirstNonFinite(const Module& module, std::span<const
   arrivals.LookAtConstants();
   NonFiniteOriginObserver observer(module, kind);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto leaves, run(observer));
-  const std::optional<NonFiniteOrigin>& origin = observer.first(kind);
+  const std::optional<NonFiniteOrigin>& origin = observer.first();
   if (!origin) {
     AddArrival(module, arrivals, kind, leaves, report);
     return report;
@@ -234,14 +234,8 @@ Result<NonFiniteReport> FindFirstNonFinite(const Module& module, std::span<const
   const InstructionId in_entry =
       origin->frames.empty() ? origin->instruction : origin->frames[0].caller;
   report.first->reaches_output = ReachesOutput(module, in_entry, leaves);
-  const std::optional<NonFiniteOrigin>& infinity = observer.first(NonFiniteKind::kInfinity);
-  const bool made_of_infinity =
-      kind == NonFiniteKind::kNan && infinity &&
-      std::ranges::any_of(origin->operands, [](const Value& operand) {
-        return operand.is_array() &&
-               FindNonFinite(operand.literal(), NonFiniteKind::kInfinity).has_value();
-      });
-  if (made_of_infinity) report.first->infinity_from = module.name(infinity->instruction);
+  const InstructionId infinity = observer.infinity_from();
+  if (infinity.valid()) report.first->infinity_from = module.name(infinity);
   return report;
 }
 

@@ -43,7 +43,7 @@ struct NonFinite {
   std::string value;
   std::vector<OperandReport> operands;
   bool reaches_output = false;  // an output that depends on it holds a NaN or an infinity
-  // Of a NaN made from infinite operands: the instruction that made the first infinity.
+  // Of a NaN made from an infinite operand: what made that infinity, or held it from the start.
   std::optional<std::string> infinity_from;
 };
 

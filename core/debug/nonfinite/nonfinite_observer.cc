@@ -186,7 +186,8 @@ NonFiniteOriginObserver::NonFiniteOriginObserver(const Module& module, NonFinite
       kind_(kind),
       lanes_of_(std::move(lanes_of)),
       hides_(module.instructions().size()),
-      executions_(module.instructions().size()) {
+      executions_(module.instructions().size()),
+      infinities_(module) {
   for (size_t i = 0; i < hides_.size(); ++i) {
     const hlo::Instruction& instruction = module.instructions()[i];
     hides_[i] = AppliesScalarComputation(instruction.opcode) && MayHide(module, instruction);
@@ -209,24 +210,22 @@ Status NonFiniteOriginObserver::OnValue(const eval::Site& site, std::span<const 
     });
     const bool now = executions_[lanes_of_->instruction.index] == lanes_of_->execution;
     if (inside && now && !ForwardsOperand(module_[site.instruction].opcode)) {
-      Look(site, operands, value, kind_, kind_ == NonFiniteKind::kNan ? nan_ : infinity_);
+      Look(site, operands, value);
     }
     const bool over =
         site.instruction == lanes_of_->instruction && execution == lanes_of_->execution;
-    if (!over && !first(kind_)) return {};
+    if (!over && !first_) return {};
     return std::unexpected(Error{ErrorClass::kDied, "the observer has seen enough", {}, {}});
   }
-  if (!ForwardsOperand(module_[site.instruction].opcode)) {
-    Look(site, operands, value, NonFiniteKind::kInfinity, infinity_);
-    if (kind_ == NonFiniteKind::kNan) Look(site, operands, value, kind_, nan_);
-  }
+  if (first_) return {};
+  if (!ForwardsOperand(module_[site.instruction].opcode)) Look(site, operands, value);
+  if (kind_ == NonFiniteKind::kNan) NoteInfinities(site, operands, value);
   return {};
 }
 
 void NonFiniteOriginObserver::Look(const eval::Site& site, std::span<const Value> operands,
-                                   const Value& value, NonFiniteKind kind,
-                                   std::optional<NonFiniteOrigin>& first) const {
-  if (first) return;
+                                   const Value& value) {
+  if (first_) return;
   const Opcode opcode = module_[site.instruction].opcode;
   struct Part {
     const Value* value;
@@ -245,18 +244,53 @@ void NonFiniteOriginObserver::Look(const eval::Site& site, std::span<const Value
       continue;
     }
     if (!part.value->is_array()) continue;
-    const std::optional<int64_t> at = MadeIn(opcode, operands, *part.value, kind);
+    const std::optional<int64_t> at = MadeIn(opcode, operands, *part.value, kind_);
     if (!at) continue;
-    first = NonFiniteOrigin{site.instruction,
-                            site.device,
-                            {site.frames.begin(), site.frames.end()},
-                            {operands.begin(), operands.end()},
-                            *part.value,
-                            part.index,
-                            *at,
-                            executions_[site.instruction.index] - 1};
+    first_ = NonFiniteOrigin{site.instruction,
+                             site.device,
+                             {site.frames.begin(), site.frames.end()},
+                             {operands.begin(), operands.end()},
+                             *part.value,
+                             part.index,
+                             *at,
+                             executions_[site.instruction.index] - 1};
+    if (kind_ == NonFiniteKind::kNan) infinity_from_ = SourceOfInfinity(*first_);
     return;
   }
+}
+
+// Until a NaN is found, of every value that holds an infinity what made it.
+void NonFiniteOriginObserver::NoteInfinities(const eval::Site& site,
+                                             std::span<const Value> operands, const Value& value) {
+  const Opcode opcode = module_[site.instruction].opcode;
+  std::vector<bool> made;
+  std::vector<const Value*> pending = {&value};
+  while (!ForwardsOperand(opcode) && !pending.empty()) {
+    const Value& part = *pending.back();
+    pending.pop_back();
+    if (!part.is_tuple()) {
+      made.push_back(part.is_array() &&
+                     MadeIn(opcode, operands, part, NonFiniteKind::kInfinity).has_value());
+      continue;
+    }
+    for (size_t i = part.elements().size(); i-- > 0;) pending.push_back(&part.elements()[i]);
+  }
+  infinities_.Note(site, value, made);
+}
+
+// Of an elementwise instruction only operands that are infinite at the element count.
+InstructionId NonFiniteOriginObserver::SourceOfInfinity(const NonFiniteOrigin& origin) const {
+  const auto ids = module_.operands(origin.instruction);
+  const bool elementwise = hlo::HasFlag(module_[origin.instruction].opcode, hlo::kFlagElementwise);
+  for (size_t i = 0; i < std::min(ids.size(), origin.operands.size()); ++i) {
+    const Value& operand = origin.operands[i];
+    if (!operand.is_array()) continue;
+    const bool same = elementwise && SameDimensions(operand, origin.leaf);
+    const auto at =
+        FindNonFinite(operand.literal(), NonFiniteKind::kInfinity, same ? origin.element : 0);
+    if (at && (!same || *at == origin.element)) return infinities_.Of(origin.device, ids[i]);
+  }
+  return {};
 }
 
 std::unique_ptr<replay::RemoteObserver> NonFiniteOriginObserver::Make(
@@ -280,18 +314,17 @@ void NonFiniteOriginObserver::WriteRequest(replay::ValueWriter& out) const {
 }
 
 void NonFiniteOriginObserver::WriteFindings(replay::ValueWriter& out) const {
-  for (const std::optional<NonFiniteOrigin>* origin : {&nan_, &infinity_}) {
-    out.Put(origin->has_value());
-    if (origin->has_value()) WriteNonFiniteOrigin(**origin, out);
-  }
+  out.Put(infinity_from_, first_.has_value());
+  if (first_) WriteNonFiniteOrigin(*first_, out);
 }
 
 Status NonFiniteOriginObserver::ReadFindings(replay::ValueReader& in) {
-  for (std::optional<NonFiniteOrigin>* origin : {&nan_, &infinity_}) {
-    origin->reset();
-    if (in.Get<bool>()) *origin = ReadNonFiniteOrigin(module_, in);
-  }
-  if (!in.ok()) return InputError("what was found is garbled");
+  first_.reset();
+  infinity_from_ = in.Get<InstructionId>();
+  if (in.Get<bool>()) first_ = ReadNonFiniteOrigin(module_, in);
+  const bool sound =
+      !infinity_from_.valid() || infinity_from_.index < module_.instructions().size();
+  if (!in.ok() || !sound) return InputError("malformed findings");
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/debug/nonfinite/infinity_sources.h"
 #include "core/debug/nonfinite/nonfinite_scan.h"
 #include "core/eval/machine/evaluator.h"
 #include "core/hlo/module.h"
@@ -28,7 +29,7 @@ struct NonFiniteOrigin {
 };
 
 // Sees whole arrays; scalar computations only where what they make could be hidden from their
-// caller's result. Remembers the first origin of a NaN and of an infinity each.
+// caller's result. Remembers the first origin, and of a NaN what made the infinity it came from.
 class NonFiniteOriginObserver : public replay::RemoteObserver {
  public:
   static constexpr std::string_view kKind = "origin";
@@ -49,20 +50,25 @@ class NonFiniteOriginObserver : public replay::RemoteObserver {
   void WriteFindings(replay::ValueWriter& out) const override;
   Status ReadFindings(replay::ValueReader& in) override;
 
-  const std::optional<NonFiniteOrigin>& first(NonFiniteKind kind) const {
-    return kind == NonFiniteKind::kNan ? nan_ : infinity_;
-  }
+  const std::optional<NonFiniteOrigin>& first() const { return first_; }
+  // Of a NaN made from an infinite operand: what made, or held from the start, that infinity.
+  hlo::InstructionId infinity_from() const { return infinity_from_; }
 
  private:
-  void Look(const eval::Site& site, std::span<const eval::Value> operands, const eval::Value& value,
-            NonFiniteKind kind, std::optional<NonFiniteOrigin>& first) const;
+  void Look(const eval::Site& site, std::span<const eval::Value> operands,
+            const eval::Value& value);
+  void NoteInfinities(const eval::Site& site, std::span<const eval::Value> operands,
+                      const eval::Value& value);
+  hlo::InstructionId SourceOfInfinity(const NonFiniteOrigin& origin) const;
 
   const hlo::Module& module_;
   NonFiniteKind kind_;
   std::optional<NonFiniteOrigin> lanes_of_;
   std::vector<bool> hides_;  // by instruction: it applies a computation that may hide what it makes
   std::vector<int64_t> executions_;
-  std::optional<NonFiniteOrigin> nan_, infinity_;
+  std::optional<NonFiniteOrigin> first_;
+  InfinitySources infinities_;  // looking for a NaN
+  hlo::InstructionId infinity_from_;
   std::mutex mutex_;  // devices may run on threads of their own
 };
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/dump/kernels.h"
-#include "core/dump/thunks.h"
+#include "core/dump/readers/kernels.h"
+#include "core/dump/readers/thunks.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::dump {

@@ -85,7 +85,7 @@ Status CaptureObserver::ReadFindings(replay::ValueReader& in) {
   executions_ = in.Get<int64_t>();
   for (eval::Value& value : values_) value = in.GetValue();
   value_ = in.GetValue();
-  if (!in.ok()) return InputError("captured values are garbled");
+  if (!in.ok()) return InputError("malformed captured values");
   return {};
 }
 

@@ -125,11 +125,11 @@ Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, 
                                       Metadata metadata) {
   const Opcode opcode = module[root].opcode;
   if (opcode == Opcode::kParameter) {
-    return InputError(fmt::format("{} is a parameter: there is nothing to run", module.name(root)));
+    return InputError(fmt::format("{} is a parameter: nothing to run", module.name(root)));
   }
   if (hlo::HasFlag(opcode, hlo::kFlagStart)) {
     return InputError(fmt::format("{} is the start of an asynchronous pair", module.name(root)),
-                      "extract its done, which brings the start along");
+                      "extract its done instruction, which includes the start");
   }
   const Cut cut(module, root, depth);
   const std::vector<InstructionId> taken = cut.taken();
@@ -177,7 +177,7 @@ Result<CapturedValues> CaptureValues(const Module& module, InstructionId root,
   const Status status = run(capture);
   if (!capture.done()) {
     HLOSCOPE_TRY(status);
-    return InputError(fmt::format("{} runs {} times: there is no execution {}", module.name(root),
+    return InputError(fmt::format("{} runs {} times: no execution {}", module.name(root),
                                   capture.executions(), iteration),
                       capture.executions() == 0
                           ? "no result depends on it, or its computation is never called"

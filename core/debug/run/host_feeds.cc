@@ -29,13 +29,13 @@ Result<Literal> HostFeeds::Take(const Shape& shape) {
   if (files_) {
     HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Literal> literal, files_->Input(number, shape));
     if (literal) return *std::move(literal);
-    return InputError(fmt::format("--infeed: there is no in{} for {}, which the program takes next",
-                                  number, hlo::ToString(shape, false)));
+    return InputError(fmt::format("--infeed: no in{} for the next infeed, {}", number,
+                                  hlo::ToString(shape, false)));
   }
   const std::optional<int64_t> bytes = shape.ByteSize();
   if (!shape.IsArray() || !bytes || *bytes > limits_.tensor_bytes) {
     return InputError(
-        fmt::format("no {} can be made up for an infeed", hlo::ToString(shape, false)));
+        fmt::format("cannot generate a {} for an infeed", hlo::ToString(shape, false)));
   }
   ++made_up_;
   std::vector<std::byte> data(static_cast<size_t>(*bytes));

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "core/debug/compare/denormals.h"
+#include "core/debug/denormals.h"
 #include "core/debug/run/run_literals.h"
 #include "core/dump/tensors/tensor_values.h"
 
@@ -40,6 +40,9 @@ Result<RunInputs> InputSource::Find(int64_t iteration) {
   if (!request_.inputs.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
                               dump::TensorFiles::Open(request_.inputs, request_.limits));
+    if (iteration == 0) {
+      report_.warnings.insert(report_.warnings.end(), files.notes().begin(), files.notes().end());
+    }
     return ReadInputs(files, module_, placement_);
   }
   if (!request_.input_literals.empty()) return TakeLiterals(iteration);
@@ -58,6 +61,7 @@ Result<RunInputs> InputSource::MakeUp(int64_t iteration) {
   replay::InputOptions options;
   options.seed = request_.seed + static_cast<uint64_t>(iteration);
   options.large_floats = request_.large_floats;
+  options.edge_values = request_.edge_values;
   options.zeros = !request_.random_inputs;
   options.limits = request_.limits;
   options.deadline = deadline_;
@@ -77,7 +81,7 @@ Result<RunInputs> InputSource::TakeLiterals(int64_t iteration) {
                               ReadLiteralsFile(request_.input_literals, request_.limits));
   }
   if (std::cmp_greater_equal(iteration, literals_.size())) {
-    return InputError(fmt::format("{}: holds {} iterations, {} are asked for",
+    return InputError(fmt::format("{}: contains {} iterations, --iterations asks for {}",
                                   request_.input_literals, literals_.size(), request_.iterations),
                       "give fewer --iterations");
   }

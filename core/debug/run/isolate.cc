@@ -30,7 +30,7 @@ class Collector : public replay::RunSink {
  public:
   void OnResult(int64_t, int64_t leaf, Result<Literal> value) override {
     const auto at = static_cast<size_t>(leaf);
-    leaves.resize(std::max(leaves.size(), at + 1), InternalError("a result never came"));
+    leaves.resize(std::max(leaves.size(), at + 1), InternalError("a result is missing"));
     leaves[at] = std::move(value);
   }
   Leaves leaves;
@@ -207,7 +207,7 @@ class Isolation::Runner {
     for (const Piece& piece : pieces) {
       for (InstructionId id : piece.results) expected += LeafCount(module_.shape(id));
     }
-    sink.leaves.resize(expected, InternalError("a result never came"));
+    sink.leaves.resize(expected, InternalError("a result is missing"));
     return std::move(sink.leaves);
   }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/debug/compare/compare_bits.h"
-#include "core/debug/compare/denormals.h"
+#include "core/debug/denormals.h"
 
 namespace hloscope::debug {
 
@@ -23,6 +23,12 @@ void OutputJudge::AddPreciseSides(std::vector<RunOutput>& outputs, const std::st
                                   const Leaves& values) {
   for (size_t i = 0; i < std::min(outputs.size(), values.size()); ++i) {
     if (values[i].has_value()) AddPreciseSide(outputs[i], i, side, *values[i]);
+  }
+}
+
+void OutputJudge::AddPreciseSides(std::vector<RunOutput>& outputs, const std::string& platform) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].missing) AddPreciseSide(outputs[i], i, platform, outputs[i].value);
   }
 }
 
@@ -106,8 +112,8 @@ void OutputJudge::CompareWithRecorded(const Literal& recorded, std::vector<RunOu
   const std::vector<Literal> leaves = dump::FlattenLiteral(recorded);
   if (leaves.size() != outputs.size()) {
     report_.warnings.push_back(
-        fmt::format("the recorded result has {} leaves, the module gives {}: not compared",
-                    leaves.size(), outputs.size()));
+        fmt::format("the recorded result has {} leaves, the module {}: not compared", leaves.size(),
+                    outputs.size()));
     return;
   }
   report_.against_recorded = true;

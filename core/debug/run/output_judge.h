@@ -35,9 +35,9 @@ class OutputJudge {
 
   // The leaves in double precision, and how far each side's are from them.
   void set_precise(Leaves precise) { precise_ = std::move(precise); }
-  const Leaves& precise() const { return precise_; }
   void AddPreciseSides(std::vector<RunOutput>& outputs, const std::string& side,
                        const Leaves& values);
+  void AddPreciseSides(std::vector<RunOutput>& outputs, const std::string& platform);  // their own
 
   // Puts an iteration's outputs into the report: the first iteration's, but for comparisons those
   // of the first that differs.

@@ -43,10 +43,8 @@ Result<std::optional<std::vector<Literal>>> ReadOwn(const dump::TensorFiles& fil
     HLOSCOPE_ASSIGN_OR_RETURN(auto value, files.InputOf(list, i, shape));
     if (!value && values.empty()) return std::nullopt;
     if (!value) {
-      return InputError(
-          fmt::format("input {} is there for device 0 but not for device {}: no "
-                      "in{}@{}",
-                      i, list, i, list));
+      return InputError(fmt::format(
+          "input {} is given for device 0 but not for device {}: no in{}@{}", i, list, i, list));
     }
     values.push_back(*std::move(value));
   }
@@ -132,14 +130,14 @@ Result<RunInputs> SpreadArguments(std::vector<Literal> arguments, const hlo::Mod
   for (const Literal& argument : arguments) {
     for (const Literal& leaf : dump::FlattenLiteral(argument)) {
       if (i >= placement.parameters().size()) {
-        return InputError("there are more arguments than parameters");
+        return InputError("more arguments than parameters");
       }
       HLOSCOPE_ASSIGN_OR_RETURN(auto values, placement.Spread(placement.parameters()[i++], leaf));
       Add(inputs, std::move(values));
     }
   }
   if (i < placement.parameters().size()) {
-    return InputError("there are fewer arguments than parameters");
+    return InputError("fewer arguments than parameters");
   }
   inputs.arguments = std::move(arguments);
   return inputs;

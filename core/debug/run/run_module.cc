@@ -27,12 +27,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+double SecondsOf(const RunRequest& request) {
+  return request.deadline_seconds.value_or(
+      static_cast<double>(request.limits.run_deadline_seconds));
+}
+
 Clock::time_point DeadlineOf(const RunRequest& request) {
   constexpr double kLongest = 1e9;  // seconds; more would overflow the clock
-  const double seconds =
-      request.deadline_seconds.value_or(static_cast<double>(request.limits.run_deadline_seconds));
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                            std::chrono::duration<double>(std::min(seconds, kLongest)));
+                            std::chrono::duration<double>(std::min(SecondsOf(request), kLongest)));
 }
 
 // One replay in progress; each step fills in its part of the report.
@@ -47,6 +50,35 @@ class Replay {
         deadline_(DeadlineOf(request)) {}
 
   Status Run() {
+    Status status = RunAll();
+    const bool died = !status.has_value() && status.error().error_class == ErrorClass::kDied;
+    if (died && !stop_.stop_requested() && Clock::now() >= deadline_) SayWhatRan(status.error());
+    return status;
+  }
+
+  Status RunUnder(eval::Observer& observer) {
+    HLOSCOPE_TRY(Verify());
+    HLOSCOPE_TRY(Place());
+    HLOSCOPE_TRY(source_->Prepare(0));
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load("interpreter", Side::kTest, report_.timing));
+    HLOSCOPE_TRY(RunOn(*test_, 0, report_.timing, &observer));
+    return {};
+  }
+
+ private:
+  // What was asked for, of which the deadline let some run.
+  void SayWhatRan(Error& error) const {
+    constexpr std::string_view kDeadline = "the deadline";
+    if (error.message.starts_with(kDeadline)) {
+      error.message.insert(kDeadline.size(), fmt::format(" of {:g} s", SecondsOf(request_)));
+    }
+    if (request_.iterations > 1) {
+      error.message +=
+          fmt::format("; {} of {} iterations ran", report_.iterations_ran, request_.iterations);
+    }
+  }
+
+  Status RunAll() {
     HLOSCOPE_TRY(Verify());
     HLOSCOPE_TRY(feeds_.Open(request_.infeed, request_.seed, request_.limits));
     HLOSCOPE_TRY(Place());
@@ -62,19 +94,11 @@ class Replay {
     return ran.has_value() ? written : ran;
   }
 
-  Status RunUnder(eval::Observer& observer) {
-    HLOSCOPE_TRY(Verify());
-    HLOSCOPE_TRY(Place());
-    HLOSCOPE_TRY(source_->Prepare(0));
-    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load("interpreter", Side::kTest, report_.timing));
-    HLOSCOPE_TRY(RunOn(*test_, 0, report_.timing, &observer));
-    return {};
-  }
-
- private:
   Status RunIterations() {
     for (int64_t i = 0; i < std::max<int64_t>(request_.iterations, 1); ++i) {
-      HLOSCOPE_TRY(Survive(RunIteration(i), fmt::format("iteration {}", i)));
+      Status status = RunIteration(i);
+      report_.iterations_ran += status.has_value() ? 1 : 0;
+      HLOSCOPE_TRY(Survive(std::move(status), fmt::format("iteration {}", i)));
     }
     if (deaths_ > kDeathsNamed) {
       report_.warnings.push_back(fmt::format("{} more died", deaths_ - kDeathsNamed));
@@ -99,6 +123,7 @@ class Replay {
 
   // Platforms may rely on a module that the verifier finds sound.
   Status Verify() {
+    if (!request_.verify) return {};
     for (const hlo::Diagnostic& diagnostic : hlo::Verify(*module_, {false, request_.limits})) {
       if (diagnostic.severity == hlo::Severity::kError) {
         return InputError(diagnostic.message, diagnostic.hint);
@@ -118,6 +143,8 @@ class Replay {
     if (!note.empty()) report_.warnings.push_back(note);
     if (request_.expect.empty()) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(expected_, dump::TensorFiles::Open(request_.expect, request_.limits));
+    const auto& notes = expected_->notes();
+    report_.warnings.insert(report_.warnings.end(), notes.begin(), notes.end());
     return {};
   }
 
@@ -179,7 +206,7 @@ class Replay {
   Status ReportFeeds() {
     if (feeds_.made_up() > 0) {
       report_.warnings.push_back(
-          fmt::format("infeed: {} arrays were made up from seed {}: give them with --infeed",
+          fmt::format("infeed: {} arrays were generated from seed {}; --infeed supplies them",
                       feeds_.made_up(), request_.seed));
     }
     if (!request_.outfeed.empty()) {
@@ -187,7 +214,7 @@ class Replay {
     }
     if (!feeds_.given().empty()) {
       report_.warnings.push_back(fmt::format(
-          "outfeed: {} arrays were dropped: --outfeed keeps them", feeds_.given().size()));
+          "outfeed: {} arrays were dropped; --outfeed writes them", feeds_.given().size()));
     }
     return {};
   }
@@ -198,11 +225,7 @@ class Replay {
     HLOSCOPE_ASSIGN_OR_RETURN(Leaves results, RunOn(*test_, iteration, report_.timing));
     if (iteration == 0) HLOSCOPE_TRY(ReportFeeds());
     if (request_.repeat > 1) HLOSCOPE_TRY(Repeat(iteration, results));
-    if (request_.precise) {
-      HLOSCOPE_TRY(RunPrecisely(iteration));
-      plain_ = results;
-      if (request_.platform == "interpreter") results = Rounded(judge_->precise());
-    }
+    if (request_.precise) HLOSCOPE_TRY(RunPrecisely(iteration));
     RecordLiterals(results);
     std::vector<RunOutput> outputs = judge_->OutputsOf(std::move(results), iteration);
     Status compared = CompareIteration(iteration, outputs);
@@ -216,7 +239,7 @@ class Replay {
 
   // With everything that there is to compare with.
   Status CompareIteration(int64_t iteration, std::vector<RunOutput>& outputs) {
-    if (request_.precise) judge_->AddPreciseSides(outputs, request_.platform, plain_);
+    if (request_.precise) judge_->AddPreciseSides(outputs, request_.platform);
     if (reference_ != nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const Leaves reference,
                                 RunOn(*reference_, iteration, *report_.reference_timing));
@@ -244,8 +267,9 @@ class Replay {
 
   Status IsolateInstructions() {
     if (placement_->lists() > 1) {
-      return UnsupportedError("instructions are isolated on one device, the module is for several",
-                              "extract what is to be looked at");
+      return UnsupportedError(
+          "--isolate_instructions supports one device, the module is for several",
+          "extract a part");
     }
     HLOSCOPE_ASSIGN_OR_RETURN(isolating_, MakePlatform(request_.platform));
     if (!request_.reference_platform.empty()) {
@@ -280,8 +304,8 @@ class Replay {
     }
     if (!report_.first_divergent) {
       report_.warnings.push_back(
-          "no instruction differs alone or with those before it: the fault "
-          "needs a larger part of the module");
+          "no instruction differs by itself or together with those before it: the difference needs "
+          "a larger part of the module");
     }
     return {};
   }
@@ -299,22 +323,6 @@ class Replay {
     return {};
   }
 
-  // Each leaf as the type it is declared with.
-  Leaves Rounded(const Leaves& wide) const {
-    const auto shapes = module_->shape(module_->entry().root).Leaves();
-    Leaves rounded = wide;
-    for (size_t i = 0; i < rounded.size(); ++i) {
-      if (!rounded[i].has_value() || shapes.empty()) continue;
-      Shape shape = *shapes[i % shapes.size()].second;
-      if (placement_->lists() > 1) {  // devices may have been put together
-        const auto dimensions = rounded[i]->shape().dimensions();
-        shape = Shape::Array(shape.element_type(), {dimensions.begin(), dimensions.end()});
-      }
-      rounded[i] = eval::ConvertLiteral(*rounded[i], shape);
-    }
-    return rounded;
-  }
-
   // Where the first NaN or infinity is made, whatever the platform: the interpreter alone sees
   // every value.
   Status FindNonFiniteOrigin() {
@@ -329,6 +337,7 @@ class Replay {
     report_.warnings.resize(warnings);  // those of the run itself are there already
     report_.warnings.insert(report_.warnings.end(), found.arrivals.begin(), found.arrivals.end());
     report_.first_nonfinite = std::move(found.first);
+    if (!report_.first_nonfinite) report_.found_no_nonfinite = request_.find;
     return {};
   }
 
@@ -391,7 +400,6 @@ class Replay {
   std::optional<dump::TensorFiles> expected_;
   std::optional<InputSource> source_;
   std::optional<OutputJudge> judge_;
-  Leaves plain_;                                 // with --precise: results as they are
   std::vector<hlo::IterationLiterals> written_;  // to be written
 };
 

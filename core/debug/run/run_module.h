@@ -36,6 +36,7 @@ struct RunRequest {
   std::string output_literals;           // --output_literals_file; empty: not asked
   uint64_t seed = 0;
   bool large_floats = false;  // --use_large_float_range, of made-up inputs
+  bool edge_values = false;   // --edge_values, of made-up inputs
   BoundsRequest bounds;
   int64_t iterations = 1;               // made-up inputs of iteration i come from seed + i
   bool different_random_seeds = false;  // instructions draw from seed i + 1, not always 42
@@ -48,11 +49,12 @@ struct RunRequest {
   int threads = 0;                         // --threads; 0: one for each CPU
   std::optional<double> deadline_seconds;  // --deadline, of the whole replay; absent: the limit
   Limits limits;
+  bool verify = true;  // false: --no-verify
   // Of platforms that compile: --run_test_hlo_passes, --run_reference_hlo_passes, and flags of XLA
   // by name without dashes, for `platform`.
   bool test_passes = true, reference_passes = true;
   std::vector<std::pair<std::string, std::string>> xla_flags;
-  bool precise = false;  // --precise: evaluate in double precision, and say which side is right
+  bool precise = false;  // --precise: how far each side is from the value in double precision
   bool isolate = false;  // --isolate_instructions, before the module as a whole
   std::function<void(const InstructionReport&)> on_instruction;  // of isolate, as they come
   std::optional<NonFiniteKind> find;                             // --find
@@ -102,6 +104,7 @@ struct RunReport {
   RunStatus status = RunStatus::kError;
   uint64_t seed = 0;
   bool made_up_inputs = false;
+  int64_t iterations_ran = 0;  // whole ones
   std::vector<std::pair<std::string, std::string>> xla_flags;
   bool against_recorded = false;  // compared with the result recorded beside the inputs
   std::vector<RunOutput> outputs;
@@ -110,6 +113,7 @@ struct RunReport {
   std::optional<RepeatReport> repeat;
   std::optional<InstructionReport> first_divergent;  // of isolate
   std::optional<NonFinite> first_nonfinite;          // --find, on the interpreter
+  std::optional<NonFiniteKind> found_no_nonfinite;   // --find looked for that, in vain
   std::vector<std::string> warnings;    // "out3 is not among the expected values: not compared" …
   std::optional<Error> error;           // for kUnsupported, kError and kDied: the first
   std::vector<hlo::Literal> arguments;  // what it ran on, one per parameter, devices together

@@ -24,7 +24,7 @@ void ResultCollector::OnResult(int64_t list, int64_t leaf, Result<Literal> value
   lists_.resize(std::max<size_t>(lists_.size(), static_cast<size_t>(list) + 1));
   Leaves& leaves = lists_[static_cast<size_t>(list)];
   leaves.resize(std::max<size_t>(leaves.size(), static_cast<size_t>(leaf) + 1),
-                InternalError("a result never came"));
+                InternalError("a result is missing"));
   leaves[static_cast<size_t>(leaf)] = std::move(value);
 }
 
@@ -36,7 +36,7 @@ Result<Leaves> ResultCollector::Gather(const replay::Placement& placement,
     std::vector<Literal> values;
     std::optional<Error> missing;
     for (const Leaves& list : lists_) {
-      if (i >= list.size()) return InternalError("a result never came");
+      if (i >= list.size()) return InternalError("a result is missing");
       if (list[i].has_value()) {
         values.push_back(*list[i]);
       } else if (!missing) {
@@ -47,7 +47,7 @@ Result<Leaves> ResultCollector::Gather(const replay::Placement& placement,
       results.push_back(std::unexpected(*std::move(missing)));
       continue;
     }
-    if (values.empty()) return InternalError("a result never came");
+    if (values.empty()) return InternalError("a result is missing");
     std::optional<Literal> wanted;
     if (expected != nullptr && leaves[i].shape.IsArray() && placement.lists() > 1) {
       HLOSCOPE_ASSIGN_OR_RETURN(wanted, Wanted(*expected, i, leaves[i].shape));

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "core/base/checked.h"
+#include "core/base/file.h"
 #include "core/base/jobs.h"
 #include "core/base/unique_fd.h"
 #include "core/dump/listing/head_table.h"

@@ -1,10 +1,13 @@
 // What the files of a dump are by their first bytes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/dump/dump_model.h"
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/dump/listing/file_entry.h"
 #include "core/dump/listing/listing.h"
 #include "core/dump/listing/stage_counts.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
-#include "core/dump/buffers.h"
+#include "core/dump/readers/buffers.h"
 
 namespace hloscope::dump {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dump/kernels.h"
+#include "core/dump/readers/kernels.h"
 #include "core/dump/readers/launch_dimensions.h"
 
 namespace hloscope::dump {

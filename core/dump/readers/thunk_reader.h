@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
-#include "core/dump/thunks.h"
+#include "core/dump/readers/thunks.h"
 
 namespace hloscope::dump {
 

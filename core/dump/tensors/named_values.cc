@@ -19,13 +19,16 @@ namespace {
 namespace fs = std::filesystem;
 using hlo::ElementType;
 
-// The element type of a numpy type; raw bytes are unsigned integers of their width.
+// The element type of a numpy type. Two raw bytes are what numpy writes of ml_dtypes' bfloat16; one
+// may be any of its narrow types, and is an integer.
 Result<ElementType> ElementTypeOf(NpyType type, std::string_view name) {
   constexpr ElementType kCandidates[] = {ElementType::kPred, ElementType::kS8,  ElementType::kS16,
                                          ElementType::kS32,  ElementType::kS64, ElementType::kU8,
                                          ElementType::kU16,  ElementType::kU32, ElementType::kU64,
                                          ElementType::kF16,  ElementType::kF32, ElementType::kF64,
                                          ElementType::kC64,  ElementType::kC128};
+  if (type.extended != ElementType::kInvalid) return type.extended;
+  if (type == NpyType{.kind = 'V', .bytes = 2}) return ElementType::kBF16;
   if (type.kind == 'V') type.kind = 'u';
   for (ElementType candidate : kCandidates) {
     if (NpyTypeOf(candidate) == type) return candidate;
@@ -86,6 +89,18 @@ std::vector<NamedValue> Sorted(std::vector<NamedValue> values) {
 }
 
 }  // namespace
+
+hlo::Literal WithTypeOf(const hlo::Literal& value, const hlo::Literal& other) {
+  const ElementType own = value.shape().element_type(), wanted = other.shape().element_type();
+  if (!value.shape().IsArray() || !hlo::IsInteger(own) || !hlo::IsFloat(wanted)) return value;
+  if (MlDtypeName(wanted).empty() || hlo::StorageBytes(own) != hlo::StorageBytes(wanted)) {
+    return value;
+  }
+  const auto sizes = value.shape().dimensions();
+  const auto bytes = value.bytes();
+  return hlo::Literal::Dense(hlo::Shape::Array(wanted, {sizes.begin(), sizes.end()}),
+                             {bytes.begin(), bytes.end()});
+}
 
 Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& file,
                                                              const Limits& limits) {

@@ -27,4 +27,8 @@ Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& fil
 Result<std::optional<std::vector<NamedValue>>> NamedValuesInFolder(const std::string& path,
                                                                    const Limits& limits = {});
 
+// `value`, where it is integers and `other` is of a type that numpy does not know, as that type: so
+// files that say less than others can be compared with them.
+hlo::Literal WithTypeOf(const hlo::Literal& value, const hlo::Literal& other);
+
 }  // namespace hloscope::dump

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -13,6 +14,18 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kMaxHeaderBytes = 64 << 10;
+
+struct MlDtype {
+  hlo::ElementType type;
+  std::string_view name;
+};
+constexpr MlDtype kMlDtypes[] = {
+#define ML_DTYPE(type, name) {hlo::ElementType::type, name},
+#include "core/dump/tensors/ml_dtypes.def"
+#undef ML_DTYPE
+};
+// What numpy writes for ml_dtypes' float8_e5m2, alone among them.
+constexpr std::string_view kFloatOfOneByte = "f1";
 
 // Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } token by token.
 class HeaderReader {
@@ -86,12 +99,21 @@ Status ReadType(std::string_view descr, std::string_view name, NpyArray& array) 
     return Bad(name, "an object array holds Python pickles, which are never read",
                "save it with a numeric dtype");
   }
+  const auto* const named = std::ranges::find(kMlDtypes, descr, &MlDtype::name);
+  if (named != std::end(kMlDtypes)) {
+    array.type = {'V', hlo::StorageBytes(named->type), named->type};
+    return {};
+  }
+  if (descr.size() == 3 && descr.substr(1) == kFloatOfOneByte) {
+    array.type = {'V', 1, hlo::ElementType::kF8E5M2};
+    return {};
+  }
   int bytes = 0;
   const bool well_formed =
       descr.size() >= 3 &&
       std::from_chars(descr.data() + 2, descr.data() + descr.size(), bytes).ptr ==
           descr.data() + descr.size();
-  if (well_formed) array.type = {descr[1], bytes};
+  if (well_formed) array.type = {.kind = descr[1], .bytes = bytes};
   if (!well_formed || !IsNumber(array.type)) {
     return Bad(name, fmt::format("dtype '{}' is not a number type this tool reads", descr));
   }
@@ -179,7 +201,13 @@ Result<NpyArray> ReadNpy(std::string_view bytes, std::string_view name, const Li
   return array;
 }
 
+std::string_view MlDtypeName(hlo::ElementType type) {
+  const auto* const row = std::ranges::find(kMlDtypes, type, &MlDtype::type);
+  return row == std::end(kMlDtypes) ? "" : row->name;
+}
+
 std::string ToString(NpyType type, bool big_endian) {
+  if (type.extended != hlo::ElementType::kInvalid) return std::string(MlDtypeName(type.extended));
   const char order = type.bytes == 1 || type.kind == 'V' ? '|' : big_endian ? '>' : '<';
   return fmt::format("{}{}{}", order, type.kind, type.bytes);
 }

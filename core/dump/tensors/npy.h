@@ -10,14 +10,16 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/hlo/element_type.h"
 
 namespace hloscope::dump {
 
-// The element type of a .npy file: numpy's kind letter (b, i, u, f, c, or V for raw bytes) and
-// bytes per element.
+// The element type of a .npy file: numpy's kind letter (b, i, u, f, c, or V for raw bytes), bytes
+// per element, and for the types of ml_dtypes.def, which are raw bytes to numpy, which one.
 struct NpyType {
   char kind = 'f';
   int bytes = 4;
+  hlo::ElementType extended = hlo::ElementType::kInvalid;
   bool operator==(const NpyType&) const = default;
 };
 
@@ -36,7 +38,10 @@ Result<NpyArray> ReadNpy(std::string_view bytes, std::string_view name, const Li
 // A whole .npy file (version 1, C order, little endian) of row-major `data`.
 std::string WriteNpy(NpyType type, std::span<const int64_t> dimensions, std::string_view data);
 
-// "<f4", as numpy writes it.
+// What ml_dtypes.def calls a type; empty if it is not there.
+std::string_view MlDtypeName(hlo::ElementType type);
+
+// "<f4", as numpy writes it, or "bfloat16".
 std::string ToString(NpyType type, bool big_endian = false);
 
 }  // namespace hloscope::dump

@@ -2,6 +2,7 @@
 #include "core/dump/tensors/tensor_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -30,6 +31,7 @@ bool NumpyNames(ElementType type) {
 
 bool Fits(NpyType given, ElementType wanted) {
   if (given == NpyTypeOf(wanted)) return true;
+  if (given.extended != ElementType::kInvalid) return given.extended == wanted;
   const bool integer = given.kind == 'i' || given.kind == 'u';
   if (wanted == ElementType::kPred) return integer && given.bytes == 1;
   return !NumpyNames(wanted) && (integer || given.kind == 'V') &&
@@ -89,15 +91,16 @@ NpyType NpyTypeOf(ElementType type) {
   const int bytes = hlo::StorageBytes(type);
   switch (hlo::Info(type).kind) {
     case ElementKind::kPred:
-      return {'b', 1};
+      return {.kind = 'b', .bytes = 1};
     case ElementKind::kSigned:
-      return {'i', bytes};
+      return {.kind = 'i', .bytes = bytes};
     case ElementKind::kComplex:
-      return {'c', bytes};
+      return {.kind = 'c', .bytes = bytes};
     case ElementKind::kFloat:
-      return {NumpyNames(type) ? 'f' : 'u', bytes};
+      if (!NumpyNames(type)) return {'V', bytes, type};
+      return {.kind = 'f', .bytes = bytes};
     default:
-      return {'u', bytes};
+      return {.kind = 'u', .bytes = bytes};
   }
 }
 
@@ -136,6 +139,36 @@ std::string NpyFromLiteral(const Literal& whole) {
                   {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+namespace {
+
+// "in3", "input_3@1", "out0": a prefix, a number, and perhaps a device.
+bool NumbersAnArray(std::string_view name) {
+  constexpr std::string_view kPrefixes[] = {"in", "input_", "arr_", "out", "output_"};
+  name = name.substr(0, name.find('@'));
+  return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) {
+    const std::string_view number = name.starts_with(prefix) ? name.substr(prefix.size()) : "";
+    return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+void TensorFiles::NumberAsTheyCome(size_t archive) {
+  std::vector<std::string> names = archives_[archive].Names();
+  if (std::ranges::any_of(names, NumbersAnArray)) return;
+  std::erase(names, "dtypes");  // a description some writers add
+  if (names.empty()) return;
+  for (const std::string& name : names) as_they_come_.emplace_back(archive, name);
+  constexpr size_t kMostNamed = 8;
+  const size_t named = std::min(names.size(), kMostNamed);
+  notes_.push_back(fmt::format(
+      "{}: no array is called in0, input_0, arr_0, out0 or output_0: they are taken in the file's "
+      "order: {}{}",
+      archives_[archive].path(),
+      fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(named), ", "),
+      named < names.size() ? " …" : ""));
+}
+
 Result<TensorFiles> TensorFiles::Open(std::span<const std::string> paths, const Limits& limits) {
   TensorFiles files;
   files.limits_ = limits;
@@ -149,6 +182,7 @@ Result<TensorFiles> TensorFiles::Open(std::span<const std::string> paths, const 
       HLOSCOPE_ASSIGN_OR_RETURN(FileView view, FileView::Open(path, limits));
       HLOSCOPE_ASSIGN_OR_RETURN(NpzArchive archive, NpzArchive::Open(std::move(view), limits));
       files.archives_.push_back(std::move(archive));
+      files.NumberAsTheyCome(files.archives_.size() - 1);
     }
   }
   return files;
@@ -173,15 +207,19 @@ Result<Literal> TensorFiles::ReadFile(const std::string& path, const Wanted& wan
   return Accepted(array, wanted.shape, wanted.accepts, path);
 }
 
+Result<Literal> TensorFiles::ReadMember(const NpzArchive& archive, const std::string& name,
+                                        const Wanted& wanted) const {
+  const std::string place = fmt::format("{}: {}", archive.path(), name);
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, archive.Read(name));
+  HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(bytes, place, limits_));
+  return Accepted(array, wanted.shape, wanted.accepts, place);
+}
+
 Result<std::optional<Literal>> TensorFiles::Find(std::span<const std::string> names,
                                                  int64_t file_index, const Wanted& wanted) const {
   for (const NpzArchive& archive : archives_) {
     for (const std::string& name : names) {
-      if (!archive.Has(name)) continue;
-      const std::string place = fmt::format("{}: {}", archive.path(), name);
-      HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, archive.Read(name));
-      HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(bytes, place, limits_));
-      return Accepted(array, wanted.shape, wanted.accepts, place);
+      if (archive.Has(name)) return ReadMember(archive, name, wanted);
     }
   }
   for (const std::string& directory : directories_) {
@@ -193,6 +231,10 @@ Result<std::optional<Literal>> TensorFiles::Find(std::span<const std::string> na
   }
   if (file_index >= 0 && std::cmp_less(file_index, files_.size())) {
     return ReadFile(files_[static_cast<size_t>(file_index)], wanted);
+  }
+  if (file_index >= 0 && std::cmp_less(file_index, as_they_come_.size())) {
+    const auto& [archive, name] = as_they_come_[static_cast<size_t>(file_index)];
+    return ReadMember(archives_[archive], name, wanted);
   }
   return std::nullopt;
 }

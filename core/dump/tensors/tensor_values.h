@@ -17,21 +17,27 @@
 namespace hloscope::dump {
 
 // The array as a literal of `shape` (dense, row-major). Where numpy cannot name the element type
-// (bf16, f8…, s4 …) it must be integers or raw bytes of the same width, one byte per element below
-// eight bits, of which the low bits count. Input error: another type or shape.
+// (bf16, f8…, s4 …) it must be ml_dtypes' type, or integers or raw bytes of the same width, one
+// byte per element below eight bits, of which the low bits count. Input error: another type or
+// shape.
 Result<hlo::Literal> LiteralFromNpy(const NpyArray& array, const hlo::Shape& shape,
                                     std::string_view name);
 // The .npy file of an array literal, of the numpy type NpyTypeOf its element type.
 std::string NpyFromLiteral(const hlo::Literal& whole);
+// ml_dtypes' type for floats that numpy does not know; integers below eight bits are int8 or uint8.
 NpyType NpyTypeOf(hlo::ElementType type);
 
 // A set of numbered arrays somewhere: .npz archives, .npy files in order, directories with
-// input_N.npy and output_N.npy.
+// input_N.npy and output_N.npy. The arrays of an archive in which none has a name that numbers it
+// are numbered as they come in the file.
 class TensorFiles {
  public:
   // `paths` as given on the command line: each an .npz, a directory, or an .npy; several .npy are
   // numbered in the order given.
   static Result<TensorFiles> Open(std::span<const std::string> paths, const Limits& limits = {});
+
+  // What is said of archives whose arrays are numbered as they come.
+  const std::vector<std::string>& notes() const { return notes_; }
 
   // Array number i: in0, input_0 or arr_0 of inputs; out0, output_0 or output_0.npy of results.
   // nullopt: there is none. Input errors as LiteralFromNpy.
@@ -55,7 +61,13 @@ class TensorFiles {
                                            const Wanted& wanted) const;
   Result<hlo::Literal> ReadFile(const std::string& path, const Wanted& wanted) const;
 
+  void NumberAsTheyCome(size_t archive);
+  Result<hlo::Literal> ReadMember(const NpzArchive& archive, const std::string& name,
+                                  const Wanted& wanted) const;
+
   std::vector<NpzArchive> archives_;
+  std::vector<std::pair<size_t, std::string>> as_they_come_;  // archive and member, by number
+  std::vector<std::string> notes_;
   std::vector<std::string> directories_;
   std::vector<std::string> files_;
   Limits limits_;

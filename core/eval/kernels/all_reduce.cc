@@ -84,11 +84,11 @@ Status FoldRange(VectorizedComputation& reducer, std::span<const Value> arrays, 
 Result<Value> Folded(KernelCall& call, std::span<const Value> arrays) {
   for (const Value& array : arrays) {
     if (array.is_array() && hlo::Compatible(array.shape(), arrays[0].shape())) continue;
-    return Unsupported(call, "its devices bring different shapes");
+    return Unsupported(call, "its operands differ in shape across devices");
   }
   if (arrays.size() == 1) return arrays[0];
   const auto id = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
-  if (!id.valid()) return Unsupported(call, "it has no reducer");
+  if (!id.valid()) return Unsupported(call, "it has no reduction computation");
   const Shape shape = arrays[0].shape();
   const hlo::ElementType type = shape.element_type();
   HLOSCOPE_ASSIGN_OR_RETURN(VectorizedComputation reducer, CompileReducer(call, id, {type}));
@@ -135,7 +135,7 @@ Result<Value> ReduceScatterKernel(KernelCall& call) {
   if (here.meeting == nullptr) return InNoGroup(call);
   if (const Value* missing = FindMissing(*here.meeting)) return *missing;
   const auto dimensions = call.module().GetInts(call.instruction(), AttributeKey::kDimensions);
-  if (dimensions.size() != 1) return Unsupported(call, "it names no dimension");
+  if (dimensions.size() != 1) return Unsupported(call, "its dimension is missing");
   const auto dimension = static_cast<size_t>(dimensions[0]);
   const auto members = static_cast<int64_t>(here.meeting->members.size());
   std::vector<Value> results;
@@ -144,13 +144,13 @@ Result<Value> ReduceScatterKernel(KernelCall& call) {
     const Shape& whole = call.operand_shape(o);
     if (shape == nullptr || dimension >= whole.rank() ||
         shape->dimension(dimension) * members != whole.dimension(dimension)) {
-      return Unsupported(call, "its groups do not divide the dimension");
+      return Unsupported(call, "its group size does not divide the dimension");
     }
     const int64_t size = shape->dimension(dimension);
     std::vector<Value> pieces;
     for (const auto& brought : here.meeting->brought) {
       if (!hlo::Compatible(brought[o].shape(), whole)) {
-        return Unsupported(call, "its devices bring different shapes");
+        return Unsupported(call, "its operands differ in shape across devices");
       }
       HLOSCOPE_ASSIGN_OR_RETURN(
           Value piece,

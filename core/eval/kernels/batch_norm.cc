@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/loops/whole_arrays.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {

@@ -2,7 +2,7 @@
 // elements of one wide element are its bits from the lowest up.
 #include <cstring>
 
-#include "core/eval/kernels/kernels.h"
+#include "core/eval/machine/kernels.h"
 #include "core/eval/numbers/wide.h"
 
 namespace hloscope::eval {

@@ -6,7 +6,7 @@
 #include "core/base/checked.h"
 #include "core/eval/kernels/collectives.h"
 #include "core/eval/loops/blocks.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
 #include "core/hlo/text/text_cursor.h"
 
 namespace hloscope::eval {
@@ -47,7 +47,8 @@ Result<std::optional<std::vector<Value>>> Exchange(KernelCall& call, const Partn
     devices.Post({hlo::Opcode::kCollectivePermute, channel, device, target}, letter);
   }
   if (partners.sources.empty()) return std::nullopt;
-  if (partners.sources.size() > 1) return Unsupported(call, "several devices send to one");
+  if (partners.sources.size() > 1)
+    return Unsupported(call, "several devices send to the same device");
   HLOSCOPE_ASSIGN_OR_RETURN(std::vector<Value> got,
                             devices.Collect(call.id, {hlo::Opcode::kCollectivePermute, channel,
                                                       partners.sources[0], device}));
@@ -117,7 +118,7 @@ Result<Value> PermuteInPlace(KernelCall& call) {
   const auto to = ReadStarts(call.operands[3]);
   if (!call.operands[0].is_array() || !call.operands[1].is_array() || !from || !to ||
       from->size() != sizes.size() || to->size() != sizes.size()) {
-    return Unsupported(call, "its slices are not one per pair of offsets");
+    return Unsupported(call, "the number of its slices does not match its offsets");
   }
   const Value input = call.operands[0];
   const int bytes = hlo::StorageBytes(input.shape().element_type());
@@ -139,7 +140,7 @@ Result<Value> PermuteInPlace(KernelCall& call) {
   const Shape& shape = call.module().shape(call.module().operands(call.id)[1]);
   if (got) {
     if (got->size() != letter.size() || ReadStarts((*got)[0]) != to) {
-      return Unsupported(call, "source and target name different places for a slice");
+      return Unsupported(call, "source and target give different offsets for a slice");
     }
     for (size_t s = 0; s < sizes.size(); ++s) {
       const Index zero(sizes[s].size(), 0);
@@ -161,7 +162,7 @@ Result<Value> CollectivePermuteKernel(KernelCall& call) {
   const std::vector<Value> letter(call.operands.begin(), call.operands.end());
   HLOSCOPE_ASSIGN_OR_RETURN(auto got, Exchange(call, PartnersOf(call), letter));
   if (got && got->size() != letter.size()) {
-    return Unsupported(call, "its devices bring unlike many operands");
+    return Unsupported(call, "its number of operands differs across devices");
   }
   std::vector<Value> results;
   for (size_t o = 0; o < letter.size(); ++o) {
@@ -198,7 +199,7 @@ Result<Value> RaggedAllToAllKernel(KernelCall& call) {
       const auto to_end = CheckedAdd(places[i], sizes[i]);
       if (starts[i] < 0 || sizes[i] < 0 || places[i] < 0 || !from_end || !to_end ||
           *from_end > brought[0].shape().dimension(0) || *to_end > rows) {
-        return Unsupported(call, "a piece lies outside its buffer");
+        return Unsupported(call, "a slice lies outside its buffer");
       }
       std::memcpy(result.data() + places[i] * row_bytes, brought[0].data() + starts[i] * row_bytes,
                   static_cast<size_t>(sizes[i] * row_bytes));

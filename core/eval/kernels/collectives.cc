@@ -56,7 +56,8 @@ Result<Gathering> MeetGroup(KernelCall& call) {
   std::vector<Value> operands(call.operands.begin(), call.operands.end());
   HLOSCOPE_ASSIGN_OR_RETURN(auto meeting, devices.Meet(call.id, device, ChannelOf(call),
                                                        group.members, std::move(operands)));
-  if (!SameCounts(*meeting)) return Unsupported(call, "its devices bring unlike many operands");
+  if (!SameCounts(*meeting))
+    return Unsupported(call, "its number of operands differs across devices");
   return Gathering{std::move(meeting), group.position};
 }
 
@@ -113,11 +114,11 @@ Result<Value> AllGatherKernel(KernelCall& call) {
   if (here.meeting == nullptr) return InNoGroup(call);
   if (const Value* missing = FindMissing(*here.meeting)) return *missing;
   const auto dimension = OneDimension(call);
-  if (!dimension) return Unsupported(call, "it names no dimension");
+  if (!dimension) return Unsupported(call, "its dimension is missing");
   std::vector<Value>& results = here.meeting->results;
   for (size_t o = results.size(); o < call.operands.size(); ++o) {
     const Shape* shape = ResultShape(call, o, true);
-    if (shape == nullptr) return Unsupported(call, "its shape has too few results");
+    if (shape == nullptr) return Unsupported(call, "it has too few results");
     HLOSCOPE_ASSIGN_OR_RETURN(Value all,
                               Joined(call, Column(*here.meeting, o), *dimension, *shape));
     results.push_back(std::move(all));
@@ -127,7 +128,7 @@ Result<Value> AllGatherKernel(KernelCall& call) {
 
 Result<Value> CollectiveBroadcastKernel(KernelCall& call) {
   if (call.module().GetBool(call.instruction(), AttributeKey::kHasDynamicRoot)) {
-    return Unsupported(call, "its root is only known while it runs");
+    return Unsupported(call, "its root device is dynamic");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, MeetGroup(call));
   if (here.meeting != nullptr) return OneOrTuple(call, here.meeting->brought[0], true);
@@ -158,7 +159,7 @@ Result<Value> AllToAllKernel(KernelCall& call) {
     const auto count = static_cast<int64_t>(brought.size());
     const Shape& whole = operands[0].shape();
     if (*dimension >= whole.rank() || whole.dimension(*dimension) % count != 0) {
-      return Unsupported(call, "its groups do not divide the dimension");
+      return Unsupported(call, "its group size does not divide the dimension");
     }
     const int64_t size = whole.dimension(*dimension) / count;
     HLOSCOPE_ASSIGN_OR_RETURN(
@@ -168,7 +169,7 @@ Result<Value> AllToAllKernel(KernelCall& call) {
   }
   if (!dimension) return OneOrTuple(call, std::move(pieces), true);
   const Shape* shape = ResultShape(call, 0, true);
-  if (shape == nullptr) return Unsupported(call, "its shape has no result");
+  if (shape == nullptr) return Unsupported(call, "it has no result");
   HLOSCOPE_ASSIGN_OR_RETURN(Value all, Joined(call, pieces, *dimension, *shape));
   std::vector<Value> results;
   results.push_back(std::move(all));

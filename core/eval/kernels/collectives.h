@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/machine/device_set.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 

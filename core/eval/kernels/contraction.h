@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "core/eval/loops/strided_copy.h"
 #include "core/eval/machine/machine.h"
+#include "core/eval/machine/strided_copy.h"
 #include "core/eval/numbers/wide.h"
 
 namespace hloscope::eval {

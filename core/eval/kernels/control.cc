@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
 #include "core/eval/machine/loop_watch.h"
 #include "core/eval/numbers/random_fill.h"
+#include "core/hlo/analysis/async_chain.h"
 
 namespace hloscope::eval {
 namespace {
@@ -25,7 +26,7 @@ bool IsTrue(const Value& pred) { return *pred.as<uint8_t>() != 0; }
 // A literal of `shape` with made-up elements, floats small and finite as replayed inputs are. They
 // follow from the seed and the constant's name, which rewriting and cutting out keep.
 Result<Value> MadeUp(KernelCall& call, const hlo::Shape& shape) {
-  if (shape.IsTuple()) return Unsupported(call, "an elided tuple cannot be filled");
+  if (shape.IsTuple()) return Unsupported(call, "an elided tuple cannot be generated");
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   const uint64_t seed =
       SeedOfConstant(*call.machine.options().fill_elided, call.module().name(call.id));
@@ -52,8 +53,8 @@ Result<Value> ConstantKernel(KernelCall& call) {
   if (!literal->elided()) return Value::FromLiteral(*literal);
   if (call.machine.options().fill_elided) return MadeUp(call, call.shape());
   return InputError(
-      fmt::format("{}: the elements of constant {} are not in the file ({{...}}), and a result "
-                  "depends on them",
+      fmt::format("{}: the value of constant {} is elided in the file ({{...}}), and a result "
+                  "depends on it",
                   call.module().name(call.id), hlo::ToString(call.shape(), false)),
       "use the .hlo.pb of the dump, dump with --xla_dump_large_constants, or give --fill_elided");
 }
@@ -88,6 +89,19 @@ Result<Value> FusionKernel(KernelCall& call) {
   return call.machine.Call(callee, TakeOperands(call));
 }
 
+namespace {
+
+// A run that has to end says how far its loops were, the innermost first.
+Result<Value> InLoop(const KernelCall& call, int64_t iteration, Result<Value> value) {
+  if (!value.has_value() && value.error().error_class == ErrorClass::kDied) {
+    value.error().message +=
+        fmt::format("; {} had run {} iterations", call.module().name(call.id), iteration);
+  }
+  return value;
+}
+
+}  // namespace
+
 Result<Value> WhileKernel(KernelCall& call) {
   const auto& instruction = call.instruction();
   const ComputationId condition =
@@ -97,18 +111,23 @@ Result<Value> WhileKernel(KernelCall& call) {
   LoopWatch watch(call.module(), condition, body);
   for (int64_t iteration = 0;; ++iteration) {
     if (const auto before = watch.CameRound(iteration, state)) {
-      return Unsupported(call,
-                         fmt::format("the loop never ends: iteration {} begins as iteration {} did",
-                                     iteration, *before));
+      return Unsupported(
+          call,
+          fmt::format("infinite loop: iteration {} begins with the same values as iteration {}",
+                      iteration, *before));
     }
     call.machine.set_iteration(iteration);
-    HLOSCOPE_ASSIGN_OR_RETURN(Value go_on, call.machine.Call(condition, {state}));
+    HLOSCOPE_ASSIGN_OR_RETURN(Value go_on,
+                              InLoop(call, iteration, call.machine.Call(condition, {state})));
     if (go_on.is_missing()) return go_on;
     if (!IsTrue(go_on)) return state;
-    HLOSCOPE_TRY(call.machine.Charge(1));
+    if (const Status charged = call.machine.Charge(1); !charged.has_value()) {
+      return InLoop(call, iteration, std::unexpected(charged.error()));
+    }
     std::vector<Value> arguments;
     arguments.push_back(std::move(state));
-    HLOSCOPE_ASSIGN_OR_RETURN(state, call.machine.Call(body, std::move(arguments)));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        state, InLoop(call, iteration, call.machine.Call(body, std::move(arguments))));
   }
 }
 
@@ -153,7 +172,7 @@ Result<Value> Bound(KernelCall& call, ComputationId callee, std::vector<Value> o
 Result<Value> AsyncStartKernel(KernelCall& call) {
   const ComputationId callee =
       call.module().GetComputation(call.instruction(), AttributeKey::kCalls);
-  if (!callee.valid()) return Unsupported(call, "the start names no computation");
+  if (!callee.valid()) return Unsupported(call, "the start has no computation");
   return Bound(call, callee, TakeOperands(call));
 }
 
@@ -163,9 +182,13 @@ Result<Value> AsyncUpdateKernel(KernelCall& call) {
   const hlo::Module& module = call.module();
   hlo::InstructionId start = call.id;
   while (module[start].opcode == hlo::Opcode::kAsyncUpdate) start = module.operands(start)[0];
+  if (module[start].opcode != hlo::Opcode::kAsyncStart) {
+    start = hlo::AsyncChains(module).start(call.id);
+    if (!start.valid()) return Unsupported(call, "no async-start leads here");
+  }
   const ComputationId callee = module.GetComputation(module[start], AttributeKey::kCalls);
   if (!callee.valid() || !call.operands[0].is_tuple()) {
-    return Unsupported(call, "the start names no computation");
+    return Unsupported(call, "the start has no computation");
   }
   const auto bound = call.operands[0].elements()[0].elements();
   std::vector<Value> operands(bound.begin(), bound.end());
@@ -191,7 +214,7 @@ Result<Value> CopyStartKernel(KernelCall& call) {
 
 Result<Value> CopyDoneKernel(KernelCall& call) {
   if (call.operands[0].is_missing()) return call.operands[0];
-  if (!call.operands[0].is_tuple()) return Unsupported(call, "the operand is no copy-start");
+  if (!call.operands[0].is_tuple()) return Unsupported(call, "the operand is not a copy-start");
   return call.operands[0].elements()[0];
 }
 

@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include "core/eval/kernels/contraction.h"
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
-#include "core/eval/numbers/float_product.h"
+#include "core/eval/loops/float_product.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {
@@ -340,7 +340,7 @@ Result<Value> ConvolutionKernel(KernelCall& call) {
   const auto* dims =
       call.module().Get<ConvolutionDims>(call.instruction(), AttributeKey::kDimLabels);
   if (dims == nullptr || call.operands.size() != 2) {
-    return Unsupported(call, "only two operands with dim_labels are known");
+    return Unsupported(call, "only two operands with dim_labels are supported");
   }
   switch (AccumulatorOf(call)) {
     case Accumulator::kComplex:
@@ -350,7 +350,7 @@ Result<Value> ConvolutionKernel(KernelCall& call) {
     case Accumulator::kInteger:
       return Convolve<int64_t>(call, *dims);
   }
-  return Unsupported(call, "it has no element type");
+  return Unsupported(call, "its result has no numeric element type");
 }
 
 }  // namespace hloscope::eval

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/eval/kernels/contraction.h"
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/strided_copy.h"
-#include "core/eval/numbers/float_product.h"
+#include "core/eval/loops/float_product.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {
@@ -201,7 +201,7 @@ Result<Value> DotKernel(KernelCall& call) {
     case Accumulator::kInteger:
       return Dot<int64_t>(call);
   }
-  return Unsupported(call, "it has no element type");
+  return Unsupported(call, "its result has no numeric element type");
 }
 
 }  // namespace hloscope::eval

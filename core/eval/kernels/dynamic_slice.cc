@@ -4,9 +4,9 @@
 #include <cstring>
 #include <limits>
 
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {

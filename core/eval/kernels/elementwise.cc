@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/loops/lanes.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
-#include "core/eval/loops/strided_copy.h"
 #include "core/eval/loops/whole_arrays.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {

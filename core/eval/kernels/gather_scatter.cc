@@ -5,12 +5,12 @@
 #include <cstring>
 #include <iterator>
 
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/kernels/reduction.h"
 #include "core/eval/loops/index_vectors.h"
-#include "core/eval/loops/indices.h"
-#include "core/eval/loops/strided_copy.h"
 #include "core/eval/loops/vectorized_computation.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {

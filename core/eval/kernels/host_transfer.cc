@@ -1,5 +1,5 @@
 // Kernels of infeed and outfeed: values that the program takes from and gives to its host.
-#include "core/eval/kernels/kernels.h"
+#include "core/eval/machine/kernels.h"
 #include "core/eval/numbers/random_fill.h"
 
 namespace hloscope::eval {
@@ -13,12 +13,12 @@ Result<Value> NextArray(KernelCall& call, const Shape& shape) {
   if (options.infeed) {
     HLOSCOPE_ASSIGN_OR_RETURN(const hlo::Literal literal, options.infeed(shape));
     if (!hlo::Compatible(literal.shape(), shape, {.dynamic_dimensions = false})) {
-      return InputError("infeed: " + hlo::ToString(literal.shape(), false) + " was fed for " +
+      return InputError("infeed: " + hlo::ToString(literal.shape(), false) + " was given for " +
                         hlo::ToString(shape, false));
     }
     return Value::FromLiteral(literal);
   }
-  if (!shape.IsArray()) return Unsupported(call, "nothing is fed");
+  if (!shape.IsArray()) return Unsupported(call, "there is no infeed value");
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   FillRandom(shape.element_type(), call.machine.NextRandom(), buffer.data(), ElementCount(shape));
   return Value::Array(shape, std::move(buffer));
@@ -54,7 +54,7 @@ Result<Value> OutfeedKernel(KernelCall& call) {
 }
 
 Result<Value> ShuffleKernel(KernelCall& call) {
-  return Unsupported(call, "it is not written anywhere which order it leaves the elements in");
+  return Unsupported(call, "XLA does not specify the resulting order");
 }
 
 }  // namespace hloscope::eval

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/eval/kernels/contraction.h"
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/loops/whole_arrays.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {

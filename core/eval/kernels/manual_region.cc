@@ -29,7 +29,7 @@ Result<std::vector<Sharding>> NamedShardings(const KernelCall& call, std::string
   const auto axes_text = hlo::FrontendValue(call.module(), call.id, "xla.sdy.manual_axes");
   auto shardings = text ? hlo::ReadSdyShardings(call.module(), *text) : std::nullopt;
   const auto names = axes_text ? hlo::ReadSdyAxes(*axes_text) : std::nullopt;
-  if (!shardings || !names) return Unsupported(call, "its shardings cannot be read");
+  if (!shardings || !names) return Unsupported(call, "its shardings cannot be parsed");
   for (Sharding& sharding : *shardings) {
     for (hlo::DimensionSharding& dimension : sharding.dimensions) {
       std::erase_if(dimension.axes, [&](const hlo::AxisRef& ref) {
@@ -63,7 +63,7 @@ Result<Tiling> ManualTiling(const KernelCall& call, const Sharding& sharding, co
   const bool same = hlo::Compatible(whole, part, {.dynamic_dimensions = false});
   auto tiling = hlo::TilingOf(same ? Sharding{} : sharding, whole.rank(), partitions);
   if (!tiling || whole.rank() != part.rank()) {
-    return Unsupported(call, "its sharding does not say which device has which part");
+    return Unsupported(call, "its sharding does not assign parts to devices");
   }
   Tiling manual = *tiling;
   for (size_t d = 0; d < whole.rank(); ++d) {
@@ -71,7 +71,7 @@ Result<Tiling> ManualTiling(const KernelCall& call, const Sharding& sharding, co
       manual.tiles[d] = 1;
     } else if ((whole.dimension(d) + tiling->tiles[d] - 1) / tiling->tiles[d] !=
                part.dimension(d)) {
-      return Unsupported(call, "its sharding does not cut the whole into such parts");
+      return Unsupported(call, "its sharding does not match the shapes of its parts");
     }
   }
   for (int64_t& tile : manual.tile_of) {
@@ -144,9 +144,9 @@ Result<Value> PutTogether(KernelCall& call, const Meeting& meeting, size_t opera
     agree &= is_new || SameBytes(meeting.brought[at->second][operand], meeting.brought[p][operand]);
   }
   if (!agree) {
-    call.machine.devices().Warn(std::string(call.module().name(call.id)) +
-                                ": devices that should hold the same part hold different ones; "
-                                "that of the first is taken");
+    call.machine.devices().Warn(
+        std::string(call.module().name(call.id)) +
+        ": devices that should hold the same values hold different ones; using those of the first");
   }
   if (tiling.IsReplicated() && !holders.empty()) {
     return meeting.brought[holders.begin()->second][operand];
@@ -157,7 +157,7 @@ Result<Value> PutTogether(KernelCall& call, const Meeting& meeting, size_t opera
   for (const auto& [tile, p] : holders) {
     const Value& own = meeting.brought[p][operand];
     if (!hlo::Compatible(own.shape(), first.shape(), {.dynamic_dimensions = false})) {
-      return Unsupported(call, "its devices bring different shapes");
+      return Unsupported(call, "its operands differ in shape across devices");
     }
     const Part part = PartOfWhole(tiling, tile, shape, own.shape());
     if (IsEmpty(part)) continue;

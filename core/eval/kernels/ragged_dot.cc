@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "core/eval/kernels/contraction.h"
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {
@@ -207,7 +207,7 @@ Result<Value> RaggedDot(KernelCall& call) {
 }  // namespace
 
 Result<Value> RaggedDotKernel(KernelCall& call) {
-  if (call.operands.size() != 3) return Unsupported(call, "it takes two sides and group sizes");
+  if (call.operands.size() != 3) return Unsupported(call, "expected two operands and group sizes");
   if (Contains(Roles(call).left_batch, Roles(call).ragged)) return DotKernel(call);
   // The group sizes have no say in what to accumulate in.
   const bool complex = hlo::IsComplex(call.operand_shape(0).element_type()) ||

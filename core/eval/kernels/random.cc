@@ -6,9 +6,9 @@
 #include <numbers>
 #include <span>
 
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 #include "core/eval/numbers/random_bits.h"
 #include "core/eval/numbers/wide.h"
 
@@ -158,7 +158,7 @@ Result<Value> RngBitGeneratorKernel(KernelCall& call) {
   if (state_shape.element_type() != hlo::ElementType::kU64 || words < 2 || words > 3 ||
       hlo::IsComplex(shape.element_type()) ||
       (hlo::IsFloat(shape.element_type()) && hlo::BitWidth(shape.element_type()) < 8)) {
-    return Unsupported(call, "state or element type is not known");
+    return Unsupported(call, "its state or element type is not supported");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer state, OwnCopy(call, 0));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer bits, call.machine.Allocate(shape));
@@ -230,7 +230,8 @@ Result<Value> StochasticConvertKernel(KernelCall& call) {
   const Shape& shape = call.shape();
   const hlo::ElementType from = call.operand_shape(0).element_type();
   const hlo::ElementType random = call.operand_shape(1).element_type();
-  if (!hlo::IsSigned(shape.element_type())) return Unsupported(call, "only to signed integers");
+  if (!hlo::IsSigned(shape.element_type()))
+    return Unsupported(call, "only conversions to signed integers are supported");
   const int64_t count = ElementCount(shape);
   std::vector<double> x(static_cast<size_t>(count)), r(static_cast<size_t>(count));
   LoadAs<double>(from, call.operands[0].data(), x.data(), count);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/kernels/reduction.h"
-#include "core/eval/loops/indices.h"
-#include "core/eval/loops/sliding_fold.h"
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/kernels/sliding_fold.h"
 #include "core/eval/loops/window_taps.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {

@@ -5,9 +5,9 @@
 #include <bit>
 #include <numeric>
 
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 

@@ -1,8 +1,8 @@
 // scaled-dot: a dot of operands each block of which shares one scale. Products of elements and
 // scales are exact (in f64), then it is a dot like any other (XLA: ScaledDotRewriter).
 #include "core/eval/kernels/contraction.h"
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {
@@ -45,10 +45,10 @@ Result<Value> Scaled(KernelCall& call, size_t side, double factor) {
 // Operands: left, right, their scales and, where there are six, a scale for all of each.
 Result<Value> ScaledDotKernel(KernelCall& call) {
   if (call.operands.size() != 4 && call.operands.size() != 6) {
-    return Unsupported(call, "it takes two sides and two scales");
+    return Unsupported(call, "expected two operands and two scales");
   }
   if (AccumulatorOf(call) != Accumulator::kFloat) {
-    return Unsupported(call, "scales are of floats");
+    return Unsupported(call, "its scales must be floating-point");
   }
   std::vector<Value> sides;
   for (size_t side = 0; side < 2; ++side) {

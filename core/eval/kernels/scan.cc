@@ -1,9 +1,9 @@
 // Kernel of scan: a body applied along one dimension, first to last (or backwards), each time to
 // one slice of the inputs and the carries; what it yields is stacked, the last carries are results.
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/kernels/reduction.h"
-#include "core/eval/loops/indices.h"
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {
@@ -80,13 +80,14 @@ Result<Value> ScanKernel(KernelCall& call) {
     const std::vector<Value> parts =
         made.is_tuple() ? std::vector<Value>(made.elements().begin(), made.elements().end())
                         : std::vector<Value>{made};
-    if (parts.size() != outputs + carries) return Unsupported(call, "its body does not fit");
+    if (parts.size() != outputs + carries)
+      return Unsupported(call, "its computation does not match its operands");
     for (const Value& part : parts) {
       if (part.is_missing()) return part;
     }
     for (size_t i = 0; i < outputs; ++i) {
       if (!parts[i].is_array() || !hlo::Compatible(parts[i].shape(), out[i].slice())) {
-        return Unsupported(call, "its body does not fit");
+        return Unsupported(call, "its computation does not match its operands");
       }
       out[i].Put(parts[i].data(), at, results.buffers[i].data());
     }

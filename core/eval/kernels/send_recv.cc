@@ -32,8 +32,7 @@ Result<std::vector<int64_t>> PartnersOf(const KernelCall& call, bool sends) {
   const auto pairs = hlo::SourceTargetPairs(call.module(), call.id);
   if (pairs.empty() && counts.devices() == 1) return std::vector<int64_t>{0};
   if (pairs.empty()) {
-    return Unsupported(call,
-                       "it has no _xla_send_recv_source_target_pairs, so nobody knows with whom");
+    return Unsupported(call, "it has no _xla_send_recv_source_target_pairs");
   }
   const hlo::GroupMode mode = hlo::GroupModeOf(call.module(), call.id, counts);
   const int64_t ids = hlo::IdCount(mode, counts);
@@ -81,7 +80,7 @@ Result<Value> RecvKernel(KernelCall& call) {
   uint32_t sender = kNobody;
   Result<Value> data = Value::Token();
   if (IsHostTransfer(call)) {
-    data = Unsupported(call, "the host sends it, and its data is not in the file");
+    data = Unsupported(call, "it receives data from the host, which the file does not hold");
   } else if (!AnySend(call)) {
     data = Unsupported(call, "no instruction sends on its channel");
   } else {
@@ -89,7 +88,7 @@ Result<Value> RecvKernel(KernelCall& call) {
     if (!sources.has_value()) {
       data = std::unexpected(sources.error());
     } else if (sources->size() > 1) {
-      data = Unsupported(call, "several devices send to one");
+      data = Unsupported(call, "several devices send to the same device");
     } else {
       if (!sources->empty()) sender = static_cast<uint32_t>((*sources)[0]) + 1;
       data = ZerosOf(call, shape.elements()[0]);
@@ -105,7 +104,7 @@ Result<Value> RecvDoneKernel(KernelCall& call) {
   const Value& recv = call.operands[0];
   if (recv.is_missing()) return recv;
   if (!recv.is_tuple() || recv.elements().size() < 2)
-    return Unsupported(call, "it follows no recv");
+    return Unsupported(call, "its operand is not a recv");
   const Value data = recv.elements()[0];
   const Value& context = recv.elements()[1];
   if (data.is_missing()) return Value::Tuple({data, Value::Token()});

@@ -10,11 +10,11 @@
 #include <numeric>
 #include <utility>
 
-#include "core/eval/kernels/kernels.h"
-#include "core/eval/loops/indices.h"
 #include "core/eval/loops/lane_sort.h"
-#include "core/eval/loops/strided_copy.h"
 #include "core/eval/loops/vectorized_computation.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/kernels.h"
+#include "core/eval/machine/strided_copy.h"
 #include "core/eval/numbers/wide.h"
 
 namespace hloscope::eval {
@@ -121,7 +121,7 @@ Result<std::vector<Buffer>> SortOperands(KernelCall& call, hlo::ComputationId co
 
 Result<Value> SortKernel(KernelCall& call) {
   if (ElementTypesOf(call.shape()) != ElementTypesOf(call.operands)) {
-    return Unsupported(call, "its results are declared with other element types");
+    return Unsupported(call, "its results have other element types than its operands");
   }
   const auto comparator = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
   const auto dimensions = call.module().GetInts(call.instruction(), AttributeKey::kDimensions);
@@ -145,7 +145,7 @@ Result<Value> TopKKernel(KernelCall& call) {
   if (values.element_type() != in.element_type()) {
     return Unsupported(call, "its values are of another element type than its operand");
   }
-  if (k > count) return Unsupported(call, "its lines have fewer elements than it is to yield");
+  if (k > count) return Unsupported(call, "its rows have fewer elements than its result");
   const int64_t bytes = hlo::StorageBytes(in.element_type());
   const int64_t index_bytes = hlo::StorageBytes(indices.element_type());
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(values));

@@ -228,4 +228,10 @@ std::vector<double> CallConfig::Numbers(std::string_view name) const {
   return values;
 }
 
+std::unexpected<Error> Invalid(const KernelCall& call, std::string_view why) {
+  return InputError(fmt::format("{}: {} {} is invalid: {}", call.module().name(call.id),
+                                hlo::ToString(call.opcode()), hlo::ToString(call.shape(), false),
+                                why));
+}
+
 }  // namespace hloscope::eval

@@ -44,4 +44,7 @@ class CallConfig {
   std::vector<CallConfig> list_;
 };
 
+// An input error: the call contradicts itself. What is sound but not evaluated is Unsupported.
+std::unexpected<Error> Invalid(const KernelCall& call, std::string_view why);
+
 }  // namespace hloscope::eval

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/library_calls/call_config.h"
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/library_calls/expansion.h"
 #include "core/eval/loops/blocks.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 namespace {
@@ -69,7 +69,7 @@ Result<Value> IdentityCall(KernelCall& call) {
       fits = call.operands[i].is_array() &&
              hlo::Compatible(Held(call.shape().elements()[i]), call.operand_shape(i));
     }
-    if (!fits) return Unsupported(call, "its results are not its operands");
+    if (!fits) return Unsupported(call, "its results do not match its operands");
     return Value::Tuple({call.operands.begin(), call.operands.end()});
   }
   const Value& operand = call.operands[0];
@@ -82,7 +82,7 @@ Result<Value> IdentityCall(KernelCall& call) {
 // Memory whose contents nobody may rely on: zeros, so that runs agree.
 Result<Value> ZeroBufferCall(KernelCall& call) {
   const hlo::Shape& shape = Held(call.shape());
-  if (!shape.IsArray()) return Unsupported(call, "its result is no array");
+  if (!shape.IsArray()) return Unsupported(call, "its result is not an array");
   return Zeros(call, shape);
 }
 
@@ -90,7 +90,7 @@ Result<Value> ZeroBufferCall(KernelCall& call) {
 Result<Value> EffectCall(KernelCall& call) {
   if (call.shape().IsToken()) return Value::Token();
   if (call.shape().IsTuple() && call.shape().elements().empty()) return Value::Tuple({});
-  return Unsupported(call, "it is known for its effect only");
+  return Unsupported(call, "only its side effect is known");
 }
 
 // result[i] = operand[(i − amount) mod size] along one dimension.
@@ -99,11 +99,12 @@ Result<Value> RotateRightCall(KernelCall& call) {
   const int64_t dimension = config.Integer("dimension", -1), amount = config.Integer("amount", -1);
   if (call.operands.size() != 1 || !call.operands[0].is_array() || dimension < 0 ||
       std::cmp_greater_equal(dimension, call.operand_shape(0).rank())) {
-    return Unsupported(call, "its backend_config names no dimension of its operand");
+    return Unsupported(call, "its backend_config has no valid dimension");
   }
   const auto sizes = Dimensions(call.operand_shape(0));
   const auto d = static_cast<size_t>(dimension);
-  if (amount < 0 || amount > sizes[d]) return Unsupported(call, "it turns by more than its size");
+  if (amount < 0 || amount > sizes[d])
+    return Unsupported(call, "it rotates by more than the size of the dimension");
   Expansion x(call);
   std::vector<int64_t> begin(sizes.size(), 0), cut = sizes;
   cut[d] = sizes[d] - amount;
@@ -118,7 +119,7 @@ Result<Value> RotateRightCall(KernelCall& call) {
 // The computation it names says what it does.
 Result<Value> CalledComputationCall(KernelCall& call) {
   const auto called = call.module().CalledComputations(call.instruction());
-  if (called.size() != 1) return Unsupported(call, "it names no computation");
+  if (called.size() != 1) return Unsupported(call, "it has no called computation");
   const auto parameters = call.module().Parameters(called[0]);
   bool fits = parameters.size() == call.operands.size();
   for (size_t i = 0; fits && i < parameters.size(); ++i) {
@@ -128,7 +129,7 @@ Result<Value> CalledComputationCall(KernelCall& call) {
   }
   const hlo::InstructionId root = call.module()[called[0]].root;
   if (!fits || !hlo::Compatible(call.module().shape(root), call.shape())) {
-    return Unsupported(call, "the computation it names does not fit its operands");
+    return Unsupported(call, "its called computation does not match its operands");
   }
   return call.machine.Call(called[0], {std::make_move_iterator(call.operands.begin()),
                                        std::make_move_iterator(call.operands.end())});
@@ -139,7 +140,7 @@ Result<Value> CustomCallKernel(KernelCall& call) {
       call.module().GetString(call.instruction(), AttributeKey::kCustomCallTarget);
   const CustomCallRow* row = FindCustomCall(target);
   if (row == nullptr) {
-    return Unsupported(call, fmt::format("nobody knows what its target {} does", target));
+    return Unsupported(call, fmt::format("unknown custom call target {}", target));
   }
   if (row->kernel != nullptr) return row->kernel(call);
   return UnsupportedError(

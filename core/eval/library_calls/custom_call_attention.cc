@@ -40,7 +40,7 @@ Result<Side> SideOf(const KernelCall& call, const CallConfig& config, std::strin
   std::ranges::sort(all);
   const bool distinct = std::ranges::adjacent_find(all) == all.end();
   if (s.batch.size() != 2 || contracted.size() != 1 || !distinct || all[0] < 0 || all[2] > 3) {
-    return Unsupported(call, fmt::format("its {} is not one of attention", dot));
+    return Unsupported(call, fmt::format("its {} is not one that attention has", dot));
   }
   s.contracted = contracted[0];
   return s;
@@ -63,14 +63,14 @@ Result<Attention> ReadAttention(const KernelCall& call, const CallConfig& config
   Attention a;
   a.scale = config.Number("fmha_scale", 1);
   if (config.Number("dropout_rate", 0) != 0) {
-    return Unsupported(call, "it drops out by cuDNN's own random numbers");
+    return Unsupported(call, "its dropout uses cuDNN's random numbers");
   }
   if (config.Integer("max_seg_per_batch", 1) > 1) {
-    return Unsupported(call, "it packs several sequences into one");
+    return Unsupported(call, "packed sequences are not supported");
   }
-  if (config.Flag("is_paged_attention")) return Unsupported(call, "its keys are in pages");
+  if (config.Flag("is_paged_attention")) return Unsupported(call, "paged keys are not supported");
   const std::string_view mask = config.Text("mask_type");
-  if (mask == "ALIBI") return Unsupported(call, "nobody has written down its ALiBi slopes");
+  if (mask == "ALIBI") return Unsupported(call, "its ALiBi slopes are not documented");
   a.masks.causal = mask == "CAUSAL" || mask == "PADDING_CAUSAL" || config.Flag("is_causal_mask");
   a.masks.padding = mask == "PADDING" || mask == "PADDING_CAUSAL";
   a.masks.window = config.Integer("sliding_window_length", 0);
@@ -92,7 +92,7 @@ class AttentionBuilder {
   // dimension becomes.
   Result<Node> Arrange(size_t operand, const Side& side, bool contracted_last) {
     if (operand >= x_.operand_count() || call_.operand_shape(operand).rank() != 4) {
-      return Unsupported(call_, "its operands have not four dimensions");
+      return Invalid(call_, "its operands do not have four dimensions");
     }
     const int64_t rest = 6 - side.batch[0] - side.batch[1] - side.contracted;
     std::vector<int64_t> order = side.batch;
@@ -106,7 +106,7 @@ class AttentionBuilder {
     const auto sizes = Dimensions(x_.ShapeOf(keys));
     if (sizes[1] == heads) return keys;
     if (sizes[1] == 0 || heads % sizes[1] != 0) {
-      return Unsupported(call_, "its heads do not fit one another");
+      return Invalid(call_, "its numbers of heads are incompatible");
     }
     const Node spread = x_.Broadcast(
         keys, {sizes[0], sizes[1], heads / sizes[1], sizes[2], sizes[3]}, {0, 1, 3, 4});
@@ -130,7 +130,7 @@ class AttentionBuilder {
   Result<Node> Scores(Node q, Node k, std::optional<size_t> bias, std::optional<size_t> lengths) {
     const auto q_sizes = Dimensions(x_.ShapeOf(q)), k_sizes = Dimensions(x_.ShapeOf(k));
     if (q_sizes[0] != k_sizes[0] || q_sizes[3] != k_sizes[3]) {
-      return Unsupported(call_, "its queries and keys do not fit one another");
+      return Invalid(call_, "its queries and keys have incompatible shapes");
     }
     Node scores = x_.Binary(Opcode::kMultiply, Product(q, 3, k, 3), a_.scale);
     if (bias) {
@@ -178,17 +178,18 @@ class AttentionBuilder {
  private:
   // Dimensions of size 1 are repeated.
   Result<Node> SpreadBias(size_t operand, Node scores) {
-    if (operand >= x_.operand_count()) return Unsupported(call_, "its bias is missing");
+    if (operand >= x_.operand_count()) return Invalid(call_, "its bias is missing");
     const Shape& bias = call_.operand_shape(operand);
     const auto sizes = Dimensions(x_.ShapeOf(scores));
     std::vector<int64_t> kept, kept_sizes;
     for (size_t d = 0; d < bias.rank() && bias.rank() == 4; ++d) {
       if (bias.dimension(d) == 1 && sizes[d] != 1) continue;
-      if (bias.dimension(d) != sizes[d]) return Unsupported(call_, "its bias does not fit");
+      if (bias.dimension(d) != sizes[d])
+        return Invalid(call_, "its bias does not match the result");
       kept.push_back(static_cast<int64_t>(d));
       kept_sizes.push_back(sizes[d]);
     }
-    if (bias.rank() != 4) return Unsupported(call_, "its bias has not four dimensions");
+    if (bias.rank() != 4) return Invalid(call_, "its bias does not have four dimensions");
     return x_.Broadcast(x_.Reshape(Wide(operand), kept_sizes), sizes, kept);
   }
 
@@ -209,7 +210,7 @@ class AttentionBuilder {
     for (size_t i = 0; i < 2; ++i) {
       const size_t operand = *lengths + i;
       if (operand >= x_.operand_count() || ElementCount(call_.operand_shape(operand)) != sizes[0]) {
-        return Unsupported(call_, "its sequence lengths do not fit");
+        return Invalid(call_, "its sequence lengths do not match the batch");
       }
       const Node length = x_.Broadcast(
           x_.Reshape(x_.Convert(x_.Operand(operand), ElementType::kS64), {sizes[0]}), sizes, {0});
@@ -259,7 +260,7 @@ Result<ForwardOperands> ArrangeForward(const KernelCall& call, const CallConfig&
   HLOSCOPE_ASSIGN_OR_RETURN(v, b.Repeat(v, heads));
   const Shape keys = b.x().ShapeOf(k), values = b.x().ShapeOf(v);
   if (keys.dimension(0) != values.dimension(0) || keys.dimension(2) != values.dimension(2)) {
-    return Unsupported(call, "its keys and values do not fit one another");
+    return Invalid(call, "its keys and values have incompatible shapes");
   }
   return ForwardOperands{q, k, v};
 }
@@ -270,7 +271,7 @@ struct Configured {
 };
 
 Result<Configured> ReadConfig(const KernelCall& call, size_t operands) {
-  if (call.operands.size() < operands) return Unsupported(call, "operands are missing");
+  if (call.operands.size() < operands) return Invalid(call, "operands are missing");
   HLOSCOPE_ASSIGN_OR_RETURN(CallConfig whole, CallConfig::Of(call));
   return Configured{std::move(whole)};
 }
@@ -297,14 +298,14 @@ Result<Value> CudnnAttentionF8Call(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Configured config, ReadConfig(call, 9));
   HLOSCOPE_ASSIGN_OR_RETURN(const Attention a, ReadAttention(call, config.section()));
   const auto elements = call.shape().elements();
-  if (elements.size() < 4) return Unsupported(call, "results are missing");
+  if (elements.size() < 4) return Invalid(call, "results are missing");
   AttentionBuilder b(call, a);
   Expansion& x = b.x();
   HLOSCOPE_ASSIGN_OR_RETURN(const auto in, ArrangeForward(call, config.section(), b));
   std::vector<Node> scales;
   for (size_t i = 3; i < 9; ++i) {
     if (ElementCount(call.operand_shape(i)) != 1) {
-      return Unsupported(call, "its scales are not scalars");
+      return Invalid(call, "its scales are not scalars");
     }
     scales.push_back(x.Reshape(b.Wide(i), {}));
   }
@@ -360,7 +361,7 @@ Result<BackwardOperands> ArrangeBackward(const KernelCall& call, const CallConfi
       std::ranges::equal(values.dimensions().first(3), keys.dimensions().first(3)) &&
       std::ranges::equal(gradient.dimensions(), b.x().ShapeOf(in.output).dimensions()) &&
       gradient.dimension(3) == values.dimension(3);
-  if (!fits) return Unsupported(call, "its operands do not fit one another");
+  if (!fits) return Invalid(call, "its operands have incompatible shapes");
   HLOSCOPE_ASSIGN_OR_RETURN(in.k, b.Repeat(in.k, queries.dimension(1)));
   HLOSCOPE_ASSIGN_OR_RETURN(in.v, b.Repeat(in.v, queries.dimension(1)));
   return in;
@@ -374,7 +375,7 @@ Result<Value> CudnnAttentionBackwardCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Configured config, ReadConfig(call, 6));
   HLOSCOPE_ASSIGN_OR_RETURN(const Attention a, ReadAttention(call, config.section()));
   const auto elements = call.shape().elements();
-  if (elements.size() < 3) return Unsupported(call, "results are missing");
+  if (elements.size() < 3) return Invalid(call, "results are missing");
   AttentionBuilder b(call, a);
   Expansion& x = b.x();
   const size_t output = a.has_bias ? 6 : 5;
@@ -385,7 +386,7 @@ Result<Value> CudnnAttentionBackwardCall(KernelCall& call) {
   const Shape& statistics = call.operand_shape(3);
   const Shape rows = x.ShapeOf(scores);
   if (!std::ranges::equal(statistics.dimensions(), rows.dimensions().first(3))) {
-    return Unsupported(call, "its statistics are not one number per row");
+    return Invalid(call, "its statistics are not one number per row");
   }
   const Node weights =
       x.Unary(Opcode::kExp, x.Binary(Opcode::kSubtract, scores, b.AlongRows(b.Wide(3), scores)));

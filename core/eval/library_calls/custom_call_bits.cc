@@ -20,7 +20,7 @@ bool IsInteger(const Value& value, int bits) {
 
 Result<Value> SplitHalf(KernelCall& call, bool high) {
   if (call.operands.size() != 1 || !IsInteger(call.operands[0], 64)) {
-    return Unsupported(call, "its operand is no 64-bit integer");
+    return Unsupported(call, "its operand is not a 64-bit integer");
   }
   Expansion x(call);
   Node bits = x.Convert(x.Operand(0), ElementType::kU64);

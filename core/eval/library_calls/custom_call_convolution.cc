@@ -59,7 +59,7 @@ Result<Forward> ForwardOf(const KernelCall& call, const Shape& input, const Shap
                           const Shape& output) {
   const hlo::Module& module = call.module();
   const auto* dims = module.Get<ConvolutionDims>(call.instruction(), AttributeKey::kDimLabels);
-  if (dims == nullptr) return Unsupported(call, "it has no dim_labels");
+  if (dims == nullptr) return Invalid(call, "it has no dim_labels");
   Forward f{*dims, {},     module.GetInt(call.instruction(), AttributeKey::kFeatureGroupCount, 1),
             input, filter, output};
   const auto* window = module.Get<Window>(call.instruction(), AttributeKey::kWindow);
@@ -68,12 +68,12 @@ Result<Forward> ForwardOf(const KernelCall& call, const Shape& input, const Shap
       !LabelsFit(filter, dims->kernel_input_feature, dims->kernel_output_feature,
                  dims->kernel_spatial) ||
       !LabelsFit(output, dims->output_batch, dims->output_feature, dims->output_spatial)) {
-    return Unsupported(call, "its arrays have dimensions without a label, a vectorised layout");
+    return Unsupported(call, "vectorised layouts (dimensions without a label) are not supported");
   }
   const size_t rank = dims->kernel_spatial.size();
   if (dims->input_spatial.size() != rank || dims->output_spatial.size() != rank ||
       f.window.dimensions.size() > rank || f.groups < 1) {
-    return Unsupported(call, "its window does not fit its dim_labels");
+    return Invalid(call, "its window does not match its dim_labels");
   }
   f.window.dimensions.resize(rank);
   for (size_t i = 0; i < rank; ++i) {
@@ -108,10 +108,11 @@ Result<Node> ForwardNode(KernelCall& call, Expansion& x, const Forward& f) {
                          w.padding_low + w.padding_high - Extent(w.size, w.window_dilation);
     const int64_t size = span < 0 ? 0 : span / w.stride + 1;
     if (size != f.output.dimension(At(f.dims.output_spatial[i]))) {
-      return Unsupported(call, "its result has not the size its window makes");
+      return Invalid(call, "the shape of its result does not match its window");
     }
   }
-  if (!FeaturesFit(f, true)) return Unsupported(call, "its features do not fit its operands");
+  if (!FeaturesFit(f, true))
+    return Invalid(call, "its numbers of features do not match its operands");
   return x.Convolution(x.Operand(0), x.Operand(1), Wide(f.output), f.window, f.dims, f.groups, 1);
 }
 
@@ -190,7 +191,7 @@ Node FilterGradient(Expansion& x, const Forward& f) {
 }
 
 Result<CallConfig> ConvolutionConfig(const KernelCall& call, size_t operands) {
-  if (call.operands.size() < operands) return Unsupported(call, "operands are missing");
+  if (call.operands.size() < operands) return Invalid(call, "operands are missing");
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
   return whole.Section("cudnn_conv_backend_config");
 }
@@ -216,7 +217,8 @@ Result<Value> CudnnConvBackwardInputCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, ConvolutionConfig(call, 2));
   HLOSCOPE_ASSIGN_OR_RETURN(const Forward f, ForwardOf(call, MainShape(call), call.operand_shape(1),
                                                        call.operand_shape(0)));
-  if (!FeaturesFit(f, true)) return Unsupported(call, "its features do not fit its operands");
+  if (!FeaturesFit(f, true))
+    return Invalid(call, "its numbers of features do not match its operands");
   Expansion x(call);
   return Finish(call, x, config, InputGradient(x, f));
 }
@@ -225,7 +227,8 @@ Result<Value> CudnnConvBackwardFilterCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, ConvolutionConfig(call, 2));
   HLOSCOPE_ASSIGN_OR_RETURN(const Forward f, ForwardOf(call, call.operand_shape(0), MainShape(call),
                                                        call.operand_shape(1)));
-  if (!FeaturesFit(f, true)) return Unsupported(call, "its features do not fit its operands");
+  if (!FeaturesFit(f, true))
+    return Invalid(call, "its numbers of features do not match its operands");
   Expansion x(call);
   return Finish(call, x, config, FilterGradient(x, f));
 }
@@ -246,7 +249,7 @@ Result<Value> CudnnConvBiasActivationCall(KernelCall& call) {
   const double side_scale = config.Number("side_input_scale", call.operands.size() > 3 ? 1 : 0);
   if (call.operands.size() > 3 && side_scale != 0) {
     if (!std::ranges::equal(call.operand_shape(3).dimensions(), result.dimensions())) {
-      return Unsupported(call, "its side input has another shape than its result");
+      return Invalid(call, "its side input does not have the shape of its result");
     }
     const Node side = x.Convert(x.Operand(3), wide);
     sum = x.Binary(Opcode::kAdd, sum, x.Binary(Opcode::kMultiply, side, side_scale));
@@ -254,7 +257,7 @@ Result<Value> CudnnConvBiasActivationCall(KernelCall& call) {
   const Shape& bias_shape = call.operand_shape(2);
   if (bias_shape.rank() != 1 ||
       bias_shape.dimension(0) != result.dimension(At(f.dims.output_feature))) {
-    return Unsupported(call, "its bias is not one number per output feature");
+    return Invalid(call, "its bias is not one number per output feature");
   }
   const Node bias =
       x.Broadcast(x.Convert(x.Operand(2), wide), Dimensions(result), {f.dims.output_feature});
@@ -296,14 +299,14 @@ Result<std::vector<GraphStep>> ReadGraph(const KernelCall& call, std::string_vie
     if (!TakeUntil(text, ':', id) || !ReadNumber(id, step.id) || !TakeUntil(text, '[', open) ||
         !TakeUntil(text, ']', type) || !TakeUntil(text, '(', step.operation) ||
         !TakeUntil(text, ')', operands) || !TakeUntil(text, ';', rest)) {
-      return Unsupported(call, "its serialized_graph cannot be read");
+      return Invalid(call, "its serialized_graph cannot be parsed");
     }
     step.type = hlo::ElementTypeFromText(type);
     while (!operands.empty()) {
       std::string_view one = operands;
       if (!TakeUntil(operands, ',', one)) operands = {};
       if (!ReadNumber(one, step.operands.emplace_back())) {
-        return Unsupported(call, "its serialized_graph cannot be read");
+        return Invalid(call, "its serialized_graph cannot be parsed");
       }
     }
   }
@@ -350,10 +353,10 @@ class GraphRunner {
     std::vector<Node> operands;
     for (int64_t id : step.operands) {
       const auto found = values_.find(id);
-      if (found == values_.end()) return Unsupported(call_, "its serialized_graph has a gap");
+      if (found == values_.end()) return Invalid(call_, "its serialized_graph is incomplete");
       operands.push_back(found->second);
     }
-    if (operands.empty()) return Unsupported(call_, "its serialized_graph has a gap");
+    if (operands.empty()) return Invalid(call_, "its serialized_graph is incomplete");
     if (step.operation == "amax") {
       std::vector<int64_t> all;
       for (size_t d = 0; d < x_.ShapeOf(operands[0]).rank(); ++d) {
@@ -370,12 +373,12 @@ class GraphRunner {
   // The operand that is not in the graph is the next of the call's.
   Result<Node> Combine(Opcode opcode, std::vector<Node>& operands) {
     if (operands.size() < 2) {
-      if (next_operand_ >= x_.operand_count()) return Unsupported(call_, "operands are missing");
+      if (next_operand_ >= x_.operand_count()) return Invalid(call_, "operands are missing");
       operands.push_back(x_.Convert(x_.Operand(next_operand_++), x_.TypeOf(operands[0])));
     }
     const Shape left = x_.ShapeOf(operands[0]), right = x_.ShapeOf(operands[1]);
     if (right.rank() != 0 && !std::ranges::equal(left.dimensions(), right.dimensions())) {
-      return Unsupported(call_, "an operand of its graph has another shape");
+      return Invalid(call_, "an operand of its graph has a different shape");
     }
     return x_.Binary(opcode, operands[0], operands[1]);
   }
@@ -403,7 +406,7 @@ Result<Value> CudnnConvForwardGraphCall(KernelCall& call) {
 
 // How a filter (and a bias) lie in memory for int8 convolutions: the numbers stay the same.
 Result<Value> CudnnConvReorderFilterCall(KernelCall& call) {
-  if (call.operands.empty()) return Unsupported(call, "it has no operand");
+  if (call.operands.empty()) return Invalid(call, "it has no operand");
   Expansion x(call);
   std::vector<Node> results;
   for (size_t i = 0; i < x.operand_count(); ++i) results.push_back(x.Operand(i));

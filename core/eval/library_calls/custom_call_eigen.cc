@@ -17,7 +17,7 @@ using hlo::ElementType;
 template <template <typename> class Routine>
 Result<Value> ByType(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const MatrixCall m, MatrixCall::Of(call, 1));
-  if (m.array(0).rank() < 2) return Unsupported(call, "its first array is no matrix");
+  if (m.array(0).rank() < 2) return Unsupported(call, "its first operand is not a matrix");
   const int64_t n = std::max(m.rows(), m.columns());
   HLOSCOPE_TRY(call.machine.Charge(10 * m.batch() * n * n * std::min(m.rows(), m.columns())));
   switch (m.array(0).element_type()) {

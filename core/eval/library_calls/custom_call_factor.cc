@@ -13,7 +13,7 @@ namespace {
 Result<Value> ByKind(KernelCall& call, size_t arrays, Result<Value> (*real)(const MatrixCall&),
                      Result<Value> (*complex)(const MatrixCall&)) {
   HLOSCOPE_ASSIGN_OR_RETURN(const MatrixCall m, MatrixCall::Of(call, arrays));
-  if (m.array(0).rank() < 2) return Unsupported(call, "its first array is no matrix");
+  if (m.array(0).rank() < 2) return Unsupported(call, "its first operand is not a matrix");
   const int64_t n = std::max(m.rows(), m.columns());
   HLOSCOPE_TRY(call.machine.Charge(m.batch() * n * n * std::min(m.rows(), m.columns())));
   return m.is_complex() ? complex(m) : real(m);
@@ -25,7 +25,7 @@ bool IsSquare(const MatrixCall& m) { return m.rows() == m.columns(); }
 Result<Value> StoreIntegers(const MatrixCall& m, const std::vector<int>& values,
                             const hlo::Shape& shape) {
   if (ElementCount(shape) != static_cast<int64_t>(values.size())) {
-    return Unsupported(m.call(), "its pivots do not fit its matrices");
+    return Unsupported(m.call(), "its pivots do not match its matrices");
   }
   return Infos(m, values, shape);
 }
@@ -89,7 +89,7 @@ Result<Value> PivotedQr(const MatrixCall& m) {
   const int each = m.columns();
   HLOSCOPE_ASSIGN_OR_RETURN(auto wanted, Matrices<double>::Load(machine, m.operand(1), true));
   if (ElementCount(m.array(1)) != m.batch() * each) {
-    return Unsupported(m.call(), "its pivots do not fit its matrices");
+    return Unsupported(m.call(), "its pivots do not match its matrices");
   }
   std::vector<int> pivots;
   for (int64_t k = 0; k < m.batch() * each; ++k) {
@@ -119,7 +119,7 @@ template <typename T>
 Result<Value> FormQ(const MatrixCall& m) {
   Machine& machine = m.call().machine;
   if (!FactorsFit(m, m.columns()) || m.columns() > m.rows()) {
-    return Unsupported(m.call(), "its factors do not fit its matrices");
+    return Unsupported(m.call(), "its factors do not match its matrices");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto a, Matrices<T>::Load(machine, m.operand(0)));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto tau, Matrices<T>::Load(machine, m.operand(1), true));
@@ -139,7 +139,7 @@ Result<Value> ApplyQ(const MatrixCall& m) {
   const int length = left ? m.rows(2) : m.columns(2);
   if (m.rows() != length || !FactorsFit(m, std::min(m.columns(), length)) ||
       m.array(2).rank() != m.array(0).rank()) {
-    return Unsupported(m.call(), "its factors do not fit its matrices");
+    return Unsupported(m.call(), "its factors do not match its matrices");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const auto a, Matrices<T>::Load(machine, m.operand(0)));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto tau, Matrices<T>::Load(machine, m.operand(1), true));

@@ -7,7 +7,7 @@
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/library_calls/expansion.h"
 #include "core/eval/library_calls/matrix_call.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
 
 namespace hloscope::eval {
 namespace {
@@ -67,7 +67,7 @@ Result<Value> TrsmCall(KernelCall& call) {
       a.rank() >= 2 && a.rank() == b.rank() && m.rows() == m.columns() &&
       m.rows() == (options.left ? m.rows(1) : m.columns(1)) &&
       std::ranges::equal(a.dimensions().first(a.rank() - 2), b.dimensions().first(b.rank() - 2));
-  if (!fits) return Unsupported(call, "its matrices do not fit one another");
+  if (!fits) return Unsupported(call, "its matrices have incompatible shapes");
   Expansion x(call);
   const auto arrays = ArrayOperands(call);
   const hlo::ElementType wide = WideType(b.element_type());
@@ -129,7 +129,7 @@ Result<Value> TridiagonalSolution(const MatrixCall& m) {
   for (size_t i = 0; i < 3; ++i) {
     if (right.rank() < 2 || ElementCount(m.array(i)) * columns != ElementCount(right) ||
         m.columns(i) != n) {
-      return Unsupported(m.call(), "its diagonals do not fit its right side");
+      return Unsupported(m.call(), "its diagonals do not match its right-hand side");
     }
   }
   std::vector<Matrices<T>> diagonals;
@@ -183,7 +183,7 @@ Result<Value> PivotsToPermutationCall(KernelCall& call) {
   const int64_t size = call.shape().dimension(call.shape().rank() - 1);
   const int64_t batch = pivots == 0 ? 0 : ElementCount(in) / pivots;
   if (pivots > size || (pivots != 0 && ElementCount(call.shape()) != batch * size)) {
-    return Unsupported(call, "its permutation does not fit its pivots");
+    return Unsupported(call, "its permutation does not match its pivots");
   }
   const std::vector<int64_t> swaps = ReadIndices(call.operands[0]);
   std::vector<int64_t> all(static_cast<size_t>(ElementCount(call.shape())));
@@ -212,7 +212,7 @@ Result<Value> SymmetricProductCall(KernelCall& call) {
   if (call.operands.size() != 4 || rank < 2 || c.rank() != a.rank() ||
       call.operand_shape(2).rank() != 0 || call.operand_shape(3).rank() != 0 ||
       m.rows(1) != m.columns(1) || m.rows(1) != (transposed ? m.columns() : m.rows())) {
-    return Unsupported(call, "its matrices do not fit one another");
+    return Unsupported(call, "its matrices have incompatible shapes");
   }
   Expansion x(call);
   const hlo::ElementType wide = WideType(c.element_type());

@@ -64,7 +64,7 @@ Result<Product> Compute(KernelCall& call, Expansion& x, const CallConfig& config
   }
   if (roles.c) {
     if (!std::ranges::equal(x.ShapeOf(*roles.c).dimensions(), x.ShapeOf(d.value).dimensions())) {
-      return Unsupported(call, "the matrix that is added has another shape");
+      return Unsupported(call, "the matrix to add has a different shape");
     }
     Node c = Scaled(x, x.Convert(*roles.c, wide), beta, 0);
     if (roles.scales.size() > 3) {
@@ -74,7 +74,7 @@ Result<Product> Compute(KernelCall& call, Expansion& x, const CallConfig& config
   }
   const std::string_view epilogue = config.Text("epilogue");
   if (epilogue.find("BIAS") != std::string_view::npos) {
-    if (!roles.bias) return Unsupported(call, "its epilogue adds a bias that is not there");
+    if (!roles.bias) return Unsupported(call, "its epilogue adds a bias that is missing");
     HLOSCOPE_ASSIGN_OR_RETURN(const Node bias,
                               TrailingBroadcast(call, x, x.Convert(*roles.bias, wide), d.value));
     d.value = x.Binary(Opcode::kAdd, d.value, bias);
@@ -133,7 +133,7 @@ Result<Value> CublasMatmulCall(KernelCall& call) {
 // x of op(a)·x = b or x·op(a) = b; the options are those of triangular-solve.
 Result<Value> CublasTriangularSolveCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
-  if (call.operands.size() != 2) return Unsupported(call, "it has not two operands");
+  if (call.operands.size() != 2) return Unsupported(call, "it does not have two operands");
   const std::string_view transpose = config.Text("transpose_a");
   hlo::TransposeA how = hlo::TransposeA::kNoTranspose;
   if (transpose == "TRANSPOSE" || transpose == "2") how = hlo::TransposeA::kTranspose;
@@ -169,7 +169,7 @@ Result<Value> CublasGroupedMatmulCall(KernelCall& call) {
       x.builder().MakeInts(AttributeKey::kRhsGroupDims, ragged.Integers("rhs_group_dimensions"))};
   const double alpha = gemm.Number("alpha_real", 1);
   if (alpha != 1 || gemm.Number("beta", 0) != 0) {
-    return Unsupported(call, "it scales its result or adds to it");
+    return Unsupported(call, "alpha and beta are not supported");
   }
   return x.Run(x.Add(Opcode::kRaggedDot, MainShape(call).WithoutLayouts(), operands, attributes));
 }

@@ -113,7 +113,7 @@ Result<Value> CudnnNormCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
   const CallConfig& config = whole.Section("cudnn_norm_backend_config");
   if (call.operands.empty() || call.operand_shape(0).rank() < 2) {
-    return Unsupported(call, "its operand is not rows of features");
+    return Invalid(call, "its operand is not rows of features");
   }
   const std::string_view kind = config.Text("kind");
   const double epsilon = config.Number("epsilon", 0);
@@ -128,7 +128,7 @@ Result<Value> CudnnNormCall(KernelCall& call) {
     return NormForward(call, true, epsilon);
   }
   if (kind == "LAYER_BWD" && SizesFit(call, kBackward, kGradients)) return NormBackward(call);
-  return Unsupported(call, "its operands and results do not fit its kind of norm");
+  return Invalid(call, "its operands and results do not match its kind of norm");
 }
 
 }  // namespace hloscope::eval

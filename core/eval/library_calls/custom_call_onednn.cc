@@ -35,7 +35,7 @@ Result<std::vector<int64_t>> OrderOf(const KernelCall& call, const CallConfig& c
   std::vector<int64_t> plain(rank);
   std::iota(plain.begin(), plain.end(), 0);
   if (!order.empty() && !std::ranges::is_permutation(order, plain)) {
-    return Unsupported(call, "the dimensions of its layouts are no permutation");
+    return Unsupported(call, "the dimensions of its layouts are not a permutation");
   }
   return order;
 }
@@ -72,7 +72,7 @@ Result<Node> Spread(const KernelCall& call, Expansion& x, Node value, Node like)
     const size_t at = to.rank() - from.rank() + d;
     if (from.dimension(d) == 1) continue;
     if (from.dimension(d) != to.dimension(at)) {
-      return Unsupported(call, "a fused operand does not fit the product");
+      return Unsupported(call, "a fused operand does not match the product");
     }
     sizes.push_back(from.dimension(d));
     dimensions.push_back(static_cast<int64_t>(at));
@@ -116,7 +116,7 @@ Result<Fused> FusedOf(const KernelCall& call, const CallConfig& config) {
     const auto* row = std::ranges::find_if(
         kFused, [&](const FusedRow& known) { return known.op == op || known.number == op; });
     if (row == std::end(kFused)) {
-      return Unsupported(call, fmt::format("nobody knows what it fuses: {}", op));
+      return Unsupported(call, fmt::format("unknown fused operation: {}", op));
     }
     fused.rows.push_back(row);
   }
@@ -132,7 +132,7 @@ Result<Node> Finish(const KernelCall& call, Expansion& x, const Fused& fused, No
   for (const FusedRow* row : fused.rows) {
     Node with = value;
     if (row->Adds()) {
-      if (operand == x.operand_count()) return Unsupported(call, "a fused operand is not there");
+      if (operand == x.operand_count()) return Unsupported(call, "a fused operand is missing");
       HLOSCOPE_ASSIGN_OR_RETURN(with, Spread(call, x, x.Convert(x.Operand(operand), wide), value));
       ++operand;
     }
@@ -142,13 +142,13 @@ Result<Node> Finish(const KernelCall& call, Expansion& x, const Fused& fused, No
       later.emplace_back(row, with);
     }
   }
-  if (operand != x.operand_count()) return Unsupported(call, "it has operands that nothing uses");
+  if (operand != x.operand_count()) return Unsupported(call, "it has unused operands");
   if (bias) value = x.Binary(Opcode::kAdd, value, *bias);
   for (const auto& [row, with] : later) {
     if (row->Adds()) {
       value = x.Binary(Opcode::kAdd, value, with);
     } else if (row->op == "LINEAR") {
-      if (factor == fused.factors.size()) return Unsupported(call, "its alpha is not there");
+      if (factor == fused.factors.size()) return Unsupported(call, "its alpha is missing");
       value = x.Binary(Opcode::kMultiply, value, fused.factors[factor++]);
     } else {
       HLOSCOPE_ASSIGN_OR_RETURN(value, Activation(call, x, row->activation, value));
@@ -166,7 +166,7 @@ Result<Value> OnednnMatmulCall(KernelCall& call) {
   if (call.operands.size() < 2) return Unsupported(call, "it has fewer than two operands");
   if (config.Section("optimization_config").Flag("weights_prepacked") ||
       config.Flag("weights_prepacked")) {
-    return Unsupported(call, "its weights are packed as one processor likes them");
+    return Unsupported(call, "its weights are packed in a processor-specific layout");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const Fused fused, FusedOf(call, config));
   Expansion x(call);
@@ -189,7 +189,8 @@ Result<Value> OnednnMatmulCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<int64_t> order,
                             OrderOf(call, config, "result", x.ShapeOf(product).rank()));
   if (!IsIdentity(order)) {
-    if (x.operand_count() > 2) return Unsupported(call, "it adds to a result in another order");
+    if (x.operand_count() > 2)
+      return Unsupported(call, "it accumulates into a result of another layout");
     value = x.Transpose(value, Inverse(order));
   }
   const Node results[] = {x.Convert(value, result.element_type())};

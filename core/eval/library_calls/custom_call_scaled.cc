@@ -38,14 +38,14 @@ Result<Node> Dequantise(const KernelCall& call, Expansion& x, Node value, Node s
   auto scale_sizes = Dimensions(x.ShapeOf(scales));
   const size_t rank = sizes.size(), last = rank - 1;
   if (scale_sizes.size() != rank || rank < 2) {
-    return Unsupported(call, "its scales have not the dimensions of its matrices");
+    return Unsupported(call, "its scales do not have the dimensions of its matrices");
   }
   if (tiled && scale_sizes[rank - 2] % kTileRows == 0 && scale_sizes[last] % kTileColumns == 0) {
     scales = Untile(x, scales);
   }
   if (block <= 0) block = scale_sizes[last] == 0 ? 0 : sizes[last] / scale_sizes[last];
   if (block <= 0 || sizes[last] % block != 0) {
-    return Unsupported(call, "its scales do not stand for whole blocks");
+    return Unsupported(call, "its scales do not cover whole blocks");
   }
   std::vector<int64_t> wanted = sizes;
   wanted[last] = sizes[last] / block;
@@ -79,7 +79,7 @@ Result<Value> ScaledProduct(KernelCall& call, bool tiled) {
   if (a.rank() != b.rank() || a.rank() > 3 ||
       a.dimension(a.rank() - 1) != b.dimension(a.rank() - 1) ||
       (a.rank() == 3 && a.dimension(0) != b.dimension(0))) {
-    return Unsupported(call, "its sides do not fit one another");
+    return Unsupported(call, "its operands have incompatible shapes");
   }
   DotDimensions dims{{}, {last}, {}, {last}};
   if (a.rank() == 3) dims.lhs_batch = dims.rhs_batch = {0};
@@ -98,12 +98,12 @@ namespace {
 Result<Node> SpreadScales(const KernelCall& call, Expansion& x, Node value, Node scales) {
   const auto sizes = Dimensions(x.ShapeOf(value)), have = Dimensions(x.ShapeOf(scales));
   if (have.size() != sizes.size()) {
-    return Unsupported(call, "its scales have not the dimensions of its matrices");
+    return Unsupported(call, "its scales do not have the dimensions of its matrices");
   }
   std::vector<int64_t> spread, dimensions;
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (have[d] == 0 || sizes[d] % have[d] != 0) {
-      return Unsupported(call, "its scales do not stand for whole blocks");
+      return Unsupported(call, "its scales do not cover whole blocks");
     }
     dimensions.push_back(static_cast<int64_t>(spread.size()));
     spread.insert(spread.end(), {have[d], sizes[d] / have[d]});
@@ -120,10 +120,10 @@ Result<Value> CublasMxMatmulCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
   const CallConfig& config = whole.Section("gemm_backend_config");
   if (call.operands.size() != 4 || !config.Has("dot_dimension_numbers")) {
-    return Unsupported(call, "it has not two sides with scales and dot_dimension_numbers");
+    return Unsupported(call, "it does not have two operands with scales and dot_dimension_numbers");
   }
   if (config.Number("alpha_real", 1) != 1 || config.Number("beta", 0) != 0) {
-    return Unsupported(call, "it scales its result or adds to it");
+    return Unsupported(call, "alpha and beta are not supported");
   }
   Expansion x(call);
   HLOSCOPE_ASSIGN_OR_RETURN(const Node left, SpreadScales(call, x, x.Operand(0), x.Operand(2)));
@@ -133,7 +133,7 @@ Result<Value> CublasMxMatmulCall(KernelCall& call) {
 
 // values·scales, one scale per block of the last dimension.
 Result<Value> DequantizeCall(KernelCall& call) {
-  if (call.operands.size() != 2) return Unsupported(call, "it has not two operands");
+  if (call.operands.size() != 2) return Unsupported(call, "it does not have two operands");
   Expansion x(call);
   HLOSCOPE_ASSIGN_OR_RETURN(const Node value,
                             Dequantise(call, x, x.Operand(0), x.Operand(1), false, 0));

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/eval/kernels/kernels.h"
 #include "core/eval/kernels/sort.h"
 #include "core/eval/library_calls/call_config.h"
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/library_calls/expansion.h"
+#include "core/eval/machine/kernels.h"
 #include "core/eval/numbers/wide.h"
 
 namespace hloscope::eval {
@@ -30,7 +30,7 @@ Status CheckSelected(const KernelCall& call, size_t dimension) {
       fits = d == dimension ? out.dimension(d) <= in.dimension(d)
                             : out.dimension(d) == in.dimension(d);
     }
-    if (!fits) return Unsupported(call, "its results do not fit its operand");
+    if (!fits) return Unsupported(call, "its results do not match its operand");
   }
   return {};
 }
@@ -72,7 +72,7 @@ Result<Value> CubSortCall(KernelCall& call) {
   const Shape& keys = call.operand_shape(0);
   if (!std::ranges::equal(keys.dimensions(),
                           call.operand_shape(call.operands.size() - 1).dimensions())) {
-    return Unsupported(call, "its values do not fit its keys");
+    return Unsupported(call, "its values do not match its keys");
   }
   const auto direction =
       config.Flag("descending") ? hlo::ComparisonDirection::kGt : hlo::ComparisonDirection::kLt;
@@ -142,7 +142,7 @@ Result<Value> Scan(KernelCall& call, int64_t rows, int64_t length, int64_t vecto
   if (!call.shape().IsTuple()) return result;
   std::vector<Value> elements = {std::move(result)};
   for (const Shape& scratch : call.shape().elements().subspan(1)) {
-    if (!scratch.IsArray()) return Unsupported(call, "a result is no array");
+    if (!scratch.IsArray()) return Unsupported(call, "a result is not an array");
     HLOSCOPE_ASSIGN_OR_RETURN(Buffer zeros, call.machine.Allocate(scratch));
     std::fill_n(zeros.data(), zeros.size, std::byte{0});
     elements.push_back(Value::Array(scratch, std::move(zeros)));
@@ -163,20 +163,20 @@ Result<Value> CubScanCall(KernelCall& call) {
   const Shape& shape = MainShape(call);
   if (call.operands.size() != 1 || !call.operands[0].is_array() ||
       !hlo::Compatible(shape, call.operand_shape(0))) {
-    return Unsupported(call, "its result does not fit its operand");
+    return Unsupported(call, "its result does not match its operand");
   }
   const hlo::InstructionId operand = call.module().operands(call.id)[0];
   if (!IsRowMajor(shape) || !IsRowMajor(call.module().shape(operand))) {
-    return Unsupported(call, "its rows do not lie behind one another");
+    return Unsupported(call, "its rows are not contiguous");
   }
   const int64_t rows = config.Integer("column_length", 0), length = config.Integer("row_length", 0);
   const int64_t vector = config.Integer("vector_length", 1);
   const int64_t count = ElementCount(shape);
   if (rows < 1 || length < 1 || vector < 1 || rows > count || length > count / rows ||
       vector != count / rows / length || rows * length * vector != count) {
-    return Unsupported(call, "its lengths do not fit its operand");
+    return Unsupported(call, "its lengths do not match its operand");
   }
-  if (config.Integer("kind", 1) != 1) return Unsupported(call, "it is no scan of sums");
+  if (config.Integer("kind", 1) != 1) return Unsupported(call, "only sum scans are supported");
   const bool reverse = config.Flag("is_reverse");
   if (hlo::IsComplex(shape.element_type())) {
     return Scan<Complex>(call, rows, length, vector, reverse);
@@ -191,16 +191,16 @@ Result<Value> ApproxTopKCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
   const auto called = call.module().CalledComputations(call.instruction());
   const size_t arity = call.operands.size() / 2;
-  if (called.empty() || arity == 0) return Unsupported(call, "it names no comparator");
+  if (called.empty() || arity == 0) return Unsupported(call, "it has no comparator");
   const int64_t dimension = config.Integer("reduction_dim", -1);
   if (dimension < 0) return Unsupported(call, "its backend_config has no reduction_dim");
   const auto d = static_cast<size_t>(dimension);
   const auto outs = call.shape().elements();
-  if (arity != outs.size()) return Unsupported(call, "its results do not fit its operands");
+  if (arity != outs.size()) return Unsupported(call, "its results do not match its operands");
   for (size_t i = 1; i < arity; ++i) {
     if (!std::ranges::equal(call.operand_shape(0).dimensions(),
                             call.operand_shape(i).dimensions())) {
-      return Unsupported(call, "its operands do not fit one another");
+      return Unsupported(call, "its operands have incompatible shapes");
     }
   }
   HLOSCOPE_TRY(CheckSelected(call, d));

@@ -331,18 +331,18 @@ Result<Value> Expansion::Run(std::span<const Node> results) {
 }
 
 Result<Value> Expansion::Finish(Node root) {
-  if (!fits_) return Unsupported(call_, "the sizes of its operands do not fit one another");
+  if (!fits_) return Unsupported(call_, "the sizes of its operands have incompatible shapes");
   const Shape shape = ShapeOf(root);
   if (!hlo::Compatible(shape, call_.shape(), {.dynamic_dimensions = false})) {
     return Unsupported(
-        call_, fmt::format("its operands and attributes make {}", hlo::ToString(shape, false)));
+        call_, fmt::format("its operands and attributes imply {}", hlo::ToString(shape, false)));
   }
   builder_.EndComputation(root);
   for (const Pending& pending : pending_) Define(pending);
   const std::shared_ptr<const hlo::Module> module = builder_.Build();
   if (call_.machine.options().expansion != nullptr) {
     *call_.machine.options().expansion = module;
-    return Unsupported(call_, "its expansion was asked for");
+    return Unsupported(call_, "its expansion was requested");
   }
   // Observers see the call, not what it is made of.
   EvaluateOptions options = call_.machine.options();

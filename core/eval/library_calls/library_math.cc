@@ -89,7 +89,7 @@ Result<Node> Activation(const KernelCall& call, Expansion& x, std::string_view n
   for (const ActivationRow& row : kActivations) {
     if (row.name == name) return row.apply(x, value);
   }
-  return Unsupported(call, fmt::format("nobody knows the activation {}", name));
+  return Unsupported(call, fmt::format("unknown activation {}", name));
 }
 
 Result<Node> TrailingBroadcast(const KernelCall& call, Expansion& x, Node bias, Node like) {
@@ -98,7 +98,7 @@ Result<Node> TrailingBroadcast(const KernelCall& call, Expansion& x, Node bias, 
   for (size_t d = 0; d < from.rank(); ++d) {
     const size_t at = to.rank() - from.rank() + d;
     if (from.rank() > to.rank() || from.dimension(d) != to.dimension(at)) {
-      return Unsupported(call, "its bias does not fit the last dimensions of its result");
+      return Unsupported(call, "its bias does not match the last dimensions of its result");
     }
     dimensions.push_back(static_cast<int64_t>(at));
   }

@@ -7,7 +7,7 @@
 
 #include "core/eval/library_calls/expansion.h"
 #include "core/eval/loops/blocks.h"
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
 
 namespace hloscope::eval {
 namespace {
@@ -32,7 +32,7 @@ Result<MatrixCall> MatrixCall::Of(KernelCall& call, size_t arrays) {
   m.call_ = &call;
   HLOSCOPE_ASSIGN_OR_RETURN(m.config_, CallConfig::Of(call));
   for (const Value& operand : call.operands) {
-    if (!operand.is_array()) return Unsupported(call, "an operand is no array");
+    if (!operand.is_array()) return Unsupported(call, "an operand is not an array");
     if (operand.shape().rank() != 0) {
       m.arrays_.push_back(&operand);
     } else if (!hlo::IsInteger(operand.shape().element_type())) {
@@ -117,7 +117,7 @@ Result<Matrices<T>> Matrices<T>::Load(Machine& machine, const Value& value, bool
 
 template <typename T>
 Result<Value> Matrices<T>::Store(Machine& machine, const hlo::Shape& shape) const {
-  if (shape.rank() < 2 && columns_ != 1) return UnsupportedError("a result is no matrix");
+  if (shape.rank() < 2 && columns_ != 1) return UnsupportedError("a result is not a matrix");
   const bool vectors = columns_ == 1 && ElementCount(shape) == count_ * rows_;
   const int64_t width = vectors ? 1 : shape.rank() == 0 ? 0 : shape.dimension(shape.rank() - 1);
   const int64_t columns = std::min(columns_, width);
@@ -125,7 +125,7 @@ Result<Value> Matrices<T>::Store(Machine& machine, const hlo::Shape& shape) cons
   const int64_t height = vectors || !matrix ? rows_ : shape.dimension(shape.rank() - 2);
   if (ElementCount(shape) != count_ * height * width) {
     return UnsupportedError("a result " + hlo::ToString(shape, false) +
-                            " has another number of matrices than the operand");
+                            " has a different number of matrices than the operand");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, machine.Allocate(shape));
   std::fill_n(out.data(), out.size, std::byte{0});
@@ -183,7 +183,7 @@ Result<hlo::Shape> ResultShape(const MatrixCall& m, int index, std::span<const i
 
 Result<Value> Infos(const MatrixCall& m, const std::vector<int>& infos, const hlo::Shape& shape) {
   if (ElementCount(shape) != static_cast<int64_t>(infos.size())) {
-    return Unsupported(m.call(), "there is not one status per matrix");
+    return Unsupported(m.call(), "it does not have one status per matrix");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, m.call().machine.Allocate(shape));
   const std::vector<int64_t> wide(infos.begin(), infos.end());

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/eval/loops/indices.h"
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 
@@ -39,11 +39,11 @@ Result<Value> Joined(KernelCall& call, std::span<const Value> arrays, size_t dim
     for (size_t d = 0; fits && d < shape.rank(); ++d) {
       fits = d == dimension || array.shape().dimension(d) == shape.dimension(d);
     }
-    if (!fits) return Unsupported(call, "what its devices bring does not fit its shape");
+    if (!fits) return Unsupported(call, "the operands of its devices do not match its shape");
     filled += array.shape().dimension(dimension);
   }
   if (filled != shape.dimension(dimension)) {
-    return Unsupported(call, "what its devices bring does not fill its shape");
+    return Unsupported(call, "the operands of its devices do not fill its shape");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   std::vector<int64_t> to(shape.rank(), 0);

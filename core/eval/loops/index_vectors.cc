@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/eval/loops/indices.h"
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/indices.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {

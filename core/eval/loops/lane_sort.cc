@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/strided_copy.h"
 #include "core/eval/numbers/vector_units.h"
 
 namespace hloscope::eval {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/strided_copy.h"
 #include "core/eval/numbers/wide.h"
 
 namespace hloscope::eval {

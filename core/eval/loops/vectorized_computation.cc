@@ -336,7 +336,7 @@ Result<VectorizedComputation> CompileLanes(const KernelCall& call, ComputationId
   if (!std::ranges::equal(function.parameter_types(), from) ||
       !std::ranges::equal(function.result_types(), to)) {
     const hlo::Module& module = call.module();
-    return Unsupported(call, fmt::format("{} is for other element types than it is applied to",
+    return Unsupported(call, fmt::format("{} is applied to other element types than its own",
                                          module[module[computation].name]));
   }
   return function;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/eval/loops/strided_copy.h"
+#include "core/eval/machine/strided_copy.h"
 
 namespace hloscope::eval {
 namespace {

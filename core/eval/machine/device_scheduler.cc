@@ -83,9 +83,9 @@ class DeviceScheduler::Stage {
     pthread_attr_destroy(&attributes);
     for (int64_t d = std::ssize(threads); d < devices(); ++d) {
       At(d).state = State::kEnded;
-      failure_ = EnvironmentError(fmt::format("there are threads for {} of {} devices",
+      failure_ = EnvironmentError(fmt::format("threads can be created for only {} of {} devices",
                                               threads.size(), devices()),
-                                  "raise the process's limits on threads and memory")
+                                  "raise the process's limits of threads and memory")
                      .error();
     }
     if (!threads.empty()) Hand(0);
@@ -106,8 +106,8 @@ class DeviceScheduler::Stage {
     try {
       if (!failure_) status = (*body_)(device);
     } catch (const std::bad_alloc&) {
-      status =
-          EnvironmentError("out of memory while evaluating", "free memory, or a smaller module");
+      status = EnvironmentError("out of memory while evaluating",
+                                "free memory, or use a smaller module");
     }
     At(device).state = State::kEnded;
     if (!status.has_value() && !failure_) Fail(std::move(status).error());

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-#include "core/eval/loops/indices.h"
+#include "core/eval/machine/indices.h"
 #include "core/eval/machine/machine.h"
 
 namespace hloscope::eval {
@@ -41,7 +41,7 @@ Result<Value> Bind(Machine& machine, const hlo::Literal& literal, const hlo::Sha
 Status CheckArguments(const hlo::Module& module, std::span<const hlo::InstructionId> parameters,
                       std::span<const hlo::Literal> arguments) {
   if (parameters.size() != arguments.size()) {
-    return InputError(fmt::format("{} takes {} parameters, {} arguments were given", module.name(),
+    return InputError(fmt::format("{} has {} parameters, got {} arguments", module.name(),
                                   parameters.size(), arguments.size()));
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -53,7 +53,7 @@ Status CheckArguments(const hlo::Module& module, std::span<const hlo::Instructio
                                     hlo::ToString(arguments[i].shape(), false)));
     }
     if (arguments[i].elided()) {
-      return InputError(fmt::format("the bytes of argument {} are not there", i));
+      return InputError(fmt::format("argument {} has no value", i));
     }
   }
   return {};
@@ -90,13 +90,13 @@ Result<DeviceEvaluation> Run(const hlo::Module& module, const hlo::Topology& top
   const auto limit = options.limits.devices;
   if (counts.replicas > limit || counts.partitions > limit || counts.devices() > limit) {
     return EnvironmentError(
-        fmt::format("{} replicas of {} partitions are more than the limit devices allows, {}",
-                    counts.replicas, counts.partitions, limit),
-        "raise the limit devices");
+        fmt::format("{} replicas of {} partitions exceed the limit devices of {}", counts.replicas,
+                    counts.partitions, limit),
+        "raise --limit devices");
   }
   const int64_t per_list = topology.unpartitioned ? counts.partitions : 1;
   if (std::cmp_not_equal(arguments.size(), counts.devices() / per_list)) {
-    return InputError(fmt::format("{} lists of arguments are needed, {} were given",
+    return InputError(fmt::format("expected {} lists of arguments, got {}",
                                   counts.devices() / per_list, arguments.size()));
   }
   const auto parameters = module.Parameters(module.entry_id());
@@ -129,7 +129,8 @@ Result<DeviceEvaluation> EvaluateOnDevices(const hlo::Module& module, const hlo:
   try {
     return Run(module, topology, arguments, options);
   } catch (const std::bad_alloc&) {
-    return EnvironmentError("out of memory while evaluating", "free memory, or a smaller module");
+    return EnvironmentError("out of memory while evaluating",
+                            "free memory, or use a smaller module");
   }
 }
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/eval/kernels/kernels.h"
+#include "core/eval/machine/kernels.h"
 
 namespace hloscope::eval {
 
@@ -111,7 +111,7 @@ std::unexpected<Error> Unsupported(const KernelCall& call, std::string_view why)
   return UnsupportedError(
       fmt::format("{}: {} {} cannot be evaluated: {}", call.module().name(call.id),
                   hlo::ToString(call.opcode()), hlo::ToString(call.shape(), false), why),
-      "run another platform, or cut the instruction out of what the result depends on");
+      "run it on another platform, or extract a part without it");
 }
 
 Machine::Machine(const hlo::Module& module, const EvaluateOptions& options, RunState& run,
@@ -187,7 +187,7 @@ Result<Value> Machine::Apply(KernelCall& call, const KernelRow& row) {
   const ComputationId computation = call.instruction().computation;
   const uint32_t position = call.id.index - module_[computation].first_instruction;
   if (ScheduleOf(computation).mixes_precision[position] != 0) {
-    return Unsupported(call, "its operands and result are floats of several types");
+    return Unsupported(call, "its operands and result mix floating-point types");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Value value, NeedsLiveCall(call, row.live)
                                              ? CallLive(call, row.kernel, row.live)
@@ -195,7 +195,7 @@ Result<Value> Machine::Apply(KernelCall& call, const KernelRow& row) {
   // The parts of tuples that are only handed on have been looked at.
   const bool look = value.is_array() || !row.takes_missing;
   if (look && !IsWhatItSays(value, call.shape())) {
-    return Unsupported(call, "it is declared with another element type than it has");
+    return Unsupported(call, "its declared element type differs from its actual one");
   }
   return value;
 }
@@ -258,9 +258,9 @@ Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<V
 Result<Value> Machine::Call(ComputationId id, std::vector<Value> arguments) {
   // Calls nest as deep as the file likes; each level here is a few frames of our own stack.
   if (std::cmp_greater_equal(frames_.size(), options_.limits.nesting)) {
-    return InputError(fmt::format("computations call one another more than {} levels deep",
-                                  options_.limits.nesting),
-                      "raise the limit nesting");
+    return InputError(
+        fmt::format("calls are nested more than {} levels deep", options_.limits.nesting),
+        "raise --limit nesting");
   }
   const hlo::Computation& computation = module_[id];
   std::vector<Value> values(computation.instruction_count);

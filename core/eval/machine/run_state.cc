@@ -44,9 +44,9 @@ Result<Buffer> RunState::Allocate(int64_t bytes) {
     case BufferPool::Outcome::kOverLimit:
       return Died(fmt::format("{} bytes more would exceed the memory limit of {} bytes", bytes,
                               memory_limit_),
-                  "raise --memory or the limit memory");
+                  "raise --memory or --limit memory");
     case BufferPool::Outcome::kNoMemory:
-      return EnvironmentError(fmt::format("no memory for {} bytes", bytes));
+      return EnvironmentError(fmt::format("cannot allocate {} bytes", bytes));
     case BufferPool::Outcome::kTaken:
       break;
   }
@@ -61,15 +61,15 @@ Status RunState::Charge(int64_t steps) {
   steps_at_next_look_.store(all + kStepsBetweenLooks, std::memory_order_relaxed);
   if (all > limits_.interpreter_steps) {
     return Died(fmt::format("more than {} element operations", limits_.interpreter_steps),
-                "raise the limit interpreter-steps");
+                "raise --limit interpreter-steps");
   }
   return Look();
 }
 
 Status RunState::Look() const {
-  if (stop_.stop_requested()) return Died("the run was stopped before it ended");
+  if (stop_.stop_requested()) return Died("the run was cancelled");
   if (std::chrono::steady_clock::now() >= deadline_) {
-    return Died("the deadline is over", "raise --deadline or the limit deadline");
+    return Died("the deadline passed", "raise --deadline or --limit deadline");
   }
   return {};
 }

@@ -1,44 +1,47 @@
-// Looking through all names, for the one asked for and for the one that is meant.
+// Instructions by name, and names that come close.
 #include "core/hlo/analysis/find_instruction.h"
 
-#include <fmt/format.h>
-
-#include "core/hlo/text/closest_text.h"
+#include "core/base/closest_text.h"
 
 namespace hloscope::hlo {
 namespace {
 
-std::string_view WithoutPercent(std::string_view name) {
-  if (name.starts_with('%')) name.remove_prefix(1);
+struct Name {
+  std::string_view computation;  // empty: any
+  std::string_view instruction;
+};
+
+Name Split(std::string_view text) {
+  Name name{{}, text};
+  if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
+    name = {text.substr(0, colon), text.substr(colon + 1)};
+  }
+  if (name.computation.starts_with('%')) name.computation.remove_prefix(1);
+  if (name.instruction.starts_with('%')) name.instruction.remove_prefix(1);
   return name;
 }
 
 }  // namespace
 
-Result<InstructionId> FindInstruction(const Module& module, std::string_view name,
-                                      std::string_view computation) {
-  if (size_t colon = name.find(':'); colon != std::string_view::npos && computation.empty()) {
-    computation = name.substr(0, colon);
-    name.remove_prefix(colon + 1);
-  }
-  name = WithoutPercent(name);
-  computation = WithoutPercent(computation);
-  ClosestText closest(name);
+InstructionId FindInstruction(const Module& module, std::string_view name) {
+  const Name wanted = Split(name);
+  const StringId id = module.strings().Find(wanted.instruction);
   InstructionId found;
-  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+  for (uint32_t i = 0; id.valid() && i < module.instructions().size(); ++i) {
     const Instruction& instruction = module.instructions()[i];
-    if (!computation.empty() && module[module[instruction.computation].name] != computation)
-      continue;
-    if (module[instruction.name] != name) {
-      if (!found.valid()) closest.Offer(module[instruction.name]);
-    } else if (!found.valid() || instruction.computation == module.entry_id()) {
-      found = InstructionId(i);
-    }
+    if (instruction.name != id) continue;
+    const std::string_view computation = module[module[instruction.computation].name];
+    if (!wanted.computation.empty() && computation != wanted.computation) continue;
+    if (!found.valid() || instruction.computation == module.entry_id()) found = InstructionId(i);
   }
-  if (found.valid()) return found;
-  const std::string hint = closest.Hint();
-  return InputError(fmt::format("no instruction {}", name),
-                    hint.empty() ? "`hloscope find` searches names" : hint);
+  return found;
+}
+
+std::string SimilarInstruction(const Module& module, std::string_view name) {
+  ClosestText closest(Split(name).instruction);
+  for (const Instruction& instruction : module.instructions())
+    closest.Offer(module[instruction.name]);
+  return closest.Hint();
 }
 
 }  // namespace hloscope::hlo

@@ -32,12 +32,12 @@ std::vector<InstructionId> InstructionsOf(const Module& module, ComputationId co
   return Range(c.first_instruction, c.instruction_count);
 }
 
-std::vector<InstructionId> Neighbourhood(const Module& module, InstructionId center,
-                                         int64_t radius) {
+std::vector<InstructionId> Neighbourhood(const Module& module,
+                                         std::span<const InstructionId> centers, int64_t radius) {
   UserIndex users(module);
   std::vector<bool> seen(module.instructions().size());
-  std::vector<InstructionId> frontier{center}, next;
-  seen[center.index] = true;
+  std::vector<InstructionId> frontier(centers.begin(), centers.end()), next;
+  for (InstructionId id : centers) seen[id.index] = true;
   for (int64_t step = 0; step < radius && !frontier.empty(); ++step) {
     next.clear();
     auto reach = [&](InstructionId id) {

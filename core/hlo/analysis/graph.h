@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/hlo/module.h"
@@ -10,9 +11,9 @@ namespace hloscope::hlo {
 
 std::vector<InstructionId> AllInstructions(const Module& module);
 std::vector<InstructionId> InstructionsOf(const Module& module, ComputationId computation);
-// Those at most `radius` operand or user edges from `center`, `center` included.
-std::vector<InstructionId> Neighbourhood(const Module& module, InstructionId center,
-                                         int64_t radius);
+// Those at most `radius` operand or user edges from any of `centers`, these included.
+std::vector<InstructionId> Neighbourhood(const Module& module,
+                                         std::span<const InstructionId> centers, int64_t radius);
 // Those on any path of operand edges from `from` to `to`, both included; empty if there is no path.
 std::vector<InstructionId> Between(const Module& module, InstructionId from, InstructionId to);
 

@@ -46,7 +46,7 @@ class ComputationReader {
   void AddInstruction(uint32_t k, uint32_t base);
   void AdjustToOperand(uint32_t k);
   void DropDefaultComparison(ElementType type);
-  Attribute AdjustSliceSizes(const Attribute& flat, const Shape& operand);
+  Attribute AdjustSliceSizes(const Attribute& flat, const Shape& operand, const Shape& starts);
   std::span<const uint32_t> OperandsOf(uint32_t k) const {
     const auto& range = batch_->instructions[k].operands;
     return std::span(operands_).subspan(range.first, range.count);

@@ -95,7 +95,7 @@ Literal DenseOf(Shape shape, std::vector<std::byte> bytes) {
 Status CheckLayout(const Shape& shape) {
   if (shape.has_layout() && !shape.layout().minor_to_major.empty() &&
       !IsPermutation(shape.layout().minor_to_major, shape.rank())) {
-    return InputError("literal with a layout that does not name every dimension once");
+    return InputError("the layout of a literal does not name every dimension exactly once");
   }
   return {};
 }

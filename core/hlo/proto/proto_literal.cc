@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/proto/proto_elements.h"
 #include "core/hlo/proto/proto_fields.h"
@@ -67,8 +68,8 @@ void StoreInteger(std::vector<std::byte>& out, uint64_t value, int size) {
 }
 
 std::unexpected<Error> WrongCount(const Shape& shape, size_t found, int64_t expected) {
-  return InputError(fmt::format("literal of shape {} has {} elements, expected {}", ToString(shape),
-                                found, expected));
+  return InputError(fmt::format("literal of shape {} has {}, expected {}", ToString(shape),
+                                Counted(found, "element"), expected));
 }
 
 // The elements of one array: gathered as they arrive, then made a literal.
@@ -180,19 +181,19 @@ Result<LiteralParts> ReadLiteralParts(std::string_view bytes, const Limits& limi
   }
   if (!reader.ok()) return Malformed("LiteralProto");
   if (parts.shape.element_type() == ElementType::kInvalid)
-    return InputError("a literal without shape");
+    return InputError("literal has no shape");
   return parts;
 }
 
 Result<Literal> TupleOf(const Shape& shape, std::vector<Literal> elements) {
   if (elements.empty() && !shape.elements().empty()) return Literal::Elided(shape);
   if (elements.size() != shape.elements().size()) {
-    return InputError(fmt::format("tuple literal of {} elements, its shape has {}", elements.size(),
-                                  shape.elements().size()));
+    return InputError(fmt::format("tuple literal has {} elements, but its shape has {}",
+                                  elements.size(), shape.elements().size()));
   }
   for (size_t i = 0; i < elements.size(); ++i) {
     if (!Compatible(elements[i].shape(), shape.elements()[i])) {
-      return InputError(fmt::format("element {} of a tuple literal is {}, its shape says {}", i,
+      return InputError(fmt::format("element {} of a tuple literal is {}, but its shape says {}", i,
                                     ToString(elements[i].shape()), ToString(shape.elements()[i])));
     }
   }
@@ -232,6 +233,17 @@ void WriteElements(WireWriter& out, ElementType type, std::span<const std::byte>
   out.Bytes(field.number, masked);
 }
 
+// XLA's literals never say how many bits an element takes on a device, and it takes no literal that
+// does.
+void DropElementSizes(Shape& shape) {
+  for (Shape& element : shape.mutable_elements()) DropElementSizes(element);
+  if (!shape.has_layout() || shape.layout().element_size_in_bits() == 0) return;
+  LayoutExtras extras = *shape.layout().extras;
+  extras.element_size_in_bits = 0;
+  shape.set_layout(
+      {shape.layout().minor_to_major, std::make_shared<const LayoutExtras>(std::move(extras))});
+}
+
 }  // namespace
 
 Result<Literal> ReadLiteral(std::string_view bytes, const Limits& limits,
@@ -241,7 +253,8 @@ Result<Literal> ReadLiteral(std::string_view bytes, const Limits& limits,
   if (parts.shape.IsToken()) return Literal::Token();
   if (parts.shape.IsTuple()) return TupleOf(parts.shape, std::move(parts.elements));
   if (!parts.shape.IsArray()) {
-    return InputError(fmt::format("a literal of shape {}", ToString(parts.shape)));
+    return InputError(
+        fmt::format("literal has shape {}, expected an array or tuple", ToString(parts.shape)));
   }
   size_t rank = parts.shape.rank();
   ArrayLiteralReader array(std::move(parts.shape), owner);
@@ -256,7 +269,8 @@ Result<Literal> ReadLiteral(std::string_view bytes, const Limits& limits,
 }
 
 void WriteLiteral(WireWriter& out, const Literal& literal) {
-  const Shape& shape = literal.shape();
+  Shape shape = literal.shape();
+  DropElementSizes(shape);
   auto mark = out.Open(LiteralField::kShape);
   WriteShape(out, shape);
   out.Close(mark);

@@ -162,8 +162,8 @@ Result<std::string_view> ReadPayload(std::string_view bytes,
     if (field.tag == AsBytes(PayloadField::kValue)) payload = field.bytes;
     if (field.tag != AsVarint(PayloadField::kId)) continue;
     if (field.value >= payloads.size()) {
-      return InputError(
-          fmt::format("payload {} is named, the module has {}", field.AsInt64(), payloads.size()));
+      return InputError(fmt::format("payload {} does not exist, the module has {}", field.AsInt64(),
+                                    payloads.size()));
     }
     payload = payloads[field.value];
   }

@@ -1,6 +1,7 @@
 // Original values (`origin={…}`) in protos: the leaves with the index of each.
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/hlo/proto/proto_fields.h"
 #include "core/hlo/proto/proto_values.h"
 
@@ -29,21 +30,25 @@ Result<Element> ReadElement(std::string_view bytes) {
   return element;
 }
 
-// The node at `index`, made where it is the next child of its parent. Elements come in order.
-Result<Node*> NodeAt(Node& root, const std::vector<int64_t>& index, const Limits& limits) {
+// The node at `index`, made with those before it, of which `budget` is left.
+Result<Node*> NodeAt(Node& root, const std::vector<int64_t>& index, const Limits& limits,
+                     int64_t& budget) {
   if (std::cmp_greater(index.size(), limits.nesting)) {
-    return InputError(fmt::format("an original value of more than {} levels", limits.nesting),
+    return InputError(fmt::format("an original value is nested more than {} deep", limits.nesting),
                       "raise it with --limit nesting=N");
   }
   Node* node = &root;
   for (int64_t i : index) {
     node->is_tuple = true;
-    if (i < 0 || std::cmp_greater(i, node->children.size())) {
-      return InputError(fmt::format("an original value has element {} before element {}", i,
-                                    node->children.size()));
+    int64_t left_out = i - static_cast<int64_t>(node->children.size());
+    if (i < 0 || left_out > budget) {
+      return InputError(fmt::format("an original value has element {} after {}", i,
+                                    Counted(node->children.size(), "element")));
     }
-    if (std::cmp_equal(i, node->children.size())) node->children.emplace_back();
+    for (; left_out > 0; --left_out, --budget) node->children.emplace_back().is_tuple = true;
+    if (left_out == 0) node->children.emplace_back();
     node = &node->children[static_cast<size_t>(i)];
+    node->is_tuple = false;
   }
   return node;
 }
@@ -89,6 +94,7 @@ Result<OriginalValue> ReadOriginalValue(std::string_view bytes, bool is_tuple,
                                         const Limits& limits) {
   OriginalValue value;
   value.root.is_tuple = is_tuple;
+  auto budget = static_cast<int64_t>(bytes.size()) + 1024;
   WireReader reader(bytes);
   WireField field;
   while (reader.Next(field)) {
@@ -96,7 +102,7 @@ Result<OriginalValue> ReadOriginalValue(std::string_view bytes, bool is_tuple,
       value.synthetic_call = field.AsBool();
     } else if (field.tag == AsBytes(OriginalValueField::kElements)) {
       HLOSCOPE_ASSIGN_OR_RETURN(Element element, ReadElement(field.bytes));
-      HLOSCOPE_ASSIGN_OR_RETURN(Node * node, NodeAt(value.root, element.index, limits));
+      HLOSCOPE_ASSIGN_OR_RETURN(Node * node, NodeAt(value.root, element.index, limits, budget));
       node->array = std::move(element.array);
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/hlo/proto/proto_reader.h"
 #include "core/hlo/proto/proto_values.h"
 
@@ -102,8 +103,10 @@ Status InstructionReader::ReadNumber(const AttributeField& field, const WireFiel
     there = number != kTriStateUnset;
     number = number == kTriStateTrue ? 1 : 0;
   }
+  // A bool without field is false, also where an attribute left out of a text means true.
+  bool is_value = there || Info(field.key).kind == ValueKind::kBool;
   bool absent =
-      field.absent == AttributeField::kPresence ? !there : !there || number == field.absent;
+      field.absent == AttributeField::kPresence ? !there : !is_value || number == field.absent;
   if (absent && !field.required) return {};
   switch (Info(field.key).kind) {
     case ValueKind::kBool:
@@ -156,6 +159,8 @@ Status InstructionReader::ReadList(Opcode opcode, const AttributeField& field) {
       if (!EnumText(field.key, v).empty()) continue;
       return InputError(fmt::format("{}: unknown value {}", Info(field.key).text, v));
     }
+    // One for each side of a product, as XLA completes them.
+    if (!empty && opcode != Opcode::kCustomCall && ints_.size() < 2) ints_.resize(2);
   }
   if (field.key == AttributeKey::kParameterReplication) empty = !fields_.Has(field.path[0]);
   if (empty && !field.required && !IsAlwaysPrinted(opcode, field.key)) return {};
@@ -171,7 +176,7 @@ Status InstructionReader::ReadStructure(Opcode opcode, const AttributeField& fie
     case kLiteral: {
       if (!fields_.Has(InstructionField::kLiteral)) {
         if (opcode != Opcode::kConstant) return {};
-        return InputError("a constant without literal");
+        return InputError("constant has no literal");
       }
       HLOSCOPE_ASSIGN_OR_RETURN(Literal literal,
                                 ReadLiteral(fields_.TakeMessage(InstructionField::kLiteral),
@@ -182,7 +187,9 @@ Status InstructionReader::ReadStructure(Opcode opcode, const AttributeField& fie
     case kWindow: {
       HLOSCOPE_ASSIGN_OR_RETURN(Window window,
                                 ReadWindow(fields_.TakeMessage(InstructionField::kWindow)));
-      if (!window.dimensions.empty()) Add(builder.Make(kWindow, std::move(window)));
+      bool there = !window.dimensions.empty() ||
+                   (opcode == Opcode::kCustomCall && fields_.Has(InstructionField::kWindow));
+      if (there) Add(builder.Make(kWindow, std::move(window)));
       return {};
     }
     case kDimLabels: {
@@ -364,8 +371,8 @@ Status InstructionReader::AddCalled(Opcode opcode) {
   ModuleBuilder& builder = scope_.builder;
   auto add = [&](std::initializer_list<AttributeKey> keys) -> Status {
     if (keys.size() != ids_.size()) {
-      return InputError(fmt::format("{} calls {} computations, expected {}", ToString(opcode),
-                                    ids_.size(), keys.size()));
+      return InputError(fmt::format("{} calls {}, expected {}", ToString(opcode),
+                                    Counted(ids_.size(), "computation"), keys.size()));
     }
     size_t i = 0;
     for (AttributeKey key : keys) Add(builder.MakeComputation(key, ComputationId(ids_[i++])));

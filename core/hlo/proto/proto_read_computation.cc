@@ -76,7 +76,7 @@ Status ComputationReader::Finish(InstructionBatch& batch, int64_t root_id,
   HLOSCOPE_TRY(schedule != nullptr ? OrderBySchedule(*schedule) : OrderByIds());
   uint32_t root = index_.Find(root_id);
   if (root == IdIndex::kNone) {
-    return InputError(fmt::format("its root is instruction {}, which it does not have", root_id));
+    return InputError(fmt::format("root_id is {}, but it has no such instruction", root_id));
   }
   scope_.builder.BeginComputation(id);
   uint32_t base = scope_.builder.NextInstruction().index;
@@ -91,7 +91,7 @@ Status ComputationReader::Resolve(const std::vector<int64_t>& ids, std::vector<u
   for (int64_t id : ids) {
     uint32_t position = index_.Find(id);
     if (position == IdIndex::kNone) {
-      return InputError(fmt::format("{} {} is no instruction of the same computation", what, id));
+      return InputError(fmt::format("{} {} is not an instruction of this computation", what, id));
     }
     positions.push_back(position);
   }
@@ -239,7 +239,8 @@ void ComputationReader::AdjustToOperand(uint32_t k) {
   for (size_t i = 0; i < attributes_.size(); ++i) {
     Attribute a = attributes_[i];
     if (a.key == AttributeKey::kPermuteSliceSizes) {
-      attributes_[i] = AdjustSliceSizes(a, module[operand.shape]);
+      const ReadInstruction& starts = batch_->instructions[OperandsOf(k)[OperandsOf(k).size() / 2]];
+      attributes_[i] = AdjustSliceSizes(a, module[operand.shape], module[starts.shape]);
     }
     if (a.key == AttributeKey::kBranchComputations && type == ElementType::kPred) {
       auto ids = module.IdsOf(a);
@@ -253,21 +254,28 @@ void ComputationReader::AdjustToOperand(uint32_t k) {
   }
 }
 
-// `{{1,2},{3}}` from the flat list: a list for each array, as long as it has dimensions.
-Attribute ComputationReader::AdjustSliceSizes(const Attribute& flat, const Shape& operand) {
+// `{{1,2},{3}}` from the flat list: a list for every start, as long as the array it is a start in.
+// The starts of one array are a tuple of scalars, several starts a tuple of such tuples, and for a
+// tuple of arrays there is one of these for each of them.
+Attribute ComputationReader::AdjustSliceSizes(const Attribute& flat, const Shape& operand,
+                                              const Shape& starts) {
   auto sizes = scope_.builder.module().IntsOf(flat);
   std::string text = "{";
   size_t next = 0;
-  auto append = [&](size_t rank) {
-    text += text.size() == 1 ? "{" : ",{";
-    for (size_t d = 0; d < rank; ++d, ++next) {
-      if (d > 0) text += ',';
-      text += std::to_string(next < sizes.size() ? sizes[next] : 0);
+  auto append = [&](const Shape& array, const Shape& start) {
+    bool several = !start.elements().empty() && start.elements()[0].IsTuple();
+    for (size_t n = several ? start.elements().size() : 1; n > 0; --n) {
+      text += text.size() == 1 ? "{" : ",{";
+      for (size_t d = 0; d < array.rank() && next < sizes.size(); ++d, ++next) {
+        text += (d == 0 ? "" : ",") + std::to_string(sizes[next]);
+      }
+      text += '}';
     }
-    text += '}';
   };
-  if (!operand.IsTuple()) append(sizes.size());
-  for (const Shape& element : operand.elements()) append(element.rank());
+  if (!operand.IsTuple()) append(operand, starts);
+  for (size_t e = 0; e < std::min(operand.elements().size(), starts.elements().size()); ++e) {
+    append(operand.elements()[e], starts.elements()[e]);
+  }
   text += '}';
   constexpr AttributeKey kKey = AttributeKey::kPermuteSliceSizes;
   return scope_.builder.Make(kKey, RawAttribute{.name = scope_.builder.Intern(Info(kKey).text),

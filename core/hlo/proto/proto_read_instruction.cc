@@ -28,7 +28,7 @@ Result<ShapeId> ReadScope::ShapeOf(std::string_view bytes) {
 Result<ComputationId> ReadScope::ComputationOf(int64_t id) const {
   auto it = computations.find(id);
   if (it == computations.end()) {
-    return InputError(fmt::format("calls computation {}, which the module does not have", id));
+    return InputError(fmt::format("calls computation {}, which is not in the module", id));
   }
   return it->second;
 }
@@ -87,7 +87,7 @@ Status InstructionReader::Read(std::string_view bytes, InstructionBatch& batch) 
 
 Status InstructionReader::ReadCore(ReadInstruction& instruction) {
   std::string_view name = fields_.TakeBytes(kName);
-  if (name.empty()) return InputError("an instruction without name");
+  if (name.empty()) return InputError("instruction has no name");
   std::string buffer;
   instruction.name = scope_.builder.Intern(SanitizedName(name, buffer));
   if (const WireField* id = fields_.Take(kId)) instruction.id = id->AsInt64();

@@ -34,8 +34,8 @@ class ModuleReader {
     HLOSCOPE_TRY(CheckCalls());
     auto entry = scope_.computations.find(entry_id_);
     if (entry == scope_.computations.end()) {
-      return InputError(
-          fmt::format("the entry computation is {}, which the module does not have", entry_id_));
+      return InputError(fmt::format(
+          "entry_computation_id is {}, but the module has no such computation", entry_id_));
     }
     scope_.builder.SetEntry(entry->second);
     if (!unknown_.empty()) {
@@ -125,7 +125,7 @@ class ModuleReader {
     std::ranges::stable_sort(slices_, {}, &ComputationSlice::id);
     std::string buffer;
     for (const ComputationSlice& slice : slices_) {
-      if (slice.name.empty()) return InputError("a computation without name");
+      if (slice.name.empty()) return InputError("computation has no name");
       StringId name = scope_.builder.Intern(SanitizedName(slice.name, buffer));
       ComputationId id = scope_.builder.DeclareComputation(name);
       if (!scope_.computations.emplace(slice.id, id).second) {

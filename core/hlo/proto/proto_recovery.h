@@ -13,7 +13,7 @@ namespace hloscope::hlo {
 // The text between the braces of `origin_recovery_table={…}`, as XLA prints it. `depth` counts the
 // modules the table is inside of; beyond a few the text is left empty.
 Result<std::string> ReadRecoveryText(std::string_view bytes, const Limits& limits, int64_t depth);
-// Writes the entries of such a text up to the first one it does not understand.
+// Writes the entries of such a text.
 void WriteRecoveryText(WireWriter& out, std::string_view text);
 
 }  // namespace hloscope::hlo

@@ -46,7 +46,7 @@ Result<Literal> TakeSerializedArray(const Shape& shape, std::string_view& bytes,
       bits < 8 && count ? *count / per_byte + (*count % per_byte != 0) : shape.ByteSize();
   auto elements = count ? TakeFront(bytes, size) : std::nullopt;
   if (!elements) {
-    return InputError(fmt::format("a value of shape {} is cut off", ToString(shape)));
+    return InputError(fmt::format("the value of shape {} is truncated", ToString(shape)));
   }
   Literal literal;
   if (bits == 1 && shape.element_type() == ElementType::kPred) {
@@ -67,7 +67,7 @@ Result<Literal> TakeSerialized(const Shape& shape, std::string_view& bytes,
                                const std::shared_ptr<const void>& owner) {
   if (shape.IsArray()) return TakeSerializedArray(shape, bytes, owner);
   if (!shape.IsTuple()) {
-    return InputError(fmt::format("a serialised literal of shape {}", ToString(shape)));
+    return InputError(fmt::format("unsupported shape {} of a serialized literal", ToString(shape)));
   }
   std::vector<Literal> elements;
   for (const Shape& element : shape.elements()) {
@@ -85,7 +85,7 @@ Result<Literal> ReadSerializedLiteral(std::string_view bytes, const Limits& limi
   auto raw = TakeFront(bytes, sizeof shape_size);
   if (raw) std::memcpy(&shape_size, raw->data(), sizeof shape_size);
   auto shape_bytes = raw ? TakeFront(bytes, shape_size) : std::nullopt;
-  if (!shape_bytes) return InputError("a serialised literal is cut off");
+  if (!shape_bytes) return InputError("a serialized literal is truncated");
   HLOSCOPE_ASSIGN_OR_RETURN(Shape shape, ReadShape(*shape_bytes, limits));
   return TakeSerialized(shape, bytes, owner);
 }

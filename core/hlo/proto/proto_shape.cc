@@ -217,12 +217,12 @@ void WriteLayout(WireWriter& out, const Shape& shape) {
 
 std::unexpected<Error> Malformed(std::string_view message) {
   return InputError(fmt::format("malformed {}: not in protobuf wire format", message),
-                    "the file may be cut off or damaged");
+                    "the file may be truncated or corrupt");
 }
 
 Status CheckDepth(int64_t depth, const Limits& limits) {
   if (depth < limits.proto_nesting) return {};
-  return InputError(fmt::format("more than {} messages inside one another", limits.proto_nesting),
+  return InputError(fmt::format("messages are nested more than {} deep", limits.proto_nesting),
                     "raise it with --limit proto-nesting=N");
 }
 
@@ -262,7 +262,7 @@ Result<ShapeParts> ReadShapeParts(std::string_view bytes, const Limits& limits, 
 
 Result<Shape> ArrayOf(ShapeParts parts, const Limits& limits) {
   if (std::cmp_greater(parts.dimensions.size(), limits.rank)) {
-    return InputError(fmt::format("an array of {} dimensions, more than {}",
+    return InputError(fmt::format("array shape has {} dimensions, the limit is {}",
                                   parts.dimensions.size(), limits.rank),
                       "raise it with --limit rank=N");
   }
@@ -278,7 +278,7 @@ Result<Shape> ArrayOf(ShapeParts parts, const Limits& limits) {
   if (parts.layout) {
     if (!parts.layout->minor_to_major.empty() &&
         parts.layout->minor_to_major.size() != parts.dimensions.size()) {
-      return InputError(fmt::format("a layout of {} dimensions, the shape has {}",
+      return InputError(fmt::format("layout has {} dimensions, but the shape has {}",
                                     parts.layout->minor_to_major.size(), parts.dimensions.size()));
     }
     shape.set_layout(*std::move(parts.layout));
@@ -294,8 +294,8 @@ Result<Shape> ReadShape(std::string_view bytes, const Limits& limits, int64_t de
   switch (parts.type) {
     case ElementType::kTuple:
       if (std::cmp_greater(parts.elements.size(), limits.tuple_arity)) {
-        return InputError(fmt::format("a tuple of {} elements, more than {}", parts.elements.size(),
-                                      limits.tuple_arity),
+        return InputError(fmt::format("tuple shape has {} elements, the limit is {}",
+                                      parts.elements.size(), limits.tuple_arity),
                           "raise it with --limit tuple-arity=N");
       }
       return Shape::Tuple(std::move(parts.elements));
@@ -306,11 +306,11 @@ Result<Shape> ReadShape(std::string_view bytes, const Limits& limits, int64_t de
     case ElementType::kBuffer:
       if (parts.elements.size() != 1) {
         return InputError(
-            fmt::format("a buffer shape of {} elements, expected 1", parts.elements.size()));
+            fmt::format("buffer shape has {} elements, expected 1", parts.elements.size()));
       }
       return Shape::Buffer(std::move(parts.elements[0]));
     case ElementType::kInvalid:
-      return InputError("a shape without element type");
+      return InputError("shape has no element type");
     default:
       return ArrayOf(std::move(parts), limits);
   }

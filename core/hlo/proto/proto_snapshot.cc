@@ -132,7 +132,7 @@ class FileReader {
         HLOSCOPE_TRY(ReadUnoptimized(sniffed));
         break;
     }
-    if (!file_.module) return InputError("a proto file without module");
+    if (!file_.module) return InputError("the proto has no module");
     return std::move(file_);
   }
 
@@ -200,8 +200,9 @@ class FileReader {
         if (!ReadIntFields(field.bytes, v)) return Malformed("HloInputs.LiteralDescriptor");
         if (v[1] < 0 || std::cmp_greater(v[1], rest.size())) {
           return InputError(
-              fmt::format("an argument of {} bytes, the file has {} left", v[1], rest.size()),
-              "the file may be cut off");
+              fmt::format("an argument needs {} bytes, but only {} are left in the file", v[1],
+                          rest.size()),
+              "the file may be truncated");
         }
         auto size = static_cast<size_t>(v[1]);
         HLOSCOPE_ASSIGN_OR_RETURN(Literal argument,
@@ -243,7 +244,7 @@ Result<ProtoFile> ReadProto(std::span<const std::byte> bytes, const Limits& limi
   auto sniffed = Sniff(TextOf(bytes));
   if (!sniffed) {
     return InputError("not a HloModuleProto, HloProto, HloSnapshot or HloUnoptimizedSnapshot",
-                      "the file may be cut off or damaged");
+                      "the file may be truncated or corrupt");
   }
   return FileReader(limits, std::move(owner)).Read(*sniffed);
 }

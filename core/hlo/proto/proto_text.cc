@@ -46,7 +46,7 @@ Result<ProtoFile> ReadMessage(const google::protobuf::Message& message, const Li
   // Literals may point into the bytes, so they live as long as the module.
   auto bytes = std::make_shared<std::string>();
   if (!message.SerializePartialToString(bytes.get())) {
-    return InputError("a text proto of more than 2 GiB");
+    return InputError("the text proto is larger than 2 GiB");
   }
   return ReadProto(std::as_bytes(std::span(*bytes)), limits, bytes);
 }
@@ -55,7 +55,7 @@ Result<ProtoFile> ReadMessage(const google::protobuf::Message& message, const Li
 
 Result<ProtoFile> ReadTextProto(std::string_view text, const Limits& limits) {
   constexpr size_t kMaxBytes = 0x7fffffff;
-  if (text.size() > kMaxBytes) return InputError("a text proto of more than 2 GiB");
+  if (text.size() > kMaxBytes) return InputError("the text proto is larger than 2 GiB");
   proto::HloModuleProto module;
   proto::HloProto hlo;
   proto::HloSnapshot snapshot;

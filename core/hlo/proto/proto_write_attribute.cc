@@ -188,6 +188,7 @@ void InstructionWriter::WriteStructure(const AttributeField& field, const Attrib
     case kPadding:
       return message(kPaddingConfig, [&] { WritePadding(out_, m.IntsOf(*attribute)); });
     case kResultAccuracy:
+      if (m.Of<ResultAccuracy>(*attribute).mode == ResultAccuracy::Mode::kDefault) return;
       return message(InstructionField::kResultAccuracy,
                      [&] { WriteResultAccuracy(out_, m.Of<ResultAccuracy>(*attribute)); });
     case kSparsityConfig:

@@ -1,5 +1,7 @@
 // Writing a HloInstructionProto: what every instruction has. Attributes nobody knows (RawAttribute)
 // have no field and are not written.
+#include <unordered_set>
+
 #include "core/hlo/proto/proto_metadata.h"
 #include "core/hlo/proto/proto_values.h"
 #include "core/hlo/proto/proto_writer.h"
@@ -81,7 +83,9 @@ void InstructionWriter::WriteReferences(InstructionId id) {
   }
   if (const Attribute* a = Find(AttributeKey::kControlPredecessors)) {
     auto mark = out_.Open(kControlPredecessorIds);
+    std::unordered_set<uint32_t> written;  // XLA keeps each once
     for (uint32_t c : module().IdsOf(*a)) {
+      if (!written.insert(c).second) continue;
       out_.BareVarint(static_cast<uint64_t>(scope_.IdOf(InstructionId(c))));
     }
     out_.Close(mark);

@@ -1,11 +1,13 @@
 // Writing a module as HloModuleProto.
 #include <algorithm>
+#include <tuple>
 
 #include "core/base/checked.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/proto/proto_header.h"
 #include "core/hlo/proto/proto_recovery.h"
 #include "core/hlo/proto/proto_writer.h"
+#include "core/hlo/text/print_order.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -16,7 +18,7 @@ constexpr int64_t kMaxListedDevices = 1 << 20;
 class ModuleWriter {
  public:
   explicit ModuleWriter(const Module& module)
-      : module_(module), scope_(module), instructions_(scope_, out_) {}
+      : module_(module), scope_(module), instructions_(scope_, out_), order_(module) {}
 
   std::string Write() {
     using namespace ModuleField;
@@ -71,10 +73,10 @@ class ModuleWriter {
     const Computation& c = module_[id];
     auto computation = out_.Open(ModuleField::kComputations);
     out_.BytesUnlessEmpty(kName, module_[c.name]);
-    for (uint32_t k = 0; k < c.instruction_count; ++k) {
+    for (InstructionId i : order_.PostOrder(c)) {
       auto instruction = out_.Open(kInstructions);
-      instructions_.Write(InstructionId(c.first_instruction + k));
-      WriteUnknown(MessageKind::kInstruction, c.first_instruction + k);
+      instructions_.Write(i);
+      WriteUnknown(MessageKind::kInstruction, i.index);
       out_.Close(instruction);
     }
     WriteProgramShape(id);
@@ -145,7 +147,9 @@ class ModuleWriter {
   void WriteAliases() {
     using namespace AliasEntryField;
     auto mark = out_.Open(ModuleField::kInputOutputAlias);
-    for (const InputOutputAlias& alias : module_.header().input_output_alias) {
+    auto aliases = module_.header().input_output_alias;
+    std::ranges::stable_sort(aliases, {}, &InputOutputAlias::output_index);
+    for (const InputOutputAlias& alias : aliases) {
       auto entry = out_.Open(AliasConfigField::kEntries);
       out_.PackedInts(kOutputShapeIndex, alias.output_index);
       out_.IntUnlessZero(kParameterNumber, alias.parameter);
@@ -159,7 +163,11 @@ class ModuleWriter {
   void WriteDonors() {
     using namespace DonorEntryField;
     auto mark = out_.Open(ModuleField::kBufferDonor);
-    for (const BufferDonor& donor : module_.header().buffer_donors) {
+    auto donors = module_.header().buffer_donors;
+    std::ranges::stable_sort(donors, {}, [](const BufferDonor& donor) {
+      return std::tie(donor.parameter, donor.parameter_index);
+    });
+    for (const BufferDonor& donor : donors) {
       auto entry = out_.Open(DonorConfigField::kEntries);
       out_.IntUnlessZero(kParameterNumber, donor.parameter);
       out_.PackedInts(kParameterShapeIndex, donor.parameter_index);
@@ -244,6 +252,7 @@ class ModuleWriter {
   WireWriter out_;
   WriteScope scope_;
   InstructionWriter instructions_;
+  InstructionOrder order_;
   std::vector<bool> is_fusion_;
   std::vector<const UnknownFields*> unknown_;
 };

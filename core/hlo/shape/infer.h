@@ -13,7 +13,7 @@ namespace hloscope::hlo {
 // ---- Rules, by file. Operand counts of fixed arity have been checked before a rule runs.
 
 #define SHAPE_RULE(name, function) Result<Shape> Infer##function(const InferenceInput& input);
-#include "core/hlo/shape/shape_rules.def"
+#include "core/hlo/shape_rules.def"
 #undef SHAPE_RULE
 // all-gather-done and collective-permute-done: element 1 of the start's tuple.
 

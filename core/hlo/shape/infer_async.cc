@@ -1,5 +1,6 @@
 // Shape rules of asynchronous pairs and host transfers (XLA: ShapeVerifier::HandleAsyncStart,
 // HandleCopyStart, HandleSend, HandleRecv, HandleInfeed, HandleOutfeed).
+#include "core/base/counted.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -54,8 +55,9 @@ Status CheckWrapped(const InferenceInput& input, const Shape& shape) {
   }
   const Shape& result = input.module[program->result];
   if (fits && IsPrefix(shape.elements()[1], result)) return {};
-  return Fail(input, fmt::format("has shape {}, the computation has {} parameters and result {}",
-                                 Text(shape), program->parameters.size(), Text(result)));
+  return Fail(input,
+              fmt::format("has shape {}, but the computation has {} and result {}", Text(shape),
+                          Counted(program->parameters.size(), "parameter"), Text(result)));
 }
 
 // Operands from `first` on are what `bound` lists from `already` on.
@@ -65,7 +67,7 @@ Status CheckBound(const InferenceInput& input, size_t first, std::span<const Sha
   for (size_t i = already; i < bound.size(); ++i) {
     const Shape& operand = *input.operands[first + i - already];
     if (CompatibleShapes(bound[i], operand)) continue;
-    return Fail(input, fmt::format("has operand {} of shape {}, its shape says {}",
+    return Fail(input, fmt::format("has operand {} of shape {}, but its shape says {}",
                                    first + i - already, Text(operand), Text(bound[i])));
   }
   return {};
@@ -94,7 +96,7 @@ Result<Shape> InferAsyncUpdate(const InferenceInput& input) {
   HLOSCOPE_TRY(CheckAsyncShape(input, *declared));
   for (size_t i = 0; i < 2; ++i) {
     if (IsPrefix(before.elements()[i], declared->elements()[i])) continue;
-    return Fail(input, fmt::format("has shape {}, expected it to go on from {}", Text(*declared),
+    return Fail(input, fmt::format("has shape {}, expected it to extend {}", Text(*declared),
                                    Text(before)));
   }
   HLOSCOPE_TRY(CheckBound(input, 1, declared->elements()[0].elements(),
@@ -122,8 +124,8 @@ Result<Shape> InferCopyDone(const InferenceInput& input) {
   const Shape& start = *input.operands[0];
   HLOSCOPE_ASSIGN_OR_RETURN(const Shape* destination, TupleElement(input, "operand", start, 0, 2));
   if (!CompatibleShapes(*destination, start.elements()[1])) {
-    return Fail(input,
-                fmt::format("has operand {}, expected equal destination and source", Text(start)));
+    return Fail(input, fmt::format("has operand {}, expected the same destination and source",
+                                   Text(start)));
   }
   return *destination;
 }
@@ -141,8 +143,8 @@ Result<Shape> InferOutfeed(const InferenceInput& input) {
   if (a != nullptr) {
     const Shape& shape = input.module[ShapeId(a->value)];
     if (!CompatibleShapes(shape, *input.operands[0])) {
-      return Fail(input, fmt::format("has operand {}, outfeed_shape={}", Text(*input.operands[0]),
-                                     Text(shape)));
+      return Fail(input, fmt::format("has operand {}, but outfeed_shape={}",
+                                     Text(*input.operands[0]), Text(shape)));
     }
   }
   return Shape::Token();

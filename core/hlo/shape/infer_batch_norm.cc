@@ -12,7 +12,7 @@ Result<Shape> CheckFeatures(const InferenceInput& input, std::initializer_list<s
   const Shape& operand = *input.operands[0];
   HLOSCOPE_ASSIGN_OR_RETURN(int64_t index, NeedInt(input, AttributeKey::kFeatureIndex));
   if (index < 0 || std::cmp_greater_equal(index, operand.rank())) {
-    return Fail(input, fmt::format("has feature_index={}, operand {}", index, Text(operand)));
+    return Fail(input, fmt::format("has feature_index={}, but operand {}", index, Text(operand)));
   }
   if (!IsFloat(operand.element_type())) {
     return Fail(input, fmt::format("has operand {}, expected floats", Text(operand)));

@@ -71,7 +71,7 @@ Status CheckLabels(const InferenceInput& input, const Convolution& c) {
                                    c.window->dimensions.size()));
   }
   if (c.lhs->rank() != rank || c.rhs->rank() != rank) {
-    return Fail(input, fmt::format("has operands {} and {}, dim_labels= are for rank {}",
+    return Fail(input, fmt::format("has operands {} and {}, but dim_labels= are for rank {}",
                                    Text(*c.lhs), Text(*c.rhs), rank));
   }
   HLOSCOPE_TRY(

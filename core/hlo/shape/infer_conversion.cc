@@ -40,7 +40,7 @@ Result<Shape> InferBitcastConvert(const InferenceInput& input) {
   }
   auto [narrow, wide] = std::minmax({BitWidth(from), BitWidth(to)});
   if (wide % narrow != 0) {
-    return Fail(input, fmt::format("goes from {} to {}, but {} bits is no multiple of {}",
+    return Fail(input, fmt::format("goes from {} to {}, but {} bits is not a multiple of {}",
                                    ToString(from), ToString(to), wide, narrow));
   }
   int64_t ratio = wide / narrow;
@@ -73,7 +73,7 @@ Result<Shape> InferStochasticConvert(const InferenceInput& input) {
   if (!IsFloat(operand.element_type()) || !IsUnsigned(random.element_type()) ||
       BitWidth(operand.element_type()) != BitWidth(random.element_type())) {
     return Fail(input, fmt::format("has operands {} and {}, expected floats and unsigned integers "
-                                   "of as many bits",
+                                   "of the same width",
                                    Text(operand), Text(random)));
   }
   if (!SameDimensions(operand, random)) {

@@ -180,8 +180,8 @@ Result<Shape> InferPad(const InferenceInput& input) {
                                    ToString(operand.element_type())));
   }
   if (padding.size() != 3 * operand.rank()) {
-    return Fail(input, fmt::format("has padding for {} dimensions, operand {}", padding.size() / 3,
-                                   Text(operand)));
+    return Fail(input, fmt::format("has padding for {} dimensions, but operand {}",
+                                   padding.size() / 3, Text(operand)));
   }
   Shape result = Shape::Array(HigherPrecision(operand.element_type(), value.element_type()), {});
   for (size_t i = 0; i < operand.rank(); ++i) {

@@ -44,7 +44,7 @@ Result<Shape> WindowShape(const InferenceInput& input, const Shape& base, Elemen
   static const Window kNone;
   if (window == nullptr) window = &kNone;
   if (window->dimensions.size() != base.rank()) {
-    return Fail(input, fmt::format("has a window of {} dimensions, operand {}",
+    return Fail(input, fmt::format("has a window of {} dimensions, but operand {}",
                                    window->dimensions.size(), Text(base)));
   }
   Shape result = Shape::Array(type, {});
@@ -95,7 +95,7 @@ Result<const Shape*> MapShape(const InferenceInput& input) {
 
 Status CheckMapComputation(const InferenceInput& input, const ProgramShape& program) {
   if (program.parameters.size() != input.operands.size()) {
-    return Fail(input, fmt::format("has {} operands, a computation of {} parameters",
+    return Fail(input, fmt::format("has {} operands, but a computation with {} parameters",
                                    input.operands.size(), program.parameters.size()));
   }
   if (!input.module[program.result].IsScalar()) {
@@ -164,7 +164,7 @@ Result<Shape> InferSelectAndScatter(const InferenceInput& input) {
   HLOSCOPE_TRY(CheckReducer(input, *scatter, std::span(&type, 1), std::span(input.operands[2], 1)));
   HLOSCOPE_ASSIGN_OR_RETURN(Shape places, WindowShape(input, operand, operand.element_type()));
   if (!CompatibleIgnoringPrecision(source, places)) {
-    return Fail(input, fmt::format("has source {}, the window over {} has {}", Text(source),
+    return Fail(input, fmt::format("has source {}, but the window over {} has {}", Text(source),
                                    Text(operand), Text(places)));
   }
   return operand;

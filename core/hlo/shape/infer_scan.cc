@@ -34,8 +34,8 @@ Result<Scan> ReadScan(const InferenceInput& input, const ProgramShape& program) 
     return Fail(input, "has only carries, expected an input or an output");
   }
   if (program.parameters.size() != operands) {
-    return Fail(input, fmt::format("has {} operands, a computation of {} parameters", operands,
-                                   program.parameters.size()));
+    return Fail(input, fmt::format("has {} operands, but a computation with {} parameters",
+                                   operands, program.parameters.size()));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto dimensions, NeedInts(input, AttributeKey::kDimensions));
   if (dimensions.size() != 1 || dimensions[0] < 0) {
@@ -104,7 +104,7 @@ Result<Shape> InferScan(const InferenceInput& input) {
     if (i >= scan.outputs) {
       const Shape& carry = input.module[program->parameters[i - scan.outputs + scan.inputs]];
       if (!CompatibleIgnoringPrecision(root, carry)) {
-        return Fail(input, fmt::format("has a computation that takes carry {} and answers {}",
+        return Fail(input, fmt::format("has a computation that takes carry {} and returns {}",
                                        Text(carry), Text(root)));
       }
       results.push_back(carry);

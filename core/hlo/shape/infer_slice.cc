@@ -57,8 +57,8 @@ Result<Shape> InferSlice(const InferenceInput& input) {
   const Shape& operand = *input.operands[0];
   HLOSCOPE_ASSIGN_OR_RETURN(auto slices, NeedInts(input, AttributeKey::kSlice));
   if (slices.size() != 3 * operand.rank()) {
-    return Fail(input, fmt::format("has slice= for {} dimensions, operand {}", slices.size() / 3,
-                                   Text(operand)));
+    return Fail(input, fmt::format("has slice= for {} dimensions, but operand {}",
+                                   slices.size() / 3, Text(operand)));
   }
   Shape result = Shape::Array(operand.element_type(), {});
   for (size_t i = 0; i < operand.rank(); ++i) {

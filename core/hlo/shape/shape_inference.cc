@@ -14,7 +14,7 @@ Rule RuleOf(ShapeRule rule) {
 #define SHAPE_RULE(name, function) \
   case ShapeRule::k##name:         \
     return Infer##function;
-#include "core/hlo/shape/shape_rules.def"
+#include "core/hlo/shape_rules.def"
 #undef SHAPE_RULE
   }
   return nullptr;

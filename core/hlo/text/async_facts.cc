@@ -2,6 +2,7 @@
 // thread computations run.
 #include <string>
 
+#include "core/hlo/analysis/async_chain.h"
 #include "core/hlo/text/text_printer.h"
 
 namespace hloscope::hlo {
@@ -76,18 +77,16 @@ AsyncFacts::AsyncFacts(const Module& module) : module_(module) {
   SpreadThreads();
 }
 
-// Operands come before users, so every -update and -done finds its start's answer.
+// An -update or -done whose start is not found may still name the computation itself.
 void AsyncFacts::FindWrapped() {
-  auto count = static_cast<uint32_t>(module_.instructions().size());
-  for (uint32_t k = 0; k < count; ++k) {
-    const Instruction& i = module_.instructions()[k];
-    if (!IsAsync(i.opcode)) continue;
-    wrapped_.resize(count);
-    if (i.opcode == Opcode::kAsyncStart) {
-      wrapped_[k] = module_.GetComputation(i, AttributeKey::kCalls);
-      if (wrapped_[k].valid()) starts_.push_back(InstructionId(k));
-    } else if (i.operand_count > 0) {
-      wrapped_[k] = wrapped_[module_.operands(i)[0].index];
+  AsyncChains chains(module_);
+  if (chains.all().empty()) return;
+  wrapped_.resize(module_.instructions().size());
+  for (InstructionId id : chains.all()) {
+    InstructionId start = chains.start(id).valid() ? chains.start(id) : id;
+    wrapped_[id.index] = module_.GetComputation(module_[start], AttributeKey::kCalls);
+    if (start == id && module_[id].opcode == Opcode::kAsyncStart && wrapped_[id.index].valid()) {
+      starts_.push_back(id);
     }
   }
 }
@@ -101,9 +100,13 @@ void AsyncFacts::FindSugared() {
 }
 
 void AsyncFacts::KeepLossless() {
+  std::vector<uint8_t> seen(sugared_.size(), 0);
   for (InstructionId start : starts_) {
     ComputationId wrapped = wrapped_[start.index];
-    if (!ComesBack(module_, module_[start], module_[wrapped])) sugared_[wrapped.index] = 0;
+    bool shared = seen[wrapped.index]++ != 0;  // sugar would make a computation for each start
+    if (shared || !ComesBack(module_, module_[start], module_[wrapped])) {
+      sugared_[wrapped.index] = 0;
+    }
   }
 }
 

@@ -47,8 +47,8 @@ Parsed<DeviceList> ReadIotaList(TextCursor& cursor) {
   }
   const std::optional<int64_t> count = CheckedProduct(sizes);
   if (!count) {
-    return std::unexpected(TextCursor::Fail(
-        kRule, "replica groups have a negative size or more devices than can be counted", start));
+    return std::unexpected(
+        TextCursor::Fail(kRule, "replica groups have a negative size or too many devices", start));
   }
   if (!cursor.Consume("<=") || !cursor.Consume('[')) {
     return std::unexpected(cursor.Expected("<=[ of an iota", kRule));
@@ -81,8 +81,8 @@ Parsed<DeviceList> ReadMeshList(TextCursor& cursor) {
   }
   HLOSCOPE_TRY(Require(cursor, '}', "} after the axes of a group", kRule));
   if (has_neighbours) return list;
-  return std::unexpected(
-      TextCursor::Fail(kRule, "groups of the mesh have one device, expected more than one", start));
+  return std::unexpected(TextCursor::Fail(
+      kRule, "replica groups of the mesh have one device, expected more than one", start));
 }
 
 void AppendGroups(std::string& out, const DeviceList& list) {

@@ -264,6 +264,22 @@ void AppendLiteral(std::string& out, const Literal& literal, bool elide_large, b
   AppendInFull(out, literal, exact);
 }
 
+// Recurses as deep as the shape, whose nesting its reader has limited.
+void AppendShapedLiteral(std::string& out, const Literal& literal, bool exact) {
+  if (literal.shape().IsTuple()) {
+    out += "( ";
+    for (const Literal& element : literal.elements()) {
+      if (&element != literal.elements().data()) out += ", ";
+      AppendShapedLiteral(out, element, exact);
+    }
+    out += " )";
+    return;
+  }
+  AppendTo(out, literal.shape().WithDefaultLayouts());
+  out += ' ';
+  AppendInFull(out, literal, exact);
+}
+
 void AppendElement(std::string& out, const Literal& literal, int64_t index) {
   ElementAppender(out, literal.shape().element_type(), literal.bytes(), false)
       .Append(static_cast<size_t>(index), true);

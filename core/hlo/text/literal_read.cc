@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/base/counted.h"
 #include "core/hlo/text/element_reader.h"
 #include "core/hlo/text/text_parts.h"
 #include "core/hlo/text/value_text.h"
@@ -86,8 +87,8 @@ class ArrayReader {
     const uint64_t start = cursor_.offset();
     if (!cursor_.Consume("...")) return std::unexpected(cursor_.Expected("a number", "constant"));
     if (level_ != 1) {
-      return std::unexpected(BadLiteral(start, "... stands inside nested braces",
-                                        "write {...} for the whole constant"));
+      return std::unexpected(BadLiteral(start, "... inside nested braces",
+                                        "write {...} in place of the whole constant"));
     }
     elided_ = true;
     seen_[0] = shape_.dimension(0);
@@ -98,9 +99,9 @@ class ArrayReader {
     if (cursor_.AtEnd()) return std::unexpected(cursor_.Expected("}", "constant"));
     const uint64_t start = cursor_.offset();
     if (level_ != shape_.rank()) {
-      return std::unexpected(
-          BadLiteral(start, "element stands in " + std::to_string(level_) + " braces, expected " +
-                                std::to_string(shape_.rank()) + " for " + ToString(shape_, false)));
+      return std::unexpected(BadLiteral(start, "element is inside " + Counted(level_, "brace") +
+                                                   ", expected " + std::to_string(shape_.rank()) +
+                                                   " for " + ToString(shape_, false)));
     }
     HLOSCOPE_TRY(Count(level_ - 1, start));
     return elements_.Read(Room());
@@ -168,8 +169,7 @@ Parsed<Literal> ReadArray(TextCursor& cursor, const Shape& shape, const Limits& 
   std::optional<int64_t> bytes = shape.ByteSize();
   if (!bytes) {
     return std::unexpected(BadLiteral(
-        cursor.offset(),
-        "constant of shape " + ToString(shape, false) + " has more elements than can be counted"));
+        cursor.offset(), "constant of shape " + ToString(shape, false) + " has too many elements"));
   }
   if (*bytes > limits.tensor_bytes) {
     return std::unexpected(OverLimit(cursor, "bytes in one array", limits.tensor_bytes, "tensor"));
@@ -185,9 +185,8 @@ Parsed<Literal> ReadTuple(TextCursor& cursor, const Shape& shape, const Limits& 
     if (!elements.empty()) cursor.Consume(',');
     if (cursor.Peek() == ')') {
       return std::unexpected(
-          BadLiteral(cursor.offset(), "constant has " + std::to_string(elements.size()) +
-                                          " tuple elements, expected " +
-                                          std::to_string(shape.elements().size())));
+          BadLiteral(cursor.offset(), "constant has " + Counted(elements.size(), "tuple element") +
+                                          ", expected " + std::to_string(shape.elements().size())));
     }
     HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, ReadLiteral(cursor, element, limits));
     elements.push_back(std::move(literal));

@@ -78,6 +78,7 @@ bool LooksLikeHloText(std::string_view bytes) {
   std::string_view head = bytes.substr(0, kEnough);
   std::optional<std::string> clean = BlankLogPrefixes(head);
   TextCursor cursor(clean ? std::string_view(*clean) : head);
+  cursor.Consume(kByteOrderMark);
   cursor.ConsumeWord("ROOT");
   if (cursor.ConsumeWord("HloModule") || cursor.ConsumeWord("ENTRY")) {
     return !cursor.ReadName().empty();

@@ -9,6 +9,9 @@
 
 namespace hloscope::hlo {
 
+// Editors put it before a text in UTF-8; readers pass over it.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 // Length of the log prefix `line` begins with; 0 if there is none.
 size_t LogPrefixLength(std::string_view line);
 

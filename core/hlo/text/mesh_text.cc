@@ -41,7 +41,7 @@ Parsed<void> ReadAxes(TextCursor& cursor, Mesh& mesh) {
   const uint64_t end = cursor.offset();
   HLOSCOPE_TRY(Require(cursor, ']', "] after the axes of a mesh", "sharding"));
   if (IndexAxes(mesh).size() != mesh.axes.size()) {
-    return std::unexpected(BadMesh(end, "mesh has two axes of one name"));
+    return std::unexpected(BadMesh(end, "mesh has two axes with the same name"));
   }
   return {};
 }
@@ -49,10 +49,9 @@ Parsed<void> ReadAxes(TextCursor& cursor, Mesh& mesh) {
 // The listed ids must be 0, 1, … in another order.
 Parsed<void> CheckDeviceIds(const Mesh& mesh, std::optional<int64_t> count, uint64_t offset) {
   if (count != static_cast<int64_t>(mesh.device_ids.size())) {
-    return std::unexpected(
-        BadMesh(offset, "mesh lists " + std::to_string(mesh.device_ids.size()) +
-                            " devices, its axes make " +
-                            (count ? std::to_string(*count) : "more than can be counted")));
+    return std::unexpected(BadMesh(offset, "mesh lists " + std::to_string(mesh.device_ids.size()) +
+                                               " devices, but its axes have " +
+                                               (count ? std::to_string(*count) : "too many")));
   }
   if (!IsPermutation(mesh.device_ids)) {
     return std::unexpected(BadMesh(offset, "device ids of the mesh are not 0 to " +
@@ -61,7 +60,7 @@ Parsed<void> CheckDeviceIds(const Mesh& mesh, std::optional<int64_t> count, uint
   }
   if (std::ranges::is_sorted(mesh.device_ids)) {
     return std::unexpected(
-        BadMesh(offset, "device ids of the mesh are in plain order", "leave device_ids out"));
+        BadMesh(offset, "device ids of the mesh are in the default order", "omit device_ids"));
   }
   return {};
 }
@@ -139,11 +138,10 @@ Parsed<IotaTile> ReadIota(TextCursor& cursor, std::optional<int64_t> count) {
   HLOSCOPE_ASSIGN_OR_RETURN(iota.reshape_dims, ReadNumbers(cursor, ']', "a size"));
   std::optional<int64_t> product = CheckedProduct(iota.reshape_dims);
   if (!product || product != count) {
-    return std::unexpected(BadMesh(
-        start, "iota has " +
-                   (product ? std::to_string(*product) : "more devices than can be counted") +
-                   (product ? " devices" : "") + ", expected " +
-                   (count ? std::to_string(*count) : "as many as there are tiles")));
+    return std::unexpected(
+        BadMesh(start, "iota has " + (product ? std::to_string(*product) : "too many devices") +
+                           (product ? " devices" : "") + ", expected " +
+                           (count ? std::to_string(*count) : "as many as there are tiles")));
   }
   if (iota.reshape_dims.size() == 1) return iota;
   const uint64_t transpose = (cursor.SkipSpace(), cursor.offset());

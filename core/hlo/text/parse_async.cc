@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/counted.h"
 #include "core/hlo/text/text_parser.h"
 
 namespace hloscope::hlo {
@@ -42,31 +43,22 @@ bool TextParser::CheckAsyncStart(Draft& draft) {
                      ", expected ((operands), outputs, state)",
                  draft.offset);
   }
-  if (draft.wrapped && !WrapAsync(draft)) return false;
-  const Attribute* calls = nullptr;
-  for (const Attribute& a : AttributesOf(draft)) {
-    if (a.key == AttributeKey::kCalls) calls = &a;
-  }
-  if (calls == nullptr) return true;
-  if (called_async_.size() <= calls->value) called_async_.resize(calls->value + 1, false);
-  if (called_async_[calls->value]) {
-    return Error("async", "the computation is called by more than one async-start, expected one",
-                 draft.offset);
-  }
-  called_async_[calls->value] = true;
-  return true;
+  return !draft.wrapped || WrapAsync(draft);
 }
 
-// async-update and async-done name the instruction before them in the chain; newer texts bind
-// further operands in async-update.
+// async-update and async-done name the instruction before them in the chain, or in newer texts
+// something that hands its state on; an async-update may bind further operands.
 bool TextParser::CheckAsyncChain(Draft& draft) {
   Scope& s = scope();
   uint32_t before = OperandsOf(draft)[0];
   if (before == kNone) return true;
   auto known = s.async_starts.find(before);
+  if (known == s.async_starts.end() && HandsAsyncStateOn(s.instructions[before])) {
+    return draft.opcode == Opcode::kAsyncDone || CheckAsyncUpdate(draft, ShapeOf(before));
+  }
   if (known == s.async_starts.end() || s.instructions[before].opcode == Opcode::kAsyncDone) {
     return Error("async",
-                 std::string(ToString(draft.opcode)) + " follows on %" +
+                 std::string(ToString(draft.opcode)) + " has the operand %" +
                      std::string(builder_.module()[s.instructions[before].name]) +
                      ", expected an async-start or async-update",
                  draft.offset);
@@ -103,7 +95,11 @@ bool TextParser::CheckAsyncChain(Draft& draft) {
                                         }),
                          attribute_stack_.end());
   if (draft.opcode == Opcode::kAsyncDone) return true;
-  const Shape* previous = ShapeOf(before);
+  return CheckAsyncUpdate(draft, ShapeOf(before));
+}
+
+// What `previous` has bound, and what this async-update binds, make up the operands in its shape.
+bool TextParser::CheckAsyncUpdate(const Draft& draft, const Shape* previous) {
   if (!IsAsyncShape(ShapeOf(draft.shape))) {
     return Error("async",
                  "async-update is " + ToString(ShapeOf(draft.shape), false) +
@@ -114,9 +110,27 @@ bool TextParser::CheckAsyncChain(Draft& draft) {
   size_t bound = previous->elements()[0].elements().size() + OperandsOf(draft).size() - 1;
   size_t now = ShapeOf(draft.shape).elements()[0].elements().size();
   return bound == now || Error("async",
-                               "async-update binds " + std::to_string(bound) +
-                                   " operands, but its shape has " + std::to_string(now),
+                               "async-update binds " + Counted(bound, "operand") +
+                                   ", but its shape has " + std::to_string(now),
                                draft.offset);
+}
+
+// As CarriesAsyncState says of the instructions of a module.
+bool TextParser::HandsAsyncStateOn(const Pending& i) {
+  switch (i.opcode) {
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kCopy:
+    case Opcode::kParameter:
+    case Opcode::kWhile:
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kCustomCall:
+      return i.shape.valid() && IsAsyncShape(ShapeOf(i.shape));
+    default:
+      return false;
+  }
 }
 
 std::optional<Opcode> TextParser::WrappedOpcodeOf(uint32_t start) {
@@ -158,7 +172,7 @@ bool TextParser::WrapAsync(Draft& draft) {
     LeaveScope();
     return Error("operand-count",
                  std::string(ToString(*draft.wrapped)) + "-start has " +
-                     std::to_string(shapes.size()) + " operands, expected " +
+                     Counted(shapes.size(), "operand") + ", expected " +
                      std::to_string(Info(*draft.wrapped).arity),
                  draft.offset);
   }
@@ -175,7 +189,7 @@ bool TextParser::WrapAsync(Draft& draft) {
         AttributeKey::kParameterNumber, static_cast<int64_t>(wrapper.instructions.size())));
     wrapper.instructions.push_back(i);
   }
-  i.name = builder_.Intern("async_op");
+  i.name = builder_.Intern(ToString(*draft.wrapped));  // as XLA names what has no name
   i.shape = result;
   i.opcode = *draft.wrapped;
   i.operand_count = static_cast<uint32_t>(shapes.size());

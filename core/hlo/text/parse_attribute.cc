@@ -3,7 +3,8 @@
 #include <limits>
 #include <string>
 
-#include "core/hlo/text/closest_text.h"
+#include "core/base/closest_text.h"
+#include "core/base/counted.h"
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"
 
@@ -96,7 +97,7 @@ std::string Allowed(Opcode opcode) {
   for (const AttributeUse& use : Info(opcode).attributes) {
     list += (list.empty() ? "" : ", ") + std::string(Info(use.key).text);
   }
-  return list.empty() ? "it takes none of its own" : "it takes " + list;
+  return list.empty() ? "it has no attributes of its own" : "it takes " + list;
 }
 
 }  // namespace
@@ -116,12 +117,15 @@ bool TextParser::KeepUnknown(Draft& draft, std::string_view name, uint64_t offse
   bool misplaced = IsKnownAnywhere(name);
   Opcode opcode = draft.wrapped.value_or(draft.opcode);
   std::string message = "attribute " + std::string(name);
-  message += misplaced ? " is not one of " + std::string(ToString(opcode)) : " is not known";
+  message += misplaced ? " does not belong to " + std::string(ToString(opcode)) : " is unknown";
   ClosestText closest(name);
   for (const AttributeUse& use : Info(opcode).attributes) closest.Offer(Info(use.key).text);
+  for (int k = static_cast<int>(AttributeKey::kSharding); k < kAttributeKeyCount; ++k) {
+    closest.Offer(Info(static_cast<AttributeKey>(k)).text);
+  }
   std::string hint = closest.Hint();
-  Warn(misplaced ? "misplaced-attribute" : "unknown-attribute", message + ", kept as it is", offset,
-       hint.empty() ? Allowed(opcode) : hint);
+  Warn(misplaced ? "misplaced-attribute" : "unknown-attribute", message + " and is kept as written",
+       offset, hint.empty() ? Allowed(opcode) : hint);
   RawAttribute raw{id, builder_.Intern(text), static_cast<uint32_t>(offset), misplaced};
   Push(builder_.Make(AttributeKey::kUnknown, raw));
   return true;
@@ -154,7 +158,8 @@ bool TextParser::ReadDoubleValue(double& value) {
   char c = cursor_.Peek();
   auto [after, error] = std::from_chars(cursor_.position(), cursor_.end(), value);
   if (error == std::errc::result_out_of_range) return Expected("a number that fits a double");
-  if (error != std::errc() || !(c == '-' || c == '.' || c == 'i' || TextCursor::IsDigit(c))) {
+  if (error != std::errc() ||
+      !(c == '-' || c == '.' || c == 'i' || c == 'n' || TextCursor::IsDigit(c))) {
     return Expected("a number");
   }
   cursor_.set_position(after);
@@ -233,14 +238,21 @@ bool TextParser::ReadFloat(Draft&, AttributeKey key) {
 }
 
 namespace {
-// XLA takes the names of precisions in either case.
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
+
+// XLA takes the values of these attributes in either case.
+bool IgnoresCase(AttributeKey key) {
+  using enum AttributeKey;
+  return key == kOperandPrecision || key == kAlgorithm || key == kRngAlgorithm ||
+         key == kDistribution || key == kCustomCallSchedule || key == kApiVersion;
 }
+
+std::optional<int32_t> EnumNumberIgnoringCase(AttributeKey key, std::string_view text) {
+  for (const EnumValue& value : EnumTable(key)) {
+    if (EqualIgnoringCase(value.text, text)) return value.number;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool TextParser::ReadEnum(Draft&, AttributeKey key) {
@@ -248,7 +260,7 @@ bool TextParser::ReadEnum(Draft&, AttributeKey key) {
   uint64_t offset = cursor_.offset();
   std::string_view text = cursor_.ReadIdentifier();
   std::optional<int32_t> number = EnumNumber(key, text);
-  if (!number && key == AttributeKey::kOperandPrecision) number = EnumNumber(key, LowerCase(text));
+  if (!number && IgnoresCase(key)) number = EnumNumberIgnoringCase(key, text);
   if (number) {
     Push(builder_.MakeEnum(key, *number));
     return true;
@@ -257,9 +269,10 @@ bool TextParser::ReadEnum(Draft&, AttributeKey key) {
   for (const EnumValue& value : EnumTable(key)) {
     list += (list.empty() ? "" : ", ") + std::string(value.text);
   }
-  return Error("syntax",
-               "`" + std::string(text) + "` is not a value of " + std::string(Info(key).text),
-               offset, "it is one of " + list);
+  return Error(
+      "syntax",
+      "`" + std::string(text) + "` is not a value of attribute " + std::string(Info(key).text),
+      offset, "it is one of " + list);
 }
 
 bool TextParser::ReadStringValue(Draft&, AttributeKey key) {
@@ -315,10 +328,9 @@ bool TextParser::ReadPairs(Draft&, AttributeKey key) {
       uint64_t offset = cursor_.offset();
       if (!ReadIntList('{', '}', ',', ints_)) return false;
       if (ints_.size() != before + 2) {
-        return Error(
-            "syntax",
-            "a list of " + std::to_string(ints_.size() - before) + " numbers, expected a pair",
-            offset);
+        return Error("syntax",
+                     "a list of " + Counted(ints_.size() - before, "number") + ", expected a pair",
+                     offset);
       }
     } while (cursor_.Consume(','));
     if (!Need('}')) return false;
@@ -455,7 +467,29 @@ bool TextParser::ReadShapes(Draft&, AttributeKey key) {
   return true;
 }
 
+// {{1,2},{3}}
+bool TextParser::ReadSliceSizes(AttributeKey key) {
+  auto offset = static_cast<uint32_t>(cursor_.offset());
+  std::string text = "{";
+  if (!Need('{')) return false;
+  if (!cursor_.Consume('}')) {
+    do {
+      ints_.clear();
+      if (!ReadIntList('{', '}', ',', ints_)) return false;
+      text += text.size() == 1 ? "{" : ",{";
+      for (size_t k = 0; k < ints_.size(); ++k)
+        text += (k == 0 ? "" : ",") + std::to_string(ints_[k]);
+      text += '}';
+    } while (cursor_.Consume(','));
+    if (!Need('}')) return false;
+  }
+  RawAttribute raw{builder_.Intern(Info(key).text), builder_.Intern(text + '}'), offset, false};
+  Push(builder_.Make(key, raw));
+  return true;
+}
+
 bool TextParser::ReadRaw(Draft&, AttributeKey key) {
+  if (key == AttributeKey::kPermuteSliceSizes) return ReadSliceSizes(key);
   cursor_.SkipSpace();
   auto offset = static_cast<uint32_t>(cursor_.offset());
   std::string_view text = cursor_.ReadRawValue();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/counted.h"
 #include "core/hlo/text/text_parser.h"
 
 namespace hloscope::hlo {
@@ -9,7 +10,7 @@ namespace {
 
 std::string Quoted(Opcode opcode) { return std::string(ToString(opcode)); }
 
-std::string Operands(size_t n) { return std::to_string(n) + (n == 1 ? " operand" : " operands"); }
+std::string Operands(size_t n) { return Counted(n, "operand"); }
 
 }  // namespace
 
@@ -153,8 +154,8 @@ bool TextParser::CheckDimensionCount(Draft& draft) {
   size_t count = builder_.module().IntsOf(*a).size();
   if (count >= 1 && count <= most) return true;
   return Error("dimensions",
-               "dimensions of " + Quoted(draft.opcode) + " has " + std::to_string(count) +
-                   " numbers, expected one",
+               "dimensions of " + Quoted(draft.opcode) + " has " + Counted(count, "number") +
+                   ", expected one",
                draft.offset);
 }
 
@@ -185,8 +186,8 @@ bool TextParser::CheckConditional(const Draft& draft) {
   if (count > 0 && OperandsOf(draft).size() == count + 1) return true;
   return Error("operand-count",
                "conditional has " + Operands(OperandsOf(draft).size()) + " and " +
-                   std::to_string(count) + " branches, expected one operand for every branch and " +
-                   "the selector",
+                   Counted(count, "branch", "branches") +
+                   ", expected the selector and one operand for each branch",
                draft.offset);
 }
 
@@ -203,8 +204,8 @@ bool TextParser::CheckCustomCall(Draft& draft) {
   std::span<const uint32_t> operands = OperandsOf(draft);
   if (shapes.size() != operands.size()) {
     return Error("operand-count",
-                 "operand_layout_constraints has " + std::to_string(shapes.size()) +
-                     " shapes, expected one for each of " + Operands(operands.size()),
+                 "operand_layout_constraints has " + Counted(shapes.size(), "shape") +
+                     ", expected one for each of " + Operands(operands.size()),
                  draft.offset);
   }
   for (size_t k = 0; k < shapes.size(); ++k) {
@@ -310,8 +311,8 @@ bool TextParser::CheckReplication(Draft& draft) {
   size_t count = builder_.module().IntsOf(*a).size();
   if (leaves == count) return true;
   return Error("parameter-replication",
-               "parameter_replication has " + std::to_string(count) +
-                   " values, expected one for each of " + std::to_string(leaves) + " leaves",
+               "parameter_replication has " + Counted(count, "value") +
+                   ", expected one for each of " + Counted(leaves, "leaf", "leaves"),
                draft.offset);
 }
 

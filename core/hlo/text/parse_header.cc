@@ -1,11 +1,31 @@
 // The HloModule line and the stack-frame tables.
 #include <limits>
+#include <set>
 #include <string>
 
+#include "core/hlo/text/closest_text.h"
+#include "core/hlo/text/origin_table.h"
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"
 
 namespace hloscope::hlo {
+namespace {
+
+// What a misspelt attribute may have meant.
+constexpr std::string_view kHeaderAttributes[] = {"is_scheduled",
+                                                  "alias_passthrough_params",
+                                                  "replica_count",
+                                                  "num_partitions",
+                                                  "input_output_alias",
+                                                  "buffer_donor",
+                                                  "entry_computation_layout",
+                                                  "frontend_attributes",
+                                                  "allow_spmd_sharding_propagation_to_parameters",
+                                                  "allow_spmd_sharding_propagation_to_output",
+                                                  "origin_recovery_table",
+                                                  "debug_attributes"};
+
+}  // namespace
 
 bool TextParser::ParseHeader() {
   std::string_view name = cursor_.ReadName();
@@ -60,12 +80,21 @@ bool TextParser::ParseHeaderAttribute() {
   if (name == "allow_spmd_sharding_propagation_to_output") {
     return ReadBools(header.allow_spmd_sharding_propagation_to_output);
   }
-  if (name == "origin_recovery_table") return verbatim(header.origin_recovery_table);
+  if (name == "origin_recovery_table") {
+    if (!verbatim(header.origin_recovery_table)) return false;
+    return ReadOriginTable(builder_.module()[header.origin_recovery_table]).has_value() ||
+           Error("syntax", "origin_recovery_table has a malformed entry", offset,
+                 "an entry is {\"old\" {index}} : {\"new\" {index}}, or that with a comma and the "
+                 "quoted text of a module after it; no comma stands between entries");
+  }
   if (name == "debug_attributes") return ReadDebugAttributes();
   std::string_view text = cursor_.ReadRawValue();
   if (text.empty()) return Expected("a value for module attribute " + std::string(name));
+  ClosestText closest(name);
+  for (std::string_view known : kHeaderAttributes) closest.Offer(known);
   Warn("unknown-attribute",
-       "module attribute " + std::string(name) + " is not known, kept as it is", offset, {});
+       "module attribute " + std::string(name) + " is unknown and is kept as written", offset,
+       closest.Hint());
   header.unknown.push_back({id, builder_.Intern(text), static_cast<uint32_t>(offset), false});
   return true;
 }
@@ -160,6 +189,7 @@ bool TextParser::ReadAliasTable() {
 }
 
 bool TextParser::ReadDonorTable() {
+  std::set<std::pair<int64_t, std::vector<int64_t>>> seen;  // XLA keeps each once
   if (!Need('{')) return false;
   while (cursor_.Peek() != '}') {
     BufferDonor donor;
@@ -167,7 +197,9 @@ bool TextParser::ReadDonorTable() {
         !ReadShapeIndex(donor.parameter_index) || !Need(')')) {
       return false;
     }
-    builder_.header().buffer_donors.push_back(std::move(donor));
+    if (seen.emplace(donor.parameter, donor.parameter_index).second) {
+      builder_.header().buffer_donors.push_back(std::move(donor));
+    }
     if (!cursor_.Consume(',')) break;
   }
   return Need('}');

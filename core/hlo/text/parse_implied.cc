@@ -11,10 +11,15 @@ bool IsForwarded(AttributeKey key) {
          key == AttributeKey::kBackendConfig;
 }
 
-// Without the element size of a packed layout; false if there is none.
-bool DropElementSize(Shape& shape) {
+// Without dynamic dimensions and the element size of a packed layout; false if it has neither.
+bool MakePlain(Shape& shape) {
   bool changed = false;
-  for (Shape& element : shape.mutable_elements()) changed |= DropElementSize(element);
+  for (Shape& element : shape.mutable_elements()) changed |= MakePlain(element);
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    if (!shape.is_dynamic_dimension(d) || shape.is_unbounded_dimension(d)) continue;
+    shape.set_dynamic_dimension(d, false);
+    changed = true;
+  }
   if (!shape.has_layout() || shape.layout().element_size_in_bits() == 0) return changed;
   Layout layout = shape.layout();
   LayoutExtras extras = *layout.extras;
@@ -29,9 +34,6 @@ bool DropElementSize(Shape& shape) {
 void TextParser::AddImplied(Draft& draft) {
   if (draft.broken) return;
   switch (draft.opcode) {
-    case Opcode::kConstant:
-      UnpackConstant(draft);
-      break;
     case Opcode::kGetTupleElement:
       InheritOrigin(draft);
       break;
@@ -45,12 +47,13 @@ void TextParser::AddImplied(Draft& draft) {
   }
 }
 
-// The shape of a constant is that of its literal, which is never packed.
+// The shape of a constant is that of its literal, which is never packed or dynamic.
 void TextParser::UnpackConstant(Draft& draft) {
   const Shape& given = ShapeOf(draft.shape);
-  if (!given.IsTuple() && (!given.has_layout() || given.layout().extras == nullptr)) return;
+  bool plain = !given.has_layout() || given.layout().extras == nullptr;
+  if (!given.IsTuple() && plain && !given.has_dynamic_dimension()) return;
   Shape shape = given;
-  if (DropElementSize(shape)) draft.shape = builder_.InternShape(std::move(shape));
+  if (MakePlain(shape)) draft.shape = builder_.InternShape(std::move(shape));
 }
 
 // An element taken from a tuple instruction is what was put there.

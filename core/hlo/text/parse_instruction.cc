@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/hlo/text/closest_text.h"
+#include "core/base/closest_text.h"
 #include "core/hlo/text/name_uniquer.h"
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"

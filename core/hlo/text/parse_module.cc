@@ -65,6 +65,7 @@ void TextParser::ReserveFromText() {
 
 ParseResult TextParser::Run() {
   ReserveFromText();
+  cursor_.Consume(kByteOrderMark);
   cursor_.SkipSpace();
   bool ok = false;
   if (cursor_.AtEnd()) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/hlo/text/closest_text.h"
+#include "core/base/closest_text.h"
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"
 
@@ -135,7 +135,7 @@ uint32_t TextParser::ReadCompactElements(uint32_t index, std::string_view name, 
     }
     element_name += "_" + std::to_string(*element);
     if (element_name.size() > static_cast<size_t>(limits_.token_bytes)) {
-      ok = Error("limit", "the name made of an element operand is too long", offset);
+      ok = Error("limit", "the name of a compact operand is too long", offset);
       return kNone;
     }
     if (index != kNone) index = ElementOf(index, *element, element_name, offset, ok);
@@ -151,15 +151,15 @@ uint32_t TextParser::ElementOf(uint32_t tuple, int64_t element, std::string& nam
   if (symbol.scope == s.id && symbol.index != kNone) {
     if (s.instructions[symbol.index].compact) return symbol.index;
     ok = Error("duplicate-name",
-               "the element operand needs the name %" + name + ", which is already taken", offset,
-               "write the get-tuple-element out, or rename %" + name);
+               "the compact operand needs the name %" + name + ", which is already in use", offset,
+               "write a get-tuple-element instead, or rename %" + name);
     return kNone;
   }
   const Shape* shape = ShapeOf(tuple);
   if (shape == nullptr) return kNone;
   if (!shape->IsTuple() || static_cast<size_t>(element) >= shape->elements().size()) {
     ok = Error("operand-shape",
-               "element " + std::to_string(element) + " is asked of " + ToString(*shape, false),
+               "there is no element " + std::to_string(element) + " in " + ToString(*shape, false),
                offset);
     return kNone;
   }
@@ -211,6 +211,7 @@ bool TextParser::ReadParameterNumber(Draft& draft) {
 // Short values are read once for every shape.
 bool TextParser::ReadConstant(Draft& draft) {
   if (!Need('(')) return false;
+  UnpackConstant(draft);
   cursor_.SkipSpace();
   const char* start = cursor_.position();
   const char* stop = start;

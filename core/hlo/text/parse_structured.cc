@@ -59,11 +59,28 @@ bool TextParser::ParseDevices(DeviceList& devices) {
 }
 
 bool TextParser::ReadLiteralValue(Draft&, AttributeKey key) {
-  ShapeId shape;
   Literal literal;
-  if (!ReadShapeId(shape)) return false;
-  if (!Take(ReadLiteral(cursor_, ShapeOf(shape), limits_), literal)) return false;
+  if (!ReadShapedLiteral(literal, 0)) return false;
   Push(builder_.Make(key, std::move(literal)));
+  return true;
+}
+
+// s32[2]{0} {1, 2} or ( s32[2]{0} {1, 2}, ( f32[] 3 ) ): a tuple has the shapes of its leaves only.
+bool TextParser::ReadShapedLiteral(Literal& literal, int64_t depth) {
+  if (depth > limits_.nesting) return Expected("fewer levels of tuples in the literal");
+  if (!cursor_.Consume('(')) {
+    ShapeId shape;
+    return ReadShapeId(shape) && Take(ReadLiteral(cursor_, ShapeOf(shape), limits_), literal);
+  }
+  std::vector<Literal> elements;
+  while (!cursor_.Consume(')')) {
+    if (!elements.empty()) cursor_.Consume(',');
+    if (elements.size() >= static_cast<size_t>(limits_.operands)) {
+      return Expected("fewer elements in the literal");
+    }
+    if (!ReadShapedLiteral(elements.emplace_back(), depth + 1)) return false;
+  }
+  literal = Literal::Tuple(std::move(elements));
   return true;
 }
 
@@ -169,7 +186,7 @@ bool TextParser::ReadDimLabels(Draft&, AttributeKey key) {
       !ReadLabels(text.substr(arrow + 2), 'b', 'f', out)) {
     return Error("dim-labels",
                  "`" + std::string(text.substr(0, 40)) +
-                     "` is no dimension labels, expected the like of b01f_01io->b01f",
+                     "` is not valid as dim_labels, expected for instance b01f_01io->b01f",
                  offset);
   }
   if (lhs.spatial.size() != rhs.spatial.size() || lhs.spatial.size() != out.spatial.size()) {
@@ -298,10 +315,14 @@ bool TextParser::ReadResultAccuracy(Draft&, AttributeKey key) {
   ResultAccuracy accuracy;
   if (!Need('{')) return false;
   if (cursor_.ConsumeAttributeName("mode")) {
-    if (cursor_.ConsumeWord("highest")) {
+    cursor_.SkipSpace();
+    uint64_t offset = cursor_.offset();
+    std::string_view mode = cursor_.ReadIdentifier();
+    if (EqualIgnoringCase(mode, "highest")) {
       accuracy.mode = ResultAccuracy::Mode::kHighest;
-    } else if (!cursor_.ConsumeWord("default")) {
-      return Expected("default or highest");
+    } else if (!EqualIgnoringCase(mode, "default")) {
+      return Error("syntax", "result_accuracy has mode `" + std::string(mode) + "`", offset,
+                   "it is one of default, highest");
     }
   } else if (cursor_.ConsumeAttributeName("tolerance")) {
     if (!ReadTolerance(accuracy)) return false;
@@ -325,7 +346,8 @@ bool TextParser::ReadTolerance(ResultAccuracy& accuracy) {
       ok = ReadDoubleValue(accuracy.rtol);
     } else if (cursor_.ConsumeAttributeName("ulps")) {
       constexpr double kMost = 9e18;
-      ok = ReadDoubleValue(ulps) && (std::abs(ulps) < kMost || Expected("a sane number of ulps"));
+      ok = ReadDoubleValue(ulps) &&
+           (std::abs(ulps) < kMost || Expected("a number of ulps that fits 64 bits"));
       if (ok) accuracy.ulps = static_cast<int64_t>(ulps);
     } else {
       return Expected("atol=, rtol= or ulps=");
@@ -419,8 +441,8 @@ bool TextParser::ReadMetadataEntry(OpMetadata& metadata, std::string& unknown, u
     metadata.metadata_payload = builder_.Intern(value);
     return once(bit + 2);
   }
-  Warn("unknown-attribute", "metadata entry " + std::string(name) + " is not known, kept as it is",
-       offset, {});
+  Warn("unknown-attribute",
+       "metadata entry " + std::string(name) + " is unknown and is kept as written", offset, {});
   unknown += (unknown.empty() ? "" : " ") + std::string(name) + "=" + std::string(value);
   return true;
 }
@@ -433,7 +455,9 @@ bool TextParser::ReadOriginalValue(Draft&, AttributeKey key) {
     value.synthetic_call = true;
     if (!cursor_.ConsumeWord("synthetic_call")) return Expected("synthetic_call");
     if (!Need(']')) return false;
-  } else if (cursor_.Peek() != '}' && !ReadOriginTree(value.root, 0)) {
+  } else if (cursor_.Peek() == '}') {
+    value.root.is_tuple = true;
+  } else if (!ReadOriginTree(value.root, 0)) {
     return false;
   }
   Push(builder_.Make(key, std::move(value)));
@@ -444,13 +468,15 @@ bool TextParser::ReadOriginTree(OriginalValue::Node& node, int64_t depth) {
   if (depth > limits_.nesting) return Expected("fewer levels of tuples in the origin");
   char c = cursor_.Peek();
   if (c == '{') return ReadOriginArray(node);
-  if (c == ',' || c == ')') return true;  // an unknown leaf
-  if (!Need('(')) return false;
   node.is_tuple = true;
+  if (c == ',' || c == ')') return true;  // a leaf left out, which is () to XLA
+  if (!Need('(')) return false;
   if (cursor_.Consume(')')) return true;
   do {
     if (!ReadOriginTree(node.children.emplace_back(), depth + 1)) return false;
   } while (cursor_.Consume(','));
+  auto left_out = [](const OriginalValue::Node& n) { return n.is_tuple && n.children.empty(); };
+  while (!node.children.empty() && left_out(node.children.back())) node.children.pop_back();
   return Need(')');
 }
 

@@ -121,6 +121,8 @@ bool TextPrinter::IsOmitted(const Instruction& i, const Attribute& a) {
     case ValueKind::kString:
       return IsOmittedString(a);
     case ValueKind::kInts:
+      // XLA reads the dimensions of a ragged-all-to-all and forgets them.
+      if (i.opcode == Opcode::kRaggedAllToAll && !options_.lossless) return true;
       return module_.IntsOf(a).empty() && !IsRequired(i.opcode, a.key);
     case ValueKind::kEnums:
       return AllZero(module_.IntsOf(a)) && !options_.lossless;
@@ -211,7 +213,7 @@ bool TextPrinter::IsOmittedCall(const Instruction& i, const Attribute& a) {
     case Opcode::kAsyncUpdate:
     case Opcode::kAsyncDone:
       return !options_.lossless || i.operand_count == 0 ||
-             async().wrapped(module_.operands(i)[0]).valid();
+             async().wrapped(module_.operands(i)[0]).valid();  // an operand of the chain has it
     case Opcode::kCustomCall:
       if (a.key == kCalledComputations && module_.IdsOf(a).empty()) return true;
       // XLA drops the computations of a custom call with operand layouts.
@@ -282,8 +284,7 @@ void TextPrinter::PrintCallees(std::span<const uint32_t> callees, std::string_vi
     first = false;
     if (!options_.full_bodies) {
       PrintName(module_[module_[ComputationId(callee)].name]);
-    } else if (callee >= bodies_.size() || bodies_[callee].empty() ||
-               bodies_[callee].size() > body_budget_) {
+    } else if (bodies_[callee].empty() || bodies_[callee].size() > body_budget_) {
       sink_.Append("{...}");
     } else {
       PrintIndented(bodies_[callee]);
@@ -416,11 +417,7 @@ void TextPrinter::PrintShapes(const Instruction&, const Attribute& a) {
 
 void TextPrinter::PrintLiteralValue(const Instruction&, const Attribute& a) {
   const Literal& literal = module_.Of<Literal>(a);
-  sink_.Through([&](std::string& out) {
-    AppendTo(out, literal.shape().WithDefaultLayouts());
-    out += ' ';
-    AppendLiteral(out, literal, false, options_.lossless);
-  });
+  sink_.Through([&](std::string& out) { AppendShapedLiteral(out, literal, options_.lossless); });
 }
 
 void TextPrinter::PrintRaw(const Instruction&, const Attribute& a) {

@@ -48,8 +48,10 @@ void TextPrinter::PrintHeader() {
 
 void TextPrinter::PrintOriginTable() {
   std::string_view table = module_[module_.header().origin_recovery_table];
-  if (table.empty()) return;
-  std::optional<std::string> text = options_.lossless ? std::nullopt : OriginTableText(table);
+  auto entries = ReadOriginTable(table);
+  if (table.empty() || (entries && entries->empty())) return;
+  std::optional<std::string> text;
+  if (!options_.lossless && entries) text = OriginTableText(*entries, TextFormat::kElided);
   sink_.Append(", origin_recovery_table={");
   sink_.Append(text ? std::string_view(*text) : table);
   sink_.Append("}\n");

@@ -1,4 +1,5 @@
 // Reading shardings: {replicated}, {devices=[2,2]<=[4]}, tuples of them; V3 is next door.
+#include "core/base/counted.h"
 #include "core/hlo/text/mesh_text.h"
 #include "core/hlo/text/sharding_text.h"
 #include "core/hlo/text/text_parts.h"
@@ -80,8 +81,7 @@ class TiledShardingReader {
     HLOSCOPE_ASSIGN_OR_RETURN(tiles.dimensions, ReadNumbers(cursor_, ']', "a tile dimension"));
     const std::optional<int64_t> count = DeviceCount(tiles);
     if (!count) {
-      return std::unexpected(
-          BadSharding(start, "tile dimensions are negative or make more than can be counted"));
+      return std::unexpected(BadSharding(start, "tile dimensions are negative or too large"));
     }
     if (cursor_.Consume("<=")) {
       HLOSCOPE_TRY(Require(cursor_, '[', "[ of an iota such as <=[8]", "sharding"));
@@ -133,8 +133,7 @@ class TiledShardingReader {
       }
       sharding_.maximal_device = *device_;
     } else if (device_ || !devices.empty()) {
-      return std::unexpected(
-          BadSharding(start_, "sharding has devices and a kind that takes none"));
+      return std::unexpected(BadSharding(start_, "sharding has devices, but its kind takes none"));
     }
     sharding_.tiles = {};
     sharding_.last_tile_dims.clear();
@@ -150,17 +149,17 @@ class TiledShardingReader {
                                          "write {replicated} or {devices=[…]…}"));
     }
     if (device_) {
-      return std::unexpected(BadSharding(start_, "device= stands beside devices="));
+      return std::unexpected(BadSharding(start_, "device= and devices= cannot be combined"));
     }
     if (!tiles.iota && tiles.devices.size() < 2) {
-      return std::unexpected(BadSharding(start_,
-                                         "sharding has " + std::to_string(tiles.devices.size()) +
-                                             " devices, expected more than one",
-                                         "write {replicated} or {maximal device=…}"));
+      return std::unexpected(BadSharding(
+          start_,
+          "sharding has " + Counted(tiles.devices.size(), "device") + ", expected more than one",
+          "write {replicated} or {maximal device=…}"));
     }
     if (sharding_.replicate_on_last_tile_dim && !sharding_.last_tile_dims.empty()) {
       return std::unexpected(
-          BadSharding(start_, "last_tile_dim_replicate stands beside last_tile_dims"));
+          BadSharding(start_, "last_tile_dim_replicate and last_tile_dims cannot be combined"));
     }
     if (sharding_.last_tile_dims.size() > tiles.dimensions.size()) {
       return std::unexpected(BadSharding(

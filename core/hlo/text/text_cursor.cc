@@ -1,6 +1,7 @@
 // Tokens of HLO text.
 #include "core/hlo/text/text_cursor.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -264,6 +265,11 @@ std::optional<std::string_view> TextCursor::ReadJsonDict() {
   }
   position_ = start;
   return std::nullopt;
+}
+
+bool EqualIgnoringCase(std::string_view a, std::string_view b) {
+  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
 }
 
 bool IsJsonDict(std::string_view text) {

@@ -134,6 +134,9 @@ class TextCursor {
   const char* end_;
 };
 
+// True if the texts differ at most in the case of ASCII letters.
+bool EqualIgnoringCase(std::string_view a, std::string_view b);
+
 // True if the whole text is one dictionary; XLA prints such values without quotes.
 bool IsJsonDict(std::string_view text);
 

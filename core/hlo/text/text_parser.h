@@ -246,7 +246,9 @@ class TextParser {
   bool ReadShapes(Draft& draft, AttributeKey key);
   bool ReadRaw(Draft& draft, AttributeKey key);
   // parse_structured.cc: attributes whose value is a struct.
+  bool ReadSliceSizes(AttributeKey key);
   bool ReadLiteralValue(Draft& draft, AttributeKey key);
+  bool ReadShapedLiteral(Literal& literal, int64_t depth);
   bool ReadWindow(Draft& draft, AttributeKey key);
   bool ReadDimLabels(Draft& draft, AttributeKey key);
   bool ReadDevices(Draft& draft, AttributeKey key);
@@ -283,6 +285,8 @@ class TextParser {
   bool CheckAsync(Draft& draft);
   bool CheckAsyncStart(Draft& draft);
   bool CheckAsyncChain(Draft& draft);
+  bool CheckAsyncUpdate(const Draft& draft, const Shape* previous);
+  bool HandsAsyncStateOn(const Pending& i);
   bool WrapAsync(Draft& draft);
   void SplitWrappedAttributes(Draft& draft, std::vector<Attribute>& inner);
   std::optional<Opcode> WrappedOpcodeOf(uint32_t start);
@@ -325,7 +329,6 @@ class TextParser {
   // Shapes made from others: the ids they were made from, and which part.
   std::map<std::vector<uint32_t>, ShapeId> made_shapes_;
   std::vector<uint32_t> anonymous_counts_;  // by opcode
-  std::vector<bool> called_async_;          // by ComputationId
   bool names_clash_ = false;                // names have to be made unique
   std::vector<StringId> zero_names_;        // names like x.0
   bool has_header_ = false;

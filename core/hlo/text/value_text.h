@@ -29,6 +29,8 @@ Parsed<Literal> ReadLiteral(TextCursor& cursor, const Shape& shape, const Limits
 // 10 elements. `exact` writes -0.0 and the smallest f8e8m0fnu so that they read back,
 // which XLA's spelling of them does not.
 void AppendLiteral(std::string& out, const Literal& literal, bool elide_large, bool exact = false);
+// With the shape of every leaf before it: the value after `literal=`.
+void AppendShapedLiteral(std::string& out, const Literal& literal, bool exact);
 // One element as XLA prints it (floats in the shortest form that reads back; nan payloads kept).
 void AppendElement(std::string& out, const Literal& literal, int64_t index);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/counted.h"
+#include "core/hlo/analysis/async_chain.h"
 #include "core/hlo/verify/verify_context.h"
 #include "core/hlo/verify/verify_layout.h"
 
@@ -12,12 +14,10 @@ namespace {
 using enum Opcode;
 using std::to_string;
 
-bool IsAsyncChain(Opcode opcode) { return opcode == kAsyncStart || opcode == kAsyncUpdate; }
-
 class AsyncPass {
  public:
   explicit AsyncPass(VerifyContext& context)
-      : context_(context), module_(context.module()), wrapped_(module_.instructions().size()) {}
+      : context_(context), module_(context.module()), chains_(module_) {}
 
   void Check(InstructionId id) {
     switch (module_[id].opcode) {
@@ -55,10 +55,16 @@ class AsyncPass {
   }
 
  private:
-  ComputationId& Wrapped(InstructionId id) { return wrapped_[id.index]; }
+  // What the start of its chain wraps; invalid where there is none.
+  ComputationId Wrapped(InstructionId id) const {
+    InstructionId start = chains_.start(id);
+    return start.valid() ? module_.GetComputation(module_[start], AttributeKey::kCalls)
+                         : ComputationId();
+  }
 
-  void Bad(InstructionId id, std::string message, std::string_view rule = "async-shape") {
-    context_.Error(id, rule, context_.Name(id) + " " + std::move(message));
+  void Bad(InstructionId id, std::string message, std::string_view rule = "async-shape",
+           std::string hint = {}) {
+    context_.Error(id, rule, context_.Name(id) + " " + std::move(message), std::move(hint));
   }
 
   // ((operands…), outputs, context…): the operands bound so far are the first parameters of the
@@ -66,8 +72,7 @@ class AsyncPass {
   bool CheckState(InstructionId id, ComputationId c) {
     const Shape& shape = module_.shape(id);
     if (!shape.IsTuple() || shape.elements().size() < 2 || !shape.elements()[0].IsTuple()) {
-      Bad(id, "is " + context_.Text(shape) +
-                  ", expected a tuple of an operand tuple, an output and what else is in flight");
+      Bad(id, "is " + context_.Text(shape) + ", expected ((operands), output, context)");
       return false;
     }
     auto bound = shape.elements()[0].elements();
@@ -78,14 +83,14 @@ class AsyncPass {
     }
     if (!fits) {
       Bad(id, "has operands " + context_.Text(shape.elements()[0]) +
-                  ", which are not the first parameters of " + context_.Name(c));
+                  ", expected the first parameters of " + context_.Name(c));
       return false;
     }
     for (size_t p = 0; p < bound.size(); ++p) {
       if (SameLayout(bound[p], module_.shape(parameters[p]))) continue;
       context_.Strict(id, "layout",
                       context_.Name(id) + " has operand " + to_string(p) + " as " +
-                          context_.Text(bound[p], true) + ", " + context_.Name(c) + " takes " +
+                          context_.Text(bound[p], true) + ", but " + context_.Name(c) + " takes " +
                           context_.Text(module_.shape(parameters[p]), true));
     }
     return CheckOutput(id, c, shape.elements()[1]);
@@ -103,7 +108,7 @@ class AsyncPass {
       }
     }
     if (fits) return true;
-    Bad(id, "has the output " + context_.Text(output) + ", the root of " + context_.Name(c) +
+    Bad(id, "has the output " + context_.Text(output) + ", but the root of " + context_.Name(c) +
                 " is " + context_.Text(root));
     return false;
   }
@@ -114,14 +119,14 @@ class AsyncPass {
     auto operands =
         module_.operands(id).subspan(std::min<size_t>(first, module_[id].operand_count));
     if (bound.size() < skip || operands.size() != bound.size() - skip) {
-      Bad(id, "has " + to_string(operands.size()) + " new operands, its shape says " +
+      Bad(id, "binds " + Counted(operands.size(), "operand") + ", but its shape says " +
                   to_string(static_cast<int64_t>(bound.size()) - static_cast<int64_t>(skip)));
       return false;
     }
     for (size_t o = 0; o < operands.size(); ++o) {
       if (SameShape(bound[skip + o], module_.shape(operands[o]))) continue;
       Bad(id, "has operand " + context_.Name(operands[o]) + " of " + context_.Text(operands[o]) +
-                  ", its shape says " + context_.Text(bound[skip + o]));
+                  ", but its shape says " + context_.Text(bound[skip + o]));
       return false;
     }
     return true;
@@ -130,10 +135,9 @@ class AsyncPass {
   void CheckStart(InstructionId id) {
     const Instruction& i = module_[id];
     ComputationId c = module_.GetComputation(i, AttributeKey::kCalls);
-    if (!c.valid()) return Bad(id, "wraps no computation", "async-computation");
-    Wrapped(id) = c;
+    if (!c.valid()) return Bad(id, "calls no computation", "async-computation");
     if (context_.IsFusion(c)) {
-      return Bad(id, "wraps " + context_.Name(c) + ", which is the body of a fusion",
+      return Bad(id, "calls " + context_.Name(c) + ", which is a fused computation",
                  "async-computation");
     }
     if (!CheckState(id, c)) return;
@@ -142,31 +146,26 @@ class AsyncPass {
   }
 
   bool CheckChain(InstructionId id) {
-    auto operands = module_.operands(id);
-    if (operands.empty() || !IsAsyncChain(module_[operands[0]].opcode)) {
-      Bad(id,
-          operands.empty() ? "has no operand"
-                           : "has the operand " + context_.Name(operands[0]) + ", a " +
-                                 std::string(ToString(module_[operands[0]].opcode)) +
-                                 ", expected async-start or async-update",
-          "async-pair");
+    if (!chains_.start(id).valid()) {
+      Bad(id, "does not lead back to an async-start", "async-pair",
+          "expected an async-start or async-update as its operand, or one passed on by a tuple, "
+          "get-tuple-element, copy, opt-barrier, parameter or while");
       return false;
     }
-    ComputationId c = Wrapped(operands[0]);
-    Wrapped(id) = c;
-    if (!c.valid()) return false;
+    ComputationId c = Wrapped(id);
+    if (!c.valid()) return false;  // found at the start
     const Instruction& i = module_[id];
     ComputationId given = module_.GetComputation(i, AttributeKey::kCalls);
     if (given.valid() && given != c && !SameSignature(given, c)) {
-      Bad(id, "wraps " + context_.Name(given) + ", its operand " + context_.Name(c),
+      Bad(id, "calls " + context_.Name(given) + ", but its async-start calls " + context_.Name(c),
           "async-computation");
       return false;
     }
     std::string_view thread = module_.GetString(i, AttributeKey::kAsyncExecutionThread);
     if (!thread.empty() && thread != context_.thread(c)) {
       Bad(id,
-          "runs on thread " + std::string(thread.substr(0, 100)) + ", " + context_.Name(c) +
-              " on " + std::string(context_.thread(c).substr(0, 100)),
+          "runs on thread " + std::string(thread.substr(0, 100)) + ", but " + context_.Name(c) +
+              " runs on " + std::string(context_.thread(c).substr(0, 100)),
           "execution-thread");
     }
     return true;
@@ -202,18 +201,19 @@ class AsyncPass {
     if (!before.IsTuple() || before.elements().size() < 2) return;
     size_t bound = before.elements()[0].elements().size();
     if (bound != context_.parameter_count(c)) {
-      Bad(id, "ends " + context_.Name(module_.operands(id)[0]) + ", which has " + to_string(bound) +
-                  " of " + to_string(context_.parameter_count(c)) + " operands bound");
+      Bad(id, "ends " + context_.Name(module_.operands(id)[0]) + ", which has only bound " +
+                  to_string(bound) + " of " + Counted(context_.parameter_count(c), "operand"));
       return;
     }
     const Shape& root = context_.root_shape(c);
     if (!SameShape(module_.shape(id), root)) {
-      Bad(id, "is " + context_.Text(id) + ", the root of " + context_.Name(c) + " is " +
+      Bad(id, "is " + context_.Text(id) + ", but the root of " + context_.Name(c) + " is " +
                   context_.Text(root));
     } else if (!SameLayout(module_.shape(id), root)) {
       context_.Strict(id, "layout",
                       context_.Name(id) + " is " + context_.Text(module_.shape(id), true) +
-                          ", the root of " + context_.Name(c) + " is " + context_.Text(root, true));
+                          ", but the root of " + context_.Name(c) + " is " +
+                          context_.Text(root, true));
     }
   }
 
@@ -241,25 +241,26 @@ class AsyncPass {
                        to_string(alias.operand) + ", " + IndexText(alias.operand_index) + ")";
     size_t count = context_.parameter_count(c);
     if (alias.operand < 0 || static_cast<size_t>(alias.operand) >= count) {
-      return Bad(id, "has " + what + ", there are " + to_string(count) + " operands", "alias");
+      return Bad(id, "has " + what + ", but only " + Counted(count, "operand"), "alias");
     }
-    if (alias.output_index.empty()) return Bad(id, "has " + what + " of all it is", "alias");
+    if (alias.output_index.empty())
+      return Bad(id, "has " + what + " for its whole result, expected a part of it", "alias");
     const Shape* output = StatePart(id, c, alias.output_index);
     const Shape* input = Subshape(context_.parameter_shape(c, static_cast<size_t>(alias.operand)),
                                   alias.operand_index);
     if (output == nullptr || input == nullptr) {
-      return Bad(id, "has " + what + ", which names a part that does not exist", "alias");
+      return Bad(id, "has " + what + ", but there is no such part", "alias");
     }
     if (!SameShape(*output, *input)) {
       return Bad(id,
-                 "has " + what + ", which lets " + context_.Text(*output) +
-                     " share the buffer of " + context_.Text(*input),
+                 "has " + what + ", which puts " + context_.Text(*output) + " into the buffer of " +
+                     context_.Text(*input),
                  "alias");
     }
     if (SameLayout(*output, *input)) return;
     context_.Strict(id, "layout",
-                    context_.Name(id) + " has " + what + ", which lets " +
-                        context_.Text(*output, true) + " share the buffer of " +
+                    context_.Name(id) + " has " + what + ", which puts " +
+                        context_.Text(*output, true) + " into the buffer of " +
                         context_.Text(*input, true));
   }
 
@@ -270,8 +271,7 @@ class AsyncPass {
       Opcode opcode = module_[user].opcode;
       if (opcode == kAsyncUpdate || opcode == kAsyncDone) {
         ++ends;
-      } else if (opcode == kWhile || opcode == kTuple || opcode == kConditional ||
-                 opcode == kCall || opcode == kOptimizationBarrier) {
+      } else if (CarriesAsyncState(module_, module_[user])) {
         ++elsewhere;
       } else {
         return Bad(id,
@@ -282,7 +282,7 @@ class AsyncPass {
     }
     if (ends > 1) {
       return Bad(id,
-                 "is followed by " + to_string(ends) +
+                 "is used by " + to_string(ends) +
                      " async-update or async-done instructions, expected one",
                  "async-pair");
     }
@@ -301,8 +301,7 @@ class AsyncPass {
   void CheckPair(InstructionId id, const std::vector<Opcode>& wanted) {
     auto users = context_.UsersOf(id);
     if (users.size() != 1) {
-      return Bad(id,
-                 "is used " + to_string(users.size()) + " times, expected one " + Listed(wanted),
+      return Bad(id, "has " + Counted(users.size(), "user") + ", expected one " + Listed(wanted),
                  "async-pair");
     }
     Opcode opcode = module_[users[0]].opcode;
@@ -367,14 +366,14 @@ class AsyncPass {
     }
     if (same) return;
     Bad(id,
-        "and " + context_.Name(entry->second) + " are different host transfers of channel_id " +
-            to_string(entry->first),
-        "channel-id");
+        "and " + context_.Name(entry->second) + " use channel_id " + to_string(entry->first) +
+            " for different host transfers",
+        "channel-id", "give each host transfer its own channel_id");
   }
 
   VerifyContext& context_;
   const Module& module_;
-  std::vector<ComputationId> wrapped_;  // by instruction: what a start, update or done wraps
+  AsyncChains chains_;
   std::map<int64_t, InstructionId> host_channels_;
 };
 
@@ -403,8 +402,9 @@ void CheckAsyncBody(VerifyContext& context, ComputationId c) {
   if (grouped && starts == 1) return;
   context.Strict(
       computation.root, "async-computation",
-      "the asynchronous computation " + context.Name(c) + " is more than a root and its parameters",
-      "mark the async-start with the frontend attribute _collectives_group");
+      "the asynchronous computation " + context.Name(c) +
+          " has more instructions than its root and parameters",
+      "keep one instruction, or set the frontend attribute _collectives_group on the async-start");
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ void CheckRequired(VerifyContext& context, InstructionId id) {
   for (const AttributeUse& use : Info(i.opcode).attributes) {
     if (!use.required || module.Find(i, use.key) != nullptr) continue;
     context.Error(id, "missing-attribute",
-                  context.Name(id) + ": " + std::string(ToString(i.opcode)) +
-                      " needs the attribute " + std::string(Info(use.key).text));
+                  context.Name(id) + ": " + std::string(ToString(i.opcode)) + " needs attribute " +
+                      std::string(Info(use.key).text));
   }
   if (HasOperandText(module, i)) return;
   context.Error(id, "missing-attribute",
@@ -38,10 +38,10 @@ void CheckUnknown(VerifyContext& context, InstructionId id, const RawAttribute& 
   uint64_t offset = raw.offset == 0 ? Diagnostic::kNoOffset : raw.offset;
   // The words of the text parser, so that what both say is shown once.
   std::string message = "attribute " + name;
-  message += raw.misplaced ? " is not one of " + std::string(ToString(module[id].opcode))
-                           : std::string(" is not known");
+  message += raw.misplaced ? " does not belong to " + std::string(ToString(module[id].opcode))
+                           : std::string(" is unknown");
   context.StrictAt(offset, id, raw.misplaced ? "misplaced-attribute" : "unknown-attribute",
-                   message + ", kept as it is");
+                   message + " and is kept as written");
 }
 
 }  // namespace

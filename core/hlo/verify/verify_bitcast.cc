@@ -101,7 +101,7 @@ void CheckReshape(VerifyContext& context, InstructionId id) {
   context.Strict(id, "reshape-bitcast",
                  context.Name(id) + ": reshape from " + context.Text(operand, true) + " to " +
                      context.Text(result, true) + " moves data",
-                 "transpose first, or choose a layout that keeps the order");
+                 "use a copy or transpose first, or a layout that keeps the order of elements");
 }
 
 std::optional<int64_t> BitSize(const Shape& shape) {

@@ -60,7 +60,7 @@ class BufferPass {
     for (InstructionId o : module_.operands(id)) has |= HasBuffer(o);
     if (!has) return;
     Bad(id, "is a " + std::string(ToString(module_[id].opcode)) +
-                ", which neither takes nor gives buffers");
+                ", which has no buffer operands or results");
   }
 
   void CheckWriters(InstructionId id) {
@@ -82,7 +82,7 @@ class BufferPass {
         ++steps_;
         writers += Follow(at, part, user, work);
       }
-      if (writers > 1) return Bad(id, "is a buffer with more than one writer");
+      if (writers > 1) return Bad(id, "is a buffer that more than one instruction writes");
     }
   }
 
@@ -134,7 +134,7 @@ class BufferPass {
     std::string_view what = pin ? "Pin" : "Unpin";
     if (module_[id].operand_count != 1 || AliasCount(id) != 1) {
       return Bad(id, "is a custom-call to " + std::string(what) +
-                         ", which takes one operand and aliases it");
+                         ", expected one operand, aliased by the result");
     }
     const Shape& operand = module_.shape(module_.operands(id)[0]);
     const Shape& result = module_.shape(id);
@@ -158,8 +158,8 @@ class BufferPass {
   void CheckCreate(InstructionId id) {
     if (module_[id].operand_count != 0 || !module_.shape(id).IsBuffer()) {
       return Bad(id,
-                 "is a custom-call to CreateBuffer, which takes no operands and gives a "
-                 "buffer");
+                 "is a custom-call to CreateBuffer, expected no operands and a buffer as "
+                 "result");
     }
     CheckUniqueWriter(id, {});
   }

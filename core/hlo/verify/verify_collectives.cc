@@ -2,6 +2,7 @@
 #include "core/hlo/verify/verify_collectives.h"
 
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -94,19 +95,20 @@ class CollectivePass {
     if (!groups.given) {
       if (mode != GroupMode::kFlattened) return true;
       Report(id, true, "replica-groups",
-             "uses flattened device ids (channel_id and use_global_device_ids), so "
-             "replica_groups must be given");
+             "uses flattened device ids (channel_id and use_global_device_ids) without "
+             "replica_groups");
       return false;
     }
     int64_t devices = DevicesOf(mode);
     if (groups.devices != devices) {
       Report(id, devices != 1, "replica-groups",
-             "has " + to_string(groups.devices) + " devices in its replica groups, the module " +
-                 to_string(devices) + " " + std::string(Describe(mode)));
+             "has " + Counted(groups.devices, "device") +
+                 " in its replica groups, but the module " + "has " + to_string(devices) + " " +
+                 std::string(Describe(mode)));
       if (devices != 1) return false;
     }
     if (!uniform || groups.uniform) return true;
-    Report(id, true, "replica-groups", "needs replica groups of one size");
+    Report(id, true, "replica-groups", "has replica groups of different sizes");
     return false;
   }
 
@@ -125,9 +127,9 @@ class CollectivePass {
     };
     if (!dimensions.empty() && dimensions[0] >= 0 && fits(a) && fits(b)) return dimensions[0];
     context_.Error(id, ToString(module_[id].opcode),
-                   context_.Name(id) + " must name one dimension that " + context_.Text(a) +
-                       " and " + context_.Text(b) +
-                       " have, has dimensions=" + IndexText(dimensions));
+                   context_.Name(id) + " has dimensions=" + IndexText(dimensions) +
+                       ", expected one dimension of " + context_.Text(a) + " and " +
+                       context_.Text(b));
     return std::nullopt;
   }
 
@@ -151,8 +153,9 @@ class CollectivePass {
     int64_t pieces = part == 0 ? subgroup : size / part + (size % part != 0 ? 1 : 0);
     if (pieces == subgroup) return;
     Report(id, subgroup != 1, "shard-count",
-           "cuts dimension " + to_string(dimension) + " of " + context_.Text(whole) + " into " +
-               to_string(pieces) + " pieces, its groups have " + to_string(subgroup) + " devices");
+           "splits dimension " + to_string(dimension) + " of " + context_.Text(whole) + " into " +
+               Counted(pieces, "shard") + ", but its replica groups have " +
+               Counted(subgroup, "device"));
   }
 
   // Gathering and scattering differ in which side is the whole.
@@ -163,15 +166,16 @@ class CollectivePass {
     if (!groups || !CheckGroups(id, *groups, *mode, true)) return;
     auto operands = module_.operands(id);
     if (operands.empty()) {
-      context_.Error(id, "operand-count", context_.Name(id) + " needs at least one operand");
+      context_.Error(id, "operand-count",
+                     context_.Name(id) + " has no operands, expected at least one");
       return;
     }
     for (size_t o = 0; o < operands.size(); ++o) {
       const Shape* result = ResultOf(id, o);
       if (result == nullptr) {
         context_.Error(id, "shape-mismatch",
-                       context_.Name(id) + " is " + context_.Text(id) + ", it has no result for " +
-                           "operand " + to_string(o));
+                       context_.Name(id) + " is " + context_.Text(id) +
+                           ", which has no result for operand " + to_string(o));
         return;
       }
       const Shape& operand = module_.shape(operands[o]);
@@ -198,8 +202,9 @@ class CollectivePass {
     CheckReducer(id);
     const Attribute* channel = module_.Find(id, AttributeKey::kChannelId);
     if (channel != nullptr && module_.IntOf(*channel) <= 0) {
-      Report(id, true, "channel-id",
-             "has channel_id " + to_string(module_.IntOf(*channel)) + ", it must be above 0");
+      Report(
+          id, true, "channel-id",
+          "has channel_id " + to_string(module_.IntOf(*channel)) + ", expected a positive number");
     }
     bool constrained = module_.GetBool(module_[id], AttributeKey::kConstrainLayout);
     if (!reference_.valid()) {
@@ -208,7 +213,7 @@ class CollectivePass {
     } else if (constrained != constrained_) {
       Report(id, true, "constrain-layout",
              "and " + context_.Name(reference_) +
-                 " differ in constrain_layout; all all-reduces of a module must agree");
+                 " differ in constrain_layout, expected the same for all all-reduces of a module");
     }
   }
 
@@ -217,8 +222,8 @@ class CollectivePass {
     ComputationId c = module_.GetComputation(module_[id], AttributeKey::kToApply);
     if (!c.valid() || context_.parameter_count(c) == 2) return;
     Report(id, false, "reducer",
-           "reduces by " + context_.Name(c) + ", which has " +
-               to_string(context_.parameter_count(c)) + " parameters, expected 2");
+           "reduces with " + context_.Name(c) + ", which has " +
+               Counted(context_.parameter_count(c), "parameter") + ", expected 2");
   }
 
   void CheckAllToAll(InstructionId id) {
@@ -232,8 +237,8 @@ class CollectivePass {
     if (static_cast<int64_t>(i.operand_count) != wanted) {
       // Protos do not say how many devices there are, so one may stand for unknown.
       Report(id, groups->given || pieces != 1, "all-to-all",
-             "has " + to_string(i.operand_count) + " operands, expected " + to_string(wanted) +
-                 " for groups of " + to_string(pieces) + " devices");
+             "has " + Counted(i.operand_count, "operand") + ", expected " + to_string(wanted) +
+                 " for replica groups of " + Counted(pieces, "device"));
       return;
     }
     if (!splits) return;
@@ -242,8 +247,8 @@ class CollectivePass {
     int64_t size = module_.shape(id).dimension(static_cast<size_t>(*dimension));
     if (pieces > 0 && size % pieces == 0) return;
     Report(id, true, "all-to-all",
-           "splits dimension " + to_string(*dimension) + " of size " + to_string(size) +
-               " among groups of " + to_string(pieces) + " devices, which does not divide it");
+           "splits dimension " + to_string(*dimension) + " of size " + to_string(size) + " among " +
+               Counted(pieces, "device") + ", which does not divide evenly");
   }
 
   void CheckRaggedAllToAll(InstructionId id) {

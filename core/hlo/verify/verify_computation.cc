@@ -34,7 +34,7 @@ bool CheckRanges(VerifyContext& context) {
     for (size_t k = first; k < first + count; ++k) {
       if (module.instructions()[k].computation.index == c) continue;
       context.Error(InstructionId(k), "computation",
-                    context.Name(InstructionId(k)) + " is filed under another computation");
+                    context.Name(InstructionId(k)) + " belongs to another computation");
     }
   }
   return context.error_count() == 0;
@@ -164,9 +164,9 @@ void CheckControlCycle(VerifyContext& context, ComputationId c) {
   size_t stuck = static_cast<size_t>(
       std::find_if(waiting.begin(), waiting.end(), [](uint32_t w) { return w != 0; }) -
       waiting.begin());
-  context.Error(
-      InstructionId(first + stuck), "control-cycle",
-      context.Name(InstructionId(first + stuck)) + " waits for itself over control predecessors");
+  context.Error(InstructionId(first + stuck), "control-cycle",
+                context.Name(InstructionId(first + stuck)) +
+                    " waits for itself through control predecessors");
 }
 
 void CheckControlEdges(VerifyContext& context) {
@@ -234,7 +234,7 @@ bool VerifyCalls(VerifyContext& context) {
       if (ordered[module[id].computation.index]) continue;
       context.Error(id, "call-cycle",
                     "computation " + context.Name(module[id].computation) +
-                        " calls itself, here or through others",
+                        " calls itself, directly or through others",
                     "recursion is not allowed in HLO");
       return false;
     }
@@ -248,9 +248,9 @@ bool VerifyCalls(VerifyContext& context) {
     }
     if (depth[c.index] <= deepest) continue;
     context.Error(InstructionId(module[c].first_instruction), "call-depth",
-                  "computation " + context.Name(c) + " is called over " +
+                  "computation " + context.Name(c) + " is called through " +
                       to_string(depth[c.index]) + " levels, the limit is " + to_string(deepest),
-                  "raise the limit `nesting`");
+                  "raise it with --limit nesting=N");
     return false;
   }
   if (context.IsFusion(module.entry_id())) {

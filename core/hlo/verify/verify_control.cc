@@ -1,5 +1,6 @@
 // Instructions that call computations: parameters, roots and threads of while, conditional, call,
 // sort, scan and reducers fit their operands.
+#include "core/base/counted.h"
 #include "core/hlo/verify/verify_context.h"
 #include "core/hlo/verify/verify_sharding.h"
 
@@ -14,8 +15,8 @@ bool CheckParameterCount(VerifyContext& context, InstructionId id, ComputationId
   size_t count = context.parameter_count(c);
   if (count == wanted) return true;
   context.Error(id, rule,
-                context.Name(id) + " calls " + context.Name(c) + " with " + to_string(wanted) +
-                    " values, it has " + to_string(count) + " parameters");
+                context.Name(id) + " passes " + Counted(wanted, "value") + " to " +
+                    context.Name(c) + ", which has " + Counted(count, "parameter"));
   return false;
 }
 
@@ -36,8 +37,8 @@ void CheckResult(VerifyContext& context, InstructionId id, ComputationId c, std:
   const Module& module = context.module();
   if (context.Same(module[id].shape, module[module[c].root].shape)) return;
   context.Error(id, rule,
-                context.Name(id) + " is " + context.Text(id) + ", the root of " + context.Name(c) +
-                    " is " + context.Text(module[c].root));
+                context.Name(id) + " is " + context.Text(id) + ", but the root of " +
+                    context.Name(c) + " is " + context.Text(module[c].root));
 }
 
 bool IsPredScalar(const Shape& shape) {
@@ -50,13 +51,13 @@ void CheckComposite(VerifyContext& context, InstructionId id) {
   auto name = FrontendAttributeOf(module, i, "composite.name");
   std::string problem;
   if (!name.has_value() || name->empty()) {
-    problem = "needs a frontend attribute composite.name that is not empty";
+    problem = "needs a non-empty frontend attribute composite.name";
   } else if (FrontendAttributeOf(module, i, "composite.attributes").value_or("{}").empty()) {
     problem = "has an empty frontend attribute composite.attributes";
   } else if (auto version = FrontendAttributeOf(module, i, "composite.version")) {
     bool number = !version->empty() && version->size() < 19;
     for (char c : *version) number &= c >= '0' && c <= '9';
-    if (!number) problem = "has a composite.version that is no non-negative integer";
+    if (!number) problem = "has a composite.version that is not a non-negative integer";
   }
   if (problem.empty()) return;
   context.Error(id, "composite", context.Name(id) + ": a composite call " + problem);
@@ -77,7 +78,7 @@ void CheckCall(VerifyContext& context, InstructionId id) {
       module.Get<OutputOperandAliasing>(i, AttributeKey::kOutputToOperandAliasing);
   if (aliasing != nullptr && !aliasing->entries.empty()) {
     context.Error(id, "alias",
-                  context.Name(id) + ": a call may not have output_to_operand_aliasing");
+                  context.Name(id) + ": a call cannot have output_to_operand_aliasing");
   }
 }
 
@@ -96,7 +97,7 @@ void CheckWhile(VerifyContext& context, InstructionId id) {
   if (!IsPredScalar(context.root_shape(condition))) {
     context.Error(id, "while-condition-shape",
                   "the condition of " + context.Name(id) + ", " + context.Name(condition) +
-                      ", gives " + context.Text(context.root_shape(condition)) +
+                      ", returns " + context.Text(context.root_shape(condition)) +
                       ", expected pred[]");
   }
   CheckResult(context, id, body, "while-body-shape");
@@ -122,9 +123,9 @@ void CheckConditional(VerifyContext& context, InstructionId id) {
   auto operands = module.operands(i);
   if (operands.size() != branches.size() + 1) {
     context.Error(id, "conditional-operands",
-                  context.Name(id) + " has " + to_string(branches.size()) +
-                      " branches, expected one operand for each and one that chooses, has " +
-                      to_string(operands.size()));
+                  context.Name(id) + " has " + Counted(branches.size(), "branch", "branches") +
+                      " and " + Counted(operands.size(), "operand") +
+                      ", expected the selector and one operand for each branch");
     return;
   }
   const Shape& choice = module.shape(operands[0]);
@@ -137,8 +138,8 @@ void CheckConditional(VerifyContext& context, InstructionId id) {
   }
   if (branches.empty() || (pred && branches.size() != 2)) {
     context.Error(id, "conditional-operands",
-                  context.Name(id) + " chooses by " + context.Text(choice) + " among " +
-                      to_string(branches.size()) + " branches");
+                  context.Name(id) + " selects with " + context.Text(choice) + " among " +
+                      Counted(branches.size(), "branch", "branches") + ", expected 2 for pred[]");
     return;
   }
   std::vector<InstructionId> shardings{id};
@@ -158,7 +159,7 @@ void CheckSort(VerifyContext& context, InstructionId id) {
   if (!c.valid() || i.operand_count == 0) return;
   if (!IsPredScalar(context.root_shape(c))) {
     context.Error(id, "sort",
-                  context.Name(id) + ": comparator " + context.Name(c) + " gives " +
+                  context.Name(id) + ": comparator " + context.Name(c) + " returns " +
                       context.Text(context.root_shape(c)) + ", expected pred[]");
   }
   if (!CheckParameterCount(context, id, c, size_t{2} * i.operand_count, "sort")) return;
@@ -176,8 +177,9 @@ void CheckSort(VerifyContext& context, InstructionId id) {
   int64_t rank = static_cast<int64_t>(module.shape(operands[0]).rank());
   if (dimensions.size() != 1 || dimensions[0] < 0 || dimensions[0] >= rank) {
     context.Error(id, "sort",
-                  context.Name(id) + " must name one dimension of its operands, which have " +
-                      to_string(rank) + ", has dimensions=" + IndexText(dimensions));
+                  context.Name(id) + " has dimensions=" + IndexText(dimensions) +
+                      ", expected one dimension of its operands, which have rank " +
+                      to_string(rank));
   }
 }
 
@@ -207,8 +209,8 @@ void CheckScan(VerifyContext& context, InstructionId id) {
   int64_t results = root.IsTuple() ? static_cast<int64_t>(root.elements().size()) : 1;
   if (carries < 0 || carries >= operands || carries > results || dimensions.size() != 1) {
     context.Error(id, "scan",
-                  context.Name(id) + " has " + to_string(carries) + " carries of " +
-                      to_string(operands) + " operands and " + to_string(results) + " results");
+                  context.Name(id) + " has num_carries=" + to_string(carries) + ", but only " +
+                      Counted(operands, "operand") + " and " + Counted(results, "result"));
     return;
   }
   for (int64_t p = 0; p < operands; ++p) {
@@ -225,8 +227,8 @@ void CheckScan(VerifyContext& context, InstructionId id) {
     if (ScanParameterFits(context.parameter_shape(c, n), operand, without)) continue;
     context.Error(id, "scan",
                   context.Name(id) + ": parameter " + to_string(p) + " of " + context.Name(c) +
-                      " is " + context.Text(context.parameter_shape(c, n)) + ", the operand is " +
-                      context.Text(operand));
+                      " is " + context.Text(context.parameter_shape(c, n)) +
+                      ", but the operand is " + context.Text(operand));
     return;
   }
   for (int64_t k = 0; k < carries; ++k) {
@@ -235,9 +237,8 @@ void CheckScan(VerifyContext& context, InstructionId id) {
     const Shape& carried = context.parameter_shape(c, static_cast<size_t>(operands - carries + k));
     if (SameShape(given, carried)) continue;
     context.Error(id, "scan",
-                  context.Name(id) + ": carry " + to_string(k) + " of " + context.Name(c) +
-                      " comes in as " + context.Text(carried) + " and goes out as " +
-                      context.Text(given));
+                  context.Name(id) + ": carry " + to_string(k) + " of " + context.Name(c) + " is " +
+                      context.Text(carried) + " as a parameter and " + context.Text(given));
     return;
   }
 }
@@ -255,7 +256,8 @@ void CheckReducerTypes(VerifyContext& context, InstructionId id) {
     if (parameter.element_type() == operand.element_type()) continue;
     context.Strict(id, "mixed-precision",
                    context.Name(id) + ": parameter " + to_string(p) + " of " + context.Name(c) +
-                       " is " + context.Text(parameter) + ", the operand " + context.Text(operand));
+                       " is " + context.Text(parameter) + ", but the operand is " +
+                       context.Text(operand));
     return;
   }
 }
@@ -269,11 +271,12 @@ void CheckScatterDimensions(VerifyContext& context, InstructionId id) {
     if (d >= 0 && d < rank) continue;
     context.Error(id, "scatter",
                   context.Name(id) + ": scatter_dims_to_operand_dims names dimension " +
-                      to_string(d) + " of an operand with " + to_string(rank));
+                      to_string(d) + ", but the operand has rank " + to_string(rank));
   }
 }
 
-// Work on one thread is started from another only by an asynchronous instruction.
+// Work on one thread is started from another only by an asynchronous instruction. That of a call
+// or custom-call XLA checks only where it is asked to.
 void CheckThreads(VerifyContext& context, InstructionId id) {
   const Instruction& i = context.module()[id];
   if (i.opcode == kAsyncStart || i.opcode == kAsyncUpdate || i.opcode == kAsyncDone ||
@@ -282,12 +285,16 @@ void CheckThreads(VerifyContext& context, InstructionId id) {
   }
   context.ForEachCallee(i, [&](ComputationId c) {
     if (context.thread(c) == context.thread(i.computation)) return;
-    context.Error(id, "execution-thread",
-                  context.Name(id) + " runs on thread " +
-                      std::string(context.thread(i.computation).substr(0, 100)) + " and calls " +
-                      context.Name(c) + " of thread " +
-                      std::string(context.thread(c).substr(0, 100)),
-                  "call it through an asynchronous instruction, or give both one thread");
+    std::string message = context.Name(id) + " runs on thread " +
+                          std::string(context.thread(i.computation).substr(0, 100)) +
+                          ", but calls " + context.Name(c) + ", which runs on thread " +
+                          std::string(context.thread(c).substr(0, 100));
+    constexpr std::string_view kHint = "use async-start, or set the same execution_thread on both";
+    if (i.opcode == kCall || i.opcode == kCustomCall) {
+      context.Strict(id, "execution-thread", std::move(message), std::string(kHint));
+    } else {
+      context.Error(id, "execution-thread", std::move(message), std::string(kHint));
+    }
   });
 }
 

@@ -1,4 +1,5 @@
 // Fusions and output_to_operand_aliasing.
+#include "core/base/counted.h"
 #include "core/hlo/verify/verify_context.h"
 #include "core/hlo/verify/verify_layout.h"
 
@@ -14,7 +15,7 @@ void CheckFusedBody(VerifyContext& context, InstructionId id, ComputationId c) {
   if (context.UserSlots(computation.root) != 0) {
     context.Error(id, "fusion-root",
                   "the root of " + context.Name(c) + ", " + context.Name(computation.root) +
-                      ", is used inside the fusion");
+                      ", has users inside the fused computation, expected none");
   }
   for (uint32_t k = 0; k < computation.instruction_count; ++k) {
     InstructionId inner(computation.first_instruction + k);
@@ -40,28 +41,28 @@ void CheckFusion(VerifyContext& context, InstructionId id) {
   if (callers.size() != 1 && callers[0] != id) {
     context.Error(id, "fusion-caller",
                   context.Name(c) + " is called by " + context.Name(id) + " and by " +
-                      context.Name(callers[0]) + "; a fused computation has one caller",
+                      context.Name(callers[0]) + ", expected one caller for a fused computation",
                   "give each fusion its own computation");
     return;
   }
   if (!context.Same(i.shape, module[module[c].root].shape)) {
     context.Error(id, "fusion-root",
-                  context.Name(id) + " is " + context.Text(id) + ", the root of " +
+                  context.Name(id) + " is " + context.Text(id) + ", but the root of " +
                       context.Name(c) + " is " + context.Text(module[c].root));
   }
   auto operands = module.operands(i);
   auto parameters = context.parameters(c);
   if (parameters.size() != operands.size()) {
     context.Error(id, "fusion-operands",
-                  context.Name(id) + " has " + to_string(operands.size()) + " operands, " +
-                      context.Name(c) + " has " + to_string(parameters.size()) + " parameters");
+                  context.Name(id) + " has " + Counted(operands.size(), "operand") + ", but " +
+                      context.Name(c) + " has " + Counted(parameters.size(), "parameter"));
     return;
   }
   for (size_t p = 0; p < parameters.size(); ++p) {
     if (context.Same(module[operands[p]].shape, module[parameters[p]].shape)) continue;
     context.Error(id, "fusion-operands",
                   context.Name(id) + ": operand " + context.Name(operands[p]) + " is " +
-                      context.Text(operands[p]) + ", parameter " + to_string(p) + " of " +
+                      context.Text(operands[p]) + ", but parameter " + to_string(p) + " of " +
                       context.Name(c) + " is " + context.Text(parameters[p]));
     return;
   }
@@ -87,9 +88,9 @@ void CheckAlias(VerifyContext& context, InstructionId id, const OutputOperandAli
                      IndexText(alias.output_index) + ": (" + to_string(alias.operand) + ", " +
                      IndexText(alias.operand_index) + ")";
   if (alias.operand < 0 || static_cast<size_t>(alias.operand) >= operands.size()) {
-    context.Error(
-        id, "alias",
-        what + " names an operand that does not exist, there are " + to_string(operands.size()));
+    context.Error(id, "alias",
+                  what + " names an operand that does not exist, it has " +
+                      Counted(operands.size(), "operand"));
     return;
   }
   const Shape& whole = module.shape(operands[static_cast<size_t>(alias.operand)]);
@@ -111,7 +112,7 @@ void CheckAlias(VerifyContext& context, InstructionId id, const OutputOperandAli
   if (!SameShape(from, to)) {
     context.Error(
         id, "alias",
-        what + " lets " + context.Text(*output) + " share the buffer of " + context.Text(*input));
+        what + " puts " + context.Text(*output) + " into the buffer of " + context.Text(*input));
     return;
   }
   bool scalar = from.IsArray() && from.ElementCount() == 1;
@@ -121,7 +122,7 @@ void CheckAlias(VerifyContext& context, InstructionId id, const OutputOperandAli
   }
   if (SameLayout(from, to, ignore)) return;
   context.Strict(id, "layout",
-                 what + " lets " + context.Text(*output, true) + " share the buffer of " +
+                 what + " puts " + context.Text(*output, true) + " into the buffer of " +
                      context.Text(*input, true));
 }
 
@@ -145,15 +146,16 @@ void CheckLayoutConstraints(VerifyContext& context, InstructionId id) {
   auto operands = module.operands(i);
   if (shapes.size() != operands.size()) {
     context.Error(id, "custom-call-layout",
-                  context.Name(id) + " constrains the layouts of " + to_string(shapes.size()) +
-                      " operands, has " + to_string(operands.size()));
+                  context.Name(id) + " has operand_layout_constraints for " +
+                      Counted(shapes.size(), "operand") + ", but has " +
+                      to_string(operands.size()));
     return;
   }
   for (size_t o = 0; o < shapes.size(); ++o) {
     if (context.Same(ShapeId(shapes[o]), module[operands[o]].shape)) continue;
     context.Error(id, "custom-call-layout",
                   context.Name(id) + " constrains operand " + to_string(o) + " to " +
-                      context.Text(module[ShapeId(shapes[o])], true) + ", it is " +
+                      context.Text(module[ShapeId(shapes[o])], true) + ", but it is " +
                       context.Text(operands[o]));
     return;
   }
@@ -167,8 +169,9 @@ void CheckRngSeed(VerifyContext& context, InstructionId id) {
   bool seed = shape.IsScalar() && shape.element_type() == ElementType::kU64;
   if (i.operand_count == 0 && seed) return;
   context.Error(id, "rng-seed",
-                context.Name(id) + ": GetRngSeed takes no operands and gives u64[], has " +
-                    to_string(i.operand_count) + " and gives " + context.Text(shape));
+                context.Name(id) + " is a custom-call to GetRngSeed with " +
+                    Counted(i.operand_count, "operand") + " and result " + context.Text(shape) +
+                    ", expected no operands and u64[]");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Replica groups in their three forms: lists, an iota, axes of a mesh.
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 #include "core/hlo/verify/verify_collectives.h"
 #include "core/hlo/verify/verify_sharding.h"
 
@@ -27,13 +28,14 @@ std::optional<DeviceGroups> ReadListed(VerifyContext& context, InstructionId id,
     for (int64_t device : group) {
       if (device < 0 || device >= groups.devices) {
         ReportDevices(context, id, true, "replica-groups",
-                      "names device " + to_string(device) + " in its replica groups of " +
-                          to_string(groups.devices) + " devices; they count from 0");
+                      "names device " + to_string(device) + ", but its replica groups have " +
+                          Counted(groups.devices, "device") + ", numbered from 0");
         return std::nullopt;
       }
       if (seen[static_cast<size_t>(device)]) {
-        ReportDevices(context, id, true, "replica-groups",
-                      "names device " + to_string(device) + " twice in its replica groups");
+        ReportDevices(
+            context, id, true, "replica-groups",
+            "names device " + to_string(device) + " twice in its replica groups, expected once");
         return std::nullopt;
       }
       seen[static_cast<size_t>(device)] = true;
@@ -49,8 +51,9 @@ std::optional<DeviceGroups> ReadIota(VerifyContext& context, InstructionId id,
       list.group_count > 0 && list.group_size > 0 && devices && IsSoundIota(list.iota, *devices);
   if (!good) {
     ReportDevices(context, id, true, "replica-groups",
-                  "has " + to_string(list.group_count) + " replica groups of " +
-                      to_string(list.group_size) + " devices, which is not the size of its iota");
+                  "has " + Counted(list.group_count, "replica group") + " of " +
+                      Counted(list.group_size, "device") +
+                      ", which does not match the size of its iota");
     return std::nullopt;
   }
   return DeviceGroups{true, *devices, list.group_size, true};
@@ -62,7 +65,7 @@ std::optional<DeviceGroups> ReadMesh(VerifyContext& context, InstructionId id,
   auto size = AxesSize(list.mesh, list.axes);
   if (!devices || *devices < 1 || !size || *size < 1 || *devices % *size != 0) {
     ReportDevices(context, id, true, "replica-groups",
-                  "has a device mesh without a valid size, or axes that are not of it");
+                  "has an invalid device mesh, or axes that its mesh does not have");
     return std::nullopt;
   }
   return DeviceGroups{true, *devices, *size, true};
@@ -93,7 +96,7 @@ void ReportDevices(VerifyContext& context, InstructionId id, bool certain, std::
     context.Error(id, rule, context.Name(id) + " " + std::move(message));
   } else {
     context.Strict(id, rule, context.Name(id) + " " + std::move(message),
-                   "give the module replica_count or num_partitions");
+                   "set replica_count or num_partitions of the module");
   }
 }
 

@@ -83,16 +83,16 @@ void CheckMemorySpaces(VerifyContext& context, InstructionId id, const Shape& op
   std::string opcode(ToString(i.opcode));
   if (from == kFastMemory && to != kFastMemory) {
     context.Strict(id, "memory-space",
-                   context.Name(id) + ": " + opcode + " must not leave fast memory, S(1), for S(" +
+                   context.Name(id) + ": " + opcode + " cannot go from memory space S(1) to S(" +
                        std::to_string(to) + ")");
   } else if (i.opcode == Opcode::kDynamicSlice && from == kDefaultMemory && to == kHostMemory) {
     context.Strict(id, "memory-space",
-                   context.Name(id) + ": dynamic-slice must not go from device to host memory");
+                   context.Name(id) + ": dynamic-slice cannot go from device to host memory");
   } else if (i.opcode == Opcode::kDynamicUpdateSlice && from == kHostMemory &&
              to == kDefaultMemory) {
     context.Strict(
         id, "memory-space",
-        context.Name(id) + ": dynamic-update-slice must not go from host to device memory");
+        context.Name(id) + ": dynamic-update-slice cannot go from host to device memory");
   }
 }
 
@@ -112,8 +112,8 @@ void CheckKeptLayout(VerifyContext& context, InstructionId id) {
     if (SameArrayLayout(result, operand, IgnoredFor(i, operand))) continue;
     context.Strict(id, "layout",
                    context.Name(id) + ": " + std::string(ToString(i.opcode)) +
-                       " must not change layouts, but is " + context.Text(result, true) + " from " +
-                       context.Text(operand, true),
+                       " cannot change the layout, but is " + context.Text(result, true) +
+                       " from " + context.Text(operand, true),
                    "insert a copy");
     return;
   }
@@ -122,8 +122,8 @@ void CheckKeptLayout(VerifyContext& context, InstructionId id) {
 void Mismatch(VerifyContext& context, InstructionId id, const Shape& actual, const Shape& expected,
               std::string_view of) {
   context.Strict(id, "layout",
-                 context.Name(id) + " is " + context.Text(actual, true) + ", " + std::string(of) +
-                     " is " + context.Text(expected, true));
+                 context.Name(id) + " is " + context.Text(actual, true) + ", but " +
+                     std::string(of) + " is " + context.Text(expected, true));
 }
 
 // copy to or from host memory keeps the rest of the layout (XLA: CheckShape, kCopy).
@@ -137,7 +137,7 @@ void CheckHostCopy(VerifyContext& context, InstructionId id, const Shape& operan
                                       SameArrayLayout(result, operand, kIgnoreMemorySpace);
   if (good) return;
   context.Strict(id, "memory-space",
-                 context.Name(id) + ": a copy between host and device must not change " +
+                 context.Name(id) + ": a copy between host and device cannot change the layout, " +
                      context.Text(operand, true) + " to " + context.Text(result, true));
 }
 
@@ -232,8 +232,17 @@ void CheckCallLayouts(VerifyContext& context, InstructionId id) {
 void CheckScan(VerifyContext& context, InstructionId id) {
   const Module& module = context.module();
   if (module.GetBool(module[id], AttributeKey::kIsAssociative)) return;
-  context.Strict(id, "scan", context.Name(id) + ": a backend takes only associative scans",
-                 "write is_associative=true where it holds, or a while loop");
+  context.Strict(id, "scan", context.Name(id) + ": backends accept only associative scans",
+                 "set is_associative=true where it holds, or use a while loop");
+}
+
+// An option of XLA's verifier that XLA:GPU sets.
+void CheckBroadcastOrder(VerifyContext& context, InstructionId id) {
+  const Module& module = context.module();
+  if (std::ranges::is_sorted(module.GetInts(module[id], AttributeKey::kDimensions))) return;
+  context.Strict(id, "broadcast-order",
+                 context.Name(id) + ": XLA:GPU does not accept unsorted broadcast dimensions",
+                 "transpose the operand and sort the dimensions");
 }
 
 void CheckShapeFacts(VerifyContext& context, InstructionId id) {
@@ -243,12 +252,13 @@ void CheckShapeFacts(VerifyContext& context, InstructionId id) {
   if ((facts & kShapeHostMemory) != 0) {
     context.Strict(id, "host-memory-space",
                    context.Name(id) + " is " + context.Text(shape, true) +
-                       ", in host memory, where the backend takes none");
+                       ", but the backend accepts no values in host memory here");
   }
   if ((facts & kShapeOddElementSize) != 0) {
-    context.Strict(id, "element-size",
-                   context.Name(id) + " is " + context.Text(shape, true) +
-                       ": CPU and GPU take element sizes, E(n), only on types below one byte");
+    context.Strict(
+        id, "element-size",
+        context.Name(id) + " is " + context.Text(shape, true) +
+            ": CPU and GPU accept an element size, E(n), only on types smaller than a byte");
   }
 }
 
@@ -294,6 +304,8 @@ void VerifyLayouts(VerifyContext& context) {
       VerifyReinterpretation(context, id);
     } else if (i.opcode == Opcode::kScan) {
       CheckScan(context, id);
+    } else if (i.opcode == Opcode::kBroadcast) {
+      CheckBroadcastOrder(context, id);
     } else {
       CheckPassedThrough(context, id);
     }

@@ -1,22 +1,23 @@
 // Original values have the structure of the shape they stand on; metadata refers to what exists.
+#include "core/base/counted.h"
 #include "core/hlo/verify/verify_context.h"
 
 namespace hloscope::hlo {
 namespace {
 
-// Same tuples, same number of elements all the way down.
+// Same tuples all the way down; parts may be left out.
 bool SameStructure(const OriginalValue::Node& root, const Shape& shape) {
   std::vector<std::pair<const OriginalValue::Node*, const Shape*>> work{{&root, &shape}};
   while (!work.empty()) {
     auto [node, part] = work.back();
     work.pop_back();
+    if (node->is_tuple && node->children.empty()) continue;
     if (node->is_tuple != part->IsTuple()) {
-      bool both_empty = part->IsTuple() && part->elements().empty() && node->children.empty();
-      if (!both_empty) return false;
-      continue;
+      if (part->IsTuple() && part->elements().empty()) continue;
+      return false;
     }
     if (!node->is_tuple) continue;
-    if (node->children.size() != part->elements().size()) return false;
+    if (node->children.size() > part->elements().size()) return false;
     for (size_t c = 0; c < node->children.size(); ++c) {
       work.emplace_back(&node->children[c], &part->elements()[c]);
     }
@@ -28,7 +29,7 @@ void CheckOrigin(VerifyContext& context, InstructionId id, const OriginalValue& 
   if (origin.synthetic_call) return;
   if (SameStructure(origin.root, context.module().shape(id))) return;
   context.Error(id, "original-value",
-                "the origin of " + context.Name(id) + " does not have the tuples of its shape " +
+                "the origin of " + context.Name(id) + " does not match the tuples of its shape " +
                     context.Text(id));
 }
 
@@ -38,8 +39,8 @@ void CheckMetadata(VerifyContext& context, InstructionId id, const OpMetadata& m
   if (metadata.stack_frame_id < 0 || (frames != 0 && metadata.stack_frame_id > frames)) {
     context.Strict(id, "stack-frame",
                    context.Name(id) + " has stack_frame_id " +
-                       std::to_string(metadata.stack_frame_id) + ", the module " +
-                       std::to_string(frames) + " frames");
+                       std::to_string(metadata.stack_frame_id) + ", but the module has " +
+                       Counted(frames, "stack frame"));
   }
   std::string_view before = module[metadata.scheduling_name];
   std::string_view name = module.name(id);

@@ -2,6 +2,7 @@
 // stack frames.
 #include <set>
 
+#include "core/base/counted.h"
 #include "core/hlo/verify/verify_context.h"
 #include "core/hlo/verify/verify_layout.h"
 
@@ -18,11 +19,11 @@ void CheckEntryShape(VerifyContext& context, InstructionId at, const Shape& decl
   if (!SameShape(actual, declared)) {
     context.Error(at, "entry-layout",
                   what + " " + context.Name(at) + " is " + context.Text(actual) +
-                      ", entry_computation_layout says " + context.Text(declared));
+                      ", but entry_computation_layout says " + context.Text(declared));
   } else if (!SameLayout(actual, declared, kEntryLayoutIgnore)) {
     context.Strict(at, "layout",
                    what + " " + context.Name(at) + " is " + context.Text(actual, true) +
-                       ", entry_computation_layout says " + context.Text(declared, true));
+                       ", but entry_computation_layout says " + context.Text(declared, true));
   }
 }
 
@@ -35,7 +36,7 @@ void CheckEntryLayout(VerifyContext& context) {
   bool exists = layout->result.index < module.shape_count();
   for (ShapeId shape : layout->parameters) exists &= shape.index < module.shape_count();
   if (!exists) {
-    context.ModuleError("entry-layout", "entry_computation_layout has a shape that is missing");
+    context.ModuleError("entry-layout", "entry_computation_layout lacks a shape");
     return;
   }
   constexpr uint8_t kBad = kShapeBadLayout | kShapeBadDimension | kShapeOverflow;
@@ -45,9 +46,8 @@ void CheckEntryLayout(VerifyContext& context) {
   CheckEntryShape(context, root, module[layout->result], "the entry's root");
   if (parameters.size() != layout->parameters.size()) {
     context.Error(root, "entry-layout",
-                  "the entry has " + to_string(parameters.size()) +
-                      " parameters, entry_computation_layout has " +
-                      to_string(layout->parameters.size()));
+                  "the entry has " + Counted(parameters.size(), "parameter") +
+                      ", but entry_computation_layout has " + to_string(layout->parameters.size()));
     return;
   }
   for (size_t p = 0; p < parameters.size(); ++p) {
@@ -80,7 +80,7 @@ const Shape* CheckParameterPart(VerifyContext& context, const ParameterPart& par
   size_t count = context.parameter_count(context.module().entry_id());
   if (part.first < 0 || static_cast<size_t>(part.first) >= count) {
     context.ModuleError("alias", what + " names parameter " + to_string(part.first) +
-                                     ", the entry has " + to_string(count) + " parameters");
+                                     ", but the entry has " + Counted(count, "parameter"));
     return nullptr;
   }
   const Shape& whole =
@@ -91,7 +91,7 @@ const Shape* CheckParameterPart(VerifyContext& context, const ParameterPart& par
                                      context.Text(whole));
   } else if (!shape->IsArray()) {
     context.ModuleError("alias", what + " names " + PartText(part) + ", which is " +
-                                     context.Text(*shape) + " and no array");
+                                     context.Text(*shape) + ", expected an array");
     return nullptr;
   }
   return shape;
@@ -103,7 +103,8 @@ void CheckAlias(VerifyContext& context, const InputOutputAlias& alias) {
   const Shape* output = Subshape(root, alias.output_index);
   std::string what = "input_output_alias of output " + IndexText(alias.output_index);
   if (output == nullptr || !output->IsArray()) {
-    context.ModuleError("alias", what + ": " + context.Text(root) + " has no array there");
+    context.ModuleError("alias",
+                        what + ": the result " + context.Text(root) + " has no array there");
     return;
   }
   ParameterPart part{alias.parameter, alias.parameter_index};
@@ -112,7 +113,7 @@ void CheckAlias(VerifyContext& context, const InputOutputAlias& alias) {
   if (input->ByteSize() != output->ByteSize()) {
     context.Strict(module.entry().root, "alias",
                    what + ": " + context.Text(*output) + " and " + PartText(part) + ", " +
-                       context.Text(*input) + ", differ in size");
+                       context.Text(*input) + ", have different sizes");
   }
   if (!alias.must_alias) return;
   const Shape* result = Subshape(ResultOf(module), alias.output_index);
@@ -180,7 +181,7 @@ void CheckStackFrames(VerifyContext& context) {
     }
     context.StrictAt(Diagnostic::kNoOffset, InstructionId(0u), "stack-frame",
                      "stack frame " + to_string(f + 1) +
-                         " names a location or parent that is not in the tables before it");
+                         " names a location or parent that is not in the tables above it");
     return;
   }
 }
@@ -202,7 +203,7 @@ void VerifyHeader(VerifyContext& context) {
     context.ModuleError("device-count", "replica_count is " + to_string(header.replica_count) +
                                             " and num_partitions " +
                                             to_string(header.num_partitions) +
-                                            "; both must be at least 1");
+                                            ", expected at least 1");
   }
   CheckEntryLayout(context);
   CheckAliases(context);
@@ -213,7 +214,7 @@ void VerifyHeader(VerifyContext& context) {
     uint64_t offset = raw.offset == 0 ? Diagnostic::kNoOffset : raw.offset;
     context.StrictAt(offset, InstructionId(0u), "unknown-attribute",
                      "module attribute " + std::string(module[raw.name].substr(0, 100)) +
-                         " is not known, kept as it is");
+                         " is unknown and is kept as written");
   }
 }
 

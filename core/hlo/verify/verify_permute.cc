@@ -1,6 +1,7 @@
 // collective-permute: pairs of devices, and the operands of its in-place form.
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/hlo/verify/verify_collectives.h"
 
 namespace hloscope::hlo {
@@ -36,7 +37,7 @@ int64_t AllowedMentions(VerifyContext& context, InstructionId id) {
   if (!in_place) return 1;
   if (operands.size() != 4) {
     ReportDevices(context, id, true, "operand-count",
-                  "has " + to_string(operands.size()) + " operands, expected 1 or 4");
+                  "has " + Counted(operands.size(), "operand") + ", expected 1 or 4");
     return 0;
   }
   const Shape& input = module.shape(operands[0]);
@@ -96,7 +97,7 @@ bool CheckLimit(VerifyContext& context, InstructionId id, std::span<const int64_
   if (devices.empty() || devices.back() < limit) return true;
   ReportDevices(context, id, limit != 1, "source-target-pairs",
                 "has the " + std::string(SideName(side)) + to_string(devices.back()) +
-                    ", the module has " + to_string(limit) + " devices");
+                    ", but the module has " + Counted(limit, "device"));
   return false;
 }
 

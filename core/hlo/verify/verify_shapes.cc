@@ -2,6 +2,7 @@
 // operand counts, and the ban on implicit broadcasts.
 #include <array>
 
+#include "core/base/counted.h"
 #include "core/hlo/shape/shape_inference.h"
 #include "core/hlo/verify/verify_context.h"
 
@@ -121,8 +122,9 @@ class ShapePass {
     const OpcodeInfo& info = Info(i.opcode);
     if (info.arity >= 0 && static_cast<size_t>(info.arity) != i.operand_count) {
       context_.Error(id, "operand-count",
-                     context_.Name(id) + ": " + std::string(info.text) + " takes " +
-                         to_string(info.arity) + " operands, has " + to_string(i.operand_count));
+                     context_.Name(id) + ": " + std::string(info.text) + " has " +
+                         Counted(i.operand_count, "operand") + ", expected " +
+                         to_string(info.arity));
       return;
     }
     auto attributes = module_.attributes(i);
@@ -154,7 +156,8 @@ class ShapePass {
     }
     std::string what = context_.Name(id) + " is " + context_.Text(module_.shape(id), true);
     if ((facts & kShapeBadLayout) != 0) {
-      context_.Error(id, "layout", what + ": minor_to_major must name each dimension exactly once");
+      context_.Error(id, "layout",
+                     what + ": minor_to_major does not name each dimension exactly once");
     } else if ((facts & kShapeBadDimension) != 0) {
       context_.Error(id, "dimension-size", what + ": a dimension has a negative size");
     } else if ((facts & kShapeUnbounded) != 0) {
@@ -268,16 +271,16 @@ class ShapePass {
     auto operands = module_.operands(id);
     if (!shape.IsTuple() || shape.elements().size() != operands.size()) {
       context_.Error(id, "shape-mismatch",
-                     context_.Name(id) + " is " + context_.Text(shape) + ", a tuple of its " +
-                         to_string(operands.size()) + " operands was expected");
+                     context_.Name(id) + " is " + context_.Text(shape) +
+                         ", expected a tuple of its " + Counted(operands.size(), "operand"));
       return false;
     }
     for (size_t o = 0; o < operands.size(); ++o) {
       if (context_.SameElement(module_[id].shape, o, module_[operands[o]].shape)) continue;
       context_.Error(id, "shape-mismatch",
                      context_.Name(id) + " has " + context_.Text(shape.elements()[o]) +
-                         " as element " + to_string(o) + ", operand " + context_.Name(operands[o]) +
-                         " is " + context_.Text(operands[o]));
+                         " as element " + to_string(o) + ", but operand " +
+                         context_.Name(operands[o]) + " is " + context_.Text(operands[o]));
       return false;
     }
     return true;
@@ -290,7 +293,7 @@ class ShapePass {
     if (!tuple.IsTuple()) {
       context_.Error(id, "get-tuple-element",
                      context_.Name(id) + " takes an element of " + context_.Name(operand) +
-                         ", which is " + context_.Text(tuple) + " and no tuple");
+                         ", which is " + context_.Text(tuple) + ", expected a tuple");
       return false;
     }
     if (index < 0 || static_cast<size_t>(index) >= tuple.elements().size()) {
@@ -377,8 +380,8 @@ class ShapePass {
   bool Fits(InstructionId id, bool fits, std::string_view expected) {
     if (fits) return true;
     context_.Error(id, "shape-mismatch",
-                   context_.Name(id) + " is " + context_.Text(id) + ", " +
-                       std::string(ToString(module_[id].opcode)) + " gives " +
+                   context_.Name(id) + " is " + context_.Text(id) + ", but " +
+                       std::string(ToString(module_[id].opcode)) + " returns " +
                        std::string(expected));
     return false;
   }
@@ -387,7 +390,7 @@ class ShapePass {
     for (InstructionId o : module_.operands(id)) {
       if (SameDimensions(module_.shape(o), module_.shape(id))) continue;
       context_.Error(id, "implicit-broadcast",
-                     context_.Name(id) + " is " + context_.Text(id) + ", its operand " +
+                     context_.Name(id) + " is " + context_.Text(id) + ", but its operand " +
                          context_.Name(o) + " is " + context_.Text(o),
                      "insert a broadcast");
       return false;

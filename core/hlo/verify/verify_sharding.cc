@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -33,15 +34,15 @@ Found Bad(std::string text) { return Problem{std::move(text), false}; }
 Found CheckDevice(int64_t device, const Devices& devices) {
   if (device < 0) return Bad("device " + to_string(device) + " is negative");
   if (device < devices.count) return std::nullopt;
-  return Problem{"device " + to_string(device) + " does not exist, the module has " +
-                     to_string(devices.count) + " partitions",
+  return Problem{"device " + to_string(device) + " does not exist: the module has " +
+                     Counted(devices.count, "partition"),
                  !devices.certain};
 }
 
 Found CheckCount(int64_t count, const Devices& devices) {
   if (count == devices.count) return std::nullopt;
-  return Problem{"it has " + to_string(count) + " devices, the module has " +
-                     to_string(devices.count) + " partitions",
+  return Problem{"it has " + Counted(count, "device") + ", but the module has " +
+                     Counted(devices.count, "partition"),
                  !devices.certain};
 }
 
@@ -70,14 +71,14 @@ size_t SubgroupDimensions(const Sharding& sharding) {
 Found CheckIota(const IotaTile& iota, int64_t count) {
   if (IsSoundIota(iota, count)) return std::nullopt;
   return Bad(
-      "its device iota does not have as many elements as it has tiles, or is transposed by "
-      "no permutation");
+      "its device iota does not have one element for each tile, or its transpose is not a "
+      "permutation");
 }
 
 Found CheckRank(size_t data_rank, const Shape& shape) {
   if (data_rank == shape.rank()) return std::nullopt;
   return Bad("it tiles " + to_string(data_rank) +
-             " dimensions (without subgroups), the shape has " + to_string(shape.rank()));
+             " dimensions (without subgroups), but the shape has rank " + to_string(shape.rank()));
 }
 
 Found CheckTiled(const Sharding& sharding, const Shape& shape, const Devices& devices) {
@@ -87,8 +88,8 @@ Found CheckTiled(const Sharding& sharding, const Shape& shape, const Devices& de
   if (tiles.iota) {
     if (Found found = CheckIota(*tiles.iota, *count)) return found;
   } else if (static_cast<int64_t>(tiles.devices.size()) != *count) {
-    return Bad("it lists " + to_string(tiles.devices.size()) + " devices for " + to_string(*count) +
-               " tiles");
+    return Bad("it lists " + Counted(tiles.devices.size(), "device") + " for " +
+               Counted(*count, "tile"));
   }
   if (*count == 1) return std::nullopt;  // XLA reads it as replicated
   size_t subgroups = SubgroupDimensions(sharding);
@@ -100,7 +101,8 @@ Found CheckTiled(const Sharding& sharding, const Shape& shape, const Devices& de
 
 Found CheckAxes(const Mesh& mesh, const std::vector<AxisRef>& axes) {
   if (AxesSize(mesh, axes).has_value()) return std::nullopt;
-  return Bad("it uses an axis its mesh does not have, or a part that does not divide it");
+  return Bad(
+      "it uses an axis that its mesh does not have, or a sub-axis that does not divide its axis");
 }
 
 Found CheckNamed(const Sharding& sharding, const Shape& shape, const Devices& devices) {
@@ -134,7 +136,7 @@ Found CheckNamed(const Sharding& sharding, const Shape& shape, const Devices& de
 Found CheckLeaf(const Sharding& sharding, const Shape& shape, const Devices& devices) {
   switch (sharding.kind) {
     case ShardingKind::kTuple:
-      return Bad("it is a tuple sharding inside another");
+      return Bad("it is a tuple sharding inside a tuple sharding");
     case ShardingKind::kMaximal:
       return CheckDevice(sharding.maximal_device, devices);
     case ShardingKind::kTiled:
@@ -157,8 +159,8 @@ Found CheckTuple(const Sharding& sharding, const Shape& shape, const Devices& de
   size_t leaves = 0;
   ForEachLeaf(shape, [&](const Shape&) { ++leaves; });
   if (leaves != sharding.elements.size()) {
-    return Bad("it has " + to_string(sharding.elements.size()) + " elements, the shape has " +
-               to_string(leaves) + " leaves");
+    return Bad("it has " + Counted(sharding.elements.size(), "element") + ", but the shape has " +
+               Counted(leaves, "leaf", "leaves"));
   }
   Found first;
   size_t n = 0;
@@ -175,7 +177,7 @@ Found CheckTuple(const Sharding& sharding, const Shape& shape, const Devices& de
 Found CheckSharding(const Sharding& sharding, const Shape& shape, const Devices& devices) {
   if (shape.IsToken()) return std::nullopt;
   if (sharding.kind == ShardingKind::kTuple) return CheckTuple(sharding, shape, devices);
-  if (shape.IsTuple()) return Bad("the shape is a tuple, the sharding is none");
+  if (shape.IsTuple()) return Bad("the shape is a tuple, but the sharding is not");
   return CheckLeaf(sharding, shape, devices);
 }
 
@@ -285,7 +287,7 @@ void VerifyConsistentSharding(VerifyContext& context, InstructionId at,
     } else if (!SameSharding(context, *common, *sharding)) {
       context.Error(at, "sharding",
                     context.Name(at) + ": " + context.Name(first) + " and " + context.Name(id) +
-                        " must have the same sharding");
+                        " have different shardings, expected the same");
       return;
     }
   }
@@ -304,7 +306,8 @@ void VerifySharding(VerifyContext& context) {
     std::string message = "the sharding of " + context.Name(id) + ", " + context.Text(id) +
                           ", does not fit: " + found->text;
     if (found->strict_only) {
-      context.Strict(id, "sharding-devices", std::move(message), "give the module num_partitions");
+      context.Strict(id, "sharding-devices", std::move(message),
+                     "set num_partitions of the module");
     } else {
       context.Error(id, "sharding", std::move(message));
     }

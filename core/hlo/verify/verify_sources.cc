@@ -1,4 +1,5 @@
 // Instructions whose shape is given and not inferred: constants, iota, random numbers, device ids.
+#include "core/base/counted.h"
 #include "core/hlo/verify/verify_context.h"
 
 namespace hloscope::hlo {
@@ -16,12 +17,12 @@ void CheckConstant(VerifyContext& context, InstructionId id) {
   const Shape& shape = module.shape(id);
   if (!SameShape(shape, literal->shape())) {
     context.Error(id, "constant",
-                  context.Name(id) + " is " + context.Text(shape) + ", its value is " +
+                  context.Name(id) + " is " + context.Text(shape) + ", but its value is " +
                       context.Text(literal->shape()));
   } else if (shape.ByteSize().value_or(kLargestConstant) >= kLargestConstant) {
     context.Error(id, "constant",
                   context.Name(id) + " is a constant of " +
-                      to_string(shape.ByteSize().value_or(-1)) + " bytes, the most is " +
+                      to_string(shape.ByteSize().value_or(-1)) + " bytes, the limit is " +
                       to_string(kLargestConstant - 1));
   }
 }
@@ -32,19 +33,19 @@ void CheckIota(VerifyContext& context, InstructionId id) {
   ElementType type = shape.element_type();
   if (!shape.IsArray() || shape.rank() == 0) {
     context.Error(id, "iota",
-                  context.Name(id) + ": iota gives an array of at least one dimension, not " +
+                  context.Name(id) + ": iota needs a result of at least one dimension, not " +
                       context.Text(shape));
     return;
   }
   int64_t dimension = module.GetInt(module[id], AttributeKey::kIotaDimension, -1);
   if (dimension < 0 || dimension >= static_cast<int64_t>(shape.rank())) {
     context.Error(id, "iota",
-                  context.Name(id) + ": iota_dimension is " + to_string(dimension) + ", " +
+                  context.Name(id) + ": iota_dimension is " + to_string(dimension) + ", but " +
                       context.Text(shape) + " has dimensions 0 to " + to_string(shape.rank() - 1));
   } else if (!IsInteger(type) && !IsFloat(type) && !IsComplex(type)) {
     context.Error(id, "iota",
                   context.Name(id) + ": iota of " + std::string(ToString(type)) +
-                      "; integer, floating-point or complex was expected");
+                      ", expected an integer, floating-point or complex type");
   }
 }
 
@@ -52,30 +53,31 @@ void CheckRng(VerifyContext& context, InstructionId id) {
   const Module& module = context.module();
   auto operands = module.operands(id);
   if (operands.size() != 2) {
-    context.Error(id, "operand-count",
-                  context.Name(id) + ": rng takes 2 operands, has " + to_string(operands.size()));
+    context.Error(
+        id, "operand-count",
+        context.Name(id) + ": rng has " + Counted(operands.size(), "operand") + ", expected 2");
     return;
   }
   const Shape& a = module.shape(operands[0]);
   const Shape& b = module.shape(operands[1]);
   if (!a.IsScalar() || !b.IsScalar()) {
     context.Error(id, "rng",
-                  context.Name(id) + ": rng takes two scalars, has " + context.Text(a) + " and " +
-                      context.Text(b));
+                  context.Name(id) + ": rng needs scalar operands, but has " + context.Text(a) +
+                      " and " + context.Text(b));
     return;
   }
   ElementType type = a.element_type(), result = module.shape(id).element_type();
   bool floats = IsFloat(type) && IsFloat(result);
   if (type != b.element_type() || (type != result && !floats)) {
     context.Error(id, "rng",
-                  context.Name(id) + " is " + context.Text(id) + ", its operands are " +
+                  context.Name(id) + " is " + context.Text(id) + ", but its operands are " +
                       context.Text(a) + " and " + context.Text(b));
     return;
   }
   if (type != result) {
     context.Strict(
         id, "mixed-precision",
-        context.Name(id) + " is " + context.Text(id) + ", its operands are " + context.Text(a));
+        context.Name(id) + " is " + context.Text(id) + ", but its operands are " + context.Text(a));
   }
   int64_t distribution = module.GetInt(module[id], AttributeKey::kDistribution);
   bool uniform = distribution == static_cast<int64_t>(RandomDistribution::kUniform);
@@ -84,7 +86,7 @@ void CheckRng(VerifyContext& context, InstructionId id) {
               (normal && IsFloat(type));
   if (fits) return;
   context.Error(id, "rng",
-                context.Name(id) + ": no distribution " +
+                context.Name(id) + ": rng cannot draw " +
                     std::string(EnumText(AttributeKey::kDistribution, distribution)) + " of " +
                     std::string(ToString(type)));
 }
@@ -107,8 +109,8 @@ void CheckRngBitGenerator(VerifyContext& context, InstructionId id) {
 void ExpectShape(VerifyContext& context, InstructionId id, const Shape& expected) {
   if (SameShape(context.module().shape(id), expected)) return;
   context.Error(id, "shape-mismatch",
-                context.Name(id) + " is " + context.Text(id) + ", " +
-                    std::string(ToString(context.module()[id].opcode)) + " gives " +
+                context.Name(id) + " is " + context.Text(id) + ", but " +
+                    std::string(ToString(context.module()[id].opcode)) + " returns " +
                     context.Text(expected));
 }
 

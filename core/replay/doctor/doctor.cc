@@ -62,7 +62,7 @@ std::string Cuda12Command(const PluginFile& file) {
 
 class Doctor {
  public:
-  explicit Doctor(const DoctorFacts& facts) : facts_(facts) {}
+  explicit Doctor(const DoctorInfo& info) : info_(info) {}
 
   std::vector<DoctorFinding> Diagnose() && {
     CheckPlugins();
@@ -88,7 +88,7 @@ class Doctor {
   }
 
   void CheckPlugins() {
-    for (const SearchedPlace& place : facts_.findings.places) {
+    for (const SearchedPlace& place : info_.findings.places) {
       const bool gone = place.folders.empty() && place.outcome.starts_with("no");
       const bool named = place.origin == "HLOSCOPE_PLUGIN_PATH" || place.origin == "VIRTUAL_ENV";
       if (gone && named) {
@@ -100,18 +100,18 @@ class Doctor {
 
   void CheckPlatform(std::string_view platform) {
     bool first = true;
-    for (const PluginFacts& plugin : facts_.plugins) {
+    for (const PluginInfo& plugin : info_.plugins) {
       if (plugin.file.platform != platform) continue;
       CheckPlugin(plugin, first && !platform.empty());
       first = false;
     }
     if (!first || platform.empty()) return;
-    if (platform == "xla-cpu" && !facts_.jaxlib_version.empty()) {
-      return Add(DoctorState::kPluginOnlyJaxlib, platform, facts_.jaxlib_version,
-                 facts_.jaxlib_folder, InstallCommand(platform));
+    if (platform == "xla-cpu" && !info_.jaxlib_version.empty()) {
+      return Add(DoctorState::kPluginOnlyJaxlib, platform, info_.jaxlib_version,
+                 info_.jaxlib_folder, InstallCommand(platform));
     }
     std::string places;
-    for (const SearchedPlace& place : facts_.findings.places) {
+    for (const SearchedPlace& place : info_.findings.places) {
       places += fmt::format("{}{} {}: {}", places.empty() ? "" : ", ", place.origin, place.path,
                             place.outcome);
     }
@@ -119,7 +119,7 @@ class Doctor {
         InstallCommand(platform));
   }
 
-  void CheckPlugin(const PluginFacts& plugin, bool is_used) {
+  void CheckPlugin(const PluginInfo& plugin, bool is_used) {
     const PluginFile& file = plugin.file;
     const std::string subject = file.platform.empty() ? "other" : file.platform;
     if (plugin.died) {
@@ -136,16 +136,16 @@ class Doctor {
 
   void CheckDevices() {
     for (std::string_view platform : {"xla-cpu", "xla-gpu"}) {
-      const auto plugin = std::ranges::find_if(facts_.plugins, [&](const PluginFacts& candidate) {
+      const auto plugin = std::ranges::find_if(info_.plugins, [&](const PluginInfo& candidate) {
         return candidate.file.platform == platform && candidate.problem.empty();
       });
-      if (plugin == facts_.plugins.end()) continue;
+      if (plugin == info_.plugins.end()) continue;
       if (!plugin->devices.empty()) {
         Add(DoctorState::kDevicesSeen, platform, Counted(plugin->devices));
       } else if (platform == "xla-cpu") {
         Add(DoctorState::kDevicesUnseen, platform, plugin->device_problem);
       } else {
-        SayWhyNoGpu(*plugin);
+        ExplainNoGpu(*plugin);
       }
     }
   }
@@ -164,14 +164,14 @@ class Doctor {
   }
 
   // The first cause that is known to keep XLA from every device, from the outside in.
-  void SayWhyNoGpu(const PluginFacts& plugin) {
-    const DriverFacts& driver = facts_.driver;
-    const SystemFacts& system = facts_.system;
+  void ExplainNoGpu(const PluginInfo& plugin) {
+    const DriverInfo& driver = info_.driver;
+    const SystemInfo& system = info_.system;
     constexpr std::string_view kSubject = "xla-gpu";
     const bool no_device = driver.error == kNoDevice || driver.error == kInvalidDevice ||
                            (driver.error == 0 && driver.devices.empty());
     if (!driver.found) {
-      const std::string& kept = facts_.container_devices;
+      const std::string& kept = info_.container_devices;
       if (kept == "void" || kept == "none") {
         return Add(DoctorState::kDevicesKeptOut, kSubject, kept);
       }
@@ -181,9 +181,9 @@ class Doctor {
     if (no_device && forbidden != system.nodes.end()) {
       return Add(DoctorState::kDevicesForbidden, kSubject, forbidden->path, UseCommand(*forbidden));
     }
-    if (no_device && facts_.visible_devices_set) {
+    if (no_device && info_.visible_devices_set) {
       return Add(DoctorState::kDevicesHidden, kSubject,
-                 facts_.visible_devices.empty() ? "(empty)" : facts_.visible_devices);
+                 info_.visible_devices.empty() ? "(empty)" : info_.visible_devices);
     }
     if (no_device && system.nodes.empty() && !system.kernel_driver.empty()) {
       return Add(DoctorState::kDevicesNoNodes, kSubject, "/dev/nvidia0");
@@ -193,7 +193,7 @@ class Doctor {
                  fmt::format("{}.{}", driver.version / 1000, driver.version % 1000 / 10),
                  plugin.file.cuda_major, Cuda12Command(plugin.file));
     }
-    for (const GpuFacts& gpu : driver.devices) {
+    for (const GpuInfo& gpu : driver.devices) {
       if (gpu.capability >= plugin.file.least_capability) continue;
       return Add(DoctorState::kDevicesCapabilityTooLow, kSubject, gpu.name,
                  DottedCapability(gpu.capability), plugin.file.cuda_major,
@@ -208,8 +208,8 @@ class Doctor {
   }
 
   void CheckDriver() {
-    const DriverFacts& driver = facts_.driver;
-    const SystemFacts& system = facts_.system;
+    const DriverInfo& driver = info_.driver;
+    const SystemInfo& system = info_.system;
     constexpr std::string_view kSubject = "libcuda.so.1";
     if (driver.died) return Add(DoctorState::kDriverDies, kSubject, driver.problem);
     if (!driver.found) {
@@ -240,7 +240,7 @@ class Doctor {
     }
     if (driver.devices.empty()) return Add(DoctorState::kDriverNoDevice, kSubject);
     std::string devices;
-    for (const GpuFacts& gpu : driver.devices) {
+    for (const GpuInfo& gpu : driver.devices) {
       devices += fmt::format("{}{}, compute capability {}, {} GiB", devices.empty() ? "" : "; ",
                              gpu.name, DottedCapability(gpu.capability), gpu.memory_bytes >> 30);
     }
@@ -249,20 +249,20 @@ class Doctor {
   }
 
   void CheckLibraries() {
-    const auto gpu = std::ranges::find(facts_.plugins, "xla-gpu", [](const PluginFacts& plugin) {
+    const auto gpu = std::ranges::find(info_.plugins, "xla-gpu", [](const PluginInfo& plugin) {
       return std::string_view(plugin.file.platform);
     });
-    if (gpu == facts_.plugins.end()) return;
-    for (const auto& [name, path] : {std::pair("ptxas", &facts_.toolkit.ptxas),
-                                     std::pair("libdevice.10.bc", &facts_.toolkit.libdevice)}) {
+    if (gpu == info_.plugins.end()) return;
+    for (const auto& [name, path] : {std::pair("ptxas", &info_.toolkit.ptxas),
+                                     std::pair("libdevice.10.bc", &info_.toolkit.libdevice)}) {
       path->empty() ? Add(DoctorState::kToolkitMissing, name, InstallCommand("xla-gpu"))
                     : Add(DoctorState::kToolkitFound, name, *path);
     }
     const std::string python = gpu->file.folder.empty() ? "python3" : PythonOf(gpu->file.folder);
-    for (const LibraryFacts& library : facts_.libraries) {
+    for (const LibraryInfo& library : info_.libraries) {
       if (!library.path.empty()) {
         Add(DoctorState::kLibraryFound, library.library.soname, library.path);
-      } else if (!facts_.driver.devices.empty()) {
+      } else if (!info_.driver.devices.empty()) {
         Add(DoctorState::kLibraryMissing, library.library.soname,
             std::string(library.library.purpose),
             fmt::format("{} -m pip install --no-deps {}", python, library.library.wheel));
@@ -271,7 +271,7 @@ class Doctor {
   }
 
   void CheckPermissions() {
-    const SystemFacts& system = facts_.system;
+    const SystemInfo& system = info_.system;
     for (const DeviceNode& node : system.nodes) {
       node.usable ? Add(DoctorState::kNodeUsable, node.path)
                   : Add(DoctorState::kNodeForbidden, node.path, UseCommand(node));
@@ -291,12 +291,12 @@ class Doctor {
 
   void CheckLimits() {
     constexpr int64_t kEnough = int64_t{8} << 30;
-    const auto& space = facts_.system.address_space_bytes;
+    const auto& space = info_.system.address_space_bytes;
     if (space && *space < kEnough) {
       Add(DoctorState::kAddressSpaceShort, "address space", *space >> 20);
     }
     for (const LimitRow& row : LimitRows()) {
-      const int64_t value = facts_.limits.*row.field;
+      const int64_t value = info_.limits.*row.field;
       value == row.default_value
           ? Add(DoctorState::kLimitDefault, row.name, value, std::string(row.unit))
           : Add(DoctorState::kLimitChanged, row.name, value, std::string(row.unit),
@@ -305,12 +305,12 @@ class Doctor {
   }
 
   void CheckEnvironment() {
-    for (const VariableFacts& variable : facts_.variables) {
+    for (const VariableInfo& variable : info_.variables) {
       Add(DoctorState::kVariableSet, variable.name, variable.shown, variable.purpose);
     }
   }
 
-  const DoctorFacts& facts_;
+  const DoctorInfo& info_;
   std::vector<DoctorFinding> findings_;
 };
 
@@ -323,6 +323,6 @@ std::string_view ToString(DoctorStatus status) {
 
 std::span<const DoctorStateRow> DoctorStateRows() { return kRows; }
 
-std::vector<DoctorFinding> Diagnose(const DoctorFacts& facts) { return Doctor(facts).Diagnose(); }
+std::vector<DoctorFinding> Diagnose(const DoctorInfo& info) { return Doctor(info).Diagnose(); }
 
 }  // namespace hloscope::replay

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/replay/doctor/doctor_facts.h"
+#include "core/replay/doctor/doctor_info.h"
 
 namespace hloscope::replay {
 
@@ -40,6 +40,6 @@ struct DoctorFinding {
 
 // The findings in the order of the sections: plugins, devices, driver, libraries, permissions,
 // limits, environment.
-std::vector<DoctorFinding> Diagnose(const DoctorFacts& facts);
+std::vector<DoctorFinding> Diagnose(const DoctorInfo& info);
 
 }  // namespace hloscope::replay

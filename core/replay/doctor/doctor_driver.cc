@@ -6,18 +6,18 @@
 #include <span>
 
 #include "core/base/byte_archive.h"
-#include "core/replay/doctor/doctor_facts.h"
+#include "core/replay/doctor/doctor_info.h"
 #include "core/replay/workers/isolated_task.h"
 
 namespace hloscope::replay {
 
 template <typename A>
-void Archive(A& archive, Archived<A, GpuFacts>& value) {
+void Archive(A& archive, Archived<A, GpuInfo>& value) {
   archive(value.name, value.capability, value.memory_bytes);
 }
 
 template <typename A>
-void Archive(A& archive, Archived<A, DriverFacts>& value) {
+void Archive(A& archive, Archived<A, DriverInfo>& value) {
   archive(value.found, value.problem, value.error, value.error_name, value.version, value.devices);
 }
 
@@ -37,12 +37,12 @@ F* Find(void* library, const char* name) {
 std::string ErrorName(void* library, int error) {
   const char* name = nullptr;
   auto* get = Find<int(int, const char**)>(library, "cuGetErrorName");
-  if (get == nullptr || get(error, &name) != 0 || name == nullptr) return "of no known name";
+  if (get == nullptr || get(error, &name) != 0 || name == nullptr) return "unnamed error";
   return name;
 }
 
-GpuFacts AskDevice(void* library, int ordinal) {
-  GpuFacts gpu;
+GpuInfo QueryDevice(void* library, int ordinal) {
+  GpuInfo gpu;
   int device = 0;
   auto* get = Find<int(int*, int)>(library, "cuDeviceGet");
   if (get == nullptr || get(&device, ordinal) != 0) return gpu;
@@ -65,59 +65,59 @@ GpuFacts AskDevice(void* library, int ordinal) {
   return gpu;
 }
 
-void AskLibrary(void* library, DriverFacts& facts) {
+void QueryLibrary(void* library, DriverInfo& info) {
   int version = 0;
   if (auto* f = Find<int(int*)>(library, "cuDriverGetVersion"); f != nullptr && f(&version) == 0) {
-    facts.version = version;
+    info.version = version;
   }
   auto* init = Find<int(unsigned)>(library, "cuInit");
   auto* count = Find<int(int*)>(library, "cuDeviceGetCount");
   if (init == nullptr || count == nullptr) {
-    facts.problem = "it has no cuInit or no cuDeviceGetCount";
+    info.problem = "it lacks cuInit or cuDeviceGetCount";
     return;
   }
   int devices = 0;
-  facts.error = init(0);
-  if (facts.error == 0) facts.error = count(&devices);
-  if (facts.error != 0) facts.error_name = ErrorName(library, facts.error);
+  info.error = init(0);
+  if (info.error == 0) info.error = count(&devices);
+  if (info.error != 0) info.error_name = ErrorName(library, info.error);
   for (int i = 0; i < devices && i < kMostDevices; ++i) {
-    facts.devices.push_back(AskDevice(library, i));
+    info.devices.push_back(QueryDevice(library, i));
   }
 }
 
 }  // namespace
 
 // The task "driver".
-Result<std::string> AskDriverTask(std::string_view) {
-  DriverFacts facts;
+Result<std::string> QueryDriverTask(std::string_view) {
+  DriverInfo info;
   void* library = dlopen(kDriverLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) {
-    facts.found = true;
-    AskLibrary(library, facts);
+    info.found = true;
+    QueryLibrary(library, info);
   } else {
     const char* message = dlerror();
-    facts.problem = message == nullptr ? "no reason given" : message;
+    info.problem = message == nullptr ? "unknown reason" : message;
     const bool absent =
-        facts.problem.starts_with(fmt::format("{}: cannot open shared object", kDriverLibrary));
-    facts.found = !absent;
+        info.problem.starts_with(fmt::format("{}: cannot open shared object", kDriverLibrary));
+    info.found = !absent;
   }
   ByteWriter out;
-  out(facts);
+  out(info);
   return std::move(out).Take();
 }
 
-DriverFacts AskDriver() {
-  DriverFacts facts;
+DriverInfo QueryDriver() {
+  DriverInfo info;
   const Result<IsolatedTaskAnswer> answer = RunIsolatedTask({.name = "driver", .bytes = {}});
   if (!answer.has_value()) {
-    facts.found = true;
-    facts.died = true;
-    facts.problem = answer.error().message;
-    return facts;
+    info.found = true;
+    info.died = true;
+    info.problem = answer.error().message;
+    return info;
   }
   ByteReader in(std::as_bytes(std::span(answer->bytes)));
-  in(facts);
-  return facts;
+  in(info);
+  return info;
 }
 
 }  // namespace hloscope::replay

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "core/base/byte_archive.h"
-#include "core/replay/doctor/doctor_facts.h"
+#include "core/replay/doctor/doctor_info.h"
 #include "core/replay/pjrt/api.h"
 #include "core/replay/workers/isolated_task.h"
 
@@ -81,28 +81,28 @@ Result<std::string> ListDevicesTask(std::string_view request) {
   return std::move(out).Take();
 }
 
-PluginFacts AskPlugin(const PluginFile& file) {
-  PluginFacts facts;
-  facts.file = file;
+PluginInfo QueryPlugin(const PluginFile& file) {
+  PluginInfo info;
+  info.file = file;
   const Result<IsolatedTaskAnswer> loaded = RunIsolatedTask({.name = "plugin", .bytes = file.path});
   if (!loaded.has_value()) {
-    facts.problem = PlainText(loaded.error());
-    facts.died = loaded.error().error_class == ErrorClass::kDied;
-    return facts;
+    info.problem = PlainText(loaded.error());
+    info.died = loaded.error().error_class == ErrorClass::kDied;
+    return info;
   }
   ByteReader in(std::as_bytes(std::span(loaded->bytes)));
-  in(facts.major, facts.minor, facts.attributes);
+  in(info.major, info.minor, info.attributes);
   ByteWriter question;
   question(file.path, file.platform == "xla-gpu");
   const Result<IsolatedTaskAnswer> listed =
       RunIsolatedTask({.name = "devices", .bytes = std::move(question).Take()});
   if (!listed.has_value()) {
-    facts.device_problem = PlainText(listed.error());
-    return facts;
+    info.device_problem = PlainText(listed.error());
+    return info;
   }
   ByteReader kinds(std::as_bytes(std::span(listed->bytes)));
-  kinds(facts.devices);
-  return facts;
+  kinds(info.devices);
+  return info;
 }
 
 }  // namespace hloscope::replay

@@ -11,7 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/replay/doctor/doctor_facts.h"
+#include "core/base/counted.h"
+#include "core/replay/doctor/doctor_info.h"
 #include "core/replay/plugins/python_environments.h"
 
 namespace hloscope::replay {
@@ -100,10 +101,9 @@ enum class Showing : uint8_t { kWords, kFlags, kFolders };
 // The names of flags, without what they are set to.
 std::string FlagNames(std::string_view value) {
   std::string names;
-  while (!value.empty()) {
-    const size_t end = std::min(value.find(' '), value.size());
-    std::string_view flag = value.substr(0, end);
-    value.remove_prefix(std::min(end + 1, value.size()));
+  for (size_t begin = 0, end = 0; begin < value.size(); begin = end + 1) {
+    end = std::min(value.find(' ', begin), value.size());
+    std::string_view flag = value.substr(begin, end - begin);
     flag = flag.substr(0, flag.find('='));
     const bool is_name = flag.starts_with("--") && std::ranges::all_of(flag, [](unsigned char c) {
                            return std::isalnum(c) != 0 || c == '_' || c == '-';
@@ -117,8 +117,7 @@ std::string Shown(std::string_view value, Showing how) {
   if (value.empty()) return "empty";
   if (how == Showing::kFlags) return FlagNames(value);
   if (how == Showing::kFolders) {
-    const size_t count = SplitPathList(value).size();
-    return fmt::format("set, {} {}", count, count == 1 ? "path" : "paths");
+    return "set, " + Counted(SplitPathList(value).size(), "path");
   }
   constexpr size_t kMost = 64;
   const bool harmless =
@@ -141,29 +140,29 @@ constexpr VariableRow kVariables[] = {
 
 }  // namespace
 
-SystemFacts ReadSystemFacts(const std::string& root) {
-  SystemFacts facts;
-  facts.kernel_driver = KernelDriver(Read(root + "/proc/driver/nvidia/version"));
-  facts.nvidia_devices = CountNvidiaDevices(root + "/sys/bus/pci/devices");
+SystemInfo ReadSystemInfo(const std::string& root) {
+  SystemInfo info;
+  info.kernel_driver = KernelDriver(Read(root + "/proc/driver/nvidia/version"));
+  info.nvidia_devices = CountNvidiaDevices(root + "/sys/bus/pci/devices");
   std::error_code error;
-  facts.in_container =
+  info.in_container =
       fs::exists(root + "/.dockerenv", error) || fs::exists(root + "/run/.containerenv", error);
-  facts.nodes = ReadNodes(root);
+  info.nodes = ReadNodes(root);
   if (const auto only_root =
           NumberAfter(Read(root + "/proc/driver/nvidia/params"), "RmProfilingAdminOnly:")) {
-    facts.profiling_for_root_only = *only_root != 0;
+    info.profiling_for_root_only = *only_root != 0;
   }
-  facts.perf_event_paranoid = NumberAfter(Read(root + "/proc/sys/kernel/perf_event_paranoid"), "");
-  facts.is_root = geteuid() == 0;
+  info.perf_event_paranoid = NumberAfter(Read(root + "/proc/sys/kernel/perf_event_paranoid"), "");
+  info.is_root = geteuid() == 0;
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    facts.address_space_bytes = static_cast<int64_t>(limit.rlim_cur);
+    info.address_space_bytes = static_cast<int64_t>(limit.rlim_cur);
   }
-  return facts;
+  return info;
 }
 
-std::vector<VariableFacts> ReadVariables() {
-  std::vector<VariableFacts> variables;
+std::vector<VariableInfo> ReadVariables() {
+  std::vector<VariableInfo> variables;
   for (const VariableRow& row : kVariables) {
     if (std::getenv(row.name) == nullptr) continue;
     variables.push_back(

@@ -5,6 +5,7 @@
 
 #include "core/eval/numbers/random_fill.h"
 #include "core/replay/inputs/constraint_sources.h"
+#include "core/replay/inputs/edge_values.h"
 #include "core/replay/inputs/input_values.h"
 
 namespace hloscope::replay {
@@ -27,6 +28,9 @@ class Generator {
     AskForSoundOperands(flow_);
     AskForShortLoops(flow_);
     flow_.Settle();
+    if (!options.edge_values) return;
+    AskForShortLoops(needed_.emplace(module));
+    needed_->Settle();
   }
 
   // The element of parameter `id` at `path`. Shapes nest no deeper than the reader's limit.
@@ -49,13 +53,14 @@ class Generator {
     zero.range = Interval::Only(0);
     Literal array = MakeArray(shape, options_.zeros ? zero : flow_.Of(id, path), first, style_);
     HLOSCOPE_TRY(Look());
-    return array;
+    if (!needed_) return array;
+    return WithEdgeValues(array, flow_.Of(id, path), needed_->Of(id, path), stream.Next());
   }
 
   std::vector<std::string> Warnings() const {
     std::vector<std::string> warnings;
     for (const std::string& conflict : flow_.conflicts()) {
-      warnings.push_back("uses of made-up inputs exclude one another, the tighter is met: " +
+      warnings.push_back("uses of generated inputs exclude each other, the tighter one is met: " +
                          conflict);
     }
     return warnings;
@@ -66,17 +71,17 @@ class Generator {
   Status Look() const {
     const bool late = options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline;
     if (!late && !options_.stop.stop_requested()) return {};
-    return std::unexpected(Error{ErrorClass::kDied,
-                                 late ? "the deadline is over before the inputs are made up"
-                                      : "the run was stopped before it ended",
-                                 {},
-                                 late ? "raise --deadline or the limit deadline" : ""});
+    return std::unexpected(Error{
+        ErrorClass::kDied,
+        late ? "the deadline passed before the inputs were generated" : "the run was cancelled",
+        {},
+        late ? "raise --deadline or --limit deadline" : ""});
   }
 
   Status CheckSize(InstructionId id, const Shape& shape) {
     const auto bytes = shape.ByteSize();
     if (!shape.IsArray() || !bytes) {
-      return UnsupportedError(fmt::format("{}: no value can be made up for {}", module_.name(id),
+      return UnsupportedError(fmt::format("{}: cannot generate a value for {}", module_.name(id),
                                           hlo::ToString(shape, false)));
     }
     const Limits& limits = options_.limits;
@@ -84,7 +89,7 @@ class Generator {
     if (total_ > limits.archive_bytes || *bytes > limits.tensor_bytes) {
       return EnvironmentError(
           fmt::format("the inputs need more than {} bytes", limits.archive_bytes),
-          "give smaller inputs, or raise the limit archive");
+          "give smaller inputs, or raise --limit archive");
     }
     return {};
   }
@@ -92,6 +97,7 @@ class Generator {
   const Module& module_;
   const InputOptions& options_;
   ConstraintFlow flow_;
+  std::optional<ConstraintFlow> needed_;  // with edge values: what has to be met all the same
   ValueStyle style_;
   uint64_t leaf_ = 0;
   int64_t total_ = 0;

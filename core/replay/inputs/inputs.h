@@ -18,6 +18,7 @@ struct InputOptions {
   uint64_t seed = 0;
   bool large_floats = false;  // --use_large_float_range
   bool zeros = false;         // --random_init_input_literals=false
+  bool edge_values = false;   // --edge_values
   Limits limits;
   // Died beyond the one, or once the other is requested.
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
@@ -33,7 +34,8 @@ struct MadeUpInputs {
 // over their whole range, pred 0 or 1), held to what their uses need, however far away: indices in
 // range, sorted and unique where said so; neutral initial values; arguments of log, sqrt, divisions
 // in their domain; distinct sort keys; loops that end; sizes, groups and offsets that fit; positive
-// definite matrices. Of constraints that exclude one another the tighter is met, with a warning.
+// definite matrices. With edge values only what loops need to end is held to everywhere (see
+// edge_values.h). Of constraints that exclude one another the tighter is met, with a warning.
 // Errors: unsupported for a parameter that no value can be made up for; environment beyond limits.
 Result<MadeUpInputs> MakeInputs(const hlo::Module& module, const InputOptions& options);
 

@@ -103,7 +103,7 @@ Status ExpandForeignCalls(AdaptState& state) {
                                   AttributeKey::kToApply, computation->second)};
                             },
                             nullptr, {add, define});
-  state.Warn(fmt::format("library calls were written as plain instructions: {}", ListSome(names)));
+  state.Warn(fmt::format("library calls were replaced by plain instructions: {}", ListSome(names)));
   return {};
 }
 

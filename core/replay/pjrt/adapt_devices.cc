@@ -127,7 +127,7 @@ Status FoldPartitions(AdaptState& state) {
   if (adapted.partition || adapted.counts.partitions == 1) return {};
   const std::shared_ptr<const Module> keep = state.module;
   HLOSCOPE_TRY(PartitionFolder(state, adapted.counts).Run());
-  state.Warn(fmt::format("{} partitions run as replicas: the module is partitioned already",
+  state.Warn(fmt::format("{} partitions run as replicas: the module is already partitioned",
                          adapted.counts.partitions));
   adapted.counts = {adapted.counts.devices(), 1};
   return {};

@@ -28,6 +28,9 @@ Shape StaticOf(const Shape& shape) {
   return fixed;
 }
 
+// Arrays of a plugin lie row-major.
+Shape RowMajor(const Shape& shape) { return shape.WithoutLayouts().WithDefaultLayouts(); }
+
 std::vector<int64_t> DynamicDimensions(const Shape& shape) {
   std::vector<int64_t> dimensions;
   for (size_t d = 0; d < shape.rank(); ++d) {
@@ -74,9 +77,9 @@ class EntryFlattener {
     for (InstructionId id : ends) {
       for (const auto& [index, shape] : module_.shape(id).Leaves()) {
         if (shape->IsToken() || (shape->IsArray() && !shape->has_unbounded_dimension())) continue;
-        return UnsupportedError(fmt::format("{}: {} cannot go into or out of a plugin",
+        return UnsupportedError(fmt::format("{}: {} cannot be an input or output of a plugin",
                                             module_.name(id), hlo::ToString(*shape, false)),
-                                "extract the part around it");
+                                "extract a part without it");
       }
     }
     return {};
@@ -120,6 +123,11 @@ class EntryFlattener {
     return sharding;
   }
 
+  // True if XLA's passes, which would see to layouts, do not run, and the array is not row-major.
+  bool LiesElsewhere(const Shape& shape) const {
+    return state_.options.backend_only && shape.IsArray() && !(shape == RowMajor(shape));
+  }
+
   // Parameters that stand for one leaf: its array, then its live sizes.
   InstructionId LeafParameter(const std::string& name, const Shape& shape,
                               const std::optional<Sharding>& given) {
@@ -131,8 +139,10 @@ class EntryFlattener {
     const std::optional<Sharding> sharding = Known(given, shape);
     leaf.tiling = TilingFor(sharding, shape);
     Shape so_far = StaticOf(shape);
-    InstructionId value = AddParameter(name, so_far, sharding);
+    const bool is_as_given = !LiesElsewhere(so_far);
+    InstructionId value = AddParameter(name, is_as_given ? so_far : RowMajor(so_far), sharding);
     notes_ = nullptr;
+    if (!is_as_given) value = Add(name + ".laid_out", Opcode::kCopy, so_far, {{value}});
     for (int64_t dimension : leaf.dynamic_dimensions) {
       const InstructionId size =
           AddParameter(fmt::format("{}.size{}", name, dimension),
@@ -174,7 +184,7 @@ class EntryFlattener {
       rewriter_.ReplaceAllUses(old, made);
       rewriter_.Remove(old);
     }
-    if (has_tuples) state_.Warn("tuple parameters were given as their elements");
+    if (has_tuples) state_.Warn("tuple parameters were flattened");
   }
 
   InstructionId ElementOf(InstructionId tuple, const Shape& shape, size_t index) {
@@ -227,12 +237,18 @@ class EntryFlattener {
     const bool is_own = opcode != Opcode::kConstant && opcode != Opcode::kParameter;
     if (is_own && given_.insert(source.index).second) return value;
     if (!std::exchange(copies_results_, true))
-      state_.Warn("results that are constants, parameters or given twice were copied");
+      state_.Warn("results that are constants, parameters or duplicates were copied");
     return Add(fmt::format("own.{}", next_element_++), Opcode::kCopy, shape, {{value}});
   }
 
   void EmitLeaves(InstructionId value, InstructionId source, const Shape& shape,
                   const Sharding* sharding, size_t& leaf) {
+    if (LiesElsewhere(shape)) {
+      const Shape plain = RowMajor(shape);
+      return EmitLeaf(
+          Add(fmt::format("row_major.{}", next_element_++), Opcode::kCopy, plain, {{value}}), plain,
+          OfLeaf(sharding, leaf++));
+    }
     if (!shape.IsTuple()) {
       return EmitLeaf(WithOwnMemory(value, source, shape), shape, OfLeaf(sharding, leaf++));
     }

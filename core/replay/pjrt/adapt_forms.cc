@@ -150,7 +150,7 @@ class BitcastExpander {
     }
     HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult result, rewriter_.Finish());
     state_.module = std::move(result.module);
-    state_.Warn("bitcasts were written as transpositions and reshapes");
+    state_.Warn("bitcasts were replaced by transposes and reshapes");
     return {};
   }
 
@@ -258,7 +258,7 @@ Status InlineFusions(AdaptState& state) {
     change.attributes = {change.builder.MakeComputation(AttributeKey::kToApply, callee)};
     change.shape = module.shape(module[callee].root);
   });
-  state.Warn("fusions were given as calls, which XLA fuses its own way");
+  state.Warn("fusions were replaced by calls, which XLA fuses anew");
   return {};
 }
 

@@ -19,13 +19,13 @@ std::string WhyNot(const Module& module, InstructionId id, std::string& fix) {
     case Opcode::kInfeed:
     case Opcode::kOutfeed:
       fix = "run it on the interpreter";
-      return "a plugin has nobody at the other end";
+      return "a plugin has no host program to exchange data with";
     case Opcode::kSend:
     case Opcode::kSendDone:
     case Opcode::kRecv:
     case Opcode::kRecvDone:
-      fix = "run it on the interpreter, or extract the part around it";
-      return "a plugin has nobody at the other end";
+      fix = "run it on the interpreter, or extract a part without it";
+      return "a plugin has no host program to exchange data with";
     case Opcode::kCustomCall:
       break;
     default:
@@ -68,7 +68,7 @@ Status RefuseHostWork(AdaptState& state) {
   }
   if (!drawing.empty()) {
     state.Warn(
-        fmt::format("the plugin draws its own random numbers in {}: they are not those of "
+        fmt::format("the plugin generates its own random numbers in {}; they differ from those of "
                     "other platforms",
                     ListSome(drawing)));
   }

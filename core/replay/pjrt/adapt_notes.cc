@@ -63,15 +63,15 @@ Status StripForeignNotes(AdaptState& state) {
   const Module& module = *state.module;
   const hlo::ModuleHeader& header = module.header();
   if (header.is_scheduled) {
-    state.Warn("the schedule was left out: the plugin makes its own");
+    state.Warn("the schedule was dropped: the plugin makes its own");
   } else if (state.options.backend_only) {
     state.Warn(
-        "XLA's passes do not run, and the module has no schedule: if it was never optimised, "
-        "copies and layouts that values need are missing, and results may be wrong");
+        "XLA's passes are off and the module has no schedule: if it is not optimised, copies and "
+        "layouts that it needs are missing and results may be wrong");
   }
   for (const hlo::InputOutputAlias& alias : header.input_output_alias) {
     if (!alias.must_alias) continue;
-    state.Warn("results that must share memory with inputs get memory of their own");
+    state.Warn("input-output aliasing was dropped: results get memory of their own");
     break;
   }
   size_t configs = 0;
@@ -85,7 +85,11 @@ Status StripForeignNotes(AdaptState& state) {
     if (change.opcode == Opcode::kConstant) {
       if (const auto* value = module.Get<Literal>(module[id], AttributeKey::kConstantValue)) {
         Literal plain = *value;
-        if (plain.shape().IsArray()) plain.set_layout(hlo::Layout::Default(plain.shape().rank()));
+        if (plain.shape().IsArray()) {
+          const bool keeps = state.options.backend_only && change.shape.has_layout();
+          plain.set_layout(keeps ? hlo::Layout{change.shape.layout().minor_to_major, nullptr}
+                                 : hlo::Layout::Default(plain.shape().rank()));
+        }
         change.Set(change.builder.Make(AttributeKey::kConstantValue, std::move(plain)));
       }
     }
@@ -97,7 +101,7 @@ Status StripForeignNotes(AdaptState& state) {
   };
   state.module = EditModule(module, edit, StripHeader);
   if (configs > 0) {
-    state.Warn(fmt::format("the backend_config of {} instructions was left out", configs));
+    state.Warn(fmt::format("the backend_config of {} instructions was dropped", configs));
   }
   return {};
 }
@@ -116,13 +120,13 @@ Status FillElidedConstants(AdaptState& state) {
   const InstructionId first = elided.front();
   if (!state.options.fill_elided) {
     return InputError(
-        fmt::format("{}: the elements of constant {} are not in the file ({{...}})",
+        fmt::format("{}: the value of constant {} is elided in the file ({{...}})",
                     module.name(first), hlo::ToString(module.shape(first), false)),
         "use the .hlo.pb of the dump, dump with --xla_dump_large_constants, or give --fill_elided");
   }
   for (InstructionId id : elided) {
     if (module.shape(id).IsArray() && module.shape(id).ByteSize()) continue;
-    return UnsupportedError(fmt::format("{}: an elided {} cannot be filled", module.name(id),
+    return UnsupportedError(fmt::format("{}: an elided {} cannot be generated", module.name(id),
                                         hlo::ToString(module.shape(id), false)));
   }
   state.module = EditModule(module, [&](InstructionId id, InstructionEdit& change) {

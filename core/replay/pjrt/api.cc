@@ -65,10 +65,10 @@ Error WhyNotLoaded(const std::string& path, std::string_view message) {
   for (std::string_view sign : {"invalid ELF header", "file too short", "wrong ELF class",
                                 "cannot read file data", "only ET_DYN"}) {
     if (message.find(sign) == std::string_view::npos) continue;
-    return Environment(fmt::format("{}: is no shared library for this machine", path),
+    return Environment(fmt::format("{}: not a shared library for this machine", path),
                        "give the .so file of a PJRT plugin");
   }
-  return Environment(fmt::format("{}: cannot be loaded: {}", path, message), "");
+  return Environment(fmt::format("cannot load {}: {}", path, message), "");
 }
 
 // XLA appends where in its sources an error was made, and a stack.
@@ -152,6 +152,9 @@ Error Plugin::Explain(PluginError* error) const {
     args->error = error;
     if (code(args.get()) == nullptr) result.error_class = ErrorClassOf(args->code);
   }
+  if (result.message.find(kUnknownFlag) != std::string::npos) {
+    result.error_class = ErrorClass::kInput;
+  }
   if (const Entry destroy = EntryOf(Function::kError_Destroy)) {
     Block<ErrorDestroyArgs> args;
     args.header().struct_size = ErrorDestroyArgs::kSize;
@@ -167,8 +170,8 @@ Status Plugin::CallWith(Function function, std::string_view name,
   const Entry entry = EntryOf(function);
   if (entry == nullptr) {
     return UnsupportedError(
-        fmt::format("{}: the plugin has no function for {}", path_, name),
-        fmt::format("it speaks version {}.{} of the interface; install a newer one",
+        fmt::format("{}: the plugin does not provide {}", path_, name),
+        fmt::format("it implements version {}.{} of the interface; install a newer one",
                     major_version(), minor_version()));
   }
   for (int attempt = 0;; ++attempt) {
@@ -205,10 +208,10 @@ Status Plugin::Await(Event* event) const {
 }
 
 Status Plugin::CheckVersion() const {
-  const std::string speaks = fmt::format("{}: speaks version {}.{} of the PJRT interface", path_,
-                                         major_version(), minor_version());
+  const std::string speaks = fmt::format("{}: implements version {}.{} of the PJRT interface",
+                                         path_, major_version(), minor_version());
   if (major_version() != kMajor) {
-    return EnvironmentError(fmt::format("{}, this build version {}.x", speaks, kMajor),
+    return EnvironmentError(fmt::format("{}, this build needs {}.x", speaks, kMajor),
                             "install a plugin of that major version, or a newer hloscope");
   }
   if (minor_version() < kOldestMinor ||
@@ -241,7 +244,8 @@ Status Plugin::Initialize() {
   Block<PluginInitializeArgs> args;
   Status status = Call(args);
   if (status.has_value()) return {};
-  return EnvironmentError(fmt::format("{}: does not start: {}", path_, status.error().message));
+  return EnvironmentError(
+      fmt::format("{}: cannot create a client: {}", path_, status.error().message));
 }
 
 Result<std::shared_ptr<const Plugin>> OpenPlugin(const std::string& path) {
@@ -250,8 +254,8 @@ Result<std::shared_ptr<const Plugin>> OpenPlugin(const std::string& path) {
   std::error_code code;
   const std::filesystem::path whole = std::filesystem::canonical(path, code);
   if (code) {
-    return EnvironmentError(fmt::format("{}: there is no such plugin: {}", path, code.message()),
-                            "`hloscope doctor` lists those there are");
+    return EnvironmentError(fmt::format("{}: no such plugin: {}", path, code.message()),
+                            "`hloscope doctor` lists the plugins");
   }
   const std::scoped_lock lock(mutex);
   const auto known = open.find(whole.string());
@@ -264,12 +268,12 @@ Result<std::shared_ptr<const Plugin>> OpenPlugin(const std::string& path) {
   using GetTable = const void* (*)();
   const auto get = reinterpret_cast<GetTable>(dlsym(library, "GetPjrtApi"));
   if (get == nullptr) {
-    return EnvironmentError(fmt::format("{}: is no PJRT plugin: it has no GetPjrtApi", path),
+    return EnvironmentError(fmt::format("{}: not a PJRT plugin: it has no GetPjrtApi", path),
                             "give the .so file of a PJRT plugin");
   }
   const void* table = get();
   if (table == nullptr) {
-    return EnvironmentError(fmt::format("{}: gives no table of functions", path));
+    return EnvironmentError(fmt::format("{}: GetPjrtApi returns null", path));
   }
   std::shared_ptr<Plugin> plugin(new Plugin(path, table));
   HLOSCOPE_TRY(plugin->CheckVersion());

@@ -106,6 +106,8 @@ Result<std::shared_ptr<const Plugin>> OpenPlugin(const std::string& path);
 // unsupported; 8, no resources, and 14, unavailable, are the environment's; 13 is internal to the
 // plugin; else input.
 ErrorClass ErrorClassOf(int code);
+// What XLA says of a flag it does not know, which is an input error whatever the code.
+inline constexpr std::string_view kUnknownFlag = "No such compile option";
 
 // "4", "1.2.3", "true", the text itself.
 std::string ToString(const NamedValue& value);

@@ -122,7 +122,7 @@ Result<std::shared_ptr<const ClientHandle>> OpenClient(const std::shared_ptr<con
   if (std::cmp_less(client->device_ids().size(), devices)) {
     return EnvironmentError(fmt::format("the module is for {} devices, {} has {}", devices,
                                         client->platform_name(), client->device_ids().size()),
-                            "extract what is to be looked at, or use another platform");
+                            "extract a part, or use another platform");
   }
   known = client;
   return client;
@@ -163,8 +163,8 @@ Result<OwnedBuffer> ClientHandle::Put(const Literal& literal, Device* device) co
   const Shape& shape = literal.shape();
   const int32_t type = BufferTypeOf(shape.element_type());
   if (type == 0) {
-    return UnsupportedError(
-        fmt::format("an input of {}: plugins have no such arrays", hlo::ToString(shape, false)));
+    return UnsupportedError(fmt::format("an input of {}: plugins do not support such arrays",
+                                        hlo::ToString(shape, false)));
   }
   Block<ClientBufferFromHostBufferArgs> args;
   args->client = client_.get();
@@ -242,7 +242,7 @@ Result<Literal> ClientHandle::Take(Buffer* buffer, const Shape& shape) const {
   const Shape own = Shape::Array(element, {dims->dims, dims->dims + dims->num_dims});
   const auto size = own.ByteSize();
   if (element != shape.element_type() || own.rank() != shape.rank() || !size) {
-    return InternalError(fmt::format("the plugin gives {}, the module says {}",
+    return InternalError(fmt::format("the plugin returns {}, the module declares {}",
                                      hlo::ToString(own, false), hlo::ToString(shape, false)));
   }
   std::vector<std::byte> bytes(static_cast<size_t>(*size));

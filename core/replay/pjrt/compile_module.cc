@@ -14,6 +14,8 @@
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/sharding/topology.h"
 #include "core/replay/pjrt/adapt.h"
+#include "core/replay/pjrt/api.h"
+#include "core/replay/pjrt/scratch_folder.h"
 #include "core/replay/pjrt/xla_compile.h"
 #include "core/replay/plugins/assets.h"
 #include "core/replay/plugins/cuda_files.h"
@@ -32,7 +34,8 @@ Result<std::string> PrepareDump(const std::string& folder) {
   if (error) return EnvironmentError(fmt::format("{}: {}", folder, error.message()));
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->path().filename().string().starts_with("module_")) {
-      return InputError(fmt::format("{}: holds a dump already", folder), "give a new folder");
+      return InputError(fmt::format("{}: already contains a dump", folder),
+                        "give a new or empty folder");
     }
   }
   const fs::path whole = fs::canonical(folder, error);
@@ -126,15 +129,15 @@ Status PrepareDevice(const CompileModuleRequest& request, CompileModuleReport& r
                      XlaCompileRequest& compile) {
   if (report.plugin.platform != "xla-gpu") {
     if (!request.target.empty()) {
-      return InputError(fmt::format("--target {}: {} compiles for this machine", request.target,
-                                    request.platform),
-                        "targets go with --with xla-gpu");
+      return InputError(fmt::format("--target {}: {} compiles for this machine only",
+                                    request.target, request.platform),
+                        "--target needs --with xla-gpu");
     }
     report.device = "this machine";
     return {};
   }
   if (request.target.empty()) {
-    return InputError("--with xla-gpu: expected a --target",
+    return InputError("--with xla-gpu needs --target",
                       fmt::format("one of {}, or a file with a GpuTargetConfigProto as text",
                                   fmt::join(GpuTargetNames(), ", ")));
   }
@@ -144,15 +147,19 @@ Status PrepareDevice(const CompileModuleRequest& request, CompileModuleReport& r
   return FindAssembler(report.plugin, compile);
 }
 
-// A plugin that is older than a dump flag refuses it by name.
-bool DropUnknownFlag(const Error& error, XlaCompileRequest& request,
+// A plugin that is older than a dump flag refuses it by name. What the user asked for is not left
+// out.
+bool DropUnknownFlag(const Error& error, const pjrt::XlaFlags& asked, XlaCompileRequest& request,
                      std::vector<std::string>& warnings) {
-  if (error.message.find("No such compile option") == std::string::npos) return false;
+  if (error.message.find(pjrt::kUnknownFlag) == std::string::npos) return false;
   const auto unknown = std::ranges::find_if(request.flags, [&](const auto& flag) {
     return error.message.find("'" + flag.first + "'") != std::string::npos;
   });
   if (unknown == request.flags.end()) return false;
-  warnings.push_back(fmt::format("this XLA does not know --{}: left out", unknown->first));
+  if (std::ranges::find(asked, unknown->first, &pjrt::XlaFlags::value_type::first) != asked.end()) {
+    return false;
+  }
+  warnings.push_back(fmt::format("this XLA does not know --{}: dropped", unknown->first));
   request.flags.erase(unknown);
   return true;
 }
@@ -178,7 +185,7 @@ Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& 
   compile.shardy = form.shardy;
   const std::chrono::seconds deadline(request.limits.run_deadline_seconds);
   Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);
-  while (!answer.has_value() && DropUnknownFlag(answer.error(), compile, warnings)) {
+  while (!answer.has_value() && DropUnknownFlag(answer.error(), request.flags, compile, warnings)) {
     answer = CompileWithXla(compile, deadline, stop);
   }
   return answer;
@@ -198,7 +205,7 @@ Result<XlaCompileAnswer> CompileForms(const std::vector<ModuleForm>& forms,
   if (!compile.dump.empty()) ClearDump(compile.dump);
   Result<XlaCompileAnswer> second = CompileForm(forms[1], compile, request, warnings, stop);
   if (!second.has_value()) return first;
-  warnings.push_back("XLA did not take the module as it is: " + first.error().message);
+  warnings.push_back("XLA rejected the module as it is: " + first.error().message);
   warnings.insert(warnings.end(), forms[1].warnings.begin(), forms[1].warnings.end());
   return second;
 }
@@ -214,6 +221,14 @@ XlaCompileRequest WithFlags(XlaCompileRequest compile, const CompileModuleReques
     compile.flags.push_back(flag);
   }
   return compile;
+}
+
+// The optimised module as XLA dumps it; the one that plugins hand out has lost constants.
+std::string DumpedModule(const std::string& folder, const Limits& limits) {
+  const std::string path = FileEndingIn(folder, "_after_optimizations.hlo.pb");
+  if (path.empty()) return {};
+  const auto file = FileView::Open(path, limits);
+  return file.has_value() ? std::string(file->bytes()) : std::string();
 }
 
 }  // namespace
@@ -254,21 +269,32 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   HLOSCOPE_TRY(PrepareDevice(request, report, compile));
   HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<ModuleForm> forms, FormsOf(module, request));
   compile = WithFlags(std::move(compile), request, report.plugin.platform);
+  std::optional<ScratchFolder> scratch;
   if (!request.dump.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, PrepareDump(request.dump));
+  } else if (request.optimized_module) {
+    HLOSCOPE_ASSIGN_OR_RETURN(ScratchFolder made, ScratchFolder::Make());
+    scratch.emplace(std::move(made));
+    compile.dump = scratch->path();
+    compile.flags.emplace_back("xla_dump_hlo_as_proto", "true");
   }
   Result<XlaCompileAnswer> answer = CompileForms(forms, compile, request, report.warnings, stop);
   if (!answer.has_value()) {
     // Nothing came of it: no folder either, unless XLA has left something in it.
-    if (std::error_code ignored; !compile.dump.empty()) fs::remove(compile.dump, ignored);
+    if (std::error_code ignored; !request.dump.empty()) fs::remove(compile.dump, ignored);
     return std::unexpected(std::move(answer).error());
   }
   report.load_ms = answer->load_ms;
   report.compile_ms = answer->compile_ms;
   report.memory = std::move(answer->memory);
-  report.optimized_module = std::move(answer->optimized_module);
+  if (request.optimized_module) {
+    report.optimized_module = DumpedModule(compile.dump, request.limits);
+    if (report.optimized_module.empty()) {
+      report.optimized_module = std::move(answer->optimized_module);
+    }
+  }
   report.warnings.insert(report.warnings.end(), answer->warnings.begin(), answer->warnings.end());
-  if (!compile.dump.empty()) CountFiles(compile.dump, report);
+  if (!request.dump.empty()) CountFiles(compile.dump, report);
   return report;
 }
 

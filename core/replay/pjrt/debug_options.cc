@@ -40,9 +40,9 @@ Result<XlaFlags> FlagsFromDebugOptions(std::string_view text) {
     if (line.empty() || line[0] == '#') continue;
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos && line.ends_with('{')) {
-      return UnsupportedError(fmt::format("line {}: {} is a message, flags are plain values",
+      return UnsupportedError(fmt::format("line {}: {} is a message, expected a plain value",
                                           number, Trim(line.substr(0, line.size() - 1))),
-                              "leave it out");
+                              "remove it");
     }
     if (colon == std::string_view::npos || !line.starts_with("xla_")) {
       return InputError(

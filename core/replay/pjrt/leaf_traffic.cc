@@ -83,7 +83,7 @@ Status LeafTraffic::AddArguments(const InputLeaf& leaf, const Literal& value, in
            (leaf.shape.is_dynamic_dimension(d) && given.dimension(d) < leaf.shape.dimension(d));
   }
   if (!fits) {
-    return InputError(fmt::format("an input is {}, wanted {}", hlo::ToString(given, false),
+    return InputError(fmt::format("an input is {}, expected {}", hlo::ToString(given, false),
                                   hlo::ToString(leaf.shape, false)));
   }
   const std::vector<int64_t> zero(given.rank(), 0);
@@ -108,7 +108,7 @@ Result<std::vector<std::vector<Literal>>> LeafTraffic::Arguments(
     std::span<const std::vector<Literal>> lists) const {
   const int64_t each = ListsPerReplica();
   if (std::cmp_not_equal(lists.size(), adapted_.counts.replicas * each)) {
-    return InputError(fmt::format("the module takes {} lists of inputs, {} were given",
+    return InputError(fmt::format("the module needs {} lists of inputs, got {}",
                                   adapted_.counts.replicas * each, lists.size()));
   }
   std::vector<std::vector<Literal>> arguments;
@@ -117,7 +117,7 @@ Result<std::vector<std::vector<Literal>>> LeafTraffic::Arguments(
     const int64_t list = adapted_.partition ? device / adapted_.counts.partitions : device;
     const std::vector<Literal>& leaves = lists[static_cast<size_t>(list)];
     if (leaves.size() < adapted_.inputs.size()) {
-      return InputError("there are fewer inputs than parameters");
+      return InputError("fewer inputs than parameters");
     }
     std::vector<Literal>& own = arguments.emplace_back();
     for (size_t i = 0; i < adapted_.inputs.size(); ++i) {
@@ -169,7 +169,7 @@ Status LeafTraffic::Emit(const ClientHandle& client,
   }
   if (!outputs.empty() && outputs[0].size() != expected) {
     return InternalError(
-        fmt::format("the plugin gives {} results, {} were expected", outputs[0].size(), expected));
+        fmt::format("the plugin returns {} results, expected {}", outputs[0].size(), expected));
   }
   const int64_t each = ListsPerReplica();
   const int64_t step = adapted_.partition ? adapted_.counts.partitions : 1;

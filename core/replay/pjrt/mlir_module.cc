@@ -1,46 +1,19 @@
 // Having a plugin translate MLIR, and finding the module in what it dumps.
 #include "core/replay/pjrt/mlir_module.h"
 
-#include <stdlib.h>
-
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 #include <span>
 #include <string>
 
 #include "core/base/file.h"
+#include "core/hlo/rewrite/copy_module.h"
+#include "core/replay/pjrt/scratch_folder.h"
 #include "core/replay/pjrt/xla_compile.h"
 #include "core/replay/plugins/plugins.h"
 
 namespace hloscope::replay {
 namespace {
-
-namespace fs = std::filesystem;
-
-// A new folder, removed with all that is in it.
-class ScratchFolder {
- public:
-  static Result<ScratchFolder> Make() {
-    std::error_code code;
-    std::string path = (fs::temp_directory_path(code) / "hloscope-mlir-XXXXXX").string();
-    if (code || mkdtemp(path.data()) == nullptr) {
-      return EnvironmentError("no temporary folder can be made", "set TMPDIR to one");
-    }
-    return ScratchFolder(std::move(path));
-  }
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder() {
-    std::error_code code;
-    if (!path_.empty()) fs::remove_all(path_, code);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 // "mhlo.num_partitions = 4 : i32" of the module; 1 where it does not say. Bytecode does not in
 // words.
@@ -56,20 +29,31 @@ int64_t CountIn(std::string_view code, std::string_view name) {
   return count >= 1 && count <= kMost ? count : 1;
 }
 
-// The path of the module before all passes; empty where none was dumped.
-std::string BeforeOptimizations(const std::string& folder) {
-  std::error_code code;
-  for (const auto& entry : fs::directory_iterator(folder, code)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(".before_optimizations.hlo.pb")) return entry.path().string();
+// The plugin is not told where the text is from: operations without a location of their own are
+// then in a file "-".
+void NameSource(hlo::ProtoFile& file, std::string_view path) {
+  constexpr std::string_view kUnnamed = "-";
+  const hlo::Module& module = *file.module;
+  hlo::ModuleBuilder builder = hlo::CopyModule(module);
+  const hlo::StringId name = builder.Intern(path);
+  for (hlo::StringId& known : builder.header().stack_frames.file_names) {
+    if (module[known] == kUnnamed) known = name;
   }
-  return {};
+  for (size_t i = 0; i < module.instructions().size(); ++i) {
+    const hlo::InstructionId id(i);
+    const auto* metadata = module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
+    if (metadata == nullptr || module[metadata->source_file] != kUnnamed) continue;
+    hlo::OpMetadata named = *metadata;
+    named.source_file = name;
+    builder.SetAttribute(id, builder.Make(hlo::AttributeKey::kMetadata, std::move(named)));
+  }
+  file.module = builder.Build();
 }
 
 }  // namespace
 
-Result<hlo::ProtoFile> TranslateMlir(std::string_view code, const Limits& limits,
-                                     const std::stop_token& stop) {
+Result<hlo::ProtoFile> TranslateMlir(const std::string& name, std::string_view code,
+                                     const Limits& limits, const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(const PluginFile plugin, ResolvePlugin("xla-cpu", {}));
   HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
   XlaCompileRequest request;
@@ -83,12 +67,15 @@ Result<hlo::ProtoFile> TranslateMlir(std::string_view code, const Limits& limits
   const auto compiled =
       CompileWithXla(request, std::chrono::seconds(limits.run_deadline_seconds), stop);
   // What cannot be compiled may have been translated all the same.
-  const std::string path = BeforeOptimizations(folder.path());
+  const std::string path = FileEndingIn(folder.path(), ".before_optimizations.hlo.pb");
   if (path.empty() && !compiled.has_value()) return std::unexpected(compiled.error());
   if (path.empty()) return InternalError("the plugin dumped no module before optimizations");
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
-  return hlo::ReadProto(std::as_bytes(std::span(file.bytes())), limits,
-                        std::make_shared<FileView>(file));
+  HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile translated,
+                            hlo::ReadProto(std::as_bytes(std::span(file.bytes())), limits,
+                                           std::make_shared<FileView>(file)));
+  NameSource(translated, name);
+  return translated;
 }
 
 }  // namespace hloscope::replay

@@ -41,9 +41,9 @@ Status Settle(std::string_view what, const Sharding* sharding, const Shape& tile
     return {};
   }
   return UnsupportedError(
-      fmt::format("{}: the plugin holds {} as {} and does not say how it is cut", what,
+      fmt::format("{}: the plugin holds {} as {} and does not tell its sharding", what,
                   hlo::ToString(whole, false), hlo::ToString(tile, false)),
-      "give the module before partitioning a sharding for it");
+      "add a sharding for it to the module before partitioning");
 }
 
 const Sharding* OfLeaf(const Sharding* sharding, size_t leaf) {

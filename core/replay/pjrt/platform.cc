@@ -10,6 +10,7 @@
 #include "core/replay/pjrt/client.h"
 #include "core/replay/pjrt/compile_options.h"
 #include "core/replay/pjrt/leaf_traffic.h"
+#include "core/replay/pjrt/memory_stats.h"
 #include "core/replay/pjrt/partitioned_leaves.h"
 #include "core/replay/plugins/plugins.h"
 
@@ -54,7 +55,7 @@ class PjrtExecutable : public Executable {
     pjrt::Block<pjrt::ExecutableGetCompiledMemoryStatsArgs> stats;
     stats->executable = program_.executable.get();
     const Status status = client_->plugin().Call(stats);
-    return status.has_value() ? stats->peak_memory_in_bytes : 0;
+    return status.has_value() ? pjrt::PeakBytes(*stats.get()) : 0;
   }
 
   std::shared_ptr<const pjrt::ClientHandle> client_;
@@ -91,7 +92,7 @@ class PjrtPlatform : public Platform {
         pjrt::LoadedProgram program,
         client->Compile(hlo::ModuleToProto(*adapted.module), "hlo", pjrt::Serialize(compile)));
     if (std::cmp_not_equal(program.devices.size(), adapted.counts.devices())) {
-      return InternalError("the plugin compiled for another number of devices");
+      return InternalError("the plugin compiled for a different number of devices");
     }
     if (adapted.partition) HLOSCOPE_TRY(pjrt::FindTilings(*client, program, adapted));
     return std::make_unique<PjrtExecutable>(client, std::move(adapted), std::move(program));
@@ -107,7 +108,7 @@ class PjrtPlatform : public Platform {
     HLOSCOPE_ASSIGN_OR_RETURN(auto plugin, pjrt::OpenPlugin(path));
     auto client = pjrt::OpenClient(plugin, devices);
     if (!client.has_value() && client.error().hint.empty()) {
-      client.error().hint = "`hloscope doctor` says what is missing";
+      client.error().hint = "`hloscope doctor` shows what is missing";
     }
     return client;
   }

@@ -14,6 +14,7 @@
 #include "core/base/unique_fd.h"
 #include "core/replay/pjrt/api.h"
 #include "core/replay/pjrt/compile_options.h"
+#include "core/replay/pjrt/memory_stats.h"
 #include "core/replay/workers/isolated_task.h"
 
 namespace hloscope::replay {
@@ -132,7 +133,7 @@ Result<pjrt::OwnedTopology> MakeTopology(const std::shared_ptr<const pjrt::Plugi
       return topology;
     }
     answer.warnings.push_back(
-        fmt::format("this XLA does not know the field {} of the target: left out", field));
+        fmt::format("this XLA does not know the field {} of the target: dropped", field));
     target = std::move(shorter);
   }
 }
@@ -147,7 +148,7 @@ void ReadMemory(const pjrt::Plugin& plugin, pjrt::Executable* executable,
                    {"outputs", args->output_size_in_bytes},
                    {"aliased", args->alias_size_in_bytes},
                    {"temporary", args->temp_size_in_bytes},
-                   {"peak", args->peak_memory_in_bytes}};
+                   {"peak", pjrt::PeakBytes(*args.get())}};
 }
 
 Result<std::string> OptimizedModule(const pjrt::Plugin& plugin, pjrt::Executable* executable) {
@@ -271,7 +272,7 @@ Result<std::string> CompileWithPlugin(std::string_view request_bytes) {
   XlaCompileRequest request;
   ByteReader in(std::as_bytes(std::span(request_bytes)));
   in(request);
-  if (!in.ok()) return InternalError("a request that nobody can read");
+  if (!in.ok()) return InternalError("malformed request");
   HLOSCOPE_ASSIGN_OR_RETURN(const XlaCompileAnswer answer, CompileHere(request));
   ByteWriter out;
   out(answer);
@@ -292,7 +293,7 @@ Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
   XlaCompileAnswer answer;
   ByteReader in(std::as_bytes(std::span(answered.bytes)));
   in(answer);
-  if (!in.ok()) return InternalError("a child answered what nobody can read");
+  if (!in.ok()) return InternalError("malformed answer from a child process");
   return answer;
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 
+#include "core/base/counted.h"
 #include "core/replay/plugins/assets.h"
 #include "core/replay/plugins/python_environments.h"
 
@@ -147,7 +148,7 @@ class Finder {
       AddPackages(environment.origin, folder);
     }
     if (place.outcome.empty()) {
-      place.outcome = news ? Counted(findings_.plugins.size() - before) : "searched above";
+      place.outcome = news ? PluginCount(findings_.plugins.size() - before) : "searched above";
     }
     findings_.places.push_back(std::move(place));
   }
@@ -155,10 +156,8 @@ class Finder {
   PluginFindings Finish() && { return std::move(findings_); }
 
  private:
-  static std::string Counted(size_t plugins) {
-    return plugins == 0   ? "no plugin"
-           : plugins == 1 ? "1 plugin"
-                          : fmt::format("{} plugins", plugins);
+  static std::string PluginCount(size_t plugins) {
+    return plugins == 0 ? "no plugin" : Counted(plugins, "plugin");
   }
 
   // A library itself, a folder of libraries, or what --python takes.
@@ -175,7 +174,7 @@ class Finder {
     if (findings_.plugins.size() == before) {
       return AddEnvironment(ReadPythonEnvironment(origin, path));
     }
-    findings_.places.push_back({origin, path, Counted(findings_.plugins.size() - before), {}});
+    findings_.places.push_back({origin, path, PluginCount(findings_.plugins.size() - before), {}});
   }
 
   void AddPackages(const std::string& origin, const std::string& folder) {
@@ -261,7 +260,7 @@ PluginFindings Find(const PluginSearch& search, bool only_known) {
   }
   const std::string own = PrivatePluginEnvironment();
   if (!own.empty()) {
-    finder.AddEnvironment(ReadPythonEnvironment("the environment of scripts/setup", own));
+    finder.AddEnvironment(ReadPythonEnvironment("environment of scripts/setup", own));
   }
   return std::move(finder).Finish();
 }
@@ -282,7 +281,7 @@ std::string PlacesText(std::span<const SearchedPlace> places) {
     text += fmt::format("{}{} {}: {}", text.empty() ? "" : ", ", place.origin, place.path,
                         place.outcome);
   }
-  return text.empty() ? "nowhere: there is no Python environment" : text;
+  return text.empty() ? "nowhere: no Python environment found" : text;
 }
 
 }  // namespace
@@ -321,7 +320,7 @@ Result<PluginFile> ResolvePlugin(std::string_view platform, const PluginSearch& 
     return plugin;
   }
   if (platform != "xla-cpu" && platform != "xla-gpu") {
-    return InputError(fmt::format("no plugin gives a platform {}", platform),
+    return InputError(fmt::format("no plugin provides a platform {}", platform),
                       "expected xla-cpu, xla-gpu or pjrt:FILE.so");
   }
   // Most have a well-known name; the rest takes some milliseconds of reading.
@@ -333,7 +332,7 @@ Result<PluginFile> ResolvePlugin(std::string_view platform, const PluginSearch& 
     }
   }
   return EnvironmentError(
-      fmt::format("there is no plugin for {}; searched {}", platform, PlacesText(findings.places)),
+      fmt::format("no plugin for {} found; searched {}", platform, PlacesText(findings.places)),
       InstallHint(platform, search));
 }
 

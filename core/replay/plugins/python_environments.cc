@@ -158,7 +158,7 @@ void ReadInterpreter(const fs::path& interpreter, PythonEnvironment& environment
   if (folder.filename() == "shims" && IsFolder(folder.parent_path() / "versions")) {
     const std::optional<fs::path> prefix = BehindPyenvShim(folder.parent_path());
     if (prefix) return AddPrefix(*prefix, {}, 1, environment.folders);
-    environment.problem = "is a shim of pyenv for a Python that is not below it";
+    environment.problem = "is a pyenv shim for a Python that is not installed there";
     return;
   }
   // What `python3` links to carries the version in its name and lies in the prefix.

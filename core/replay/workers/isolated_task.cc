@@ -93,14 +93,14 @@ Result<std::string> Decode(std::string_view bytes) {
       return std::unexpected(std::move(error));
     }
   }
-  return InternalError("a child answered what nobody can read");
+  return InternalError("malformed answer from a child process");
 }
 
 Error Died(const IsolatedTaskRequest& request, std::string_view how, std::string_view printed) {
   const std::string last = LastWords(printed);
   return Error{ErrorClass::kDied,
-               fmt::format("the child for {} {}{}{}", request.name, how,
-                           last.empty() ? "" : "; its last words: ", last),
+               fmt::format("the child process for {} {}{}{}", request.name, how,
+                           last.empty() ? "" : "; last output: ", last),
                {},
                {}};
 }
@@ -113,12 +113,12 @@ std::optional<std::string> Overstepped(const IsolatedTaskRequest& request,
   if (stop.stop_requested()) return "was stopped";
   if (std::chrono::steady_clock::now() >= end) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(request.deadline);
-    return fmt::format("gave no answer in {} s", seconds.count());
+    return fmt::format("did not answer within {} s", seconds.count());
   }
   if (request.memory_bytes <= 0) return std::nullopt;
   const std::optional<int64_t> held = ResidentBytesOf(std::to_string(child.pid()));
   if (!held || *held <= request.memory_bytes) return std::nullopt;
-  return fmt::format("took more than {} bytes of memory", request.memory_bytes);
+  return fmt::format("exceeded the memory limit of {} bytes", request.memory_bytes);
 }
 
 // Takes in what the child prints until it ends; why it had to be ended, if it had.
@@ -149,7 +149,7 @@ Result<IsolatedTaskAnswer> RunIsolatedTask(const IsolatedTaskRequest& request,
   HLOSCOPE_ASSIGN_OR_RETURN(const UniqueFd question,
                             SealBytes(std::span(&part, 1), [] { return Status(); }));
   const UniqueFd answer(memfd_create("answer", MFD_CLOEXEC));
-  if (!answer.valid()) return SystemFailure("make memory for an answer");
+  if (!answer.valid()) return SystemFailure("create memory for an answer");
   ChildOptions options;
   options.program = kThisProgram;
   options.arguments = {"hloscope", std::string(kIsolatedTaskArgument), request.name};

@@ -64,7 +64,7 @@ size_t LeafCount(const hlo::Shape& shape) {
   return count;
 }
 
-std::unexpected<Error> Garbled() { return InternalError("a worker's answer is garbled"); }
+std::unexpected<Error> Garbled() { return InternalError("malformed answer from a worker"); }
 
 class WorkerExecutable : public Executable {
  public:
@@ -146,12 +146,14 @@ class WorkerExecutable : public Executable {
       observer->WriteRequest(job);
     }
     PutInputs(job, inputs);
+    sent_.clear();  // a worker that fails may not have taken them
     const size_t leaves = LeafCount(module_->shape(module_->entry().root));
     Answer answer{worker, options, sink, observer, inputs.size(), leaves};
     HLOSCOPE_TRY(WithEvidence(
         worker, worker.Exchange(job.Finish(), bounds,
                                 [&](const Frame& frame) { return answer.Take(frame); })));
     if (answer.failure) return std::unexpected(*std::move(answer.failure));
+    if (BytesOf(inputs) > kSmallInputs) sent_ = {inputs.begin(), inputs.end()};
     return answer.result;
   }
 
@@ -159,8 +161,6 @@ class WorkerExecutable : public Executable {
     const bool known = !sent_.empty() && SameInputs(sent_, inputs);
     job.Put(!known);
     if (known) return;
-    sent_.clear();
-    if (BytesOf(inputs) > kSmallInputs) sent_ = {inputs.begin(), inputs.end()};
     job.Put(uint64_t{inputs.size()});
     for (const auto& list : inputs) {
       job.Put(uint64_t{list.size()});
@@ -249,7 +249,7 @@ class WorkerExecutable : public Executable {
     sent_.clear();
     if (!worker.crashed()) return status;
     const std::string path = KeepEvidence(*module_, pool_->options().evidence_folder);
-    if (!path.empty()) status.error().hint = "the module is kept in " + path;
+    if (!path.empty()) status.error().hint = "the module was saved to " + path;
     return status;
   }
 

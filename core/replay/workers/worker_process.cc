@@ -44,7 +44,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerStart& s
   HLOSCOPE_ASSIGN_OR_RETURN(const UniqueFd page, MakeSharedPage());
   HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<void> mapped, MapSharedPage(page));
   UniqueFd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake.valid()) return SystemFailure("make an event");
+  if (!wake.valid()) return SystemFailure("create an event");
   ChildOptions options;
   options.program = start.program;
   options.arguments = {"hloscope-worker", std::string(kWorkerArgument),
@@ -78,7 +78,7 @@ Status WorkerProcess::Exchange(const OutgoingFrame& job, const JobBounds& bounds
       const uint64_t one = 1;
       (void)!write(wake_.get(), &one, sizeof(one));
     });
-    status = bounds_.stop.stop_requested() ? Status(Died("the run was stopped before it ended", {}))
+    status = bounds_.stop.stop_requested() ? Status(Died("the run was cancelled", {}))
                                            : ExchangeFrames(job, take);
   }
   bounds_ = {};
@@ -97,7 +97,7 @@ Status WorkerProcess::ExchangeFrames(const OutgoingFrame& job, const Taker& take
     auto frame = socket_.Receive(wait);
     if (!frame.has_value() && frame.error().error_class == ErrorClass::kInput) {
       crashed_ = true;
-      return Died("it sent what is no message: " + frame.error().message, {});
+      return Died("malformed message: " + frame.error().message, {});
     }
     if (!frame.has_value()) return std::unexpected(frame.error());
     if (!frame->has_value()) return Ended();
@@ -116,7 +116,7 @@ Status WorkerProcess::TakeReady(const Frame& frame) {
   ValueReader in(frame);
   const bool same = static_cast<FrameKind>(frame.kind) == FrameKind::kReady &&
                     in.Get<std::string>() == ProtocolText();
-  if (!same) return EnvironmentError("the worker is of another build than this program");
+  if (!same) return EnvironmentError("the worker and this program are different builds");
   ready_ = true;
   return {};
 }
@@ -164,18 +164,18 @@ int WorkerProcess::MillisecondsToWait() const {
 }
 
 Status WorkerProcess::CheckBounds() {
-  if (bounds_.stop.stop_requested()) return Died("the run was stopped before it ended", {});
+  if (bounds_.stop.stop_requested()) return Died("the run was cancelled", {});
   const Clock::time_point now = Clock::now();
   if (bounds_.deadline && now >= *bounds_.deadline + kGrace) {
-    return Died("the deadline is over", "raise --deadline or the limit deadline");
+    return Died("the deadline passed", "raise --deadline or --limit deadline");
   }
   if (bounds_.memory_bytes <= 0 || now < next_look_) return {};
   next_look_ = now + kBetweenLooks;
   const auto resident = ResidentBytesOf(std::to_string(process_.pid()));
   if (!resident || *resident - kOwnBytes <= bounds_.memory_bytes) return {};
-  return Died(fmt::format("{} bytes of memory were taken, the memory limit is {} bytes", *resident,
+  return Died(fmt::format("{} bytes of memory used, the limit is {} bytes", *resident,
                           bounds_.memory_bytes),
-              "raise --memory or the limit memory");
+              "raise --memory or --limit memory");
 }
 
 void WorkerProcess::ReadOutput() {

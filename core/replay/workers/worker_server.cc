@@ -177,7 +177,7 @@ class Server {
         loaded_.erase(in.Get<uint64_t>());
         return {};
       default:
-        return InputError("a worker does not take that kind of message");
+        return InputError("unknown kind of message to a worker");
     }
   }
 
@@ -186,7 +186,7 @@ class Server {
     const auto id = in.Get<uint64_t>();
     const auto name = in.Get<std::string>();
     const LoadOptions options = GetLoadOptions(in);
-    if (!in.ok()) return InputError("a message to a worker is garbled");
+    if (!in.ok()) return InputError("malformed message to a worker");
     std::unique_ptr<Platform>& platform = platforms_[name];
     if (platform == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(platform, MakePlatform(name));
@@ -211,14 +211,15 @@ class Server {
     RunOptions options = GetRunOptions(in);
     const auto takes = in.Get<bool>(), gives = in.Get<bool>();
     const auto found = loaded_.find(id);
-    if (found == loaded_.end()) return InputError("a worker is to run what it has not loaded");
+    if (found == loaded_.end())
+      return InputError("a worker was asked to run a module it has not loaded");
     Loaded& loaded = found->second;
     std::unique_ptr<RemoteObserver> observer;
     if (in.Get<bool>()) {
       HLOSCOPE_ASSIGN_OR_RETURN(observer, MakeObserver(*loaded.module, in));
     }
     if (in.Get<bool>()) loaded.inputs = ReadInputs(in);
-    if (!in.ok()) return InputError("a message to a worker is garbled");
+    if (!in.ok()) return InputError("malformed message to a worker");
     options.observer = observer.get();
     SetFeeds(options, takes, gives);
     stage_.Enter(WorkerStage::kRun);
@@ -247,9 +248,9 @@ class Server {
   Result<std::unique_ptr<RemoteObserver>> MakeObserver(const hlo::Module& module, ValueReader& in) {
     const auto kind = in.Get<std::string>();
     const auto row = std::ranges::find(observers_, std::string_view(kind), &ObserverRow::kind);
-    if (row == observers_.end()) return InputError("a worker knows no observer called " + kind);
+    if (row == observers_.end()) return InputError("unknown observer " + kind);
     std::unique_ptr<RemoteObserver> observer = row->make(module, in);
-    if (observer == nullptr) return InputError("a message to a worker is garbled");
+    if (observer == nullptr) return InputError("malformed message to a worker");
     return observer;
   }
 
@@ -282,7 +283,7 @@ class Server {
     ValueReader in(answer);
     auto value = in.GetResult();
     if (static_cast<FrameKind>(answer.kind) != FrameKind::kFed || !in.ok()) {
-      return InputError("the answer to a feed is garbled");
+      return InputError("malformed answer to an infeed or outfeed");
     }
     return value;
   }

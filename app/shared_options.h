@@ -1,0 +1,28 @@
+// Options that several commands have, with one name, help and set of values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/command.h"
+
+namespace hloscope::app {
+
+// A platform to run on, `--platform` or another name.
+OptionSpec PlatformOption(std::string name, OptionSpec::Target target, std::string help);
+// --fill_elided SEED.
+OptionSpec FillElidedOption(OptionSpec::Target target);
+// --input_format FORM, of those that `dump::InputFormatFromName` knows, and of `more`.
+OptionSpec InputFormatOption(OptionSpec::Target target, std::vector<std::string> more = {});
+// --python PATH.
+OptionSpec PythonOption(OptionSpec::Target target);
+// --deadline S.
+OptionSpec DeadlineOption(OptionSpec::Target target, std::string_view what);
+// --abs_error_bound X and --rel_error_bound X.
+OptionSpec AbsoluteBoundOption(OptionSpec::Target target);
+OptionSpec RelativeBoundOption(OptionSpec::Target target);
+// `spec` as the first of a group of options.
+OptionSpec WithGroup(std::string_view group, OptionSpec spec);
+
+}  // namespace hloscope::app

@@ -1,0 +1,29 @@
+// The word meant by a misspelt one, for hints.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hloscope {
+
+// Remembers the candidate nearest to `word` by single-character edits, if it is near enough to be
+// what was meant. Cheap enough for some thousand candidates.
+class ClosestText {
+ public:
+  explicit ClosestText(std::string_view word);
+  void Offer(std::string_view candidate);
+  // "did you mean `x`?", or nothing.
+  std::string Hint(std::string_view prefix = "") const;
+
+ private:
+  size_t Distance(std::string_view candidate);  // or more than best_
+  std::string_view word_;
+  std::string_view closest_;
+  size_t best_;
+  std::vector<size_t> row_;
+};
+
+}  // namespace hloscope

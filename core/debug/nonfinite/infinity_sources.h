@@ -1,0 +1,37 @@
+// InfinitySources: which instruction made the infinities that a value holds, followed through a
+// run.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "core/eval/machine/evaluator.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::debug {
+
+class InfinitySources {
+ public:
+  explicit InfinitySources(const hlo::Module& module) : module_(module) {}
+
+  // After an instruction has run. `made`, by leaf of the value: it made an infinity there itself.
+  void Note(const eval::Site& site, const eval::Value& value, const std::vector<bool>& made);
+
+  // What made the infinity in an instruction's result when it ran last: an instruction, or the
+  // parameter or constant that held it from the start; invalid where it holds none.
+  hlo::InstructionId Of(int64_t device, hlo::InstructionId id) const;
+
+ private:
+  // By leaf of an instruction's result; invalid where the leaf holds no infinity.
+  using Leaves = std::vector<hlo::InstructionId>;
+  const Leaves& LeavesOf(int64_t device, hlo::InstructionId id) const;
+  // What the result would have from where its value comes from.
+  Leaves Inherited(const eval::Site& site) const;
+  Leaves OfParameter(const eval::Site& site) const;
+  hlo::InstructionId FirstOfOperands(const eval::Site& site) const;
+
+  const hlo::Module& module_;
+  std::map<int64_t, std::map<hlo::InstructionId, Leaves>> devices_;  // of results that hold some
+};
+
+}  // namespace hloscope::debug

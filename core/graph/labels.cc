@@ -1,0 +1,141 @@
+// Texts of nodes.
+#include "core/graph/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+
+namespace hloscope::graph {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::Opcode;
+
+size_t ColumnsOf(uint32_t code) {
+  const bool wide = (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
+                    (code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
+                    (code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) ||
+                    (code >= 0x1f300 && code <= 0x1faff) || (code >= 0x20000 && code <= 0x3fffd);
+  return wide ? 2 : 1;
+}
+
+// Bytes of the longest beginning of `text` in at most `columns` columns.
+size_t BytesWithin(std::string_view text, size_t columns) {
+  size_t bytes = 0, used = 0;
+  while (bytes < text.size()) {
+    Utf8Character c = DecodeUtf8(text.substr(bytes));
+    used += ColumnsOf(c.code);
+    if (used > columns) break;
+    bytes += std::max<size_t>(c.length, 1);
+  }
+  return bytes;
+}
+
+std::string ShapeText(const hlo::Module& module, hlo::InstructionId id) {
+  const hlo::Shape& shape = module.shape(id);
+  if (!shape.IsTuple()) return ToString(shape, false);
+  if (shape.elements().empty()) return "()";
+  if (shape.elements().size() == 1) return "(" + ToString(shape.elements()[0], false) + ")";
+  return fmt::format("({}, … {} in all)", ToString(shape.elements()[0], false),
+                     shape.elements().size());
+}
+
+// What a call is beyond its opcode: kind of fusion, target of a custom call, what a reduction does.
+std::string Detail(const hlo::Module& module, hlo::InstructionId id) {
+  const hlo::Instruction& i = module[id];
+  switch (i.opcode) {
+    case Opcode::kFusion:
+      return std::string(
+          hlo::EnumText(AttributeKey::kFusionKind, module.GetInt(i, AttributeKey::kFusionKind)));
+    case Opcode::kCustomCall:
+      return std::string(module.GetString(i, AttributeKey::kCustomCallTarget));
+    case Opcode::kCompare:
+      return std::string(
+          hlo::EnumText(AttributeKey::kDirection, module.GetInt(i, AttributeKey::kDirection)));
+    default:
+      break;
+  }
+  return std::string();
+}
+
+}  // namespace
+
+std::string Elide(std::string_view text, size_t columns) {
+  // Texts of strangers may be very long: no more of them than can be seen is looked at.
+  const size_t most = columns * 8;
+  std::string whole;
+  if (text.size() > 2 * most) {
+    whole = EscapeForTerminal(text.substr(0, most)) + "…" +
+            EscapeForTerminal(text.substr(text.size() - most));
+  } else {
+    whole = EscapeForTerminal(text);
+  }
+  if (Columns(whole) <= columns) return whole;
+  const size_t tail = columns / 3, head = columns - tail - 1;
+  std::string out = whole.substr(0, BytesWithin(whole, head)) + "…";
+  size_t begin = whole.size();
+  for (size_t used = 0; begin > 0;) {
+    size_t previous = begin - 1;
+    while (previous > 0 && (static_cast<unsigned char>(whole[previous]) & 0xc0) == 0x80) --previous;
+    used += ColumnsOf(DecodeUtf8(std::string_view(whole).substr(previous)).code);
+    if (used > tail) break;
+    begin = previous;
+  }
+  return out + whole.substr(begin);
+}
+
+size_t Columns(std::string_view text) {
+  size_t columns = 0;
+  for (size_t at = 0; at < text.size();) {
+    Utf8Character c = DecodeUtf8(text.substr(at));
+    columns += ColumnsOf(c.code);
+    at += std::max<size_t>(c.length, 1);
+  }
+  return columns;
+}
+
+NodeText TextOf(const Tree& tree, NodeId id) {
+  const Node& node = tree[id];
+  if (node.kind != NodeKind::kInstruction) {
+    std::string title = Elide(node.label, kTitleColumns - 5);
+    if (node.kind == NodeKind::kRepeat) title += fmt::format(" ×{}", node.repeats);
+    return {title,
+            fmt::format("{} instruction{}", node.instructions, node.instructions == 1 ? "" : "s")};
+  }
+  const hlo::Module& module = tree.module();
+  const std::string_view name = module.name(node.instruction);
+  const std::string_view opcode = ToString(module[node.instruction].opcode);
+  NodeText text{Elide(name, kTitleColumns), {}};
+  if (!name.starts_with(opcode)) text.subtitle = opcode;
+  for (const std::string& part :
+       {Detail(module, node.instruction), ShapeText(module, node.instruction)}) {
+    if (part.empty()) continue;
+    if (!text.subtitle.empty()) text.subtitle += ' ';
+    text.subtitle += part;
+  }
+  text.subtitle = Elide(text.subtitle, kSubtitleColumns);
+  return text;
+}
+
+FlatNode SizeOf(const NodeText& text) {
+  const float title = static_cast<float>(Columns(text.title)) * kTitleSize * kCharacterWidth;
+  const float subtitle =
+      static_cast<float>(Columns(text.subtitle)) * kSubtitleSize * kCharacterWidth;
+  return {std::max({title, subtitle, 44.0f}) + 2 * kNodePadding, kNodeHeight};
+}
+
+std::string BytesText(int64_t bytes) {
+  constexpr std::string_view kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < std::size(kUnits)) {
+    value /= 1000;
+    ++unit;
+  }
+  if (unit == 0) return fmt::format("{} B", bytes);
+  return fmt::format("{:.{}f} {}", value, value < 9.95 ? 1 : 0, kUnits[unit]);
+}
+
+}  // namespace hloscope::graph

@@ -1,0 +1,38 @@
+// What stands on a node, and how large it is for that.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/graph/layout.h"
+#include "core/graph/tree.h"
+
+namespace hloscope::graph {
+
+// Logical pixels of a node that is closed. Texts are set in a font whose characters are all as
+// wide.
+inline constexpr float kTitleSize = 14, kSubtitleSize = 12;  // of the font
+inline constexpr float kCharacterWidth = 0.602f;             // of its size
+inline constexpr float kNodeHeight = 44, kNodePadding = 12;  // padding left (stripe) and right
+inline constexpr size_t kTitleColumns = 28, kSubtitleColumns = 34;
+
+// `text` in at most `columns` columns, cut in the middle so that a number at the end is kept; as it
+// is shown: valid UTF-8 without control characters.
+std::string Elide(std::string_view text, size_t columns);
+// Columns of a text as Elide returns it; wide East Asian characters count two.
+size_t Columns(std::string_view text);
+
+struct NodeText {
+  std::string title, subtitle;
+};
+// The two lines of a node: name; opcode, shape and what else tells it from others.
+NodeText TextOf(const Tree& tree, NodeId id);
+
+// The size of a closed node with that text.
+FlatNode SizeOf(const NodeText& text);
+
+// "1.2 MB", "4 kB": bytes for people.
+std::string BytesText(int64_t bytes);
+
+}  // namespace hloscope::graph

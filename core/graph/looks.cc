@@ -1,0 +1,74 @@
+// The tables of looks.
+#include "core/graph/looks.h"
+
+#include <array>
+
+namespace hloscope::graph {
+namespace {
+
+struct RoleRow {
+  std::string_view text;
+  uint32_t color;
+};
+constexpr RoleRow kRoles[] = {
+#define ROLE(name, text, color) {text, color},
+#include "core/graph/roles.def"
+#undef ROLE
+};
+
+std::array<PlaceLook, debug::kPlaceCount> MakePlaces() {
+  std::array<PlaceLook, debug::kPlaceCount> looks;
+  looks.fill({Outline::kThinRectangle, 0x878788, ""});
+#define PLACE_LOOK(place, outline, color, text) \
+  looks[static_cast<size_t>(debug::Place::place)] = {Outline::outline, color, text};
+#include "core/graph/place_looks.def"
+#undef PLACE_LOOK
+  return looks;
+}
+
+}  // namespace
+
+Role RoleOf(hlo::Opcode opcode) {
+  using hlo::Category;
+  using hlo::Opcode;
+  if (opcode == Opcode::kBroadcast || opcode == Opcode::kIota ||
+      opcode == Opcode::kDynamicUpdateSlice)
+    return Role::kBroadcast;
+  if (opcode == Opcode::kGather || opcode == Opcode::kScatter) return Role::kReduction;
+  switch (hlo::Info(opcode).category) {
+    case Category::kContraction:
+    case Category::kLinearAlgebra:
+      return Role::kContraction;
+    case Category::kReduction:
+    case Category::kNormalization:
+    case Category::kSort:
+      return Role::kReduction;
+    case Category::kDataMovement:
+    case Category::kDynamic:
+      return Role::kMovement;
+    case Category::kCollective:
+      return Role::kCollective;
+    case Category::kSource:
+      return Role::kParameter;
+    case Category::kControl:
+    case Category::kCustomCall:
+    case Category::kHostTransfer:
+      return Role::kControl;
+    case Category::kTuple:
+    case Category::kFusion:
+      return Role::kFusion;
+    case Category::kElementwise:
+      break;
+  }
+  return Role::kElementwise;
+}
+
+std::string_view Describe(Role role) { return kRoles[static_cast<size_t>(role)].text; }
+uint32_t ColorOf(Role role) { return kRoles[static_cast<size_t>(role)].color; }
+
+const PlaceLook& LookOf(debug::Place place) {
+  static const std::array<PlaceLook, debug::kPlaceCount> looks = MakePlaces();
+  return looks[static_cast<size_t>(place)];
+}
+
+}  // namespace hloscope::graph

@@ -1,0 +1,291 @@
+// Repeats: scopes that differ in a number only, equal stretches of the program, and parts of what
+// remains too long.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/graph/grouper.h"
+#include "core/hlo/string_pool.h"
+
+namespace hloscope::graph {
+namespace {
+
+constexpr size_t kLeastRepeats = 3;
+constexpr size_t kLeastPeriod = 4;
+constexpr size_t kPeriodsTried = 24;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// "layer_12" and "layer_3" are both "layer"; empty where there is no number.
+std::string WithoutNumbers(std::string_view label) {
+  std::string out;
+  bool number = false;
+  for (size_t k = 0; k < label.size();) {
+    if (!IsDigit(label[k])) {
+      out += label[k++];
+      continue;
+    }
+    number = true;
+    while (k < label.size() && IsDigit(label[k])) ++k;
+    while (!out.empty() && (out.back() == '_' || out.back() == '.' || out.back() == '-'))
+      out.pop_back();
+  }
+  return number && !out.empty() ? out : std::string();
+}
+
+// How much an opcode says about what a part is for.
+int64_t WeightOf(hlo::Opcode opcode) {
+  switch (hlo::Info(opcode).category) {
+    case hlo::Category::kContraction:
+    case hlo::Category::kLinearAlgebra:
+    case hlo::Category::kCollective:
+    case hlo::Category::kCustomCall:
+    case hlo::Category::kHostTransfer:
+      return 1000;
+    case hlo::Category::kFusion:
+    case hlo::Category::kReduction:
+    case hlo::Category::kSort:
+      return 30;
+    case hlo::Category::kSource:
+    case hlo::Category::kTuple:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+// Names of these say more than their opcodes.
+bool IsCall(hlo::Opcode opcode) {
+  return opcode == hlo::Opcode::kFusion || opcode == hlo::Opcode::kCustomCall ||
+         opcode == hlo::Opcode::kCall;
+}
+
+// "loop_add_fusion" of "loop_add_fusion.12".
+std::string_view Stem(std::string_view name) {
+  size_t end = name.size();
+  while (end > 0 && (IsDigit(name[end - 1]) || name[end - 1] == '.')) --end;
+  return end > 0 ? name.substr(0, end) : name;
+}
+
+// A stretch [begin, begin + period · times) of equal blocks.
+struct Stretch {
+  size_t begin = 0, period = 0, times = 0;
+};
+
+// Distances between equal tokens that lie next to one another, most frequent first.
+std::vector<size_t> LikelyPeriods(std::span<const uint64_t> tokens) {
+  std::unordered_map<uint64_t, size_t> last;
+  std::map<size_t, size_t> votes;
+  for (size_t k = 0; k < tokens.size(); ++k) {
+    auto [at, first] = last.try_emplace(tokens[k], k);
+    if (!first && k - at->second >= kLeastPeriod) ++votes[k - at->second];
+    at->second = k;
+  }
+  std::vector<std::pair<size_t, size_t>> sorted;  // votes times period: what it would fold
+  for (auto [period, count] : votes) sorted.emplace_back(count, period);
+  std::ranges::stable_sort(sorted, std::greater<>());
+  std::vector<size_t> periods;
+  for (size_t k = 0; k < sorted.size() && k < kPeriodsTried; ++k)
+    periods.push_back(sorted[k].second);
+  return periods;
+}
+
+// Stretches that do not overlap, those that fold most first.
+std::vector<Stretch> FindStretches(std::span<const uint64_t> tokens) {
+  std::vector<Stretch> found, taken;
+  for (size_t period : LikelyPeriods(tokens)) {
+    size_t run = 0;
+    for (size_t k = period; k <= tokens.size(); ++k) {
+      if (k < tokens.size() && tokens[k] == tokens[k - period]) {
+        ++run;
+        continue;
+      }
+      if (run >= period * (kLeastRepeats - 1))
+        found.push_back({k - run - period, period, run / period + 1});
+      run = 0;
+    }
+  }
+  std::ranges::stable_sort(found, [](const Stretch& a, const Stretch& b) {
+    return a.period * a.times > b.period * b.times;
+  });
+  for (const Stretch& s : found) {
+    auto overlaps = [&](const Stretch& t) {
+      return s.begin < t.begin + t.period * t.times && t.begin < s.begin + s.period * s.times;
+    };
+    if (std::ranges::none_of(taken, overlaps)) taken.push_back(s);
+    if (taken.size() >= 64) break;
+  }
+  std::ranges::sort(taken, {}, &Stretch::begin);
+  return taken;
+}
+
+}  // namespace
+
+// Sibling scopes of one name but for a number, and of one content, become one group.
+std::vector<Grouper::Entity> Grouper::FoldNamedRepeats(std::span<const Entity> entities) {
+  struct Family {
+    std::string label;
+    std::vector<Entity> members;
+  };
+  std::map<std::pair<std::string, uint64_t>, Family> families;
+  for (const Entity& entity : entities) {
+    const Node& node = tree_[entity.node];
+    if (node.kind != NodeKind::kScope) continue;
+    std::string label = WithoutNumbers(node.label);
+    if (label.empty()) continue;
+    Family& family = families[{label, entity.signature}];
+    family.label = label;
+    family.members.push_back(entity);
+  }
+  std::vector<Entity> out;
+  std::vector<bool> gone(tree_.size(), false);
+  for (auto& [key, family] : families) {
+    if (family.members.size() < kLeastRepeats) continue;
+    for (const Entity& member : family.members) gone[member.node.index] = true;
+    const uint64_t group_key = MixKeys(MixKeys(tree_[owner_].key, hlo::HashBytes(family.label)),
+                                       family.members[0].signature);
+    NodeId group =
+        MakeGroup(NodeKind::kRepeat, tree_.Keep(family.label), group_key, family.members);
+    tree_.nodes_[group.index].repeats = static_cast<uint32_t>(family.members.size());
+    out.push_back(EntityOf(group, family.members));
+  }
+  for (const Entity& entity : entities) {
+    if (!gone[entity.node.index]) out.push_back(entity);
+  }
+  std::ranges::stable_sort(out, {}, &Entity::position);
+  return out;
+}
+
+// Equal blocks one after another in the program, without any metadata.
+std::vector<Grouper::Entity> Grouper::FoldStretches(std::vector<Entity> entities, uint64_t key) {
+  std::vector<uint64_t> tokens;
+  for (const Entity& entity : entities) {
+    const bool leaf = tree_[entity.node].kind == NodeKind::kInstruction;
+    tokens.push_back(entity.signature == 0 && leaf ? Signature(entity.node) : entity.signature);
+  }
+  std::vector<Entity> out;
+  size_t done = 0;
+  for (const Stretch& stretch : FindStretches(tokens)) {
+    out.insert(out.end(), entities.begin() + static_cast<ptrdiff_t>(done),
+               entities.begin() + static_cast<ptrdiff_t>(stretch.begin));
+    std::vector<Entity> blocks;
+    for (size_t t = 0; t < stretch.times; ++t) {
+      auto members =
+          std::span(entities).subspan(stretch.begin + t * stretch.period, stretch.period);
+      const uint64_t block_key = MixKeys(key, tree_[members[0].node].key);
+      NodeId block = MakeGroup(NodeKind::kPart, PartLabel(members), block_key, members);
+      blocks.push_back(EntityOf(block, members));
+    }
+    std::string_view label = tree_[blocks[0].node].label;
+    NodeId repeat =
+        MakeGroup(NodeKind::kRepeat, label, MixKeys(tree_[blocks[0].node].key, 3), blocks);
+    tree_.nodes_[repeat.index].repeats = static_cast<uint32_t>(stretch.times);
+    out.push_back(EntityOf(repeat, blocks));
+    done = stretch.begin + stretch.period * stretch.times;
+  }
+  out.insert(out.end(), entities.begin() + static_cast<ptrdiff_t>(done), entities.end());
+  return out;
+}
+
+// After each entity: how many values made so far are still needed by later ones.
+std::vector<uint32_t> Grouper::LiveAfter(std::span<const Entity> entities) const {
+  const hlo::Module& module = tree_.module();
+  const hlo::Computation& c = module[computation_];
+  std::vector<uint32_t> index(c.instruction_count, UINT32_MAX), last(entities.size(), 0);
+  std::vector<NodeId> open;
+  for (uint32_t k = 0; k < entities.size(); ++k) {
+    open.assign(1, entities[k].node);
+    while (!open.empty()) {
+      const Node& node = tree_[open.back()];
+      auto children = tree_.children(open.back());
+      open.pop_back();
+      if (node.kind == NodeKind::kInstruction)
+        index[node.instruction.index - c.first_instruction] = k;
+      else
+        open.insert(open.end(), children.begin(), children.end());
+    }
+  }
+  for (uint32_t i = 0; i < c.instruction_count; ++i) {
+    if (index[i] == UINT32_MAX) continue;
+    for (hlo::InstructionId operand :
+         module.operands(hlo::InstructionId(c.first_instruction + i))) {
+      const uint32_t from = index[operand.index - c.first_instruction];
+      if (from != UINT32_MAX && from < index[i]) last[from] = std::max(last[from], index[i]);
+    }
+  }
+  std::vector<int32_t> change(entities.size() + 1, 0);
+  for (uint32_t k = 0; k < entities.size(); ++k) {
+    if (last[k] <= k) continue;
+    ++change[k];
+    --change[last[k]];
+  }
+  std::vector<uint32_t> live;
+  int32_t now = 0;
+  for (size_t k = 0; k < entities.size(); ++k)
+    live.push_back(static_cast<uint32_t>(now += change[k]));
+  return live;
+}
+
+// Parts of about equal size, cut where fewest values are carried over.
+std::vector<Grouper::Entity> Grouper::Divide(std::vector<Entity> entities, uint64_t key) {
+  const std::vector<uint32_t> live = LiveAfter(entities);
+  const size_t most = tree_.options_.most_children;
+  const size_t target = std::clamp<size_t>(entities.size() / (most / 2), most / 3, most * 2 / 3);
+  std::vector<Entity> out;
+  for (size_t begin = 0; begin < entities.size();) {
+    size_t end = entities.size();
+    if (end - begin > target * 3 / 2) {
+      end = begin + target;
+      for (size_t k = begin + target / 2; k < begin + target * 3 / 2; ++k) {
+        // Of cuts that are as good, the one nearest to the size wanted.
+        const size_t off = k + 1 > begin + target ? k + 1 - begin - target : begin + target - k - 1;
+        const size_t best = end > begin + target ? end - begin - target : begin + target - end;
+        if (live[k] < live[end - 1] || (live[k] == live[end - 1] && off < best)) end = k + 1;
+      }
+    }
+    auto members = std::span(entities).subspan(begin, end - begin);
+    if (members.size() == 1) {
+      out.push_back(members[0]);
+    } else {
+      const uint64_t part_key = MixKeys(key, tree_[members[0].node].key);
+      NodeId part = MakeGroup(NodeKind::kPart, PartLabel(members), part_key, members);
+      out.push_back(EntityOf(part, members));
+    }
+    begin = end;
+  }
+  return out;
+}
+
+// What a part does most that matters: "3 dot, 12 add", "8 loop_fusion".
+std::string_view Grouper::PartLabel(std::span<const Entity> members) const {
+  const hlo::Module& module = tree_.module();
+  std::map<std::string_view, int64_t> weights, counts;
+  std::vector<NodeId> open;
+  for (const Entity& member : members) open.push_back(member.node);
+  while (!open.empty()) {
+    const Node& node = tree_[open.back()];
+    auto children = tree_.children(open.back());
+    open.pop_back();
+    if (node.kind != NodeKind::kInstruction) {
+      open.insert(open.end(), children.begin(), children.end());
+      continue;
+    }
+    const hlo::Opcode opcode = module[node.instruction].opcode;
+    const std::string_view what =
+        IsCall(opcode) ? Stem(module.name(node.instruction)) : std::string_view(ToString(opcode));
+    weights[what] += WeightOf(opcode);
+    ++counts[what];
+  }
+  std::vector<std::pair<int64_t, std::string_view>> sorted;
+  for (auto [what, weight] : weights) sorted.emplace_back(-weight, what);
+  std::ranges::sort(sorted);
+  std::string label;
+  for (size_t k = 0; k < sorted.size() && k < 2; ++k) {
+    if (k > 0) label += ", ";
+    label += fmt::format("{} {}", counts[sorted[k].second], sorted[k].second);
+  }
+  return tree_.Keep(std::move(label));
+}
+
+}  // namespace hloscope::graph

@@ -1,0 +1,44 @@
+// Asynchronous chains: which async-start an async-update or async-done goes back to.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/hlo/module.h"
+
+namespace hloscope::hlo {
+
+// True if the instruction hands the state of an asynchronous operation on unchanged, or as a part:
+// tuple, get-tuple-element, opt-barrier, copy, parameter, while, call, conditional and the custom
+// calls of sharding.
+bool CarriesAsyncState(const Module& module, const Instruction& i);
+
+// The chains of a module, found once.
+class AsyncChains {
+ public:
+  explicit AsyncChains(const Module& module);
+
+  // Every async-start, async-update and async-done, in program order.
+  const std::vector<InstructionId>& all() const { return all_; }
+  // The async-start of one of them, a start itself; invalid where none can be found.
+  InstructionId start(InstructionId id) const {
+    return starts_.empty() ? InstructionId() : starts_[id.index];
+  }
+
+ private:
+  struct Caller {
+    InstructionId instruction;
+    int64_t only_operand;  // that all parameters are; -1: the operand of their number
+  };
+
+  InstructionId Trace(InstructionId id);
+  InstructionId OperandOfParameter(InstructionId parameter);
+  void IndexCallers();
+
+  const Module& module_;
+  std::vector<InstructionId> all_;
+  std::vector<InstructionId> starts_;  // by instruction; empty without asynchronous instructions
+  std::vector<Caller> callers_;        // the first caller of every computation
+};
+
+}  // namespace hloscope::hlo

@@ -1,0 +1,2 @@
+// The program whose precompiled headers the test programs take.
+int main() {}

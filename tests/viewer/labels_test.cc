@@ -1,0 +1,241 @@
+// What is written in the window is of the module, stage and dump in view, after each change of
+// these, and of nothing that was in view before.
+#include <imgui.h>
+#include <imgui_te_context.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "tests/viewer/reading_fixture.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr const char* kGraphWindow = "//###graph.graph";
+
+// A module of as many instructions as the others, so that each has the number of another.
+std::string ModuleText(std::string_view name, std::string_view prefix, int size) {
+  std::string out = "HloModule " + std::string(name) + "\n\nENTRY main {\n";
+  const std::string shape = "f32[" + std::to_string(size) + "]";
+  out += "  " + std::string(prefix) + "_in = " + shape + " parameter(0)\n";
+  out +=
+      "  " + std::string(prefix) + "_one = " + shape + " negate(" + std::string(prefix) + "_in)\n";
+  out += "  ROOT " + std::string(prefix) + "_two = " + shape + " add(" + std::string(prefix) +
+         "_one, " + std::string(prefix) + "_in)\n}\n";
+  return out;
+}
+
+class LabelsTest : public ReadingTest {
+ protected:
+  void Write(const std::string& folder, const std::string& file, const std::string& text) {
+    std::filesystem::create_directories(Scratch(folder));
+    std::ofstream(Scratch(folder + "/" + file)) << text;
+  }
+  // Two modules of two stages each.
+  std::string TwoModules() {
+    Write("dump", "module_0000.first.before_optimizations.txt", ModuleText("first", "alpha", 11));
+    Write("dump", "module_0000.first.cpu_after_optimizations.txt", ModuleText("first", "beta", 12));
+    Write("dump", "module_0001.second.before_optimizations.txt", ModuleText("second", "gamma", 13));
+    Write("dump", "module_0001.second.cpu_after_optimizations.txt",
+          ModuleText("second", "delta", 14));
+    return Scratch("dump");
+  }
+  bool IsSeen(std::string_view view, std::string_view text) {
+    return FindSeen(Seen(view), text).has_value();
+  }
+  // The pictures show these, with the shape of that size, and none of the others.
+  void ExpectGraph(const std::vector<std::string>& prefixes, const std::vector<int>& sizes) {
+    for (const char* prefix : {"alpha", "beta", "gamma", "delta", "other"}) {
+      const bool is_wanted = std::ranges::find(prefixes, prefix) != prefixes.end();
+      EXPECT_EQ(IsSeen("graph", std::string(prefix) + "_two"), is_wanted)
+          << prefix << "\n"
+          << SeenLines(Seen("graph"));
+    }
+    for (int size = 11; size < 16; ++size) {
+      const bool is_wanted = std::ranges::find(sizes, size) != sizes.end();
+      EXPECT_EQ(IsSeen("graph", "f32[" + std::to_string(size) + "]"), is_wanted)
+          << size << "\n"
+          << SeenLines(Seen("graph"));
+    }
+  }
+};
+
+TEST_F(LabelsTest, BoxesAreNamedAfterTheModuleStageAndDumpInView) {
+  Start({TwoModules()});
+  Press("Ctrl+2");
+  ExpectGraph({"alpha", "beta"}, {11, 12});
+  session().navigation.Select(Selection::OfStage(0, 0));
+  Settle();
+  ExpectGraph({"alpha"}, {11});
+  session().navigation.Select(Selection::OfModule(1));
+  Settle();
+  ExpectGraph({"gamma", "delta"}, {13, 14});
+  session().navigation.Select(Selection::OfStage(1, 0));
+  Settle();
+  ExpectGraph({"gamma"}, {13});
+  session().navigation.Select(Selection::OfStage(0, 1));
+  Settle();
+  ExpectGraph({"alpha", "beta"}, {11, 12});
+  Write("next", "module_0000.first.cpu_after_optimizations.txt", ModuleText("first", "other", 15));
+  app().Open({Scratch("next")});
+  Settle();
+  app().dock().SetScreen("graph");
+  Settle();
+  ExpectGraph({"other"}, {15});
+}
+
+TEST_F(LabelsTest, TheCameraOfTheDumpBeforeIsGone) {
+  Start({TwoModules()});
+  Press("Ctrl+2");
+  // Far away from everything.
+  Drive([](ImGuiTestContext* context) {
+    const ImGuiTestItemInfo info = context->ItemInfo("//###graph.graph/**/##fusions");
+    for (int k = 0; k < 6; ++k) {
+      context->MouseMoveToPos(info.RectFull.GetCenter());
+      context->MouseDragWithDelta(ImVec2(info.RectFull.GetWidth() * 0.45f, 0));
+    }
+  });
+  EXPECT_FALSE(IsSeen("graph", "beta_two"));
+  Write("next", "module_0000.first.cpu_after_optimizations.txt", ModuleText("first", "other", 15));
+  app().Open({Scratch("next")});
+  Settle();
+  app().dock().SetScreen("graph");
+  Settle();
+  EXPECT_TRUE(IsSeen("graph", "other_two")) << SeenLines(Seen("graph"));
+}
+
+TEST_F(LabelsTest, TooltipsKeepTheirLines) {
+  Start({TwoModules()});
+  Press("Ctrl+2");
+  Drive([](ImGuiTestContext* context) {
+    const ImGuiTestItemInfo info = context->ItemInfo("//###graph.graph/**/##fusions");
+    context->MouseMoveToPos(info.RectFull.GetCenter());
+    context->SleepNoSkip(2, 1.0f / 30);
+  });
+  const std::string seen = SeenLines(Seen("window"));
+  EXPECT_TRUE(IsSeen("window", "reads: beta_")) << seen;
+  EXPECT_EQ(seen.find("\\x0a"), std::string::npos) << seen;
+}
+
+TEST_F(LabelsTest, DeselectingStaysInTheModule) {
+  Start({TwoModules()});
+  session().navigation.Select(Selection::OfModule(1));
+  Press("Ctrl+2");
+  ExpectGraph({"gamma", "delta"}, {13, 14});
+  Press("Escape");
+  EXPECT_EQ(session().navigation.selection(), Selection());
+  EXPECT_EQ(session().navigation.module(), 1);
+  ExpectGraph({"gamma", "delta"}, {13, 14});
+}
+
+TEST_F(LabelsTest, AMistypedPathLeavesTheDumpOpen) {
+  Start({TwoModules()});
+  Press("Ctrl+O");
+  Type(Scratch("dunp"));
+  Press("Enter");
+  Settle();
+  EXPECT_TRUE(session().document.dump().ready());
+  EXPECT_EQ(session().document.path(), Scratch("dump"));
+  EXPECT_NE(Messages().find("dunp: no such file or folder"), std::string::npos) << Messages();
+}
+
+TEST_F(LabelsTest, FoldingAndZoomAreUndone) {
+  Start({Sample("attention_block_h100")});
+  Press("Ctrl+2");
+  Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });
+  const std::string at_first = Lit("graph");
+  Press("Shift+Enter");
+  const std::string unfolded = Lit("graph");
+  ASSERT_NE(unfolded, at_first);
+  Press("=");
+  ASSERT_NE(Lit("graph"), unfolded);
+  Press("Ctrl+Z");
+  EXPECT_EQ(Lit("graph"), unfolded);
+  Press("Ctrl+Z");
+  EXPECT_EQ(Lit("graph"), at_first);
+  Press("Ctrl+Y");
+  EXPECT_EQ(Lit("graph"), unfolded);
+}
+
+// A step that cannot be taken back holds up none before it.
+TEST_F(LabelsTest, UndoIsNeverTrapped) {
+  Start({Sample("conv_net")});
+  Press("Ctrl+T");
+  ASSERT_FALSE(app().theme().dark());
+  Press("Ctrl+5");
+  Drive([](ImGuiTestContext* context) {
+    context->WindowFocus("//###kernels.timeline");
+    context->MouseMove("//###kernels.timeline/##lanes");
+    context->MouseWheelY(3);
+  });
+  Press("Ctrl+Z");
+  Press("Ctrl+Z");
+  Press("Ctrl+Z");
+  EXPECT_TRUE(app().theme().dark());
+}
+
+TEST_F(LabelsTest, FindIsNowhereDead) {
+  Start({TwoModules()});
+  Press("Ctrl+2");
+  Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });
+  Press("Ctrl+F");
+  EXPECT_EQ(app().popups().kind(), Popups::Kind::kSearch);
+  Type("gamma_two");
+  Press("Enter");
+  EXPECT_EQ(SelectedName(), "gamma_two");
+  // The next search begins anew.
+  Press("Ctrl+P");
+  EXPECT_FALSE(IsSeen("window", "gamma_in")) << SeenLines(Seen("window"));
+  Type("beta_one");
+  Press("Enter");
+  EXPECT_EQ(SelectedName(), "beta_one");
+}
+
+TEST_F(LabelsTest, FunctionKeysNeedNoFocus) {
+  Start({TwoModules()});
+  Press("Ctrl+4");
+  Drive([](ImGuiTestContext* context) { context->WindowFocus("//###divergence.modules"); });
+  ASSERT_EQ(app().dock().focused_view(), "modules");
+  app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n0");
+  Press("F9");
+  EXPECT_NE(session().experiment.report(), nullptr);
+}
+
+// The picture with the keys is one that is shown.
+TEST_F(LabelsTest, AHiddenPictureTakesNoKeys) {
+  Start({TwoModules()});
+  Press("Ctrl+2");
+  Drive([](ImGuiTestContext* context) {
+    const ImGuiTestItemInfo info = context->ItemInfo("//###graph.graph/**/##source");
+    context->MouseMoveToPos(info.RectFull.GetCenter());
+    context->MouseClick(0);
+  });
+  ASSERT_EQ(SelectedName().substr(0, 5), "alpha");
+  Press("1");  // the source graph is hidden
+  Press("Up");
+  EXPECT_EQ(SelectedName().substr(0, 4), "beta");
+}
+
+TEST_F(LabelsTest, TheNeighbourhoodOfAGroupIsOfAllInIt) {
+  Start({Sample("attention_block_h100")});
+  Press("Ctrl+2");
+  Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });
+  const hlo::Module& module = *session().data.Module(0, session().navigation.stage());
+  hlo::InstructionId fusion;
+  for (uint32_t k = 0; k < module.entry().instruction_count && !fusion.valid(); ++k) {
+    const hlo::InstructionId id(module.entry().first_instruction + k);
+    if (module[id].opcode == hlo::Opcode::kFusion) fusion = id;
+  }
+  const hlo::ComputationId body = module.CalledComputations(module[fusion])[0];
+  session().navigation.Select(
+      Selection::OfInstruction(0, session().navigation.stage(), module[body].root));
+  Settle();
+  Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });
+  Press("N");
+  // The fusion is closed: what lies around it is asked for, not what lies inside.
+  EXPECT_NE(Lit("graph").find("around"), std::string::npos) << Lit("graph");
+  EXPECT_TRUE(IsSeen("graph", module.name(fusion))) << SeenLines(Seen("graph"));
+}
+
+}  // namespace
+}  // namespace hloscope::viewer

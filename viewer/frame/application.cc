@@ -1,0 +1,447 @@
+// Life of the viewer: start, frames, undo, what is kept.
+#include "profiler/profile.h"
+#include "viewer/frame/application.h"
+
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+#include <imgui/imgui_internal.h>
+#include <implot/implot.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "viewer/model/find_again.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr int kMostRecent = 12;
+
+// Something is typed, clicked or turned in this frame.
+bool HasInput() {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.MouseWheel != 0 || io.MouseWheelH != 0 || !io.InputQueueCharacters.empty()) return true;
+  for (ImGuiMouseButton button = 0; button < ImGuiMouseButton_COUNT; ++button) {
+    if (ImGui::IsMouseDown(button) || ImGui::IsMouseReleased(button)) return true;
+  }
+  for (int key = ImGuiKey_NamedKey_BEGIN; key < ImGuiKey_NamedKey_END; ++key) {
+    if (ImGui::IsKeyDown(static_cast<ImGuiKey>(key))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Application>> Application::Make(const ApplicationOptions& options) {
+  std::unique_ptr<Application> application(new Application(options));
+  Result<std::unique_ptr<Surface>> surface = Surface::Make(options.surface);
+  if (!surface) return std::unexpected(surface.error());
+  application->Start(*std::move(surface), options);
+  return application;
+}
+
+Application::Application(const ApplicationOptions& options)
+    : state_(options.state_folder, *options.state_calls) {
+  imgui_ = ImGui::CreateContext();
+  implot_ = ImPlot::CreateContext();
+  ImGuiIO& io = ImGui::GetIO();
+  io.ConfigFlags |= ImGuiConfigFlags_DockingEnable | ImGuiConfigFlags_NavEnableKeyboard;
+  io.ConfigWindowsMoveFromTitleBarOnly = true;
+  io.ConfigInputTrickleEventQueue = true;
+  io.ConfigDebugHighlightIdConflicts = false;
+  io.ConfigErrorRecoveryEnableTooltip = false;
+  io.ConfigErrorRecoveryEnableDebugLog = false;
+  // Ctrl+Tab is ours: it goes through the panels of the screen in their order.
+  imgui_->ConfigNavWindowingKeyNext = imgui_->ConfigNavWindowingKeyPrev = 0;
+  io.IniFilename = nullptr;  // the state folder keeps the layout, with errors that can be shown
+  io.LogFilename = nullptr;
+}
+
+void Application::Start(std::unique_ptr<Surface> surface, const ApplicationOptions& options) {
+  surface_ = std::move(surface);
+  fonts_ = LoadFonts();
+  KeptSettings kept = state_.ReadSettings();
+  zoom_ = kept.zoom;
+  SetTheme(options.theme.empty() ? kept.dark : options.theme != "light");
+  std::string layout = state_.ReadLayout();
+  if (!layout.empty()) ImGui::LoadIniSettingsFromMemory(layout.data(), layout.size());
+  SessionOptions session;
+  session.worker_program = options.worker_program;
+  session.limits = options.limits;
+  session.wake = [surface = surface_.get()] { surface->Wake(); };
+  session_ = std::make_unique<Session>(std::move(session));
+  session_->recent = kept.recent;
+  echoes_ = options.echoes;
+  SayProblems();
+  for (const std::string& missing : fonts_.missing)
+    session_->messages.Post(Severity::kNote, "font not found, using the built-in one: " + missing);
+  view_states_.Reset(Capture());
+}
+
+Application::~Application() {
+  session_.reset();  // its threads wake the surface
+  surface_.reset();
+  if (implot_ != nullptr) ImPlot::DestroyContext(implot_);
+  if (imgui_ != nullptr) ImGui::DestroyContext(imgui_);
+}
+
+void Application::SetTheme(bool dark) {
+  theme_ = Theme(dark);
+  ApplyLook(theme_, surface_->scale() * zoom_);
+}
+
+// A slip of the pen does not close what is open.
+bool Application::StaysOpen(const std::vector<std::string>& paths) {
+  if (!session_->document.dump().ready() || IsOpenAlready(paths)) return false;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) continue;
+    session_->messages.Post(Severity::kError,
+                            path + ": " + (error ? error.message() : "no such file or folder"));
+    return true;
+  }
+  return false;
+}
+
+void Application::Open(const std::vector<std::string>& paths) {
+  if (StaysOpen(paths)) return;
+  if (session_->document.dump().ready()) Save();
+  asked_.reset();
+  if (IsOpenAlready(paths)) {
+    KeepForAgain();
+  } else {
+    kept_.reset();
+  }
+  session_->Open(paths);
+  view_states_.Reset(Capture());
+  surface_->SetTitle(session_->document.path().empty() ? "hloscope"
+                                                       : session_->document.path() + " - hloscope");
+  unsettled_frames_ = 3;
+}
+
+bool Application::IsOpenAlready(const std::vector<std::string>& paths) const {
+  std::error_code error;
+  return !session_->document.path().empty() &&
+         std::ranges::any_of(paths, [&](const std::string& path) {
+           return path == session_->document.path() ||
+                  std::filesystem::equivalent(path, session_->document.path(), error);
+         });
+}
+
+// A reading that failed leaves what was kept before it.
+void Application::KeepForAgain() {
+  if (!session_->document.dump().ready()) return;
+  kept_ = Kept{.dump = session_->document.dump().value,
+               .selection = session_->navigation.selection(),
+               .bookmarks = session_->bookmarks};
+}
+
+// Selection and bookmarks as they are in the new reading; the bookmarks that are not there any more
+// stay as notes.
+void Application::FindAllAgain() {
+  Kept kept = *std::exchange(kept_, {});
+  if (kept.selection == Selection() && kept.bookmarks.empty()) return;
+  session_->tasks.Start(
+      "restoring the selection",
+      [this, kept = std::move(kept), dump = session_->document.dump().value,
+       generation = session_->document.generation()](TaskControl&) mutable -> Tasks::Finish {
+        auto selection =
+            std::make_shared<Result<Selection>>(FindAgain(*kept.dump, kept.selection, *dump));
+        for (Bookmark& bookmark : kept.bookmarks)
+          bookmark.selection =
+              FindAgain(*kept.dump, bookmark.selection, *dump).value_or(Selection());
+        return [this, selection, bookmarks = std::move(kept.bookmarks), generation] {
+          if (generation != session_->document.generation()) return;
+          session_->bookmarks = bookmarks;
+          if (*selection) {
+            session_->navigation.Select(**selection);
+          } else {
+            session_->messages.Post(Severity::kNote,
+                                    "selection lost: " + selection->error().ToString());
+          }
+        };
+      },
+      Tasks::Urgency::kFirst);
+}
+
+// Profiles join the dump that is open; anything else takes its place.
+void Application::OpenDropped(std::vector<std::string> paths) {
+  if (paths.empty()) return;
+  if (!session_->document.path().empty() && std::ranges::all_of(paths, profiler::IsTraceName)) {
+    std::vector<std::string> all = {session_->document.path()};
+    all.insert(all.end(), session_->document.profile_paths().begin(),
+               session_->document.profile_paths().end());
+    for (std::string& path : paths) {
+      if (std::ranges::find(all, path) == all.end()) all.push_back(std::move(path));
+    }
+    paths = std::move(all);
+  }
+  Open(paths);
+}
+
+Frame Application::MakeFrame() {
+  return Frame{.context = *session_,
+               .theme = theme_,
+               .scale = surface_->scale() * zoom_,
+               .font = fonts_.text,
+               .strong = fonts_.strong,
+               .mono = fonts_.mono,
+               .seconds = ImGui::GetTime()};
+}
+
+void Application::BringUp(const std::string& view) {
+  unsettled_frames_ = 3;  // its tab is in front in the frame after
+  const bool is_screen =
+      std::ranges::find(ScreenRows(), view, &ScreenRow::id) != ScreenRows().end();
+  if (is_screen && dock_.Find(view) == nullptr) {
+    dock_.SetScreen(view);
+  } else {
+    dock_.Focus(view);
+  }
+}
+
+void Application::TakeRequests() {
+  OpenDropped(surface_->TakeDroppedPaths());
+  if (!std::exchange(was_focused_, surface_->focused()) && was_focused_)
+    session_->document.LookForNews();
+  Requests::All asked = session_->requests.Take();
+  if (asked.command) Run(*asked.command);
+  if (!asked.paths.empty()) Open(asked.paths);
+  if (!asked.view.empty()) BringUp(asked.view);
+  if (!asked.words.empty()) popups_.ShowSearch(std::move(asked.words));
+  const Pending<dump::DumpModel>& dump = session_->document.dump();
+  if (dump.ready() && restored_generation_ != session_->document.generation()) {
+    restored_generation_ = session_->document.generation();
+    std::error_code error;
+    std::string full = std::filesystem::absolute(session_->document.path(), error).string();
+    if (error) full = session_->document.path();
+    std::vector<std::string>& recent = session_->recent;
+    std::erase(recent, full);
+    recent.insert(recent.begin(), full);
+    if (recent.size() > kMostRecent) recent.resize(kMostRecent);
+    if (state_.keeps()) SayNotKept(SaveSettings());
+    if (kept_) {
+      FindAllAgain();
+    } else {
+      RestoreSession();
+    }
+    TrySelect();
+  }
+}
+
+void Application::TrySelect() {
+  if (wanted_selection_.empty()) return;
+  // Reading a module may take a second: in the background, as everything.
+  std::string text = std::exchange(wanted_selection_, {});
+  session_->tasks.Start(
+      "selecting " + text,
+      [this, text, dump = session_->document.dump().value,
+       generation = session_->document.generation()](TaskControl&) -> Tasks::Finish {
+        auto selection = std::make_shared<Result<Selection>>(SelectionFromText(*dump, text));
+        return [this, selection, generation] {
+          if (generation != session_->document.generation()) return;
+          if (*selection) {
+            session_->navigation.Select(**selection);
+          } else {
+            session_->messages.Post(Severity::kError, selection->error().ToString());
+          }
+        };
+      });
+}
+
+void Application::RestoreSession() {
+  std::optional<KeptSession> kept = state_.ReadSession(session_->document.path());
+  SayProblems();
+  if (!kept) return;
+  for (const auto& [id, state] : kept->views) {
+    if (Dock::Panel* panel = dock_.Find(id)) panel->view->SetState(state);
+  }
+  session_->bookmarks = kept->bookmarks;
+  if (!dock_.is_chosen()) dock_.SetScreen(kept->screen);
+  if (wanted_selection_.empty()) wanted_selection_ = kept->selection;
+}
+
+void Application::SayProblems() {
+  for (std::string& problem : state_.TakeProblems())
+    session_->messages.Post(Severity::kWarning, std::move(problem));
+}
+
+Status Application::SaveSettings() const {
+  return state_.WriteSettings({.dark = theme_.dark(), .zoom = zoom_, .recent = session_->recent});
+}
+
+Status Application::SaveSession() {
+  const Pending<dump::DumpModel>& dump = session_->document.dump();
+  // What was kept of the dump before is not read yet.
+  if (!dump.ready() || restored_generation_ != session_->document.generation()) return {};
+  KeptSession kept;
+  kept.screen = dock_.screen();
+  for (Dock::Panel& panel : dock_.panels()) {
+    std::string state = panel.view->State();
+    if (!state.empty()) kept.views.emplace_back(panel.row->id, std::move(state));
+  }
+  const Selection& now = session_->navigation.selection();
+  const hlo::Module* module = nullptr;
+  if (now.stage >= 0 && now.module >= 0 && now.instruction.valid())
+    module = session_->data.Module(now.module, now.stage).value.get();
+  kept.selection = SelectionText(*dump, now, module);
+  kept.bookmarks = session_->bookmarks;
+  return state_.WriteSession(session_->document.path(), kept);
+}
+
+void Application::Save() {
+  if (!state_.keeps()) return;
+  Status status = SaveSettings();
+  if (status) status = SaveSession();
+  size_t size = 0;
+  const char* layout = ImGui::SaveIniSettingsToMemory(&size);
+  if (status) status = state_.WriteLayout({layout, size});
+  saved_ = {.views = Capture(),
+            .selection_version = session_->navigation.version(),
+            .bookmarks = session_->bookmarks};
+  SayNotKept(status);
+}
+
+// Once for each reason: the window lives on without.
+void Application::SayNotKept(const Status& status) {
+  std::string reason = status ? std::string() : status.error().ToString();
+  if (!reason.empty() && reason != not_kept_)
+    session_->messages.Post(Severity::kWarning, "layout and session cannot be saved: " + reason);
+  not_kept_ = std::move(reason);
+}
+
+bool Application::unsaved() const {
+  return state_.keeps() &&
+         (session_->navigation.version() != saved_.selection_version ||
+          session_->bookmarks != saved_.bookmarks || !Capture().IsKeptAs(saved_.views));
+}
+
+Application::ViewState Application::Capture() const {
+  ViewState state{.screen = dock_.screen(),
+                  .dark = theme_.dark(),
+                  .zoom = zoom_,
+                  .views = {},
+                  .arrangements = {}};
+  for (const Dock::Panel& panel : const_cast<Dock&>(dock_).panels()) {
+    state.views.push_back(panel.view->State());
+    state.arrangements.push_back(panel.view->Arrangement());
+  }
+  return state;
+}
+
+bool Application::ViewState::IsKeptAs(const ViewState& kept) const {
+  return screen == kept.screen && dark == kept.dark && zoom == kept.zoom && views == kept.views;
+}
+
+void Application::Restore(const ViewState& state) {
+  dock_.SetScreen(state.screen);
+  zoom_ = state.zoom;
+  SetTheme(state.dark);
+  for (size_t i = 0; i < state.views.size() && i < dock_.panels().size(); ++i) {
+    View& view = *dock_.panels()[i].view;
+    if (view.State() != state.views[i]) view.SetState(state.views[i]);
+    if (view.Arrangement() != state.arrangements[i]) view.SetArrangement(state.arrangements[i]);
+  }
+}
+
+// What a view cannot take back (of a graph that is not there any more) is no step: undo goes on to
+// one that changes something.
+void Application::UndoView(bool forward) {
+  const ViewState before = Capture();
+  while (forward ? view_states_.Forward() : view_states_.Back()) {
+    Restore(view_states_.current());
+    ViewState now = Capture();
+    const bool changed = now != before;
+    view_states_.Replace(std::move(now));
+    if (changed) return;
+  }
+}
+
+// A change that is still going on (a drag, a word being typed) is one step of undo; a camera that
+// follows the selection, or a picture that is there at last, is none.
+void Application::Remember() {
+  constexpr int kFrames = 4;  // between a cause and what comes of it
+  if (HasInput()) input_frame_ = frames_;
+  if (std::exchange(remembered_selection_, session_->navigation.version()) !=
+      session_->navigation.version())
+    selection_frame_ = frames_;
+  ViewState now = Capture();
+  const ViewState& last = view_states_.current();
+  if (now == last || ImGui::IsAnyMouseDown() || ImGui::GetIO().WantTextInput) return;
+  const auto was_lately = [this](int frame) { return frames_ - frame < kFrames; };
+  const bool by_program =
+      was_lately(selection_frame_) || (was_lately(background_frame_) && !was_lately(input_frame_));
+  const bool is_look = now.screen != last.screen || now.dark != last.dark || now.zoom != last.zoom;
+  if (by_program && !is_look) {
+    view_states_.Replace(std::move(now));
+  } else {
+    view_states_.Push(std::move(now));
+  }
+}
+
+// One frame of ImGui, shown or not.
+void Application::Pass() {
+  feed_.Feed(*imgui_);
+  ImGui::NewFrame();
+  ++frames_;
+  RunKeys();
+  TryAnswer();
+  Frame frame = MakeFrame();
+  float bar = ImGui::GetFrameHeight() + 12 * frame.scale, status = 26 * frame.scale;
+  DrawToolbar(frame);
+  dock_.Draw(frame, bar, status);
+  DrawStatusBar(frame);
+  DrawMessages(frame);
+  popups_.Draw(frame, {.run = [this](Command command) { Run(command); },
+                       .open = [this](const std::vector<std::string>& paths) { Open(paths); },
+                       .write = [this](const std::string& path) { WriteExport(path); },
+                       .recent = &session_->recent});
+  Remember();
+  feed_.Leave(*imgui_);
+}
+
+// Showing a frame may take a tenth of a second (software rendering, ssh): all that was typed and
+// clicked meanwhile is answered first.
+void Application::FurtherPasses(bool input) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kMost = 200;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(60);
+  int echoes = input ? echoes_ : 0;
+  for (int pass = 0; pass < kMost && !quit_; ++pass) {
+    if (!feed_.waiting(*imgui_) && --echoes < 0) return;
+    if (pass > 0 && Clock::now() > end) return;
+    ImGui::EndFrame();
+    // No time passes: keys that are held do not repeat.
+    ImGui::GetIO().DeltaTime = 1e-5f;
+    session_->Update();
+    TakeRequests();
+    Pass();
+  }
+}
+
+void Application::DrawFrame() {
+  bool found = session_->Update();
+  if (found) background_frame_ = frames_;
+  TakeRequests();
+  surface_->NewFrame();
+  const bool input = feed_.Take(*imgui_);
+  Pass();
+  FurtherPasses(input);
+  ImGui::Render();
+  surface_->Show(theme_.Rgb(Color::kCanvas));
+  FinishExport();
+  bool changed = found || feed_.waiting(*imgui_) ||
+                 session_->navigation.version() != seen_selection_ || !session_->idle() ||
+                 popups_.busy() || dock_.screen() != seen_screen_;
+  seen_screen_ = dock_.screen();
+  seen_selection_ = session_->navigation.version();
+  unsettled_frames_ = changed ? 3 : std::max(0, unsettled_frames_ - 1);
+}
+
+bool Application::settled() const {
+  return unsettled_frames_ == 0 && frames_ > 4 && session_->idle() && wanted_selection_.empty() &&
+         !asked_ && exported_.path.empty();
+}
+
+}  // namespace hloscope::viewer

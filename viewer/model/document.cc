@@ -1,0 +1,71 @@
+// Opening in the background.
+#include "viewer/model/document.h"
+
+#include <memory>
+#include <optional>
+
+#include "profiler/profile.h"
+#include "viewer/model/task_cache.h"
+
+namespace hloscope::viewer {
+
+void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages) {
+  ++generation_;
+  profile_paths_.clear();
+  second_profile_.clear();
+  path_.clear();
+  dump_ = {};
+  watch_.Forget();
+  news_ = {};
+  for (const std::string& path : paths) {
+    if (profiler::IsTraceName(path)) {
+      profile_paths_.push_back(path);
+    } else if (path_.empty()) {
+      path_ = path;
+    } else {
+      messages.Post(Severity::kWarning, path + ": not opened, only one dump can be open");
+    }
+  }
+  if (!path_.empty()) Read(tasks);
+}
+
+void Document::Read(Tasks& tasks) {
+  dump_.state = PendingState::kWaiting;
+  dump_.task = tasks.Start(
+      "opening " + path_,
+      [this, generation = generation_, path = path_,
+       limits = limits_](TaskControl& control) -> Tasks::Finish {
+        using Model = Computed<dump::DumpModel>;
+        auto listing = std::make_shared<std::optional<dump::Listing>>();
+        auto model = std::make_shared<Model>(Guarded<dump::DumpModel>(
+            [&](TaskControl& c) -> Model {
+              HLOSCOPE_ASSIGN_OR_RETURN(*listing, ListPath(path, limits, c.stop()));
+              dump::OpenOptions open;
+              dump::Listing read = **listing;  // the watch compares with its own
+              open.listing = &read;
+              open.jobs = 2;
+              open.stop = c.stop();
+              open.progress = [&c](int64_t done, int64_t total) { c.Progress(done, total); };
+              return dump::DumpModel::Open(path, limits, open);
+            },
+            control));
+        return [this, generation, model, listing, path, limits] {
+          if (generation != generation_) return;
+          if (*listing) watch_.Follow(path, *std::move(*listing), limits);
+          dump_.state = *model ? PendingState::kReady : PendingState::kFailed;
+          if (*model) {
+            dump_.value = **model;
+          } else {
+            dump_.error = model->error();
+          }
+        };
+      });
+}
+
+bool Document::TakeNews() {
+  std::optional<DumpNews> found = watch_.Take();
+  if (found) news_ = *std::move(found);
+  return found.has_value();
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,60 @@
+// Document: the dump and the profiles that are open, and whether their files have changed since.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/dump/dump_model.h"
+#include "viewer/model/dump_watch.h"
+#include "viewer/model/messages.h"
+#include "viewer/model/pending.h"
+#include "viewer/model/tasks.h"
+
+namespace hloscope::viewer {
+
+class Document {
+ public:
+  // `wake` is called from any thread when there is news.
+  Document(const Limits& limits, std::function<void()> wake)
+      : limits_(limits), watch_(std::move(wake)) {}
+
+  // Opens a dump directory, a module or a bundle in the background; traces among the
+  // paths go to profile_paths(). Forgets what was open.
+  void Open(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages);
+  const std::string& path() const { return path_; }  // of the dump, empty: nothing is open
+  const std::vector<std::string>& profile_paths() const { return profile_paths_; }
+  const Pending<dump::DumpModel>& dump() const { return dump_; }
+  // Grows with every Open: what a view kept of the last dump is void.
+  uint64_t generation() const { return generation_; }
+  const Limits& limits() const { return limits_; }
+  // A profile to set beside the first: a trace, or a folder that holds one and perhaps the dump of
+  // what ran. Empty: none beyond those that were opened.
+  const std::string& second_profile() const { return second_profile_; }
+  void CompareWith(std::string path) { second_profile_ = std::move(path); }
+
+  // How the dump's folder differs from what was read; kept until Open or ForgetNews.
+  const DumpNews& news() const { return news_; }
+  void ForgetNews() { news_ = {}; }
+  // Looks for news now; it comes with a later TakeNews.
+  void LookForNews() { watch_.Look(); }
+  // Takes over what the watch found; true if there was anything.
+  bool TakeNews();
+
+ private:
+  void Read(Tasks& tasks);
+
+  const Limits limits_;
+  std::string path_, second_profile_;
+  std::vector<std::string> profile_paths_;
+  uint64_t generation_ = 0;
+  Pending<dump::DumpModel> dump_;
+  DumpNews news_;
+  DumpWatch watch_;
+};
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,79 @@
+// Each file and module is read once.
+#include "viewer/model/dump_data.h"
+
+#include "core/debug/align/alignment.h"
+#include "viewer/model/document.h"
+#include "viewer/model/task_cache.h"
+
+namespace hloscope::viewer {
+namespace {
+
+struct FileKey {
+  using Value = FileView;
+  int32_t file = -1;
+  auto operator<=>(const FileKey&) const = default;
+};
+
+Computed<debug::PassChanges> FindChanges(const debug::Provenance* provenance, int32_t stage) {
+  if (provenance == nullptr) return InputError("no such module");
+  const debug::Lineage& lineage = provenance->lineage();
+  const int32_t earlier = lineage.Neighbour(stage, -1);
+  if (earlier < 0) return InputError("the first stage has no previous stage");
+  HLOSCOPE_ASSIGN_OR_RETURN(auto before, lineage.Module(earlier));
+  HLOSCOPE_ASSIGN_OR_RETURN(auto after, lineage.Module(stage));
+  HLOSCOPE_ASSIGN_OR_RETURN(auto alignment, lineage.Step(earlier));
+  return std::make_shared<const debug::PassChanges>(
+      debug::FindChanges(*before, *after, *alignment));
+}
+
+}  // namespace
+
+const Pending<hlo::Module>& DumpData::Module(int32_t module, int32_t stage) {
+  return cache_.Get(PartKey<hlo::Module>{module, stage}, "loading the module",
+                    [dump = document_.dump().value, module, stage](TaskControl&) {
+                      return dump->Module(module, stage);
+                    });
+}
+
+const Pending<dump::KernelTable>& DumpData::Kernels(int32_t module) {
+  return cache_.Get(
+      PartKey<dump::KernelTable>{module}, "loading kernels",
+      [dump = document_.dump().value, module](TaskControl&) { return dump->Kernels(module); });
+}
+
+const Pending<dump::ThunkSequence>& DumpData::Thunks(int32_t module) {
+  return cache_.Get(
+      PartKey<dump::ThunkSequence>{module}, "loading thunks",
+      [dump = document_.dump().value, module](TaskControl&) { return dump->Thunks(module); });
+}
+
+const Pending<dump::BufferTable>& DumpData::Buffers(int32_t module) {
+  return cache_.Get(
+      PartKey<dump::BufferTable>{module}, "loading buffers",
+      [dump = document_.dump().value, module](TaskControl&) { return dump->Buffers(module); });
+}
+
+const Pending<FileView>& DumpData::File(int32_t file) {
+  return cache_.Get(FileKey{file}, "loading a file",
+                    [dump = document_.dump().value, file](TaskControl&) -> Computed<FileView> {
+                      HLOSCOPE_ASSIGN_OR_RETURN(FileView view, dump->OpenFile(file));
+                      return std::make_shared<const FileView>(std::move(view));
+                    });
+}
+
+const Pending<debug::PassChanges>& DumpData::Changes(int32_t module, int32_t stage) {
+  return cache_.Get(PartKey<debug::PassChanges>{module, stage}, "comparing two stages",
+                    [provenance = Provenance(module), stage](TaskControl&) {
+                      return FindChanges(provenance.get(), stage);
+                    });
+}
+
+std::shared_ptr<const debug::Provenance> DumpData::Provenance(int32_t module) {
+  if (!document_.dump().ready() || module < 0) return nullptr;
+  auto& known = provenances_[module];
+  if (known == nullptr)
+    known = std::make_shared<const debug::Provenance>(document_.dump().value, module);
+  return known;
+}
+
+}  // namespace hloscope::viewer

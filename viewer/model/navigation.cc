@@ -1,0 +1,125 @@
+// Selecting, and finding what stands for the selection.
+#include "viewer/model/navigation.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/task_cache.h"
+#include "viewer/model/tasks.h"
+
+namespace hloscope::viewer {
+
+void Navigation::Select(const Selection& selection) {
+  if (selection == selections_.current() || !Holds(selection)) return;
+  Leave();
+  selections_.Push(selection);
+  if (selection.module >= 0 && selection.stage >= 0)
+    stage_in_view_[selection.module] = selection.stage;
+}
+
+// For another selection; where that names no module the one in view stays.
+void Navigation::Leave() {
+  module_in_view_ = std::max(0, module());
+  ++version_;
+}
+
+// Bookmarks and kept sessions may be of a dump that has changed since.
+bool Navigation::Holds(const Selection& selection) const {
+  if (selection.kind == SelectionKind::kNothing) return true;
+  if (!document_.dump().ready()) return selection.kind == SelectionKind::kEvent;
+  auto modules = static_cast<int32_t>(document_.dump()->modules().size());
+  if (selection.module >= modules || selection.file >= std::ssize(document_.dump()->files()))
+    return false;
+  if (selection.module < 0) return true;
+  const dump::ModuleEntry& entry =
+      document_.dump()->modules()[static_cast<size_t>(selection.module)];
+  return selection.stage < std::ssize(entry.stages);
+}
+
+void Navigation::Reset() {
+  selections_.Reset({});
+  ++version_;
+  counterparts_ = {};
+  counterparts_complete_ = true;
+  counterparts_task_ = 0;
+  module_in_view_ = 0;
+  stage_in_view_.clear();
+}
+
+void Navigation::Back() {
+  if (!CanGoBack()) return;
+  Leave();
+  selections_.Back();
+}
+void Navigation::Forward() {
+  if (!CanGoForward()) return;
+  Leave();
+  selections_.Forward();
+}
+
+int32_t Navigation::module() const {
+  if (!document_.dump().ready() || document_.dump()->modules().empty()) return -1;
+  int32_t module = ModuleOf(*document_.dump(), selection());
+  if (module >= 0) return module;
+  if (counterparts_version_ == version_ && counterparts_.module >= 0) return counterparts_.module;
+  return module_in_view_;
+}
+
+int32_t Navigation::stage() const {
+  int32_t module = this->module();
+  if (module < 0) return -1;
+  if (selection().module == module && selection().stage >= 0) return selection().stage;
+  auto known = stage_in_view_.find(module);
+  return known != stage_in_view_.end() ? known->second : document_.dump()->FinalStage(module);
+}
+
+hlo::InstructionId Navigation::InstructionIn(int32_t stage) {
+  const Selection& now = selection();
+  bool own = now.kind == SelectionKind::kInstruction && now.stage == stage;
+  hlo::InstructionId id = own ? now.instruction : counterparts().In(stage);
+  if (!id.valid() || module() < 0) return id;
+  // A kept id may be of a dump that has changed since.
+  const Pending<hlo::Module>& read = data_.Module(module(), stage);
+  return read.ready() && id.index >= read->instructions().size() ? hlo::InstructionId() : id;
+}
+
+const Counterparts& Navigation::counterparts() {
+  if (counterparts_version_ != version_) Resolve();
+  return counterparts_;
+}
+
+void Navigation::Resolve() {
+  counterparts_version_ = version_;
+  if (counterparts_task_ != 0) tasks_.Cancel(counterparts_task_);
+  counterparts_task_ = 0;
+  counterparts_ = {};
+  counterparts_.of = selection();
+  counterparts_complete_ = true;
+  if (!document_.dump().ready() || selection().kind == SelectionKind::kNothing) return;
+  counterparts_.module = ModuleOf(*document_.dump(), selection());
+  if (counterparts_.module < 0) return;
+  counterparts_complete_ = false;
+  auto provenance = data_.Provenance(counterparts_.module);
+  // Both go before all other work: what needs no other stage, which is there at once, and all of
+  // it.
+  for (bool whole : {true, false}) {
+    uint64_t task = tasks_.Start(
+        "resolving the selection",
+        [this, whole, provenance, of = selection(), version = version_](TaskControl& control) {
+          auto found = std::make_shared<Counterparts>(
+              FindCounterparts(*provenance, of, whole, control.stop()));
+          return [this, whole, found, version] {
+            if (version != version_ || (counterparts_complete_ && !whole)) return;
+            counterparts_ = std::move(*found);
+            counterparts_complete_ = whole;
+          };
+        },
+        Tasks::Urgency::kFirst);
+    if (whole) counterparts_task_ = task;
+  }
+}
+
+}  // namespace hloscope::viewer

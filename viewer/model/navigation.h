@@ -1,0 +1,66 @@
+// Navigation: what is selected, what was before, what stands for it elsewhere, and the module and
+// stage in view.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "viewer/model/counterparts.h"
+#include "viewer/model/history.h"
+#include "viewer/model/selection.h"
+
+namespace hloscope::viewer {
+
+class Document;
+class DumpData;
+class Tasks;
+
+class Navigation {
+ public:
+  Navigation(const Document& document, DumpData& data, Tasks& tasks)
+      : document_(document), data_(data), tasks_(tasks) {}
+
+  const Selection& selection() const { return selections_.current(); }
+  uint64_t version() const { return version_; }  // grows with each other selection
+  // Nothing happens where the dump has no such module, stage or file.
+  void Select(const Selection& selection);
+  bool CanGoBack() const { return selections_.CanGoBack(); }
+  bool CanGoForward() const { return selections_.CanGoForward(); }
+  void Back();
+  void Forward();
+  // As when another dump is opened.
+  void Reset();
+
+  // Everything that stands for the selection elsewhere: what is known already, complete once
+  // counterparts_complete(). Never null fields; empty where nothing is selected.
+  const Counterparts& counterparts();
+  bool counterparts_complete() const { return counterparts_complete_; }
+  // Finds them anew: what was found may be a part.
+  void ForgetCounterparts() { counterparts_version_ = 0; }
+  // The module in view: that of the selection, else the last that was, at first the first. -1:
+  // none.
+  int32_t module() const;
+  // The stage in view: that of the selection, else the last shown of that module, else the final.
+  int32_t stage() const;
+  // The selection's instruction as it is in `stage` of the module in view; invalid: none.
+  hlo::InstructionId InstructionIn(int32_t stage);
+
+ private:
+  void Leave();
+  void Resolve();
+  bool Holds(const Selection& selection) const;
+
+  const Document& document_;
+  DumpData& data_;
+  Tasks& tasks_;
+  History<Selection> selections_;
+  uint64_t version_ = 0;
+  Counterparts counterparts_;
+  uint64_t counterparts_version_ = 0;  // of the selection they were asked for
+  uint64_t counterparts_task_ = 0;
+  bool counterparts_complete_ = true;
+  int32_t module_in_view_ = 0;                // where the selection names none
+  std::map<int32_t, int32_t> stage_in_view_;  // by module
+};
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,121 @@
+// TaskCache: what is computed in the background, once for each key.
+//
+// A key is a small struct that names all the value depends on, with `using Value = …` and
+// operator<=>; so no two callers can mean different things by one key.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <typeindex>
+#include <unordered_map>
+#include <utility>
+
+#include "viewer/model/pending.h"
+#include "viewer/model/tasks.h"
+
+namespace hloscope::viewer {
+
+template <typename T>
+using Computed = Result<std::shared_ptr<const T>>;
+
+// What a body gives, errors as values.
+template <typename T, typename F>
+Computed<T> Guarded(const F& compute, TaskControl& control) {
+  try {
+    if (control.stopped()) return std::unexpected(Error{ErrorClass::kDied, "cancelled", {}, {}});
+    return compute(control);
+  } catch (const std::exception& error) {
+    return std::unexpected(Error{ErrorClass::kEnvironment, error.what(), {}, {}});
+  }
+}
+
+// The key of what depends on a module, or on one stage of it, and on nothing else.
+template <typename T>
+struct PartKey {
+  using Value = T;
+  int32_t module = -1, stage = -1;
+  auto operator<=>(const PartKey&) const = default;
+};
+
+class TaskCache {
+ public:
+  explicit TaskCache(Tasks& tasks) : tasks_(tasks) {}
+
+  // The first call starts the work; ask again in every frame. References hold until Clear or Drop.
+  template <typename Key>
+  const Pending<typename Key::Value>& Get(
+      const Key& key, const std::string& title,
+      std::function<Computed<typename Key::Value>(TaskControl&)> compute) {
+    std::shared_ptr<Entry<Key>>& entry = SlotsOf<Key>().entries[key];
+    if (entry == nullptr) {
+      entry = std::make_shared<Entry<Key>>();
+      Start(entry, title, std::move(compute));
+    }
+    return entry->pending;
+  }
+  // Forgets one value, as when nobody needs it any more.
+  template <typename Key>
+  void Drop(const Key& key) {
+    SlotsOf<Key>().entries.erase(key);
+  }
+  // Forgets what was cancelled before it was there; it is computed when it is asked for again.
+  void DropCancelled() {
+    for (auto& [type, slots] : slots_) slots->DropCancelled();
+  }
+  void Clear() { slots_.clear(); }
+
+ private:
+  template <typename Key>
+  struct Entry {
+    Pending<typename Key::Value> pending;
+    bool is_cancelled = false;
+  };
+  struct AnySlots {
+    virtual ~AnySlots() = default;
+    virtual void DropCancelled() = 0;
+  };
+  template <typename Key>
+  struct Slots final : AnySlots {
+    std::map<Key, std::shared_ptr<Entry<Key>>> entries;
+    void DropCancelled() override {
+      std::erase_if(entries, [](const auto& slot) { return slot.second->is_cancelled; });
+    }
+  };
+
+  template <typename Key>
+  Slots<Key>& SlotsOf() {
+    std::unique_ptr<AnySlots>& slots = slots_[std::type_index(typeid(Key))];
+    if (slots == nullptr) slots = std::make_unique<Slots<Key>>();
+    return static_cast<Slots<Key>&>(*slots);
+  }
+
+  template <typename Key, typename F>
+  void Start(const std::shared_ptr<Entry<Key>>& entry, const std::string& title, F compute) {
+    using Value = typename Key::Value;
+    entry->pending.state = PendingState::kWaiting;
+    entry->pending.task =
+        tasks_.Start(title, [entry, compute = std::move(compute)](TaskControl& control) {
+          auto result = std::make_shared<Computed<Value>>(Guarded<Value>(compute, control));
+          return [entry, result, stopped = control.stopped()] {
+            Pending<Value>& pending = entry->pending;
+            pending.state = *result ? PendingState::kReady : PendingState::kFailed;
+            if (*result) {
+              pending.value = **result;
+            } else {
+              pending.error = result->error();
+              entry->is_cancelled = stopped;
+            }
+          };
+        });
+  }
+
+  Tasks& tasks_;
+  std::unordered_map<std::type_index, std::unique_ptr<AnySlots>> slots_;
+};
+
+}  // namespace hloscope::viewer

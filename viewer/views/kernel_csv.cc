@@ -1,0 +1,108 @@
+// A column is its head and what a row holds there; nothing where that is not known.
+#include "viewer/views/kernel_csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+std::string Number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
+std::string Number(int64_t value) { return std::to_string(value); }
+
+std::string Extent(const std::optional<dump::Extent3>& extent) {
+  return extent ? fmt::format("{}x{}x{}", (*extent)[0], (*extent)[1], (*extent)[2]) : "";
+}
+
+using Cell = std::string (*)(const KernelSheet& sheet, const KernelRow& row);
+struct Column {
+  const char* head;
+  Cell cell;
+};
+
+constexpr std::array kTimes = {
+    Column{"self_ps", [](const auto&, const auto& r) { return Number(r.self); }},
+    Column{"share",
+           [](const auto& s, const auto& r) {
+             return s.work > 0 ? Number(static_cast<double>(r.self) / static_cast<double>(s.work))
+                               : std::string();
+           }},
+    Column{"count", [](const auto&, const auto& r) { return Number(r.count); }},
+    Column{"mean_ps", [](const auto&, const auto& r) { return Number(r.mean()); }},
+    Column{"max_ps", [](const auto&, const auto& r) { return Number(r.max); }},
+};
+
+constexpr std::array kWork = {
+    Column{"flops",
+           [](const auto&, const auto& r) {
+             return r.instruction.valid() ? Number(r.cost.flops + r.cost.transcendentals) : "";
+           }},
+    Column{"bytes",
+           [](const auto&, const auto& r) {
+             return r.instruction.valid() ? Number(r.cost.bytes()) : "";
+           }},
+    Column{"flops_per_second",
+           [](const auto&, const auto& r) {
+             return r.flops_per_second() > 0 ? Number(r.flops_per_second()) : "";
+           }},
+    Column{"bytes_per_second",
+           [](const auto&, const auto& r) {
+             return r.bytes_per_second() > 0 ? Number(r.bytes_per_second()) : "";
+           }},
+    Column{"grid", [](const auto&, const auto& r) { return Extent(r.launch.blocks); }},
+    Column{"block", [](const auto&, const auto& r) { return Extent(r.launch.threads); }},
+    Column{"registers",
+           [](const auto&, const auto& r) { return r.registers ? Number(*r.registers) : ""; }},
+    Column{
+        "shared_bytes",
+        [](const auto&, const auto& r) { return r.shared_bytes ? Number(*r.shared_bytes) : ""; }},
+    Column{"occupancy",
+           [](const auto&, const auto& r) {
+             return r.occupancy < 0 ? std::string() : Number(r.occupancy);
+           }},
+    Column{"kernel", [](const auto&, const auto& r) { return CsvCell(r.kernel); }},
+};
+
+template <size_t N>
+void AddHeads(const std::array<Column, N>& columns, std::string& out) {
+  for (const Column& column : columns) out += fmt::format(",{}", column.head);
+}
+template <size_t N>
+void AddCells(const std::array<Column, N>& columns, const KernelSheet& sheet, const KernelRow& row,
+              bool are_known, std::string& out) {
+  for (const Column& column : columns) {
+    out += ',';
+    if (are_known) out += column.cell(sheet, row);
+  }
+}
+
+}  // namespace
+
+std::string KernelCsv(const KernelSheet& sheet, bool swapped) {
+  std::string out = "instruction,opcode";
+  if (sheet.has_others) out += ",change_ps,ratio,before_ps,after_ps";
+  AddHeads(kTimes, out);
+  AddHeads(kWork, out);
+  out += '\n';
+  for (const KernelRow& row : sheet.rows) {
+    out += CsvCell(row.name) + "," + row.opcode;
+    if (sheet.has_others) {
+      const auto first = static_cast<double>(row.self);
+      const double before = swapped ? row.other_time : first;
+      const double after = swapped ? first : row.other_time;
+      out += "," + Number(after - before) + "," + Number(after / before);
+      out += "," + Number(before) + "," + Number(after);
+    }
+    AddCells(kTimes, sheet, row, row.count > 0, out);
+    AddCells(kWork, sheet, row, true, out);
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace hloscope::viewer
