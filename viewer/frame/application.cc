@@ -1,5 +1,4 @@
 // Life of the viewer: start, frames, undo, what is kept.
-#include "profiler/profile.h"
 #include "viewer/frame/application.h"
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "profiler/profile.h"
 #include "viewer/model/find_again.h"
 
 namespace hloscope::viewer {
