@@ -33,7 +33,7 @@ int Rank(int status) {
 
 std::span<const CommandRow> CommandRows() { return kRows; }
 
-const CommandRow* FindCommand(std::string_view name) {
+const CommandRow* CommandRowOf(std::string_view name) {
   const auto* const row = std::ranges::find(kRows, name, &CommandRow::name);
   return row == std::end(kRows) ? nullptr : row;
 }

@@ -72,7 +72,7 @@ struct CommandRow {
 };
 std::span<const CommandRow> CommandRows();
 // The row of that name, or null.
-const CommandRow* FindCommand(std::string_view name);
+const CommandRow* CommandRowOf(std::string_view name);
 // "unknown command `shwo`", with what may have been meant.
 Error UnknownCommand(std::string_view name);
 

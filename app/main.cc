@@ -75,7 +75,7 @@ int Dispatch(const std::vector<std::string>& words) {
   if (words[0] == replay::kIsolatedTaskArgument && words.size() == 2) {
     return replay::IsolatedTaskMain(words[1]);
   }
-  const CommandRow* const row = FindCommand(words[0]);
+  const CommandRow* const row = CommandRowOf(words[0]);
   if (row != nullptr) return RunCommand(*row, {words.begin() + 1, words.end()});
   PrintError(UnknownCommand(words[0]));
   return kBadInput;

@@ -23,7 +23,7 @@ class HelpCommand : public Command {
       WriteOut(Overview(TerminalWidth()));
       return kGood;
     }
-    const CommandRow* const row = FindCommand(name_);
+    const CommandRow* const row = CommandRowOf(name_);
     if (row == nullptr) {
       PrintError(UnknownCommand(name_));
       return kBadInput;

@@ -14,7 +14,7 @@ constexpr size_t kMostNames = 8;
 
 std::string Short(std::string_view text) {
   if (text.size() <= kLongestText) return std::string(text);
-  return std::string(text.substr(0, kLongestText)) + " …";
+  return fmt::format("{} …", text.substr(0, kLongestText));
 }
 
 std::string NamesOf(const hlo::Module& module, std::span<const hlo::InstructionId> ids) {

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "core/hlo/text/closest_text.h"
+#include "core/base/closest_text.h"
 #include "core/hlo/text/origin_table.h"
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"
