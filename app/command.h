@@ -33,7 +33,7 @@ struct OptionSpec {
   std::vector<std::string> suggestions =
       {};  // values that help and completions offer beside others
   bool required = false;
-  std::string letter = {};  // "-j": a short form
+  std::string letter = {};      // "-j": a short form
   std::string_view group = {};  // the heading in help; by default that of the option before
   bool positional() const { return !name.starts_with('-'); }
 };

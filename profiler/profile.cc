@@ -117,10 +117,12 @@ Result<std::shared_ptr<const Profile>> ReadProfile(const FileView& file, const L
   const FormatRow* row = FormatOfBytes(file.bytes());
   if (row == nullptr) {
     return InputError(
-        file.path() + ": not " + Alternatives([](const FormatRow& r) { return std::string(r.title); }),
+        file.path() + ": not " +
+            Alternatives([](const FormatRow& r) { return std::string(r.title); }),
         "expected " + TraceNames() + " as jax.profiler.trace leaves in plugins/profile");
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<Profile> profile, row->read(file, {limits, jobs, stop}));
+  HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<Profile> profile,
+                            row->read(file, {limits, jobs, stop}));
   if (profile->modules.empty()) TakeModulesBeside(*profile, {limits, jobs, stop, true});
   return std::shared_ptr<const Profile>(std::move(profile));
 }

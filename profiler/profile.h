@@ -1,5 +1,5 @@
-// Profile: a trace that was read, whatever its format, and what got lost on the way; and which files
-// are traces. A format is a row of trace_formats.def and the file of its reader.
+// Profile: a trace that was read, whatever its format, and what got lost on the way; and which
+// files are traces. A format is a row of trace_formats.def and the file of its reader.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ struct TraceRequest {
   bool only_modules = false;  // events may be left out
 };
 
-// For each format: whether bytes are of it, as far as their structure tells (a file that was cut off
-// is one still), and its reader.
+// For each format: whether bytes are of it, as far as their structure tells (a file that was cut
+// off is one still), and its reader.
 #define TRACE_FORMAT(kind, name, ending, title, test, read) \
   bool test(std::string_view bytes);                        \
   Result<std::shared_ptr<Profile>> read(const FileView& file, const TraceRequest& request);
@@ -80,10 +80,10 @@ Result<std::vector<std::string>> TracesBelow(const std::string& folder, const Li
 // How files of traces are called, for messages: "*.a or *.b".
 std::string TraceNames();
 
-// Reads a trace, of any format and packed or not; decides by content. Modules that it does not carry
-// are taken from the trace of another format beside it that has its name. Errors: the file cannot be
-// read, is no trace, or is broken before the first event; what is broken later is a loss. kDied
-// where `stop` was requested.
+// Reads a trace, of any format and packed or not; decides by content. Modules that it does not
+// carry are taken from the trace of another format beside it that has its name. Errors: the file
+// cannot be read, is no trace, or is broken before the first event; what is broken later is a loss.
+// kDied where `stop` was requested.
 Result<std::shared_ptr<const Profile>> OpenProfile(const std::string& path, const Limits& limits,
                                                    Jobs& jobs, const std::stop_token& stop = {});
 Result<std::shared_ptr<const Profile>> ReadProfile(const FileView& file, const Limits& limits,

@@ -31,7 +31,8 @@ class CompareCommand : public Command {
     return {
         {.name = "a",
          .target = &a_,
-         .help = "a module, values (.npy, .npz, literal .pb, folder of .npy), a trace, or a folder of traces",
+         .help = "a module, values (.npy, .npz, literal .pb, folder of .npy), a trace, or a folder "
+                 "of traces",
          .value = "A",
          .required = true},
         {.name = "b",

@@ -211,8 +211,8 @@ class FindCommand : public Command {
       int32_t file = model.ModuleFile(module, *stage);
       if (file < 0) continue;
       const dump::ModuleEntry& entry = model.modules()[m];
-      files.push_back({model.FullPath(file), entry.name,
-                       entry.stages[static_cast<size_t>(*stage)].name, {}});
+      files.push_back(
+          {model.FullPath(file), entry.name, entry.stages[static_cast<size_t>(*stage)].name, {}});
     }
     if (files.size() == before && none) return std::unexpected(*none);
     return {};
@@ -296,7 +296,8 @@ class FindCommand : public Command {
       uint32_t line = lines ? lines->PlaceOf(m.source_offset(id), "").line : 0;
       matches.push_back({loaded.path, std::string(m[m[m[id].computation].name]),
                          std::string(m.name(id)), in_text ? "instruction" : "source",
-                         in_text ? std::string(text) : fmt::format("{}  // {}", text, source), line});
+                         in_text ? std::string(text) : fmt::format("{}  // {}", text, source),
+                         line});
     }
   }
 

@@ -206,10 +206,8 @@ class InfoCommand : public Command {
     std::string out =
         fmt::format("{}: module {} ({}, {})\n", loaded.path, m.name(), dump::Describe(loaded.kind),
                     BytesText(static_cast<int64_t>(loaded.file.bytes().size())));
-    out += fmt::format("  {} in {}, entry {}{}\n",
-                       CountText(s.instructions, "instruction"),
-                       CountText(s.computations, "computation"),
-                       m[m.entry().name],
+    out += fmt::format("  {} in {}, entry {}{}\n", CountText(s.instructions, "instruction"),
+                       CountText(s.computations, "computation"), m[m.entry().name],
                        m.header().is_scheduled ? ", scheduled" : "");
     out += fmt::format("  replica_count {}, num_partitions {}\n", m.header().replica_count,
                        m.header().num_partitions);

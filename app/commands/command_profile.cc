@@ -21,7 +21,8 @@ class ProfileCommand : public Command {
     return {
         {.name = "traces",
          .target = &traces_,
-         .help = "traces (" + profiler::TraceNames() + ", packed or not), or folders that hold some",
+         .help =
+             "traces (" + profiler::TraceNames() + ", packed or not), or folders that hold some",
          .value = "FILE",
          .required = true},
         {.name = "--module",
@@ -42,7 +43,8 @@ class ProfileCommand : public Command {
     for (const std::string& given : traces_) {
       std::error_code error;
       Result<std::vector<std::string>> files = std::vector<std::string>{given};
-      if (std::filesystem::is_directory(given, error)) files = profiler::TracesBelow(given, context.limits);
+      if (std::filesystem::is_directory(given, error))
+        files = profiler::TracesBelow(given, context.limits);
       if (!files) {
         status = Worse(status, Refuse(given, files.error(), context));
         continue;

@@ -14,7 +14,8 @@ namespace hloscope::app {
 Result<std::string> SelectionText(const std::string& path, const std::string& selection,
                                   const Context& context);
 
-// A line per pass with what it changed; of one module, and only of passes that changed it, if asked.
+// A line per pass with what it changed; of one module, and only of passes that changed it, if
+// asked.
 struct PassesRequest {
   std::string module;  // name or id; empty: all
   bool changed_only = false;

@@ -49,12 +49,11 @@ std::string BuffersText(const dump::BufferTable& buffers) {
   if (!buffers.has_values())
     return fmt::format("    memory: {} (memory usage report; no buffer assignment)\n",
                        BytesText(buffers.total_bytes));
-  std::string out =
-      fmt::format("    memory: {} in {} ({} parameters, {} constants, {} temporary)\n",
-                  BytesText(buffers.total_bytes),
-                  CountText(buffers.allocations.size(), "allocation"),
-                  BytesText(buffers.parameter_bytes), BytesText(buffers.constant_bytes),
-                  BytesText(buffers.temporary_bytes));
+  std::string out = fmt::format(
+      "    memory: {} in {} ({} parameters, {} constants, {} temporary)\n",
+      BytesText(buffers.total_bytes), CountText(buffers.allocations.size(), "allocation"),
+      BytesText(buffers.parameter_bytes), BytesText(buffers.constant_bytes),
+      BytesText(buffers.temporary_bytes));
   if (buffers.live_peak_bytes < 0) return out;
   out += fmt::format("    peak: {} live at once", BytesText(buffers.live_peak_bytes));
   constexpr size_t kHolders = 3;
@@ -141,8 +140,7 @@ std::string TensorFlowText(const dump::TensorFlowSummary& tf) {
   std::map<std::string, std::vector<std::string_view>> reasons;
   for (const dump::TensorFlowNode& node : tf.unclustered)
     reasons[node.reason.empty() ? "the graphs give no reason" : node.reason].push_back(node.name);
-  out += fmt::format("  {} in no cluster:\n",
-                     CountText(tf.unclustered.size(), "TensorFlow node"));
+  out += fmt::format("  {} in no cluster:\n", CountText(tf.unclustered.size(), "TensorFlow node"));
   for (const auto& [reason, names] : reasons) {
     out += fmt::format("    {} ({}):", reason, names.size());
     for (size_t k = 0; k < names.size() && k < kShown; ++k) out += fmt::format(" {}", names[k]);
@@ -173,9 +171,9 @@ ModulePart TextPart(const DumpReport& report, size_t module) {
 std::string DumpText(const DumpReport& report) {
   const DumpModel& model = *report.model;
   const dump::DumpSummary& summary = report.summary;
-  std::string out = fmt::format("{}: {}, {}\n", model.path(),
-                                CountText(model.modules().size(), "module"),
-                                CountText(model.files().size(), "file"));
+  std::string out =
+      fmt::format("{}: {}, {}\n", model.path(), CountText(model.modules().size(), "module"),
+                  CountText(model.files().size(), "file"));
   for (const ModulePart& part : report.parts) out += part.text;
   out += TensorFlowText(*summary.tensorflow);
   for (const dump::MissingPiece& piece : model.missing()) {

@@ -37,7 +37,8 @@ InstructionWords WordsOf(const ProfileReport& report, const InstructionTime& tim
   const hlo::Module& module = *owner.module;
   const hlo::Instruction& instruction = module[time.target.instruction];
   return {owner.name, std::string(module.name(time.target.instruction)),
-          std::string(hlo::Info(instruction.opcode).text), ToString(hlo::SourceLineOf(module, time.target.instruction))};
+          std::string(hlo::Info(instruction.opcode).text),
+          ToString(hlo::SourceLineOf(module, time.target.instruction))};
 }
 
 void AppendLanes(const ProfileReport& report, std::string& out) {
@@ -278,8 +279,7 @@ std::string ProfileText(const ProfileReport& report) {
   AppendInstructions(report, out);
   out += '\n';
   AppendNames(report, out);
-  if (profile.modules_file)
-    out += fmt::format("modules from {}\n", profile.modules_file->path());
+  if (profile.modules_file) out += fmt::format("modules from {}\n", profile.modules_file->path());
   for (const std::string& error : profile.errors) out += "profiler error: " + error + '\n';
   for (const std::string& text : profile.warnings) out += "profiler warning: " + text + '\n';
   for (const std::string& warning : report.warnings) out += "warning: " + warning + '\n';

@@ -24,8 +24,8 @@ uint64_t HashOf(std::string_view name) {
 }
 
 bool SameSanitized(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](char x, char y) { return x == y || (!IsKept(x) && !IsKept(y)); });
+  return std::ranges::equal(a, b,
+                            [](char x, char y) { return x == y || (!IsKept(x) && !IsKept(y)); });
 }
 
 }  // namespace

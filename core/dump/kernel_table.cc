@@ -16,8 +16,8 @@
 namespace hloscope::dump {
 namespace {
 
-constexpr std::string_view kTies[] = {"none",          "metadata", "name",
-                                      "numbered name", "target",   "computation", "collective"};
+constexpr std::string_view kTies[] = {"none",   "metadata",    "name",      "numbered name",
+                                      "target", "computation", "collective"};
 
 // `name` without `_12` or `__12` at its end; unchanged if it has none.
 std::string_view WithoutNumber(std::string_view name) {

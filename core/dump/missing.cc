@@ -100,8 +100,8 @@ class Finder {
          always, [&](size_t m) { return Has(m, StagePhase::kFinal); });
     Name({-1, ".hlo.pb", "large constants are elided in text", "--xla_dump_hlo_as_proto"}, always,
          [&](size_t m) { return HasProto(m); });
-    Name({-1, "passes", "needed to see what each pass changed", "--xla_dump_hlo_pass_re=.*"}, always,
-         [&](size_t m) { return Has(m, StagePhase::kPass); });
+    Name({-1, "passes", "needed to see what each pass changed", "--xla_dump_hlo_pass_re=.*"},
+         always, [&](size_t m) { return Has(m, StagePhase::kPass); });
   }
 
   void FindPiece(const PieceRow& row) {

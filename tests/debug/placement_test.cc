@@ -123,10 +123,10 @@ TEST(Placement, TakesWhatThunksSay) {
 
 // The program asked for the host, the compiler wrote a kernel all the same.
 TEST(Placement, WhatHasAKernelIsNotOnTheHost) {
-  auto module = Parse(ModuleWith(
-      "i = f32[4] fusion(x), kind=kLoop, calls=fused, "
-      "frontend_attributes={_xla_compute_type=\"host\"}",
-      true));
+  auto module =
+      Parse(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused, "
+                       "frontend_attributes={_xla_compute_type=\"host\"}",
+                       true));
   Placement placement = FindPlacement(*module, Target::kGpu);
   ASSERT_EQ(Find(*module, placement, "i").place, Place::kHost);
   ASSERT_NE(placement.bytes, 0);

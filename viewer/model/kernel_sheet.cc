@@ -245,7 +245,8 @@ class SheetMaker {
           "jax.profiler.trace(FOLDER) records one");
     } else if (!sheet_->has_times) {
       sheet_->notes.emplace_back(
-          "the trace has no instruction of this module: it is of another program, or of one of that "
+          "the trace has no instruction of this module: it is of another program, or of one of "
+          "that "
           "name compiled differently");
     }
     if (!in_.other_error.empty()) {

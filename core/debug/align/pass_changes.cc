@@ -226,8 +226,8 @@ class Finder {
   const Module& before_;
   const Module& after_;
   const Alignment& alignment_;
-  std::vector<ComputationId> pair_;  // by computation after
-  std::vector<bool> taken_;          // by computation before
+  std::vector<ComputationId> pair_;     // by computation after
+  std::vector<bool> taken_;             // by computation before
   std::vector<InstructionId> partner_;  // by instruction after
   PassChanges result_;
 };

@@ -83,7 +83,8 @@ void SumTransfers(Placement& placement);
 // Corrects places by what the thunks of the module say: fusions that are copied or filled by the
 // runtime, or given to a library.
 void TakeThunks(const hlo::Module& module, const dump::ThunkSequence& thunks, Placement& placement);
-// Corrects places by the kernels of the module: what has one runs on the device, whatever was asked.
+// Corrects places by the kernels of the module: what has one runs on the device, whatever was
+// asked.
 void TakeKernels(const hlo::Module& module, const dump::KernelTable& kernels, Placement& placement);
 // Where the instructions of the final stage of a module of a dump run, by all that the dump says.
 Placement PlacementIn(const dump::DumpModel& dump, int32_t module, const hlo::Module& final_stage);

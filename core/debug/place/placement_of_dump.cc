@@ -76,8 +76,7 @@ void TakeKernels(const hlo::Module& module, const dump::KernelTable& kernels,
   SumTransfers(placement);
 }
 
-Placement PlacementIn(const dump::DumpModel& dump, int32_t module,
-                      const hlo::Module& final_stage) {
+Placement PlacementIn(const dump::DumpModel& dump, int32_t module, const hlo::Module& final_stage) {
   const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
   Placement placement = FindPlacement(final_stage, TargetNamed(entry.device));
   if (auto thunks = dump.Thunks(module)) TakeThunks(final_stage, **thunks, placement);

@@ -111,8 +111,7 @@ InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& numbe
   }
   for (const hlo::AttributeKey key : {hlo::AttributeKey::kSharding, hlo::AttributeKey::kMetadata}) {
     const hlo::Attribute* a = module.Find(id, key);
-    const bool is_left_out =
-        key == hlo::AttributeKey::kMetadata && metadata == Metadata::kStripped;
+    const bool is_left_out = key == hlo::AttributeKey::kMetadata && metadata == Metadata::kStripped;
     if (a != nullptr && !is_left_out) attributes.push_back(copier.Copy(*a));
   }
   return builder.AddInstruction(copier.Copy(instruction.name), opcode,
