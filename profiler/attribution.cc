@@ -101,6 +101,10 @@ struct TargetLess {
   }
 };
 
+uint64_t KeyOf(uint32_t module, hlo::InstructionId instruction) {
+  return uint64_t{module} << 32 | instruction.index;
+}
+
 void AddTime(InstructionTime& time, const EventStore& store, const Piece& piece) {
   const int64_t duration = store.duration(piece.event);
   time.min = time.count == 0 ? duration : std::min(time.min, duration);
@@ -190,14 +194,16 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
   for (auto& [name, time] : unknown) result->unattributed_.push_back(time);
   std::ranges::stable_sort(result->times_, std::greater<>(), &InstructionTime::self);
   std::ranges::stable_sort(result->unattributed_, std::greater<>(), &UnattributedTime::self);
+  for (size_t k = 0; k < result->times_.size(); ++k) {
+    const Target& target = result->times_[k].target;
+    result->time_of_.emplace(KeyOf(target.module, target.instruction), k);
+  }
   return std::shared_ptr<const Attribution>(std::move(result));
 }
 
 const InstructionTime* Attribution::TimeOf(uint32_t module, hlo::InstructionId instruction) const {
-  auto found = std::ranges::find_if(times_, [&](const InstructionTime& t) {
-    return t.target.module == module && t.target.instruction == instruction;
-  });
-  return found == times_.end() ? nullptr : &*found;
+  auto found = time_of_.find(KeyOf(module, instruction));
+  return found == time_of_.end() ? nullptr : &times_[found->second];
 }
 
 std::vector<EventId> Attribution::EventsOf(uint32_t module, hlo::InstructionId instruction) const {

@@ -7,6 +7,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -101,6 +102,7 @@ class Attribution {
   std::vector<AttributedModule> modules_;
   std::vector<Target> by_operation_, by_name_;
   std::vector<InstructionTime> times_;
+  std::unordered_map<uint64_t, size_t> time_of_;  // by module and instruction, into times_
   std::vector<UnattributedTime> unattributed_;
   AttributionTotals totals_;
 };

@@ -1,7 +1,5 @@
-// The events of a Chrome trace: complete ones, begun and ended ones, and the names of processes and
-// threads.
-#include "profiler/chrome_reader.h"
-
+// The events of a Chrome trace (.trace.json), as JAX, XProf and Perfetto write them: complete ones,
+// begun and ended ones, and the names of processes and threads.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -13,6 +11,7 @@
 #include "profiler/chrome_event.h"
 #include "profiler/event_store_builder.h"
 #include "profiler/losses.h"
+#include "profiler/profile.h"
 
 namespace hloscope::profiler {
 namespace {
@@ -69,16 +68,15 @@ int64_t IntegerOr(std::string_view text, int64_t other) {
 
 class ChromeReader {
  public:
-  ChromeReader(const FileView& file, const Limits& limits, Jobs& jobs, const std::stop_token& stop)
+  ChromeReader(const FileView& file, const TraceRequest& request)
       : file_(file),
-        jobs_(jobs),
-        stop_(stop),
-        cursor_(file.bytes(), limits.nesting),
+        request_(request),
+        cursor_(file.bytes(), request.limits.nesting),
         profile_(std::make_shared<Profile>(file, ProfileFormat::kChromeJson)) {
-    builder_.set_arguments(std::make_shared<ChromeArguments>(file, limits.nesting));
+    builder_.set_arguments(std::make_shared<ChromeArguments>(file, request.limits.nesting));
   }
 
-  Result<std::shared_ptr<const Profile>> Read() {
+  Result<std::shared_ptr<Profile>> Read() {
     const bool is_whole = FindEvents() && ReadEvents();
     if (!is_whole && builder_.size() == 0) {
       return InputError(file_.path() + ": the JSON breaks at byte " +
@@ -93,9 +91,9 @@ class ChromeReader {
     }
     EndWhatIsOpen();
     NameLanes();
-    HLOSCOPE_ASSIGN_OR_RETURN(profile_->store, builder_.Finish(jobs_, stop_));
+    HLOSCOPE_ASSIGN_OR_RETURN(profile_->store, builder_.Finish(request_.jobs, request_.stop));
     profile_->losses = losses_.Take();
-    return std::shared_ptr<const Profile>(profile_);
+    return profile_;
   }
 
  private:
@@ -133,7 +131,7 @@ class ChromeReader {
   bool ReadEvents() {
     if (cursor_.Consume(']')) return true;
     do {
-      if (stop_.stop_requested()) return true;
+      if (request_.stop.stop_requested()) return true;
       std::optional<ChromeEvent> event = ReadChromeEvent(cursor_);
       if (!event) return false;
       Take(*event);
@@ -317,8 +315,7 @@ class ChromeReader {
   static constexpr size_t kNoThread = std::numeric_limits<size_t>::max();
 
   const FileView& file_;
-  Jobs& jobs_;
-  const std::stop_token& stop_;
+  const TraceRequest& request_;
   JsonCursor cursor_;
   std::shared_ptr<Profile> profile_;
   EventStoreBuilder builder_;
@@ -349,9 +346,9 @@ bool IsChromeTrace(std::string_view bytes) {
   return false;
 }
 
-Result<std::shared_ptr<const Profile>> ReadChromeTrace(const FileView& file, const Limits& limits,
-                                                       Jobs& jobs, const std::stop_token& stop) {
-  return ChromeReader(file, limits, jobs, stop).Read();
+Result<std::shared_ptr<Profile>> ReadChromeTrace(const FileView& file,
+                                                 const TraceRequest& request) {
+  return ChromeReader(file, request).Read();
 }
 
 }  // namespace hloscope::profiler

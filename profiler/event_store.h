@@ -50,7 +50,7 @@ struct Argument {
   std::variant<int64_t, uint64_t, double, std::string> value;
 };
 
-// A plane of an XSpace, a process of a Chrome trace.
+// A plane or process of a trace.
 struct Group {
   NameId name;
   bool is_device = false;

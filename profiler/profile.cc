@@ -1,22 +1,130 @@
-// Opening of traces.
+// Opening of traces by the rows of trace_formats.def.
 #include "profiler/profile.h"
 
-#include "profiler/chrome_reader.h"
-#include "profiler/xplane_reader.h"
+#include <algorithm>
+#include <filesystem>
 
 namespace hloscope::profiler {
+namespace {
+
+struct FormatRow {
+  std::string_view name, ending, title;
+  bool (*test)(std::string_view bytes);
+  Result<std::shared_ptr<Profile>> (*read)(const FileView& file, const TraceRequest& request);
+};
+constexpr FormatRow kFormats[] = {
+#define TRACE_FORMAT(kind, name, ending, title, test, read) {name, ending, title, &test, &read},
+#include "profiler/trace_formats.def"
+#undef TRACE_FORMAT
+};
+
+std::string_view WithoutGzip(std::string_view path) {
+  if (path.ends_with(".gz")) path.remove_suffix(3);
+  return path;
+}
+
+const FormatRow* FormatOfName(std::string_view path) {
+  const auto* row = std::ranges::find_if(
+      kFormats, [&](const FormatRow& r) { return WithoutGzip(path).ends_with(r.ending); });
+  return row == std::ranges::end(kFormats) ? nullptr : row;
+}
+
+const FormatRow* FormatOfBytes(std::string_view bytes) {
+  const auto* row =
+      std::ranges::find_if(kFormats, [&](const FormatRow& r) { return r.test(bytes); });
+  return row == std::ranges::end(kFormats) ? nullptr : row;
+}
+
+// The modules of the run are in its trace of a format that says more, under the same name.
+void TakeModulesBeside(Profile& profile, const TraceRequest& request) {
+  const FormatRow* named = FormatOfName(profile.file.path());
+  if (named == nullptr) return;
+  std::string stem(WithoutGzip(profile.file.path()));
+  stem.resize(stem.size() - named->ending.size());
+  for (const FormatRow* row = kFormats; row != named; ++row) {
+    for (std::string_view packed : {"", ".gz"}) {
+      std::error_code error;
+      const std::string path = stem + std::string(row->ending) + std::string(packed);
+      if (!std::filesystem::is_regular_file(path, error)) continue;
+      auto file = FileView::Open(path, request.limits);
+      if (!file || !row->test(file->bytes())) continue;
+      auto other = row->read(*file, request);
+      if (!other || (*other)->modules.empty()) continue;
+      profile.modules = std::move((*other)->modules);
+      profile.modules_file = *std::move(file);
+      return;
+    }
+  }
+}
+
+// "a, b or c" of what `text` gives for each format.
+template <typename Text>
+std::string Alternatives(Text text) {
+  std::string out;
+  for (const FormatRow& row : kFormats) {
+    if (!out.empty()) out += &row + 1 == std::ranges::end(kFormats) ? " or " : ", ";
+    out += text(row);
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string_view ToString(ProfileFormat format) {
-  return format == ProfileFormat::kXPlane ? "xplane" : "chrome-json";
+  return kFormats[static_cast<size_t>(format)].name;
+}
+
+bool IsTrace(std::string_view bytes) { return FormatOfBytes(bytes) != nullptr; }
+bool IsTraceName(std::string_view path) { return FormatOfName(path) != nullptr; }
+
+std::string TraceNames() {
+  return Alternatives([](const FormatRow& row) { return "*" + std::string(row.ending); });
+}
+
+std::vector<std::string> PreferredTraces(const std::vector<std::string>& paths) {
+  std::vector<std::string> found;
+  for (const FormatRow& row : kFormats) {
+    std::ranges::copy_if(paths, std::back_inserter(found),
+                         [&](const std::string& path) { return FormatOfName(path) == &row; });
+    if (!found.empty()) break;
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+Result<std::vector<std::string>> TracesBelow(const std::string& folder, const Limits& limits) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  int64_t entries = 0;
+  auto walk = std::filesystem::recursive_directory_iterator(folder, error);
+  for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
+    if (++entries > limits.directory_entries) {
+      return InputError(folder + ": more entries than the limit directory-entries",
+                        "name the trace itself");
+    }
+    if (IsTraceName(walk->path().native())) paths.push_back(walk->path().string());
+  }
+  if (error) return EnvironmentError(folder + ": " + error.message());
+  if (paths.empty()) {
+    return InputError(folder + ": no trace in this folder, expected " + TraceNames(),
+                      "jax.profiler.trace(FOLDER) leaves them in FOLDER/plugins/profile");
+  }
+  return PreferredTraces(paths);
 }
 
 Result<std::shared_ptr<const Profile>> ReadProfile(const FileView& file, const Limits& limits,
                                                    Jobs& jobs, const std::stop_token& stop) {
-  if (IsXSpace(file.bytes())) return ReadXSpace(file, jobs, stop);
-  if (IsChromeTrace(file.bytes())) return ReadChromeTrace(file, limits, jobs, stop);
-  return InputError(
-      file.path() + ": neither an XSpace nor a Chrome trace",
-      "expected .xplane.pb or .trace.json.gz as jax.profiler.trace leaves in plugins/profile");
+  const FormatRow* row = FormatOfBytes(file.bytes());
+  if (row == nullptr) {
+    return InputError(
+        file.path() + ": not " +
+            Alternatives([](const FormatRow& r) { return std::string(r.title); }),
+        "expected " + TraceNames() + " as jax.profiler.trace leaves in plugins/profile");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<Profile> profile,
+                            row->read(file, {limits, jobs, stop}));
+  if (profile->modules.empty()) TakeModulesBeside(*profile, {limits, jobs, stop, true});
+  return std::shared_ptr<const Profile>(std::move(profile));
 }
 
 Result<std::shared_ptr<const Profile>> OpenProfile(const std::string& path, const Limits& limits,

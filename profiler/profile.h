@@ -1,8 +1,10 @@
-// Profile: a trace that was read, whatever its format, and what got lost on the way.
+// Profile: a trace that was read, whatever its format, and what got lost on the way; and which
+// files are traces. A format is a row of trace_formats.def and the file of its reader.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -17,7 +19,11 @@
 
 namespace hloscope::profiler {
 
-enum class ProfileFormat : uint8_t { kXPlane, kChromeJson };
+enum class ProfileFormat : uint8_t {
+#define TRACE_FORMAT(kind, name, ending, title, test, read) kind,
+#include "profiler/trace_formats.def"
+#undef TRACE_FORMAT
+};
 std::string_view ToString(ProfileFormat format);
 
 // An HloProto that the trace carries, in wire format.
@@ -41,19 +47,43 @@ struct Profile {
   ProfileFormat format;
   std::shared_ptr<const EventStore> store;
   std::vector<EmbeddedModule> modules;  // of ascending program
+  // The trace of the same run beside this one that carries them, where this one has none.
+  std::optional<FileView> modules_file;
   std::vector<std::string> hosts;
   std::vector<std::string> errors, warnings;  // of whoever recorded the trace
   std::vector<Loss> losses;                   // ours
 };
 
-// Whether the bytes are of that kind, as far as their structure tells; a file that was cut off is
-// one still.
-bool IsXSpace(std::string_view bytes);
-bool IsChromeTrace(std::string_view bytes);
+struct TraceRequest {
+  const Limits& limits;
+  Jobs& jobs;
+  const std::stop_token& stop;
+  bool only_modules = false;  // events may be left out
+};
 
-// Reads a trace, of either format and packed or not; decides by content. Errors: the file cannot be
-// read, is no trace, or is broken before the first event; what is broken later is a loss. kDied
-// where `stop` was requested.
+// For each format: whether bytes are of it, as far as their structure tells (a file that was cut
+// off is one still), and its reader.
+#define TRACE_FORMAT(kind, name, ending, title, test, read) \
+  bool test(std::string_view bytes);                        \
+  Result<std::shared_ptr<Profile>> read(const FileView& file, const TraceRequest& request);
+#include "profiler/trace_formats.def"
+#undef TRACE_FORMAT
+
+// Whether the bytes are of any format, or a file is called as traces are.
+bool IsTrace(std::string_view bytes);
+bool IsTraceName(std::string_view path);
+// Those of the first format that any of `paths` has, sorted.
+std::vector<std::string> PreferredTraces(const std::vector<std::string>& paths);
+// The traces below a folder, as TensorBoard lays them out: PreferredTraces of all. Errors: none, or
+// the folder cannot be read.
+Result<std::vector<std::string>> TracesBelow(const std::string& folder, const Limits& limits);
+// How files of traces are called, for messages: "*.a or *.b".
+std::string TraceNames();
+
+// Reads a trace, of any format and packed or not; decides by content. Modules that it does not
+// carry are taken from the trace of another format beside it that has its name. Errors: the file
+// cannot be read, is no trace, or is broken before the first event; what is broken later is a loss.
+// kDied where `stop` was requested.
 Result<std::shared_ptr<const Profile>> OpenProfile(const std::string& path, const Limits& limits,
                                                    Jobs& jobs, const std::stop_token& stop = {});
 Result<std::shared_ptr<const Profile>> ReadProfile(const FileView& file, const Limits& limits,

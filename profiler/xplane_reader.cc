@@ -1,5 +1,4 @@
-// The planes, lines and events of an XSpace, read where they lie.
-#include "profiler/xplane_reader.h"
+// The planes, lines and events of an XSpace (.xplane.pb), read where they lie.
 
 #include <algorithm>
 #include <limits>
@@ -9,6 +8,7 @@
 #include "core/hlo/proto/wire_reader.h"
 #include "profiler/event_store_builder.h"
 #include "profiler/losses.h"
+#include "profiler/profile.h"
 #include "profiler/xplane_metadata.h"
 
 namespace hloscope::profiler {
@@ -81,31 +81,31 @@ bool IsModuleStat(std::string_view name) { return name == "Hlo Proto" || name ==
 
 class XSpaceReader {
  public:
-  XSpaceReader(const FileView& file, Jobs& jobs, const std::stop_token& stop)
+  XSpaceReader(const FileView& file, const TraceRequest& request)
       : file_(file),
-        jobs_(jobs),
-        stop_(stop),
+        request_(request),
         profile_(std::make_shared<Profile>(file, ProfileFormat::kXPlane)),
         arguments_(std::make_shared<XPlaneArguments>(file)) {}
 
-  Result<std::shared_ptr<const Profile>> Read() {
+  Result<std::shared_ptr<Profile>> Read() {
     ReadSpace();
     FindOrigin();
     builder_.set_arguments(arguments_);
     for (size_t p = 0; p < planes_.size(); ++p) {
-      if (stop_.stop_requested()) break;
+      if (request_.stop.stop_requested()) break;
       ReadModules(planes_[p]);
+      if (request_.only_modules) continue;
       HLOSCOPE_TRY(ReadLines(planes_[p]));
       arguments_->AddPlane(OffsetOf(plane_bytes_[p]), std::move(planes_[p].stat_names));
     }
-    if (builder_.size() == 0 && is_cut_) {
+    if (builder_.size() == 0 && is_cut_ && !request_.only_modules) {
       return InputError(file_.path() + ": ends or breaks before the first event",
                         "copy the .xplane.pb again, and stop the trace before reading it");
     }
     std::ranges::stable_sort(profile_->modules, {}, &EmbeddedModule::program);
-    HLOSCOPE_ASSIGN_OR_RETURN(profile_->store, builder_.Finish(jobs_, stop_));
+    HLOSCOPE_ASSIGN_OR_RETURN(profile_->store, builder_.Finish(request_.jobs, request_.stop));
     profile_->losses = losses_.Take();
-    return std::shared_ptr<const Profile>(profile_);
+    return profile_;
   }
 
  private:
@@ -198,7 +198,7 @@ class XSpaceReader {
     const uint32_t group = builder_.AddGroup(plane.name, is_device, is_device ? 0 : 1);
     builder_.SetFacts(group, std::move(facts));
     for (std::string_view line : plane.lines) {
-      if (stop_.stop_requested()) return {};
+      if (request_.stop.stop_requested()) return {};
       HLOSCOPE_TRY(ReadLine(line, plane, group, is_device));
     }
     return {};
@@ -281,8 +281,7 @@ class XSpaceReader {
   }
 
   const FileView& file_;
-  Jobs& jobs_;
-  const std::stop_token& stop_;
+  const TraceRequest& request_;
   std::shared_ptr<Profile> profile_;
   std::shared_ptr<XPlaneArguments> arguments_;
   EventStoreBuilder builder_;
@@ -335,9 +334,8 @@ bool IsXSpace(std::string_view bytes) {
   return has_plane || (!rest.empty() && BeginsAsPlane(rest));
 }
 
-Result<std::shared_ptr<const Profile>> ReadXSpace(const FileView& file, Jobs& jobs,
-                                                  const std::stop_token& stop) {
-  return XSpaceReader(file, jobs, stop).Read();
+Result<std::shared_ptr<Profile>> ReadXSpace(const FileView& file, const TraceRequest& request) {
+  return XSpaceReader(file, request).Read();
 }
 
 }  // namespace hloscope::profiler

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "app/command.h"
@@ -30,19 +31,20 @@ class CompareCommand : public Command {
     return {
         {.name = "a",
          .target = &a_,
-         .help = "a module, values (.npy, .npz, literal .pb, folder of .npy), or a trace",
+         .help = "a module, values (.npy, .npz, literal .pb, folder of .npy), a trace, or a folder "
+                 "of traces",
          .value = "A",
          .required = true},
         {.name = "b",
          .target = &b_,
-         .help = "what to compare it with: for values what is expected",
+         .help = "what to compare it with; of values, the expected ones",
          .value = "B",
          .required = true},
         AbsoluteBoundOption(&bounds_.absolute),
         RelativeBoundOption(&bounds_.relative),
         {.name = "--module",
          .target = &modules_,
-         .help = "of traces: modules that ran, where they carry none: files or dumps",
+         .help = "of traces: the modules that ran, if they are not in the trace: files or dumps",
          .value = "FILE"},
         {.name = "--top", .target = &top_, .help = "of traces: rows of the table", .value = "N"},
     };
@@ -52,14 +54,14 @@ class CompareCommand : public Command {
     Result<Side> a = Open(a_, context.limits);
     Result<Side> b = Open(b_, context.limits);
     if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
-    if (IsTrace(*a) && IsTrace(*b)) return Profiles(*a->file, *b->file, context);
+    if (!a->traces.empty() && !b->traces.empty()) return Profiles(*a, *b, context);
     if (a->values && b->values) return Values(*a->values, *b->values, context);
     if (a->values.has_value() != b->values.has_value()) {
       Error error{
           ErrorClass::kInput,
-          fmt::format("{} holds values and {} does not", a->values ? a_ : b_, a->values ? b_ : a_),
+          fmt::format("{} has values and {} does not", a->values ? a_ : b_, a->values ? b_ : a_),
           {},
-          "compare like with like"};
+          "compare values with values, modules with modules, traces with traces"};
       return Fail(error, context);
     }
     return Modules(*a, *b, context);
@@ -70,6 +72,7 @@ class CompareCommand : public Command {
   struct Side {
     std::optional<FileView> file;
     std::optional<std::vector<dump::NamedValue>> values;
+    std::map<std::string, std::string> traces;  // paths by file name
   };
 
   static Result<Side> Open(const std::string& path, const Limits& limits) {
@@ -77,27 +80,49 @@ class CompareCommand : public Command {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) {
       HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesInFolder(path, limits));
+      if (side.values) return side;
+      // Of several runs in one folder the last: their folders are named after the time.
+      if (auto traces = profiler::TracesBelow(path, limits)) {
+        for (const std::string& trace : *traces)
+          side.traces[std::filesystem::path(trace).filename().string()] = trace;
+      }
       return side;
     }
     HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
     HLOSCOPE_ASSIGN_OR_RETURN(side.values, dump::NamedValuesIn(file, limits));
+    const bool is_module = dump::IsModuleKind(dump::Sniff(file.bytes()));
+    if (!side.values && !is_module && profiler::IsTrace(file.bytes()))
+      side.traces[std::filesystem::path(path).filename().string()] = path;
     side.file = std::move(file);
     return side;
   }
 
-  static bool IsTrace(const Side& side) {
-    if (!side.file || side.values || dump::IsModuleKind(dump::Sniff(side.file->bytes())))
-      return false;
-    return profiler::IsXSpace(side.file->bytes()) || profiler::IsChromeTrace(side.file->bytes());
+  // Traces of one file name (of one host) are compared; where each side has one, those.
+  int Profiles(const Side& a, const Side& b, const Context& context) {
+    if (a.traces.size() == 1 && b.traces.size() == 1)
+      return Profiles(a.traces.begin()->second, b.traces.begin()->second, context);
+    int status = kGood, compared = 0;
+    for (const auto& [name, path] : a.traces) {
+      auto other = b.traces.find(name);
+      if (other == b.traces.end()) continue;
+      status = Worse(status, Profiles(path, other->second, context));
+      ++compared;
+    }
+    if (compared != 0) return status;
+    return Fail({ErrorClass::kInput,
+                 fmt::format("no trace in {} has the file name of one in {}", a_, b_),
+                 {},
+                 "name the two traces to compare"},
+                context);
   }
 
   // Times are told, not judged: two traces never are of equal times.
-  int Profiles(const FileView& file_a, const FileView& file_b, const Context& context) {
+  int Profiles(const std::string& path_a, const std::string& path_b, const Context& context) {
     Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
     auto modules = LoadAttributedModules(modules_, context.limits);
     if (!modules) return Fail(modules.error(), context);
-    Result<ProfileReport> a = ReadProfileReport(file_a, *modules, context.limits, jobs);
-    Result<ProfileReport> b = ReadProfileReport(file_b, *modules, context.limits, jobs);
+    Result<ProfileReport> a = ReadReport(path_a, *modules, context, jobs);
+    Result<ProfileReport> b = ReadReport(path_b, *modules, context, jobs);
     if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
     a->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     const auto comparison = profiler::CompareProfiles(*a->attribution, *b->attribution);
@@ -106,12 +131,19 @@ class CompareCommand : public Command {
     return kGood;
   }
 
+  static Result<ProfileReport> ReadReport(const std::string& path,
+                                          const std::vector<profiler::AttributedModule>& modules,
+                                          const Context& context, Jobs& jobs) {
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, context.limits));
+    return ReadProfileReport(file, modules, context.limits, jobs);
+  }
+
   int Modules(const Side& side_a, const Side& side_b, const Context& context) {
     if (!side_a.file || !side_b.file) {
       return Fail({ErrorClass::kInput,
-                   (side_a.file ? b_ : a_) + ": no .npy files in this folder",
+                   (side_a.file ? b_ : a_) + ": no .npy files and no traces in this folder",
                    {},
-                   "give module files, or folders of .npy files"},
+                   "give module files, or folders of .npy files or of traces"},
                   context);
     }
     Result<dump::LoadedModule> a = dump::LoadSoundModule(*side_a.file, context.limits);
@@ -199,7 +231,7 @@ class CompareCommand : public Command {
   }
 
   std::string Text(const debug::ModuleComparison& result) const {
-    if (result.equal) return fmt::format("{} and {} are the same module\n", a_, b_);
+    if (result.equal) return fmt::format("{} and {} are equal\n", a_, b_);
     std::string out = fmt::format("{} and {} differ\n", a_, b_);
     auto place = [](const std::string& computation, const std::string& instruction) {
       return instruction.empty() ? computation : computation + ":" + instruction;

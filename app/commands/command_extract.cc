@@ -78,6 +78,9 @@ class ExtractCommand : public Command {
          .target = &seed_,
          .help = "seed of the generated inputs (0)",
          .value = "N"},
+        {.name = "--strip_metadata",
+         .target = &strip_metadata_,
+         .help = "leave out op names, source files and stack frames"},
         FillElidedOption(&fill_elided_),
         InputFormatOption(&input_format_),
     };
@@ -106,7 +109,9 @@ class ExtractCommand : public Command {
                               dump::LoadSoundModule(module_, context.limits, format));
     HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root, FindRoot(*loaded.module));
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
-                              debug::ExtractModule(*loaded.module, root, depth_));
+                              debug::ExtractModule(*loaded.module, root, depth_,
+                                                   strip_metadata_ ? debug::Metadata::kStripped
+                                                                   : debug::Metadata::kKept));
     request_.seed = static_cast<uint64_t>(seed_);
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request_.limits = context.limits;
@@ -211,6 +216,7 @@ class ExtractCommand : public Command {
   std::string module_, instruction_, output_, computation_, input_format_;
   int64_t depth_ = 0, iteration_ = 0, seed_ = 0;
   std::optional<int64_t> fill_elided_;
+  bool strip_metadata_ = false;
   debug::RunRequest request_;
 };
 

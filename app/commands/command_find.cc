@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "app/command.h"
+#include "app/dump_place.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "core/base/jobs.h"
@@ -88,7 +89,22 @@ class FindCommand : public Command {
         {.name = "--regex",
          .target = &regex_,
          .help = "PATTERN is a regular expression (ECMAScript)"},
-        {.name = "--ignore-case", .target = &ignore_case_, .help = "letters match in both cases"},
+        {.name = "--ignore-case",
+         .target = &ignore_case_,
+         .help = "letters match in both cases",
+         .letter = "-i"},
+        {.name = "--files-with-matches",
+         .target = &names_only_,
+         .help = "print only the names of files with matches",
+         .letter = "-l"},
+        {.name = "--count",
+         .target = &count_only_,
+         .help = "print only how many matches each file has",
+         .letter = "-c"},
+        {.name = "--stage",
+         .target = &stage_,
+         .help = "of dumps: search only this stage of each module",
+         .value = "STAGE"},
         {.name = "--max",
          .target = &max_,
          .help = "stop after N matches in a file (0: all)",
@@ -114,9 +130,7 @@ class FindCommand : public Command {
       std::vector<Match> matches = std::move(files[k].found);
       if (matches.empty()) statuses[k] = Search(files[k].path, *pattern, context, matches);
       counts[k] = matches.size();
-      std::string text;
-      for (const Match& match : matches) text += context.json ? Json(files[k], match) : Line(match);
-      output.Put(k, std::move(text));
+      output.Put(k, Text(files[k], matches, context));
       progress.Step();
     });
     int status = done ? kGood : Fail(done.error());
@@ -128,6 +142,27 @@ class FindCommand : public Command {
     return status == kGood && total == 0 ? kDiffers : status;
   }
 
+  std::string Text(const Target& target, const std::vector<Match>& matches,
+                   const Context& context) const {
+    std::string text;
+    if (!names_only_ && !count_only_) {
+      for (const Match& match : matches) text += context.json ? Json(target, match) : Line(match);
+      return text;
+    }
+    if (matches.empty()) return text;
+    if (!context.json) {
+      const std::string count = count_only_ ? fmt::format(":{}", matches.size()) : "";
+      return EscapeForTerminal(target.path + count + "\n", LineBreaks::kKeep);
+    }
+    JsonWriter json(text);
+    json.BeginObject().Field("file", target.path);
+    if (!target.module.empty()) json.Field("module", target.module);
+    if (!target.stage.empty()) json.Field("stage", target.stage);
+    if (count_only_) json.Field("matches", matches.size());
+    json.EndObject();
+    return text + "\n";
+  }
+
  private:
   static int Fail(const Error& error) {
     PrintError(error);
@@ -135,14 +170,16 @@ class FindCommand : public Command {
   }
 
   // One file for each stage of a dump (the text where there is one), and its other files.
-  static Status AddFiles(const std::string& path, const Pattern& pattern, const Context& context,
-                         std::vector<Target>& files) {
+  Status AddFiles(const std::string& path, const Pattern& pattern, const Context& context,
+                  std::vector<Target>& files) const {
     std::error_code error;
     if (!std::filesystem::is_directory(path, error)) {
+      if (!stage_.empty()) return InputError(path + ": a file; --stage is of dumps");
       files.push_back({path, "", "", {}});
       return {};
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, context.limits));
+    if (!stage_.empty()) return AddStage(*model, files);
     Target index{path, "", "", IndexMatches(*model, pattern)};
     if (!index.found.empty()) files.push_back(std::move(index));
     for (size_t k = 0; k < model->files().size(); ++k) {
@@ -157,6 +194,27 @@ class FindCommand : public Command {
       }
       files.push_back(std::move(target));
     }
+    return {};
+  }
+
+  // The stage of that name of every module that has it.
+  Status AddStage(const dump::DumpModel& model, std::vector<Target>& files) const {
+    std::optional<Error> none;
+    const size_t before = files.size();
+    for (size_t m = 0; m < model.modules().size(); ++m) {
+      auto module = static_cast<int32_t>(m);
+      Result<int32_t> stage = FindStage(model, module, stage_);
+      if (!stage) {
+        none = stage.error();
+        continue;
+      }
+      int32_t file = model.ModuleFile(module, *stage);
+      if (file < 0) continue;
+      const dump::ModuleEntry& entry = model.modules()[m];
+      files.push_back(
+          {model.FullPath(file), entry.name, entry.stages[static_cast<size_t>(*stage)].name, {}});
+    }
+    if (files.size() == before && none) return std::unexpected(*none);
     return {};
   }
 
@@ -217,6 +275,7 @@ class FindCommand : public Command {
   }
 
   bool Full(const std::vector<Match>& matches) const {
+    if (names_only_ && !matches.empty()) return true;
     return max_ > 0 && static_cast<int64_t>(matches.size()) >= max_;
   }
 
@@ -227,18 +286,18 @@ class FindCommand : public Command {
     if (loaded.kind == dump::FileKind::kHloText) lines.emplace(loaded.file.bytes());
     if (pattern.Matches(m.name()))
       matches.push_back({loaded.path, "", "", "module", std::string(m.name()), 1});
-    std::string text;
+    hlo::InstructionPrinter printer(m, hlo::TextFormat::kElided);
     for (uint32_t i = 0; i < m.instructions().size() && !Full(matches); ++i) {
       hlo::InstructionId id(i);
-      text.clear();
-      hlo::PrintText(m, id, hlo::TextFormat::kElided, text);
-      std::string source = hlo::SourceLineOf(m, m[id]);
+      std::string_view text = printer.Text(id);
+      std::string source = ToString(hlo::SourceLineOf(m, id));
       bool in_text = pattern.Matches(text);
       if (!in_text && (source.empty() || !pattern.Matches(source))) continue;
       uint32_t line = lines ? lines->PlaceOf(m.source_offset(id), "").line : 0;
       matches.push_back({loaded.path, std::string(m[m[m[id].computation].name]),
                          std::string(m.name(id)), in_text ? "instruction" : "source",
-                         in_text ? text : fmt::format("{}  // {}", text, source), line});
+                         in_text ? std::string(text) : fmt::format("{}  // {}", text, source),
+                         line});
     }
   }
 
@@ -277,7 +336,8 @@ class FindCommand : public Command {
 
   std::string pattern_;
   std::vector<std::string> paths_;
-  bool regex_ = false, ignore_case_ = false;
+  std::string stage_;
+  bool regex_ = false, ignore_case_ = false, names_only_ = false, count_only_ = false;
   int64_t max_ = 0;
 };
 

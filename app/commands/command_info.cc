@@ -38,9 +38,16 @@ class InfoCommand : public Command {
              .target = &diff_,
              .help = "what the pass before that stage changed, as an aligned diff",
              .value = "[MODULE:]STAGE"},
+            {.name = "--module",
+             .target = &module_,
+             .help = "of dumps: only this module, by name or id",
+             .value = "MODULE"},
+            {.name = "--changed-only",
+             .target = &changed_only_,
+             .help = "with --passes: only the passes that changed something"},
             {.name = "--no-cache",
              .target = &no_cache_,
-             .help = "read the dump anew and keep nothing in the user's cache"}};
+             .help = "read the dump again, and neither read nor write the cache"}};
   }
 
   int Run(const Context& context) override {
@@ -61,7 +68,7 @@ class InfoCommand : public Command {
   int Lineage(const std::string& path, const Context& context) {
     Result<std::string> text = selection_ ? SelectionText(path, *selection_, context)
                                : diff_    ? PassDiffText(path, *diff_, context)
-                                          : PassesText(path, context);
+                                          : PassesText(path, {module_, changed_only_}, context);
     if (!text) return Fail(path, text.error(), context);
     context.json ? WriteOut(*text) : PrintOut(*text);
     return kGood;
@@ -80,7 +87,7 @@ class InfoCommand : public Command {
   }
 
   int Directory(const std::string& path, const Context& context) {
-    auto cache = no_cache_ ? std::nullopt : dump::ReportCache::OfUser();
+    auto cache = no_cache_ || !module_.empty() ? std::nullopt : dump::ReportCache::OfUser();
     const std::string name = CacheName(path, context);
     auto listing = List(path, context, cache ? &*cache : nullptr, name);
     if (!listing) return Fail(path, listing.error(), context);
@@ -116,9 +123,9 @@ class InfoCommand : public Command {
   }
 
   // The report, of what is known of unchanged files and what is read of the others.
-  static Result<std::string> MakeText(const std::string& path, const Context& context,
-                                      dump::Listing& listing, const dump::ReportCache* cache,
-                                      const std::string& name) {
+  Result<std::string> MakeText(const std::string& path, const Context& context,
+                               dump::Listing& listing, const dump::ReportCache* cache,
+                               const std::string& name) const {
     // Parts say themselves what they are made of, so that any of this dump may be used.
     constexpr dump::Fingerprint kAny;
     const std::string parts_name = name + "\nparts";
@@ -137,7 +144,7 @@ class InfoCommand : public Command {
         DumpReport report,
         MakeDumpReport(path, context.limits, options,
                        context.json ? ReportForm::kJson : ReportForm::kText,
-                       known ? &*known : nullptr, cache == nullptr ? nullptr : &next));
+                       known ? &*known : nullptr, cache == nullptr ? nullptr : &next, module_));
     if (cache != nullptr && listing.heads != nullptr)
       cache->Store(parts_name, kAny, next.Pack(*listing.heads));
     return context.json ? DumpJson(report) : DumpText(report);
@@ -199,8 +206,8 @@ class InfoCommand : public Command {
     std::string out =
         fmt::format("{}: module {} ({}, {})\n", loaded.path, m.name(), dump::Describe(loaded.kind),
                     BytesText(static_cast<int64_t>(loaded.file.bytes().size())));
-    out += fmt::format("  {} instructions in {} computations, entry {}{}\n", s.instructions,
-                       s.computations, m[m.entry().name],
+    out += fmt::format("  {} in {}, entry {}{}\n", CountText(s.instructions, "instruction"),
+                       CountText(s.computations, "computation"), m[m.entry().name],
                        m.header().is_scheduled ? ", scheduled" : "");
     out += fmt::format("  replica_count {}, num_partitions {}\n", m.header().replica_count,
                        m.header().num_partitions);
@@ -210,9 +217,8 @@ class InfoCommand : public Command {
                        BytesText(s.result_bytes));
     if (s.elided_constants != 0) {
       out += fmt::format(
-          "  {} elided constants: their values are not in this file; the .hlo.pb of the dump has "
-          "them\n",
-          s.elided_constants);
+          "  {} elided: the values are not in this file, but in the .hlo.pb of the dump\n",
+          CountText(s.elided_constants, "constant"));
     }
     out += "  opcodes:";
     for (size_t k = 0; k < s.opcodes.size() && k < 12; ++k)
@@ -220,7 +226,7 @@ class InfoCommand : public Command {
     out += s.opcodes.size() > 12 ? fmt::format(" and {} more\n", s.opcodes.size() - 12) : "\n";
     for (const hlo::Diagnostic& d : loaded.diagnostics) out += "  warning: " + d.message + "\n";
     for (const auto& list : loaded.proto.arguments)
-      out += fmt::format("  holds {} arguments\n", list.size());
+      out += fmt::format("  holds {}\n", CountText(list.size(), "argument"));
     return out;
   }
 
@@ -252,7 +258,8 @@ class InfoCommand : public Command {
 
   std::vector<std::string> paths_;
   std::optional<std::string> selection_, diff_;
-  bool passes_ = false, no_cache_ = false;
+  std::string module_;
+  bool passes_ = false, changed_only_ = false, no_cache_ = false;
 };
 
 }  // namespace

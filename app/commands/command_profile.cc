@@ -15,49 +15,19 @@
 namespace hloscope::app {
 namespace {
 
-bool IsTraceName(std::string_view name) {
-  return name.ends_with(".xplane.pb") || name.ends_with(".xplane.pb.gz") ||
-         name.ends_with(".trace.json") || name.ends_with(".trace.json.gz");
-}
-
-// The traces below a folder, as TensorBoard lays them out; of one run in both formats the XSpace,
-// which says more.
-Result<std::vector<std::string>> TracesIn(const std::string& folder, const Limits& limits) {
-  std::vector<std::string> spaces, texts;
-  std::error_code error;
-  int64_t entries = 0;
-  auto walk = std::filesystem::recursive_directory_iterator(folder, error);
-  for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
-    if (++entries > limits.directory_entries) {
-      return InputError(folder + ": more entries than the limit directory-entries",
-                        "name the trace itself");
-    }
-    const std::string path = walk->path().string();
-    if (!IsTraceName(path)) continue;
-    (path.find(".xplane.pb") != std::string::npos ? spaces : texts).push_back(path);
-  }
-  if (error) return EnvironmentError(folder + ": " + error.message());
-  std::vector<std::string>& found = spaces.empty() ? texts : spaces;
-  if (found.empty()) {
-    return InputError(folder + ": no .xplane.pb and no .trace.json.gz below it",
-                      "jax.profiler.trace(FOLDER) leaves them in FOLDER/plugins/profile");
-  }
-  std::ranges::sort(found);
-  return found;
-}
-
 class ProfileCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
     return {
         {.name = "traces",
          .target = &traces_,
-         .help = "traces (.xplane.pb, .trace.json, packed or not), or folders that hold some",
+         .help =
+             "traces (" + profiler::TraceNames() + ", packed or not), or folders that hold some",
          .value = "FILE",
          .required = true},
         {.name = "--module",
          .target = &modules_,
-         .help = "modules that ran, where the trace carries none: files or dumps",
+         .help = "the modules that ran, if they are not in the trace: files or dumps",
          .value = "FILE"},
         {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
     };
@@ -73,7 +43,8 @@ class ProfileCommand : public Command {
     for (const std::string& given : traces_) {
       std::error_code error;
       Result<std::vector<std::string>> files = std::vector<std::string>{given};
-      if (std::filesystem::is_directory(given, error)) files = TracesIn(given, context.limits);
+      if (std::filesystem::is_directory(given, error))
+        files = profiler::TracesBelow(given, context.limits);
       if (!files) {
         status = Worse(status, Refuse(given, files.error(), context));
         continue;

@@ -170,10 +170,8 @@ class ShowCommand : public Command {
       hlo::PrintText(module, module[selection.front()].computation, format, out);
       return out;
     }
-    for (hlo::InstructionId id : selection) {
-      hlo::PrintText(module, id, format, out);
-      out += '\n';
-    }
+    hlo::InstructionPrinter printer(module, format);
+    for (hlo::InstructionId id : selection) out.append(printer.Text(id)) += '\n';
     return out;
   }
 

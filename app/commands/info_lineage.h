@@ -14,8 +14,14 @@ namespace hloscope::app {
 Result<std::string> SelectionText(const std::string& path, const std::string& selection,
                                   const Context& context);
 
-// A line per pass with what it changed.
-Result<std::string> PassesText(const std::string& path, const Context& context);
+// A line per pass with what it changed; of one module, and only of passes that changed it, if
+// asked.
+struct PassesRequest {
+  std::string module;  // name or id; empty: all
+  bool changed_only = false;
+};
+Result<std::string> PassesText(const std::string& path, const PassesRequest& request,
+                               const Context& context);
 
 // What the pass before a stage changed, as an aligned diff; `stage` is [MODULE:]STAGE.
 Result<std::string> PassDiffText(const std::string& path, const std::string& stage,

@@ -3,6 +3,7 @@
 
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
+#include "app/reports/dump_report.h"
 #include "core/base/json.h"
 #include "core/debug/align/lineage.h"
 #include "core/debug/align/pass_changes.h"
@@ -96,45 +97,55 @@ void WriteLost(JsonWriter& json, const std::vector<std::string>& lost) {
   json.EndArray();
 }
 
-std::string Code(const hlo::Module& module, InstructionId id) {
-  std::string out;
-  hlo::PrintText(module, id, hlo::TextFormat::kElided, out);
-  return out;
-}
-
 class DiffWriter {
  public:
-  DiffWriter(const hlo::Module& before, const hlo::Module& after) : b_(before), a_(after) {}
+  DiffWriter(const hlo::Module& before, const hlo::Module& after)
+      : b_(before),
+        a_(after),
+        print_b_(before, hlo::TextFormat::kElided),
+        print_a_(after, hlo::TextFormat::kElided) {}
 
   std::string Text(const debug::PassChanges& changes) {
     std::string out;
+    size_t folded = 0;  // computations that nothing changed in
+    auto say_folded = [&] {
+      if (folded != 0)
+        out += fmt::format("  … {} computation{} unchanged\n", folded, folded == 1 ? "" : "s");
+      folded = 0;
+    };
     for (const debug::DiffRow& row : changes.rows) {
+      if (IsWholeComputation(row)) {
+        ++folded;
+        continue;
+      }
+      say_folded();
       AddHeading(row, out);
       switch (row.kind) {
         case ChangeKind::kUnchanged:
           out += fmt::format("    … {} unchanged\n", row.count);
           break;
         case ChangeKind::kAdded:
-          out += "  + " + Code(a_, row.after) + "\n";
+          out += fmt::format("  + {}\n", print_a_.Text(row.after));
           break;
         case ChangeKind::kRemoved:
-          out += "  - " + Code(b_, row.before) + "\n";
+          out += fmt::format("  - {}\n", print_b_.Text(row.before));
           break;
         default:
-          out += fmt::format("  {} {}\n  {} {}\n", Sign(row.kind), Code(b_, row.before),
-                             Sign(row.kind), Code(a_, row.after));
+          out += fmt::format("  {} {}\n  {} {}\n", Sign(row.kind), print_b_.Text(row.before),
+                             Sign(row.kind), print_a_.Text(row.after));
       }
     }
+    say_folded();
     return out;
   }
 
-  void Json(const debug::PassChanges& changes, JsonWriter& json) const {
+  void Json(const debug::PassChanges& changes, JsonWriter& json) {
     json.Key("rows").BeginArray();
     for (const debug::DiffRow& row : changes.rows) {
       json.BeginObject().Field("kind", debug::ToString(row.kind));
       if (row.count > 1) json.Field("count", row.count);
-      if (row.before.valid()) Side("before", b_, row.before, row.kind, json);
-      if (row.after.valid()) Side("after", a_, row.after, row.kind, json);
+      if (row.before.valid()) Side("before", b_, print_b_, row.before, row.kind, json);
+      if (row.after.valid()) Side("after", a_, print_a_, row.after, row.kind, json);
       json.EndObject();
     }
     json.EndArray();
@@ -145,11 +156,17 @@ class DiffWriter {
     if (kind == ChangeKind::kMoved) return ">";
     return kind == ChangeKind::kRenamed ? "=" : "~";
   }
-  static void Side(std::string_view key, const hlo::Module& module, InstructionId id,
-                   ChangeKind kind, JsonWriter& json) {
+  bool IsWholeComputation(const debug::DiffRow& row) const {
+    return row.kind == ChangeKind::kUnchanged &&
+           row.count == a_[a_[row.after].computation].instruction_count &&
+           row.count == b_[b_[row.before].computation].instruction_count;
+  }
+  static void Side(std::string_view key, const hlo::Module& module,
+                   hlo::InstructionPrinter& printer, InstructionId id, ChangeKind kind,
+                   JsonWriter& json) {
     json.Key(key).BeginObject().Field("instruction", module.name(id));
     json.Field("computation", module[module[module[id].computation].name]);
-    if (kind != ChangeKind::kUnchanged) json.Field("text", Code(module, id));
+    if (kind != ChangeKind::kUnchanged) json.Field("text", printer.Text(id));
     json.EndObject();
   }
   // The computation a row stands in, where it is another than that of the row before.
@@ -164,31 +181,41 @@ class DiffWriter {
 
   const hlo::Module& b_;
   const hlo::Module& a_;
+  hlo::InstructionPrinter print_b_, print_a_;
   std::string computation_;
 };
 
 }  // namespace
 
-Result<std::string> PassesText(const std::string& path, const Context& context) {
+Result<std::string> PassesText(const std::string& path, const PassesRequest& request,
+                               const Context& context) {
   HLOSCOPE_ASSIGN_OR_RETURN(auto model, dump::DumpModel::Open(path, context.limits));
+  int32_t only = -1;
+  if (!request.module.empty()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(only, FindModule(*model, request.module));
+  }
   std::string out;
   JsonWriter json(out);
   if (context.json) json.BeginObject().Field("file", path).Key("modules").BeginArray();
   std::vector<std::string> lost;
   for (size_t m = 0; m < model->modules().size(); ++m) {
+    if (only >= 0 && static_cast<size_t>(only) != m) continue;
     const dump::ModuleEntry& entry = model->modules()[m];
     std::vector<Pass> passes = ReadPasses(*model, static_cast<int32_t>(m), lost);
+    const size_t stages = passes.size();
+    if (request.changed_only)
+      std::erase_if(passes, [](const Pass& p) { return p.before >= 0 && !p.counts.any(); });
     if (context.json) {
       WriteModule(json, entry, passes);
       continue;
     }
-    out += fmt::format("{} ({} stages)\n", ModuleTitle(entry), passes.size());
+    out += fmt::format("{} ({})\n", ModuleTitle(entry), CountText(stages, "stage"));
     for (const Pass& pass : passes) {
       out += Line(entry.stages[static_cast<size_t>(pass.stage)], pass);
     }
   }
   if (!context.json) {
-    out += "  + added  - removed  ~ rewritten  > moved to another computation  = renamed\n";
+    out += "  + added  - removed  ~ changed  > moved to another computation  = renamed\n";
     for (const std::string& text : lost) out += "  warning: " + text + "\n";
     return out;
   }
@@ -209,7 +236,7 @@ Result<std::string> PassDiffText(const std::string& path, const std::string& sta
   int32_t earlier = lineage.Neighbour(stage, -1);
   if (earlier < 0) {
     return InputError(
-        fmt::format("{}: nothing to compare {} with: it is the first stage", path, name));
+        fmt::format("{}: {} is the first stage, there is nothing to compare it with", path, name));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto before, model->Module(module, earlier));
   debug::PassChanges changes = debug::FindChanges(*before, *after, debug::Align(*before, *after));

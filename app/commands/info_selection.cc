@@ -7,6 +7,7 @@
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
 #include "app/reports/code_lines_report.h"
+#include "app/reports/dump_report.h"
 #include "core/base/closest_text.h"
 #include "core/base/json.h"
 #include "core/debug/align/provenance.h"
@@ -27,21 +28,16 @@ std::string ComputationName(const Module& module, InstructionId id) {
   return std::string(module[module[module[id].computation].name]);
 }
 
-std::string SourceText(const debug::SourceLine& line) {
-  std::string out = fmt::format("{}:{}", line.file, line.line);
-  return line.function.empty() ? out : out + fmt::format(" ({})", line.function);
-}
-
 std::string_view HowText(debug::SourceHow how) {
   switch (how) {
     case debug::SourceHow::kOwn:
-      return "its own";
+      return "own metadata";
     case debug::SourceHow::kAncestor:
-      return "of an ancestor";
+      return "from an ancestor";
     case debug::SourceHow::kCaller:
-      return "of its caller";
+      return "from its caller";
     case debug::SourceHow::kUser:
-      return "of what it is used for";
+      return "from a user";
     case debug::SourceHow::kNone:
       break;
   }
@@ -66,12 +62,11 @@ class SelectionWriter {
     HLOSCOPE_ASSIGN_OR_RETURN(auto module, provenance_.lineage().Module(stage));
     std::string out;
     if (!as_json) {
-      out = fmt::format("{}, {}: {} instructions of {}\n", ModuleTitle(entry_), Stage(stage),
-                        ids.size(), what);
+      out = fmt::format("{}, {}: {} of {}\n", ModuleTitle(entry_), Stage(stage),
+                        CountText(ids.size(), "instruction"), what);
+      hlo::InstructionPrinter printer(*module, hlo::TextFormat::kElided);
       for (InstructionId id : ids) {
-        out += fmt::format("  {}: ", ComputationName(*module, id));
-        hlo::PrintText(*module, id, hlo::TextFormat::kElided, out);
-        out += '\n';
+        out += fmt::format("  {}: {}\n", ComputationName(*module, id), printer.Text(id));
       }
       return out;
     }
@@ -98,7 +93,7 @@ class SelectionWriter {
     out += fmt::format("\n  in       {}", ComputationName(module, id));
     if (facts.fusion.valid()) out += fmt::format(", fusion {}", module.name(facts.fusion));
     if (facts.source.line.line != 0) {
-      out += fmt::format("\n  line     {}, {}", SourceText(facts.source.line),
+      out += fmt::format("\n  line     {}, {}", ToString(facts.source.line),
                          HowText(facts.source.how));
     }
     out += "\n" + CodeText(facts);
@@ -179,7 +174,7 @@ class SelectionWriter {
   }
   static std::string Silent(int32_t stages) {
     if (stages == 0) return "";
-    return fmt::format("    the same in {} stage{}\n", stages, stages == 1 ? "" : "s");
+    return fmt::format("    unchanged in {} stage{}\n", stages, stages == 1 ? "" : "s");
   }
   std::string Reached(const Chain& chain) const {
     int32_t stages = 0, last = chain.steps.front().stage;
@@ -187,7 +182,7 @@ class SelectionWriter {
       stages += s.stage != last;
       last = s.stage;
     }
-    return fmt::format("{} stages", stages);
+    return CountText(static_cast<size_t>(stages), "stage");
   }
   std::string NameOf(const LineageStep& s) const {
     auto module = provenance_.lineage().Module(s.stage);
@@ -377,7 +372,7 @@ Result<std::string> SelectionText(const std::string& path, const std::string& se
   if (!stage_name.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(stage, FindStage(*model, module, stage_name));
   }
-  if (stage < 0) return InputError(path + ": this module has no stage that holds it");
+  if (stage < 0) return InputError(path + ": no stage of this module has it");
   if (size_t equals = what.find('='); equals != std::string::npos) {
     HLOSCOPE_ASSIGN_OR_RETURN(
         auto ids, Members(provenance, stage, what.substr(0, equals), what.substr(equals + 1)));

@@ -40,9 +40,9 @@ std::string WhyUnknown(const std::vector<debug::InstructionCode>& codes) {
     debug_info |= code.signs.debug_info;
   }
   if (codes.empty()) return {};
-  if (debug_info) return "the code carries debug information, but none of its source line";
-  if (names) return "the code names values of other instructions, but none of this one";
-  return "the code carries neither debug information nor names of instructions";
+  if (debug_info) return "the debug information has no entry for its source line";
+  if (names) return "no value in the code is named after this instruction";
+  return "the code has neither debug information nor instruction names";
 }
 
 const std::string& PathOf(const dump::DumpModel& model, int32_t file) {
@@ -60,7 +60,7 @@ std::string CodeLinesText(const dump::DumpModel& model,
                        last, run.first.confidence, debug::Describe(run.first.reason));
   }
   std::string why = WhyUnknown(codes);
-  if (!why.empty()) out += fmt::format("    lines  of its own are not known: {}\n", why);
+  if (!why.empty()) out += fmt::format("    lines  unknown: {}\n", why);
   return out;
 }
 

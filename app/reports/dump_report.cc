@@ -1,6 +1,7 @@
 // Gathering a report: the model, its figures, and where each compiled module runs.
 #include "app/reports/dump_report.h"
 
+#include "app/dump_place.h"
 #include "core/base/jobs.h"
 #include "core/dump/listing/listing.h"
 
@@ -25,17 +26,15 @@ void Place(const dump::DumpModel& model, size_t at, DumpReport& report) {
   auto module = model.Module(m, model.FinalStage(m));
   if (!module) return;
   report.compiled[at] = *module;
-  report.placements[at] =
-      debug::FindPlacement(**module, debug::TargetNamed(model.modules()[at].device));
-  auto thunks = model.Thunks(m);
-  if (thunks) debug::TakeThunks(**module, **thunks, report.placements[at]);
+  report.placements[at] = debug::PlacementIn(model, m, **module);
 }
 
 }  // namespace
 
 Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
                                   const dump::OpenOptions& options, ReportForm form,
-                                  const ReportParts* known, ReportParts* next) {
+                                  const ReportParts* known, ReportParts* next,
+                                  const std::string& only_module) {
   DumpReport report;
   HLOSCOPE_ASSIGN_OR_RETURN(report.model, dump::DumpModel::Open(path, limits, options));
   const dump::DumpModel& model = *report.model;
@@ -48,6 +47,12 @@ Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
     keys.push_back(KeyOfModule(model, m, options.listing->keys));
   std::vector<char> taken = TakeKnown(keys, known, report);
   taken.resize(count);
+  if (!only_module.empty()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(report.only, FindModule(model, only_module));
+    const char wanted = taken[static_cast<size_t>(report.only)];
+    taken.assign(count, 1);
+    taken[static_cast<size_t>(report.only)] = wanted;
+  }
   HLOSCOPE_ASSIGN_OR_RETURN(report.summary, dump::Summarize(model, options, taken));
   int jobs = options.jobs > 0 ? options.jobs : AvailableCpus();
   auto finish = [&](int64_t k) {

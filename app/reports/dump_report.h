@@ -19,16 +19,19 @@ struct DumpReport {
   std::vector<std::shared_ptr<const hlo::Module>> compiled;
   std::vector<debug::Placement> placements;
   std::vector<ModulePart> parts;  // of each module
+  int32_t only = -1;              // the one module that was asked for; -1: all
 };
 
 enum class ReportForm : uint8_t { kText, kJson };
 
 // Reads what the report needs; of modules that `known` (or null) has nothing. What may be known
 // next time is put into `next` unless it is null; `listing` is of the folder, and moved from.
+// Of `only_module`, unless it is empty, the name or id of one module, which alone is told of.
 // Errors: as DumpModel::Open and dump::Summarize.
 Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
                                   const dump::OpenOptions& options, ReportForm form,
-                                  const ReportParts* known = nullptr, ReportParts* next = nullptr);
+                                  const ReportParts* known = nullptr, ReportParts* next = nullptr,
+                                  const std::string& only_module = "");
 
 // For people, and as one JSON object with a line end.
 std::string DumpText(const DumpReport& report);
@@ -37,6 +40,8 @@ std::string DumpJson(const DumpReport& report);
 ModulePart TextPart(const DumpReport& report, size_t module);
 ModulePart JsonPart(const DumpReport& report, size_t module);
 
+// "1 module", "2 modules".
+std::string CountText(size_t count, std::string_view what);
 // "12 B", "34.5 kB", "1.2 MB".
 std::string BytesText(int64_t bytes);
 

@@ -216,7 +216,10 @@ class Writer {
     WriteTensorFlow();
     WriteFiles();
     json_.Key("missing").BeginArray();
-    for (const dump::MissingPiece& piece : model_.missing()) json_.Value(piece.ToString());
+    for (const dump::MissingPiece& piece : model_.missing()) {
+      if (report_.only < 0 || piece.module < 0 || piece.module == report_.only)
+        json_.Value(piece.ToString());
+    }
     json_.EndArray().Key("warnings").BeginArray();
     for (const std::string& text : summary_.warnings) json_.Value(text);
     json_.EndArray().EndObject();

@@ -39,20 +39,23 @@ std::string KernelLine(const DumpModel& model, const dump::Kernel& kernel) {
 }
 
 std::string StageLine(const dump::StageEntry& stage, const dump::StageSummary& counts) {
-  if (!counts.read) return fmt::format("    {:<70} not readable\n", stage.name);
+  if (!counts.read) return fmt::format("    {:<70} unreadable\n", stage.name);
   return fmt::format("    {:<70} {:>7} instructions {:>5} fusions\n", stage.name,
                      counts.counts.instructions, counts.counts.fusions);
 }
 
 std::string BuffersText(const dump::BufferTable& buffers) {
   if (buffers.source == dump::BufferSource::kNone) return {};
-  std::string out =
-      fmt::format("    memory: {} in {} allocations ({} parameters, {} constants, {} temporary)\n",
-                  BytesText(buffers.total_bytes), buffers.allocations.size(),
-                  BytesText(buffers.parameter_bytes), BytesText(buffers.constant_bytes),
-                  BytesText(buffers.temporary_bytes));
+  if (!buffers.has_values())
+    return fmt::format("    memory: {} (memory usage report; no buffer assignment)\n",
+                       BytesText(buffers.total_bytes));
+  std::string out = fmt::format(
+      "    memory: {} in {} ({} parameters, {} constants, {} temporary)\n",
+      BytesText(buffers.total_bytes), CountText(buffers.allocations.size(), "allocation"),
+      BytesText(buffers.parameter_bytes), BytesText(buffers.constant_bytes),
+      BytesText(buffers.temporary_bytes));
   if (buffers.live_peak_bytes < 0) return out;
-  out += fmt::format("    most alive at once: {}", BytesText(buffers.live_peak_bytes));
+  out += fmt::format("    peak: {} live at once", BytesText(buffers.live_peak_bytes));
   constexpr size_t kHolders = 3;
   for (size_t k = 0; k < buffers.live_peak_values.size() && k < kHolders; ++k) {
     const auto& value = buffers.values[static_cast<size_t>(buffers.live_peak_values[k])];
@@ -67,7 +70,7 @@ std::string ThunksText(const dump::ThunkSequence& sequence) {
   for (const dump::Thunk& thunk : sequence.thunks) {
     ++kinds[thunk.library.empty() ? thunk.kind : fmt::format("{} ({})", thunk.kind, thunk.library)];
   }
-  std::string out = fmt::format("    {} thunks:", sequence.thunks.size());
+  std::string out = fmt::format("    {}:", CountText(sequence.thunks.size(), "thunk"));
   for (const auto& [kind, count] : kinds) out += fmt::format(" {} {}", count, kind);
   return out + "\n";
 }
@@ -82,7 +85,7 @@ std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSumma
   for (size_t s = 0; s < entry.stages.size(); ++s)
     out += StageLine(entry.stages[s], module.stages[s]);
   const auto& kernels = module.kernels->kernels;
-  if (!kernels.empty()) out += fmt::format("    {} kernels:\n", kernels.size());
+  if (!kernels.empty()) out += fmt::format("    {}:\n", CountText(kernels.size(), "kernel"));
   for (size_t k = 0; k < kernels.size() && k < kShown; ++k) out += KernelLine(model, kernels[k]);
   if (kernels.size() > kShown)
     out += fmt::format("      and {} more (--json lists all)\n", kernels.size() - kShown);
@@ -116,7 +119,7 @@ std::string PlacementText(const DumpReport& report, size_t m) {
                        t.direction == debug::TransferDirection::kToHost ? "to host" : "to device",
                        report.compiled[m]->name(t.instruction),
                        t.bytes < 0 ? ", size unknown" : ", " + BytesText(t.bytes),
-                       t.executions < 0   ? ", in a loop of unknown count"
+                       t.executions < 0   ? ", in a loop with unknown trip count"
                        : t.executions > 1 ? fmt::format(" × {}", t.executions)
                                           : "",
                        debug::Describe(t.reason));
@@ -136,8 +139,8 @@ std::string TensorFlowText(const dump::TensorFlowSummary& tf) {
   if (tf.unclustered.empty()) return out;
   std::map<std::string, std::vector<std::string_view>> reasons;
   for (const dump::TensorFlowNode& node : tf.unclustered)
-    reasons[node.reason.empty() ? "the graphs do not say why" : node.reason].push_back(node.name);
-  out += fmt::format("  {} TensorFlow nodes in no cluster:\n", tf.unclustered.size());
+    reasons[node.reason.empty() ? "the graphs give no reason" : node.reason].push_back(node.name);
+  out += fmt::format("  {} in no cluster:\n", CountText(tf.unclustered.size(), "TensorFlow node"));
   for (const auto& [reason, names] : reasons) {
     out += fmt::format("    {} ({}):", reason, names.size());
     for (size_t k = 0; k < names.size() && k < kShown; ++k) out += fmt::format(" {}", names[k]);
@@ -147,6 +150,10 @@ std::string TensorFlowText(const dump::TensorFlowSummary& tf) {
 }
 
 }  // namespace
+
+std::string CountText(size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
 std::string BytesText(int64_t bytes) {
   if (bytes < 10'000) return fmt::format("{} B", bytes);
@@ -164,12 +171,15 @@ ModulePart TextPart(const DumpReport& report, size_t module) {
 std::string DumpText(const DumpReport& report) {
   const DumpModel& model = *report.model;
   const dump::DumpSummary& summary = report.summary;
-  std::string out = fmt::format("{}: {} modules, {} files\n", model.path(), model.modules().size(),
-                                model.files().size());
+  std::string out =
+      fmt::format("{}: {}, {}\n", model.path(), CountText(model.modules().size(), "module"),
+                  CountText(model.files().size(), "file"));
   for (const ModulePart& part : report.parts) out += part.text;
   out += TensorFlowText(*summary.tensorflow);
-  for (const dump::MissingPiece& piece : model.missing())
-    out += "  missing: " + piece.ToString() + "\n";
+  for (const dump::MissingPiece& piece : model.missing()) {
+    if (report.only < 0 || piece.module < 0 || piece.module == report.only)
+      out += "  missing: " + piece.ToString() + "\n";
+  }
   for (const std::string& text : summary.warnings) out += "  warning: " + text + "\n";
   return out;
 }

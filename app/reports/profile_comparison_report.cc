@@ -33,11 +33,11 @@ std::string ProfileComparisonText(const ProfileReport& a, const ProfileReport& b
                                 Signed(after - static_cast<double>(comparison.before)),
                                 RatioText(comparison.before, after));
   if (comparison.runs != 1) {
-    out += fmt::format("the second ran {:.2f} times as often: its times are divided by that\n",
+    out += fmt::format("the second ran {:.2f} times as often; its times are divided by that\n",
                        comparison.runs);
   }
   if (comparison.rows.empty()) {
-    out += "no event of either names an instruction (`--module` says which modules ran)\n";
+    out += "no event in either names an instruction (--module names the modules that ran)\n";
     return out;
   }
   out += fmt::format("{:>10} {:>8} {:>10} {:>10}  instruction\n", "change", "ratio", "before",

@@ -37,7 +37,8 @@ InstructionWords WordsOf(const ProfileReport& report, const InstructionTime& tim
   const hlo::Module& module = *owner.module;
   const hlo::Instruction& instruction = module[time.target.instruction];
   return {owner.name, std::string(module.name(time.target.instruction)),
-          std::string(hlo::Info(instruction.opcode).text), hlo::SourceLineOf(module, instruction)};
+          std::string(hlo::Info(instruction.opcode).text),
+          ToString(hlo::SourceLineOf(module, time.target.instruction))};
 }
 
 void AppendLanes(const ProfileReport& report, std::string& out) {
@@ -58,10 +59,10 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
   const profiler::Attribution& attribution = *report.attribution;
   const auto& totals = attribution.totals();
   if (totals.work == 0) {
-    out += "no event of this trace names an instruction or a kernel\n";
+    out += "no event names an instruction or a kernel\n";
     return;
   }
-  out += fmt::format("{} of work, {:.1f} % of it on instructions; {} between instructions\n",
+  out += fmt::format("{} busy, {:.1f} % attributed to instructions; {} of executor overhead\n",
                      DurationText(totals.work), 100 * totals.share(), DurationText(totals.between));
   if (!attribution.times().empty()) {
     out += fmt::format("{:>7} {:>10} {:>8} {:>10} {:>10}  instruction\n", "share", "self", "count",
@@ -78,7 +79,7 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
   }
   for (const profiler::UnattributedTime& time :
        attribution.unattributed().first(std::min(report.top, attribution.unattributed().size()))) {
-    out += fmt::format("{:>5.1f} % {:>10} {:>8} {:>10} {:>10}  {} (of no known instruction)\n",
+    out += fmt::format("{:>5.1f} % {:>10} {:>8} {:>10} {:>10}  {} (no instruction)\n",
                        100 * static_cast<double>(time.self) / static_cast<double>(totals.work),
                        DurationText(time.self), time.count, "", "",
                        Shortened(report.profile->store->text(time.name)));
@@ -101,7 +102,7 @@ void AppendNames(const ProfileReport& report, std::string& out) {
 }
 
 std::string LossText(const Loss& loss) {
-  return fmt::format("left out: {} {}, first: {}", loss.count, loss.what, loss.first);
+  return fmt::format("skipped: {} {}, first: {}", loss.count, loss.what, loss.first);
 }
 
 void AppendArgument(JsonWriter& json, const profiler::Argument& argument) {
@@ -201,7 +202,7 @@ Error NotATrace(const FileView& file, Error error) {
   const dump::FileKind kind = dump::Sniff(file.bytes());
   if (!dump::IsModuleKind(kind)) return error;
   return UnsupportedError(
-             file.path() + ": a module: profile reads traces, it cannot record one yet",
+             file.path() + ": this is a module; `profile` reads traces and cannot record one yet",
              "record it with jax.profiler.trace(FOLDER), then: hloscope profile FOLDER")
       .error();
 }
@@ -278,8 +279,9 @@ std::string ProfileText(const ProfileReport& report) {
   AppendInstructions(report, out);
   out += '\n';
   AppendNames(report, out);
-  for (const std::string& error : profile.errors) out += "error of the recorder: " + error + '\n';
-  for (const std::string& text : profile.warnings) out += "warning of the recorder: " + text + '\n';
+  if (profile.modules_file) out += fmt::format("modules from {}\n", profile.modules_file->path());
+  for (const std::string& error : profile.errors) out += "profiler error: " + error + '\n';
+  for (const std::string& text : profile.warnings) out += "profiler warning: " + text + '\n';
   for (const std::string& warning : report.warnings) out += "warning: " + warning + '\n';
   for (const Loss& loss : profile.losses) out += LossText(loss) + '\n';
   return out;
@@ -308,7 +310,8 @@ std::string ProfileJson(const ProfileReport& report) {
         .Field("bytes", module.hlo_proto.size())
         .EndObject();
   }
-  json.EndArray();
+  json.EndArray().Key("modules_file");
+  profile.modules_file ? json.Value(profile.modules_file->path()) : json.Null();
   AppendAttribution(report, json);
   AppendNames(report, json);
   AppendTexts(json, "errors", profile.errors);

@@ -25,7 +25,8 @@ class Assignment {
       *table = FromText();
       table->warnings.insert(table->warnings.begin(), lost.begin(), lost.end());
     }
-    if (table->source == BufferSource::kNone) return table;
+    if (table->source == BufferSource::kNone) TakeReport(*table);
+    if (!table->has_values()) return table;
     FillShapes(*table);
     TakeLiveRanges(*table);
     CheckTotal(*table);
@@ -52,7 +53,7 @@ class Assignment {
       if (field.tag == hlo::AsBytes(kBufferAssignmentField)) bytes = field.bytes;
     }
     if (!reader.ok()) {
-      none.warnings.push_back(PathOf(file) + ": the proto is cut off or broken");
+      none.warnings.push_back(PathOf(file) + ": the proto is truncated or corrupt");
       return none;
     }
     if (bytes.empty()) return none;
@@ -95,19 +96,34 @@ class Assignment {
     return *std::move(table);
   }
 
+  void TakeReport(BufferTable& table) const {
+    for (int32_t file : model_.modules()[static_cast<size_t>(module_)].files) {
+      const FileEntry& entry = model_.files()[static_cast<size_t>(file)];
+      if (entry.role != FileRole::kMemoryReport || entry.path.ends_with(".pb")) continue;
+      auto text = model_.OpenFile(file);
+      int64_t total = 0;
+      if (!text) {
+        table.warnings.push_back(text.error().ToString());
+      } else if (TotalIn(FileRole::kMemoryReport, text->bytes(), total)) {
+        table.source = BufferSource::kReport;
+        table.file = file;
+        table.total_bytes = total;
+        return;
+      } else {
+        table.warnings.push_back(PathOf(file) + ": no total, the file is truncated");
+      }
+    }
+  }
+
   // Shapes of values by their instruction and index, where the file did not say.
   void FillShapes(BufferTable& table) const {
-    auto module = model_.Module(module_, model_.FinalStage(module_));
-    if (!module) return;
-    const hlo::Module& m = **module;
-    std::unordered_map<std::string_view, hlo::InstructionId> names;
-    names.reserve(m.instructions().size());
-    for (uint32_t k = 0; k < m.instructions().size(); ++k)
-      names.try_emplace(m.name(hlo::InstructionId(k)), k);
+    auto lookup = model_.Lookup(module_);
+    if (!lookup) return;
     for (BufferValue& value : table.values) {
-      auto found = names.find(value.instruction);
-      if (!value.shape.empty() || found == names.end()) continue;
-      const hlo::Shape* shape = &m.shape(found->second);
+      if (!value.shape.empty()) continue;
+      hlo::InstructionId id = (*lookup)->ByName(value.instruction);
+      if (!id.valid()) continue;
+      const hlo::Shape* shape = &(*lookup)->module().shape(id);
       for (int64_t k : value.shape_index) {
         bool inside =
             shape->IsTuple() && k >= 0 && k < static_cast<int64_t>(shape->elements().size());
@@ -133,7 +149,7 @@ class Assignment {
     bool says = text->bytes().find("HloLiveRange") != std::string_view::npos;
     if (live.ranges.empty() || !live.complete)
       table.warnings.push_back(fmt::format(
-          "{}: {}", PathOf(file), says ? "the live ranges are cut off" : "no live ranges in it"));
+          "{}: {}", PathOf(file), says ? "the live ranges are truncated" : "no live ranges in it"));
     ApplyLiveRanges(live, table);
   }
 
@@ -152,9 +168,9 @@ class Assignment {
       int64_t total = 0;
       bool found = TotalIn(role, text->bytes(), total);
       if (!found) {
-        table.warnings.push_back(PathOf(file) + ": its total is missing, the file is cut off");
+        table.warnings.push_back(PathOf(file) + ": no total, the file is truncated");
       } else if (total != table.total_bytes) {
-        table.warnings.push_back(fmt::format("{}: says {} bytes in total, {} says {}", PathOf(file),
+        table.warnings.push_back(fmt::format("{} says {} bytes in total, {} says {}", PathOf(file),
                                              total, PathOf(table.file), table.total_bytes));
       }
     }

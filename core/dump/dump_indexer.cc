@@ -137,7 +137,7 @@ void DumpIndexer::Resolve(const Key& key, Group& group) {
     named.module = group.names.back();
     if (sure) continue;
     model_.warnings_.push_back(fmt::format(
-        "{}: its name holds no module name and {} modules have the id {}; attached to {}",
+        "{}: no module name in the file name, and {} modules have id {}; assigned to {}",
         model_.files_[static_cast<size_t>(named.file)].path, group.names.size(), key.id,
         named.module));
   }
@@ -209,7 +209,7 @@ void DumpIndexer::JoinUntimed() {
       if (latest == nullptr) return false;
       if (candidates > 1) {
         model_.warnings_.push_back(
-            fmt::format("{}: {} runs wrote this module; attached to the latest",
+            fmt::format("{}: {} runs wrote this module; assigned to the latest",
                         model_.files_[static_cast<size_t>(named.file)].path, candidates));
       }
       latest->files.push_back(std::move(named));
@@ -435,12 +435,12 @@ void DumpIndexer::CheckKinds() {
                                              dump::Describe(file.kind),
                                              RowOf(file.role).description));
     } else if (IsText(file.kind) && ends_[k] < RowOf(file.role).end) {
-      model_.warnings_.push_back(file.path + ": its end is missing, the file is cut off");
+      model_.warnings_.push_back(file.path + ": truncated");
     }
   }
   if (unknown > kUnknownFilesNamed) {
     model_.warnings_.push_back(
-        fmt::format("{} more files are not recognised", unknown - kUnknownFilesNamed));
+        fmt::format("{} more files not recognised", unknown - kUnknownFilesNamed));
   }
 }
 

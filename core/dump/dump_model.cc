@@ -42,6 +42,7 @@ Error NoSuch(std::string message, const std::string& path) {
 struct DumpModel::Slots {
   struct OfModule {
     std::deque<Lazy<hlo::Module>> stages;
+    Lazy<InstructionLookup> lookup;
     Lazy<KernelTable> kernels;
     Lazy<ThunkSequence> thunks;
     Lazy<BufferTable> buffers;
@@ -176,7 +177,7 @@ Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int
     int32_t first = ModuleFile(module, stage);
     if (first < 0) {
       return std::unexpected(
-          NoSuch(fmt::format("module {} has no readable file of stage {}", entry.name,
+          NoSuch(fmt::format("module {}: no readable file for stage {}", entry.name,
                              entry.stages[static_cast<size_t>(stage)].name),
                  path_));
     }
@@ -192,6 +193,15 @@ Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int
     }
     return std::unexpected(std::move(loaded).error());
   });
+}
+
+Result<std::shared_ptr<const InstructionLookup>> DumpModel::Lookup(int32_t module) const {
+  HLOSCOPE_TRY(CheckModule(module));
+  return slots_->modules[static_cast<size_t>(module)].lookup.Get(
+      [&]() -> Result<std::shared_ptr<const InstructionLookup>> {
+        HLOSCOPE_ASSIGN_OR_RETURN(auto final_module, Module(module, FinalStage(module)));
+        return std::make_shared<const InstructionLookup>(std::move(final_module));
+      });
 }
 
 Result<std::shared_ptr<const KernelTable>> DumpModel::Kernels(int32_t module) const {

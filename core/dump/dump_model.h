@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/dump/instruction_lookup.h"
 #include "core/dump/listing/file_entry.h"
 #include "core/dump/listing/stage_counts.h"
 #include "core/dump/missing.h"
@@ -79,6 +80,8 @@ class DumpModel {
   // The module at a stage: from its proto; where that is broken from its text, with a late
   // warning. Errors: no such stage, no readable file; placed in the file.
   Result<std::shared_ptr<const hlo::Module>> Module(int32_t module, int32_t stage) const;
+  // Names, callers and order of the final stage.
+  Result<std::shared_ptr<const InstructionLookup>> Lookup(int32_t module) const;
   Result<std::shared_ptr<const KernelTable>> Kernels(int32_t module) const;
   // Empty, with file -1, for modules without a thunk sequence (all of XLA:CPU).
   Result<std::shared_ptr<const ThunkSequence>> Thunks(int32_t module) const;

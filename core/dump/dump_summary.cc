@@ -144,7 +144,7 @@ class Summary {
     const std::string& expected = model_.modules()[static_cast<size_t>(module)].name;
     if (FileNameOf(name) == FileNameOf(expected)) return;
     AddWarnings(module,
-                {fmt::format("{}: holds module {}, its name says {}",
+                {fmt::format("{}: contains module {}, but is named after {}",
                              model_.files()[static_cast<size_t>(file)].path, name, expected)});
   }
 

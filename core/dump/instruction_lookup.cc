@@ -9,29 +9,51 @@ using hlo::ComputationId;
 using hlo::InstructionId;
 using hlo::Opcode;
 
+namespace {
+
+bool IsKept(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+uint64_t HashOf(std::string_view name) {
+  uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (char c : name) {
+    hash = (hash ^ static_cast<unsigned char>(IsKept(c) ? c : '_')) * 1099511628211u;
+  }
+  return hash;
+}
+
+bool SameSanitized(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b,
+                            [](char x, char y) { return x == y || (!IsKept(x) && !IsKept(y)); });
+}
+
+}  // namespace
+
 std::string SanitizedName(std::string_view name) {
   std::string out(name);
   for (char& c : out) {
-    bool keep = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (!keep) c = '_';
+    if (!IsKept(c)) c = '_';
   }
   return out;
 }
 
-InstructionLookup::InstructionLookup(const hlo::Module& module) : module_(module) {
-  names_.reserve(module.instructions().size());
-  sanitized_.reserve(module.instructions().size());
-  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
-    InstructionId id(k);
-    names_.try_emplace(module.name(id), id);
-    if (HasCode(id)) sanitized_.emplace(SanitizedName(module.name(id)), id);
-  }
-  for (uint32_t k = 0; k < module.computations().size(); ++k) {
-    ComputationId id(k);
-    computations_.emplace(SanitizedName(module[module[id].name]), id);
-  }
+InstructionLookup::InstructionLookup(std::shared_ptr<const hlo::Module> module)
+    : owner_(std::move(module)), module_(*owner_) {
+  names_.reserve(module_.instructions().size());
+  for (uint32_t k = 0; k < module_.instructions().size(); ++k)
+    names_.push_back({HashOf(module_.name(InstructionId(k))), k});
+  for (uint32_t k = 0; k < module_.computations().size(); ++k)
+    computations_.push_back({HashOf(module_[module_[ComputationId(k)].name]), k});
+  std::ranges::sort(names_);
+  std::ranges::sort(computations_);
   FindCallers();
   OrderProgram();
+}
+
+std::span<const InstructionLookup::Named> InstructionLookup::Range(const std::vector<Named>& list,
+                                                                   std::string_view name) {
+  return std::ranges::equal_range(list, HashOf(name), {}, &Named::hash);
 }
 
 void InstructionLookup::FindCallers() {
@@ -66,7 +88,7 @@ void InstructionLookup::OrderProgram() {
       continue;
     }
     InstructionId id(computation.first_instruction + top.next++);
-    program_.push_back(id);
+    AddToProgram(id);
     Opcode opcode = module_[id].opcode;
     bool runs = opcode == Opcode::kWhile || opcode == Opcode::kConditional ||
                 opcode == Opcode::kCall || opcode == Opcode::kAsyncStart;
@@ -77,6 +99,17 @@ void InstructionLookup::OrderProgram() {
       seen[next.index] = true;
       open.push_back({next});
     }
+  }
+}
+
+void InstructionLookup::AddToProgram(InstructionId id) {
+  program_.push_back(id);
+  const Opcode opcode = module_[id].opcode;
+  if (opcode == Opcode::kCustomCall) {
+    targets_[module_.GetString(module_[id], hlo::AttributeKey::kCustomCallTarget)].push_back(
+        program_.size() - 1);
+  } else if (hlo::HasFlag(opcode, hlo::kFlagCollective)) {
+    collectives_[SanitizedName(hlo::ToString(opcode))].push_back(id);
   }
 }
 
@@ -93,8 +126,10 @@ bool InstructionLookup::HasCode(InstructionId id) const {
 }
 
 InstructionId InstructionLookup::ByName(std::string_view name) const {
-  auto found = names_.find(name);
-  return found == names_.end() ? InstructionId() : found->second;
+  for (const Named& named : Range(names_, name)) {
+    if (module_.name(InstructionId(named.id)) == name) return InstructionId(named.id);
+  }
+  return {};
 }
 
 InstructionId InstructionLookup::Launcher(InstructionId id) const {
@@ -111,8 +146,10 @@ std::vector<InstructionId> InstructionLookup::ByKernelName(std::string_view name
   if (InstructionId exact = ByName(name); exact.valid() && HasCode(exact)) {
     found.push_back(exact);
   } else {
-    auto [begin, end] = sanitized_.equal_range(SanitizedName(name));
-    for (auto at = begin; at != end; ++at) found.push_back(at->second);
+    for (const Named& named : Range(names_, name)) {
+      InstructionId id(named.id);
+      if (HasCode(id) && SameSanitized(module_.name(id), name)) found.push_back(id);
+    }
   }
   // One that runs by itself is meant rather than one inside a fusion.
   auto inside = [&](InstructionId id) { return fused_[module_[id].computation.index]; };
@@ -127,23 +164,36 @@ std::vector<InstructionId> InstructionLookup::ByKernelName(std::string_view name
 std::vector<InstructionId> InstructionLookup::ByTarget(std::string_view name) const {
   auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   auto same = [&](char a, char b) { return lower(a) == lower(b); };
-  std::vector<InstructionId> found;
-  if (name.empty()) return found;
-  for (InstructionId id : program_) {
-    if (module_[id].opcode != Opcode::kCustomCall) continue;
-    std::string_view target = module_.GetString(module_[id], hlo::AttributeKey::kCustomCallTarget);
-    if (!std::ranges::search(target, name, same).empty()) found.push_back(id);
+  std::vector<size_t> places;
+  for (const auto& [target, calls] : targets_) {
+    if (!name.empty() && !std::ranges::search(target, name, same).empty())
+      places.insert(places.end(), calls.begin(), calls.end());
   }
+  std::ranges::sort(places);
+  std::vector<InstructionId> found;
+  for (size_t place : places) found.push_back(program_[place]);
   return found;
+}
+
+InstructionId InstructionLookup::ByCollectiveKernel(std::string_view name) const {
+  constexpr std::string_view kEnd = "_fusion";
+  if (!name.ends_with(kEnd)) return {};
+  name.remove_suffix(kEnd.size());
+  for (InstructionId id : ByKernelName(name)) {
+    if (hlo::HasFlag(module_[id].opcode, hlo::kFlagCollective)) return id;
+  }
+  auto found = collectives_.find(SanitizedName(name));
+  bool is_only = found != collectives_.end() && found->second.size() == 1;
+  return is_only ? found->second.front() : InstructionId();
 }
 
 std::vector<InstructionId> InstructionLookup::ByComputationName(std::string_view name) const {
   std::vector<InstructionId> found;
-  auto [begin, end] = computations_.equal_range(SanitizedName(name));
-  for (auto at = begin; at != end; ++at) {
-    const auto& callers = callers_[at->second.index];
-    for (InstructionId id : callers) found.push_back(Launcher(id));
-    if (at->second == module_.entry_id() && module_.entry().root.valid())
+  for (const Named& named : Range(computations_, name)) {
+    ComputationId computation(named.id);
+    if (!SameSanitized(module_[module_[computation].name], name)) continue;
+    for (InstructionId id : callers_[computation.index]) found.push_back(Launcher(id));
+    if (computation == module_.entry_id() && module_.entry().root.valid())
       found.push_back(module_.entry().root);
   }
   std::ranges::sort(found);

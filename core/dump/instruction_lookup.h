@@ -1,9 +1,12 @@
 // Finding the instructions of a module that a kernel, thunk or buffer is named after.
 #pragma once
 
+#include <compare>
+#include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/hlo/module.h"
@@ -16,7 +19,7 @@ std::string SanitizedName(std::string_view name);
 
 class InstructionLookup {
  public:
-  explicit InstructionLookup(const hlo::Module& module);
+  explicit InstructionLookup(std::shared_ptr<const hlo::Module> module);
 
   const hlo::Module& module() const { return module_; }
   // The instruction of that name; invalid if there is none.
@@ -30,24 +33,41 @@ class InstructionLookup {
   // Custom calls in program order whose target holds `name`, in any case: kernels that a library
   // brings along are named after them.
   std::vector<hlo::InstructionId> ByTarget(std::string_view name) const;
+  // The collective that a generated kernel of that name, "NAME_fusion", runs: the one of that name,
+  // sanitised, or the only one of the opcode that is called so; invalid if there is none.
+  hlo::InstructionId ByCollectiveKernel(std::string_view name) const;
   // Instructions that run by themselves (outside fusions and reducers) in the order of the
   // computations that run, callees after the instruction that runs them.
   const std::vector<hlo::InstructionId>& program() const { return program_; }
+  // The first instruction that calls a computation; invalid where there is none.
+  hlo::InstructionId FirstCaller(hlo::ComputationId id) const {
+    return callers_[id.index].empty() ? hlo::InstructionId() : callers_[id.index].front();
+  }
   // The instruction that runs it: itself, or the fusion around it.
   hlo::InstructionId Launcher(hlo::InstructionId id) const;
 
  private:
   void FindCallers();
   void OrderProgram();
+  void AddToProgram(hlo::InstructionId id);
   bool HasCode(hlo::InstructionId id) const;
 
+  // Ids by the hash of the sanitised name, in order.
+  struct Named {
+    uint64_t hash;
+    uint32_t id;
+    auto operator<=>(const Named&) const = default;
+  };
+  static std::span<const Named> Range(const std::vector<Named>& list, std::string_view name);
+
+  std::shared_ptr<const hlo::Module> owner_;
   const hlo::Module& module_;
-  std::unordered_map<std::string_view, hlo::InstructionId> names_;
-  std::unordered_multimap<std::string, hlo::InstructionId> sanitized_;
-  std::unordered_multimap<std::string, hlo::ComputationId> computations_;  // sanitised
-  std::vector<std::vector<hlo::InstructionId>> callers_;                   // by computation
-  std::vector<bool> fused_;                                                // by computation
+  std::vector<Named> names_, computations_;
+  std::vector<std::vector<hlo::InstructionId>> callers_;  // by computation
+  std::vector<bool> fused_;                               // by computation
   std::vector<hlo::InstructionId> program_;
+  std::map<std::string_view, std::vector<size_t>> targets_;  // custom calls, places in program_
+  std::map<std::string, std::vector<hlo::InstructionId>> collectives_;  // by opcode, sanitised
 };
 
 }  // namespace hloscope::dump

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <memory>
+#include <set>
 #include <unordered_map>
 
 #include "core/dump/instruction_lookup.h"
@@ -15,8 +16,8 @@
 namespace hloscope::dump {
 namespace {
 
-constexpr std::string_view kTies[] = {"none",          "metadata", "name",
-                                      "numbered name", "target",   "computation"};
+constexpr std::string_view kTies[] = {"none",   "metadata",    "name",      "numbered name",
+                                      "target", "computation", "collective"};
 
 // `name` without `_12` or `__12` at its end; unchanged if it has none.
 std::string_view WithoutNumber(std::string_view name) {
@@ -54,12 +55,11 @@ class Gather {
     for (int32_t file : entry_.files) ReadObject(file);
     TakeThunks();
     if (table_->kernels.empty()) return table_;
-    auto final_module = model_.Module(module_, model_.FinalStage(module_));
-    if (final_module) {
-      lookup_.emplace(**final_module);
+    if (auto lookup = model_.Lookup(module_)) {
+      lookup_ = *std::move(lookup);
       for (Kernel& kernel : table_->kernels) Tie(kernel);
     } else {
-      for (Kernel& kernel : table_->kernels) kernel.note = "the compiled module is not readable";
+      for (Kernel& kernel : table_->kernels) kernel.note = "the optimized module cannot be read";
     }
     for (int32_t file : entry_.files) AttachByFileName(file);
     Sort();
@@ -95,7 +95,7 @@ class Gather {
       Take(file, entry.role, function);
     }
     if (functions.empty() && is_ptx && text->bytes().find(".version") == std::string_view::npos)
-      table_->warnings.push_back(entry.path + ": holds no PTX");
+      table_->warnings.push_back(entry.path + ": no PTX in it");
   }
 
   // What an object defines is known without its LLVM IR too: the functions that others may call.
@@ -111,11 +111,11 @@ class Gather {
     auto functions = ReadObjectFunctions(bytes->bytes());
     if (!functions) {
       table_->warnings.push_back(
-          fmt::format("{}: its kernels are not known, {}", entry.path, functions.error().message));
+          fmt::format("{}: cannot list its kernels: {}", entry.path, functions.error().message));
       return;
     }
     for (const ObjectFunction& function : *functions) Named(function.name).object = {file, 0, 0};
-    if (functions->empty()) table_->warnings.push_back(entry.path + ": defines no functions");
+    if (functions->empty()) table_->warnings.push_back(entry.path + ": no functions in it");
   }
 
   void Take(int32_t file, FileRole role, const CodeFunction& function) {
@@ -171,10 +171,9 @@ class Gather {
       kernel.shared_bytes = thunk.shared_bytes;
     if (!thunk.tied_by_metadata) return;
     kernel.tie = KernelTie::kMetadata;
-    auto& instructions = kernel.instructions;
-    if (std::ranges::find(instructions, thunk.instruction) == instructions.end())
-      instructions.push_back(thunk.instruction);
-    kernel.instruction = instructions.front();
+    if (!named_by_thunks_.emplace(thunk.kernel, thunk.instruction).second) return;
+    kernel.instructions.push_back(thunk.instruction);
+    kernel.instruction = kernel.instructions.front();
   }
 
   bool TieTo(Kernel& kernel, KernelTie tie, const std::vector<hlo::InstructionId>& found) const {
@@ -184,6 +183,11 @@ class Gather {
       kernel.instructions.emplace_back(lookup_->module().name(id));
     kernel.instruction = kernel.instructions.front();
     return true;
+  }
+
+  bool TieToCollective(Kernel& kernel, std::string_view name) const {
+    hlo::InstructionId id = lookup_->ByCollectiveKernel(name);
+    return id.valid() && TieTo(kernel, KernelTie::kCollective, {id});
   }
 
   void Tie(Kernel& kernel) const {
@@ -196,8 +200,9 @@ class Gather {
                 TieTo(kernel, KernelTie::kComputation, lookup_->ByComputationName(plain)) ||
                 TieTo(kernel, KernelTie::kNumberedName, lookup_->ByKernelName(unnumbered)) ||
                 TieTo(kernel, KernelTie::kComputation, lookup_->ByComputationName(unnumbered)) ||
+                TieToCollective(kernel, name) || TieToCollective(kernel, unnumbered) ||
                 TieTo(kernel, KernelTie::kTarget, lookup_->ByTarget(name));
-    if (!tied) kernel.note = "no instruction or computation of the compiled module has its name";
+    if (!tied) kernel.note = "no instruction or computation has its name";
   }
 
   // Objects, Triton IR and MLIR are tied by the fusion that their file is named after.
@@ -214,12 +219,18 @@ class Gather {
     bool found = begin != end;
     for (auto at = begin; at != end; ++at) Attach(table_->kernels[at->second], place, file);
     if (found) return;
-    std::string wanted = SanitizedName(NamedInFile(detail));
-    for (Kernel& kernel : table_->kernels) {
-      bool same = SanitizedName(kernel.name) == wanted ||
-                  SanitizedName(kernel.instruction) == wanted ||
-                  SanitizedName(kernel.name) == wanted + "_kernel";
-      if (same) Attach(kernel, place, file);
+    if (by_sanitized_name_.empty()) IndexNames();
+    auto [first, last] = by_sanitized_name_.equal_range(SanitizedName(NamedInFile(detail)));
+    for (auto at = first; at != last; ++at) Attach(table_->kernels[at->second], place, file);
+  }
+
+  // Kernels by their names, with and without "_kernel", and by their instructions'.
+  void IndexNames() {
+    for (size_t k = 0; k < table_->kernels.size(); ++k) {
+      std::string name = SanitizedName(table_->kernels[k].name);
+      by_sanitized_name_.emplace(SanitizedName(table_->kernels[k].instruction), k);
+      if (name.ends_with("_kernel")) by_sanitized_name_.emplace(WithoutSuffix(name, "_kernel"), k);
+      by_sanitized_name_.emplace(std::move(name), k);
     }
   }
 
@@ -271,7 +282,7 @@ class Gather {
 
   void Sort() {
     std::unordered_map<std::string_view, size_t> order;
-    if (lookup_) {
+    if (lookup_ != nullptr) {
       for (size_t k = 0; k < lookup_->program().size(); ++k)
         order.try_emplace(lookup_->module().name(lookup_->program()[k]), k);
     }
@@ -288,7 +299,9 @@ class Gather {
   std::shared_ptr<KernelTable> table_ = std::make_shared<KernelTable>();
   std::unordered_map<std::string, size_t> positions_;
   std::multimap<std::string, size_t> details_;
-  std::optional<InstructionLookup> lookup_;
+  std::unordered_multimap<std::string, size_t> by_sanitized_name_;
+  std::set<std::pair<std::string, std::string>> named_by_thunks_;  // kernel and instruction
+  std::shared_ptr<const InstructionLookup> lookup_;
 };
 
 }  // namespace

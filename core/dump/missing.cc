@@ -36,7 +36,7 @@ class Finder {
       });
       missing_.push_back(
           {-1, "modules",
-           graphs ? "this folder holds graphs of TensorFlow only" : "XLA writes them when asked to",
+           graphs ? "this folder has TensorFlow graphs only" : "XLA writes them only on request",
            "XLA_FLAGS=--xla_dump_to=DIR"});
       return std::move(missing_);
     }
@@ -93,15 +93,15 @@ class Finder {
   void FindStages() {
     auto always = [](size_t) { return true; };
     Name({-1, "before-optimization module",
-          "a compilation cache may have answered, or only later stages were kept",
+          "the compilation cache was used, or only later stages were kept",
           "JAX_ENABLE_COMPILATION_CACHE=false"},
          always, [&](size_t m) { return Has(m, StagePhase::kInput); });
-    Name({-1, "after-optimization module", "the compilation did not finish, or was not dumped", ""},
+    Name({-1, "after-optimization module", "the compilation did not finish or was not dumped", ""},
          always, [&](size_t m) { return Has(m, StagePhase::kFinal); });
     Name({-1, ".hlo.pb", "large constants are elided in text", "--xla_dump_hlo_as_proto"}, always,
          [&](size_t m) { return HasProto(m); });
-    Name({-1, "passes", "what each pass changed is not known", "--xla_dump_hlo_pass_re=.*"}, always,
-         [&](size_t m) { return Has(m, StagePhase::kPass); });
+    Name({-1, "passes", "needed to see what each pass changed", "--xla_dump_hlo_pass_re=.*"},
+         always, [&](size_t m) { return Has(m, StagePhase::kPass); });
   }
 
   void FindPiece(const PieceRow& row) {
@@ -126,7 +126,7 @@ class Finder {
       return file.role == FileRole::kTensorFlowGraph;
     });
     if (!clusters || graphs) return;
-    missing_.push_back({-1, "TensorFlow graphs", "what was left outside the clusters is not known",
+    missing_.push_back({-1, "TensorFlow graphs", "needed to see what is outside the clusters",
                         "TF_DUMP_GRAPH_PREFIX=DIR TF_XLA_FLAGS=--tf_xla_clustering_debug"});
   }
 

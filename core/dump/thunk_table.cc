@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <memory>
+#include <unordered_set>
 
 #include "core/dump/instruction_lookup.h"
 #include "core/dump/listing/word_list.h"
@@ -23,8 +24,7 @@ class ThunkTable {
     if (sequence_->thunks.empty() && sequence_->after_passes.empty()) return sequence_;
     ReadMetadata();
     CheckComplete();
-    auto final_module = model_.Module(module_, model_.FinalStage(module_));
-    if (final_module) lookup_.emplace(**final_module);
+    if (auto lookup = model_.Lookup(module_)) lookup_ = *std::move(lookup);
     for (auto* thunks : {&sequence_->thunks, &sequence_->after_passes}) {
       for (Thunk& thunk : *thunks) TieByMetadata(thunk);
       for (Thunk& thunk : *thunks) TieByKernel(thunk);
@@ -75,14 +75,14 @@ class ThunkTable {
 
   // The metadata list every thunk: one that the sequence lacks was cut off.
   void CheckComplete() {
+    std::unordered_set<int64_t> ids = {0};
+    for (const auto* thunks : {&sequence_->thunks, &sequence_->after_passes}) {
+      for (const Thunk& thunk : *thunks) ids.insert(thunk.id);
+    }
     for (const auto& [key, instruction] : metadata_) {
-      bool there = key.first == 0;
-      for (const auto* thunks : {&sequence_->thunks, &sequence_->after_passes}) {
-        there |= std::ranges::find(*thunks, key.first, &Thunk::id) != thunks->end();
-      }
-      if (there) continue;
+      if (ids.contains(key.first)) continue;
       sequence_->warnings.push_back(fmt::format(
-          "{}: thunk {} of the metadata is not in it, the file is cut off",
+          "{}: truncated, thunk {} of the metadata is missing",
           model_.files()[static_cast<size_t>(std::max(sequence_->file, 0))].path, key.first));
       return;
     }
@@ -118,18 +118,20 @@ class ThunkTable {
   void TieByOrder(std::vector<Thunk>& thunks) {
     if (!lookup_) return;
     std::map<std::string, std::vector<Thunk*>> left;
+    std::map<std::string, std::unordered_set<std::string_view>> taken;
     for (Thunk& thunk : thunks) {
-      if (thunk.instruction.empty()) left[thunk.kind].push_back(&thunk);
+      if (thunk.instruction.empty()) {
+        left[thunk.kind].push_back(&thunk);
+      } else {
+        taken[thunk.kind].insert(thunk.instruction);
+      }
     }
     for (auto& [kind, list] : left) {
       ThunkKindRow row = ThunkKindOf(kind);
       std::vector<hlo::InstructionId> candidates;
       for (hlo::InstructionId id : lookup_->program()) {
-        std::string_view name = lookup_->module().name(id);
-        bool taken = std::ranges::any_of(thunks, [&](const Thunk& thunk) {
-          return thunk.kind == kind && thunk.instruction == name;
-        });
-        if (!taken && MayRun(row, id)) candidates.push_back(id);
+        bool is_taken = taken[kind].contains(lookup_->module().name(id));
+        if (!is_taken && MayRun(row, id)) candidates.push_back(id);
       }
       if (candidates.size() != list.size()) continue;
       for (size_t k = 0; k < list.size(); ++k)
@@ -141,7 +143,7 @@ class ThunkTable {
   int32_t module_;
   std::shared_ptr<ThunkSequence> sequence_ = std::make_shared<ThunkSequence>();
   std::map<std::pair<int64_t, std::string>, std::string> metadata_;
-  std::optional<InstructionLookup> lookup_;
+  std::shared_ptr<const InstructionLookup> lookup_;
 };
 
 }  // namespace

@@ -89,12 +89,10 @@ class Page {
   void AddLine(InstructionId id) {
     const hlo::Instruction& i = module_[id];
     const bool root = module_[i.computation].root == id;
-    std::string text;
-    PrintText(module_, id, hlo::TextFormat::kElided, text);
     out_ +=
         fmt::format("<li id=\"i{}\"{}><code style=\"border-left:4px solid #{:06x}\">{}{}</code>",
                     id.index, root ? " class=\"root\"" : "", ColorOf(RoleOf(i.opcode)),
-                    root ? "ROOT " : "", EscapeHtml(text));
+                    root ? "ROOT " : "", EscapeHtml(printer_.Text(id)));
     NodeId node = graph_.tree().Find(id);
     if (node.valid() && graph_.picture().Find(node) != nullptr)
       out_ += fmt::format(" <a href=\"#n{}\">picture</a>", node.index);
@@ -114,6 +112,7 @@ class Page {
   const hlo::Module& module_;
   const SvgOptions& options_;
   std::span<const InstructionId> shown_;
+  hlo::InstructionPrinter printer_{module_, hlo::TextFormat::kElided};
   std::vector<bool> selected_;
   std::string out_;
 };

@@ -198,11 +198,15 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(run('compare', trace, TEXT)[0], 2)
 
     def test_profile_of_json_needs_the_module(self):
-        trace = os.path.join(SAMPLES, 'conv_net', 'conv_net.trace.json.gz')
+        beside = os.path.join(SAMPLES, 'conv_net', 'conv_net.trace.json.gz')
+        trace = self.file('t.trace.json.gz', contents(beside))
         alone, = json_lines(run('profile', trace, '--json')[1])
         self.assertEqual(alone['share'], 0)
         told, = json_lines(run('profile', trace, '--module', os.path.join(SAMPLES, 'conv_net'), '--json')[1])
-        self.assertEqual(told['share'], 1)
+        self.assertEqual((told['share'], told['modules_file']), (1, None))
+        # The XSpace of the same run, which carries the module, lies beside it.
+        found, = json_lines(run('profile', beside, '--json')[1])
+        self.assertEqual((found['share'], found['modules_file']), (1, os.path.join(SAMPLES, 'conv_net', 'conv_net.xplane.pb.gz')))
 
     def test_profile_refuses_what_is_no_trace(self):
         status, out, _ = run('profile', TEXT, '--json')
@@ -300,7 +304,7 @@ class CommandLine(unittest.TestCase):
         status, out, _ = run('compare', '--json', a, b)
         record = json_lines(out)[0]
         self.assertEqual((status, record['status']), (1, 'differs'))
-        self.assertEqual([c['what'] for c in record['changed']], ['opcode add is multiply'])
+        self.assertEqual([c['what'] for c in record['changed']], ['opcode add became multiply'])
         renamed = self.file('c.hlo', 'HloModule k\nENTRY f {\n  p = f32[4] parameter(0)\n  ROOT s = f32[4] add(p, p)\n}\n')
         self.assertEqual(run('compare', a, renamed)[0], 0)
 

@@ -170,6 +170,61 @@ ENTRY e {
   EXPECT_EQ(rows, "unchanged:2 added:1 removed:1 rewritten:1 ");
 }
 
+// Names that differ in their punctuation, equal operations beside one another, and a name that was
+// given to an operand anew.
+TEST(PassChanges, WhatReadsTheSameIsUnchanged) {
+  auto before = Parse(R"(HloModule m
+ENTRY e {
+  p = f32[8] parameter(0)
+  x_1 = f32[8] negate(p)
+  x.1 = f32[8] negate(p)
+  x.2 = f32[8] add(x.1, x_1)
+  y = f32[8] tanh(x.2)
+  ROOT z = f32[8] multiply(y, x.1)
+})");
+  auto after = Parse(R"(HloModule m
+f {
+  q = f32[8] parameter(0)
+  x.9 = f32[8] negate(q)
+  ROOT n = f32[8] abs(x.9)
+}
+ENTRY e {
+  p = f32[8] parameter(0)
+  x.1 = f32[8] negate(p)
+  fusion = f32[8] fusion(p), kind=kLoop, calls=f
+  x.2 = f32[8] add(x.1, fusion)
+  y = f32[8] tanh(x.2)
+  ROOT z = f32[8] multiply(y, x.1)
+})");
+  PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
+  for (std::string_view name : {"p", "x.1", "y", "z"}) {
+    EXPECT_EQ(changes.of_after[Find(*after, name).index], ChangeKind::kUnchanged) << name;
+    EXPECT_EQ(changes.of_before[Find(*before, name).index], ChangeKind::kUnchanged) << name;
+  }
+  EXPECT_EQ(changes.of_after[Find(*after, "x.2").index], ChangeKind::kRewritten);
+}
+
+TEST(PassChanges, AnOperandOfTheSameNameIsNoRewrite) {
+  auto before = Parse(R"(HloModule m
+ENTRY e {
+  p = f32[8] parameter(0)
+  a = f32[8] tanh(p)
+  b = f32[8] negate(a)
+  ROOT c = f32[8] exponential(b)
+})");
+  auto after = Parse(R"(HloModule m
+ENTRY e {
+  p = f32[8] parameter(0)
+  a = f32[8] sine(p)
+  b = f32[8] negate(a)
+  ROOT c = f32[8] exponential(b)
+})");
+  PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
+  for (std::string_view name : {"b", "c"})
+    EXPECT_EQ(changes.of_after[Find(*after, name).index], ChangeKind::kUnchanged) << name;
+  EXPECT_NE(changes.of_after[Find(*after, "a").index], ChangeKind::kUnchanged);
+}
+
 TEST(PassChanges, FusedInstructionsMove) {
   auto before = Parse(kPlain), after = Parse(kFused);
   ChangeCounts counts = FindChanges(*before, *after, Align(*before, *after)).counts;

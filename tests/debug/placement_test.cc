@@ -121,6 +121,26 @@ TEST(Placement, TakesWhatThunksSay) {
   EXPECT_EQ(Find(*module, mixed, "i").place, Place::kDeviceKernel);
 }
 
+// The program asked for the host, the compiler wrote a kernel all the same.
+TEST(Placement, WhatHasAKernelIsNotOnTheHost) {
+  auto module =
+      Parse(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused, "
+                       "frontend_attributes={_xla_compute_type=\"host\"}",
+                       true));
+  Placement placement = FindPlacement(*module, Target::kGpu);
+  ASSERT_EQ(Find(*module, placement, "i").place, Place::kHost);
+  ASSERT_NE(placement.bytes, 0);
+  dump::KernelTable kernels;
+  kernels.kernels.resize(1);
+  kernels.kernels[0].instructions = {"i"};
+  TakeKernels(*module, kernels, placement);
+  EXPECT_EQ(Find(*module, placement, "i").place, Place::kDeviceKernel);
+  EXPECT_EQ(Find(*module, placement, "i").reason, FallbackReason::kNone);
+  EXPECT_EQ(placement.counts[static_cast<size_t>(Place::kHost)], 0);
+  EXPECT_TRUE(placement.transfers.empty());
+  EXPECT_EQ(placement.bytes, 0);
+}
+
 TEST(Placement, OfCallsThatAreOneKernel) {
   auto module = Parse(ModuleWith(
       "i = f32[4] call(x), to_apply=fused, frontend_attributes={xla_cpu_small_call=\"true\"}",

@@ -246,6 +246,41 @@ TEST_F(DumpModelTest, KernelsOfObjectsAndProfilesBesideTheModule) {
   EXPECT_NE((*kernels)->warnings[0].find("a_kernel_module.o"), std::string::npos);
 }
 
+TEST_F(DumpModelTest, KernelsOfCollectivesBelongToTheirInstructions) {
+  Write("module_0001.f.sm_9.0_gpu_after_optimizations.txt", R"(HloModule f, is_scheduled=true
+sum {
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] add(p, q)
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  all-reduce-start = f32[8] all-reduce-start(x), to_apply=sum
+  all-reduce-done = f32[8] all-reduce-done(all-reduce-start)
+  a2 = f32[8] all-reduce(all-reduce-done), to_apply=sum
+  ROOT n = f32[8] negate(a2)
+})");
+  Write("module_0001.f.ptx",
+        ".version 8.0\n.target sm_90\n"
+        ".visible .entry all_reduce_start_fusion(\n)\n{\n\tret;\n}\n"
+        ".visible .entry all_reduce_fusion_1(\n)\n{\n\tret;\n}\n"
+        ".visible .entry reduce_scatter_fusion(\n)\n{\n\tret;\n}\n");
+  auto model = Open();
+  auto kernels = model->Kernels(0);
+  ASSERT_TRUE(kernels);
+  struct Case {
+    const char *kernel, *instruction, *tie;
+  };
+  for (const Case& c : {Case{"all_reduce_start_fusion", "all-reduce-start", "collective"},
+                        Case{"all_reduce_fusion_1", "a2", "collective"},
+                        Case{"reduce_scatter_fusion", "", "none"}}) {
+    const Kernel* kernel = (*kernels)->Find(c.kernel);
+    ASSERT_NE(kernel, nullptr) << c.kernel;
+    EXPECT_EQ(kernel->instruction, c.instruction) << c.kernel;
+    EXPECT_EQ(ToString(kernel->tie), c.tie) << c.kernel;
+  }
+}
+
 TEST_F(DumpModelTest, MakesModulesOfFilesAndSkipsTraps) {
   Write("module_0001.f.cpu_after_optimizations.txt", kText);
   Write("module_0001.f.before_optimizations.txt", kText);

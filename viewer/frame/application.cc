@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "profiler/profile.h"
 #include "viewer/model/find_again.h"
 
 namespace hloscope::viewer {
@@ -167,7 +168,7 @@ void Application::FindAllAgain() {
 // Profiles join the dump that is open; anything else takes its place.
 void Application::OpenDropped(std::vector<std::string> paths) {
   if (paths.empty()) return;
-  if (!session_->document.path().empty() && std::ranges::all_of(paths, IsProfile)) {
+  if (!session_->document.path().empty() && std::ranges::all_of(paths, profiler::IsTraceName)) {
     std::vector<std::string> all = {session_->document.path()};
     all.insert(all.end(), session_->document.profile_paths().begin(),
                session_->document.profile_paths().end());

@@ -164,7 +164,7 @@ const Answer* Peak(Context& context, int32_t module) {
 const Answer* Slowest(Context& context, int32_t module) {
   if (ProfilePaths(context).empty())
     return Find(context, "no-profile", module, [] {
-      return Unknown("needs a profile: open a trace (*.xplane.pb, *.trace.json) with the dump",
+      return Unknown("needs a profile: open a trace with the dump (hloscope open DUMP TRACE)",
                      "kernels");
     });
   const Pending<KernelSheet>* sheet = KernelSheetOf(context);

@@ -4,15 +4,10 @@
 #include <memory>
 #include <optional>
 
+#include "profiler/profile.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
-
-bool IsProfile(std::string_view path) {
-  if (path.ends_with(".gz")) path.remove_suffix(3);
-  return path.ends_with(".xplane.pb") || path.ends_with(".trace.json") ||
-         path.ends_with(".hloprof");
-}
 
 void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages) {
   ++generation_;
@@ -23,7 +18,7 @@ void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Message
   watch_.Forget();
   news_ = {};
   for (const std::string& path : paths) {
-    if (IsProfile(path)) {
+    if (profiler::IsTraceName(path)) {
       profile_paths_.push_back(path);
     } else if (path_.empty()) {
       path_ = path;

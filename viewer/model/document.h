@@ -17,17 +17,14 @@
 
 namespace hloscope::viewer {
 
-// Whether a path names a trace, by its ending.
-bool IsProfile(std::string_view path);
-
 class Document {
  public:
   // `wake` is called from any thread when there is news.
   Document(const Limits& limits, std::function<void()> wake)
       : limits_(limits), watch_(std::move(wake)) {}
 
-  // Opens a dump directory, a module or a bundle in the background; profiles (`*.xplane.pb`,
-  // `*.trace.json*`, `*.hloprof`) among the paths go to profile_paths(). Forgets what was open.
+  // Opens a dump directory, a module or a bundle in the background; traces among the
+  // paths go to profile_paths(). Forgets what was open.
   void Open(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages);
   const std::string& path() const { return path_; }  // of the dump, empty: nothing is open
   const std::vector<std::string>& profile_paths() const { return profile_paths_; }

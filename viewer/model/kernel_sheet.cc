@@ -241,11 +241,12 @@ class SheetMaker {
   void Explain() {
     if (in_.profile == nullptr) {
       sheet_->notes.emplace_back(
-          "no times: open a trace beside the dump (hloscope open DUMP TRACE.xplane.pb); "
+          "no times: open a trace beside the dump (hloscope open DUMP TRACE); "
           "jax.profiler.trace(FOLDER) records one");
     } else if (!sheet_->has_times) {
       sheet_->notes.emplace_back(
-          "the trace has no instruction of this module: it is of another program, or of one of that "
+          "the trace has no instruction of this module: it is of another program, or of one of "
+          "that "
           "name compiled differently");
     }
     if (!in_.other_error.empty()) {

@@ -67,15 +67,6 @@ std::string TransferText(const ModuleFacts::Transfer& t) {
   return t.total() < 0 ? text : text + ": " + BytesText(t.total());
 }
 
-debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module,
-                             const hlo::Module& final_stage) {
-  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
-  debug::Placement placement = debug::FindPlacement(final_stage, debug::TargetNamed(entry.device));
-  if (auto thunks = dump.Thunks(module); thunks && (*thunks)->file >= 0)
-    debug::TakeThunks(final_stage, **thunks, placement);
-  return placement;
-}
-
 std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, int32_t module) {
   auto facts = std::make_shared<ModuleFacts>();
   auto problem = [&](const Error& error) { facts->problems.push_back(error.ToString()); };
@@ -85,7 +76,7 @@ std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, 
       facts->instructions = static_cast<int64_t>((*read)->instructions().size());
       facts->fusions = std::ranges::count((*read)->instructions(), hlo::Opcode::kFusion,
                                           &hlo::Instruction::opcode);
-      const debug::Placement placement = PlacementOf(dump, module, **read);
+      const debug::Placement placement = debug::PlacementIn(dump, module, **read);
       AddPlacement(**read, placement, *facts);
       AddTransfers(**read, placement, *facts);
     } else {

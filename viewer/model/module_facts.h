@@ -44,10 +44,6 @@ struct ModuleFacts {
 // "to the host, 1.2 MB × 10 in one run: 12 MB".
 std::string TransferText(const ModuleFacts::Transfer& transfer);
 
-// Where the instructions of a stage's module run, by the module and its thunks.
-debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module,
-                             const hlo::Module& final_stage);
-
 // Never fails: what cannot be read is in `problems`.
 std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, int32_t module);
 

@@ -15,11 +15,6 @@ namespace {
 using profiler::AttributedModule;
 using profiler::Profile;
 
-bool EndsWithTrace(std::string_view path, std::string_view end) {
-  if (path.ends_with(".gz")) path.remove_suffix(3);
-  return path.ends_with(end);
-}
-
 // Which programs the events of `profile` call `name`; -1 stands for those that say none.
 std::set<int64_t> ProgramsCalled(const Profile& profile, std::string_view name) {
   std::set<int64_t> programs;
@@ -46,13 +41,11 @@ std::optional<AttributedModule> FinalModule(const dump::DumpModel& dump, int32_t
   }
   AttributedModule out{-1, std::string((*module)->name()), *module, {}};
   auto kernels = dump.Kernels(m);
-  if (!kernels) return out;
+  auto lookup = dump.Lookup(m);
+  if (!kernels || !lookup) return out;
   for (const dump::Kernel& kernel : (*kernels)->kernels) {
-    for (uint32_t i = 0; i < (*module)->instructions().size(); ++i) {
-      if ((*module)->name(hlo::InstructionId(i)) != kernel.instruction) continue;
-      out.kernels.emplace_back(kernel.name, hlo::InstructionId(i));
-      break;
-    }
+    const hlo::InstructionId id = (*lookup)->ByName(kernel.instruction);
+    if (id.valid()) out.kernels.emplace_back(kernel.name, id);
   }
   return out;
 }
@@ -80,17 +73,11 @@ void AddDumpModules(const dump::DumpModel& dump, const Profile& profile,
 
 using ModelResult = Result<std::shared_ptr<const ProfileModel>>;
 
-// The traces of a folder that was dumped, XSpaces first; traces of one kind by name.
 std::vector<std::string> TracesIn(const dump::DumpModel& dump) {
   std::vector<std::string> paths;
-  for (std::string_view end : {".xplane.pb", ".trace.json"}) {
-    for (size_t f = 0; f < dump.files().size(); ++f) {
-      if (EndsWithTrace(dump.files()[f].path, end))
-        paths.push_back(dump.FullPath(static_cast<int32_t>(f)));
-    }
-    if (!paths.empty()) break;
-  }
-  return paths;
+  for (size_t f = 0; f < dump.files().size(); ++f)
+    paths.push_back(dump.FullPath(static_cast<int32_t>(f)));
+  return profiler::PreferredTraces(paths);
 }
 
 ModelResult ReadModel(const std::string& path, const std::shared_ptr<const dump::DumpModel>& dump,
@@ -127,7 +114,7 @@ ModelResult ReadOther(const std::string& path, const std::shared_ptr<const dump:
     HLOSCOPE_ASSIGN_OR_RETURN(auto other, dump::DumpModel::Open(path, limits, open));
     const std::vector<std::string> traces = TracesIn(*other);
     if (traces.empty())
-      return InputError(path + ": no trace in this folder, expected *.xplane.pb or *.trace.json",
+      return InputError(path + ": no trace in this folder, expected " + profiler::TraceNames(),
                         "jax.profiler.trace(FOLDER) records one");
     return ReadModel(traces.front(), other, limits, stop);
   }

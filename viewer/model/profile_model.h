@@ -33,8 +33,8 @@ struct ProfileModel {
   std::optional<uint32_t> ModuleFor(int32_t dump_module) const;
 };
 
-// The traces that were opened, else those that lie in the dump, XSpaces first; the second is the
-// one to compare with where one was chosen.
+// The traces that were opened, else those that lie in the dump; the second is the one to
+// compare with where one was chosen.
 std::vector<std::string> ProfilePaths(const Context& context);
 
 // The trace number `which` of those, read in the background; null where there are fewer.

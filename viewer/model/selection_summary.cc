@@ -62,7 +62,7 @@ class Teller {
         [dump = context_.document.dump().value, of = found_.module,
          module = module.value](TaskControl&) {
           return Result<std::shared_ptr<const debug::Placement>>(
-              std::make_shared<const debug::Placement>(PlacementOf(*dump, of, *module)));
+              std::make_shared<const debug::Placement>(debug::PlacementIn(*dump, of, *module)));
         });
   }
 
@@ -127,11 +127,11 @@ class Teller {
     }
   }
 
-  // "removed by algsimp"; where no pass was dumped there, "removed on the way to STAGE".
+  // "removed by algsimp"; where no pass was dumped there, "removed before STAGE".
   std::string By(std::string_view what, int32_t stage) const {
     const dump::StageEntry& entry = entry_.stages[static_cast<size_t>(stage)];
-    return fmt::format("{} {} {}", what, entry.pass.empty() ? "before" : "by",
-                       PassName(entry).substr(0, 80));
+    const bool is_point = entry.pass.empty() || entry.pass == "pipeline-start";
+    return fmt::format("{} {} {}", what, is_point ? "before" : "by", PassName(entry).substr(0, 80));
   }
   std::string NameIn(int32_t stage, InstructionId id) const {
     const Pending<hlo::Module>& module = context_.data.Module(found_.module, stage);
@@ -193,7 +193,11 @@ std::vector<SummaryLine> TellStage(Context& context) {
   const dump::DumpModel& dump = *context.document.dump();
   const dump::StageEntry& entry =
       dump.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
-  if (!entry.pass.empty()) lines.push_back({.text = "after " + PassName(entry)});
+  if (entry.pass == "pipeline-start") {
+    lines.push_back({.text = PassName(entry)});
+  } else if (!entry.pass.empty()) {
+    lines.push_back({.text = "after " + PassName(entry)});
+  }
   const Pending<hlo::Module>& read = context.data.Module(module, stage);
   if (read.ready()) {
     lines.push_back(

@@ -30,7 +30,7 @@ class BuffersView : public View {
     }
     const Pending<dump::BufferTable>& buffers = context.data.Buffers(module);
     if (!ShowPending(frame, buffers, "the buffer assignment")) return;
-    if (buffers->source == dump::BufferSource::kNone) {
+    if (!buffers->has_values()) {
       Sentence(frame,
                "no buffer assignment of this module in the dump; --xla_dump_hlo_as_text with "
                "--xla_dump_to=DIR writes it");

@@ -50,7 +50,7 @@ class MemoryView : public View {
     }
     const Pending<dump::BufferTable>& buffers = context.data.Buffers(module);
     if (!ShowPending(frame, buffers, "the buffer assignment")) return;
-    if (buffers->source == dump::BufferSource::kNone) {
+    if (!buffers->has_values()) {
       Sentence(
           frame,
           "no buffer assignment of this module in the dump: XLA writes it beside the module after "

@@ -38,7 +38,7 @@ class RooflineView : public View {
       Sentence(frame,
                "no instruction has both a time and a known cost: a roofline needs a trace "
                "of this module "
-               "(hloscope open DUMP TRACE.xplane.pb)");
+               "(hloscope open DUMP TRACE)");
       return;
     }
     if (sheet.device.source.empty()) {

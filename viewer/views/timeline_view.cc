@@ -26,11 +26,10 @@ class TimelineView : public View {
   void Draw(Frame& frame) override {
     const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
-      Sentence(
-          frame,
-          "no trace is open: open one with hloscope open DUMP TRACE.xplane.pb (or .trace.json.gz). "
-          "In Python, with "
-          "jax.profiler.trace(FOLDER): … writes one to FOLDER/plugins/profile.");
+      Sentence(frame,
+               "no trace is open: open one with hloscope open DUMP TRACE. "
+               "In Python, with "
+               "jax.profiler.trace(FOLDER): … writes one to FOLDER/plugins/profile.");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;

@@ -11,6 +11,14 @@
 namespace hloscope::debug {
 namespace {
 
+constexpr struct {
+  std::string_view key, text;
+} kReasons[] = {
+#define LINK_REASON(name, key, text) {key, text},
+#include "core/debug/align/link_reasons.def"
+#undef LINK_REASON
+};
+
 // First entry of each of `count` instructions in links sorted by `side`.
 std::vector<uint32_t> Starts(const std::vector<Link>& links, size_t count,
                              hlo::InstructionId Link::* side) {
@@ -22,23 +30,8 @@ std::vector<uint32_t> Starts(const std::vector<Link>& links, size_t count,
 
 }  // namespace
 
-std::string_view KeyOf(LinkReason reason) {
-  static constexpr std::string_view kKeys[] = {
-#define LINK_REASON(name, key, text) key,
-#include "core/debug/align/link_reasons.def"
-#undef LINK_REASON
-  };
-  return kKeys[static_cast<size_t>(reason)];
-}
-
-std::string_view Describe(LinkReason reason) {
-  static constexpr std::string_view kTexts[] = {
-#define LINK_REASON(name, key, text) text,
-#include "core/debug/align/link_reasons.def"
-#undef LINK_REASON
-  };
-  return kTexts[static_cast<size_t>(reason)];
-}
+std::string_view KeyOf(LinkReason reason) { return kReasons[static_cast<size_t>(reason)].key; }
+std::string_view Describe(LinkReason reason) { return kReasons[static_cast<size_t>(reason)].text; }
 
 bool IsIdentity(LinkReason reason) { return reason < LinkReason::kFusionRoot; }
 

@@ -25,6 +25,7 @@ class Hasher {
  public:
   explicit Hasher(const Module& module)
       : module_(module), unused_(UnusedElements(module)), shapes_(module.shape_count(), 0) {
+    prints_.own.resize(module.instructions().size());
     prints_.local.resize(module.instructions().size());
     prints_.full.resize(module.instructions().size());
     prints_.computations.resize(module.computations().size());
@@ -67,12 +68,18 @@ class Hasher {
     return shapes_[id.index];
   }
 
-  uint64_t Local(const Instruction& i) {
+  uint64_t Own(const Instruction& i) {
     uint64_t h = Combine(static_cast<uint64_t>(i.opcode), ShapeOf(i.shape));
     for (const Attribute& a : module_.attributes(i)) {
       std::string text = AttributeKeyText(module_, i, a);
       if (!text.empty()) h = Combine(Combine(h, static_cast<uint64_t>(a.key)), text);
     }
+    return h;
+  }
+
+  uint64_t Local(const Instruction& i, uint64_t own) const {
+    uint64_t h = own;
+    if (i.attribute_count == 0) return h;
     for (hlo::ComputationId called : module_.CalledComputations(i))
       h = Combine(h, prints_.computations[called.index]);
     return h;
@@ -84,7 +91,8 @@ class Hasher {
     for (uint32_t k = 0; k < computation.instruction_count; ++k) {
       uint32_t id = computation.first_instruction + k;
       const Instruction& i = module_.instructions()[id];
-      uint64_t h = prints_.local[id] = Local(i);
+      prints_.own[id] = Own(i);
+      uint64_t h = prints_.local[id] = Local(i, prints_.own[id]);
       for (hlo::InstructionId operand : module_.operands(i))
         h = Combine(h, prints_.full[operand.index]);
       if (const Attribute* control = module_.Find(i, AttributeKey::kControlPredecessors)) {

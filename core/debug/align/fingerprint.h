@@ -22,8 +22,9 @@ std::vector<bool> UnusedElements(const hlo::Module& module);
 // Hashes of a module's parts. Elided constants and constants of more than 10 elements count by
 // their shape only.
 struct Fingerprints {
-  std::vector<uint64_t> local;  // of an instruction: opcode, shape, attributes, called computations
-  std::vector<uint64_t> full;   // with its operands' full ones and control predecessors
+  std::vector<uint64_t> own;           // of an instruction: opcode, shape, attributes
+  std::vector<uint64_t> local;         // … and called computations
+  std::vector<uint64_t> full;          // with its operands' full ones and control predecessors
   std::vector<uint64_t> computations;  // root and everything inside
 };
 Fingerprints Fingerprint(const hlo::Module& module);

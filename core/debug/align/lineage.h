@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/debug/align/alignment.h"
+#include "core/hlo/analysis/source_line.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::debug {
@@ -40,17 +41,7 @@ struct ChainOptions {
   int32_t steps_per_stage = 64;
 };
 
-// A line of the user's program, from metadata or the innermost stack frame.
-struct SourceLine {
-  std::string file;
-  std::string function;  // empty where only metadata says it
-  int32_t line = 0;      // 0: none
-  bool operator==(const SourceLine&) const = default;
-};
-// Of the instruction itself; line 0 where it has none.
-SourceLine SourceLineOf(const hlo::Module& module, hlo::InstructionId id);
-// All frames, innermost first; one where only metadata says it.
-std::vector<SourceLine> SourceFramesOf(const hlo::Module& module, hlo::InstructionId id);
+using hlo::SourceLine;
 
 // Where the source line of an instruction was found.
 enum class SourceHow : uint8_t {

@@ -23,6 +23,8 @@ class Finder {
 
   PassChanges Run() {
     PairComputations();
+    partner_.resize(result_.of_after.size());
+    for (uint32_t c = 0; c < pair_.size(); ++c) KeepUnchanged(ComputationId(c));
     for (uint32_t id = 0; id < result_.of_after.size(); ++id) Classify(InstructionId(id));
     Count();
     WriteRows();
@@ -59,11 +61,35 @@ class Finder {
     taken_[before.index] = true;
   }
 
+  // What reads the same in the same computation is the same, whatever happened around it.
+  void KeepUnchanged(ComputationId c) {
+    if (!pair_[c.index].valid()) return;
+    const hlo::Computation &from = before_[pair_[c.index]], &to = after_[c];
+    std::unordered_map<std::string_view, InstructionId> by_name;
+    for (uint32_t k = 0; k < from.instruction_count; ++k) {
+      InstructionId id(from.first_instruction + k);
+      by_name.emplace(before_.name(id), id);
+    }
+    for (uint32_t k = 0; k < to.instruction_count; ++k) {
+      InstructionId id(to.first_instruction + k);
+      auto at = by_name.find(after_.name(id));
+      if (at == by_name.end()) continue;
+      if (SameMeaning(at->second, id) && SameOperandNames(at->second, id))
+        Pair(at->second, id, ChangeKind::kUnchanged);
+    }
+  }
+
+  void Pair(InstructionId before, InstructionId after, ChangeKind kind) {
+    result_.of_after[after.index] = result_.of_before[before.index] = kind;
+    partner_[after.index] = before;
+  }
+
   void Classify(InstructionId after) {
+    if (partner_[after.index].valid()) return;
     InstructionId before = alignment_.SameBefore(after);
     if (!before.valid() || alignment_.SameAfter(before) != after) return;
-    ChangeKind kind = KindOf(before, after);
-    result_.of_after[after.index] = result_.of_before[before.index] = kind;
+    if (result_.of_before[before.index] != ChangeKind::kRemoved) return;  // it is there itself
+    Pair(before, after, KindOf(before, after));
   }
 
   ChangeKind KindOf(InstructionId b, InstructionId a) {
@@ -101,13 +127,25 @@ class Finder {
                  const hlo::Attribute& q) const {
     switch (hlo::Info(p.key).kind) {
       case hlo::ValueKind::kComputation:
-        return pair_[q.value] == ComputationId(p.value);
+        return pair_[q.value] == ComputationId(p.value) || SameName(p, q);
       case hlo::ValueKind::kComputations:
       case hlo::ValueKind::kInstructions:
         return before_.IdsOf(p).size() == after_.IdsOf(q).size();
       default:
         return AttributeKeyText(before_, x, p) == AttributeKeyText(after_, y, q);
     }
+  }
+
+  bool SameName(const hlo::Attribute& p, const hlo::Attribute& q) const {
+    return before_[before_[ComputationId(p.value)].name] ==
+           after_[after_[ComputationId(q.value)].name];
+  }
+
+  bool SameOperandNames(InstructionId b, InstructionId a) const {
+    return std::ranges::equal(
+        before_.operands(b), after_.operands(a), {},
+        [&](InstructionId id) { return before_.name(id); },
+        [&](InstructionId id) { return after_.name(id); });
   }
 
   bool SameOperands(InstructionId b, InstructionId a) const {
@@ -151,8 +189,7 @@ class Finder {
     for (uint32_t k = 0; k < computation.instruction_count; ++k) {
       InstructionId after(computation.first_instruction + k);
       ChangeKind kind = result_.of_after[after.index];
-      InstructionId before;
-      if (kind != ChangeKind::kAdded) before = alignment_.SameBefore(after);
+      InstructionId before = partner_[after.index];
       bool here = before.valid() && before_[before].computation == from;
       if (here && before.index >= next_gone) {
         WriteGone(InstructionId(next_gone), before.index - next_gone);
@@ -189,8 +226,9 @@ class Finder {
   const Module& before_;
   const Module& after_;
   const Alignment& alignment_;
-  std::vector<ComputationId> pair_;  // by computation after
-  std::vector<bool> taken_;          // by computation before
+  std::vector<ComputationId> pair_;     // by computation after
+  std::vector<bool> taken_;             // by computation before
+  std::vector<InstructionId> partner_;  // by instruction after
   PassChanges result_;
 };
 

@@ -11,17 +11,6 @@ using hlo::Module;
 
 constexpr int kMostCallers = 64;
 
-std::vector<InstructionId> Callers(const Module& module) {
-  std::vector<InstructionId> callers(module.computations().size());
-  for (uint32_t id = 0; id < module.instructions().size(); ++id) {
-    if (module.instructions()[id].attribute_count == 0) continue;
-    for (hlo::ComputationId c : module.CalledComputations(module.instructions()[id])) {
-      if (!callers[c.index].valid()) callers[c.index] = InstructionId(id);
-    }
-  }
-  return callers;
-}
-
 template <typename Position>
 const std::vector<int32_t>* FindIn(const Position& positions, std::string_view name) {
   auto at = positions.find(std::string(name));
@@ -76,7 +65,7 @@ void Provenance::AddCode(const Tables& tables, const Module& final, InstructionI
         }
         return;
       }
-      at = tables.callers[final[at].computation.index];
+      at = tables.lookup->FirstCaller(final[at].computation);
     }
   };
   add(tables.kernels, facts.kernels);
@@ -85,14 +74,16 @@ void Provenance::AddCode(const Tables& tables, const Module& final, InstructionI
 }
 
 Result<const Provenance::Tables*> Provenance::GetTables() const {
-  HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<const Module> final, lineage_.Module(final_stage()));
+  HLOSCOPE_ASSIGN_OR_RETURN(auto lookup, model_->Lookup(module_));
   std::lock_guard lock(mutex_);
-  if (!tables_) tables_ = std::make_unique<const Tables>(ReadTables(*final));
+  if (!tables_) tables_ = std::make_unique<const Tables>(ReadTables(std::move(lookup)));
   return tables_.get();
 }
 
-Provenance::Tables Provenance::ReadTables(const Module& final) const {
+Provenance::Tables Provenance::ReadTables(
+    std::shared_ptr<const dump::InstructionLookup> lookup) const {
   Tables tables;
+  tables.lookup = std::move(lookup);
   auto kernels = model_->Kernels(module_);
   if (!kernels) tables.notes.push_back(kernels.error().ToString());
   for (size_t k = 0; kernels && k < (*kernels)->kernels.size(); ++k) {
@@ -112,10 +103,6 @@ Provenance::Tables Provenance::ReadTables(const Module& final) const {
     const std::string& name = (*buffers)->values[k].instruction;
     if (!name.empty()) tables.buffers[name].push_back(static_cast<int32_t>(k));
   }
-  for (uint32_t id = 0; id < final.instructions().size(); ++id) {
-    tables.names.emplace(final.name(InstructionId(id)), InstructionId(id));
-  }
-  tables.callers = Callers(final);
   return tables;
 }
 
@@ -124,8 +111,8 @@ Result<std::vector<InstructionId>> Provenance::Inside(const std::vector<std::str
   HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<const Module> final, lineage_.Module(final_stage()));
   std::vector<bool> wanted(final->instructions().size(), false);
   for (const std::string& name : names) {
-    auto at = tables->names.find(name);
-    if (at != tables->names.end()) wanted[at->second.index] = true;
+    InstructionId id = tables->lookup->ByName(name);
+    if (id.valid()) wanted[id.index] = true;
   }
   std::vector<InstructionId> kernels = KernelInstructions(*final), found;
   for (uint32_t id = 0; id < wanted.size(); ++id) {

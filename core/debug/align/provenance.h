@@ -54,12 +54,11 @@ class Provenance {
   using Positions = std::unordered_map<std::string, std::vector<int32_t>>;
   struct Tables {
     Positions kernels, thunks, buffers;  // by instruction name
-    std::unordered_map<std::string, hlo::InstructionId> names;
-    std::vector<hlo::InstructionId> callers;  // by computation of the final stage
+    std::shared_ptr<const dump::InstructionLookup> lookup;
     std::vector<std::string> notes;
   };
   Result<const Tables*> GetTables() const;
-  Tables ReadTables(const hlo::Module& final) const;
+  Tables ReadTables(std::shared_ptr<const dump::InstructionLookup> lookup) const;
   Result<std::vector<hlo::InstructionId>> Inside(const std::vector<std::string>& names) const;
   void AddCode(const Tables& tables, const hlo::Module& final, hlo::InstructionId id,
                InstructionFacts& facts) const;

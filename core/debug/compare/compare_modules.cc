@@ -71,14 +71,6 @@ std::string LayoutText(const Module& m) {
   return out;
 }
 
-std::vector<ComputationId> AllButEntry(const Module& m) {
-  std::vector<ComputationId> rest;
-  for (uint32_t c = 0; c < m.computations().size(); ++c) {
-    if (ComputationId(c) != m.entry_id()) rest.push_back(ComputationId(c));
-  }
-  return rest;
-}
-
 std::vector<InstructionId> InstructionsOf(const Side& side, ComputationId c) {
   std::vector<InstructionId> ids;
   for (uint32_t k = 0; k < side.module[c].instruction_count; ++k) {
@@ -100,8 +92,15 @@ class Comparer {
 
   ModuleComparison Run() {
     CompareHeaders();
-    PairComputations();
-    for (auto [a, b] : pairs_) CompareComputations(a, b);
+    paired_a_.resize(a_.module.computations().size());
+    paired_b_.resize(b_.module.computations().size());
+    Pair(a_.module.entry_id(), b_.module.entry_id());
+    ComparePaired();
+    // What no pair of callers leads to: computations of equal meaning, then those of equal name.
+    PairLeft([](const Side& s, ComputationId c) { return s.prints.computations[c.index]; });
+    PairLeft([](const Side& s, ComputationId c) { return s.ComputationName(c); });
+    for (ComputationId c : Left(paired_a_)) result_.removed.push_back({a_.ComputationName(c), ""});
+    for (ComputationId c : Left(paired_b_)) result_.added.push_back({b_.ComputationName(c), ""});
     result_.equal = result_.changed.empty() && result_.added.empty() && result_.removed.empty();
     return std::move(result_);
   }
@@ -115,7 +114,7 @@ class Comparer {
   void CompareHeaders() {
     const hlo::ModuleHeader &a = a_.module.header(), &b = b_.module.header();
     auto differ = [&](std::string_view what, const auto& x, const auto& y) {
-      if (!(x == y)) Change({}, {}, {}, fmt::format("{} of the module differs", what));
+      if (!(x == y)) Change({}, {}, {}, fmt::format("module {} differs", what));
     };
     differ("is_scheduled", a.is_scheduled, b.is_scheduled);
     differ("replica_count", a.replica_count, b.replica_count);
@@ -130,17 +129,44 @@ class Comparer {
     differ("entry_computation_layout", LayoutText(a_.module), LayoutText(b_.module));
   }
 
-  // The entries, then computations of equal meaning, then those of equal name; the rest stands
-  // alone.
-  void PairComputations() {
-    pairs_.emplace_back(a_.module.entry_id(), b_.module.entry_id());
-    std::vector<ComputationId> left_a = AllButEntry(a_.module), left_b = AllButEntry(b_.module);
-    Match(left_a, left_b, pairs_,
-          [](const Side& s, ComputationId c) { return s.prints.computations[c.index]; });
-    Match(left_a, left_b, pairs_,
-          [](const Side& s, ComputationId c) { return s.ComputationName(c); });
-    for (ComputationId c : left_a) result_.removed.push_back({a_.ComputationName(c), ""});
-    for (ComputationId c : left_b) result_.added.push_back({b_.ComputationName(c), ""});
+  void Pair(ComputationId a, ComputationId b) {
+    if (paired_a_[a.index] || paired_b_[b.index]) return;
+    paired_a_[a.index] = paired_b_[b.index] = true;
+    pairs_.emplace_back(a, b);
+  }
+
+  // Compares what is paired, and what it calls: of equal computations the one that the same
+  // instruction calls is meant.
+  void ComparePaired() {
+    for (; compared_ < pairs_.size(); ++compared_) {
+      auto [a, b] = pairs_[compared_];
+      CompareComputations(a, b);
+    }
+  }
+
+  void PairCallees(InstructionId a, InstructionId b) {
+    if (a_.module[a].attribute_count == 0) return;
+    std::vector<ComputationId> xs = a_.module.CalledComputations(a_.module[a]);
+    std::vector<ComputationId> ys = b_.module.CalledComputations(b_.module[b]);
+    if (xs.size() != ys.size()) return;
+    for (size_t k = 0; k < xs.size(); ++k) Pair(xs[k], ys[k]);
+  }
+
+  static std::vector<ComputationId> Left(const std::vector<bool>& paired) {
+    std::vector<ComputationId> left;
+    for (uint32_t c = 0; c < paired.size(); ++c) {
+      if (!paired[c]) left.emplace_back(c);
+    }
+    return left;
+  }
+
+  template <typename KeyOf>
+  void PairLeft(KeyOf key) {
+    std::vector<ComputationId> left_a = Left(paired_a_), left_b = Left(paired_b_);
+    std::vector<std::pair<ComputationId, ComputationId>> found;
+    Match(left_a, left_b, found, key);
+    for (auto [a, b] : found) Pair(a, b);
+    ComparePaired();
   }
 
   // Moves pairs of equal key from both lists to `pairs`, in order.
@@ -173,8 +199,13 @@ class Comparer {
     Match(left_a, left_b, matched, [](const Side& s, InstructionId i) { return s.Name(i); });
     Match(left_a, left_b, matched,
           [](const Side& s, InstructionId i) { return s.prints.local[i.index]; });
+    Match(left_a, left_b, matched,
+          [](const Side& s, InstructionId i) { return s.prints.own[i.index]; });
     partner_.clear();
-    for (auto [a, b] : matched) partner_[a] = b;
+    for (auto [a, b] : matched) {
+      partner_[a] = b;
+      PairCallees(a, b);
+    }
     for (size_t k = exact; k < matched.size(); ++k) {
       Explain(ca, matched[k].first, matched[k].second);
     }
@@ -184,7 +215,7 @@ class Comparer {
     // Instructions of equal meaning may be matched crosswise.
     bool same_root = a_.prints.full[root_a.index] == b_.prints.full[root_b.index] ||
                      std::ranges::find(matched, std::pair(root_a, root_b)) != matched.end();
-    if (!same_root) Change(ca, root_a, root_b, "another root");
+    if (!same_root) Change(ca, root_a, root_b, "different root");
   }
 
   void CompareConstants(ComputationId c, InstructionId a, InstructionId b) {
@@ -204,13 +235,13 @@ class Comparer {
     const Instruction &x = a_.module[a], &y = b_.module[b];
     if (x.opcode != y.opcode) {
       Change(c, a, b,
-             fmt::format("opcode {} is {}", hlo::ToString(x.opcode), hlo::ToString(y.opcode)));
+             fmt::format("opcode {} became {}", hlo::ToString(x.opcode), hlo::ToString(y.opcode)));
       return;
     }
     size_t before = result_.changed.size();
     std::string shape_a = hlo::ToString(a_.module.shape(a).WithDefaultLayouts());
     std::string shape_b = hlo::ToString(b_.module.shape(b).WithDefaultLayouts());
-    if (shape_a != shape_b) Change(c, a, b, fmt::format("shape {} is {}", shape_a, shape_b));
+    if (shape_a != shape_b) Change(c, a, b, fmt::format("shape {} became {}", shape_a, shape_b));
     ExplainAttributes(c, a, b);
     ExplainOperands(c, a, b);
     bool calls_differ =
@@ -225,20 +256,20 @@ class Comparer {
     for (const auto& [name, text] : texts_a) {
       auto other = texts_b.find(name);
       if (other == texts_b.end()) {
-        Change(c, a, b, fmt::format("attribute {} is gone", name));
+        Change(c, a, b, fmt::format("attribute {} removed", name));
       } else if (other->second != text) {
         Change(c, a, b, fmt::format("attribute {} differs", name));
       }
     }
     for (const auto& [name, text] : texts_b) {
-      if (!texts_a.contains(name)) Change(c, a, b, fmt::format("attribute {} is new", name));
+      if (!texts_a.contains(name)) Change(c, a, b, fmt::format("attribute {} added", name));
     }
   }
 
   void ExplainOperands(ComputationId c, InstructionId a, InstructionId b) {
     auto xs = a_.module.operands(a), ys = b_.module.operands(b);
     if (xs.size() != ys.size()) {
-      Change(c, a, b, fmt::format("{} operands are {}", xs.size(), ys.size()));
+      Change(c, a, b, fmt::format("{} operands became {}", xs.size(), ys.size()));
       return;
     }
     for (size_t k = 0; k < xs.size(); ++k) {
@@ -246,12 +277,14 @@ class Comparer {
       bool same = a_.prints.full[xs[k].index] == b_.prints.full[ys[k].index] ||
                   (partner != partner_.end() && partner->second == ys[k]);
       if (!same)
-        Change(c, a, b, fmt::format("operand {} {} is {}", k, a_.Name(xs[k]), b_.Name(ys[k])));
+        Change(c, a, b, fmt::format("operand {}: {} became {}", k, a_.Name(xs[k]), b_.Name(ys[k])));
     }
   }
 
   Side a_, b_;
   std::vector<std::pair<ComputationId, ComputationId>> pairs_;
+  size_t compared_ = 0;  // of pairs_
+  std::vector<bool> paired_a_, paired_b_;
   std::unordered_map<InstructionId, InstructionId> partner_;  // in the computations at hand
   ModuleComparison result_;
 };

@@ -233,14 +233,14 @@ LeafComparison CompareArrays(const Literal& actual, const Literal& expected,
   }
   if (!actual.shape().IsArray()) return result;
   if (actual.elided() || expected.elided()) {
-    result.problem = "the elements are not there";
+    result.problem = "elements missing";
     return result;
   }
   result.bounds = BoundsFor(actual.shape().element_type(), request);
   const std::vector<int64_t> sizes = actual.live_sizes();
   const bool both_dynamic = !actual.dynamic_sizes().empty() && !expected.dynamic_sizes().empty();
   if (both_dynamic && !std::ranges::equal(sizes, expected.dynamic_sizes())) {
-    result.problem = "the live sizes of the dynamic dimensions differ";
+    result.problem = "dynamic dimension sizes differ";
     return result;
   }
   const ArrayComparison comparison(actual, expected, sizes, result.bounds);

@@ -80,7 +80,7 @@ NonFinite ReportOf(const Module& module, const NonFiniteOrigin& origin, NonFinit
   report.computation = ComputationOf(module, origin.instruction);
   report.opcode = hlo::ToString(instruction.opcode);
   report.shape = hlo::ToString(module.shape(origin.instruction), false);
-  report.source = hlo::SourceLineOf(module, instruction);
+  report.source = ToString(hlo::SourceLineOf(module, origin.instruction));
   report.path = PathOf(module, origin.frames);
   report.device = origin.device;
   report.leaf = origin.leaf_index;
@@ -177,7 +177,7 @@ class Arrivals {
     first_->computation = ComputationOf(module_, id);
     first_->opcode = hlo::ToString(module_[id].opcode);
     first_->shape = hlo::ToString(leaf.shape(), false);
-    first_->source = hlo::SourceLineOf(module_, module_[id]);
+    first_->source = ToString(hlo::SourceLineOf(module_, id));
     first_->index = index;
     first_->value = ElementText(leaf, *at);
   }

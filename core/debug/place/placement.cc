@@ -16,6 +16,20 @@ using hlo::InstructionId;
 using hlo::Module;
 using hlo::Opcode;
 
+struct Words {
+  std::string_view key, text;
+};
+constexpr Words kPlaces[] = {
+#define PLACE(name, key, text) {key, text},
+#include "core/debug/place/places.def"
+#undef PLACE
+};
+constexpr Words kReasons[] = {
+#define FALLBACK_REASON(name, key, text) {key, text},
+#include "core/debug/place/fallback_reasons.def"
+#undef FALLBACK_REASON
+};
+
 enum class Compare : uint8_t { kPrefix, kWhole, kContains };
 struct CustomCallRow {
   Compare compare;
@@ -112,20 +126,12 @@ class Placer {
         AppendTransfers(module_, InstructionId(id), placed, calls_, result_.transfers);
       }
     }
-    for (const Transfer& t : result_.transfers) Add(t);
+    SumTransfers(result_);
     result_.executions = std::move(calls_.executions);
     return std::move(result_);
   }
 
  private:
-  void Add(const Transfer& t) {
-    int64_t total = 0;
-    bool known = t.bytes >= 0 && t.executions >= 0 &&
-                 !__builtin_mul_overflow(t.bytes, t.executions, &total) &&
-                 !__builtin_add_overflow(result_.bytes, total, &result_.bytes);
-    if (!known) ++result_.unknown_transfers;
-  }
-
   PlacedInstruction PlaceOf(const Instruction& i) const {
     if (IsNoCode(i.opcode)) return At(Place::kNoCode);
     const CallContext& context = calls_.contexts[i.computation.index];
@@ -267,40 +273,12 @@ class Placer {
 
 }  // namespace
 
-std::string_view KeyOf(Place place) {
-  static constexpr std::string_view kKeys[] = {
-#define PLACE(name, key, text) key,
-#include "core/debug/place/places.def"
-#undef PLACE
-  };
-  return kKeys[static_cast<size_t>(place)];
-}
+std::string_view KeyOf(Place place) { return kPlaces[static_cast<size_t>(place)].key; }
+std::string_view Describe(Place place) { return kPlaces[static_cast<size_t>(place)].text; }
 
-std::string_view Describe(Place place) {
-  static constexpr std::string_view kTexts[] = {
-#define PLACE(name, key, text) text,
-#include "core/debug/place/places.def"
-#undef PLACE
-  };
-  return kTexts[static_cast<size_t>(place)];
-}
-
-std::string_view KeyOf(FallbackReason reason) {
-  static constexpr std::string_view kKeys[] = {
-#define FALLBACK_REASON(name, key, text) key,
-#include "core/debug/place/fallback_reasons.def"
-#undef FALLBACK_REASON
-  };
-  return kKeys[static_cast<size_t>(reason)];
-}
-
+std::string_view KeyOf(FallbackReason reason) { return kReasons[static_cast<size_t>(reason)].key; }
 std::string_view Describe(FallbackReason reason) {
-  static constexpr std::string_view kTexts[] = {
-#define FALLBACK_REASON(name, key, text) text,
-#include "core/debug/place/fallback_reasons.def"
-#undef FALLBACK_REASON
-  };
-  return kTexts[static_cast<size_t>(reason)];
+  return kReasons[static_cast<size_t>(reason)].text;
 }
 
 std::string_view KeyOf(TransferDirection direction) {
@@ -320,6 +298,17 @@ std::string_view LibraryOf(std::string_view custom_call_target) {
 Target TargetNamed(std::string_view device) {
   if (device == "cpu") return Target::kCpu;
   return device == "gpu" ? Target::kGpu : Target::kUnknown;
+}
+
+void SumTransfers(Placement& placement) {
+  placement.bytes = placement.unknown_transfers = 0;
+  for (const Transfer& t : placement.transfers) {
+    int64_t total = 0;
+    bool known = t.bytes >= 0 && t.executions >= 0 &&
+                 !__builtin_mul_overflow(t.bytes, t.executions, &total) &&
+                 !__builtin_add_overflow(placement.bytes, total, &placement.bytes);
+    if (!known) ++placement.unknown_transfers;
+  }
 }
 
 Placement FindPlacement(const Module& module, Target target) {

@@ -8,8 +8,13 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/dump/readers/kernels.h"
 #include "core/dump/readers/thunks.h"
 #include "core/hlo/module.h"
+
+namespace hloscope::dump {
+class DumpModel;
+}
 
 namespace hloscope::debug {
 
@@ -72,9 +77,17 @@ struct Placement {
 // fails.
 Placement FindPlacement(const hlo::Module& module, Target target = Target::kUnknown);
 
+// The sums of `placement` over its transfers, anew.
+void SumTransfers(Placement& placement);
+
 // Corrects places by what the thunks of the module say: fusions that are copied or filled by the
 // runtime, or given to a library.
 void TakeThunks(const hlo::Module& module, const dump::ThunkSequence& thunks, Placement& placement);
+// Corrects places by the kernels of the module: what has one runs on the device, whatever was
+// asked.
+void TakeKernels(const hlo::Module& module, const dump::KernelTable& kernels, Placement& placement);
+// Where the instructions of the final stage of a module of a dump run, by all that the dump says.
+Placement PlacementIn(const dump::DumpModel& dump, int32_t module, const hlo::Module& final_stage);
 
 // The object `placement` of `info --json`: counts by place, transfers, bytes.
 void WritePlacement(const hlo::Module& module, const Placement& placement, JsonWriter& json);

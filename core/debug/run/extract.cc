@@ -100,7 +100,8 @@ std::string EntryName(const Module& module, InstructionId root) {
 
 // A value at the cut: a parameter, or a token made anew.
 InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& number,
-                          hlo::ModuleCopier& copier, hlo::ModuleBuilder& builder) {
+                          Metadata metadata, hlo::ModuleCopier& copier,
+                          hlo::ModuleBuilder& builder) {
   const hlo::Instruction& instruction = module[id];
   std::vector<hlo::Attribute> attributes;
   Opcode opcode = Opcode::kAfterAll;
@@ -110,7 +111,8 @@ InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& numbe
   }
   for (const hlo::AttributeKey key : {hlo::AttributeKey::kSharding, hlo::AttributeKey::kMetadata}) {
     const hlo::Attribute* a = module.Find(id, key);
-    if (a != nullptr) attributes.push_back(copier.Copy(*a));
+    const bool is_left_out = key == hlo::AttributeKey::kMetadata && metadata == Metadata::kStripped;
+    if (a != nullptr && !is_left_out) attributes.push_back(copier.Copy(*a));
   }
   return builder.AddInstruction(copier.Copy(instruction.name), opcode,
                                 copier.Copy(instruction.shape), {}, attributes);
@@ -151,7 +153,8 @@ class CaptureCollector : public replay::RunStream {
 
 }  // namespace
 
-Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth) {
+Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth,
+                                      Metadata metadata) {
   const Opcode opcode = module[root].opcode;
   if (opcode == Opcode::kParameter) {
     return InputError(fmt::format("{} is a parameter: nothing to run", module.name(root)));
@@ -164,6 +167,7 @@ Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, 
   const std::vector<InstructionId> taken = cut.taken();
   hlo::ModuleBuilder builder;
   hlo::ModuleCopier copier(module, builder);
+  if (metadata == Metadata::kStripped) copier.DropMetadata();
   copier.CopyHeader();
   builder.header().name = builder.Intern(fmt::format("{}.{}", module.name(), module.name(root)));
   copier.CopyCallees(taken);
@@ -183,7 +187,7 @@ Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, 
   std::vector<InstructionId> new_ids(module.instructions().size());
   int64_t parameters = 0;
   for (InstructionId id : cut.frontier()) {
-    new_ids[id.index] = AddFrontier(module, id, parameters, copier, builder);
+    new_ids[id.index] = AddFrontier(module, id, parameters, metadata, copier, builder);
     if (!module.shape(id).IsToken()) extracted.parameters.push_back(id);
   }
   for (InstructionId id : taken) {

@@ -28,8 +28,10 @@ struct ExtractedModule {
 // constants unless their elements are not in the file. The done of an asynchronous pair brings its
 // start along. Partitions and replicas are kept only where something in it tells devices apart.
 // Input error: a parameter, or the start of a pair without its done.
+// Without metadata: nothing in it says which program it came from.
+enum class Metadata : uint8_t { kKept, kStripped };
 Result<ExtractedModule> ExtractModule(const hlo::Module& module, hlo::InstructionId root,
-                                      int64_t depth);
+                                      int64_t depth, Metadata metadata = Metadata::kKept);
 
 // The plan that captures what `parameters` hold and `root` gives in its execution number
 // `iteration` (from 0, over all calls of its computation); the run ends there.

@@ -343,7 +343,7 @@ class Isolation::Runner {
     report.instruction = module_.name(id);
     report.computation = module_[module_.entry().name];
     report.opcode = hlo::ToString(module_[id].opcode);
-    report.source = hlo::SourceLineOf(module_, module_[id]);
+    report.source = ToString(hlo::SourceLineOf(module_, id));
     return report;
   }
 

@@ -115,7 +115,7 @@ class Head {
   std::optional<StageCounts> TakeCounts() { return std::move(counts_); }
 
  private:
-  static constexpr std::string_view kCut = "its end is missing, the file is cut off";
+  static constexpr std::string_view kCut = "the file is truncated";
   static constexpr std::string_view kShrank = "it shrank while it was read";
 
   FileKind Fail(int error) {

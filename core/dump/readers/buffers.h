@@ -33,10 +33,14 @@ struct BufferValue {
   int32_t live_start = kUnknownPoint, live_end = kUnknownPoint;
 };
 
-enum class BufferSource : uint8_t { kNone, kProto, kText };
+// A report of memory usage tells the total alone.
+enum class BufferSource : uint8_t { kNone, kProto, kText, kReport };
 
 struct BufferTable {
   BufferSource source = BufferSource::kNone;
+  bool has_values() const {
+    return source == BufferSource::kProto || source == BufferSource::kText;
+  }
   int32_t file = -1;                          // it was read from
   std::vector<BufferAllocation> allocations;  // by index
   std::vector<BufferValue> values;            // by allocation, offset, id

@@ -21,6 +21,7 @@ enum class KernelTie : uint8_t {
   kNumberedName,  // … with a number behind it: one of several kernels of the instruction
   kTarget,        // a custom call's target holds its name: a kernel that a library brings along
   kComputation,   // … as a computation that the instruction calls
+  kCollective,    // … as a collective that XLA wrote a kernel for, with "_fusion" behind
 };
 std::string_view ToString(KernelTie tie);
 

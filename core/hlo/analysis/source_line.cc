@@ -6,30 +6,60 @@
 namespace hloscope::hlo {
 namespace {
 
-// Ids count from 1; 0 and what lies outside the table is unknown.
+constexpr size_t kMostFrames = 256;  // a table may name itself as its parent
+
 template <typename T>
-const T* At(const std::vector<T>& list, int32_t number) {
-  return number >= 1 && static_cast<size_t>(number) <= list.size()
-             ? &list[static_cast<size_t>(number) - 1]
-             : nullptr;
+const T* At(const std::vector<T>& table, int32_t id) {
+  bool inside = id >= 1 && static_cast<size_t>(id) <= table.size();
+  return inside ? &table[static_cast<size_t>(id) - 1] : nullptr;
+}
+
+std::string NameAt(const Module& module, const std::vector<StringId>& names, int32_t id) {
+  const StringId* name = At(names, id);
+  return name == nullptr ? std::string() : std::string(module[*name]);
+}
+
+// At most that many frames, innermost first.
+std::vector<SourceLine> Frames(const Module& module, InstructionId id, size_t most) {
+  std::vector<SourceLine> lines;
+  const auto* metadata = module.Get<OpMetadata>(module[id], AttributeKey::kMetadata);
+  if (metadata == nullptr) return lines;
+  const StackFrames& tables = module.header().stack_frames;
+  int32_t frame_id = metadata->stack_frame_id;
+  for (size_t steps = 0; steps < kMostFrames && lines.size() < most; ++steps) {
+    const StackFrames::Frame* frame = At(tables.frames, frame_id);
+    if (frame == nullptr) break;
+    if (const auto* place = At(tables.locations, frame->file_location_id)) {
+      lines.push_back({.file = NameAt(module, tables.file_names, place->file_name_id),
+                       .function = NameAt(module, tables.function_names, place->function_name_id),
+                       .line = place->line});
+    }
+    frame_id = frame->parent_frame_id;
+  }
+  bool inline_line = lines.empty() && metadata->source_file.valid() && metadata->source_line != 0;
+  if (inline_line) {
+    lines.push_back({.file = std::string(module[metadata->source_file]),
+                     .function = {},
+                     .line = metadata->source_line});
+  }
+  return lines;
 }
 
 }  // namespace
 
-std::string SourceLineOf(const Module& module, const Instruction& instruction) {
-  const auto* metadata = module.Get<OpMetadata>(instruction, AttributeKey::kMetadata);
-  if (metadata == nullptr) return {};
-  if (metadata->source_file.valid()) {
-    return fmt::format("{}:{}", module[metadata->source_file], metadata->source_line);
-  }
-  const StackFrames& tables = module.header().stack_frames;
-  const auto* frame = At(tables.frames, metadata->stack_frame_id);
-  const auto* location = frame == nullptr ? nullptr : At(tables.locations, frame->file_location_id);
-  if (location == nullptr) return {};
-  const StringId* file = At(tables.file_names, location->file_name_id);
-  const StringId* function = At(tables.function_names, location->function_name_id);
-  return fmt::format("{}:{} ({})", file == nullptr ? "?" : module[*file], location->line,
-                     function == nullptr ? "?" : module[*function]);
+std::vector<SourceLine> SourceFramesOf(const Module& module, InstructionId id) {
+  return Frames(module, id, kMostFrames);
+}
+
+SourceLine SourceLineOf(const Module& module, InstructionId id) {
+  std::vector<SourceLine> lines = Frames(module, id, 1);
+  return lines.empty() ? SourceLine() : lines.front();
+}
+
+std::string ToString(const SourceLine& line) {
+  if (line.line == 0) return {};
+  std::string out = fmt::format("{}:{}", line.file, line.line);
+  return line.function.empty() ? out : out + fmt::format(" ({})", line.function);
 }
 
 }  // namespace hloscope::hlo

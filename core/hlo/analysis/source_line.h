@@ -2,13 +2,24 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/hlo/module.h"
 
 namespace hloscope::hlo {
 
-// "file.py:12 (function)" of the instruction's stack frame, or "file.py:12" of its inline source;
-// empty where its metadata names neither.
-std::string SourceLineOf(const Module& module, const Instruction& instruction);
+// A place in the user's program; line 0 is none.
+struct SourceLine {
+  std::string file, function;  // the function is empty where only the inline source is known
+  int32_t line = 0;
+  bool operator==(const SourceLine&) const = default;
+};
+
+// Of the instruction's own metadata: the innermost stack frame, else its inline source.
+SourceLine SourceLineOf(const Module& module, InstructionId id);
+// All frames, innermost first.
+std::vector<SourceLine> SourceFramesOf(const Module& module, InstructionId id);
+// "file.py:12 (function)", "file.py:12", or nothing.
+std::string ToString(const SourceLine& line);
 
 }  // namespace hloscope::hlo

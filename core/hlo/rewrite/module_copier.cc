@@ -19,6 +19,7 @@ void ModuleCopier::CopyHeader() {
     entry.value = Copy(entry.value);
     copy.frontend_attributes.entries.push_back(entry);
   }
+  if (drops_metadata_) return;
   copy.stack_frames = header.stack_frames;
   for (StringId& name : copy.stack_frames.file_names) name = Copy(name);
   for (StringId& name : copy.stack_frames.function_names) name = Copy(name);
@@ -61,6 +62,8 @@ InstructionId ModuleCopier::CopyInstruction(InstructionId id,
   const Instruction& instruction = from_[id];
   std::vector<Attribute> attributes;
   for (const Attribute& a : from_.attributes(instruction)) {
+    const bool is_metadata = a.key == AttributeKey::kMetadata || a.key == AttributeKey::kOrigin;
+    if (drops_metadata_ && is_metadata) continue;
     const Attribute copy = Copy(a);
     const bool emptied =
         Info(a.key).kind == ValueKind::kInstructions && to_.module().IdsOf(copy).empty();

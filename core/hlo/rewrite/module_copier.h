@@ -17,6 +17,8 @@ class ModuleCopier {
   // Frontend attributes, stack frames and what else of the header still makes sense where the entry
   // is another one: not its name, layouts, aliasing, schedule and number of devices.
   void CopyHeader();
+  // Leaves out what says where things came from: metadata, stack frames, origins. Before all else.
+  void DropMetadata() { drops_metadata_ = true; }
   // Copies every computation that `instructions` call, with all that those call; not while a
   // computation is begun. Each computation is copied once, however often it is asked for.
   void CopyCallees(std::span<const InstructionId> instructions);
@@ -38,6 +40,7 @@ class ModuleCopier {
 
   const Module& from_;
   ModuleBuilder& to_;
+  bool drops_metadata_ = false;
   std::vector<ComputationId> new_computations_;
   std::vector<InstructionId> new_ids_;
 };

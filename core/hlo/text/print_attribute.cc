@@ -209,11 +209,11 @@ bool TextPrinter::IsOmittedString(const Attribute& a) {
 bool TextPrinter::IsOmittedCall(const Instruction& i, const Attribute& a) {
   switch (i.opcode) {
     case Opcode::kAsyncStart:
-      return !options_.full_bodies && async_.IsSugared(ComputationId(a.value));
+      return !options_.full_bodies && async().IsSugared(ComputationId(a.value));
     case Opcode::kAsyncUpdate:
     case Opcode::kAsyncDone:
       return !options_.lossless || i.operand_count == 0 ||
-             async_.wrapped(module_.operands(i)[0]).valid();  // an operand of the chain has it
+             async().wrapped(module_.operands(i)[0]).valid();  // an operand of the chain has it
     case Opcode::kCustomCall:
       if (a.key == kCalledComputations && module_.IdsOf(a).empty()) return true;
       // XLA drops the computations of a custom call with operand layouts.

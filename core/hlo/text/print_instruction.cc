@@ -87,8 +87,10 @@ void TextPrinter::PrintInstruction(InstructionId id) {
   }
   PrintShape(i.shape);
   sink_.Append(' ');
-  ComputationId wrapped = async_.wrapped(id);
-  if (async_.IsSugared(wrapped)) {
+  const bool is_async = i.opcode == Opcode::kAsyncStart || i.opcode == Opcode::kAsyncUpdate ||
+                        i.opcode == Opcode::kAsyncDone;
+  ComputationId wrapped = is_async ? async().wrapped(id) : ComputationId();
+  if (is_async && async().IsSugared(wrapped)) {
     sink_.Append(ToString(module_[module_[wrapped].root].opcode));
     sink_.Append(AsyncSuffix(i.opcode));
   } else {
@@ -108,7 +110,7 @@ void TextPrinter::PrintInstruction(InstructionId id) {
 // opcodes stands twice in XLA's print where both have it, which no reader takes.
 void TextPrinter::PrintAsyncStart(const Instruction& i, ComputationId wrapped) {
   PrintRanks(i, 0, 1);
-  if (async_.IsSugared(wrapped)) {
+  if (async().IsSugared(wrapped)) {
     const Instruction& root = module_[module_[wrapped].root];
     if (options_.lossless) {
       PrintRanks(root, 0, kCommon);
@@ -185,8 +187,9 @@ void TextPrinter::PrintCanonicalName(InstructionId id) {
 
 std::string_view TextPrinter::ShapeText(ShapeId id, bool layouts) {
   std::vector<Slice>& known = layouts ? shape_texts_ : plain_shape_texts_;
-  if (known.empty()) known.resize(module_.shape_count());
-  Slice& text = known[id.index];
+  if (known.empty() && keeps_texts_) known.resize(module_.shape_count());
+  Slice fresh;
+  Slice& text = keeps_texts_ ? known[id.index] : fresh;
   if (text.size == 0) {
     text.offset = static_cast<uint32_t>(texts_.size());
     const Shape& shape = module_[id];

@@ -55,26 +55,49 @@ void PrintText(const Module& module, ComputationId computation, TextFormat forma
 
 void PrintText(const Module& module, InstructionId instruction, TextFormat format,
                std::string& out) {
-  TextPrinter(module, format, out).PrintInstruction(instruction);
+  TextPrinter printer(module, format, out);
+  printer.KeepNoTexts();
+  printer.PrintInstruction(instruction);
 }
 
+InstructionPrinter::InstructionPrinter(const Module& module, TextFormat format)
+    : printer_(std::make_unique<TextPrinter>(module, format, text_)) {}
+InstructionPrinter::~InstructionPrinter() = default;
+
+std::string_view InstructionPrinter::Text(InstructionId id) { return printer_->TextOf(id); }
+
 TextPrinter::TextPrinter(const Module& module, TextFormat format, std::string& out)
-    : module_(module), options_(OptionsOf(format)), sink_(out), order_(module), async_(module) {
-  if (options_.lossless) async_.KeepLossless();
-  if (!options_.lossless && options_.metadata) frames_.emplace(module);
-  if (options_.canonical_names) canonical_.resize(module.instructions().size(), kNone);
+    : module_(module), options_(OptionsOf(format)), sink_(out) {}
+
+const AsyncFacts& TextPrinter::async() {
+  if (!async_) {
+    async_.emplace(module_);
+    if (options_.lossless) async_->KeepLossless();
+  }
+  return *async_;
+}
+
+void TextPrinter::RenumberFrames() {
+  if (!options_.lossless && options_.metadata && !frames_) frames_.emplace(module_);
+}
+
+std::string_view TextPrinter::TextOf(InstructionId id) {
+  sink_.Clear();
+  PrintInstruction(id);
+  return sink_.From(0);
 }
 
 void TextPrinter::PrintModule() {
   ReserveOutput();
+  RenumberFrames();
   RenderBodies();
   PrintHeader();
   std::vector<uint8_t> fused = FusionComputations(module_);
   CallLists calls(module_);
   std::vector<uint8_t> started(module_.computations().size(), 0);
-  for (InstructionId start : async_.starts()) {
-    ComputationId wrapped = async_.wrapped(start);
-    if (async_.IsSugared(wrapped)) started[wrapped.index] = 1;
+  for (InstructionId start : async().starts()) {
+    ComputationId wrapped = async().wrapped(start);
+    if (async().IsSugared(wrapped)) started[wrapped.index] = 1;
   }
   // XLA's own order puts a callee behind its caller now and then, which no reader takes.
   for (ComputationId id :
@@ -90,6 +113,7 @@ void TextPrinter::PrintModule() {
 }
 
 void TextPrinter::PrintComputation(ComputationId id) {
+  RenumberFrames();
   RenderBodies();
   PrintSignature(id);
   PrintBody(module_[id], OrderOf(id, module_.header().is_scheduled));
@@ -102,8 +126,9 @@ void TextPrinter::ReserveOutput() {
 }
 
 std::span<const InstructionId> TextPrinter::OrderOf(ComputationId id, bool scheduled) {
+  if (!order_) order_.emplace(module_);
   const Computation& computation = module_[id];
-  return scheduled ? order_.FileOrder(computation) : order_.PostOrder(computation);
+  return scheduled ? order_->FileOrder(computation) : order_->PostOrder(computation);
 }
 
 void TextPrinter::PrintSignature(ComputationId id) {
@@ -128,6 +153,7 @@ void TextPrinter::PrintSignature(ComputationId id) {
 
 void TextPrinter::PrintBody(const Computation& computation, std::span<const InstructionId> order) {
   if (options_.canonical_names) {
+    canonical_.resize(module_.instructions().size(), kNone);
     auto begin = canonical_.begin() + computation.first_instruction;
     std::fill(begin, begin + computation.instruction_count, kNone);
     next_canonical_ = 0;
@@ -148,7 +174,7 @@ void TextPrinter::PrintBody(const Computation& computation, std::span<const Inst
 }
 
 void TextPrinter::PrintThread(ComputationId id) {
-  std::string_view thread = module_[async_.thread(id)];
+  std::string_view thread = module_[async().thread(id)];
   if (thread.empty() || thread == "main") return;
   sink_.Append(", execution_thread=\"");
   sink_.Append(thread);

@@ -316,8 +316,9 @@ bool TextPrinter::IsOmittedMetadata(const OpMetadata& m) {
 }
 
 void TextPrinter::PrintMetadata(const Instruction&, const Attribute& a) {
-  if (metadata_texts_.size() <= a.value) metadata_texts_.resize(a.value + 1);
-  Slice& text = metadata_texts_[a.value];
+  if (keeps_texts_ && metadata_texts_.size() <= a.value) metadata_texts_.resize(a.value + 1);
+  Slice fresh;
+  Slice& text = keeps_texts_ ? metadata_texts_[a.value] : fresh;
   if (text.size == 0) {
     size_t start = sink_.size();
     sink_.Append('{');

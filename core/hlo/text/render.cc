@@ -21,16 +21,15 @@ void ForEachComputation(const Module& module, std::span<const InstructionId> sel
   }
 }
 
-void WriteInstruction(JsonWriter& json, const Module& module, InstructionId id) {
-  std::string text;
-  PrintText(module, id, TextFormat::kHlo, text);
+void WriteInstruction(JsonWriter& json, const Module& module, InstructionId id,
+                      InstructionPrinter& printer) {
   json.BeginObject().Field("name", module.name(id)).Field("opcode", ToString(module[id].opcode));
   json.Field("shape", ToString(module.shape(id))).Key("operands").BeginArray();
   for (InstructionId operand : module.operands(id)) json.Value(module.name(operand));
   json.EndArray().Key("calls").BeginArray();
   for (ComputationId called : module.CalledComputations(module[id]))
     json.Value(module[module[called].name]);
-  json.EndArray().Field("text", text).EndObject();
+  json.EndArray().Field("text", printer.Text(id)).EndObject();
 }
 
 }  // namespace
@@ -38,6 +37,7 @@ void WriteInstruction(JsonWriter& json, const Module& module, InstructionId id) 
 std::string ToJson(const Module& module, std::span<const InstructionId> selection) {
   std::string out;
   JsonWriter json(out);
+  InstructionPrinter printer(module, TextFormat::kHlo);
   json.BeginObject().Field("module", module.name()).Field("entry", module[module.entry().name]);
   json.Key("computations").BeginArray();
   ForEachComputation(module, selection, [&](ComputationId c, std::span<const InstructionId> ids) {
@@ -45,7 +45,7 @@ std::string ToJson(const Module& module, std::span<const InstructionId> selectio
         .Field("name", module[module[c].name])
         .Field("root", module.name(module[c].root));
     json.Key("instructions").BeginArray();
-    for (InstructionId id : ids) WriteInstruction(json, module, id);
+    for (InstructionId id : ids) WriteInstruction(json, module, id, printer);
     json.EndArray().EndObject();
   });
   json.EndArray().EndObject();

@@ -34,10 +34,25 @@ enum class TextFormat : uint8_t {
   kCanonical,  // XLA's HloPrintOptions::Canonical()
 };
 void PrintText(const Module& module, TextFormat format, std::string& out);
-// One computation or one instruction (without a leading `ROOT`) in that format.
+// One computation or one instruction (without a leading `ROOT`) in that format. Of one instruction
+// the stack frame keeps the number it has in the module; XLA renumbers what it prints as a whole.
 void PrintText(const Module& module, ComputationId computation, TextFormat format,
                std::string& out);
 void PrintText(const Module& module, InstructionId instruction, TextFormat format,
                std::string& out);
+
+// Prints instructions one by one, as PrintText does. What the prints share (texts of shapes and of
+// metadata, facts about the whole module) is made once, when the first instruction wants it.
+class InstructionPrinter {
+ public:
+  InstructionPrinter(const Module& module, TextFormat format);
+  ~InstructionPrinter();
+  // Valid until the next call.
+  std::string_view Text(InstructionId id);
+
+ private:
+  std::string text_;
+  std::unique_ptr<class TextPrinter> printer_;
+};
 
 }  // namespace hloscope::hlo

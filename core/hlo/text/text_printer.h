@@ -92,6 +92,10 @@ class TextPrinter {
   // With its name, without ENTRY.
   void PrintComputation(ComputationId id);
   void PrintInstruction(InstructionId id);
+  // The instruction alone, valid until the next call.
+  std::string_view TextOf(InstructionId id);
+  // Texts of shapes and metadata are made anew each time: cheaper for one instruction.
+  void KeepNoTexts() { keeps_texts_ = false; }
 
   // Prints the value of an attribute, without its name.
   using ValuePrinter = void (TextPrinter::*)(const Instruction&, const Attribute&);
@@ -113,6 +117,8 @@ class TextPrinter {
   void PrintBody(const Computation& computation, std::span<const InstructionId> order);
   void PrintThread(ComputationId id);
   std::span<const InstructionId> OrderOf(ComputationId id, bool scheduled);
+  const AsyncFacts& async();
+  void RenumberFrames();
   void RenderBodies();
   void BeginLine() {
     if (rendering_bodies_) sink_.Append(kLineStart);
@@ -196,8 +202,9 @@ class TextPrinter {
   const Module& module_;
   const PrintOptions& options_;
   TextSink sink_;
-  InstructionOrder order_;
-  AsyncFacts async_;
+  bool keeps_texts_ = true;
+  std::optional<InstructionOrder> order_;     // made when the first computation is printed
+  std::optional<AsyncFacts> async_;           // made when an instruction may need it
   std::optional<InventedLiterals> invented_;  // made when the first is wanted
   std::optional<UsedFrames> frames_;          // where the format has renumbered stack frames
 

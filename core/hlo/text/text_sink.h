@@ -44,6 +44,7 @@ class TextSink {
   }
   // What was written since `start`, an earlier size(). Valid until the next append.
   std::string_view From(size_t start) const { return {out_.data() + start, size() - start}; }
+  void Clear() { position_ = out_.data(); }
   // Takes away what was written since `start`, an earlier size().
   std::string TakeFrom(size_t start) {
     std::string taken(out_.data() + start, position_);

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""What the commands that only read say: find, show, info, compare, profile, ops, and extract's text.
+
+  reading_test.py HLOSCOPE SAMPLES"""
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HLOSCOPE, SAMPLES = sys.argv[1], sys.argv[2]
+CONV = os.path.join(SAMPLES, 'conv_net')
+MLP = os.path.join(SAMPLES, 'mlp_train_step')
+
+FRAMES = """HloModule m
+
+FileNames
+1 "a.py"
+2 "b.py"
+
+FunctionNames
+1 "f"
+2 "g"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=3 end_line=3 column=1 end_column=2}
+2 {file_name_id=2 function_name_id=2 line=5 end_line=5 column=1 end_column=2}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+2 {file_location_id=2 parent_frame_id=2}
+
+
+ENTRY e {
+  x = f32[4] parameter(0)
+  ROOT r = f32[4] negate(x), metadata={op_name="f" stack_frame_id=2}
+}
+"""
+
+TWO_REDUCERS = """HloModule m
+sum_a {{
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] {0}(p, q)
+}}
+sum_b {{
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] {1}(p, q)
+}}
+ENTRY e {{
+  x = f32[4] parameter(0)
+  z = f32[] constant(0)
+  a = f32[] reduce(x, z), dimensions={{0}}, to_apply={2}
+  b = f32[] reduce(x, z), dimensions={{0}}, to_apply={3}
+  ROOT t = (f32[], f32[]) tuple(a, b)
+}}
+"""
+
+BEFORE = """HloModule jit_f
+f {
+  p = f32[4] parameter(0)
+  ROOT n = f32[4] negate(p)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  a = f32[4] call(x), to_apply=f
+  ROOT r = f32[4] add(a, a)
+}
+"""
+
+
+def run(*arguments):
+    p = subprocess.run([HLOSCOPE, *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    return p.returncode, p.stdout.decode('utf-8'), p.stderr.decode('utf-8')
+
+
+def records(*arguments):
+    return [json.loads(line) for line in run(*arguments, '--json')[1].splitlines()]
+
+
+class Reading(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def file(self, name, text):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'wb') as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def dump(self):
+        """A dump of two modules: the first with a pass that changes the entry and one that changes nothing."""
+        after = BEFORE.replace('add(a, a)', 'multiply(a, a)')
+        for name, text in (('before_optimizations', BEFORE), ('0001.simplify.after_one.before_two', after),
+                           ('0002.simplify.after_two.before_pipeline-end', after), ('cpu_after_optimizations', after)):
+            self.file(f'dump/module_0001.jit_f.{name}.txt', text)
+        self.file('dump/module_0002.jit_g.before_optimizations.txt', BEFORE.replace('jit_f', 'jit_g'))
+        return os.path.join(self.folder, 'dump')
+
+    def test_stack_frames_have_the_numbers_of_the_file(self):
+        path = self.file('m.hlo', FRAMES)
+        self.assertIn('stack_frame_id=2', records('find', 'negate', path)[0]['text'])
+        self.assertIn('stack_frame_id=2', run('info', path, '--select', 'r')[1])
+        self.assertIn('stack_frame_id=2', run('show', path, '--around', 'r', '--format', 'hlo-elided')[1])
+        # XLA renumbers what it prints as a whole.
+        self.assertIn('stack_frame_id=1', run('show', path, '--format', 'hlo-elided')[1])
+
+    def test_find_lists_files_counts_and_stages(self):
+        dump = self.dump()
+        self.assertEqual(len(records('find', 'MULTIPLY', dump)), 0)
+        self.assertEqual(len(records('find', '-i', 'MULTIPLY', dump)), 3)
+        status, out, _ = run('find', '-l', 'multiply', dump)
+        self.assertEqual((status, len(out.splitlines())), (0, 3))
+        self.assertTrue(all(os.path.isfile(line) for line in out.splitlines()), out)
+        counts = run('find', '-c', 'f32', dump, '--stage', 'before_optimizations')[1].splitlines()
+        self.assertEqual([line.rsplit(':', 1)[1] for line in counts], ['5', '5'])
+        self.assertEqual([r['matches'] for r in records('find', '-c', 'multiply', dump, '--stage', '0001')], [1])
+        self.assertEqual([r['stage'] for r in records('find', 'multiply', dump, '--stage', '0001')], ['0001.simplify.after_one.before_two'])
+        self.assertEqual(run('find', 'x', dump, '--stage', 'no_such')[0], 2)
+
+    def test_info_of_one_module_and_of_changed_passes(self):
+        dump = self.dump()
+        whole, one = records('info', dump, '--no-cache')[0], records('info', dump, '--no-cache', '--module', 'jit_g')[0]
+        self.assertEqual([m['name'] for m in whole['modules']], ['jit_f', 'jit_g'])
+        self.assertEqual([m['name'] for m in one['modules']], ['jit_g'])
+        self.assertEqual(one['modules'][0], whole['modules'][1])
+        self.assertEqual(run('info', dump, '--module', 'jit_h')[0], 2)
+        passes = lambda *options: [p['pass'] for m in records('info', dump, '--passes', *options)[0]['modules'] for p in m['passes']]
+        self.assertEqual(len(passes()), 5)
+        self.assertEqual(passes('--module', 'jit_f', '--changed-only'), ['', 'one'])
+
+    def test_diff_folds_unchanged_computations(self):
+        out = run('info', self.dump(), '--diff', 'jit_f:0001')[1]
+        self.assertIn('… 1 computation unchanged\n', out)
+        self.assertNotIn('negate', out)
+        self.assertIn('multiply', out)
+
+    def test_compare_names_the_edited_one_of_two_equal_reducers(self):
+        same = self.file('a.hlo', TWO_REDUCERS.format('add', 'add', 'sum_a', 'sum_b'))
+        for edited in ('sum_a', 'sum_b'):
+            forms = ('maximum', 'add') if edited == 'sum_a' else ('add', 'maximum')
+            other = self.file('b.hlo', TWO_REDUCERS.format(*forms, 'sum_a', 'sum_b'))
+            record, = records('compare', same, other)
+            self.assertEqual((record['added'], record['removed']), ([], []))
+            found = [c for c in record['changed'] if c['what'] == 'opcode add became maximum']
+            self.assertEqual([c['computation'] for c in found], [edited])
+        # Called by other names: the caller tells which is which.
+        other = self.file('c.hlo', TWO_REDUCERS.format('maximum', 'add', 'sum_a', 'sum_b').replace('sum_', 'region_'))
+        record, = records('compare', same, other)
+        self.assertEqual([c['computation'] for c in record['changed'] if c['what'] == 'opcode add became maximum'], ['sum_a'])
+        self.assertEqual((record['added'], record['removed']), ([], []))
+
+    def test_compare_of_folders_of_profiles(self):
+        one, two = (os.path.join(self.folder, name, 'plugins', 'profile', 'now') for name in ('one', 'two'))
+        for folder in (one, two):
+            os.makedirs(folder)
+        shutil.copy(os.path.join(CONV, 'conv_net.xplane.pb.gz'), one + '/host.xplane.pb.gz')
+        shutil.copy(os.path.join(CONV, 'conv_net.trace.json.gz'), one + '/host.trace.json.gz')
+        shutil.copy(os.path.join(SAMPLES, '..', 'assets', 'profiles', 'conv_net_one_thread.xplane.pb.gz'), two + '/host.xplane.pb.gz')
+        record, = records('compare', os.path.join(self.folder, 'one'), os.path.join(self.folder, 'two'))
+        self.assertEqual((record['status'], record['runs'], len(record['instructions'])), ('ok', 0.25, 12))
+        self.assertEqual(run('compare', os.path.join(self.folder, 'one'), one + '/host.xplane.pb.gz')[0], 0)
+
+    def test_ops_of_one_opcode(self):
+        self.assertEqual([r['opcode'] for r in records('ops', 'tanh', 'all-gather-start')], ['tanh', 'all-gather-start'])
+        status, _, err = run('ops', 'tanhh')
+        self.assertEqual(status, 2)
+        self.assertIn('tanh', err.split('tanhh', 1)[1])
+
+    def test_extract_leaves_metadata_out_where_asked(self):
+        path, out = self.file('m.hlo', FRAMES), os.path.join(self.folder, 'out.hlo')
+        for option, is_there in (((), True), (('--strip_metadata',), False)):
+            self.assertEqual(run('extract', path, 'r', '-o', out, *option)[0], 0)
+            with open(out, encoding='utf-8') as f:
+                text = f.read()
+            self.assertEqual('op_name' in text, is_there)
+            self.assertEqual('b.py' in text, is_there)
+
+    def test_a_misspelt_instruction_is_named(self):
+        path = self.file('m.hlo', BEFORE.replace('x', 'argument'))
+        for command in (['info', path, '--select', 'argumend'], ['show', path, '--around', 'argumend'], ['extract', path, 'argumend', '-o', '-']):
+            status, _, err = run(*command)
+            self.assertEqual(status, 2)
+            self.assertIn('did you mean `argument`', err, command)
+
+    def test_numbers_agree_with_their_nouns(self):
+        folder = os.path.join(self.folder, 'one')
+        self.file('one/module_0001.jit_f.before_optimizations.txt', BEFORE)
+        out = run('info', folder, '--no-cache')[1]
+        self.assertIn('1 module, 1 file\n', out)
+        self.assertNotIn('1 modules', out)
+
+    def test_peak_of_the_memory_usage_report(self):
+        self.file('dump/module_0001.jit_f.cpu_after_optimizations.txt', BEFORE)
+        self.file('dump/module_0001.jit_f.cpu_after_optimizations-memory-usage-report.txt',
+                  'Total bytes used: 5678 (5.5KiB)\n\nAllocations sorted by size:\n')
+        dump = os.path.join(self.folder, 'dump')
+        self.assertEqual(records('info', dump, '--no-cache')[0]['modules'][0]['peak_bytes'], 5678)
+        self.assertIn('5678 B', run('info', dump, '--no-cache')[1])
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=0)
