@@ -37,7 +37,7 @@ class InstructionLookup {
   hlo::InstructionId Launcher(hlo::InstructionId id) const;
 
  private:
-  void FindCallers();
+  void FindFused();
   void OrderProgram();
   bool HasCode(hlo::InstructionId id) const;
 
@@ -45,7 +45,6 @@ class InstructionLookup {
   std::unordered_map<std::string_view, hlo::InstructionId> names_;
   std::unordered_multimap<std::string, hlo::InstructionId> sanitized_;
   std::unordered_multimap<std::string, hlo::ComputationId> computations_;  // sanitised
-  std::vector<std::vector<hlo::InstructionId>> callers_;                   // by computation
   std::vector<bool> fused_;                                                // by computation
   std::vector<hlo::InstructionId> program_;
 };

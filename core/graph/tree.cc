@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "core/graph/grouper.h"
+#include "core/hlo/analysis/users.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::graph {
 namespace {
@@ -22,25 +24,11 @@ size_t OperandOfParameter(const hlo::Module& module, InstructionId caller,
   return static_cast<size_t>(branch - branches.begin()) + 1;
 }
 
-bool CallsBodies(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kFusion:
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-    case Opcode::kCall:
-    case Opcode::kAsyncStart:
-    case Opcode::kCustomCall:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 Tree::Tree(std::shared_ptr<const hlo::Module> module, hlo::ComputationId computation,
            const TreeOptions& options, std::span<const InstructionId> members)
-    : module_(std::move(module)), options_(options), users_(*module_) {
+    : module_(std::move(module)), options_(options) {
   Node root;
   root.kind = NodeKind::kComputation;
   root.expanded = true;
@@ -60,8 +48,8 @@ bool Tree::CanOpen(NodeId id) const {
 
 bool Tree::IsBody(NodeId id) const {
   const Node& node = (*this)[id];
-  return node.kind == NodeKind::kInstruction && CallsBodies((*module_)[node.instruction].opcode) &&
-         CanOpen(id);
+  return node.kind == NodeKind::kInstruction &&
+         hlo::HasTrait((*module_)[node.instruction].opcode, hlo::kTraitRunsBody) && CanOpen(id);
 }
 
 void Tree::Expand(NodeId id) {
@@ -121,7 +109,7 @@ void Tree::AddInstance(NodeId owner, hlo::ComputationId id,
     leaf.computation = id;
     leaf.key = MixKeys(nodes_[owner.index].key, hlo::HashBytes(m.name(leaf.instruction)));
     const Opcode opcode = m[leaf.instruction].opcode;
-    const bool used = !users_.users(leaf.instruction).empty() && c.root != leaf.instruction;
+    const bool used = !users().users(leaf.instruction).empty() && c.root != leaf.instruction;
     leaf.folded = used && ((opcode == Opcode::kConstant && (many || !root)) ||
                            (opcode == Opcode::kParameter && fold_parameters));
     if (member[k] && !leaf.folded) leaves.push_back(NodeId(nodes_.size()));
@@ -183,7 +171,7 @@ void Tree::Sinks(NodeId leaf, std::vector<Source>& out) const {
   for (NodeId at = leaf; at.valid();) {
     const Instance& instance = InstanceOf(at);
     const InstructionId id = (*this)[at].instruction;
-    for (InstructionId user : users_.users(id)) {
+    for (InstructionId user : users().users(id)) {
       NodeId other = LeafIn(instance, user);
       if (Shown(other)) out.push_back({other, bytes});
     }

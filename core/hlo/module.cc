@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "core/hlo/analysis/call_graph.h"
+
 namespace hloscope::hlo {
 
 const Attribute* Module::Find(const Instruction& i, AttributeKey key) const {
@@ -35,18 +37,8 @@ std::vector<InstructionId> Module::Parameters(ComputationId id) const {
 }
 
 std::vector<ComputationId> Module::CalledComputations(const Instruction& i) const {
-  using enum AttributeKey;
   std::vector<ComputationId> called;
-  for (AttributeKey key : {kToApply, kCalls, kBody, kCondition, kSelectComputation,
-                           kScatterComputation, kTrueComputation, kFalseComputation}) {
-    ComputationId id = GetComputation(i, key);
-    if (id.valid()) called.push_back(id);
-  }
-  for (AttributeKey key : {kBranchComputations, kCalledComputations}) {
-    const Attribute* a = Find(i, key);
-    if (a == nullptr) continue;
-    for (uint32_t id : IdsOf(*a)) called.push_back(ComputationId(id));
-  }
+  AppendCalledComputations(*this, i, called);
   return called;
 }
 

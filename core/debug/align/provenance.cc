@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/hlo/analysis/call_graph.h"
+
 namespace hloscope::debug {
 namespace {
 
@@ -10,17 +12,6 @@ using hlo::InstructionId;
 using hlo::Module;
 
 constexpr int kMostCallers = 64;
-
-std::vector<InstructionId> Callers(const Module& module) {
-  std::vector<InstructionId> callers(module.computations().size());
-  for (uint32_t id = 0; id < module.instructions().size(); ++id) {
-    if (module.instructions()[id].attribute_count == 0) continue;
-    for (hlo::ComputationId c : module.CalledComputations(module.instructions()[id])) {
-      if (!callers[c.index].valid()) callers[c.index] = InstructionId(id);
-    }
-  }
-  return callers;
-}
 
 template <typename Position>
 const std::vector<int32_t>* FindIn(const Position& positions, std::string_view name) {
@@ -76,7 +67,7 @@ void Provenance::AddCode(const Tables& tables, const Module& final, InstructionI
         }
         return;
       }
-      at = tables.callers[final[at].computation.index];
+      at = hlo::CallGraphOf(final).FirstCaller(final[at].computation);
     }
   };
   add(tables.kernels, facts.kernels);
@@ -115,7 +106,6 @@ Provenance::Tables Provenance::ReadTables(const Module& final) const {
   for (uint32_t id = 0; id < final.instructions().size(); ++id) {
     tables.names.emplace(final.name(InstructionId(id)), InstructionId(id));
   }
-  tables.callers = Callers(final);
   return tables;
 }
 

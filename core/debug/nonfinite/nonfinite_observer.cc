@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/hlo/opcode_traits.h"
+
 namespace hloscope::debug {
 namespace {
 
@@ -27,60 +29,17 @@ bool ForwardsOperand(Opcode opcode) {
   }
 }
 
-// Cannot make a NaN or an infinity that its own result does not show.
-bool ShowsWhatItMakes(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kMultiply:
-    case Opcode::kConvert:
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Makes neither NaNs nor infinities out of other numbers.
-bool MakesNone(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-    case Opcode::kNot:
-    case Opcode::kCompare:
-    case Opcode::kSelect:
-    case Opcode::kMinimum:
-    case Opcode::kMaximum:
-    case Opcode::kAbs:
-    case Opcode::kNegate:
-    case Opcode::kSign:
-    case Opcode::kCopy:
-    case Opcode::kClamp:
-    case Opcode::kIsFinite:
-    case Opcode::kBitcastConvert:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // A reducer of additions shows every NaN in its result, a comparator of selections makes none; of
 // all others neither is known. Nested calls are not looked into.
 bool MayHide(const Module& module, const hlo::Instruction& caller) {
   for (const hlo::ComputationId callee : module.CalledComputations(caller)) {
     const auto body = module.instructions(module[callee]);
-    const bool shows = std::ranges::all_of(
-        body, [](const hlo::Instruction& i) { return ShowsWhatItMakes(i.opcode); });
-    const bool none =
-        std::ranges::all_of(body, [](const hlo::Instruction& i) { return MakesNone(i.opcode); });
+    const bool shows = std::ranges::all_of(body, [](const hlo::Instruction& i) {
+      return hlo::HasTrait(i.opcode, hlo::kTraitShowsNonFinite);
+    });
+    const bool none = std::ranges::all_of(body, [](const hlo::Instruction& i) {
+      return hlo::HasTrait(i.opcode, hlo::kTraitMakesNoNonFinite);
+    });
     if (!shows && !none) return true;
   }
   return false;
@@ -163,21 +122,7 @@ NonFiniteOrigin ReadNonFiniteOrigin(const Module& module, replay::ValueReader& i
 }  // namespace
 
 bool AppliesScalarComputation(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kScatter:
-    case Opcode::kSort:
-    case Opcode::kMap:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kReduceScatter:
-    case Opcode::kCollectiveReduce:
-      return true;
-    default:
-      return false;
-  }
+  return hlo::HasTrait(opcode, hlo::kTraitAppliesScalar);
 }
 
 NonFiniteOriginObserver::NonFiniteOriginObserver(const Module& module, NonFiniteKind kind,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/hlo/analysis/call_graph.h"
+
 namespace hloscope::debug {
 namespace {
 
@@ -13,18 +15,7 @@ using hlo::Module;
 std::vector<bool> ComputationsAround(const Module& module, hlo::ComputationId target) {
   std::vector<bool> around(module.computations().size(), false);
   around[target.index] = true;
-  for (bool grown = true; grown;) {
-    grown = false;
-    for (const hlo::Instruction& i : module.instructions()) {
-      if (around[i.computation.index]) continue;
-      for (hlo::ComputationId callee : module.CalledComputations(i)) {
-        if (!callee.valid() || !around[callee.index]) continue;
-        around[i.computation.index] = true;
-        grown = true;
-      }
-    }
-  }
-  return around;
+  return hlo::WithCallers(hlo::CallGraphOf(module).calls(), std::move(around));
 }
 
 }  // namespace
@@ -65,9 +56,8 @@ Status CaptureObserver::OnValue(const eval::Site& site, std::span<const eval::Va
 }
 
 bool CaptureObserver::WantsLanes(InstructionId caller) {
-  return std::ranges::any_of(
-      module_.CalledComputations(module_[caller]),
-      [&](hlo::ComputationId callee) { return callee.valid() && around_[callee.index]; });
+  return std::ranges::any_of(hlo::CallGraphOf(module_).calls(caller),
+                             [&](const hlo::Call& call) { return around_[call.callee.index]; });
 }
 
 void CaptureObserver::WriteRequest(replay::ValueWriter& out) const {
