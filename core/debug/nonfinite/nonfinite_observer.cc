@@ -15,18 +15,12 @@ using hlo::Opcode;
 
 // What only hands on values that others made, or whose inside is seen by itself.
 bool ForwardsOperand(Opcode opcode) {
-  switch (hlo::Info(opcode).category) {
-    case hlo::Category::kTuple:
-    case hlo::Category::kControl:
-    case hlo::Category::kFusion:
-      return true;
-    case hlo::Category::kDataMovement:
-      return opcode != Opcode::kScatter;
-    case hlo::Category::kCollective:
-      return !hlo::HasFlag(opcode, hlo::kFlagCollective) || !AppliesScalarComputation(opcode);
-    default:
-      return opcode == Opcode::kParameter || opcode == Opcode::kConstant;
-  }
+  using enum hlo::Category;
+  if (opcode == Opcode::kParameter || opcode == Opcode::kConstant) return true;
+  const hlo::Category category = hlo::Info(opcode).category;
+  return !AppliesScalarComputation(opcode) &&
+         (category == kTuple || category == kControl || category == kFusion ||
+          category == kDataMovement || category == kCollective);
 }
 
 // A reducer of additions shows every NaN in its result, a comparator of selections makes none; of
