@@ -219,7 +219,7 @@ void VerifyContext::AssignThreads() {
 }
 
 std::vector<InstructionId> VerifyContext::UsersOf(InstructionId id) {
-  auto slots = UsersOf(module_).users(id);
+  auto slots = hlo::UsersOf(module_).users(id);
   std::vector<InstructionId> users(slots.begin(), slots.end());
   users.erase(std::unique(users.begin(), users.end()), users.end());
   std::erase_if(users, [&](InstructionId user) {

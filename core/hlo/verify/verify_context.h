@@ -94,7 +94,7 @@ class VerifyContext {
   std::span<const InstructionId> custom_calls() const { return custom_calls_; }
   // The users of an instruction, each once; `control_dep` custom calls, which only order, are none.
   std::vector<InstructionId> UsersOf(InstructionId id);
-  size_t UserSlots(InstructionId id) { return UsersOf(module_).users(id).size(); }
+  size_t UserSlots(InstructionId id) { return hlo::UsersOf(module_).users(id).size(); }
   // SameShape and SameLayout of interned shapes, and of an element of one; remembered, since a
   // short file can ask about the same large tuples again and again.
   bool Same(ShapeId a, ShapeId b);
