@@ -2,9 +2,7 @@
 // work.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
-#include <new>
 #include <string>
 
 #include "core/base/work_count.h"
@@ -14,15 +12,6 @@
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
-
-// Every allocation of this program counts as a step of work.
-void* operator new(std::size_t size) {
-  hloscope::CountWork(1 + size / 64);
-  if (void* memory = std::malloc(size != 0 ? size : 1)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace hloscope::hlo {
 namespace {
@@ -129,6 +118,48 @@ TEST(Users, CountEverySlot) {
       Read("HloModule m\nENTRY e {\n x = f32[] parameter(0)\n ROOT y = f32[] add(x, x)\n}");
   EXPECT_EQ(UsersOf(*m).users(Instr(*m, "x")).size(), 2u);
   EXPECT_TRUE(UsersOf(*m).users(Instr(*m, "y")).empty());
+}
+
+// A text and its proto are one module: both tell dictionaries from strings, and make the same
+// names.
+TEST(TextAndProto, AgreeOnDictionariesAndNames) {
+  const auto m = Read(R"(HloModule m
+ENTRY e {
+  x = f32[] parameter(0)
+  a = f32[] negate(x), backend_config="{\"a\":\"}\"} "
+  b = f32[] negate(a), backend_config="{\"a\":1}{"
+  ROOT f32_ = f32[] negate(b), backend_config={"c":{}}
+})");
+  const std::string proto = ModuleToProto(*m);
+  const auto read = ReadProto(std::as_bytes(std::span(proto)));
+  ASSERT_TRUE(read.has_value()) << read.error().ToString();
+  std::string text, again;
+  PrintText(*m, TextFormat::kHlo, text);
+  PrintText(*read->module, TextFormat::kHlo, again);
+  EXPECT_EQ(text, again);
+  for (const char* name : {"a", "b", "f32_"}) {
+    const auto* x = m->Get<BackendConfig>((*m)[Instr(*m, name)], AttributeKey::kBackendConfig);
+    const auto* y = read->module->Get<BackendConfig>((*read->module)[Instr(*read->module, name)],
+                                                     AttributeKey::kBackendConfig);
+    ASSERT_TRUE(x != nullptr && y != nullptr) << name;
+    EXPECT_EQ(x->json, y->json) << name;
+  }
+}
+
+TEST(TextAndProto, NamesOfProtosAreCleanedAsXlaDoes) {
+  const auto m =
+      Read("HloModule m\nENTRY e {\n aaa = f32[] parameter(0)\n ROOT bb1 = f32[] negate(aaa)\n}");
+  std::string proto = ModuleToProto(*m);
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"aaa", "f32"}, {"bb1", "__x"}}) {
+    for (size_t at = proto.find(from); at != std::string::npos; at = proto.find(from, at)) {
+      proto.replace(at, from.size(), to);
+    }
+  }
+  const auto read = ReadProto(std::as_bytes(std::span(proto)));
+  ASSERT_TRUE(read.has_value()) << read.error().ToString();
+  EXPECT_TRUE(Instr(*read->module, "f32_").valid());
+  EXPECT_TRUE(Instr(*read->module, "a_x").valid());
 }
 
 // The work of doing `run` on inputs of n and of 2n: twice as much, and a little.

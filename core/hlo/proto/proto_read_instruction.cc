@@ -7,6 +7,7 @@
 #include "core/hlo/proto/proto_reader.h"
 #include "core/hlo/proto/proto_values.h"
 #include "core/hlo/text/name_uniquer.h"
+#include "core/hlo/text/text_cursor.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -151,7 +152,7 @@ Status InstructionReader::ReadBackendConfig() {
   }
   if (text.empty()) return {};
   Add(scope_.builder.Make(AttributeKey::kBackendConfig,
-                          BackendConfig{scope_.builder.Intern(text), LexesAsJson(text)}));
+                          BackendConfig{scope_.builder.Intern(text), IsJsonDict(text)}));
   return {};
 }
 

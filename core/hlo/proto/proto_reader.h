@@ -207,8 +207,6 @@ class InstructionReader {
   BytesCache<CachedMetadata> metadata_;
 };
 
-// True for a brace-delimited text that XLA prints without quotes.
-bool LexesAsJson(std::string_view text);
 Result<FrontendAttributes> ReadFrontendAttributesProto(std::string_view bytes,
                                                        ModuleBuilder& builder);
 

@@ -280,7 +280,6 @@ bool EqualIgnoringCase(std::string_view a, std::string_view b) {
 }
 
 bool IsJsonDict(std::string_view text) {
-  if (!text.starts_with('{')) return false;
   TextCursor cursor(text);
   return cursor.ReadJsonDict() && cursor.AtEnd();
 }
