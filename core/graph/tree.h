@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/base/id.h"
-#include "core/hlo/analysis/users.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::graph {
@@ -70,7 +69,7 @@ class Tree {
        const TreeOptions& options = {}, std::span<const hlo::InstructionId> members = {});
 
   const hlo::Module& module() const { return *module_; }
-  const hlo::UserIndex& users() const { return hlo::UsersOf(*module_); }
+  const hlo::UserIndex& users() const { return users_; }
   NodeId root() const { return NodeId(0u); }
   size_t size() const { return nodes_.size(); }
   const Node& operator[](NodeId id) const { return nodes_[id.index]; }
@@ -131,6 +130,7 @@ class Tree {
 
   std::shared_ptr<const hlo::Module> module_;
   TreeOptions options_;
+  hlo::UserIndex users_;
   std::vector<Node> nodes_;
   std::vector<NodeId> children_;
   std::vector<Instance> instances_;  // by first_leaf

@@ -67,7 +67,7 @@ void Provenance::AddCode(const Tables& tables, const Module& final, InstructionI
         }
         return;
       }
-      at = hlo::CallGraphOf(final).FirstCaller(final[at].computation);
+      at = tables.callers[final[at].computation.index];
     }
   };
   add(tables.kernels, facts.kernels);
@@ -105,6 +105,9 @@ Provenance::Tables Provenance::ReadTables(const Module& final) const {
   }
   for (uint32_t id = 0; id < final.instructions().size(); ++id) {
     tables.names.emplace(final.name(InstructionId(id)), InstructionId(id));
+  }
+  for (uint32_t c = 0; c < final.computations().size(); ++c) {
+    tables.callers.push_back(hlo::CallGraphOf(final).FirstCaller(hlo::ComputationId(c)));
   }
   return tables;
 }

@@ -55,6 +55,7 @@ class Provenance {
   struct Tables {
     Positions kernels, thunks, buffers;  // by instruction name
     std::unordered_map<std::string, hlo::InstructionId> names;
+    std::vector<hlo::InstructionId> callers;  // by computation of the final stage
     std::vector<std::string> notes;
   };
   Result<const Tables*> GetTables() const;
