@@ -231,6 +231,22 @@ TEST(LinearWork, OfOperandsThatAreNotThere) {
       [](const std::string& text) { ParseText(text); });
 }
 
+TEST(LinearWork, OfComputationsThatAreNotThere) {
+  ExpectLinear(
+      "undefined computations",
+      [](int n) {
+        std::string text = "HloModule m\n";
+        for (int k = 0; k < n; ++k) {
+          text += "c" + std::to_string(k) + " {\n  ROOT p = f32[] parameter(0)\n}\n";
+        }
+        text += "ENTRY e {\n  ROOT r = f32[] custom-call(), custom_call_target=\"t\"";
+        text += ", called_computations={";
+        for (int k = 0; k < n; ++k) text += (k == 0 ? "%a" : ", %a") + std::to_string(k);
+        return text + "}\n}\n";
+      },
+      [](const std::string& text) { ParseText(text); });
+}
+
 TEST(LinearWork, OfBracketsInComments) {
   for (const char* piece : {"(f32[]/*(*/) %x, ", "(f32[]/*)*/) %x, ", "f32[]/*[*/ %x, "}) {
     ExpectLinear(
