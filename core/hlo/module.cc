@@ -1,9 +1,8 @@
 // Look-ups in a module.
 #include "core/hlo/module.h"
 
+#include <algorithm>
 #include <bit>
-
-#include "core/hlo/analysis/call_graph.h"
 
 namespace hloscope::hlo {
 
@@ -36,9 +35,22 @@ std::vector<InstructionId> Module::Parameters(ComputationId id) const {
   return parameters;
 }
 
+// Attributes are sorted by key, which is XLA's order except where it puts select before scatter and
+// the true branch before the false one.
 std::vector<ComputationId> Module::CalledComputations(const Instruction& i) const {
   std::vector<ComputationId> called;
-  AppendCalledComputations(*this, i, called);
+  bool swapped = false;
+  for (const Attribute& a : attributes(i)) {
+    const ValueKind kind = Info(a.key).kind;
+    if (kind == ValueKind::kComputation) {
+      called.emplace_back(a.value);
+      swapped |=
+          a.key == AttributeKey::kSelectComputation || a.key == AttributeKey::kTrueComputation;
+    } else if (kind == ValueKind::kComputations) {
+      for (uint32_t id : IdsOf(a)) called.emplace_back(id);
+    }
+  }
+  if (swapped) std::ranges::reverse(called);
   return called;
 }
 

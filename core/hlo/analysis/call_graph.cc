@@ -5,24 +5,16 @@
 
 namespace hloscope::hlo {
 
-// Attributes are sorted by key, which is XLA's order except where it puts select before scatter and
-// the true branch before the false one.
-void AppendCalledComputations(const Module& module, const Instruction& i,
-                              std::vector<ComputationId>& called) {
-  const size_t first = called.size();
-  bool swapped = false;
-  for (const Attribute& a : module.attributes(i)) {
+namespace {
+
+bool CallsSomething(const Module& module, const Instruction& i) {
+  return std::ranges::any_of(module.attributes(i), [](const Attribute& a) {
     const ValueKind kind = Info(a.key).kind;
-    if (kind == ValueKind::kComputation) {
-      called.emplace_back(a.value);
-      swapped |=
-          a.key == AttributeKey::kSelectComputation || a.key == AttributeKey::kTrueComputation;
-    } else if (kind == ValueKind::kComputations) {
-      for (uint32_t id : module.IdsOf(a)) called.emplace_back(id);
-    }
-  }
-  if (swapped) std::reverse(called.begin() + static_cast<ptrdiff_t>(first), called.end());
+    return kind == ValueKind::kComputation || kind == ValueKind::kComputations;
+  });
 }
+
+}  // namespace
 
 std::vector<bool> WithCallers(std::span<const Call> calls, std::vector<bool> marked) {
   std::vector<uint32_t> first(marked.size() + 1, 0);
@@ -48,16 +40,12 @@ std::vector<bool> WithCallers(std::span<const Call> calls, std::vector<bool> mar
 
 CallGraph::CallGraph(const Module& module)
     : first_call_(module.computations().size(), 0), call_count_(module.computations().size(), 0) {
-  std::vector<ComputationId> called;
   for (uint32_t k = 0; k < module.instructions().size(); ++k) {
     const Instruction& i = module.instructions()[k];
-    if (i.attribute_count == 0) continue;
-    called.clear();
-    AppendCalledComputations(module, i, called);
-    if (called.empty()) continue;
+    if (!CallsSomething(module, i)) continue;
     uint32_t& count = call_count_[i.computation.index];
     if (count == 0) first_call_[i.computation.index] = static_cast<uint32_t>(calls_.size());
-    for (ComputationId callee : called) {
+    for (ComputationId callee : module.CalledComputations(i)) {
       if (!callee.valid()) continue;
       calls_.push_back({InstructionId(k), i.computation, callee});
       ++count;

@@ -16,12 +16,6 @@ struct Call {
   ComputationId callee;
 };
 
-// Every computation an instruction calls, behind what `called` holds, in XLA's order (to_apply,
-// calls, body before condition for while, select before scatter, branches in order,
-// called_computations).
-void AppendCalledComputations(const Module& module, const Instruction& i,
-                              std::vector<ComputationId>& called);
-
 // By computation: true for those marked and for all that call one of them, however far away.
 std::vector<bool> WithCallers(std::span<const Call> calls, std::vector<bool> marked);
 

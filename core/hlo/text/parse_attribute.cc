@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/base/closest_text.h"
+#include "core/base/counted.h"
 #include "core/base/work_count.h"
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"
