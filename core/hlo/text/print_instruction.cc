@@ -58,14 +58,8 @@ const OpcodeOrder& RanksOf(Opcode opcode) {
 }
 
 std::string_view AsyncSuffix(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAsyncStart:
-      return "-start";
-    case Opcode::kAsyncUpdate:
-      return "-update";
-    default:
-      return "-done";
-  }
+  if (opcode == Opcode::kAsyncStart) return "-start";
+  return opcode == Opcode::kAsyncUpdate ? "-update" : "-done";
 }
 
 bool LacksLayout(const Shape& shape) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/byte_archive.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::replay {
 namespace {
@@ -15,63 +16,12 @@ using hlo::Opcode;
 
 // What only hands on values that others made, or whose inside is seen by itself.
 bool ForwardsOperand(Opcode opcode) {
-  switch (hlo::Info(opcode).category) {
-    case hlo::Category::kTuple:
-    case hlo::Category::kControl:
-    case hlo::Category::kFusion:
-      return true;
-    case hlo::Category::kDataMovement:
-      return opcode != Opcode::kScatter;
-    case hlo::Category::kCollective:
-      return !hlo::HasFlag(opcode, hlo::kFlagCollective) || !AppliesScalarComputation(opcode);
-    default:
-      return opcode == Opcode::kParameter || opcode == Opcode::kConstant;
-  }
-}
-
-// Cannot make a NaN or an infinity that its own result does not show.
-bool ShowsWhatItMakes(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kMultiply:
-    case Opcode::kConvert:
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Makes neither NaNs nor infinities out of other numbers.
-bool MakesNone(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-    case Opcode::kNot:
-    case Opcode::kCompare:
-    case Opcode::kSelect:
-    case Opcode::kMinimum:
-    case Opcode::kMaximum:
-    case Opcode::kAbs:
-    case Opcode::kNegate:
-    case Opcode::kSign:
-    case Opcode::kCopy:
-    case Opcode::kClamp:
-    case Opcode::kIsFinite:
-    case Opcode::kBitcastConvert:
-      return true;
-    default:
-      return false;
-  }
+  using enum hlo::Category;
+  if (opcode == Opcode::kParameter || opcode == Opcode::kConstant) return true;
+  const hlo::Category category = hlo::Info(opcode).category;
+  return !AppliesScalarComputation(opcode) &&
+         (category == kTuple || category == kControl || category == kFusion ||
+          category == kDataMovement || category == kCollective);
 }
 
 // A reducer of additions shows every NaN in its result, a comparator of selections makes none; of
@@ -79,10 +29,12 @@ bool MakesNone(Opcode opcode) {
 bool MayHide(const Module& module, const hlo::Instruction& caller) {
   for (const hlo::ComputationId callee : module.CalledComputations(caller)) {
     const auto body = module.instructions(module[callee]);
-    const bool shows = std::ranges::all_of(
-        body, [](const hlo::Instruction& i) { return ShowsWhatItMakes(i.opcode); });
-    const bool none =
-        std::ranges::all_of(body, [](const hlo::Instruction& i) { return MakesNone(i.opcode); });
+    const bool shows = std::ranges::all_of(body, [](const hlo::Instruction& i) {
+      return hlo::HasTrait(i.opcode, hlo::kTraitShowsNonFinite);
+    });
+    const bool none = std::ranges::all_of(body, [](const hlo::Instruction& i) {
+      return hlo::HasTrait(i.opcode, hlo::kTraitMakesNoNonFinite);
+    });
     if (!shows && !none) return true;
   }
   return false;
@@ -167,21 +119,7 @@ NonFiniteOrigin Read(const Module& module, ByteReader& in, std::span<const Value
 }  // namespace
 
 bool AppliesScalarComputation(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kScatter:
-    case Opcode::kSort:
-    case Opcode::kMap:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kReduceScatter:
-    case Opcode::kCollectiveReduce:
-      return true;
-    default:
-      return false;
-  }
+  return hlo::HasTrait(opcode, hlo::kTraitAppliesScalar);
 }
 
 NonFiniteSearch::NonFiniteSearch(const Module& module, NonFiniteKind kind,

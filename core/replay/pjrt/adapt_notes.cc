@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/eval/numbers/random_fill.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "core/replay/pjrt/adapt_steps.h"
 
 namespace hloscope::replay::pjrt {
@@ -108,11 +109,11 @@ Status StripForeignNotes(AdaptState& state) {
 
 Status FillElidedConstants(AdaptState& state) {
   const Module& module = *state.module;
-  const std::vector<bool> reached = ReachedComputations(module);
+  const hlo::CallGraph& graph = hlo::CallGraphOf(module);
   std::vector<InstructionId> elided;
   for (uint32_t k = 0; k < module.instructions().size(); ++k) {
     const hlo::Instruction& i = module.instructions()[k];
-    if (i.opcode != Opcode::kConstant || !reached[i.computation.index]) continue;
+    if (i.opcode != Opcode::kConstant || !graph.IsReached(i.computation)) continue;
     const auto* literal = module.Get<Literal>(i, AttributeKey::kConstantValue);
     if (literal == nullptr || literal->elided()) elided.push_back(InstructionId(k));
   }

@@ -48,9 +48,6 @@ std::shared_ptr<const hlo::Module> EditModule(
     const std::function<void(hlo::ModuleHeader&)>& edit_header = nullptr,
     const MoreComputations& more = {});
 
-// True for each computation that the entry reaches.
-std::vector<bool> ReachedComputations(const hlo::Module& module);
-
 // "a", "a and b", "a, b, c and 4 more".
 std::string ListSome(const std::vector<std::string>& names);
 
