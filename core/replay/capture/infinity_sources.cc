@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/debug/nonfinite/nonfinite_scan.h"
+#include "core/replay/capture/nonfinite_scan.h"
 
 namespace hloscope::replay {
 
