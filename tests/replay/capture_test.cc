@@ -214,11 +214,12 @@ ENTRY e {
   plan.search = NonFiniteSearchRequest(NonFiniteKind::kNan);
   const Events events = Run(plan);
   ASSERT_EQ(events.Of<SearchFinding>().size(), 1u);
-  const auto origins = ReadNonFiniteOrigins(*module_, *events.Of<SearchFinding>()[0]);
-  ASSERT_TRUE(origins.has_value());
-  ASSERT_TRUE(origins->nan.has_value());
-  EXPECT_EQ(origins->nan->instruction, Named(*module_, "wrong"));
-  EXPECT_EQ(origins->nan->element, 1);
+  const auto found = ReadNonFiniteFound(*module_, *events.Of<SearchFinding>()[0]);
+  ASSERT_TRUE(found.has_value());
+  ASSERT_TRUE(found->first.has_value());
+  EXPECT_EQ(found->first->instruction, Named(*module_, "wrong"));
+  EXPECT_EQ(found->first->element, 1);
+  EXPECT_EQ(found->infinity_from, Named(*module_, "a"));
 }
 
 TEST_F(Capture, WhatThereIsNotIsSaid) {

@@ -18,7 +18,6 @@
 #include "core/debug/run/run_module.h"
 #include "core/hlo/module_image.h"
 #include "core/hlo/text/text.h"
-#include "core/replay/workers/remote_observer.h"
 #include "core/replay/workers/worker_evidence.h"
 #include "core/replay/workers/worker_platform.h"
 #include "tests/base/sanitized.h"
@@ -264,19 +263,7 @@ ENTRY e {
   EXPECT_LE(MappedMemoryFiles(), 1u);  // the page of the worker that still lives
 }
 
-// An observer that no worker knows.
-class UnknownObserver : public RemoteObserver {
- public:
-  Status OnValue(const eval::Site&, std::span<const eval::Value>, const eval::Value&) override {
-    return {};
-  }
-  std::string_view kind() const override { return "unknown"; }
-  void WriteRequest(ValueWriter&) const override {}
-  void WriteFindings(ValueWriter&) const override {}
-  Status ReadFindings(ValueReader&) override { return {}; }
-};
-
-// A run that fails before the worker has taken its inputs leaves none behind for the next.
+// A run that fails does not leave the worker with inputs that the next takes for its own.
 TEST(Worker, InputsOfAFailedRunAreSentAgain) {
   const auto platform = *MakeWorkerPlatform("interpreter", MakePool());
   constexpr int64_t kElements = 100'000;
@@ -295,11 +282,10 @@ ENTRY e {
   Collector first;
   ASSERT_TRUE((*executable)->Run(inputs_of(1), {}, first).has_value());
   const auto inputs = inputs_of(2);
-  UnknownObserver observer;
-  RunOptions observed;
-  observed.observer = &observer;
+  RunOptions refused;
+  refused.capture.search = {"no such search", ""};
   Collector none, second;
-  ASSERT_FALSE((*executable)->Run(inputs, observed, none).has_value());
+  ASSERT_FALSE((*executable)->Run(inputs, refused, none).has_value());
   ASSERT_TRUE((*executable)->Run(inputs, {}, second).has_value());
   EXPECT_EQ(second.values.at(0)->data<int32_t>()[0], 4);
 }

@@ -85,7 +85,7 @@ TEST(ExperimentThreadTest, StartingAndResettingWaitForNothing) {
       },
       HLOSCOPE_BINARY);
   ExperimentRequest request;
-  request.reference = "interpreter";
+  request.reference_platform = "interpreter";
   experiment.Start(Parsed(), request);
   while (inside == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   experiment.Reset();

@@ -125,7 +125,7 @@ class EntryFlattener {
 
   // True if XLA's passes, which would see to layouts, do not run, and the array is not row-major.
   bool LiesElsewhere(const Shape& shape) const {
-    return state_.options.backend_only && shape.IsArray() && !(shape == RowMajor(shape));
+    return !state_.options.run_passes && shape.IsArray() && !(shape == RowMajor(shape));
   }
 
   // Parameters that stand for one leaf: its array, then its live sizes.

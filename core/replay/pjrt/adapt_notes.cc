@@ -87,7 +87,7 @@ Status StripForeignNotes(AdaptState& state) {
       if (const auto* value = module.Get<Literal>(module[id], AttributeKey::kConstantValue)) {
         Literal plain = *value;
         if (plain.shape().IsArray()) {
-          const bool keeps = state.options.backend_only && change.shape.has_layout();
+          const bool keeps = !state.options.run_passes && change.shape.has_layout();
           plain.set_layout(keeps ? hlo::Layout{change.shape.layout().minor_to_major, nullptr}
                                  : hlo::Layout::Default(plain.shape().rank()));
         }

@@ -183,7 +183,7 @@ Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& 
   compile.shardy = form.shardy;
   const std::chrono::seconds deadline(request.limits.run_deadline_seconds);
   Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);
-  while (!answer.has_value() && DropUnknownFlag(answer.error(), request.flags, compile, warnings)) {
+  while (!answer.has_value() && DropUnknownFlag(answer.error(), request.xla_flags, compile, warnings)) {
     answer = CompileWithXla(compile, deadline, stop);
   }
   return answer;
