@@ -46,7 +46,7 @@ void AppendRow(std::string& out, const std::string& term, std::string_view text,
 
 std::string Term(const OptionSpec& spec) {
   if (spec.positional()) return spec.value.empty() ? spec.name : spec.value;
-  const std::string name = (spec.letter.empty() ? "" : spec.letter + ", ") + spec.name;
+  const std::string name = spec.letter.empty() ? spec.name : spec.letter + ", " + spec.name;
   return spec.value.empty() ? name : name + " " + spec.value;
 }
 

@@ -14,8 +14,7 @@
 #include "app/help.h"
 #include "app/output.h"
 #include "app/version.h"
-#include "core/debug/run/worker_observers.h"
-#include "core/replay/workers/isolated_task.h"
+#include "core/replay/workers/worker_protocol.h"
 #include "core/replay/workers/worker_server.h"
 
 namespace hloscope::app {
@@ -72,9 +71,6 @@ int Dispatch(const std::vector<std::string>& words) {
     WriteOut(VersionText());
     return kGood;
   }
-  if (words[0] == replay::kIsolatedTaskArgument && words.size() == 2) {
-    return replay::IsolatedTaskMain(words[1]);
-  }
   const CommandRow* const row = CommandRowOf(words[0]);
   if (row != nullptr) return RunCommand(*row, {words.begin() + 1, words.end()});
   PrintError(UnknownCommand(words[0]));
@@ -88,8 +84,7 @@ int main(int argc, char** argv) {
   using namespace hloscope::app;
   // What hloscope starts to run modules in; nothing for people, so no command.
   if (argc > 2 && argv[1] == hloscope::replay::kWorkerArgument) {
-    return hloscope::replay::ServeWorker(std::span(argv + 2, argv + argc),
-                                         hloscope::debug::WorkerObservers());
+    return hloscope::replay::ServeWorker(std::span(argv + 2, argv + argc));
   }
   int status = kBadInput;
   try {

@@ -1,13 +1,5 @@
 # What the viewer is built from: gui (Dear ImGui, ImPlot, GLFW) and, for tests, gui_test_engine; out of the sources that
 # `scripts/setup build` fetched. HLOSCOPE_GUI says whether they are there.
-set(HLOSCOPE_SOURCES $ENV{HLOSCOPE_SOURCES})
-if(NOT HLOSCOPE_SOURCES)
-  if(DEFINED ENV{XDG_CACHE_HOME})
-    set(HLOSCOPE_SOURCES $ENV{XDG_CACHE_HOME}/hloscope/sources)
-  else()
-    set(HLOSCOPE_SOURCES $ENV{HOME}/.cache/hloscope/sources)
-  endif()
-endif()
 set(GUI_SOURCES ${HLOSCOPE_SOURCES}/imgui-bundle-1.93.0)
 set(HLOSCOPE_GUI OFF)
 if(NOT EXISTS ${GUI_SOURCES}/imgui/imgui.cpp)

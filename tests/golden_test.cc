@@ -116,11 +116,14 @@ hlo::Literal ReadValue(std::string text, hlo::Shape shape) {
   return literal.has_value() ? *literal : hlo::Literal();
 }
 
-class Collector : public replay::RunSink {
+class Collector : public replay::RunStream {
  public:
-  void OnResult(int64_t, int64_t leaf, Result<hlo::Literal> value) override {
-    leaves.resize(std::max<size_t>(leaves.size(), static_cast<size_t>(leaf) + 1));
-    leaves[static_cast<size_t>(leaf)].push_back(std::move(value));
+  void Take(replay::RunEvent event) override {
+    auto* result = std::get_if<replay::LeafResult>(&event);
+    if (result == nullptr) return;
+    const auto leaf = static_cast<size_t>(result->leaf);
+    leaves.resize(std::max(leaves.size(), leaf + 1));
+    leaves[leaf].push_back(std::move(result->value));
   }
   std::vector<std::vector<Result<hlo::Literal>>> leaves;  // each on all devices
 };
@@ -132,7 +135,7 @@ Result<std::vector<hlo::Literal>> Run(const replay::PlatformRow& row,
   const replay::Placement placement(*module, {});
   HLOSCOPE_ASSIGN_OR_RETURN(const auto inputs,
                             debug::SpreadArguments(arguments, *module, placement));
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, row.make()->Load(module, {}));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, row.make(row, row.name)->Load(module, {}));
   Collector sink;
   HLOSCOPE_TRY(executable->Run(inputs.lists, {}, sink));
   std::vector<hlo::Literal> leaves;
@@ -187,7 +190,7 @@ TEST(Golden, EveryCaseOnEveryPlatform) {
   for (const GoldenCase& golden : cases) {
     for (const replay::PlatformRow& row : replay::PlatformRows()) {
       // XLA itself is what it is: the cases say where it differs, and some of them end or hang it.
-      if (!row.name.starts_with("xla-")) Check(golden, row);
+      if (!row.Has(replay::kNeedsPlugin)) Check(golden, row);
     }
   }
 }

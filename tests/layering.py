@@ -5,6 +5,7 @@
   layering.py --table     the room table and the table of the folders inside rooms as Markdown, as README.md shows them
   layering.py --includes  how many includes each room has of each other, as Markdown
   layering.py --sizes     number, median and largest of files and functions
+  layering.py --counts    lines, files to compile, the largest folder, files that name a platform, switches over opcodes
   layering.py --selftest  plants one violation of each kind in a scratch tree and expects its message
 """
 import collections
@@ -275,6 +276,34 @@ def print_sizes(root):
     print(f'{sum(files.values())} lines without tests')
 
 
+def count_switches(lines):
+    """How many switch statements of a file have an opcode as their first case."""
+    count, waiting = 0, False
+    for line in lines:
+        waiting = waiting or re.search(r'\bswitch \(', line) is not None
+        if waiting and re.search(r'\bcase\b', line):
+            count += 'Opcode::k' in line
+            waiting = False
+    return count
+
+
+def print_counts(root):
+    """What the shape of the house is measured by, without the tests."""
+    table = read_table(root)
+    names = [n for n in list_files(root) if n.endswith(CODE) and room_of(n, table) not in (None, 'tests')]
+    lines = {}
+    for name in names:
+        with open(os.path.join(root, name), encoding='utf-8', errors='replace') as f:
+            lines[name] = f.read().split('\n')[:-1]
+    folder, files = collections.Counter(os.path.dirname(n) for n in names).most_common(1)[0]
+    platforms = [n for n in names if re.search('"?xla-[cg]pu', '\n'.join(lines[n]))]
+    switches = {n: count_switches(lines[n]) for n in names if not n.endswith('.def')}
+    print(f'{sum(map(len, lines.values()))} lines in {len(names)} files, {sum(n.endswith(".cc") for n in names)} to compile')
+    print(f'largest folder: {folder}, {files} files')
+    print(f'{len(platforms)} files name xla-cpu or xla-gpu: {" ".join(platforms)}')
+    print(f'{sum(switches.values())} switches over opcodes in {sum(n > 0 for n in switches.values())} files')
+
+
 def selftest(root):
     """One scratch tree per kind of violation; each must give exactly one message with the words expected."""
     with open(os.path.join(root, 'cmake/rooms.txt'), encoding='utf-8') as f:
@@ -332,6 +361,8 @@ def main(arguments):
         return print_includes(root)
     if arguments == ['--sizes']:
         return print_sizes(root)
+    if arguments == ['--counts']:
+        return print_counts(root)
     if arguments == ['--selftest']:
         return selftest(root)
     found = list(violations(arguments[0] if arguments else root))

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/command.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 
@@ -15,7 +16,7 @@ namespace hloscope::app {
 int BenchParse(std::span<const std::string> files, int64_t repeats, const Context& context);
 
 struct BenchRunOptions {
-  std::string platform = "interpreter", against;
+  std::string platform{replay::ReferencePlatform().name}, against;
   std::optional<int64_t> threads, seed, fill_elided, repeats;
 };
 // Compile and run times on one platform beside another; both are held to `threads` CPUs.

@@ -18,6 +18,7 @@
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/pjrt/compile_module.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 namespace {
@@ -34,8 +35,8 @@ class CompileCommand : public Command {
         CompilerOption(),
         {.name = "--target",
          .target = &request_.target,
-         .help = "device that xla-gpu compiles for, which need not be present: a name, or a file "
-                 "with a GpuTargetConfigProto as text",
+         .help = "device that " + replay::PlatformNames(replay::kTargets) +
+                 " compiles for, which need not be present: a name, or a file with a GpuTargetConfigProto as text",
          .value = "DEVICE",
          .suggestions = replay::GpuTargetNames()},
         {.name = "--dump",
@@ -84,7 +85,10 @@ class CompileCommand : public Command {
  private:
   OptionSpec CompilerOption() {
     OptionSpec spec = PlatformOption("--with", &request_.platform, "the XLA that compiles");
-    std::erase(spec.suggestions, "interpreter");
+    std::erase_if(spec.suggestions, [](const std::string& name) {
+      const replay::PlatformRow* row = replay::FindPlatform(name);
+      return row != nullptr && !row->Has(replay::kDumps);
+    });
     spec.required = true;
     return spec;
   }
@@ -99,9 +103,9 @@ class CompileCommand : public Command {
     if (request_.passes && request_.dump.empty()) return InputError("--passes needs --dump DIR");
     request_.optimized_module = !emit_.empty();
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
-    HLOSCOPE_ASSIGN_OR_RETURN(request_.flags, xla_options_.Flags(request_.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(request_.limits));
     if (!only_passes_.empty()) {
-      request_.flags.emplace_back("xla_enable_hlo_passes_only",
+      request_.xla_flags.emplace_back("xla_enable_hlo_passes_only",
                                   fmt::format("{}", fmt::join(only_passes_, ",")));
     }
     return {};

@@ -115,14 +115,11 @@ class ExtractCommand : public Command {
     request_.seed = static_cast<uint64_t>(seed_);
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request_.limits = context.limits;
-    request_.workers = StartWorkers(std::array<std::string, 1>{"interpreter"}, context.limits);
+    request_.workers = StartWorkers(std::array<std::string, 1>{request_.platform}, context.limits);
     if (!loaded.proto.arguments.empty()) request_.arguments = loaded.proto.arguments.front();
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::CapturedValues values,
                               debug::CaptureValues(*loaded.module, root, extracted.parameters,
-                                                   iteration_, [&](eval::Observer& observer) {
-                                                     return debug::RunObserved(
-                                                         loaded.module, request_, observer, stop);
-                                                   }));
+                                                   iteration_, CaptureOf(loaded.module, stop)));
     return Write(extracted, values, form);
   }
 
@@ -134,6 +131,15 @@ class ExtractCommand : public Command {
     const std::string hint = hlo::SimilarInstruction(module, name);
     return InputError(fmt::format("{}: no instruction {}", module_, name),
                       hint.empty() ? "`hloscope show` prints the module" : hint);
+  }
+
+  debug::CaptureRun CaptureOf(const std::shared_ptr<const hlo::Module>& module,
+                              const std::stop_token& stop) const {
+    return [this, module, stop](const replay::CapturePlan& plan, replay::RunStream& stream) {
+      debug::RunRequest request = request_;
+      request.capture = plan;
+      return debug::RunCapturing(module, request, stream, stop);
+    };
   }
 
   Result<Written> Write(const debug::ExtractedModule& extracted,

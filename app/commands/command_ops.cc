@@ -12,6 +12,7 @@
 #include "core/base/json.h"
 #include "core/eval/coverage.h"
 #include "core/hlo/opcode.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 namespace {
@@ -126,7 +127,7 @@ class OpsCommand : public Command {
     json.EndArray().Key("types").BeginObject();
     for (const eval::CoverageRow& row : CoverageOf(info.text)) {
       for (std::string_view type : Words(row.types)) {
-        json.Key(type).BeginObject().Key("interpreter");
+        json.Key(type).BeginObject().Key(replay::ReferencePlatform().name);
         AddDistance(json, row.distance);
         json.EndObject();
       }

@@ -224,7 +224,7 @@ class RunCommand : public Command {
          .target = &no_verify_,
          .help = "run modules that the verifier rejects; the worker may crash"},
         {.name = "--run_test_hlo_passes",
-         .target = &request_.test_passes,
+         .target = &request_.run_passes,
          .help = "=false: the module is already optimised; compile it without XLA's passes"},
         {.name = "--run_reference_hlo_passes",
          .target = &request_.reference_passes,
@@ -237,11 +237,6 @@ class RunCommand : public Command {
   // Puts what the options say into the request.
   Status Prepare(const Context& context) {
     if (request_.iterations < 1) return InputError("--iterations: expected at least 1");
-    if (fallback_ == "cpu") {
-      return UnsupportedError("--fallback cpu: platform " + request_.platform +
-                                  " cannot run single instructions on the CPU",
-                              "an instruction that it does not support is an error that names it");
-    }
     if (request_.repeat < 1) return InputError("--repeat: expected at least 1");
     if (threads_ < 0 || threads_ > 4096) return InputError("--threads: expected 0 to 4096");
     if (request_.deadline_seconds && !(*request_.deadline_seconds > 0)) {
@@ -271,8 +266,10 @@ class RunCommand : public Command {
 
   Status PrepareFlags(const Context& context) {
     HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(context.limits));
-    if (request_.platform == "interpreter" && !request_.xla_flags.empty()) {
-      request_.notes.push_back("XLA flags have no effect on the interpreter");
+    const replay::PlatformRow* platform = replay::FindPlatform(request_.platform);
+    if (platform != nullptr && !platform->Has(replay::kXlaFlags) && !request_.xla_flags.empty()) {
+      request_.notes.push_back(
+          fmt::format("XLA flags have no effect on {}", platform->name));
     }
     return {};
   }
@@ -346,6 +343,13 @@ class RunCommand : public Command {
   }
 
   RunReport Replay(const std::string& file, const Context& context, std::stop_token stop) {
+    if (fallback_ == "cpu") {
+      return Refuse(
+          UnsupportedError("--fallback cpu: platform " + request_.platform +
+                               " cannot run single instructions on the CPU",
+                           "an instruction that it does not support is an error that names it")
+              .error());
+    }
     auto start = std::chrono::steady_clock::now();
     Result<dump::LoadedModule> loaded =
         LoadAnySoundModule(file, context.limits, input_format_, stop);

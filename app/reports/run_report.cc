@@ -191,7 +191,18 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   }
   json.Key("warnings").BeginArray();
   for (const std::string& warning : report.warnings) json.Value(warning);
-  json.EndArray().Key("fallbacks").BeginArray().EndArray().Key("error");
+  json.EndArray().Key("fallbacks").BeginArray();
+  for (const replay::RunFallback& fallback : report.fallbacks) {
+    json.BeginObject()
+        .Field("instruction", fallback.instruction)
+        .Field("opcode", fallback.opcode)
+        .Field("reason", fallback.reason)
+        .Field("detail", fallback.detail)
+        .Field("bytes_moved", fallback.bytes_moved)
+        .Field("time_us", fallback.time_us)
+        .EndObject();
+  }
+  json.EndArray().Key("error");
   report.error ? json.Value(report.error->ToString()) : json.Null();
   json.EndObject();
   return out + "\n";

@@ -2,6 +2,10 @@
 #include "core/dump/instruction_lookup.h"
 
 #include <algorithm>
+#include <ranges>
+
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::dump {
 
@@ -47,7 +51,7 @@ InstructionLookup::InstructionLookup(std::shared_ptr<const hlo::Module> module)
     computations_.push_back({HashOf(module_[module_[ComputationId(k)].name]), k});
   std::ranges::sort(names_);
   std::ranges::sort(computations_);
-  FindCallers();
+  FindFused();
   OrderProgram();
 }
 
@@ -56,16 +60,10 @@ std::span<const InstructionLookup::Named> InstructionLookup::Range(const std::ve
   return std::ranges::equal_range(list, HashOf(name), {}, &Named::hash);
 }
 
-void InstructionLookup::FindCallers() {
-  callers_.resize(module_.computations().size());
+void InstructionLookup::FindFused() {
   fused_.resize(module_.computations().size());
-  for (uint32_t k = 0; k < module_.instructions().size(); ++k) {
-    const hlo::Instruction& instruction = module_.instructions()[k];
-    for (ComputationId called : module_.CalledComputations(instruction)) {
-      if (!called.valid()) continue;
-      callers_[called.index].emplace_back(k);
-      if (instruction.opcode == Opcode::kFusion) fused_[called.index] = true;
-    }
+  for (const hlo::Call& call : hlo::CallGraphOf(module_).calls()) {
+    if (module_[call.caller].opcode == Opcode::kFusion) fused_[call.callee.index] = true;
   }
 }
 
@@ -93,11 +91,10 @@ void InstructionLookup::OrderProgram() {
     bool runs = opcode == Opcode::kWhile || opcode == Opcode::kConditional ||
                 opcode == Opcode::kCall || opcode == Opcode::kAsyncStart;
     if (!runs) continue;
-    std::vector<ComputationId> called = module_.CalledComputations(module_[id]);
-    for (ComputationId next : std::vector(called.rbegin(), called.rend())) {
-      if (!next.valid() || seen[next.index]) continue;
-      seen[next.index] = true;
-      open.push_back({next});
+    for (const hlo::Call& call : std::views::reverse(hlo::CallGraphOf(module_).calls(id))) {
+      if (seen[call.callee.index]) continue;
+      seen[call.callee.index] = true;
+      open.push_back({call.callee});
     }
   }
 }
@@ -114,15 +111,7 @@ void InstructionLookup::AddToProgram(InstructionId id) {
 }
 
 bool InstructionLookup::HasCode(InstructionId id) const {
-  switch (module_[id].opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-      return false;
-    default:
-      return true;
-  }
+  return !hlo::HasTrait(module_[id].opcode, hlo::kTraitNoCode);
 }
 
 InstructionId InstructionLookup::ByName(std::string_view name) const {
@@ -135,8 +124,9 @@ InstructionId InstructionLookup::ByName(std::string_view name) const {
 InstructionId InstructionLookup::Launcher(InstructionId id) const {
   for (size_t steps = 0; steps < module_.computations().size(); ++steps) {
     uint32_t computation = module_[id].computation.index;
-    if (!fused_[computation] || callers_[computation].empty()) return id;
-    id = callers_[computation].front();
+    const InstructionId caller = hlo::CallGraphOf(module_).FirstCaller(ComputationId(computation));
+    if (!fused_[computation] || !caller.valid()) return id;
+    id = caller;
   }
   return id;
 }
@@ -192,7 +182,9 @@ std::vector<InstructionId> InstructionLookup::ByComputationName(std::string_view
   for (const Named& named : Range(computations_, name)) {
     ComputationId computation(named.id);
     if (!SameSanitized(module_[module_[computation].name], name)) continue;
-    for (InstructionId id : callers_[computation.index]) found.push_back(Launcher(id));
+    for (InstructionId id : hlo::CallGraphOf(module_).callers(computation)) {
+      found.push_back(Launcher(id));
+    }
     if (computation == module_.entry_id() && module_.entry().root.valid())
       found.push_back(module_.entry().root);
   }

@@ -39,15 +39,11 @@ class InstructionLookup {
   // Instructions that run by themselves (outside fusions and reducers) in the order of the
   // computations that run, callees after the instruction that runs them.
   const std::vector<hlo::InstructionId>& program() const { return program_; }
-  // The first instruction that calls a computation; invalid where there is none.
-  hlo::InstructionId FirstCaller(hlo::ComputationId id) const {
-    return callers_[id.index].empty() ? hlo::InstructionId() : callers_[id.index].front();
-  }
   // The instruction that runs it: itself, or the fusion around it.
   hlo::InstructionId Launcher(hlo::InstructionId id) const;
 
  private:
-  void FindCallers();
+  void FindFused();
   void OrderProgram();
   void AddToProgram(hlo::InstructionId id);
   bool HasCode(hlo::InstructionId id) const;
@@ -63,7 +59,6 @@ class InstructionLookup {
   std::shared_ptr<const hlo::Module> owner_;
   const hlo::Module& module_;
   std::vector<Named> names_, computations_;
-  std::vector<std::vector<hlo::InstructionId>> callers_;  // by computation
   std::vector<bool> fused_;                               // by computation
   std::vector<hlo::InstructionId> program_;
   std::map<std::string_view, std::vector<size_t>> targets_;  // custom calls, places in program_

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "core/graph/grouper.h"
+#include "core/hlo/analysis/users.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::graph {
 namespace {
@@ -22,25 +24,11 @@ size_t OperandOfParameter(const hlo::Module& module, InstructionId caller,
   return static_cast<size_t>(branch - branches.begin()) + 1;
 }
 
-bool CallsBodies(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kFusion:
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-    case Opcode::kCall:
-    case Opcode::kAsyncStart:
-    case Opcode::kCustomCall:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 Tree::Tree(std::shared_ptr<const hlo::Module> module, hlo::ComputationId computation,
            const TreeOptions& options, std::span<const InstructionId> members)
-    : module_(std::move(module)), options_(options), users_(*module_) {
+    : module_(std::move(module)), options_(options), users_(hlo::UsersOf(*module_)) {
   Node root;
   root.kind = NodeKind::kComputation;
   root.expanded = true;
@@ -60,8 +48,8 @@ bool Tree::CanOpen(NodeId id) const {
 
 bool Tree::IsBody(NodeId id) const {
   const Node& node = (*this)[id];
-  return node.kind == NodeKind::kInstruction && CallsBodies((*module_)[node.instruction].opcode) &&
-         CanOpen(id);
+  return node.kind == NodeKind::kInstruction &&
+         hlo::HasTrait((*module_)[node.instruction].opcode, hlo::kTraitRunsBody) && CanOpen(id);
 }
 
 void Tree::Expand(NodeId id) {

@@ -1,6 +1,7 @@
 // Look-ups in a module.
 #include "core/hlo/module.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace hloscope::hlo {
@@ -34,19 +35,22 @@ std::vector<InstructionId> Module::Parameters(ComputationId id) const {
   return parameters;
 }
 
+// Attributes are sorted by key, which is XLA's order except where it puts select before scatter and
+// the true branch before the false one.
 std::vector<ComputationId> Module::CalledComputations(const Instruction& i) const {
-  using enum AttributeKey;
   std::vector<ComputationId> called;
-  for (AttributeKey key : {kToApply, kCalls, kBody, kCondition, kSelectComputation,
-                           kScatterComputation, kTrueComputation, kFalseComputation}) {
-    ComputationId id = GetComputation(i, key);
-    if (id.valid()) called.push_back(id);
+  bool swapped = false;
+  for (const Attribute& a : attributes(i)) {
+    const ValueKind kind = Info(a.key).kind;
+    if (kind == ValueKind::kComputation) {
+      called.emplace_back(a.value);
+      swapped |=
+          a.key == AttributeKey::kSelectComputation || a.key == AttributeKey::kTrueComputation;
+    } else if (kind == ValueKind::kComputations) {
+      for (uint32_t id : IdsOf(a)) called.emplace_back(id);
+    }
   }
-  for (AttributeKey key : {kBranchComputations, kCalledComputations}) {
-    const Attribute* a = Find(i, key);
-    if (a == nullptr) continue;
-    for (uint32_t id : IdsOf(*a)) called.push_back(ComputationId(id));
-  }
+  if (swapped) std::ranges::reverse(called);
   return called;
 }
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/hlo/kept_analyses.h"
+
 namespace hloscope::hlo {
 namespace {
 
@@ -25,7 +27,7 @@ void Shrink(std::vector<T>& v) {
 
 }  // namespace
 
-ModuleBuilder::ModuleBuilder() : module_(std::make_shared<Module>()) {}
+ModuleBuilder::ModuleBuilder() : module_(std::make_shared<KeptModule>()) {}
 
 ModuleBuilder::ModuleBuilder(const Module& base) : ModuleBuilder() {
   Module& m = *module_;
@@ -177,7 +179,7 @@ std::shared_ptr<const Module> ModuleBuilder::Build() {
   Shrink(m.source_offsets_);
   std::apply([](auto&... pool) { (Shrink(pool), ...); }, m.pools_);
   m.strings_.ShrinkToFit();
-  return std::exchange(module_, std::make_shared<Module>());
+  return std::exchange(module_, std::make_shared<KeptModule>());
 }
 
 }  // namespace hloscope::hlo

@@ -5,6 +5,7 @@
 
 #include "core/hlo/module_archive.h"
 #include "core/hlo/module_builder.h"
+#include "core/hlo/permutation.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -24,15 +25,6 @@ LiteralForm FormOf(const Literal& literal) {
   }
   if (literal.elided()) return LiteralForm::kElided;
   return shape.IsArray() ? LiteralForm::kBytes : LiteralForm::kOther;
-}
-
-bool IsPermutation(std::span<const int64_t> order, size_t rank) {
-  std::vector<bool> seen(rank, false);
-  for (const int64_t d : order) {
-    if (d < 0 || std::cmp_greater_equal(d, rank) || seen[static_cast<size_t>(d)]) return false;
-    seen[static_cast<size_t>(d)] = true;
-  }
-  return true;
 }
 
 // The number of a type comes from outside.

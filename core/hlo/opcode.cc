@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/hlo/element_type.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -26,7 +27,12 @@ constexpr std::span<const AttributeUse> WithoutEnd(const AttributeUse (&uses)[N]
 
 constexpr OpcodeInfo kOpcodes[kOpcodeCount] = {
 #define OPCODE(name, text, arity, shape, kernel, category, flags, ...) \
-  {text, arity, ShapeRule::k##shape, Category::k##category, flags, WithoutEnd(kUses_##name)},
+  {text,                                                               \
+   arity,                                                              \
+   ShapeRule::k##shape,                                                \
+   Category::k##category,                                              \
+   static_cast<uint16_t>((flags) & 0xffff),                            \
+   WithoutEnd(kUses_##name)},
 #include "core/hlo/opcodes.def"
 #undef OPCODE
 };

@@ -5,6 +5,7 @@
 
 #include "core/eval/machine/evaluator.h"
 #include "core/hlo/sharding/topology.h"
+#include "core/replay/capture/plan_observer.h"
 #include "core/replay/platform.h"
 
 namespace hloscope::replay {
@@ -16,23 +17,26 @@ using hlo::Shape;
 
 // Hands out the leaves of a value shaped `shape`; all leaves of what is missing are missing.
 void EmitLeaves(const eval::Value& value, const Shape& shape, int64_t device, int64_t& leaf,
-                RunSink& sink) {
-  if (!shape.IsTuple()) return sink.OnResult(device, leaf++, value.ToLiteral());
+                const CapturePlan& plan, hlo::InstructionId root, RunStream& stream) {
+  if (!shape.IsTuple()) {
+    return TellResult(stream, plan, root, {device, leaf++, value.ToLiteral()});
+  }
   for (size_t i = 0; i < shape.elements().size(); ++i) {
     EmitLeaves(value.is_tuple() ? value.elements()[i] : value, shape.elements()[i], device, leaf,
-               sink);
+               plan, root, stream);
   }
 }
 
 class InterpreterExecutable : public Executable {
  public:
-  InterpreterExecutable(std::shared_ptr<const hlo::Module> module, LoadOptions options)
+  InterpreterExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options)
       : module_(std::move(module)),
-        options_(std::move(options)),
-        topology_(hlo::TopologyOf(*module_, options_.limits.devices)) {}
+        limits_(options.limits),
+        fill_elided_(options.fill_elided),
+        topology_(hlo::TopologyOf(*module_, limits_.devices)) {}
 
   Result<RunResult> Run(std::span<const std::vector<Literal>> inputs, const RunOptions& options,
-                        RunSink& sink, std::stop_token stop) override {
+                        RunStream& stream) override {
     const int64_t lists =
         topology_.counts.replicas * (topology_.unpartitioned ? 1 : topology_.counts.partitions);
     if (std::cmp_not_equal(inputs.size(), lists)) {
@@ -49,47 +53,70 @@ class InterpreterExecutable : public Executable {
         own.push_back(*std::move(literal));
       }
     }
-    const Clock::time_point start = Clock::now();
     eval::EvaluateOptions how;
-    how.limits = options_.limits;
-    how.stop = std::move(stop);
-    how.fill_elided = options_.fill_elided;
-    how.rng_seed = options.rng_seed;
     how.memory_bytes = options.memory_bytes;
     how.threads = options.threads;
     how.deadline = options.deadline;
-    how.infeed = options.infeed;
-    how.outfeed = options.outfeed;
-    how.observer = options.observer;
-    HLOSCOPE_ASSIGN_OR_RETURN(const eval::DeviceEvaluation run,
-                              eval::EvaluateOnDevices(*module_, topology_, arguments, how));
-    const std::chrono::duration<double, std::micro> time = Clock::now() - start;
-    for (int64_t device = 0; std::cmp_less(device, run.results.size()); ++device) {
-      int64_t leaf = 0;
-      EmitLeaves(run.results[static_cast<size_t>(device)], module_->shape(module_->entry().root),
-                 device, leaf, sink);
-    }
-    for (const std::string& warning : run.warnings) sink.OnWarning(warning);
-    return RunResult{time.count(), run.peak_bytes};
+    how.rng_seed = options.rng_seed;
+    how.stop = options.stop;
+    how.limits = limits_;
+    how.fill_elided = fill_elided_;
+    how.infeed = options.take_infeed;
+    how.outfeed = options.give_outfeed;
+    if (!options.capture.wants_more_than_results())
+      return Evaluate(arguments, how, options, stream);
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto observer,
+                              PlanObserver::Make(*module_, options.capture, stream));
+    how.observer = observer.get();
+    auto result = Evaluate(arguments, how, options, stream);
+    if (!result.has_value() && !observer->ended()) return result;
+    observer->Finish();
+    if (!result.has_value()) result = RunResult{.ended_by_plan = true};
+    result->executions = observer->executions();
+    return result;
   }
 
  private:
+  Result<RunResult> Evaluate(std::span<const std::vector<Literal>> arguments,
+                             const eval::EvaluateOptions& how, const RunOptions& options,
+                             RunStream& stream) const {
+    const Clock::time_point start = Clock::now();
+    HLOSCOPE_ASSIGN_OR_RETURN(const eval::DeviceEvaluation run,
+                              eval::EvaluateOnDevices(*module_, topology_, arguments, how));
+    const std::chrono::duration<double, std::micro> time = Clock::now() - start;
+    const hlo::InstructionId root = module_->entry().root;
+    for (int64_t device = 0; std::cmp_less(device, run.results.size()); ++device) {
+      int64_t leaf = 0;
+      EmitLeaves(run.results[static_cast<size_t>(device)], module_->shape(root), device, leaf,
+                 options.capture, root, stream);
+    }
+    for (const std::string& warning : run.warnings) stream.Take(RunWarning{warning});
+    return RunResult{time.count(), run.peak_bytes};
+  }
+
   std::shared_ptr<const hlo::Module> module_;
-  LoadOptions options_;
+  Limits limits_;
+  std::optional<uint64_t> fill_elided_;
   hlo::Topology topology_;
 };
 
 class Interpreter : public Platform {
  public:
-  std::string_view name() const override { return "interpreter"; }
+  explicit Interpreter(std::string_view name) : name_(name) {}
+  std::string_view name() const override { return name_; }
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
-                                           const LoadOptions& options) override {
+                                           const RunOptions& options) override {
     return std::make_unique<InterpreterExecutable>(std::move(module), options);
   }
+
+ private:
+  std::string_view name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Platform> MakeInterpreter() { return std::make_unique<Interpreter>(); }
+std::unique_ptr<Platform> MakeInterpreter(const PlatformRow& row, std::string_view) {
+  return std::make_unique<Interpreter>(row.name);
+}
 
 }  // namespace hloscope::replay

@@ -115,7 +115,7 @@ class Compile(unittest.TestCase):
     def test_plugins_that_fail(self):
         dump = ('--dump', self.path('dump'), '--json')
         deadly = f'pjrt:{MADE_UP}/libdeadly_plugin.so'
-        done = self.expect_error('was killed by signal 6 (SIGABRT); last output: the plugin has had enough', SAMPLE, '--with', deadly, *dump, status=4)
+        done = self.expect_error('was killed by signal 6 (SIGABRT) at run: the plugin has had enough', SAMPLE, '--with', deadly, *dump, status=4)
         self.assertEqual(json.loads(done.stdout)['status'], 'died')
         self.expect_error('speaks version 1.100 of the PJRT interface', SAMPLE, '--with', f'pjrt:{MADE_UP}/libfake_plugin_major.so', *dump)
         self.assertFalse(os.path.exists(self.path('dump')))

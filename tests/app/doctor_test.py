@@ -81,7 +81,7 @@ class Doctor(unittest.TestCase):
         finding = self.doctor(VIRTUAL_ENV=prefix)['plugins', 'xla-cpu'][0]
         self.assertEqual(finding['state'], 'dies')
         self.assertIn('SIGABRT', finding['message'])
-        self.assertIn('last output', finding['message'])
+        self.assertIn(' at run: ', finding['message'])
 
     def test_named_folder_that_is_gone(self):
         found = self.doctor(HLOSCOPE_PLUGIN_PATH='/nowhere/at/all')

@@ -52,10 +52,12 @@ std::vector<std::byte> Bytes(const std::string& hex) {
   return bytes;
 }
 
-class Leaves : public replay::RunSink {
+class Leaves : public replay::RunStream {
  public:
-  void OnResult(int64_t, int64_t, Result<hlo::Literal> value) override {
-    values.push_back(std::move(value));
+  void Take(replay::RunEvent event) override {
+    if (auto* result = std::get_if<replay::LeafResult>(&event)) {
+      values.push_back(std::move(result->value));
+    }
   }
   std::vector<Result<hlo::Literal>> values;
 };

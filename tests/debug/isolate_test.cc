@@ -30,18 +30,21 @@ ENTRY e {
 }
 )";
 
-class OffByOne : public replay::RunSink {
+class OffByOne : public replay::RunStream {
  public:
-  explicit OffByOne(replay::RunSink& to) : to_(to) {}
-  void OnResult(int64_t device, int64_t leaf, Result<Literal> value) override {
-    const auto data = value->data<float>();
-    std::vector<float> changed(data.begin(), data.end());
-    changed[3] += 1;
-    to_.OnResult(device, leaf, Literal::Of<float>(value->shape(), changed));
+  explicit OffByOne(replay::RunStream& to) : to_(to) {}
+  void Take(replay::RunEvent event) override {
+    if (auto* result = std::get_if<replay::LeafResult>(&event)) {
+      const auto data = result->value->data<float>();
+      std::vector<float> changed(data.begin(), data.end());
+      changed[3] += 1;
+      result->value = Literal::Of<float>(result->value->shape(), changed);
+    }
+    to_.Take(std::move(event));
   }
 
  private:
-  replay::RunSink& to_;
+  replay::RunStream& to_;
 };
 
 bool HasTanh(const hlo::Module& module) {
@@ -54,10 +57,10 @@ class WrongExecutable : public replay::Executable {
  public:
   explicit WrongExecutable(std::unique_ptr<replay::Executable> right) : right_(std::move(right)) {}
   Result<replay::RunResult> Run(std::span<const std::vector<Literal>> inputs,
-                                const replay::RunOptions& options, replay::RunSink& sink,
-                                std::stop_token stop) override {
-    OffByOne off(sink);
-    return right_->Run(inputs, options, off, std::move(stop));
+                                const replay::RunOptions& options,
+                                replay::RunStream& stream) override {
+    OffByOne off(stream);
+    return right_->Run(inputs, options, off);
   }
 
  private:
@@ -69,7 +72,7 @@ class WrongAboutTanh : public replay::Platform {
  public:
   std::string_view name() const override { return "wrong"; }
   Result<std::unique_ptr<replay::Executable>> Load(std::shared_ptr<const hlo::Module> module,
-                                                   const replay::LoadOptions& options) override {
+                                                   const replay::RunOptions& options) override {
     const bool tanh = HasTanh(*module);
     HLOSCOPE_ASSIGN_OR_RETURN(auto right, right_->Load(std::move(module), options));
     if (tanh) right = std::make_unique<WrongExecutable>(std::move(right));
@@ -113,7 +116,7 @@ TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
 class DeadExecutable : public replay::Executable {
  public:
   Result<replay::RunResult> Run(std::span<const std::vector<Literal>>, const replay::RunOptions&,
-                                replay::RunSink&, std::stop_token) override {
+                                replay::RunStream&) override {
     return std::unexpected(Error{ErrorClass::kDied, "the worker died of signal 11", {}, {}});
   }
 };
@@ -123,7 +126,7 @@ class DiesOfTanh : public replay::Platform {
  public:
   std::string_view name() const override { return "dies"; }
   Result<std::unique_ptr<replay::Executable>> Load(std::shared_ptr<const hlo::Module> module,
-                                                   const replay::LoadOptions& options) override {
+                                                   const replay::RunOptions& options) override {
     if (HasTanh(*module)) return std::make_unique<DeadExecutable>();
     return lives_->Load(std::move(module), options);
   }

@@ -135,6 +135,17 @@ TEST(Npz, ReadsWhatItWrites) {
   EXPECT_EQ(bytes, *WriteNpz(members));
 }
 
+// As files of 4 GiB are written, only smaller.
+TEST(Npz, ReadsWhatItWritesAsZip64) {
+  const std::pair<std::string, std::string> members[] = {
+      {"in0", "first"}, {"in1", ""}, {"in2", std::string(100, 'x')}, {"in3", "last"}};
+  for (const uint64_t wide_from : {0, 5, 80, 180, 300}) {
+    const auto archive = Open(*WriteNpz(members, wide_from));
+    ASSERT_TRUE(archive.has_value()) << wide_from;
+    for (const auto& [name, bytes] : members) EXPECT_EQ(*archive->Read(name), bytes) << wide_from;
+  }
+}
+
 // No single wrong byte makes it crash; one in a member's data is noticed.
 TEST(Npz, SurvivesDamage) {
   const std::pair<std::string, std::string> members[] = {{"a", "some bytes"}, {"b", "others"}};

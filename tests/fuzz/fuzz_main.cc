@@ -110,7 +110,8 @@ void MutateOnce(Random& random, std::string& text, const std::vector<std::string
   }
 }
 
-bool LoadSeeds(const std::vector<std::string>& paths, std::vector<std::string>& seeds) {
+bool LoadSeeds(const TargetRow& target, const Options& options, std::vector<std::string>& seeds) {
+  const std::vector<std::string>& paths = options.paths;
   std::vector<fs::path> files;
   for (const std::string& path : paths) {
     if (!fs::exists(path)) {
@@ -129,7 +130,9 @@ bool LoadSeeds(const std::vector<std::string>& paths, std::vector<std::string>& 
   for (const fs::path& file : files) {
     std::ifstream in(file, std::ios::binary);
     std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    if (bytes.size() <= kMaxSeedBytes) seeds.push_back(std::move(bytes));
+    if (target.seed != nullptr && !options.replay) bytes = target.seed(bytes);
+    const bool is_seed = target.seed == nullptr || !bytes.empty();
+    if (is_seed && bytes.size() <= kMaxSeedBytes) seeds.push_back(std::move(bytes));
   }
   return !seeds.empty();
 }
@@ -176,7 +179,7 @@ bool ReadOptions(int argc, char** argv, Options& options) {
 
 int Fuzz(const TargetRow& target, const Options& options) {
   std::vector<std::string> seeds, words = Dictionary();
-  if (!LoadSeeds(options.paths, seeds)) {
+  if (!LoadSeeds(target, options, seeds)) {
     std::fprintf(stderr, "no seeds of at most %zu bytes\n", kMaxSeedBytes);
     return 2;
   }

@@ -13,6 +13,7 @@
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
+#include "tests/fuzz/reader_targets.h"
 
 namespace hloscope::fuzz {
 namespace {
@@ -135,6 +136,9 @@ constexpr TargetRow kTargets[] = {
     {"open", FuzzOpen, "any bytes are recognised or not"},
     {"tensor", FuzzTensor, "arrays hold what their headers declare"},
     {"eval", FuzzEval, "what verifies runs or says why not"},
+    {"image", FuzzImage, "every id of a module that was read leads somewhere", ImageSeed},
+    {"trace", FuzzTrace, "any bytes are a trace or an error", TraceSeed},
+    {"readers", FuzzReaders, "the readers of a dump's files take any bytes"},
 };
 
 }  // namespace

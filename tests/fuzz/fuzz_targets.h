@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace hloscope::fuzz {
@@ -14,6 +15,8 @@ struct TargetRow {
   std::string_view name;
   Target run;
   std::string_view oracle;
+  // The input that a seed file stands for, empty where it is no seed; null: the file itself.
+  std::string (*seed)(std::string_view file) = nullptr;
 };
 std::span<const TargetRow> Targets();
 

@@ -34,6 +34,8 @@ std::string Around(const std::string& instruction) {
 sum { a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT s = f32[] add(a, b) }
+neg { a = f32[] parameter(0)
+  ROOT n = f32[] negate(a) }
 ENTRY e {
   x = f32[8,8] parameter(0)
   y = f32[8,8] parameter(1)
@@ -102,6 +104,20 @@ constexpr Row kRows[] = {
     {"f32[12] constant({1,2,3,4,5,6,7,8,9,10,11,12})", "f32[12]{0} constant({...})"},
     {"s4[2]{0:E(4)} constant({1,-1})", "s4[2]{0} constant({1, -1})"},
     {"f32[<=3] constant({1,2,3})", "f32[3]{0} constant({1, 2, 3})"},
+    {"f32[4] batch-norm-inference(x, z, z, z, z), epsilon=nan, feature_index=1",
+     "f32[4]{0} batch-norm-inference(%x, %z, %z, %z, %z), epsilon=nan, feature_index=1"},
+    {"(f32[8,8], s32[2]) ragged-all-to-all(x, y, i, i, i, i), dimensions={0}",
+     "(f32[8,8]{1,0}, s32[2]{0}) ragged-all-to-all(%x, %y, %i, %i, %i, /*index=5*/%i), "
+     "replica_groups={}"},
+    {"f32[8,8] convolution(x, y), dim_labels=bf_io->bf, operand_precision={high,high}, "
+     "convolution_kind=fprop",
+     "f32[8,8]{1,0} convolution(%x, %y), dim_labels=bf_io->bf, convolution_kind=fprop, "
+     "operand_precision={high,high}"},
+    // The aliasing of a call is that of its async-start.
+    {"((f32[]), f32[], s32[]) call-start(z), to_apply=neg, output_to_operand_aliasing={{1}: (0, "
+     "{})}",
+     "((f32[]), f32[], s32[]) call-start(%z), to_apply=%neg, "
+     "output_to_operand_aliasing={{1}: (0, {})}"},
     // What the origin leaves out is an empty tuple, and nothing at the end.
     {"(f32[8,8], s32[], (f32[], f32[])) tuple(x, i, tuple(z, z)), origin={({\"a\"}, , (,))}",
      "(f32[8,8]{1,0}, s32[], (f32[], f32[])) tuple(%x, %i, %tuple.anon), origin={({\"a\"})}"},

@@ -96,20 +96,30 @@ TEST(Proto, GeneratedClassesReadAndWriteTheSame) {
   EXPECT_EQ(ModuleToProto(*file->module), bytes);
 }
 
+// By the place in the text, which the id tells; protos have XLA's post-order.
+proto::HloInstructionProto& At(proto::HloModuleProto& m, int computation, int instruction) {
+  auto& c = *m.mutable_computations(computation);
+  for (proto::HloInstructionProto& i : *c.mutable_instructions()) {
+    if (i.id() == (c.id() << 32) + instruction) return i;
+  }
+  ADD_FAILURE() << "no instruction " << instruction << " in " << c.name();
+  return *c.mutable_instructions(0);
+}
+
 TEST(Proto, FieldsAreThoseXlaWrites) {
   proto::HloModuleProto message = ToMessage(ModuleToProto(*Parsed(kRichModule)));
   const auto& entry = message.computations(3);
   EXPECT_EQ(entry.name(), "main");
   EXPECT_EQ(message.entry_computation_id(), entry.id());
-  EXPECT_EQ(entry.instructions(0).id(), entry.id() << 32);
-  const auto& dot = entry.instructions(2);
+  EXPECT_EQ(entry.instructions(0).name(), "iota");  // nobody uses it
+  const auto& dot = At(message, 3, 2);
   EXPECT_EQ(dot.opcode(), "dot");
   EXPECT_EQ(dot.dot_dimension_numbers().lhs_contracting_dimensions(0), 1);
   EXPECT_EQ(dot.precision_config().operand_precision(0), proto::PrecisionConfig::HIGHEST);
   EXPECT_EQ(dot.metadata().source_line(), 3);
-  const auto& compare = message.computations(1).instructions(3);
+  const auto& compare = At(message, 1, 3);
   EXPECT_EQ(compare.comparison_type(), "SIGNED");
-  const auto& loop = entry.instructions(12);
+  const auto& loop = At(message, 3, 12);
   EXPECT_EQ(loop.backend_config(), "opaque \"text\"");
   EXPECT_EQ(loop.called_computation_ids(0), message.computations(2).id());  // body first
   EXPECT_EQ(message.schedule().sequences_size(), 4);
@@ -166,6 +176,28 @@ TEST(Proto, SliceSizesAreCutByArraysAndStarts) {
                                     "), source_target_pairs={{0,1}}, slice_sizes=" + c.sizes);
     EXPECT_NE(text.find(std::string("slice_sizes=") + c.sizes + "\n"), std::string::npos) << text;
   }
+}
+
+TEST(Proto, ControlPredecessorsDonorsAndThreadsAreXlas) {
+  auto module = Parsed(R"(HloModule m, buffer_donor={ (1, {}), (0, {}), (1, {}) }
+ENTRY e {
+  a = f32[4] parameter(0)
+  b = f32[4] parameter(1)
+  s = ((f32[4]), f32[4], s32[]) negate-start(a), async_execution_thread="t", origin={{"o"}}
+  d = f32[4] negate-done(s), control-predecessors={b, b}
+}
+)");
+  ASSERT_NE(module, nullptr);
+  proto::HloModuleProto message = ToMessage(ModuleToProto(*module));
+  EXPECT_EQ(message.computations(0).execution_thread(), "t");
+  EXPECT_EQ(message.computations(1).instructions(3).control_predecessor_ids_size(), 1);
+  ASSERT_EQ(message.buffer_donor().entries_size(), 2);
+  EXPECT_EQ(message.buffer_donor().entries(0).parameter_number(), 0);
+  auto file = ReadProto(BytesOf(message.SerializeAsString()));
+  ASSERT_TRUE(file) << file.error().ToString();
+  std::string text;
+  PrintText(*file->module, TextFormat::kElided, text);
+  EXPECT_NE(text.find("origin={{\"o\"}}"), std::string::npos) << text;
 }
 
 // As XLA: entries by their key, the first of equal ones, without commas between them.
@@ -245,10 +277,6 @@ struct BadModule {
   void (*edit)(proto::HloModuleProto&);
   std::string_view message;
 };
-
-proto::HloInstructionProto& At(proto::HloModuleProto& m, int computation, int instruction) {
-  return *m.mutable_computations(computation)->mutable_instructions(instruction);
-}
 
 constexpr BadModule kBadModules[] = {
     {"unknown opcode", [](auto& m) { At(m, 0, 2).set_opcode("frobnicate"); },
@@ -331,8 +359,7 @@ TEST(Proto, NestingIsLimited) {
   limits.proto_nesting = 50;
   auto file = ReadProto(BytesOf(bytes), limits);
   ASSERT_FALSE(file);
-  EXPECT_NE(file.error().message.find("more than 50 messages inside one another"),
-            std::string::npos);
+  EXPECT_NE(file.error().message.find("messages are nested more than 50 deep"), std::string::npos);
 }
 
 TEST(Proto, EveryPrefixIsReadOrRefused) {

@@ -153,7 +153,8 @@ TEST(DeviceListText, EveryForm) {
       {"[8]<=[8]", "error: replica groups have 1 sizes, expected 2: groups and devices of each"},
       {"[2,4]", "error: expected <=[ of an iota, found the end of the text"},
       {"{0,1}", "error: expected { of a group such as {0,1}, found `0,1}`"},
-      {"mesh['x'=4] {}", "error: groups of the mesh have one device, expected more than one"},
+      {"mesh['x'=4] {}",
+       "error: replica groups of the mesh have one device, expected more than one"},
   };
   for (const Case& c : cases) EXPECT_EQ(ReprintList(c.text), c.printed) << c.text;
 }

@@ -89,7 +89,8 @@ const Case kCases[] = {
      "ENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] fusion(p), kind=kLoop, calls=body }"},
     {"Thread", "execution-thread", Plain::kError,
      "other { p = f32[4] parameter(0)\n ROOT r = f32[4] abs(p) }, execution_thread=\"x\"\n"
-     "ENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] call(p), to_apply=other }"},
+     "ENTRY e { c = pred[] parameter(0)\n p = f32[4] parameter(1)\n"
+     " ROOT r = f32[4] conditional(c, p, p), true_computation=other, false_computation=other }"},
     {"GroupTwice", "replica-groups", Plain::kError,
      "ENTRY e { p = f32[4] parameter(0)\n"
      " ROOT r = f32[4] all-reduce(p), replica_groups={{0,0}}, to_apply=add }"},
@@ -222,6 +223,34 @@ ENTRY e {
   ROOT r = f32[] get-tuple-element(t), index=1
 })";
   EXPECT_EQ(Describe(VerifyText(text, true)), "");
+}
+
+// Operand 1 goes to the true branch, whatever the attributes sort like.
+TEST(VerifierTest, BranchesOfAPredTakeTheirOwnOperands) {
+  std::string text = R"(HloModule m
+yes { a = f32[2,3]{0,1} parameter(0)
+  ROOT b = f32[] constant(1) }
+no { a = f32[2,3]{1,0} parameter(0)
+  ROOT b = f32[] constant(2) }
+ENTRY e {
+  p = pred[] parameter(0)
+  x = f32[2,3]{0,1} parameter(1)
+  y = f32[2,3]{1,0} parameter(2)
+  ROOT r = f32[] conditional(p, x, y), true_computation=yes, false_computation=no
+})";
+  EXPECT_EQ(Describe(VerifyText(text, true)), "");
+}
+
+TEST(VerifierTest, NotesOnOrderAreNoUsers) {
+  std::string text = std::string(kHeader) + R"(
+ENTRY e {
+  p = f32[4] parameter(0)
+  s = (f32[4], f32[4], u32[]) copy-start(p)
+  t = token[] after-all(p)
+  o = () custom-call(s), custom_call_target="control_dep"
+  ROOT d = f32[4] copy-done(s)
+})";
+  EXPECT_EQ(Describe(VerifyText(text, false)), "");
 }
 
 TEST(VerifierTest, LateBoundAsyncOperands) {

@@ -101,7 +101,7 @@ TEST(XlaCpu, WithoutPassesResultsHaveMemoryOfTheirOwn) {
   };
   for (const char* text : rows) {
     RunRequest request;
-    request.test_passes = false;
+    request.run_passes = false;
     const RunReport report = RunBeside(text, request);
     EXPECT_EQ(report.status, RunStatus::kEqual) << text;
     EXPECT_FALSE(report.error.has_value()) << report.error->ToString();
@@ -125,7 +125,7 @@ TEST(XlaCpu, WithoutPassesLayoutsAreKept) {
   };
   for (const char* text : rows) {
     RunRequest request;
-    request.test_passes = false;
+    request.run_passes = false;
     const RunReport report = RunBeside(text, request);
     EXPECT_EQ(report.status, RunStatus::kEqual) << text;
     EXPECT_FALSE(report.error.has_value()) << report.error->ToString();

@@ -163,7 +163,7 @@ TEST_F(PluginsTest, AnEntryPointNamesAPluginNobodyKnows) {
   ASSERT_EQ(found.plugins.size(), 1U);
   EXPECT_EQ(found.plugins[0].distribution, "acme_xla");
   EXPECT_EQ(found.plugins[0].version, "2.5");
-  EXPECT_EQ(found.plugins[0].platform, "");
+  EXPECT_EQ(found.plugins[0].platform(), "");
 }
 
 TEST_F(PluginsTest, TheFirstPlaceWinsAndNoPluginIsListedTwice) {

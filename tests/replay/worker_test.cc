@@ -18,7 +18,6 @@
 #include "core/debug/run/run_module.h"
 #include "core/hlo/module_image.h"
 #include "core/hlo/text/text.h"
-#include "core/replay/workers/remote_observer.h"
 #include "core/replay/workers/worker_evidence.h"
 #include "core/replay/workers/worker_platform.h"
 #include "tests/base/sanitized.h"
@@ -60,12 +59,14 @@ std::shared_ptr<WorkerPool> MakePool(std::string evidence = {}) {
   return std::make_shared<WorkerPool>(std::move(options));
 }
 
-class Collector : public RunSink {
+class Collector : public RunStream {
  public:
-  void OnResult(int64_t, int64_t, Result<Literal> value) override {
-    values.push_back(std::move(value));
+  void Take(RunEvent event) override {
+    if (auto* result = std::get_if<LeafResult>(&event)) values.push_back(std::move(result->value));
+    if (auto* warning = std::get_if<RunWarning>(&event)) warnings.push_back(warning->text);
+    if (auto* value = std::get_if<CapturedValue>(&event)) captured.push_back(std::move(*value));
   }
-  void OnWarning(std::string_view text) override { warnings.emplace_back(text); }
+  std::vector<CapturedValue> captured;
   std::vector<Result<Literal>> values;
   std::vector<std::string> warnings;
 };
@@ -262,19 +263,7 @@ ENTRY e {
   EXPECT_LE(MappedMemoryFiles(), 1u);  // the page of the worker that still lives
 }
 
-// An observer that no worker knows.
-class UnknownObserver : public RemoteObserver {
- public:
-  Status OnValue(const eval::Site&, std::span<const eval::Value>, const eval::Value&) override {
-    return {};
-  }
-  std::string_view kind() const override { return "unknown"; }
-  void WriteRequest(ValueWriter&) const override {}
-  void WriteFindings(ValueWriter&) const override {}
-  Status ReadFindings(ValueReader&) override { return {}; }
-};
-
-// A run that fails before the worker has taken its inputs leaves none behind for the next.
+// A run that fails does not leave the worker with inputs that the next takes for its own.
 TEST(Worker, InputsOfAFailedRunAreSentAgain) {
   const auto platform = *MakeWorkerPlatform("interpreter", MakePool());
   constexpr int64_t kElements = 100'000;
@@ -293,11 +282,10 @@ ENTRY e {
   Collector first;
   ASSERT_TRUE((*executable)->Run(inputs_of(1), {}, first).has_value());
   const auto inputs = inputs_of(2);
-  UnknownObserver observer;
-  RunOptions observed;
-  observed.observer = &observer;
+  RunOptions refused;
+  refused.capture.search = {"no such search", ""};
   Collector none, second;
-  ASSERT_FALSE((*executable)->Run(inputs, observed, none).has_value());
+  ASSERT_FALSE((*executable)->Run(inputs, refused, none).has_value());
   ASSERT_TRUE((*executable)->Run(inputs, {}, second).has_value());
   EXPECT_EQ(second.values.at(0)->data<int32_t>()[0], 4);
 }
@@ -317,8 +305,8 @@ ENTRY e {
   ASSERT_TRUE(executable.has_value());
   std::vector<Literal> given;
   RunOptions options;
-  options.infeed = [](const hlo::Shape&) -> Result<Literal> { return FourFloats(5)[0][0]; };
-  options.outfeed = [&](const Literal& array) -> Status {
+  options.take_infeed = [](const hlo::Shape&) -> Result<Literal> { return FourFloats(5)[0][0]; };
+  options.give_outfeed = [&](const Literal& array) -> Status {
     return given.push_back(array), Status();
   };
   Collector sink;
@@ -327,7 +315,7 @@ ENTRY e {
   ASSERT_EQ(given.size(), 1u);
   EXPECT_EQ(given[0].data<float>()[0], 5);
   EXPECT_EQ(sink.values[0]->data<float>()[0], 10);
-  options.infeed = [](const hlo::Shape&) -> Result<Literal> { return InputError("no more"); };
+  options.take_infeed = [](const hlo::Shape&) -> Result<Literal> { return InputError("no more"); };
   Collector again;
   const auto failed = (*executable)->Run(none, options, again);
   const bool said = failed.has_value()
@@ -592,7 +580,7 @@ TEST(WorkerEvidence, KeepsABoundedNumber) {
 TEST(WorkerProtocol, GarbageIsReadSafely) {
   std::mt19937_64 random(5);
   const auto inputs = FourFloats();
-  ValueWriter writer(FrameKind::kResult);
+  ValueWriter writer(FrameKind::kEvent);
   writer.PutLiteral(inputs[0][0]);
   writer.PutResult(Literal::Tuple({inputs[0][0], Literal::Token(), inputs[0][0]}));
   writer.PutValue(

@@ -55,7 +55,7 @@ class ExperimentTest : public testing::Test {
 
 TEST_F(ExperimentTest, EveryInstructionHasAVerdict) {
   ExperimentRequest request;
-  request.reference = "interpreter";
+  request.reference_platform = "interpreter";
   experiment_.Start(module_, request);
   EXPECT_TRUE(experiment_.running());
   EXPECT_EQ(experiment_.expected_findings(), 4);
@@ -85,7 +85,7 @@ TEST(ExperimentThreadTest, StartingAndResettingWaitForNothing) {
       },
       HLOSCOPE_BINARY);
   ExperimentRequest request;
-  request.reference = "interpreter";
+  request.reference_platform = "interpreter";
   experiment.Start(Parsed(), request);
   while (inside == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   experiment.Reset();

@@ -27,6 +27,11 @@ struct Case {
 using Check = std::function<bool()>;
 using Cases = std::map<Command, Case>;
 
+struct SlowKey {
+  using Value = int;
+  auto operator<=>(const SlowKey&) const = default;
+};
+
 class KeysTest : public ViewerTest {
  protected:
   void Begin(const Case& c) {
@@ -133,14 +138,15 @@ Cases KeysTest::ViewerCases() {
   // The first time it is asked for it never ends.
   auto ask = [this] {
     return session()
-        .Get<int>("slow", "slow work",
-                  [this](TaskControl& control) -> Result<std::shared_ptr<const int>> {
-                    if (!started_.exchange(true)) {
-                      while (!control.stopped()) std::this_thread::yield();
-                    }
-                    if (control.stopped()) return EnvironmentError("stopped");
-                    return std::make_shared<const int>(1);
-                  })
+        .cache
+        .Get(SlowKey(), "slow work",
+             [this](TaskControl& control) -> Computed<int> {
+               if (!started_.exchange(true)) {
+                 while (!control.stopped()) std::this_thread::yield();
+               }
+               if (control.stopped()) return EnvironmentError("stopped");
+               return std::make_shared<const int>(1);
+             })
         .state;
   };
   auto cancelled = [this, ask] {

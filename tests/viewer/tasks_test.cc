@@ -140,7 +140,7 @@ TEST_F(TaskTest, T01WhyIsItOnTheHost) {
 
 TEST_F(TaskTest, T02WhoHoldsThePeak) {
   Do(
-      "2 who holds the peak of memory?", {Sample("attention_block_h100")}, [&] { Key("Alt+2"); },
+      "2 what uses the peak memory?", {Sample("attention_block_h100")}, [&] { Key("Alt+2"); },
       [&] { ClickOn("home", "What uses the peak memory"); },
       [&] {
         EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kBuffer);

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/users.h"
 #include "core/hlo/text/text.h"
 #include "viewer/frame/application.h"
 #include "viewer/frame/keyboard.h"
@@ -229,24 +231,15 @@ void Application::StepGraph(Command command) {
       if (!m.operands(id).empty()) next = m.operands(id)[0];
       break;
     case Command::kUser:
-      for (uint32_t i = 0; i < m.instructions().size() && !next.valid(); ++i) {
-        if (std::ranges::find(m.operands(hlo::InstructionId(i)), id) !=
-            m.operands(hlo::InstructionId(i)).end())
-          next = hlo::InstructionId(i);
-      }
+      if (!hlo::UsersOf(m).users(id).empty()) next = hlo::UsersOf(m).users(id).front();
       break;
     case Command::kCallee:
-      for (hlo::ComputationId called : m.CalledComputations(m[id])) {
-        next = m[called].root;
-        break;
+      if (const auto calls = hlo::CallGraphOf(m).calls(id); !calls.empty()) {
+        next = m[calls.front().callee].root;
       }
       break;
     case Command::kCaller:
-      for (uint32_t i = 0; i < m.instructions().size() && !next.valid(); ++i) {
-        if (std::ranges::count(m.CalledComputations(m[hlo::InstructionId(i)]), m[id].computation) >
-            0)
-          next = hlo::InstructionId(i);
-      }
+      next = hlo::CallGraphOf(m).FirstCaller(m[id].computation);
       break;
     case Command::kShowUses:
       return popups_.ShowSearch(std::string(hlo::ToString(m[id].opcode)));

@@ -7,6 +7,7 @@
 
 #include "core/debug/align/lineage.h"
 #include "core/debug/align/provenance.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "viewer/model/text_line.h"
 
 namespace hloscope::viewer {
@@ -130,10 +131,8 @@ class Search {
   void StartAtCallers() {
     auto module = dump_.Module(out_.module, selection_.stage);
     if (!module) return Note(module.error().ToString());
-    const hlo::Module& m = **module;
-    for (uint32_t i = 0; i < m.instructions().size(); ++i) {
-      if (std::ranges::count(m.CalledComputations(m[InstructionId(i)]), selection_.computation) > 0)
-        Start(selection_.stage, InstructionId(i));
+    for (hlo::InstructionId caller : hlo::CallGraphOf(*(*module)).callers(selection_.computation)) {
+      Start(selection_.stage, caller);
     }
   }
 

@@ -1,6 +1,8 @@
 // Experiment: a thread that runs one job after the other, and a box in which it leaves its news.
 #include "viewer/model/experiment.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -106,16 +108,19 @@ void CaptureBoth(const std::shared_ptr<const hlo::Module>& module, const std::st
     pair.note = cut.error().ToString();
     return;
   }
-  const auto values = debug::CaptureValues(
-      *module, pair.instruction, cut->parameters, 0, [&](eval::Observer& observer) {
-        return debug::RunObserved(module, request, observer, stop);
-      });
+  const auto values =
+      debug::CaptureValues(*module, pair.instruction, cut->parameters, 0,
+                           [&](const replay::CapturePlan& plan, replay::RunStream& stream) {
+                             debug::RunRequest capturing = request;
+                             capturing.capture = plan;
+                             return debug::RunCapturing(module, capturing, stream, stop);
+                           });
   if (!values) {
     pair.note = values.error().ToString();
     return;
   }
   if (values->value) Flatten(*values->value, pair.reference_leaves);
-  if (platform == "interpreter") return;
+  if (platform == replay::ReferencePlatform().name) return;
   debug::RunRequest alone = request;
   alone.platform = platform;
   alone.arguments = values->arguments;
@@ -159,15 +164,8 @@ Experiment::Experiment(std::function<void()> wake, std::string worker_program)
 Experiment::~Experiment() { Cancel(); }
 
 debug::RunRequest Experiment::MakeRequest() const {
-  debug::RunRequest run;
-  run.platform = request_.platform;
-  run.reference_platform = request_.reference;
-  run.seed = request_.seed;
-  run.bounds = {request_.absolute, request_.relative};
-  run.isolate = request_.isolate && !request_.reference.empty();
-  run.find = request_.find;
-  run.fill_elided = request_.fill_elided;
-  run.deadline_seconds = request_.deadline_seconds;
+  debug::RunRequest run = request_;
+  run.isolate = run.isolate && !run.reference_platform.empty();
   run.workers = workers_;
   return run;
 }
@@ -175,6 +173,7 @@ debug::RunRequest Experiment::MakeRequest() const {
 void Experiment::Begin(std::string doing, Job job) {
   Retire();
   doing_ = std::move(doing);
+  progress_.reset();
   news_ = std::make_shared<News>();
   running_ = true;
   started_ = std::chrono::steady_clock::now();
@@ -201,8 +200,8 @@ void Experiment::Begin(std::string doing, Job job) {
 void Experiment::Retire() {
   Cancel();
   std::erase_if(retired_, [](const Running& run) {
-    const std::lock_guard lock(run.news->mutex);
-    return run.news->finished;
+    const std::unique_lock lock(run.news->mutex, std::try_to_lock);
+    return lock.owns_lock() && run.news->finished;
   });
   if (now_.thread.joinable()) retired_.push_back(std::exchange(now_, {}));
 }
@@ -227,6 +226,11 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
             }
             if (wake) wake();
           };
+          own.on_progress = [&](const replay::RunProgress& progress) {
+            const std::lock_guard lock(news.mutex);
+            news.progress = progress;
+            if (wake) wake();
+          };
           debug::RunReport report = debug::RunModule(module, own, stop);
           const std::lock_guard lock(news.mutex);
           news.report = std::move(report);
@@ -237,7 +241,7 @@ void Experiment::Capture(InstructionId instruction) {
   if (running_ || module_ == nullptr) return;
   debug::RunRequest request = MakeRequest();
   const std::string platform = request.platform;
-  request.platform = "interpreter";
+  request.platform = replay::ReferencePlatform().name;
   request.reference_platform.clear();
   request.isolate = false;
   request.find.reset();
@@ -277,6 +281,7 @@ bool Experiment::Update() {
     const std::lock_guard lock(news_->mutex);
     findings.swap(news_->findings);
     if (news_->report) report_ = std::exchange(news_->report, std::nullopt);
+    if (news_->progress) progress_ = std::exchange(news_->progress, std::nullopt);
     if (news_->captured) captured_ = std::exchange(news_->captured, std::nullopt);
     finished = news_->finished;
   }
@@ -297,6 +302,12 @@ bool Experiment::Update() {
   return finished || !findings.empty();
 }
 
+std::string Experiment::doing() const {
+  if (!progress_) return doing_;
+  return fmt::format("{} ({} of {} {})", doing_, progress_->done, progress_->total,
+                     progress_->what);
+}
+
 double Experiment::seconds() const {
   const auto end = running_ ? std::chrono::steady_clock::now() : ended_;
   return std::max(0.0, std::chrono::duration<double>(end - started_).count());
@@ -311,10 +322,10 @@ std::vector<std::string> PlatformsHere() {
   const replay::PluginFindings found = replay::FindPlugins({});
   std::vector<std::string> names;
   for (const replay::PlatformRow& row : replay::PlatformRows()) {
-    const bool needs_plugin = row.name.starts_with("xla-");
-    const bool here = std::ranges::any_of(
-        found.plugins, [&](const replay::PluginFile& p) { return p.platform == row.name; });
-    if (!needs_plugin || here) names.emplace_back(row.name);
+    const bool here = !row.Has(replay::kNeedsPlugin) ||
+                      std::ranges::find(found.plugins, row.devices, &replay::PluginFile::devices) !=
+                          found.plugins.end();
+    if (here) names.emplace_back(row.name);
   }
   return names;
 }

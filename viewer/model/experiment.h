@@ -23,15 +23,14 @@
 
 namespace hloscope::viewer {
 
-struct ExperimentRequest {
-  int32_t module_index = -1, stage = -1;            // of the dump, for those who show it
-  std::string platform = "interpreter", reference;  // reference empty: nothing is compared
-  uint64_t seed = 0;
-  std::optional<double> absolute, relative;  // bounds; absent: those of the element type
-  bool isolate = true;                       // every instruction of the entry by itself first
-  std::optional<debug::NonFiniteKind> find;  // where the first NaN or infinity is born
-  std::optional<uint64_t> fill_elided;
-  double deadline_seconds = 120;
+// What is to run, by default every instruction of the entry by itself first.
+struct ExperimentRequest : debug::RunRequest {
+  ExperimentRequest() {
+    isolate = true;
+    deadline_seconds = 120;
+  }
+
+  int32_t module_index = -1, stage = -1;  // of the dump, for those who show it
 };
 
 enum class Verdict : uint8_t { kSameBits, kWithinUlp, kWithinBound, kBeyond, kNotFinite, kFailed };
@@ -76,7 +75,8 @@ class Experiment {
 
   bool running() const { return running_; }
   double seconds() const;  // that what runs has taken, or took
-  const std::string& doing() const { return doing_; }
+  // "running on interpreter (12 of 40 instructions)".
+  std::string doing() const;
   const ExperimentRequest& request() const { return request_; }
   const hlo::Module* module() const { return module_.get(); }
   std::span<const Finding> findings() const { return findings_; }  // in the order they came
@@ -91,6 +91,7 @@ class Experiment {
     std::vector<Finding> findings;
     std::optional<debug::RunReport> report;
     std::optional<CapturedPair> captured;
+    std::optional<replay::RunProgress> progress;
     bool finished = false;
   };
   using Job = std::function<void(News& news, const std::stop_token& stop)>;
@@ -110,6 +111,7 @@ class Experiment {
   int64_t expected_ = 0;
   std::optional<debug::RunReport> report_;
   std::optional<CapturedPair> captured_;
+  std::optional<replay::RunProgress> progress_;  // of what runs
   // What was told to stop may take a while to: it is waited for when it has ended.
   struct Running {
     std::shared_ptr<News> news;

@@ -39,6 +39,7 @@ struct Marks {
   TimelineRange timeline;
   MemoryPoint memory;
   bool passes_by_change = false;   // most changed first
+  bool was_cancelled = false;      // work was stopped: what failed by that can be resumed
   std::set<int32_t> asked_passes;  // modules whose stages are all to be compared, however many
 };
 

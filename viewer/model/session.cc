@@ -29,7 +29,6 @@ void Session::Open(const std::vector<std::string>& paths) {
   data_.Clear();
   marks_ = {};
   bookmarks_.clear();
-  was_cancelled_ = false;
   experiment_.Reset();
   document_.Open(paths, tasks_, messages_);
   navigation_.Reset();
@@ -42,12 +41,12 @@ bool Session::Update() {
 
 void Session::CancelWork() {
   if (tasks_.idle()) return;
-  was_cancelled_ = true;
+  marks_.was_cancelled = true;
   tasks_.CancelAll();
 }
 
 void Session::Resume() {
-  was_cancelled_ = false;
+  marks_.was_cancelled = false;
   cache_.DropCancelled();
   navigation_.ForgetCounterparts();
 }

@@ -43,7 +43,7 @@ class Session : public Context {
   bool idle() const { return tasks_.idle() && !experiment_.running(); }
   // Stops what is being read and computed. What was not finished stays so until Resume.
   void CancelWork();
-  bool was_cancelled() const { return was_cancelled_; }
+  bool was_cancelled() const { return marks_.was_cancelled; }
   // Reads and computes again, on asking, what was cancelled; between frames: references to it end.
   void Resume();
 
@@ -54,7 +54,6 @@ class Session : public Context {
   Messages messages_;
   std::vector<Bookmark> bookmarks_;
   std::vector<std::string> recent_;
-  bool was_cancelled_ = false;
   // Threads end before what they use: tasks_ is the first to go.
   Experiment experiment_;
   TaskCache cache_;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/replay/platform_table.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/experiment.h"
@@ -207,14 +208,13 @@ class DivergenceView : public View {
     ExperimentRequest request;
     request.module_index = module;
     request.stage = stage_;
-    request.platform = find ? "interpreter" : platform_;
-    request.reference = find ? std::string() : reference_;
+    request.platform = find ? std::string(replay::ReferencePlatform().name) : platform_;
+    request.reference_platform = find ? std::string() : reference_;
     request.seed = static_cast<uint64_t>(seed_);
     request.isolate = isolate_;
     request.find = find;
     if (own_bounds_) {
-      request.absolute = absolute_;
-      request.relative = relative_;
+      request.bounds = {absolute_, relative_};
     }
     waiting_ = std::move(request);
     selects_finding_ = find.has_value();
@@ -302,7 +302,7 @@ class DivergenceView : public View {
   void DrawFindings(Frame& frame, Experiment& experiment) {
     if (experiment.findings().empty()) {
       if (experiment.report() != nullptr && !experiment.request().find) {
-        Sentence(frame, experiment.request().reference.empty()
+        Sentence(frame, experiment.request().reference_platform.empty()
                             ? "nothing to compare: no reference platform selected"
                             : "no instruction was checked separately");
       }
@@ -322,7 +322,7 @@ class DivergenceView : public View {
   }
 
   std::vector<std::string> platforms_;
-  std::string platform_, reference_ = "interpreter";
+  std::string platform_, reference_{replay::ReferencePlatform().name};
   std::optional<ExperimentRequest> waiting_;  // for its module to be read
   int stage_ = 0, seed_ = 0;
   bool isolate_ = true, own_bounds_ = false, only_differences_ = false, selects_finding_ = false;

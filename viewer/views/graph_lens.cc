@@ -236,6 +236,20 @@ void GraphLens::OpenAll() {
   canvas_.Fit(data_->graph.picture());
 }
 
+std::string GraphLens::Csv() const {
+  const graph::Tree& tree = data_->graph.tree();
+  std::string out = "node,opcode,place,x,y,width,height,open\n";
+  for (const Box& box : data_->graph.picture().boxes) {
+    const hlo::InstructionId id = tree[box.node].instruction;
+    const bool is_one = id.valid() && id.index < data_->placement.instructions.size();
+    out += fmt::format("{},{},{},{},{},{},{},{}\n", CsvCell(tree.Title(box.node)),
+                       is_one ? hlo::ToString((*data_->module)[id].opcode) : "",
+                       is_one ? debug::KeyOf(data_->placement.instructions[id.index].place) : "",
+                       box.x, box.y, box.width, box.height, box.open ? 1 : 0);
+  }
+  return out;
+}
+
 std::string GraphLens::Arrangement() const {
   if (data_ == nullptr || !fitted_) return {};
   const graph::Picture& picture = data_->graph.picture();

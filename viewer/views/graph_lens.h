@@ -35,6 +35,8 @@ class GraphLens {
   // Cameras and open nodes, and back; ignored where another graph is in view by now.
   std::string Arrangement() const;
   void SetArrangement(std::string_view text);
+  // What is drawn as CSV, one box a row.
+  std::string Csv() const;
   // Brings the node that stands for the selection into view, opening what is around it.
   void Reveal(Frame& frame);
   // The next node along a wire (vertical) or beside this one; invalid where there is none.

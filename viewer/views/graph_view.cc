@@ -16,6 +16,7 @@
 #include "viewer/views/graph_legend.h"
 #include "viewer/views/graph_lens.h"
 #include "viewer/views/graph_links.h"
+#include "viewer/views/graph_look.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -24,9 +25,6 @@ namespace {
 using graph::Box;
 using graph::NodeId;
 using graph::NodeKind;
-
-enum Shown : uint8_t { kSource, kFusions, kDevices, kShownCount };
-constexpr std::array<const char*, kShownCount> kTitles = {"Source", "Fusions", "Devices"};
 
 class GraphView : public View {
  public:
@@ -82,22 +80,8 @@ class GraphView : public View {
     }
   }
 
-  std::string State() const override {
-    return fmt::format("{} {} {} {}{}{}", static_cast<int>(mode_), linked_ ? 1 : 0,
-                       minimap_ ? 1 : 0, shown_[kSource] ? 1 : 0, shown_[kFusions] ? 1 : 0,
-                       shown_[kDevices] ? 1 : 0);
-  }
-  void SetState(std::string_view state) override {
-    if (state.size() != 9) return;
-    const int mode = state[0] - '0';
-    if (mode < 0 || static_cast<size_t>(mode) >= ColorModeRows().size()) return;
-    mode_ = static_cast<ColorMode>(mode);
-    linked_ = state[2] == '1';
-    minimap_ = state[4] == '1';
-    for (size_t k = 0; k < kShownCount; ++k) shown_[k] = state[6 + k] == '1';
-    if (std::ranges::count(shown_, true) == 0) shown_[kFusions] = true;
-  }
-
+  std::string State() const override { return look_.Text(); }
+  void SetState(std::string_view state) override { look_.SetText(state); }
   std::string Arrangement() const override {
     return source_.Arrangement() + "\n" + fusions_.Arrangement();
   }
@@ -110,9 +94,9 @@ class GraphView : public View {
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     if (fusions_.data() == nullptr || format == ExportFormat::kPng)
       return View::Export(format, context);
-    if (format == ExportFormat::kCsv) return Boxes();
+    if (format == ExportFormat::kCsv) return fusions_.Csv();
     std::vector<std::string> pictures;
-    for (size_t k : ShownNow()) {
+    for (size_t k : look_.ShownNow(HasSource())) {
       const GraphLens& lens = k == kSource ? source_ : fusions_;
       if (lens.data() == nullptr) continue;
       graph::SvgOptions options;
@@ -136,7 +120,7 @@ class GraphView : public View {
     const graph::Picture& picture = fusions_.data()->graph.picture();
     const auto frames = std::ranges::count(picture.boxes, true, &Box::open);
     return out + fmt::format("{} boxes, {} open, colour {}{}\nzoom {:.3f}\n", picture.boxes.size(),
-                             frames, ColorModeRows()[static_cast<size_t>(mode_)].id,
+                             frames, ColorModeRows()[static_cast<size_t>(look_.mode)].id,
                              part_.kind == GraphPart::Kind::kAround  ? ", around"
                              : part_.kind == GraphPart::Kind::kPaths ? ", paths"
                                                                      : "",
@@ -144,36 +128,13 @@ class GraphView : public View {
   }
 
  private:
-  // What is drawn, one box a row.
-  std::string Boxes() const {
-    const GraphData& data = *fusions_.data();
-    std::string out = "node,opcode,place,x,y,width,height,open\n";
-    for (const Box& box : data.graph.picture().boxes) {
-      const hlo::InstructionId id = data.graph.tree()[box.node].instruction;
-      const bool is_one = id.valid() && id.index < data.placement.instructions.size();
-      out += fmt::format("{},{},{},{},{},{},{},{}\n", CsvCell(data.graph.tree().Title(box.node)),
-                         is_one ? hlo::ToString((*data.module)[id].opcode) : "",
-                         is_one ? debug::KeyOf(data.placement.instructions[id.index].place) : "",
-                         box.x, box.y, box.width, box.height, box.open ? 1 : 0);
-    }
-    return out;
-  }
-
   bool HasSource() const { return stage_ > 0; }
-  bool IsShown(size_t which) const { return shown_[which] && (which != kSource || HasSource()); }
-  // The pictures from left to right.
-  std::vector<size_t> ShownNow() const {
-    std::vector<size_t> shown;
-    for (size_t k = 0; k < kShownCount; ++k) {
-      if (IsShown(k)) shown.push_back(k);
-    }
-    if (shown.empty()) shown.push_back(kFusions);
-    return shown;
-  }
   // The graph that keys act on: one that can be seen. Devices show that of the fusions.
   GraphLens& Active() {
-    const bool has_fusions = IsShown(kFusions) || IsShown(kDevices);
-    return IsShown(kSource) && (active_ == kSource || !has_fusions) ? source_ : fusions_;
+    const bool has_fusions =
+        look_.IsShown(kFusions, HasSource()) || look_.IsShown(kDevices, HasSource());
+    return look_.IsShown(kSource, HasSource()) && (active_ == kSource || !has_fusions) ? source_
+                                                                                       : fusions_;
   }
 
   bool RunOnPart(Command command, Frame& frame) {
@@ -209,29 +170,17 @@ class GraphView : public View {
   }
 
   bool RunOnLook(Command command) {
-    const float factor = command == Command::kGraphZoomIn ? 1.25f : 0.8f;
+    if (look_.Run(command)) return true;
     switch (command) {
-      case Command::kGraphColor:
-        mode_ = static_cast<ColorMode>((static_cast<size_t>(mode_) + 1) % ColorModeRows().size());
-        return true;
       case Command::kGraphZoomIn:
+        Active().canvas().Zoom(1.25f);
+        break;
       case Command::kGraphZoomOut:
-        Active().canvas().Zoom(factor);
+        Active().canvas().Zoom(0.8f);
         break;
       case Command::kGraphReadable:
         Active().canvas().zoom = 1;
         break;
-      case Command::kGraphLink:
-        linked_ = !linked_;
-        return true;
-      case Command::kGraphMinimap:
-        minimap_ = !minimap_;
-        return true;
-      case Command::kGraphSource:
-      case Command::kGraphFusions:
-      case Command::kGraphDevices:
-        Show(static_cast<size_t>(command) - static_cast<size_t>(Command::kGraphSource));
-        return true;
       default:
         return false;
     }
@@ -262,42 +211,8 @@ class GraphView : public View {
     }
   }
 
-  // One of the three always stays.
-  void Show(size_t which) {
-    shown_[which] = !shown_[which];
-    if (std::ranges::count(shown_, true) == 0) shown_[which] = true;
-  }
-
-  void Toggle(const char* label, bool& value, const char* help) {
-    if (value)
-      ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_ButtonActive));
-    const bool was = value;
-    if (ImGui::Button(label)) value = !value;
-    if (was) ImGui::PopStyleColor();
-    ImGui::SetItemTooltip("%s", help);
-  }
-
   void DrawToolbar(Frame& frame) {
-    for (size_t k = 0; k < kShownCount; ++k) {
-      if (k == kSource && !HasSource()) continue;
-      if (k > (HasSource() ? kSource : kFusions)) SameLineIfRoom(ButtonWidth(kTitles[k]));
-      bool value = shown_[k];
-      Toggle(kTitles[k], value, "show or hide this graph (1, 2, 3)");
-      if (value != shown_[k]) Show(k);
-    }
-    SameLineIfRoom(170 * frame.scale);
-    ImGui::SetNextItemWidth(170 * frame.scale);
-    if (ImGui::BeginCombo("##colour", ColorModeRows()[static_cast<size_t>(mode_)].title.data())) {
-      for (const ColorModeRow& row : ColorModeRows()) {
-        if (ImGui::Selectable(row.title.data(), row.mode == mode_)) mode_ = row.mode;
-      }
-      ImGui::EndCombo();
-    }
-    ImGui::SetItemTooltip("colour nodes by … (C)");
-    SameLineIfRoom(ButtonWidth("Link"));
-    Toggle("Link", linked_, "link cameras (L)");
-    SameLineIfRoom(ButtonWidth("Map"));
-    Toggle("Map", minimap_, "minimap (M)");
+    DrawLookBar(frame, look_, HasSource());
     SameLineIfRoom(ButtonWidth("Whole graph"));
     if (part_.kind == GraphPart::Kind::kWhole) {
       if (ImGui::Button("Around")) RunOnPart(Command::kGraphAround, frame);
@@ -348,27 +263,27 @@ class GraphView : public View {
     const float legend = LegendHeight(frame, Legend());
     legend_shown_ = legend > 0;
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    const std::vector<size_t> shown = ShownNow();
+    const std::vector<size_t> shown = look_.ShownNow(HasSource());
     const float gap = 4 * frame.scale;
     float total = 0;
-    for (size_t k : shown) total += share_[k];
+    for (size_t k : shown) total += look_.share[k];
     moved_.reset();
     for (size_t i = 0; i < shown.size(); ++i) {
       const size_t k = shown[i];
-      const float width =
-          std::floor((room.x - gap * static_cast<float>(shown.size() - 1)) * share_[k] / total);
+      const float width = std::floor((room.x - gap * static_cast<float>(shown.size() - 1)) *
+                                     look_.share[k] / total);
       if (i > 0) {
         ImGui::SameLine(0, 0);
         DrawSplitter(shown[i - 1], k, gap, room.y - legend, room.x / total);
         ImGui::SameLine(0, 0);
       }
-      ImGui::BeginChild(kTitles[k], {width, room.y - legend - 2 * frame.scale},
+      ImGui::BeginChild(kGraphTitles[k], {width, room.y - legend - 2 * frame.scale},
                         ImGuiChildFlags_None,
                         ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
       DrawLens(frame, k);
       ImGui::EndChild();
     }
-    if (linked_ && moved_) LinkCameras(frame);
+    if (look_.linked && moved_) LinkCameras(frame);
     moved_.reset();
   }
 
@@ -379,9 +294,9 @@ class GraphView : public View {
       ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
     if (ImGui::IsItemActive()) {
       const float by = ImGui::GetIO().MouseDelta.x / pixels;
-      if (share_[left] + by > 0.15f && share_[right] - by > 0.15f) {
-        share_[left] += by;
-        share_[right] -= by;
+      if (look_.share[left] + by > 0.15f && look_.share[right] - by > 0.15f) {
+        look_.share[left] += by;
+        look_.share[right] -= by;
       }
     }
     ImGui::PopID();
@@ -395,7 +310,7 @@ class GraphView : public View {
     // Devices show the graph of the fusions, which is made even where those are hidden.
     const GraphPart part = which == kSource ? GraphPart() : part_;
     if (!lens.Ready(frame, module_, which == kSource ? 0 : stage_, part)) return;
-    lens.Paint(frame, mode_);
+    lens.Paint(frame, look_.mode);
     lens.Follow(frame);
     const ImVec2 room = ImGui::GetContentRegionAvail();
     if (which == kDevices && !devices_linked_) {
@@ -405,7 +320,7 @@ class GraphView : public View {
     const CanvasEvents events = which == kDevices
                                     ? lens.DrawColumns(frame, "##devices", room.x, room.y, roomy)
                                     : lens.Draw(frame, which == kSource ? "##source" : "##fusions",
-                                                room.x, room.y, roomy, minimap_ && roomy);
+                                                room.x, room.y, roomy, look_.minimap && roomy);
     if (which == kFusions && first_frame_of_ != lens.data()) {
       first_frame_of_ = lens.data();
       LinkColumns();
@@ -452,19 +367,9 @@ class GraphView : public View {
   }
 
   void Across(Frame& frame, GraphLens& from, GraphLens& to, bool backwards) {
-    if (const debug::Alignment* links = AlignmentOf(frame))
+    if (!HasSource() || source_.data() == nullptr || fusions_.data() == nullptr) return;
+    if (const debug::Alignment* links = LinksOf(frame.context, source_, fusions_))
       FollowAcross(*links, from, to, backwards);
-  }
-
-  const debug::Alignment* AlignmentOf(Frame& frame) {
-    if (!HasSource() || source_.data() == nullptr || fusions_.data() == nullptr) return nullptr;
-    const Pending<debug::Alignment>& found = frame.context.cache.Get(
-        PartKey<debug::Alignment>{module_, stage_}, "linking source and fusions",
-        [before = source_.data()->module, after = fusions_.data()->module](
-            TaskControl&) -> Result<std::shared_ptr<const debug::Alignment>> {
-          return std::make_shared<const debug::Alignment>(debug::Align(*before, *after));
-        });
-    return found.ready() ? found.value.get() : nullptr;
   }
 
   const std::vector<LegendEntry>& Legend() const {
@@ -476,10 +381,8 @@ class GraphView : public View {
   int32_t module_ = -1, stage_ = -1;
   GraphPart part_;
   hlo::InstructionId path_from_;
-  ColorMode mode_ = ColorMode::kOpcode;
-  bool linked_ = true, minimap_ = true, devices_linked_ = false, legend_shown_ = true;
-  std::array<bool, kShownCount> shown_ = {true, true, true};
-  std::array<float, kShownCount> share_ = {1, 1, 0.9f};
+  GraphLook look_;
+  bool devices_linked_ = false, legend_shown_ = true;
   size_t active_ = kFusions;
   std::optional<size_t> moved_;
   const GraphData* first_frame_of_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/hlo/analysis/users.h"
 #include "core/hlo/text/text.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -243,7 +244,7 @@ class SelectionView : public View {
     const Pending<hlo::UserIndex>& index = frame.context.cache.Get(
         PartKey<hlo::UserIndex>{module, stage}, "finding users", [m](TaskControl&) {
           return Result<std::shared_ptr<const hlo::UserIndex>>(
-              std::make_shared<const hlo::UserIndex>(*m));
+              std::shared_ptr<const hlo::UserIndex>(m, &hlo::UsersOf(*m)));
         });
     if (!index.ready()) return;
     std::vector<hlo::InstructionId> users(index->users(id).begin(), index->users(id).end());

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/requests.h"
 
 namespace hloscope::viewer {
@@ -128,16 +129,16 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
     case PendingState::kReady:
       return true;
     case PendingState::kNone:
-      Sentence(frame, fmt::format("{}: nothing was asked for yet", what));
+      Sentence(frame, fmt::format("{}: not loaded yet", what));
       return false;
     case PendingState::kWaiting:
-      Sentence(frame, fmt::format("reading {} …", what));
+      Sentence(frame, fmt::format("loading {} …", what));
       return false;
     case PendingState::kFailed:
-      Sentence(frame, fmt::format("{} cannot be shown: {}", what, error.ToString()));
-      if (frame.context.was_cancelled()) {
+      Sentence(frame, fmt::format("cannot load {}: {}", what, error.ToString()));
+      if (frame.context.marks.was_cancelled) {
         ImGui::PushID(&error);
-        if (ImGui::SmallButton("Go on")) frame.context.requests.Run(Command::kResume);
+        if (ImGui::SmallButton("Resume")) frame.context.requests.Run(Command::kResume);
         ImGui::PopID();
       }
       return false;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/hlo/opcode_traits.h"
+
 namespace hloscope::debug {
 
 using hlo::Opcode;
@@ -11,20 +13,8 @@ bool IsScalar(const AlignmentSide& side, uint32_t id) {
   return side.module()[side[id].shape].IsScalar();
 }
 bool Moves(const AlignmentSide& side, uint32_t id) {
-  switch (side[id].opcode) {
-    case Opcode::kBitcast:
-    case Opcode::kBroadcast:
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-    case Opcode::kPad:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-      return true;
-    default:
-      return false;
-  }
+  const Opcode opcode = side[id].opcode;
+  return hlo::HasTrait(opcode, hlo::kTraitRearranges) || opcode == Opcode::kConvert;
 }
 
 bool IsElement(const AlignmentSide& side, uint32_t id) {

@@ -100,9 +100,8 @@ uint64_t MixHash(uint64_t a, uint64_t b) {
 
 AlignmentSide::AlignmentSide(const Module& module, bool with_frames) : module_(module) {
   HashInstructions();
-  FindCallers();
   FindHomes();
-  std::vector<uint32_t> only(caller_.size(), kNone);
+  std::vector<uint32_t> only(module.computations().size(), kNone);
   for (uint32_t c = 0; c < only.size(); ++c) only[c] = OnlyCaller(ComputationId(c));
   OriginHashes hashes = HashOrigins(module, only, with_frames);
   origin_ = std::move(hashes.exact);
@@ -134,17 +133,6 @@ void AlignmentSide::HashInstructions() {
       if (value != 0) h = MixHash(MixHash(h, static_cast<uint64_t>(a.key)), value);
     }
     local_[id] = h;
-  }
-}
-
-void AlignmentSide::FindCallers() {
-  caller_.assign(module_.computations().size(), kNone);
-  caller_count_.assign(module_.computations().size(), 0);
-  for (uint32_t id = 0; id < size(); ++id) {
-    if ((*this)[id].attribute_count == 0) continue;
-    for (ComputationId c : module_.CalledComputations((*this)[id])) {
-      if (caller_count_[c.index]++ == 0) caller_[c.index] = id;
-    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::debug {
@@ -50,9 +51,11 @@ class AlignmentSide {
   // The only instruction that calls a computation; kNone where there is none or several.
   static constexpr uint32_t kNone = 0xffffffffu;
   uint32_t OnlyCaller(hlo::ComputationId c) const {
-    return caller_count_[c.index] == 1 ? caller_[c.index] : kNone;
+    return hlo::CallGraphOf(module_).OnlyCaller(c).index;
   }
-  uint32_t FirstCaller(hlo::ComputationId c) const { return caller_[c.index]; }
+  uint32_t FirstCaller(hlo::ComputationId c) const {
+    return hlo::CallGraphOf(module_).FirstCaller(c).index;
+  }
   // The computation that holds `id` when every fusion and call is opened.
   hlo::ComputationId Home(uint32_t id) const { return homes_[(*this)[id].computation.index]; }
   // The computation of a fusion or call; invalid for any other instruction.
@@ -65,7 +68,6 @@ class AlignmentSide {
 
  private:
   void HashInstructions();
-  void FindCallers();
   void FindHomes();
   void ResolveOperands();
   void FindUsers();
@@ -73,7 +75,6 @@ class AlignmentSide {
 
   const hlo::Module& module_;
   std::vector<uint64_t> local_, kind_, origin_, near_origin_, name_origin_;
-  std::vector<uint32_t> caller_, caller_count_;
   std::vector<uint32_t> first_, resolved_, first_user_, users_;
   std::vector<uint8_t> transparent_;
   std::vector<std::string> prefixes_;

@@ -3,6 +3,7 @@
 
 #include <unordered_set>
 
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/string_pool.h"
 
 namespace hloscope::debug {
@@ -32,37 +33,11 @@ class Hasher {
   }
 
   Fingerprints Run() {
-    enum : uint8_t { kNew, kOpen, kDone };
-    std::vector<uint8_t> state(module_.computations().size(), kNew);
-    std::vector<uint32_t> stack;
-    for (uint32_t c = 0; c < state.size(); ++c) {
-      stack.push_back(c);
-      while (!stack.empty()) {
-        uint32_t top = stack.back();
-        if (state[top] == kNew) {
-          state[top] = kOpen;
-          PushCallees(top, state, stack);
-          continue;
-        }
-        if (state[top] == kOpen) HashComputation(top);
-        state[top] = kDone;
-        stack.pop_back();
-      }
-    }
+    for (hlo::ComputationId c : hlo::CallGraphOf(module_).callees_first()) HashComputation(c.index);
     return std::move(prints_);
   }
 
  private:
-  void PushCallees(uint32_t c, const std::vector<uint8_t>& state,
-                   std::vector<uint32_t>& stack) const {
-    for (const Instruction& i : module_.instructions(module_.computations()[c])) {
-      if (i.attribute_count == 0) continue;
-      for (hlo::ComputationId called : module_.CalledComputations(i)) {
-        if (state[called.index] == 0) stack.push_back(called.index);
-      }
-    }
-  }
-
   uint64_t ShapeOf(hlo::ShapeId id) {
     if (shapes_[id.index] == 0) shapes_[id.index] = module_[id].WithDefaultLayouts().Hash() | 1;
     return shapes_[id.index];

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/hlo/analysis/call_graph.h"
+
 namespace hloscope::debug {
 namespace {
 
@@ -65,7 +67,7 @@ void Provenance::AddCode(const Tables& tables, const Module& final, InstructionI
         }
         return;
       }
-      at = tables.lookup->FirstCaller(final[at].computation);
+      at = hlo::CallGraphOf(final).FirstCaller(final[at].computation);
     }
   };
   add(tables.kernels, facts.kernels);

@@ -1,19 +1,13 @@
 // Source lines of instructions that have none of their own.
 #include "core/debug/align/lineage.h"
+#include "core/hlo/analysis/call_graph.h"
 
 namespace hloscope::debug {
 namespace {
 
 // The instruction that calls the computation of `id` first; invalid where there is none.
 hlo::InstructionId CallerOf(const hlo::Module& module, hlo::InstructionId id) {
-  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
-    const hlo::Instruction& i = module.instructions()[k];
-    if (i.attribute_count == 0) continue;
-    for (hlo::ComputationId c : module.CalledComputations(i)) {
-      if (c == module[id].computation) return hlo::InstructionId(k);
-    }
-  }
-  return {};
+  return hlo::CallGraphOf(module).FirstCaller(module[id].computation);
 }
 
 // Users follow their operands in a computation.

@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "core/debug/compare/compare_bits.h"
-#include "core/debug/nonfinite/nonfinite_observer.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/text/value_text.h"
+#include "core/replay/capture/nonfinite_search.h"
 
 namespace hloscope::debug {
 namespace {
@@ -19,6 +19,8 @@ using eval::Value;
 using hlo::InstructionId;
 using hlo::Literal;
 using hlo::Module;
+using replay::NonFiniteFound;
+using replay::NonFiniteOrigin;
 
 constexpr size_t kMaxArrivals = 20;
 
@@ -65,7 +67,7 @@ OperandReport ReportOperand(const Module& module, const NonFiniteOrigin& origin,
   if (elementwise || value.shape().ElementCount() == 1) {
     report.value = ElementText(value.literal(), elementwise ? origin.element : 0);
   } else {
-    report.range = FiniteRangeOf(value.literal());
+    report.range = replay::FiniteRangeOf(value.literal());
   }
   return report;
 }
@@ -190,13 +192,12 @@ class Arrivals {
 // The origin inside the scalar computation that the guilty instruction applies; the origin as it is
 // where there is none to be seen.
 NonFiniteOrigin Narrowed(const Module& module, NonFiniteOrigin origin, NonFiniteKind kind,
-                         const ObservedRun& run) {
-  if (!AppliesScalarComputation(module[origin.instruction].opcode)) return origin;
-  NonFiniteOriginObserver inside(module, kind, origin);
-  const auto leaves = run(inside);
-  const std::optional<NonFiniteOrigin>& found = inside.first();
-  // The run ends early once something is found; nothing else can stop it but what stops any run.
-  return leaves.has_value() || !found ? origin : *found;
+                         const SearchRun& run) {
+  if (!replay::AppliesScalarComputation(module[origin.instruction].opcode)) return origin;
+  const auto inside = run(NonFiniteSearchRequest(kind, &origin));
+  if (!inside.has_value()) return origin;
+  const Result<NonFiniteFound> found = ReadNonFiniteFound(module, inside->finding);
+  return found.has_value() && found->first ? *found->first : origin;
 }
 
 // Where no instruction makes one, what holds one from the start is the first: a parameter, or a
@@ -217,14 +218,16 @@ void AddArrival(const Module& module, Arrivals& arrivals, NonFiniteKind kind,
 }  // namespace
 
 Result<NonFiniteReport> FindFirstNonFinite(const Module& module, std::span<const Literal> arguments,
-                                           NonFiniteKind kind, const ObservedRun& run) {
+                                           NonFiniteKind kind, const SearchRun& run) {
   NonFiniteReport report;
   Arrivals arrivals(module, kind, report);
   arrivals.LookAtArguments(arguments);
   arrivals.LookAtConstants();
-  NonFiniteOriginObserver observer(module, kind);
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto leaves, run(observer));
-  const std::optional<NonFiniteOrigin>& origin = observer.first();
+  HLOSCOPE_ASSIGN_OR_RETURN(const SearchedRun searched, run(NonFiniteSearchRequest(kind)));
+  HLOSCOPE_ASSIGN_OR_RETURN(const NonFiniteFound found,
+                            ReadNonFiniteFound(module, searched.finding));
+  const auto& leaves = searched.leaves;
+  const std::optional<NonFiniteOrigin>& origin = found.first;
   if (!origin) {
     AddArrival(module, arrivals, kind, leaves, report);
     return report;
@@ -234,7 +237,7 @@ Result<NonFiniteReport> FindFirstNonFinite(const Module& module, std::span<const
   const InstructionId in_entry =
       origin->frames.empty() ? origin->instruction : origin->frames[0].caller;
   report.first->reaches_output = ReachesOutput(module, in_entry, leaves);
-  const InstructionId infinity = observer.infinity_from();
+  const InstructionId infinity = found.infinity_from;
   if (infinity.valid()) report.first->infinity_from = module.name(infinity);
   return report;
 }

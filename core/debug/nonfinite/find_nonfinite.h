@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/debug/nonfinite/nonfinite_scan.h"
-#include "core/eval/machine/evaluator.h"
 #include "core/hlo/literal.h"
 #include "core/hlo/module.h"
+#include "core/replay/capture/capture_plan.h"
+#include "core/replay/capture/nonfinite_scan.h"
+#include "core/replay/capture/run_stream.h"
 
 namespace hloscope::debug {
+
+using replay::NonFiniteKind;
 
 // A call on the way from the entry to an instruction.
 struct PathStep {
@@ -24,7 +27,7 @@ struct PathStep {
 struct OperandReport {
   std::string instruction, shape;
   std::optional<std::string> value;  // of elementwise instructions and scalars: at the index
-  std::optional<FiniteRange> range;  // of others: over all elements that are finite
+  std::optional<replay::FiniteRange> range;  // of others: over all elements that are finite
 };
 
 // Where the first one was made: the first instruction in execution order, what it calls coming
@@ -52,14 +55,18 @@ struct NonFiniteReport {
   std::vector<std::string> arrivals;  // "in0[3] is NaN on arrival", "constant c holds NaN" …
 };
 
-// Runs the module once, on the inputs at hand, under an observer; the leaves of the results.
-using ObservedRun =
-    std::function<Result<std::vector<Result<hlo::Literal>>>(eval::Observer& observer)>;
+// Runs the module once, on the inputs at hand, with a search beside it: what that found, and the
+// leaves of the results; none where the search ended the run.
+struct SearchedRun {
+  replay::SearchFinding finding;
+  std::vector<Result<hlo::Literal>> leaves;
+};
+using SearchRun = std::function<Result<SearchedRun>(const replay::SearchRequest& search)>;
 
 // Runs once, and once more where the guilty instruction applies a scalar computation. `arguments`
 // are what the runs take. Fails as the first run does.
 Result<NonFiniteReport> FindFirstNonFinite(const hlo::Module& module,
                                            std::span<const hlo::Literal> arguments,
-                                           NonFiniteKind kind, const ObservedRun& run);
+                                           NonFiniteKind kind, const SearchRun& run);
 
 }  // namespace hloscope::debug

@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "core/hlo/analysis/call_graph.h"
+
 namespace hloscope::debug {
 namespace {
 
@@ -13,27 +15,6 @@ using hlo::Module;
 using hlo::Opcode;
 using Kind = CallContext::Kind;
 
-// Callers before callees; computations in a cycle of calls, which no sound module has, are left
-// out.
-std::vector<ComputationId> CallersFirst(const Module& module) {
-  std::vector<uint32_t> callers(module.computations().size(), 0);
-  for (const Instruction& i : module.instructions()) {
-    for (ComputationId c : module.CalledComputations(i)) ++callers[c.index];
-  }
-  std::vector<ComputationId> order;
-  for (uint32_t c = 0; c < callers.size(); ++c) {
-    if (callers[c] == 0) order.emplace_back(c);
-  }
-  for (size_t next = 0; next < order.size(); ++next) {
-    for (const Instruction& i : module.instructions(module[order[next]])) {
-      for (ComputationId c : module.CalledComputations(i)) {
-        if (--callers[c.index] == 0) order.push_back(c);
-      }
-    }
-  }
-  return order;
-}
-
 class Counter {
  public:
   explicit Counter(const Module& module) : module_(module) {
@@ -42,10 +23,9 @@ class Counter {
   }
 
   CallCounts Run() {
-    std::vector<ComputationId> order = CallersFirst(module_);
     result_.contexts[module_.entry_id().index].kind = Kind::kSequence;
     result_.executions[module_.entry_id().index] = 1;
-    for (ComputationId c : order) {
+    for (ComputationId c : hlo::CallGraphOf(module_).callers_first()) {
       for (const Instruction& i : module_.instructions(module_[c])) {
         if (i.attribute_count != 0) Follow(i);
       }

@@ -6,6 +6,7 @@
 
 #include "core/debug/place/call_counts.h"
 #include "core/debug/place/transfers.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::debug {
 namespace {
@@ -87,22 +88,7 @@ bool IsCompiled(const Module& module) {
                              [](const Instruction& i) { return i.opcode == Opcode::kFusion; });
 }
 
-bool IsNoCode(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kBitcast:
-    case Opcode::kAfterAll:
-    case Opcode::kAddDependency:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kDomain:
-      return true;
-    default:
-      return false;
-  }
-}
+bool IsNoCode(Opcode opcode) { return hlo::HasTrait(opcode, hlo::kTraitNoCode); }
 
 PlacedInstruction At(Place place, FallbackReason reason = FallbackReason::kNone,
                      std::string_view library = {}) {

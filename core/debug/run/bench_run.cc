@@ -25,14 +25,16 @@ double Median(std::vector<double> values) {
 }
 
 // Results are dropped; one without a value ends the measurement.
-class Outcome : public replay::RunSink {
+class Outcome : public replay::RunStream {
  public:
   explicit Outcome(std::vector<std::string>& warnings) : warnings_(warnings) {}
-  void OnResult(int64_t, int64_t, Result<hlo::Literal> value) override {
-    if (!value && !error_) error_ = std::move(value).error();
-  }
-  void OnWarning(std::string_view text) override {
-    if (std::ranges::find(warnings_, text) == warnings_.end()) warnings_.emplace_back(text);
+  void Take(replay::RunEvent event) override {
+    if (auto* result = std::get_if<replay::LeafResult>(&event)) {
+      if (!result->value && !error_) error_ = std::move(result->value).error();
+    }
+    const auto* warning = std::get_if<replay::RunWarning>(&event);
+    if (warning == nullptr || std::ranges::count(warnings_, warning->text) != 0) return;
+    warnings_.push_back(warning->text);
   }
   const std::optional<Error>& error() const { return error_; }
 
@@ -48,19 +50,16 @@ class Side {
        std::stop_token stop)
       : name_(std::move(name)),
         module_(std::move(module)),
-        request_(request),
-        stop_(std::move(stop)) {}
+        workers_(request.workers),
+        options_(request) {
+    options_.stop = std::move(stop);
+  }
 
   Status Compile() {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform(name_, request_.workers));
-    replay::LoadOptions options;
-    options.limits = request_.limits;
-    options.fill_elided = request_.fill_elided;
-    options.threads = request_.threads;
-    options.stop = stop_;
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform(name_, workers_));
     executable_.reset();
     const Clock::time_point start = Clock::now();
-    HLOSCOPE_ASSIGN_OR_RETURN(executable_, platform->Load(module_, options));
+    HLOSCOPE_ASSIGN_OR_RETURN(executable_, platform->Load(module_, options_));
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     compile_ms_.push_back(executable_->load_ms().value_or(ms));
     return {};
@@ -70,11 +69,9 @@ class Side {
   }
 
   Status Run(const RunInputs& inputs, std::vector<std::string>& warnings, bool counts) {
-    replay::RunOptions options;
-    options.threads = request_.threads;
     Outcome outcome(warnings);
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
-                              executable_->Run(inputs.lists, options, outcome, stop_));
+                              executable_->Run(inputs.lists, options_, outcome));
     if (outcome.error()) return std::unexpected(*outcome.error());
     if (counts) run_us_.push_back(run.run_us);
     return {};
@@ -87,8 +84,8 @@ class Side {
  private:
   std::string name_;
   std::shared_ptr<const hlo::Module> module_;
-  const BenchRequest& request_;
-  std::stop_token stop_;
+  std::shared_ptr<replay::WorkerPool> workers_;
+  replay::RunOptions options_;
   std::unique_ptr<replay::Executable> executable_;
   std::vector<double> compile_ms_, run_us_;
 };

@@ -11,19 +11,17 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/hlo/module.h"
+#include "core/replay/run_options.h"
 #include "core/replay/workers/worker_pool.h"
 
 namespace hloscope::debug {
 
-struct BenchRequest {
-  std::string platform = "interpreter";
+struct BenchRequest : replay::RunOptions {
+  std::string platform{replay::ReferencePlatform().name};
   std::string against;  // empty: nothing beside it
   uint64_t seed = 0;    // of made-up inputs
-  std::optional<uint64_t> fill_elided;
-  int threads = 0;      // 0: one for each CPU
   double seconds = 2;   // of running, all platforms together; each runs at least kLeastRuns times
   int64_t repeats = 0;  // runs of each platform instead of `seconds`, if positive
-  Limits limits;
   std::shared_ptr<replay::WorkerPool> workers;
 };
 

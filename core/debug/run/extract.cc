@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <queue>
 
-#include "core/debug/run/capture_observer.h"
 #include "core/hlo/rewrite/module_copier.h"
 
 namespace hloscope::debug {
@@ -118,6 +118,39 @@ InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& numbe
                                 copier.Copy(instruction.shape), {}, attributes);
 }
 
+// Captured leaves, by instruction.
+class CaptureCollector : public replay::RunStream {
+ public:
+  void Take(replay::RunEvent event) override {
+    auto* captured = std::get_if<replay::CapturedValue>(&event);
+    if (captured == nullptr) return;
+    Result<hlo::Literal> leaf = InternalError("a value was not told by its bytes");
+    if (auto* literal = std::get_if<hlo::Literal>(&captured->value)) leaf = std::move(*literal);
+    if (auto* error = std::get_if<Error>(&captured->value)) {
+      leaf = std::unexpected(std::move(*error));
+    }
+    leaves_[captured->key.instruction.index].push_back(std::move(leaf));
+  }
+
+  // Its leaves put together; the error of the first that has no value.
+  Result<hlo::Literal> ValueOf(const Module& module, InstructionId id) const {
+    const auto found = leaves_.find(id.index);
+    if (found == leaves_.end()) return InternalError("a value was never told");
+    std::vector<hlo::Literal> leaves;
+    for (const Result<hlo::Literal>& leaf : found->second) {
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal literal, leaf);
+      leaves.push_back(std::move(literal));
+    }
+    size_t next = 0;
+    std::optional<hlo::Literal> whole = hlo::NestLeaves(module.shape(id), leaves, next);
+    if (!whole) return InternalError("a value was told in part");
+    return *std::move(whole);
+  }
+
+ private:
+  std::map<uint32_t, std::vector<Result<hlo::Literal>>> leaves_;
+};
+
 }  // namespace
 
 Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth,
@@ -169,25 +202,37 @@ Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, 
   return extracted;
 }
 
+replay::CapturePlan OperandsPlan(InstructionId root, std::span<const InstructionId> parameters,
+                                 int64_t iteration) {
+  replay::CapturePlan plan;
+  plan.results = replay::CaptureForm::kNone;
+  plan.items.push_back({replay::CaptureScope::kInstructions,
+                        replay::CaptureForm::kBytes,
+                        {parameters.begin(), parameters.end()}});
+  plan.items.back().instructions.push_back(root);
+  plan.until = {root, iteration};
+  return plan;
+}
+
 Result<CapturedValues> CaptureValues(const Module& module, InstructionId root,
                                      std::span<const InstructionId> parameters, int64_t iteration,
                                      const CaptureRun& run) {
-  CaptureObserver capture(module, root, {parameters.begin(), parameters.end()}, iteration);
-  const Status status = run(capture);
-  if (!capture.done()) {
-    HLOSCOPE_TRY(status);
+  CaptureCollector captured_leaves;
+  HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult result,
+                            run(OperandsPlan(root, parameters, iteration), captured_leaves));
+  if (!result.ended_by_plan) {
     return InputError(fmt::format("{} runs {} times: no execution {}", module.name(root),
-                                  capture.executions(), iteration),
-                      capture.executions() == 0
+                                  result.executions, iteration),
+                      result.executions == 0
                           ? "no result depends on it, or its computation is never called"
                           : "--iteration counts from 0");
   }
   CapturedValues captured;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal literal, capture.values()[i].ToLiteral());
+  for (const InstructionId parameter : parameters) {
+    HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal literal, captured_leaves.ValueOf(module, parameter));
     captured.arguments.push_back(std::move(literal));
   }
-  Result<hlo::Literal> value = capture.value().ToLiteral();
+  Result<hlo::Literal> value = captured_leaves.ValueOf(module, root);
   if (value.has_value()) captured.value = *std::move(value);
   return captured;
 }

@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/eval/machine/evaluator.h"
 #include "core/hlo/literal.h"
 #include "core/hlo/module.h"
+#include "core/replay/platform.h"
 
 namespace hloscope::debug {
 
@@ -31,17 +33,23 @@ enum class Metadata : uint8_t { kKept, kStripped };
 Result<ExtractedModule> ExtractModule(const hlo::Module& module, hlo::InstructionId root,
                                       int64_t depth, Metadata metadata = Metadata::kKept);
 
+// The plan that captures what `parameters` hold and `root` gives in its execution number
+// `iteration` (from 0, over all calls of its computation); the run ends there.
+replay::CapturePlan OperandsPlan(hlo::InstructionId root,
+                                 std::span<const hlo::InstructionId> parameters, int64_t iteration);
+
 // What `parameters` held and `root` gave in one of its executions.
 struct CapturedValues {
   std::vector<hlo::Literal> arguments;
   std::optional<hlo::Literal> value;  // absent where it could not be computed
 };
 
-// Runs the module once under an observer.
-using CaptureRun = std::function<Status(eval::Observer& observer)>;
+// Runs the module once with a capture plan.
+using CaptureRun = std::function<Result<replay::RunResult>(const replay::CapturePlan& plan,
+                                                           replay::RunStream& stream)>;
 
-// Captures execution number `iteration` (from 0, over all calls of its computation) of `root`; the
-// run ends there. Input error: there is no such execution. Unsupported: an operand has no value.
+// Captures by OperandsPlan. Input error: there is no such execution. Unsupported: an operand has no
+// value.
 Result<CapturedValues> CaptureValues(const hlo::Module& module, hlo::InstructionId root,
                                      std::span<const hlo::InstructionId> parameters,
                                      int64_t iteration, const CaptureRun& run);

@@ -26,12 +26,14 @@ constexpr size_t kMostPieces = 64;                  // of one module
 constexpr int64_t kMostBytes = int64_t{256} << 20;  // that its parameters take
 constexpr int64_t kDeepest = 16;                    // to which pieces grow
 
-class Collector : public replay::RunSink {
+class Collector : public replay::RunStream {
  public:
-  void OnResult(int64_t, int64_t leaf, Result<Literal> value) override {
-    const auto at = static_cast<size_t>(leaf);
+  void Take(replay::RunEvent event) override {
+    auto* result = std::get_if<replay::LeafResult>(&event);
+    if (result == nullptr) return;
+    const auto at = static_cast<size_t>(result->leaf);
     leaves.resize(std::max(leaves.size(), at + 1), InternalError("a result is missing"));
-    leaves[at] = std::move(value);
+    leaves[at] = std::move(result->value);
   }
   Leaves leaves;
 };
@@ -172,8 +174,8 @@ class Isolation::Runner {
   // A death loses one instruction, unless it was for lack of time or on request.
   bool EndsTheRun(const Error& error) const {
     if (error.error_class != ErrorClass::kDied) return false;
-    const auto& deadline = request_.run.deadline;
-    return request_.stop.stop_requested() ||
+    const auto& deadline = request_.options.deadline;
+    return request_.options.stop.stop_requested() ||
            (deadline && std::chrono::steady_clock::now() >= *deadline);
   }
 
@@ -193,22 +195,22 @@ class Isolation::Runner {
   }
 
   // All pieces as one module on a platform; the error of that module, whatever it is.
-  Result<Leaves> RunJoined(replay::Platform& platform, const replay::LoadOptions& load,
+  Result<Leaves> RunJoined(replay::Platform& platform, const replay::RunOptions& options,
                            std::span<const Piece> pieces, double& run_us) const {
     std::vector<Literal> inputs;
     for (const Piece& piece : pieces) HLOSCOPE_TRY(AddInputs(piece, inputs));
     const JoinedPieces joined = JoinPieces(module_, pieces);
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, platform.Load(joined.module, load));
-    Collector sink;
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, platform.Load(joined.module, options));
+    Collector collector;
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
-                              executable->Run({&inputs, 1}, request_.run, sink, request_.stop));
+                              executable->Run({&inputs, 1}, options, collector));
     run_us = run.run_us;
     size_t expected = 0;
     for (const Piece& piece : pieces) {
       for (InstructionId id : piece.results) expected += LeafCount(module_.shape(id));
     }
-    sink.leaves.resize(expected, InternalError("a result is missing"));
-    return std::move(sink.leaves);
+    collector.leaves.resize(expected, InternalError("a result is missing"));
+    return std::move(collector.leaves);
   }
 
   // The values of a window, connected, from the side that says what is right; where that fails as a
@@ -228,9 +230,9 @@ class Isolation::Runner {
         CutRange(module_, InstructionId(first_ + begin), InstructionId(first_ + end), results);
     const bool referred = request_.reference != nullptr;
     double run_us = 0;
-    Result<Leaves> leaves =
-        RunJoined(referred ? *request_.reference : *request_.platform,
-                  referred ? request_.load_reference : request_.load, std::span(&piece, 1), run_us);
+    Result<Leaves> leaves = RunJoined(referred ? *request_.reference : *request_.platform,
+                                      referred ? request_.reference_options : request_.options,
+                                      std::span(&piece, 1), run_us);
     if (!leaves.has_value() && EndsTheRun(leaves.error())) return std::unexpected(leaves.error());
     if (!leaves.has_value() && end - begin > 1) {
       HLOSCOPE_TRY(Evaluate(begin, begin + (end - begin) / 2));
@@ -255,7 +257,7 @@ class Isolation::Runner {
     std::vector<Piece> pieces;
     for (const Job& job : jobs) pieces.push_back(job.piece);
     double run_us = 0;
-    Result<Leaves> leaves = RunJoined(*request_.platform, request_.load, pieces, run_us);
+    Result<Leaves> leaves = RunJoined(*request_.platform, request_.options, pieces, run_us);
     if (!leaves.has_value() && EndsTheRun(leaves.error())) return std::unexpected(leaves.error());
     if (!leaves.has_value() && jobs.size() > 1) {
       HLOSCOPE_TRY(RunJobs(jobs.first(jobs.size() / 2)));
@@ -308,8 +310,8 @@ class Isolation::Runner {
     if (!report.differs()) return {};
     HLOSCOPE_TRY(RunJobs({&job, 1}));
     double untold = 0;
-    const Result<Leaves> expected =
-        RunJoined(*request_.reference, request_.load_reference, std::span(&job.piece, 1), untold);
+    const Result<Leaves> expected = RunJoined(*request_.reference, request_.reference_options,
+                                              std::span(&job.piece, 1), untold);
     if (!expected.has_value() && EndsTheRun(expected.error())) {
       return std::unexpected(expected.error());
     }

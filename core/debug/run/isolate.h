@@ -32,10 +32,8 @@ struct InstructionReport {
 struct IsolateRequest {
   replay::Platform* platform = nullptr;   // runs each instruction
   replay::Platform* reference = nullptr;  // says what each should give; null: nothing is compared
-  replay::LoadOptions load, load_reference;
-  replay::RunOptions run;
+  replay::RunOptions options, reference_options;
   BoundsRequest bounds;
-  std::stop_token stop;
   int64_t keep_bytes = int64_t{1} << 31;  // values are kept for GrowPieces up to this
 };
 

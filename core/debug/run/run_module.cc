@@ -38,6 +38,9 @@ Clock::time_point DeadlineOf(const RunRequest& request) {
                             std::chrono::duration<double>(std::min(SecondsOf(request), kLongest)));
 }
 
+// Whose values are right.
+std::string Reference() { return std::string(replay::ReferencePlatform().name); }
+
 // One replay in progress; each step fills in its part of the report.
 class Replay {
  public:
@@ -56,13 +59,14 @@ class Replay {
     return status;
   }
 
-  Status RunUnder(eval::Observer& observer) {
+  Result<replay::RunResult> RunWith(const replay::CapturePlan& plan, replay::RunStream& stream) {
     HLOSCOPE_TRY(Verify());
     HLOSCOPE_TRY(Place());
     HLOSCOPE_TRY(source_->Prepare(0));
-    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load("interpreter", Side::kTest, report_.timing));
-    HLOSCOPE_TRY(RunOn(*test_, 0, report_.timing, &observer));
-    return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, Side::kTest, report_.timing));
+    replay::RunOptions options = OptionsFor(Side::kTest, 0);
+    options.capture = plan;
+    return test_->Run(source_->inputs().lists, options, stream);
   }
 
  private:
@@ -96,6 +100,9 @@ class Replay {
 
   Status RunIterations() {
     for (int64_t i = 0; i < std::max<int64_t>(request_.iterations, 1); ++i) {
+      if (request_.on_progress && request_.iterations > 1) {
+        request_.on_progress({"iterations", i, request_.iterations});
+      }
       Status status = RunIteration(i);
       report_.iterations_ran += status.has_value() ? 1 : 0;
       HLOSCOPE_TRY(Survive(std::move(status), fmt::format("iteration {}", i)));
@@ -154,7 +161,7 @@ class Replay {
                                                    RunTiming& timing) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, MakePlatform(name));
     const Clock::time_point start = Clock::now();
-    auto executable = platform->Load(module_, HowToLoad(side));
+    auto executable = platform->Load(module_, OptionsFor(side, 0));
     timing.compile_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     if (executable.has_value()) {
       timing.compile_ms = (*executable)->load_ms().value_or(timing.compile_ms);
@@ -167,39 +174,36 @@ class Replay {
   }
 
   // As run_hlo_module: the reference compiles without fast mathematics, whatever the flags.
-  replay::LoadOptions HowToLoad(Side side) const {
-    replay::LoadOptions options;
-    options.limits = request_.limits;
-    options.fill_elided = request_.fill_elided;
-    options.threads = request_.threads;
-    options.memory_bytes = request_.memory_bytes;
+  replay::RunOptions OptionsFor(Side side, int64_t iteration) {
+    replay::RunOptions options = request_;
+    if (request_.different_random_seeds) options.rng_seed = static_cast<uint64_t>(iteration) + 1;
     options.deadline = deadline_;
     options.stop = stop_;
-    const bool is_test = side == Side::kTest;
-    options.run_passes = is_test ? request_.test_passes : request_.reference_passes;
-    options.flags = request_.xla_flags;
-    if (!is_test) {
-      options.flags = {{"xla_cpu_enable_fast_math", "false"},
-                       {"xla_cpu_enable_fast_min_max", "false"},
-                       {"xla_gpu_enable_fast_min_max", "false"}};
+    options.take_infeed = [this](const Shape& shape) { return feeds_.Take(shape); };
+    options.give_outfeed = [this](const Literal& array) { return feeds_.Give(array); };
+    if (side == Side::kReference) {
+      options.run_passes = request_.reference_passes;
+      options.xla_flags = {{"xla_cpu_enable_fast_math", "false"},
+                           {"xla_cpu_enable_fast_min_max", "false"},
+                           {"xla_gpu_enable_fast_min_max", "false"}};
     }
     return options;
   }
 
   // The leaves of one run on the present inputs.
-  Result<Leaves> RunOn(replay::Executable& executable, int64_t iteration, RunTiming& timing,
-                       eval::Observer* observer = nullptr) {
-    replay::RunOptions options = OptionsFor(iteration);
-    options.observer = observer;
-    feeds_.Rewind();
-    options.infeed = [this](const Shape& shape) { return feeds_.Take(shape); };
-    options.outfeed = [this](const Literal& array) { return feeds_.Give(array); };
-    ResultCollector sink(report_.warnings);
+  Result<Leaves> RunOn(replay::Executable& executable, int64_t iteration, RunTiming& timing) {
+    ResultCollector collector(report_, request_.on_progress);
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
-                              executable.Run(source_->inputs().lists, options, sink, stop_));
+                              RunInto(collector, executable, OptionsFor(Side::kTest, iteration)));
     timing.run_us.push_back(run.run_us);
     timing.peak_bytes = std::max(timing.peak_bytes, run.peak_bytes);
-    return sink.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr);
+    return collector.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr);
+  }
+
+  Result<replay::RunResult> RunInto(replay::RunStream& stream, replay::Executable& executable,
+                                    const replay::RunOptions& options) {
+    feeds_.Rewind();
+    return executable.Run(source_->inputs().lists, options, stream);
   }
 
   // What the first run took and gave.
@@ -256,15 +260,6 @@ class Replay {
     return {};
   }
 
-  replay::RunOptions OptionsFor(int64_t iteration) const {
-    replay::RunOptions options;
-    if (request_.different_random_seeds) options.rng_seed = static_cast<uint64_t>(iteration) + 1;
-    options.memory_bytes = request_.memory_bytes;
-    options.threads = request_.threads;
-    options.deadline = deadline_;
-    return options;
-  }
-
   Status IsolateInstructions() {
     if (placement_->lists() > 1) {
       return UnsupportedError(
@@ -278,11 +273,13 @@ class Replay {
     IsolateRequest request;
     request.platform = isolating_.get();
     request.reference = isolating_reference_.get();
-    request.load = HowToLoad(Side::kTest);
-    request.load_reference = HowToLoad(Side::kReference);
-    request.run = OptionsFor(0);
+    request.options = OptionsFor(Side::kTest, 0);
+    request.reference_options = OptionsFor(Side::kReference, 0);
+    for (replay::RunOptions* options : {&request.options, &request.reference_options}) {
+      options->take_infeed = nullptr;  // what the module takes as a whole is not theirs
+      options->give_outfeed = nullptr;
+    }
     request.bounds = request_.bounds;
-    request.stop = stop_;
     isolation_.emplace(*module_, std::move(request));
     return isolation_->Run(source_->inputs().arguments, [&](const InstructionReport& instruction) {
       if (request_.on_instruction) request_.on_instruction(instruction);
@@ -313,9 +310,9 @@ class Replay {
   // Leaves in double precision, of the same inputs.
   Status RunPrecisely(int64_t iteration) {
     if (precise_executable_ == nullptr) {
-      HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, MakePlatform("interpreter"));
+      HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, MakePlatform(Reference()));
       HLOSCOPE_ASSIGN_OR_RETURN(precise_executable_, interpreter->Load(eval::WidenModule(*module_),
-                                                                       HowToLoad(Side::kTest)));
+                                                                       OptionsFor(Side::kTest, 0)));
     }
     RunTiming untold;
     HLOSCOPE_ASSIGN_OR_RETURN(Leaves precise, RunOn(*precise_executable_, iteration, untold));
@@ -323,22 +320,39 @@ class Replay {
     return {};
   }
 
-  // Where the first NaN or infinity is made, whatever the platform: the interpreter alone sees
-  // every value.
+  // Where the first NaN or infinity is made: on this platform if it looks at its values, else on
+  // the one that defines what is right.
   Status FindNonFiniteOrigin() {
-    RunTiming untold;
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, Load("interpreter", Side::kTest, untold));
-    const size_t warnings = report_.warnings.size();
-    HLOSCOPE_ASSIGN_OR_RETURN(NonFiniteReport found,
-                              FindFirstNonFinite(*module_, source_->inputs().arguments,
-                                                 *request_.find, [&](eval::Observer& observer) {
-                                                   return RunOn(*interpreter, 0, untold, &observer);
-                                                 }));
-    report_.warnings.resize(warnings);  // those of the run itself are there already
+    const replay::PlatformRow* own = replay::FindPlatform(request_.platform);
+    std::unique_ptr<replay::Executable> other;
+    if (own == nullptr || !own->Has(replay::kCaptures)) {
+      RunTiming untold;
+      HLOSCOPE_ASSIGN_OR_RETURN(other, Load(Reference(), Side::kTest, untold));
+    }
+    replay::Executable& searched = other == nullptr ? *test_ : *other;
+    const auto run = [&](const replay::SearchRequest& search) { return Search(searched, search); };
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        NonFiniteReport found,
+        FindFirstNonFinite(*module_, source_->inputs().arguments, *request_.find, run));
     report_.warnings.insert(report_.warnings.end(), found.arrivals.begin(), found.arrivals.end());
     report_.first_nonfinite = std::move(found.first);
     if (!report_.first_nonfinite) report_.found_no_nonfinite = request_.find;
     return {};
+  }
+
+  // What the run tells beside is known from the run itself.
+  Result<SearchedRun> Search(replay::Executable& executable, const replay::SearchRequest& search) {
+    replay::RunOptions options = OptionsFor(Side::kTest, 0);
+    options.capture.search = search;
+    RunReport untold;
+    ResultCollector collector(untold, request_.on_progress);
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run, RunInto(collector, executable, options));
+    if (!collector.finding()) return InternalError("a search told nothing");
+    SearchedRun searched{*collector.finding(), {}};
+    if (run.ended_by_plan) return searched;
+    HLOSCOPE_ASSIGN_OR_RETURN(searched.leaves, collector.Gather(*placement_, results_,
+                                                                expected_ ? &*expected_ : nullptr));
+    return searched;
   }
 
   Status Repeat(int64_t iteration, const Leaves& first) {
@@ -461,10 +475,12 @@ RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest&
   return report;
 }
 
-Status RunObserved(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
-                   eval::Observer& observer, std::stop_token stop) {
+Result<replay::RunResult> RunCapturing(std::shared_ptr<const hlo::Module> module,
+                                       const RunRequest& request, replay::RunStream& stream,
+                                       std::stop_token stop) {
   RunReport untold;
-  return Replay(std::move(module), request, untold, std::move(stop)).RunUnder(observer);
+  return Replay(std::move(module), request, untold, std::move(stop))
+      .RunWith(request.capture, stream);
 }
 
 }  // namespace hloscope::debug

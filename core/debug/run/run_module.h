@@ -17,12 +17,15 @@
 #include "core/debug/nonfinite/find_nonfinite.h"
 #include "core/debug/run/isolate.h"
 #include "core/hlo/module.h"
+#include "core/replay/platform.h"
 #include "core/replay/workers/worker_pool.h"
 
 namespace hloscope::debug {
 
-struct RunRequest {
-  std::string platform = "interpreter";
+// Its RunOptions are those of `platform`; `deadline`, `capture` and what stays with the caller are
+// filled in by the replay.
+struct RunRequest : replay::RunOptions {
+  std::string platform{replay::ReferencePlatform().name};
   std::string reference_platform;        // empty: none
   std::vector<std::string> inputs;       // --inputs; empty: `arguments`, or made up from `seed`
   std::string input_literals;            // --input_literals_file; empty: none
@@ -38,26 +41,20 @@ struct RunRequest {
   bool large_floats = false;  // --use_large_float_range, of made-up inputs
   bool edge_values = false;   // --edge_values, of made-up inputs
   BoundsRequest bounds;
-  int64_t iterations = 1;               // made-up inputs of iteration i come from seed + i
-  bool different_random_seeds = false;  // instructions draw from seed i + 1, not always 42
-  int64_t repeat = 1;                   // how often each iteration runs, to be compared
-  bool same_bits = false;               // --bits: repeated runs must agree in every bit
-  std::optional<uint64_t> fill_elided;
+  int64_t iterations = 1;                  // made-up inputs of iteration i come from seed + i
+  bool different_random_seeds = false;     // instructions draw from seed i + 1, not always 42
+  int64_t repeat = 1;                      // how often each iteration runs, to be compared
+  bool same_bits = false;                  // --bits: repeated runs must agree in every bit
   bool random_inputs = true;               // --random_init_input_literals; false: zeros
   bool flush_denormals = false;            // --denormals flush
-  int64_t memory_bytes = 0;                // --memory; 0: the limit
-  int threads = 0;                         // --threads; 0: one for each CPU
   std::optional<double> deadline_seconds;  // --deadline, of the whole replay; absent: the limit
-  Limits limits;
-  bool verify = true;  // false: --no-verify
-  // Of platforms that compile: --run_test_hlo_passes, --run_reference_hlo_passes, and flags of XLA
-  // by name without dashes, for `platform`.
-  bool test_passes = true, reference_passes = true;
-  std::vector<std::pair<std::string, std::string>> xla_flags;
+  bool verify = true;                      // false: --no-verify
+  bool reference_passes = true;            // --run_reference_hlo_passes
   bool precise = false;  // --precise: how far each side is from the value in double precision
   bool isolate = false;  // --isolate_instructions, before the module as a whole
   std::function<void(const InstructionReport&)> on_instruction;  // of isolate, as they come
   std::optional<NonFiniteKind> find;                             // --find
+  std::function<void(const replay::RunProgress&)> on_progress;   // as it comes, from any thread
   std::vector<std::string> notes;                                // go into the report's warnings
   std::shared_ptr<replay::WorkerPool> workers;                   // null: everything in this process
 };
@@ -114,6 +111,7 @@ struct RunReport {
   std::optional<InstructionReport> first_divergent;  // of isolate
   std::optional<NonFinite> first_nonfinite;          // --find, on the interpreter
   std::optional<NonFiniteKind> found_no_nonfinite;   // --find looked for that, in vain
+  std::vector<replay::RunFallback> fallbacks;        // each as often as it happened
   std::vector<std::string> warnings;    // "out3 is not among the expected values: not compared" …
   std::optional<Error> error;           // for kUnsupported, kError and kDied: the first
   std::vector<hlo::Literal> arguments;  // what it ran on, one per parameter, devices together
@@ -127,9 +125,11 @@ struct RunReport {
 RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
                     std::stop_token stop = {});
 
-// Runs `module` once on the interpreter, on the inputs that the request means, under an observer.
-// Results are not looked at. Fails as the run does, or with the observer's error.
-Status RunObserved(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
-                   eval::Observer& observer, std::stop_token stop = {});
+// Runs `module` once on its platform, on the inputs that the request means, with its capture plan;
+// what comes of it goes to `stream`. Fails as the run does: unsupported where the platform cannot
+// serve the plan.
+Result<replay::RunResult> RunCapturing(std::shared_ptr<const hlo::Module> module,
+                                       const RunRequest& request, replay::RunStream& stream,
+                                       std::stop_token stop = {});
 
 }  // namespace hloscope::debug

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/debug/run/run_module.h"
+
 namespace hloscope::debug {
 
 using hlo::Literal;
@@ -20,12 +22,29 @@ Result<std::optional<Literal>> Wanted(const dump::TensorFiles& expected, size_t 
 
 }  // namespace
 
-void ResultCollector::OnResult(int64_t list, int64_t leaf, Result<Literal> value) {
-  lists_.resize(std::max<size_t>(lists_.size(), static_cast<size_t>(list) + 1));
-  Leaves& leaves = lists_[static_cast<size_t>(list)];
-  leaves.resize(std::max<size_t>(leaves.size(), static_cast<size_t>(leaf) + 1),
-                InternalError("a result is missing"));
-  leaves[static_cast<size_t>(leaf)] = std::move(value);
+void ResultCollector::Take(replay::RunEvent event) {
+  if (auto* result = std::get_if<replay::LeafResult>(&event)) return Keep(std::move(*result));
+  if (auto* finding = std::get_if<replay::SearchFinding>(&event)) finding_ = std::move(*finding);
+  if (auto* warning = std::get_if<replay::RunWarning>(&event)) {
+    report_.warnings.push_back(std::move(warning->text));
+  }
+  if (const auto* fault = std::get_if<replay::RunFault>(&event)) {
+    report_.warnings.push_back(fault->error.ToString());
+  }
+  if (const auto* progress = std::get_if<replay::RunProgress>(&event); progress && on_progress_) {
+    on_progress_(*progress);
+  }
+  if (auto* fallback = std::get_if<replay::RunFallback>(&event)) {
+    report_.fallbacks.push_back(std::move(*fallback));
+  }
+}
+
+void ResultCollector::Keep(replay::LeafResult result) {
+  const auto list = static_cast<size_t>(result.device), leaf = static_cast<size_t>(result.leaf);
+  lists_.resize(std::max(lists_.size(), list + 1));
+  Leaves& leaves = lists_[list];
+  leaves.resize(std::max(leaves.size(), leaf + 1), InternalError("a result is missing"));
+  leaves[leaf] = std::move(result.value);
 }
 
 Result<Leaves> ResultCollector::Gather(const replay::Placement& placement,
@@ -54,7 +73,7 @@ Result<Leaves> ResultCollector::Gather(const replay::Placement& placement,
     }
     auto gathered = placement.Gather(leaves[i], values, wanted ? &*wanted : nullptr);
     if (!gathered.warning.empty()) {
-      warnings_.push_back(fmt::format("out{}: {}", i, gathered.warning));
+      report_.warnings.push_back(fmt::format("out{}: {}", i, gathered.warning));
     }
     results.push_back(std::move(gathered.value));
   }

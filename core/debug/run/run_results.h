@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,11 +15,17 @@ namespace hloscope::debug {
 
 using Leaves = std::vector<Result<hlo::Literal>>;
 
-class ResultCollector : public replay::RunSink {
+struct RunReport;
+
+// Keeps results and what a search found; warnings, faults and fallbacks go to the report, progress
+// to who asked for it.
+class ResultCollector : public replay::RunStream {
  public:
-  explicit ResultCollector(std::vector<std::string>& warnings) : warnings_(warnings) {}
-  void OnResult(int64_t list, int64_t leaf, Result<hlo::Literal> value) override;
-  void OnWarning(std::string_view text) override { warnings_.emplace_back(text); }
+  using Progress = std::function<void(const replay::RunProgress&)>;
+  explicit ResultCollector(RunReport& report, Progress on_progress = {})
+      : report_(report), on_progress_(std::move(on_progress)) {}
+  void Take(replay::RunEvent event) override;
+  const std::optional<replay::SearchFinding>& finding() const { return finding_; }
 
   // Each leaf of all devices together, in the form the expected values have, if there are any; the
   // error of the first device that has none. `leaves` are remembered as Placement::Gather does.
@@ -27,8 +34,12 @@ class ResultCollector : public replay::RunSink {
                         const dump::TensorFiles* expected);
 
  private:
+  void Keep(replay::LeafResult result);
+
   std::vector<Leaves> lists_;
-  std::vector<std::string>& warnings_;
+  std::optional<replay::SearchFinding> finding_;
+  RunReport& report_;
+  Progress on_progress_;
 };
 
 }  // namespace hloscope::debug

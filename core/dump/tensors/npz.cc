@@ -19,6 +19,7 @@ constexpr size_t kEnd64RecordBytes = 56, kEnd64LocatorBytes = 20;
 constexpr uint64_t kIn64 = 0xffffffffu;  // "the zip64 field has it"
 constexpr uint16_t kZip64Field = 1, kStored = 0, kDeflated = 8;
 constexpr uint16_t kEncryptedFlag = 1, kSizesFollowFlag = 8;
+constexpr uint64_t kMostMembers = 0xffff;
 constexpr size_t kPiece = size_t{1} << 30;  // zlib counts in 32 bits
 
 uint64_t Field(std::string_view bytes, size_t at, size_t size) {
@@ -110,6 +111,76 @@ uint32_t Crc(std::string_view bytes) {
 
 void Append(std::string& out, uint64_t value, int size) {
   for (int i = 0; i < size; ++i) out += static_cast<char>(i < 8 ? value >> (8 * i) : 0);
+}
+
+// The zip64 field of those values that do not fit into 32 bits, in their fixed order.
+std::string Zip64Field(std::span<const uint64_t> values, uint64_t wide_from) {
+  std::string wide, field;
+  for (const uint64_t value : values) {
+    if (value >= wide_from) Append(wide, value, 8);
+  }
+  if (wide.empty()) return field;
+  Append(field, kZip64Field, 2);
+  Append(field, wide.size(), 2);
+  return field + wide;
+}
+void AppendNarrow(std::string& out, uint64_t value, uint64_t wide_from) {
+  Append(out, value >= wide_from ? kIn64 : value, 4);
+}
+
+// A stored member behind `out`, and its entry behind `directory`.
+void AppendMember(std::string& out, std::string& directory, const std::string& name,
+                  const std::string& bytes, uint64_t wide_from) {
+  const uint64_t offset = out.size(), size = bytes.size(), sizes[] = {size, size, offset};
+  const std::string local = Zip64Field(std::span(sizes).first(2), wide_from);
+  const std::string central = Zip64Field(sizes, wide_from);
+  const uint64_t version = central.empty() ? 20 : 45;
+  std::string common;  // from "version needed" to "name size", in both headers alike
+  Append(common, version, 2);
+  Append(common, 0, 2);  // flags
+  Append(common, kStored, 2);
+  Append(common, uint64_t{0x21} << 16, 4);  // 1980-01-01: the same bytes every time
+  Append(common, Crc(bytes), 4);
+  AppendNarrow(common, size, wide_from);
+  AppendNarrow(common, size, wide_from);
+  Append(common, name.size() + 4, 2);
+  Append(out, kLocalHeader, 4);
+  out += common;
+  Append(out, local.size(), 2);
+  out.append(name).append(".npy").append(local).append(bytes);
+  Append(directory, kCentralHeader, 4);
+  Append(directory, version, 2);
+  directory += common;
+  Append(directory, central.size(), 2);
+  Append(directory, 0, 10);  // comment, disk, attributes
+  AppendNarrow(directory, offset, wide_from);
+  directory.append(name).append(".npy").append(central);
+}
+
+// The directory and the records that say where it is.
+void AppendEnd(std::string& out, const std::string& directory, uint64_t count, uint64_t wide_from) {
+  const uint64_t offset = out.size(), size = directory.size();
+  out += directory;
+  if (size >= wide_from || offset >= wide_from) {
+    const uint64_t record = out.size();
+    Append(out, kEnd64Record, 4);
+    Append(out, kEnd64RecordBytes - 12, 8);
+    Append(out, 45, 2);
+    Append(out, 45, 2);
+    Append(out, 0, 8);  // disks
+    for (const uint64_t value : {count, count, size, offset}) Append(out, value, 8);
+    Append(out, kEnd64Locator, 4);
+    Append(out, 0, 4);
+    Append(out, record, 8);
+    Append(out, 1, 4);
+  }
+  Append(out, kEndRecord, 4);
+  Append(out, 0, 4);
+  Append(out, count, 2);
+  Append(out, count, 2);
+  AppendNarrow(out, size, wide_from);
+  AppendNarrow(out, offset, wide_from);
+  Append(out, 0, 2);
 }
 
 }  // namespace
@@ -236,44 +307,15 @@ Result<std::string> NpzArchive::Read(std::string_view name) const {
   return *std::move(bytes);
 }
 
-Result<std::string> WriteNpz(std::span<const std::pair<std::string, std::string>> members) {
-  uint64_t total = 0;
-  for (const auto& [name, bytes] : members) total += bytes.size() + 2 * name.size() + 128;
-  if (total >= kIn64 || members.size() >= 0xffff) {
-    return InputError("the values are too large for one .npz file of 4 GiB",
+Result<std::string> WriteNpz(std::span<const std::pair<std::string, std::string>> members,
+                             uint64_t wide_from) {
+  if (members.size() >= kMostMembers) {
+    return InputError(fmt::format("{} values are too many for one .npz file", members.size()),
                       "write them to a directory");
   }
   std::string out, directory;
-  for (const auto& [name, bytes] : members) {
-    const uint64_t offset = out.size();
-    std::string common;  // from "version needed" to "extra size", in both headers alike
-    Append(common, 20, 2);
-    Append(common, 0, 2);  // flags
-    Append(common, kStored, 2);
-    Append(common, uint64_t{0x21} << 16, 4);  // 1980-01-01: the same bytes every time
-    Append(common, Crc(bytes), 4);
-    Append(common, bytes.size(), 4);
-    Append(common, bytes.size(), 4);
-    Append(common, name.size() + 4, 2);
-    Append(common, 0, 2);
-    Append(out, kLocalHeader, 4);
-    out.append(common).append(name).append(".npy").append(bytes);
-    Append(directory, kCentralHeader, 4);
-    Append(directory, 20, 2);
-    directory += common;
-    Append(directory, 0, 10);  // comment, disk, attributes
-    Append(directory, offset, 4);
-    directory += name + ".npy";
-  }
-  const uint64_t directory_offset = out.size();
-  out += directory;
-  Append(out, kEndRecord, 4);
-  Append(out, 0, 4);
-  Append(out, members.size(), 2);
-  Append(out, members.size(), 2);
-  Append(out, directory.size(), 4);
-  Append(out, directory_offset, 4);
-  Append(out, 0, 2);
+  for (const auto& [name, bytes] : members) AppendMember(out, directory, name, bytes, wide_from);
+  AppendEnd(out, directory, members.size(), wide_from);
   return out;
 }
 

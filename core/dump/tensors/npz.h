@@ -51,8 +51,10 @@ class NpzArchive {
   uint64_t total_size_ = 0;
 };
 
-// An archive of the members (name without ".npy", bytes of the .npy file), stored. An input error
-// where it would be larger than 4 GiB.
-Result<std::string> WriteNpz(std::span<const std::pair<std::string, std::string>> members);
+// An archive of the members (name without ".npy", bytes of the .npy file), stored. Sizes and places
+// from `wide_from` on are written as zip64 fields, which is what a file of 4 GiB needs. An input
+// error for more members than a directory counts.
+Result<std::string> WriteNpz(std::span<const std::pair<std::string, std::string>> members,
+                             uint64_t wide_from = 0xffffffff);
 
 }  // namespace hloscope::dump

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/kernels.h"
 #include "core/eval/machine/loop_watch.h"
 #include "core/eval/numbers/random_fill.h"
 #include "core/hlo/analysis/async_chain.h"
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/effects.h"
 
 namespace hloscope::eval {
 namespace {
@@ -22,6 +25,12 @@ std::vector<Value> TakeOperands(KernelCall& call) {
 }
 
 bool IsTrue(const Value& pred) { return *pred.as<uint8_t>() != 0; }
+
+// What decides is missing, so nobody knows what runs: with effects inside, the run ends.
+Result<Value> Undecided(const KernelCall& call, const Value& missing) {
+  if (hlo::EffectsOf(call.module()).Has(call.id)) return std::unexpected(missing.error());
+  return missing;
+}
 
 // A literal of `shape` with made-up elements, floats small and finite as replayed inputs are. They
 // follow from the seed and the constant's name, which rewriting and cutting out keep.
@@ -109,6 +118,10 @@ Result<Value> WhileKernel(KernelCall& call) {
   const ComputationId body = call.module().GetComputation(instruction, AttributeKey::kBody);
   Value state = std::move(call.operands[0]);
   LoopWatch watch(call.module(), condition, body);
+  std::optional<LoopMemory> memory;
+  if (const LoopInvariants* invariants = call.machine.InvariantsOf(body)) {
+    memory.emplace(*invariants);
+  }
   for (int64_t iteration = 0;; ++iteration) {
     if (const auto before = watch.CameRound(iteration, state)) {
       return Unsupported(
@@ -119,7 +132,7 @@ Result<Value> WhileKernel(KernelCall& call) {
     call.machine.set_iteration(iteration);
     HLOSCOPE_ASSIGN_OR_RETURN(Value go_on,
                               InLoop(call, iteration, call.machine.Call(condition, {state})));
-    if (go_on.is_missing()) return go_on;
+    if (go_on.is_missing()) return Undecided(call, go_on);
     if (!IsTrue(go_on)) return state;
     if (const Status charged = call.machine.Charge(1); !charged.has_value()) {
       return InLoop(call, iteration, std::unexpected(charged.error()));
@@ -127,15 +140,16 @@ Result<Value> WhileKernel(KernelCall& call) {
     std::vector<Value> arguments;
     arguments.push_back(std::move(state));
     HLOSCOPE_ASSIGN_OR_RETURN(
-        state, InLoop(call, iteration, call.machine.Call(body, std::move(arguments))));
+        state, InLoop(call, iteration,
+                      call.machine.Call(body, std::move(arguments), memory ? &*memory : nullptr)));
   }
 }
 
 // Branch `index` of an indexed conditional, the last one where it is out of range; or the true and
 // false computations, in that order.
 Result<Value> ConditionalKernel(KernelCall& call) {
-  if (call.operands[0].is_missing()) return call.operands[0];
-  const auto branches = call.module().CalledComputations(call.instruction());
+  if (call.operands[0].is_missing()) return Undecided(call, call.operands[0]);
+  const auto branches = hlo::CallGraphOf(call.module()).calls(call.id);
   const bool by_pred = call.operand_shape(0).element_type() == hlo::ElementType::kPred;
   size_t index = 0;
   if (by_pred) {
@@ -148,7 +162,7 @@ Result<Value> ConditionalKernel(KernelCall& call) {
   if (index >= branches.size() || index + 1 >= call.operands.size()) {
     return Unsupported(call, "it has no such branch");
   }
-  return call.machine.Call(branches[index], {std::move(call.operands[index + 1])});
+  return call.machine.Call(branches[index].callee, {std::move(call.operands[index + 1])});
 }
 
 namespace {

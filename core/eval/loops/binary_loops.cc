@@ -229,6 +229,13 @@ LaneLoop WideFloats(ElementType type) {
   return RealFloatLoop<Binary, ComputedWide<F>>(type);
 }
 
+constexpr LoopRow<UpdateLoop> kUpdateLoops[] = {
+    {Opcode::kAdd, UpdatesOf<Add>},         {Opcode::kMultiply, UpdatesOf<Multiply>},
+    {Opcode::kMaximum, UpdatesOf<Maximum>}, {Opcode::kMinimum, UpdatesOf<Minimum>},
+    {Opcode::kAnd, BitUpdatesOf<And>},      {Opcode::kOr, BitUpdatesOf<Or>},
+    {Opcode::kXor, BitUpdatesOf<Xor>},
+};
+
 }  // namespace
 
 LaneLoop FindBinaryLoop(Opcode opcode, ElementType type) {
@@ -277,24 +284,7 @@ LaneLoop FindBinaryLoop(Opcode opcode, ElementType type) {
 }
 
 UpdateLoop FindUpdateLoop(Opcode opcode, ElementType type) {
-  switch (opcode) {
-    case Opcode::kAdd:
-      return UpdatesOf<Add>(type);
-    case Opcode::kMultiply:
-      return UpdatesOf<Multiply>(type);
-    case Opcode::kMaximum:
-      return UpdatesOf<Maximum>(type);
-    case Opcode::kMinimum:
-      return UpdatesOf<Minimum>(type);
-    case Opcode::kAnd:
-      return BitUpdatesOf<And>(type);
-    case Opcode::kOr:
-      return BitUpdatesOf<Or>(type);
-    case Opcode::kXor:
-      return BitUpdatesOf<Xor>(type);
-    default:
-      return nullptr;
-  }
+  return FindLoop(kUpdateLoops, opcode, type);
 }
 
 }  // namespace hloscope::eval

@@ -264,72 +264,36 @@ LaneLoop OneOperand(ElementType type) {
   return ComplexLoop<Unary, InWider<F>>(type);
 }
 
+constexpr LoopRow<LaneLoop> kUnaryLoops[] = {
+    {Opcode::kAcos, OneOperand<Acos>},         {Opcode::kAcosh, OneOperand<Acosh>},
+    {Opcode::kAsin, OneOperand<Asin>},         {Opcode::kAsinh, OneOperand<Asinh>},
+    {Opcode::kAtan, OneOperand<Atan>},         {Opcode::kAtanh, OneOperand<Atanh>},
+    {Opcode::kCos, OneOperand<Cos>},           {Opcode::kCosh, OneOperand<Cosh>},
+    {Opcode::kExp, OneOperand<Exp>},           {Opcode::kExpm1, OneOperand<Expm1>},
+    {Opcode::kLog, OneOperand<Log>},           {Opcode::kLog1p, OneOperand<Log1p>},
+    {Opcode::kLogistic, OneOperand<Logistic>}, {Opcode::kRsqrt, OneOperand<Rsqrt>},
+    {Opcode::kSign, OneOperand<Sign>},         {Opcode::kSin, OneOperand<Sin>},
+    {Opcode::kSinh, OneOperand<Sinh>},         {Opcode::kSqrt, OneOperand<Sqrt>},
+    {Opcode::kTan, OneOperand<Tan>},           {Opcode::kTanh, OneOperand<Tanh>},
+};
+
+constexpr LoopRow<LaneLoop> kBinaryLoops[] = {
+    {Opcode::kMultiply, ComplexLoop<Binary, Multiply>},
+    {Opcode::kDivide, ComplexLoop<Binary, Divide>},
+    {Opcode::kMaximum, ComplexLoop<Binary, Maximum>},
+    {Opcode::kMinimum, ComplexLoop<Binary, Minimum>},
+    {Opcode::kPower, ComplexLoop<Binary, InWider<Power>>},
+    {Opcode::kAtan2, ComplexLoop<Binary, InWider<Atan2>>},
+};
+
 }  // namespace
 
 LaneLoop FindComplexUnaryLoop(Opcode opcode, ElementType type) {
-  switch (opcode) {
-    case Opcode::kAcos:
-      return OneOperand<Acos>(type);
-    case Opcode::kAcosh:
-      return OneOperand<Acosh>(type);
-    case Opcode::kAsin:
-      return OneOperand<Asin>(type);
-    case Opcode::kAsinh:
-      return OneOperand<Asinh>(type);
-    case Opcode::kAtan:
-      return OneOperand<Atan>(type);
-    case Opcode::kAtanh:
-      return OneOperand<Atanh>(type);
-    case Opcode::kCos:
-      return OneOperand<Cos>(type);
-    case Opcode::kCosh:
-      return OneOperand<Cosh>(type);
-    case Opcode::kExp:
-      return OneOperand<Exp>(type);
-    case Opcode::kExpm1:
-      return OneOperand<Expm1>(type);
-    case Opcode::kLog:
-      return OneOperand<Log>(type);
-    case Opcode::kLog1p:
-      return OneOperand<Log1p>(type);
-    case Opcode::kLogistic:
-      return OneOperand<Logistic>(type);
-    case Opcode::kRsqrt:
-      return OneOperand<Rsqrt>(type);
-    case Opcode::kSign:
-      return OneOperand<Sign>(type);
-    case Opcode::kSin:
-      return OneOperand<Sin>(type);
-    case Opcode::kSinh:
-      return OneOperand<Sinh>(type);
-    case Opcode::kSqrt:
-      return OneOperand<Sqrt>(type);
-    case Opcode::kTan:
-      return OneOperand<Tan>(type);
-    case Opcode::kTanh:
-      return OneOperand<Tanh>(type);
-    default:
-      return nullptr;
-  }
+  return FindLoop(kUnaryLoops, opcode, type);
 }
 
 LaneLoop FindComplexBinaryLoop(Opcode opcode, ElementType type) {
-  switch (opcode) {
-    case Opcode::kMultiply:
-      return ComplexLoop<Binary, Multiply>(type);
-    case Opcode::kDivide:
-      return ComplexLoop<Binary, Divide>(type);
-    case Opcode::kMaximum:
-      return ComplexLoop<Binary, Maximum>(type);
-    case Opcode::kMinimum:
-      return ComplexLoop<Binary, Minimum>(type);
-    case Opcode::kPower:
-      return ComplexLoop<Binary, InWider<Power>>(type);
-    case Opcode::kAtan2:
-      return ComplexLoop<Binary, InWider<Atan2>>(type);
-    default:
-      return nullptr;
-  }
+  return FindLoop(kBinaryLoops, opcode, type);
 }
 
 LaneLoop FindComplexClampLoop(ElementType type) { return ComplexLoop<Clamp, void>(type); }

@@ -62,63 +62,38 @@ LaneLoop Real(ElementType type) {
   return RealFloatLoop<Unary, ComputedWide<F>>(type);
 }
 
+constexpr LoopRow<LaneLoop> kRealLoops[] = {
+    {Opcode::kAcos, Real<Acos>},
+    {Opcode::kAcosh, Real<Acosh>},
+    {Opcode::kAsin, Real<Asin>},
+    {Opcode::kAsinh, Real<Asinh>},
+    {Opcode::kAtan, Real<Atan>},
+    {Opcode::kAtanh, Real<Atanh>},
+    {Opcode::kCbrt, Real<Cbrt>},
+    {Opcode::kCeil, Real<Ceil>},
+    {Opcode::kCos, Real<Cos>},
+    {Opcode::kCosh, Real<Cosh>},
+    {Opcode::kErf, Real<Erf>},
+    {Opcode::kExp, Real<Exp>},
+    {Opcode::kExpm1, Real<Expm1>},
+    {Opcode::kFloor, Real<Floor>},
+    {Opcode::kLog, Real<Log>},
+    {Opcode::kLog1p, Real<Log1p>},
+    {Opcode::kLogistic, Real<Logistic>},
+    {Opcode::kRoundNearestAfz, Real<RoundAfz>},
+    {Opcode::kRoundNearestEven, Real<RoundEven>},
+    {Opcode::kRsqrt, Real<Rsqrt>},
+    {Opcode::kSin, Real<Sin>},
+    {Opcode::kSinh, Real<Sinh>},
+    {Opcode::kSqrt, Real<Sqrt>},
+    {Opcode::kTan, Real<Tan>},
+    {Opcode::kTanh, Real<Tanh>},
+};
+
 }  // namespace
 
 LaneLoop FindFloatUnaryLoop(Opcode opcode, ElementType type) {
-  switch (opcode) {
-    case Opcode::kAcos:
-      return Real<Acos>(type);
-    case Opcode::kAcosh:
-      return Real<Acosh>(type);
-    case Opcode::kAsin:
-      return Real<Asin>(type);
-    case Opcode::kAsinh:
-      return Real<Asinh>(type);
-    case Opcode::kAtan:
-      return Real<Atan>(type);
-    case Opcode::kAtanh:
-      return Real<Atanh>(type);
-    case Opcode::kCbrt:
-      return Real<Cbrt>(type);
-    case Opcode::kCeil:
-      return Real<Ceil>(type);
-    case Opcode::kCos:
-      return Real<Cos>(type);
-    case Opcode::kCosh:
-      return Real<Cosh>(type);
-    case Opcode::kErf:
-      return Real<Erf>(type);
-    case Opcode::kExp:
-      return Real<Exp>(type);
-    case Opcode::kExpm1:
-      return Real<Expm1>(type);
-    case Opcode::kFloor:
-      return Real<Floor>(type);
-    case Opcode::kLog:
-      return Real<Log>(type);
-    case Opcode::kLog1p:
-      return Real<Log1p>(type);
-    case Opcode::kLogistic:
-      return Real<Logistic>(type);
-    case Opcode::kRoundNearestAfz:
-      return Real<RoundAfz>(type);
-    case Opcode::kRoundNearestEven:
-      return Real<RoundEven>(type);
-    case Opcode::kRsqrt:
-      return Real<Rsqrt>(type);
-    case Opcode::kSin:
-      return Real<Sin>(type);
-    case Opcode::kSinh:
-      return Real<Sinh>(type);
-    case Opcode::kSqrt:
-      return Real<Sqrt>(type);
-    case Opcode::kTan:
-      return Real<Tan>(type);
-    case Opcode::kTanh:
-      return Real<Tanh>(type);
-    default:
-      return nullptr;
-  }
+  return FindLoop(kRealLoops, opcode, type);
 }
 
 }  // namespace hloscope::eval

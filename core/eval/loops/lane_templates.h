@@ -144,4 +144,19 @@ Loop FirstOf(Loop loop, Loops... rest) {
   }
 }
 
+// Which template makes an opcode's loop; a table of these stands for a switch.
+template <typename Loop>
+struct LoopRow {
+  hlo::Opcode opcode;
+  Loop (*of)(hlo::ElementType type);
+};
+// Null where there is none for the opcode or the type.
+template <typename Loop, size_t kRows>
+Loop FindLoop(const LoopRow<Loop> (&rows)[kRows], hlo::Opcode opcode, hlo::ElementType type) {
+  for (const LoopRow<Loop>& row : rows) {
+    if (row.opcode == opcode) return row.of(type);
+  }
+  return nullptr;
+}
+
 }  // namespace hloscope::eval

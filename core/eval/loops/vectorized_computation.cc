@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/hlo/opcode_traits.h"
+
 namespace hloscope::eval {
 
 using hlo::AttributeKey;
@@ -30,20 +32,8 @@ bool IsScalarOrTuple(const hlo::Shape& shape) {
 }
 
 bool KeepsAssociative(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-    case Opcode::kMinimum:
-    case Opcode::kMaximum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-    case Opcode::kConvert:
-    case Opcode::kReducePrecision:
-      return true;
-    default:
-      return false;
-  }
+  return hlo::HasTrait(opcode, hlo::kTraitAssociative) || opcode == Opcode::kConvert ||
+         opcode == Opcode::kReducePrecision;
 }
 
 }  // namespace

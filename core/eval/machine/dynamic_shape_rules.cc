@@ -172,6 +172,24 @@ std::vector<FactorGroup> CommonFactors(std::span<const int64_t> from, std::span<
   return groups;
 }
 
+// Dimensions of size 1 that only the operand has would be groups of their own, with nothing in the
+// result that could be empty when they are: they join the group before them, or the one behind.
+std::vector<FactorGroup> WithoutLoneOnes(std::vector<FactorGroup> groups) {
+  std::vector<FactorGroup> joined;
+  bool lone = false;  // the last of `joined` has no dimension of the result yet
+  for (const FactorGroup& group : groups) {
+    if (!joined.empty() && (lone || group.to == group.to_end)) {
+      joined.back().from_end = group.from_end;
+      joined.back().to_end = group.to_end;
+      if (lone) joined.back().to = group.to;
+    } else {
+      joined.push_back(group);
+    }
+    lone = joined.back().to == joined.back().to_end;
+  }
+  return joined;
+}
+
 // Which dimension of the result in the group takes up that the operand is shorter; -1 if none can.
 int64_t FlexibleDimension(const KernelCall& call, const FactorGroup& group) {
   const Shape& shape = call.shape();
@@ -196,7 +214,8 @@ int64_t FlexibleDimension(const KernelCall& call, const FactorGroup& group) {
 Result<Shape> ReshapeShape(const KernelCall& call, Sizes operands) {
   const Shape& from = call.operand_shape(0);
   LiveSizes live = Dimensions(call.shape());
-  for (const FactorGroup& group : CommonFactors(from.dimensions(), call.shape().dimensions())) {
+  for (const FactorGroup& group :
+       WithoutLoneOnes(CommonFactors(from.dimensions(), call.shape().dimensions()))) {
     int64_t elements = 1, others = 1;
     bool shorter = false;
     for (size_t d = group.from; d < group.from_end; ++d) {

@@ -6,8 +6,10 @@ namespace {
 
 // One constant per kernel name, so that a name in opcodes.def that kernels.def lacks does not
 // compile.
-#define KERNEL(name, takes_missing, live) \
-  constexpr KernelRow kRow##name = {name##Kernel, takes_missing, kLive##live};
+constexpr bool kTakes = true, kNeedsAll = false;  // missing operands
+constexpr bool kAny = true, kSame = false;        // types of floats
+#define KERNEL(name, missing, floats, live) \
+  constexpr KernelRow kRow##name = {name##Kernel, k##missing, k##floats, kLive##live};
 #include "core/eval/machine/kernels.def"
 #undef KERNEL
 

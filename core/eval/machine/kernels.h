@@ -11,12 +11,13 @@ struct KernelRow {
   // True: it handles missing operands itself, passing on what is there. False: any missing operand
   // makes the result missing.
   bool takes_missing;
+  bool mixes_precision;  // takes floats of several types
   DynamicShapeRule live;
 };
 const KernelRow& KernelOf(hlo::Opcode opcode);
 
 // Every kernel there is; a name in opcodes.def that is not there does not compile.
-#define KERNEL(name, takes_missing, live) Result<Value> name##Kernel(KernelCall& call);
+#define KERNEL(name, missing, floats, live) Result<Value> name##Kernel(KernelCall& call);
 #include "core/eval/machine/kernels.def"
 #undef KERNEL
 

@@ -5,32 +5,10 @@
 #include <cstring>
 #include <vector>
 
+#include "core/eval/machine/repeatable.h"
+
 namespace hloscope::eval {
 namespace {
-
-// True if nothing that `roots` call has an effect or communicates.
-bool IsPure(const hlo::Module& module, std::vector<hlo::ComputationId> pending) {
-  std::vector<bool> seen(module.computations().size(), false);
-  while (!pending.empty()) {
-    const hlo::ComputationId id = pending.back();
-    pending.pop_back();
-    if (seen[id.index]) continue;
-    seen[id.index] = true;
-    const hlo::Computation& computation = module[id];
-    for (uint32_t i = 0; i < computation.instruction_count; ++i) {
-      const hlo::InstructionId at(computation.first_instruction + i);
-      const hlo::Instruction& instruction = module[at];
-      if (hlo::HasFlag(instruction.opcode, hlo::kFlagSideEffect) ||
-          hlo::HasFlag(instruction.opcode, hlo::kFlagCollective) ||
-          instruction.opcode == hlo::Opcode::kCustomCall) {
-        return false;
-      }
-      const auto called = module.CalledComputations(instruction);
-      pending.insert(pending.end(), called.begin(), called.end());
-    }
-  }
-  return true;
-}
 
 // Marks the elements of the state that the values `pending` of a computation depend on; false if
 // one depends on the state as a whole.
@@ -122,7 +100,8 @@ std::optional<int64_t> LoopWatch::CameRound(int64_t iteration, const Value& stat
   constexpr int64_t kFirst = 1024;
   if (iteration < kFirst) return std::nullopt;
   if (iteration == kFirst) {
-    repeatable_ = IsPure(module_, {condition_, body_});
+    const Repeatable repeatable(module_);
+    repeatable_ = repeatable.Is(condition_) && repeatable.Is(body_);
     if (repeatable_) deciding_ = DecidingElements(module_, condition_, body_);
   }
   if (!repeatable_) return std::nullopt;

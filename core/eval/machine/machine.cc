@@ -8,7 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/scope_exit.h"
 #include "core/eval/machine/kernels.h"
+#include "core/hlo/analysis/effects.h"
 
 namespace hloscope::eval {
 
@@ -20,6 +22,31 @@ namespace {
 // What can stand as "this part has no value" instead of ending the run.
 bool MakesMissing(const Error& error) {
   return error.error_class == ErrorClass::kUnsupported || error.error_class == ErrorClass::kInput;
+}
+
+// A value that needs no evaluation: of no elements at all.
+std::optional<Value> EmptyValue(const hlo::Shape& shape) {
+  if (shape.IsToken()) return Value::Token();
+  if (shape.IsArray() && ElementCount(shape) == 0) {
+    return Value::Array(hlo::Literal::Dense(shape.WithoutLayouts(), {}));
+  }
+  if (!shape.IsTuple()) return std::nullopt;
+  std::vector<Value> elements;
+  for (const hlo::Shape& element : shape.elements()) {
+    std::optional<Value> empty = EmptyValue(element);
+    if (!empty) return std::nullopt;
+    elements.push_back(*std::move(empty));
+  }
+  return Value::Tuple(std::move(elements));
+}
+
+// What stands for a value that cannot be computed. An effect that others would see cannot be left
+// out; the state of random generators is nobody else's.
+Result<Value> WithoutKernel(const KernelCall& call, Error why) {
+  const bool draws = hlo::Info(call.opcode()).category == hlo::Category::kSource;
+  if (hlo::EffectsOf(call.module()).Has(call.id) && !draws) return std::unexpected(std::move(why));
+  if (auto empty = EmptyValue(call.shape())) return *std::move(empty);
+  return Value::Missing(std::move(why));
 }
 
 // Moves each recv-done, and what depends on it, behind everything else: without a schedule a send
@@ -45,34 +72,6 @@ void WaitLast(const hlo::Module& module, const hlo::Computation& computation,
   if (any) std::ranges::stable_partition(order, [&](uint32_t i) { return waits[i] == 0; });
 }
 
-// True if the kernel itself sees to it that floats of several types make sense, or hands values on.
-bool AllowsMixedPrecision(hlo::Opcode opcode) {
-  switch (opcode) {
-    case hlo::Opcode::kBatchNormGrad:
-    case hlo::Opcode::kBatchNormInference:
-    case hlo::Opcode::kBatchNormTraining:
-    case hlo::Opcode::kBitcast:
-    case hlo::Opcode::kBitcastConvert:
-    case hlo::Opcode::kConvert:
-    case hlo::Opcode::kConvolution:
-    case hlo::Opcode::kCustomCall:
-    case hlo::Opcode::kDot:
-    case hlo::Opcode::kMap:
-    case hlo::Opcode::kRaggedDot:
-    case hlo::Opcode::kReduce:
-    case hlo::Opcode::kReduceWindow:
-    case hlo::Opcode::kScaledDot:
-    case hlo::Opcode::kScan:
-    case hlo::Opcode::kScatter:
-    case hlo::Opcode::kSelectAndScatter:
-    case hlo::Opcode::kSort:
-    case hlo::Opcode::kStochasticConvert:
-      return true;
-    default:
-      return KernelOf(opcode).takes_missing;
-  }
-}
-
 // True if arrays are of the declared element type and of as many bytes as their shapes say.
 bool IsWhatItSays(const Value& value, const hlo::Shape& declared) {
   if (value.is_tuple()) {
@@ -88,7 +87,7 @@ bool IsWhatItSays(const Value& value, const hlo::Shape& declared) {
 }  // namespace
 
 bool MixesPrecision(const hlo::Module& module, InstructionId id) {
-  if (AllowsMixedPrecision(module[id].opcode)) return false;
+  if (KernelOf(module[id].opcode).mixes_precision) return false;
   std::optional<hlo::ElementType> met;
   const auto differs = [&](const hlo::Shape& shape) {
     if (!shape.IsArray()) return false;
@@ -155,17 +154,9 @@ const Schedule& Machine::ScheduleOf(ComputationId id) {
   const hlo::Computation& computation = module_[id];
   const uint32_t first = computation.first_instruction;
   auto schedule = std::make_unique<Schedule>();
-  std::vector<uint8_t> live(computation.instruction_count, 0);
-  live[computation.root.index - first] = 1;
-  // Operands stand before their users, so one pass from the end finds everything alive.
-  for (uint32_t i = computation.instruction_count; i-- > 0;) {
-    const hlo::Instruction& instruction = module_.instructions()[first + i];
-    if (hlo::HasFlag(instruction.opcode, hlo::kFlagSideEffect)) live[i] = 1;
-    if (live[i] == 0) continue;
-    for (InstructionId operand : module_.operands(instruction)) live[operand.index - first] = 1;
-  }
+  const std::vector<bool> live = hlo::LiveInstructions(module_, id);
   for (uint32_t i = 0; i < computation.instruction_count; ++i) {
-    if (live[i] != 0) schedule->order.push_back(i);
+    if (live[i]) schedule->order.push_back(i);
   }
   if (!module_.header().is_scheduled) WaitLast(module_, computation, schedule->order);
   schedule->last_use.assign(computation.instruction_count, 0);
@@ -200,22 +191,25 @@ Result<Value> Machine::Apply(KernelCall& call, const KernelRow& row) {
   return value;
 }
 
+Result<Value> Machine::RunKernel(KernelCall& call, const KernelRow& row) {
+  frames_.push_back({call.id});
+  const OnScopeExit pop([&] { frames_.pop_back(); });
+  return Apply(call, row);
+}
+
 Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operands,
                                       std::span<Value> arguments) {
   KernelCall call{*this, id, operands, arguments, nullptr};
   const KernelRow& row = KernelOf(call.opcode());
   if (!row.takes_missing) {
     for (const Value& operand : operands) {
-      if (operand.is_missing()) return operand;
+      if (operand.is_missing()) return WithoutKernel(call, operand.error());
     }
   }
   HLOSCOPE_TRY(Charge(1 + ElementCount(call.shape())));
-  frames_.push_back({id});
-  Result<Value> value = Apply(call, row);
-  frames_.pop_back();
+  Result<Value> value = RunKernel(call, row);
   if (value.has_value() || !MakesMissing(value.error())) return value;
-  if (hlo::HasFlag(call.opcode(), hlo::kFlagSideEffect)) return value;
-  return Value::Missing(std::move(value).error());
+  return WithoutKernel(call, std::move(value).error());
 }
 
 // Operands are kept for the observer, so no kernel takes one over.
@@ -236,11 +230,25 @@ Result<Value> Machine::RunStep(InstructionId id, std::span<Value> operands,
   return local_ == nullptr ? run() : local_->Step(id, frames_, random_, run);
 }
 
-Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<Value> values) {
+// Observers are to see every iteration as it is, and so is who follows what is whose.
+const LoopInvariants* Machine::InvariantsOf(ComputationId body) {
+  if (options_.observer != nullptr || local_ != nullptr) return nullptr;
+  if (repeatable_ == nullptr) {
+    repeatable_ = std::make_unique<const Repeatable>(module_);
+    invariants_.resize(module_.computations().size());
+  }
+  std::unique_ptr<const LoopInvariants>& slot = invariants_[body.index];
+  if (slot == nullptr) slot = std::make_unique<const LoopInvariants>(module_, body, *repeatable_);
+  return slot->empty() ? nullptr : slot.get();
+}
+
+Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<Value> values,
+                       LoopMemory* memory) {
   const uint32_t first = module_[id].first_instruction;
   const Schedule& schedule = ScheduleOf(id);
   std::vector<Value> operands;
   for (uint32_t position : schedule.order) {
+    if (memory != nullptr && memory->Recall(position, values[position])) continue;
     const InstructionId instruction(first + position);
     operands.clear();
     for (InstructionId operand : module_.operands(instruction)) {
@@ -251,11 +259,12 @@ Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<V
       if (schedule.last_use[from] == position) values[from] = Value();
     }
     HLOSCOPE_ASSIGN_OR_RETURN(values[position], RunStep(instruction, operands, arguments));
+    if (memory != nullptr) memory->Remember(position, values[position]);
   }
   return {};
 }
 
-Result<Value> Machine::Call(ComputationId id, std::vector<Value> arguments) {
+Result<Value> Machine::Call(ComputationId id, std::vector<Value> arguments, LoopMemory* memory) {
   // Calls nest as deep as the file likes; each level here is a few frames of our own stack.
   if (std::cmp_greater_equal(frames_.size(), options_.limits.nesting)) {
     return InputError(
@@ -264,9 +273,10 @@ Result<Value> Machine::Call(ComputationId id, std::vector<Value> arguments) {
   }
   const hlo::Computation& computation = module_[id];
   std::vector<Value> values(computation.instruction_count);
-  if (local_ != nullptr) local_->Enter(id);
-  HLOSCOPE_TRY(RunAll(id, arguments, values));
-  if (local_ != nullptr) local_->Leave(id);
+  LocalValues::InComputation scope(local_.get(), id);
+  HLOSCOPE_TRY(RunAll(id, arguments, values, memory));
+  if (memory != nullptr) memory->Ran();
+  scope.Succeeded();
   return std::move(values[computation.root.index - computation.first_instruction]);
 }
 

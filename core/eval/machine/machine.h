@@ -9,6 +9,7 @@
 
 #include "core/eval/machine/device_set.h"
 #include "core/eval/machine/evaluator.h"
+#include "core/eval/machine/loop_invariants.h"
 #include "core/eval/machine/run_state.h"
 #include "core/eval/machine/value.h"
 #include "core/hlo/module.h"
@@ -38,7 +39,13 @@ class Machine {
   int64_t device() const { return device_; }
 
   // The value of a computation's root for these arguments.
-  Result<Value> Call(hlo::ComputationId id, std::vector<Value> arguments);
+  Result<Value> Call(hlo::ComputationId id, std::vector<Value> arguments) {
+    return Call(id, std::move(arguments), nullptr);
+  }
+  // The same for an iteration of a loop; `memory` is the loop's, null where it has none.
+  Result<Value> Call(hlo::ComputationId id, std::vector<Value> arguments, LoopMemory* memory);
+  // What the body of a loop computes in vain; null where nothing, or where somebody watches it.
+  const LoopInvariants* InvariantsOf(hlo::ComputationId body);
 
   // Uninitialised bytes of that shape or size; dies beyond the memory limit.
   Result<Buffer> Allocate(const hlo::Shape& shape);
@@ -66,13 +73,15 @@ class Machine {
  private:
   const Schedule& ScheduleOf(hlo::ComputationId id);
   Result<Value> Apply(KernelCall& call, const KernelRow& row);
+  Result<Value> RunKernel(KernelCall& call, const KernelRow& row);
   Result<Value> RunInstruction(hlo::InstructionId id, std::span<Value> operands,
                                std::span<Value> arguments);
   Result<Value> RunObserved(hlo::InstructionId id, std::span<Value> operands,
                             std::span<Value> arguments);
   Result<Value> RunStep(hlo::InstructionId id, std::span<Value> operands,
                         std::span<Value> arguments);
-  Status RunAll(hlo::ComputationId id, std::span<Value> arguments, std::span<Value> values);
+  Status RunAll(hlo::ComputationId id, std::span<Value> arguments, std::span<Value> values,
+                LoopMemory* memory);
 
   const hlo::Module& module_;
   const EvaluateOptions& options_;
@@ -80,6 +89,8 @@ class Machine {
   DeviceSet& devices_;
   int64_t device_;
   std::vector<std::unique_ptr<const Schedule>> schedules_;
+  std::vector<std::unique_ptr<const LoopInvariants>> invariants_;  // by body; empty without loops
+  std::unique_ptr<const Repeatable> repeatable_;
   std::vector<Frame> frames_;  // while an instruction runs it stands last
   RandomState random_;
   std::unique_ptr<LocalValues> local_;  // null where every value is the device's own

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/opcode_traits.h"
 #include "core/hlo/sharding/topology.h"
 
 namespace hloscope::eval {
@@ -30,22 +32,8 @@ int64_t BytesOf(const Value& value) {
 
 // Cheaper to do again than to share.
 bool IsTrivial(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kCopy:
-    case Opcode::kBitcast:
-    case Opcode::kReshape:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kAfterAll:
-    case Opcode::kAddDependency:
-    case Opcode::kReplicaId:
-      return true;
-    default:
-      return false;
-  }
+  return hlo::HasTrait(opcode, hlo::kTraitNoCode) || opcode == Opcode::kCopy ||
+         opcode == Opcode::kReshape || opcode == Opcode::kReplicaId;
 }
 
 bool LeavesManualRegion(const hlo::Module& module, InstructionId id) {
@@ -60,30 +48,20 @@ SharedWork::SharedWork(const hlo::Module& module, int64_t partitions, const Rand
     : module_(module),
       partitions_(partitions),
       random_(random),
-      has_device_work_(module.computations().size(), 0) {
-  // Callers are marked until nothing changes; calls nest no deeper than there are computations.
+      has_device_work_(module.computations().size(), false) {
   for (size_t i = 0; i < module.instructions().size(); ++i) {
     const InstructionId id(i);
-    if (hlo::IsDeviceWork(module, id)) has_device_work_[module[id].computation.index] = 1;
+    if (hlo::IsDeviceWork(module, id)) has_device_work_[module[id].computation.index] = true;
   }
-  for (bool changes = true; changes;) {
-    changes = false;
-    for (const hlo::Instruction& instruction : module.instructions()) {
-      uint8_t& own = has_device_work_[instruction.computation.index];
-      if (own != 0) continue;
-      for (ComputationId callee : module.CalledComputations(instruction)) {
-        if (has_device_work_[callee.index] == 0) continue;
-        own = 1;
-        changes = true;
-      }
-    }
-  }
+  has_device_work_ =
+      hlo::WithCallers(hlo::CallGraphOf(module).calls(), std::move(has_device_work_));
 }
 
 bool SharedWork::HasDeviceWork(InstructionId id) {
   if (hlo::IsDeviceWork(module_, id)) return true;
-  return std::ranges::any_of(module_.CalledComputations(module_[id]),
-                             [&](ComputationId c) { return has_device_work_[c.index] != 0; });
+  return std::ranges::any_of(hlo::CallGraphOf(module_).calls(id), [&](const hlo::Call& call) {
+    return has_device_work_[call.callee.index];
+  });
 }
 
 SharedWork::Place SharedWork::PlaceOf(InstructionId id, std::span<const Frame> frames) {
@@ -122,38 +100,39 @@ Result<Value> LocalValues::Share(InstructionId id, std::span<const Frame> frames
   if (IsTrivial(module_[id].opcode)) return run();
   SharedWork::Place place = SharedWork::PlaceOf(id, frames);
   if (const auto value = shared_.Take(place)) return *value;
-  std::swap(random, shared_.random());
-  is_sharing_ = true;
-  Result<Value> value = run();
-  is_sharing_ = false;
-  std::swap(random, shared_.random());
+  Result<Value> value = RunForAll(random, run);
   if (!value.has_value()) return value;
   shared_.Put(std::move(place), *value);
   if (shared_.IsFull()) HLOSCOPE_TRY(turns_.Yield(device_));
   return value;
 }
 
+Result<Value> LocalValues::RunForAll(RandomState& random, const Run& run) {
+  std::swap(random, shared_.random());
+  is_sharing_ = true;
+  const OnScopeExit back([&] {
+    is_sharing_ = false;
+    std::swap(random, shared_.random());
+  });
+  return run();
+}
+
 bool LocalValues::IsLocalResult(const Caller& caller) const {
-  switch (module_[caller.id].opcode) {
-    case Opcode::kCall:
-    case Opcode::kFusion:
-      return caller.result_local;
-    case Opcode::kConditional:
-      return caller.result_local || caller.operands[0] != 0;
-    case Opcode::kWhile:
-      return caller.operands[0] != 0 || caller.loop_local || caller.diverges;
-    default:
-      return caller.any_local || caller.result_local;
+  const Opcode opcode = module_[caller.id].opcode;
+  if (opcode == Opcode::kCall || opcode == Opcode::kFusion) return caller.result_local;
+  if (opcode == Opcode::kConditional) return caller.result_local || caller.operands[0] != 0;
+  if (opcode == Opcode::kWhile) {
+    return caller.operands[0] != 0 || caller.loop_local || caller.diverges;
   }
+  return caller.any_local || caller.result_local;
 }
 
 Result<Value> LocalValues::RunLocal(InstructionId id, Caller caller, const Run& run) {
   callers_.push_back(std::move(caller));
+  const OnScopeExit pop([&] { callers_.pop_back(); });
   Result<Value> value = run();
-  const Caller done = std::move(callers_.back());
-  callers_.pop_back();
-  const bool local =
-      !LeavesManualRegion(module_, id) && (hlo::IsDeviceWork(module_, id) || IsLocalResult(done));
+  const bool local = !LeavesManualRegion(module_, id) &&
+                     (hlo::IsDeviceWork(module_, id) || IsLocalResult(callers_.back()));
   Scope& scope = scopes_.back();
   scope.values[id.index - module_[module_[id].computation].first_instruction] =
       local || scope.diverges ? 1 : 0;
@@ -185,8 +164,17 @@ Result<Value> LocalValues::Step(InstructionId id, std::span<const Frame> frames,
   return RunLocal(id, std::move(caller), run);
 }
 
+LocalValues::InComputation::InComputation(LocalValues* values, ComputationId computation)
+    : values_(values == nullptr || values->is_sharing_ ? nullptr : values),
+      computation_(computation) {
+  if (values_ != nullptr) values_->Enter(computation);
+}
+
+LocalValues::InComputation::~InComputation() {
+  if (values_ != nullptr) values_->Leave(computation_, succeeded_);
+}
+
 void LocalValues::Enter(ComputationId computation) {
-  if (is_sharing_) return;
   Scope scope;
   scope.values.assign(module_[computation].instruction_count, 0);
   if (!callers_.empty()) {
@@ -213,14 +201,13 @@ void LocalValues::Enter(ComputationId computation) {
   scopes_.push_back(std::move(scope));
 }
 
-void LocalValues::Leave(ComputationId computation) {
-  if (is_sharing_) return;
+void LocalValues::Leave(ComputationId computation, bool succeeded) {
   const Scope scope = std::move(scopes_.back());
   scopes_.pop_back();
   if (callers_.empty()) return;
   Caller& caller = callers_.back();
   const uint32_t root = module_[computation].root.index - module_[computation].first_instruction;
-  const bool local = scope.values[root] != 0 || scope.diverges;
+  const bool local = !succeeded || scope.values[root] != 0 || scope.diverges;
   caller.result_local |= local;
   if (module_[caller.id].opcode != Opcode::kWhile || !local) return;
   const ComputationId condition =

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/scope_exit.h"
 #include "core/eval/machine/device_scheduler.h"
 #include "core/eval/machine/evaluator.h"
 #include "core/eval/machine/value.h"
@@ -51,7 +52,7 @@ class SharedWork {
   const hlo::Module& module_;
   int64_t partitions_;
   RandomState random_;
-  std::vector<uint8_t> has_device_work_;  // by computation, callees included
+  std::vector<bool> has_device_work_;  // by computation, callees included
   std::map<Place, Entry> entries_;
   int64_t bytes_ = 0;
 };
@@ -67,9 +68,22 @@ class LocalValues {
   // generators, which a shared computation does not use.
   Result<Value> Step(hlo::InstructionId id, std::span<const Frame> frames, RandomState& random,
                      const Run& run);
-  // Around every call of a computation.
-  void Enter(hlo::ComputationId computation);
-  void Leave(hlo::ComputationId computation);
+
+  // A call of a computation, entered while this lives; `values` may be null. What a call that does
+  // not come to Succeeded() leaves behind is the device's own.
+  class InComputation {
+   public:
+    InComputation(LocalValues* values, hlo::ComputationId computation);
+    ~InComputation();
+    InComputation(const InComputation&) = delete;
+    InComputation& operator=(const InComputation&) = delete;
+    void Succeeded() { succeeded_ = true; }
+
+   private:
+    LocalValues* values_;  // null where there is nothing to leave
+    hlo::ComputationId computation_;
+    bool succeeded_ = false;
+  };
 
  private:
   struct Caller {
@@ -86,8 +100,11 @@ class LocalValues {
   };
   Result<Value> Share(hlo::InstructionId id, std::span<const Frame> frames, RandomState& random,
                       const Run& run);
+  Result<Value> RunForAll(RandomState& random, const Run& run);
   Result<Value> RunLocal(hlo::InstructionId id, Caller caller, const Run& run);
   bool IsLocalResult(const Caller& caller) const;
+  void Enter(hlo::ComputationId computation);
+  void Leave(hlo::ComputationId computation, bool succeeded);
 
   const hlo::Module& module_;
   SharedWork& shared_;

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "core/eval/numbers/wide.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/module_builder.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::eval {
 
@@ -55,30 +57,14 @@ bool HasElidedConstant(const Module& module, const Instruction& instruction) {
 }
 
 bool KeepsItsTypes(const Module& module, const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kBitcastConvert:
-    case Opcode::kRng:
-    case Opcode::kRngBitGenerator:
-    case Opcode::kStochasticConvert:
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kScaledDot:
-      return true;
-    case Opcode::kBitcast: {
-      const Shape& from = module.shape(module.operands(instruction)[0]);
-      return from.element_type() != module[instruction.shape].element_type();
-    }
-    case Opcode::kConstant:
-      return HasElidedConstant(module, instruction);
-    case Opcode::kCustomCall:
-      return !IsWideTarget(module.GetString(instruction, AttributeKey::kCustomCallTarget));
-    default:
-      return false;
+  if (hlo::HasTrait(instruction.opcode, hlo::kTraitFixedTypes)) return true;
+  if (instruction.opcode == Opcode::kBitcast) {
+    const Shape& from = module.shape(module.operands(instruction)[0]);
+    return from.element_type() != module[instruction.shape].element_type();
   }
+  if (instruction.opcode == Opcode::kConstant) return HasElidedConstant(module, instruction);
+  return instruction.opcode == Opcode::kCustomCall &&
+         !IsWideTarget(module.GetString(instruction, AttributeKey::kCustomCallTarget));
 }
 
 // True if widening changes the shape's types.
@@ -114,15 +100,12 @@ class Widener {
   std::vector<bool> ComputationsOfKeptCalls() const {
     const size_t count = module_.computations().size();
     std::vector<bool> kept(count, false);
-    // Callers stand behind what they call, so from the back each is known before its callees.
-    for (size_t i = module_.instructions().size(); i-- > 0;) {
-      const Instruction& instruction = module_.instructions()[i];
-      const bool inside = kept[instruction.computation.index];
-      const bool call =
-          instruction.opcode == Opcode::kCustomCall && KeepsItsTypes(module_, instruction);
-      if (!inside && !call) continue;
-      for (ComputationId callee : module_.CalledComputations(instruction)) {
-        if (callee.valid()) kept[callee.index] = true;
+    const hlo::CallGraph& graph = hlo::CallGraphOf(module_);
+    for (ComputationId c : graph.callers_first()) {
+      for (const hlo::Call& call : graph.calls(c)) {
+        const Instruction& caller = module_[call.caller];
+        const bool keeps = caller.opcode == Opcode::kCustomCall && KeepsItsTypes(module_, caller);
+        if (kept[c.index] || keeps) kept[call.callee.index] = true;
       }
     }
     return kept;

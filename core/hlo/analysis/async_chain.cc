@@ -2,7 +2,6 @@
 // state on (XLA: HloAsyncInstruction::async_chain_start).
 #include "core/hlo/analysis/async_chain.h"
 
-#include <algorithm>
 #include <string_view>
 
 namespace hloscope::hlo {
@@ -10,7 +9,8 @@ namespace {
 
 using enum Opcode;
 
-constexpr int64_t kMostSteps = 10'000;  // of one chain; a loop hands its own state on for ever
+// Steps for all chains together, by instruction: a loop may hand its own state on for ever.
+constexpr size_t kStepsEach = 64;
 
 bool IsAsync(Opcode opcode) {
   return opcode == kAsyncStart || opcode == kAsyncUpdate || opcode == kAsyncDone;
@@ -24,8 +24,8 @@ bool IsShardingCall(const Module& module, const Instruction& i) {
 
 }  // namespace
 
-bool CarriesAsyncState(const Module& module, const Instruction& i) {
-  switch (i.opcode) {
+bool MayCarryAsyncState(Opcode opcode) {
+  switch (opcode) {
     case kTuple:
     case kGetTupleElement:
     case kOptimizationBarrier:
@@ -34,12 +34,15 @@ bool CarriesAsyncState(const Module& module, const Instruction& i) {
     case kWhile:
     case kCall:
     case kConditional:
-      return true;
     case kCustomCall:
-      return IsShardingCall(module, i);
+      return true;
     default:
       return false;
   }
+}
+
+bool CarriesAsyncState(const Module& module, const Instruction& i) {
+  return MayCarryAsyncState(i.opcode) && (i.opcode != kCustomCall || IsShardingCall(module, i));
 }
 
 AsyncChains::AsyncChains(const Module& module) : module_(module) {
@@ -49,6 +52,7 @@ AsyncChains::AsyncChains(const Module& module) : module_(module) {
   }
   if (all_.empty()) return;
   starts_.resize(count);
+  steps_left_ = kStepsEach * count;
   for (InstructionId id : all_) {
     starts_[id.index] = module[id].opcode == kAsyncStart ? id : Trace(id);
   }
@@ -56,7 +60,7 @@ AsyncChains::AsyncChains(const Module& module) : module_(module) {
 
 InstructionId AsyncChains::Trace(InstructionId id) {
   std::vector<int64_t> part;  // of what `id` is, outermost index last
-  for (int64_t step = 0; step < kMostSteps && id.valid(); ++step) {
+  for (; id.valid() && steps_left_ > 0; --steps_left_) {
     const Instruction& i = module_[id];
     auto operands = module_.operands(i);
     if (i.opcode == kAsyncStart) return id;

@@ -1,6 +1,7 @@
 // Asynchronous chains: which async-start an async-update or async-done goes back to.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace hloscope::hlo {
 // tuple, get-tuple-element, opt-barrier, copy, parameter, while, call, conditional and the custom
 // calls of sharding.
 bool CarriesAsyncState(const Module& module, const Instruction& i);
+// By its opcode alone: any custom call may be one of sharding.
+bool MayCarryAsyncState(Opcode opcode);
 
 // The chains of a module, found once.
 class AsyncChains {
@@ -39,6 +42,7 @@ class AsyncChains {
   std::vector<InstructionId> all_;
   std::vector<InstructionId> starts_;  // by instruction; empty without asynchronous instructions
   std::vector<Caller> callers_;        // the first caller of every computation
+  size_t steps_left_ = 0;
 };
 
 }  // namespace hloscope::hlo

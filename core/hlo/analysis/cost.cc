@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/cost_convolution.h"
 
 namespace hloscope::hlo {
@@ -252,20 +253,13 @@ void BytesBranches(const Context& c, Cost& cost) {
 double ReadBy(const Module& m, InstructionId user, InstructionId parameter, bool& shares) {
   const auto operands = m.operands(user);
   const bool is_first = !operands.empty() && operands.front() == parameter;
-  switch (m[user].opcode) {
-    case Opcode::kSlice:
-      return ByteCount(m.shape(user));
-    case Opcode::kDynamicSlice:
-      if (is_first) return ByteCount(m.shape(user));
-      break;
-    case Opcode::kDynamicUpdateSlice:
-      if (is_first) return 0;  // updated in place
-      break;
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-      return ByteCount(m.shape(parameter));
-    default:
-      break;
+  const Opcode opcode = m[user].opcode;
+  if (opcode == Opcode::kSlice || (opcode == Opcode::kDynamicSlice && is_first)) {
+    return ByteCount(m.shape(user));
+  }
+  if (opcode == Opcode::kDynamicUpdateSlice && is_first) return 0;  // updated in place
+  if (opcode == Opcode::kBroadcast || opcode == Opcode::kReshape) {
+    return ByteCount(m.shape(parameter));
   }
   shares = true;
   return 0;
@@ -331,33 +325,6 @@ Rule RuleOf(Opcode opcode) {
   return {Info(opcode).category == Category::kElementwise ? WorkElements : WorkNone, BytesPlain};
 }
 
-// Computations in an order in which those that are called come first. A cycle is broken anywhere.
-std::vector<ComputationId> CalledFirst(const Module& module) {
-  const size_t count = module.computations().size();
-  std::vector<ComputationId> order;
-  std::vector<uint8_t> state(count, 0);  // 1: its calls are being visited, 2: in the order
-  std::vector<ComputationId> work;
-  for (size_t start = 0; start < count; ++start) {
-    work.emplace_back(start);
-    while (!work.empty()) {
-      const ComputationId c = work.back();
-      if (state[c.index] != 0) {
-        work.pop_back();
-        if (state[c.index] == 1) order.push_back(c);
-        state[c.index] = 2;
-        continue;
-      }
-      state[c.index] = 1;
-      for (const Instruction& i : module.instructions(module[c])) {
-        for (ComputationId called : module.CalledComputations(i)) {
-          if (state[called.index] == 0) work.push_back(called);
-        }
-      }
-    }
-  }
-  return order;
-}
-
 }  // namespace
 
 Cost& Cost::operator+=(const Cost& other) {
@@ -385,7 +352,7 @@ double LeafByteCount(const Shape& shape) {
 
 CostModel::CostModel(const Module& module)
     : costs_(module.instructions().size()), sums_(module.computations().size()) {
-  for (ComputationId c : CalledFirst(module)) {
+  for (ComputationId c : CallGraphOf(module).callees_first()) {
     const Computation& computation = module[c];
     Cost& sum = sums_[c.index];
     for (uint32_t i = 0; i < computation.instruction_count; ++i) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/hlo/analysis/users.h"
+
 namespace hloscope::hlo {
 namespace {
 
@@ -34,7 +36,7 @@ std::vector<InstructionId> InstructionsOf(const Module& module, ComputationId co
 
 std::vector<InstructionId> Neighbourhood(const Module& module,
                                          std::span<const InstructionId> centers, int64_t radius) {
-  UserIndex users(module);
+  const UserIndex& users = UsersOf(module);
   std::vector<bool> seen(module.instructions().size());
   std::vector<InstructionId> frontier(centers.begin(), centers.end()), next;
   for (InstructionId id : centers) seen[id.index] = true;

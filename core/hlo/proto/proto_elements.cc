@@ -4,18 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "core/hlo/permutation.h"
+
 namespace hloscope::hlo {
 namespace {
-
-// Whether minor_to_major names every dimension once.
-bool IsPermutation(const std::vector<int64_t>& order, size_t rank) {
-  std::vector<bool> seen(rank, false);
-  for (int64_t d : order) {
-    if (d < 0 || std::cmp_greater_equal(d, rank) || seen[static_cast<size_t>(d)]) return false;
-    seen[static_cast<size_t>(d)] = true;
-  }
-  return order.size() == rank;
-}
 
 // Visits all elements in the order of the layout, giving the row-major position of each.
 template <typename F>

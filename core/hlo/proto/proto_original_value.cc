@@ -104,6 +104,7 @@ Result<OriginalValue> ReadOriginalValue(std::string_view bytes, bool is_tuple,
       HLOSCOPE_ASSIGN_OR_RETURN(Element element, ReadElement(field.bytes));
       HLOSCOPE_ASSIGN_OR_RETURN(Node * node, NodeAt(value.root, element.index, limits, budget));
       node->array = std::move(element.array);
+      if (node->children.empty()) node->is_tuple = false;  // one value for a whole tuple
     }
   }
   if (!reader.ok()) return Malformed("OriginalValueProto");

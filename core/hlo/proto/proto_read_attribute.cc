@@ -6,6 +6,7 @@
 #include "core/base/counted.h"
 #include "core/hlo/proto/proto_reader.h"
 #include "core/hlo/proto/proto_values.h"
+#include "core/hlo/text/text_cursor.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -29,24 +30,6 @@ bool IsFirstOfList(AttributeKey key) {
 }
 
 }  // namespace
-
-bool LexesAsJson(std::string_view text) {
-  if (text.empty() || text[0] != '{') return false;
-  int64_t depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      in_string = c != '"';
-      continue;
-    }
-    if (c == '"') in_string = true;
-    if (c == '{') ++depth;
-    if (c == '}' && --depth == 0) return i + 1 == text.size();
-  }
-  return false;
-}
 
 Status InstructionReader::ReadFrontendAttributes() {
   std::string_view bytes = fields_.TakeMessage(kFrontendAttributes);
@@ -80,7 +63,7 @@ Result<FrontendAttributes> ReadFrontendAttributesProto(std::string_view bytes,
   for (size_t i = 0; i < entries.size(); ++i) {
     if (i + 1 < entries.size() && entries[i + 1].first == entries[i].first) continue;  // last wins
     const auto& [key, value] = entries[i];
-    attributes.entries.push_back({builder.Intern(key), builder.Intern(value), LexesAsJson(value)});
+    attributes.entries.push_back({builder.Intern(key), builder.Intern(value), IsJsonDict(value)});
   }
   return attributes;
 }

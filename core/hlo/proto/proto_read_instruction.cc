@@ -6,6 +6,8 @@
 #include "core/hlo/proto/proto_metadata.h"
 #include "core/hlo/proto/proto_reader.h"
 #include "core/hlo/proto/proto_values.h"
+#include "core/hlo/text/name_uniquer.h"
+#include "core/hlo/text/text_cursor.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -42,15 +44,8 @@ void InstructionBatch::Clear() {
 }
 
 std::string_view SanitizedName(std::string_view name, std::string& buffer) {
-  auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
-  };
-  auto begins = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  if (name.empty() || (begins(name[0]) && std::ranges::all_of(name, allowed))) return name;
-  buffer = name;
-  std::ranges::replace_if(buffer, [&](char c) { return !allowed(c); }, '_');
-  if (!begins(buffer[0])) buffer[0] = '_';
+  if (name.empty() || !NeedsSanitizing(name)) return name;
+  buffer = SanitizedName(name);
   return buffer;
 }
 
@@ -157,7 +152,7 @@ Status InstructionReader::ReadBackendConfig() {
   }
   if (text.empty()) return {};
   Add(scope_.builder.Make(AttributeKey::kBackendConfig,
-                          BackendConfig{scope_.builder.Intern(text), LexesAsJson(text)}));
+                          BackendConfig{scope_.builder.Intern(text), IsJsonDict(text)}));
   return {};
 }
 

@@ -207,12 +207,10 @@ class InstructionReader {
   BytesCache<CachedMetadata> metadata_;
 };
 
-// True for a brace-delimited text that XLA prints without quotes.
-bool LexesAsJson(std::string_view text);
 Result<FrontendAttributes> ReadFrontendAttributesProto(std::string_view bytes,
                                                        ModuleBuilder& builder);
 
-// The name XLA makes of `name`: letters, digits, `_`, `.` and `-`, not beginning with a digit.
+// The name XLA makes of `name`; `buffer` holds it where it is another.
 std::string_view SanitizedName(std::string_view name, std::string& buffer);
 
 // Reads the module in a HloModuleProto; `depth` counts the modules it is inside of.

@@ -74,7 +74,9 @@ void InstructionWriter::WriteAttribute(const AttributeField& field, uint32_t num
       return WriteEnum(field, number, attribute);
     case ValueKind::kString:
       if (attribute != nullptr) {
-        out_.BytesUnlessEmpty(number, module()[StringId(attribute->value)]);
+        std::string_view text = module()[StringId(attribute->value)];
+        bool usual = field.key == AttributeKey::kAsyncExecutionThread && text == "main";
+        if (!usual) out_.BytesUnlessEmpty(number, text);
       }
       return;
     case ValueKind::kInts:

@@ -8,6 +8,7 @@
 #include "core/hlo/proto/proto_recovery.h"
 #include "core/hlo/proto/proto_writer.h"
 #include "core/hlo/text/print_order.h"
+#include "core/hlo/text/text_printer.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -18,7 +19,11 @@ constexpr int64_t kMaxListedDevices = 1 << 20;
 class ModuleWriter {
  public:
   explicit ModuleWriter(const Module& module)
-      : module_(module), scope_(module), instructions_(scope_, out_), order_(module) {}
+      : module_(module),
+        scope_(module),
+        instructions_(scope_, out_),
+        order_(module),
+        async_(module) {}
 
   std::string Write() {
     using namespace ModuleField;
@@ -83,7 +88,8 @@ class ModuleWriter {
     out_.IntUnlessZero(kId, scope_.IdOf(id));
     out_.IntUnlessZero(kRootId, scope_.IdOf(c.root));
     out_.BoolUnlessFalse(kIsFusionComputation, is_fusion_[id.index]);
-    if (c.execution_thread.valid()) out_.Bytes(kExecutionThread, module_[c.execution_thread]);
+    std::string_view thread = module_[async_.thread(id)];
+    if (!thread.empty() && thread != "main") out_.Bytes(kExecutionThread, thread);
     WriteUnknown(MessageKind::kComputation, id.index);
     out_.Close(computation);
   }
@@ -204,7 +210,7 @@ class ModuleWriter {
   // As with the device assignment: one that was read is written back as it was.
   void WriteRecoveryTable() {
     StringId text = module_.header().origin_recovery_table;
-    if (!text.valid() || HasUnknown(ModuleField::kOriginalValueRecoveryTable)) return;
+    if (module_[text].empty() || HasUnknown(ModuleField::kOriginalValueRecoveryTable)) return;
     auto mark = out_.Open(ModuleField::kOriginalValueRecoveryTable);
     WriteRecoveryText(out_, module_[text]);
     out_.Close(mark);
@@ -253,6 +259,7 @@ class ModuleWriter {
   WriteScope scope_;
   InstructionWriter instructions_;
   InstructionOrder order_;
+  AsyncFacts async_;
   std::vector<bool> is_fusion_;
   std::vector<const UnknownFields*> unknown_;
 };

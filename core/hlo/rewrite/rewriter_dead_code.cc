@@ -1,45 +1,29 @@
 // Removing what no result depends on.
+#include <algorithm>
+
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/effects.h"
 #include "core/hlo/rewrite/rewriter.h"
 
 namespace hloscope::hlo {
 
 bool Rewriter::HasEffect(InstructionId id, const std::vector<bool>& with_effects) const {
-  if (HasFlag(OpcodeOf(id), kFlagSideEffect)) return true;
-  for (const Attribute& a : AttributesOf(id)) {
-    if (a.key == AttributeKey::kCustomCallHasSideEffect && a.value != 0) return true;
-  }
-  for (ComputationId called : CallsOf(id)) {
-    if (with_effects[called.index]) return true;
-  }
-  return false;
+  return HasOwnEffect(OpcodeOf(id), AttributesOf(id)) ||
+         std::ranges::any_of(CallsOf(id), [&](ComputationId c) { return with_effects[c.index]; });
 }
 
-// Computations that have an effect themselves or through what they call.
+// Computations that have an effect themselves or through what they call, as edited so far.
 std::vector<bool> Rewriter::ComputationsWithEffects() const {
   std::vector<bool> with_effects(members_.size(), false);
-  std::vector<std::vector<uint32_t>> callers(members_.size());
-  std::vector<uint32_t> open;
-  const std::vector<bool> none(members_.size(), false);
+  std::vector<Call> calls;
   for (uint32_t c = 0; c < members_.size(); ++c) {
     for (InstructionId id : members_[c]) {
       if (nodes_[id.index].removed) continue;
-      for (ComputationId called : CallsOf(id)) callers[called.index].push_back(c);
-      if (!with_effects[c] && HasEffect(id, none)) {
-        with_effects[c] = true;
-        open.push_back(c);
-      }
+      if (HasOwnEffect(OpcodeOf(id), AttributesOf(id))) with_effects[c] = true;
+      for (ComputationId callee : CallsOf(id)) calls.push_back({id, ComputationId(c), callee});
     }
   }
-  while (!open.empty()) {
-    uint32_t c = open.back();
-    open.pop_back();
-    for (uint32_t caller : callers[c]) {
-      if (with_effects[caller]) continue;
-      with_effects[caller] = true;
-      open.push_back(caller);
-    }
-  }
-  return with_effects;
+  return WithCallers(calls, std::move(with_effects));
 }
 
 void Rewriter::RemoveDeadIn(ComputationId id, const std::vector<bool>& with_effects,

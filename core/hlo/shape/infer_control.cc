@@ -84,14 +84,8 @@ Result<Shape> InferAddDependency(const InferenceInput& input) {
 // A trace yields nothing: the empty tuple.
 Result<Shape> InferTrace(const InferenceInput&) { return Shape::Tuple({}); }
 
-Result<Shape> InferToken(const InferenceInput& input) {
-  for (size_t i = 0; i < input.operands.size(); ++i) {
-    if (input.operands[i]->IsToken()) continue;
-    return Fail(input, fmt::format("has operand {} of shape {}, expected token[]", i,
-                                   Text(*input.operands[i])));
-  }
-  return Shape::Token();
-}
+// after-all takes operands of any shape.
+Result<Shape> InferToken(const InferenceInput&) { return Shape::Token(); }
 
 Result<Shape> InferTuple(const InferenceInput& input) {
   HLOSCOPE_ASSIGN_OR_RETURN(std::vector<Shape> shapes, OperandShapes(input));

@@ -1,5 +1,7 @@
 // Shape rules of elementwise operations (XLA: ShapeInference::InferUnaryOpShape,
 // InferBinaryOpShape, InferClampShape, InferSelectShape).
+#include <span>
+
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -14,50 +16,50 @@ constexpr unsigned kFloats = Bit(ElementKind::kFloat);
 constexpr unsigned kComplexes = Bit(ElementKind::kComplex);
 constexpr unsigned kAll = kPreds | kIntegers | kFloats | kComplexes;
 
-unsigned UnaryKinds(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kFloor:
-    case Opcode::kCbrt:
-    case Opcode::kCeil:
-    case Opcode::kErf:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-      return kFloats;
-    case Opcode::kAbs:
-    case Opcode::kSign:
-      return Bit(ElementKind::kSigned) | kFloats | kComplexes;
-    case Opcode::kClz:
-    case Opcode::kPopulationCount:
-      return kIntegers;
-    case Opcode::kNegate:
-      return kIntegers | kFloats | kComplexes;
-    case Opcode::kNot:
-      return kPreds | kIntegers;
-    default:
-      return kFloats | kComplexes;
+struct KindsRow {
+  Opcode opcode;
+  unsigned kinds;
+};
+constexpr unsigned kAllButPreds = kAll & ~kPreds;
+
+// What the opcodes take that do not take what most of their number of operands take.
+constexpr KindsRow kUnaryKinds[] = {
+    {Opcode::kAbs, Bit(ElementKind::kSigned) | kFloats | kComplexes},
+    {Opcode::kCbrt, kFloats},
+    {Opcode::kCeil, kFloats},
+    {Opcode::kClz, kIntegers},
+    {Opcode::kErf, kFloats},
+    {Opcode::kFloor, kFloats},
+    {Opcode::kNegate, kIntegers | kFloats | kComplexes},
+    {Opcode::kNot, kPreds | kIntegers},
+    {Opcode::kPopulationCount, kIntegers},
+    {Opcode::kRoundNearestAfz, kFloats},
+    {Opcode::kRoundNearestEven, kFloats},
+    {Opcode::kSign, Bit(ElementKind::kSigned) | kFloats | kComplexes},
+};
+constexpr KindsRow kBinaryKinds[] = {
+    {Opcode::kAnd, kPreds | kIntegers},
+    {Opcode::kAtan2, kFloats | kComplexes},
+    {Opcode::kDivide, kAllButPreds},
+    {Opcode::kOr, kPreds | kIntegers},
+    {Opcode::kPower, kAllButPreds},
+    {Opcode::kRemainder, kAllButPreds},
+    {Opcode::kShiftLeft, kAllButPreds},
+    {Opcode::kShiftRightArithmetic, kAllButPreds},
+    {Opcode::kShiftRightLogical, kAllButPreds},
+    {Opcode::kSubtract, kAllButPreds},
+    {Opcode::kXor, kPreds | kIntegers},
+};
+
+unsigned KindsOf(std::span<const KindsRow> rows, Opcode opcode, unsigned others) {
+  for (const KindsRow& row : rows) {
+    if (row.opcode == opcode) return row.kinds;
   }
+  return others;
 }
 
-unsigned BinaryKinds(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAtan2:
-      return kFloats | kComplexes;
-    case Opcode::kSubtract:
-    case Opcode::kPower:
-    case Opcode::kDivide:
-    case Opcode::kRemainder:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-      return kAll & ~kPreds;
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return kPreds | kIntegers;
-    default:
-      return kAll;
-  }
-}
+unsigned UnaryKinds(Opcode opcode) { return KindsOf(kUnaryKinds, opcode, kFloats | kComplexes); }
+unsigned BinaryKinds(Opcode opcode) { return KindsOf(kBinaryKinds, opcode, kAll); }
 
 std::string KindsText(unsigned kinds) {
   std::string text;

@@ -1,6 +1,7 @@
 // Choosing the shape rule of an opcode, and what computations a module has to offer to it.
 #include "core/hlo/shape/shape_inference.h"
 
+#include "core/hlo/opcode_traits.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -68,73 +69,8 @@ Result<Shape> InferShape(const InferenceInput& input) {
 }
 
 // What HloInstruction::CreateSend and the like do in XLA's parser.
-bool ShapeFollowsOperands(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAddDependency:
-    case Opcode::kAfterAll:
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-      return true;
-    default:
-      return false;
-  }
-}
+bool ShapeFollowsOperands(Opcode opcode) { return HasTrait(opcode, kTraitShapeFollows); }
 
-// The opcodes whose shape jaxlib's parser wants written, although some could be inferred.
-bool CanInferShape(Opcode opcode) {
-  using enum Opcode;
-  switch (opcode) {
-    case kAllGather:
-    case kAllGatherDone:
-    case kAllGatherStart:
-    case kAllReduce:
-    case kAllReduceDone:
-    case kAllReduceStart:
-    case kAllToAll:
-    case kAsyncDone:
-    case kAsyncStart:
-    case kAsyncUpdate:
-    case kBitcast:
-    case kBitcastConvert:
-    case kCollectiveBroadcast:
-    case kCollectivePermute:
-    case kCollectivePermuteDone:
-    case kCollectivePermuteStart:
-    case kCollectiveReduce:
-    case kConstant:
-    case kConvert:
-    case kCopyDone:
-    case kCopyStart:
-    case kCustomCall:
-    case kDynamicReshape:
-    case kDynamicSlice:
-    case kDynamicUpdateSlice:
-    case kFusion:
-    case kInfeed:
-    case kIota:
-    case kOutfeed:
-    case kParameter:
-    case kRaggedAllToAll:
-    case kRecv:
-    case kRecvDone:
-    case kReducePrecision:
-    case kReduceScatter:
-    case kReshape:
-    case kRng:
-    case kRngBitGenerator:
-    case kRngGetAndUpdateState:
-    case kSend:
-    case kSendDone:
-    case kSlice:
-    case kStochasticConvert:
-      return false;
-    default:
-      return true;
-  }
-}
+bool CanInferShape(Opcode opcode) { return !HasTrait(opcode, kTraitShapeWritten); }
 
 }  // namespace hloscope::hlo

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/checked.h"
+#include "core/hlo/opcode_traits.h"
 #include "core/hlo/text/text_cursor.h"
 #include "core/hlo/tile_assignment.h"
 
@@ -13,20 +14,6 @@ namespace hloscope::hlo {
 namespace {
 
 constexpr int64_t kMostIds = 1 << 20;
-
-bool KnowsGlobalIds(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kReduceScatter:
-    case Opcode::kCollectiveReduce:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // A mesh axis cut into consecutive parts, and which part each reference to it is.
 struct CutAxes {
@@ -87,7 +74,7 @@ GroupMode GroupModeOf(const Module& module, InstructionId id, const DeviceCounts
   const Instruction& instruction = module[id];
   const Attribute* channel = module.Find(instruction, AttributeKey::kChannelId);
   if (channel == nullptr || module.IntOf(*channel) <= 0) return GroupMode::kReplica;
-  if (!KnowsGlobalIds(instruction.opcode)) {
+  if (!HasTrait(instruction.opcode, kTraitGlobalIds)) {
     const bool too_large = counts.partitions == 1 && LargestId(module, id) > 0;
     return too_large ? GroupMode::kFlattened : GroupMode::kPartition;
   }

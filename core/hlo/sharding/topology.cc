@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/checked.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -100,18 +101,9 @@ class Survey {
 
 bool IsDeviceWork(const Module& module, InstructionId id) {
   const Instruction& instruction = module[id];
-  switch (instruction.opcode) {
-    case Opcode::kPartitionId:
-    case Opcode::kSend:
-    case Opcode::kRecv:
-    case Opcode::kSendDone:
-    case Opcode::kRecvDone:
-      return true;
-    default:
-      break;
-  }
   const std::string_view target = TargetOf(module, instruction);
-  return HasFlag(instruction.opcode, kFlagCollective) || target == kFullToShard ||
+  return HasTrait(instruction.opcode, kTraitOwnDevice) ||
+         HasFlag(instruction.opcode, kFlagCollective) || target == kFullToShard ||
          target == kShardToFull || target == kGlobalToLocal || target == kLocalToGlobal;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/append.h"
 #include "core/base/checked.h"
+#include "core/hlo/permutation.h"
 #include "core/hlo/text/text_parts.h"
 
 namespace hloscope::hlo {
@@ -12,16 +13,6 @@ namespace {
 
 Diagnostic BadMesh(uint64_t offset, std::string message, std::string hint = {}) {
   return TextCursor::Fail("sharding", std::move(message), offset, std::move(hint));
-}
-
-bool IsPermutation(std::span<const int64_t> order) {
-  std::vector<bool> seen(order.size(), false);
-  for (int64_t d : order) {
-    if (d < 0 || static_cast<size_t>(d) >= seen.size() || seen[static_cast<size_t>(d)])
-      return false;
-    seen[static_cast<size_t>(d)] = true;
-  }
-  return true;
 }
 
 // 'x'=4 in order until the closing bracket.
@@ -53,7 +44,7 @@ Parsed<void> CheckDeviceIds(const Mesh& mesh, std::optional<int64_t> count, uint
                                                " devices, but its axes have " +
                                                (count ? std::to_string(*count) : "too many")));
   }
-  if (!IsPermutation(mesh.device_ids)) {
+  if (!IsPermutation(mesh.device_ids, mesh.device_ids.size())) {
     return std::unexpected(BadMesh(offset, "device ids of the mesh are not 0 to " +
                                                std::to_string(mesh.device_ids.size() - 1) +
                                                ", each once"));
@@ -149,7 +140,8 @@ Parsed<IotaTile> ReadIota(TextCursor& cursor, std::optional<int64_t> count) {
     return std::unexpected(cursor.Expected("T(…), the transpose of the iota", "sharding"));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(iota.transpose, ReadNumbers(cursor, ')', "a dimension number"));
-  if (iota.transpose.size() != iota.reshape_dims.size() || !IsPermutation(iota.transpose)) {
+  if (iota.transpose.size() != iota.reshape_dims.size() ||
+      !IsPermutation(iota.transpose, iota.transpose.size())) {
     return std::unexpected(BadMesh(transpose, "transpose of the iota is not a permutation of its " +
                                                   std::to_string(iota.reshape_dims.size()) +
                                                   " dimensions"));

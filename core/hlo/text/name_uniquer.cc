@@ -1,6 +1,7 @@
 // Unique names by root and number.
 #include "core/hlo/text/name_uniquer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -50,6 +51,27 @@ NameUniquer::Suffix NameUniquer::SuffixOf(std::string_view name) {
   return first + 1 == name.size() && !negative ? Suffix::kZero : Suffix::kOdd;
 }
 
+namespace {
+
+// Types are words of HLO text; `tuple` and `buffer` may be names too.
+bool IsTypeName(std::string_view name) {
+  const ElementType type = ElementTypeFromText(name);
+  return type != ElementType::kInvalid && type != ElementType::kTuple &&
+         type != ElementType::kBuffer;
+}
+
+bool IsReserved(std::string_view name) {
+  return name.starts_with("__") && !name.starts_with("__xla_");
+}
+
+}  // namespace
+
+bool NeedsSanitizing(std::string_view name) {
+  if (name.empty() || !TextCursor::IsIdentifierStart(name[0])) return true;
+  return !std::ranges::all_of(name, TextCursor::IsIdentifierPart) || IsTypeName(name) ||
+         IsReserved(name);
+}
+
 std::string SanitizedName(std::string_view name) {
   std::string result(name);
   for (size_t i = 0; i < result.size(); ++i) {
@@ -57,12 +79,8 @@ std::string SanitizedName(std::string_view name) {
         i == 0 ? TextCursor::IsIdentifierStart(result[i]) : TextCursor::IsIdentifierPart(result[i]);
     if (!allowed) result[i] = '_';
   }
-  ElementType type = ElementTypeFromText(result);
-  if (type != ElementType::kInvalid && type != ElementType::kTuple &&
-      type != ElementType::kBuffer) {
-    result += '_';
-  }
-  if (result.starts_with("__") && !result.starts_with("__xla_")) result[0] = 'a';
+  if (IsTypeName(result)) result += '_';
+  if (IsReserved(result)) result[0] = 'a';
   return result;
 }
 

@@ -27,6 +27,8 @@ class NameUniquer {
   std::unordered_map<std::string, Numbers> roots_;
 };
 
+// False if XLA takes `name` as it is.
+bool NeedsSanitizing(std::string_view name);
 // The name XLA would give instead of `name`; equal to `name` if that is allowed.
 std::string SanitizedName(std::string_view name);
 

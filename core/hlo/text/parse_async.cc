@@ -3,22 +3,18 @@
 #include <string>
 
 #include "core/base/counted.h"
+#include "core/hlo/analysis/async_chain.h"
 #include "core/hlo/text/text_parser.h"
 
 namespace hloscope::hlo {
 namespace {
 
 // Attributes of async-start itself; in negate-start and the like all others are of the wrapped
-// instruction.
-bool IsOwn(AttributeKey key) {
-  return key == AttributeKey::kAsyncExecutionThread ||
-         key == AttributeKey::kOutputToOperandAliasing;
-}
-
-bool Takes(Opcode opcode, AttributeKey key) {
-  std::span<const AttributeUse> uses = Info(opcode).attributes;
-  return std::any_of(uses.begin(), uses.end(),
-                     [key](const AttributeUse& use) { return use.key == key; });
+// instruction, as is the aliasing where that has one of its own.
+bool IsOwn(AttributeKey key, Opcode wrapped) {
+  if (key == AttributeKey::kAsyncExecutionThread) return true;
+  return key == AttributeKey::kOutputToOperandAliasing && wrapped != Opcode::kCustomCall &&
+         wrapped != Opcode::kFusion;
 }
 
 bool IsAsyncShape(const Shape& shape) {
@@ -115,22 +111,8 @@ bool TextParser::CheckAsyncUpdate(const Draft& draft, const Shape* previous) {
                                draft.offset);
 }
 
-// As CarriesAsyncState says of the instructions of a module.
 bool TextParser::HandsAsyncStateOn(const Pending& i) {
-  switch (i.opcode) {
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kCopy:
-    case Opcode::kParameter:
-    case Opcode::kWhile:
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kCustomCall:
-      return i.shape.valid() && IsAsyncShape(ShapeOf(i.shape));
-    default:
-      return false;
-  }
+  return MayCarryAsyncState(i.opcode) && i.shape.valid() && IsAsyncShape(ShapeOf(i.shape));
 }
 
 std::optional<Opcode> TextParser::WrappedOpcodeOf(uint32_t start) {
@@ -208,7 +190,7 @@ bool TextParser::WrapAsync(Draft& draft) {
 void TextParser::SplitWrappedAttributes(Draft& draft, std::vector<Attribute>& inner) {
   std::vector<Attribute> outer;
   for (const Attribute& a : AttributesOf(draft)) {
-    bool own = IsOwn(a.key) && !Takes(*draft.wrapped, a.key);
+    bool own = IsOwn(a.key, *draft.wrapped);
     bool common = IsCommon(a.key);
     if (own || common) outer.push_back(a);
     bool shared = common && a.key != AttributeKey::kSharding &&

@@ -5,6 +5,7 @@
 
 #include "core/base/closest_text.h"
 #include "core/base/counted.h"
+#include "core/base/work_count.h"
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"
 
@@ -386,11 +387,16 @@ bool TextParser::ReadCallee(AttributeKey key, Callee& callee) {
     callee = computations_[id.index];
     return true;
   }
+  callee.known = true;
+  if (Full()) {  // nobody will see the message
+    Error("undefined-computation", {}, offset);
+    return true;
+  }
   ClosestText closest(name);
   for (const Computation& c : builder_.module().computations()) {
     closest.Offer(builder_.module()[c.name]);
   }
-  callee.known = true;
+  CountWork(builder_.module().computations().size());
   Error("undefined-computation",
         std::string(Info(key).text) + " names computation " + std::string(name) +
             ", which is not defined before it",

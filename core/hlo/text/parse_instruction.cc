@@ -12,22 +12,18 @@ namespace {
 
 constexpr uint64_t kShapeTag = 0x100;  // in SliceCache; attribute keys are less
 
+// The text of a tuple shape at `start`, comments inside included; empty where it has no end.
+std::string_view TupleSlice(const char* start, const char* end) {
+  TextCursor cursor(std::string_view(start, static_cast<size_t>(end - start)));
+  return cursor.ReadGroup().value_or(std::string_view());
+}
+
 // The text of a shape at `start` if its end is plain to see; empty else. Equal answers are equal
 // shapes.
 std::string_view ShapeSlice(const char* start, const char* end) {
   const char* p = start;
   auto slice = [&] { return std::string_view(start, static_cast<size_t>(p - start)); };
-  if (*p == '(') {
-    int64_t depth = 0;
-    for (; p != end; ++p) {
-      if (*p == '(') ++depth;
-      if (*p == ')' && --depth == 0) {
-        ++p;
-        return slice();
-      }
-    }
-    return {};
-  }
+  if (*p == '(') return TupleSlice(start, end);
   while (p != end && TextCursor::IsIdentifierPart(*p)) ++p;
   if (p == end || *p != '[') return {};
   while (p != end && *p != ']' && *p != '\n') ++p;

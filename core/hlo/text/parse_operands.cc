@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/closest_text.h"
+#include "core/base/work_count.h"
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"
 
@@ -75,6 +76,7 @@ bool TextParser::CheckOperandShape(uint32_t index, ShapeId declared, uint64_t of
   if (!actual.valid() || actual == declared) return true;
   constexpr ShapeComparison kHow = {.dynamic_dimensions = false};
   if (Compatible(ShapeOf(actual), ShapeOf(declared), kHow)) return true;
+  if (Full()) return Error("operand-shape", {}, offset);
   return Error("operand-shape",
                "operand is written as " + ToString(ShapeOf(declared), false) + ", but it is " +
                    ToString(ShapeOf(actual), false),
@@ -82,6 +84,8 @@ bool TextParser::CheckOperandShape(uint32_t index, ShapeId declared, uint64_t of
 }
 
 bool TextParser::UndefinedOperand(std::string_view name, uint64_t offset) {
+  // Nobody will see the message: no search for what could have been meant.
+  if (Full()) return Error("undefined-operand", {}, offset);
   constexpr size_t kMostCandidates = 4000;
   const Scope& s = scope();
   ClosestText closest(name);
@@ -93,6 +97,7 @@ bool TextParser::UndefinedOperand(std::string_view name, uint64_t offset) {
   // Perhaps it is there, but too late.
   std::string_view rest = cursor_.text().substr(cursor_.offset());
   rest = rest.substr(0, rest.find("\n}"));
+  CountWork(rest.size() + s.instructions.size() - first);
   size_t at = rest.find(std::string(name) + " = ");
   if (at != std::string_view::npos && at > 0 && !TextCursor::IsIdentifierPart(rest[at - 1])) {
     hint = "it is defined later, on line " + LineOf(cursor_.offset() + at);

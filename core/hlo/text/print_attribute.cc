@@ -30,13 +30,8 @@ bool IsRequired(Opcode opcode, AttributeKey key) {
 
 // With bodies in place XLA's printer forgets what these opcodes call their computation.
 std::string_view BodyPrefix(Opcode opcode, AttributeKey key) {
-  switch (opcode) {
-    case Opcode::kReduceScatter:
-    case Opcode::kScan:
-      return ", calls=";
-    default:
-      return kPrefixes[static_cast<size_t>(key)];
-  }
+  const bool forgets = opcode == Opcode::kReduceScatter || opcode == Opcode::kScan;
+  return forgets ? ", calls=" : kPrefixes[static_cast<size_t>(key)];
 }
 
 }  // namespace

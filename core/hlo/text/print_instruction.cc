@@ -17,7 +17,8 @@ constexpr uint8_t kFirstOfWhole = 69;  // origin, metadata, backend_config: neve
 constexpr uint8_t kEnd = 254;
 
 // Where an attribute of an opcode stands. The row of opcodes.def comes first, then the common ones
-// in the order of attributes.def; result_accuracy, a row's own, stands after statistics.
+// in the order of attributes.def; result_accuracy, a row's own, stands after statistics, and the
+// kind of a convolution before its precision.
 struct OpcodeOrder {
   std::array<uint8_t, kAttributeKeyCount> rank;
   std::array<uint8_t, 4> always = {};  // ranks of those printed even when absent
@@ -36,6 +37,10 @@ OpcodeOrder MakeOrder(Opcode opcode) {
     if (use.always_printed) order.always[order.always_count++] = place;
     order.rank[static_cast<size_t>(use.key)] = place++;
   }
+  if (opcode == Opcode::kConvolution) {
+    std::swap(order.rank[static_cast<size_t>(AttributeKey::kConvolutionKind)],
+              order.rank[static_cast<size_t>(AttributeKey::kOperandPrecision)]);
+  }
   order.rank[static_cast<size_t>(AttributeKey::kResultAccuracy)] = kResultAccuracyRank;
   order.rank[static_cast<size_t>(AttributeKey::kParameterNumber)] = kNotPrinted;
   order.rank[static_cast<size_t>(AttributeKey::kConstantValue)] = kNotPrinted;
@@ -53,14 +58,8 @@ const OpcodeOrder& RanksOf(Opcode opcode) {
 }
 
 std::string_view AsyncSuffix(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAsyncStart:
-      return "-start";
-    case Opcode::kAsyncUpdate:
-      return "-update";
-    default:
-      return "-done";
-  }
+  if (opcode == Opcode::kAsyncStart) return "-start";
+  return opcode == Opcode::kAsyncUpdate ? "-update" : "-done";
 }
 
 bool LacksLayout(const Shape& shape) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/text/text_printer.h"
 #include "core/hlo/text/value_text.h"
 
@@ -93,15 +94,12 @@ void TextPrinter::PrintModule() {
   RenderBodies();
   PrintHeader();
   std::vector<uint8_t> fused = FusionComputations(module_);
-  CallLists calls(module_);
   std::vector<uint8_t> started(module_.computations().size(), 0);
   for (InstructionId start : async().starts()) {
     ComputationId wrapped = async().wrapped(start);
     if (async().IsSugared(wrapped)) started[wrapped.index] = 1;
   }
-  // XLA's own order puts a callee behind its caller now and then, which no reader takes.
-  for (ComputationId id :
-       options_.lossless ? PostOrder(module_, calls) : ComputationPrintOrder(module_, calls)) {
+  for (ComputationId id : PrintedComputations()) {
     if (started[id.index] != 0) continue;  // printed as its instruction's -start, -update, -done
     if (id == module_.entry_id()) sink_.Append("ENTRY ");
     PrintSignature(id);
@@ -110,6 +108,13 @@ void TextPrinter::PrintModule() {
     PrintThread(id);
     sink_.Append("\n\n");
   }
+}
+
+// XLA's own order puts a callee behind its caller now and then, which no reader takes.
+std::vector<ComputationId> TextPrinter::PrintedComputations() const {
+  if (!options_.lossless) return ComputationPrintOrder(module_, CallLists(module_));
+  const auto order = CallGraphOf(module_).callees_first();
+  return {order.begin(), order.end()};
 }
 
 void TextPrinter::PrintComputation(ComputationId id) {
@@ -191,7 +196,7 @@ void TextPrinter::RenderBodies() {
     for (const CallLists::Call& call : calls.calls(c)) called[call.callee] = 1;
   }
   rendering_bodies_ = true;
-  for (ComputationId id : PostOrder(module_, calls)) {
+  for (ComputationId id : CallGraphOf(module_).callees_first()) {
     if (called[id.index] == 0) continue;
     size_t start = sink_.size();
     PrintBody(module_[id], OrderOf(id, false));

@@ -3,64 +3,34 @@
 
 #include <algorithm>
 
+#include "core/hlo/analysis/call_graph.h"
+
 namespace hloscope::hlo {
 namespace {
 
-bool HoldsComputations(AttributeKey key) {
-  ValueKind kind = Info(key).kind;
-  return kind == ValueKind::kComputation || kind == ValueKind::kComputations;
-}
-
 bool CallsNothing(const Module& module, const Instruction& i) {
-  switch (i.opcode) {
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-      return true;
-    case Opcode::kCustomCall:
-      return module.Find(i, AttributeKey::kOperandLayoutConstraints) != nullptr;
-    default:
-      return false;
-  }
+  if (i.opcode == Opcode::kAsyncUpdate || i.opcode == Opcode::kAsyncDone) return true;
+  return i.opcode == Opcode::kCustomCall &&
+         module.Find(i, AttributeKey::kOperandLayoutConstraints) != nullptr;
 }
-
-// Appends the calls of an instruction in XLA's order. Attributes are sorted by key, which is that
-// order except where XLA puts select before scatter and the true branch before the false one.
-void CollectCalls(const Module& module, const Instruction& i, std::vector<uint32_t>& calls) {
-  size_t first = calls.size();
-  for (const Attribute& a : module.attributes(i)) {
-    if (!HoldsComputations(a.key)) continue;
-    if (CallsNothing(module, i)) return;
-    if (Info(a.key).kind == ValueKind::kComputation) {
-      calls.push_back(a.value);
-    } else {
-      for (uint32_t id : module.IdsOf(a)) calls.push_back(id);
-    }
-  }
-  bool swapped = i.opcode == Opcode::kSelectAndScatter ||
-                 (i.opcode == Opcode::kConditional &&
-                  module.Find(i, AttributeKey::kTrueComputation) != nullptr);
-  if (swapped) std::reverse(calls.begin() + static_cast<ptrdiff_t>(first), calls.end());
-}
-
-constexpr uint32_t kNone = 0xffffffffu;
 
 }  // namespace
 
 std::vector<ComputationId> PrintedCalls(const Module& module, const Instruction& instruction) {
-  std::vector<uint32_t> calls;
-  CollectCalls(module, instruction, calls);
-  return {calls.begin(), calls.end()};
+  if (CallsNothing(module, instruction)) return {};
+  return module.CalledComputations(instruction);
 }
 
 CallLists::CallLists(const Module& module) {
-  std::vector<uint32_t> found;
+  const CallGraph& graph = CallGraphOf(module);
   first_.reserve(module.computations().size() + 1);
-  for (const Computation& c : module.computations()) {
+  for (uint32_t c = 0; c < module.computations().size(); ++c) {
     first_.push_back(static_cast<uint32_t>(calls_.size()));
-    for (const Instruction& i : module.instructions(c)) {
-      found.clear();
-      CollectCalls(module, i, found);
-      for (size_t k = 0; k < found.size(); ++k) calls_.push_back({found[k], k == 0});
+    InstructionId before;
+    for (const hlo::Call& call : graph.calls(ComputationId(c))) {
+      if (CallsNothing(module, module[call.caller])) continue;
+      calls_.push_back({call.callee.index, call.caller != before});
+      before = call.caller;
     }
   }
   first_.push_back(static_cast<uint32_t>(calls_.size()));
@@ -113,31 +83,6 @@ std::vector<ComputationId> ComputationPrintOrder(const Module& module, const Cal
   // Only computations that call themselves in a circle are left; XLA refuses such a module.
   for (uint32_t c = 0; c < count; ++c) {
     if (visited[c] == 0) walk(c);
-  }
-  return order;
-}
-
-std::vector<ComputationId> PostOrder(const Module& module, const CallLists& calls) {
-  size_t count = module.computations().size();
-  std::vector<uint32_t> next(count, kNone);
-  std::vector<uint32_t> stack;
-  std::vector<ComputationId> order;
-  for (uint32_t root = 0; root < count; ++root) {
-    if (next[root] != kNone) continue;
-    next[root] = 0;
-    stack.push_back(root);
-    while (!stack.empty()) {
-      uint32_t c = stack.back();
-      if (next[c] == calls.calls(c).size()) {
-        stack.pop_back();
-        order.push_back(ComputationId(c));
-        continue;
-      }
-      uint32_t callee = calls.calls(c)[next[c]++].callee;
-      if (next[callee] != kNone) continue;
-      next[callee] = 0;
-      stack.push_back(callee);
-    }
   }
   return order;
 }

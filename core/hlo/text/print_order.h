@@ -34,9 +34,6 @@ class CallLists {
 // XLA's HloModule::MakeComputationPostOrder: nearly callees first, see the .cc.
 std::vector<ComputationId> ComputationPrintOrder(const Module& module, const CallLists& calls);
 
-// Callees strictly before callers. Computations on a cycle of calls come in some order.
-std::vector<ComputationId> PostOrder(const Module& module, const CallLists& calls);
-
 // Orders of instructions within one computation after the other.
 class InstructionOrder {
  public:

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "core/hlo/text/text_cursor.h"
 #include "core/hlo/text/text_printer.h"
 #include "core/hlo/text/value_text.h"
 
@@ -42,26 +43,6 @@ bool NeedsEscape(std::string_view text) {
              BytesEqual(word, '\'') | BytesEqual(word, '\\');
   }
   return (found & kHighBits) != 0;
-}
-
-bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-// True if the text is one {…} with balanced braces outside strings.
-bool LexesAsJsonDict(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  if (text.empty() || text.front() != '{') return false;
-  int64_t depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quoted && c == '\\') ++i;
-    if (c == '"') quoted = !quoted;
-    if (quoted) continue;
-    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-    if (depth == 0) return i + 1 == text.size();
-  }
-  return false;
 }
 
 }  // namespace
@@ -379,7 +360,7 @@ void TextPrinter::PrintBackendConfig(const Instruction&, const Attribute& a) {
 
 // XLA leaves the quotes away wherever its reader can do without.
 void TextPrinter::PrintJsonOrString(std::string_view text, bool json) {
-  if (json || LexesAsJsonDict(text)) {
+  if (json || IsJsonDict(text)) {
     sink_.Append(text);
   } else {
     PrintQuoted(text);

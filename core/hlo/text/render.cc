@@ -2,6 +2,7 @@
 #include "core/hlo/text/render.h"
 
 #include "core/base/json.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::hlo {
@@ -27,8 +28,9 @@ void WriteInstruction(JsonWriter& json, const Module& module, InstructionId id,
   json.Field("shape", ToString(module.shape(id))).Key("operands").BeginArray();
   for (InstructionId operand : module.operands(id)) json.Value(module.name(operand));
   json.EndArray().Key("calls").BeginArray();
-  for (ComputationId called : module.CalledComputations(module[id]))
-    json.Value(module[module[called].name]);
+  for (const Call& call : CallGraphOf(module).calls(id)) {
+    json.Value(module[module[call.callee].name]);
+  }
   json.EndArray().Field("text", printer.Text(id)).EndObject();
 }
 

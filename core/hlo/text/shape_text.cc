@@ -1,20 +1,11 @@
 // Shapes as HLO text.
 #include "core/base/append.h"
+#include "core/hlo/permutation.h"
 #include "core/hlo/text/text_parts.h"
 #include "core/hlo/text/value_text.h"
 
 namespace hloscope::hlo {
 namespace {
-
-bool IsPermutation(const std::vector<int64_t>& order, size_t rank) {
-  if (order.size() != rank) return false;
-  std::vector<bool> seen(rank, false);
-  for (int64_t d : order) {
-    if (d < 0 || static_cast<size_t>(d) >= rank || seen[static_cast<size_t>(d)]) return false;
-    seen[static_cast<size_t>(d)] = true;
-  }
-  return true;
-}
 
 // True if the brace at the cursor begins a layout and not a computation: an integer or a colon
 // comes next.

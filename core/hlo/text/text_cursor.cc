@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "core/base/work_count.h"
+
 namespace hloscope::hlo {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr std::array<uint8_t, 256> MakeClasses() {
   classes['_'] = 3;
   classes['.'] = 2;
   classes['-'] = 2;
-  for (unsigned char c : {'{', '}', '[', ']', '(', ')', '"', '\''})
+  for (unsigned char c : {'{', '}', '[', ']', '(', ')', '"', '\'', '/'})
     classes[static_cast<size_t>(c)] = 4;
   return classes;
 }
@@ -132,6 +134,7 @@ bool TextCursor::SkipComment() {
   if (position_[1] != '*') return false;
   std::string_view rest(position_ + 2, static_cast<size_t>(end_ - position_ - 2));
   size_t close = rest.find("*/");
+  CountWork(std::min(close, rest.size()));
   if (close == std::string_view::npos) return false;
   position_ += close + 4;
   return true;
@@ -235,13 +238,17 @@ std::optional<std::string_view> TextCursor::ReadGroup() {
       } else {
         quotes_end = false;
       }
+    } else if (c == '/') {
+      if (SkipComment()) --position_;
     } else if (c == '{' || c == '[' || c == '(') {
       ++depth;
     } else if (--depth == 0) {
       ++position_;
+      CountWork(Since(start).size());
       return Since(start);
     }
   }
+  CountWork(static_cast<size_t>(position_ - start));
   position_ = start;
   return std::nullopt;
 }
@@ -273,7 +280,6 @@ bool EqualIgnoringCase(std::string_view a, std::string_view b) {
 }
 
 bool IsJsonDict(std::string_view text) {
-  if (!text.starts_with('{')) return false;
   TextCursor cursor(text);
   return cursor.ReadJsonDict() && cursor.AtEnd();
 }

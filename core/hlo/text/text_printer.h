@@ -124,6 +124,7 @@ class TextPrinter {
     if (rendering_bodies_) sink_.Append(kLineStart);
   }
   void PrintIndented(std::string_view body);
+  std::vector<ComputationId> PrintedComputations() const;
   void ReserveOutput();
 
   // print_instruction.cc

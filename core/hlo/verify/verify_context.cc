@@ -6,6 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/users.h"
+#include "core/hlo/permutation.h"
 #include "core/hlo/verify/verify_layout.h"
 
 namespace hloscope::hlo {
@@ -31,24 +34,6 @@ bool HasManyParts(const Shape& shape) {
     for (const Shape& element : top->elements()) work.push_back(&element);
   }
   return false;
-}
-
-bool IsPermutation(std::span<const int64_t> values, size_t rank) {
-  if (values.size() != rank) return false;
-  if (rank <= 64) {
-    uint64_t seen = 0;
-    for (int64_t v : values) {
-      if (v < 0 || v >= static_cast<int64_t>(rank)) return false;
-      seen |= uint64_t{1} << v;
-    }
-    return rank == 64 ? seen == ~uint64_t{0} : seen == (uint64_t{1} << rank) - 1;
-  }
-  std::vector<bool> seen(rank);
-  for (int64_t v : values) {
-    if (v < 0 || v >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(v)]) return false;
-    seen[static_cast<size_t>(v)] = true;
-  }
-  return true;
 }
 
 uint8_t FactsOfPart(const Shape& shape) {
@@ -191,52 +176,22 @@ void VerifyContext::IndexParameters() {
 }
 
 void VerifyContext::IndexCalls() {
-  size_t computations = module_.computations().size();
-  uses_.assign(computations, 0);
-  caller_start_.assign(computations + 1, 0);
+  uses_.assign(module_.computations().size(), 0);
   for (uint32_t k = 0; k < module_.instructions().size(); ++k) {
-    const Instruction& i = module_.instructions()[k];
-    InstructionId id(k);
-    if (HasFlag(i.opcode, kFlagCollective)) collectives_.push_back(id);
-    if (IsAsynchronous(i.opcode)) asynchronous_.push_back(id);
-    if (i.opcode == Opcode::kCustomCall) custom_calls_.push_back(id);
-    bool calls = false;
-    ForEachCallee(i, [&](ComputationId callee) {
-      calls = true;
-      ++caller_start_[callee.index + 1];
-      if (i.opcode == Opcode::kFusion) uses_[callee.index] |= kUsedByFusion;
-      if (i.opcode == Opcode::kAsyncStart) uses_[callee.index] |= kUsedByAsync;
-    });
-    if (calls) with_callees_.push_back(id);
+    const Opcode opcode = module_.instructions()[k].opcode;
+    if (HasFlag(opcode, kFlagCollective)) collectives_.emplace_back(k);
+    if (IsAsynchronous(opcode)) asynchronous_.emplace_back(k);
+    if (opcode == Opcode::kCustomCall) custom_calls_.emplace_back(k);
   }
-  for (size_t c = 0; c < computations; ++c) caller_start_[c + 1] += caller_start_[c];
-  callers_.resize(caller_start_.back());
-  std::vector<uint32_t> next(caller_start_.begin(), caller_start_.end() - 1);
-  for (InstructionId id : with_callees_) {
-    ForEachCallee(module_[id], [&](ComputationId c) { callers_[next[c.index]++] = id; });
-  }
-  OrderCalls();
-  AssignThreads();
-}
-
-// Kahn's algorithm over calls: a computation comes once all its callers have come.
-void VerifyContext::OrderCalls() {
-  size_t computations = module_.computations().size();
-  std::vector<uint32_t> waiting(computations);
-  for (size_t c = 0; c < computations; ++c) {
-    waiting[c] = caller_start_[c + 1] - caller_start_[c];
-    if (waiting[c] == 0) call_order_.push_back(ComputationId(c));
-  }
-  for (size_t k = 0; k < call_order_.size(); ++k) {
-    const Computation& c = module_[call_order_[k]];
-    auto first = std::lower_bound(with_callees_.begin(), with_callees_.end(),
-                                  InstructionId(c.first_instruction));
-    for (; first != with_callees_.end() && module_[*first].computation == call_order_[k]; ++first) {
-      ForEachCallee(module_[*first], [&](ComputationId callee) {
-        if (--waiting[callee.index] == 0) call_order_.push_back(callee);
-      });
+  for (const Call& call : CallGraphOf(module_).calls()) {
+    if (with_callees_.empty() || with_callees_.back() != call.caller) {
+      with_callees_.push_back(call.caller);
     }
+    const Opcode opcode = module_[call.caller].opcode;
+    if (opcode == Opcode::kFusion) uses_[call.callee.index] |= kUsedByFusion;
+    if (opcode == Opcode::kAsyncStart) uses_[call.callee.index] |= kUsedByAsync;
   }
+  AssignThreads();
 }
 
 // XLA gives the thread of an asynchronous instruction to all it calls (SetThreadName).
@@ -247,7 +202,7 @@ void VerifyContext::AssignThreads() {
     StringId name = module_.computations()[c].execution_thread;
     threads_[c] = name.valid() ? module_[name] : std::string_view("main");
   }
-  for (ComputationId id : call_order_) {
+  for (ComputationId id : call_order()) {
     for (InstructionId caller : callers(id)) {
       const Instruction& i = module_[caller];
       if (i.opcode == Opcode::kAsyncStart) {
@@ -263,15 +218,14 @@ void VerifyContext::AssignThreads() {
   }
 }
 
-const UserIndex& VerifyContext::Users() {
-  if (users_ == nullptr) users_ = std::make_unique<UserIndex>(module_);
-  return *users_;
-}
-
 std::vector<InstructionId> VerifyContext::UsersOf(InstructionId id) {
-  auto slots = Users().users(id);
+  auto slots = hlo::UsersOf(module_).users(id);
   std::vector<InstructionId> users(slots.begin(), slots.end());
   users.erase(std::unique(users.begin(), users.end()), users.end());
+  std::erase_if(users, [&](InstructionId user) {
+    return module_[user].opcode == Opcode::kCustomCall &&
+           module_.GetString(module_[user], AttributeKey::kCustomCallTarget) == "control_dep";
+  });
   return users;
 }
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/users.h"
 #include "core/hlo/verify/verifier.h"
 
 namespace hloscope::hlo {
@@ -72,21 +74,14 @@ class VerifyContext {
   const Shape& root_shape(ComputationId c) const { return module_.shape(module_[c].root); }
   // Instructions that call `c`, in program order, once per mention.
   std::span<const InstructionId> callers(ComputationId c) const {
-    return Slice(callers_, caller_start_, c.index);
+    return CallGraphOf(module_).callers(c);
   }
-  // Computations an instruction calls directly, in the order of CalledComputations.
-  void ForEachCallee(const Instruction& i, auto&& visit) const {
-    for (const Attribute& a : module_.attributes(i)) {
-      ValueKind kind = Info(a.key).kind;
-      if (kind == ValueKind::kComputation) {
-        visit(ComputationId(a.value));
-      } else if (kind == ValueKind::kComputations) {
-        for (uint32_t id : module_.IdsOf(a)) visit(ComputationId(id));
-      }
-    }
+  // Computations an instruction calls directly, in XLA's order.
+  void ForEachCallee(InstructionId id, auto&& visit) const {
+    for (const Call& call : CallGraphOf(module_).calls(id)) visit(call.callee);
   }
   // Computations, callers before callees; shorter than all of them if calls form a cycle.
-  std::span<const ComputationId> call_order() const { return call_order_; }
+  std::span<const ComputationId> call_order() const { return CallGraphOf(module_).callers_first(); }
   // How a computation is used.
   bool IsFusion(ComputationId c) const { return (uses_[c.index] & kUsedByFusion) != 0; }
   bool IsAsync(ComputationId c) const { return (uses_[c.index] & kUsedByAsync) != 0; }
@@ -97,9 +92,9 @@ class VerifyContext {
   std::span<const InstructionId> collectives() const { return collectives_; }
   std::span<const InstructionId> asynchronous() const { return asynchronous_; }
   std::span<const InstructionId> custom_calls() const { return custom_calls_; }
-  // The users of an instruction, each once.
+  // The users of an instruction, each once; `control_dep` custom calls, which only order, are none.
   std::vector<InstructionId> UsersOf(InstructionId id);
-  size_t UserSlots(InstructionId id) { return Users().users(id).size(); }
+  size_t UserSlots(InstructionId id) { return hlo::UsersOf(module_).users(id).size(); }
   // SameShape and SameLayout of interned shapes, and of an element of one; remembered, since a
   // short file can ask about the same large tuples again and again.
   bool Same(ShapeId a, ShapeId b);
@@ -130,8 +125,6 @@ class VerifyContext {
   void Add(Severity severity, uint32_t order, uint64_t offset, std::string_view rule,
            std::string message, std::string hint);
   uint64_t OffsetOf(InstructionId id) const;
-  void OrderCalls();
-  const UserIndex& Users();
   void AssignThreads();
 
   const Module& module_;
@@ -140,13 +133,11 @@ class VerifyContext {
   size_t error_count_ = 0, warning_count_ = 0;
   std::vector<Finding> findings_;
   std::vector<uint8_t> shape_facts_;
-  std::vector<InstructionId> parameters_, callers_;
-  std::vector<uint32_t> parameter_start_, caller_start_;
-  std::vector<ComputationId> call_order_;
+  std::vector<InstructionId> parameters_;
+  std::vector<uint32_t> parameter_start_;
   std::vector<uint8_t> uses_;
   std::vector<std::string_view> threads_;
   std::vector<InstructionId> with_callees_, collectives_, asynchronous_, custom_calls_;
-  std::unique_ptr<UserIndex> users_;
   bool sound_ = true;
   int64_t work_left_ = 1 << 24;
   struct Answer {

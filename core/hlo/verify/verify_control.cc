@@ -106,20 +106,10 @@ void CheckWhile(VerifyContext& context, InstructionId id) {
       {id, module[body].root, context.parameters(body)[0], context.parameters(condition)[0]});
 }
 
-std::vector<ComputationId> BranchesOf(const VerifyContext& context, const Instruction& i) {
-  std::vector<ComputationId> branches;
-  context.ForEachCallee(i, [&](ComputationId c) { branches.push_back(c); });
-  const Module& module = context.module();
-  ComputationId on_true = module.GetComputation(i, AttributeKey::kTrueComputation);
-  ComputationId on_false = module.GetComputation(i, AttributeKey::kFalseComputation);
-  if (on_true.valid() && on_false.valid()) branches = {on_true, on_false};
-  return branches;
-}
-
 void CheckConditional(VerifyContext& context, InstructionId id) {
   const Module& module = context.module();
   const Instruction& i = module[id];
-  std::vector<ComputationId> branches = BranchesOf(context, i);
+  const std::vector<ComputationId> branches = module.CalledComputations(i);
   auto operands = module.operands(i);
   if (operands.size() != branches.size() + 1) {
     context.Error(id, "conditional-operands",
@@ -283,7 +273,7 @@ void CheckThreads(VerifyContext& context, InstructionId id) {
       i.opcode == kSelectAndScatter) {
     return;
   }
-  context.ForEachCallee(i, [&](ComputationId c) {
+  context.ForEachCallee(id, [&](ComputationId c) {
     if (context.thread(c) == context.thread(i.computation)) return;
     std::string message = context.Name(id) + " runs on thread " +
                           std::string(context.thread(i.computation).substr(0, 100)) +

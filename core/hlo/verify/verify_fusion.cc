@@ -1,5 +1,6 @@
 // Fusions and output_to_operand_aliasing.
 #include "core/base/counted.h"
+#include "core/hlo/analysis/effects.h"
 #include "core/hlo/verify/verify_context.h"
 #include "core/hlo/verify/verify_layout.h"
 
@@ -21,9 +22,7 @@ void CheckFusedBody(VerifyContext& context, InstructionId id, ComputationId c) {
     InstructionId inner(computation.first_instruction + k);
     if (inner == computation.root || context.UserSlots(inner) != 0) continue;
     const Instruction& i = module[inner];
-    bool effect = HasFlag(i.opcode, kFlagSideEffect) || HasFlag(i.opcode, kFlagCollective) ||
-                  module.GetBool(i, AttributeKey::kCustomCallHasSideEffect);
-    if (effect) continue;
+    if (EffectsOf(module).Has(inner) || HasFlag(i.opcode, kFlagCollective)) continue;
     context.Error(
         inner, "fusion-unused",
         context.Name(inner) + " in the fused computation " + context.Name(c) + " is not used",

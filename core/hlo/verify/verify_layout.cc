@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/hlo/opcode_traits.h"
 #include "core/hlo/verify/verify_context.h"
 
 namespace hloscope::hlo {
@@ -37,33 +38,8 @@ bool SameArrayLayout(const Shape& a, const Shape& b, unsigned ignore) {
 // True for the opcodes that must not change the layout of their operands (XLA:
 // LayoutAssignment::InstructionCanChangeLayout).
 bool KeepsLayout(Opcode opcode) {
-  using enum Opcode;
-  switch (opcode) {
-    case kCopy:
-      return false;
-    case kAddDependency:
-    case kAllReduce:
-    case kAllToAll:
-    case kBitcastConvert:
-    case kCollectiveBroadcast:
-    case kCollectivePermute:
-    case kConcatenate:
-    case kConditional:
-    case kDynamicSlice:
-    case kDynamicUpdateSlice:
-    case kFft:
-    case kPad:
-    case kReduceWindow:
-    case kReverse:
-    case kScatter:
-    case kSelectAndScatter:
-    case kSlice:
-    case kSort:
-    case kWhile:
-      return true;
-    default:
-      return HasFlag(opcode, kFlagElementwise);
-  }
+  if (opcode == Opcode::kCopy) return false;
+  return HasFlag(opcode, kFlagElementwise) || HasTrait(opcode, kTraitKeepsLayout);
 }
 
 unsigned IgnoredFor(const Instruction& i, const Shape& operand) {
@@ -217,7 +193,7 @@ void CheckCallLayouts(VerifyContext& context, InstructionId id) {
     if (root) check(i.shape, module[module[c].root].shape, "the root it calls");
   };
   size_t branch = 1;
-  context.ForEachCallee(i, [&](ComputationId c) {
+  context.ForEachCallee(id, [&](ComputationId c) {
     if (i.opcode == kCall || i.opcode == kFusion) {
       compare(c, 0, operands.size(), true);
     } else if (i.opcode == kWhile) {

@@ -77,23 +77,16 @@ class DeadlockWalk {
 
   // False once a deadlock was found.
   bool Visit(InstructionId id) {
-    switch (module_[id].opcode) {
-      case kSend:
-        return VisitTransfer(id, sends_, recvs_, State::kExpectRecv, State::kExpectSend, "recv");
-      case kRecv:
-        return VisitTransfer(id, recvs_, sends_, State::kExpectSend, State::kExpectRecv, "send");
-      case kAllGather:
-      case kAllReduce:
-      case kAllToAll:
-      case kRaggedAllToAll:
-      case kCollectivePermute:
-      case kReduceScatter:
-      case kCollectiveBroadcast:
-        if (state_ == State::kIdle) return true;
-        return Deadlock(id, "is scheduled while a send or recv waits for its counterpart");
-      default:
-        return true;
+    const Opcode opcode = module_[id].opcode;
+    if (opcode == kSend) {
+      return VisitTransfer(id, sends_, recvs_, State::kExpectRecv, State::kExpectSend, "recv");
     }
+    if (opcode == kRecv) {
+      return VisitTransfer(id, recvs_, sends_, State::kExpectSend, State::kExpectRecv, "send");
+    }
+    const bool waits = HasFlag(opcode, kFlagCollective) && !HasFlag(opcode, kFlagStart);
+    if (!waits || state_ == State::kIdle) return true;
+    return Deadlock(id, "is scheduled while a send or recv waits for its counterpart");
   }
 
   bool Finish() {
@@ -201,7 +194,7 @@ bool Walk(VerifyContext& context, ComputationId entry, std::vector<bool>& seen,
       continue;
     }
     InstructionId id(computation.first_instruction + top.next++);
-    context.ForEachCallee(module[id], [&](ComputationId c) { top.callees.push_back(c); });
+    context.ForEachCallee(id, [&](ComputationId c) { top.callees.push_back(c); });
     if (top.callees.empty() && !walk.Visit(id)) return false;
   }
   return walk.Finish();

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/base/counted.h"
+#include "core/hlo/opcode_traits.h"
 #include "core/hlo/shape/shape_inference.h"
 #include "core/hlo/verify/verify_context.h"
 
@@ -34,63 +35,14 @@ class GoodShapes {
   std::vector<Key> slots_{kSlots};
 };
 
-// The opcodes that hand data on without touching it: bf16 and f32 are never the same for them.
+// bf16 and f32 are never the same for these, whatever precision is allowed.
 bool ForwardsOperand(Opcode opcode) {
-  switch (opcode) {
-    case kBitcast:
-    case kCall:
-    case kConditional:
-    case kConstant:
-    case kCopyDone:
-    case kCopyStart:
-    case kCustomCall:
-    case kGetTupleElement:
-    case kInfeed:
-    case kOutfeed:
-    case kParameter:
-    case kOptimizationBarrier:
-    case kRecv:
-    case kRecvDone:
-    case kSend:
-    case kSendDone:
-    case kTuple:
-    case kWhile:
-    case kDynamicUpdateSlice:
-      return true;
-    default:
-      return false;
-  }
+  return HasTrait(opcode, kTraitForwards) || opcode == kDynamicUpdateSlice;
 }
 
 // Opcodes that may mix float types even where mixed precision is not allowed.
 bool MayMixFloats(Opcode opcode) {
-  if (ForwardsOperand(opcode) && opcode != kDynamicUpdateSlice) return true;
-  switch (opcode) {
-    case kConvolution:
-    case kDot:
-    case kRaggedDot:
-    case kScaledDot:
-    case kAllReduce:
-    case kAllReduceStart:
-    case kAllReduceDone:
-    case kAllGather:
-    case kAllGatherStart:
-    case kAllGatherDone:
-    case kAsyncDone:
-    case kAsyncUpdate:
-    case kAsyncStart:
-    case kCollectivePermute:
-    case kCollectivePermuteStart:
-    case kCollectivePermuteDone:
-    case kDomain:
-    case kFusion:
-    case kReducePrecision:
-    case kReduceWindow:
-    case kSort:
-      return true;
-    default:
-      return false;
-  }
+  return HasTrait(opcode, kTraitForwards) || HasTrait(opcode, kTraitMixesFloats);
 }
 
 // One result element per operand element: operands have the result's dimensions.

@@ -43,12 +43,8 @@ std::string PythonOf(const std::string& packages) {
 // Puts the wheel that is known to work in the place of the broken one.
 std::string ReinstallCommand(const PluginFile& file) {
   if (file.folder.empty()) return "unset HLOSCOPE_PLUGIN_PATH";
-  const std::string wheel = file.platform == "xla-cpu"   ? "lammps-jax-pjrt-cpu==0.11.2"
-                            : file.cuda_major == 12      ? "jax-cuda12-pjrt==0.12.0"
-                            : file.platform == "xla-gpu" ? "jax-cuda13-pjrt==0.12.0"
-                                                         : file.distribution;
   return fmt::format("{} -m pip install --force-reinstall --no-deps {}", PythonOf(file.folder),
-                     wheel);
+                     WorkingWheel(file));
 }
 
 // A plugin for the CUDA that older drivers and devices have, in place of the newer one.
@@ -95,20 +91,23 @@ class Doctor {
         Add(DoctorState::kPluginPathGone, "search", place.origin, place.path, place.outcome);
       }
     }
-    for (std::string_view platform : {"xla-cpu", "xla-gpu", ""}) CheckPlatform(platform);
+    for (const PlatformRow& row : PlatformRows()) {
+      if (row.Has(kNeedsPlugin)) CheckPlatform(row.name, row.devices);
+    }
+    CheckPlatform("", Devices::kNone);
   }
 
-  void CheckPlatform(std::string_view platform) {
+  void CheckPlatform(std::string_view platform, Devices devices) {
     bool first = true;
     for (const PluginInfo& plugin : info_.plugins) {
-      if (plugin.file.platform != platform) continue;
+      if (plugin.file.devices != devices) continue;
       CheckPlugin(plugin, first && !platform.empty());
       first = false;
     }
     if (!first || platform.empty()) return;
-    if (platform == "xla-cpu" && !info_.jaxlib_version.empty()) {
+    if (devices == Devices::kHost && !info_.jaxlib_version.empty()) {
       return Add(DoctorState::kPluginOnlyJaxlib, platform, info_.jaxlib_version,
-                 info_.jaxlib_folder, InstallCommand(platform));
+                 info_.jaxlib_folder, InstallCommand(devices));
     }
     std::string places;
     for (const SearchedPlace& place : info_.findings.places) {
@@ -116,12 +115,12 @@ class Doctor {
                             place.outcome);
     }
     Add(DoctorState::kPluginAbsent, platform, places.empty() ? "nowhere" : places,
-        InstallCommand(platform));
+        InstallCommand(devices));
   }
 
   void CheckPlugin(const PluginInfo& plugin, bool is_used) {
     const PluginFile& file = plugin.file;
-    const std::string subject = file.platform.empty() ? "other" : file.platform;
+    const std::string subject(file.platform().empty() ? "other" : file.platform());
     if (plugin.died) {
       return Add(DoctorState::kPluginDies, subject, file.path, file.origin, plugin.problem,
                  ReinstallCommand(file));
@@ -135,15 +134,16 @@ class Doctor {
   }
 
   void CheckDevices() {
-    for (std::string_view platform : {"xla-cpu", "xla-gpu"}) {
+    for (const PlatformRow& row : PlatformRows()) {
+      if (!row.Has(kNeedsPlugin)) continue;
       const auto plugin = std::ranges::find_if(info_.plugins, [&](const PluginInfo& candidate) {
-        return candidate.file.platform == platform && candidate.problem.empty();
+        return candidate.file.devices == row.devices && candidate.problem.empty();
       });
       if (plugin == info_.plugins.end()) continue;
       if (!plugin->devices.empty()) {
-        Add(DoctorState::kDevicesSeen, platform, Counted(plugin->devices));
-      } else if (platform == "xla-cpu") {
-        Add(DoctorState::kDevicesUnseen, platform, plugin->device_problem);
+        Add(DoctorState::kDevicesSeen, row.name, Counted(plugin->devices));
+      } else if (row.devices == Devices::kHost) {
+        Add(DoctorState::kDevicesUnseen, row.name, plugin->device_problem);
       } else {
         ExplainNoGpu(*plugin);
       }
@@ -167,39 +167,39 @@ class Doctor {
   void ExplainNoGpu(const PluginInfo& plugin) {
     const DriverInfo& driver = info_.driver;
     const SystemInfo& system = info_.system;
-    constexpr std::string_view kSubject = "xla-gpu";
+    const std::string_view subject = plugin.file.platform();
     const bool no_device = driver.error == kNoDevice || driver.error == kInvalidDevice ||
                            (driver.error == 0 && driver.devices.empty());
     if (!driver.found) {
       const std::string& kept = info_.container_devices;
       if (kept == "void" || kept == "none") {
-        return Add(DoctorState::kDevicesKeptOut, kSubject, kept);
+        return Add(DoctorState::kDevicesKeptOut, subject, kept);
       }
-      return Add(DoctorState::kDevicesNoDriver, kSubject);
+      return Add(DoctorState::kDevicesNoDriver, subject, subject);
     }
     const auto forbidden = std::ranges::find(system.nodes, false, &DeviceNode::usable);
     if (no_device && forbidden != system.nodes.end()) {
-      return Add(DoctorState::kDevicesForbidden, kSubject, forbidden->path, UseCommand(*forbidden));
+      return Add(DoctorState::kDevicesForbidden, subject, forbidden->path, UseCommand(*forbidden));
     }
     if (no_device && info_.visible_devices_set) {
-      return Add(DoctorState::kDevicesHidden, kSubject,
+      return Add(DoctorState::kDevicesHidden, subject,
                  info_.visible_devices.empty() ? "(empty)" : info_.visible_devices);
     }
     if (no_device && system.nodes.empty() && !system.kernel_driver.empty()) {
-      return Add(DoctorState::kDevicesNoNodes, kSubject, "/dev/nvidia0");
+      return Add(DoctorState::kDevicesNoNodes, subject, "/dev/nvidia0");
     }
     if (driver.version > 0 && driver.version / 1000 < plugin.file.cuda_major) {
-      return Add(DoctorState::kDevicesDriverTooOld, kSubject,
+      return Add(DoctorState::kDevicesDriverTooOld, subject,
                  fmt::format("{}.{}", driver.version / 1000, driver.version % 1000 / 10),
                  plugin.file.cuda_major, Cuda12Command(plugin.file));
     }
     for (const GpuInfo& gpu : driver.devices) {
       if (gpu.capability >= plugin.file.least_capability) continue;
-      return Add(DoctorState::kDevicesCapabilityTooLow, kSubject, gpu.name,
+      return Add(DoctorState::kDevicesCapabilityTooLow, subject, gpu.name,
                  DottedCapability(gpu.capability), plugin.file.cuda_major,
                  DottedCapability(plugin.file.least_capability), Cuda12Command(plugin.file));
     }
-    Add(DoctorState::kDevicesUnseen, kSubject, plugin.device_problem);
+    Add(DoctorState::kDevicesUnseen, subject, plugin.device_problem);
   }
 
   static std::string UseCommand(const DeviceNode& node) {
@@ -249,13 +249,13 @@ class Doctor {
   }
 
   void CheckLibraries() {
-    const auto gpu = std::ranges::find(info_.plugins, "xla-gpu", [](const PluginInfo& plugin) {
-      return std::string_view(plugin.file.platform);
-    });
+    const auto gpu =
+        std::ranges::find(info_.plugins, Devices::kGpu,
+                          [](const PluginInfo& plugin) { return plugin.file.devices; });
     if (gpu == info_.plugins.end()) return;
     for (const auto& [name, path] : {std::pair("ptxas", &info_.toolkit.ptxas),
                                      std::pair("libdevice.10.bc", &info_.toolkit.libdevice)}) {
-      path->empty() ? Add(DoctorState::kToolkitMissing, name, InstallCommand("xla-gpu"))
+      path->empty() ? Add(DoctorState::kToolkitMissing, name, InstallCommand(Devices::kGpu))
                     : Add(DoctorState::kToolkitFound, name, *path);
     }
     const std::string python = gpu->file.folder.empty() ? "python3" : PythonOf(gpu->file.folder);

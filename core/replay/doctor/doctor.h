@@ -31,7 +31,7 @@ std::span<const DoctorStateRow> DoctorStateRows();
 
 struct DoctorFinding {
   DoctorState state;
-  std::string subject;  // "xla-cpu", "libcudnn.so.9", …
+  std::string subject;  // of a platform, "libcudnn.so.9", …
   std::string message;
   std::string command;  // that fixes it; may be empty
 

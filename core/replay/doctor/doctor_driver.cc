@@ -108,14 +108,14 @@ Result<std::string> QueryDriverTask(std::string_view) {
 
 DriverInfo QueryDriver() {
   DriverInfo info;
-  const Result<IsolatedTaskAnswer> answer = RunIsolatedTask({.name = "driver", .bytes = {}});
+  const Result<std::string> answer = RunIsolatedTask({.name = "driver", .bytes = {}});
   if (!answer.has_value()) {
     info.found = true;
     info.died = true;
     info.problem = answer.error().message;
     return info;
   }
-  ByteReader in(std::as_bytes(std::span(answer->bytes)));
+  ByteReader in(std::as_bytes(std::span(*answer)));
   in(info);
   return info;
 }

@@ -40,7 +40,7 @@ DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
   for (const PluginFile& file : info.findings.plugins) info.plugins.push_back(QueryPlugin(file));
   info.driver = QueryDriver();
   info.system = ReadSystemInfo("");
-  const auto gpu = std::ranges::find(info.findings.plugins, "xla-gpu", &PluginFile::platform);
+  const auto gpu = std::ranges::find(info.findings.plugins, Devices::kGpu, &PluginFile::devices);
   if (gpu != info.findings.plugins.end()) {
     info.toolkit = FindCudaToolkit(*gpu);
     for (const CudaLibrary& library : CudaLibraries(gpu->cuda_major)) {

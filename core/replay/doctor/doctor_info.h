@@ -75,7 +75,7 @@ struct DoctorInfo {
   std::string jaxlib_version, jaxlib_folder;  // of the first jaxlib in a searched environment
   DriverInfo driver;
   SystemInfo system;
-  CudaToolkit toolkit;  // for the plugin that xla-gpu is
+  CudaToolkit toolkit;  // for the first plugin for GPUs
   std::vector<LibraryInfo> libraries;
   std::string visible_devices;  // CUDA_VISIBLE_DEVICES; "unset" differs from empty
   bool visible_devices_set = false;

@@ -84,23 +84,23 @@ Result<std::string> ListDevicesTask(std::string_view request) {
 PluginInfo QueryPlugin(const PluginFile& file) {
   PluginInfo info;
   info.file = file;
-  const Result<IsolatedTaskAnswer> loaded = RunIsolatedTask({.name = "plugin", .bytes = file.path});
+  const Result<std::string> loaded = RunIsolatedTask({.name = "plugin", .bytes = file.path});
   if (!loaded.has_value()) {
     info.problem = PlainText(loaded.error());
     info.died = loaded.error().error_class == ErrorClass::kDied;
     return info;
   }
-  ByteReader in(std::as_bytes(std::span(loaded->bytes)));
+  ByteReader in(std::as_bytes(std::span(*loaded)));
   in(info.major, info.minor, info.attributes);
   ByteWriter question;
-  question(file.path, file.platform == "xla-gpu");
-  const Result<IsolatedTaskAnswer> listed =
+  question(file.path, file.devices == Devices::kGpu);
+  const Result<std::string> listed =
       RunIsolatedTask({.name = "devices", .bytes = std::move(question).Take()});
   if (!listed.has_value()) {
     info.device_problem = PlainText(listed.error());
     return info;
   }
-  ByteReader kinds(std::as_bytes(std::span(listed->bytes)));
+  ByteReader kinds(std::as_bytes(std::span(*listed)));
   kinds(info.devices);
   return info;
 }

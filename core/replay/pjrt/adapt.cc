@@ -58,21 +58,6 @@ std::shared_ptr<const Module> EditModule(
   return builder.Build();
 }
 
-std::vector<bool> ReachedComputations(const Module& module) {
-  std::vector<bool> reached(module.computations().size(), false);
-  std::vector<ComputationId> work = {module.entry_id()};
-  while (!work.empty()) {
-    const ComputationId c = work.back();
-    work.pop_back();
-    if (!c.valid() || reached[c.index]) continue;
-    reached[c.index] = true;
-    for (const hlo::Instruction& i : module.instructions(module[c])) {
-      for (ComputationId callee : module.CalledComputations(i)) work.push_back(callee);
-    }
-  }
-  return reached;
-}
-
 std::string ListSome(const std::vector<std::string>& names) {
   constexpr size_t kMost = 3;
   std::string text;
@@ -94,7 +79,7 @@ static bool IsForShardy(const Module& module) {
                              });
 }
 
-Result<Adapted> Adapt(std::shared_ptr<const Module> module, const AdaptOptions& options) {
+Result<Adapted> Adapt(std::shared_ptr<const Module> module, const RunOptions& options) {
   Adapted adapted;
   adapted.module = std::move(module);
   AdaptState state{options, adapted.module, adapted,

@@ -8,19 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/hlo/module.h"
 #include "core/hlo/sharding/tiling.h"
 #include "core/hlo/sharding/topology.h"
+#include "core/replay/run_options.h"
 
 namespace hloscope::replay::pjrt {
-
-struct AdaptOptions {
-  Limits limits;
-  std::optional<uint64_t> fill_elided;
-  bool backend_only = false;  // the plugin runs no passes: leave optimised forms as they are
-};
 
 // A leaf of the parameters: one argument of the plugin's, behind it the live size of each dynamic
 // dimension; a token is none.
@@ -50,6 +44,7 @@ struct Adapted {
 
 // Rewrites what XLA would abort on by the steps of adaptations.def. Unsupported: what nobody can
 // adapt, by name. Input error: elided constants without fill_elided.
-Result<Adapted> Adapt(std::shared_ptr<const hlo::Module> module, const AdaptOptions& options);
+// Without options.run_passes optimised forms stay as they are.
+Result<Adapted> Adapt(std::shared_ptr<const hlo::Module> module, const RunOptions& options);
 
 }  // namespace hloscope::replay::pjrt

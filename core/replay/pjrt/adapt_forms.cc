@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/hlo/opcode_traits.h"
 #include "core/hlo/rewrite/rewriter.h"
 #include "core/replay/pjrt/adapt_steps.h"
 
@@ -22,22 +23,6 @@ namespace {
 bool HasAny(const Module& module, bool (*wanted)(Opcode)) {
   return std::ranges::any_of(module.instructions(),
                              [&](const hlo::Instruction& i) { return wanted(i.opcode); });
-}
-
-// The opcode that does what a pair that begins with `start` does; nullopt for async-start.
-std::optional<Opcode> SynchronousOf(Opcode start) {
-  switch (start) {
-    case Opcode::kAllGatherStart:
-      return Opcode::kAllGather;
-    case Opcode::kAllReduceStart:
-      return Opcode::kAllReduce;
-    case Opcode::kCollectivePermuteStart:
-      return Opcode::kCollectivePermute;
-    case Opcode::kCopyStart:
-      return Opcode::kCopy;
-    default:
-      return std::nullopt;
-  }
 }
 
 // Attributes of `id` that `opcode` takes.
@@ -241,7 +226,7 @@ Status MakeSynchronous(AdaptState& state) {
 }
 
 Status ExpandBitcasts(AdaptState& state) {
-  if (state.options.backend_only) return {};
+  if (!state.options.run_passes) return {};
   if (!HasAny(*state.module, [](Opcode opcode) { return opcode == Opcode::kBitcast; })) return {};
   return BitcastExpander(state).Run();
 }
@@ -249,7 +234,7 @@ Status ExpandBitcasts(AdaptState& state) {
 // A fusion means what its computation means; XLA fuses anew.
 Status InlineFusions(AdaptState& state) {
   const Module& module = *state.module;
-  if (state.options.backend_only) return {};
+  if (!state.options.run_passes) return {};
   if (!HasAny(module, [](Opcode opcode) { return opcode == Opcode::kFusion; })) return {};
   state.module = EditModule(module, [&](InstructionId id, InstructionEdit& change) {
     if (change.opcode != Opcode::kFusion) return;

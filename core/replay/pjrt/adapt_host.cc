@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/eval/library_calls/custom_calls.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "core/replay/pjrt/adapt_steps.h"
 
 namespace hloscope::replay::pjrt {
@@ -15,22 +16,14 @@ namespace {
 
 // Empty: nothing stands against it.
 std::string WhyNot(const Module& module, InstructionId id, std::string& fix) {
-  switch (module[id].opcode) {
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed:
-      fix = "run it on the interpreter";
-      return "a plugin has no host program to exchange data with";
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-      fix = "run it on the interpreter, or extract a part without it";
-      return "a plugin has no host program to exchange data with";
-    case Opcode::kCustomCall:
-      break;
-    default:
-      return {};
+  const Opcode opcode = module[id].opcode;
+  if (hlo::Info(opcode).category == hlo::Category::kHostTransfer) {
+    const bool feeds = opcode == Opcode::kInfeed || opcode == Opcode::kOutfeed;
+    fix = feeds ? "run it on the interpreter"
+                : "run it on the interpreter, or extract a part without it";
+    return "a plugin has no host program to exchange data with";
   }
+  if (opcode != Opcode::kCustomCall) return {};
   const auto* row =
       eval::FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
   if (row == nullptr || row->kernel != nullptr) return {};
@@ -51,11 +44,11 @@ bool DrawsNumbers(const Module& module, InstructionId id) {
 
 Status RefuseHostWork(AdaptState& state) {
   const Module& module = *state.module;
-  const std::vector<bool> reached = ReachedComputations(module);
+  const hlo::CallGraph& graph = hlo::CallGraphOf(module);
   std::vector<std::string> drawing;
   for (uint32_t k = 0; k < module.instructions().size(); ++k) {
     const InstructionId id(k);
-    if (!reached[module[id].computation.index]) continue;
+    if (!graph.IsReached(module[id].computation)) continue;
     if (DrawsNumbers(module, id)) drawing.emplace_back(module.name(id));
     std::string fix;
     const std::string why = WhyNot(module, id, fix);

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/eval/numbers/random_fill.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "core/replay/pjrt/adapt_steps.h"
 
 namespace hloscope::replay::pjrt {
@@ -64,7 +65,7 @@ Status StripForeignNotes(AdaptState& state) {
   const hlo::ModuleHeader& header = module.header();
   if (header.is_scheduled) {
     state.Warn("the schedule was dropped: the plugin makes its own");
-  } else if (state.options.backend_only) {
+  } else if (!state.options.run_passes) {
     state.Warn(
         "XLA's passes are off and the module has no schedule: if it is not optimised, copies and "
         "layouts that it needs are missing and results may be wrong");
@@ -86,14 +87,14 @@ Status StripForeignNotes(AdaptState& state) {
       if (const auto* value = module.Get<Literal>(module[id], AttributeKey::kConstantValue)) {
         Literal plain = *value;
         if (plain.shape().IsArray()) {
-          const bool keeps = state.options.backend_only && change.shape.has_layout();
+          const bool keeps = !state.options.run_passes && change.shape.has_layout();
           plain.set_layout(keeps ? hlo::Layout{change.shape.layout().minor_to_major, nullptr}
                                  : hlo::Layout::Default(plain.shape().rank()));
         }
         change.Set(change.builder.Make(AttributeKey::kConstantValue, std::move(plain)));
       }
     }
-    if (state.options.backend_only || KeepsItsLayouts(module, id)) return;
+    if (!state.options.run_passes || KeepsItsLayouts(module, id)) return;
     change.shape = Plain(change.shape);
     if (change.opcode == Opcode::kCustomCall) return;
     configs += module.Find(id, AttributeKey::kBackendConfig) != nullptr ? 1 : 0;
@@ -108,11 +109,11 @@ Status StripForeignNotes(AdaptState& state) {
 
 Status FillElidedConstants(AdaptState& state) {
   const Module& module = *state.module;
-  const std::vector<bool> reached = ReachedComputations(module);
+  const hlo::CallGraph& graph = hlo::CallGraphOf(module);
   std::vector<InstructionId> elided;
   for (uint32_t k = 0; k < module.instructions().size(); ++k) {
     const hlo::Instruction& i = module.instructions()[k];
-    if (i.opcode != Opcode::kConstant || !reached[i.computation.index]) continue;
+    if (i.opcode != Opcode::kConstant || !graph.IsReached(i.computation)) continue;
     const auto* literal = module.Get<Literal>(i, AttributeKey::kConstantValue);
     if (literal == nullptr || literal->elided()) elided.push_back(InstructionId(k));
   }

@@ -11,7 +11,7 @@
 namespace hloscope::replay::pjrt {
 
 struct AdaptState {
-  const AdaptOptions& options;
+  const RunOptions& options;
   std::shared_ptr<const hlo::Module>& module;
   Adapted& adapted;
   hlo::Topology topology;  // of the module as it was
@@ -47,9 +47,6 @@ std::shared_ptr<const hlo::Module> EditModule(
     const std::function<void(hlo::InstructionId, InstructionEdit&)>& edit,
     const std::function<void(hlo::ModuleHeader&)>& edit_header = nullptr,
     const MoreComputations& more = {});
-
-// True for each computation that the entry reaches.
-std::vector<bool> ReachedComputations(const hlo::Module& module);
 
 // "a", "a and b", "a, b, c and 4 more".
 std::string ListSome(const std::vector<std::string>& names);

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTargets = "gpu-targets", kTargetEnding = ".pbtxt";
+constexpr std::string_view kTargetFolder = "gpu-targets", kTargetEnding = ".pbtxt";
 
 // Makes the folder, or refuses one that holds a dump; its absolute path.
 Result<std::string> PrepareDump(const std::string& folder) {
@@ -68,10 +68,10 @@ Status FindAssembler(const PluginFile& plugin, XlaCompileRequest& request) {
   const CudaToolkit toolkit = FindCudaToolkit(plugin);
   if (toolkit.ptxas.empty() || toolkit.libdevice.empty()) {
     return EnvironmentError(
-        fmt::format("xla-gpu needs {} of CUDA {} to compile; not found in {}",
+        fmt::format("{} needs {} of CUDA {} to compile; not found in {}", plugin.platform(),
                     toolkit.ptxas.empty() ? "ptxas" : "libdevice.10.bc",
                     std::max(plugin.cuda_major, 12), fmt::join(toolkit.searched, ", ")),
-        fmt::format("`{}` installs it", InstallCommand("xla-gpu")));
+        fmt::format("`{}` installs it", InstallCommand(plugin.devices)));
   }
   if (!toolkit.beside_plugin) {
     request.flags.emplace_back("xla_gpu_cuda_data_dir", toolkit.folder);
@@ -98,11 +98,8 @@ struct ModuleForm {
 // that is for what XLA refuses or dies of.
 Result<std::vector<ModuleForm>> FormsOf(const std::shared_ptr<const hlo::Module>& module,
                                         const CompileModuleRequest& request) {
-  pjrt::AdaptOptions how;
-  how.limits = request.limits;
-  how.fill_elided = request.fill_elided;
   const bool elided = HasElidedConstants(*module);
-  const Result<pjrt::Adapted> adapted = pjrt::Adapt(module, how);
+  const Result<pjrt::Adapted> adapted = pjrt::Adapt(module, request);
   std::vector<ModuleForm> forms;
   if (!adapted.has_value()) {
     // What cannot be run may still be compiled.
@@ -127,17 +124,18 @@ Result<std::vector<ModuleForm>> FormsOf(const std::shared_ptr<const hlo::Module>
 
 Status PrepareDevice(const CompileModuleRequest& request, CompileModuleReport& report,
                      XlaCompileRequest& compile) {
-  if (report.plugin.platform != "xla-gpu") {
+  const PlatformRow* row = PluginPlatform(report.plugin.devices);
+  if (row == nullptr || !row->Has(kTargets)) {
     if (!request.target.empty()) {
       return InputError(fmt::format("--target {}: {} compiles for this machine only",
                                     request.target, request.platform),
-                        "--target needs --with xla-gpu");
+                        "--target needs --with " + PlatformNames(kTargets));
     }
     report.device = "this machine";
     return {};
   }
   if (request.target.empty()) {
-    return InputError("--with xla-gpu needs --target",
+    return InputError(fmt::format("--with {} needs --target", row->name),
                       fmt::format("one of {}, or a file with a GpuTargetConfigProto as text",
                                   fmt::join(GpuTargetNames(), ", ")));
   }
@@ -185,7 +183,7 @@ Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& 
   compile.shardy = form.shardy;
   const std::chrono::seconds deadline(request.limits.run_deadline_seconds);
   Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);
-  while (!answer.has_value() && DropUnknownFlag(answer.error(), request.flags, compile, warnings)) {
+  while (!answer.has_value() && DropUnknownFlag(answer.error(), request.xla_flags, compile, warnings)) {
     answer = CompileWithXla(compile, deadline, stop);
   }
   return answer;
@@ -211,12 +209,12 @@ Result<XlaCompileAnswer> CompileForms(const std::vector<ModuleForm>& forms,
 }
 
 XlaCompileRequest WithFlags(XlaCompileRequest compile, const CompileModuleRequest& request,
-                            std::string_view platform) {
+                            Devices devices) {
   if (!request.dump.empty()) {
-    const pjrt::XlaFlags flags = DumpFlags(platform, request.passes);
+    const pjrt::XlaFlags flags = DumpFlags(devices, request.passes);
     compile.flags.insert(compile.flags.end(), flags.begin(), flags.end());
   }
-  for (const auto& flag : request.flags) {
+  for (const auto& flag : request.xla_flags) {
     std::erase_if(compile.flags, [&](const auto& ours) { return ours.first == flag.first; });
     compile.flags.push_back(flag);
   }
@@ -235,7 +233,7 @@ std::string DumpedModule(const std::string& folder, const Limits& limits) {
 
 std::vector<std::string> GpuTargetNames() {
   std::vector<std::string> names;
-  const std::optional<std::string> folder = FindAsset(kTargets, "assets");
+  const std::optional<std::string> folder = FindAsset(kTargetFolder, "assets");
   std::error_code error;
   for (fs::directory_iterator it(folder.value_or(""), error), end; !error && it != end;
        it.increment(error)) {
@@ -248,7 +246,7 @@ std::vector<std::string> GpuTargetNames() {
 Result<std::string> ReadGpuTarget(const std::string& name_or_file, const Limits& limits) {
   std::string path = name_or_file;
   if (std::ranges::count(GpuTargetNames(), name_or_file) != 0) {
-    path = fmt::format("{}/{}{}", *FindAsset(kTargets, "assets"), name_or_file, kTargetEnding);
+    path = fmt::format("{}/{}{}", *FindAsset(kTargetFolder, "assets"), name_or_file, kTargetEnding);
   } else if (std::error_code error; !fs::exists(path, error)) {
     return InputError(fmt::format("--target {}: neither a device nor a file", name_or_file),
                       fmt::format("devices: {}", fmt::join(GpuTargetNames(), ", ")));
@@ -268,7 +266,7 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   compile.memory_bytes = MachineMemoryBytes() / 100 * request.limits.run_memory_percent;
   HLOSCOPE_TRY(PrepareDevice(request, report, compile));
   HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<ModuleForm> forms, FormsOf(module, request));
-  compile = WithFlags(std::move(compile), request, report.plugin.platform);
+  compile = WithFlags(std::move(compile), request, report.plugin.devices);
   std::optional<ScratchFolder> scratch;
   if (!request.dump.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, PrepareDump(request.dump));

@@ -15,19 +15,17 @@
 #include "core/hlo/module.h"
 #include "core/replay/pjrt/debug_options.h"
 #include "core/replay/plugins/plugins.h"
+#include "core/replay/run_options.h"
 
 namespace hloscope::replay {
 
-struct CompileModuleRequest {
-  std::string platform;  // "xla-cpu", "xla-gpu" or "pjrt:FILE"
+struct CompileModuleRequest : RunOptions {  // whose flags win over those of a dump
+  std::string platform;                     // one that dumps, or "pjrt:FILE"
   PluginSearch search;
-  std::string target;  // of xla-gpu: a name GpuTargetNames() gives, or a file
+  std::string target;  // where it compiles for targets: a name GpuTargetNames() gives, or a file
   std::string dump;    // folder, made where it is not there; empty: no dump
   bool passes = false;
   bool optimized_module = false;
-  pjrt::XlaFlags flags;  // win over those of a dump
-  std::optional<uint64_t> fill_elided;
-  Limits limits;
 };
 
 struct CompileModuleReport {

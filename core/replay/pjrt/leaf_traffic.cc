@@ -162,7 +162,8 @@ Result<Literal> LeafTraffic::TakeLeaf(const ClientHandle& client,
 }
 
 Status LeafTraffic::Emit(const ClientHandle& client,
-                         std::span<const std::vector<OwnedBuffer>> outputs, RunSink& sink) const {
+                         std::span<const std::vector<OwnedBuffer>> outputs, const CapturePlan& plan,
+                         hlo::InstructionId root, RunStream& stream) const {
   size_t expected = 0;
   for (const OutputLeaf& leaf : adapted_.outputs) {
     if (leaf.output >= 0) expected += 1 + leaf.dynamic_dimensions.size();
@@ -175,8 +176,10 @@ Status LeafTraffic::Emit(const ClientHandle& client,
   const int64_t step = adapted_.partition ? adapted_.counts.partitions : 1;
   for (int64_t list = 0; list < adapted_.counts.replicas * each; ++list) {
     for (size_t i = 0; i < adapted_.outputs.size(); ++i) {
-      sink.OnResult(list, static_cast<int64_t>(i),
-                    TakeLeaf(client, outputs, adapted_.outputs[i], list * step));
+      if (plan.results == CaptureForm::kNone) continue;
+      TellResult(stream, plan, root,
+                 {list, static_cast<int64_t>(i),
+                  TakeLeaf(client, outputs, adapted_.outputs[i], list * step)});
     }
   }
   return {};

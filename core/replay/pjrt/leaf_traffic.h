@@ -19,9 +19,10 @@ class LeafTraffic {
   // One list per device of the plugin. Input error: the leaves do not fit.
   Result<std::vector<std::vector<hlo::Literal>>> Arguments(
       std::span<const std::vector<hlo::Literal>> lists) const;
-  // Hands out what the plugin's outputs, by device, hold.
+  // Hands out what the plugin's outputs, by device, hold, as the plan wants results; `root` is the
+  // module's own.
   Status Emit(const ClientHandle& client, std::span<const std::vector<OwnedBuffer>> outputs,
-              RunSink& sink) const;
+              const CapturePlan& plan, hlo::InstructionId root, RunStream& stream) const;
 
  private:
   // Lists of values per replica: one where arrays are those of all partitions together.

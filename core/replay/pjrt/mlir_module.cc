@@ -54,7 +54,9 @@ void NameSource(hlo::ProtoFile& file, std::string_view path) {
 
 Result<hlo::ProtoFile> TranslateMlir(const std::string& name, std::string_view code,
                                      const Limits& limits, const std::stop_token& stop) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const PluginFile plugin, ResolvePlugin("xla-cpu", {}));
+  const PlatformRow* platform = PlatformWith(kReadsMlir);
+  if (platform == nullptr) return UnsupportedError("no platform of this build reads StableHLO");
+  HLOSCOPE_ASSIGN_OR_RETURN(const PluginFile plugin, ResolvePlugin(platform->name, {}));
   HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
   XlaCompileRequest request;
   request.plugin = plugin.path;

@@ -1,4 +1,4 @@
-// The rows xla-cpu and xla-gpu and the form pjrt:FILE.so: modules compiled and run by a plugin.
+// The rows of plugins and the form pjrt:FILE.so: modules compiled and run by a plugin.
 #include "core/replay/platform.h"
 
 #include <fmt/format.h>
@@ -22,16 +22,20 @@ using hlo::Literal;
 
 class PjrtExecutable : public Executable {
  public:
-  PjrtExecutable(std::shared_ptr<const pjrt::ClientHandle> client, pjrt::Adapted adapted,
+  PjrtExecutable(const PlatformRow& row, hlo::InstructionId root,
+                 std::shared_ptr<const pjrt::ClientHandle> client, pjrt::Adapted adapted,
                  pjrt::LoadedProgram program)
-      : client_(std::move(client)),
+      : row_(row),
+        root_(root),
+        client_(std::move(client)),
         adapted_(std::move(adapted)),
         program_(std::move(program)),
         memory_(PeakBytes()) {}
 
-  Result<RunResult> Run(std::span<const std::vector<Literal>> inputs, const RunOptions&,
-                        RunSink& sink, std::stop_token) override {
-    for (const std::string& warning : adapted_.warnings) sink.OnWarning(warning);
+  Result<RunResult> Run(std::span<const std::vector<Literal>> inputs, const RunOptions& options,
+                        RunStream& stream) override {
+    HLOSCOPE_TRY(CheckCapture(row_, options.capture));
+    for (const std::string& warning : adapted_.warnings) stream.Take(RunWarning{warning});
     pjrt::LeafTraffic traffic(adapted_);
     HLOSCOPE_ASSIGN_OR_RETURN(const auto arguments, traffic.Arguments(inputs));
     std::vector<std::vector<pjrt::OwnedBuffer>> buffers(program_.devices.size());
@@ -46,7 +50,7 @@ class PjrtExecutable : public Executable {
     HLOSCOPE_ASSIGN_OR_RETURN(auto results, client_->Execute(program_, buffers));
     const std::chrono::duration<double, std::micro> time = Clock::now() - start;
     buffers.clear();
-    HLOSCOPE_TRY(traffic.Emit(*client_, results, sink));
+    HLOSCOPE_TRY(traffic.Emit(*client_, results, options.capture, root_, stream));
     return RunResult{time.count(), memory_};
   }
 
@@ -58,6 +62,8 @@ class PjrtExecutable : public Executable {
     return status.has_value() ? pjrt::PeakBytes(*stats.get()) : 0;
   }
 
+  const PlatformRow& row_;
+  hlo::InstructionId root_;
   std::shared_ptr<const pjrt::ClientHandle> client_;
   pjrt::Adapted adapted_;
   pjrt::LoadedProgram program_;
@@ -66,18 +72,14 @@ class PjrtExecutable : public Executable {
 
 class PjrtPlatform : public Platform {
  public:
-  PjrtPlatform(std::string name, std::string plugin_path)
-      : name_(std::move(name)), path_(std::move(plugin_path)) {}
+  PjrtPlatform(const PlatformRow& row, std::string_view name) : row_(row), name_(name) {}
 
   std::string_view name() const override { return name_; }
 
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
-                                           const LoadOptions& options) override {
-    pjrt::AdaptOptions how;
-    how.limits = options.limits;
-    how.fill_elided = options.fill_elided;
-    how.backend_only = !options.run_passes;
-    HLOSCOPE_ASSIGN_OR_RETURN(pjrt::Adapted adapted, pjrt::Adapt(std::move(module), how));
+                                           const RunOptions& options) override {
+    const hlo::InstructionId root = module->entry().root;
+    HLOSCOPE_ASSIGN_OR_RETURN(pjrt::Adapted adapted, pjrt::Adapt(std::move(module), options));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto client, Client(adapted.counts.devices()));
     pjrt::CompileOptions compile;
     compile.replicas = adapted.counts.replicas;
@@ -85,7 +87,7 @@ class PjrtPlatform : public Platform {
     compile.spmd_partitioning = adapted.partition;
     compile.shardy = adapted.shardy;
     compile.backend_only = !options.run_passes;
-    compile.flags = options.flags;
+    compile.flags = options.xla_flags;
     const auto ids = client->device_ids().begin();
     compile.devices.assign(ids, ids + adapted.counts.devices());
     HLOSCOPE_ASSIGN_OR_RETURN(
@@ -95,17 +97,14 @@ class PjrtPlatform : public Platform {
       return InternalError("the plugin compiled for a different number of devices");
     }
     if (adapted.partition) HLOSCOPE_TRY(pjrt::FindTilings(*client, program, adapted));
-    return std::make_unique<PjrtExecutable>(client, std::move(adapted), std::move(program));
+    return std::make_unique<PjrtExecutable>(row_, root, client, std::move(adapted),
+                                            std::move(program));
   }
 
  private:
   Result<std::shared_ptr<const pjrt::ClientHandle>> Client(int64_t devices) const {
-    std::string path = path_;
-    if (path.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(PluginFile plugin, ResolvePlugin(name_, {}));
-      path = std::move(plugin.path);
-    }
-    HLOSCOPE_ASSIGN_OR_RETURN(auto plugin, pjrt::OpenPlugin(path));
+    HLOSCOPE_ASSIGN_OR_RETURN(const PluginFile file, ResolvePlugin(name_, {}));
+    HLOSCOPE_ASSIGN_OR_RETURN(auto plugin, pjrt::OpenPlugin(file.path));
     auto client = pjrt::OpenClient(plugin, devices);
     if (!client.has_value() && client.error().hint.empty()) {
       client.error().hint = "`hloscope doctor` shows what is missing";
@@ -113,15 +112,14 @@ class PjrtPlatform : public Platform {
     return client;
   }
 
-  std::string name_, path_;
+  const PlatformRow& row_;
+  std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Platform> MakeXlaCpu() { return std::make_unique<PjrtPlatform>("xla-cpu", ""); }
-std::unique_ptr<Platform> MakeXlaGpu() { return std::make_unique<PjrtPlatform>("xla-gpu", ""); }
-std::unique_ptr<Platform> MakePluginPlatform(std::string_view name, std::string_view path) {
-  return std::make_unique<PjrtPlatform>(std::string(name), std::string(path));
+std::unique_ptr<Platform> MakePluginPlatform(const PlatformRow& row, std::string_view name) {
+  return std::make_unique<PjrtPlatform>(row, name);
 }
 
 }  // namespace hloscope::replay

@@ -289,22 +289,22 @@ Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
   task.bytes = std::move(out).Take();
   task.deadline = deadline;
   task.memory_bytes = request.memory_bytes > 0 ? request.memory_bytes : MachineMemoryBytes() / 2;
-  HLOSCOPE_ASSIGN_OR_RETURN(const IsolatedTaskAnswer answered, RunIsolatedTask(task, stop));
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::string answered, RunIsolatedTask(task, stop));
   XlaCompileAnswer answer;
-  ByteReader in(std::as_bytes(std::span(answered.bytes)));
+  ByteReader in(std::as_bytes(std::span(answered)));
   in(answer);
   if (!in.ok()) return InternalError("malformed answer from a child process");
   return answer;
 }
 
-pjrt::XlaFlags DumpFlags(std::string_view platform, bool passes) {
+pjrt::XlaFlags DumpFlags(Devices devices, bool passes) {
   pjrt::XlaFlags flags = {
       {"xla_dump_hlo_as_text", "true"},
       {"xla_dump_hlo_as_proto", "true"},
       // Anchored: a bare `llvm` also asks for the slow trace of every Triton kernel.
       {"xla_dump_emitter_re", "^(llvm|ptx|triton-fusion)$"}};
   if (passes) flags.emplace_back("xla_dump_hlo_pass_re", ".*");
-  if (platform == "xla-gpu") {
+  if (devices == Devices::kGpu) {
     // There is no device to time candidates on.
     flags.emplace_back("xla_gpu_autotune_level", "0");
     // One kernel after the other: else they come out under other numbers each time.

@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/replay/pjrt/debug_options.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::replay {
 
@@ -45,6 +46,6 @@ Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
 
 // The flags that make XLA dump all it can write without slowing down: texts and protos of the
 // module, LLVM IR, PTX and Triton fusions, with `passes` also the module around every pass.
-pjrt::XlaFlags DumpFlags(std::string_view platform, bool passes);
+pjrt::XlaFlags DumpFlags(Devices devices, bool passes);
 
 }  // namespace hloscope::replay

@@ -20,12 +20,13 @@ namespace {
 namespace fs = std::filesystem;
 
 struct KnownPlugin {
-  std::string_view platform, file, distribution;
+  Devices devices;
+  std::string_view file, distribution, working_version;
   int cuda_major, least_capability;
 };
 constexpr KnownPlugin kKnownPlugins[] = {
-#define PLUGIN(platform, file, distribution, cuda, capability) \
-  {platform, file, distribution, cuda, capability},
+#define PLUGIN(devices, file, distribution, version, cuda, capability) \
+  {Devices::devices, file, distribution, version, cuda, capability},
 #include "core/replay/plugins/plugins.def"
 #undef PLUGIN
 };
@@ -107,13 +108,13 @@ bool LooksLikePlugin(const fs::path& file) {
          (name.find("pjrt") != std::string::npos || name.find("plugin") != std::string::npos);
 }
 
-// The platform that the file's and the package's names speak of.
-std::string_view PlatformByName(const fs::path& file) {
+// The devices that the file's and the package's names speak of.
+Devices DevicesByName(const fs::path& file) {
   const std::string name = NormalName((file.parent_path().filename() / file.filename()).string());
   if (name.find("cuda") != std::string::npos || name.find("gpu") != std::string::npos) {
-    return "xla-gpu";
+    return Devices::kGpu;
   }
-  return name.find("cpu") != std::string::npos ? "xla-cpu" : "";
+  return name.find("cpu") != std::string::npos ? Devices::kHost : Devices::kNone;
 }
 
 const KnownPlugin* Known(const fs::path& file) {
@@ -224,7 +225,7 @@ class Finder {
     plugin.origin = origin;
     plugin.folder = folder;
     const KnownPlugin* known = Known(path);
-    plugin.platform = known != nullptr ? known->platform : PlatformByName(path);
+    plugin.devices = known != nullptr ? known->devices : DevicesByName(path);
     if (known != nullptr) {
       plugin.distribution = known->distribution;
       plugin.cuda_major = known->cuda_major;
@@ -266,11 +267,11 @@ PluginFindings Find(const PluginSearch& search, bool only_known) {
 }
 
 // Into the environment that was named, where one was: no other is searched then.
-std::string InstallHint(std::string_view platform, const PluginSearch& search) {
+std::string InstallHint(Devices devices, const PluginSearch& search) {
   const std::string python = PythonOption(search);
-  if (python.empty()) return fmt::format("`{}` installs one", InstallCommand(platform));
+  if (python.empty()) return fmt::format("`{}` installs one", InstallCommand(devices));
   const std::string interpreter = IsFolder(python) ? python + "/bin/python3" : python;
-  const auto known = std::ranges::find(kKnownPlugins, platform, &KnownPlugin::platform);
+  const auto known = std::ranges::find(kKnownPlugins, devices, &KnownPlugin::devices);
   return fmt::format("`{} -m pip install --no-deps {}` installs one there", interpreter,
                      known->distribution);
 }
@@ -295,23 +296,36 @@ PluginFindings FindPlugins(const PluginSearch& search) {
   return findings;
 }
 
-std::string InstallCommand(std::string_view platform) {
+std::string InstallCommand(Devices devices) {
   const std::string setup = FindAsset("setup", "scripts").value_or("scripts/setup");
   std::error_code error;
   const fs::path here = fs::current_path(error);
   const std::string shown = fs::path(setup).lexically_proximate(here).string();
   return fmt::format("{} --plugins{}", shown.starts_with("..") ? setup : shown,
-                     platform == "xla-gpu" ? " --gpu" : "");
+                     devices == Devices::kGpu ? " --gpu" : "");
+}
+
+std::string_view PluginFile::platform() const {
+  const PlatformRow* row = PluginPlatform(devices);
+  return row == nullptr ? std::string_view() : row->name;
+}
+
+std::string WorkingWheel(const PluginFile& file) {
+  for (const KnownPlugin& known : kKnownPlugins) {
+    const bool same_cuda = file.cuda_major == 0 || known.cuda_major == file.cuda_major;
+    if (known.devices != file.devices || !same_cuda || known.working_version.empty()) continue;
+    return fmt::format("{}=={}", known.distribution, known.working_version);
+  }
+  return file.distribution;
 }
 
 Result<PluginFile> ResolvePlugin(std::string_view platform, const PluginSearch& search) {
-  constexpr std::string_view kFile = "pjrt:";
-  if (platform.starts_with(kFile)) {
-    const std::string path(platform.substr(kFile.size()));
+  if (platform.starts_with(kPluginFilePrefix)) {
+    const std::string path(platform.substr(kPluginFilePrefix.size()));
     if (!IsFile(path)) return InputError(fmt::format("{}: no such plugin file", path));
     PluginFile plugin;
     plugin.path = path;
-    plugin.platform = PlatformByName(path);
+    plugin.devices = DevicesByName(path);
     plugin.origin = "pjrt:";
     if (const KnownPlugin* known = Known(path); known != nullptr) {
       plugin.cuda_major = known->cuda_major;
@@ -319,21 +333,22 @@ Result<PluginFile> ResolvePlugin(std::string_view platform, const PluginSearch& 
     }
     return plugin;
   }
-  if (platform != "xla-cpu" && platform != "xla-gpu") {
+  const PlatformRow* row = FindPlatform(platform);
+  if (row == nullptr || !row->Has(kNeedsPlugin)) {
     return InputError(fmt::format("no plugin provides a platform {}", platform),
-                      "expected xla-cpu, xla-gpu or pjrt:FILE.so");
+                      fmt::format("expected {} or pjrt:FILE.so", PlatformNames(kNeedsPlugin)));
   }
   // Most have a well-known name; the rest takes some milliseconds of reading.
   PluginFindings findings;
   for (const bool only_known : {true, false}) {
     findings = Find(search, only_known);
     for (PluginFile& plugin : findings.plugins) {
-      if (plugin.platform == platform) return std::move(plugin);
+      if (plugin.devices == row->devices) return std::move(plugin);
     }
   }
   return EnvironmentError(
       fmt::format("no plugin for {} found; searched {}", platform, PlacesText(findings.places)),
-      InstallHint(platform, search));
+      InstallHint(row->devices, search));
 }
 
 }  // namespace hloscope::replay

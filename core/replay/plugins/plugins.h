@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::replay {
 
@@ -17,13 +18,16 @@ struct PluginSearch {
 // A shared library that should be a plugin.
 struct PluginFile {
   std::string path;
-  std::string platform;      // "xla-cpu" or "xla-gpu"; empty: reached by pjrt:FILE only
-  std::string distribution;  // what was installed, e.g. "jax-cuda13-pjrt"; empty: unknown
-  std::string version;       // of the distribution; empty: unknown
-  std::string origin;        // "VIRTUAL_ENV", "HLOSCOPE_PLUGIN_PATH", …
-  std::string folder;        // of packages, which it was found below; empty: named itself
-  int cuda_major = 0;        // the CUDA it is for; 0: none or unknown
-  int least_capability = 0;  // of a device, × 10; 0: any or unknown
+  Devices devices = Devices::kNone;  // that it drives
+  std::string distribution;          // what was installed, e.g. "jax-cuda13-pjrt"; empty: unknown
+  std::string version;               // of the distribution; empty: unknown
+  std::string origin;                // "VIRTUAL_ENV", "HLOSCOPE_PLUGIN_PATH", …
+  std::string folder;                // of packages, which it was found below; empty: named itself
+  int cuda_major = 0;                // the CUDA it is for; 0: none or unknown
+  int least_capability = 0;          // of a device, × 10; 0: any or unknown
+
+  // The name of the platform that it gives; empty: it is reached by pjrt:FILE only.
+  std::string_view platform() const;
 };
 
 // One place that was searched, and what came of it.
@@ -45,11 +49,15 @@ struct PluginFindings {
 // jax_plugins. Those of well-known names come before others.
 PluginFindings FindPlugins(const PluginSearch& search);
 
-// The plugin for a platform's name: "xla-cpu", "xla-gpu", or "pjrt:FILE". Environment error: there
-// is none, with where was looked and what installs one; input error: another name.
+// The plugin for the name of a platform that needs one, or "pjrt:FILE". Environment error: there is
+// none, with where was looked and what installs one; input error: another name.
 Result<PluginFile> ResolvePlugin(std::string_view platform, const PluginSearch& search);
 
-// The command that installs a plugin for "xla-cpu" or "xla-gpu".
-std::string InstallCommand(std::string_view platform);
+// The command that installs a plugin for those devices.
+std::string InstallCommand(Devices devices);
+
+// What pip installs in the place of a plugin that does not work: "jax-cuda12-pjrt==0.12.0"; what it
+// was installed from where no better is known.
+std::string WorkingWheel(const PluginFile& file);
 
 }  // namespace hloscope::replay

@@ -8,7 +8,6 @@
 
 #include "core/base/machine_memory.h"
 #include "core/hlo/module_image.h"
-#include "core/replay/workers/remote_observer.h"
 #include "core/replay/workers/worker_evidence.h"
 
 namespace hloscope::replay {
@@ -22,12 +21,11 @@ using Inputs = std::vector<std::vector<Literal>>;
 constexpr size_t kSmallInputs = size_t{32} << 10;
 constexpr int64_t kLongestSeconds = int64_t{1} << 31;  // more would overflow the clock
 
-JobBounds BoundsOf(std::optional<Clock::time_point> deadline, int64_t memory_bytes,
-                   const Limits& limits, std::stop_token stop) {
+JobBounds BoundsOf(const RunOptions& options, const Limits& limits) {
   const auto limit = std::chrono::seconds(std::min(limits.run_deadline_seconds, kLongestSeconds));
   const int64_t share = MachineMemoryBytes() / 100 * limits.run_memory_percent;
-  return {deadline.value_or(Clock::now() + limit), memory_bytes > 0 ? memory_bytes : share,
-          std::move(stop)};
+  return {options.deadline.value_or(Clock::now() + limit),
+          options.memory_bytes > 0 ? options.memory_bytes : share, options.stop};
 }
 
 bool SameBytes(const Literal& a, const Literal& b) {
@@ -69,7 +67,7 @@ std::unexpected<Error> Garbled() { return InternalError("malformed answer from a
 class WorkerExecutable : public Executable {
  public:
   WorkerExecutable(std::shared_ptr<WorkerPool> pool, std::string platform,
-                   std::shared_ptr<const hlo::Module> module, LoadOptions options)
+                   std::shared_ptr<const hlo::Module> module, RunOptions options)
       : pool_(std::move(pool)),
         platform_(std::move(platform)),
         module_(std::move(module)),
@@ -81,20 +79,18 @@ class WorkerExecutable : public Executable {
   Status Load() {
     WorkerPool::Lease lease = pool_->Take({platform_, options_.environment});
     seat_ = lease.seat;
-    const JobBounds bounds =
-        BoundsOf(options_.deadline, options_.memory_bytes, options_.limits, options_.stop);
+    const JobBounds bounds = BoundsOf(options_, options_.limits);
     HLOSCOPE_ASSIGN_OR_RETURN(WorkerProcess* const worker, seat_->Worker());
     return LoadInto(*worker, bounds);
   }
 
   Result<RunResult> Run(std::span<const std::vector<Literal>> inputs, const RunOptions& options,
-                        RunSink& sink, std::stop_token stop) override {
+                        RunStream& stream) override {
     const std::lock_guard lock(seat_->mutex());
-    const JobBounds bounds =
-        BoundsOf(options.deadline, options.memory_bytes, options_.limits, std::move(stop));
+    const JobBounds bounds = BoundsOf(options, options_.limits);
     HLOSCOPE_ASSIGN_OR_RETURN(WorkerProcess* const worker, seat_->Worker());
     if (seat_->generation() != generation_) HLOSCOPE_TRY(LoadInto(*worker, bounds));
-    return RunIn(*worker, bounds, inputs, options, sink);
+    return RunIn(*worker, bounds, inputs, options, stream);
   }
 
   std::optional<double> load_ms() const override { return load_ms_; }
@@ -131,24 +127,15 @@ class WorkerExecutable : public Executable {
 
   Result<RunResult> RunIn(WorkerProcess& worker, const JobBounds& bounds,
                           std::span<const std::vector<Literal>> inputs, const RunOptions& options,
-                          RunSink& sink) {
+                          RunStream& stream) {
     ValueWriter job(FrameKind::kRun);
     job.Put(id_);
     PutOptions(job, options);
-    job.Put(options.infeed != nullptr, options.outfeed != nullptr);
-    job.Put(options.observer != nullptr);
-    auto* const observer = dynamic_cast<RemoteObserver*>(options.observer);
-    if (options.observer != nullptr && observer == nullptr) {
-      return InternalError("an observer that cannot be sent to a worker");
-    }
-    if (observer != nullptr) {
-      job.Put(observer->kind());
-      observer->WriteRequest(job);
-    }
+    job.Put(options.take_infeed != nullptr, options.give_outfeed != nullptr);
     PutInputs(job, inputs);
     sent_.clear();  // a worker that fails may not have taken them
     const size_t leaves = LeafCount(module_->shape(module_->entry().root));
-    Answer answer{worker, options, sink, observer, inputs.size(), leaves};
+    Answer answer{worker, options, stream, *module_, inputs.size(), leaves};
     HLOSCOPE_TRY(WithEvidence(
         worker, worker.Exchange(job.Finish(), bounds,
                                 [&](const Frame& frame) { return answer.Take(frame); })));
@@ -172,8 +159,8 @@ class WorkerExecutable : public Executable {
   struct Answer {
     WorkerProcess& worker;
     const RunOptions& options;
-    RunSink& sink;
-    RemoteObserver* observer;
+    RunStream& stream;
+    const hlo::Module& module;
     size_t devices, leaves;  // that results may come of
     RunResult result = {};
     std::optional<Error> failure = {};
@@ -189,19 +176,17 @@ class WorkerExecutable : public Executable {
    private:
     Status Use(FrameKind kind, ValueReader& in) {
       switch (kind) {
-        case FrameKind::kResult:
-          return TakeResult(in);
-        case FrameKind::kWarning:
-          sink.OnWarning(in.Get<std::string>());
-          return {};
+        case FrameKind::kEvent:
+          return TakeEvent(GetEvent(in));
         case FrameKind::kTake:
           return Feed(in.Get<hlo::Shape>(), in);
         case FrameKind::kGive:
           return Drain(in.GetLiteral(), in);
-        case FrameKind::kObserved:
-          return observer == nullptr ? Garbled() : observer->ReadFindings(in);
         case FrameKind::kRan:
-          result = in.Get<RunResult>();
+          result.run_us = in.Get<double>();
+          result.peak_bytes = in.Get<int64_t>();
+          result.ended_by_plan = in.Get<bool>();
+          result.executions = in.Get<int64_t>();
           return {};
         case FrameKind::kFailed:
           failure = in.GetError();
@@ -211,30 +196,45 @@ class WorkerExecutable : public Executable {
       }
     }
 
-    Status TakeResult(ValueReader& in) {
-      const auto device = in.Get<int64_t>();
-      const auto leaf = in.Get<int64_t>();
-      Result<Literal> value = in.GetResult();
-      // Sinks keep values by these numbers.
-      if (!in.ok() || device < 0 || leaf < 0) return Garbled();
-      if (std::cmp_greater_equal(device, devices) || std::cmp_greater_equal(leaf, leaves)) {
-        return Garbled();
-      }
-      sink.OnResult(device, leaf, std::move(value));
+    // Consumers keep values by the numbers in them.
+    Status TakeEvent(std::optional<RunEvent> event) {
+      if (!event) return Garbled();
+      const bool sound = std::visit([this](const auto& told) { return IsSound(told); }, *event);
+      if (!sound) return Garbled();
+      stream.Take(*std::move(event));
       return {};
+    }
+    bool IsSound(const LeafResult& told) const {
+      return told.device >= 0 && told.leaf >= 0 && std::cmp_less(told.device, devices) &&
+             std::cmp_less(told.leaf, leaves);
+    }
+    bool IsSound(const ValueKey& key) const {
+      const size_t count = module.instructions().size();
+      return key.device >= 0 && key.leaf >= 0 && key.instruction.index < count &&
+             std::ranges::all_of(
+                 key.path,
+                 [count](const eval::Frame& frame) { return frame.caller.index < count; });
+    }
+    template <typename Event>
+    bool IsSound(const Event& event) const {
+      if constexpr (requires { event.key; }) {
+        return IsSound(event.key);
+      } else {
+        return true;
+      }
     }
 
     Status Feed(const hlo::Shape& shape, const ValueReader& in) {
-      if (!in.ok() || options.infeed == nullptr) return Garbled();
-      const Result<Literal> value = options.infeed(shape);
+      if (!in.ok() || options.take_infeed == nullptr) return Garbled();
+      const Result<Literal> value = options.take_infeed(shape);
       ValueWriter fed(FrameKind::kFed);
       fed.PutResult(value);
       return worker.Answer(fed.Finish());
     }
 
     Status Drain(const Literal& array, const ValueReader& in) {
-      if (!in.ok() || options.outfeed == nullptr) return Garbled();
-      const Status status = options.outfeed(array);
+      if (!in.ok() || options.give_outfeed == nullptr) return Garbled();
+      const Status status = options.give_outfeed(array);
       ValueWriter fed(FrameKind::kFed);
       fed.PutResult(status.has_value() ? Result<Literal>(Literal::Token())
                                        : std::unexpected(status.error()));
@@ -262,7 +262,7 @@ class WorkerExecutable : public Executable {
   std::shared_ptr<WorkerPool> pool_;
   std::string platform_;
   std::shared_ptr<const hlo::Module> module_;
-  LoadOptions options_;
+  RunOptions options_;
   std::shared_ptr<WorkerPool::Seat> seat_;
   uint64_t generation_ = 0, id_ = 0;  // where it is loaded; 0: nowhere
   Inputs sent_;                       // what the worker has of the last run
@@ -275,7 +275,7 @@ class WorkerPlatform : public Platform {
       : name_(name), pool_(std::move(pool)) {}
   std::string_view name() const override { return name_; }
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
-                                           const LoadOptions& options) override {
+                                           const RunOptions& options) override {
     auto executable = std::make_unique<WorkerExecutable>(pool_, name_, std::move(module), options);
     HLOSCOPE_TRY(executable->Load());
     return executable;

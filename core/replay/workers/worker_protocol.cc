@@ -191,34 +191,23 @@ Result<Literal> ValueReader::GetResult() {
   return std::unexpected(GetError());
 }
 
-void PutOptions(ValueWriter& out, const LoadOptions& options) {
-  out.Put(options.limits, options.fill_elided, options.threads, options.memory_bytes,
-          options.deadline, options.run_passes, options.flags);
+void ValueWriter::PutKey(const ValueKey& key) {
+  Put(key.stage, key.device, key.instruction, key.leaf, uint64_t{key.path.size()});
+  for (const eval::Frame& frame : key.path) Put(frame.caller, frame.iteration);
 }
 
-LoadOptions GetLoadOptions(ValueReader& in) {
-  LoadOptions options;
-  options.limits = in.Get<Limits>();
-  options.fill_elided = in.Get<std::optional<uint64_t>>();
-  options.threads = in.Get<int>();
-  options.memory_bytes = in.Get<int64_t>();
-  options.deadline = in.Get<decltype(options.deadline)>();
-  options.run_passes = in.Get<bool>();
-  options.flags = in.Get<decltype(options.flags)>();
-  return options;
-}
-
-void PutOptions(ValueWriter& out, const RunOptions& options) {
-  out.Put(options.rng_seed, options.memory_bytes, options.threads, options.deadline);
-}
-
-RunOptions GetRunOptions(ValueReader& in) {
-  RunOptions options;
-  options.rng_seed = in.Get<uint64_t>();
-  options.memory_bytes = in.Get<int64_t>();
-  options.threads = in.Get<int>();
-  options.deadline = in.Get<decltype(options.deadline)>();
-  return options;
+ValueKey ValueReader::GetKey() {
+  ValueKey key;
+  key.stage = Get<uint64_t>();
+  key.device = Get<int64_t>();
+  key.instruction = Get<hlo::InstructionId>();
+  key.leaf = Get<int64_t>();
+  for (auto left = Get<uint64_t>(); left > 0 && ok(); --left) {
+    eval::Frame& frame = key.path.emplace_back();
+    frame.caller = Get<hlo::InstructionId>();
+    frame.iteration = Get<int64_t>();
+  }
+  return key;
 }
 
 }  // namespace hloscope::replay

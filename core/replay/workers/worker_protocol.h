@@ -1,14 +1,14 @@
 // What a worker and its parent say to one another: the kinds of frames, and values as fields and
 // data. Strictly one job at a time: the parent sends it, the worker streams what comes of it, its
 // last frame is kLoaded, kRan or kFailed. Infeeds and outfeeds ask the parent while they run, since
-// how many there are may depend on data. Observers do not: one that can be described travels to the
-// worker as a kind and a request, and its findings come back (remote_observer.h). Sending every
-// value to where the observer is would cost as much as the run itself.
+// how many there are may depend on data. What is wanted of a run travels as its capture plan, and
+// what comes of it is a stream of events.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,6 +66,7 @@ class ValueWriter {
   void PutError(const Error& error);
   void PutLiteral(const hlo::Literal& literal);
   void PutValue(const eval::Value& value);
+  void PutKey(const ValueKey& key);
   void PutResult(const Result<hlo::Literal>& value);
 
   const OutgoingFrame& Finish();
@@ -91,6 +92,7 @@ class ValueReader {
   Error GetError();
   hlo::Literal GetLiteral();
   eval::Value GetValue();
+  ValueKey GetKey();
   Result<hlo::Literal> GetResult();
 
   const std::shared_ptr<const void>& owner() const { return data_.owner; }
@@ -106,9 +108,11 @@ class ValueReader {
 };
 
 // The options but for what stays on the parent's side.
-void PutOptions(ValueWriter& out, const LoadOptions& options);
-LoadOptions GetLoadOptions(ValueReader& in);
 void PutOptions(ValueWriter& out, const RunOptions& options);
-RunOptions GetRunOptions(ValueReader& in);
+RunOptions GetOptions(ValueReader& in);
+
+void PutEvent(ValueWriter& out, const RunEvent& event);
+// Nothing where it is malformed. Ids and numbers in it may still be of what there is not.
+std::optional<RunEvent> GetEvent(ValueReader& in);
 
 }  // namespace hloscope::replay

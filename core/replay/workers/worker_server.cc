@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "core/hlo/module_image.h"
+#include "core/replay/workers/isolated_task.h"
 #include "core/replay/workers/worker_fault.h"
 
 namespace hloscope::replay {
@@ -97,39 +98,30 @@ class StageNote {
   WorkerFault fault_ = WorkerFault::FromEnvironment();
 };
 
-// Sends what a run hands out.
-class SendingSink : public RunSink {
+// Sends what a run tells.
+class SendingStream : public RunStream {
  public:
-  SendingSink(Channel& channel, StageNote& stage) : channel_(channel), stage_(stage) {}
+  SendingStream(Channel& channel, StageNote& stage) : channel_(channel), stage_(stage) {}
 
-  void OnResult(int64_t device, int64_t leaf, Result<Literal> value) override {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!reading_back_) stage_.Enter(WorkerStage::kReadBack);
-      reading_back_ = true;
-    }
-    ValueWriter frame(FrameKind::kResult);
-    frame.Put(device, leaf);
-    frame.PutResult(value);
-    channel_.Send(frame);
-  }
-  void OnWarning(std::string_view text) override {
-    ValueWriter frame(FrameKind::kWarning);
-    frame.Put(text);
+  void Take(RunEvent event) override {
+    const bool is_result = std::holds_alternative<LeafResult>(event);
+    if (is_result && !reading_back_) stage_.Enter(WorkerStage::kReadBack);
+    reading_back_ |= is_result;
+    ValueWriter frame(FrameKind::kEvent);
+    PutEvent(frame, event);
     channel_.Send(frame);
   }
 
  private:
   Channel& channel_;
   StageNote& stage_;
-  std::mutex mutex_;
   bool reading_back_ = false;
 };
 
 class Server {
  public:
-  Server(int64_t most_bytes, std::shared_ptr<void> page, std::span<const ObserverRow> observers)
-      : channel_(most_bytes), stage_(std::move(page)), observers_(observers) {}
+  Server(int64_t most_bytes, std::shared_ptr<void> page)
+      : channel_(most_bytes), stage_(std::move(page)) {}
 
   [[noreturn]] void Serve() {
     stage_.Enter(WorkerStage::kStart);
@@ -173,6 +165,8 @@ class Server {
         return Load(in, frame);
       case FrameKind::kRun:
         return Run(in);
+      case FrameKind::kTask:
+        return Task(in);
       case FrameKind::kUnload:
         loaded_.erase(in.Get<uint64_t>());
         return {};
@@ -185,7 +179,7 @@ class Server {
     stage_.Enter(WorkerStage::kLoad);
     const auto id = in.Get<uint64_t>();
     const auto name = in.Get<std::string>();
-    const LoadOptions options = GetLoadOptions(in);
+    const RunOptions options = GetOptions(in);
     if (!in.ok()) return InputError("malformed message to a worker");
     std::unique_ptr<Platform>& platform = platforms_[name];
     if (platform == nullptr) {
@@ -208,28 +202,36 @@ class Server {
 
   Status Run(ValueReader& in) {
     const auto id = in.Get<uint64_t>();
-    RunOptions options = GetRunOptions(in);
+    RunOptions options = GetOptions(in);
     const auto takes = in.Get<bool>(), gives = in.Get<bool>();
     const auto found = loaded_.find(id);
     if (found == loaded_.end())
       return InputError("a worker was asked to run a module it has not loaded");
     Loaded& loaded = found->second;
-    std::unique_ptr<RemoteObserver> observer;
-    if (in.Get<bool>()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(observer, MakeObserver(*loaded.module, in));
-    }
     if (in.Get<bool>()) loaded.inputs = ReadInputs(in);
     if (!in.ok()) return InputError("malformed message to a worker");
-    options.observer = observer.get();
     SetFeeds(options, takes, gives);
     stage_.Enter(WorkerStage::kRun);
-    SendingSink sink(channel_, stage_);
-    const auto result = loaded.executable->Run(loaded.inputs, options, sink);
-    if (observer != nullptr) SendFindings(*observer);
+    SendingStream stream(channel_, stage_);
+    const auto result = loaded.executable->Run(loaded.inputs, options, stream);
     if (!result.has_value() || result->peak_bytes > kKeptBytes) malloc_trim(0);
     if (!result.has_value()) return std::unexpected(result.error());
     ValueWriter done(FrameKind::kRan);
-    done.Put(*result);
+    done.Put(result->run_us, result->peak_bytes, result->ended_by_plan, result->executions);
+    channel_.Send(done);
+    return {};
+  }
+
+  Status Task(ValueReader& in) {
+    stage_.Enter(WorkerStage::kRun);
+    const auto name = in.Get<std::string>();
+    const auto bytes = in.GetData(in.Get<uint64_t>());
+    if (!in.ok()) return InputError("malformed message to a worker");
+    const std::string_view request(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string answer, DoIsolatedTask(name, request));
+    ValueWriter done(FrameKind::kTaskDone);
+    done.Put(uint64_t{answer.size()});
+    done.PutData(std::as_bytes(std::span(answer)));
     channel_.Send(done);
     return {};
   }
@@ -245,32 +247,17 @@ class Server {
     return inputs;
   }
 
-  Result<std::unique_ptr<RemoteObserver>> MakeObserver(const hlo::Module& module, ValueReader& in) {
-    const auto kind = in.Get<std::string>();
-    const auto row = std::ranges::find(observers_, std::string_view(kind), &ObserverRow::kind);
-    if (row == observers_.end()) return InputError("unknown observer " + kind);
-    std::unique_ptr<RemoteObserver> observer = row->make(module, in);
-    if (observer == nullptr) return InputError("malformed message to a worker");
-    return observer;
-  }
-
-  void SendFindings(const RemoteObserver& observer) {
-    ValueWriter frame(FrameKind::kObserved);
-    observer.WriteFindings(frame);
-    channel_.Send(frame);
-  }
-
   // Infeeds and outfeeds ask the parent, where it has something to say.
   void SetFeeds(RunOptions& options, bool takes, bool gives) {
     if (takes) {
-      options.infeed = [this](const hlo::Shape& shape) {
+      options.take_infeed = [this](const hlo::Shape& shape) {
         ValueWriter ask(FrameKind::kTake);
         ask.Put(shape);
         return Answer(ask);
       };
     }
     if (!gives) return;
-    options.outfeed = [this](const Literal& array) -> Status {
+    options.give_outfeed = [this](const Literal& array) -> Status {
       ValueWriter ask(FrameKind::kGive);
       ask.PutLiteral(array);
       HLOSCOPE_TRY(Answer(ask));
@@ -290,14 +277,13 @@ class Server {
 
   Channel channel_;
   StageNote stage_;
-  std::span<const ObserverRow> observers_;
   std::map<std::string, std::unique_ptr<Platform>> platforms_;
   std::map<uint64_t, Loaded> loaded_;
 };
 
 }  // namespace
 
-int ServeWorker(std::span<char* const> arguments, std::span<const ObserverRow> observers) {
+int ServeWorker(std::span<char* const> arguments) {
   int64_t most_bytes = 0;
   const std::string_view limit = arguments.empty() ? "" : arguments[0];
   std::from_chars(limit.data(), limit.data() + limit.size(), most_bytes);
@@ -310,7 +296,7 @@ int ServeWorker(std::span<char* const> arguments, std::span<const ObserverRow> o
   setrlimit(RLIMIT_CORE, &none);  // the death is reported, the module kept: nothing else is left
   fcntl(kWorkerSocket, F_SETFD, FD_CLOEXEC);
   EndWithParent();
-  Server(most_bytes, *page, observers).Serve();
+  Server(most_bytes, *page).Serve();
 }
 
 }  // namespace hloscope::replay

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <span>
-#include <string_view>
-
-#include "core/replay/workers/remote_observer.h"
 
 namespace hloscope::replay {
 
 // Serves until the parent closes the connection or dies, or the worker does. `arguments` are those
 // behind kWorkerArgument. Returns the exit status.
-int ServeWorker(std::span<char* const> arguments, std::span<const ObserverRow> observers);
+int ServeWorker(std::span<char* const> arguments);
 
 }  // namespace hloscope::replay

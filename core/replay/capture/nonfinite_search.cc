@@ -1,9 +1,12 @@
-// Watching every value of a run.
-#include "core/debug/nonfinite/nonfinite_observer.h"
+// Watching every value of a run for NaNs and infinities.
+#include "core/replay/capture/nonfinite_search.h"
 
 #include <algorithm>
 
-namespace hloscope::debug {
+#include "core/base/byte_archive.h"
+#include "core/hlo/opcode_traits.h"
+
+namespace hloscope::replay {
 namespace {
 
 using eval::Value;
@@ -13,63 +16,12 @@ using hlo::Opcode;
 
 // What only hands on values that others made, or whose inside is seen by itself.
 bool ForwardsOperand(Opcode opcode) {
-  switch (hlo::Info(opcode).category) {
-    case hlo::Category::kTuple:
-    case hlo::Category::kControl:
-    case hlo::Category::kFusion:
-      return true;
-    case hlo::Category::kDataMovement:
-      return opcode != Opcode::kScatter;
-    case hlo::Category::kCollective:
-      return !hlo::HasFlag(opcode, hlo::kFlagCollective) || !AppliesScalarComputation(opcode);
-    default:
-      return opcode == Opcode::kParameter || opcode == Opcode::kConstant;
-  }
-}
-
-// Cannot make a NaN or an infinity that its own result does not show.
-bool ShowsWhatItMakes(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kMultiply:
-    case Opcode::kConvert:
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Makes neither NaNs nor infinities out of other numbers.
-bool MakesNone(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-    case Opcode::kNot:
-    case Opcode::kCompare:
-    case Opcode::kSelect:
-    case Opcode::kMinimum:
-    case Opcode::kMaximum:
-    case Opcode::kAbs:
-    case Opcode::kNegate:
-    case Opcode::kSign:
-    case Opcode::kCopy:
-    case Opcode::kClamp:
-    case Opcode::kIsFinite:
-    case Opcode::kBitcastConvert:
-      return true;
-    default:
-      return false;
-  }
+  using enum hlo::Category;
+  if (opcode == Opcode::kParameter || opcode == Opcode::kConstant) return true;
+  const hlo::Category category = hlo::Info(opcode).category;
+  return !AppliesScalarComputation(opcode) &&
+         (category == kTuple || category == kControl || category == kFusion ||
+          category == kDataMovement || category == kCollective);
 }
 
 // A reducer of additions shows every NaN in its result, a comparator of selections makes none; of
@@ -77,10 +29,12 @@ bool MakesNone(Opcode opcode) {
 bool MayHide(const Module& module, const hlo::Instruction& caller) {
   for (const hlo::ComputationId callee : module.CalledComputations(caller)) {
     const auto body = module.instructions(module[callee]);
-    const bool shows = std::ranges::all_of(
-        body, [](const hlo::Instruction& i) { return ShowsWhatItMakes(i.opcode); });
-    const bool none =
-        std::ranges::all_of(body, [](const hlo::Instruction& i) { return MakesNone(i.opcode); });
+    const bool shows = std::ranges::all_of(body, [](const hlo::Instruction& i) {
+      return hlo::HasTrait(i.opcode, hlo::kTraitShowsNonFinite);
+    });
+    const bool none = std::ranges::all_of(body, [](const hlo::Instruction& i) {
+      return hlo::HasTrait(i.opcode, hlo::kTraitMakesNoNonFinite);
+    });
     if (!shows && !none) return true;
   }
   return false;
@@ -131,57 +85,45 @@ std::optional<int64_t> MadeIn(Opcode opcode, std::span<const Value> operands, co
   return at;
 }
 
-void WriteNonFiniteOrigin(const NonFiniteOrigin& origin, replay::ValueWriter& out) {
-  out.Put(origin.instruction, origin.device, origin.frames, uint64_t{origin.operands.size()});
-  for (const Value& operand : origin.operands) out.PutValue(operand);
-  out.PutValue(origin.leaf);
-  out.Put(origin.leaf_index, origin.element, origin.execution);
+constexpr std::string_view kName = "nonfinite";
+
+// Operands and the leaf go beside the fields.
+void Write(const NonFiniteOrigin& origin, ByteWriter& out, std::vector<Value>& values) {
+  out(origin.instruction, origin.device, origin.frames, uint64_t{origin.operands.size()},
+      origin.leaf_index, origin.element, origin.execution);
+  values.insert(values.end(), origin.operands.begin(), origin.operands.end());
+  values.push_back(origin.leaf);
 }
 
-NonFiniteOrigin ReadNonFiniteOrigin(const Module& module, replay::ValueReader& in) {
-  NonFiniteOrigin origin;
-  origin.instruction = in.Get<InstructionId>();
-  origin.device = in.Get<int64_t>();
-  origin.frames = in.Get<std::vector<eval::Frame>>();
-  for (auto left = in.Get<uint64_t>(); left > 0 && in.ok(); --left) {
-    origin.operands.push_back(in.GetValue());
-  }
-  origin.leaf = in.GetValue();
-  origin.leaf_index = in.Get<std::vector<int64_t>>();
-  origin.element = in.Get<int64_t>();
-  origin.execution = in.Get<int64_t>();
+bool IsSound(const Module& module, const NonFiniteOrigin& origin) {
   const size_t count = module.instructions().size();
-  const bool sound =
-      origin.instruction.index < count && origin.leaf.is_array() && origin.element >= 0 &&
-      origin.element < origin.leaf.shape().ElementCount().value_or(0) &&
-      std::ranges::all_of(
-          origin.frames, [count](const eval::Frame& frame) { return frame.caller.index < count; });
-  if (!sound) in.Fail();
+  return origin.instruction.index < count && origin.leaf.is_array() && origin.element >= 0 &&
+         origin.element < origin.leaf.shape().ElementCount().value_or(0) &&
+         std::ranges::all_of(
+             origin.frames, [count](const eval::Frame& f) { return f.caller.index < count; });
+}
+
+NonFiniteOrigin Read(const Module& module, ByteReader& in, std::span<const Value> values) {
+  NonFiniteOrigin origin;
+  uint64_t operands = 0;
+  in(origin.instruction, origin.device, origin.frames, operands, origin.leaf_index, origin.element,
+     origin.execution);
+  if (!in.ok() || operands + 1 != values.size()) return in.Fail(), NonFiniteOrigin();
+  const auto own = values.first(static_cast<size_t>(operands));
+  origin.operands.assign(own.begin(), own.end());
+  origin.leaf = values[own.size()];
+  if (!IsSound(module, origin)) in.Fail();
   return origin;
 }
 
 }  // namespace
 
 bool AppliesScalarComputation(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kScatter:
-    case Opcode::kSort:
-    case Opcode::kMap:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kReduceScatter:
-    case Opcode::kCollectiveReduce:
-      return true;
-    default:
-      return false;
-  }
+  return hlo::HasTrait(opcode, hlo::kTraitAppliesScalar);
 }
 
-NonFiniteOriginObserver::NonFiniteOriginObserver(const Module& module, NonFiniteKind kind,
-                                                 std::optional<NonFiniteOrigin> lanes_of)
+NonFiniteSearch::NonFiniteSearch(const Module& module, NonFiniteKind kind,
+                                 std::optional<NonFiniteOrigin> lanes_of)
     : module_(module),
       kind_(kind),
       lanes_of_(std::move(lanes_of)),
@@ -194,14 +136,14 @@ NonFiniteOriginObserver::NonFiniteOriginObserver(const Module& module, NonFinite
   }
 }
 
-bool NonFiniteOriginObserver::WantsLanes(InstructionId caller) {
+bool NonFiniteSearch::WantsLanes(InstructionId caller) {
   const std::lock_guard lock(mutex_);
   if (!lanes_of_) return hides_[caller.index];
   return caller == lanes_of_->instruction && executions_[caller.index] == lanes_of_->execution;
 }
 
-Status NonFiniteOriginObserver::OnValue(const eval::Site& site, std::span<const Value> operands,
-                                        const Value& value) {
+Status NonFiniteSearch::OnValue(const eval::Site& site, std::span<const Value> operands,
+                                const Value& value) {
   const std::lock_guard lock(mutex_);
   const int64_t execution = executions_[site.instruction.index]++;
   if (lanes_of_) {
@@ -215,7 +157,7 @@ Status NonFiniteOriginObserver::OnValue(const eval::Site& site, std::span<const 
     const bool over =
         site.instruction == lanes_of_->instruction && execution == lanes_of_->execution;
     if (!over && !first_) return {};
-    return std::unexpected(Error{ErrorClass::kDied, "the observer has seen enough", {}, {}});
+    return std::unexpected(EndedByPlan());
   }
   if (first_) return {};
   if (!ForwardsOperand(module_[site.instruction].opcode)) Look(site, operands, value);
@@ -223,7 +165,7 @@ Status NonFiniteOriginObserver::OnValue(const eval::Site& site, std::span<const 
   return {};
 }
 
-void NonFiniteOriginObserver::Look(const eval::Site& site, std::span<const Value> operands,
+void NonFiniteSearch::Look(const eval::Site& site, std::span<const Value> operands,
                                    const Value& value) {
   if (first_) return;
   const Opcode opcode = module_[site.instruction].opcode;
@@ -260,7 +202,7 @@ void NonFiniteOriginObserver::Look(const eval::Site& site, std::span<const Value
 }
 
 // Until a NaN is found, of every value that holds an infinity what made it.
-void NonFiniteOriginObserver::NoteInfinities(const eval::Site& site,
+void NonFiniteSearch::NoteInfinities(const eval::Site& site,
                                              std::span<const Value> operands, const Value& value) {
   const Opcode opcode = module_[site.instruction].opcode;
   std::vector<bool> made;
@@ -279,7 +221,7 @@ void NonFiniteOriginObserver::NoteInfinities(const eval::Site& site,
 }
 
 // Of an elementwise instruction only operands that are infinite at the element count.
-InstructionId NonFiniteOriginObserver::SourceOfInfinity(const NonFiniteOrigin& origin) const {
+InstructionId NonFiniteSearch::SourceOfInfinity(const NonFiniteOrigin& origin) const {
   const auto ids = module_.operands(origin.instruction);
   const bool elementwise = hlo::HasFlag(module_[origin.instruction].opcode, hlo::kFlagElementwise);
   for (size_t i = 0; i < std::min(ids.size(), origin.operands.size()); ++i) {
@@ -293,39 +235,48 @@ InstructionId NonFiniteOriginObserver::SourceOfInfinity(const NonFiniteOrigin& o
   return {};
 }
 
-std::unique_ptr<replay::RemoteObserver> NonFiniteOriginObserver::Make(
-    const Module& module, replay::ValueReader& request) {
-  const auto kind = request.Get<NonFiniteKind>();
+// The search "nonfinite".
+std::unique_ptr<Search> MakeNonFiniteSearch(const Module& module, std::string_view request) {
+  ByteReader in(std::as_bytes(std::span(request)));
+  const auto kind = in.Get<NonFiniteKind>();
   std::optional<NonFiniteOrigin> lanes_of;
-  if (request.Get<bool>()) {
+  if (in.Get<bool>()) {
     lanes_of.emplace();
-    lanes_of->instruction = request.Get<InstructionId>();
-    lanes_of->execution = request.Get<int64_t>();
+    in(lanes_of->instruction, lanes_of->execution);
     if (lanes_of->instruction.index >= module.instructions().size()) return nullptr;
   }
-  if (!request.ok()) return nullptr;
-  return std::make_unique<NonFiniteOriginObserver>(module, kind, std::move(lanes_of));
+  if (!in.ok() || !in.empty() || kind > NonFiniteKind::kInfinity) return nullptr;
+  return std::make_unique<NonFiniteSearch>(module, kind, std::move(lanes_of));
 }
 
 // Of the origin whose lanes are looked into, no more is asked than which execution it was.
-void NonFiniteOriginObserver::WriteRequest(replay::ValueWriter& out) const {
-  out.Put(kind_, lanes_of_.has_value());
-  if (lanes_of_) out.Put(lanes_of_->instruction, lanes_of_->execution);
+SearchRequest NonFiniteSearchRequest(NonFiniteKind kind, const NonFiniteOrigin* lanes_of) {
+  ByteWriter out;
+  out(kind, lanes_of != nullptr);
+  if (lanes_of != nullptr) out(lanes_of->instruction, lanes_of->execution);
+  return {std::string(kName), std::move(out).Take()};
 }
 
-void NonFiniteOriginObserver::WriteFindings(replay::ValueWriter& out) const {
-  out.Put(infinity_from_, first_.has_value());
-  if (first_) WriteNonFiniteOrigin(*first_, out);
+SearchFinding NonFiniteSearch::Finding() const {
+  SearchFinding finding{std::string(kName), {}, {}};
+  ByteWriter out;
+  out(infinity_from_, first_.has_value());
+  if (first_) Write(*first_, out, finding.values);
+  finding.fields = std::move(out).Take();
+  return finding;
 }
 
-Status NonFiniteOriginObserver::ReadFindings(replay::ValueReader& in) {
-  first_.reset();
-  infinity_from_ = in.Get<InstructionId>();
-  if (in.Get<bool>()) first_ = ReadNonFiniteOrigin(module_, in);
-  const bool sound =
-      !infinity_from_.valid() || infinity_from_.index < module_.instructions().size();
-  if (!in.ok() || !sound) return InputError("malformed findings");
-  return {};
+Result<NonFiniteFound> ReadNonFiniteFound(const Module& module, const SearchFinding& finding) {
+  NonFiniteFound found;
+  ByteReader in(std::as_bytes(std::span(finding.fields)));
+  in(found.infinity_from);
+  if (in.Get<bool>()) found.first = Read(module, in, finding.values);
+  const bool sound = !found.infinity_from.valid() ||
+                     found.infinity_from.index < module.instructions().size();
+  if (finding.name != kName || !in.ok() || !in.empty() || !sound) {
+    return InternalError("malformed finding of a search");
+  }
+  return found;
 }
 
-}  // namespace hloscope::debug
+}  // namespace hloscope::replay

@@ -1,5 +1,5 @@
 // Scanning arrays for NaNs and infinities, block by block so that compilers can vectorise.
-#include "core/debug/nonfinite/nonfinite_scan.h"
+#include "core/replay/capture/nonfinite_scan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "core/eval/numbers/wide.h"
 
-namespace hloscope::debug {
+namespace hloscope::replay {
 namespace {
 
 using hlo::ElementType;
@@ -124,4 +124,4 @@ std::optional<FiniteRange> FiniteRangeOf(const Literal& array) {
   return range;
 }
 
-}  // namespace hloscope::debug
+}  // namespace hloscope::replay

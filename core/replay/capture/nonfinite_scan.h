@@ -6,7 +6,7 @@
 
 #include "core/hlo/literal.h"
 
-namespace hloscope::debug {
+namespace hloscope::replay {
 
 enum class NonFiniteKind : uint8_t { kNan, kInfinity };
 
@@ -25,4 +25,4 @@ struct FiniteRange {
 };
 std::optional<FiniteRange> FiniteRangeOf(const hlo::Literal& array);
 
-}  // namespace hloscope::debug
+}  // namespace hloscope::replay

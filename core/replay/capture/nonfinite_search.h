@@ -1,4 +1,4 @@
-// Observers that watch a run for the origin of a NaN or an infinity.
+// NonFiniteSearch: watches a run for the origin of a NaN or an infinity.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/debug/nonfinite/infinity_sources.h"
-#include "core/debug/nonfinite/nonfinite_scan.h"
 #include "core/eval/machine/evaluator.h"
 #include "core/hlo/module.h"
-#include "core/replay/workers/remote_observer.h"
+#include "core/replay/capture/infinity_sources.h"
+#include "core/replay/capture/nonfinite_scan.h"
+#include "core/replay/capture/search.h"
 
-namespace hloscope::debug {
+namespace hloscope::replay {
 
 // An instruction's execution that made one, and what it was made of.
 struct NonFiniteOrigin {
@@ -28,31 +28,32 @@ struct NonFiniteOrigin {
   int64_t execution = 0;  // how often the instruction had run before
 };
 
+// What a search for the first origin has found.
+struct NonFiniteFound {
+  std::optional<NonFiniteOrigin> first;
+  // Of a NaN made from an infinite operand: what made, or held from the start, that infinity.
+  hlo::InstructionId infinity_from;
+};
+
+// The search for origins of that kind. `lanes_of`: look into the scalar computation of that
+// origin's execution only, and end the run behind it.
+SearchRequest NonFiniteSearchRequest(NonFiniteKind kind, const NonFiniteOrigin* lanes_of = nullptr);
+// What such a search has found in `module`. Internal error: malformed.
+Result<NonFiniteFound> ReadNonFiniteFound(const hlo::Module& module,
+                                              const SearchFinding& finding);
+
 // Sees whole arrays; scalar computations only where what they make could be hidden from their
 // caller's result. Remembers the first origin, and of a NaN what made the infinity it came from.
-class NonFiniteOriginObserver : public replay::RemoteObserver {
+class NonFiniteSearch : public Search {
  public:
-  static constexpr std::string_view kKind = "origin";
-
-  // `lanes_of`: look into the scalar computation of that origin's execution only, and end the run
-  // behind it.
-  NonFiniteOriginObserver(const hlo::Module& module, NonFiniteKind kind,
-                          std::optional<NonFiniteOrigin> lanes_of = std::nullopt);
+  NonFiniteSearch(const hlo::Module& module, NonFiniteKind kind,
+                  std::optional<NonFiniteOrigin> lanes_of = std::nullopt);
 
   Status OnValue(const eval::Site& site, std::span<const eval::Value> operands,
                  const eval::Value& value) override;
   bool WantsLanes(hlo::InstructionId caller) override;
 
-  static std::unique_ptr<replay::RemoteObserver> Make(const hlo::Module& module,
-                                                      replay::ValueReader& request);
-  std::string_view kind() const override { return kKind; }
-  void WriteRequest(replay::ValueWriter& out) const override;
-  void WriteFindings(replay::ValueWriter& out) const override;
-  Status ReadFindings(replay::ValueReader& in) override;
-
-  const std::optional<NonFiniteOrigin>& first() const { return first_; }
-  // Of a NaN made from an infinite operand: what made, or held from the start, that infinity.
-  hlo::InstructionId infinity_from() const { return infinity_from_; }
+  SearchFinding Finding() const override;
 
  private:
   void Look(const eval::Site& site, std::span<const eval::Value> operands,
@@ -75,4 +76,4 @@ class NonFiniteOriginObserver : public replay::RemoteObserver {
 // True if the instruction applies a scalar computation lane by lane.
 bool AppliesScalarComputation(hlo::Opcode opcode);
 
-}  // namespace hloscope::debug
+}  // namespace hloscope::replay

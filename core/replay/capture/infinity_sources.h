@@ -8,7 +8,7 @@
 #include "core/eval/machine/evaluator.h"
 #include "core/hlo/module.h"
 
-namespace hloscope::debug {
+namespace hloscope::replay {
 
 class InfinitySources {
  public:
@@ -34,4 +34,4 @@ class InfinitySources {
   std::map<int64_t, std::map<hlo::InstructionId, Leaves>> devices_;  // of results that hold some
 };
 
-}  // namespace hloscope::debug
+}  // namespace hloscope::replay

@@ -1,11 +1,11 @@
 // Following infinities through tuples, calls, loops and arithmetic.
-#include "core/debug/nonfinite/infinity_sources.h"
+#include "core/replay/capture/infinity_sources.h"
 
 #include <algorithm>
 
-#include "core/debug/nonfinite/nonfinite_scan.h"
+#include "core/replay/capture/nonfinite_scan.h"
 
-namespace hloscope::debug {
+namespace hloscope::replay {
 
 using eval::Value;
 using hlo::AttributeKey;
@@ -127,4 +127,4 @@ InfinitySources::Leaves InfinitySources::OfParameter(const eval::Site& site) con
   return number < operands.size() ? LeavesOf(site.device, operands[number]) : Leaves();
 }
 
-}  // namespace hloscope::debug
+}  // namespace hloscope::replay

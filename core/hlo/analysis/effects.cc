@@ -1,0 +1,48 @@
+// Marking effects and their callers, and what results and effects depend on.
+#include "core/hlo/analysis/effects.h"
+
+#include <algorithm>
+
+#include "core/hlo/analysis/call_graph.h"
+
+namespace hloscope::hlo {
+
+bool HasOwnEffect(Opcode opcode, std::span<const Attribute> attributes) {
+  if (HasFlag(opcode, kFlagSideEffect)) return true;
+  if (opcode != Opcode::kCustomCall) return false;
+  return std::ranges::any_of(attributes, [](const Attribute& a) {
+    return a.key == AttributeKey::kCustomCallHasSideEffect && a.value != 0;
+  });
+}
+
+Effects::Effects(const Module& module) : instructions_(module.instructions().size(), false) {
+  std::vector<bool> marked(module.computations().size(), false);
+  for (size_t i = 0; i < instructions_.size(); ++i) {
+    const InstructionId id(i);
+    if (!HasOwnEffect(module, id)) continue;
+    instructions_[i] = true;
+    marked[module[id].computation.index] = true;
+  }
+  computations_ = WithCallers(CallGraphOf(module).calls(), std::move(marked));
+  for (const Call& call : CallGraphOf(module).calls()) {
+    if (computations_[call.callee.index]) instructions_[call.caller.index] = true;
+  }
+}
+
+std::vector<bool> LiveInstructions(const Module& module, ComputationId computation) {
+  const Computation& c = module[computation];
+  const uint32_t first = c.first_instruction;
+  const Effects& effects = EffectsOf(module);
+  std::vector<bool> live(c.instruction_count, false);
+  live[c.root.index - first] = true;
+  // Operands stand before their users, so one pass from the end finds everything alive.
+  for (uint32_t i = c.instruction_count; i-- > 0;) {
+    const InstructionId id(first + i);
+    if (effects.Has(id)) live[i] = true;
+    if (!live[i]) continue;
+    for (InstructionId operand : module.operands(id)) live[operand.index - first] = true;
+  }
+  return live;
+}
+
+}  // namespace hloscope::hlo

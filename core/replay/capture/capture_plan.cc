@@ -1,0 +1,83 @@
+// What a value is told as, and which platforms can.
+#include "core/replay/capture/capture_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/eval/numbers/wide.h"
+#include "core/hlo/proto/proto.h"
+#include "core/hlo/string_pool.h"
+
+namespace hloscope::replay {
+namespace {
+
+using hlo::Literal;
+
+constexpr int64_t kBlock = 1024;
+
+std::string_view TextOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Equal for values of equal type, dimensions, live sizes and bytes.
+uint64_t HashOf(const Literal& array) {
+  std::string what = hlo::ToString(array.shape(), false);
+  for (const int64_t size : array.dynamic_sizes()) what += fmt::format(" {}", size);
+  what += fmt::format(" {:x}", hlo::HashBytes(TextOf(array.bytes())));
+  return hlo::HashBytes(what);
+}
+
+ValueStatistics StatisticsOf(const Literal& array) {
+  ValueStatistics all;
+  if (!array.shape().IsArray() || array.elided()) return all;
+  const hlo::ElementType type = array.shape().element_type();
+  const int64_t bytes = hlo::StorageBytes(type);
+  if (bytes == 0) return all;
+  all.elements = static_cast<int64_t>(array.bytes().size()) / bytes;
+  int64_t finite = 0;
+  double sum = 0, squares = 0, block[kBlock];
+  for (int64_t begin = 0; begin < all.elements; begin += kBlock) {
+    const int64_t n = std::min(kBlock, all.elements - begin);
+    eval::LoadAs<double>(type, array.bytes().data() + begin * bytes, block, n);
+    for (int64_t i = 0; i < n; ++i) {
+      const double x = block[i];
+      all.nans += std::isnan(x) ? 1 : 0;
+      all.infinities += std::isinf(x) ? 1 : 0;
+      if (!std::isfinite(x)) continue;
+      all.zeros += x == 0 ? 1 : 0;
+      all.low = finite == 0 ? x : std::min(all.low, x);
+      all.high = finite == 0 ? x : std::max(all.high, x);
+      sum += x;
+      squares += x * x;
+      ++finite;
+    }
+  }
+  if (finite == 0) return all;
+  all.mean = sum / static_cast<double>(finite);
+  all.rms = std::sqrt(squares / static_cast<double>(finite));
+  return all;
+}
+
+}  // namespace
+
+uint64_t StageFingerprint(const hlo::Module& module) {
+  return hlo::HashBytes(hlo::ModuleToProto(module));
+}
+
+CapturedForm FormOf(const Result<Literal>& leaf, CaptureForm form) {
+  if (!leaf.has_value()) return leaf.error();
+  switch (form) {
+    case CaptureForm::kHash:
+      return HashOf(*leaf);
+    case CaptureForm::kStatistics:
+      return StatisticsOf(*leaf);
+    default:
+      return *leaf;
+  }
+}
+
+Error EndedByPlan() { return {ErrorClass::kDied, "the capture plan has what it wants", {}, {}}; }
+
+}  // namespace hloscope::replay

@@ -1,0 +1,80 @@
+// Finding rows of the table of platforms.
+#include "core/replay/platform_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/closest_text.h"
+#include "core/replay/platform.h"
+
+namespace hloscope::replay {
+
+#define PLATFORM(name, make, devices, flags, summary) \
+  std::unique_ptr<Platform> make(const PlatformRow& row, std::string_view name_asked_for);
+#include "core/replay/platforms.def"
+#undef PLATFORM
+
+namespace {
+
+constexpr PlatformRow kRows[] = {
+#define PLATFORM(name, make, devices, flags, summary) \
+  {name, make, Devices::devices, flags, summary},
+#include "core/replay/platforms.def"
+#undef PLATFORM
+};
+
+// What stands for every plugin given as a file.
+constexpr PlatformRow kPluginFileRow = {"pjrt:FILE.so", MakePluginPlatform, Devices::kNone,
+                                        kXlaFlags | kDumps, "an XLA plugin given as a file"};
+
+}  // namespace
+
+std::span<const PlatformRow> PlatformRows() { return kRows; }
+
+const PlatformRow* FindPlatform(std::string_view name) {
+  if (name.starts_with(kPluginFilePrefix) && name != kPluginFilePrefix) return &kPluginFileRow;
+  const auto row = std::ranges::find(kRows, name, &PlatformRow::name);
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+Status CheckPlatform(std::string_view name) {
+  if (FindPlatform(name) != nullptr) return {};
+  ClosestText closest(name);
+  std::string known;
+  for (const PlatformRow& row : kRows) {
+    closest.Offer(row.name);
+    known.append(row.name).append(", ");
+  }
+  return InputError(
+      fmt::format("unknown platform {}, expected {}or {}", name, known, kPluginFileRow.name),
+      closest.Hint());
+}
+
+const PlatformRow& ReferencePlatform() { return kRows[0]; }
+
+const PlatformRow* PluginPlatform(Devices devices) {
+  if (devices == Devices::kNone) return nullptr;
+  const auto row = std::ranges::find_if(kRows, [devices](const PlatformRow& candidate) {
+    return candidate.Has(kNeedsPlugin) && candidate.devices == devices;
+  });
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+const PlatformRow* PlatformWith(PlatformFlag flag) {
+  const auto row = std::ranges::find_if(
+      kRows, [flag](const PlatformRow& candidate) { return candidate.Has(flag); });
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+std::string PlatformNames(PlatformFlag flag) {
+  std::string names;
+  for (const PlatformRow& row : kRows) {
+    if (!row.Has(flag)) continue;
+    names += names.empty() ? "" : ", ";
+    names += row.name;
+  }
+  return names;
+}
+
+}  // namespace hloscope::replay

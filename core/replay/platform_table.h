@@ -1,0 +1,61 @@
+// The table of platforms: what each is called, needs and can do. Nothing else in the program knows
+// one by its name.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace hloscope::replay {
+
+class Platform;
+
+// Whose devices a plugin drives.
+enum class Devices : uint8_t { kNone, kHost, kGpu };
+
+// What a platform can do, and what it takes to have it.
+enum PlatformFlag : uint32_t {
+  kNeedsPlugin = 1 << 0,  // runs by a PJRT plugin that has to be installed
+  kCaptures = 1 << 1,     // serves capture plans beyond results, and searches beside a run
+  kXlaFlags = 1 << 2,     // flags of XLA have an effect on it
+  kDumps = 1 << 3,        // its compiler leaves dump folders, with --passes each pass
+  kTargets = 1 << 4,      // compiles for described devices, and only for those
+  kReadsMlir = 1 << 5,    // its compiler takes StableHLO
+};
+
+struct PlatformRow {
+  std::string_view name;
+  // `name` as asked for, which is more than the row's where that stands for files.
+  std::unique_ptr<Platform> (*make)(const PlatformRow& row, std::string_view name);
+  Devices devices;
+  uint32_t flags;
+  std::string_view summary;
+
+  bool Has(PlatformFlag flag) const { return (flags & flag) != 0; }
+};
+
+// The rows of platforms.def.
+std::span<const PlatformRow> PlatformRows();
+
+// What a name of the form pjrt:FILE.so begins with.
+inline constexpr std::string_view kPluginFilePrefix = "pjrt:";
+
+// The row of that name, or the one that stands for every pjrt:FILE.so; null: there is none.
+const PlatformRow* FindPlatform(std::string_view name);
+// An input error that lists the platforms there are, where `name` is none of them.
+Status CheckPlatform(std::string_view name);
+
+// The one that defines what is right; the default.
+const PlatformRow& ReferencePlatform();
+// The first that plugins for those devices give; null for kNone.
+const PlatformRow* PluginPlatform(Devices devices);
+// The first with that flag; null: there is none.
+const PlatformRow* PlatformWith(PlatformFlag flag);
+// Those with that flag, as a list for people: "a, b".
+std::string PlatformNames(PlatformFlag flag);
+
+}  // namespace hloscope::replay

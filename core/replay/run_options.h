@@ -1,0 +1,50 @@
+// RunOptions: all that a platform is told beside the module and its inputs, for compiling and for
+// running, in this process and another.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/hlo/literal.h"
+#include "core/replay/capture/capture_plan.h"
+
+namespace hloscope::replay {
+
+struct RunOptions {
+  // Of loading.
+  Limits limits;
+  // Made-up elements, from this seed, for constants whose bytes the file does not hold.
+  std::optional<uint64_t> fill_elided;
+
+  // Of loading and of running: what the call at hand may take.
+  int threads = 0;           // 0: one for each CPU
+  int64_t memory_bytes = 0;  // instead of the limit's share of the machine's memory, if positive
+  std::optional<std::chrono::steady_clock::time_point> deadline;  // absent: the limit
+
+  // Of loading, for platforms that compile: false for a module that went through their passes
+  // already, and flags of XLA, by name without dashes.
+  bool run_passes = true;
+  std::vector<std::pair<std::string, std::string>> xla_flags;
+  // NAME=value for the process that runs it; without effect in this process.
+  std::vector<std::string> environment;
+
+  // Of running.
+  uint64_t rng_seed = 42;  // of instructions that draw random numbers
+  CapturePlan capture;
+
+  // These stay where the caller is. Feeds are called for each array that an infeed takes and an
+  // outfeed gives, in order; devices may call at the same time. Null: made up, or dropped.
+  std::function<Result<hlo::Literal>(const hlo::Shape&)> take_infeed;
+  std::function<Status(const hlo::Literal&)> give_outfeed;
+  std::stop_token stop;
+};
+
+}  // namespace hloscope::replay

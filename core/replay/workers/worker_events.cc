@@ -1,0 +1,185 @@
+// Options, capture plans and events as fields and data, both ways.
+#include <array>
+#include <utility>
+
+#include "core/replay/workers/worker_protocol.h"
+
+namespace hloscope::replay {
+
+void Archive(ByteWriter& out, const CaptureItem& item) {
+  out(item.scope, item.form, item.instructions);
+}
+void Archive(ByteReader& in, CaptureItem& item) {
+  in(item.scope, item.form, item.instructions);
+  if (item.scope > CaptureScope::kAll || item.form > CaptureForm::kStatistics) in.Fail();
+}
+void Archive(ByteWriter& out, const SearchRequest& search) { out(search.name, search.request); }
+void Archive(ByteReader& in, SearchRequest& search) { in(search.name, search.request); }
+
+namespace {
+
+using hlo::Literal;
+
+void Put(ValueWriter& out, const CapturePlan& plan) {
+  out.Put(plan.stage, plan.results, plan.items, plan.search, plan.until.has_value());
+  if (plan.until) out.Put(plan.until->instruction, plan.until->execution);
+}
+
+void Get(ValueReader& in, CapturePlan& plan) {
+  plan.stage = in.Get<uint64_t>();
+  plan.results = in.Get<CaptureForm>();
+  plan.items = in.Get<decltype(plan.items)>();
+  plan.search = in.Get<decltype(plan.search)>();
+  if (in.Get<bool>()) {
+    plan.until.emplace();
+    plan.until->instruction = in.Get<hlo::InstructionId>();
+    plan.until->execution = in.Get<int64_t>();
+  }
+  if (plan.results > CaptureForm::kStatistics) in.Fail();
+}
+
+void Put(ValueWriter& out, const LeafResult& event) {
+  out.Put(event.device, event.leaf);
+  out.PutResult(event.value);
+}
+void Get(ValueReader& in, LeafResult& event) {
+  event.device = in.Get<int64_t>();
+  event.leaf = in.Get<int64_t>();
+  event.value = in.GetResult();
+}
+
+void Put(ValueWriter& out, const CapturedValue& event) {
+  out.PutKey(event.key);
+  out.Put(static_cast<uint8_t>(event.value.index()));
+  if (const auto* literal = std::get_if<Literal>(&event.value)) out.PutLiteral(*literal);
+  if (const auto* hash = std::get_if<uint64_t>(&event.value)) out.Put(*hash);
+  if (const auto* numbers = std::get_if<ValueStatistics>(&event.value)) out.Put(*numbers);
+  if (const auto* error = std::get_if<Error>(&event.value)) out.PutError(*error);
+}
+void Get(ValueReader& in, CapturedValue& event) {
+  event.key = in.GetKey();
+  switch (in.Get<uint8_t>()) {
+    case 0:
+      event.value = in.GetLiteral();
+      return;
+    case 1:
+      event.value = in.Get<uint64_t>();
+      return;
+    case 2:
+      event.value = in.Get<ValueStatistics>();
+      return;
+    case 3:
+      event.value = in.GetError();
+      return;
+    default:
+      in.Fail();
+  }
+}
+
+void Put(ValueWriter& out, const SearchFinding& event) {
+  out.Put(event.name, event.fields, uint64_t{event.values.size()});
+  for (const eval::Value& value : event.values) out.PutValue(value);
+}
+void Get(ValueReader& in, SearchFinding& event) {
+  event.name = in.Get<std::string>();
+  event.fields = in.Get<std::string>();
+  for (auto left = in.Get<uint64_t>(); left > 0 && in.ok(); --left) {
+    event.values.push_back(in.GetValue());
+  }
+}
+
+void Put(ValueWriter& out, const RunWarning& event) { out.Put(event.text); }
+void Get(ValueReader& in, RunWarning& event) { event.text = in.Get<std::string>(); }
+
+void Put(ValueWriter& out, const RunFallback& event) {
+  out.Put(event.instruction, event.opcode, event.reason, event.detail, event.bytes_moved,
+          event.time_us);
+}
+void Get(ValueReader& in, RunFallback& event) {
+  for (std::string* text : {&event.instruction, &event.opcode, &event.reason, &event.detail}) {
+    *text = in.Get<std::string>();
+  }
+  event.bytes_moved = in.Get<int64_t>();
+  event.time_us = in.Get<double>();
+}
+
+void Put(ValueWriter& out, const TraceSlice& event) {
+  out.PutKey(event.key);
+  out.Put(event.name, event.lane, event.start_ns, event.duration_ns);
+}
+void Get(ValueReader& in, TraceSlice& event) {
+  event.key = in.GetKey();
+  event.name = in.Get<std::string>();
+  event.lane = in.Get<std::string>();
+  event.start_ns = in.Get<int64_t>();
+  event.duration_ns = in.Get<int64_t>();
+}
+
+void Put(ValueWriter& out, const RunProgress& event) {
+  out.Put(event.what, event.done, event.total);
+}
+void Get(ValueReader& in, RunProgress& event) {
+  event.what = in.Get<std::string>();
+  event.done = in.Get<int64_t>();
+  event.total = in.Get<int64_t>();
+}
+
+void Put(ValueWriter& out, const RunFault& event) {
+  out.PutKey(event.key);
+  out.PutError(event.error);
+}
+void Get(ValueReader& in, RunFault& event) {
+  event.key = in.GetKey();
+  event.error = in.GetError();
+}
+
+// A reader for each alternative of RunEvent, by its number.
+template <typename Event>
+RunEvent Read(ValueReader& in) {
+  Event event;
+  Get(in, event);
+  return event;
+}
+using Reader = RunEvent (*)(ValueReader&);
+template <size_t... kIndex>
+constexpr std::array<Reader, sizeof...(kIndex)> MakeReaders(std::index_sequence<kIndex...>) {
+  return {&Read<std::variant_alternative_t<kIndex, RunEvent>>...};
+}
+constexpr auto kReaders = MakeReaders(std::make_index_sequence<std::variant_size_v<RunEvent>>());
+
+}  // namespace
+
+void PutEvent(ValueWriter& out, const RunEvent& event) {
+  out.Put(static_cast<uint8_t>(event.index()));
+  std::visit([&](const auto& alternative) { Put(out, alternative); }, event);
+}
+
+std::optional<RunEvent> GetEvent(ValueReader& in) {
+  const auto index = in.Get<uint8_t>();
+  if (!in.ok() || index >= kReaders.size()) return in.Fail(), std::nullopt;
+  RunEvent event = kReaders[index](in);
+  if (!in.ok()) return std::nullopt;
+  return event;
+}
+
+void PutOptions(ValueWriter& out, const RunOptions& options) {
+  out.Put(options.limits, options.memory_bytes, options.threads, options.deadline,
+          options.fill_elided, options.rng_seed, options.run_passes, options.xla_flags);
+  Put(out, options.capture);
+}
+
+RunOptions GetOptions(ValueReader& in) {
+  RunOptions options;
+  options.limits = in.Get<Limits>();
+  options.memory_bytes = in.Get<int64_t>();
+  options.threads = in.Get<int>();
+  options.deadline = in.Get<decltype(options.deadline)>();
+  options.fill_elided = in.Get<decltype(options.fill_elided)>();
+  options.rng_seed = in.Get<uint64_t>();
+  options.run_passes = in.Get<bool>();
+  options.xla_flags = in.Get<decltype(options.xla_flags)>();
+  Get(in, options.capture);
+  return options;
+}
+
+}  // namespace hloscope::replay

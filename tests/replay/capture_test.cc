@@ -1,0 +1,366 @@
+// Capture plans and the stream of events: the same from this process and from a worker.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "core/hlo/text/text.h"
+#include "core/replay/capture/nonfinite_search.h"
+#include "core/replay/workers/worker_platform.h"
+#include "core/replay/workers/worker_protocol.h"
+
+namespace hloscope::replay {
+namespace {
+
+using hlo::InstructionId;
+using hlo::Literal;
+using hlo::Module;
+
+// A loop of three turns around a fusion.
+constexpr std::string_view kLoop = R"(HloModule loop
+fused {
+  p = f32[2] parameter(0)
+  t = f32[2] tanh(p)
+  ROOT inside = f32[2] add(t, p)
+}
+body {
+  s = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[2] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  step = f32[2] fusion(x), kind=kLoop, calls=fused
+  ROOT r = (s32[], f32[2]) tuple(next, step)
+}
+condition {
+  c = (s32[], f32[2]) parameter(0)
+  n = s32[] get-tuple-element(c), index=0
+  three = s32[] constant(3)
+  ROOT less = pred[] compare(n, three), direction=LT
+}
+ENTRY e {
+  a = f32[2] parameter(0)
+  zero = s32[] constant(0)
+  start = (s32[], f32[2]) tuple(zero, a)
+  loop = (s32[], f32[2]) while(start), condition=condition, body=body
+  last = f32[2] get-tuple-element(loop), index=1
+  ROOT out = f32[2] multiply(last, last)
+})";
+
+std::shared_ptr<const Module> Parse(std::string_view text) {
+  hlo::ParseResult parsed = hlo::ParseText(text);
+  EXPECT_TRUE(parsed.ok());
+  return parsed.module;
+}
+
+InstructionId Named(const Module& module, std::string_view name) {
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    if (module.name(InstructionId(i)) == name) return InstructionId(i);
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+
+class Events : public RunStream {
+ public:
+  // All but progress, which goes by the clock.
+  void Take(RunEvent event) override {
+    if (!std::holds_alternative<RunProgress>(event)) all.push_back(std::move(event));
+  }
+  template <typename Event>
+  std::vector<const Event*> Of() const {
+    std::vector<const Event*> some;
+    for (const RunEvent& event : all) {
+      if (const auto* one = std::get_if<Event>(&event)) some.push_back(one);
+    }
+    return some;
+  }
+  std::vector<RunEvent> all;
+};
+
+std::vector<std::vector<Literal>> TwoFloats() {
+  const float data[] = {0.5f, -2};
+  return {{Literal::Of<float>(hlo::Shape::Array(hlo::ElementType::kF32, {2}), data)}};
+}
+
+std::string TextOf(const RunEvent& event) {
+  ValueWriter out(FrameKind::kEvent);
+  PutEvent(out, event);
+  const OutgoingFrame& frame = out.Finish();
+  std::string text = frame.head;
+  for (const auto& part : frame.parts) {
+    text.append(reinterpret_cast<const char*>(part.data()), part.size());
+  }
+  return text;
+}
+
+class Capture : public ::testing::Test {
+ protected:
+  // The events of one run here; those of a run in a worker are held to be the same.
+  Events Run(const CapturePlan& plan) {
+    RunOptions options;
+    options.capture = plan;
+    Events here, there;
+    const auto local = (*MakePlatform("interpreter"))->Load(module_, {});
+    result_ = (*local)->Run(inputs_, options, here);
+    WorkerPoolOptions pool;
+    pool.program = HLOSCOPE_BINARY;
+    const auto workers = std::make_shared<WorkerPool>(pool);
+    const auto remote = (*MakeWorkerPlatform("interpreter", workers))->Load(module_, {});
+    const auto away = (*remote)->Run(inputs_, options, there);
+    EXPECT_EQ(result_.has_value(), away.has_value());
+    EXPECT_EQ(here.all.size(), there.all.size());
+    for (size_t i = 0; i < std::min(here.all.size(), there.all.size()); ++i) {
+      EXPECT_EQ(TextOf(here.all[i]), TextOf(there.all[i])) << i;
+    }
+    return here;
+  }
+
+  std::shared_ptr<const Module> module_ = Parse(kLoop);
+  std::vector<std::vector<Literal>> inputs_ = TwoFloats();
+  Result<RunResult> result_;
+};
+
+TEST_F(Capture, FusionBoundariesHaveKeysOfTheirOwn) {
+  CapturePlan plan;
+  plan.stage = StageFingerprint(*module_);
+  plan.items.push_back({.scope = CaptureScope::kFusionBoundaries});
+  const Events events = Run(plan);
+  ASSERT_TRUE(result_.has_value());
+  std::multiset<std::string> names;
+  std::set<std::pair<uint32_t, int64_t>> keys;
+  for (const CapturedValue* value : events.Of<CapturedValue>()) {
+    EXPECT_EQ(value->key.stage, plan.stage);
+    names.insert(std::string(module_->name(value->key.instruction)));
+    const int64_t turn = value->key.path.empty() ? -1 : value->key.path[0].iteration;
+    if (value->key.leaf == 0) {
+      EXPECT_TRUE(keys.emplace(value->key.instruction.index, turn).second);
+    }
+  }
+  EXPECT_EQ(names.count("step"), 3u);  // once each turn
+  EXPECT_EQ(names.count("less"), 4u);
+  EXPECT_EQ(names.count("loop"), 2u);  // two leaves
+  EXPECT_EQ(names.count("out"), 1u);
+  EXPECT_EQ(names.count("inside"), 0u);
+  EXPECT_EQ(names.count("r"), 0u);
+  EXPECT_EQ(events.Of<LeafResult>().size(), 1u);
+}
+
+TEST_F(Capture, OneInstructionInEveryForm) {
+  std::vector<CapturedForm> forms;
+  for (const CaptureForm form :
+       {CaptureForm::kBytes, CaptureForm::kHash, CaptureForm::kStatistics}) {
+    CapturePlan plan;
+    plan.results = CaptureForm::kNone;
+    plan.items.push_back({.form = form, .instructions = {Named(*module_, "inside")}});
+    const Events events = Run(plan);
+    EXPECT_TRUE(events.Of<LeafResult>().empty());
+    const auto values = events.Of<CapturedValue>();
+    ASSERT_EQ(values.size(), 3u);
+    EXPECT_EQ(values[2]->key.path.size(), 2u);  // the loop, and the fusion in it
+    EXPECT_EQ(values[2]->key.path[0].iteration, 2);
+    forms.push_back(values[2]->value);
+  }
+  const auto& bytes = std::get<Literal>(forms[0]);
+  const auto& numbers = std::get<ValueStatistics>(forms[2]);
+  EXPECT_EQ(std::get<uint64_t>(forms[1]), std::get<uint64_t>(FormOf(bytes, CaptureForm::kHash)));
+  EXPECT_EQ(numbers.elements, 2);
+  EXPECT_EQ(numbers.low, bytes.data<float>()[1]);
+  EXPECT_EQ(numbers.high, bytes.data<float>()[0]);
+}
+
+TEST_F(Capture, ResultsInEveryForm) {
+  CapturePlan plan;
+  plan.results = CaptureForm::kHash;
+  const Events events = Run(plan);
+  const auto values = events.Of<CapturedValue>();
+  ASSERT_EQ(values.size(), 1u);
+  EXPECT_EQ(values[0]->key.instruction, module_->entry().root);
+  EXPECT_TRUE(std::holds_alternative<uint64_t>(values[0]->value));
+}
+
+TEST_F(Capture, EndsBehindTheExecutionAskedFor) {
+  CapturePlan plan;
+  plan.results = CaptureForm::kNone;
+  plan.items.push_back({.instructions = {Named(*module_, "x"), Named(*module_, "step")}});
+  plan.until = {Named(*module_, "step"), 1};
+  const Events events = Run(plan);
+  ASSERT_TRUE(result_.has_value());
+  EXPECT_TRUE(result_->ended_by_plan);
+  EXPECT_EQ(result_->executions, 2);
+  ASSERT_EQ(events.Of<CapturedValue>().size(), 2u);  // the newest of each alone
+  for (const CapturedValue* value : events.Of<CapturedValue>()) {
+    EXPECT_EQ(value->key.path[0].iteration, 1);
+  }
+  plan.until->execution = 3;
+  EXPECT_TRUE(Run(plan).Of<CapturedValue>().empty());
+  EXPECT_FALSE(result_->ended_by_plan);
+  EXPECT_EQ(result_->executions, 3);
+}
+
+TEST_F(Capture, SearchesTellWhatTheyFound) {
+  const float data[] = {1, INFINITY};
+  inputs_ = {{Literal::Of<float>(hlo::Shape::Array(hlo::ElementType::kF32, {2}), data)}};
+  module_ = Parse(R"(HloModule nan
+ENTRY e {
+  a = f32[2] parameter(0)
+  ROOT wrong = f32[2] subtract(a, a)
+})");
+  CapturePlan plan;
+  plan.search = NonFiniteSearchRequest(NonFiniteKind::kNan);
+  const Events events = Run(plan);
+  ASSERT_EQ(events.Of<SearchFinding>().size(), 1u);
+  const auto found = ReadNonFiniteFound(*module_, *events.Of<SearchFinding>()[0]);
+  ASSERT_TRUE(found.has_value());
+  ASSERT_TRUE(found->first.has_value());
+  EXPECT_EQ(found->first->instruction, Named(*module_, "wrong"));
+  EXPECT_EQ(found->first->element, 1);
+  EXPECT_EQ(found->infinity_from, Named(*module_, "a"));
+}
+
+TEST_F(Capture, WhatThereIsNotIsSaid) {
+  CapturePlan plan;
+  plan.items.push_back({.instructions = {InstructionId(1000u)}});
+  EXPECT_TRUE(Run(plan).all.empty());
+  ASSERT_FALSE(result_.has_value());
+  EXPECT_EQ(result_.error().error_class, ErrorClass::kInput);
+  plan.items.clear();
+  plan.search = {"no such search", ""};
+  Run(plan);
+  EXPECT_NE(result_.error().message.find("no such search"), std::string::npos);
+  plan.search = {"nonfinite", "malformed"};
+  Run(plan);
+  EXPECT_NE(result_.error().message.find("malformed"), std::string::npos);
+}
+
+// A platform that gives results only says so by its name.
+TEST(Platforms, SayWhatTheyCannotCapture) {
+  CapturePlan plan;
+  plan.results = CaptureForm::kStatistics;
+  for (const PlatformRow& row : PlatformRows()) EXPECT_TRUE(CheckCapture(row, plan).has_value());
+  plan.items.push_back({.scope = CaptureScope::kAll});
+  for (const PlatformRow& row : PlatformRows()) {
+    const Status served = CheckCapture(row, plan);
+    EXPECT_EQ(served.has_value(), row.Has(kCaptures));
+    if (served.has_value()) continue;
+    EXPECT_EQ(served.error().error_class, ErrorClass::kUnsupported);
+    EXPECT_TRUE(served.error().message.starts_with(row.name));
+  }
+}
+
+// The table alone knows them by name.
+TEST(Platforms, AreNamedNowhereElse) {
+  namespace fs = std::filesystem;
+  const std::string root = HLOSCOPE_SOURCE_DIR;
+  for (const std::string room : {"/core", "/app", "/viewer", "/profiler"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root + room)) {
+      const std::string extension = entry.path().extension();
+      const bool source = extension == ".cc" || extension == ".h" || extension == ".def";
+      // The examples that help shows are what people type.
+      const std::string file = entry.path().filename();
+      if (!source || file == "platforms.def" || file == "commands.def") continue;
+      std::stringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      for (const PlatformRow& row : PlatformRows()) {
+        const std::string name =
+            row.Has(kNeedsPlugin) ? std::string(row.name) : '"' + std::string(row.name) + '"';
+        EXPECT_EQ(text.str().find(name), std::string::npos) << entry.path() << " names " << name;
+      }
+    }
+  }
+}
+
+std::vector<RunEvent> EveryEvent() {
+  const Literal array = TwoFloats()[0][0];
+  const ValueKey key{7, 1, {{InstructionId(3u), 2}}, InstructionId(5u), 1};
+  return {LeafResult{1, 2, array},
+          LeafResult{0, 0, std::unexpected(Error{ErrorClass::kUnsupported, "why", {}, "fix"})},
+          CapturedValue{key, array},
+          CapturedValue{key, uint64_t{9}},
+          CapturedValue{key, ValueStatistics{4, 1, 1, 1, -2, 3, 0.5, 1.5}},
+          CapturedValue{key, Error{ErrorClass::kDied, "gone", {}, {}}},
+          SearchFinding{"name", "fields", {eval::Value::Array(array)}},
+          RunWarning{"text"},
+          RunFallback{"i", "op", "reason", "detail", 12, 0.5},
+          TraceSlice{key, "kernel", "stream 1", 10, 20},
+          RunProgress{"instructions", 3, 7},
+          RunFault{key, Error{ErrorClass::kInternal, "race", {}, {}}}};
+}
+
+Frame Received(const RunEvent& event, std::shared_ptr<std::string>& data) {
+  ValueWriter out(FrameKind::kEvent);
+  PutEvent(out, event);
+  const OutgoingFrame& sent = out.Finish();
+  data = std::make_shared<std::string>();
+  for (const auto& part : sent.parts) {
+    data->append(reinterpret_cast<const char*>(part.data()), part.size());
+    data->resize(AlignedUp(data->size()));
+  }
+  return {sent.kind, sent.head, {std::as_bytes(std::span(*data)), data}};
+}
+
+TEST(RunEvents, TravelWhole) {
+  std::set<size_t> seen;
+  for (const RunEvent& event : EveryEvent()) {
+    std::shared_ptr<std::string> data;
+    const Frame frame = Received(event, data);
+    ValueReader in(frame);
+    const std::optional<RunEvent> back = GetEvent(in);
+    ASSERT_TRUE(back.has_value()) << event.index();
+    EXPECT_EQ(TextOf(*back), TextOf(event)) << event.index();
+    seen.insert(event.index());
+  }
+  EXPECT_EQ(seen.size(), std::variant_size_v<RunEvent>);
+}
+
+TEST(RunEvents, GarbageIsReadSafely) {
+  std::mt19937_64 random(11);
+  for (const RunEvent& event : EveryEvent()) {
+    std::shared_ptr<std::string> data;
+    const Frame whole = Received(event, data);
+    for (int round = 0; round < 2000; ++round) {
+      Frame frame = whole;
+      for (int k = 0; k < 3; ++k) {
+        frame.head[random() % frame.head.size()] = static_cast<char>(random());
+      }
+      if (round % 3 == 0) frame.head.resize(random() % frame.head.size());
+      ValueReader in(frame);
+      const std::optional<RunEvent> back = GetEvent(in);
+      EXPECT_EQ(back.has_value(), in.ok());
+    }
+  }
+}
+
+TEST(RunOptions, TravelWhole) {
+  RunOptions options;
+  options.threads = 3;
+  options.memory_bytes = 1 << 20;
+  options.fill_elided = 5;
+  options.rng_seed = 6;
+  options.run_passes = false;
+  options.xla_flags = {{"a", "b"}};
+  options.capture.stage = 8;
+  options.capture.results = CaptureForm::kHash;
+  options.capture.items = {{CaptureScope::kAll, CaptureForm::kStatistics, {}},
+                           {CaptureScope::kInstructions, CaptureForm::kBytes, {InstructionId(2u)}}};
+  options.capture.until = {InstructionId(4u), 5};
+  options.capture.search = {"name", "request"};
+  ValueWriter out(FrameKind::kRun);
+  PutOptions(out, options);
+  const OutgoingFrame& sent = out.Finish();
+  ValueReader in(Frame{sent.kind, sent.head, {}});
+  const RunOptions back = GetOptions(in);
+  ASSERT_TRUE(in.ok());
+  ValueWriter again(FrameKind::kRun);
+  PutOptions(again, back);
+  EXPECT_EQ(again.Finish().head, sent.head);
+  EXPECT_EQ(back.capture.items[1].instructions[0], InstructionId(2u));
+  EXPECT_EQ(back.capture.until->execution, 5);
+}
+
+}  // namespace
+}  // namespace hloscope::replay

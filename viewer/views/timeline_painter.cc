@@ -1,0 +1,268 @@
+// Slices are kept while nothing moves.
+#include "viewer/views/timeline_painter.h"
+
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/model/marks.h"
+#include "viewer/model/task_cache.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+
+using profiler::EventId;
+using profiler::EventStore;
+using profiler::Slice;
+using profiler::TimeRange;
+
+constexpr double kNarrowest = 2.5;  // pixels of an event that is drawn by itself
+
+// What every event of the lit instructions is, by time, for the marks on the axis.
+struct LitEvents {
+  std::vector<EventId> events;  // by start
+};
+struct LitKey {
+  using Value = LitEvents;
+  std::string path;
+  uint32_t module = 0;
+  std::vector<uint32_t> instructions;
+  auto operator<=>(const LitKey&) const = default;
+};
+
+float TimelineScene::XOf(double time) const {
+  return left + static_cast<float>(std::clamp(camera.XOf(time, width), -1e4, 1e5));
+}
+
+void TimelinePainter::Draw(Frame& frame, const std::shared_ptr<const ProfileModel>& model,
+                           const TimelineScene& scene, EventId selected) {
+  scene_ = &scene;
+  shown_ = model;
+  selected_ = selected;
+  DrawStrips(frame, *model);
+  DrawMarked(frame);
+  DrawAxis(frame, *model);
+}
+
+bool TimelinePainter::IsLit(const ProfileModel& model, EventId e) const {
+  if (scene_->lit.empty()) return false;
+  const profiler::Target target = model.attribution->TargetOf(e);
+  return target.valid() && target.module == *scene_->lit_module &&
+         std::ranges::find(scene_->lit, target.instruction) != scene_->lit.end();
+}
+
+void TimelinePainter::Collect(const ProfileModel& model, size_t first, size_t last) {
+  const TimeRange range = scene_->camera.range();
+  if (!drawn_.empty() && drawn_range_ == range && drawn_first_ == first && drawn_last_ == last &&
+      drawn_width_ == scene_->width) {
+    return;
+  }
+  drawn_range_ = range;
+  drawn_first_ = first;
+  drawn_last_ = last;
+  drawn_width_ = scene_->width;
+  drawn_.clear();
+  slices_.clear();
+  // A power of two, so that slices stay the same ones while the picture is moved and a little
+  // zoomed.
+  const double wanted =
+      std::max(scene_->camera.length() / scene_->width * kNarrowest * scene_->scale, 1.0);
+  const auto resolution = static_cast<int64_t>(std::exp2(std::floor(std::log2(wanted))));
+  for (size_t s = first; s < last; ++s) {
+    const TimelineStrip& strip = scene_->rows.strips()[s];
+    if (!strip.row) continue;
+    const size_t begin = slices_.size();
+    model.store().AppendSlices(*strip.row, range, resolution, slices_);
+    drawn_.push_back({s, begin, slices_.size()});
+  }
+}
+
+void TimelinePainter::DrawStrips(Frame& frame, const ProfileModel& model) {
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const float bottom = scene_->top + scene_->height;
+  list.AddRectFilled(ImVec2(scene_->left, scene_->top),
+                     ImVec2(scene_->left + scene_->width, bottom), frame.theme[Color::kCanvas]);
+  const auto [first, last] =
+      scene_->rows.Between(scene_->scroll, scene_->scroll + scene_->height / scene_->scale);
+  Collect(model, first, last);
+  list.PushClipRect(ImVec2(scene_->left - kTimelineGutter * scene_->scale, scene_->top),
+                    ImVec2(scene_->left + scene_->width, bottom), true);
+  for (size_t s = first; s < last; ++s) DrawStripHead(frame, model, scene_->rows.strips()[s], list);
+  list.PopClipRect();
+  list.PushClipRect(ImVec2(scene_->left, scene_->top), ImVec2(scene_->left + scene_->width, bottom),
+                    true);
+  const EventId selected = selected_;
+  for (const Drawn& drawn : drawn_) {
+    const float y = scene_->YOf(scene_->rows.strips()[drawn.strip]);
+    for (size_t i = drawn.first; i < drawn.last; ++i) {
+      DrawSlice(frame, model, slices_[i], y, selected, list);
+    }
+  }
+  list.PopClipRect();
+}
+
+void TimelinePainter::DrawStripHead(Frame& frame, const ProfileModel& model,
+                                    const TimelineStrip& strip, ImDrawList& list) const {
+  const EventStore& store = model.store();
+  const float y = scene_->YOf(strip), x = scene_->left - kTimelineGutter * scene_->scale;
+  if (!strip.row) {
+    list.AddRectFilled(
+        ImVec2(x, y),
+        ImVec2(scene_->left + scene_->width, y + TimelineRows::kHeadHeight * scene_->scale),
+        frame.theme[Color::kRaised]);
+    std::string name = scene_->rows.is_folded(strip.group) ? "▸ " : "▾ ";
+    name += SafeText(store.text(store.groups()[strip.group].name), 80);
+    list.AddText(ImVec2(x + 6 * scene_->scale, y + 3 * scene_->scale), frame.theme[Color::kText],
+                 name.c_str());
+    return;
+  }
+  if (!strip.is_first_of_lane) return;
+  list.AddLine(ImVec2(x, y - 2 * scene_->scale),
+               ImVec2(scene_->left + scene_->width, y - 2 * scene_->scale),
+               frame.theme.With(Color::kLine, 0.6F));
+  const std::string name = Fitted(store.text(store.lanes()[strip.lane.index].name),
+                                  (kTimelineGutter - 18) * scene_->scale);
+  list.AddText(ImVec2(x + 12 * scene_->scale, y + 1 * scene_->scale),
+               frame.theme[Color::kTextSecondary], name.c_str());
+}
+
+std::string TimelinePainter::Fitted(std::string_view name, float room) {
+  for (size_t most = 60; most > 8; most -= 2) {
+    std::string text = SafeText(name, most);
+    if (ImGui::CalcTextSize(text.c_str()).x <= room) return text;
+  }
+  return SafeText(name, 8);
+}
+
+Color TimelinePainter::ColorOfEvent(const ProfileModel& model, EventId e) const {
+  const profiler::Target target = model.attribution->TargetOf(e);
+  if (!target.valid()) return Color::kFusion;
+  const hlo::Module& m = *model.attribution->modules()[target.module].module;
+  return ColorOf(m[target.instruction].opcode);
+}
+
+void TimelinePainter::DrawSlice(Frame& frame, const ProfileModel& model, const Slice& slice,
+                                float y, EventId selected, ImDrawList& list) const {
+  const float x0 = scene_->XOf(static_cast<double>(slice.begin));
+  const float x1 = std::max(scene_->XOf(static_cast<double>(slice.end)), x0 + 1);
+  const float bottom = y + (TimelineRows::kRowHeight - 1) * scene_->scale;
+  const Color color = ColorOfEvent(model, slice.longest);
+  const bool is_known =
+      color != Color::kFusion || model.attribution->TargetOf(slice.longest).valid();
+  const bool is_lit = IsLit(model, slice.longest);
+  const float strength = scene_->lit.empty() || is_lit ? 1.0F : 0.4F;
+  const bool is_selected = selected.valid() && slice.first.index <= selected.index &&
+                           selected.index < slice.first.index + slice.count;
+  if (x1 - x0 < 8 * scene_->scale) {
+    const int64_t length = std::max<int64_t>(slice.end - slice.begin, 1);
+    const float share = static_cast<float>(slice.busy) / static_cast<float>(length);
+    const float alpha = (is_known ? 0.35F + 0.65F * share : 0.35F) * strength;
+    list.AddRectFilled(ImVec2(x0, y), ImVec2(x1, bottom), frame.theme.With(color, alpha));
+  } else {
+    list.AddRectFilled(ImVec2(x0, y), ImVec2(x1 - 1, bottom),
+                       frame.theme.With(color, (is_known ? 0.34F : 0.2F) * strength));
+    list.AddRectFilled(ImVec2(x0, y), ImVec2(x0 + 3 * scene_->scale, bottom),
+                       frame.theme.With(color, strength));
+    DrawName(frame, model, slice, x0, x1, y, strength, list);
+  }
+  if (is_selected || (is_lit && x1 - x0 >= 8 * scene_->scale)) {
+    list.AddRect(ImVec2(x0, y), ImVec2(x1, bottom), frame.theme[Color::kAccent], 0,
+                 (is_selected ? 2.0F : 1.0F) * scene_->scale);
+  }
+}
+
+void TimelinePainter::DrawName(Frame& frame, const ProfileModel& model, const Slice& slice,
+                               float x0, float x1, float y, float strength,
+                               ImDrawList& list) const {
+  const float begin = std::max(x0, scene_->left) + 5 * scene_->scale;
+  if (slice.count != 1 || x1 - begin < 24 * scene_->scale) return;
+  const std::string name = SafeText(model.store().text(model.store().name(slice.first)), 120);
+  const ImVec4 clip(begin, y, x1 - 2 * scene_->scale, y + TimelineRows::kRowHeight * scene_->scale);
+  const float size = 13 * scene_->scale;
+  list.AddText(ImGui::GetFont(), size, ImVec2(begin, y + 1 * scene_->scale),
+               frame.theme.With(Color::kText, 0.35F + 0.65F * strength), name.c_str(), nullptr, 0,
+               &clip);
+}
+
+void TimelinePainter::DrawMarked(Frame& frame) const {
+  const TimelineRange& marked = frame.context.marks.timeline;
+  if (!marked.is_set) return;
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const float x0 = std::max(scene_->XOf(static_cast<double>(marked.range.begin)), scene_->left);
+  const float x1 =
+      std::min(scene_->XOf(static_cast<double>(marked.range.end)), scene_->left + scene_->width);
+  if (x1 <= x0) return;
+  const float axis = scene_->top - kTimelineAxis * scene_->scale;
+  list.AddRectFilled(ImVec2(x0, axis), ImVec2(x1, scene_->top + scene_->height),
+                     frame.theme.With(Color::kAccent, 0.14F));
+  for (float x : {x0, x1}) {
+    list.AddLine(ImVec2(x, axis), ImVec2(x, scene_->top + scene_->height),
+                 frame.theme[Color::kAccent]);
+  }
+}
+
+void TimelinePainter::DrawAxis(Frame& frame, const ProfileModel& model) const {
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const float axis = scene_->top - kTimelineAxis * scene_->scale,
+              x = scene_->left - kTimelineGutter * scene_->scale;
+  std::string base;
+  for (const TimelineTick& tick :
+       TicksOf(scene_->camera, scene_->width, 110 * scene_->scale, base)) {
+    const float at = scene_->XOf(tick.time);
+    list.AddLine(ImVec2(at, scene_->top - 5 * scene_->scale),
+                 ImVec2(at, scene_->top + scene_->height), frame.theme.With(Color::kLine, 0.7F));
+    if (at + ImGui::CalcTextSize(tick.text.c_str()).x + 4 * scene_->scale >
+        scene_->left + scene_->width)
+      continue;
+    list.AddText(ImVec2(at + 4 * scene_->scale, axis + 2 * scene_->scale),
+                 frame.theme[Color::kTextSecondary], tick.text.c_str());
+  }
+  const TimelineRange& marked = frame.context.marks.timeline;
+  std::string left =
+      base.empty() ? fmt::format("{} in view", TimeText(scene_->camera.length())) : "from " + base;
+  if (marked.is_set) {
+    left = fmt::format("{} marked", TimeText(static_cast<double>(marked.range.length())));
+  }
+  list.AddText(ImVec2(x + 6 * scene_->scale, axis + 2 * scene_->scale),
+               frame.theme[Color::kTextSecondary], left.c_str());
+  DrawMarks(frame, model, list);
+}
+
+void TimelinePainter::DrawMarks(Frame& frame, const ProfileModel& model, ImDrawList& list) const {
+  if (scene_->lit.empty()) return;
+  const Pending<LitEvents>& lit = LitOf(frame.context, model);
+  if (!lit.ready()) return;
+  const EventStore& store = model.store();
+  auto at = std::ranges::lower_bound(lit->events, scene_->camera.range().begin, {},
+                                     [&](EventId e) { return store.start(e); });
+  while (at != lit->events.end() && store.start(*at) < scene_->camera.range().end) {
+    const float x = scene_->XOf(static_cast<double>(store.start(*at)));
+    list.AddTriangleFilled(ImVec2(x - 3 * scene_->scale, scene_->top - 6 * scene_->scale),
+                           ImVec2(x + 3 * scene_->scale, scene_->top - 6 * scene_->scale),
+                           ImVec2(x, scene_->top), frame.theme[Color::kAccent]);
+    const auto next = static_cast<int64_t>(scene_->TimeAt(x + 2));
+    at = std::lower_bound(at + 1, lit->events.end(), next,
+                          [&](EventId e, int64_t time) { return store.start(e) < time; });
+  }
+}
+
+const Pending<LitEvents>& TimelinePainter::LitOf(Context& context,
+                                                 const ProfileModel& model) const {
+  LitKey key{.path = model.path, .module = *scene_->lit_module, .instructions = {}};
+  for (hlo::InstructionId id : scene_->lit) key.instructions.push_back(id.index);
+  return context.cache.Get(
+      key, "finding events",
+      [shown = shown_, lit = scene_->lit, module = *scene_->lit_module](TaskControl&) {
+        auto found = std::make_shared<LitEvents>();
+        for (hlo::InstructionId id : lit) {
+          const std::vector<EventId> events = shown->attribution->EventsOf(module, id);
+          found->events.insert(found->events.end(), events.begin(), events.end());
+        }
+        std::ranges::sort(found->events, {}, [&](EventId e) { return shown->store().start(e); });
+        return Result<std::shared_ptr<const LitEvents>>(found);
+      });
+}
+
+}  // namespace hloscope::viewer
