@@ -215,7 +215,7 @@ Result<std::string> PassesText(const std::string& path, const PassesRequest& req
     }
   }
   if (!context.json) {
-    out += "  + added  - removed  ~ changed  > moved to another computation  = renamed\n";
+    out += "  + added  - removed  ~ rewritten  > moved to another computation  = renamed\n";
     for (const std::string& text : lost) out += "  warning: " + text + "\n";
     return out;
   }
