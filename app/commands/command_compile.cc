@@ -36,7 +36,8 @@ class CompileCommand : public Command {
         {.name = "--target",
          .target = &request_.target,
          .help = "device that " + replay::PlatformNames(replay::kTargets) +
-                 " compiles for, which need not be present: a name, or a file with a GpuTargetConfigProto as text",
+                 " compiles for, which need not be present: a name, or a file with a "
+                 "GpuTargetConfigProto as text",
          .value = "DEVICE",
          .suggestions = replay::GpuTargetNames()},
         {.name = "--dump",
@@ -106,7 +107,7 @@ class CompileCommand : public Command {
     HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(request_.limits));
     if (!only_passes_.empty()) {
       request_.xla_flags.emplace_back("xla_enable_hlo_passes_only",
-                                  fmt::format("{}", fmt::join(only_passes_, ",")));
+                                      fmt::format("{}", fmt::join(only_passes_, ",")));
     }
     return {};
   }

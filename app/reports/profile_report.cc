@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "app/inputs.h"
+#include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
 #include "core/hlo/analysis/source_line.h"
@@ -48,9 +49,8 @@ void AppendLanes(const ProfileReport& report, std::string& out) {
     out += fmt::format("{}\n", Shortened(store.text(group.name)));
     for (LaneId id : group.lanes) {
       const Lane& lane = store.lanes()[id.index];
-      out += fmt::format("  {:<60} {:>10} {} in {} {}\n", Shortened(store.text(lane.name)),
-                         lane.event_count, lane.event_count == 1 ? "event" : "events",
-                         lane.row_count, lane.row_count == 1 ? "row" : "rows");
+      out += fmt::format("  {:<60} {:>17} in {}\n", Shortened(store.text(lane.name)),
+                         Counted(lane.event_count, "event"), Counted(lane.row_count, "row"));
     }
   }
 }

@@ -1,6 +1,7 @@
 // A page of a graph: picture and texts, linked to one another, without scripts.
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/base/text.h"
 #include "core/graph/looks.h"
 #include "core/graph/svg.h"
@@ -78,10 +79,10 @@ class Page {
   }
 
   void AddComputation(hlo::ComputationId id, std::span<const InstructionId> lines, bool entry) {
-    out_ += fmt::format("<details{} id=\"c{}\"><summary>{}{} · {} instruction{}</summary>\n<ul>\n",
+    out_ += fmt::format("<details{} id=\"c{}\"><summary>{}{} · {}</summary>\n<ul>\n",
                         entry || lines.size() == shown_.size() ? " open" : "", id.index,
                         EscapeHtml(module_[module_[id].name]), entry ? " (entry)" : "",
-                        lines.size(), lines.size() == 1 ? "" : "s");
+                        Counted(lines.size(), "instruction"));
     for (InstructionId line : lines) AddLine(line);
     out_ += "</ul></details>\n";
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/base/text.h"
 
 namespace hloscope::graph {
@@ -101,8 +102,7 @@ NodeText TextOf(const Tree& tree, NodeId id) {
   if (node.kind != NodeKind::kInstruction) {
     std::string title = Elide(node.label, kTitleColumns - 5);
     if (node.kind == NodeKind::kRepeat) title += fmt::format(" ×{}", node.repeats);
-    return {title,
-            fmt::format("{} instruction{}", node.instructions, node.instructions == 1 ? "" : "s")};
+    return {title, Counted(node.instructions, "instruction")};
   }
   const hlo::Module& module = tree.module();
   const std::string_view name = module.name(node.instruction);

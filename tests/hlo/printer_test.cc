@@ -95,6 +95,8 @@ constexpr Row kRows[] = {
     {"f32[4] custom-call(), custom_call_target=\"t\", literal=s32[2,2]{0,1} {{1,2},{3,4}}",
      "f32[4]{0} custom-call(), custom_call_target=\"t\", "
      "literal=s32[2,2]{0,1} { { 1, 2 }, { 3, 4 } }"},
+    {"f32[4] custom-call(), custom_call_target=\"t\", literal=f32[<=2]{0} {1, 2}",
+     "f32[4]{0} custom-call(), custom_call_target=\"t\", literal=f32[2]{0} {1, 2}"},
     {"f32[8,8] custom-call(x), custom_call_target=\"t\", window={}",
      "f32[8,8]{1,0} custom-call(%x), window={}, custom_call_target=\"t\""},
     {"f32[8,8] collective-permute(x, y, tuple(i, i), tuple(i, i)), source_target_pairs={{0,1}}, "

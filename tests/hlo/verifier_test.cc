@@ -127,6 +127,13 @@ const Case kCases[] = {
      "ENTRY e { p = f32[4] parameter(0)\n t = token[] after-all()\n"
      " s = (f32[4], u32[], token[]) send(p, t), channel_id=1, is_host_transfer=true\n"
      " ROOT d = token[] send-done(s), channel_id=1 }"},
+    {"HostTransfersDiffer", "channel-id", Plain::kError,
+     "ENTRY e { p = f32[4] parameter(0)\n t = token[] after-all()\n"
+     " s = (f32[4], u32[], token[]) send(p, t), channel_id=1, is_host_transfer=true\n"
+     " d = token[] send-done(s), channel_id=1, is_host_transfer=true\n"
+     " r = (f32[4], u32[], token[]) send(p, d), channel_id=1, is_host_transfer=true, "
+     "frontend_attributes={a=\"b\"}\n"
+     " ROOT e = token[] send-done(r), channel_id=1, is_host_transfer=true }"},
     {"ShardingRank", "sharding", Plain::kError,
      "ENTRY e { ROOT p = f32[4,2] parameter(0), sharding={devices=[1,2,2]0,1,2,3} }"},
     {"ShardingTwice", "sharding", Plain::kError,

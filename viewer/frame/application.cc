@@ -373,11 +373,15 @@ void Application::Remember() {
   const bool by_program =
       was_lately(selection_frame_) || (was_lately(background_frame_) && !was_lately(input_frame_));
   const bool is_look = now.screen != last.screen || now.dark != last.dark || now.zoom != last.zoom;
-  if (by_program && !is_look) {
+  // Turning the wheel is one step, however far.
+  const bool by_wheel = ImGui::GetIO().MouseWheel != 0 && now.IsKeptAs(last);
+  const bool goes_on = by_wheel && wheel_step_;
+  if ((by_program && !is_look) || goes_on) {
     view_states_.Replace(std::move(now));
   } else {
     view_states_.Push(std::move(now));
   }
+  wheel_step_ = by_wheel;
 }
 
 // One frame of ImGui, shown or not.

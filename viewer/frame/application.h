@@ -161,6 +161,7 @@ class Application {
   // The last frames in which something was typed or clicked, selected, or came from the background.
   int input_frame_ = 0, selection_frame_ = 0, background_frame_ = 0;
   uint64_t remembered_selection_ = 0;
+  bool wheel_step_ = false;  // the last step of undo was made by the wheel
   // What goes to a file once the frame of that number is drawn; no path: nothing.
   struct Exported {
     std::string view;

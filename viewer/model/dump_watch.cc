@@ -15,6 +15,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/base/counted.h"
+
 namespace hloscope::viewer {
 namespace {
 
@@ -84,7 +86,7 @@ std::string ToString(const DumpNews& news) {
   auto add = [&](int64_t count, const char* what) {
     if (count == 0) return;
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} {} {}", count, count == 1 ? "file" : "files", what);
+    text += Counted(count, "file") + " " + what;
   };
   add(news.added, "added");
   add(news.changed, "changed");

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "core/hlo/analysis/call_graph.h"
+
 namespace hloscope::hlo {
 namespace {
 
@@ -99,17 +101,19 @@ InstructionId AsyncChains::OperandOfParameter(InstructionId parameter) {
 
 void AsyncChains::IndexCallers() {
   callers_.resize(module_.computations().size());
-  for (uint32_t k = 0; k < module_.instructions().size(); ++k) {
-    const Instruction& i = module_.instructions()[k];
-    if (i.opcode != kCall && i.opcode != kWhile && i.opcode != kConditional) continue;
-    int64_t branch = 0;
-    for (ComputationId callee : module_.CalledComputations(i)) {
-      Caller& caller = callers_[callee.index];
-      ++branch;
-      if (caller.instruction.valid()) continue;
-      int64_t only = i.opcode == kWhile ? 0 : i.opcode == kConditional ? branch : -1;
-      caller = {InstructionId(k), only};
+  InstructionId before;
+  int64_t branch = 0;
+  for (const Call& call : CallGraphOf(module_).calls()) {
+    branch = call.caller == before ? branch + 1 : 1;
+    before = call.caller;
+    const Opcode opcode = module_[call.caller].opcode;
+    Caller& caller = callers_[call.callee.index];
+    if (caller.instruction.valid() ||
+        (opcode != kCall && opcode != kWhile && opcode != kConditional)) {
+      continue;
     }
+    const int64_t only = opcode == kWhile ? 0 : opcode == kConditional ? branch : -1;
+    caller = {call.caller, only};
   }
 }
 

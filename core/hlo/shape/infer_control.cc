@@ -1,5 +1,6 @@
 // Shape rules of tuples, tokens and calls (XLA: ShapeInference::InferGetTupleElementShape,
 // InferCallShape, InferWhileShape, InferConditionalShape; ShapeVerifier for the rest).
+#include "core/base/counted.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -9,9 +10,8 @@ namespace {
 Status CheckParameterCount(const InferenceInput& input, const ProgramShape& program,
                            size_t expected, std::string_view what) {
   if (program.parameters.size() == expected) return {};
-  return Fail(
-      input, fmt::format("has a {} of {} parameter{}, expected {}", what, program.parameters.size(),
-                         program.parameters.size() == 1 ? "" : "s", expected));
+  return Fail(input, fmt::format("has a {} of {}, expected {}", what,
+                                 Counted(program.parameters.size(), "parameter"), expected));
 }
 
 // Marks every dimension of `result` dynamic that is so in `other`, which has the same structure.

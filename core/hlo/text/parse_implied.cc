@@ -47,13 +47,13 @@ void TextParser::AddImplied(Draft& draft) {
   }
 }
 
-// The shape of a constant is that of its literal, which is never packed or dynamic.
-void TextParser::UnpackConstant(Draft& draft) {
-  const Shape& given = ShapeOf(draft.shape);
+// The shape of a literal, which is never packed or dynamic.
+ShapeId TextParser::LiteralShape(ShapeId id) {
+  const Shape& given = ShapeOf(id);
   bool plain = !given.has_layout() || given.layout().extras == nullptr;
-  if (!given.IsTuple() && plain && !given.has_dynamic_dimension()) return;
+  if (!given.IsTuple() && plain && !given.has_dynamic_dimension()) return id;
   Shape shape = given;
-  if (MakePlain(shape)) draft.shape = builder_.InternShape(std::move(shape));
+  return MakePlain(shape) ? builder_.InternShape(std::move(shape)) : id;
 }
 
 // An element taken from a tuple instruction is what was put there.

@@ -216,7 +216,7 @@ bool TextParser::ReadParameterNumber(Draft& draft) {
 // Short values are read once for every shape.
 bool TextParser::ReadConstant(Draft& draft) {
   if (!Need('(')) return false;
-  UnpackConstant(draft);
+  draft.shape = LiteralShape(draft.shape);
   cursor_.SkipSpace();
   const char* start = cursor_.position();
   const char* stop = start;

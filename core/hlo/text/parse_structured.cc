@@ -70,7 +70,8 @@ bool TextParser::ReadShapedLiteral(Literal& literal, int64_t depth) {
   if (depth > limits_.nesting) return Expected("fewer levels of tuples in the literal");
   if (!cursor_.Consume('(')) {
     ShapeId shape;
-    return ReadShapeId(shape) && Take(ReadLiteral(cursor_, ShapeOf(shape), limits_), literal);
+    return ReadShapeId(shape) &&
+           Take(ReadLiteral(cursor_, ShapeOf(LiteralShape(shape)), limits_), literal);
   }
   std::vector<Literal> elements;
   while (!cursor_.Consume(')')) {

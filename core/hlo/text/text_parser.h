@@ -276,7 +276,7 @@ class TextParser {
 
   // parse_implied.cc
   void AddImplied(Draft& draft);
-  void UnpackConstant(Draft& draft);
+  ShapeId LiteralShape(ShapeId id);
   void InheritOrigin(Draft& draft);
   void ForwardToWrapped(Draft& draft);
   uint32_t WrappedComputationOf(uint32_t start);

@@ -350,7 +350,13 @@ class AsyncPass {
     }
   }
 
-  // Host transfers that share a channel are copies of each other.
+  template <typename T>
+  bool SameValue(const Instruction& a, const Instruction& b, AttributeKey key) const {
+    const T *x = module_.Get<T>(a, key), *y = module_.Get<T>(b, key);
+    return (x == nullptr ? T() : *x) == (y == nullptr ? T() : *y);
+  }
+
+  // Host transfers that share a channel are copies of each other, but for their operands.
   void CheckHostChannel(InstructionId id) {
     const Instruction& i = module_[id];
     const Attribute* channel = module_.Find(i, AttributeKey::kChannelId);
@@ -364,6 +370,8 @@ class AsyncPass {
       same = context_.Same(module_[module_.operands(i)[o]].shape,
                            module_[module_.operands(other)[o]].shape);
     }
+    same = same && SameValue<FrontendAttributes>(other, i, AttributeKey::kFrontendAttributes) &&
+           SameValue<BackendConfig>(other, i, AttributeKey::kBackendConfig);
     if (same) return;
     Bad(id,
         "and " + context_.Name(entry->second) + " use channel_id " + to_string(entry->first) +

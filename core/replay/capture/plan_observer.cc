@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/hlo/analysis/call_graph.h"
+
 namespace hloscope::replay {
 
 #define SEARCH(name, make) \
@@ -34,34 +36,19 @@ constexpr std::chrono::milliseconds kBetweenProgress{200};
 
 // By computation: it is one of `targets`, or reaches one by calls.
 std::vector<bool> Around(const Module& module, std::vector<bool> targets) {
-  for (bool grown = true; grown;) {
-    grown = false;
-    for (const hlo::Instruction& i : module.instructions()) {
-      if (targets[i.computation.index]) continue;
-      for (ComputationId callee : module.CalledComputations(i)) {
-        if (!callee.valid() || !targets[callee.index]) continue;
-        targets[i.computation.index] = true;
-        grown = true;
-      }
-    }
-  }
-  return targets;
+  return hlo::WithCallers(hlo::CallGraphOf(module).calls(), std::move(targets));
 }
 
 // By computation: a program that is compiled as its fusions say has the values of its instructions.
 std::vector<bool> OutsideFusions(const Module& module) {
+  const hlo::CallGraph& graph = hlo::CallGraphOf(module);
   std::vector<bool> outside(module.computations().size(), false);
-  std::vector<ComputationId> pending = {module.entry_id()};
   outside[module.entry_id().index] = true;
-  while (!pending.empty()) {
-    const ComputationId id = pending.back();
-    pending.pop_back();
-    for (const hlo::Instruction& i : module.instructions(module[id])) {
-      if (hlo::Info(i.opcode).category != hlo::Category::kControl) continue;
-      for (ComputationId callee : module.CalledComputations(i)) {
-        if (!callee.valid() || outside[callee.index]) continue;
-        outside[callee.index] = true;
-        pending.push_back(callee);
+  for (ComputationId id : graph.callers_first()) {
+    if (!outside[id.index]) continue;
+    for (const hlo::Call& call : graph.calls(id)) {
+      if (hlo::Info(module[call.caller].opcode).category == hlo::Category::kControl) {
+        outside[call.callee.index] = true;
       }
     }
   }
@@ -143,9 +130,8 @@ void PlanObserver::WantWhere(const CaptureItem& item, const std::vector<bool>& c
 
 bool PlanObserver::WantsLanes(InstructionId caller) {
   if (search_ != nullptr && search_->WantsLanes(caller)) return true;
-  return std::ranges::any_of(
-      module_.CalledComputations(module_[caller]),
-      [&](ComputationId callee) { return callee.valid() && lanes_[callee.index]; });
+  return std::ranges::any_of(hlo::CallGraphOf(module_).calls(caller),
+                             [&](const hlo::Call& call) { return lanes_[call.callee.index]; });
 }
 
 Status PlanObserver::OnValue(const eval::Site& site, std::span<const Value> operands,
