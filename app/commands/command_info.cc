@@ -10,6 +10,7 @@
 #include "app/output.h"
 #include "app/reports/dump_report.h"
 #include "app/version.h"
+#include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/listing/folder_table.h"
@@ -206,8 +207,8 @@ class InfoCommand : public Command {
     std::string out =
         fmt::format("{}: module {} ({}, {})\n", loaded.path, m.name(), dump::Describe(loaded.kind),
                     BytesText(static_cast<int64_t>(loaded.file.bytes().size())));
-    out += fmt::format("  {} in {}, entry {}{}\n", CountText(s.instructions, "instruction"),
-                       CountText(s.computations, "computation"), m[m.entry().name],
+    out += fmt::format("  {} in {}, entry {}{}\n", Counted(s.instructions, "instruction"),
+                       Counted(s.computations, "computation"), m[m.entry().name],
                        m.header().is_scheduled ? ", scheduled" : "");
     out += fmt::format("  replica_count {}, num_partitions {}\n", m.header().replica_count,
                        m.header().num_partitions);
@@ -218,7 +219,7 @@ class InfoCommand : public Command {
     if (s.elided_constants != 0) {
       out += fmt::format(
           "  {} elided: the values are not in this file, but in the .hlo.pb of the dump\n",
-          CountText(s.elided_constants, "constant"));
+          Counted(s.elided_constants, "constant"));
     }
     out += "  opcodes:";
     for (size_t k = 0; k < s.opcodes.size() && k < 12; ++k)
@@ -226,7 +227,7 @@ class InfoCommand : public Command {
     out += s.opcodes.size() > 12 ? fmt::format(" and {} more\n", s.opcodes.size() - 12) : "\n";
     for (const hlo::Diagnostic& d : loaded.diagnostics) out += "  warning: " + d.message + "\n";
     for (const auto& list : loaded.proto.arguments)
-      out += fmt::format("  holds {}\n", CountText(list.size(), "argument"));
+      out += fmt::format("  holds {}\n", Counted(list.size(), "argument"));
     return out;
   }
 

@@ -3,7 +3,7 @@
 
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
-#include "app/reports/dump_report.h"
+#include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/debug/align/lineage.h"
 #include "core/debug/align/pass_changes.h"
@@ -110,7 +110,7 @@ class DiffWriter {
     size_t folded = 0;  // computations that nothing changed in
     auto say_folded = [&] {
       if (folded != 0)
-        out += fmt::format("  … {} computation{} unchanged\n", folded, folded == 1 ? "" : "s");
+        out += fmt::format("  … {} unchanged\n", Counted(folded, "computation"));
       folded = 0;
     };
     for (const debug::DiffRow& row : changes.rows) {
@@ -209,7 +209,7 @@ Result<std::string> PassesText(const std::string& path, const PassesRequest& req
       WriteModule(json, entry, passes);
       continue;
     }
-    out += fmt::format("{} ({})\n", ModuleTitle(entry), CountText(stages, "stage"));
+    out += fmt::format("{} ({})\n", ModuleTitle(entry), Counted(stages, "stage"));
     for (const Pass& pass : passes) {
       out += Line(entry.stages[static_cast<size_t>(pass.stage)], pass);
     }

@@ -7,8 +7,8 @@
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
 #include "app/reports/code_lines_report.h"
-#include "app/reports/dump_report.h"
 #include "core/base/closest_text.h"
+#include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
@@ -63,7 +63,7 @@ class SelectionWriter {
     std::string out;
     if (!as_json) {
       out = fmt::format("{}, {}: {} of {}\n", ModuleTitle(entry_), Stage(stage),
-                        CountText(ids.size(), "instruction"), what);
+                        Counted(ids.size(), "instruction"), what);
       hlo::InstructionPrinter printer(*module, hlo::TextFormat::kElided);
       for (InstructionId id : ids) {
         out += fmt::format("  {}: {}\n", ComputationName(*module, id), printer.Text(id));
@@ -182,7 +182,7 @@ class SelectionWriter {
       stages += s.stage != last;
       last = s.stage;
     }
-    return CountText(static_cast<size_t>(stages), "stage");
+    return Counted(stages, "stage");
   }
   std::string NameOf(const LineageStep& s) const {
     auto module = provenance_.lineage().Module(s.stage);

@@ -40,8 +40,6 @@ std::string DumpJson(const DumpReport& report);
 ModulePart TextPart(const DumpReport& report, size_t module);
 ModulePart JsonPart(const DumpReport& report, size_t module);
 
-// "1 module", "2 modules".
-std::string CountText(size_t count, std::string_view what);
 // "12 B", "34.5 kB", "1.2 MB".
 std::string BytesText(int64_t bytes);
 

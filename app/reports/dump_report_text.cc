@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/reports/dump_report.h"
+#include "core/base/counted.h"
 
 namespace hloscope::app {
 namespace {
@@ -49,11 +50,11 @@ std::string BuffersText(const dump::BufferTable& buffers) {
   if (!buffers.has_values())
     return fmt::format("    memory: {} (memory usage report; no buffer assignment)\n",
                        BytesText(buffers.total_bytes));
-  std::string out = fmt::format(
-      "    memory: {} in {} ({} parameters, {} constants, {} temporary)\n",
-      BytesText(buffers.total_bytes), CountText(buffers.allocations.size(), "allocation"),
-      BytesText(buffers.parameter_bytes), BytesText(buffers.constant_bytes),
-      BytesText(buffers.temporary_bytes));
+  std::string out =
+      fmt::format("    memory: {} in {} ({} parameters, {} constants, {} temporary)\n",
+                  BytesText(buffers.total_bytes), Counted(buffers.allocations.size(), "allocation"),
+                  BytesText(buffers.parameter_bytes), BytesText(buffers.constant_bytes),
+                  BytesText(buffers.temporary_bytes));
   if (buffers.live_peak_bytes < 0) return out;
   out += fmt::format("    peak: {} live at once", BytesText(buffers.live_peak_bytes));
   constexpr size_t kHolders = 3;
@@ -70,7 +71,7 @@ std::string ThunksText(const dump::ThunkSequence& sequence) {
   for (const dump::Thunk& thunk : sequence.thunks) {
     ++kinds[thunk.library.empty() ? thunk.kind : fmt::format("{} ({})", thunk.kind, thunk.library)];
   }
-  std::string out = fmt::format("    {}:", CountText(sequence.thunks.size(), "thunk"));
+  std::string out = fmt::format("    {}:", Counted(sequence.thunks.size(), "thunk"));
   for (const auto& [kind, count] : kinds) out += fmt::format(" {} {}", count, kind);
   return out + "\n";
 }
@@ -85,7 +86,7 @@ std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSumma
   for (size_t s = 0; s < entry.stages.size(); ++s)
     out += StageLine(entry.stages[s], module.stages[s]);
   const auto& kernels = module.kernels->kernels;
-  if (!kernels.empty()) out += fmt::format("    {}:\n", CountText(kernels.size(), "kernel"));
+  if (!kernels.empty()) out += fmt::format("    {}:\n", Counted(kernels.size(), "kernel"));
   for (size_t k = 0; k < kernels.size() && k < kShown; ++k) out += KernelLine(model, kernels[k]);
   if (kernels.size() > kShown)
     out += fmt::format("      and {} more (--json lists all)\n", kernels.size() - kShown);
@@ -140,7 +141,7 @@ std::string TensorFlowText(const dump::TensorFlowSummary& tf) {
   std::map<std::string, std::vector<std::string_view>> reasons;
   for (const dump::TensorFlowNode& node : tf.unclustered)
     reasons[node.reason.empty() ? "the graphs give no reason" : node.reason].push_back(node.name);
-  out += fmt::format("  {} in no cluster:\n", CountText(tf.unclustered.size(), "TensorFlow node"));
+  out += fmt::format("  {} in no cluster:\n", Counted(tf.unclustered.size(), "TensorFlow node"));
   for (const auto& [reason, names] : reasons) {
     out += fmt::format("    {} ({}):", reason, names.size());
     for (size_t k = 0; k < names.size() && k < kShown; ++k) out += fmt::format(" {}", names[k]);
@@ -150,10 +151,6 @@ std::string TensorFlowText(const dump::TensorFlowSummary& tf) {
 }
 
 }  // namespace
-
-std::string CountText(size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string BytesText(int64_t bytes) {
   if (bytes < 10'000) return fmt::format("{} B", bytes);
@@ -172,8 +169,8 @@ std::string DumpText(const DumpReport& report) {
   const DumpModel& model = *report.model;
   const dump::DumpSummary& summary = report.summary;
   std::string out =
-      fmt::format("{}: {}, {}\n", model.path(), CountText(model.modules().size(), "module"),
-                  CountText(model.files().size(), "file"));
+      fmt::format("{}: {}, {}\n", model.path(), Counted(model.modules().size(), "module"),
+                  Counted(model.files().size(), "file"));
   for (const ModulePart& part : report.parts) out += part.text;
   out += TensorFlowText(*summary.tensorflow);
   for (const dump::MissingPiece& piece : model.missing()) {
