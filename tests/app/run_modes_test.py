@@ -54,6 +54,8 @@ ENTRY e {
   ROOT t = (f32[2], bf16[2], s32[2]) tuple(wide, narrow, bits)
 }
 '''
+TWICE = ROUNDED.replace('convert(x)', 'convert(scaled)').replace(
+    '  narrow', '  factor = f32[] constant(1.9)\n  factors = f32[2] broadcast(factor), dimensions={}\n  scaled = f32[2] multiply(x, factors)\n  narrow', 1)
 BEFORE_PARTITIONING = '''HloModule m, num_partitions=2
 ENTRY e {
   x = s32[4] parameter(0), sharding={devices=[2]<=[2]}
@@ -170,7 +172,7 @@ class RunModes(unittest.TestCase):
             process.send_signal(number)
             out, err = process.communicate(timeout=100)
             self.assertEqual(process.returncode, 4, out)
-            self.assertIn(b'stopping', err)
+            self.assertIn(b'Stopping', err)
 
     def test_worst_status_wins_and_nothing_stops_the_others(self):
         wrong = self.file('wrong.npz', '')
@@ -394,7 +396,7 @@ class RunModes(unittest.TestCase):
         self.assertEqual(precise['closer'], 'expected')
         # Errors of like size decide nothing.
         half = self.path('half.npz')
-        self.run_json('--inputs', inputs, '--outputs', half, self.file('half.hlo', CANCEL.replace('1e8', '0.7e8')))
+        self.run_json('--inputs', inputs, '--outputs', half, self.file('half.hlo', TWICE))
         status, (report,), _ = self.run_json('--precise', '--inputs', inputs, '--expect', half, module)
         self.assertEqual((status, report['outputs'][0]['precise']['closer']), (1, None))
         self.assertEqual(self.run_json('--inputs', inputs, '--expect', true, module)[0], 1)

@@ -223,33 +223,33 @@ TEST(MakeInputs, EdgeValuesAreTriedWhereNothingBreaks) {
   options.edge_values = true;
   const auto module = Parse(R"(
 less {
-  s = (s32[], s32[], f32[64]) parameter(0)
+  s = (s32[], s32[], f32[256]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
   n = s32[] get-tuple-element(s), index=1
   ROOT c = pred[] compare(i, n), direction=LT
 }
 step {
-  s = (s32[], s32[], f32[64]) parameter(0)
+  s = (s32[], s32[], f32[256]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
   one = s32[] constant(1)
   j = s32[] add(i, one)
   n = s32[] get-tuple-element(s), index=1
-  v = f32[64] get-tuple-element(s), index=2
-  ROOT t = (s32[], s32[], f32[64]) tuple(j, n, v)
+  v = f32[256] get-tuple-element(s), index=2
+  ROOT t = (s32[], s32[], f32[256]) tuple(j, n, v)
 }
 ENTRY e {
-  x = f32[64] parameter(0)
+  x = f32[256] parameter(0)
   at = s32[50,1] parameter(1)
   trips = s32[] parameter(2)
   up = s32[40] parameter(3)
   zero = s32[] constant(0)
-  start = (s32[], s32[], f32[64]) tuple(zero, trips, x)
-  w = (s32[], s32[], f32[64]) while(start), condition=less, body=step
+  start = (s32[], s32[], f32[256]) tuple(zero, trips, x)
+  w = (s32[], s32[], f32[256]) while(start), condition=less, body=step
   g = f32[50] gather(x, at), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0},
     index_vector_dim=1, slice_sizes={1}
   h = f32[40] gather(x, up), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0},
     index_vector_dim=1, slice_sizes={1}, indices_are_sorted=true
-  ROOT r = ((s32[], s32[], f32[64]), f32[50], f32[40]) tuple(w, g, h)
+  ROOT r = ((s32[], s32[], f32[256]), f32[50], f32[40]) tuple(w, g, h)
 })");
   const auto inputs = MakeInputs(*module, options);
   ASSERT_TRUE(inputs.has_value());
@@ -257,13 +257,13 @@ ENTRY e {
   EXPECT_TRUE(std::ranges::any_of(x, [](double v) { return std::isnan(v); }));
   EXPECT_TRUE(std::ranges::any_of(x, [](double v) { return std::isinf(v); }));
   EXPECT_TRUE(std::ranges::any_of(x, [](double v) { return v != 0 && std::abs(v) < 0x1p-126; }));
-  EXPECT_TRUE(std::ranges::find(at, 64) != at.end());
+  EXPECT_TRUE(std::ranges::find(at, 256) != at.end());
   EXPECT_TRUE(std::ranges::find(at, -1) != at.end());
-  EXPECT_GT(std::ranges::count_if(at, [](double v) { return 0 <= v && v < 64; }), 25);
+  EXPECT_GT(std::ranges::count_if(at, [](double v) { return 0 <= v && v < 256; }), 25);
   // A loop that ends, and what the module promises of its indices.
   EXPECT_TRUE(Within(0, 1000)(Values(inputs->literals[2])));
   EXPECT_TRUE(IsSorted(Values(inputs->literals[3])));
-  EXPECT_TRUE(Within(0, 63)(Values(inputs->literals[3])));
+  EXPECT_TRUE(Within(0, 255)(Values(inputs->literals[3])));
 }
 
 TEST(MakeInputs, EqualBoundsGetEqualLiveSizes) {
