@@ -170,7 +170,7 @@ class RunModes(unittest.TestCase):
             process.send_signal(number)
             out, err = process.communicate(timeout=100)
             self.assertEqual(process.returncode, 4, out)
-            self.assertIn(b'stopping', err)
+            self.assertIn(b'Stopping', err)
 
     def test_worst_status_wins_and_nothing_stops_the_others(self):
         wrong = self.file('wrong.npz', '')
