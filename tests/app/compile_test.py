@@ -100,15 +100,15 @@ class Compile(unittest.TestCase):
 
     def test_usage(self):
         dump = ('--dump', self.path('dump'))
-        self.expect_error('expected --dump DIR, or --emit hlo -o OUT', SAMPLE, '--with', 'xla-cpu')
+        self.expect_error('give --dump DIR, or --emit hlo -o OUT', SAMPLE, '--with', 'xla-cpu')
         self.expect_error('--passes needs --dump', SAMPLE, '--with', 'xla-cpu', '--passes', '--emit', 'hlo', '-o', self.path('o.hlo'))
-        self.expect_error('no plugin gives a platform tpu', SAMPLE, '--with', 'tpu', *dump)
+        self.expect_error('no plugin provides a platform tpu', SAMPLE, '--with', 'tpu', *dump)
         self.expect_error('no such file', self.path('gone.hlo'), '--with', 'xla-cpu', *dump)
         self.assertFalse(os.path.exists(self.path('dump')))
 
     def test_no_plugin(self):
         bare = {'HOME': self.folder, 'PATH': '/nowhere'}
-        done = self.expect_error('there is no plugin for xla-gpu; searched', SAMPLE, '--with', 'xla-gpu', '--target', 'h100', '--dump', self.path('dump'),
+        done = self.expect_error('no plugin for xla-gpu found; searched', SAMPLE, '--with', 'xla-gpu', '--target', 'h100', '--dump', self.path('dump'),
                                  '--json', env=bare)
         self.assertIn('--plugins --gpu` installs one', json.loads(done.stdout)['error'])
 
@@ -117,7 +117,7 @@ class Compile(unittest.TestCase):
         deadly = f'pjrt:{MADE_UP}/libdeadly_plugin.so'
         done = self.expect_error('was killed by signal 6 (SIGABRT) at run: the plugin has had enough', SAMPLE, '--with', deadly, *dump, status=4)
         self.assertEqual(json.loads(done.stdout)['status'], 'died')
-        self.expect_error('speaks version 1.100 of the PJRT interface', SAMPLE, '--with', f'pjrt:{MADE_UP}/libfake_plugin_major.so', *dump)
+        self.expect_error('implements version 1.100 of the PJRT interface', SAMPLE, '--with', f'pjrt:{MADE_UP}/libfake_plugin_major.so', *dump)
         self.assertFalse(os.path.exists(self.path('dump')))
 
     def test_cpu_dump(self):
@@ -132,7 +132,7 @@ class Compile(unittest.TestCase):
         for name in names:
             with open(os.path.join(self.path('dump'), name), 'rb') as f:
                 self.assertNotIn(self.folder.encode(), f.read(), f'{name} says where it was made')
-        self.expect_error('holds a dump already', SAMPLE, '--with', 'xla-cpu', '--dump', self.path('dump'))
+        self.expect_error('already contains a dump', SAMPLE, '--with', 'xla-cpu', '--dump', self.path('dump'))
 
     def test_optimised_module(self):
         self.need('xla-cpu')
