@@ -3,7 +3,6 @@
 
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
-#include "app/reports/dump_report.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/debug/align/lineage.h"

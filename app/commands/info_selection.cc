@@ -7,7 +7,6 @@
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
 #include "app/reports/code_lines_report.h"
-#include "app/reports/dump_report.h"
 #include "core/base/closest_text.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"

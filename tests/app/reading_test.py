@@ -31,7 +31,7 @@ FileLocations
 
 StackFrames
 1 {file_location_id=1 parent_frame_id=1}
-2 {file_location_id=2 parent_frame_id=2}
+2 {file_location_id=2 parent_frame_id=1}
 
 
 ENTRY e {

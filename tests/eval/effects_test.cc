@@ -23,7 +23,7 @@ struct Outcome {
   int outfeeds = 0;
 };
 
-Outcome Run(const std::string& text) {
+Outcome RunText(const std::string& text) {
   const auto module = Read(text);
   int outfeeds = 0;
   EvaluateOptions options;
@@ -51,7 +51,7 @@ condition {
 )";
 
 TEST(Effects, OfALoopWhoseResultNobodyUses) {
-  const Outcome run = Run(std::string(kLoop) + R"(
+  const Outcome run = RunText(std::string(kLoop) + R"(
 ENTRY e {
   z = s32[] constant(0)
   w = s32[] while(z), condition=condition, body=body
@@ -62,7 +62,7 @@ ENTRY e {
 }
 
 TEST(Effects, ThroughCallsAndBranches) {
-  const Outcome run = Run(std::string(kLoop) + R"(
+  const Outcome run = RunText(std::string(kLoop) + R"(
 loop {
   z = s32[] parameter(0)
   w = s32[] while(z), condition=condition, body=body
@@ -85,7 +85,7 @@ ENTRY e {
 
 TEST(Effects, OfACustomCallThatCannotRunEndTheRun) {
   const auto with = [](const std::string& attribute) {
-    return Run(
+    return RunText(
         "HloModule m\nENTRY e {\n  x = f32[2] custom-call(), custom_call_target=\"no such\"" +
         attribute + "\n  ROOT r = f32[] constant(1)\n}");
   };
@@ -97,7 +97,7 @@ TEST(Effects, OfACustomCallThatCannotRunEndTheRun) {
 
 // Whether the loop runs is not known, so nor is whether it sends.
 TEST(Effects, AreNotLostWhereWhatDecidesIsMissing) {
-  const Outcome run = Run(std::string(kLoop) + R"(
+  const Outcome run = RunText(std::string(kLoop) + R"(
 ENTRY e {
   z = s32[] custom-call(), custom_call_target="no such"
   w = s32[] while(z), condition=condition, body=body
@@ -108,7 +108,7 @@ ENTRY e {
 }
 
 TEST(Effects, AResultWithoutElementsNeedsNoEvaluation) {
-  const Outcome run = Run(R"(HloModule m
+  const Outcome run = RunText(R"(HloModule m
 ENTRY e {
   a = f32[0,3] custom-call(), custom_call_target="no such"
   b = (f32[0], token[]) custom-call(), custom_call_target="no such"
@@ -230,7 +230,7 @@ TEST(LoopInvariants, ObserversSeeEveryIteration) {
 
 // Numbers drawn and lines written in the body are new ones each time.
 TEST(LoopInvariants, LeaveEffectsAlone) {
-  const Outcome run = Run(R"(HloModule m
+  const Outcome run = RunText(R"(HloModule m
 body {
   s = (s32[], f32[4]) parameter(0)
   i = s32[] get-tuple-element(s), index=0

@@ -41,7 +41,7 @@ RunEvent EventAbout(std::string_view file, size_t number) {
   const ValueKey key{.stage = file.size(),
                      .device = 1,
                      .path = {},
-                     .instruction = hlo::InstructionId(7),
+                     .instruction = hlo::InstructionId(7u),
                      .leaf = 2};
   const std::string text(file.substr(0, 40));
   switch (number % 9) {
@@ -71,9 +71,9 @@ RunOptions OptionsAbout(std::string_view file) {
   RunOptions options;
   options.xla_flags = {{"xla_flag", std::string(file.substr(0, 40))}};
   options.capture.items = {{.form = replay::CaptureForm::kHash,
-                            .instructions = {hlo::InstructionId(1), hlo::InstructionId(5)}}};
+                            .instructions = {hlo::InstructionId(1u), hlo::InstructionId(5u)}}};
   options.capture.search = {"first nonfinite", std::string(file.substr(0, 40))};
-  options.capture.until = {.instruction = hlo::InstructionId(3), .execution = 2};
+  options.capture.until = {.instruction = hlo::InstructionId(3u), .execution = 2};
   return options;
 }
 

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 
 PluginInfo Cpu() {
   PluginInfo plugin;
-  plugin.file = {"/env/cpu.so", "xla-cpu", "cpu-wheel", "1.2", "VIRTUAL_ENV", "/env/lib/python3/p"};
+  plugin.file = {"/env/cpu.so", Devices::kHost, "cpu-wheel",
+                 "1.2",         "VIRTUAL_ENV", "/env/lib/python3/p"};
   plugin.minor = 115;
   plugin.devices = {"cpu", "cpu"};
   return plugin;
@@ -29,8 +30,8 @@ PluginInfo Cpu() {
 
 PluginInfo Gpu() {
   PluginInfo plugin;
-  plugin.file = {"/env/gpu.so",        "xla-gpu", "gpu-wheel", "3.4", "VIRTUAL_ENV",
-                 "/env/lib/python3/p", 13,        75};
+  plugin.file = {"/env/gpu.so", Devices::kGpu,        "gpu-wheel", "3.4",
+                 "VIRTUAL_ENV", "/env/lib/python3/p", 13,          75};
   plugin.minor = 116;
   plugin.device_problem = "the client does not start";
   return plugin;

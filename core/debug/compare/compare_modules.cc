@@ -191,6 +191,10 @@ class Comparer {
   void CompareComputations(ComputationId ca, ComputationId cb) {
     std::vector<std::pair<InstructionId, InstructionId>> matched;
     std::vector<InstructionId> left_a = InstructionsOf(a_, ca), left_b = InstructionsOf(b_, cb);
+    // Of several equal ones those of one name belong together.
+    Match(left_a, left_b, matched, [](const Side& s, InstructionId i) {
+      return s.prints.full[i.index] ^ hlo::HashBytes(s.module.name(i));
+    });
     Match(left_a, left_b, matched,
           [](const Side& s, InstructionId i) { return s.prints.full[i.index]; });
     for (auto [a, b] : matched) CompareConstants(ca, a, b);
@@ -201,7 +205,8 @@ class Comparer {
           [](const Side& s, InstructionId i) { return s.prints.local[i.index]; });
     Match(left_a, left_b, matched,
           [](const Side& s, InstructionId i) { return s.prints.own[i.index]; });
-    partner_.clear();
+    // Not clear(), which takes as long as the largest computation did.
+    partner_ = std::unordered_map<InstructionId, InstructionId>();
     for (auto [a, b] : matched) {
       partner_[a] = b;
       PairCallees(a, b);
