@@ -23,7 +23,7 @@ class ClosestText {
   std::string_view word_;
   std::string_view closest_;
   size_t best_;
-  std::vector<size_t> row_;
+  std::vector<size_t> row_, before_;
 };
 
 }  // namespace hloscope

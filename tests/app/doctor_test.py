@@ -67,8 +67,8 @@ class Doctor(unittest.TestCase):
             self.assertIn('lammps-jax-pjrt-cpu 1.0, PJRT interface 0.100', finding['message'])
 
     def test_plugins_that_cannot_be_used(self):
-        for made_up, message in (('fake_plugin_major', 'speaks version 1.100'), ('fake_plugin_old', 'at least 0.29 is needed'),
-                                 ('fake_plugin_no_table', 'is no PJRT plugin'), ('fake_plugin_no_start', 'no device of that kind'),
+        for made_up, message in (('fake_plugin_major', 'implements version 1.100'), ('fake_plugin_old', 'at least 0.29 is needed'),
+                                 ('fake_plugin_no_table', 'not a PJRT plugin'), ('fake_plugin_no_start', 'no device of that kind'),
                                  ('fake_plugin_missing', 'needs the library libfake_plugin_gone.so')):
             prefix = self.environment(made_up, CPU_FILE, made_up)
             finding = self.doctor(VIRTUAL_ENV=prefix)['plugins', 'xla-cpu'][0]

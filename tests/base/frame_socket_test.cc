@@ -154,7 +154,7 @@ TEST(FrameSocket, RefusesWhatIsNoFrame) {
   {
     Ends ends;
     ends.Write(Header(4, 0, 0, 0x12345678));
-    refused(ends, "no message");
+    refused(ends, "malformed message");
   }
   for (const auto& [head, inlined] : {std::pair<uint64_t, uint64_t>{kMost + 1, 0},
                                       {0, kMost + 1},
@@ -163,7 +163,7 @@ TEST(FrameSocket, RefusesWhatIsNoFrame) {
                                       {2, ~uint64_t{0} - 1}}) {
     Ends ends;
     ends.Write(Header(head, inlined, 0));
-    refused(ends, "longer than the limit");
+    refused(ends, "exceeds the limit");
   }
   {
     Ends ends;  // exactly the limit is fine, and nothing is allocated before it comes
@@ -191,17 +191,17 @@ TEST(FrameSocket, RefusesWhatIsNoFrame) {
   {
     Ends ends;  // said to be there, and is not
     ends.Write(Header(0, 0, 100));
-    refused(ends, "wrong memory");
+    refused(ends, "wrong shared memory");
   }
   {
     Ends ends;  // there, and nobody said so
     ends.WriteWith(Header(0, 0, 0), Memory(100, kAllSeals).get());
-    refused(ends, "wrong memory");
+    refused(ends, "wrong shared memory");
   }
   for (const int copies : {2, 4}) {
     Ends ends;
     ends.WriteWith(Header(0, 0, 100), Memory(100, kAllSeals).get(), copies);
-    refused(ends, "wrong memory");
+    refused(ends, "wrong shared memory");
   }
   {
     Ends ends;  // a pipe is no memory

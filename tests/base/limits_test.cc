@@ -44,9 +44,12 @@ TEST(LimitsTest, EveryRowTakesItsCapAndRefusesOneMore) {
 
 TEST(LimitsTest, UnknownNameSaysWhereTheNamesAre) {
   Limits limits;
-  const Status status = SetLimit(limits, "nestling", 3);
-  ASSERT_FALSE(status.has_value());
-  EXPECT_EQ(status.error().ToString(), "unknown limit nestling (`hloscope limits` lists them)");
+  const Status strange = SetLimit(limits, "colour", 3);
+  ASSERT_FALSE(strange.has_value());
+  EXPECT_EQ(strange.error().ToString(), "unknown limit colour (`hloscope limits` lists them)");
+  const Status close = SetLimit(limits, "nestling", 3);
+  ASSERT_FALSE(close.has_value());
+  EXPECT_EQ(close.error().ToString(), "unknown limit nestling (did you mean `nesting`?)");
 }
 
 }  // namespace

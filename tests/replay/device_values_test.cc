@@ -85,7 +85,7 @@ TEST(Placement, SaysWhereDevicesThatShouldAgreeDoNot) {
   auto values = *m.placement.Spread(leaf, Iota({2, 4}));
   values[2] = Iota({2, 2});
   EXPECT_EQ(m.placement.Gather(leaf, values).warning,
-            "partitions 0 and 2 differ, which should agree");
+            "partitions 0 and 2 should be equal but differ");
 }
 
 TEST(Placement, PutsTogetherWhatIsWantedWhereNothingSaysHow) {

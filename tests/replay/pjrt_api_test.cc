@@ -20,12 +20,13 @@ TEST(OpenPlugin, SaysWhatIsWrong) {
   const struct {
     std::string path, message;
   } rows[] = {
-      {Fake("there_is_none"), "there is no such plugin"},
-      {text, "is no shared library for this machine"},
-      {Fake("fake_plugin_no_table"), "is no PJRT plugin: it has no GetPjrtApi"},
-      {Fake("fake_plugin_major"), "speaks version 1.100 of the PJRT interface, this build version"},
-      {Fake("fake_plugin_old"), "speaks version 0.20 of the PJRT interface, at least 0.29"},
-      {Fake("fake_plugin_no_start"), "does not start: no device of that kind"},
+      {Fake("there_is_none"), "no such plugin"},
+      {text, "not a shared library for this machine"},
+      {Fake("fake_plugin_no_table"), "not a PJRT plugin: it has no GetPjrtApi"},
+      {Fake("fake_plugin_major"),
+       "implements version 1.100 of the PJRT interface, this build needs"},
+      {Fake("fake_plugin_old"), "implements version 0.20 of the PJRT interface, at least 0.29"},
+      {Fake("fake_plugin_no_start"), "cannot be initialised: no device of that kind"},
       {Fake("fake_plugin_missing"), "needs the library libfake_plugin_gone.so, which is not found"},
   };
   for (const auto& row : rows) {

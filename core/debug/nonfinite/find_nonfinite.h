@@ -52,7 +52,7 @@ struct NonFinite {
 
 struct NonFiniteReport {
   std::optional<NonFinite> first;
-  std::vector<std::string> arrivals;  // "in0[3] is NaN on arrival", "constant c holds NaN" …
+  std::vector<std::string> arrivals;  // "in0[3] is NaN in the inputs", "constant c holds NaN" …
 };
 
 // Runs the module once, on the inputs at hand, with a search beside it: what that found, and the

@@ -245,7 +245,7 @@ Status Plugin::Initialize() {
   Status status = Call(args);
   if (status.has_value()) return {};
   return EnvironmentError(
-      fmt::format("{}: cannot create a client: {}", path_, status.error().message));
+      fmt::format("{}: cannot be initialised: {}", path_, status.error().message));
 }
 
 Result<std::shared_ptr<const Plugin>> OpenPlugin(const std::string& path) {
