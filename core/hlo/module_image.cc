@@ -91,7 +91,9 @@ Shape ReadBareShape(ByteReader& in, ElementType type) {
 }
 
 bool LayoutFits(const Shape& shape) {
-  return !shape.IsArray() || IsPermutation(shape.layout().minor_to_major, shape.rank());
+  if (!shape.IsArray()) return true;
+  const std::vector<int64_t>& order = shape.layout().minor_to_major;
+  return order.empty() || IsPermutation(order, shape.rank());  // empty: it has none
 }
 
 // Every id of a module leads to something.

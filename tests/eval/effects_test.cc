@@ -216,7 +216,8 @@ TEST(LoopInvariants, AreComputedOnce) {
     EXPECT_EQ(*run->result.as<float>(), 1024.0f * static_cast<float>(iterations));
     steps[k] = run->steps;
   }
-  EXPECT_LT(steps[1] - steps[0], 4096);
+  // Taking an element of the state counts its elements; squares, sum and copy would be three more.
+  EXPECT_LT(steps[1] - steps[0], 10 * 2 * 4096);
 }
 
 TEST(LoopInvariants, ObserversSeeEveryIteration) {
