@@ -178,7 +178,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((slowest['module'], slowest['opcode'], slowest['count']), ('jit_conv_net', 'convolution', 20))
         status, out, _ = run('profile', trace, '--top', '3')
         self.assertEqual(status, 0)
-        self.assertIn('100.0 % of it on instructions', out)
+        self.assertIn('100.0 % attributed to instructions', out)
 
     def test_compare_of_profiles_scales_to_as_many_runs(self):
         trace = os.path.join(SAMPLES, 'conv_net', 'conv_net.xplane.pb.gz')
