@@ -52,7 +52,8 @@ struct NonFinite {
 
 struct NonFiniteReport {
   std::optional<NonFinite> first;
-  std::vector<std::string> arrivals;  // "in0[3] is NaN on arrival", "constant c holds NaN" …
+  // "in0[3] is NaN in the inputs", "constant c[0] is NaN in the module" …
+  std::vector<std::string> arrivals;
 };
 
 // Runs the module once, on the inputs at hand, with a search beside it: what that found, and the
