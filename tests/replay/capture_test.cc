@@ -352,7 +352,8 @@ TEST(RunOptions, TravelWhole) {
   ValueWriter out(FrameKind::kRun);
   PutOptions(out, options);
   const OutgoingFrame& sent = out.Finish();
-  ValueReader in(Frame{sent.kind, sent.head, {}});
+  const Frame frame{sent.kind, sent.head, {}};
+  ValueReader in(frame);
   const RunOptions back = GetOptions(in);
   ASSERT_TRUE(in.ok());
   ValueWriter again(FrameKind::kRun);
