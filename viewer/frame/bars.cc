@@ -124,8 +124,10 @@ void Application::DrawCrumbs(Frame& frame, float right) {
     return sum;
   };
   size_t most = 100;
-  while (most > 12 && width(most) > room) most -= 2;
-  while (crumbs.size() > 1 && width(most) > room) crumbs.erase(crumbs.begin());
+  for (;; crumbs.erase(crumbs.begin())) {
+    for (most = 100; most > 12 && width(most) > room;) most -= 2;
+    if (crumbs.size() == 1 || width(most) <= room) break;
+  }
   for (size_t i = 0; i < crumbs.size(); ++i) {
     if (i > 0) {
       ImGui::SameLine(0, 2 * frame.scale);
