@@ -265,7 +265,7 @@ Cases KeysTest::QuestionCases() {
        of(gpu, [this] { return Has(Lit("changes"), "against before_optimizations"); })},
       {kFindNan,
        of("mlp_train_step",
-          [this] { return On("divergence") && Has(Lit("divergence"), "no NaN is made"); })},
+          [this] { return On("divergence") && Has(Lit("divergence"), "no NaN found"); })},
       {kAskMissing, of(gpu, [this] { return On("home"); })},
   };
 }

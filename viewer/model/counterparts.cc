@@ -131,6 +131,8 @@ class Search {
   void StartAtCallers() {
     auto module = dump_.Module(out_.module, selection_.stage);
     if (!module) return Note(module.error().ToString());
+    // A kept id may be of a dump that has changed since.
+    if (selection_.computation.index >= (*module)->computations().size()) return;
     for (hlo::InstructionId caller : hlo::CallGraphOf(*(*module)).callers(selection_.computation)) {
       Start(selection_.stage, caller);
     }
