@@ -134,7 +134,7 @@ TEST_F(TaskTest, T01WhyIsItOnTheHost) {
       [&] { ClickOn("home", "What runs on the host"); },
       [&] {
         EXPECT_EQ(SelectedName(), "logged");
-        ExpectSeen("selection", "runs on the host: a callback into");
+        ExpectSeen("selection", "runs on the host: host callback");
       });
 }
 

@@ -193,7 +193,7 @@ TEST_F(ViewerTest, NewFilesAreToldAndReadWithoutLosingTheSelection) {
     return session().document.news().added == 1 && session().document.news().changed == 1;
   })) << ToString(session().document.news());
   EXPECT_EQ(ToString(session().document.news()),
-            "since the dump was read 1 file is new, 1 file changed, as "
+            "the dump changed: 1 file added, 1 file changed, for example "
             "module_0001.jit_a.before_optimizations.txt");
   Click("//##messages/Reload##news");
   ASSERT_TRUE(session().document.dump().ready());
