@@ -173,7 +173,7 @@ Status WorkerProcess::CheckBounds() {
   next_look_ = now + kBetweenLooks;
   const auto resident = ResidentBytesOf(std::to_string(process_.pid()));
   if (!resident || *resident - kOwnBytes <= bounds_.memory_bytes) return {};
-  return Died(fmt::format("{} bytes of memory used, the limit is {} bytes", *resident,
+  return Died(fmt::format("memory limit exceeded: {} bytes used, the limit is {} bytes", *resident,
                           bounds_.memory_bytes),
               "raise --memory or --limit memory");
 }
