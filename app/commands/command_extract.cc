@@ -18,6 +18,7 @@
 #include "core/dump/load.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/analysis/find_instruction.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 namespace {
@@ -78,6 +79,9 @@ class ExtractCommand : public Command {
          .target = &seed_,
          .help = "seed of the generated inputs (0)",
          .value = "N"},
+        PlatformOption("--platform", &platform_,
+                       "take the expected value from this platform; operand values are always "
+                       "those of the reference evaluator, which is the default"),
         {.name = "--strip_metadata",
          .target = &strip_metadata_,
          .help = "leave out op names, source files and stack frames"},
@@ -120,7 +124,30 @@ class ExtractCommand : public Command {
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::CapturedValues values,
                               debug::CaptureValues(*loaded.module, root, extracted.parameters,
                                                    iteration_, CaptureOf(loaded.module, stop)));
-    return Write(extracted, values, form);
+    std::vector<hlo::Literal> expected;
+    if (platform_ != request_.platform) {
+      HLOSCOPE_ASSIGN_OR_RETURN(expected, RunOnPlatform(extracted, values.arguments, stop));
+    } else if (values.value) {
+      expected.push_back(*values.value);
+    }
+    return Write(extracted, values.arguments, expected, form);
+  }
+
+  // The leaves of what the extracted module gives on the platform that was named.
+  Result<std::vector<hlo::Literal>> RunOnPlatform(const debug::ExtractedModule& extracted,
+                                                  const std::vector<hlo::Literal>& arguments,
+                                                  const std::stop_token& stop) const {
+    debug::RunRequest request;
+    request.platform = platform_;
+    request.arguments = arguments;
+    request.limits = request_.limits;
+    request.fill_elided = request_.fill_elided;
+    request.workers = StartWorkers(std::array<std::string, 1>{platform_}, request.limits);
+    const debug::RunReport report = debug::RunModule(extracted.module, request, stop);
+    if (report.error) return std::unexpected(*report.error);
+    std::vector<hlo::Literal> leaves;
+    for (const debug::RunOutput& output : report.outputs) leaves.push_back(output.value);
+    return leaves;
   }
 
   Result<hlo::InstructionId> FindRoot(const hlo::Module& module) const {
@@ -143,7 +170,8 @@ class ExtractCommand : public Command {
   }
 
   Result<Written> Write(const debug::ExtractedModule& extracted,
-                        const debug::CapturedValues& values, ModuleForm form) const {
+                        const std::vector<hlo::Literal>& arguments,
+                        const std::vector<hlo::Literal>& expected, ModuleForm form) const {
     Written written{output_, "", "", extracted.instructions, extracted.parameters.size()};
     const std::string stem = output_ == "-" ? "extract" : WithoutModuleExtension(output_);
     const std::string text = RenderModule({}, extracted.module, form);
@@ -152,15 +180,13 @@ class ExtractCommand : public Command {
     } else {
       HLOSCOPE_TRY(WriteFileAtomically(output_, text));
     }
-    if (!values.arguments.empty()) {
+    if (!arguments.empty()) {
       written.inputs = stem + ".inputs.npz";
-      HLOSCOPE_TRY(
-          dump::WriteTensors(written.inputs, dump::TensorNames::kInputs, values.arguments));
+      HLOSCOPE_TRY(dump::WriteTensors(written.inputs, dump::TensorNames::kInputs, arguments));
     }
-    if (values.value) {
+    if (!expected.empty()) {
       written.expected = stem + ".expected.npz";
-      HLOSCOPE_TRY(dump::WriteTensors(written.expected, dump::TensorNames::kOutputs,
-                                      std::span(&*values.value, 1)));
+      HLOSCOPE_TRY(dump::WriteTensors(written.expected, dump::TensorNames::kOutputs, expected));
     }
     return written;
   }
@@ -216,6 +242,7 @@ class ExtractCommand : public Command {
   std::string module_, instruction_, output_, computation_, input_format_;
   int64_t depth_ = 0, iteration_ = 0, seed_ = 0;
   std::optional<int64_t> fill_elided_;
+  std::string platform_{replay::ReferencePlatform().name};
   bool strip_metadata_ = false;
   debug::RunRequest request_;
 };

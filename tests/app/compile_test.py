@@ -106,6 +106,19 @@ class Compile(unittest.TestCase):
         self.expect_error('no such file', self.path('gone.hlo'), '--with', 'xla-cpu', *dump)
         self.assertFalse(os.path.exists(self.path('dump')))
 
+    def test_extract_takes_the_value_of_a_platform(self):
+        self.need('xla-cpu')
+        module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  p = f32[3] parameter(0)\n  s = f32[3] sine(p)\n  ROOT n = f32[3] negate(s)\n}\n')
+        cut = self.path('cut.hlo')
+        done = subprocess.run([HLOSCOPE, 'extract', module, 'n', '--depth', '1', '--platform', 'xla-cpu', '-o', cut, '--json'],
+                              capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        report = json.loads(done.stdout)
+        again = ['run', cut, '--inputs', report['inputs'], '--expect', report['expected'], '--platform', 'xla-cpu', '--json',
+                 '--abs_error_bound', '0', '--rel_error_bound', '0']
+        done = subprocess.run([HLOSCOPE, *again], capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(json.loads(done.stdout)['status'], 'equal', done.stdout)
+
     def test_no_plugin(self):
         bare = {'HOME': self.folder, 'PATH': '/nowhere'}
         done = self.expect_error('no plugin for xla-gpu found; searched', SAMPLE, '--with', 'xla-gpu', '--target', 'h100', '--dump', self.path('dump'),

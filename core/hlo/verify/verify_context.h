@@ -177,9 +177,6 @@ inline bool SameShape(const Shape& a, const Shape& b) {
 inline bool SameShapeAnyPrecision(const Shape& a, const Shape& b) {
   return &a == &b || Compatible(a, b, {.float_precision = false, .dynamic_dimensions = false});
 }
-inline bool SameDimensions(const Shape& a, const Shape& b) {
-  return &a == &b || Compatible(a, b, {.element_types = false, .dynamic_dimensions = false});
-}
 // The part of a shape at an index; null where there is none.
 const Shape* Subshape(const Shape& shape, std::span<const int64_t> index);
 // Calls visit(part, index) for the shape and every part inside it, tuples before their elements.

@@ -340,7 +340,10 @@ class ShapePass {
 
   bool CheckNoBroadcast(InstructionId id) {
     for (InstructionId o : module_.operands(id)) {
-      if (SameDimensions(module_.shape(o), module_.shape(id))) continue;
+      if (Compatible(module_.shape(o), module_.shape(id),
+                     {.element_types = false, .dynamic_dimensions = false})) {
+        continue;
+      }
       context_.Error(id, "implicit-broadcast",
                      context_.Name(id) + " is " + context_.Text(id) + ", but its operand " +
                          context_.Name(o) + " is " + context_.Text(o),
