@@ -8,7 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
-#include <map>
+#include <set>
 
 #include "app/any_module.h"
 #include "app/cancel.h"
@@ -268,8 +268,7 @@ class RunCommand : public Command {
     HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(context.limits));
     const replay::PlatformRow* platform = replay::FindPlatform(request_.platform);
     if (platform != nullptr && !platform->Has(replay::kXlaFlags) && !request_.xla_flags.empty()) {
-      request_.notes.push_back(
-          fmt::format("XLA flags have no effect on {}", platform->name));
+      request_.notes.push_back(fmt::format("XLA flags have no effect on {}", platform->name));
     }
     return {};
   }
@@ -328,15 +327,17 @@ class RunCommand : public Command {
 
   // What each of several modules writes: F.STEM.npz for F.npz, DIR/STEM for DIR.
   void GiveOwnFiles(const std::string& file, RunRequest& request) {
-    std::string stem = file == "-" ? "stdin" : ModuleStem(file);
-    if (const int64_t before = stems_[stem]++; before > 0) stem += fmt::format(".{}", before + 1);
+    const std::string base = file == "-" ? "stdin" : ModuleStem(file);
+    std::string stem = base;
+    for (int64_t n = 2; !stems_.insert(stem).second; ++n) stem = fmt::format("{}.{}", base, n);
     for (std::string* path :
          {&request.outputs, &request.save_inputs, &request.outfeed, &request.output_literals}) {
       if (path->empty()) continue;
       const std::filesystem::path asked(*path);
       const std::string extension = asked.extension().string();
       std::error_code error;
-      const bool is_folder = extension.empty() || std::filesystem::is_directory(asked, error);
+      const bool is_folder = std::filesystem::is_directory(asked, error) ||
+                             (extension.empty() && path != &request.output_literals);
       *path = is_folder ? (asked / stem).string()
                         : (asked.parent_path() / asked.stem()).string() + "." + stem + extension;
     }
@@ -399,7 +400,7 @@ class RunCommand : public Command {
   std::string python_;
   bool print_literals_ = false, no_verify_ = false;
   bool modules_are_many_ = false;
-  std::map<std::string, int64_t> stems_;  // how many modules of that name have run
+  std::set<std::string> stems_;  // names that files of modules have
 };
 
 }  // namespace

@@ -279,6 +279,56 @@ class RunModes(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.path('results'))), ['a', 'a.2', 'b'])
         self.assertEqual(os.listdir(self.path('results/b')), ['output_0.npy'])
 
+    def test_names_of_own_files_never_meet(self):
+        for folder in ('one', 'two'):
+            os.mkdir(self.path(folder))
+        modules = [self.file('one/m.hlo', SQUARE), self.file('two/m.hlo', SQUARE), self.file('m.2.hlo', SQUARE)]
+        self.assertEqual(self.run_text('--outputs', self.path('o.npz'), *modules)[0], 0)
+        self.assertEqual(sorted(n for n in os.listdir(self.folder.name) if n.startswith('o.')), ['o.m.2.2.npz', 'o.m.2.npz', 'o.m.npz'])
+        self.assertEqual(self.run_text('--output_literals_file', self.path('lit'), *modules)[::2], (0, ''))
+
+    def test_an_extract_takes_the_infeed_of_the_run(self):
+        module = self.file('m.hlo', '''HloModule m
+ENTRY e {
+  p = f32[3] parameter(0)
+  t = token[] after-all()
+  i = (f32[3], token[]) infeed(t)
+  g = f32[3] get-tuple-element(i), index=0
+  ROOT a = f32[3] add(g, p)
+}
+''')
+        self.assertEqual(self.run_text('--seed', '5', '--outputs', self.path('whole.npz'), module)[0], 0)
+        cut = self.path('cut.hlo')
+        status, (report,), _ = self.run_json(module, 'a', '-o', cut, '--seed', '5', command='extract')
+        self.assertEqual(status, 0)
+        status, (report,), _ = self.run_json('--inputs', report['inputs'], '--expect', self.path('whole.npz'), cut)
+        self.assertEqual((status, report['status']), (0, 'equal'))
+
+    def test_random_numbers_that_nobody_reaches_end_no_run(self):
+        module = self.file('m.hlo', '''HloModule m
+tb {
+  a = f32[4] parameter(0)
+  lo = f32[] constant(0)
+  hi = f32[] constant(1)
+  r = f32[4] rng(lo, hi), distribution=rng_uniform
+  ROOT s = f32[4] add(a, r)
+}
+fb {
+  a = f32[4] parameter(0)
+  ROOT s = f32[4] add(a, a)
+}
+ENTRY e {
+  p = f32[4] parameter(0)
+  c = pred[] custom-call(p), custom_call_target="unknown_thing"
+  x = f32[4] conditional(c, p, p), true_computation=tb, false_computation=fb
+  y = f32[4] multiply(p, p)
+  ROOT t = (f32[4], f32[4]) tuple(x, y)
+}
+''')
+        status, (report,), _ = self.run_json('--outputs', self.path('o'), module)
+        self.assertEqual((status, len(report['outputs'])), (3, 2), report)
+        self.assertEqual(os.listdir(self.path('o')), ['output_1.npy'])
+
     def test_fallback_to_the_cpu_is_unsupported(self):
         module = self.file('m.hlo', SQUARE)
         status, out, err = self.run_text('--fallback', 'cpu', module)

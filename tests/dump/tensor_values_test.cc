@@ -110,6 +110,8 @@ TEST(Npy, RefusesWhatIsNoArrayOfNumbers) {
       Npy(Header("<f16", "(2,)"), data),
       Npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }\n", data),
       Npy("{'descr': '<f4'}\n", data),
+      Npy("{'shape': (2,), 'shape': (), 'descr': '<f4'}\n", data),
+      Npy("{'fortran_order': False, 'fortran_order': False, 'shape': (2,)}\n", data),
       Npy(Header("<f4", "(2,"), data),
       Npy(Header("<f4", "(2,)"), data, 9),
   };

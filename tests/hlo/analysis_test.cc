@@ -247,6 +247,17 @@ TEST(LinearWork, OfComputationsThatAreNotThere) {
       [](const std::string& text) { ParseText(text); });
 }
 
+TEST(LinearWork, OfCommentsThatDoNotEnd) {
+  ExpectLinear(
+      "/* ",
+      [](int n) {
+        std::string text = "HloModule m\nENTRY e {\n  ROOT p = f32[] parameter(0), foo={";
+        for (int k = 0; k < n; ++k) text += "/* ";
+        return text + "\n}\n";
+      },
+      [](const std::string& text) { ParseText(text); });
+}
+
 TEST(LinearWork, OfBracketsInComments) {
   for (const char* piece : {"(f32[]/*(*/) %x, ", "(f32[]/*)*/) %x, ", "f32[]/*[*/ %x, "}) {
     ExpectLinear(

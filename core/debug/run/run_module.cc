@@ -61,6 +61,7 @@ class Replay {
 
   Result<replay::RunResult> RunWith(const replay::CapturePlan& plan, replay::RunStream& stream) {
     HLOSCOPE_TRY(Verify());
+    HLOSCOPE_TRY(feeds_.Open(request_.infeed, request_.seed, request_.limits));
     HLOSCOPE_TRY(Place());
     HLOSCOPE_TRY(source_->Prepare(0));
     HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, Side::kTest, report_.timing));

@@ -50,6 +50,9 @@ void ResultCollector::Keep(replay::LeafResult result) {
 Result<Leaves> ResultCollector::Gather(const replay::Placement& placement,
                                        std::vector<replay::LeafPlacement>& leaves,
                                        const dump::TensorFiles* expected) {
+  if (!leaves.empty() && std::cmp_not_equal(lists_.size(), placement.lists())) {
+    return InternalError("a result is missing");
+  }
   Leaves results;
   for (size_t i = 0; i < leaves.size(); ++i) {
     std::vector<Literal> values;

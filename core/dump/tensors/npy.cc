@@ -134,9 +134,13 @@ Status ReadShape(HeaderReader& reader, std::string_view name, NpyArray& array) {
   return {};
 }
 
-Status ReadEntry(HeaderReader& reader, std::string_view name, NpyArray& array) {
+// `seen` has a bit for each key that was read.
+Status ReadEntry(HeaderReader& reader, std::string_view name, NpyArray& array, unsigned& seen) {
   const auto key = reader.String();
   if (!key || !reader.Take(':')) return Bad(name, "the header is not a dictionary");
+  const unsigned bit = *key == "descr" ? 1 : *key == "fortran_order" ? 2 : *key == "shape" ? 4 : 0;
+  if ((seen & bit) != 0) return Bad(name, fmt::format("header key '{}' appears twice", *key));
+  seen |= bit;
   if (*key == "descr") {
     const auto descr = reader.String();
     if (!descr) return Bad(name, "a structured dtype is not a number type this tool reads");
@@ -154,15 +158,14 @@ Status ReadEntry(HeaderReader& reader, std::string_view name, NpyArray& array) {
 Status ReadHeader(std::string_view text, std::string_view name, NpyArray& array) {
   HeaderReader reader(text);
   if (!reader.Take('{')) return Bad(name, "the header is not a dictionary");
-  int found = 0;
+  unsigned seen = 0;
   while (!reader.Take('}')) {
-    HLOSCOPE_TRY(ReadEntry(reader, name, array));
-    ++found;
+    HLOSCOPE_TRY(ReadEntry(reader, name, array, seen));
     if (reader.Take(',')) continue;
     if (reader.Take('}')) break;
     return Bad(name, "the header does not end");
   }
-  if (found != 3) return Bad(name, "the header must have descr, fortran_order and shape, once");
+  if (seen != 7) return Bad(name, "the header must have descr, fortran_order and shape, once");
   return {};
 }
 

@@ -28,7 +28,7 @@ bool IsTrue(const Value& pred) { return *pred.as<uint8_t>() != 0; }
 
 // What decides is missing, so nobody knows what runs: with effects inside, the run ends.
 Result<Value> Undecided(const KernelCall& call, const Value& missing) {
-  if (hlo::EffectsOf(call.module()).Has(call.id)) return std::unexpected(missing.error());
+  if (hlo::EffectsOf(call.module()).IsSeen(call.id)) return std::unexpected(missing.error());
   return missing;
 }
 

@@ -43,8 +43,7 @@ std::optional<Value> EmptyValue(const hlo::Shape& shape) {
 // What stands for a value that cannot be computed. An effect that others would see cannot be left
 // out; the state of random generators is nobody else's.
 Result<Value> WithoutKernel(const KernelCall& call, Error why) {
-  const bool draws = hlo::Info(call.opcode()).category == hlo::Category::kSource;
-  if (hlo::EffectsOf(call.module()).Has(call.id) && !draws) return std::unexpected(std::move(why));
+  if (hlo::EffectsOf(call.module()).IsSeen(call.id)) return std::unexpected(std::move(why));
   if (auto empty = EmptyValue(call.shape())) return *std::move(empty);
   return Value::Missing(std::move(why));
 }
@@ -233,6 +232,8 @@ Result<Value> Machine::RunStep(InstructionId id, std::span<Value> operands,
 // Observers are to see every iteration as it is, and so is who follows what is whose.
 const LoopInvariants* Machine::InvariantsOf(ComputationId body) {
   if (options_.observer != nullptr || local_ != nullptr) return nullptr;
+  // Invariants are held as long as their loop runs: not where memory was asked to be short.
+  if (options_.memory_bytes > 0) return nullptr;
   if (repeatable_ == nullptr) {
     repeatable_ = std::make_unique<const Repeatable>(module_);
     invariants_.resize(module_.computations().size());

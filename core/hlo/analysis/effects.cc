@@ -15,17 +15,23 @@ bool HasOwnEffect(Opcode opcode, std::span<const Attribute> attributes) {
   });
 }
 
-Effects::Effects(const Module& module) : instructions_(module.instructions().size(), false) {
-  std::vector<bool> marked(module.computations().size(), false);
+Effects::Effects(const Module& module)
+    : instructions_(module.instructions().size(), false), seen_(instructions_) {
+  std::vector<bool> marked(module.computations().size(), false), seen(marked);
   for (size_t i = 0; i < instructions_.size(); ++i) {
     const InstructionId id(i);
     if (!HasOwnEffect(module, id)) continue;
     instructions_[i] = true;
     marked[module[id].computation.index] = true;
+    if (Info(module[id].opcode).category == Category::kSource) continue;
+    seen_[i] = true;
+    seen[module[id].computation.index] = true;
   }
   computations_ = WithCallers(CallGraphOf(module).calls(), std::move(marked));
+  seen = WithCallers(CallGraphOf(module).calls(), std::move(seen));
   for (const Call& call : CallGraphOf(module).calls()) {
     if (computations_[call.callee.index]) instructions_[call.caller.index] = true;
+    if (seen[call.callee.index]) seen_[call.caller.index] = true;
   }
 }
 

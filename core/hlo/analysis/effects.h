@@ -22,9 +22,11 @@ class Effects {
   // True if it has an effect itself or through what it calls, however far away.
   bool Has(InstructionId id) const { return instructions_[id.index]; }
   bool Has(ComputationId c) const { return computations_[c.index]; }
+  // Has, less the state of random generators, which nobody but the module sees.
+  bool IsSeen(InstructionId id) const { return seen_[id.index]; }
 
  private:
-  std::vector<bool> instructions_, computations_;
+  std::vector<bool> instructions_, computations_, seen_;
 };
 
 const Effects& EffectsOf(const Module& module);

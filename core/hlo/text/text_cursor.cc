@@ -224,7 +224,8 @@ std::optional<std::string_view> TextCursor::ReadGroup() {
   if (open != '{' && open != '[' && open != '(') return std::nullopt;
   const char* start = position_;
   int64_t depth = 0;
-  bool quotes_end = true;  // false once a lone apostrophe was seen: it need not be a quote
+  bool quotes_end = true;    // false once a lone apostrophe was seen: it need not be a quote
+  bool comments_end = true;  // false once a comment was seen that does not
   for (; position_ != end_; ++position_) {
     while (position_ != end_ && (kClass[static_cast<uint8_t>(*position_)] & 4) == 0) ++position_;
     if (position_ == end_) break;
@@ -239,7 +240,13 @@ std::optional<std::string_view> TextCursor::ReadGroup() {
         quotes_end = false;
       }
     } else if (c == '/') {
-      if (SkipComment()) --position_;
+      const bool is_block = position_ + 1 != end_ && position_[1] == '*';
+      if (is_block && !comments_end) continue;
+      if (SkipComment()) {
+        --position_;
+      } else if (is_block) {
+        comments_end = false;
+      }
     } else if (c == '{' || c == '[' || c == '(') {
       ++depth;
     } else if (--depth == 0) {

@@ -97,7 +97,9 @@ void Write(const NonFiniteOrigin& origin, ByteWriter& out, std::vector<Value>& v
 
 bool IsSound(const Module& module, const NonFiniteOrigin& origin) {
   const size_t count = module.instructions().size();
-  return origin.instruction.index < count && origin.leaf.is_array() && origin.element >= 0 &&
+  const auto has_bytes = [](const Value& v) { return !v.is_array() || !v.literal().elided(); };
+  return has_bytes(origin.leaf) && std::ranges::all_of(origin.operands, has_bytes) &&
+         origin.instruction.index < count && origin.leaf.is_array() && origin.element >= 0 &&
          origin.element < origin.leaf.shape().ElementCount().value_or(0) &&
          std::ranges::all_of(
              origin.frames, [count](const eval::Frame& f) { return f.caller.index < count; });
@@ -166,7 +168,7 @@ Status NonFiniteSearch::OnValue(const eval::Site& site, std::span<const Value> o
 }
 
 void NonFiniteSearch::Look(const eval::Site& site, std::span<const Value> operands,
-                                   const Value& value) {
+                           const Value& value) {
   if (first_) return;
   const Opcode opcode = module_[site.instruction].opcode;
   struct Part {
@@ -202,8 +204,8 @@ void NonFiniteSearch::Look(const eval::Site& site, std::span<const Value> operan
 }
 
 // Until a NaN is found, of every value that holds an infinity what made it.
-void NonFiniteSearch::NoteInfinities(const eval::Site& site,
-                                             std::span<const Value> operands, const Value& value) {
+void NonFiniteSearch::NoteInfinities(const eval::Site& site, std::span<const Value> operands,
+                                     const Value& value) {
   const Opcode opcode = module_[site.instruction].opcode;
   std::vector<bool> made;
   std::vector<const Value*> pending = {&value};
@@ -271,8 +273,8 @@ Result<NonFiniteFound> ReadNonFiniteFound(const Module& module, const SearchFind
   ByteReader in(std::as_bytes(std::span(finding.fields)));
   in(found.infinity_from);
   if (in.Get<bool>()) found.first = Read(module, in, finding.values);
-  const bool sound = !found.infinity_from.valid() ||
-                     found.infinity_from.index < module.instructions().size();
+  const bool sound =
+      !found.infinity_from.valid() || found.infinity_from.index < module.instructions().size();
   if (finding.name != kName || !in.ok() || !in.empty() || !sound) {
     return InternalError("malformed finding of a search");
   }
