@@ -1,0 +1,187 @@
+// RunOptionSet.
+#include "app/run_options.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <cctype>
+#include <charconv>
+
+#include "app/any_module.h"
+#include "app/shared_options.h"
+#include "core/base/checked.h"
+#include "core/dump/complete_module.h"
+#include "core/hlo/verify/verifier.h"
+
+namespace hloscope::app {
+namespace {
+
+// "2G" is 2 · 2^30.
+Result<int64_t> BytesFromText(std::string_view text) {
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const char* after = std::from_chars(text.data(), end, value).ptr;
+  constexpr std::string_view kUnits = "KMGT";
+  size_t power = 0;
+  if (after != text.data() && after + 1 == end) {
+    const size_t unit = kUnits.find(static_cast<char>(std::toupper(*after)));
+    if (unit != std::string_view::npos) power = unit + 1, ++after;
+  }
+  const std::optional<int64_t> bytes = CheckedMul(value, int64_t{1} << (10 * power));
+  if (after != end || value <= 0 || !bytes) {
+    return InputError(fmt::format("--memory: expected bytes, got {}", text),
+                      "for example 500M or 8G");
+  }
+  return *bytes;
+}
+
+}  // namespace
+
+std::vector<OptionSpec> RunOptionSet::InputSpecs() {
+  return {
+      PlatformOption("--platform", &request_.platform,
+                     "the platform to run on; by default the interpreter"),
+      {.name = "--inputs",
+       .target = &request_.inputs,
+       .help = "values of the parameters: .npz, .npy files in order, or a folder with input_N.npy",
+       .value = "FILE"},
+      {.name = "--infeed",
+       .target = &request_.infeed,
+       .help = "values for infeed instructions in order: in0, in1, … as for --inputs",
+       .value = "FILE"},
+      {.name = "--seed",
+       .target = &seed_,
+       .help = "seed of the generated inputs (0)",
+       .value = "N"},
+      {.name = "--random_init_input_literals",
+       .target = &request_.random_inputs,
+       .help = "generate random inputs (=false: zeros)"},
+      FillElidedOption(&fill_elided_),
+      {.name = "--denormals",
+       .target = &denormals_,
+       .help = "flush: treat denormal inputs and results as zero, as XLA:CPU does",
+       .value = "HOW",
+       .choices = {"keep", "flush"}},
+      InputFormatOption(&input_format_, {"stablehlo", "mhlo"}),
+      {.name = "--use_large_float_range",
+       .target = &request_.large_floats,
+       .help = "generate floats over the whole range of their type"},
+      {.name = "--edge_values",
+       .target = &request_.edge_values,
+       .help = "generated inputs also hold infinities, NaN, denormals, the ends of integer types "
+               "and indices out of range"},
+      {.name = "--input_literals_file",
+       .target = &request_.input_literals,
+       .help = "inputs of each iteration (RunHloModuleLiterals, text or binary)",
+       .value = "FILE"},
+  };
+}
+
+std::vector<OptionSpec> RunOptionSet::ComparisonSpecs() {
+  return {
+      WithGroup("Comparison", PlatformOption("--reference_platform", &request_.reference_platform,
+                                             "the platform to compare with")),
+      {.name = "--expect",
+       .target = &request_.expect,
+       .help = "expected results: .npz, .npy in order, or a folder with output_N.npy",
+       .value = "FILE"},
+      AbsoluteBoundOption(&request_.bounds.absolute),
+      RelativeBoundOption(&request_.bounds.relative),
+      {.name = "--precise",
+       .target = &request_.precise,
+       .help =
+           "evaluate floating point in double precision too; report how far each side is from it "
+           "and which is right"},
+  };
+}
+
+std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
+  std::vector<OptionSpec> specs = {
+      WithGroup("Execution", DeadlineOption(&request_.deadline_seconds, "the run of a module")),
+      {.name = "--memory",
+       .target = &memory_,
+       .help = "memory limit of a run: bytes, or with K, M, G, T",
+       .value = "BYTES"},
+      {.name = "--threads",
+       .target = &threads_,
+       .help = "threads of a run (0: all CPUs); the results do not depend on it",
+       .value = "N"},
+      PythonOption(&python_),
+      {.name = "--no-verify",
+       .target = &no_verify_,
+       .help = "run modules that the verifier rejects; the worker may crash"},
+      {.name = "--run_test_hlo_passes",
+       .target = &request_.run_passes,
+       .help = "=false: the module is already optimised; compile it without XLA's passes"},
+      {.name = "--run_reference_hlo_passes",
+       .target = &request_.reference_passes,
+       .help = "the same for the reference platform"},
+  };
+  for (OptionSpec& spec : xla_options_.Specs(" for --platform")) specs.push_back(std::move(spec));
+  return specs;
+}
+
+Status RunOptionSet::Prepare(const Context& context) {
+  if (seed_ < 0) return InputError("--seed: expected at least 0");
+  if (threads_ < 0 || threads_ > 4096) return InputError("--threads: expected 0 to 4096");
+  if (request_.deadline_seconds && !(*request_.deadline_seconds > 0)) {
+    return InputError("--deadline: expected more than 0 seconds");
+  }
+  if (memory_) {
+    HLOSCOPE_ASSIGN_OR_RETURN(request_.memory_bytes, BytesFromText(*memory_));
+  }
+  if (!python_.empty()) setenv("HLOSCOPE_PYTHON", python_.c_str(), 1);
+  request_.threads = static_cast<int>(threads_);
+  request_.seed = static_cast<uint64_t>(seed_);
+  request_.flush_denormals = denormals_ == "flush";
+  if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
+  request_.verify = !no_verify_;
+  request_.limits = context.limits;
+  return PrepareFlags(context.limits);
+}
+
+Status RunOptionSet::PrepareFlags(const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(limits));
+  const replay::PlatformRow* platform = replay::FindPlatform(request_.platform);
+  if (platform != nullptr && !platform->Has(replay::kXlaFlags) && !request_.xla_flags.empty()) {
+    request_.notes.push_back(fmt::format("XLA flags have no effect on {}", platform->name));
+  }
+  return {};
+}
+
+Status RunOptionSet::Verify(const dump::LoadedModule& loaded, const Limits& limits) const {
+  if (no_verify_) return {};
+  for (const hlo::Diagnostic& d : hlo::Verify(*loaded.module, {false, limits})) {
+    if (d.severity != hlo::Severity::kError) continue;
+    return std::unexpected(
+        Error{ErrorClass::kInput, d.message, dump::Places(loaded).Of(d), d.hint});
+  }
+  return {};
+}
+
+Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limits,
+                                     const std::stop_token& stop) const {
+  HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded,
+                            LoadAnySoundModule(file, limits, input_format_, stop));
+  if (Status sound = Verify(loaded, limits); !sound) return std::unexpected(sound.error());
+  dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
+  LoadedRun run{std::move(loaded), completed.module, request_};
+  run.request.notes.insert(run.request.notes.end(), completed.notes.begin(), completed.notes.end());
+  if (!run.loaded.proto.arguments.empty())
+    run.request.arguments = run.loaded.proto.arguments.front();
+  run.request.recorded = run.loaded.proto.result;
+  return run;
+}
+
+debug::RunReport RefusedRun(const debug::RunRequest& request, Error error) {
+  debug::RunReport report;
+  report.platform = request.platform;
+  report.reference = request.reference_platform;
+  report.seed = request.seed;
+  report.status = error.error_class == ErrorClass::kUnsupported ? debug::RunStatus::kUnsupported
+                                                                : debug::RunStatus::kError;
+  report.error = std::move(error);
+  return report;
+}
+
+}  // namespace hloscope::app

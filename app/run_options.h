@@ -1,0 +1,61 @@
+// RunOptionSet: the options that say on what and how a module runs, which several commands have.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "app/command.h"
+#include "app/xla_options.h"
+#include "core/base/result.h"
+#include "core/debug/run/run_module.h"
+#include "core/dump/load.h"
+
+namespace hloscope::app {
+
+// A module, and the request to run it.
+struct LoadedRun {
+  dump::LoadedModule loaded;                  // as it is in the file
+  std::shared_ptr<const hlo::Module> module;  // completed from the dump that it lies in
+  debug::RunRequest request;
+};
+
+class RunOptionSet {
+ public:
+  std::vector<OptionSpec> InputSpecs();       // what it runs on which platform, and on what inputs
+  std::vector<OptionSpec> ComparisonSpecs();  // what the results are compared with
+  std::vector<OptionSpec> MachineSpecs();     // what it may take; flags of XLA
+
+  // Once, after the arguments have been read: checks the values and puts them into the request.
+  // Before any thread is started, since workers inherit the environment.
+  Status Prepare(const Context& context);
+
+  debug::RunRequest& request() { return request_; }
+  const debug::RunRequest& request() const { return request_; }
+
+  // Reads and verifies `file` (- is standard input). The request takes inputs and result of a
+  // snapshot, and a note for each thing that came from elsewhere in the dump. Absent request
+  // workers stay absent: the caller starts them.
+  Result<LoadedRun> Load(const std::string& file, const Limits& limits,
+                         const std::stop_token& stop) const;
+
+ private:
+  Status PrepareFlags(const Limits& limits);
+  Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const;
+
+  debug::RunRequest request_;
+  int64_t seed_ = 0, threads_ = 0;
+  std::optional<int64_t> fill_elided_;
+  std::string input_format_, denormals_ = "keep", python_;
+  std::optional<std::string> memory_;
+  XlaOptions xla_options_;
+  bool no_verify_ = false;
+};
+
+// The error as the report of a replay that did not begin.
+debug::RunReport RefusedRun(const debug::RunRequest& request, Error error);
+
+}  // namespace hloscope::app
