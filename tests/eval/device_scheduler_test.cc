@@ -40,6 +40,28 @@ TEST(DeviceScheduler, AWokenDeviceGoesOn) {
   EXPECT_EQ(order, (std::vector<int64_t>{1, 0}));
 }
 
+TEST(DeviceScheduler, WhoDefersRunsWhenWokenOrWhenNobodyElseCan) {
+  DeviceScheduler turns(3);
+  std::vector<int64_t> order;
+  ASSERT_TRUE(turns
+                  .Run(kStack,
+                       [&](int64_t device) -> Status {
+                         if (device == 0) HLOSCOPE_TRY(turns.Defer(0));
+                         if (device == 1) HLOSCOPE_TRY(turns.Yield(1));
+                         order.push_back(device);
+                         if (device == 0) return {};
+                         if (device == 2) return turns.Wait(2, [] { return "for device 0"; });
+                         turns.Wake(0);
+                         HLOSCOPE_TRY(turns.Yield(1));
+                         HLOSCOPE_TRY(turns.Defer(1));
+                         order.push_back(3);
+                         turns.Wake(2);
+                         return {};
+                       })
+                  .has_value());
+  EXPECT_EQ(order, (std::vector<int64_t>{2, 1, 0, 3}));
+}
+
 TEST(DeviceScheduler, ADeadlockNamesEveryDeviceThatWaits) {
   DeviceScheduler turns(3);
   int ended = 0;

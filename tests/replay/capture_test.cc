@@ -202,6 +202,53 @@ TEST_F(Capture, EndsBehindTheExecutionAskedFor) {
   EXPECT_EQ(result_->executions, 3);
 }
 
+// Partitions share what is global: each is told its value, and the first what is inside.
+TEST_F(Capture, SharedWorkIsToldInTheOrderOfTheProgram) {
+  module_ = Parse(R"(HloModule shared, num_partitions=4
+sum {
+  l = f32[] parameter(0)
+  m = f32[] parameter(1)
+  ROOT n = f32[] add(l, m)
+}
+twice {
+  p = f32[2] parameter(0)
+  ROOT inside = f32[2] add(p, p)
+}
+ENTRY e {
+  a = f32[2] parameter(0), sharding={replicated}
+  to = f32[2] custom-call(a), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  own = f32[2] all-reduce(to), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=sum
+  back = f32[2] custom-call(own), custom_call_target="SPMDShardToFullShape", sharding={replicated}
+  first = f32[2] call(a), to_apply=twice
+  second = f32[2] call(first), to_apply=twice
+  ROOT out = (f32[2], f32[2]) tuple(back, second)
+})");
+  const InstructionId inside = Named(*module_, "inside");
+  CapturePlan plan;
+  plan.items.push_back({.instructions = {inside, Named(*module_, "first")}});
+  const Events events = Run(plan);
+  ASSERT_TRUE(result_.has_value()) << result_.error().ToString();
+  std::multiset<int64_t> devices;
+  std::vector<float> insides;
+  for (const CapturedValue* value : events.Of<CapturedValue>()) {
+    if (value->key.instruction != inside) {
+      devices.insert(value->key.device);
+      continue;
+    }
+    EXPECT_EQ(value->key.device, 0);
+    insides.push_back(std::get<Literal>(value->value).data<float>()[0]);
+  }
+  EXPECT_EQ(devices, (std::multiset<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(insides, (std::vector<float>{1, 2}));
+  plan.until = {inside, 1};
+  const Events last = Run(plan);
+  EXPECT_TRUE(result_->ended_by_plan);
+  for (const CapturedValue* value : last.Of<CapturedValue>()) {
+    if (value->key.instruction != inside) continue;
+    EXPECT_EQ(std::get<Literal>(value->value).data<float>()[0], 2);
+  }
+}
+
 TEST_F(Capture, SearchesTellWhatTheyFound) {
   const float data[] = {1, INFINITY};
   inputs_ = {{Literal::Of<float>(hlo::Shape::Array(hlo::ElementType::kF32, {2}), data)}};

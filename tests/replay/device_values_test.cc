@@ -6,6 +6,8 @@
 
 #include <numeric>
 
+#include "core/debug/run/run_module.h"
+#include "core/debug/run/run_results.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::replay {
@@ -175,6 +177,25 @@ ENTRY e {
   EXPECT_FALSE(same(1, 0, 2));
   EXPECT_TRUE(same(2, 0, 2));
   EXPECT_TRUE(same(3, 0, 3));
+}
+
+// A platform's results are not taken at their word.
+TEST(ResultCollector, ShapesOfAllDevicesAreChecked) {
+  const Loaded m = Load(kPartitioned);
+  for (const bool fits : {true, false}) {
+    debug::RunReport report;
+    debug::ResultCollector collector(report);
+    for (int64_t device = 0; device < m.placement.lists(); ++device) {
+      const bool odd = device == 5 && !fits;
+      collector.Take(
+          LeafResult{device, 0, Iota(odd ? std::vector<int64_t>{1} : std::vector<int64_t>{2, 2})});
+    }
+    auto leaves = m.placement.results();
+    const auto gathered = collector.Gather(m.placement, leaves, nullptr);
+    ASSERT_EQ(gathered.has_value(), fits);
+    if (fits) continue;
+    EXPECT_EQ(gathered.error().message, "out0 of device 5 came back as s32[1], not s32[2,2]");
+  }
 }
 
 }  // namespace

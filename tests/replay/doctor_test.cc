@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 PluginInfo Cpu() {
   PluginInfo plugin;
   plugin.file = {"/env/cpu.so", Devices::kHost, "cpu-wheel",
-                 "1.2",         "VIRTUAL_ENV", "/env/lib/python3/p"};
+                 "1.2",         "VIRTUAL_ENV",  "/env/lib/python3/p"};
   plugin.minor = 115;
   plugin.devices = {"cpu", "cpu"};
   return plugin;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/debug/run/run_module.h"
+#include "core/hlo/shape/infer.h"
 
 namespace hloscope::debug {
 
@@ -18,6 +19,18 @@ Result<std::optional<Literal>> Wanted(const dump::TensorFiles& expected, size_t 
                                       const hlo::Shape& shape) {
   return expected.Output(static_cast<int64_t>(i), shape,
                          [](std::span<const int64_t>) { return true; });
+}
+
+// Values of several devices are put together by the shape that the module gives them.
+Status CheckShape(const Literal& value, const hlo::Shape& shape, size_t leaf, size_t list) {
+  const hlo::Shape& own = value.shape();
+  if (!shape.IsArray() || (own.IsArray() && own.element_type() == shape.element_type() &&
+                           hlo::SameDimensions(own, shape))) {
+    return {};
+  }
+  return EnvironmentError(fmt::format("out{} of device {} came back as {}, not {}", leaf, list,
+                                      hlo::ToString(own, false), hlo::ToString(shape, false)),
+                          "the platform is at fault; run on another one");
 }
 
 }  // namespace
@@ -57,8 +70,12 @@ Result<Leaves> ResultCollector::Gather(const replay::Placement& placement,
   for (size_t i = 0; i < leaves.size(); ++i) {
     std::vector<Literal> values;
     std::optional<Error> missing;
-    for (const Leaves& list : lists_) {
+    for (size_t k = 0; k < lists_.size(); ++k) {
+      const Leaves& list = lists_[k];
       if (i >= list.size()) return InternalError("a result is missing");
+      if (lists_.size() > 1 && list[i].has_value()) {
+        HLOSCOPE_TRY(CheckShape(*list[i], leaves[i].shape, i, k));
+      }
       if (list[i].has_value()) {
         values.push_back(*list[i]);
       } else if (!missing) {

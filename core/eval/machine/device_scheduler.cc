@@ -13,7 +13,8 @@ namespace hloscope::eval {
 namespace {
 
 constexpr int64_t kMostReasons = 8;  // of a deadlock's message
-enum class State : uint8_t { kReady, kWaiting, kEnded };
+// Who defers runs where nobody else can.
+enum class State : uint8_t { kReady, kDeferring, kWaiting, kEnded };
 
 }  // namespace
 
@@ -49,8 +50,18 @@ class DeviceScheduler::Stage {
     return {};
   }
 
+  Status Defer(int64_t device) {
+    if (failure_) return std::unexpected(*failure_);
+    At(device).state = State::kDeferring;
+    PassOn(device);
+    At(device).state = State::kReady;
+    if (failure_) return std::unexpected(*failure_);
+    return {};
+  }
+
   void Wake(int64_t device) {
-    if (At(device).state == State::kWaiting) At(device).state = State::kReady;
+    State& state = At(device).state;
+    if (state == State::kWaiting || state == State::kDeferring) state = State::kReady;
   }
 
   bool HasEnded(int64_t device) { return At(device).state == State::kEnded; }
@@ -124,9 +135,11 @@ class DeviceScheduler::Stage {
   // The next device that can run after `device`, itself last; -1 if none can. Where some wait but
   // none can run, they are in deadlock and all fail.
   int64_t Next(int64_t device) {
-    for (int64_t step = 1; step <= devices(); ++step) {
-      const int64_t next = (device + step) % devices();
-      if (At(next).state == State::kReady) return next;
+    for (const State state : {State::kReady, State::kDeferring}) {
+      for (int64_t step = 1; step <= devices(); ++step) {
+        const int64_t next = (device + step) % devices();
+        if (At(next).state == state) return next;
+      }
     }
     bool waits = false;
     for (const Place& place : places_) waits |= place.state == State::kWaiting;
@@ -185,6 +198,7 @@ Status DeviceScheduler::Run(int64_t stack_bytes, const std::function<Status(int6
 Status DeviceScheduler::Wait(int64_t device, std::function<std::string()> reason) {
   return stage_->Wait(device, std::move(reason));
 }
+Status DeviceScheduler::Defer(int64_t device) { return stage_->Defer(device); }
 void DeviceScheduler::Wake(int64_t device) { stage_->Wake(device); }
 Status DeviceScheduler::Yield(int64_t device) { return stage_->Yield(device); }
 bool DeviceScheduler::HasEnded(int64_t device) const { return stage_->HasEnded(device); }

@@ -34,6 +34,8 @@ class DeviceScheduler {
   void Wake(int64_t device);
   // Lets every other device that can run go first.
   Status Yield(int64_t device);
+  // Hands over until another device calls Wake(device), or no other can run.
+  Status Defer(int64_t device);
   // True once body(device) has returned.
   bool HasEnded(int64_t device) const;
 

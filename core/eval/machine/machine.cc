@@ -122,7 +122,10 @@ Machine::Machine(const hlo::Module& module, const EvaluateOptions& options, RunS
       schedules_(module.computations().size()),
       random_{options.rng_seed, options.rng_seed} {
   if (SharedWork* shared = devices.SharedWorkOf(device)) {
-    local_ = std::make_unique<LocalValues>(module, *shared, devices.turns(), device);
+    const int64_t partitions = devices.counts().partitions;
+    local_ = std::make_unique<LocalValues>(module, *shared, devices.turns(), device,
+                                           device / partitions * partitions,
+                                           options.observer != nullptr);
   }
 }
 
@@ -211,22 +214,21 @@ Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operand
   return WithoutKernel(call, std::move(value).error());
 }
 
-// Operands are kept for the observer, so no kernel takes one over.
+Result<Value> Machine::RunStep(InstructionId id, std::span<Value> operands,
+                               std::span<Value> arguments) {
+  const auto run = [&] { return RunInstruction(id, operands, arguments); };
+  return local_ == nullptr ? run() : local_->Step(id, frames_, random_, run);
+}
+
+// Operands are kept for the observer, so no kernel takes one over. What another partition computed
+// is told too.
 Result<Value> Machine::RunObserved(InstructionId id, std::span<Value> operands,
                                    std::span<Value> arguments) {
   const std::vector<Value> before(operands.begin(), operands.end());
-  HLOSCOPE_ASSIGN_OR_RETURN(Value value, RunInstruction(id, operands, arguments));
-  HLOSCOPE_TRY(options_.observer->OnValue({id, device_, frames_}, before, value));
+  HLOSCOPE_ASSIGN_OR_RETURN(Value value, RunStep(id, operands, arguments));
+  const int64_t device = local_ == nullptr ? device_ : local_->told_device();
+  HLOSCOPE_TRY(options_.observer->OnValue({id, device, frames_}, before, value));
   return value;
-}
-
-Result<Value> Machine::RunStep(InstructionId id, std::span<Value> operands,
-                               std::span<Value> arguments) {
-  const auto run = [&] {
-    return options_.observer == nullptr ? RunInstruction(id, operands, arguments)
-                                        : RunObserved(id, operands, arguments);
-  };
-  return local_ == nullptr ? run() : local_->Step(id, frames_, random_, run);
 }
 
 // Observers are to see every iteration as it is, and so is who follows what is whose.
@@ -259,7 +261,10 @@ Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<V
       const uint32_t from = operand.index - first;
       if (schedule.last_use[from] == position) values[from] = Value();
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(values[position], RunStep(instruction, operands, arguments));
+    HLOSCOPE_ASSIGN_OR_RETURN(values[position],
+                              options_.observer == nullptr
+                                  ? RunStep(instruction, operands, arguments)
+                                  : RunObserved(instruction, operands, arguments));
     if (memory != nullptr) memory->Remember(position, values[position]);
   }
   return {};

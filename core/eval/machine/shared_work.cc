@@ -100,9 +100,15 @@ Result<Value> LocalValues::Share(InstructionId id, std::span<const Frame> frames
   if (IsTrivial(module_[id].opcode)) return run();
   SharedWork::Place place = SharedWork::PlaceOf(id, frames);
   if (const auto value = shared_.Take(place)) return *value;
+  if (is_observed_ && device_ != first_device_) {
+    shared_.Expect(device_);
+    HLOSCOPE_TRY(turns_.Defer(device_));
+    if (const auto value = shared_.Take(place)) return *value;
+  }
   Result<Value> value = RunForAll(random, run);
   if (!value.has_value()) return value;
   shared_.Put(std::move(place), *value);
+  for (const int64_t device : shared_.TakeExpecting()) turns_.Wake(device);
   if (shared_.IsFull()) HLOSCOPE_TRY(turns_.Yield(device_));
   return value;
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/scope_exit.h"
@@ -36,6 +37,9 @@ class SharedWork {
   // What another partition computed there; empty where this is the first. Each partition asks once.
   std::shared_ptr<const Value> Take(const Place& place);
   void Put(Place place, const Value& value);
+  // A device to be woken by the next Put.
+  void Expect(int64_t device) { expecting_.push_back(device); }
+  std::vector<int64_t> TakeExpecting() { return std::exchange(expecting_, {}); }
   // True while more is kept than should be: others should catch up.
   bool IsFull() const;
 
@@ -55,13 +59,25 @@ class SharedWork {
   std::vector<bool> has_device_work_;  // by computation, callees included
   std::map<Place, Entry> entries_;
   int64_t bytes_ = 0;
+  std::vector<int64_t> expecting_;
 };
 
 // What one device knows of its values: which are its own and which global.
 class LocalValues {
  public:
-  LocalValues(const hlo::Module& module, SharedWork& shared, DeviceScheduler& turns, int64_t device)
-      : module_(module), shared_(shared), turns_(turns), device_(device) {}
+  // `first_device` is the first of the replica. Observed: it alone computes what is shared, unless
+  // it waits for others, so that what is computed inside comes in the order of the program.
+  LocalValues(const hlo::Module& module, SharedWork& shared, DeviceScheduler& turns, int64_t device,
+              int64_t first_device, bool is_observed)
+      : module_(module),
+        shared_(shared),
+        turns_(turns),
+        device_(device),
+        first_device_(first_device),
+        is_observed_(is_observed) {}
+
+  // The device that what runs now is told of: inside shared work the first of the replica.
+  int64_t told_device() const { return is_sharing_ ? first_device_ : device_; }
 
   using Run = std::function<Result<Value>()>;
   // Runs the instruction, or takes what another partition computed. `random` are the device's own
@@ -109,7 +125,8 @@ class LocalValues {
   const hlo::Module& module_;
   SharedWork& shared_;
   DeviceScheduler& turns_;
-  int64_t device_;
+  int64_t device_, first_device_;
+  bool is_observed_;
   std::vector<Caller> callers_;
   std::vector<Scope> scopes_;
   bool is_sharing_ = false;  // inside a computation that is run for all
