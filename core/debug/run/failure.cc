@@ -1,0 +1,235 @@
+// Kinds and fingerprints of failures.
+#include "core/debug/run/failure.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+
+namespace hloscope::debug {
+namespace {
+
+// Relative errors from here on are no matter of rounding in any type.
+constexpr double kGrossError = 0.01;
+
+std::string_view TypeClass(hlo::ElementType type) {
+  switch (hlo::Info(type).kind) {
+    case hlo::ElementKind::kPred:
+      return "pred";
+    case hlo::ElementKind::kSigned:
+    case hlo::ElementKind::kUnsigned:
+      return "integer";
+    case hlo::ElementKind::kFloat:
+      return "float";
+    case hlo::ElementKind::kComplex:
+      return "complex";
+    case hlo::ElementKind::kNone:
+      return "token";
+  }
+  return "token";
+}
+
+// One word for how two arrays differ.
+std::string ClassOf(const LeafComparison& leaf) {
+  const std::string_view type = TypeClass(leaf.shape.element_type());
+  if (!leaf.problem.empty()) return fmt::format("{} of another shape", type);
+  const std::pair<int64_t, std::string_view> one_sided[] = {
+      {leaf.nan.actual, "nan in the result"},
+      {leaf.nan.expected, "nan in the reference"},
+      {leaf.inf.actual, "infinity in the result"},
+      {leaf.inf.expected, "infinity in the reference"},
+      {leaf.inf_mismatched, "infinities of other signs"},
+  };
+  for (const auto& [count, what] : one_sided) {
+    if (count > 0) return fmt::format("{} {}", type, what);
+  }
+  if (type == "integer" || type == "pred") return std::string(type);
+  return fmt::format("{} {}", type, leaf.max_rel_error < kGrossError ? "slight" : "gross");
+}
+
+std::string Describe(const LeafComparison& leaf) {
+  std::string text = fmt::format("result {{{}}} differs in {} of {} elements",
+                                 fmt::join(leaf.index, ","), leaf.mismatched, leaf.elements);
+  if (!leaf.problem.empty()) text = leaf.problem;
+  if (leaf.first_mismatch) {
+    text += fmt::format(": {} at [{}], expected {}", leaf.first_mismatch->actual,
+                        fmt::join(leaf.first_mismatch->index, ","), leaf.first_mismatch->expected);
+  }
+  return text;
+}
+
+void Add(const LeafComparison& leaf, std::set<std::string>& classes, std::string& text) {
+  if (leaf.equal()) return;
+  if (text.empty()) text = Describe(leaf);
+  classes.insert(ClassOf(leaf));
+}
+
+std::optional<Failure> Difference(const RunReport& report) {
+  std::set<std::string> classes;
+  std::string text;
+  for (const RunOutput& output : report.outputs) {
+    if (output.compared) Add(output.comparison, classes, text);
+  }
+  if (classes.empty() && report.first_divergent) {
+    for (const LeafComparison& leaf : report.first_divergent->outputs) Add(leaf, classes, text);
+  }
+  if (classes.empty() && report.repeat && report.repeat->differing_run) {
+    classes.insert("runs on the same inputs");
+    text = "runs on the same inputs differ";
+  }
+  if (classes.empty()) return std::nullopt;
+  return Failure{FailureKind::kDiffers, {classes.begin(), classes.end()}, std::move(text)};
+}
+
+std::optional<Failure> NonFiniteFailure(const RunReport& report) {
+  if (!report.first_nonfinite) return std::nullopt;
+  const NonFinite& found = *report.first_nonfinite;
+  const std::string_view what = found.kind == NonFiniteKind::kNan ? "nan" : "infinity";
+  const std::string maker = found.on_arrival ? "on arrival" : found.opcode;
+  return Failure{FailureKind::kNan,
+                 {fmt::format("{} of {}", what, maker)},
+                 fmt::format("{} holds {}", found.instruction, found.value)};
+}
+
+bool IsPartOfName(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
+}
+
+// "fusion.12" is "fusion", "0x7f00" and "12" are "#", "f32" is "f#".
+std::string WordFingerprint(std::string_view word) {
+  std::string out;
+  for (const char c : word) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!digit) out += c;
+    if (digit && !out.ends_with('#')) out += '#';
+  }
+  if (out.starts_with("#x")) return "#";
+  for (const std::string_view tail : {".#", "-#", "_#"}) {
+    while (out.size() > tail.size() && out.ends_with(tail)) out.resize(out.size() - tail.size());
+  }
+  const bool number =
+      std::ranges::all_of(out, [](char c) { return c == '#' || c == '.' || c == '-' || c == 'e'; });
+  return number && out.contains('#') ? "#" : out;
+}
+
+FailureKind KindOf(const Error& error) {
+  const std::string_view text = error.message;
+  if (text.contains("the memory limit of") || text.starts_with("memory limit exceeded")) {
+    return FailureKind::kMemory;
+  }
+  if (error.error_class != ErrorClass::kDied) return FailureKind::kError;
+  if (text.contains("the deadline")) return FailureKind::kDeadline;
+  return FailureKind::kSignal;
+}
+
+bool IsCancelled(const Error& error) {
+  return error.error_class == ErrorClass::kDied &&
+         (error.message.starts_with("the run was cancelled") || error.message == "stopped");
+}
+
+std::vector<std::string_view> NamesOf(const hlo::Module* module) {
+  std::vector<std::string_view> names;
+  if (module == nullptr) return names;
+  names.push_back(module->name());
+  for (const hlo::Computation& c : module->computations()) names.push_back((*module)[c.name]);
+  for (const hlo::Instruction& i : module->instructions()) {
+    // What is called as its opcode may stand in a text as the opcode.
+    const std::string_view name = (*module)[i.name];
+    if (name != hlo::ToString(i.opcode)) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Failure FailureOfError(const Error& error, const hlo::Module* module) {
+  Failure failure{KindOf(error), {}, error.ToString()};
+  std::string fingerprint;
+  if (failure.kind == FailureKind::kSignal || failure.kind == FailureKind::kError) {
+    fingerprint = ErrorFingerprint(error.message, NamesOf(module));
+  } else {
+    // The platform and how far it came, where a worker says so.
+    const size_t at = error.message.rfind(" at ");
+    if (at != std::string::npos && error.message.ends_with(')')) {
+      fingerprint = error.message.substr(at + 1, error.message.size() - at - 2);
+    }
+  }
+  failure.classes.push_back(std::move(fingerprint));
+  return failure;
+}
+
+}  // namespace
+
+std::string_view ToString(FailureKind kind) {
+  switch (kind) {
+#define FAILURE(name, text) \
+  case FailureKind::name:   \
+    return text;
+#include "core/debug/run/failure_kinds.def"
+#undef FAILURE
+  }
+  return "error";
+}
+
+std::string Failure::fingerprint() const {
+  const std::string all = fmt::format("{}", fmt::join(classes, "; "));
+  return all.empty() ? std::string(ToString(kind)) : fmt::format("{}: {}", ToString(kind), all);
+}
+
+std::string ErrorFingerprint(std::string_view text, const std::vector<std::string_view>& names) {
+  constexpr size_t kMostBytes = 400;
+  std::string out;
+  const auto append = [&](std::string_view piece) {
+    const bool repeats = piece == "#" && out.ends_with("#");
+    if (!repeats) out += piece;
+  };
+  for (size_t at = 0; at < text.size() && out.size() < kMostBytes;) {
+    const char c = text[at];
+    const size_t close = c == '[' ? text.find(']', at) : c == '{' ? text.find('}', at) : text.npos;
+    if (close != text.npos) {
+      out += c == '[' ? "[]" : "";
+      at = close + 1;
+      continue;
+    }
+    if (!IsPartOfName(c)) {
+      out += c;
+      ++at;
+      continue;
+    }
+    size_t end = at;
+    while (end < text.size() && IsPartOfName(text[end])) ++end;
+    while (end > at + 1 && (text[end - 1] == '.' || text[end - 1] == '-')) --end;
+    const std::string_view word = text.substr(at, end - at);
+    const bool named = out.ends_with('%') || std::ranges::binary_search(names, word);
+    append(named ? std::string("#") : WordFingerprint(word));
+    at = end;
+  }
+  return out;
+}
+
+std::optional<Failure> FailureOf(const RunReport& report, const hlo::Module* module) {
+  if (report.error) {
+    if (IsCancelled(*report.error)) return std::nullopt;
+    return FailureOfError(*report.error, module);
+  }
+  if (auto difference = Difference(report)) return difference;
+  if (auto nonfinite = NonFiniteFailure(report)) return nonfinite;
+  for (const RunOutput& output : report.outputs) {
+    if (output.missing && !IsCancelled(*output.missing)) {
+      return FailureOfError(*output.missing, module);
+    }
+  }
+  return std::nullopt;
+}
+
+Failure ScriptFailure(std::string_view script) {
+  return {FailureKind::kScript, {}, fmt::format("{} still exits with 0", script)};
+}
+
+bool IsSameFailure(const Failure& failure, const Failure& smaller) {
+  return failure.kind == smaller.kind && std::ranges::includes(failure.classes, smaller.classes);
+}
+
+}  // namespace hloscope::debug

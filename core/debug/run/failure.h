@@ -1,0 +1,50 @@
+// FailureOf: what is wrong with a replay, told so that two failures can be held against one
+// another: the same fault of a smaller module has the same fingerprint, another fault has not.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/debug/run/run_module.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::debug {
+
+enum class FailureKind : uint8_t {
+#define FAILURE(name, text) name,
+#include "core/debug/run/failure_kinds.def"
+#undef FAILURE
+};
+// "differs", "nan", "signal", "deadline", "memory", "error", "script".
+std::string_view ToString(FailureKind kind);
+
+struct Failure {
+  FailureKind kind = FailureKind::kError;
+  // Of a mismatch one class for each kind of difference ("float gross", "integer", "float nan in
+  // the result"), sorted; of anything else one line that names no instruction, number or shape.
+  std::vector<std::string> classes;
+  std::string text;  // a sentence for people: the first difference, or the error as it came
+
+  // "differs: float gross; integer".
+  std::string fingerprint() const;
+};
+
+// What is wrong with the replay; nullopt where nothing is, or where it was cancelled. Names of
+// `module`, where it is given, do not count in the fingerprint. Depends on the report alone.
+std::optional<Failure> FailureOf(const RunReport& report, const hlo::Module* module = nullptr);
+
+// A script that still says "fails".
+Failure ScriptFailure(std::string_view script);
+
+// True if `smaller` is `failure` or a part of it: the same kind, and no class that `failure` does
+// not have.
+bool IsSameFailure(const Failure& failure, const Failure& smaller);
+
+// A text of errors without what a smaller module has otherwise: names with a number or `%`,
+// numbers, shapes, layouts, addresses. Names in `names` are left out too.
+std::string ErrorFingerprint(std::string_view text, const std::vector<std::string_view>& names);
+
+}  // namespace hloscope::debug

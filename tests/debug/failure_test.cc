@@ -1,0 +1,101 @@
+// Fingerprints of failures: the same for a fault wherever it stands, another for another fault.
+#include "core/debug/run/failure.h"
+
+#include <gtest/gtest.h>
+
+#include "core/hlo/text/text.h"
+
+namespace hloscope::debug {
+namespace {
+
+RunReport Compared(hlo::ElementType type, double relative_error) {
+  RunReport report;
+  RunOutput& output = report.outputs.emplace_back();
+  output.compared = true;
+  output.comparison.shape = hlo::Shape::Array(type, {4});
+  output.comparison.elements = 4;
+  output.comparison.mismatched = relative_error > 0 ? 1 : 0;
+  output.comparison.max_rel_error = relative_error;
+  return report;
+}
+
+RunReport Failed(ErrorClass error_class, std::string message) {
+  RunReport report;
+  report.error = Error{error_class, std::move(message), {}, {}};
+  return report;
+}
+
+std::string Fingerprint(const RunReport& report, const hlo::Module* module = nullptr) {
+  const auto failure = FailureOf(report, module);
+  return failure ? failure->fingerprint() : "none";
+}
+
+TEST(Failure, NothingIsWrong) {
+  EXPECT_EQ(Fingerprint(RunReport()), "none");
+  EXPECT_EQ(Fingerprint(Compared(hlo::ElementType::kF32, 0)), "none");
+  EXPECT_EQ(Fingerprint(Failed(ErrorClass::kDied, "the run was cancelled (x worker, at run)")),
+            "none");
+}
+
+TEST(Failure, MismatchesByTypeAndSize) {
+  EXPECT_EQ(Fingerprint(Compared(hlo::ElementType::kF32, 0.5)), "differs: float gross");
+  EXPECT_EQ(Fingerprint(Compared(hlo::ElementType::kBF16, 0.5)), "differs: float gross");
+  EXPECT_EQ(Fingerprint(Compared(hlo::ElementType::kF32, 1e-3)), "differs: float slight");
+  EXPECT_EQ(Fingerprint(Compared(hlo::ElementType::kS8, 1)), "differs: integer");
+  RunReport report = Compared(hlo::ElementType::kF32, 0.5);
+  report.outputs[0].comparison.nan.expected = 1;
+  EXPECT_EQ(Fingerprint(report), "differs: float nan in the reference");
+}
+
+TEST(Failure, APartOfItIsTheSameFailure) {
+  RunReport both = Compared(hlo::ElementType::kF32, 0.5);
+  both.outputs.push_back(Compared(hlo::ElementType::kPred, 1).outputs[0]);
+  const Failure failure = *FailureOf(both);
+  EXPECT_EQ(failure.fingerprint(), "differs: float gross; pred");
+  EXPECT_TRUE(IsSameFailure(failure, *FailureOf(Compared(hlo::ElementType::kPred, 1))));
+  EXPECT_FALSE(IsSameFailure(failure, *FailureOf(Compared(hlo::ElementType::kS8, 1))));
+  EXPECT_FALSE(IsSameFailure(*FailureOf(Compared(hlo::ElementType::kPred, 1)), failure));
+  EXPECT_FALSE(IsSameFailure(failure, *FailureOf(Failed(ErrorClass::kInput, "no"))));
+}
+
+TEST(Failure, DeathsByTheirCause) {
+  const auto died = [](std::string text) { return Failed(ErrorClass::kDied, std::move(text)); };
+  const std::string fault =
+      "the xla-cpu worker was killed by signal 11 (SIGSEGV) at compile: F1122 10:00:00.123456 17 "
+      "fusion.cc:31] Check failed: a == b (3 vs. 4)";
+  EXPECT_EQ(FailureOf(died(fault))->kind, FailureKind::kSignal);
+  std::string later = fault;
+  later.replace(later.find("123456 17"), 9, "000001 4242");
+  later.replace(later.find("3 vs. 4"), 7, "5 vs. 6");
+  EXPECT_EQ(Fingerprint(died(fault)), Fingerprint(died(later)));
+  later.replace(later.find("a == b"), 6, "a == c");
+  EXPECT_NE(Fingerprint(died(fault)), Fingerprint(died(later)));
+  EXPECT_EQ(Fingerprint(died("the deadline passed (xla-cpu worker, at compile)")),
+            "deadline: at compile");
+  EXPECT_EQ(Fingerprint(died("the deadline of 5 s passed (xla-cpu worker, at compile)")),
+            "deadline: at compile");
+  EXPECT_EQ(FailureOf(died("512 bytes more would exceed the memory limit of 100 bytes"))->kind,
+            FailureKind::kMemory);
+}
+
+TEST(Failure, ErrorsWithoutNames) {
+  const auto parsed = hlo::ParseText(R"(HloModule jit_step
+ENTRY main {
+  x = f32[2] parameter(0)
+  ROOT loss = f32[2] custom-call(x), custom_call_target="Foo"
+})");
+  ASSERT_TRUE(parsed.ok());
+  const auto text = [](std::string message) {
+    return Failed(ErrorClass::kUnsupported, std::move(message));
+  };
+  EXPECT_EQ(Fingerprint(text("loss: no Foo for f32[2]{0}"), parsed.module.get()),
+            Fingerprint(text("main: no Foo for f16[3,4]{1,0}"), parsed.module.get()));
+  EXPECT_EQ(Fingerprint(text("%add.12 takes 3 operands")),
+            Fingerprint(text("%mul takes 14 operands")));
+  EXPECT_NE(Fingerprint(text("no Foo")), Fingerprint(text("no Bar")));
+  const std::string open = "a[1 and b{2";
+  EXPECT_EQ(Fingerprint(text(open)), "error: a[# and b{#");
+}
+
+}  // namespace
+}  // namespace hloscope::debug
