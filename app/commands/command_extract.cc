@@ -15,6 +15,7 @@
 #include "core/base/json.h"
 #include "core/debug/run/extract.h"
 #include "core/debug/run/run_module.h"
+#include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/analysis/find_instruction.h"
@@ -27,6 +28,7 @@ namespace {
 struct Written {
   std::string module, inputs, expected;  // files; empty where there was nothing to write
   size_t instructions = 0, parameters = 0;
+  std::vector<std::string> warnings;  // what came from other files of the dump
 };
 
 // "'a b'" where the shell would take `path` apart.
@@ -109,8 +111,10 @@ class ExtractCommand : public Command {
     HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form, ModuleFormFromPath(output_));
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat format,
                               dump::InputFormatFromName(input_format_));
-    HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
+    HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded,
                               dump::LoadSoundModule(module_, context.limits, format));
+    dump::CompletedModule completed = dump::CompleteFromDump(loaded, context.limits);
+    loaded.module = std::move(completed.module);
     HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root, FindRoot(*loaded.module));
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
                               debug::ExtractModule(*loaded.module, root, depth_,
@@ -130,7 +134,9 @@ class ExtractCommand : public Command {
     } else if (values.value) {
       expected.push_back(*values.value);
     }
-    return Write(extracted, values.arguments, expected, form);
+    HLOSCOPE_ASSIGN_OR_RETURN(Written written, Write(extracted, values.arguments, expected, form));
+    written.warnings = std::move(completed.notes);
+    return written;
   }
 
   // The leaves of what the extracted module gives on the platform that was named.
@@ -172,7 +178,7 @@ class ExtractCommand : public Command {
   Result<Written> Write(const debug::ExtractedModule& extracted,
                         const std::vector<hlo::Literal>& arguments,
                         const std::vector<hlo::Literal>& expected, ModuleForm form) const {
-    Written written{output_, "", "", extracted.instructions, extracted.parameters.size()};
+    Written written{output_, "", "", extracted.instructions, extracted.parameters.size(), {}};
     const std::string stem = output_ == "-" ? "extract" : WithoutModuleExtension(output_);
     const std::string text = RenderModule({}, extracted.module, form);
     if (output_ == "-") {
@@ -201,9 +207,11 @@ class ExtractCommand : public Command {
 
   std::string Text(const Written& written) const {
     if (output_ == "-") return "";
-    return fmt::format("{}: {} and {}\nrun it with\n  {}\n", written.module,
-                       Counted(written.instructions, "instruction"),
-                       Counted(written.parameters, "parameter"), CommandLine(written));
+    std::string text;
+    for (const std::string& warning : written.warnings) text += "warning: " + warning + "\n";
+    return text + fmt::format("{}: {} and {}\nrun it with\n  {}\n", written.module,
+                              Counted(written.instructions, "instruction"),
+                              Counted(written.parameters, "parameter"), CommandLine(written));
   }
 
   std::string Json(const Written& written) const {
@@ -223,7 +231,10 @@ class ExtractCommand : public Command {
     json.Field("instructions", written.instructions)
         .Field("parameters", written.parameters)
         .Field("command", CommandLine(written))
-        .EndObject();
+        .Key("warnings")
+        .BeginArray();
+    for (const std::string& warning : written.warnings) json.Value(warning);
+    json.EndArray().EndObject();
     return out + "\n";
   }
 

@@ -410,6 +410,10 @@ ENTRY e {
         status, (report,), _ = self.run_json('--expect', self.path('o.npz'), elided)
         self.assertEqual((status, report['status']), (0, 'equal'), report)
         self.assertEqual([w for w in report['warnings'] if proto in w], [f'the values of 1 elided constant are read from {proto}'])
+        out = self.path('sum.hlo')
+        status, (report,), _ = self.run_json(elided, 's', '-o', out, command='extract')
+        self.assertEqual((status, report['warnings']), (0, [f'the values of 1 elided constant are read from {proto}']), report)
+        self.assertIn('constant({0, 1, 2', open(out, encoding='utf-8').read())
         # Another module's are not taken.
         subprocess.run([HLOSCOPE, 'convert', self.file('other.hlo', text.replace('add', 'subtract')), proto], check=True, stdout=subprocess.DEVNULL)
         status, (report,), _ = self.run_json(elided)

@@ -7,6 +7,7 @@
 #include "viewer/frame/keyboard.h"
 #include "viewer/model/history.h"
 #include "viewer/model/search_index.h"
+#include "viewer/model/state_folder.h"
 #include "viewer/model/text_document.h"
 #include "viewer/model/text_line.h"
 #include "viewer/widgets/picture.h"
@@ -141,6 +142,19 @@ TEST(SearchIndex, BestFitsFirst) {
   EXPECT_TRUE((*index)->Find("no such name", 50, {}).empty());
   EXPECT_EQ((*index)->Find("a", 3, {}).size(), 3u);
   EXPECT_TRUE((*index)->Find("  ", 50, {}).empty());
+}
+
+TEST(SelectionText, NamesThatWereMistypedAreGuessed) {
+  const auto dump = dump::DumpModel::Open(HLOSCOPE_SOURCE_DIR "/samples/mlp_train_step", Limits{});
+  ASSERT_TRUE(dump);
+  const std::string module = (*dump)->modules()[0].name;
+  const auto other = SelectionFromText(**dump, "x" + module);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().hint, "did you mean `" + module + "`?");
+  const auto instruction = SelectionFromText(**dump, module + ":paramete.1");
+  ASSERT_FALSE(instruction);
+  EXPECT_TRUE(instruction.error().hint.starts_with("did you mean `param"))
+      << instruction.error().hint;
 }
 
 TEST(Commands, ChordsAreSoundAndUnique) {

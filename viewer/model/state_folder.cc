@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/base/closest_text.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "core/hlo/analysis/find_instruction.h"
 #include "viewer/model/counterparts.h"
 
 namespace hloscope::viewer {
@@ -231,9 +233,13 @@ Result<Selection> SelectionFromText(const dump::DumpModel& dump, std::string_vie
   std::string_view name = place.substr(0, at);
   int32_t module = FindModule(dump, name);
   if (module < 0 && dump.modules().size() == 1 && name.empty()) module = 0;
-  if (module < 0)
+  if (module < 0) {
+    ClosestText closest(name);
+    for (const dump::ModuleEntry& entry : dump.modules()) closest.Offer(entry.name);
+    const std::string hint = closest.Hint();
     return InputError(fmt::format("no module called {}", RepairUtf8(name)),
-                      "`hloscope info` lists the modules");
+                      hint.empty() ? "`hloscope info` lists the modules" : hint);
+  }
   int32_t stage = at == std::string_view::npos ? dump.FinalStage(module)
                                                : dump.FindStage(module, place.substr(at + 1));
   if (at != std::string_view::npos && stage < 0)
@@ -244,6 +250,7 @@ Result<Selection> SelectionFromText(const dump::DumpModel& dump, std::string_vie
                                         : Selection::OfStage(module, stage);
   if (instruction.starts_with('%')) instruction.remove_prefix(1);
   // Where the final stage has no such instruction the nearest earlier one that has it is meant.
+  std::string hint;
   for (int32_t s = stage; s >= 0; --s) {
     Result<std::shared_ptr<const hlo::Module>> read = dump.Module(module, s);
     if (!read && s == stage) return std::unexpected(read.error());
@@ -251,11 +258,12 @@ Result<Selection> SelectionFromText(const dump::DumpModel& dump, std::string_vie
       if ((*read)->name(hlo::InstructionId(i)) == instruction)
         return Selection::OfInstruction(module, s, hlo::InstructionId(i));
     }
+    if (read && hint.empty()) hint = hlo::SimilarInstruction(**read, instruction);
     if (at != std::string_view::npos) break;
   }
   return InputError(
       fmt::format("module {} has no instruction {}", RepairUtf8(name), RepairUtf8(instruction)),
-      "`hloscope find` looks for names");
+      hint.empty() ? "`hloscope find` looks for names" : hint);
 }
 
 }  // namespace hloscope::viewer
