@@ -197,7 +197,7 @@ Result<Value> AsyncUpdateKernel(KernelCall& call) {
   hlo::InstructionId start = call.id;
   while (module[start].opcode == hlo::Opcode::kAsyncUpdate) start = module.operands(start)[0];
   if (module[start].opcode != hlo::Opcode::kAsyncStart) {
-    start = hlo::AsyncChains(module).start(call.id);
+    start = hlo::AsyncChainsOf(module).start(call.id);
     if (!start.valid()) return Unsupported(call, "no async-start leads here");
   }
   const ComputationId callee = module.GetComputation(module[start], AttributeKey::kCalls);

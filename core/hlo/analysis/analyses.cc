@@ -1,4 +1,5 @@
 // The analyses that a module keeps.
+#include "core/hlo/analysis/async_chain.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/effects.h"
 #include "core/hlo/analysis/users.h"
@@ -7,7 +8,7 @@
 namespace hloscope::hlo {
 namespace {
 
-enum Slot : size_t { kCallGraph, kEffects, kUsers, kSlotCount };
+enum Slot : size_t { kCallGraph, kEffects, kUsers, kAsyncChains, kSlotCount };
 static_assert(kSlotCount == KeptAnalyses::kSlots);
 
 template <typename T>
@@ -20,5 +21,8 @@ const T& Get(Slot slot, const Module& module) {
 const CallGraph& CallGraphOf(const Module& module) { return Get<CallGraph>(kCallGraph, module); }
 const Effects& EffectsOf(const Module& module) { return Get<Effects>(kEffects, module); }
 const UserIndex& UsersOf(const Module& module) { return Get<UserIndex>(kUsers, module); }
+const AsyncChains& AsyncChainsOf(const Module& module) {
+  return Get<AsyncChains>(kAsyncChains, module);
+}
 
 }  // namespace hloscope::hlo

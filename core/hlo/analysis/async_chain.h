@@ -16,7 +16,7 @@ bool CarriesAsyncState(const Module& module, const Instruction& i);
 // By its opcode alone: any custom call may be one of sharding.
 bool MayCarryAsyncState(Opcode opcode);
 
-// The chains of a module, found once.
+// The chains of a module.
 class AsyncChains {
  public:
   explicit AsyncChains(const Module& module);
@@ -44,5 +44,8 @@ class AsyncChains {
   std::vector<Caller> callers_;        // the first caller of every computation
   size_t steps_left_ = 0;
 };
+
+// The module's, found by the first that asks; they live as long as it does.
+const AsyncChains& AsyncChainsOf(const Module& module);
 
 }  // namespace hloscope::hlo

@@ -79,7 +79,7 @@ AsyncFacts::AsyncFacts(const Module& module) : module_(module) {
 
 // An -update or -done whose start is not found may still name the computation itself.
 void AsyncFacts::FindWrapped() {
-  AsyncChains chains(module_);
+  const AsyncChains& chains = AsyncChainsOf(module_);
   if (chains.all().empty()) return;
   wrapped_.resize(module_.instructions().size());
   for (InstructionId id : chains.all()) {

@@ -17,7 +17,7 @@ using std::to_string;
 class AsyncPass {
  public:
   explicit AsyncPass(VerifyContext& context)
-      : context_(context), module_(context.module()), chains_(module_) {}
+      : context_(context), module_(context.module()), chains_(AsyncChainsOf(module_)) {}
 
   void Check(InstructionId id) {
     switch (module_[id].opcode) {
@@ -381,7 +381,7 @@ class AsyncPass {
 
   VerifyContext& context_;
   const Module& module_;
-  AsyncChains chains_;
+  const AsyncChains& chains_;
   std::map<int64_t, InstructionId> host_channels_;
 };
 
