@@ -1,0 +1,117 @@
+// Words for a verdict.
+#include "core/debug/diverge/verdict.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace hloscope::debug {
+namespace {
+
+struct CauseRow {
+  std::string_view key, text;
+};
+constexpr CauseRow kCauses[] = {
+#define CAUSE(name, key, text) {key, text},
+#include "core/debug/diverge/causes.def"
+#undef CAUSE
+};
+
+std::string PlacePhrase(const DivergePlace& place) {
+  std::string out = fmt::format("{} in {}", place.instruction, place.computation);
+  if (!place.calls.empty()) out += fmt::format(" ({})", place.calls);
+  return out;
+}
+
+std::string PassSentence(const DivergeVerdict& verdict) {
+  const PassBlame& blame = verdict.passes.front();
+  std::string out = fmt::format("pass {} of {} changed the numbers", blame.pass,
+                                blame.pipeline.empty() ? "the pipeline" : blame.pipeline);
+  if (verdict.place) out += " at " + PlacePhrase(*verdict.place);
+  if (!verdict.edit.what.empty()) out += ": " + verdict.edit.what;
+  for (const PassBlame& other : verdict.passes) {
+    if (&other == &blame) continue;
+    out += other.restores
+               ? fmt::format("; pass {} of {} hides it again", other.pass, other.pipeline)
+               : fmt::format("; pass {} of {} changed them once more", other.pass, other.pipeline);
+  }
+  return out;
+}
+
+std::string DifferenceSentence(const DivergeVerdict& verdict) {
+  std::string out;
+  if (verdict.place) {
+    out = "first differs at " + PlacePhrase(*verdict.place);
+    if (!verdict.edit.what.empty()) out += ": " + verdict.edit.what;
+  } else {
+    out = "the results differ";
+  }
+  if (verdict.worst && !verdict.worst->equal()) out += "; " + ErrorPhrase(*verdict.worst);
+  if (verdict.cause) out += fmt::format("; the cause is {}", Describe(*verdict.cause));
+  return out;
+}
+
+std::string EqualSentence(const DivergeVerdict& verdict) {
+  if (verdict.cause) {
+    return fmt::format("no pass is guilty and the results agree; what moves is {}",
+                       Describe(*verdict.cause));
+  }
+  if (verdict.stages > 0) {
+    return fmt::format("no pass changed the numbers: {} stages mean the same",
+                       verdict.stages - static_cast<int64_t>(verdict.stepped_over.size()));
+  }
+  return "both agree within the bounds";
+}
+
+}  // namespace
+
+std::string_view KeyOf(Cause cause) { return kCauses[static_cast<size_t>(cause)].key; }
+std::string_view Describe(Cause cause) { return kCauses[static_cast<size_t>(cause)].text; }
+
+std::string ErrorPhrase(const LeafComparison& leaf) {
+  if (!leaf.problem.empty()) return leaf.problem;
+  std::string out = fmt::format("{} of {} elements differ", leaf.mismatched, leaf.elements);
+  if (leaf.max_abs_error > 0) {
+    out += fmt::format(", largest error {:.3g} absolute, {:.3g} relative", leaf.max_abs_error,
+                       leaf.max_rel_error);
+  }
+  if (leaf.nan_mismatched > 0) out += fmt::format(", {} NaN on one side", leaf.nan_mismatched);
+  return out;
+}
+
+DivergeVerdict RefusedVerdict(Error error) {
+  DivergeVerdict verdict;
+  switch (error.error_class) {
+    case ErrorClass::kUnsupported:
+      verdict.status = RunStatus::kUnsupported;
+      break;
+    case ErrorClass::kDied:
+      verdict.status = RunStatus::kDied;
+      break;
+    default:
+      verdict.status = RunStatus::kError;
+  }
+  verdict.errors.push_back(std::move(error));
+  WriteSentence(verdict);
+  return verdict;
+}
+
+void WriteSentence(DivergeVerdict& verdict) {
+  switch (verdict.status) {
+    case RunStatus::kDiffers:
+      verdict.sentence =
+          verdict.passes.empty() ? DifferenceSentence(verdict) : PassSentence(verdict);
+      break;
+    case RunStatus::kEqual:
+      verdict.sentence = EqualSentence(verdict);
+      break;
+    default:
+      verdict.sentence =
+          verdict.errors.empty() ? "no verdict" : "no verdict: " + verdict.errors[0].ToString();
+  }
+  if (!verdict.cured_by.empty()) {
+    verdict.sentence += fmt::format("; cured by {}", fmt::join(verdict.cured_by, ", "));
+  }
+  if (verdict.confirmed) verdict.sentence += *verdict.confirmed ? "; confirmed" : "; not confirmed";
+}
+
+}  // namespace hloscope::debug
