@@ -77,6 +77,14 @@ TEST(MakeInputs, MeetsWhatTheUsesNeed) {
   const std::string reducers = kReducers;
   const Row rows[] = {
       {"nothing asked", "ROOT p = f32[100] parameter(0)", 0, Within(-0.1, 0.2)},
+      {"index of dynamic-slice out of an asynchronous chain that a barrier hands on",
+       "copied { q = s32[] parameter(0) ROOT c = s32[] copy(q) }\n"
+       "ENTRY e {\n  x = f32[10] parameter(0)\n  p = s32[] parameter(1)\n"
+       "  start = ((s32[]), s32[], s32[]) async-start(p), calls=copied\n"
+       "  kept = ((s32[]), s32[], s32[]) opt-barrier(start)\n"
+       "  at = s32[] async-done(kept)\n"
+       "  ROOT r = f32[8] dynamic-slice(x, at), dynamic_slice_sizes={8}\n}\n",
+       1, Within(0, 2)},
       {"index of dynamic-slice through convert and reshape",
        "x = f32[10] parameter(0) i = s8[1] parameter(1) c = s32[1] convert(i) r = s32[] "
        "reshape(c)\n"

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/hlo/analysis/async_chain.h"
+
 namespace hloscope::replay {
 
 using hlo::AttributeKey;
@@ -241,11 +243,11 @@ void ConstraintFlow::CarryRoot(ComputationId callee, const TuplePath& path,
 
 void ConstraintFlow::CarryAsync(InstructionId id, const TuplePath& path,
                                 const InputConstraints& constraints) {
-  InstructionId start = module_.operands(id)[0];
-  while (module_[start].opcode == Opcode::kAsyncUpdate) start = module_.operands(start)[0];
-  if (module_[start].opcode == Opcode::kCopyStart)
-    return Ask(module_.operands(start)[0], constraints);
-  if (module_[start].opcode != Opcode::kAsyncStart) return;
+  const InstructionId operand = module_.operands(id)[0];
+  if (module_[operand].opcode == Opcode::kCopyStart)
+    return Ask(module_.operands(operand)[0], constraints);
+  const InstructionId start = hlo::AsyncChainsOf(module_).start(id);
+  if (!start.valid()) return;
   CarryRoot(module_.GetComputation(module_[start], AttributeKey::kCalls), path, constraints);
 }
 
