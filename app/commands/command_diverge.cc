@@ -6,10 +6,15 @@
 
 #include "app/cancel.h"
 #include "app/command.h"
+#include "app/dump_place.h"
 #include "app/output.h"
 #include "app/reports/diverge_report.h"
 #include "app/run_options.h"
 #include "app/workers.h"
+#include "core/debug/passes/find_pass.h"
+#include "core/dump/dump_model.h"
+#include "core/replay/pjrt/compile_module.h"
+#include "core/replay/pjrt/scratch_folder.h"
 
 namespace hloscope::app {
 namespace {
@@ -42,11 +47,17 @@ DivergeVerdict VerdictOfIsolated(const RunReport& report) {
 class DivergeCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
-    std::vector<OptionSpec> all = {{.name = "modules",
-                                    .target = &files_,
-                                    .help = "a module, or two that should mean the same",
-                                    .value = "MODULE",
-                                    .required = true}};
+    std::vector<OptionSpec> all = {
+        {.name = "modules",
+         .target = &files_,
+         .help = "a module, or two that should mean the same; with --passes a module, and the dump "
+                 "of its compilation where there is one",
+         .value = "MODULE",
+         .required = true},
+        {.name = "--passes",
+         .target = &passes_,
+         .help = "find the pass that changed the numbers: in the dump that is named behind the "
+                 "module, else the platform's own compiler writes the stages"}};
     for (std::vector<OptionSpec> specs :
          {shared_.InputSpecs(), shared_.ComparisonSpecs(), shared_.MachineSpecs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
@@ -71,21 +82,98 @@ class DivergeCommand : public Command {
 
   Status CheckForm() const {
     if (files_.size() > 2) return InputError("expected a module, or two");
-    if (files_.size() == 2) {
-      return UnsupportedError("two modules cannot be compared by their values yet",
-                              "`hloscope compare` compares them by meaning");
+    if (passes_) {
+      if (files_.size() == 1 || IsFolder(files_[1])) return {};
+      return InputError(files_[1] + ": --passes takes a module and the folder of its dump");
     }
-    if (shared_.request().reference_platform.empty()) {
-      return InputError("nothing to compare with", "name --reference_platform, or a second module");
+    if (files_.size() == 1 && shared_.request().reference_platform.empty()) {
+      return InputError("nothing to compare with",
+                        "name --passes, --reference_platform, or a second module");
     }
     return {};
   }
 
+  static bool IsFolder(const std::string& path) {
+    std::error_code error;
+    return std::filesystem::is_directory(path, error);
+  }
+
   DivergeVerdict Find(const Context& context, const std::stop_token& stop) {
+    if (passes_ && IsFolder(files_[0])) {
+      if (files_.size() == 1) return OfDump(files_[0], nullptr, context, stop);
+      return debug::RefusedVerdict(
+          {ErrorClass::kInput, "expected a module before the dump", {}, ""});
+    }
     auto loaded = shared_.Load(files_[0], context.limits, stop);
     if (!loaded) return debug::RefusedVerdict(loaded.error());
+    if (passes_) {
+      return files_.size() == 2 ? OfDump(files_[1], &*loaded, context, stop)
+                                : OfOwnCompiler(*loaded, context, stop);
+    }
+    if (files_.size() == 2) return OfTwoModules(*loaded, context, stop);
     loaded->request.isolate = true;
     return VerdictOfIsolated(debug::RunModule(loaded->module, loaded->request, stop));
+  }
+
+  DivergeVerdict OfTwoModules(const LoadedRun& a, const Context& context,
+                              const std::stop_token& stop) {
+    const auto b = shared_.Load(files_[1], context.limits, stop);
+    if (!b) return debug::RefusedVerdict(b.error());
+    debug::StageValues values(a.request, stop);
+    return debug::FindDifference(values, a.module, b->module, stop);
+  }
+
+  // The module of the dump that the given one is, or its largest.
+  DivergeVerdict OfDump(const std::string& folder, const LoadedRun* given, const Context& context,
+                        const std::stop_token& stop) {
+    const auto model = dump::DumpModel::Open(folder, context.limits);
+    if (!model) return debug::RefusedVerdict(model.error());
+    const auto module = ModuleIn(**model, given);
+    if (!module) return debug::RefusedVerdict(module.error());
+    const auto pipeline = debug::ReadPipeline(**model, *module, context.limits);
+    if (!pipeline) return debug::RefusedVerdict(pipeline.error());
+    debug::StageValues values(given == nullptr ? shared_.request() : given->request, stop);
+    const auto& first = given == nullptr ? pipeline->stages.front().module : given->module;
+    const Result<debug::Leaves> results = values.Begin(first);
+    if (!results) return debug::RefusedVerdict(results.error());
+    return debug::FindGuiltyPass(values, *results, first, *pipeline, stop);
+  }
+
+  static Result<int32_t> ModuleIn(const dump::DumpModel& model, const LoadedRun* given) {
+    if (given == nullptr || model.modules().size() == 1) return FindModule(model, "");
+    std::error_code error;
+    const std::filesystem::path path = given->loaded.path;
+    for (size_t m = 0; m < model.modules().size(); ++m) {
+      for (const int32_t file : model.modules()[m].files) {
+        if (std::filesystem::equivalent(model.FullPath(file), path, error)) {
+          return static_cast<int32_t>(m);
+        }
+      }
+    }
+    return FindModule(model, given->module->name());
+  }
+
+  // XLA writes its stages, which are thrown away behind the verdict.
+  DivergeVerdict OfOwnCompiler(const LoadedRun& given, const Context& context,
+                               const std::stop_token& stop) {
+    replay::CompileModuleRequest request;
+    static_cast<replay::RunOptions&>(request) = given.request;
+    request.platform = CompilerOf(given.request.platform);
+    request.passes = true;
+    const auto folder = replay::ScratchFolder::Make();
+    if (!folder) return debug::RefusedVerdict(folder.error());
+    request.dump = folder->path();
+    const auto compiled = replay::CompileModule(given.module, request, stop);
+    if (!compiled) return debug::RefusedVerdict(compiled.error());
+    return OfDump(folder->path(), &given, context, stop);
+  }
+
+  // The platform itself, or where it has no passes the first that has.
+  static std::string CompilerOf(const std::string& platform) {
+    const replay::PlatformRow* row = replay::FindPlatform(platform);
+    if (row != nullptr && row->Has(replay::kDumps)) return platform;
+    const replay::PlatformRow* other = replay::PlatformWith(replay::kDumps);
+    return other == nullptr ? platform : std::string(other->name);
   }
 
   int Tell(DivergeVerdict verdict, const Context& context) const {
@@ -99,6 +187,7 @@ class DivergeCommand : public Command {
   }
 
   std::vector<std::string> files_;
+  bool passes_ = false;
   RunOptionSet shared_;
 };
 

@@ -1,0 +1,30 @@
+// The instruction at which two modules begin to differ that should mean the same.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "core/base/result.h"
+#include "core/debug/diverge/verdict.h"
+#include "core/debug/passes/stage_values.h"
+
+namespace hloscope::debug {
+
+struct FoundEdit {
+  DivergePlace place;
+  InstructionEdit edit;
+  LeafComparison worst;  // of the first value that differs, after against before
+};
+
+// Evaluates both on the inputs of `values` and pairs their instructions by alignment. The first
+// instruction of `after`, in the order in which they run, whose value differs from its partner's is
+// what was changed, or what it takes was: then that is named, as in `before` where it is gone.
+// Looks into fusions and called computations, in double precision first, where rounding hides
+// nothing. Nullopt: no paired values differ. Fails as the evaluation does.
+Result<std::optional<FoundEdit>> FindEdit(const StageValues& values,
+                                          const std::shared_ptr<const hlo::Module>& before,
+                                          const std::shared_ptr<const hlo::Module>& after,
+                                          const std::stop_token& stop);
+
+}  // namespace hloscope::debug

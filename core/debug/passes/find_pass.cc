@@ -1,0 +1,179 @@
+// Sweeping the stages of a pipeline.
+#include "core/debug/passes/find_pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/debug/compare/compare_modules.h"
+#include "core/debug/passes/find_edit.h"
+#include "core/debug/passes/meaning.h"
+#include "core/replay/capture/capture_plan.h"
+
+namespace hloscope::debug {
+
+using hlo::AttributeKey;
+using hlo::Literal;
+using hlo::Module;
+
+namespace {
+
+// Of constants whose elements a comparison of texts leaves out.
+std::vector<uint64_t> LargeConstants(const Module& module) {
+  constexpr int64_t kCompared = 10;
+  std::vector<uint64_t> hashes;
+  for (const hlo::Instruction& instruction : module.instructions()) {
+    if (instruction.opcode != hlo::Opcode::kConstant) continue;
+    const auto* literal = module.Get<Literal>(instruction, AttributeKey::kConstantValue);
+    if (literal == nullptr || literal->elided() || !literal->shape().IsArray()) continue;
+    if (literal->shape().ElementCount().value_or(0) <= kCompared) continue;
+    hashes.push_back(
+        std::get<uint64_t>(replay::FormOf(Result<Literal>(*literal), replay::CaptureForm::kHash)));
+  }
+  std::ranges::sort(hashes);
+  return hashes;
+}
+
+// Instructions that every module draws numbers for in its own way.
+bool DrawsNumbers(const hlo::Instruction& instruction) {
+  return instruction.opcode == hlo::Opcode::kRng ||
+         instruction.opcode == hlo::Opcode::kRngGetAndUpdateState;
+}
+int64_t DrawsOf(const Module& module) {
+  return std::ranges::count_if(module.instructions(), DrawsNumbers);
+}
+
+// A stage that was evaluated, or means the same as one that was.
+struct Known {
+  std::shared_ptr<const Module> module;
+  Leaves results;
+  std::string file;
+};
+
+class Sweep {
+ public:
+  Sweep(const StageValues& values, const std::stop_token& stop) : values_(values), stop_(stop) {}
+
+  DivergeVerdict Run(const Leaves& results, const std::shared_ptr<const Module>& first,
+                     const Pipeline& pipeline) {
+    last_ = {first, results, ""};
+    verdict_.stages = static_cast<int64_t>(pipeline.stages.size());
+    verdict_.stepped_over = pipeline.stepped_over;
+    verdict_.warnings = pipeline.notes;
+    for (const PassStage& stage : pipeline.stages) {
+      if (stop_.stop_requested()) return RefusedVerdict({ErrorClass::kDied, "cancelled", {}, {}});
+      Visit(stage);
+    }
+    Conclude();
+    return std::move(verdict_);
+  }
+
+ private:
+  void Visit(const PassStage& stage) {
+    if (HasSameText(*last_.module, *stage.module)) {
+      last_.module = stage.module;
+      last_.file = stage.file;
+      return;
+    }
+    Result<Leaves> results = values_.Plain(stage.module);
+    if (!results) {
+      verdict_.stepped_over.push_back(stage.file + ": " + results.error().message);
+      return;
+    }
+    ++verdict_.evaluated;
+    Judge(stage, *results);
+    last_ = {stage.module, *std::move(results), stage.file};
+  }
+
+  void Judge(const PassStage& stage, const Leaves& results) {
+    if (DrawsOf(*last_.module) != DrawsOf(*stage.module)) {
+      Excuse(stage, Cause::kRandomNumbers);
+      return;
+    }
+    const auto change =
+        ChangeOfMeaning(values_, last_.module, last_.results, stage.module, results);
+    if (!change) return;
+    if (change->excuse) {
+      Excuse(stage, *change->excuse);
+      return;
+    }
+    PassBlame blame{stage.pass, stage.pipeline, last_.file, stage.file, Restores(results), {},
+                    {},         change->worst};
+    if (!blame.restores) meant_ = last_.results;
+    auto edit = FindEdit(values_, last_.module, stage.module, stop_);
+    if (!edit) {
+      verdict_.warnings.push_back(
+          fmt::format("{}: the instruction was not found: {}", stage.file, edit.error().message));
+    } else if (*edit) {
+      blame.place = (*edit)->place;
+      blame.edit = (*edit)->edit;
+    }
+    verdict_.passes.push_back(std::move(blame));
+  }
+
+  // The results are again what they were before the pass that was blamed last.
+  bool Restores(const Leaves& results) const {
+    return meant_ && !WorstDifference(results, *meant_, values_.request().bounds);
+  }
+
+  void Excuse(const PassStage& stage, Cause cause) {
+    verdict_.cause = cause;
+    verdict_.warnings.push_back(fmt::format("{}: not blamed: {}", stage.file, Describe(cause)));
+  }
+
+  void Conclude() {
+    verdict_.status = verdict_.passes.empty() ? RunStatus::kEqual : RunStatus::kDiffers;
+    if (!verdict_.passes.empty()) {
+      verdict_.cause.reset();
+      verdict_.place = verdict_.passes.front().place;
+      verdict_.edit = verdict_.passes.front().edit;
+      verdict_.worst = verdict_.passes.front().worst;
+    }
+    WriteSentence(verdict_);
+  }
+
+  const StageValues& values_;
+  const std::stop_token& stop_;
+  Known last_;
+  std::optional<Leaves> meant_;  // results before the pass that was blamed last
+  DivergeVerdict verdict_;
+};
+
+}  // namespace
+
+bool HasSameText(const Module& a, const Module& b) {
+  return CompareModules(a, b).equal && LargeConstants(a) == LargeConstants(b);
+}
+
+DivergeVerdict FindGuiltyPass(const StageValues& values, const Leaves& results,
+                              const std::shared_ptr<const Module>& first, const Pipeline& pipeline,
+                              const std::stop_token& stop) {
+  return Sweep(values, stop).Run(results, first, pipeline);
+}
+
+DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const Module>& actual,
+                              const std::shared_ptr<const Module>& expected,
+                              const std::stop_token& stop) {
+  const Result<Leaves> results = values.Begin(actual);
+  if (!results) return RefusedVerdict(results.error());
+  const Result<Leaves> meant = values.Plain(expected);
+  if (!meant) return RefusedVerdict(meant.error());
+  DivergeVerdict verdict;
+  verdict.status = RunStatus::kEqual;
+  if (const auto change = ChangeOfMeaning(values, expected, *meant, actual, *results)) {
+    verdict.status = RunStatus::kDiffers;
+    verdict.worst = change->worst;
+    verdict.cause = change->excuse;
+  }
+  auto edit = FindEdit(values, expected, actual, stop);
+  if (!edit) {
+    verdict.warnings.push_back("the instruction was not found: " + edit.error().message);
+  } else if (*edit && verdict.status == RunStatus::kDiffers) {
+    verdict.place = (*edit)->place;
+    verdict.edit = (*edit)->edit;
+  }
+  WriteSentence(verdict);
+  return verdict;
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,50 @@
+// Reading every stage that is there.
+#include "core/debug/passes/pipeline.h"
+
+#include <set>
+
+#include "core/dump/complete_module.h"
+#include "core/dump/load.h"
+
+namespace hloscope::debug {
+namespace {
+
+Result<std::shared_ptr<const hlo::Module>> ReadStage(const dump::DumpModel& model, int32_t file,
+                                                     const Limits& limits,
+                                                     std::set<std::string>& notes) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
+                            dump::LoadSoundModule(model.FullPath(file), limits));
+  const dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
+  notes.insert(completed.notes.begin(), completed.notes.end());
+  return completed.module;
+}
+
+}  // namespace
+
+Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits) {
+  Pipeline pipeline;
+  std::set<std::string> notes;
+  const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
+  for (size_t s = 0; s < entry.stages.size(); ++s) {
+    const dump::StageEntry& stage = entry.stages[s];
+    const int32_t file = model.ModuleFile(module, static_cast<int32_t>(s));
+    if (file < 0) continue;
+    const std::string& path = model.files()[static_cast<size_t>(file)].path;
+    auto read = ReadStage(model, file, limits, notes);
+    if (!read) {
+      pipeline.stepped_over.push_back(path + ": " + read.error().message);
+      continue;
+    }
+    pipeline.stages.push_back({stage.name, stage.pass.empty() ? stage.name : stage.pass,
+                               stage.pipeline, path, *std::move(read)});
+  }
+  pipeline.notes.assign(notes.begin(), notes.end());
+  if (pipeline.stages.empty()) {
+    return InputError(model.path() + ": no stage of the module can be read",
+                      pipeline.stepped_over.empty() ? "`hloscope info` shows what is there"
+                                                    : pipeline.stepped_over.front());
+  }
+  return pipeline;
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,48 @@
+// StageValues: what modules that should mean the same give on the same inputs, on the platform that
+// defines what is right.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/debug/run/run_module.h"
+#include "core/debug/run/run_results.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::debug {
+
+class StageValues {
+ public:
+  // Inputs, limits and workers are those of `request`, whatever its platforms.
+  explicit StageValues(const RunRequest& request, std::stop_token stop = {});
+
+  // The results of the module whose parameters the inputs are given or made up for; first, once.
+  Result<Leaves> Begin(const std::shared_ptr<const hlo::Module>& module);
+  // Of any module on those inputs: as it is; with all floating point in double precision; as it is
+  // on inputs whose floats are moved by one ULP, up and down in turn. Fails as the run does.
+  Result<Leaves> Plain(const std::shared_ptr<const hlo::Module>& module) const;
+  Result<Leaves> Wide(const std::shared_ptr<const hlo::Module>& module) const;
+  Result<Leaves> Moved(const std::shared_ptr<const hlo::Module>& module) const;
+
+  // A request that runs a module on those inputs on the reference platform, and nothing else.
+  const RunRequest& request() const { return request_; }
+  const RunReport& first() const { return first_; }
+
+ private:
+  Result<Leaves> Run(const std::shared_ptr<const hlo::Module>& module,
+                     const RunRequest& request) const;
+
+  RunRequest request_;
+  RunReport first_;
+  std::stop_token stop_;
+};
+
+// The leaves of a report's results; its error where it has none.
+Result<Leaves> LeavesOf(const RunReport& report);
+
+// Every float moved to its neighbour away from zero or towards it, in turn; others as they are.
+hlo::Literal MovedByOneUlp(const hlo::Literal& literal);
+
+}  // namespace hloscope::debug
