@@ -12,10 +12,14 @@ Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name) {
 }
 
 Status CheckCapture(const PlatformRow& platform, const CapturePlan& plan) {
-  if (!plan.wants_more_than_results() || platform.Has(kCaptures)) return {};
-  const std::string_view what = plan.search ? "search its values" : "tell values inside a module";
-  return UnsupportedError(fmt::format("{} cannot {}: it gives results only", platform.name, what),
-                          fmt::format("run it on {}", PlatformNames(kCaptures)));
+  const bool searches = plan.search || plan.until;
+  const PlatformFlag needed = searches ? kSearches : kCaptures;
+  if (!plan.wants_more_than_results() || platform.Has(needed)) return {};
+  const std::string_view what = plan.search  ? "search its values"
+                                : plan.until ? "end a run before its results"
+                                             : "tell values inside a module";
+  return UnsupportedError(fmt::format("{} cannot {}", platform.name, what),
+                          fmt::format("run it on {}", PlatformNames(needed)));
 }
 
 std::vector<hlo::Shape> ParameterShapes(const hlo::Module& module) {

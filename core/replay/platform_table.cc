@@ -26,7 +26,8 @@ constexpr PlatformRow kRows[] = {
 
 // What stands for every plugin given as a file.
 constexpr PlatformRow kPluginFileRow = {"pjrt:FILE.so", MakePluginPlatform, Devices::kNone,
-                                        kXlaFlags | kDumps, "an XLA plugin given as a file"};
+                                        kCaptures | kXlaFlags | kDumps,
+                                        "an XLA plugin given as a file"};
 
 }  // namespace
 

@@ -20,11 +20,12 @@ enum class Devices : uint8_t { kNone, kHost, kGpu };
 // What a platform can do, and what it takes to have it.
 enum PlatformFlag : uint32_t {
   kNeedsPlugin = 1 << 0,  // runs by a PJRT plugin that has to be installed
-  kCaptures = 1 << 1,     // serves capture plans beyond results, and searches beside a run
+  kCaptures = 1 << 1,     // tells values inside a module
   kXlaFlags = 1 << 2,     // flags of XLA have an effect on it
   kDumps = 1 << 3,        // its compiler leaves dump folders, with --passes each pass
   kTargets = 1 << 4,      // compiles for described devices, and only for those
   kReadsMlir = 1 << 5,    // its compiler takes StableHLO
+  kSearches = 1 << 6,     // looks at its values: searches beside a run, and ends it early
 };
 
 struct PlatformRow {

@@ -1,8 +1,10 @@
 // Tests of running modules on a real plugin beside the interpreter; skipped where there is none.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "core/debug/run/run_module.h"
 #include "core/hlo/text/text.h"
@@ -179,6 +181,153 @@ TEST(XlaCpu, FlagsReachXla) {
 }
 
 // Pieces: a fault of the plugin is found at its instruction, however the values flow.
+constexpr const char* kOptimized = R"(, is_scheduled=true
+doubled {
+  p = f32[3,4]{0,1} parameter(0)
+  ROOT q = f32[3,4]{0,1} add(p, p)
+}
+grown {
+  p = f32[3,4]{0,1} parameter(0)
+  q = f32[3,4]{0,1} negate(p)
+  ROOT r = f32[3,4]{0,1} subtract(p, q)
+}
+next { i = s32[] parameter(0)
+  one = s32[] constant(1)
+  ROOT n = s32[] add(i, one)
+}
+inner_less { i = s32[] parameter(0)
+  two = s32[] constant(2)
+  ROOT l = pred[] compare(i, two), direction=LT
+}
+outer_less { i = s32[] parameter(0)
+  three = s32[] constant(3)
+  ROOT l = pred[] compare(i, three), direction=LT
+}
+inner_body {
+  state = (s32[], f32[3,4]{0,1}) parameter(0)
+  turn = s32[] get-tuple-element(state), index=0
+  value = f32[3,4]{0,1} get-tuple-element(state), index=1
+  turn.1 = s32[] fusion(turn), kind=kLoop, calls=next
+  value.1 = f32[3,4]{0,1} fusion(value), kind=kLoop, calls=doubled
+  ROOT state.1 = (s32[], f32[3,4]{0,1}) tuple(turn.1, value.1)
+}
+inner_condition {
+  state.2 = (s32[], f32[3,4]{0,1}) parameter(0)
+  turn.2 = s32[] get-tuple-element(state.2), index=0
+  ROOT again = pred[] fusion(turn.2), kind=kLoop, calls=inner_less
+}
+outer_body {
+  outer = (s32[], f32[3,4]{0,1}) parameter(0)
+  outer_turn = s32[] get-tuple-element(outer), index=0
+  outer_value = f32[3,4]{0,1} get-tuple-element(outer), index=1
+  zero.1 = s32[] constant(0)
+  start = s32[] copy(zero.1)
+  begin = (s32[], f32[3,4]{0,1}) tuple(start, outer_value)
+  inner_loop = (s32[], f32[3,4]{0,1}) while(begin), condition=inner_condition, body=inner_body
+  inner_value = f32[3,4]{0,1} get-tuple-element(inner_loop), index=1
+  outer_turn.1 = s32[] fusion(outer_turn), kind=kLoop, calls=next.1
+  grown_value = f32[3,4]{0,1} fusion(inner_value), kind=kLoop, calls=grown
+  ROOT outer.1 = (s32[], f32[3,4]{0,1}) tuple(outer_turn.1, grown_value)
+}
+next.1 { i = s32[] parameter(0)
+  one = s32[] constant(1)
+  ROOT n = s32[] add(i, one)
+}
+outer_condition {
+  outer.2 = (s32[], f32[3,4]{0,1}) parameter(0)
+  outer_turn.2 = s32[] get-tuple-element(outer.2), index=0
+  ROOT outer_again = pred[] fusion(outer_turn.2), kind=kLoop, calls=outer_less
+}
+ENTRY e {
+  a = f32[3,4]{1,0} parameter(0)
+  zero = s32[] constant(0)
+  first = s32[] copy(zero)
+  turned = f32[3,4]{0,1} copy(a)
+  init = (s32[], f32[3,4]{0,1}) tuple(first, turned)
+  outer_loop = (s32[], f32[3,4]{0,1}) while(init), condition=outer_condition, body=outer_body
+  value.2 = f32[3,4]{0,1} get-tuple-element(outer_loop), index=1
+  ROOT back = f32[3,4]{1,0} copy(value.2)
+}
+)";
+
+// What a run tells beside its results, by name, path, device and leaf.
+class TakenValues : public replay::RunStream {
+ public:
+  explicit TakenValues(const hlo::Module& module) : module_(module) {}
+  void Take(replay::RunEvent event) override {
+    if (auto* result = std::get_if<replay::LeafResult>(&event)) results.push_back(result->value);
+    auto* captured = std::get_if<replay::CapturedValue>(&event);
+    if (captured == nullptr) return;
+    std::string name = fmt::format("{}/", captured->key.device);
+    for (const eval::Frame& frame : captured->key.path) {
+      name += fmt::format("{}[{}]/", module_.name(frame.caller), frame.iteration);
+    }
+    name += fmt::format("{}.{}", module_.name(captured->key.instruction), captured->key.leaf);
+    EXPECT_TRUE(values.emplace(name, captured->value).second) << name;
+  }
+
+  std::map<std::string, replay::CapturedForm> values;
+  std::vector<Result<hlo::Literal>> results;
+
+ private:
+  const hlo::Module& module_;
+};
+
+TakenValues CaptureOn(const std::string& platform, const std::shared_ptr<const hlo::Module>& module,
+                      replay::CaptureForm form) {
+  RunRequest request;
+  request.platform = platform;
+  request.run_passes = false;
+  request.capture.items.push_back({replay::CaptureScope::kFusionBoundaries, form});
+  TakenValues taken(*module);
+  const auto run = RunCapturing(module, request, taken);
+  EXPECT_TRUE(run.has_value()) << run.error().ToString();
+  return taken;
+}
+
+TEST(XlaCpuCapture, TellsEveryBoundaryUnderTheKeysOfTheInterpreter) {
+  if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
+  const auto parsed = hlo::ParseText(std::string("HloModule m") + kOptimized);
+  ASSERT_NE(parsed.module, nullptr);
+  for (const replay::CaptureForm form : {replay::CaptureForm::kBytes, replay::CaptureForm::kHash}) {
+    const TakenValues plugin = CaptureOn("xla-cpu", parsed.module, form);
+    const TakenValues interpreter = CaptureOn("interpreter", parsed.module, form);
+    EXPECT_EQ(interpreter.values.size(), 49u);
+    EXPECT_TRUE(interpreter.values.contains("0/outer_loop[2]/inner_loop[1]/value.1.0"));
+    for (const auto& [name, value] : interpreter.values) {
+      const auto found = plugin.values.find(name);
+      ASSERT_NE(found, plugin.values.end()) << name;
+      if (form == replay::CaptureForm::kHash) {
+        EXPECT_EQ(std::get<uint64_t>(found->second), std::get<uint64_t>(value)) << name;
+      } else {
+        EXPECT_EQ(std::get<hlo::Literal>(found->second), std::get<hlo::Literal>(value)) << name;
+      }
+    }
+    EXPECT_EQ(plugin.values.size(), interpreter.values.size());
+    EXPECT_EQ(*plugin.results.at(0), *interpreter.results.at(0));
+  }
+}
+
+TEST(XlaCpuCapture, SaysWhatItCannotCapture) {
+  if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
+  const auto parsed = hlo::ParseText(std::string("HloModule m") + kOptimized);
+  RunRequest request;
+  request.platform = "xla-cpu";
+  request.capture.items.push_back({replay::CaptureScope::kFusionBoundaries});
+  TakenValues taken(*parsed.module);
+  const auto with_passes = RunCapturing(parsed.module, request, taken);
+  ASSERT_FALSE(with_passes.has_value());
+  EXPECT_EQ(with_passes.error().error_class, ErrorClass::kUnsupported);
+  request.run_passes = false;
+  for (uint32_t k = 0; k < parsed.module->instructions().size(); ++k) {
+    if (parsed.module->name(hlo::InstructionId(k)) != "q") continue;
+    request.capture.items = {{.instructions = {hlo::InstructionId(k)}}};
+  }
+  const auto inside = RunCapturing(parsed.module, request, taken);
+  ASSERT_FALSE(inside.has_value());
+  EXPECT_EQ(inside.error().error_class, ErrorClass::kUnsupported);
+}
+
 TEST(Isolate, FindsSeededFaults) {
   if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
   const auto library = std::filesystem::canonical("/proc/self/exe").parent_path();

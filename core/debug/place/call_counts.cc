@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/hlo/analysis/call_graph.h"
+#include "core/replay/capture/boundaries.h"
 
 namespace hloscope::debug {
 namespace {
@@ -43,7 +44,7 @@ class Counter {
     bool sequence = i.opcode == Opcode::kWhile || i.opcode == Opcode::kConditional ||
                     i.opcode == Opcode::kAsyncStart || i.opcode == Opcode::kAsyncUpdate ||
                     i.opcode == Opcode::kAsyncDone ||
-                    (i.opcode == Opcode::kCall && !IsKernelCall(module_, i));
+                    (i.opcode == Opcode::kCall && !replay::IsKernelCall(module_, i));
     if (outer.kind == Kind::kKernel || !sequence) inner.kind = Kind::kKernel;
     if (inner.host == FallbackReason::kNone) inner.host = HostReasonOf(module_, i);
     int64_t before = result_.executions[i.computation.index];
@@ -115,17 +116,6 @@ FallbackReason HostReasonOf(const Module& module, const Instruction& i) {
     return FallbackReason::kHostDeviceType;
   }
   return FallbackReason::kNone;
-}
-
-bool IsKernelCall(const Module& module, const Instruction& i) {
-  if (i.opcode != Opcode::kCall) return false;
-  std::string_view small = FrontendValue(module, i, "xla_cpu_small_call");
-  if (small == "true" || small == "\"true\"") return true;
-  constexpr std::string_view kKey = "\"outer_dimension_partitions\":[";
-  std::string_view config = BackendConfigText(module, i);
-  size_t at = config.find(kKey);
-  return at != std::string_view::npos && at + kKey.size() < config.size() &&
-         config[at + kKey.size()] != ']';
 }
 
 }  // namespace hloscope::debug

@@ -34,8 +34,5 @@ int64_t KnownTripCount(const hlo::Module& module, const hlo::Instruction& loop);
 // Whether the instruction itself says that it runs on the host: by attribute, thread or
 // device_type.
 FallbackReason HostReasonOf(const hlo::Module& module, const hlo::Instruction& i);
-// A call of XLA:CPU that is one kernel: cut for several threads (outer_dimension_partitions), or so
-// small that it is compiled as a whole (xla_cpu_small_call).
-bool IsKernelCall(const hlo::Module& module, const hlo::Instruction& i);
 
 }  // namespace hloscope::debug

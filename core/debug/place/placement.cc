@@ -7,6 +7,7 @@
 #include "core/debug/place/call_counts.h"
 #include "core/debug/place/transfers.h"
 #include "core/hlo/opcode_traits.h"
+#include "core/replay/capture/boundaries.h"
 
 namespace hloscope::debug {
 namespace {
@@ -146,7 +147,7 @@ class Placer {
       case Opcode::kWhile:
       case Opcode::kConditional:
       case Opcode::kCall:
-        return At(IsKernelCall(module_, i) ? Place::kDeviceKernel : Place::kControl);
+        return At(replay::IsKernelCall(module_, i) ? Place::kDeviceKernel : Place::kControl);
       case Opcode::kAsyncStart:
       case Opcode::kAsyncUpdate:
         return At(Place::kControl);

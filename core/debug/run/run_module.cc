@@ -59,16 +59,22 @@ class Replay {
     return status;
   }
 
-  Result<replay::RunResult> RunWith(const replay::CapturePlan& plan, replay::RunStream& stream) {
+  Status OpenCapture() {
     HLOSCOPE_TRY(Verify());
     HLOSCOPE_TRY(feeds_.Open(request_.infeed, request_.seed, request_.limits));
     HLOSCOPE_TRY(Place());
     HLOSCOPE_TRY(source_->Prepare(0));
     HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, Side::kTest, report_.timing));
+    return {};
+  }
+
+  Result<replay::RunResult> RunWith(const replay::CapturePlan& plan, replay::RunStream& stream) {
     replay::RunOptions options = OptionsFor(Side::kTest, 0);
     options.capture = plan;
     return test_->Run(source_->inputs().lists, options, stream);
   }
+
+  const RunInputs& inputs() const { return source_->inputs(); }
 
  private:
   // What was asked for, of which the deadline let some run.
@@ -326,7 +332,7 @@ class Replay {
   Status FindNonFiniteOrigin() {
     const replay::PlatformRow* own = replay::FindPlatform(request_.platform);
     std::unique_ptr<replay::Executable> other;
-    if (own == nullptr || !own->Has(replay::kCaptures)) {
+    if (own == nullptr || !own->Has(replay::kSearches)) {
       RunTiming untold;
       HLOSCOPE_ASSIGN_OR_RETURN(other, Load(Reference(), Side::kTest, untold));
     }
@@ -476,12 +482,42 @@ RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest&
   return report;
 }
 
+struct CaptureSession::State {
+  State(std::shared_ptr<const hlo::Module> module, const RunRequest& asked, std::stop_token stop)
+      : request(asked), replay(std::move(module), request, report, std::move(stop)) {}
+  RunRequest request;
+  RunReport report;
+  Replay replay;
+};
+
+CaptureSession::CaptureSession(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CaptureSession::CaptureSession(CaptureSession&&) noexcept = default;
+CaptureSession::~CaptureSession() = default;
+
+Result<CaptureSession> CaptureSession::Open(std::shared_ptr<const hlo::Module> module,
+                                            const RunRequest& request, std::stop_token stop) {
+  auto state = std::make_unique<State>(std::move(module), request, std::move(stop));
+  HLOSCOPE_TRY(state->replay.OpenCapture());
+  return CaptureSession(std::move(state));
+}
+
+Result<replay::RunResult> CaptureSession::Run(const replay::CapturePlan& plan,
+                                              replay::RunStream& stream) {
+  return state_->replay.RunWith(plan, stream);
+}
+
+const std::vector<std::vector<Literal>>& CaptureSession::inputs() const {
+  return state_->replay.inputs().lists;
+}
+
+double CaptureSession::load_ms() const { return state_->report.timing.compile_ms; }
+
 Result<replay::RunResult> RunCapturing(std::shared_ptr<const hlo::Module> module,
                                        const RunRequest& request, replay::RunStream& stream,
                                        std::stop_token stop) {
-  RunReport untold;
-  return Replay(std::move(module), request, untold, std::move(stop))
-      .RunWith(request.capture, stream);
+  HLOSCOPE_ASSIGN_OR_RETURN(CaptureSession session,
+                            CaptureSession::Open(std::move(module), request, std::move(stop)));
+  return session.Run(request.capture, stream);
 }
 
 }  // namespace hloscope::debug

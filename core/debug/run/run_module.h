@@ -125,9 +125,30 @@ struct RunReport {
 RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
                     std::stop_token stop = {});
 
+// A module loaded once, with the request's capture plan, to be run on the inputs that the request
+// means as often as one likes; each run's plan wants no more than the loaded one does.
+class CaptureSession {
+ public:
+  // Fails as the run would before it runs: unsupported where the platform cannot serve the plan.
+  static Result<CaptureSession> Open(std::shared_ptr<const hlo::Module> module,
+                                     const RunRequest& request, std::stop_token stop = {});
+  CaptureSession(CaptureSession&&) noexcept;
+  ~CaptureSession();
+
+  // What comes of it goes to `stream`.
+  Result<replay::RunResult> Run(const replay::CapturePlan& plan, replay::RunStream& stream);
+  // The leaves of all parameters, by device as the platform numbers them.
+  const std::vector<std::vector<hlo::Literal>>& inputs() const;
+  double load_ms() const;
+
+ private:
+  struct State;
+  explicit CaptureSession(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
 // Runs `module` once on its platform, on the inputs that the request means, with its capture plan;
-// what comes of it goes to `stream`. Fails as the run does: unsupported where the platform cannot
-// serve the plan.
+// what comes of it goes to `stream`. Fails as the run does.
 Result<replay::RunResult> RunCapturing(std::shared_ptr<const hlo::Module> module,
                                        const RunRequest& request, replay::RunStream& stream,
                                        std::stop_token stop = {});

@@ -38,7 +38,7 @@ struct ValueStatistics {
 
 enum class CaptureScope : uint8_t {
   kInstructions,      // those that are named
-  kFusionBoundaries,  // what is computed and stands in no fusion or applied computation
+  kFusionBoundaries,  // those that BoundariesOf gives
   kAll,               // everything but the insides of what is applied element by element
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/hlo/analysis/call_graph.h"
+#include "core/replay/capture/boundaries.h"
 
 namespace hloscope::replay {
 
@@ -37,22 +38,6 @@ constexpr std::chrono::milliseconds kBetweenProgress{200};
 // By computation: it is one of `targets`, or reaches one by calls.
 std::vector<bool> Around(const Module& module, std::vector<bool> targets) {
   return hlo::WithCallers(hlo::CallGraphOf(module).calls(), std::move(targets));
-}
-
-// By computation: a program that is compiled as its fusions say has the values of its instructions.
-std::vector<bool> OutsideFusions(const Module& module) {
-  const hlo::CallGraph& graph = hlo::CallGraphOf(module);
-  std::vector<bool> outside(module.computations().size(), false);
-  outside[module.entry_id().index] = true;
-  for (ComputationId id : graph.callers_first()) {
-    if (!outside[id.index]) continue;
-    for (const hlo::Call& call : graph.calls(id)) {
-      if (hlo::Info(module[call.caller].opcode).category == hlo::Category::kControl) {
-        outside[call.callee.index] = true;
-      }
-    }
-  }
-  return outside;
 }
 
 bool Computes(hlo::Opcode opcode) {
@@ -111,21 +96,15 @@ Status PlanObserver::Want(const CaptureItem& item) {
       }
       return {};
     case CaptureScope::kFusionBoundaries:
-      WantWhere(item, OutsideFusions(module_));
+      for (const InstructionId id : BoundariesOf(module_)) forms_[id.index] = item.form;
       return {};
     case CaptureScope::kAll:
-      WantWhere(item, std::vector<bool>(module_.computations().size(), true));
+      for (size_t i = 0; i < forms_.size(); ++i) {
+        if (Computes(module_.instructions()[i].opcode)) forms_[i] = item.form;
+      }
       return {};
   }
   return InputError("a capture plan asks for what there is not");
-}
-
-void PlanObserver::WantWhere(const CaptureItem& item, const std::vector<bool>& computations) {
-  for (size_t i = 0; i < forms_.size(); ++i) {
-    const hlo::Instruction& instruction = module_.instructions()[i];
-    if (!computations[instruction.computation.index] || !Computes(instruction.opcode)) continue;
-    forms_[i] = item.form;
-  }
 }
 
 bool PlanObserver::WantsLanes(InstructionId caller) {

@@ -42,7 +42,6 @@ class PlanObserver : public eval::Observer {
 
   PlanObserver(const hlo::Module& module, const CapturePlan& plan, RunStream& stream);
   Status Want(const CaptureItem& item);
-  void WantWhere(const CaptureItem& item, const std::vector<bool>& computations);
   void Tell(int64_t device, std::span<const eval::Frame> path, hlo::InstructionId instruction,
             const eval::Value& value);
   Status Note(const eval::Site& site, const eval::Value& value);

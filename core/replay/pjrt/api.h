@@ -68,6 +68,8 @@ class Plugin {
   }
   // Waits for an event and destroys it; null is over already.
   Status Await(Event* event) const;
+  // Takes an error of the plugin's apart and destroys it.
+  Error Explain(PluginError* error) const;
 
  private:
   friend Result<std::shared_ptr<const Plugin>> OpenPlugin(const std::string& path);
@@ -86,9 +88,6 @@ class Plugin {
   void ReadExtensions();
   void ReadAttributes();
   Status CallWith(Function function, std::string_view name, std::span<const Named> blocks) const;
-  // Takes the error apart and destroys it.
-  Error Explain(PluginError* error) const;
-
   std::string path_;
   const void* table_;
   std::vector<Extension> extensions_;

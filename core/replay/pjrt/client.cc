@@ -35,18 +35,6 @@ NamedValue IntOption(std::string_view name, int64_t value) {
   return option;
 }
 
-// Elements narrower than a byte come with anything in their upper bits.
-void Narrow(ElementType type, std::span<std::byte> bytes) {
-  if (hlo::BitWidth(type) >= 8) return;
-  const auto bits = static_cast<unsigned>(hlo::BitWidth(type));
-  const unsigned sign = 1u << (bits - 1);
-  for (std::byte& byte : bytes) {
-    unsigned value = std::to_integer<unsigned>(byte) & ((1u << bits) - 1);
-    if (hlo::IsSigned(type)) value = (value ^ sign) - sign;
-    byte = static_cast<std::byte>(value & 0xffu);
-  }
-}
-
 // Row-major: the last dimension is the fastest.
 struct HostLayout {
   explicit HostLayout(size_t rank) {
@@ -60,6 +48,17 @@ struct HostLayout {
 };
 
 }  // namespace
+
+void NarrowElements(ElementType type, std::span<std::byte> bytes) {
+  if (hlo::BitWidth(type) >= 8) return;
+  const auto bits = static_cast<unsigned>(hlo::BitWidth(type));
+  const unsigned sign = 1u << (bits - 1);
+  for (std::byte& byte : bytes) {
+    unsigned value = std::to_integer<unsigned>(byte) & ((1u << bits) - 1);
+    if (hlo::IsSigned(type)) value = (value ^ sign) - sign;
+    byte = static_cast<std::byte>(value & 0xffu);
+  }
+}
 
 int32_t BufferTypeOf(ElementType type) {
   const auto* row = std::ranges::find(kTypeNumbers, type, &TypeNumber::type);
@@ -256,7 +255,7 @@ Result<Literal> ClientHandle::Take(Buffer* buffer, const Shape& shape) const {
   if (bytes.empty()) copy->dst = &nothing;
   HLOSCOPE_TRY(plugin_->Call(copy, host.layout));
   HLOSCOPE_TRY(plugin_->Await(copy->event));
-  Narrow(element, bytes);
+  NarrowElements(element, bytes);
   return Literal::Dense(own, std::move(bytes));
 }
 

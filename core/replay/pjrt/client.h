@@ -65,6 +65,10 @@ class ClientHandle {
 Result<std::shared_ptr<const ClientHandle>> OpenClient(const std::shared_ptr<const Plugin>& plugin,
                                                        int64_t devices);
 
+// Elements of a type narrower than a byte, a byte each, come with anything in their upper bits: sets
+// those as a Literal has them.
+void NarrowElements(hlo::ElementType type, std::span<std::byte> bytes);
+
 // PJRT's number of an element type; 0 where it has none.
 int32_t BufferTypeOf(hlo::ElementType type);
 // The element type of such a number; kInvalid where it is not known.

@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
 
 #include "core/hlo/proto/proto.h"
 #include "core/replay/pjrt/adapt.h"
+#include "core/replay/pjrt/adapt_steps.h"
+#include "core/replay/pjrt/call_sink.h"
+#include "core/replay/pjrt/capture_calls.h"
 #include "core/replay/pjrt/client.h"
 #include "core/replay/pjrt/compile_options.h"
 #include "core/replay/pjrt/leaf_traffic.h"
@@ -20,21 +24,34 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using hlo::Literal;
 
+// What a module was loaded to capture.
+struct Captures {
+  std::shared_ptr<const hlo::Module> module;  // as given
+  std::vector<bool> points;
+  std::vector<std::string> left_out;
+  int64_t program = 0;
+};
+
 class PjrtExecutable : public Executable {
  public:
   PjrtExecutable(const PlatformRow& row, hlo::InstructionId root,
                  std::shared_ptr<const pjrt::ClientHandle> client, pjrt::Adapted adapted,
-                 pjrt::LoadedProgram program)
+                 pjrt::LoadedProgram program, std::optional<Captures> captures)
       : row_(row),
         root_(root),
         client_(std::move(client)),
         adapted_(std::move(adapted)),
         program_(std::move(program)),
+        captures_(std::move(captures)),
         memory_(PeakBytes()) {}
 
   Result<RunResult> Run(std::span<const std::vector<Literal>> inputs, const RunOptions& options,
                         RunStream& stream) override {
     HLOSCOPE_TRY(CheckCapture(row_, options.capture));
+    if (options.capture.wants_more_than_results() && !captures_) {
+      return UnsupportedError("a plugin captures what it was loaded for: nothing",
+                              "load the module with the capture plan");
+    }
     for (const std::string& warning : adapted_.warnings) stream.Take(RunWarning{warning});
     pjrt::LeafTraffic traffic(adapted_);
     HLOSCOPE_ASSIGN_OR_RETURN(const auto arguments, traffic.Arguments(inputs));
@@ -46,8 +63,15 @@ class PjrtExecutable : public Executable {
         buffers[d].push_back(std::move(buffer));
       }
     }
+    std::optional<pjrt::CallSink> sink;
+    std::optional<pjrt::SinkScope> scope;
+    if (captures_) {
+      sink.emplace(*captures_->module, captures_->points, options.capture, stream);
+      scope.emplace(captures_->program, *sink);
+    }
     const Clock::time_point start = Clock::now();
     HLOSCOPE_ASSIGN_OR_RETURN(auto results, client_->Execute(program_, buffers));
+    scope.reset();
     const std::chrono::duration<double, std::micro> time = Clock::now() - start;
     buffers.clear();
     HLOSCOPE_TRY(traffic.Emit(*client_, results, options.capture, root_, stream));
@@ -67,6 +91,7 @@ class PjrtExecutable : public Executable {
   std::shared_ptr<const pjrt::ClientHandle> client_;
   pjrt::Adapted adapted_;
   pjrt::LoadedProgram program_;
+  std::optional<Captures> captures_;
   int64_t memory_ = 0;
 };
 
@@ -79,8 +104,18 @@ class PjrtPlatform : public Platform {
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
                                            const RunOptions& options) override {
     const hlo::InstructionId root = module->entry().root;
+    std::optional<Captures> captures;
+    if (options.capture.wants_more_than_results()) {
+      HLOSCOPE_TRY(CheckCapture(row_, options.capture));
+      HLOSCOPE_ASSIGN_OR_RETURN(captures, AddCaptures(module, options));
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(pjrt::Adapted adapted, pjrt::Adapt(std::move(module), options));
+    if (captures && !captures->left_out.empty()) {
+      adapted.warnings.push_back(fmt::format("values of dynamic shape are not captured: {}",
+                                             pjrt::ListSome(captures->left_out)));
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(const auto client, Client(adapted.counts.devices()));
+    if (captures) HLOSCOPE_TRY(pjrt::RegisterCapture(client->plugin()));
     pjrt::CompileOptions compile;
     compile.replicas = adapted.counts.replicas;
     compile.partitions = adapted.counts.partitions;
@@ -98,10 +133,31 @@ class PjrtPlatform : public Platform {
     }
     if (adapted.partition) HLOSCOPE_TRY(pjrt::FindTilings(*client, program, adapted));
     return std::make_unique<PjrtExecutable>(row_, root, client, std::move(adapted),
-                                            std::move(program));
+                                            std::move(program), std::move(captures));
   }
 
  private:
+  // Puts capturing calls into `module`.
+  Result<Captures> AddCaptures(std::shared_ptr<const hlo::Module>& module,
+                               const RunOptions& options) const {
+    if (options.run_passes) {
+      return UnsupportedError(
+          fmt::format("{} tells values inside a module only of one that its passes went through "
+                      "already",
+                      name_),
+          fmt::format("`hloscope compile --with {} --emit hlo -o FILE` writes that; run FILE with "
+                      "--run_test_hlo_passes=false",
+                      name_));
+    }
+    Captures captures{module, {}, {}, pjrt::NewProgramNumber()};
+    HLOSCOPE_ASSIGN_OR_RETURN(pjrt::CaptureCalls calls,
+                              pjrt::AddCaptureCalls(*module, options.capture, captures.program));
+    captures.points = std::move(calls.points);
+    captures.left_out = std::move(calls.left_out);
+    module = std::move(calls.module);
+    return captures;
+  }
+
   Result<std::shared_ptr<const pjrt::ClientHandle>> Client(int64_t devices) const {
     HLOSCOPE_ASSIGN_OR_RETURN(const PluginFile file, ResolvePlugin(name_, {}));
     HLOSCOPE_ASSIGN_OR_RETURN(auto plugin, pjrt::OpenPlugin(file.path));
