@@ -9,6 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/debug/compare/compare_values.h"
+#include "core/debug/diverge/value_walk.h"
 #include "core/debug/run/run_module.h"
 
 namespace hloscope::debug {
@@ -70,6 +71,7 @@ struct DivergeVerdict {
   std::vector<DivergeTry> tries;
   std::string first_bad;  // of several versions; empty: none or not asked
 
+  std::optional<ValueWalk> walk;          // of two platforms
   std::optional<LeafComparison> worst;    // of what differs most: results or instruction
   int64_t stages = 0, evaluated = 0;      // of the pipeline; the others mean the same by their text
   std::vector<std::string> stepped_over;  // stages that could not be evaluated, with the reason

@@ -1,0 +1,308 @@
+// From two platforms to a verdict.
+#include "core/debug/diverge/diverge_platforms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/debug/compare/compare_bits.h"
+#include "core/debug/diverge/kernel_check.h"
+#include "core/debug/diverge/value_comparison.h"
+#include "core/debug/place/placement.h"
+#include "core/hlo/proto/proto.h"
+#include "core/replay/capture/boundaries.h"
+#include "core/replay/pjrt/compile_module.h"
+
+namespace hloscope::debug {
+
+using hlo::InstructionId;
+using hlo::Literal;
+using hlo::Module;
+
+namespace {
+
+// How many divergent values are held to what they mean before amplified rounding is believed.
+constexpr int kMostChecks = 64;
+
+bool Compiles(const std::string& platform) {
+  const replay::PlatformRow* row = replay::FindPlatform(platform);
+  return row != nullptr && row->Has(replay::kDumps);
+}
+
+Status CheckCaptures(const std::string& platform) {
+  HLOSCOPE_TRY(replay::CheckPlatform(platform));
+  replay::CapturePlan plan;
+  plan.items.push_back({replay::CaptureScope::kFusionBoundaries});
+  return replay::CheckCapture(*replay::FindPlatform(platform), plan);
+}
+
+// The request of a run that captures values of the optimised module.
+RunRequest CapturingRequest(const RunRequest& request, const std::string& platform,
+                            const std::vector<Literal>& arguments) {
+  RunRequest capturing = request;
+  capturing.platform = platform;
+  capturing.reference_platform.clear();
+  capturing.inputs.clear();
+  capturing.input_literals.clear();
+  capturing.save_inputs.clear();
+  capturing.arguments = arguments;
+  capturing.run_passes = false;
+  capturing.verify = false;
+  capturing.capture = {};
+  capturing.capture.items.push_back(
+      {replay::CaptureScope::kFusionBoundaries, replay::CaptureForm::kHash});
+  return capturing;
+}
+
+class PlatformDivergence {
+ public:
+  PlatformDivergence(const std::shared_ptr<const Module>& module, const RunRequest& request,
+                     std::stop_token stop, int64_t keep_bytes)
+      : module_(module), request_(request), stop_(std::move(stop)), keep_bytes_(keep_bytes) {
+    verdict_.platform = request.platform;
+    verdict_.reference = request.reference_platform;
+    verdict_.seed = request.seed;
+  }
+
+  Result<DivergeVerdict> Run() {
+    HLOSCOPE_TRY(CheckCaptures(request_.platform));
+    HLOSCOPE_TRY(CheckCaptures(request_.reference_platform));
+    HLOSCOPE_TRY(RunPlain());
+    HLOSCOPE_TRY(Optimise());
+    HLOSCOPE_TRY(Walk());
+    HLOSCOPE_TRY(CheckBits());
+    CompareResults();
+    FindPlace();
+    Settle();
+    return std::move(verdict_);
+  }
+
+ private:
+  // As `run` does: the module as it is, compiled with all passes.
+  Status RunPlain() {
+    RunRequest plain = request_;
+    plain.isolate = false;
+    plain.iterations = plain.repeat = 1;
+    plain_ = RunModule(module_, plain, stop_);
+    verdict_.warnings = plain_.warnings;
+    if (plain_.error) return std::unexpected(*plain_.error);
+    walk_.plain_ms = plain_.timing.run_us.empty() ? 0 : plain_.timing.run_us[0] / 1000;
+    return {};
+  }
+
+  // The module that the compiling side really runs; the same module where no side compiles.
+  Status Optimise() {
+    optimized_ = module_;
+    const bool ours = Compiles(request_.platform);
+    if (!request_.run_passes || (!ours && !Compiles(request_.reference_platform))) return {};
+    replay::CompileModuleRequest compile;
+    static_cast<replay::RunOptions&>(compile) = request_;
+    compile.capture = {};
+    compile.platform = ours ? request_.platform : request_.reference_platform;
+    compile.optimized_module = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(replay::CompileModuleReport report,
+                              replay::CompileModule(module_, compile, stop_));
+    auto read = hlo::ReadProto(std::as_bytes(std::span(report.optimized_module)));
+    if (!read.has_value()) {
+      return UnsupportedError(fmt::format("the optimised module of {} cannot be read: {}",
+                                          compile.platform, read.error().message));
+    }
+    optimized_ = read->module;
+    return {};
+  }
+
+  Status Walk() {
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        CaptureSession platform,
+        CaptureSession::Open(
+            optimized_, CapturingRequest(request_, request_.platform, plain_.arguments), stop_));
+    platform_.emplace(std::move(platform));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        CaptureSession reference,
+        CaptureSession::Open(
+            optimized_, CapturingRequest(request_, request_.reference_platform, plain_.arguments),
+            stop_));
+    reference_.emplace(std::move(reference));
+    values_ = std::make_unique<ValueComparison>(*optimized_, *platform_, *reference_,
+                                                request_.bounds, keep_bytes_);
+    HLOSCOPE_TRY(values_->Run());
+    values_->Summarise(walk_);
+    walk_.capture_ms = values_->platform_us() / 1000;
+    return {};
+  }
+
+  // The results with capture have the bits of the run without it, or it is said where not.
+  Status CheckBits() {
+    const auto& lists = values_->platform_results();
+    if (lists.size() != 1 || lists[0].size() != plain_.outputs.size()) {
+      walk_.bits = "results of several devices are not held against the run without capture";
+      return {};
+    }
+    const std::optional<size_t> other = FirstOtherBits(lists[0], plain_);
+    walk_.same_result_bits = !other;
+    if (!other) {
+      walk_.bits = "with capture every bit of the results is the same";
+      return {};
+    }
+    RunRequest again = CapturingRequest(request_, request_.platform, plain_.arguments);
+    again.capture = {};
+    const RunReport rerun = RunModule(optimized_, again, stop_);
+    if (rerun.error) return std::unexpected(*rerun.error);
+    walk_.bits = fmt::format(
+        "result {} has other bits than in the plain run: {}", *other,
+        FirstOtherBits(lists[0], rerun)
+            ? "capture changed them"
+            : "the optimised module gives them too when it runs again without its passes");
+    verdict_.warnings.push_back(walk_.bits);
+    return {};
+  }
+
+  static std::optional<size_t> FirstOtherBits(const std::vector<Result<Literal>>& leaves,
+                                              const RunReport& report) {
+    for (size_t i = 0; i < leaves.size() && i < report.outputs.size(); ++i) {
+      if (report.outputs[i].missing || !leaves[i].has_value()) continue;
+      const Literal& other = report.outputs[i].value;
+      if (!other.shape().IsArray() || !leaves[i]->shape().IsArray()) continue;
+      if (!CompareBits(*leaves[i], other).equal()) return i;
+    }
+    return std::nullopt;
+  }
+
+  // Which results differ in the plain run, and whether those of the optimised module do.
+  void CompareResults() {
+    for (size_t i = 0; i < plain_.outputs.size(); ++i) {
+      const RunOutput& output = plain_.outputs[i];
+      if (!output.compared || output.comparison.equal()) continue;
+      walk_.reached.push_back(static_cast<int64_t>(i));
+      if (!verdict_.worst) verdict_.worst = output.comparison;
+    }
+    if (walk_.reached.empty()) return;
+    bool optimized_differs = false;
+    const auto &ours = values_->platform_results(), &theirs = values_->reference_results();
+    for (size_t d = 0; d < std::min(ours.size(), theirs.size()); ++d) {
+      for (size_t i = 0; i < std::min(ours[d].size(), theirs[d].size()); ++i) {
+        if (!ours[d][i].has_value() || !theirs[d][i].has_value()) continue;
+        if (!ours[d][i]->shape().IsArray()) continue;
+        optimized_differs |= !CompareArrays(*ours[d][i], *theirs[d][i], request_.bounds).equal();
+      }
+    }
+    walk_.passes_differ = !optimized_differs;
+  }
+
+  // The first divergent value that its own instruction makes so; failing that, the first.
+  void FindPlace() {
+    int checks = 0;
+    for (const auto& [point, difference] : values_->differences()) {
+      if (difference.comparison.equal()) continue;
+      if (!first_) first_ = &difference;
+      if (RunsOthers(difference.key.instruction)) continue;
+      if (++checks > kMostChecks) break;
+      auto check =
+          CheckKernel(*optimized_, difference.key, *values_, platform_->inputs(), request_, stop_);
+      if (!check.has_value()) {
+        ++unchecked_;
+        if (unchecked_ == 1) verdict_.warnings.push_back(check.error().ToString());
+        continue;
+      }
+      if (!check->differs()) continue;
+      guilty_ = &difference;
+      check_ = std::move(*check);
+      return;
+    }
+    all_checked_ = checks <= kMostChecks && unchecked_ == 0;
+  }
+
+  // Loops, branches and calls whose insides are captured themselves.
+  bool RunsOthers(InstructionId id) const {
+    const hlo::Instruction& i = (*optimized_)[id];
+    return hlo::Info(i.opcode).category == hlo::Category::kControl &&
+           !replay::IsKernelCall(*optimized_, i) && !hlo::HasFlag(i.opcode, hlo::kFlagDone);
+  }
+
+  DivergePlace PlaceOf(const replay::ValueKey& key) const {
+    const Module& module = *optimized_;
+    DivergePlace place{std::string(module.name(key.instruction)),
+                       std::string(module[module[module[key.instruction].computation].name]),
+                       CallsText(module, key)};
+    if (platform_->inputs().size() > 1) {
+      place.calls += fmt::format("{}device {}", place.calls.empty() ? "" : ", ", key.device);
+    }
+    return place;
+  }
+
+  void Settle() {
+    const bool differs = !walk_.reached.empty() || guilty_ != nullptr;
+    verdict_.status = differs ? RunStatus::kDiffers : RunStatus::kEqual;
+    if (guilty_ != nullptr) {
+      SettleGuilty();
+    } else if (differs && first_ != nullptr && !walk_.passes_differ) {
+      verdict_.place = PlaceOf(first_->key);
+      verdict_.worst = first_->comparison;
+      verdict_.cause = all_checked_ ? Cause::kIllConditioned : Cause::kUnexplained;
+    }
+    verdict_.walk = std::move(walk_);
+    WriteSentence(verdict_);
+  }
+
+  void SettleGuilty() {
+    verdict_.place = PlaceOf(guilty_->key);
+    verdict_.worst = *std::ranges::find_if(
+        check_.leaves, [](const LeafComparison& leaf) { return !leaf.equal(); });
+    verdict_.cause = CauseOf(guilty_->key.instruction);
+    if (Status measured = MeasureDistances(check_, request_, walk_, stop_); !measured) {
+      verdict_.warnings.push_back("no value in double precision: " + measured.error().message);
+    }
+    auto inside = LookInside(check_, request_, stop_);
+    if (!inside.has_value()) {
+      verdict_.warnings.push_back("the kernel could not be looked into: " + inside.error().message);
+      return;
+    }
+    walk_.inner = std::move(inside->first);
+    if (inside->together_agree || !inside->together.empty()) {
+      verdict_.tries.push_back({"compile the instructions inside on their own",
+                                inside->together_agree, std::move(inside->together)});
+    }
+  }
+
+  Cause CauseOf(InstructionId id) const {
+    const Module& module = *optimized_;
+    const hlo::Opcode opcode = module[id].opcode;
+    if (opcode == hlo::Opcode::kRng || opcode == hlo::Opcode::kRngBitGenerator ||
+        opcode == hlo::Opcode::kRngGetAndUpdateState) {
+      return Cause::kRandomNumbers;
+    }
+    const Placement placement = FindPlacement(module, Target::kCpu);
+    return placement.instructions[id.index].place == Place::kLibraryCall ? Cause::kLibrary
+                                                                         : Cause::kCodeGeneration;
+  }
+
+  const std::shared_ptr<const Module>& module_;
+  const RunRequest& request_;
+  std::stop_token stop_;
+  int64_t keep_bytes_;
+  RunReport plain_;
+  std::shared_ptr<const Module> optimized_;
+  std::optional<CaptureSession> platform_, reference_;
+  std::unique_ptr<ValueComparison> values_;
+  ValueWalk walk_;
+  const ValueDifference* first_ = nullptr;   // beyond the bounds
+  const ValueDifference* guilty_ = nullptr;  // and by its own instruction
+  KernelCheck check_;                        // of `guilty_`
+  int64_t unchecked_ = 0;
+  bool all_checked_ = false;
+  DivergeVerdict verdict_;
+};
+
+}  // namespace
+
+DivergeVerdict DivergePlatforms(const std::shared_ptr<const Module>& module,
+                                const RunRequest& request, std::stop_token stop,
+                                int64_t keep_bytes) {
+  auto verdict = PlatformDivergence(module, request, std::move(stop), keep_bytes).Run();
+  if (verdict.has_value()) return *std::move(verdict);
+  return RefusedVerdict(std::move(verdict).error());
+}
+
+}  // namespace hloscope::debug
