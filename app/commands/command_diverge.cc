@@ -11,6 +11,7 @@
 #include "app/reports/diverge_report.h"
 #include "app/run_options.h"
 #include "app/workers.h"
+#include "core/debug/diverge/diverge_platforms.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/dump/dump_model.h"
 #include "core/replay/pjrt/compile_module.h"
@@ -111,8 +112,29 @@ class DivergeCommand : public Command {
                                 : OfOwnCompiler(*loaded, context, stop);
     }
     if (files_.size() == 2) return OfTwoModules(*loaded, context, stop);
-    loaded->request.isolate = true;
-    return VerdictOfIsolated(debug::RunModule(loaded->module, loaded->request, stop));
+    return OfTwoPlatforms(*loaded, context, stop);
+  }
+
+  // In the code that really runs, or where a platform does not tell values inside it, instruction
+  // by instruction. Where the passes alone make the difference, the one that does.
+  DivergeVerdict OfTwoPlatforms(LoadedRun& given, const Context& context,
+                                const std::stop_token& stop) {
+    for (const std::string& name : {given.request.platform, given.request.reference_platform}) {
+      const replay::PlatformRow* row = replay::FindPlatform(name);
+      if (row == nullptr || row->Has(replay::kCaptures)) continue;
+      given.request.isolate = true;
+      given.request.notes.push_back(
+          name + " does not tell values inside a module: each instruction was run alone");
+      return VerdictOfIsolated(debug::RunModule(given.module, given.request, stop));
+    }
+    DivergeVerdict verdict = debug::DivergePlatforms(given.module, given.request, stop);
+    if (!verdict.walk || !verdict.walk->passes_differ) return verdict;
+    DivergeVerdict of_passes = OfOwnCompiler(given, context, stop);
+    if (of_passes.passes.empty()) return verdict;
+    of_passes.walk = std::move(verdict.walk);
+    of_passes.warnings.insert(of_passes.warnings.begin(), verdict.warnings.begin(),
+                              verdict.warnings.end());
+    return of_passes;
   }
 
   DivergeVerdict OfTwoModules(const LoadedRun& a, const Context& context,

@@ -6,6 +6,7 @@
 
 #include "app/command.h"
 #include "app/reports/leaf_report.h"
+#include "app/reports/walk_report.h"
 #include "core/base/json.h"
 
 namespace hloscope::app {
@@ -129,6 +130,7 @@ std::string DivergeReportJson(const std::vector<std::string>& files,
   for (const PassBlame& each : verdict.passes) WriteBlame(json, each);
   json.EndArray().Field("stages", verdict.stages).Field("evaluated", verdict.evaluated);
   WriteTexts(json, "stepped_over", verdict.stepped_over);
+  if (verdict.walk) WriteWalkJson(json.Key("walk"), *verdict.walk);
   if (verdict.worst) {
     json.Key("worst").BeginObject();
     WriteLeafJson(json, *verdict.worst, true);
@@ -142,7 +144,7 @@ std::string DivergeReportJson(const std::vector<std::string>& files,
 std::string DivergeReportText(const std::vector<std::string>& files,
                               const DivergeVerdict& verdict) {
   std::string out = fmt::format("{}: {}\n", fmt::join(files, " against "), verdict.sentence);
-  out += EditText(verdict.edit) + PassesText(verdict);
+  out += EditText(verdict.edit) + PassesText(verdict) + WalkText(verdict);
   if (!verdict.tries.empty()) out += "  tried:\n";
   for (const DivergeTry& attempt : verdict.tries) out += TryText(attempt);
   if (verdict.stages > 0) {

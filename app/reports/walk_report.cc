@@ -1,0 +1,118 @@
+// Printing the walk through the values of a module.
+#include "app/reports/walk_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/reports/leaf_report.h"
+
+namespace hloscope::app {
+namespace {
+
+using debug::PreciseDistance;
+using debug::ValueWalk;
+using debug::WalkPoint;
+
+constexpr size_t kLines = 12;  // of the curve
+
+void WriteDistance(JsonWriter& json, std::string_view key,
+                   const std::optional<PreciseDistance>& distance) {
+  json.Key(key);
+  if (!distance) return json.Null(), void();
+  json.BeginObject().Field("max_ulp", distance->max_ulp);
+  json.Field("max_abs_error", distance->max_abs_error);
+  json.Field("class_mismatched", distance->class_mismatched).EndObject();
+}
+
+void WritePoint(JsonWriter& json, const WalkPoint& point) {
+  json.BeginObject().Field("instruction", point.instruction);
+  json.Field("computation", point.computation).Field("opcode", point.opcode);
+  json.Field("executions", point.executions).Field("differing", point.differing);
+  json.Field("diverging", point.diverging).Field("max_abs_error", point.max_abs_error);
+  json.Field("max_rel_error", point.max_rel_error);
+  json.Field("max_ulp", static_cast<int64_t>(point.max_ulp));
+  if (!point.worst_calls.empty()) json.Field("calls", point.worst_calls);
+  json.EndObject();
+}
+
+std::string DistanceText(const std::string& side, const std::optional<PreciseDistance>& distance) {
+  if (!distance) return {};
+  std::string out = fmt::format("    {:<16} {:.3g} ULP from the value in double precision", side,
+                                distance->max_ulp);
+  if (distance->class_mismatched > 0) {
+    out += fmt::format(", {} NaN or infinite on one side", distance->class_mismatched);
+  }
+  return out + "\n";
+}
+
+std::string PointText(const WalkPoint& point) {
+  std::string out = fmt::format("    {:<32} {:.3g} absolute, {:.3g} relative", point.instruction,
+                                point.max_abs_error, point.max_rel_error);
+  if (point.diverging > 0) {
+    out += fmt::format(", {} of {} beyond the bounds", point.diverging, point.executions);
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+void WriteWalkJson(JsonWriter& json, const ValueWalk& walk) {
+  json.BeginObject().Field("boundaries", walk.boundaries).Field("compared", walk.compared);
+  json.Field("same_bits", walk.same_bits).Field("diverging", walk.diverging);
+  json.Field("untold", walk.untold).Field("left_out", walk.left_out);
+  json.Key("capture_keeps_bits");
+  walk.same_result_bits ? json.Value(*walk.same_result_bits) : json.Null();
+  json.Field("bits", walk.bits).Field("passes_differ", walk.passes_differ);
+  WriteDistance(json, "platform_distance", walk.platform_distance);
+  WriteDistance(json, "reference_distance", walk.reference_distance);
+  json.Key("inner");
+  if (walk.inner) {
+    json.BeginObject().Field("instruction", walk.inner->instruction);
+    json.Field("opcode", walk.inner->opcode);
+    WriteLeafJson(json, walk.inner->comparison, true);
+    json.EndObject();
+  } else {
+    json.Null();
+  }
+  json.Key("reached").BeginArray();
+  for (const int64_t result : walk.reached) json.Value(result);
+  json.EndArray().Key("curve").BeginArray();
+  for (const WalkPoint& point : walk.curve) WritePoint(json, point);
+  json.EndArray().Field("plain_ms", walk.plain_ms).Field("capture_ms", walk.capture_ms);
+  json.EndObject();
+}
+
+std::string WalkText(const debug::DivergeVerdict& verdict) {
+  if (!verdict.walk) return {};
+  const ValueWalk& walk = *verdict.walk;
+  std::string out = fmt::format(
+      "  {} values at {} boundaries compared: {} the same bit for bit, {} beyond the bounds\n",
+      walk.compared, walk.boundaries, walk.same_bits, walk.diverging);
+  if (walk.left_out > 0) {
+    out +=
+        fmt::format("  {} values behind the first divergence were not compared\n", walk.left_out);
+  }
+  out += fmt::format("  {}\n", walk.bits);
+  if (walk.inner) {
+    out += fmt::format("  inside, {} ({}) differs by itself: {}\n", walk.inner->instruction,
+                       walk.inner->opcode, ErrorPhrase(walk.inner->comparison));
+  }
+  if (walk.platform_distance) {
+    out += "  on the operands that it had:\n";
+    out += DistanceText(verdict.platform, walk.platform_distance);
+    out += DistanceText(verdict.reference, walk.reference_distance);
+  }
+  if (!walk.reached.empty()) {
+    out += fmt::format("  results that differ: {}\n", fmt::join(walk.reached, ", "));
+  }
+  if (!walk.curve.empty()) out += "  largest errors, in program order:\n";
+  for (size_t i = 0; i < std::min(walk.curve.size(), kLines); ++i) {
+    out += PointText(walk.curve[i]);
+  }
+  if (walk.curve.size() > kLines) {
+    out += fmt::format("    and {} more; --json has all\n", walk.curve.size() - kLines);
+  }
+  return out;
+}
+
+}  // namespace hloscope::app
