@@ -12,6 +12,7 @@
 #include "app/run_options.h"
 #include "app/workers.h"
 #include "core/debug/diverge/diverge_platforms.h"
+#include "core/debug/passes/explain_run.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/dump/dump_model.h"
 #include "core/replay/pjrt/compile_module.h"
@@ -101,14 +102,14 @@ class DivergeCommand : public Command {
 
   DivergeVerdict Find(const Context& context, const std::stop_token& stop) {
     if (passes_ && IsFolder(files_[0])) {
-      if (files_.size() == 1) return OfDump(files_[0], nullptr, context, stop);
+      if (files_.size() == 1) return OfDump(files_[0], nullptr, Platform(), context, stop);
       return debug::RefusedVerdict(
           {ErrorClass::kInput, "expected a module before the dump", {}, ""});
     }
     auto loaded = shared_.Load(files_[0], context.limits, stop);
     if (!loaded) return debug::RefusedVerdict(loaded.error());
     if (passes_) {
-      return files_.size() == 2 ? OfDump(files_[1], &*loaded, context, stop)
+      return files_.size() == 2 ? OfDump(files_[1], &*loaded, Platform(), context, stop)
                                 : OfOwnCompiler(*loaded, context, stop);
     }
     if (files_.size() == 2) return OfTwoModules(*loaded, context, stop);
@@ -145,8 +146,11 @@ class DivergeCommand : public Command {
     return debug::FindDifference(values, a.module, b->module, stop);
   }
 
+  const std::string& Platform() const { return shared_.request().platform; }
+
   // The module of the dump that the given one is, or its largest.
-  DivergeVerdict OfDump(const std::string& folder, const LoadedRun* given, const Context& context,
+  DivergeVerdict OfDump(const std::string& folder, const LoadedRun* given,
+                        const std::string& platform, const Context& context,
                         const std::stop_token& stop) {
     const auto model = dump::DumpModel::Open(folder, context.limits);
     if (!model) return debug::RefusedVerdict(model.error());
@@ -158,7 +162,15 @@ class DivergeCommand : public Command {
     const auto& first = given == nullptr ? pipeline->stages.front().module : given->module;
     const Result<debug::Leaves> results = values.Begin(first);
     if (!results) return debug::RefusedVerdict(results.error());
-    return debug::FindGuiltyPass(values, *results, first, *pipeline, stop);
+    DivergeVerdict verdict = debug::FindGuiltyPass(values, *results, first, *pipeline, stop);
+    const debug::RunRequest& request = given == nullptr ? shared_.request() : given->request;
+    const replay::PlatformRow* const row = replay::FindPlatform(platform);
+    if (row == nullptr || !row->Has(replay::kXlaFlags) || stop.stop_requested()) return verdict;
+    debug::RunRequest on_platform = request;
+    on_platform.platform = platform;
+    const debug::PlatformTries tries(first, on_platform, values, *results, stop);
+    debug::ExplainRun(verdict, tries, values, *pipeline, stop);
+    return verdict;
   }
 
   static Result<int32_t> ModuleIn(const dump::DumpModel& model, const LoadedRun* given) {
@@ -187,7 +199,7 @@ class DivergeCommand : public Command {
     request.dump = folder->path();
     const auto compiled = replay::CompileModule(given.module, request, stop);
     if (!compiled) return debug::RefusedVerdict(compiled.error());
-    return OfDump(folder->path(), &given, context, stop);
+    return OfDump(folder->path(), &given, request.platform, context, stop);
   }
 
   // The platform itself, or where it has no passes the first that has.
@@ -199,8 +211,9 @@ class DivergeCommand : public Command {
   }
 
   int Tell(DivergeVerdict verdict, const Context& context) const {
-    verdict.platform = shared_.request().platform;
+    if (verdict.platform.empty()) verdict.platform = shared_.request().platform;
     verdict.reference = shared_.request().reference_platform;
+    if (verdict.reference.empty()) verdict.reference = replay::ReferencePlatform().name;
     verdict.seed = shared_.request().seed;
     context.json ? WriteOut(DivergeReportJson(files_, verdict))
                  : PrintOut(DivergeReportText(files_, verdict));

@@ -69,7 +69,7 @@ void Pairing::Pair(InstructionId after) {
     if (!fits) continue;
     before_of_[after.index] = link.before;
     gone_[link.before.index] = false;
-    sure_[after.index] = IsIdentity(link.reason) && before_.name(link.before) == after_.name(after);
+    sure_[after.index] = before_.name(link.before) == after_.name(after);
     return;
   }
 }

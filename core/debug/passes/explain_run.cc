@@ -1,0 +1,236 @@
+// Cures, confirmation and causes.
+#include "core/debug/passes/explain_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/debug/passes/find_pass.h"
+#include "core/debug/passes/meaning.h"
+#include "core/hlo/analysis/find_instruction.h"
+#include "core/hlo/proto/proto.h"
+#include "core/replay/pjrt/api.h"
+#include "core/replay/pjrt/compile_module.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::Module;
+
+constexpr std::string_view kDisable = "xla_disable_hlo_passes";
+constexpr std::string_view kOnly = "xla_enable_hlo_passes_only";
+constexpr size_t kMostPasses = 24;  // that are switched off one by one
+
+// Passes that can be switched off: those behind which the module is another one, each once.
+std::vector<std::string> ChangingPasses(const Pipeline& pipeline) {
+  std::vector<std::string> passes;
+  for (size_t s = 1; s < pipeline.stages.size(); ++s) {
+    const PassStage& stage = pipeline.stages[s];
+    if (stage.pipeline.empty() || stage.pass == "pipeline-start") continue;
+    if (std::ranges::find(passes, stage.pass) != passes.end()) continue;
+    if (HasSameText(*pipeline.stages[s - 1].module, *stage.module)) continue;
+    passes.push_back(stage.pass);
+  }
+  return passes;
+}
+
+class Explainer {
+ public:
+  Explainer(DivergeVerdict& verdict, const PlatformTries& tries, const StageValues& values,
+            const Pipeline& pipeline, const std::stop_token& stop)
+      : verdict_(verdict), tries_(tries), values_(values), pipeline_(pipeline), stop_(stop) {}
+
+  void Run() {
+    verdict_.platform = tries_.request().platform;
+    const auto differs = tries_.AsItIs();
+    if (!differs) {
+      verdict_.errors.push_back(differs.error());
+      verdict_.warnings.push_back("the module does not run on " + verdict_.platform);
+    } else if (*differs) {
+      verdict_.tries.push_back({verdict_.platform + " as it is", false, ErrorPhrase(**differs)});
+      verdict_.status = RunStatus::kDiffers;
+      if (!verdict_.worst) verdict_.worst = **differs;
+      TryAll();
+      if (verdict_.passes.empty()) FindCause(**differs);
+    } else {
+      verdict_.tries.push_back({verdict_.platform + " as it is", true, ""});
+    }
+    if (!verdict_.passes.empty()) Confirm();
+    WriteSentence(verdict_);
+  }
+
+ private:
+  // The guilty passes first.
+  std::vector<std::string> Suspects() const {
+    std::vector<std::string> passes;
+    for (const PassBlame& blame : verdict_.passes) {
+      if (std::ranges::find(passes, blame.pass) == passes.end()) passes.push_back(blame.pass);
+    }
+    for (const std::string& pass : ChangingPasses(pipeline_)) {
+      if (passes.size() >= kMostPasses) break;
+      if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
+    }
+    return passes;
+  }
+
+  // Passes one by one, and the known flags; a flag that is such a pass is not tried twice.
+  void TryAll() {
+    const std::vector<std::string> passes = Suspects();
+    std::vector<KnownTry> tries;
+    for (const std::string& pass : passes) {
+      tries.push_back({Cause::kCodeGeneration, {{std::string(kDisable), pass}}});
+    }
+    for (KnownTry& known : KnownTries()) {
+      const auto same = std::ranges::find(tries, known.flags, &KnownTry::flags);
+      if (same == tries.end()) {
+        tries.push_back(std::move(known));
+      } else {
+        same->cause = known.cause;
+      }
+    }
+    std::vector<XlaFlagList> flags;
+    for (const KnownTry& each : tries) flags.push_back(each.flags);
+    const std::vector<DivergeTry> done = tries_.Run(flags);
+    for (size_t i = 0; i < done.size(); ++i) {
+      if (done[i].detail.find(replay::pjrt::kUnknownFlag) != std::string::npos) continue;
+      verdict_.tries.push_back(done[i]);
+      if (done[i].closes != true) continue;
+      const auto& [name, value] = tries[i].flags.front();
+      verdict_.cured_by.push_back(name == kDisable ? value : done[i].what);
+      NoteCause(tries[i].cause);
+    }
+  }
+
+  // What names a cause more closely than that the code is wrong goes first.
+  void NoteCause(Cause cause) {
+    if (!closing_ || closing_ == Cause::kCodeGeneration) closing_ = cause;
+  }
+
+  void FindCause(const LeafComparison& worst) {
+    if (verdict_.cause == Cause::kRandomNumbers) return;
+    const DivergeTry flushed = tries_.FlushingDenormals();
+    verdict_.tries.push_back(flushed);
+    const auto changes = tries_.DiffersFromItself(3);
+    if (changes) {
+      verdict_.tries.push_back({"the same again, bit for bit", *changes ? false : true,
+                                *changes ? "repeated runs differ" : "repeated runs agree"});
+    }
+    const bool moves = IsIllConditioned(worst);
+    FindPlace();
+    FindKernel();
+    if (changes && *changes) {
+      verdict_.cause = Cause::kUninitialised;
+    } else if (flushed.closes == true) {
+      verdict_.cause = Cause::kDenormals;
+    } else if (closing_ && closing_ != Cause::kCodeGeneration) {
+      verdict_.cause = closing_;
+    } else if (moves) {
+      verdict_.cause = Cause::kIllConditioned;
+    } else if (is_library_) {
+      verdict_.cause = Cause::kLibrary;
+    } else if (closing_ || verdict_.stepped_over.empty()) {
+      verdict_.cause = Cause::kCodeGeneration;  // every stage means the right thing
+    } else {
+      verdict_.cause = Cause::kUnexplained;
+    }
+  }
+
+  bool IsIllConditioned(const LeafComparison& worst) {
+    const auto moved = values_.Moved(tries_.module());
+    if (!moved) return false;
+    const auto moves = WorstDifference(*moved, tries_.expected(), values_.request().bounds);
+    const bool as_much = moves && moves->max_abs_error >= 0.25 * worst.max_abs_error;
+    verdict_.tries.push_back({"inputs moved by one ULP, on the reference", !as_much,
+                              moves ? ErrorPhrase(*moves) : "the results stay within the bounds"});
+    return as_much;
+  }
+
+  // Instructions one by one: the first that differs by itself.
+  void FindPlace() {
+    RunRequest request = tries_.request();
+    request.reference_platform = values_.request().platform;
+    request.isolate = true;
+    const RunReport report = RunModule(tries_.module(), request, stop_);
+    const auto& first = report.first_divergent;
+    if (!first) return;
+    verdict_.place = {first->instruction, first->computation, ""};
+    for (const LeafComparison& leaf : first->outputs) {
+      if (!leaf.equal()) verdict_.worst = leaf;
+    }
+  }
+
+  // The same of the module that was compiled to code, without its passes.
+  void FindKernel() {
+    const std::shared_ptr<const Module>& compiled = pipeline_.stages.back().module;
+    RunRequest request = tries_.request();
+    request.reference_platform = values_.request().platform;
+    request.isolate = true;
+    request.run_passes = request.reference_passes = false;
+    const RunReport report = RunModule(compiled, request, stop_);
+    if (!report.first_divergent) return;
+    verdict_.kernel = report.first_divergent->instruction;
+    const hlo::InstructionId id = hlo::FindInstruction(*compiled, verdict_.kernel);
+    if (!id.valid()) return;
+    const hlo::Instruction& instruction = (*compiled)[id];
+    constexpr int64_t kCustom = static_cast<int64_t>(hlo::FusionKind::kCustom);
+    const bool is_custom =
+        instruction.opcode == hlo::Opcode::kFusion &&
+        compiled->GetInt(instruction, hlo::AttributeKey::kFusionKind, -1) == kCustom;
+    is_library_ = is_custom || instruction.opcode == hlo::Opcode::kCustomCall;
+  }
+
+  // The guilty pass is in cured_by, or alone does to the module before it what it did.
+  void Confirm() {
+    const PassBlame& blame = verdict_.passes.front();
+    const auto& cures = verdict_.cured_by;
+    if (std::ranges::find(cures, blame.pass) != cures.end()) {
+      verdict_.confirmed = true;
+      return;
+    }
+    const auto repeated = RepeatsAlone(blame);
+    DivergeTry attempt{fmt::format("--{}={} on {}", kOnly, blame.pass, blame.file_before), {}, ""};
+    if (!repeated) {
+      attempt.detail = repeated.error().message.substr(0, 200);
+    } else {
+      verdict_.confirmed = *repeated;
+      attempt.closes = false;
+      attempt.detail = *repeated ? "the same change of the results" : "the results stay";
+    }
+    verdict_.tries.push_back(std::move(attempt));
+  }
+
+  Result<bool> RepeatsAlone(const PassBlame& blame) {
+    const auto before = std::ranges::find(pipeline_.stages, blame.file_before, &PassStage::file);
+    if (before == pipeline_.stages.end()) return InputError("the stage before is not in the dump");
+    replay::CompileModuleRequest request;
+    static_cast<replay::RunOptions&>(request) = tries_.request();
+    request.platform = tries_.request().platform;
+    request.optimized_module = true;
+    request.xla_flags.emplace_back(kOnly, blame.pass);
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto report,
+                              replay::CompileModule(before->module, request, stop_));
+    const std::string& bytes = report.optimized_module;
+    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile file,
+                              hlo::ReadProto(std::as_bytes(std::span(bytes)), request.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(const Leaves was, values_.Plain(before->module));
+    HLOSCOPE_ASSIGN_OR_RETURN(const Leaves is, values_.Plain(file.module));
+    return WorstDifference(is, was, values_.request().bounds).has_value();
+  }
+
+  DivergeVerdict& verdict_;
+  const PlatformTries& tries_;
+  const StageValues& values_;
+  const Pipeline& pipeline_;
+  const std::stop_token& stop_;
+  std::optional<Cause> closing_;  // of the first known try that closes the gap
+  bool is_library_ = false;       // what differs in the code is a library's
+};
+
+}  // namespace
+
+void ExplainRun(DivergeVerdict& verdict, const PlatformTries& tries, const StageValues& values,
+                const Pipeline& pipeline, const std::stop_token& stop) {
+  Explainer(verdict, tries, values, pipeline, stop).Run();
+}
+
+}  // namespace hloscope::debug

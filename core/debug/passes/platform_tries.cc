@@ -1,0 +1,130 @@
+// Running with flags, and comparing with what is right.
+#include "core/debug/passes/platform_tries.h"
+
+#include <algorithm>
+
+#include "core/base/jobs.h"
+#include "core/debug/denormals.h"
+#include "core/debug/passes/meaning.h"
+
+namespace hloscope::debug {
+namespace {
+
+struct TryRow {
+  Cause cause;
+  std::string_view flags;
+};
+constexpr TryRow kTries[] = {
+#define TRY(cause, flags) {Cause::cause, flags},
+#include "core/debug/passes/tries.def"
+#undef TRY
+};
+
+Leaves Flushed(const Leaves& leaves) {
+  Leaves flushed;
+  for (const Result<hlo::Literal>& leaf : leaves) {
+    if (leaf.has_value() && leaf->shape().IsArray()) {
+      flushed.push_back(FlushDenormals(*leaf));
+    } else {
+      flushed.push_back(leaf);
+    }
+  }
+  return flushed;
+}
+
+}  // namespace
+
+std::vector<KnownTry> KnownTries() {
+  std::vector<KnownTry> tries;
+  for (const TryRow& row : kTries) {
+    const size_t equals = row.flags.find('=');
+    tries.push_back(
+        {row.cause,
+         {{std::string(row.flags.substr(0, equals)), std::string(row.flags.substr(equals + 1))}}});
+  }
+  return tries;
+}
+
+std::string FlagsText(const XlaFlagList& flags) {
+  std::string text;
+  for (const auto& [name, value] : flags) {
+    text += (text.empty() ? "--" : " --") + name + "=" + value;
+  }
+  return text;
+}
+
+PlatformTries::PlatformTries(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
+                             const StageValues& values, Leaves expected, std::stop_token stop)
+    : module_(std::move(module)),
+      request_(values.request()),
+      expected_(std::move(expected)),
+      stop_(std::move(stop)) {
+  request_.platform = request.platform;
+  request_.run_passes = request.run_passes;
+  request_.xla_flags = request.xla_flags;
+  request_.environment = request.environment;
+}
+
+Result<std::optional<LeafComparison>> PlatformTries::AsItIs() const {
+  HLOSCOPE_ASSIGN_OR_RETURN(const Leaves leaves, LeavesOf(RunModule(module_, request_, stop_)));
+  return WorstDifference(leaves, expected_, request_.bounds);
+}
+
+Result<bool> PlatformTries::DiffersFromItself(int64_t runs) const {
+  RunRequest request = request_;
+  request.repeat = runs;
+  request.same_bits = true;
+  const RunReport report = RunModule(module_, request, stop_);
+  if (!report.repeat) {
+    return std::unexpected(
+        report.error.value_or(Error{ErrorClass::kInternal, "the run was not repeated", {}, {}}));
+  }
+  return report.repeat->differing_run.has_value();
+}
+
+DivergeTry PlatformTries::FlushingDenormals() const {
+  DivergeTry attempt{"--denormals=flush", {}, ""};
+  const auto leaves = LeavesOf(RunModule(module_, request_, stop_));
+  if (!leaves) {
+    attempt.detail = leaves.error().message;
+    return attempt;
+  }
+  const auto worst = WorstDifference(Flushed(*leaves), Flushed(expected_), request_.bounds);
+  attempt.closes = !worst;
+  if (worst) attempt.detail = ErrorPhrase(*worst);
+  return attempt;
+}
+
+DivergeTry PlatformTries::With(const XlaFlagList& flags) const {
+  RunRequest request = request_;
+  for (const auto& flag : flags) {
+    std::erase_if(request.xla_flags, [&](const auto& f) { return f.first == flag.first; });
+    request.xla_flags.push_back(flag);
+  }
+  DivergeTry attempt{FlagsText(flags), {}, ""};
+  const auto leaves = LeavesOf(RunModule(module_, request, stop_));
+  if (!leaves) {
+    attempt.detail = leaves.error().message.substr(0, 200);
+    return attempt;
+  }
+  const auto worst = WorstDifference(*leaves, expected_, request_.bounds);
+  attempt.closes = !worst;
+  if (worst) attempt.detail = ErrorPhrase(*worst);
+  return attempt;
+}
+
+std::vector<DivergeTry> PlatformTries::Run(std::span<const XlaFlagList> tries) const {
+  std::vector<DivergeTry> results(tries.size());
+  const Status done = ParallelFor(
+      static_cast<int64_t>(tries.size()), AvailableCpus(),
+      [&](int64_t i) { results[static_cast<size_t>(i)] = With(tries[static_cast<size_t>(i)]); },
+      stop_);
+  if (!done) {
+    for (DivergeTry& attempt : results) {
+      if (attempt.what.empty()) attempt.detail = done.error().message;
+    }
+  }
+  return results;
+}
+
+}  // namespace hloscope::debug

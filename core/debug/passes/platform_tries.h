@@ -1,0 +1,58 @@
+// PlatformTries: a module on a platform again and again, each time with something of XLA switched
+// off, against results that are known to be right.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/debug/diverge/verdict.h"
+#include "core/debug/passes/stage_values.h"
+
+namespace hloscope::debug {
+
+using XlaFlagList = std::vector<std::pair<std::string, std::string>>;
+
+// A row of tries.def.
+struct KnownTry {
+  Cause cause;
+  XlaFlagList flags;
+};
+std::vector<KnownTry> KnownTries();
+
+class PlatformTries {
+ public:
+  // Runs `module` as `request` says, on the inputs of `values`; `expected` are the right results.
+  PlatformTries(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
+                const StageValues& values, Leaves expected, std::stop_token stop);
+
+  // As it is: how it differs; nullopt where it agrees. Fails as the run does.
+  Result<std::optional<LeafComparison>> AsItIs() const;
+  // As it is, `runs` times: true where two runs differ in a bit. Fails as the run does.
+  Result<bool> DiffersFromItself(int64_t runs) const;
+  // With denormals of results and right results taken for zero.
+  DivergeTry FlushingDenormals() const;
+  // Each with its flags, at once as far as there are workers; in the order given.
+  std::vector<DivergeTry> Run(std::span<const XlaFlagList> tries) const;
+
+  const RunRequest& request() const { return request_; }
+  const Leaves& expected() const { return expected_; }
+  const std::shared_ptr<const hlo::Module>& module() const { return module_; }
+
+ private:
+  DivergeTry With(const XlaFlagList& flags) const;
+
+  std::shared_ptr<const hlo::Module> module_;
+  RunRequest request_;
+  Leaves expected_;
+  std::stop_token stop_;
+};
+
+// "--xla_x=1 --xla_y=2".
+std::string FlagsText(const XlaFlagList& flags);
+
+}  // namespace hloscope::debug
