@@ -106,10 +106,21 @@ def edits_of(stage, line, rng):
             return s.with_line(i.number, i.text(opcode=table[opcode])) if i.opcode == opcode else None
         return make
 
+    def swap_and_rename(table):
+        """As a pass does that makes a new instruction: the name is new too."""
+        def make(s, i):
+            if i.opcode != opcode:
+                return None
+            text = s.with_line(i.number, i.text(opcode=table[opcode]))
+            return re.sub(r'%' + re.escape(i.name) + r'(?![\w.\-])', '%' + new_name, text)
+        new_name = f'{table[opcode]}.9{rng.randrange(1000)}'
+        return make, new_name
+
     floats = line.shape.startswith(('f', 'bf'))
     if opcode in BINARY and (floats or opcode in ('add', 'subtract', 'maximum', 'minimum', 'and', 'or')):
         if floats or not line.shape.startswith('pred') or opcode in ('and', 'or'):
             made.append(Edit('opcode', line.name, swap_opcode(BINARY), line.name))
+            made.append(Edit('renamed', line.name, *swap_and_rename(BINARY)))
     if opcode in UNARY and floats:
         made.append(Edit('opcode', line.name, swap_opcode(UNARY), line.name))
     if opcode == 'compare' and 'direction=' in line.rest:

@@ -30,12 +30,23 @@ class Finder {
     const InstructionId before = pairing_.Before(after);
     if (!before.valid()) return {{}, after, {}};
     if (auto inside = InsideOf(before, after)) return *inside;
-    if (!pairing_.IsSameOperation(before, after)) return {before, after, {}};
+    if (!pairing_.IsSameOperation(before, after)) return {before, Computing(after), {}};
     if (auto operand = OperandOf(before, after)) return *operand;
     return {before, after, {}};
   }
 
  private:
+  // Where elements are only moved, and what computes them is as new: that.
+  InstructionId Computing(InstructionId after) const {
+    InstructionId id = after;
+    while (hlo::Info(a_[id].opcode).category == hlo::Category::kDataMovement) {
+      const InstructionId operand = a_.operands(id)[0];
+      if (pairing_.Before(operand).valid()) return after;
+      id = operand;
+    }
+    return a_[id].opcode == Opcode::kParameter ? after : id;
+  }
+
   // Of what the two call, what differs by its text; the results where nothing else does.
   std::optional<Culprit> InsideOf(InstructionId before, InstructionId after) {
     const auto callees_a = a_.CalledComputations(a_[after]);

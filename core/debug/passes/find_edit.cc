@@ -14,6 +14,7 @@
 #include "core/debug/passes/meaning.h"
 #include "core/debug/passes/pairing.h"
 #include "core/debug/passes/value_trace.h"
+#include "core/hlo/analysis/users.h"
 #include "core/replay/capture/nonfinite_scan.h"
 
 namespace hloscope::debug {
@@ -93,8 +94,7 @@ class Search {
     const std::vector<Suspect> suspects = FindSuspects();
     for (size_t begin = 0; begin < suspects.size();) {
       const size_t end = EndOfChunk(suspects, begin);
-      HLOSCOPE_ASSIGN_OR_RETURN(auto found,
-                                LookAt({suspects.data() + begin, suspects.data() + end}));
+      HLOSCOPE_ASSIGN_OR_RETURN(auto found, LookAt(suspects, begin, end));
       if (found) return found;
       begin = end;
     }
@@ -123,10 +123,19 @@ class Search {
       if (before == nullptr || before->leaves.size() != event.leaves.size()) continue;
       const uint64_t hash = HashOf(event);
       if (hash == HashOf(*before)) continue;
-      if (!pairing_.IsSure(event.instruction) && known_.contains(hash)) continue;
+      const bool doubtful = !pairing_.IsSure(event.instruction) && IsTelling(event.instruction);
+      if (doubtful && known_.contains(hash)) continue;
       suspects.push_back({before, &event});
     }
     return suspects;
+  }
+
+  // Values of which no two instructions have the same by chance.
+  bool IsTelling(InstructionId id) const {
+    constexpr int64_t kFew = 4;
+    const hlo::Shape& shape = after_->shape(id);
+    return shape.IsArray() && shape.element_type() != ElementType::kPred &&
+           shape.ElementCount().value_or(0) >= kFew;
   }
 
   // Their number of bytes is bounded, but one always fits.
@@ -144,7 +153,8 @@ class Search {
     return end;
   }
 
-  Result<std::optional<FoundEdit>> LookAt(std::span<const Suspect> suspects) {
+  Result<std::optional<FoundEdit>> LookAt(std::span<const Suspect> all, size_t begin, size_t end) {
+    const std::span<const Suspect> suspects = all.subspan(begin, end - begin);
     std::set<uint32_t> ids_a, ids_b;
     for (const Suspect& suspect : suspects) {
       ids_a.insert(suspect.after->instruction.index);
@@ -157,13 +167,37 @@ class Search {
                               Trace(after_, CaptureForm::kBytes, list(ids_a)));
     HLOSCOPE_ASSIGN_OR_RETURN(const ValueTrace before,
                               Trace(before_, CaptureForm::kBytes, list(ids_b)));
-    for (const Suspect& s : suspects) {
-      const auto* a = after.Find(s.after->instruction, s.after->device, s.after->execution);
-      const auto* b = before.Find(s.before->instruction, s.before->device, s.before->execution);
+    std::vector<std::optional<LeafComparison>> worst(suspects.size());
+    std::set<uint32_t> differing;  // instructions that are not looked at yet may be
+    for (const Suspect& later : all.subspan(end)) {
+      differing.insert(later.after->instruction.index);
+    }
+    for (size_t i = 0; i < suspects.size(); ++i) {
+      const TraceEvent &sa = *suspects[i].after, &sb = *suspects[i].before;
+      const TraceEvent* a = after.Find(sa.instruction, sa.device, sa.execution);
+      const TraceEvent* b = before.Find(sb.instruction, sb.device, sb.execution);
       if (a == nullptr || b == nullptr) continue;
-      if (auto worst = Difference(*b, *a)) return Explain(*s.after, *std::move(worst));
+      worst[i] = Difference(*b, *a);
+      if (worst[i]) differing.insert(sa.instruction.index);
+    }
+    for (size_t i = 0; i < suspects.size(); ++i) {
+      const TraceEvent& event = *suspects[i].after;
+      if (worst[i] && IsPassedOn(event.instruction, differing)) {
+        return Explain(event, *std::move(worst[i]));
+      }
     }
     return std::nullopt;
+  }
+
+  // A doubtful partner is none where nobody who takes the value differs.
+  bool IsPassedOn(InstructionId id, const std::set<uint32_t>& differing) const {
+    if (pairing_.IsSure(id)) return true;
+    bool paired = false;
+    for (const InstructionId user : hlo::UsersOf(*after_).users(id)) {
+      if (differing.contains(user.index)) return true;
+      paired = paired || pairing_.Before(user).valid();
+    }
+    return !paired;
   }
 
   std::optional<LeafComparison> Difference(const TraceEvent& before, const TraceEvent& after) {
