@@ -129,13 +129,27 @@ class DivergeCommand : public Command {
       return VerdictOfIsolated(debug::RunModule(given.module, given.request, stop));
     }
     DivergeVerdict verdict = debug::DivergePlatforms(given.module, given.request, stop);
-    if (!verdict.walk || !verdict.walk->passes_differ) return verdict;
+    if (verdict.status != RunStatus::kDiffers || !verdict.walk) return verdict;
     DivergeVerdict of_passes = OfOwnCompiler(given, context, stop);
-    if (of_passes.passes.empty()) return verdict;
-    of_passes.walk = std::move(verdict.walk);
-    of_passes.warnings.insert(of_passes.warnings.begin(), verdict.warnings.begin(),
-                              verdict.warnings.end());
-    return of_passes;
+    if (!of_passes.passes.empty() && verdict.walk->passes_differ) {
+      of_passes.walk = std::move(verdict.walk);
+      of_passes.warnings.insert(of_passes.warnings.begin(), verdict.warnings.begin(),
+                                verdict.warnings.end());
+      return of_passes;
+    }
+    AddTries(std::move(of_passes), verdict);
+    return verdict;
+  }
+
+  // What switching things off showed, to a place that is known already.
+  static void AddTries(DivergeVerdict tried, DivergeVerdict& verdict) {
+    verdict.tries = std::move(tried.tries);
+    verdict.cured_by = std::move(tried.cured_by);
+    if (verdict.kernel.empty()) verdict.kernel = std::move(tried.kernel);
+    const bool is_vague = !verdict.cause || verdict.cause == debug::Cause::kUnexplained ||
+                          verdict.cause == debug::Cause::kCodeGeneration;
+    if (tried.cause && is_vague) verdict.cause = tried.cause;
+    WriteSentence(verdict);
   }
 
   DivergeVerdict OfTwoModules(const LoadedRun& a, const Context& context,
