@@ -147,6 +147,7 @@ std::string DivergeReportText(const std::vector<std::string>& files,
   out += EditText(verdict.edit) + PassesText(verdict) + WalkText(verdict);
   if (!verdict.tries.empty()) out += "  tried:\n";
   for (const DivergeTry& attempt : verdict.tries) out += TryText(attempt);
+  if (!verdict.kernel.empty()) out += "  in the compiled module: " + verdict.kernel + "\n";
   if (verdict.stages > 0) {
     out += fmt::format("  {} stages, {} evaluated\n", verdict.stages, verdict.evaluated);
   }

@@ -1,6 +1,4 @@
 # A pass series as texts that can be edited: the stages of one module, and edits of single instructions in them.
-import pathlib
-import random
 import re
 import subprocess
 
@@ -64,24 +62,27 @@ def pass_of(file_name):
 
 
 def read_series(hloscope, dump, into):
-    """The numbered stages and the module before optimizations as full texts in `into`; their paths in order."""
+    """The numbered stages and the module before optimizations as full texts in `into`, in order."""
     into.mkdir(parents=True, exist_ok=True)
-    names = []
-    for proto in sorted(dump.glob('*.hlo.pb')):
-        if re.search(r'\.\d{4}\.', proto.name) or 'before_optimizations' in proto.name:
-            names.append(proto)
-    names.sort(key=lambda p: (0 if 'before_optimizations' in p.name else 1, p.name))
+    by_stage = {}  # protos hold every constant in full
+    for file in [*dump.glob('*.txt'), *dump.glob('*.hlo.pb')]:
+        if is_stage(file.name):
+            by_stage[file.name.removesuffix('.txt').removesuffix('.hlo.pb')] = file
+    files = sorted(by_stage.values(), key=lambda p: ('before_optimizations' not in p.name, p.name))
     stages = []
-    for proto in names:
-        target = into / proto.name.replace('.hlo.pb', '.txt')
-        done = subprocess.run([hloscope, 'convert', str(proto), '-'], capture_output=True, text=True)
-        if done.returncode != 0:
-            done = subprocess.run([hloscope, 'convert', str(proto), str(target.with_suffix('.hlo'))], capture_output=True, text=True)
-            target.with_suffix('.hlo').rename(target)
+    for file in files:
+        target = into / file.name.replace('.hlo.pb', '.txt')
+        if file.name.endswith('.txt'):
+            target.write_text(file.read_text())
         else:
+            done = subprocess.run([hloscope, 'convert', str(file), '-'], capture_output=True, text=True, check=True)
             target.write_text(done.stdout)
         stages.append(Stage(target, target.read_text()))
     return stages
+
+
+def is_stage(name):
+    return bool(re.search(r'\.\d{4}\.', name)) or 'before_optimizations.' in name
 
 
 class Edit:

@@ -10,6 +10,7 @@ import argparse
 import json
 import pathlib
 import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -29,7 +30,8 @@ class Program:
     """One compilation, as texts, with the inputs that all its stages run on."""
 
     def __init__(self, hloscope, work, source):
-        self.hloscope, self.name = hloscope, source.parent.parent.name if source.parent.name == 'dump' else source.stem[:40]
+        self.hloscope = hloscope
+        self.name = source.parent.parent.name if source.parent.name == 'dump' else source.stem[:40]
         dump = source
         if not source.is_dir():
             dump = work / 'dumps' / self.name
@@ -37,8 +39,6 @@ class Program:
                 code, _, err = call(hloscope, 'compile', source, '--with', 'xla-cpu', '--dump', dump, '--passes')
                 if code != 0:
                     raise RuntimeError(err)
-        elif source.name != 'dump':
-            self.name = source.name
         self.stages = hlo_series.read_series(hloscope, dump, work / 'series' / self.name)
         if len(self.stages) < 3:
             raise RuntimeError('no stages')
@@ -62,7 +62,7 @@ class Program:
 
 
 def in_fusion(stage, line):
-    return not line.entry and f'calls=%{line.computation}' in stage.text.replace('calls=' + line.computation, f'calls=%{line.computation}')
+    return not line.entry and re.search(r'calls=%?' + re.escape(line.computation) + r'(?![\w.\-])', stage.text) is not None
 
 
 def rounding_edits(line):

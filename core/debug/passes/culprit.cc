@@ -32,10 +32,26 @@ class Finder {
     if (auto inside = InsideOf(before, after)) return *inside;
     if (!pairing_.IsSameOperation(before, after)) return {before, Computing(after), {}};
     if (auto operand = OperandOf(before, after)) return *operand;
+    if (const InstructionId other = DifferingOperand(before, after); other.valid()) {
+      return Find(other);
+    }
     return {before, after, {}};
   }
 
  private:
+  // The same operation on the same operands gives another value where one of them is only taken
+  // for the same.
+  InstructionId DifferingOperand(InstructionId before, InstructionId after) const {
+    const auto operands_a = a_.operands(after);
+    const auto operands_b = b_.operands(before);
+    for (uint32_t s = 0; s < std::min(operands_a.size(), operands_b.size()); ++s) {
+      const bool taken = pairing_.Before(operands_a[s]) == operands_b[s];
+      if (!taken || a_[operands_a[s]].opcode == Opcode::kParameter) continue;
+      if (!same_value_(operands_b[s], operands_a[s])) return operands_a[s];
+    }
+    return {};
+  }
+
   // Where elements are only moved, and what computes them is as new: that.
   InstructionId Computing(InstructionId after) const {
     InstructionId id = after;

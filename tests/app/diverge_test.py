@@ -1,0 +1,207 @@
+"""`hloscope diverge`: two modules, planted edits in a pass series, and real faults on XLA where its plugin is there."""
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HLOSCOPE, SAMPLES = sys.argv[1], pathlib.Path(sys.argv[2])
+PLANTED = pathlib.Path(__file__).parent.parent / 'passes' / 'planted.py'
+
+MODULE = '''HloModule m
+f { a = f32[8] parameter(0)
+ b = f32[8] parameter(1)
+ s = f32[8] subtract(a, b)
+ ROOT t = f32[8] multiply(s, s) }
+sum { p = f32[] parameter(0)
+ q = f32[] parameter(1)
+ ROOT u = f32[] add(p, q) }
+ENTRY e {
+  x = f32[8] parameter(0)
+  y = f32[8] parameter(1)
+  z = f32[8] exponential(x)
+  g = f32[8] fusion(z, y), kind=kLoop, calls=f
+  h = f32[8] tanh(g)
+  zero = f32[] constant(0)
+  ROOT r = f32[] reduce(h, zero), dimensions={0}, to_apply=sum
+}
+'''
+NESTED_SLICES = '''HloModule nested_slices
+ENTRY e {
+  x = f32[16] iota(), iota_dimension=0
+  y = f32[16] add(x, x)
+  i = s32[] parameter(0)
+  j = s32[] parameter(1)
+  a = f32[8] dynamic-slice(y, i), dynamic_slice_sizes={8}
+  ROOT b = f32[2] dynamic-slice(a, j), dynamic_slice_sizes={2}
+}
+'''
+MAXIMUM_OF_NAN = '''HloModule reduce_max_of_nan
+max {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT m = f32[] maximum(a, b)
+}
+ENTRY e {
+  x = f32[64] parameter(0)
+  low = f32[] constant(-inf)
+  ROOT r = f32[] reduce(x, low), dimensions={0}, to_apply=max
+}
+'''
+DIVIDED_BY_ITSELF = '''HloModule zero_by_itself
+ENTRY e {
+  x = s32[3] parameter(0)
+  ROOT r = s32[3] divide(x, x)
+}
+'''
+
+
+def run(*arguments):
+    done = subprocess.run([HLOSCOPE, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def diverge(*arguments):
+    """Exit status and the one line of JSON."""
+    status, out, err = run('diverge', *arguments, '--json')
+    lines = out.splitlines()
+    assert len(lines) == 1, (out, err)
+    return status, json.loads(lines[0])
+
+
+def has_plugin():
+    with tempfile.TemporaryDirectory() as folder:
+        module = pathlib.Path(folder) / 'm.hlo'
+        module.write_text('ENTRY e { ROOT x = f32[] parameter(0) }')
+        return run('run', module, '--platform', 'xla-cpu')[0] == 0
+
+
+def write_npy(path, kind, shape, values):
+    code = {'<f4': 'f', '<i4': 'i'}[kind]
+    shape = ''.join(f'{d},' for d in shape)
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape}), }}".encode()
+    head += b' ' * (-(len(head) + 11) % 64) + b'\n'
+    path.write_bytes(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head + struct.pack(f'<{len(values)}{code}', *values))
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = pathlib.Path(self.temporary.name)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+        return self.folder / name
+
+
+class TwoModules(Folder):
+    def check(self, old, new, instruction, computation, what):
+        self.assertIn(old, MODULE)
+        a, b = self.write('a.hlo', MODULE.replace(old, new)), self.write('b.hlo', MODULE)
+        status, verdict = diverge(a, b)
+        self.assertEqual((status, verdict['status'], verdict['instruction'], verdict['computation']),
+                         (1, 'differs', instruction, computation), verdict)
+        self.assertIn(what, verdict['edit']['what'])
+
+    def test_inside_a_fusion(self):
+        self.check('subtract(a, b)', 'add(a, b)', 's', 'f', 'subtract became add')
+
+    def test_operand(self):
+        self.check('multiply(s, s)', 'multiply(s, a)', 't', 'f', 'operand 1 was s and became a')
+
+    def test_operand_of_a_fusion(self):
+        self.check('fusion(z, y)', 'fusion(x, y)', 'g', 'e', 'operand 0 was z and became x')
+
+    def test_inside_a_reducer(self):
+        self.check('add(p, q)', 'maximum(p, q)', 'u', 'sum', 'add became maximum')
+
+    def test_constant(self):
+        self.check('constant(0)', 'constant(2)', 'zero', 'e', 'value was 0 and became 2')
+
+    def test_removed(self):
+        a = self.write('a.hlo', MODULE.replace('  z = f32[8] exponential(x)\n', '').replace('(z, y)', '(x, y)'))
+        _, verdict = diverge(a, self.write('b.hlo', MODULE))
+        self.assertEqual((verdict['instruction'], verdict['computation']), ('z', 'e'), verdict)
+        self.assertIsNone(verdict['edit']['after'])
+
+    def test_same_meaning(self):
+        a = self.write('a.hlo', MODULE.replace('multiply(s, s)', 'power(s, two)').replace(
+            ' s = f32[8]', ' one = f32[] constant(2)\n two = f32[8] broadcast(one), dimensions={}\n s = f32[8]'))
+        status, verdict = diverge(a, self.write('b.hlo', MODULE))
+        self.assertEqual((status, verdict['status'], verdict['instruction'], verdict['pass']), (0, 'equal', None, None))
+
+    def test_refusals(self):
+        a = self.write('a.hlo', MODULE)
+        for arguments, code in (((a,), 2), ((a, '--passes', a), 2), ((a, self.folder / 'none.hlo'), 2)):
+            status, verdict = diverge(*arguments)
+            self.assertEqual((status, verdict['status']), (code, 'error'), verdict)
+            self.assertTrue(verdict['errors'])
+
+
+class Passes(Folder):
+    def test_planted_edits(self):
+        """Every planted pass is named; what is untouched or only rounded is not blamed."""
+        done = subprocess.run([sys.executable, PLANTED, HLOSCOPE, self.folder, SAMPLES / 'softmax_passes_a100', '--planted', '8',
+                               '--untouched', '1', '--rounding', '2', '--seed', '5'], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_dump_without_module(self):
+        status, verdict = diverge('--passes', SAMPLES / 'softmax_passes_a100')
+        self.assertEqual((status, verdict['status'], verdict['pass'], verdict['confirmed']), (0, 'equal', None, None))
+        self.assertGreater(verdict['stages'], 50)
+
+    def test_stage_that_cannot_be_read(self):
+        for number, text in enumerate((MODULE, 'HloModule m\nENTRY e { broken', MODULE.replace('tanh', 'sine'))):
+            self.write(f'module_0001.m.{number:04}.simplification.after_p{number}.before_q.txt', text)
+        status, verdict = diverge('--passes', self.folder)
+        self.assertEqual((status, verdict['pass'], verdict['instruction']), (1, 'p2', 'h'))
+        self.assertEqual(len(verdict['stepped_over']), 1)
+
+    def test_elements_of_large_constants(self):
+        large = 'ENTRY e {\n  x = f32[12] parameter(0)\n  c = f32[12] constant({1,2,3,4,5,6,7,8,9,10,11,12})\n  ROOT r = f32[12] add(x, c)\n}\n'
+        for number, text in enumerate((large, large.replace('12}', '14}'))):
+            self.write(f'module_0001.m.{number:04}.simplification.after_p{number}.before_q.txt', 'HloModule m\n' + text)
+        _, verdict = diverge('--passes', self.folder)
+        self.assertEqual((verdict['pass'], verdict['instruction']), ('p1', 'c'))
+
+
+@unittest.skipUnless(has_plugin(), 'XLA\'s CPU plugin is not installed')
+class OnXla(Folder):
+    def inputs(self, *arrays):
+        paths = []
+        for k, (kind, shape, values) in enumerate(arrays):
+            paths.append(str(self.folder / f'{k}.npy'))
+            write_npy(self.folder / f'{k}.npy', kind, shape, values)
+        return ','.join(paths)
+
+    def test_guilty_pass(self):
+        module = self.write('m.hlo', NESTED_SLICES)
+        inputs = self.inputs(('<i4', [], [12]), ('<i4', [], [3]))
+        status, verdict = diverge(module, '--passes', '--platform', 'xla-cpu', '--inputs', inputs)
+        if verdict['status'] == 'equal':
+            self.skipTest('this XLA does not have the fault')
+        self.assertEqual((status, verdict['pass'], verdict['instruction'], verdict['confirmed']), (1, 'algsimp', 'b', True))
+        self.assertIn('algsimp', verdict['cured_by'])
+
+    def test_cause(self):
+        for module, inputs, cause in ((MAXIMUM_OF_NAN, ('<f4', [64], [1.0] * 10 + [float('nan')] + [1.0] * 53), 'fast_math'),
+                                      (DIVIDED_BY_ITSELF, ('<i4', [3], [0, 5, -3]), 'code_generation')):
+            path = self.write('m.hlo', module)
+            status, verdict = diverge(path, '--passes', '--platform', 'xla-cpu', '--inputs', self.inputs(inputs))
+            if verdict['status'] == 'equal':
+                continue  # this XLA does not have the fault
+            self.assertEqual((status, verdict['pass'], verdict['cause'], verdict['instruction']), (1, None, cause, 'r'))
+            self.assertTrue(verdict['tries'] and verdict['kernel'], verdict)
+
+    def test_nothing_to_blame(self):
+        module = next((SAMPLES / 'mlp_train_step').glob('*before_optimizations.txt'))
+        status, verdict = diverge(module, '--passes', '--platform', 'xla-cpu')
+        self.assertEqual((status, verdict['pass'], verdict['cause']), (0, None, None), verdict)
+        self.assertGreater(verdict['evaluated'], 5)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
