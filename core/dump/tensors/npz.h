@@ -1,5 +1,4 @@
-// .npz archives: zip files of .npy members, stored or deflated, zip64 included. Nothing is believed
-// of a declared size: members grow by what really comes out and are checked by their CRC.
+// .npz archives: zip files of .npy members.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +11,13 @@
 #include "core/base/file.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/base/zip.h"
 
 namespace hloscope::dump {
 
 class NpzArchive {
  public:
-  // Reads the central directory. Input errors: not a zip file, encrypted or unknown members, local
-  // headers that contradict the directory, more than the archive limits allow.
+  // Input errors as of ZipArchive.
   static Result<NpzArchive> Open(FileView file, const Limits& limits = {});
 
   // Member names without their ".npy", in the order of the archive.
@@ -27,33 +26,16 @@ class NpzArchive {
   // The unpacked .npy file of the member called `name`; an input error if there is none, or if its
   // size or CRC is not as declared.
   Result<std::string> Read(std::string_view name) const;
-  const std::string& path() const { return file_.path(); }
+  const std::string& path() const { return zip_.path(); }
 
  private:
-  struct Member {
-    std::string name;
-    uint16_t method = 0;
-    uint32_t crc = 0;
-    uint64_t packed_size = 0, size = 0;
-    uint64_t data_offset = 0;
-  };
-  NpzArchive(FileView file, const Limits& limits) : file_(std::move(file)), limits_(limits) {}
-  const Member* Find(std::string_view name) const;
-  Status ReadDirectory(uint64_t offset, uint64_t size, uint64_t count);
-  Status ReadEntry(std::string_view& directory);
-  Status CheckMember(const Member& member, uint64_t flags);
-  Status CheckLocalHeader(Member& member, uint64_t offset) const;
-  std::unexpected<Error> Bad(std::string_view what) const;
+  explicit NpzArchive(ZipArchive zip) : zip_(std::move(zip)) {}
+  const ZipArchive::Member* Find(std::string_view name) const;
 
-  FileView file_;
-  Limits limits_;
-  std::vector<Member> members_;
-  uint64_t total_size_ = 0;
+  ZipArchive zip_;
 };
 
-// An archive of the members (name without ".npy", bytes of the .npy file), stored. Sizes and places
-// from `wide_from` on are written as zip64 fields, which is what a file of 4 GiB needs. An input
-// error for more members than a directory counts.
+// An archive of the members (name without ".npy", bytes of the .npy file), stored. As WriteZip.
 Result<std::string> WriteNpz(std::span<const std::pair<std::string, std::string>> members,
                              uint64_t wide_from = 0xffffffff);
 

@@ -1,0 +1,292 @@
+// Reading zip archives.
+#include "core/base/zip.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/base/zip_format.h"
+
+namespace hloscope {
+namespace {
+
+using namespace zip;  // NOLINT: the records of the format
+
+uint64_t Field(std::string_view bytes, size_t at, size_t size) {
+  uint64_t value = 0;
+  for (size_t i = size; i-- > 0;) value = value << 8 | static_cast<uint8_t>(bytes[at + i]);
+  return value;
+}
+
+// The window [offset, offset + size) of `bytes`, or nothing where it does not fit.
+std::optional<std::string_view> Window(std::string_view bytes, uint64_t offset, uint64_t size) {
+  if (offset > bytes.size() || size > bytes.size() - offset) return std::nullopt;
+  return bytes.substr(offset, size);
+}
+
+// Values that stand in the zip64 extra field because they did not fit, in their fixed order.
+bool TakeZip64(std::string_view extra, std::span<uint64_t* const> values) {
+  while (extra.size() >= 4) {
+    const uint64_t id = Field(extra, 0, 2), size = Field(extra, 2, 2);
+    if (size > extra.size() - 4) return false;
+    std::string_view field = extra.substr(4, size);
+    extra.remove_prefix(4 + size);
+    if (id != kZip64Field) continue;
+    for (uint64_t* value : values) {
+      if (*value != kIn64) continue;
+      if (field.size() < 8) return false;
+      *value = Field(field, 0, 8);
+      field.remove_prefix(8);
+    }
+  }
+  return true;
+}
+
+// Inflates raw deflate data that must come out exactly `size` long; grows by what arrives.
+std::optional<std::string> Inflate(std::string_view packed, uint64_t size) {
+  z_stream stream = {};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return std::nullopt;
+  std::string out;
+  int status = Z_OK;
+  while (status == Z_OK && out.size() <= size) {
+    if (stream.avail_in == 0) {
+      const size_t piece = std::min(packed.size(), kPiece);
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+      stream.avail_in = static_cast<uInt>(piece);
+      packed.remove_prefix(piece);
+    }
+    const size_t have = out.size();
+    const size_t growth = std::min(std::max<size_t>(have, 1 << 16), kPiece);
+    const size_t room = std::min<uint64_t>(growth, size - have + 1);
+    out.resize(have + room);
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + have);
+    stream.avail_out = static_cast<uInt>(room);
+    status = inflate(&stream, Z_NO_FLUSH);
+    out.resize(have + room - stream.avail_out);
+  }
+  const bool all_used = stream.avail_in == 0 && packed.empty();
+  inflateEnd(&stream);
+  if (status != Z_STREAM_END || out.size() != size || !all_used) return std::nullopt;
+  return out;
+}
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+}  // namespace
+
+std::string_view UnsafeName(std::string_view name) {
+  constexpr size_t kMostBytes = 255;
+  if (name.empty()) return "has no name";
+  if (name.size() > kMostBytes) return "has a name of more than 255 bytes";
+  if (name.front() == '/') return "has an absolute name";
+  for (const char c : name) {
+    if (c == '\\' || c == ':') return "has a name with a backslash or a drive";
+    if (c < ' ' || c > '~') return "has a name with characters beyond printable ASCII";
+  }
+  while (true) {
+    const size_t slash = name.find('/');
+    const std::string_view part = name.substr(0, slash);
+    if (part == "..") return "has a name that leads out of the folder";
+    if (part.empty() || part == ".") return "has a name with an empty part";
+    if (part.back() == '.' || part.back() == ' ') return "has a name that ends in a dot or space";
+    if (slash == std::string_view::npos) return "";
+    name.remove_prefix(slash + 1);
+  }
+}
+
+std::unexpected<Error> ZipArchive::Bad(std::string_view what) const {
+  return InputError(fmt::format("{}: {}", file_.path(), what));
+}
+
+const ZipArchive::End* ZipArchive::FindEnd(std::string_view bytes, End& found) {
+  if (bytes.size() < kEndRecordBytes) return nullptr;
+  const size_t lowest = bytes.size() - std::min<size_t>(bytes.size(), kEndRecordBytes + 0xffff);
+  for (size_t at = bytes.size() - kEndRecordBytes + 1; at-- > lowest;) {
+    if (Field(bytes, at, 4) != kEndRecord) continue;
+    found = {Field(bytes, at + 10, 2), Field(bytes, at + 12, 4), Field(bytes, at + 16, 4), at,
+             at + kEndRecordBytes};
+    const bool zip64 = found.count == 0xffff || found.size == kIn64 || found.offset == kIn64;
+    if (!zip64 || at < kEnd64LocatorBytes) return &found;
+    const size_t locator = at - kEnd64LocatorBytes;
+    if (Field(bytes, locator, 4) != kEnd64Locator) return &found;
+    const uint64_t begin = Field(bytes, locator + 8, 8);
+    const auto record = Window(bytes, begin, kEnd64RecordBytes);
+    if (!record || Field(*record, 0, 4) != kEnd64Record) return nullptr;
+    found.count = Field(*record, 32, 8);
+    found.size = Field(*record, 40, 8);
+    found.offset = Field(*record, 48, 8);
+    // In between lies nothing but the record and its locator.
+    found.begin = begin + kEnd64RecordBytes == locator ? begin : bytes.size();
+    return &found;
+  }
+  return nullptr;
+}
+
+Result<ZipArchive> ZipArchive::Open(FileView file, const Limits& limits, ZipRules rules) {
+  ZipArchive archive(std::move(file), limits, rules);
+  End found;
+  const End* end = FindEnd(archive.file_.bytes(), found);
+  if (end == nullptr) return archive.Bad("not a zip file (no zip directory at its end)");
+  HLOSCOPE_TRY(archive.ReadDirectory(*end));
+  if (rules == ZipRules::kStrict) HLOSCOPE_TRY(archive.CheckNoGaps(*end));
+  return archive;
+}
+
+Status ZipArchive::ReadDirectory(const End& end) {
+  auto directory = Window(file_.bytes(), end.offset, end.size);
+  if (!directory) return Bad("the zip directory lies outside the file");
+  if (std::cmp_greater(end.count, limits_.archive_members)) {
+    return Bad(
+        fmt::format("more than {} members (limit archive-members)", limits_.archive_members));
+  }
+  for (uint64_t i = 0; i < end.count; ++i) HLOSCOPE_TRY(ReadEntry(*directory));
+  if (rules_ == ZipRules::kStrict && !directory->empty()) {
+    return Bad("the zip directory has more entries than it declares");
+  }
+  return {};
+}
+
+Status ZipArchive::ReadEntry(std::string_view& directory) {
+  if (directory.size() < kCentralHeaderBytes || Field(directory, 0, 4) != kCentralHeader) {
+    return Bad("the zip directory is broken");
+  }
+  Member member;
+  const uint64_t made_by = Field(directory, 5, 1), attributes = Field(directory, 38, 4);
+  const uint64_t flags = Field(directory, 8, 2);
+  member.method = static_cast<uint16_t>(Field(directory, 10, 2));
+  member.crc = static_cast<uint32_t>(Field(directory, 16, 4));
+  member.packed_size = Field(directory, 20, 4);
+  member.size = Field(directory, 24, 4);
+  member.header_offset = Field(directory, 42, 4);
+  const uint64_t name_size = Field(directory, 28, 2), extra_size = Field(directory, 30, 2);
+  const uint64_t comment_size = Field(directory, 32, 2);
+  const auto rest = Window(directory, kCentralHeaderBytes, name_size + extra_size + comment_size);
+  if (!rest) return Bad("the zip directory is cut off");
+  member.name = rest->substr(0, name_size);
+  uint64_t* const wide[] = {&member.size, &member.packed_size, &member.header_offset};
+  if (!TakeZip64(rest->substr(name_size, extra_size), wide)) return Bad("a zip64 field is broken");
+  directory.remove_prefix(kCentralHeaderBytes + rest->size());
+  if (rules_ == ZipRules::kStrict) HLOSCOPE_TRY(CheckPlain(member, made_by, attributes));
+  HLOSCOPE_TRY(CheckMember(member, flags));
+  HLOSCOPE_TRY(CheckLocalHeader(member, flags));
+  members_.push_back(std::move(member));
+  return {};
+}
+
+Status ZipArchive::CheckPlain(const Member& member, uint64_t made_by, uint64_t attributes) const {
+  if (const std::string_view why = UnsafeName(member.name); !why.empty()) {
+    return Bad(fmt::format("member {} {}", EscapeForTerminal(member.name), why));
+  }
+  constexpr uint64_t kUnix = 3, kMacOs = 19, kFolder = 0x10, kKind = 0xf000, kPlainFile = 0x8000;
+  constexpr uint64_t kLink = 0xa000;
+  const uint64_t kind = made_by == kUnix || made_by == kMacOs ? attributes >> 16 & kKind : 0;
+  if (kind == kLink) return Bad("member " + member.name + " is a link");
+  if ((kind != 0 && kind != kPlainFile) || (attributes & kFolder) != 0) {
+    return Bad("member " + member.name + " is not a plain file");
+  }
+  return {};
+}
+
+Status ZipArchive::CheckMember(const Member& member, uint64_t flags) {
+  const std::string name = EscapeForTerminal(member.name);
+  if ((flags & kEncryptedFlag) != 0) return Bad(name + " is encrypted");
+  if (member.method != kStored && member.method != kDeflated) {
+    return Bad(fmt::format("{} is packed by method {}; stored and deflated are read", name,
+                           member.method));
+  }
+  const auto ratio = static_cast<uint64_t>(limits_.compression_ratio);
+  total_size_ += member.size;
+  if (std::cmp_greater(member.size, limits_.archive_member_bytes) ||
+      member.size / ratio > member.packed_size ||
+      std::cmp_greater(total_size_, limits_.archive_bytes)) {
+    return Bad(name + " unpacks to more than the archive limits allow");
+  }
+  return {};
+}
+
+Status ZipArchive::CheckLocalHeader(Member& member, uint64_t flags) const {
+  const std::string shown = EscapeForTerminal(member.name);
+  const auto header = Window(file_.bytes(), member.header_offset, kLocalHeaderBytes);
+  if (!header || Field(*header, 0, 4) != kLocalHeader) return Bad(shown + " has no local header");
+  const uint64_t name_size = Field(*header, 26, 2), extra_size = Field(*header, 28, 2);
+  const auto rest =
+      Window(file_.bytes(), member.header_offset + kLocalHeaderBytes, name_size + extra_size);
+  if (!rest || rest->substr(0, name_size) != member.name) {
+    return Bad(shown + ": local header and directory differ in the name");
+  }
+  uint64_t packed = Field(*header, 18, 4), size = Field(*header, 22, 4);
+  uint64_t* const wide[] = {&size, &packed};
+  if (!TakeZip64(rest->substr(name_size), wide)) return Bad("a zip64 field is broken");
+  const uint64_t local_flags = Field(*header, 6, 2);
+  const bool sizes_follow = (local_flags & kSizesFollowFlag) != 0;
+  const bool same = packed == member.packed_size && size == member.size;
+  if (Field(*header, 8, 2) != member.method || (!sizes_follow && !same)) {
+    return Bad(shown + ": local header and directory differ");
+  }
+  if (rules_ == ZipRules::kStrict) {
+    if (sizes_follow) return Bad(shown + ": its sizes follow its data");
+    if (local_flags != flags || Field(*header, 14, 4) != member.crc) {
+      return Bad(shown + ": local header and directory differ");
+    }
+  }
+  member.data_offset = member.header_offset + kLocalHeaderBytes + rest->size();
+  if (!Window(file_.bytes(), member.data_offset, member.packed_size)) {
+    return Bad(shown + " lies outside the file");
+  }
+  return {};
+}
+
+Status ZipArchive::CheckNoGaps(const End& end) const {
+  std::set<std::string> names;
+  std::vector<const Member*> order;
+  for (const Member& member : members_) {
+    // Some file systems do not tell letters by case.
+    if (!names.insert(Lower(member.name)).second) {
+      return Bad("there are two members called " + member.name);
+    }
+    order.push_back(&member);
+  }
+  std::ranges::sort(order, {}, &Member::header_offset);
+  uint64_t at = 0;
+  for (const Member* member : order) {
+    if (member->header_offset < at) return Bad(member->name + " overlaps another member");
+    if (member->header_offset > at) return Bad("there are bytes that belong to no member");
+    at = member->data_offset + member->packed_size;
+  }
+  if (end.offset < at) return Bad("a member overlaps the zip directory");
+  if (end.offset > at || end.offset + end.size != end.begin || end.end != file_.bytes().size()) {
+    return Bad("there are bytes that belong to no member");
+  }
+  return {};
+}
+
+const ZipArchive::Member* ZipArchive::Find(std::string_view name) const {
+  const auto found = std::ranges::find(members_, name, &Member::name);
+  return found == members_.end() ? nullptr : &*found;
+}
+
+Result<std::string> ZipArchive::Read(const Member& member) const {
+  const std::string shown = EscapeForTerminal(member.name);
+  const std::string_view packed = file_.bytes().substr(member.data_offset, member.packed_size);
+  std::optional<std::string> bytes;
+  if (member.method == kDeflated) {
+    bytes = Inflate(packed, member.size);
+  } else if (packed.size() == member.size) {
+    bytes = std::string(packed);
+  }
+  if (!bytes) return Bad(fmt::format("{} does not unpack to its declared size", shown));
+  if (Crc(*bytes) != member.crc) return Bad(shown + " is damaged (wrong CRC)");
+  return *std::move(bytes);
+}
+
+}  // namespace hloscope

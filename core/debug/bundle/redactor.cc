@@ -1,0 +1,224 @@
+// Redactor: one pass over a text, the rules tried at each place.
+#include "core/debug/bundle/redactor.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "core/debug/bundle/redact_rules.h"
+#include "core/hlo/element_type.h"
+#include "core/hlo/opcode.h"
+
+namespace hloscope::debug {
+namespace {
+
+struct RedactionRow {
+  RedactionKind kind;
+  std::string_view name;
+  RedactionHit (*find)(const Redactor& redactor, std::string_view text, size_t at);
+};
+constexpr RedactionRow kRows[] = {
+#define REDACTION(kind, name, find, what) {RedactionKind::kind, name, find},
+#include "core/debug/bundle/redactions.def"
+#undef REDACTION
+};
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+// Names that many machines share and that say nothing.
+bool IsGenericName(std::string_view name) {
+  static constexpr std::string_view kGeneric[] = {
+      "root",   "user",   "users",     "admin",  "ubuntu",  "debian", "nobody", "localhost", "home",
+      "daemon", "docker", "container", "vagrant", "runner", "jovyan", "worker", "guest",     "test",
+      "default", "main",  "git",       "host",   "shared",  "public", "node",   "build",     "local"};
+  return std::ranges::find(kGeneric, name) != std::end(kGeneric);
+}
+
+// Values that say nothing about whose environment it is, or are told elsewhere: flags, words of
+// HLO, numbers, folders (which are paths).
+bool IsHarmless(std::string_view name, std::string_view value) {
+  static constexpr std::string_view kNames[] = {"LANG", "TERM",  "SHELL", "COLORTERM", "PATH",
+                                                "_",    "SHLVL", "PWD",   "OLDPWD",    "HOME",
+                                                "XLA_FLAGS", "TF_XLA_FLAGS", "LANGUAGE", "PAGER",
+                                                "EDITOR"};
+  constexpr size_t kLeast = 6;
+  if (value.size() < kLeast || name.starts_with("LC_") || name.starts_with("HLOSCOPE_") ||
+      std::ranges::find(kNames, name) != std::end(kNames) || value.front() == '/') {
+    return true;
+  }
+  if (value.find_first_not_of("0123456789.,:-+ ") == std::string_view::npos) return true;
+  // One lower-case word is a word of the language sooner than a secret.
+  if (std::ranges::all_of(value, [](char c) { return c >= 'a' && c <= 'z'; })) return true;
+  return hlo::OpcodeFromText(value).has_value();
+}
+
+}  // namespace
+
+std::string_view ToString(RedactionKind kind) { return kRows[static_cast<size_t>(kind)].name; }
+
+Secrets SecretsOfThisProcess() {
+  Secrets secrets;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    const size_t equals = variable.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name = variable.substr(0, equals), value = variable.substr(equals + 1);
+    if (name == "USER" || name == "LOGNAME" || name == "SUDO_USER" || name == "USERNAME") {
+      secrets.users.emplace_back(value);
+    } else if (name == "HOSTNAME" || name == "HOST") {
+      secrets.hosts.emplace_back(value);
+    } else if (!IsHarmless(name, value)) {
+      secrets.values.emplace_back(value);
+    }
+  }
+  if (const passwd* entry = getpwuid(geteuid()); entry != nullptr && entry->pw_name != nullptr) {
+    secrets.users.emplace_back(entry->pw_name);
+  }
+  constexpr size_t kMostHostName = 256;
+  char host[kMostHostName] = {};
+  if (gethostname(host, sizeof(host) - 1) == 0) secrets.hosts.emplace_back(host);
+  return secrets;
+}
+
+Redactor::Redactor(const Secrets& secrets) {
+  for (const std::string& user : secrets.users) AddWord(RedactionKind::kUser, user);
+  for (const std::string& host : secrets.hosts) {
+    AddWord(RedactionKind::kHost, host);
+    AddWord(RedactionKind::kHost, std::string_view(host).substr(0, host.find('.')));
+  }
+  for (const std::string& value : secrets.values) AddWord(RedactionKind::kEnvironment, value);
+}
+
+void Redactor::AddWord(RedactionKind kind, std::string_view text) {
+  constexpr size_t kLeast = 3, kMost = 4096;
+  const std::string word = kind == RedactionKind::kEnvironment ? std::string(text) : Lower(text);
+  if (word.size() < kLeast || word.size() > kMost || IsGenericName(word)) return;
+  if (kind != RedactionKind::kEnvironment && hlo::OpcodeFromText(word).has_value()) return;
+  std::vector<Word>& bucket =
+      words_[static_cast<unsigned char>(std::tolower(static_cast<unsigned char>(word.front())))];
+  for (const Word& known : bucket) {
+    if (known.text == word && known.kind == kind) return;
+  }
+  const auto longer = [&](const Word& other) { return other.text.size() <= word.size(); };
+  bucket.insert(std::ranges::find_if(bucket, longer), Word{word, kind});
+}
+
+size_t Redactor::WordAt(RedactionKind kind, std::string_view text, size_t at) const {
+  const auto first =
+      static_cast<unsigned char>(std::tolower(static_cast<unsigned char>(text[at])));
+  for (const Word& word : words_[first]) {
+    const size_t end = at + word.text.size();
+    if (word.kind != kind || end > text.size()) continue;
+    if (at > 0 && IsWordCharacter(text[at - 1]) && IsWordCharacter(text[at])) continue;
+    if (end < text.size() && IsWordCharacter(text[end]) && IsWordCharacter(text[end - 1])) continue;
+    const std::string_view here = text.substr(at, word.text.size());
+    const bool same = kind == RedactionKind::kEnvironment ? here == word.text
+                                                          : Lower(here) == word.text;
+    if (same) return word.text.size();
+  }
+  return 0;
+}
+
+void Redactor::Learn(std::string_view text) {
+  for (const std::string_view mark :
+       {std::string_view("/home/"), std::string_view("Users"), std::string_view("/users/"),
+        std::string_view("/u/")}) {
+    for (size_t at = text.find(mark); at != std::string_view::npos; at = text.find(mark, at + 1)) {
+      AddWord(RedactionKind::kUser, HomeOwner(text.substr(at, 512)));
+    }
+  }
+  const auto in_name = [](char c) { return IsWordCharacter(c) || c == '.' || c == '-' || c == '_'; };
+  for (size_t at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1)) {
+    size_t begin = at, end = at + 1;
+    while (begin > 0 && in_name(text[begin - 1])) --begin;
+    while (end < text.size() && in_name(text[end])) ++end;
+    const bool letter = at + 1 < text.size() && text[at + 1] >= 'a' && text[at + 1] <= 'z';
+    if (begin == at || !letter) continue;
+    AddWord(RedactionKind::kUser, text.substr(begin, at - begin));
+    AddWord(RedactionKind::kHost, text.substr(at + 1, end - at - 1));
+  }
+}
+
+std::string Redactor::Placeholder(RedactionKind kind, std::string_view key, bool as_name) {
+  ++counts_[kind];
+  const auto [entry, is_new] = numbers_.try_emplace({kind, Lower(key)}, 0);
+  if (is_new) entry->second = ++last_number_[kind];
+  const std::string name = fmt::format("{}{}", ToString(kind), entry->second);
+  return as_name ? "redacted_" + name : "<" + name + ">";
+}
+
+std::string Redactor::Redact(std::string_view text, bool as_name) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const RedactionRow* row = nullptr;
+    RedactionHit hit;
+    for (const RedactionRow& candidate : kRows) {
+      if (as_name && candidate.kind == RedactionKind::kPath) continue;
+      hit = candidate.find(*this, text, at);
+      if (hit.length == 0) continue;
+      row = &candidate;
+      break;
+    }
+    if (row == nullptr) {
+      out += text[at++];
+      continue;
+    }
+    out += text.substr(at, hit.kept);
+    out += Placeholder(row->kind, hit.key, as_name);
+    if (!hit.tail.empty()) out += "/" + Redact(std::string_view(hit.tail).substr(1), as_name);
+    at += hit.length;
+  }
+  return out;
+}
+
+std::string Redactor::Text(std::string_view text) { return Redact(text, false); }
+
+std::string Redactor::Name(std::string_view name) { return Redact(name, true); }
+
+std::string Redactor::Path(std::string_view path) {
+  if (path.empty() || path.front() == '<') return Text(path);
+  const PathParts parts = PartsOfPath(path);
+  if (parts.folder.empty()) return Text(path);  // a base name alone
+  std::string out = Placeholder(RedactionKind::kPath, parts.folder, false);
+  if (!parts.base.empty()) out += "/" + Redact(std::string_view(parts.base).substr(1), false);
+  return out;
+}
+
+std::string Redactor::Json(std::string_view json) {
+  using Json = nlohmann::ordered_json;
+  Json document = Json::parse(json, nullptr, false);
+  if (document.is_discarded()) return Text(json);
+  const auto clean = [this](const auto& self, Json& value) -> void {
+    if (value.is_string()) {
+      value = Text(value.get_ref<const std::string&>());
+    } else if (value.is_array()) {
+      for (Json& element : value) self(self, element);
+    } else if (value.is_object()) {
+      Json copy = Json::object();
+      for (auto& [key, element] : value.items()) {
+        self(self, element);
+        copy[Text(key)] = std::move(element);
+      }
+      value = std::move(copy);
+    }
+  };
+  clean(clean, document);
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<std::pair<std::string, int64_t>> Redactor::Counts() const {
+  std::vector<std::pair<std::string, int64_t>> out;
+  for (const auto& [kind, count] : counts_) out.emplace_back(ToString(kind), count);
+  return out;
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,68 @@
+// Redactor: takes out of texts what says who made them and where. Equal secrets get equal
+// placeholders, in all texts that one Redactor sees.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hloscope::debug {
+
+enum class RedactionKind : uint8_t {
+#define REDACTION(kind, name, find, what) kind,
+#include "core/debug/bundle/redactions.def"
+#undef REDACTION
+};
+std::string_view ToString(RedactionKind kind);
+
+// What is known to be secret before any text is seen.
+struct Secrets {
+  std::vector<std::string> users, hosts, values;
+};
+// Of this process: who runs it, where, and the values of its environment (but for those that say
+// nothing of their owner: languages, terminals, numbers).
+Secrets SecretsOfThisProcess();
+
+class Redactor {
+ public:
+  explicit Redactor(const Secrets& secrets);
+
+  // Looks for names of users and hosts that the text shows (in home folders, in user@host). Before
+  // any text is redacted, so that they go everywhere.
+  void Learn(std::string_view text);
+
+  // Free text without the secrets in it.
+  std::string Text(std::string_view text);
+  // A text that is a path as a whole, even where it does not look like one: "<path1>/model.py".
+  std::string Path(std::string_view path);
+  // The name of an instruction or computation; placeholders are made of letters and digits.
+  std::string Name(std::string_view name);
+  // Every key and text of a JSON document; input that is none is redacted as text.
+  std::string Json(std::string_view json);
+
+  // How many were replaced, by kind; kinds without any are left out.
+  std::vector<std::pair<std::string, int64_t>> Counts() const;
+
+  // A secret word: a user, a host or a value, as it stands in `text` from `at` on, whole. 0: none.
+  size_t WordAt(RedactionKind kind, std::string_view text, size_t at) const;
+
+ private:
+  struct Word {
+    std::string text;  // lower case but for values
+    RedactionKind kind;
+  };
+  void AddWord(RedactionKind kind, std::string_view text);
+  std::string Redact(std::string_view text, bool as_name);
+  std::string Placeholder(RedactionKind kind, std::string_view key, bool as_name);
+
+  std::array<std::vector<Word>, 256> words_;  // by first character, longest first
+  std::map<std::pair<RedactionKind, std::string>, size_t, std::less<>> numbers_;
+  std::map<RedactionKind, size_t> last_number_;
+  std::map<RedactionKind, int64_t> counts_;
+};
+
+}  // namespace hloscope::debug
