@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/dump/bundle_file.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::dump {
@@ -49,6 +50,16 @@ void TakeProto(LoadedModule& loaded, Result<hlo::ProtoFile> proto) {
       {hlo::Severity::kError, "proto", e.message, e.hint, hlo::Diagnostic::kNoOffset});
 }
 
+// The module inside; places of what is wrong with it are those of the part.
+Result<LoadedModule> LoadFromBundle(const FileView& file, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const BundleFile bundle, BundleFile::Open(file, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView module, bundle.ModuleFile());
+  if (!IsModuleKind(Sniff(module.bytes())) || Sniff(module.bytes()) == FileKind::kBundle) {
+    return InputError(file.path() + ": the module in this bundle is no HLO module");
+  }
+  return LoadModule(module, limits);
+}
+
 }  // namespace
 
 Result<InputFormat> InputFormatFromName(std::string_view name) {
@@ -86,6 +97,7 @@ Result<LoadedModule> LoadModule(const FileView& file, const Limits& limits, Inpu
     TakeProto(loaded, hlo::ReadProto(std::as_bytes(std::span(bytes)), limits, owner));
     return loaded;
   }
+  if (kind == FileKind::kBundle) return LoadFromBundle(file, limits);
   if (kind == FileKind::kHloTextProto) {
     TakeProto(loaded, hlo::ReadTextProto(bytes, limits));
     return loaded;

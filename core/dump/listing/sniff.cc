@@ -143,6 +143,13 @@ FileKind SniffText(std::string_view bytes) {
   return SniffTextProto(text);
 }
 
+// A zip file whose first member is called as the manifest of a bundle is.
+bool LooksLikeBundle(std::string_view bytes) {
+  constexpr size_t kNameAt = 30;  // behind the local header
+  return bytes.starts_with("PK\x03\x04") && bytes.size() > kNameAt &&
+         bytes.substr(kNameAt).starts_with("manifest.json");
+}
+
 }  // namespace
 
 std::string_view ToString(FileKind kind) { return kKinds[static_cast<size_t>(kind)].name; }
@@ -155,6 +162,7 @@ bool IsText(FileKind kind) {
     case FileKind::kMlirBytecode:
     case FileKind::kObject:
     case FileKind::kNpy:
+    case FileKind::kBundle:
     case FileKind::kZip:
     case FileKind::kUnknown:
       return false;
@@ -165,6 +173,7 @@ bool IsText(FileKind kind) {
 
 FileKind Sniff(std::string_view bytes, bool complete) {
   if (bytes.empty()) return FileKind::kEmpty;
+  if (LooksLikeBundle(bytes)) return FileKind::kBundle;
   for (const Mark& mark : kMagic) {
     if (bytes.starts_with(mark.text)) return mark.kind;
   }

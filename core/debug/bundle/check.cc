@@ -1,0 +1,246 @@
+// Replays of bundles.
+#include "core/debug/bundle/check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/debug/bundle/machine.h"
+#include "core/debug/bundle/redactor.h"
+#include "core/debug/bundle/value_facts.h"
+#include "core/dump/load.h"
+#include "core/hlo/verify/verifier.h"
+#include "core/replay/pjrt/scratch_folder.h"
+#include "core/replay/plugins/plugins.h"
+
+namespace hloscope::debug {
+namespace {
+
+using dump::BundlePart;
+
+// Classes of a failure without what redaction leaves different on each machine: placeholders lose
+// their numbers, and paths of here become placeholders.
+Failure Normalised(Failure failure) {
+  Redactor redactor(SecretsOfThisProcess());
+  for (std::string& text : failure.classes) {
+    std::string plain;
+    for (const char c : redactor.Text(text)) {
+      if (c >= '0' && c <= '9') continue;
+      plain += c;
+    }
+    text = plain;
+  }
+  std::ranges::sort(failure.classes);
+  return failure;
+}
+
+class Check {
+ public:
+  Check(const dump::BundleFile& bundle, const CheckOptions& options)
+      : bundle_(bundle), options_(options) {}
+
+  Result<BundleCheck> Run(const std::stop_token& stop) {
+    HLOSCOPE_ASSIGN_OR_RETURN(manifest_, ManifestFromJson(bundle_.manifest()));
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, bundle_.ModuleFile());
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto loaded, dump::LoadSoundModule(file, options_.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, replay::ScratchFolder::Make());
+    HLOSCOPE_TRY(Prepare(scratch.path()));
+    HLOSCOPE_TRY(FindChanges());
+    if (!check_.missing.empty()) {
+      check_.verdict = fmt::format("cannot be replayed here: {}", fmt::join(check_.missing, "; "));
+      return check_;
+    }
+    if (manifest_.request.verify) HLOSCOPE_TRY(Verify(*loaded.module));
+    check_.report = RunModule(loaded.module, manifest_.request, stop);
+    Judge(*check_.report, *loaded.module);
+    return std::move(check_);
+  }
+
+ private:
+  Status Verify(const hlo::Module& module) const {
+    for (const hlo::Diagnostic& d : hlo::Verify(module, {false, options_.limits})) {
+      if (d.severity == hlo::Severity::kError) {
+        return InputError(fmt::format("{}: its module: {}", bundle_.path(), d.message), d.hint);
+      }
+    }
+    return {};
+  }
+
+  // The part as a file of the scratch folder, where it is there.
+  Status TakeValues(BundlePart part, const std::string& folder, std::vector<std::string>& paths) {
+    if (!bundle_.Has(part)) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, bundle_.Read(part));
+    const std::string path = folder + "/" + std::string(dump::FileOf(part));
+    HLOSCOPE_TRY(WriteFileAtomically(path, bytes));
+    paths.push_back(path);
+    return {};
+  }
+
+  Status Prepare(const std::string& folder) {
+    RunRequest& request = manifest_.request;
+    request.limits = options_.limits;
+    request.workers = options_.workers;
+    if (!options_.platform.empty()) request.platform = options_.platform;
+    if (!options_.reference_platform.empty()) {
+      request.reference_platform = options_.reference_platform;
+    }
+    HLOSCOPE_TRY(TakeValues(BundlePart::kInputs, folder, request.inputs));
+    HLOSCOPE_TRY(TakeValues(BundlePart::kExpected, folder, request.expect));
+    HLOSCOPE_TRY(TakeValues(BundlePart::kInfeed, folder, request.infeed));
+    if (request.inputs.empty() && !manifest_.recorded.inputs_made_up) {
+      Miss("the values of the parameters", "ask for a bundle made with --values all");
+    }
+    if (request.expect.empty() && manifest_.recorded.against_expected) {
+      Miss("the results that were expected", "ask for a bundle made with --values all");
+    }
+    FindPlatformsOf(request);
+    return {};
+  }
+
+  void Miss(std::string what, std::string_view fix) {
+    if (!fix.empty()) what += fmt::format(" ({})", fix);
+    check_.missing.push_back(std::move(what));
+  }
+
+  void FindPlatformsOf(const RunRequest& request) {
+    for (const std::string& platform : {request.platform, request.reference_platform}) {
+      if (platform.empty()) continue;
+      const replay::PlatformRow* row = replay::FindPlatform(platform);
+      if (row == nullptr) {
+        Miss("platform " + platform, "this hloscope does not have it");
+      } else if (row->Has(replay::kNeedsPlugin)) {
+        const auto plugin = replay::ResolvePlugin(platform, {});
+        if (!plugin) Miss("a plugin for " + platform, plugin.error().hint);
+      }
+    }
+  }
+
+  // Parts whose bytes are not those of the manifest.
+  Status FindChanges() {
+    for (const dump::BundleFile::Listed& part : bundle_.listed()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const bool unchanged, bundle_.IsUnchanged(part.part));
+      if (!unchanged) changed_.emplace_back(dump::FileOf(part.part));
+    }
+    return {};
+  }
+
+  void Judge(const RunReport& report, const hlo::Module& module) {
+    const RecordedRun& recorded = manifest_.recorded;
+    const RecordedRun now = RecordOf(report, module);
+    if (CannotRun(report, recorded)) {
+      check_.missing.push_back(report.error->ToString());
+      check_.verdict = "cannot be replayed here: " + report.error->ToString();
+      return;
+    }
+    if (OtherInputs(now)) {
+      Miss("the values of the parameters", "those made from the seed here are others");
+      check_.verdict = "cannot be replayed here: " + check_.missing.back();
+      return;
+    }
+    NoteMachine();
+    std::string why = WhyNot(recorded, now);
+    if (!changed_.empty()) {
+      const std::string parts = fmt::format("{}", fmt::join(changed_, ", "));
+      if (why.empty()) why = "it happens here too, but not to what was recorded";
+      why += fmt::format("; changed since the bundle was made: {}", parts);
+    }
+    check_.status = why.empty() ? CheckStatus::kReproduced : CheckStatus::kNotReproduced;
+    const std::string what = now.failure ? now.failure->text : "nothing fails, as recorded";
+    check_.verdict = why.empty() ? "reproduced: " + what : "not reproduced: " + why;
+    if (!why.empty()) {
+      for (const std::string& note : check_.notes) check_.verdict += "; " + note;
+    }
+  }
+
+  // Something is not there, which is not what was recorded.
+  static bool CannotRun(const RunReport& report, const RecordedRun& recorded) {
+    if (!report.error || report.status == recorded.status) return false;
+    return report.error->error_class == ErrorClass::kUnsupported ||
+           report.error->error_class == ErrorClass::kEnvironment;
+  }
+
+  bool OtherInputs(const RecordedRun& now) const {
+    const std::string& recorded = manifest_.recorded.inputs_hash;
+    return changed_.empty() && !recorded.empty() && !now.inputs_hash.empty() &&
+           recorded != now.inputs_hash;
+  }
+
+  // Why this is not what was recorded; empty: it is.
+  static std::string WhyNot(const RecordedRun& recorded, const RecordedRun& now) {
+    if (recorded.failure && !now.failure) {
+      return fmt::format("the run is {} here; recorded: {}", ToString(now.status),
+                         recorded.failure->text);
+    }
+    if (recorded.failure && !IsSameFailure(Normalised(*recorded.failure), Normalised(*now.failure)))
+      return fmt::format("it fails in another way: {} ({}); recorded: {} ({})",
+                         now.failure->fingerprint(), now.failure->text,
+                         recorded.failure->fingerprint(), recorded.failure->text);
+    if (recorded.failure) return "";
+    if (now.failure) return fmt::format("it fails here: {}", now.failure->text);
+    if (recorded.status != now.status) {
+      return fmt::format("the run is {} here; recorded: {}", ToString(now.status),
+                         ToString(recorded.status));
+    }
+    if (now.status == RunStatus::kRan && recorded.results_hash != now.results_hash) {
+      return "it ran, with results of other bits than those recorded";
+    }
+    return "";
+  }
+
+  void NoteMachine() {
+    const std::array platforms = {manifest_.request.platform,
+                                  manifest_.request.reference_platform};
+    const MachineFacts here = ReadMachineFacts(platforms);
+    std::vector<std::string> lacking, plugins;
+    for (const std::string& feature : manifest_.cpu_features) {
+      if (std::ranges::find(here.cpu_features, feature) == here.cpu_features.end()) {
+        lacking.push_back(feature);
+      }
+    }
+    for (const PluginFacts& plugin : here.plugins) plugins.push_back(ToString(plugin));
+    if (!lacking.empty()) {
+      check_.notes.push_back(fmt::format("the processor here lacks {}", fmt::join(lacking, ", ")));
+    }
+    if (plugins != manifest_.plugins) {
+      check_.notes.push_back(fmt::format("recorded with {}, here with {}",
+                                         fmt::join(manifest_.plugins, ", "),
+                                         fmt::join(plugins, ", ")));
+    }
+  }
+
+  const dump::BundleFile& bundle_;
+  const CheckOptions& options_;
+  BundleManifest manifest_;
+  BundleCheck check_;
+  std::vector<std::string> changed_;
+};
+
+}  // namespace
+
+std::string_view ToString(CheckStatus status) {
+  constexpr std::string_view kTexts[] = {"reproduced", "not_reproduced", "cannot"};
+  return kTexts[static_cast<size_t>(status)];
+}
+
+RecordedRun RecordOf(const RunReport& report, const hlo::Module& module) {
+  RecordedRun recorded;
+  recorded.status = report.status;
+  recorded.failure = FailureOf(report, &module);
+  recorded.inputs_made_up = report.made_up_inputs;
+  recorded.inputs_hash = HashOfValues(report.arguments);
+  std::vector<hlo::Literal> results;
+  for (const RunOutput& output : report.outputs) {
+    if (!output.missing) results.push_back(output.value);
+  }
+  recorded.results_hash = HashOfValues(results);
+  return recorded;
+}
+
+Result<BundleCheck> CheckBundle(const dump::BundleFile& bundle, const CheckOptions& options,
+                                const std::stop_token& stop) {
+  return Check(bundle, options).Run(stop);
+}
+
+}  // namespace hloscope::debug

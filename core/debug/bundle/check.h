@@ -1,0 +1,44 @@
+// CheckBundle: replays what a bundle records, and says whether it happens here too.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/debug/bundle/manifest.h"
+#include "core/dump/bundle_file.h"
+#include "core/replay/workers/worker_pool.h"
+
+namespace hloscope::debug {
+
+enum class CheckStatus : uint8_t { kReproduced, kNotReproduced, kCannot };
+// "reproduced", "not_reproduced", "cannot".
+std::string_view ToString(CheckStatus status);
+
+struct CheckOptions {
+  Limits limits;
+  std::string platform, reference_platform;  // instead of the recorded ones; empty: those
+  std::shared_ptr<replay::WorkerPool> workers;
+};
+
+struct BundleCheck {
+  CheckStatus status = CheckStatus::kCannot;
+  std::vector<std::string> missing;  // what it takes to replay it, each with where to get it
+  std::string verdict;               // a sentence
+  std::vector<std::string> notes;    // what is otherwise here than where it was recorded
+  std::optional<RunReport> report;   // absent: nothing ran
+};
+
+// Fails where the bundle is refused: its manifest, module or values cannot be read.
+Result<BundleCheck> CheckBundle(const dump::BundleFile& bundle, const CheckOptions& options,
+                                const std::stop_token& stop = {});
+
+// How a run went, as a bundle records it; names of `module` do not count.
+RecordedRun RecordOf(const RunReport& report, const hlo::Module& module);
+
+}  // namespace hloscope::debug

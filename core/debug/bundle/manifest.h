@@ -1,0 +1,56 @@
+// BundleManifest: what a bundle says of the run it records, and its JSON form.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/debug/run/failure.h"
+#include "core/debug/run/run_module.h"
+#include "core/dump/bundle_file.h"
+
+namespace hloscope::debug {
+
+// What goes in of the values that a run takes and gives.
+enum class ValuePolicy : uint8_t { kNone, kShapes, kStatistics, kAll };
+std::string_view ToString(ValuePolicy policy);
+std::optional<ValuePolicy> ValuePolicyFromText(std::string_view text);
+
+// What came of the run when the bundle was made.
+struct RecordedRun {
+  RunStatus status = RunStatus::kError;
+  std::optional<Failure> failure;   // nothing: it did not fail
+  bool inputs_made_up = true;       // from the request's seed
+  bool against_expected = false;    // with values of files, or a snapshot's result
+  std::string inputs_hash, results_hash;  // BundleHash of all bytes; empty: none
+};
+
+struct BundleManifest {
+  std::string tool;  // version of the hloscope that made it
+  std::string module, file, stage, framework;
+  int64_t instructions = 0;
+  ValuePolicy values = ValuePolicy::kShapes;
+  RunRequest request;  // the members that request_fields.def names, and xla_flags
+  RecordedRun recorded;
+  std::string sentence;          // the verdict for people
+  std::string replayed, replay;  // status and verdict of the replay before it was finished
+  std::vector<std::string> plugins;  // "jax-cpu-pjrt 0.11.2", of the platforms
+  std::vector<std::string> cpu_features;
+  std::vector<std::string> notes;
+  std::vector<std::pair<std::string, int64_t>> redacted;
+};
+
+std::string ManifestJson(const BundleManifest& manifest,
+                         std::span<const dump::BundleFile::Listed> parts);
+// Input error: it is no manifest, or a value is not one that the field may have.
+Result<BundleManifest> ManifestFromJson(std::string_view json);
+
+// "--platform xla-cpu --seed 7 --xla_x=true": the options of `run` that differ from the defaults.
+std::string RunOptionsText(const RunRequest& request);
+
+}  // namespace hloscope::debug
