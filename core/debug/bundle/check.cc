@@ -9,7 +9,7 @@
 
 #include "core/debug/bundle/machine.h"
 #include "core/debug/bundle/redactor.h"
-#include "core/debug/bundle/value_facts.h"
+#include "core/debug/bundle/bundle_values.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/pjrt/scratch_folder.h"
@@ -91,6 +91,9 @@ class Check {
     HLOSCOPE_TRY(TakeValues(BundlePart::kInfeed, folder, request.infeed));
     if (request.inputs.empty() && !manifest_.recorded.inputs_made_up) {
       Miss("the values of the parameters", "ask for a bundle made with --values all");
+    }
+    if (request.infeed.empty() && manifest_.recorded.infeed_given) {
+      Miss("the values that infeeds take", "ask for a bundle made with --values all");
     }
     if (request.expect.empty() && manifest_.recorded.against_expected) {
       Miss("the results that were expected", "ask for a bundle made with --values all");

@@ -133,6 +133,7 @@ void ReadRequest(ObjectReader& all, RunRequest& request) {
 void WriteRecorded(JsonWriter& json, const RecordedRun& recorded) {
   json.Key("recorded").BeginObject().Field("status", ToString(recorded.status));
   json.Field("inputs_made_up", recorded.inputs_made_up)
+      .Field("infeed_given", recorded.infeed_given)
       .Field("against_expected", recorded.against_expected)
       .Field("inputs_hash", recorded.inputs_hash)
       .Field("results_hash", recorded.results_hash)
@@ -163,6 +164,7 @@ void ReadRecorded(ObjectReader& all, RecordedRun& recorded) {
   std::string status;
   reader.Read("status", status);
   reader.Read("inputs_made_up", recorded.inputs_made_up);
+  reader.Read("infeed_given", recorded.infeed_given);
   reader.Read("against_expected", recorded.against_expected);
   reader.Read("inputs_hash", recorded.inputs_hash);
   reader.Read("results_hash", recorded.results_hash);

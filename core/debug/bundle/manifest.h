@@ -26,6 +26,7 @@ struct RecordedRun {
   RunStatus status = RunStatus::kError;
   std::optional<Failure> failure;   // nothing: it did not fail
   bool inputs_made_up = true;       // from the request's seed
+  bool infeed_given = false;        // what infeeds take came from files
   bool against_expected = false;    // with values of files, or a snapshot's result
   std::string inputs_hash, results_hash;  // BundleHash of all bytes; empty: none
 };

@@ -1,0 +1,219 @@
+// What a bundle's report says.
+#include "core/debug/bundle/bundle_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/replay/platform_table.h"
+
+namespace hloscope::debug {
+namespace {
+
+using Json = nlohmann::json;
+
+// A module is short enough to be read in the report.
+constexpr size_t kMostModuleBytes = 20'000;
+constexpr std::ptrdiff_t kMostModuleLines = 200;
+
+bool IsShort(std::string_view text) {
+  return text.size() <= kMostModuleBytes && std::ranges::count(text, '\n') <= kMostModuleLines;
+}
+
+std::string FallbackText(const replay::RunFallback& fallback) {
+  std::string text = fmt::format("{} ({}): {}", fallback.instruction, fallback.opcode,
+                                 fallback.reason);
+  return fallback.detail.empty() ? text : text + ", " + fallback.detail;
+}
+
+ReportSection FactsSection(const ReportFacts& facts) {
+  const BundleManifest& manifest = facts.manifest;
+  ReportSection section{.heading = "Where it happens"};
+  const auto add = [&](std::string what, std::string value) {
+    if (!value.empty()) section.rows.push_back({std::move(what), std::move(value)});
+  };
+  add("Platform", manifest.request.platform);
+  add("Compared with", manifest.request.reference_platform.empty()
+                           ? (manifest.recorded.against_expected ? "expected results" : "")
+                           : manifest.request.reference_platform);
+  add("Plugin", fmt::format("{}", fmt::join(manifest.plugins, ", ")));
+  add("Module", fmt::format("{}, {} instructions", manifest.module, manifest.instructions));
+  add("Stage", manifest.stage);
+  add("Framework", manifest.framework);
+  add("Processor", facts.machine.processor);
+  add("CPU features", fmt::format("{}", fmt::join(manifest.cpu_features, " ")));
+  add("CPUs", fmt::format("{}", facts.machine.cpus));
+  add("System", facts.machine.system);
+  add("Replayed in a clean process", manifest.replay);
+  add("hloscope", manifest.tool);
+  return section;
+}
+
+ReportSection ComparisonSection(const ReportFacts& facts) {
+  ReportSection section{.heading = "Results"};
+  section.head = {"result", "shape", "elements", "differ", "largest abs. error",
+                  "largest rel. error", "ULP", "NaN on one side"};
+  const bool with_values = facts.manifest.values >= ValuePolicy::kStatistics;
+  if (with_values) section.head.emplace_back("first difference");
+  for (const RunOutput& output : facts.report.outputs) {
+    const LeafComparison& leaf = output.comparison;
+    std::vector<std::string> row = {fmt::format("{{{}}}", fmt::join(leaf.index, ",")),
+                                    hlo::ToString(leaf.shape, false)};
+    if (output.missing) {
+      row.push_back("no value");
+    } else if (!output.compared) {
+      row.push_back("not compared");
+    } else {
+      const std::string first =
+          leaf.first_mismatch
+              ? fmt::format("[{}]: {}, expected {}", fmt::join(leaf.first_mismatch->index, ","),
+                            leaf.first_mismatch->actual, leaf.first_mismatch->expected)
+              : "";
+      for (const auto& cell :
+           {fmt::format("{}", leaf.elements), fmt::format("{}", leaf.mismatched),
+            fmt::format("{:.3g}", leaf.max_abs_error), fmt::format("{:.3g}", leaf.max_rel_error),
+            fmt::format("{}", leaf.max_ulp), fmt::format("{}", leaf.nan_mismatched)}) {
+        row.push_back(cell);
+      }
+      if (with_values) row.push_back(first);
+    }
+    row.resize(section.head.size());
+    section.rows.push_back(std::move(row));
+  }
+  for (const replay::RunFallback& fallback : facts.report.fallbacks) {
+    section.paragraphs.push_back("Fallback: " + FallbackText(fallback));
+  }
+  return section;
+}
+
+std::string TextOf(const Json& object, std::string_view key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return "";
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+// What `diverge` found and tried.
+std::vector<ReportSection> VerdictSections(const std::string& verdict_json) {
+  const Json verdict = Json::parse(verdict_json, nullptr, false);
+  if (!verdict.is_object()) return {};
+  ReportSection found{.heading = "What is to blame"};
+  for (const std::string_view key : {"verdict", "pass", "cause", "instruction", "computation",
+                                     "kernel", "cured_by", "confirmed", "first_bad"}) {
+    const std::string text = TextOf(verdict, key);
+    if (!text.empty() && text != "[]") found.rows.push_back({std::string(key), text});
+  }
+  std::vector<ReportSection> sections = {std::move(found)};
+  const auto tries = verdict.find("tries");
+  if (tries == verdict.end() || !tries->is_array() || tries->empty()) return sections;
+  ReportSection tried{.heading = "What was tried", .head = {"try", "makes it right", "detail"}};
+  for (const Json& entry : *tries) {
+    if (!entry.is_object()) continue;
+    tried.rows.push_back({TextOf(entry, "what"), TextOf(entry, "closes"), TextOf(entry, "detail")});
+  }
+  sections.push_back(std::move(tried));
+  return sections;
+}
+
+// run_hlo_module's name of a platform; empty: it has none.
+std::string XlaPlatform(const std::string& platform) {
+  const replay::PlatformRow* row = replay::FindPlatform(platform);
+  if (row == nullptr || !row->Has(replay::kNeedsPlugin)) return "";
+  return row->devices == replay::Devices::kGpu ? "CUDA" : "CPU";
+}
+
+ReportSection ReplaySection(const ReportFacts& facts) {
+  const BundleManifest& manifest = facts.manifest;
+  ReportSection section{.heading = "How to replay it", .code_language = "sh"};
+  const auto has = [&](dump::BundlePart part) {
+    return std::ranges::find(facts.parts, part) != facts.parts.end();
+  };
+  std::string run = "hloscope run module.hlo";
+  if (const std::string options = RunOptionsText(manifest.request); !options.empty()) {
+    run += " " + options;
+  }
+  if (has(dump::BundlePart::kInputs)) run += " --inputs inputs.npz";
+  if (has(dump::BundlePart::kExpected)) run += " --expect expected.npz";
+  section.code = fmt::format(
+      "# with hloscope\nhloscope bundle check {0}\nhloscope bundle open {0} --into bundle && cd "
+      "bundle\n{1}\n",
+      facts.out_name, run);
+  const std::string platform = XlaPlatform(manifest.request.platform);
+  if (platform.empty()) return section;
+  std::string flags;
+  for (const auto& [name, value] : manifest.request.xla_flags) {
+    flags += fmt::format("{}--{}={}", flags.empty() ? "" : " ", name, value);
+  }
+  section.code += fmt::format(
+      "# without it: a zip file; XLA's own tool reads the module\nunzip {} -d bundle && cd "
+      "bundle\n{}bazel run //xla/tools:run_hlo_module -- --platform={} "
+      "--reference_platform=interpreter --input_format=hlo $PWD/module.hlo\n",
+      facts.out_name, flags.empty() ? "" : "XLA_FLAGS='" + flags + "' ", platform);
+  section.paragraphs.emplace_back(
+      "run_hlo_module makes up inputs of its own; where the difference depends on the values, use "
+      "those of inputs.npz.");
+  return section;
+}
+
+ReportSection ContentSection(const ReportFacts& facts) {
+  ReportSection section{.heading = "What is in the bundle"};
+  for (const dump::BundlePart part : facts.parts) {
+    section.rows.push_back({std::string(dump::FileOf(part)), std::string(dump::Describe(part))});
+  }
+  std::vector<std::string> redacted;
+  for (const auto& [kind, count] : facts.manifest.redacted) {
+    redacted.push_back(fmt::format("{} × {}", count, kind));
+  }
+  section.paragraphs.push_back(fmt::format("Values: {}.", ToString(facts.manifest.values)));
+  section.paragraphs.push_back(
+      redacted.empty() ? "Nothing had to be redacted."
+                       : fmt::format("Redacted: {}.", fmt::join(redacted, ", ")));
+  for (const std::string& note : facts.manifest.notes) section.paragraphs.push_back(note);
+  return section;
+}
+
+ReportSection ModuleSection(const ReportFacts& facts) {
+  const bool reduced = !facts.reduced_text.empty();
+  const std::string& text = reduced ? facts.reduced_text : facts.module_text;
+  ReportSection section{.heading = reduced ? "The module, reduced" : "The module",
+                        .code_language = "hlo"};
+  if (IsShort(text)) {
+    section.code = text;
+  } else {
+    section.paragraphs.push_back(fmt::format("{} has {} lines; it is in the bundle.",
+                                             reduced ? "reduced.hlo" : "module.hlo",
+                                             std::ranges::count(text, '\n')));
+  }
+  return section;
+}
+
+}  // namespace
+
+ReportDocument MakeReport(const ReportFacts& facts) {
+  const BundleManifest& manifest = facts.manifest;
+  ReportDocument document;
+  const std::string against = manifest.request.reference_platform.empty()
+                                  ? ""
+                                  : " against " + manifest.request.reference_platform;
+  document.title = fmt::format("{}: {} on {}{}", manifest.module,
+                               manifest.recorded.failure
+                                   ? ToString(manifest.recorded.failure->kind)
+                                   : ToString(manifest.recorded.status),
+                               manifest.request.platform, against);
+  document.lead = manifest.sentence;
+  if (!facts.note.empty()) {
+    document.sections.push_back({.heading = "What the reporter says", .paragraphs = {facts.note}});
+  }
+  document.sections.push_back(FactsSection(facts));
+  if (!facts.report.outputs.empty()) document.sections.push_back(ComparisonSection(facts));
+  for (ReportSection& section : VerdictSections(facts.verdict_json)) {
+    document.sections.push_back(std::move(section));
+  }
+  document.sections.push_back(ReplaySection(facts));
+  document.sections.push_back(ModuleSection(facts));
+  document.sections.push_back(ContentSection(facts));
+  return document;
+}
+
+}  // namespace hloscope::debug

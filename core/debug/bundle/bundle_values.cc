@@ -1,0 +1,215 @@
+// Values of a run as files, statistics and hashes.
+#include "core/debug/bundle/bundle_values.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/dump/tensors/named_values.h"
+#include "core/dump/tensors/tensor_values.h"
+#include "core/replay/capture/capture_plan.h"
+
+namespace hloscope::debug {
+namespace {
+
+using dump::BundlePart;
+using hlo::Literal;
+using Json = nlohmann::ordered_json;
+using NamedArrays = std::vector<std::pair<std::string, Literal>>;
+
+std::string_view BytesOf(const Literal& leaf) {
+  return {reinterpret_cast<const char*>(leaf.bytes().data()), leaf.bytes().size()};
+}
+
+void WriteStatistics(JsonWriter& json, const Literal& leaf) {
+  const auto form = replay::FormOf(leaf, replay::CaptureForm::kStatistics);
+  if (const auto* numbers = std::get_if<replay::ValueStatistics>(&form)) {
+    json.Field("elements", numbers->elements)
+        .Field("min", numbers->low)
+        .Field("max", numbers->high)
+        .Field("mean", numbers->mean)
+        .Field("rms", numbers->rms)
+        .Field("nans", numbers->nans)
+        .Field("infinities", numbers->infinities)
+        .Field("zeros", numbers->zeros);
+  }
+  json.Field("hash", dump::BundleHash(BytesOf(leaf)));
+}
+
+std::string FactsJson(const NamedArrays& arrays, ValuePolicy policy) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject();
+  for (const auto& [name, array] : arrays) {
+    json.Key(name).BeginObject().Field("shape", hlo::ToString(array.shape(), true));
+    if (policy == ValuePolicy::kStatistics && !array.elided()) WriteStatistics(json, array);
+    json.EndObject();
+  }
+  json.EndObject();
+  return out + "\n";
+}
+
+Result<std::string> Npz(const NamedArrays& arrays) {
+  std::vector<std::pair<std::string, std::string>> members;
+  for (const auto& [name, array] : arrays) {
+    members.emplace_back(name, dump::NpyFromLiteral(array));
+  }
+  return dump::WriteNpz(members);
+}
+
+NamedArrays Numbered(std::span<const Literal> values, std::string_view prefix) {
+  NamedArrays arrays;
+  size_t number = 0;
+  for (const Literal& value : values) {
+    for (const Literal& leaf : dump::FlattenLiteral(value)) {
+      const size_t own = number++;
+      if (leaf.shape().IsArray()) arrays.emplace_back(fmt::format("{}{}", prefix, own), leaf);
+    }
+  }
+  return arrays;
+}
+
+NamedArrays ResultsOf(const RunReport& report) {
+  NamedArrays arrays;
+  for (size_t k = 0; k < report.outputs.size(); ++k) {
+    const RunOutput& output = report.outputs[k];
+    if (output.missing || !output.value.shape().IsArray()) continue;
+    arrays.emplace_back(fmt::format("out{}", k), output.value);
+  }
+  return arrays;
+}
+
+// The results that were expected, from files or a snapshot.
+Result<NamedArrays> ExpectedOf(const RunReport& report, const RunRequest& request) {
+  if (request.expect.empty()) {
+    if (!report.against_recorded || !request.recorded) return NamedArrays();
+    return Numbered(std::span(&*request.recorded, 1), "out");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
+                            dump::TensorFiles::Open(request.expect, request.limits));
+  NamedArrays arrays;
+  for (size_t k = 0; k < report.outputs.size(); ++k) {
+    const hlo::Shape& shape = report.outputs[k].comparison.shape;
+    if (!shape.IsArray()) continue;
+    HLOSCOPE_ASSIGN_OR_RETURN(auto array, files.Output(static_cast<int64_t>(k), shape));
+    if (array) arrays.emplace_back(fmt::format("out{}", k), *std::move(array));
+  }
+  return arrays;
+}
+
+Result<NamedArrays> InfeedOf(const RunRequest& request) {
+  std::vector<Literal> values;
+  for (const std::string& path : request.infeed) {
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, request.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto named, dump::NamedValuesIn(file, request.limits));
+    if (!named) return InputError(path + ": no values for infeeds");
+    for (const dump::NamedValue& value : *named) values.push_back(value.value);
+  }
+  return Numbered(values, "in");
+}
+
+class Collection {
+ public:
+  explicit Collection(ValuePolicy policy) : policy_(policy) {}
+
+  // As arrays or as facts, by the policy; a note where there are no values to be had.
+  Status Add(BundlePart arrays, std::optional<BundlePart> facts, Result<NamedArrays> values,
+             std::string_view what) {
+    if (!values) {
+      out_.notes.push_back(fmt::format("{} are not in: {}", what, values.error().ToString()));
+      return {};
+    }
+    if (values->empty()) return {};
+    if (policy_ == ValuePolicy::kAll) {
+      HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes, Npz(*values));
+      out_.parts.emplace_back(arrays, std::move(bytes));
+    } else if (facts) {
+      out_.parts.emplace_back(*facts, FactsJson(*values, policy_));
+    }
+    return {};
+  }
+  void AddFile(BundlePart part, std::string bytes) { out_.parts.emplace_back(part, bytes); }
+
+  BundleValues Take() { return std::move(out_); }
+
+ private:
+  ValuePolicy policy_;
+  BundleValues out_;
+};
+
+void EraseValues(Json& json) {
+  if (json.is_array()) {
+    for (Json& element : json) EraseValues(element);
+  } else if (json.is_object()) {
+    for (const char* key : {"actual", "expected", "value", "operands"}) json.erase(key);
+    for (auto& [key, element] : json.items()) EraseValues(element);
+  }
+}
+
+}  // namespace
+
+Result<BundleValues> CollectValues(const RunReport& report, const RunRequest& request,
+                                   ValuePolicy policy, const std::string& saved_inputs) {
+  Collection out(policy);
+  if (policy == ValuePolicy::kNone) return out.Take();
+  if (policy != ValuePolicy::kAll) {
+    HLOSCOPE_TRY(out.Add(BundlePart::kInputs, BundlePart::kInputFacts,
+                         Numbered(report.arguments, "in"), "inputs"));
+  } else if (auto saved = FileView::Open(saved_inputs, request.limits); saved) {
+    out.AddFile(BundlePart::kInputs, std::string(saved->bytes()));
+  }
+  HLOSCOPE_TRY(out.Add(BundlePart::kExpected, BundlePart::kExpectedFacts,
+                       ExpectedOf(report, request), "expected results"));
+  HLOSCOPE_TRY(
+      out.Add(BundlePart::kResults, BundlePart::kResultFacts, ResultsOf(report), "results"));
+  HLOSCOPE_TRY(
+      out.Add(BundlePart::kInfeed, std::nullopt, InfeedOf(request), "the values of infeeds"));
+  return out.Take();
+}
+
+std::string HashOfValues(std::span<const Literal> values) {
+  std::string hashes;
+  for (const Literal& value : values) {
+    for (const Literal& leaf : dump::FlattenLiteral(value)) {
+      hashes += dump::BundleHash(BytesOf(leaf));
+    }
+  }
+  return hashes.empty() ? "" : dump::BundleHash(hashes);
+}
+
+std::string WithoutValues(const std::string& run_json) {
+  Json json = Json::parse(run_json, nullptr, false);
+  if (!json.is_object()) return "{}";
+  EraseValues(json);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void HideValues(std::string& verdict) {
+  // "result {0} differs in 3 of 8 elements: 1 at [0], expected 2"
+  constexpr std::string_view kElements = " elements: ", kHolds = " holds ";
+  if (const size_t at = verdict.find(kElements); at != std::string::npos) {
+    const size_t end = verdict.find(';', at);
+    verdict.erase(at + kElements.size() - 2,
+                  end == std::string::npos ? end : end - at - kElements.size() + 2);
+  }
+  if (const size_t at = verdict.find(kHolds); at != std::string::npos) {
+    verdict.replace(at, std::string::npos, " is not finite");
+  }
+}
+
+void HideValues(Failure& failure) {
+  if (failure.kind == FailureKind::kDiffers || failure.kind == FailureKind::kNan) {
+    HideValues(failure.text);
+  }
+}
+
+std::string SentenceOf(const std::string& verdict_json) {
+  const Json json = Json::parse(verdict_json, nullptr, false);
+  if (!json.is_object()) return "";
+  const auto found = json.find("verdict");
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+}  // namespace hloscope::debug

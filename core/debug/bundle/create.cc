@@ -1,0 +1,279 @@
+// Making bundles.
+#include "core/debug/bundle/create.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "core/base/json.h"
+#include "core/debug/bundle/bundle_report.h"
+#include "core/debug/bundle/bundle_values.h"
+#include "core/debug/bundle/check.h"
+#include "core/debug/bundle/machine.h"
+#include "core/debug/bundle/redactor.h"
+#include "core/hlo/proto/proto.h"
+#include "core/replay/pjrt/scratch_folder.h"
+
+namespace hloscope::debug {
+namespace {
+
+using dump::BundlePart;
+
+// Every text of a module's, to learn names from.
+void LearnFrom(const hlo::Module& module, Redactor& redactor) {
+  for (size_t id = 0; id < module.strings().size(); ++id) {
+    redactor.Learn(module.strings()[hlo::StringId(id)]);
+  }
+}
+
+class Creation {
+ public:
+  explicit Creation(const BundleSource& source)
+      : source_(source), redactor_(SecretsOfThisProcess()) {}
+
+  Result<MadeBundle> Run(const std::stop_token& stop) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, replay::ScratchFolder::Make());
+    RunRequest request = source_.request;
+    const bool all = source_.values == ValuePolicy::kAll;
+    if (all) request.save_inputs = scratch.path() + "/inputs.npz";
+    report_ = RunModule(source_.module, request, stop);
+    run_json_ = source_.run_json ? source_.run_json(report_) : "";
+    Learn();
+    HLOSCOPE_TRY(AddModules());
+    HLOSCOPE_TRY(AddValues(request.save_inputs));
+    Describe();
+    AddTexts();
+    HLOSCOPE_TRY(Replay(scratch.path()));
+    AddReports();
+    HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes, Assemble());
+    MadeBundle made{std::move(bytes), manifest_, {BundlePart::kManifest}};
+    for (const auto& [part, text] : parts_) made.parts.push_back(part);
+    return made;
+  }
+
+ private:
+  void Learn() {
+    LearnFrom(*source_.module, redactor_);
+    if (source_.reduced != nullptr) LearnFrom(*source_.reduced, redactor_);
+    for (const std::string* text :
+         {&source_.file, &source_.stablehlo, &source_.debug_options, &source_.verdict_json,
+          &source_.profile_json, &source_.profile_comparison_json, &source_.note, &run_json_}) {
+      redactor_.Learn(*text);
+    }
+  }
+
+  void Add(BundlePart part, std::string bytes) {
+    if (!bytes.empty()) parts_.emplace_back(part, std::move(bytes));
+  }
+
+  Status AddModules() {
+    const Limits& limits = source_.request.limits;
+    HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule module,
+                              RedactModule(*source_.module, redactor_, source_.source, limits));
+    manifest_.module = module.module->name();
+    manifest_.instructions = static_cast<int64_t>(module.module->instructions().size());
+    module_text_ = module.text;
+    manifest_.notes = module.notes;
+    Add(BundlePart::kModule, module.text);
+    const hlo::ModuleHeader& header = module.module->header();
+    // The text does not say these, and the run depends on them.
+    const bool proto_only = header.is_partitioned || header.spmd_output_sharding.has_value();
+    if (source_.as_proto || proto_only) {
+      Add(BundlePart::kModuleProto, hlo::ModuleToProto(*module.module));
+    }
+    if (source_.reduced == nullptr) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule reduced,
+                              RedactModule(*source_.reduced, redactor_, source_.source, limits));
+    reduced_text_ = reduced.text;
+    Add(BundlePart::kReduced, reduced.text);
+    return {};
+  }
+
+  Status AddValues(const std::string& saved_inputs) {
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        BundleValues values,
+        CollectValues(report_, source_.request, source_.values, saved_inputs));
+    for (auto& [part, bytes] : values.parts) Add(part, std::move(bytes));
+    for (std::string& note : values.notes) Note(redactor_.Text(note));
+    manifest_.values = source_.values;
+    manifest_.recorded = RecordOf(report_, *source_.module);
+    const RunRequest& request = source_.request;
+    manifest_.recorded.inputs_made_up =
+        request.inputs.empty() && request.input_literals.empty() && request.arguments.empty();
+    manifest_.recorded.infeed_given = !request.infeed.empty();
+    manifest_.recorded.against_expected = !request.expect.empty() || report_.against_recorded;
+    return {};
+  }
+
+  void Note(std::string note) { manifest_.notes.push_back(std::move(note)); }
+
+  // What the manifest says beside parts and values.
+  void Describe() {
+    manifest_.tool = source_.tool;
+    manifest_.file = redactor_.Path(source_.file);
+    manifest_.stage = redactor_.Text(source_.stage);
+    manifest_.framework = source_.framework;
+    manifest_.request = source_.request;
+    for (std::string* platform :
+         {&manifest_.request.platform, &manifest_.request.reference_platform}) {
+      *platform = redactor_.Text(*platform);
+    }
+    manifest_.request.xla_flags.clear();
+    for (const auto& [name, value] : source_.request.xla_flags) {
+      if (redactor_.Text(value) == value) {
+        manifest_.request.xla_flags.emplace_back(name, value);
+      } else {
+        Note(fmt::format("the flag {} names a file here and was left out", name));
+      }
+    }
+    const std::array platforms = {source_.request.platform, source_.request.reference_platform};
+    machine_ = ReadMachineFacts(platforms);
+    manifest_.cpu_features = machine_.cpu_features;
+    for (const PluginFacts& plugin : machine_.plugins) {
+      manifest_.plugins.push_back(ToString(plugin));
+    }
+    DescribeFailure();
+  }
+
+  void DescribeFailure() {
+    RecordedRun& recorded = manifest_.recorded;
+    if (recorded.failure) {
+      if (source_.values < ValuePolicy::kStatistics) HideValues(*recorded.failure);
+      recorded.failure->text = redactor_.Text(recorded.failure->text);
+      for (std::string& text : recorded.failure->classes) text = redactor_.Text(text);
+    }
+    const std::string against = source_.request.reference_platform.empty()
+                                    ? ""
+                                    : " against " + manifest_.request.reference_platform;
+    manifest_.sentence = SentenceOf(redactor_.Json(source_.verdict_json));
+    if (!manifest_.sentence.empty()) return;
+    const std::string what =
+        recorded.failure ? recorded.failure->text
+        : recorded.status == RunStatus::kEqual ? "the results agree"
+                                               : fmt::format("the run is {}",
+                                                             ToString(recorded.status));
+    manifest_.sentence =
+        fmt::format("{}{}: {}", manifest_.request.platform, against, what);
+  }
+
+  void AddTexts() {
+    Add(BundlePart::kStableHlo, redactor_.Text(source_.stablehlo));
+    if (!run_json_.empty()) {
+      Add(BundlePart::kRun,
+          redactor_.Json(source_.values < ValuePolicy::kStatistics ? WithoutValues(run_json_)
+                                                                   : run_json_) +
+              "\n");
+    }
+    for (const auto& [part, text] : {std::pair{BundlePart::kVerdict, &source_.verdict_json},
+                                     {BundlePart::kProfile, &source_.profile_json},
+                                     {BundlePart::kProfileComparison,
+                                      &source_.profile_comparison_json}}) {
+      if (!text->empty()) Add(part, redactor_.Json(*text) + "\n");
+    }
+    Add(BundlePart::kNote, redactor_.Text(source_.note));
+    Add(BundlePart::kEnvironment, EnvironmentJson());
+  }
+
+  std::string EnvironmentJson() {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject()
+        .Field("hloscope", manifest_.tool)
+        .Field("processor", machine_.processor)
+        .Field("system", machine_.system)
+        .Field("cpus", machine_.cpus)
+        .Field("threads", source_.request.threads)
+        .Field("memory_bytes", machine_.memory_bytes)
+        .Key("cpu_features")
+        .BeginArray();
+    for (const std::string& feature : machine_.cpu_features) json.Value(feature);
+    json.EndArray().Key("plugins").BeginArray();
+    for (const PluginFacts& plugin : machine_.plugins) {
+      json.BeginObject()
+          .Field("platform", redactor_.Text(plugin.platform))
+          .Field("distribution", plugin.distribution)
+          .Field("version", plugin.version)
+          .EndObject();
+    }
+    json.EndArray().Key("xla_flags").BeginObject();
+    for (const auto& [name, value] : source_.request.xla_flags) {
+      json.Field(name, redactor_.Text(value));
+    }
+    json.EndObject()
+        .Field("dumped_options_beyond_defaults", redactor_.Text(source_.debug_options))
+        .EndObject();
+    return out + "\n";
+  }
+
+  Status Replay(const std::string& folder) {
+    if (!source_.replay) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, Assemble());
+    const std::string path = folder + "/unfinished.hlob";
+    HLOSCOPE_TRY(WriteFileAtomically(path, bytes));
+    const auto replayed = source_.replay(path);
+    manifest_.replayed = replayed ? replayed->first : ToString(CheckStatus::kCannot);
+    manifest_.replay = redactor_.Text(replayed ? replayed->second : replayed.error().ToString());
+    if (source_.values < ValuePolicy::kStatistics) HideValues(manifest_.replay);
+    return {};
+  }
+
+  void AddReports() {
+    manifest_.redacted = redactor_.Counts();
+    ReportFacts facts{.manifest = manifest_,
+                      .machine = machine_,
+                      .report = report_,
+                      .module_text = module_text_,
+                      .reduced_text = reduced_text_,
+                      .verdict_json = redactor_.Json(source_.verdict_json),
+                      .note = redactor_.Text(source_.note),
+                      .out_name = redactor_.Text(source_.out_name),
+                      .parts = {}};
+    for (const auto& [part, bytes] : parts_) facts.parts.push_back(part);
+    ReportDocument document = MakeReport(facts);
+    for (ReportSection& section : document.sections) {
+      for (auto& row : section.rows) {
+        for (std::string& cell : row) cell = redactor_.Text(cell);
+      }
+      for (std::string& text : section.paragraphs) text = redactor_.Text(text);
+    }
+    Add(BundlePart::kReportHtml, ToHtml(document));
+    Add(BundlePart::kReportMarkdown, ToMarkdown(document));
+  }
+
+  // The bundle of all parts so far.
+  Result<std::string> Assemble() {
+    std::ranges::sort(parts_, {}, [](const auto& part) { return part.first; });
+    manifest_.redacted = redactor_.Counts();
+    std::vector<dump::BundleFile::Listed> listed;
+    for (const auto& [part, bytes] : parts_) {
+      listed.push_back({part, static_cast<int64_t>(bytes.size()), dump::BundleHash(bytes)});
+    }
+    const std::string manifest = ManifestJson(manifest_, listed);
+    std::vector<ZipEntry> entries = {
+        {.name = std::string(dump::FileOf(BundlePart::kManifest)), .bytes = manifest}};
+    for (const auto& [part, bytes] : parts_) {
+      const std::string name(dump::FileOf(part));
+      entries.push_back({.name = name, .bytes = bytes, .deflate = !name.ends_with(".npz")});
+    }
+    return WriteZip(entries);
+  }
+
+  const BundleSource& source_;
+  Redactor redactor_;
+  RunReport report_;
+  BundleManifest manifest_;
+  MachineFacts machine_;
+  std::string run_json_, module_text_, reduced_text_;
+  std::vector<std::pair<BundlePart, std::string>> parts_;
+};
+
+}  // namespace
+
+Result<MadeBundle> CreateBundle(const BundleSource& source, const std::stop_token& stop) {
+  return Creation(source).Run(stop);
+}
+
+}  // namespace hloscope::debug

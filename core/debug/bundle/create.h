@@ -1,0 +1,56 @@
+// CreateBundle: one run, everything that shows what is wrong with it, and nothing that says who ran
+// it, in one file.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/debug/bundle/manifest.h"
+#include "core/debug/bundle/redact_module.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::debug {
+
+struct BundleSource {
+  std::shared_ptr<const hlo::Module> module;
+  bool as_proto = false;  // the file was one: the bundle has one too
+  std::string file;       // as given
+  std::string stage, framework;  // of the dump it lies in; empty: unknown
+  RunRequest request;            // the run to record; its workers stay
+
+  // Texts that go in redacted; empty: none.
+  std::string stablehlo;      // StableHLO or MHLO, text
+  std::string debug_options;  // flags of XLA that are not the default, as the dump tells them
+  std::string verdict_json;   // the line of `diverge`
+  std::string profile_json, profile_comparison_json;
+  std::string note;
+  std::shared_ptr<const hlo::Module> reduced;
+
+  ValuePolicy values = ValuePolicy::kShapes;
+  SourceLines source = SourceLines::kKept;
+  std::string tool;      // version of this program
+  std::string out_name;  // what the bundle will be called, for the commands in it
+
+  // The report as `run --json` prints it.
+  std::function<std::string(const RunReport&)> run_json;
+  // Replays the unfinished bundle in that file in a process of its own: status and verdict.
+  std::function<Result<std::pair<std::string, std::string>>(const std::string& path)> replay;
+};
+
+struct MadeBundle {
+  std::string bytes;
+  BundleManifest manifest;
+  std::vector<dump::BundlePart> parts;
+};
+
+// Runs the module once, then once more in the replay. Fails where the module cannot be redacted or
+// no file can be written; a run that fails is what bundles are for.
+Result<MadeBundle> CreateBundle(const BundleSource& source, const std::stop_token& stop = {});
+
+}  // namespace hloscope::debug
