@@ -8,6 +8,7 @@
 #include "app/commands/info_lineage.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "app/reports/bundle_report.h"
 #include "app/reports/dump_report.h"
 #include "app/version.h"
 #include "core/base/counted.h"
@@ -171,6 +172,17 @@ class InfoCommand : public Command {
     return true;
   }
 
+  struct Bundle {
+    dump::BundleFile file;
+    debug::BundleManifest manifest;
+  };
+  static Result<Bundle> OpenBundle(const FileView& file, const Limits& limits) {
+    HLOSCOPE_ASSIGN_OR_RETURN(dump::BundleFile bundle, dump::BundleFile::Open(file, limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(debug::BundleManifest manifest,
+                              debug::ManifestFromJson(bundle.manifest()));
+    return Bundle{std::move(bundle), std::move(manifest)};
+  }
+
   int File(const std::string& path, const Context& context) {
     Result<FileView> file = FileView::Open(path, context.limits);
     if (!file) return Fail(path, file.error(), context);
@@ -184,7 +196,15 @@ class InfoCommand : public Command {
       return kBadInput;
     }
     hlo::ModuleSummary summary = hlo::Summarize(*loaded->module);
-    context.json ? WriteOut(FileJson(*loaded, summary)) : PrintOut(FileText(*loaded, summary));
+    std::optional<Bundle> bundle;
+    if (dump::Sniff(file->bytes()) == dump::FileKind::kBundle) {
+      Result<Bundle> opened = OpenBundle(*file, context.limits);
+      if (!opened) return Fail(path, opened.error(), context);
+      bundle = *std::move(opened);
+    }
+    if (!context.json && bundle) PrintOut(BundleText(bundle->file, bundle->manifest));
+    context.json ? WriteOut(FileJson(*loaded, summary, bundle ? &*bundle : nullptr))
+                 : PrintOut(FileText(*loaded, summary));
     return kGood;
   }
 
@@ -231,7 +251,8 @@ class InfoCommand : public Command {
     return out;
   }
 
-  static std::string FileJson(const dump::LoadedModule& loaded, const hlo::ModuleSummary& s) {
+  static std::string FileJson(const dump::LoadedModule& loaded, const hlo::ModuleSummary& s,
+                              const Bundle* bundle) {
     const hlo::Module& m = *loaded.module;
     std::string out;
     JsonWriter json(out);
@@ -253,7 +274,9 @@ class InfoCommand : public Command {
         .Field("result_bytes", s.result_bytes);
     json.Field("elided_constants", s.elided_constants).Key("opcodes").BeginObject();
     for (const auto& [name, count] : s.opcodes) json.Field(name, count);
-    json.EndObject().EndObject();
+    json.EndObject();
+    if (bundle != nullptr) WriteBundleJson(json.Key("bundle"), bundle->file, bundle->manifest);
+    json.EndObject();
     return out + "\n";
   }
 

@@ -264,7 +264,9 @@ Status ZipArchive::CheckNoGaps(const End& end) const {
     at = member->data_offset + member->packed_size;
   }
   if (end.offset < at) return Bad("a member overlaps the zip directory");
-  if (end.offset > at || end.offset + end.size != end.begin || end.end != file_.bytes().size()) {
+  const bool comment = Field(file_.bytes(), end.end - 2, 2) != 0;
+  if (end.offset > at || end.offset + end.size != end.begin || end.end != file_.bytes().size() ||
+      comment) {
     return Bad("there are bytes that belong to no member");
   }
   return {};

@@ -1,5 +1,5 @@
-// BundleFile: a bug bundle (.hlob) as an archive with a list of its parts. What the manifest says of
-// the run is core/debug/bundle's.
+// BundleFile: a bug bundle (.hlob) as an archive with a list of its parts. What the manifest says
+// of the run is core/debug/bundle's.
 #pragma once
 
 #include <cstdint>

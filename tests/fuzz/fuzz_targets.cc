@@ -13,6 +13,7 @@
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
+#include "tests/fuzz/bundle_target.h"
 #include "tests/fuzz/message_target.h"
 #include "tests/fuzz/reader_targets.h"
 
@@ -140,6 +141,7 @@ constexpr TargetRow kTargets[] = {
     {"image", FuzzImage, "every id of a module that was read leads somewhere", ImageSeed},
     {"trace", FuzzTrace, "any bytes are a trace or an error", TraceSeed},
     {"message", FuzzMessage, "what a worker or its parent sends is read or refused", MessageSeed},
+    {"bundle", FuzzBundle, "a bundle is read whole or refused with a reason", BundleSeed},
     {"readers", FuzzReaders, "the readers of a dump's files take any bytes"},
 };
 

@@ -23,8 +23,8 @@ bool IsShort(std::string_view text) {
 }
 
 std::string FallbackText(const replay::RunFallback& fallback) {
-  std::string text = fmt::format("{} ({}): {}", fallback.instruction, fallback.opcode,
-                                 fallback.reason);
+  std::string text =
+      fmt::format("{} ({}): {}", fallback.instruction, fallback.opcode, fallback.reason);
   return fallback.detail.empty() ? text : text + ", " + fallback.detail;
 }
 
@@ -53,8 +53,9 @@ ReportSection FactsSection(const ReportFacts& facts) {
 
 ReportSection ComparisonSection(const ReportFacts& facts) {
   ReportSection section{.heading = "Results"};
-  section.head = {"result", "shape", "elements", "differ", "largest abs. error",
-                  "largest rel. error", "ULP", "NaN on one side"};
+  section.head = {
+      "result", "shape",          "elements", "differ", "largest abs. error", "largest rel. error",
+      "ULP",    "NaN on one side"};
   const bool with_values = facts.manifest.values >= ValuePolicy::kStatistics;
   if (with_values) section.head.emplace_back("first difference");
   for (const RunOutput& output : facts.report.outputs) {
@@ -166,9 +167,9 @@ ReportSection ContentSection(const ReportFacts& facts) {
     redacted.push_back(fmt::format("{} × {}", count, kind));
   }
   section.paragraphs.push_back(fmt::format("Values: {}.", ToString(facts.manifest.values)));
-  section.paragraphs.push_back(
-      redacted.empty() ? "Nothing had to be redacted."
-                       : fmt::format("Redacted: {}.", fmt::join(redacted, ", ")));
+  section.paragraphs.push_back(redacted.empty()
+                                   ? "Nothing had to be redacted."
+                                   : fmt::format("Redacted: {}.", fmt::join(redacted, ", ")));
   for (const std::string& note : facts.manifest.notes) section.paragraphs.push_back(note);
   return section;
 }
@@ -197,9 +198,8 @@ ReportDocument MakeReport(const ReportFacts& facts) {
                                   ? ""
                                   : " against " + manifest.request.reference_platform;
   document.title = fmt::format("{}: {} on {}{}", manifest.module,
-                               manifest.recorded.failure
-                                   ? ToString(manifest.recorded.failure->kind)
-                                   : ToString(manifest.recorded.status),
+                               manifest.recorded.failure ? ToString(manifest.recorded.failure->kind)
+                                                         : ToString(manifest.recorded.status),
                                manifest.request.platform, against);
   document.lead = manifest.sentence;
   if (!facts.note.empty()) {

@@ -189,7 +189,7 @@ std::string WithoutValues(const std::string& run_json) {
 void HideValues(std::string& verdict) {
   // "result {0} differs in 3 of 8 elements: 1 at [0], expected 2"
   constexpr std::string_view kElements = " elements: ", kHolds = " holds ";
-  if (const size_t at = verdict.find(kElements); at != std::string::npos) {
+  for (size_t at = verdict.find(kElements); at != std::string::npos; at = verdict.find(kElements)) {
     const size_t end = verdict.find(';', at);
     verdict.erase(at + kElements.size() - 2,
                   end == std::string::npos ? end : end - at - kElements.size() + 2);

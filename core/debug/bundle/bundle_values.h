@@ -1,4 +1,5 @@
-// The values of a run as they go into a bundle: by its policy all bits, statistics, shapes, nothing.
+// The values of a run as they go into a bundle: by its policy all bits, statistics, shapes,
+// nothing.
 #pragma once
 
 #include <span>

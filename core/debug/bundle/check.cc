@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/debug/bundle/bundle_values.h"
 #include "core/debug/bundle/machine.h"
 #include "core/debug/bundle/redactor.h"
-#include "core/debug/bundle/bundle_values.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/pjrt/scratch_folder.h"
@@ -20,8 +20,8 @@ namespace {
 
 using dump::BundlePart;
 
-// Classes of a failure without what redaction leaves different on each machine: placeholders lose
-// their numbers, and paths of here become placeholders.
+// Classes of a failure without what redaction leaves different on each machine: stand-ins lose
+// their numbers, and paths of here become stand-ins.
 Failure Normalised(Failure failure) {
   Redactor redactor(SecretsOfThisProcess());
   for (std::string& text : failure.classes) {
@@ -193,8 +193,7 @@ class Check {
   }
 
   void NoteMachine() {
-    const std::array platforms = {manifest_.request.platform,
-                                  manifest_.request.reference_platform};
+    const std::array platforms = {manifest_.request.platform, manifest_.request.reference_platform};
     const MachineFacts here = ReadMachineFacts(platforms);
     std::vector<std::string> lacking, plugins;
     for (const std::string& feature : manifest_.cpu_features) {

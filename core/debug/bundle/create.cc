@@ -40,6 +40,9 @@ class Creation {
     const bool all = source_.values == ValuePolicy::kAll;
     if (all) request.save_inputs = scratch.path() + "/inputs.npz";
     report_ = RunModule(source_.module, request, stop);
+    if (stop.stop_requested()) {
+      return std::unexpected(Error{ErrorClass::kDied, "stopped; no bundle was made", {}, {}});
+    }
     run_json_ = source_.run_json ? source_.run_json(report_) : "";
     Learn();
     HLOSCOPE_TRY(AddModules());
@@ -60,9 +63,10 @@ class Creation {
     if (source_.reduced != nullptr) LearnFrom(*source_.reduced, redactor_);
     for (const std::string* text :
          {&source_.file, &source_.stablehlo, &source_.debug_options, &source_.verdict_json,
-          &source_.profile_json, &source_.profile_comparison_json, &source_.note, &run_json_}) {
+          &source_.profile_json, &source_.profile_comparison_json, &source_.note}) {
       redactor_.Learn(*text);
     }
+    redactor_.Learn(run_json_);
   }
 
   void Add(BundlePart part, std::string bytes) {
@@ -94,8 +98,7 @@ class Creation {
 
   Status AddValues(const std::string& saved_inputs) {
     HLOSCOPE_ASSIGN_OR_RETURN(
-        BundleValues values,
-        CollectValues(report_, source_.request, source_.values, saved_inputs));
+        BundleValues values, CollectValues(report_, source_.request, source_.values, saved_inputs));
     for (auto& [part, bytes] : values.parts) Add(part, std::move(bytes));
     for (std::string& note : values.notes) Note(redactor_.Text(note));
     manifest_.values = source_.values;
@@ -150,13 +153,11 @@ class Creation {
                                     : " against " + manifest_.request.reference_platform;
     manifest_.sentence = SentenceOf(redactor_.Json(source_.verdict_json));
     if (!manifest_.sentence.empty()) return;
-    const std::string what =
-        recorded.failure ? recorded.failure->text
-        : recorded.status == RunStatus::kEqual ? "the results agree"
-                                               : fmt::format("the run is {}",
-                                                             ToString(recorded.status));
-    manifest_.sentence =
-        fmt::format("{}{}: {}", manifest_.request.platform, against, what);
+    const std::string what = recorded.failure ? recorded.failure->text
+                             : recorded.status == RunStatus::kEqual
+                                 ? "the results agree"
+                                 : "it ran; nothing was compared";
+    manifest_.sentence = fmt::format("{}{}: {}", manifest_.request.platform, against, what);
   }
 
   void AddTexts() {
@@ -167,10 +168,10 @@ class Creation {
                                                                    : run_json_) +
               "\n");
     }
-    for (const auto& [part, text] : {std::pair{BundlePart::kVerdict, &source_.verdict_json},
-                                     {BundlePart::kProfile, &source_.profile_json},
-                                     {BundlePart::kProfileComparison,
-                                      &source_.profile_comparison_json}}) {
+    for (const auto& [part, text] :
+         {std::pair(BundlePart::kVerdict, &source_.verdict_json),
+          std::pair(BundlePart::kProfile, &source_.profile_json),
+          std::pair(BundlePart::kProfileComparison, &source_.profile_comparison_json)}) {
       if (!text->empty()) Add(part, redactor_.Json(*text) + "\n");
     }
     Add(BundlePart::kNote, redactor_.Text(source_.note));

@@ -19,8 +19,8 @@ namespace hloscope::debug {
 
 struct BundleSource {
   std::shared_ptr<const hlo::Module> module;
-  bool as_proto = false;  // the file was one: the bundle has one too
-  std::string file;       // as given
+  bool as_proto = false;         // the file was one: the bundle has one too
+  std::string file;              // as given
   std::string stage, framework;  // of the dump it lies in; empty: unknown
   RunRequest request;            // the run to record; its workers stay
 

@@ -16,9 +16,10 @@ namespace {
 
 // As /proc/cpuinfo of x86 and Arm calls them.
 constexpr std::string_view kFeatures[] = {
-    "sse4_1", "sse4_2", "avx", "f16c", "fma", "avx2", "avx_vnni", "avx512f", "avx512bw",
-    "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8",
-    "amx_bf16", "amx_fp16", "asimd", "asimdhp", "bf16", "i8mm", "sve", "sve2"};
+    "sse4_1",      "sse4_2",      "avx",      "f16c",     "fma",      "avx2",
+    "avx_vnni",    "avx512f",     "avx512bw", "avx512dq", "avx512vl", "avx512_vnni",
+    "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "amx_fp16",
+    "asimd",       "asimdhp",     "bf16",     "i8mm",     "sve",      "sve2"};
 
 std::string Trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\"");

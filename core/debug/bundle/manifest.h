@@ -24,10 +24,10 @@ std::optional<ValuePolicy> ValuePolicyFromText(std::string_view text);
 // What came of the run when the bundle was made.
 struct RecordedRun {
   RunStatus status = RunStatus::kError;
-  std::optional<Failure> failure;   // nothing: it did not fail
-  bool inputs_made_up = true;       // from the request's seed
-  bool infeed_given = false;        // what infeeds take came from files
-  bool against_expected = false;    // with values of files, or a snapshot's result
+  std::optional<Failure> failure;         // nothing: it did not fail
+  bool inputs_made_up = true;             // from the request's seed
+  bool infeed_given = false;              // what infeeds take came from files
+  bool against_expected = false;          // with values of files, or a snapshot's result
   std::string inputs_hash, results_hash;  // BundleHash of all bytes; empty: none
 };
 
@@ -38,8 +38,8 @@ struct BundleManifest {
   ValuePolicy values = ValuePolicy::kShapes;
   RunRequest request;  // the members that request_fields.def names, and xla_flags
   RecordedRun recorded;
-  std::string sentence;          // the verdict for people
-  std::string replayed, replay;  // status and verdict of the replay before it was finished
+  std::string sentence;              // the verdict for people
+  std::string replayed, replay;      // status and verdict of the replay before it was finished
   std::vector<std::string> plugins;  // "jax-cpu-pjrt 0.11.2", of the platforms
   std::vector<std::string> cpu_features;
   std::vector<std::string> notes;

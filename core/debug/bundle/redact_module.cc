@@ -24,11 +24,11 @@ using hlo::StringId;
 // Calls `change` with each pool of attribute values of the module that is built.
 template <typename Change>
 void ChangePools(ModuleBuilder& builder, Change change) {
-  ModuleBuilder::TakeParts(builder.parts(),
-                           [&](auto& /*header*/, auto& /*entry*/, auto& /*computations*/,
-                               auto& /*instructions*/, auto& /*operands*/, auto& /*attributes*/,
-                               auto& /*ints*/, auto& /*ids*/, auto& /*shapes*/, auto& pools,
-                               auto&... /*rest*/) { change(pools); });
+  ModuleBuilder::TakeParts(
+      builder.parts(),
+      [&](auto& /*header*/, auto& /*entry*/, auto& /*computations*/, auto& /*instructions*/,
+          auto& /*operands*/, auto& /*attributes*/, auto& /*ints*/, auto& /*ids*/, auto& /*shapes*/,
+          auto& pools, auto&... /*rest*/) { change(pools); });
 }
 
 class IrRedaction {
@@ -71,8 +71,7 @@ class IrRedaction {
   }
 
   void ChangeMetadata(hlo::OpMetadata& metadata, SourceLines source, bool drop_raw) {
-    for (StringId* text :
-         {&metadata.profile_type, &metadata.metadata_payload, &metadata.unknown}) {
+    for (StringId* text : {&metadata.profile_type, &metadata.metadata_payload, &metadata.unknown}) {
       if (text->valid()) *text = drop_raw ? StringId() : Verbatim(*text);
     }
     if (source != SourceLines::kDropped) return;
@@ -199,9 +198,9 @@ Result<RedactedModule> RedactModule(const Module& module, Redactor& redactor, So
     if (!parsed.ok()) continue;
     const ModuleComparison compared = CompareModules(module, *parsed.module);
     if (!compared.equal) {
-      out.notes.push_back(fmt::format(
-          "redaction changed more than names and metadata: {}",
-          compared.changed.empty() ? "an instruction" : compared.changed.front().what));
+      out.notes.push_back(
+          fmt::format("redaction changed more than names and metadata: {}",
+                      compared.changed.empty() ? "an instruction" : compared.changed.front().what));
     }
     if (drop_raw) out.notes.emplace_back("attributes that nobody knows were left out");
     out.module = WithProtoFacts(module, std::move(parsed.module));

@@ -9,10 +9,10 @@ namespace hloscope::debug {
 namespace {
 
 constexpr std::string_view kExtensions[] = {
-    "py",  "pyc",  "cc",  "cpp", "c",   "h",    "hpp", "cu",  "cuh", "ipynb", "jl",  "ex",
-    "exs", "hlo",  "txt", "npz", "npy", "pb",   "so",  "json", "mlir", "go",  "rs",  "sh",
-    "yaml", "yml", "toml", "cfg", "log", "pt",  "ckpt", "safetensors", "ptx", "ll", "pbtxt",
-    "csv", "md",   "whl", "gz",  "zip", "hlob", "ini", "pkl", "bin"};
+    "py", "pyc",   "cc",   "cpp", "c",    "h",   "hpp", "cu",   "cuh",  "ipynb",       "jl",
+    "ex", "exs",   "hlo",  "txt", "npz",  "npy", "pb",  "so",   "json", "mlir",        "go",
+    "rs", "sh",    "yaml", "yml", "toml", "cfg", "log", "pt",   "ckpt", "safetensors", "ptx",
+    "ll", "pbtxt", "csv",  "md",  "whl",  "gz",  "zip", "hlob", "ini",  "pkl",         "bin"};
 
 bool EndsPath(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -57,9 +57,8 @@ RedactionHit FindAddress(std::string_view text, size_t at) {
     ++length;
   }
   const std::string_view whole = text.substr(at, length);
-  static constexpr std::string_view kKnown[] = {"https://github.com/openxla/",
-                                                "https://github.com/jax-ml/",
-                                                "https://openxla.org/"};
+  static constexpr std::string_view kKnown[] = {
+      "https://github.com/openxla/", "https://github.com/jax-ml/", "https://openxla.org/"};
   if (std::ranges::any_of(kKnown, [&](std::string_view k) { return whole.starts_with(k); })) {
     return {};
   }
@@ -115,8 +114,7 @@ RedactionHit FindRelative(std::string_view text, size_t at) {
 
 PathParts PartsOfPath(std::string_view path) {
   const size_t slash = path.find_last_of("/\\");
-  const std::string_view last =
-      slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const std::string_view last = slash == std::string_view::npos ? path : path.substr(slash + 1);
   if (ExtensionOf(last).empty()) {
     while (path.size() > 1 && (path.back() == '/' || path.back() == '\\')) path.remove_suffix(1);
     return {std::string(path), ""};
@@ -129,9 +127,15 @@ PathParts PartsOfPath(std::string_view path) {
 }
 
 std::string_view HomeOwner(std::string_view path) {
-  static constexpr std::string_view kHomes[] = {"/usr/local/google/home/", "/export/home/",
-                                                "/data/home/", "/data/users/", "/nfs/home/",
-                                                "/home/", "/Users/", "/users/", "/u/"};
+  static constexpr std::string_view kHomes[] = {"/usr/local/google/home/",
+                                                "/export/home/",
+                                                "/data/home/",
+                                                "/data/users/",
+                                                "/nfs/home/",
+                                                "/home/",
+                                                "/Users/",
+                                                "/users/",
+                                                "/u/"};
   for (const std::string_view home : kHomes) {
     const size_t at = path.find(home);
     if (at == std::string_view::npos) continue;
@@ -139,7 +143,8 @@ std::string_view HomeOwner(std::string_view path) {
     return owner.substr(0, owner.find_first_of("/\\\"' :,;)"));
   }
   constexpr std::string_view kUsers = "Users";
-  for (size_t at = path.find(kUsers); at != std::string_view::npos; at = path.find(kUsers, at + 1)) {
+  for (size_t at = path.find(kUsers); at != std::string_view::npos;
+       at = path.find(kUsers, at + 1)) {
     size_t owner = at + kUsers.size();
     while (owner < path.size() && path[owner] == '\\') ++owner;
     if (owner == at + kUsers.size()) continue;

@@ -28,12 +28,12 @@ struct TokenForm {
   size_t least;  // characters behind it
 };
 constexpr TokenForm kTokenForms[] = {
-    {"ghp_", 16},   {"gho_", 16},     {"ghu_", 16},   {"ghs_", 16},      {"ghr_", 16},
-    {"hf_", 16},    {"github_pat_", 16}, {"glpat-", 12}, {"sk-", 16},       {"sk_live_", 8},
-    {"xoxb-", 8},   {"xoxp-", 8},     {"xoxa-", 8},   {"AKIA", 16},      {"ASIA", 16},
-    {"AIza", 30},   {"ya29.", 16},    {"npm_", 16},   {"pypi-", 16},     {"dop_v1_", 16},
-    {"SG.", 16},    {"eyJ", 20},      {"wandb_", 16}, {"glsa_", 16},     {"nvapi-", 16},
-    {"dckr_pat_", 8}, {"lin_api_", 8}, {"rpa_", 16},  {"key-", 24},
+    {"ghp_", 16},     {"gho_", 16},        {"ghu_", 16},   {"ghs_", 16},  {"ghr_", 16},
+    {"hf_", 16},      {"github_pat_", 16}, {"glpat-", 12}, {"sk-", 16},   {"sk_live_", 8},
+    {"xoxb-", 8},     {"xoxp-", 8},        {"xoxa-", 8},   {"AKIA", 16},  {"ASIA", 16},
+    {"AIza", 30},     {"ya29.", 16},       {"npm_", 16},   {"pypi-", 16}, {"dop_v1_", 16},
+    {"SG.", 16},      {"eyJ", 20},         {"wandb_", 16}, {"glsa_", 16}, {"nvapi-", 16},
+    {"dckr_pat_", 8}, {"lin_api_", 8},     {"rpa_", 16},   {"key-", 24},
 };
 
 // A run of letters and digits that no person wrote.
@@ -53,11 +53,10 @@ bool ContainsAny(std::string_view text, std::span<const std::string_view> words)
 
 // `API_KEY`, `password`, `authToken`: a name whose value is a secret.
 bool NamesSecret(std::string_view name) {
-  static constexpr std::string_view kWords[] = {"password", "passwd",      "secret",
-                                                "api_key",  "apikey",      "access_key",
-                                                "private_key", "credential", "auth_token",
-                                                "access_token", "authtoken", "api-key",
-                                                "authorization", "passphrase"};
+  static constexpr std::string_view kWords[] = {
+      "password",   "passwd",      "secret",        "api_key",    "apikey",
+      "access_key", "private_key", "credential",    "auth_token", "access_token",
+      "authtoken",  "api-key",     "authorization", "passphrase"};
   static constexpr std::string_view kUpper[] = {"TOKEN", "KEY", "PASS", "AUTH", "COOKIE", "PWD"};
   std::string lower(name);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -117,10 +116,10 @@ RedactionHit FindBearer(std::string_view text, size_t at) {
 constexpr std::string_view kWellKnownHosts[] = {"github.com", "openxla.org", "tensorflow.org",
                                                 "pypi.org",   "python.org",  "nvidia.com",
                                                 "llvm.org",   "jax.dev"};
-constexpr std::string_view kPrivateEndings[] = {"internal", "local", "corp", "lan", "intra",
-                                                "localdomain", "intranet", "home"};
-constexpr std::string_view kPublicEndings[] = {"com", "net", "edu", "gov", "org", "io", "cloud",
-                                               "ai"};
+constexpr std::string_view kPrivateEndings[] = {"internal", "local",       "corp",     "lan",
+                                                "intra",    "localdomain", "intranet", "home"};
+constexpr std::string_view kPublicEndings[] = {"com", "net", "edu",   "gov",
+                                               "org", "io",  "cloud", "ai"};
 
 bool IsWellKnown(std::string_view host) {
   return std::ranges::any_of(kWellKnownHosts, [&](std::string_view known) {
@@ -188,9 +187,8 @@ RedactionHit FindToken(const Redactor& /*redactor*/, std::string_view text, size
     if (length >= form.least) return WholeHit(text, at, form.prefix.size() + length);
   }
   if (RedactionHit hit = FindBearer(text, at); hit.length != 0) return hit;
-  const size_t name = RunLength(text, at, [](char c) {
-    return IsWordCharacter(c) || c == '_' || c == '-';
-  });
+  const size_t name =
+      RunLength(text, at, [](char c) { return IsWordCharacter(c) || c == '_' || c == '-'; });
   if (NamesSecret(text.substr(at, name))) {
     const size_t value = ValueBehind(text, at + name, true);
     if (value != 0) {

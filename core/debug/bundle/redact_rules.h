@@ -10,7 +10,7 @@
 namespace hloscope::debug {
 
 // What goes: `length` bytes from the place on, of which the first `kept` stay. `key` is what the
-// placeholder stands for, `tail` what is written behind it.
+// stand-in stands for, `tail` what is written behind it.
 struct RedactionHit {
   size_t length = 0;  // 0: none here
   size_t kept = 0;

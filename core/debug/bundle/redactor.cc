@@ -36,19 +36,19 @@ std::string Lower(std::string_view text) {
 // Names that many machines share and that say nothing.
 bool IsGenericName(std::string_view name) {
   static constexpr std::string_view kGeneric[] = {
-      "root",   "user",   "users",     "admin",  "ubuntu",  "debian", "nobody", "localhost", "home",
-      "daemon", "docker", "container", "vagrant", "runner", "jovyan", "worker", "guest",     "test",
-      "default", "main",  "git",       "host",   "shared",  "public", "node",   "build",     "local"};
+      "root",      "user",   "users",  "admin",  "ubuntu",    "debian",  "nobody",
+      "localhost", "home",   "daemon", "docker", "container", "vagrant", "runner",
+      "jovyan",    "worker", "guest",  "test",   "default",   "main",    "git",
+      "host",      "shared", "public", "node",   "build",     "local"};
   return std::ranges::find(kGeneric, name) != std::end(kGeneric);
 }
 
 // Values that say nothing about whose environment it is, or are told elsewhere: flags, words of
 // HLO, numbers, folders (which are paths).
 bool IsHarmless(std::string_view name, std::string_view value) {
-  static constexpr std::string_view kNames[] = {"LANG", "TERM",  "SHELL", "COLORTERM", "PATH",
-                                                "_",    "SHLVL", "PWD",   "OLDPWD",    "HOME",
-                                                "XLA_FLAGS", "TF_XLA_FLAGS", "LANGUAGE", "PAGER",
-                                                "EDITOR"};
+  static constexpr std::string_view kNames[] = {
+      "LANG",   "TERM", "SHELL",     "COLORTERM",    "PATH",     "_",     "SHLVL", "PWD",
+      "OLDPWD", "HOME", "XLA_FLAGS", "TF_XLA_FLAGS", "LANGUAGE", "PAGER", "EDITOR"};
   constexpr size_t kLeast = 6;
   if (value.size() < kLeast || name.starts_with("LC_") || name.starts_with("HLOSCOPE_") ||
       std::ranges::find(kNames, name) != std::end(kNames) || value.front() == '/') {
@@ -112,30 +112,30 @@ void Redactor::AddWord(RedactionKind kind, std::string_view text) {
 }
 
 size_t Redactor::WordAt(RedactionKind kind, std::string_view text, size_t at) const {
-  const auto first =
-      static_cast<unsigned char>(std::tolower(static_cast<unsigned char>(text[at])));
+  const auto first = static_cast<unsigned char>(std::tolower(static_cast<unsigned char>(text[at])));
   for (const Word& word : words_[first]) {
     const size_t end = at + word.text.size();
     if (word.kind != kind || end > text.size()) continue;
     if (at > 0 && IsWordCharacter(text[at - 1]) && IsWordCharacter(text[at])) continue;
     if (end < text.size() && IsWordCharacter(text[end]) && IsWordCharacter(text[end - 1])) continue;
     const std::string_view here = text.substr(at, word.text.size());
-    const bool same = kind == RedactionKind::kEnvironment ? here == word.text
-                                                          : Lower(here) == word.text;
+    const bool same =
+        kind == RedactionKind::kEnvironment ? here == word.text : Lower(here) == word.text;
     if (same) return word.text.size();
   }
   return 0;
 }
 
 void Redactor::Learn(std::string_view text) {
-  for (const std::string_view mark :
-       {std::string_view("/home/"), std::string_view("Users"), std::string_view("/users/"),
-        std::string_view("/u/")}) {
+  for (const std::string_view mark : {std::string_view("/home/"), std::string_view("Users"),
+                                      std::string_view("/users/"), std::string_view("/u/")}) {
     for (size_t at = text.find(mark); at != std::string_view::npos; at = text.find(mark, at + 1)) {
       AddWord(RedactionKind::kUser, HomeOwner(text.substr(at, 512)));
     }
   }
-  const auto in_name = [](char c) { return IsWordCharacter(c) || c == '.' || c == '-' || c == '_'; };
+  const auto in_name = [](char c) {
+    return IsWordCharacter(c) || c == '.' || c == '-' || c == '_';
+  };
   for (size_t at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1)) {
     size_t begin = at, end = at + 1;
     while (begin > 0 && in_name(text[begin - 1])) --begin;
@@ -147,7 +147,7 @@ void Redactor::Learn(std::string_view text) {
   }
 }
 
-std::string Redactor::Placeholder(RedactionKind kind, std::string_view key, bool as_name) {
+std::string Redactor::StandIn(RedactionKind kind, std::string_view key, bool as_name) {
   ++counts_[kind];
   const auto [entry, is_new] = numbers_.try_emplace({kind, Lower(key)}, 0);
   if (is_new) entry->second = ++last_number_[kind];
@@ -173,7 +173,7 @@ std::string Redactor::Redact(std::string_view text, bool as_name) {
       continue;
     }
     out += text.substr(at, hit.kept);
-    out += Placeholder(row->kind, hit.key, as_name);
+    out += StandIn(row->kind, hit.key, as_name);
     if (!hit.tail.empty()) out += "/" + Redact(std::string_view(hit.tail).substr(1), as_name);
     at += hit.length;
   }
@@ -188,7 +188,7 @@ std::string Redactor::Path(std::string_view path) {
   if (path.empty() || path.front() == '<') return Text(path);
   const PathParts parts = PartsOfPath(path);
   if (parts.folder.empty()) return Text(path);  // a base name alone
-  std::string out = Placeholder(RedactionKind::kPath, parts.folder, false);
+  std::string out = StandIn(RedactionKind::kPath, parts.folder, false);
   if (!parts.base.empty()) out += "/" + Redact(std::string_view(parts.base).substr(1), false);
   return out;
 }

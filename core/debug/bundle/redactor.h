@@ -1,5 +1,5 @@
 // Redactor: takes out of texts what says who made them and where. Equal secrets get equal
-// placeholders, in all texts that one Redactor sees.
+// stand-ins, in all texts that one Redactor sees.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class Redactor {
   std::string Text(std::string_view text);
   // A text that is a path as a whole, even where it does not look like one: "<path1>/model.py".
   std::string Path(std::string_view path);
-  // The name of an instruction or computation; placeholders are made of letters and digits.
+  // The name of an instruction or computation; stand-ins are made of letters and digits.
   std::string Name(std::string_view name);
   // Every key and text of a JSON document; input that is none is redacted as text.
   std::string Json(std::string_view json);
@@ -57,7 +57,7 @@ class Redactor {
   };
   void AddWord(RedactionKind kind, std::string_view text);
   std::string Redact(std::string_view text, bool as_name);
-  std::string Placeholder(RedactionKind kind, std::string_view key, bool as_name);
+  std::string StandIn(RedactionKind kind, std::string_view key, bool as_name);
 
   std::array<std::vector<Word>, 256> words_;  // by first character, longest first
   std::map<std::pair<RedactionKind, std::string>, size_t, std::less<>> numbers_;

@@ -1,0 +1,99 @@
+// `hloscope bundle`: a run in one file, to be sent to somebody else.
+#include "app/command.h"
+#include "app/commands/bundle.h"
+#include "app/output.h"
+#include "app/shared_options.h"
+
+namespace hloscope::app {
+namespace {
+
+class BundleCommand : public Command {
+ public:
+  BundleCommand() { run_.request().platform.clear(); }  // so that one that was named is known
+
+  std::vector<OptionSpec> Options() override {
+    std::vector<OptionSpec> specs = {
+        {.name = "action",
+         .target = &action_,
+         .help = "create: run a module and pack what shows its fault; check: replay a bundle; "
+                 "open: unpack it",
+         .value = "create|check|open",
+         .choices = {"create", "check", "open"},
+         .required = true},
+        {.name = "files",
+         .target = &files_,
+         .help = "create: a module, a dump, or a file with the line of `diverge --json`; else "
+                 "bundles (.hlob)",
+         .value = "FILE",
+         .required = true},
+        {.name = "--output",
+         .target = &options_.out,
+         .help = "create: the bundle to write (MODULE.hlob)",
+         .value = "F.hlob",
+         .letter = "-o"},
+        {.name = "--into",
+         .target = &options_.into,
+         .help = "open: the folder to unpack into; a new one",
+         .value = "DIR"},
+        {.name = "--values",
+         .target = &options_.values,
+         .help = "create: what goes in of inputs, expected values and results (shapes)",
+         .value = "POLICY",
+         .choices = {"none", "shapes", "statistics", "all"}},
+        {.name = "--profile",
+         .target = &options_.profiles,
+         .help = "create: put in what each instruction took, from a trace; two are compared",
+         .value = "F"},
+        {.name = "--verdict",
+         .target = &options_.verdict,
+         .help = "create: put in the line of `diverge --json` from this file",
+         .value = "F.json"},
+        {.name = "--reduced",
+         .target = &options_.reduced,
+         .help = "create: put in a smaller module that fails the same way",
+         .value = "MODULE"},
+        {.name = "--note",
+         .target = &options_.note,
+         .help = "create: put in what you want to say",
+         .value = "TEXT"},
+        {.name = "--no-source",
+         .target = &options_.no_source,
+         .help = "create: leave out source files, lines and stack frames"},
+    };
+    for (std::vector<OptionSpec> more :
+         {run_.InputSpecs(), run_.ComparisonSpecs(), run_.MachineSpecs()}) {
+      for (OptionSpec& spec : more) specs.push_back(std::move(spec));
+    }
+    return specs;
+  }
+
+  int Run(const Context& context) override {
+    if (Status ready = run_.Prepare(context); !ready) return Fail(ready.error());
+    if (action_ == "check") return BundleCheck(files_, run_, context);
+    if (files_.size() != 1) return Fail(InputError("expected one file").error());
+    if (action_ == "create") return BundleCreate(files_.front(), options_, run_, context);
+    if (options_.into.empty()) {
+      return Fail(InputError("open: --into DIR is missing",
+                             "`hloscope open F.hlob` shows a bundle in the viewer")
+                      .error());
+    }
+    return BundleOpen(files_.front(), options_.into, context);
+  }
+
+ private:
+  static int Fail(const Error& error) {
+    PrintError(error);
+    return ExitStatusOf(error);
+  }
+
+  std::string action_;
+  std::vector<std::string> files_;
+  BundleOptions options_;
+  RunOptionSet run_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeBundleCommand() { return std::make_unique<BundleCommand>(); }
+
+}  // namespace hloscope::app

@@ -1,0 +1,119 @@
+// Printing what bundles are and what came of replaying them.
+#include "app/reports/bundle_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/reports/dump_report.h"
+#include "core/base/counted.h"
+
+namespace hloscope::app {
+namespace {
+
+void WriteParts(JsonWriter& json, const std::vector<dump::BundlePart>& parts) {
+  json.Key("parts").BeginArray();
+  for (const dump::BundlePart part : parts) json.Value(dump::FileOf(part));
+  json.EndArray();
+}
+
+void WriteRedacted(JsonWriter& json, const debug::BundleManifest& manifest) {
+  json.Key("redacted").BeginObject();
+  for (const auto& [kind, count] : manifest.redacted) json.Field(kind, count);
+  json.EndObject();
+}
+
+std::string RedactedText(const debug::BundleManifest& manifest) {
+  std::vector<std::string> kinds;
+  for (const auto& [kind, count] : manifest.redacted) {
+    kinds.push_back(fmt::format("{} × {}", count, kind));
+  }
+  return kinds.empty() ? "nothing" : fmt::format("{}", fmt::join(kinds, ", "));
+}
+
+}  // namespace
+
+std::string BundleMadeJson(const std::string& file, const debug::MadeBundle& made) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject().Field("file", file).Field("bytes", made.bytes.size());
+  WriteParts(json, made.parts);
+  json.Field("values", debug::ToString(made.manifest.values));
+  WriteRedacted(json, made.manifest);
+  json.Field("status", debug::ToString(made.manifest.recorded.status))
+      .Field("replayed", made.manifest.replayed)
+      .Field("verdict", made.manifest.sentence)
+      .Key("notes")
+      .BeginArray();
+  for (const std::string& note : made.manifest.notes) json.Value(note);
+  json.EndArray().EndObject();
+  return out + "\n";
+}
+
+std::string BundleMadeText(const std::string& file, const debug::MadeBundle& made) {
+  const debug::BundleManifest& manifest = made.manifest;
+  std::string out =
+      fmt::format("{}: {} in {}\n  {}\n", file, BytesText(static_cast<int64_t>(made.bytes.size())),
+                  Counted(made.parts.size(), "part"), manifest.sentence);
+  for (const dump::BundlePart part : made.parts) {
+    out += fmt::format("    {:<24} {}\n", dump::FileOf(part), dump::Describe(part));
+  }
+  out += fmt::format("  values: {}; redacted: {}\n", debug::ToString(manifest.values),
+                     RedactedText(manifest));
+  out += fmt::format("  replayed in a clean process: {}\n", manifest.replay);
+  for (const std::string& note : manifest.notes) out += "  note: " + note + "\n";
+  if (manifest.replayed == "cannot" && manifest.values != debug::ValuePolicy::kAll) {
+    out += "  --values all puts the values in, so that somebody else can replay it\n";
+  }
+  return out;
+}
+
+std::string BundleCheckJson(const std::string& file, const debug::BundleCheck& check) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject().Field("file", file).Field("status", debug::ToString(check.status));
+  json.Key("missing").BeginArray();
+  for (const std::string& missing : check.missing) json.Value(missing);
+  json.EndArray().Field("verdict", check.verdict).Key("notes").BeginArray();
+  for (const std::string& note : check.notes) json.Value(note);
+  json.EndArray().EndObject();
+  return out + "\n";
+}
+
+std::string BundleCheckText(const std::string& file, const debug::BundleCheck& check) {
+  std::string out = fmt::format("{}: {}\n", file, check.verdict);
+  for (const std::string& missing : check.missing) out += "  missing: " + missing + "\n";
+  if (check.status != debug::CheckStatus::kReproduced) return out;
+  for (const std::string& note : check.notes) out += "  note: " + note + "\n";
+  return out;
+}
+
+std::string BundleText(const dump::BundleFile& bundle, const debug::BundleManifest& manifest) {
+  std::string out = fmt::format("{}: a bug bundle of {}, format version {}\n  {}\n", bundle.path(),
+                                manifest.tool, bundle.version(), manifest.sentence);
+  out += fmt::format("  run with: {}\n", debug::RunOptionsText(manifest.request));
+  out += fmt::format("  values: {}; redacted: {}\n  parts:", debug::ToString(manifest.values),
+                     RedactedText(manifest));
+  for (const dump::BundlePart part : bundle.Parts()) {
+    out += " " + std::string(dump::FileOf(part));
+  }
+  return out + "\n";
+}
+
+void WriteBundleJson(JsonWriter& json, const dump::BundleFile& bundle,
+                     const debug::BundleManifest& manifest) {
+  json.BeginObject()
+      .Field("version", bundle.version())
+      .Field("hloscope", manifest.tool)
+      .Field("platform", manifest.request.platform)
+      .Field("reference", manifest.request.reference_platform)
+      .Field("options", debug::RunOptionsText(manifest.request))
+      .Field("status", debug::ToString(manifest.recorded.status))
+      .Field("values", debug::ToString(manifest.values))
+      .Field("verdict", manifest.sentence)
+      .Field("replayed", manifest.replayed);
+  WriteRedacted(json, manifest);
+  WriteParts(json, bundle.Parts());
+  json.EndObject();
+}
+
+}  // namespace hloscope::app

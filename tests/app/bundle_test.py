@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""Bug bundles: made, replayed, unpacked, and free of what must not leave the machine.
+
+  bundle_test.py HLOSCOPE SAMPLES"""
+import html.parser
+import io
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+HLOSCOPE, SAMPLES = os.path.abspath(sys.argv[1]), sys.argv[2]
+MLP = os.path.join(SAMPLES, 'mlp_train_step')
+BEFORE = os.path.join(MLP, 'module_0000.jit_mlp_train_step.before_optimizations.txt')
+
+SQUARE = '''HloModule square
+ENTRY e {
+  x = f32[3] parameter(0)
+  ROOT y = f32[3] multiply(x, x)
+}
+'''
+# XLA:CPU takes the NaN in the imaginary part for nothing (tests/conformance/known_xla_faults.md).
+ABS = '''HloModule m
+ENTRY e {
+  p0 = c64[1] parameter(0)
+  ROOT r = f32[1] abs(p0)
+}
+'''
+
+
+def npy(descr, shape, data):
+    header = repr({'descr': descr, 'fortran_order': False, 'shape': shape}).encode()
+    header += b' ' * (63 - (len(header) + 10) % 64) + b'\n'
+    return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header + data
+
+
+def npz(path, arrays):
+    with zipfile.ZipFile(path, 'w') as archive:
+        for name, (descr, shape, data) in arrays.items():
+            archive.writestr(name + '.npy', npy(descr, shape, data))
+
+
+def parts_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def write_parts(path, parts):
+    with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(parts, key=lambda n: n != 'manifest.json'):
+            archive.writestr(name, parts[name])
+
+
+class Tags(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+
+
+class BundleTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name, text=None):
+        path = os.path.join(self.folder.name, name)
+        if text is not None:
+            with open(path, 'w') as file:
+                file.write(text)
+        return path
+
+    def run_tool(self, *arguments, environment=None):
+        done = subprocess.run([HLOSCOPE, *arguments], capture_output=True, timeout=300,
+                              env={**os.environ, **(environment or {})})
+        return done.returncode, done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
+
+    def create(self, *arguments, environment=None):
+        out = self.path('bug.hlob')
+        code, text, errors = self.run_tool('bundle', 'create', *arguments, '-o', out, '--json',
+                                           environment=environment)
+        self.assertEqual(code, 0, text + errors)
+        return out, json.loads(text)
+
+    def check(self, path):
+        code, text, _ = self.run_tool('bundle', 'check', path, '--json')
+        return code, json.loads(text)
+
+    def wrong(self):
+        """A module, its inputs, and results that it does not give."""
+        module = self.path('square.hlo', SQUARE)
+        npz(self.path('in.npz'), {'in0': ('<f4', (3,), struct.pack('<3f', 1, 2, 3))})
+        npz(self.path('out.npz'), {'out0': ('<f4', (3,), struct.pack('<3f', 1, 4, 10))})
+        return [module, '--inputs', self.path('in.npz'), '--expect', self.path('out.npz')]
+
+    def test_a_difference_is_reproduced(self):
+        out, made = self.create(*self.wrong(), '--values', 'all', '--note', 'see <here> & there')
+        self.assertEqual(made['replayed'], 'reproduced')
+        self.assertIn('differs in 1 of 3', made['verdict'])
+        self.assertEqual(made['bytes'], os.path.getsize(out))
+        code, check = self.check(out)
+        self.assertEqual((code, check['status'], check['missing']), (0, 'reproduced', []))
+        parts = parts_of(out)
+        self.assertEqual(sorted(parts), sorted(made['parts']))
+        with zipfile.ZipFile(io.BytesIO(parts['inputs.npz'])) as values:
+            self.assertTrue(values.read('in0.npy').endswith(struct.pack('<3f', 1, 2, 3)))
+        self.assertIn('&lt;here&gt;', parts['report.html'].decode())
+
+    def test_the_same_bytes_twice(self):
+        arguments = [*self.wrong(), '--values', 'statistics']
+        out, _ = self.create(*arguments)
+        first = {n: b for n, b in parts_of(out).items() if n not in ('run.json', 'manifest.json')}
+        out, _ = self.create(*arguments)
+        again = parts_of(out)
+        for name, data in first.items():
+            self.assertEqual(data, again[name], name)
+
+    def test_inputs_from_a_seed_need_no_values(self):
+        module = self.path('square.hlo', SQUARE)
+        npz(self.path('out.npz'), {'out0': ('<f4', (3,), bytes(12))})
+        out, made = self.create(module, '--seed', '7')
+        self.assertEqual(made['replayed'], 'reproduced')
+        self.assertNotIn('inputs.npz', made['parts'])
+        self.assertEqual(self.check(out)[1]['status'], 'reproduced')
+
+    def test_missing_values_are_named(self):
+        for policy in ('none', 'shapes', 'statistics'):
+            out, made = self.create(*self.wrong(), '--values', policy)
+            self.assertEqual(made['replayed'], 'cannot')
+            code, check = self.check(out)
+            self.assertEqual((code, check['status']), (3, 'cannot'))
+            self.assertEqual(len(check['missing']), 2)
+            parts = parts_of(out)
+            self.assertFalse([name for name in parts if name.endswith('.npz')])
+            self.assertEqual('inputs.json' in parts, policy != 'none')
+            self.assertEqual(b'"max":3' in parts.get('inputs.json', b''), policy == 'statistics')
+            if policy != 'statistics':  # no element, not even in a sentence
+                self.assertNotIn(b'expected 10', b'\n'.join(parts.values()))
+
+    def test_what_no_longer_fails_is_not_reproduced(self):
+        out, _ = self.create(*self.wrong(), '--values', 'all')
+        parts = parts_of(out)
+        right = self.path('right.npz')
+        npz(right, {'out0': ('<f4', (3,), struct.pack('<3f', 1, 4, 9))})
+        manifest = json.loads(parts['manifest.json'])
+        with open(right, 'rb') as file:
+            parts['expected.npz'] = file.read()
+        for part in manifest['parts']:
+            part['bytes'] = len(parts[part['file']])
+        parts['manifest.json'] = json.dumps(manifest).encode()
+        write_parts(out, parts)
+        code, check = self.check(out)
+        self.assertEqual((code, check['status']), (1, 'not_reproduced'))
+        self.assertIn('changed since the bundle was made: expected.npz', check['verdict'])
+        parts['report.md'] += b'more'
+        write_parts(out, parts)
+        code, check = self.check(out)
+        self.assertEqual((code, check['status']), (2, 'cannot'))
+        self.assertIn('report.md has', check['verdict'])
+
+    def test_a_crash_and_an_error_are_reproduced(self):
+        module = self.path('call.hlo', '''HloModule m
+ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
+''')
+        out, made = self.create(module)
+        self.assertEqual((made['status'], made['replayed']), ('unsupported', 'reproduced'))
+        endless = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'endless.hlo')
+        out, made = self.create(endless, '--deadline', '0.5')
+        self.assertEqual((made['status'], made['replayed']), ('died', 'reproduced'))
+
+    def test_commands_open_what_is_inside(self):
+        out, _ = self.create(*self.wrong(), '--values', 'all')
+        code, text, _ = self.run_tool('info', out)
+        self.assertEqual(code, 0)
+        self.assertIn('a bug bundle of hloscope', text)
+        code, text, _ = self.run_tool('info', out, '--json')
+        self.assertEqual(json.loads(text)['bundle']['status'], 'differs')
+        self.assertIn('multiply', self.run_tool('show', out)[1])
+        self.assertEqual(self.run_tool('verify', out)[0], 0)
+        self.assertEqual(self.run_tool('run', out)[0], 0)
+
+    def test_unpacking(self):
+        out, made = self.create(*self.wrong(), '--values', 'all')
+        into = self.path('unpacked')
+        code, text, errors = self.run_tool('bundle', 'open', out, '--into', into)
+        self.assertEqual(code, 0, errors)
+        self.assertEqual(sorted(os.listdir(into)), sorted(made['parts']))
+        self.assertEqual(os.stat(into).st_mode & 0o777, 0o700)
+        code, _, errors = self.run_tool('bundle', 'open', out, '--into', into)
+        self.assertEqual(code, 2)
+        self.assertIn('exists already', errors)
+        os.symlink(self.folder.name, self.path('link'))
+        self.assertEqual(self.run_tool('bundle', 'open', out, '--into', self.path('link'))[0], 2)
+        # The command of the report, as it stands there.
+        with open(os.path.join(into, 'report.md')) as file:
+            report = file.read()
+        line = re.search(r'^hloscope (run module.hlo.*)$', report, re.M).group(1)
+        done = subprocess.run([HLOSCOPE, *line.split()], cwd=into, capture_output=True, timeout=100)
+        self.assertEqual(done.returncode, 1)
+
+    def test_the_report_is_inert(self):
+        payload = '"><script>alert(1)</script><img src=x onerror=alert(2)>`![x](http://evil.example.com)'
+        out, _ = self.create(*self.wrong(), '--note', payload)
+        plain = Tags()
+        plain.feed(parts_of(out)['report.html'].decode())
+        self.assertFalse({'script', 'img', 'iframe', 'link', 'a', 'object'} & set(plain.tags))
+        self.assertFalse([name for name in plain.attributes if name.startswith('on')])
+        self.assertNotIn('](http', parts_of(out)['report.md'].decode())
+
+    def test_a_dump_says_stage_and_framework(self):
+        out, made = self.create(MLP)
+        manifest = json.loads(parts_of(out)['manifest.json'])
+        self.assertEqual(manifest['stage'], 'before_optimizations')
+        self.assertEqual(made['replayed'], 'reproduced')
+
+    def test_a_verdict_names_the_run(self):
+        arguments = self.wrong()
+        verdict = self.path('verdict.json', json.dumps({
+            'module': arguments[0], 'platform': 'interpreter', 'reference': '', 'seed': 3,
+            'status': 'differs', 'pass': 'algsimp', 'verdict': 'pass algsimp changed add to subtract',
+            'tries': [{'what': '--xla_disable_hlo_passes=algsimp', 'closes': True, 'detail': '0 differ'}]}))
+        out, made = self.create(verdict)
+        self.assertEqual(made['verdict'], 'pass algsimp changed add to subtract')
+        page = parts_of(out)['report.html'].decode()
+        self.assertIn('xla_disable_hlo_passes=algsimp', page)
+        self.assertEqual(json.loads(parts_of(out)['manifest.json'])['request']['seed'], 3)
+
+    def test_on_xla(self):
+        module = self.path('abs.hlo', ABS)
+        npz(self.path('in.npz'), {'in0': ('<c8', (1,), struct.pack('<2f', 0, float('nan')))})
+        if 'not found' in self.run_tool('run', module, '--platform', 'xla-cpu')[2] or \
+           self.run_tool('run', module, '--platform', 'xla-cpu')[0] != 0:
+            self.skipTest('no plugin for xla-cpu')
+        out, made = self.create(module, '--inputs', self.path('in.npz'), '--platform', 'xla-cpu',
+                                '--reference_platform', 'interpreter', '--values', 'all')
+        self.assertEqual((made['status'], made['replayed']), ('differs', 'reproduced'), made)
+        environment = json.loads(parts_of(out)['environment.json'])
+        self.assertTrue(environment['plugins'][0]['version'])
+        self.assertIn('run_hlo_module', parts_of(out)['report.md'].decode())
+
+    def test_no_secret_leaves(self):
+        secrets, module, environment = planted()
+        path = self.path('leaky.hlo', module)
+        npz(self.path('alice.npz'), {'in0': ('<f4', (3,), struct.pack('<3f', 1, 2, 3)),
+                                     'member_' + secrets['member name']: ('<f4', (1,), bytes(4))})
+        with open(self.path('alice.npz'), 'ab'):
+            pass
+        verdict = self.path('verdict_of_' + secrets['file name'] + '.json', json.dumps({
+            'module': path, 'verdict': 'found in ' + secrets['verdict path'] + ' by ' + secrets['verdict token'],
+            secrets['key path']: 'x', 'tries': [{'what': secrets['try path'], 'closes': None, 'detail': secrets['try host']}]}))
+        out, made = self.create(path, '--inputs', self.path('alice.npz'), '--values', 'all',
+                                '--verdict', verdict, '--reduced', path,
+                                '--note', f'on {secrets["note host"]} as {secrets["note mail"]} with {secrets["note token"]}',
+                                '--xla_dump_to=' + secrets['flag path'], environment=environment)
+        everything = b'\n'.join([n.encode() + b'\n' + d for n, d in parts_of(out).items()])
+        for name, data in parts_of(out).items():
+            if name.endswith('.npz'):
+                everything += b'\n'.join(n.encode() + d for n, d in parts_of(io.BytesIO(data)).items())
+        self.assertGreaterEqual(len(secrets), 40)
+        left = {kind: text for kind, text in secrets.items() if text.encode() in everything}
+        self.assertEqual(left, {})
+        self.assertGreater(sum(made['redacted'].values()), 40)
+        self.assertIn(b'<path', everything)
+        self.assertIn(b'/train.py', everything)  # base names stay
+        self.assertEqual(made['replayed'], 'reproduced')
+
+
+def planted():
+    """Secrets by where they are, a module that holds them, and an environment."""
+    s = {
+        'source path': 'acme_project', 'relative path': 'hidden_src', 'space path': 'My Secret Project',
+        'windows path': 'SecretShare', 'unc host': 'fileserver7', 'home user': 'alice_kowalski',
+        'user as word': 'alice_kowalski', 'frame path': 'frame_secret_dir', 'function user': 'bwayne',
+        'gs bucket': 'acme-private-bucket', 'mail': 'jane.doe', 'mail host': 'mail.acme-corp.com',
+        'ssh host': 'trainbox42', 'fqdn': 'gpu-17.cluster.internal', 'ip': '10.23.45.67',
+        'mac': '02:42:ac:11:00:0a', 'ghp token': 'ghp_' + 'a1B2' * 9, 'hf token': 'hf_' + 'QwEr1' * 7,
+        'aws key': 'AKIAIOSFODNN7EXAMPLE', 'sk token': 'sk-proj' + 'Ab3d' * 8, 'jwt': 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIi.c2ln',
+        'bearer': 'q8w7e6r5t4y3u2', 'password': 'hunter2hunter2', 'api key': 'zz-top-secret-key-1',
+        'random': 'x9K2' * 9, 'env value': 'Sup3rSecretEnvironmentValue', 'env assignment': 'valueofvariable77',
+        'env number path': 'slurm-spool-991', 'backend path': 'backend_secret', 'frontend path': 'frontend_secret',
+        'custom call path': 'customcall_secret', 'unknown attribute': 'unknown_secret', 'nested json': 'nested_secret',
+        'member name': 'membersecret', 'file name': 'filesecret', 'verdict path': '/data/verdict_secret/x',
+        'verdict token': 'glpat-' + 'Zy9x' * 5, 'key path': '/data/key_secret/y', 'try path': '/data/try_secret/z.py',
+        'try host': 'node3.acme.local', 'note host': 'notehost.acme.corp', 'note mail': 'bob@notemail.example.org',
+        'note token': 'xoxb-123456789012-abcdef', 'flag path': '/data/flag_secret/dump', 'instruction name': 'ci_bot_zed',
+    }
+    module = f'''HloModule jit_step, frontend_attributes={{where="/mnt/{s['frontend path']}/conf.yaml",nested={{"a":"{{\\"p\\":\\"/mnt/{s['nested json']}/q\\"}}"}}}}
+
+FileNames
+1 "/home/{s['home user']}/{s['source path']}/train.py"
+2 "{s['relative path']}/lib/model.py"
+3 "/opt/{s['frame path']}/x.py"
+
+FunctionNames
+1 "main_{s['function user']}"
+
+FileLocations
+1 {{file_name_id=1 function_name_id=1 line=12 end_line=12 column=3 end_column=9}}
+
+StackFrames
+1 {{file_location_id=1 parent_frame_id=1}}
+
+ENTRY %main (x: f32[3]) -> f32[3] {{
+  %x = f32[3]{{0}} parameter(0), metadata={{op_name="jit(step)/{s['user as word']}/x" source_file="/home/{s['home user']}/{s['space path']}/train.py" source_line=3 stack_frame_id=1}}
+  %a = f32[3]{{0}} add(%x, %x), metadata={{op_name="/home/{s['function user']}/k C:\\\\Users\\\\carol\\\\{s['windows path']}\\\\m.py \\\\\\\\{s['unc host']}\\\\share\\\\m.py" source_file="{s['relative path']}/model.py"}}
+  %b = f32[3]{{0}} add(%a, %x), metadata={{op_name="gs://{s['gs bucket']}/ckpt mail {s['mail']}@{s['mail host']} ssh svc@{s['ssh host']} at {s['fqdn']} {s['ip']} {s['mac']}"}}
+  %c = f32[3]{{0}} add(%b, %x), metadata={{op_name="{s['ghp token']} {s['hf token']} {s['aws key']} {s['sk token']} {s['jwt']} Bearer {s['bearer']}"}}
+  %d = f32[3]{{0}} add(%c, %x), metadata={{op_name="password={s['password']} api_key: {s['api key']} {s['random']} {s['env value']} MY_SETTING={s['env assignment']} /var/spool/{s['env number path']}/x"}}
+  %e = f32[3]{{0}} add(%d, %x), backend_config={{"file":"/mnt/{s['backend path']}/tune.json"}}
+  %{s['instruction name']} = f32[3]{{0}} add(%e, %x), my_attribute="/mnt/{s['unknown attribute']}/u.txt"
+  ROOT %r = f32[3]{{0}} multiply(%{s['instruction name']}, %x), frontend_attributes={{call="/mnt/{s['custom call path']}/lib.so"}}
+}}
+'''
+    return s, module, {'MY_PRIVATE': s['env value'], 'USER': s['instruction name'], 'LOGNAME': s['instruction name']}
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])

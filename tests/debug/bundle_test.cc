@@ -1,0 +1,288 @@
+// Bundles as files: what is read, what is refused, where they are unpacked to; and redaction.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "core/debug/bundle/check.h"
+#include "core/debug/bundle/document.h"
+#include "core/debug/bundle/redact_module.h"
+#include "core/debug/bundle/redactor.h"
+#include "core/debug/bundle/unpack.h"
+#include "core/hlo/text/text.h"
+#include "tests/debug/hostile_bundles.h"
+
+namespace hloscope::debug {
+namespace {
+
+namespace fs = std::filesystem;
+using dump::BundleFile;
+using dump::BundlePart;
+
+class BundleTest : public testing::Test {
+ protected:
+  BundleTest()
+      : folder_(fs::temp_directory_path() / ("hloscope_bundles_" + std::to_string(getpid()))) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~BundleTest() override { fs::remove_all(folder_); }
+
+  static Result<BundleFile> Open(std::string bytes) {
+    return BundleFile::Open(FileView::FromBytes("b.hlob", std::move(bytes)));
+  }
+
+  // Everything that opening a bundle can come to: reading all parts, unpacking, the manifest.
+  // Returns the message of the first refusal, empty where there is none.
+  std::string Use(const std::string& bytes) {
+    const fs::path into = folder_ / "into";
+    const auto bundle = Open(bytes);
+    std::string refused = bundle ? "" : bundle.error().message;
+    if (bundle) {
+      for (const BundlePart part : bundle->Parts()) {
+        if (const auto read = bundle->Read(part); !read) refused = read.error().message;
+      }
+      if (const auto manifest = ManifestFromJson(bundle->manifest()); !manifest) {
+        refused = manifest.error().message;
+      }
+      if (const auto written = UnpackBundle(*bundle, into.string()); !written) {
+        refused = written.error().message;
+      }
+    }
+    // Nothing but parts of bundles, and nothing beside the folder.
+    for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      EXPECT_TRUE(entry.path() == into || dump::BundlePartFromFile(name)) << entry.path();
+      EXPECT_TRUE(entry.path() == into || refused.empty()) << refused << name;
+    }
+    fs::remove_all(into);
+    return refused;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(BundleTest, AGoodOneIsRead) {
+  const auto bundle = Open(ZipOf(GoodParts()));
+  ASSERT_TRUE(bundle.has_value()) << bundle.error().ToString();
+  EXPECT_EQ(bundle->version(), 1);
+  EXPECT_TRUE(*bundle->IsUnchanged(BundlePart::kModule));
+  const auto manifest = ManifestFromJson(bundle->manifest());
+  ASSERT_TRUE(manifest.has_value()) << manifest.error().ToString();
+  EXPECT_EQ(manifest->recorded.status, RunStatus::kRan);
+  EXPECT_EQ(Use(ZipOf(GoodParts())), "");
+}
+
+TEST_F(BundleTest, AttacksAreRefusedByName) {
+  const auto attacks = Attacks();
+  EXPECT_GE(attacks.size(), 70u);
+  for (const HostileBundle& attack : attacks) {
+    const std::string refused = Use(attack.bytes);
+    EXPECT_NE(refused, "") << attack.name;
+    EXPECT_NE(refused.find(attack.reason), std::string::npos) << attack.name << ": " << refused;
+  }
+}
+
+TEST_F(BundleTest, EveryCutIsRefused) {
+  const std::string good = ZipOf(GoodParts());
+  for (size_t size = 0; size < good.size(); size += 7) {
+    EXPECT_NE(Use(good.substr(0, size)), "") << size;
+  }
+}
+
+// Whatever a mutation makes is read whole, or refused with a reason.
+TEST_F(BundleTest, MutationsDoNoHarm) {
+  const std::string good = ZipOf(GoodParts());
+  std::mt19937_64 random(7);
+  for (int k = 0; k < 300; ++k) {
+    std::string bad = good;
+    for (uint64_t edits = 1 + random() % 4; edits > 0; --edits) {
+      const size_t at = random() % bad.size();
+      switch (random() % 3) {
+        case 0:
+          bad[at] = static_cast<char>(random());
+          break;
+        case 1:
+          bad.erase(at, 1 + random() % 20);
+          break;
+        default:
+          bad.insert(at, bad.substr(random() % bad.size(), random() % 60));
+      }
+      if (bad.empty()) bad = "P";
+    }
+    Use(bad);
+  }
+}
+
+TEST_F(BundleTest, UnpacksOnlyIntoANewFolder) {
+  const auto bundle = Open(ZipOf(GoodParts()));
+  ASSERT_TRUE(bundle.has_value());
+  const fs::path full = folder_ / "full", link = folder_ / "link", empty = folder_ / "empty";
+  fs::create_directories(full);
+  std::ofstream(full / "mine") << "kept";
+  fs::create_directories(empty);
+  fs::create_symlink(empty, link);
+  EXPECT_FALSE(UnpackBundle(*bundle, full.string()).has_value());
+  EXPECT_FALSE(UnpackBundle(*bundle, link.string()).has_value());
+  EXPECT_FALSE(UnpackBundle(*bundle, (folder_ / "no" / "such").string()).has_value());
+  EXPECT_TRUE(fs::is_empty(empty));
+  EXPECT_TRUE(UnpackBundle(*bundle, empty.string()).has_value());
+}
+
+TEST_F(BundleTest, ChecksRunsThatDoNotFail) {
+  auto parts = GoodParts();
+  CheckOptions options;
+  const auto check = CheckBundle(*Open(ZipOf(parts)), options);
+  ASSERT_TRUE(check.has_value()) << check.error().ToString();
+  // The results' hash was never recorded.
+  EXPECT_EQ(check->status, CheckStatus::kNotReproduced);
+  ASSERT_TRUE(check->report.has_value());
+  EXPECT_EQ(check->report->status, RunStatus::kRan);
+}
+
+TEST_F(BundleTest, NamesAMissingPlatform) {
+  auto parts = GoodParts();
+  std::string& manifest = parts.front().second;
+  manifest.replace(manifest.find("\"interpreter\""), 13, "\"quantum\"");
+  const auto check = CheckBundle(*Open(ZipOf(parts)), {});
+  ASSERT_TRUE(check.has_value());
+  EXPECT_EQ(check->status, CheckStatus::kCannot);
+  ASSERT_EQ(check->missing.size(), 1u);
+  EXPECT_NE(check->missing.front().find("platform quantum"), std::string::npos);
+}
+
+TEST(Manifest, ReadsWhatItWrites) {
+  BundleManifest manifest;
+  manifest.tool = "hloscope 1";
+  manifest.values = ValuePolicy::kStatistics;
+  manifest.request.platform = "xla-cpu";
+  manifest.request.reference_platform = "interpreter";
+  manifest.request.seed = UINT64_MAX;
+  manifest.request.bounds.relative = 0.125;
+  manifest.request.verify = false;
+  manifest.request.fill_elided = 3;
+  manifest.request.xla_flags = {{"xla_cpu_enable_fast_math", "true"}};
+  manifest.recorded.status = RunStatus::kDiffers;
+  manifest.recorded.failure = Failure{FailureKind::kDiffers, {"float gross"}, "it differs"};
+  manifest.redacted = {{"path", 3}};
+  const std::string json = ManifestJson(manifest, {});
+  const auto read = ManifestFromJson(json);
+  ASSERT_TRUE(read.has_value()) << read.error().ToString();
+  EXPECT_EQ(ManifestJson(*read, {}), json);
+  EXPECT_EQ(RunOptionsText(read->request),
+            "--platform xla-cpu --reference_platform interpreter --seed 18446744073709551615 "
+            "--fill_elided 3 --rel_error_bound 0.125 --no-verify --xla_cpu_enable_fast_math=true");
+}
+
+TEST(Manifest, RefusesValuesOutOfRange) {
+  const std::string good = ManifestJson({}, {});
+  const std::pair<std::string, std::string> edits[] = {
+      {"\"seed\":0", "\"seed\":-1"},
+      {"\"threads\":0", "\"threads\":99999"},
+      {"\"threads\":0", "\"threads\":1e3"},
+      {"\"iterations\":1", "\"iterations\":0"},
+      {"\"platform\":", "\"platform\":7,\"a\":"},
+      {"\"status\":\"error\"", "\"status\":\"fine\""},
+      {"\"xla_flags\":{", "\"xla_flags\":{\"LD_PRELOAD\":\"x\""},
+      {"\"values\":\"shapes\"", "\"values\":\"most\""}};
+  for (const auto& [from, to] : edits) {
+    std::string bad = good;
+    ASSERT_NE(bad.find(from), std::string::npos) << from;
+    bad.replace(bad.find(from), from.size(), to);
+    EXPECT_FALSE(ManifestFromJson(bad).has_value()) << to;
+  }
+}
+
+Redactor MakeRedactor() {
+  return Redactor({.users = {"alice"}, .hosts = {"trainbox.acme.corp"}, .values = {"S3cretValue"}});
+}
+
+TEST(Redaction, KeepsBaseNamesAndNumbersFolders) {
+  Redactor redactor = MakeRedactor();
+  EXPECT_EQ(redactor.Text("at /a/b/model.py:12 and /a/b/train.py, not /c/d/model.py"),
+            "at <path1>/model.py:12 and <path1>/train.py, not <path2>/model.py");
+  EXPECT_EQ(redactor.Text("C:\\Users\\bob\\m.py"), "<path3>/m.py");
+  EXPECT_EQ(redactor.Path("src/model.py"), "<path4>/model.py");
+  EXPECT_EQ(redactor.Text("file:///a/b/model.py"), "<path5>/model.py");
+  EXPECT_EQ(redactor.Path("model.py"), "model.py");
+}
+
+TEST(Redaction, LeavesWhatSaysNothing) {
+  Redactor redactor = MakeRedactor();
+  for (const std::string_view text :
+       {"jit(step)/jit(main)/dot_general", "f32[2,3]{1,0} a/b", "fusion.12 is 3.5 / 4",
+        "https://github.com/openxla/xla/issues/1", "<path1>/model.py", "jax-cpu-pjrt 0.11.2",
+        "--xla_cpu_enable_fast_math=true", "/*index=5*/", "x: f32[2] -> f32[2]",
+        "result {0} differs in 1 of 3 elements: 9 at [2], expected 10", "_ZN3xla3cpu7RuntimeE"}) {
+    EXPECT_EQ(redactor.Text(text), text);
+  }
+  EXPECT_TRUE(redactor.Counts().empty());
+}
+
+TEST(Redaction, TakesOutNamesAndTokens) {
+  Redactor redactor = MakeRedactor();
+  redactor.Learn("/home/carol/x.py mail dave@box7");
+  EXPECT_EQ(redactor.Text("Alice, carol_model, dave and box7; S3cretValue"),
+            "<user1>, <user2>_model, <user3> and <host1>; <environment1>");
+  EXPECT_EQ(redactor.Text("TOKEN=abc123 PATH_X=/q/w/e"), "TOKEN=<token1> PATH_X=<environment2>");
+  EXPECT_EQ(redactor.Name("alice_add.3"), "redacted_user1_add.3");
+  EXPECT_EQ(redactor.Json(R"({"a":["/x/y/z.py",3],"/x/y/k.py":null})"),
+            R"({"a":["<path1>/z.py",3],"<path1>/k.py":null})");
+}
+
+TEST(Redaction, AModuleStillMeansTheSame) {
+  constexpr std::string_view kText = R"(HloModule alice_step
+
+FileNames
+1 "/home/alice/train.py"
+
+FunctionNames
+1 "main"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=12 end_line=12 column=3 end_column=9}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+
+ENTRY %main (x: f32[2]) -> f32[2] {
+  %x = f32[2]{0} parameter(0), metadata={op_name="x" source_file="/home/alice/train.py" source_line=3 stack_frame_id=1}
+  %alice = f32[2]{0} constant({0.1, nan})
+  %redacted_user1 = f32[2]{0} add(%x, %alice), backend_config={"file":"/home/alice/a.json"}
+  ROOT %r = f32[2]{0} multiply(%redacted_user1, %alice)
+}
+)";
+  const hlo::ParseResult parsed = hlo::ParseText(kText);
+  ASSERT_TRUE(parsed.ok());
+  Redactor redactor = MakeRedactor();
+  const auto redacted = RedactModule(*parsed.module, redactor, SourceLines::kKept, {});
+  ASSERT_TRUE(redacted.has_value()) << redacted.error().ToString();
+  EXPECT_EQ(redacted->text.find("alice"), std::string::npos) << redacted->text;
+  EXPECT_NE(redacted->text.find("\"<path1>/train.py\""), std::string::npos) << redacted->text;
+  EXPECT_NE(redacted->text.find("redacted_user1.1"), std::string::npos) << redacted->text;
+  EXPECT_NE(redacted->text.find("source_line=3"), std::string::npos);
+  const auto bare = RedactModule(*parsed.module, redactor, SourceLines::kDropped, {});
+  ASSERT_TRUE(bare.has_value());
+  EXPECT_EQ(bare->text.find("train.py"), std::string::npos);
+  EXPECT_EQ(bare->text.find("source_line"), std::string::npos);
+}
+
+TEST(Document, EscapesEverything) {
+  ReportDocument document{.title = "<t>", .lead = "a & b", .sections = {}};
+  document.sections.push_back({.heading = "h*",
+                               .paragraphs = {"@all [x](y)"},
+                               .rows = {{"a|b"}},
+                               .code = "```\nrm\n",
+                               .code_language = "sh"});
+  const std::string html = ToHtml(document), markdown = ToMarkdown(document);
+  EXPECT_NE(html.find("&lt;t&gt;"), std::string::npos);
+  EXPECT_NE(markdown.find("a\\|b"), std::string::npos);
+  EXPECT_NE(markdown.find("&#64;all \\[x\\](y)"), std::string::npos);
+  EXPECT_NE(markdown.find("````sh\n```\nrm\n````"), std::string::npos) << markdown;
+}
+
+}  // namespace
+}  // namespace hloscope::debug
