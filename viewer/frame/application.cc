@@ -12,6 +12,7 @@
 
 #include "profiler/profile.h"
 #include "viewer/model/find_again.h"
+#include "viewer/model/pass_search.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -221,6 +222,7 @@ void Application::TakeRequests() {
     recent.insert(recent.begin(), full);
     if (recent.size() > kMostRecent) recent.resize(kMostRecent);
     if (state_.keeps()) SayNotKept(SaveSettings());
+    ShowVerdict();
     if (kept_) {
       FindAllAgain();
     } else {
@@ -228,6 +230,15 @@ void Application::TakeRequests() {
     }
     TrySelect();
   }
+}
+
+void Application::ShowVerdict() {
+  const Pending<debug::DivergeVerdict>& verdict = session_->document.verdict();
+  if (!verdict.ready()) return;
+  if (wanted_selection_.empty()) {
+    wanted_selection_ = SelectionOf(*session_->document.dump(), *verdict);
+  }
+  if (!dock_.is_chosen() || dock_.screen() == "divergence") BringUp("verdict");
 }
 
 void Application::TrySelect() {

@@ -102,6 +102,8 @@ class Application {
   void BringUp(const std::string& view);
   void Pass();
   void FurtherPasses(bool input);
+  // The place of a verdict that was opened is selected, unless something else is asked for.
+  void ShowVerdict();
   void TrySelect();
   void KeepForAgain();
   void FindAllAgain();

@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "core/debug/diverge/read_verdict.h"
 #include "profiler/profile.h"
 #include "viewer/model/task_cache.h"
 
@@ -17,16 +19,33 @@ void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Message
   dump_ = {};
   watch_.Forget();
   news_ = {};
+  verdict_ = {};
   for (const std::string& path : paths) {
     if (profiler::IsTraceName(path)) {
       profile_paths_.push_back(path);
+    } else if (TakeVerdict(path, messages)) {
+      continue;
     } else if (path_.empty()) {
       path_ = path;
     } else {
       messages.Post(Severity::kWarning, path + ": not opened, only one dump can be open");
     }
   }
+  if (path_.empty()) path_ = std::exchange(subject_, {});
   if (!path_.empty()) Read(tasks);
+}
+
+bool Document::TakeVerdict(const std::string& path, Messages& messages) {
+  if (!path.ends_with(".json")) return false;
+  Result<debug::KeptVerdict> read = debug::ReadVerdictFile(path, limits_);
+  if (!read) {
+    messages.Post(Severity::kError, read.error().ToString());
+    return true;
+  }
+  subject_ = read->against.empty() ? read->module : read->against;
+  verdict_.value = std::make_shared<const debug::DivergeVerdict>(std::move(read->verdict));
+  verdict_.state = PendingState::kReady;
+  return true;
 }
 
 void Document::Read(Tasks& tasks) {

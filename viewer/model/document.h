@@ -15,6 +15,10 @@
 #include "viewer/model/pending.h"
 #include "viewer/model/tasks.h"
 
+namespace hloscope::debug {
+struct DivergeVerdict;
+}
+
 namespace hloscope::viewer {
 
 class Document {
@@ -24,11 +28,13 @@ class Document {
       : limits_(limits), watch_(std::move(wake)) {}
 
   // Opens a dump directory, a module or a bundle in the background; traces among the
-  // paths go to profile_paths(). Forgets what was open.
+  // paths go to profile_paths(), a verdict of `diverge` to verdict(), which opens what it is about
+  // where no other path does. Forgets what was open.
   void Open(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages);
   const std::string& path() const { return path_; }  // of the dump, empty: nothing is open
   const std::vector<std::string>& profile_paths() const { return profile_paths_; }
   const Pending<dump::DumpModel>& dump() const { return dump_; }
+  const Pending<debug::DivergeVerdict>& verdict() const { return verdict_; }
   // Grows with every Open: what a view kept of the last dump is void.
   uint64_t generation() const { return generation_; }
   const Limits& limits() const { return limits_; }
@@ -47,12 +53,16 @@ class Document {
 
  private:
   void Read(Tasks& tasks);
+  // True if the file is a verdict; it is read then.
+  bool TakeVerdict(const std::string& path, Messages& messages);
 
   const Limits limits_;
   std::string path_, second_profile_;
+  std::string subject_;  // what the verdict is about
   std::vector<std::string> profile_paths_;
   uint64_t generation_ = 0;
   Pending<dump::DumpModel> dump_;
+  Pending<debug::DivergeVerdict> verdict_;
   DumpNews news_;
   DumpWatch watch_;
 };

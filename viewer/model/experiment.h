@@ -83,6 +83,8 @@ class Experiment {
   const Finding* Of(hlo::InstructionId instruction) const;
   int64_t expected_findings() const { return expected_; }  // instructions of the entry to come
   const debug::RunReport* report() const { return report_ ? &*report_ : nullptr; }
+  // Where it runs: others who run something take their workers from here.
+  const std::shared_ptr<replay::WorkerPool>& workers() const { return workers_; }
   const CapturedPair* captured() const { return captured_ ? &*captured_ : nullptr; }
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 
 #include "profiler/event_store.h"
@@ -40,6 +41,7 @@ struct Marks {
   MemoryPoint memory;
   bool passes_by_change = false;   // most changed first
   bool was_cancelled = false;      // work was stopped: what failed by that can be resumed
+  std::map<int32_t, uint64_t> searched_seeds;  // by module: that its guilty pass is searched with
   std::set<int32_t> asked_passes;  // modules whose stages are all to be compared, however many
 };
 

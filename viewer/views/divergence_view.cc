@@ -1,5 +1,5 @@
 // Divergence: two platforms against each other on one module: what is asked, how far it is, which
-// instructions part company, and where a NaN is born. Nothing runs before the button is pressed.
+// instructions differ first, and where a NaN first appears. Nothing runs before the button is pressed.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 

@@ -10,6 +10,7 @@
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
+#include "viewer/model/pass_search.h"
 #include "viewer/model/selection_summary.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -40,6 +41,7 @@ class PassesView : public View {
     ImGui::Checkbox("Most changed first", &by_change);
     if (by_change && RankingOf(context, module).waiting())
       Label(frame.theme, Color::kTextSecondary, "comparing all stages …");
+    guilty_ = GuiltyStages(context, module);
     std::vector<int32_t> rows = Rows(context, entry, module);
     HandleKeys(context, module, rows);
     DrawTable(frame, entry, module, rows);
@@ -170,7 +172,8 @@ class PassesView : public View {
     ImGui::TableSetupColumn("+", ImGuiTableColumnFlags_WidthFixed, number);
     ImGui::TableSetupColumn("−", ImGuiTableColumnFlags_WidthFixed, number);
     ImGui::TableSetupColumn("~", ImGuiTableColumnFlags_WidthFixed, number);
-    ImGui::TableSetupColumn("##touched", ImGuiTableColumnFlags_WidthFixed, 14 * frame.scale);
+    ImGui::TableSetupColumn("##touched", ImGuiTableColumnFlags_WidthFixed,
+                            (guilty_.empty() ? 14 : 26) * frame.scale);
     ImGui::TableHeadersRow();
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));
@@ -207,6 +210,11 @@ class PassesView : public View {
     if (context.navigation.counterparts().TouchedInto(stage)) {
       Label(frame.theme, Color::kAccent, "•");
       if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass changed the selection");
+    }
+    if (std::ranges::find(guilty_, stage) != guilty_.end()) {
+      ImGui::SameLine(0, 0);
+      Label(frame.theme, Color::kBeyondBound, "✗");
+      if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass changed the numbers, see Verdict");
     }
     ImGui::PopID();
   }
@@ -256,6 +264,7 @@ class PassesView : public View {
   std::string filter_;
   bool only_changes_ = false, focus_filter_ = false;
   int32_t last_shown_ = -1;
+  std::vector<int32_t> guilty_;  // stages behind passes that changed the numbers
 };
 
 }  // namespace

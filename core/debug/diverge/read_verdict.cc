@@ -1,0 +1,220 @@
+// Reading verdicts.
+#include "core/debug/diverge/read_verdict.h"
+
+#include <array>
+#include <concepts>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/base/file.h"
+
+namespace hloscope::debug {
+namespace {
+
+using Json = nlohmann::json;
+
+// What is of another type than it should be counts as not there.
+const Json* Find(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found == json.end() || found->is_null() ? nullptr : &*found;
+}
+
+void Take(const Json& json, const char* key, std::string& to) {
+  const Json* value = Find(json, key);
+  if (value != nullptr && value->is_string()) to = value->get<std::string>();
+}
+
+void Take(const Json& json, const char* key, bool& to) {
+  const Json* value = Find(json, key);
+  if (value != nullptr && value->is_boolean()) to = value->get<bool>();
+}
+
+template <std::integral T>
+void Take(const Json& json, const char* key, T& to) {
+  const Json* value = Find(json, key);
+  if (value != nullptr && value->is_number_integer()) to = value->get<T>();
+}
+
+// Infinities and NaN are the strings "inf", "-inf" and "nan".
+void Take(const Json& json, const char* key, double& to) {
+  const Json* value = Find(json, key);
+  if (value == nullptr) return;
+  if (value->is_number()) to = value->get<double>();
+  if (value->is_string()) to = std::strtod(value->get<std::string>().c_str(), nullptr);
+}
+
+void Take(const Json& json, const char* key, std::vector<std::string>& to) {
+  const Json* value = Find(json, key);
+  if (value == nullptr || !value->is_array()) return;
+  for (const Json& each : *value) {
+    if (each.is_string()) to.push_back(each.get<std::string>());
+  }
+}
+
+template <typename T>
+void Take(const Json& json, const char* key, std::optional<T>& to) {
+  if (Find(json, key) == nullptr) return;
+  T value{};
+  Take(json, key, value);
+  to = value;
+}
+
+std::optional<RunStatus> StatusOf(std::string_view name) {
+  using enum RunStatus;
+  for (const RunStatus status : {kEqual, kDiffers, kRan, kUnsupported, kError, kDied}) {
+    if (ToString(status) == name) return status;
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> CauseOf(std::string_view key) {
+  constexpr std::array kAll = {
+#define CAUSE(name, key, text) Cause::name,
+#include "core/debug/diverge/causes.def"
+#undef CAUSE
+  };
+  for (const Cause cause : kAll) {
+    if (KeyOf(cause) == key) return cause;
+  }
+  return std::nullopt;
+}
+
+const Json& Part(const Json& json, const char* key) {
+  static const Json kNothing = Json::object();
+  const auto found = json.find(key);
+  return found != json.end() && found->is_object() ? *found : kNothing;
+}
+
+std::vector<Json> List(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_array()) return {};
+  return {found->begin(), found->end()};
+}
+
+std::optional<DivergePlace> PlaceOf(const Json& json) {
+  DivergePlace place;
+  Take(json, "instruction", place.instruction);
+  Take(json, "computation", place.computation);
+  Take(json, "calls", place.calls);
+  if (place.instruction.empty()) return std::nullopt;
+  return place;
+}
+
+InstructionEdit EditOf(const Json& json) {
+  const Json& part = Part(json, "edit");
+  InstructionEdit edit;
+  Take(part, "what", edit.what);
+  Take(part, "before", edit.before);
+  Take(part, "after", edit.after);
+  Take(part, "diff", edit.diff);
+  return edit;
+}
+
+LeafComparison WorstOf(const Json& json) {
+  const Json& part = Part(json, "worst");
+  LeafComparison worst;
+  Take(part, "elements", worst.elements);
+  Take(part, "mismatched", worst.mismatched);
+  Take(part, "max_abs_error", worst.max_abs_error);
+  Take(part, "max_rel_error", worst.max_rel_error);
+  Take(part, "max_ulp", worst.max_ulp);
+  Take(part, "nan_mismatched", worst.nan_mismatched);
+  return worst;
+}
+
+PassBlame BlameOf(const Json& json) {
+  PassBlame blame;
+  Take(json, "pass", blame.pass);
+  Take(json, "pipeline", blame.pipeline);
+  Take(json, "file_before", blame.file_before);
+  Take(json, "file_after", blame.file_after);
+  Take(json, "restores", blame.restores);
+  blame.place = PlaceOf(json);
+  blame.edit = EditOf(json);
+  blame.worst = WorstOf(json);
+  return blame;
+}
+
+DivergeTry TryOf(const Json& json) {
+  DivergeTry attempt;
+  Take(json, "what", attempt.what);
+  Take(json, "closes", attempt.closes);
+  Take(json, "detail", attempt.detail);
+  return attempt;
+}
+
+void TakeFindings(const Json& json, DivergeVerdict& verdict) {
+  for (const Json& each : List(json, "passes")) {
+    if (each.is_object()) verdict.passes.push_back(BlameOf(each));
+  }
+  // Others than ours may tell the first alone.
+  if (PassBlame first = BlameOf(json); verdict.passes.empty() && !first.pass.empty()) {
+    verdict.passes.push_back(std::move(first));
+  }
+  for (const Json& each : List(json, "tries")) {
+    if (each.is_object()) verdict.tries.push_back(TryOf(each));
+  }
+  verdict.place = PlaceOf(json);
+  verdict.edit = EditOf(json);
+  if (json.contains("worst")) verdict.worst = WorstOf(json);
+  std::string cause;
+  Take(json, "cause", cause);
+  verdict.cause = CauseOf(cause);
+}
+
+}  // namespace
+
+bool IsVerdict(std::string_view text) {
+  constexpr size_t kLooked = 1 << 16;
+  const std::string_view begin = text.substr(0, kLooked);
+  return begin.starts_with('{') && begin.find("\"status\"") != begin.npos &&
+         begin.find("\"cured_by\"") != begin.npos;
+}
+
+Result<KeptVerdict> ReadVerdict(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object())
+    return InputError("not a line of JSON", "keep what `diverge --json` prints");
+  std::string status;
+  Take(json, "status", status);
+  const std::optional<RunStatus> known = StatusOf(status);
+  if (!known || !json.contains("cured_by")) {
+    return InputError("not a verdict", "keep what `diverge --json` prints");
+  }
+  KeptVerdict kept;
+  DivergeVerdict& verdict = kept.verdict;
+  verdict.status = *known;
+  Take(json, "module", kept.module);
+  Take(json, "against", kept.against);
+  Take(json, "platform", verdict.platform);
+  Take(json, "reference", verdict.reference);
+  Take(json, "seed", verdict.seed);
+  TakeFindings(json, verdict);
+  Take(json, "cured_by", verdict.cured_by);
+  Take(json, "confirmed", verdict.confirmed);
+  Take(json, "kernel", verdict.kernel);
+  Take(json, "ptx_line", verdict.ptx_line);
+  Take(json, "first_bad", verdict.first_bad);
+  Take(json, "stages", verdict.stages);
+  Take(json, "evaluated", verdict.evaluated);
+  Take(json, "stepped_over", verdict.stepped_over);
+  Take(json, "warnings", verdict.warnings);
+  std::vector<std::string> errors;
+  Take(json, "errors", errors);
+  verdict.warnings.insert(verdict.warnings.end(), errors.begin(), errors.end());
+  Take(json, "verdict", verdict.sentence);
+  return kept;
+}
+
+Result<KeptVerdict> ReadVerdictFile(const std::string& path, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  Result<KeptVerdict> kept = ReadVerdict(file.bytes());
+  if (!kept) {
+    Error error = kept.error();
+    error.message = path + ": " + error.message;
+    return std::unexpected(std::move(error));
+  }
+  return kept;
+}
+
+}  // namespace hloscope::debug

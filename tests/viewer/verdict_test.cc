@@ -1,0 +1,110 @@
+// Verdict: the pass that changed the numbers, found on request or read from a kept verdict.
+#include <imgui.h>
+#include <imgui_te_context.h>
+
+#include "core/base/file.h"
+#include "core/debug/diverge/read_verdict.h"
+#include "tests/viewer/viewer_fixture.h"
+#include "viewer/model/pass_search.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr const char* kPanel = "//###verdict.divergence";
+
+bool Has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Three stages of a module; the second pass turns an addition into a subtraction.
+void WriteDump(const std::string& folder) {
+  const auto write = [&](const std::string& stage, std::string_view opcode) {
+    const std::string text =
+        "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] " +
+        std::string("parameter(1)\n  t = f32[4] tanh(x)\n  ROOT sum = f32[4] ") +
+        std::string(opcode) + "(t, y)\n}\n";
+    ASSERT_TRUE(WriteFileAtomically(folder + "/module_0001.m." + stage + ".txt", text));
+  };
+  write("before_optimizations", "add");
+  write("0000.simplification.after_pipeline-start.before_dce", "add");
+  write("0001.simplification.after_dce.before_algsimp", "add");
+  write("0002.simplification.after_algsimp.before_pipeline-end", "subtract");
+  write("cpu_after_optimizations", "subtract");
+}
+
+class VerdictTest : public ViewerTest {
+ protected:
+  std::string Dump() {
+    const std::string folder = Scratch("dump");
+    std::filesystem::create_directories(folder);
+    WriteDump(folder);
+    return folder;
+  }
+  void ShowVerdict() {
+    Press("Ctrl+4");
+    Drive([](ImGuiTestContext* context) { context->WindowFocus(kPanel); });
+  }
+  std::string StageInView() {
+    const auto& modules = session().document.dump()->modules();
+    return modules[0].stages[static_cast<size_t>(session().navigation.stage())].name;
+  }
+};
+
+TEST_F(VerdictTest, ThePassIsFoundOnRequest) {
+  Start({Dump()});
+  ShowVerdict();
+  EXPECT_EQ(Lit("verdict"), "");
+  EXPECT_TRUE(GuiltyStages(session(), 0).empty());
+  Click(std::string(kPanel) + "/Find the pass");
+  ASSERT_TRUE(DrawUntil([&] { return !Lit("verdict").empty(); }));
+  EXPECT_TRUE(Has(Lit("verdict"), "algsimp")) << Lit("verdict");
+  ASSERT_EQ(GuiltyStages(session(), 0).size(), 1u);
+  const Pending<debug::DivergeVerdict>* verdict = VerdictOn(session(), 0);
+  ASSERT_NE(verdict, nullptr);
+  SelectBlame(session(), 0, (*verdict)->passes[0]);
+  Settle();
+  EXPECT_TRUE(Has(StageInView(), "after_algsimp"));
+  EXPECT_EQ(SelectedName(), "sum");
+}
+
+TEST_F(VerdictTest, AKeptVerdictIsShownAndNothingRuns) {
+  const std::string dump = Dump(), file = Scratch("verdict.json");
+  ASSERT_TRUE(WriteFileAtomically(
+      file,
+      R"({"module":")" + dump +
+          R"(","status":"differs","pass":"algsimp","pipeline":"simplification",)"
+          R"("file_before":"module_0001.m.0001.simplification.after_dce.before_algsimp.txt",)"
+          R"("file_after":"module_0001.m.0002.simplification.after_algsimp.before_pipeline-end.txt",)"
+          R"("instruction":"sum","computation":"e","cause":null,"cured_by":["algsimp"],)"
+          R"("confirmed":true,"tries":[{"what":"without algsimp","closes":true},7],)"
+          R"("verdict":"algsimp changed sum"})"));
+  Start({file});
+  ShowVerdict();
+  EXPECT_EQ(session().document.path(), dump);
+  EXPECT_EQ(SelectedName(), "sum");
+  EXPECT_EQ(Lit("verdict"), "algsimp changed sum\nalgsimp");
+  EXPECT_EQ(session().experiment.module(), nullptr);
+  EXPECT_EQ(GuiltyStages(session(), 0).size(), 1u);
+  const Pending<debug::DivergeVerdict>* verdict = VerdictOn(session(), 0);
+  ASSERT_NE(verdict, nullptr);
+  EXPECT_EQ((*verdict)->tries.size(), 1u);
+  EXPECT_EQ((*verdict)->confirmed, true);
+  // Another dump forgets it.
+  Start({Sample("mlp_train_step")});
+  EXPECT_EQ(Lit("verdict"), "");
+}
+
+TEST_F(VerdictTest, WhatIsNoVerdictIsSaid) {
+  for (const std::string_view text : {"", "{", "[]", "{\"status\":\"odd\",\"cured_by\":[]}",
+                                      "{\"status\":\"equal\"}", "{\"status\":1,\"cured_by\":{}}"}) {
+    EXPECT_FALSE(debug::ReadVerdict(text)) << text;
+  }
+  const std::string file = Scratch("other.json");
+  ASSERT_TRUE(WriteFileAtomically(file, "{}"));
+  Start({Sample("mlp_train_step"), file});
+  EXPECT_TRUE(Has(Messages(), "not a verdict")) << Messages();
+  EXPECT_TRUE(session().document.dump().ready());
+}
+
+}  // namespace
+}  // namespace hloscope::viewer

@@ -1,0 +1,38 @@
+// The pass that changed the numbers of a module: from a verdict that was opened, or found when
+// somebody asks.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/debug/diverge/verdict.h"
+#include "core/dump/dump_model.h"
+#include "viewer/model/context.h"
+#include "viewer/model/pending.h"
+
+namespace hloscope::viewer {
+
+// Evaluates every stage of the module on inputs made up from `seed`, in the background and in
+// workers. The verdict is there with a later VerdictOn.
+void SearchPass(Context& context, int32_t module, uint64_t seed);
+
+// The verdict on the module: of the file that was opened, else of the last search; null where there
+// is neither.
+const Pending<debug::DivergeVerdict>* VerdictOn(Context& context, int32_t module);
+
+// The stage of the module that a file of that name holds; -1: none.
+int32_t StageOfFile(const dump::DumpModel& dump, int32_t module, std::string_view file);
+
+// The stages behind passes that changed the numbers, in order; empty while nothing is known.
+std::vector<int32_t> GuiltyStages(Context& context, int32_t module);
+
+// The stage behind that pass is selected, and the instruction where it has one.
+void SelectBlame(Context& context, int32_t module, const debug::PassBlame& blame);
+
+// The same as text for SelectionFromText, of the first pass; empty: nothing of this dump.
+std::string SelectionOf(const dump::DumpModel& dump, const debug::DivergeVerdict& verdict);
+
+}  // namespace hloscope::viewer

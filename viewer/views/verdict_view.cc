@@ -1,0 +1,213 @@
+// Verdict: which pass changed the numbers, what it did, and what was tried; from a file that was
+// opened, or found when the button is pressed.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+
+#include "viewer/model/document.h"
+#include "viewer/model/marks.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/pass_search.h"
+#include "viewer/model/tasks.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using debug::DivergeTry;
+using debug::DivergeVerdict;
+using debug::InstructionEdit;
+using debug::PassBlame;
+
+const char* Closes(const DivergeTry& attempt) {
+  return !attempt.closes ? "not run" : *attempt.closes ? "closes it" : "no";
+}
+
+class VerdictView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    Context& context = frame.context;
+    if (!ShowPending(frame, context.document.dump(), "the dump")) return;
+    const int32_t module = context.navigation.module();
+    if (module < 0) return Sentence(frame, "no module in this dump");
+    const Pending<DivergeVerdict>* verdict = VerdictOn(context, module);
+    DrawButtons(frame, module, verdict);
+    ImGui::Separator();
+    if (verdict == nullptr) {
+      return Sentence(frame,
+                      "Find the pass evaluates every stage of this module on the same generated "
+                      "inputs, in child processes, and names the pass whose stage first gives "
+                      "other numbers. A verdict that `hloscope diverge --json` printed can be "
+                      "opened beside the dump instead: nothing runs then.");
+    }
+    if (!ShowPending(frame, *verdict, "the verdict")) return;
+    DrawVerdict(frame, module, **verdict);
+  }
+
+  bool Run(Command command, Frame& frame) override {
+    const int32_t module = frame.context.navigation.module();
+    if (command != Command::kRunExperiment || module < 0) return false;
+    SearchPass(frame.context, module, static_cast<uint64_t>(seed_));
+    return true;
+  }
+
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    const Pending<DivergeVerdict>* verdict = VerdictOn(context, context.navigation.module());
+    if (format != ExportFormat::kCsv || verdict == nullptr || !verdict->ready()) {
+      return View::Export(format, context);
+    }
+    std::string out = "tried,closes,detail\n";
+    for (const DivergeTry& attempt : (*verdict)->tries) {
+      out += fmt::format("{},{},{}\n", CsvCell(attempt.what), Closes(attempt),
+                         CsvCell(attempt.detail));
+    }
+    return out;
+  }
+
+  std::string Lit(Context& context) const override {
+    const Pending<DivergeVerdict>* verdict = VerdictOn(context, context.navigation.module());
+    if (verdict == nullptr || !verdict->ready()) return {};
+    std::string out = (*verdict)->sentence;
+    for (const PassBlame& blame : (*verdict)->passes) out += "\n" + blame.pass;
+    return out;
+  }
+
+ private:
+  void DrawButtons(Frame& frame, int32_t module, const Pending<DivergeVerdict>* verdict) {
+    if (verdict != nullptr && verdict->waiting()) {
+      if (ImGui::Button("Cancel")) frame.context.tasks.Cancel(verdict->task);
+      return;
+    }
+    if (ImGui::Button("Find the pass")) {
+      SearchPass(frame.context, module, static_cast<uint64_t>(seed_));
+    }
+    ImGui::SameLine(0, 24 * frame.scale);
+    Label(frame.theme, Color::kTextSecondary, "seed");
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(110 * frame.scale);
+    ImGui::InputInt("##seed", &seed_, 1);
+    seed_ = std::max(seed_, 0);
+  }
+
+  static void DrawVerdict(Frame& frame, int32_t module, const DivergeVerdict& verdict) {
+    ImGui::PushFont(frame.strong, 0);
+    const bool bad = verdict.status != debug::RunStatus::kEqual;
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[bad ? Color::kBeyondBound : Color::kText]);
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(SafeText(verdict.sentence, 800).c_str());
+    ImGui::PopTextWrapPos();
+    ImGui::PopStyleColor();
+    ImGui::PopFont();
+    DrawFacts(frame, verdict);
+    DrawPasses(frame, module, verdict);
+    DrawTries(frame, verdict);
+    for (const std::string& text : verdict.stepped_over) {
+      Label(frame.theme, Color::kWarning, SafeText("not evaluated: " + text, 400));
+    }
+    for (const std::string& text : verdict.warnings) {
+      Label(frame.theme, Color::kWarning, SafeText(text, 400));
+    }
+  }
+
+  static void DrawFacts(Frame& frame, const DivergeVerdict& verdict) {
+    if (verdict.stages > 0) {
+      Fact(frame, "stages",
+           fmt::format("{}, {} evaluated: the others read the same as the one before",
+                       verdict.stages, verdict.evaluated));
+    }
+    if (verdict.cause) Fact(frame, "cause", SafeText(Describe(*verdict.cause), 300));
+    if (!verdict.cured_by.empty()) {
+      Fact(frame, "cured by", SafeText(fmt::format("{}", fmt::join(verdict.cured_by, ", ")), 400));
+    }
+    if (verdict.confirmed) {
+      Fact(frame, "confirmed",
+           *verdict.confirmed ? "yes: without the pass the run is right, or the "
+                                "pass alone repeats the edit"
+                              : "no");
+    }
+    if (!verdict.kernel.empty()) Fact(frame, "kernel", SafeText(verdict.kernel));
+    if (!verdict.first_bad.empty()) Fact(frame, "first bad version", SafeText(verdict.first_bad));
+  }
+
+  static void DrawPasses(Frame& frame, int32_t module, const DivergeVerdict& verdict) {
+    if (verdict.passes.empty()) return DrawEdit(frame, verdict.edit);
+    Title(frame, verdict.passes.size() == 1 ? "The pass that changed the numbers"
+                                            : "Passes that changed the numbers");
+    const int32_t stage = frame.context.navigation.stage();
+    for (size_t i = 0; i < verdict.passes.size(); ++i) {
+      const PassBlame& blame = verdict.passes[i];
+      ImGui::PushID(static_cast<int>(i));
+      const bool shown =
+          StageOfFile(*frame.context.document.dump(), module, blame.file_after) == stage;
+      DrawBlame(frame, module, blame, shown);
+      ImGui::PopID();
+    }
+  }
+
+  static void DrawBlame(Frame& frame, int32_t module, const PassBlame& blame, bool shown) {
+    const std::string title =
+        fmt::format("{}  in {}{}", SafeText(blame.pass, 60), SafeText(blame.pipeline, 60),
+                    blame.restores ? "  (restores the numbers)" : "");
+    if (ImGui::Selectable(title.c_str(), shown)) SelectBlame(frame.context, module, blame);
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("select it, here and on the screen Passes");
+    ImGui::Indent(14 * frame.scale);
+    if (blame.place) {
+      Fact(frame, "instruction",
+           SafeText(blame.place->instruction + "  in " + blame.place->computation));
+      if (!blame.place->calls.empty()) Fact(frame, "reached by", SafeText(blame.place->calls));
+    }
+    Fact(frame, "results", ErrorPhrase(blame.worst));
+    DrawEdit(frame, blame.edit);
+    ImGui::Unindent(14 * frame.scale);
+  }
+
+  // What it was and what it became, as lines of HLO.
+  static void DrawEdit(Frame& frame, const InstructionEdit& edit) {
+    if (!edit.what.empty()) Fact(frame, "what it did", SafeText(edit.what, 400));
+    ImGui::PushFont(frame.mono, 0);
+    ImGui::PushTextWrapPos(0);
+    for (const auto& [color, sign, line] : {std::tuple(Color::kRemoved, "- ", &edit.before),
+                                            std::tuple(Color::kAdded, "+ ", &edit.after)}) {
+      if (line->empty()) continue;
+      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[color]);
+      ImGui::TextUnformatted((sign + SafeText(*line, 1000)).c_str());
+      ImGui::PopStyleColor();
+    }
+    ImGui::PopTextWrapPos();
+    ImGui::PopFont();
+  }
+
+  static void DrawTries(Frame& frame, const DivergeVerdict& verdict) {
+    if (verdict.tries.empty()) return;
+    Title(frame, "What was tried");
+    if (!ImGui::BeginTable("##tries", 3, ImGuiTableFlags_RowBg)) return;
+    const float answer = ImGui::CalcTextSize("closes it").x;
+    ImGui::TableSetupColumn("tried", ImGuiTableColumnFlags_WidthStretch, 3);
+    ImGui::TableSetupColumn("closes the gap", ImGuiTableColumnFlags_WidthFixed,
+                            std::max(answer, ImGui::CalcTextSize("closes the gap").x));
+    ImGui::TableSetupColumn("figures", ImGuiTableColumnFlags_WidthStretch, 4);
+    ImGui::TableHeadersRow();
+    for (const DivergeTry& attempt : verdict.tries) {
+      ImGui::TableNextRow();
+      ImGui::TableNextColumn();
+      FittedLabel(attempt.what);
+      ImGui::TableNextColumn();
+      const bool closes = attempt.closes.value_or(false);
+      Label(frame.theme, closes ? Color::kAccent : Color::kTextSecondary, Closes(attempt));
+      ImGui::TableNextColumn();
+      FittedLabel(attempt.detail);
+    }
+    ImGui::EndTable();
+  }
+
+  int seed_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeVerdictView() { return std::make_unique<VerdictView>(); }
+
+}  // namespace hloscope::viewer
