@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "tests/base/sanitized.h"
 #include "tests/viewer/viewer_fixture.h"
+#include "viewer/model/pass_search.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -132,6 +133,7 @@ constexpr ExportCase kCases[] = {
     {"buffers", "memory", kGpu, kFusion, "bytes,instruction,shape", "qkv.1"},
     {"divergence", "divergence", "mlp_train_step", "", "instruction,verdict", ""},
     {"values", "divergence", "mlp_train_step", "", "index,", ""},
+    {"verdict", "divergence", "mlp_train_step", "", "kind,what,closes,detail", ""},
 };
 
 class ExportTest : public ViewerTest {
@@ -146,6 +148,7 @@ class ExportTest : public ViewerTest {
                                    .note = "a, \"quoted\" note",
                                    .selection = session().navigation.selection()});
     if (std::string_view(c.screen) == "divergence") RunAndTakeValues();
+    if (std::string_view(c.view) == "verdict") SearchPass(session(), 0, 0);
     session().requests.Show(c.view);
     Settle();
     ASSERT_EQ(app().dock().focused_view(), c.view);

@@ -10,7 +10,7 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr const char* kPanel = "//###verdict.divergence";
+constexpr const char* kPanel = "//###divergence.verdict";
 
 bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
@@ -61,6 +61,7 @@ TEST_F(VerdictTest, ThePassIsFoundOnRequest) {
   ASSERT_EQ(GuiltyStages(session(), 0).size(), 1u);
   const Pending<debug::DivergeVerdict>* verdict = VerdictOn(session(), 0);
   ASSERT_NE(verdict, nullptr);
+  Settle();
   SelectBlame(session(), 0, (*verdict)->passes[0]);
   Settle();
   EXPECT_TRUE(Has(StageInView(), "after_algsimp"));
@@ -90,7 +91,8 @@ TEST_F(VerdictTest, AKeptVerdictIsShownAndNothingRuns) {
   EXPECT_EQ((*verdict)->tries.size(), 1u);
   EXPECT_EQ((*verdict)->confirmed, true);
   // Another dump forgets it.
-  Start({Sample("mlp_train_step")});
+  app().Open({Sample("mlp_train_step")});
+  Settle();
   EXPECT_EQ(Lit("verdict"), "");
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/pass_search.h"
@@ -59,9 +60,14 @@ class VerdictView : public View {
     if (format != ExportFormat::kCsv || verdict == nullptr || !verdict->ready()) {
       return View::Export(format, context);
     }
-    std::string out = "tried,closes,detail\n";
-    for (const DivergeTry& attempt : (*verdict)->tries) {
-      out += fmt::format("{},{},{}\n", CsvCell(attempt.what), Closes(attempt),
+    const DivergeVerdict& found = **verdict;
+    std::string out = fmt::format("kind,what,closes,detail\nverdict,{},,{}\n",
+                                  debug::ToString(found.status), CsvCell(found.sentence));
+    for (const PassBlame& blame : found.passes) {
+      out += fmt::format("pass,{},,{}\n", CsvCell(blame.pass), CsvCell(blame.edit.what));
+    }
+    for (const DivergeTry& attempt : found.tries) {
+      out += fmt::format("try,{},{},{}\n", CsvCell(attempt.what), Closes(attempt),
                          CsvCell(attempt.detail));
     }
     return out;
@@ -140,8 +146,9 @@ class VerdictView : public View {
     for (size_t i = 0; i < verdict.passes.size(); ++i) {
       const PassBlame& blame = verdict.passes[i];
       ImGui::PushID(static_cast<int>(i));
-      const bool shown =
-          StageOfFile(*frame.context.document.dump(), module, blame.file_after) == stage;
+      const int32_t after = StageOfFile(*frame.context.document.dump(), module, blame.file_after);
+      if (after >= 0) frame.context.data.Module(module, after);  // for a click
+      const bool shown = after == stage;
       DrawBlame(frame, module, blame, shown);
       ImGui::PopID();
     }
