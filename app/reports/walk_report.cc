@@ -61,7 +61,7 @@ void WriteWalkJson(JsonWriter& json, const ValueWalk& walk) {
   json.Field("same_bits", walk.same_bits).Field("diverging", walk.diverging);
   json.Field("untold", walk.untold).Field("left_out", walk.left_out);
   json.Key("capture_keeps_bits");
-  walk.same_result_bits ? json.Value(*walk.same_result_bits) : json.Null();
+  walk.capture_keeps_bits ? json.Value(*walk.capture_keeps_bits) : json.Null();
   json.Field("bits", walk.bits).Field("passes_differ", walk.passes_differ);
   WriteDistance(json, "platform_distance", walk.platform_distance);
   WriteDistance(json, "reference_distance", walk.reference_distance);

@@ -16,18 +16,10 @@ using hlo::Module;
 using replay::CapturedForm;
 using replay::CaptureForm;
 using replay::CapturePlan;
-using Leaves = std::vector<Result<Literal>>;
 
 namespace {
 
 constexpr int kMostRounds = 8;
-
-void KeepResult(std::vector<Leaves>& lists, replay::LeafResult result) {
-  const auto list = static_cast<size_t>(result.device), leaf = static_cast<size_t>(result.leaf);
-  lists.resize(std::max(lists.size(), list + 1));
-  lists[list].resize(std::max(lists[list].size(), leaf + 1), InternalError("a result is missing"));
-  lists[list][leaf] = std::move(result.value);
-}
 
 CapturePlan PlanFor(std::vector<InstructionId> instructions, bool results) {
   CapturePlan plan;
@@ -49,18 +41,24 @@ std::vector<InstructionId> InstructionsOf(const std::set<ProgramPoint>& points) 
 
 }  // namespace
 
+void ResultLists::Take(replay::RunEvent event) {
+  auto* result = std::get_if<replay::LeafResult>(&event);
+  if (result == nullptr) return;
+  const auto list = static_cast<size_t>(result->device), leaf = static_cast<size_t>(result->leaf);
+  lists.resize(std::max(lists.size(), list + 1));
+  lists[list].resize(std::max(lists[list].size(), leaf + 1), InternalError("a result is missing"));
+  lists[list][leaf] = std::move(result->value);
+}
+
 // Bytes while they fit, then hashes; with `only`, nothing else.
-class ValueComparison::PlatformStream : public replay::RunStream {
+class ValueComparison::PlatformStream : public ResultLists {
  public:
   PlatformStream(const Module& module, int64_t keep_bytes, const std::set<ProgramPoint>* only)
       : module_(module), left_(keep_bytes), only_(only) {}
 
   void Take(replay::RunEvent event) override {
-    if (auto* result = std::get_if<replay::LeafResult>(&event)) {
-      return KeepResult(results, std::move(*result));
-    }
     auto* captured = std::get_if<replay::CapturedValue>(&event);
-    if (captured == nullptr) return;
+    if (captured == nullptr) return ResultLists::Take(std::move(event));
     ProgramPoint point = PointOf(module_, captured->key);
     if (only_ != nullptr && !only_->contains(point)) return;
     if (const auto* literal = std::get_if<Literal>(&captured->value)) {
@@ -75,7 +73,6 @@ class ValueComparison::PlatformStream : public replay::RunStream {
   }
 
   std::map<ProgramPoint, CapturedForm> values;
-  std::vector<Leaves> results;
 
  private:
   const Module& module_;
@@ -84,16 +81,13 @@ class ValueComparison::PlatformStream : public replay::RunStream {
 };
 
 // Compares with what the platform told.
-class ValueComparison::ReferenceStream : public replay::RunStream {
+class ValueComparison::ReferenceStream : public ResultLists {
  public:
   explicit ReferenceStream(ValueComparison& owner, bool counts) : owner_(owner), counts_(counts) {}
 
   void Take(replay::RunEvent event) override {
-    if (auto* result = std::get_if<replay::LeafResult>(&event)) {
-      return KeepResult(results, std::move(*result));
-    }
     const auto* captured = std::get_if<replay::CapturedValue>(&event);
-    if (captured == nullptr) return;
+    if (captured == nullptr) return ResultLists::Take(std::move(event));
     const auto* expected = std::get_if<Literal>(&captured->value);
     const auto actual = owner_.kept_->values.find(PointOf(owner_.module_, captured->key));
     const bool is_told = actual != owner_.kept_->values.end() && expected != nullptr &&
@@ -105,8 +99,6 @@ class ValueComparison::ReferenceStream : public replay::RunStream {
     if (counts_) ++owner_.executions_[captured->key.instruction.index];
     Compare(captured->key, actual->first, actual->second, *expected);
   }
-
-  std::vector<Leaves> results;
 
  private:
   void Compare(const replay::ValueKey& key, const ProgramPoint& point, const CapturedForm& actual,
@@ -151,12 +143,12 @@ Status ValueComparison::Round(bool first) {
   if (first) {
     platform_us_ = run.run_us;
   } else {
-    kept->results = std::move(kept_->results);
+    kept->lists = std::move(kept_->lists);
   }
   kept_ = std::move(kept);
   auto compared = std::make_unique<ReferenceStream>(*this, first);
   HLOSCOPE_TRY(reference_.Run(plan, *compared));
-  if (!first) compared->results = std::move(compared_->results);
+  if (!first) compared->lists = std::move(compared_->lists);
   compared_ = std::move(compared);
   return {};
 }
@@ -209,8 +201,8 @@ void ValueComparison::Summarise(ValueWalk& walk) const {
   }
 }
 
-const std::vector<Leaves>& ValueComparison::platform_results() const { return kept_->results; }
-const std::vector<Leaves>& ValueComparison::reference_results() const { return compared_->results; }
+const std::vector<Leaves>& ValueComparison::platform_results() const { return kept_->lists; }
+const std::vector<Leaves>& ValueComparison::reference_results() const { return compared_->lists; }
 
 Result<std::map<ProgramPoint, Literal>> ValueComparison::PlatformValues(
     const std::vector<replay::ValueKey>& keys) {

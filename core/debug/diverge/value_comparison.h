@@ -14,8 +14,16 @@
 #include "core/debug/diverge/program_point.h"
 #include "core/debug/diverge/value_walk.h"
 #include "core/debug/run/run_module.h"
+#include "core/debug/run/run_results.h"
 
 namespace hloscope::debug {
+
+// Results as a platform gives them, by device and leaf.
+class ResultLists : public replay::RunStream {
+ public:
+  void Take(replay::RunEvent event) override;
+  std::vector<Leaves> lists;
+};
 
 // A value that differs in some bit.
 struct ValueDifference {
@@ -40,8 +48,8 @@ class ValueComparison {
   // Counts and curve of the walk.
   void Summarise(ValueWalk& walk) const;
   // Results by device and leaf, as each side gave them in the first round.
-  const std::vector<std::vector<Result<hlo::Literal>>>& platform_results() const;
-  const std::vector<std::vector<Result<hlo::Literal>>>& reference_results() const;
+  const std::vector<Leaves>& platform_results() const;
+  const std::vector<Leaves>& reference_results() const;
   double platform_us() const { return platform_us_; }
 
   // The platform's values at these points, run again for those that were not kept. Input error: one

@@ -36,10 +36,12 @@ struct ValueWalk {
   // Values that one side did not tell (a loop of known count does not run its condition), and those
   // that did not fit into memory and lie behind the first divergence.
   int64_t untold = 0, left_out = 0;
-  std::vector<WalkPoint> curve;          // in program order
-  std::vector<int64_t> reached;          // results, by number, that differ beyond the bounds
-  std::optional<bool> same_result_bits;  // with and without capture; absent: not known
-  std::string bits;                      // the same in words
+  std::vector<WalkPoint> curve;  // in program order
+  std::vector<int64_t> reached;  // results, by number, that differ beyond the bounds
+  // The results with capture have the bits of those without, and of the plain run with all passes;
+  // absent: not known.
+  std::optional<bool> capture_keeps_bits, same_plain_bits;
+  std::string bits;  // the same in words
   // The first divergence: by how many ULP each side is away from the value in double precision.
   std::optional<PreciseDistance> platform_distance, reference_distance;
   std::optional<InnerPoint> inner;

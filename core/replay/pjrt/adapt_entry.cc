@@ -28,8 +28,16 @@ Shape StaticOf(const Shape& shape) {
   return fixed;
 }
 
-// Arrays of a plugin lie row-major.
-Shape RowMajor(const Shape& shape) { return shape.WithoutLayouts().WithDefaultLayouts(); }
+// Arrays of a plugin lie row-major, their elements packed as they are.
+Shape RowMajor(const Shape& shape) {
+  Shape plain = shape.WithoutLayouts().WithDefaultLayouts();
+  const int64_t bits = shape.has_layout() ? shape.layout().element_size_in_bits() : 0;
+  if (bits == 0) return plain;
+  const auto extras = std::make_shared<hlo::LayoutExtras>();
+  extras->element_size_in_bits = bits;
+  plain.set_layout({plain.layout().minor_to_major, extras});
+  return plain;
+}
 
 std::vector<int64_t> DynamicDimensions(const Shape& shape) {
   std::vector<int64_t> dimensions;

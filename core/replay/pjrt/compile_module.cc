@@ -103,7 +103,7 @@ Result<std::vector<ModuleForm>> FormsOf(const std::shared_ptr<const hlo::Module>
   std::vector<ModuleForm> forms;
   if (!adapted.has_value()) {
     // What cannot be run may still be compiled.
-    if (elided || adapted.error().error_class != ErrorClass::kUnsupported) {
+    if (elided || request.as_run || adapted.error().error_class != ErrorClass::kUnsupported) {
       return std::unexpected(adapted.error());
     }
     const hlo::Topology topology = hlo::TopologyOf(*module, request.limits.devices);
@@ -111,11 +111,11 @@ Result<std::vector<ModuleForm>> FormsOf(const std::shared_ptr<const hlo::Module>
         {hlo::ModuleToProto(*module), topology.counts, topology.unpartitioned, false, {}});
     return forms;
   }
-  if (!elided) {
+  if (!elided && !request.as_run) {
     forms.push_back(
         {hlo::ModuleToProto(*module), adapted->counts, adapted->partition, adapted->shardy, {}});
   }
-  if (elided || !adapted->warnings.empty()) {
+  if (forms.empty() || !adapted->warnings.empty()) {
     forms.push_back({hlo::ModuleToProto(*adapted->module), adapted->counts, adapted->partition,
                      adapted->shardy, adapted->warnings});
   }
@@ -183,7 +183,8 @@ Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& 
   compile.shardy = form.shardy;
   const std::chrono::seconds deadline(request.limits.run_deadline_seconds);
   Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);
-  while (!answer.has_value() && DropUnknownFlag(answer.error(), request.xla_flags, compile, warnings)) {
+  while (!answer.has_value() &&
+         DropUnknownFlag(answer.error(), request.xla_flags, compile, warnings)) {
     answer = CompileWithXla(compile, deadline, stop);
   }
   return answer;

@@ -26,6 +26,7 @@ struct CompileModuleRequest : RunOptions {  // whose flags win over those of a d
   std::string dump;    // folder, made where it is not there; empty: no dump
   bool passes = false;
   bool optimized_module = false;
+  bool as_run = false;  // in the form that runs (see pjrt/adapt.h), never as it is
 };
 
 struct CompileModuleReport {
