@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <future>
 #include <optional>
 #include <utility>
 
@@ -107,8 +109,12 @@ class PlatformDivergence {
   Result<DivergeVerdict> Run() {
     HLOSCOPE_TRY(CheckCaptures(request_.platform));
     HLOSCOPE_TRY(CheckCaptures(request_.reference_platform));
-    HLOSCOPE_TRY(RunPlain());
-    HLOSCOPE_TRY(Optimise());
+    // The one runs in workers, the other in a child of its own.
+    auto optimized = std::async(std::launch::async, [this] { return Optimise(); });
+    const Status plain = RunPlain();
+    HLOSCOPE_TRY(optimized.get());
+    HLOSCOPE_TRY(plain);
+    arguments_ = optimized_ == module_ ? plain_.arguments : LeafArguments(plain_.arguments);
     HLOSCOPE_TRY(Walk());
     HLOSCOPE_TRY(CheckBits());
     CompareResults();
@@ -133,7 +139,6 @@ class PlatformDivergence {
   // The module that the compiling side really runs; the same module where no side compiles.
   Status Optimise() {
     optimized_ = module_;
-    arguments_ = plain_.arguments;
     const bool ours = Compiles(request_.platform);
     if (!request_.run_passes || (!ours && !Compiles(request_.reference_platform))) return {};
     replay::CompileModuleRequest compile;
@@ -141,6 +146,10 @@ class PlatformDivergence {
     compile.capture = {};
     compile.platform = ours ? request_.platform : request_.reference_platform;
     compile.optimized_module = compile.as_run = true;
+    if (request_.deadline_seconds) {
+      compile.limits.run_deadline_seconds =
+          static_cast<int64_t>(std::ceil(std::min(*request_.deadline_seconds, 1e9)));
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(replay::CompileModuleReport report,
                               replay::CompileModule(module_, compile, stop_));
     auto read = hlo::ReadProto(std::as_bytes(std::span(report.optimized_module)));
@@ -149,7 +158,6 @@ class PlatformDivergence {
                                           compile.platform, read.error().message));
     }
     optimized_ = read->module;
-    arguments_ = LeafArguments(plain_.arguments);
     return {};
   }
 
@@ -189,15 +197,18 @@ class PlatformDivergence {
     ResultLists again;
     HLOSCOPE_TRY(session.Run({}, again));
     walk_.capture_keeps_bits = SameBits(lists, again.lists);
-    walk_.bits = *walk_.capture_keeps_bits
-                     ? "with capture every bit of the results of the optimised module is the same"
-                     : "capture changes bits of the results";
-    if (walk_.same_plain_bits == false) {
+    if (*walk_.capture_keeps_bits) {
+      walk_.bits = "with capture every bit of the results of the optimised module is the same";
+      if (walk_.same_plain_bits != false) return {};
       walk_.bits += ", which without passes are not those of the plain run";
+    } else {
+      ResultLists once_more;
+      HLOSCOPE_TRY(session.Run({}, once_more));
+      varies_ = !SameBits(again.lists, once_more.lists);
+      walk_.bits = varies_ ? fmt::format("{} gives other bits in every run", request_.platform)
+                           : "capture changes bits of the results";
     }
-    if (!*walk_.capture_keeps_bits || walk_.same_plain_bits == false) {
-      verdict_.warnings.push_back(walk_.bits);
-    }
+    verdict_.warnings.push_back(walk_.bits);
     return {};
   }
 
@@ -284,6 +295,8 @@ class PlatformDivergence {
       verdict_.worst = first_->comparison;
       verdict_.cause = all_checked_ ? Cause::kIllConditioned : Cause::kUnexplained;
     }
+    if (differs && varies_ && guilty_ == nullptr) verdict_.cause = Cause::kUninitialised;
+    if (varies_) walk_.passes_differ = false;
     verdict_.walk = std::move(walk_);
     WriteSentence(verdict_);
   }
@@ -311,6 +324,7 @@ class PlatformDivergence {
   Cause CauseOf(InstructionId id) const {
     const Module& module = *optimized_;
     const hlo::Opcode opcode = module[id].opcode;
+    if (varies_) return Cause::kUninitialised;
     if (opcode == hlo::Opcode::kRng || opcode == hlo::Opcode::kRngBitGenerator ||
         opcode == hlo::Opcode::kRngGetAndUpdateState) {
       return Cause::kRandomNumbers;
@@ -335,6 +349,7 @@ class PlatformDivergence {
   KernelCheck check_;                        // of `guilty_`
   int64_t unchecked_ = 0;
   bool all_checked_ = false;
+  bool varies_ = false;  // the platform's results, from run to run
   DivergeVerdict verdict_;
 };
 

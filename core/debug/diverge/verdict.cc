@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
+
 namespace hloscope::debug {
 namespace {
 
@@ -37,6 +39,27 @@ std::string PassSentence(const DivergeVerdict& verdict) {
   return out;
 }
 
+// Who is nearer to the value in double precision, where that is known.
+std::string NearerPhrase(const DivergeVerdict& verdict) {
+  if (!verdict.walk || !verdict.walk->platform_distance || !verdict.walk->reference_distance) {
+    return {};
+  }
+  const PreciseDistance &ours = *verdict.walk->platform_distance,
+                        &theirs = *verdict.walk->reference_distance;
+  const auto key = [](const PreciseDistance& d) {
+    return std::pair(d.class_mismatched, d.max_ulp);
+  };
+  if (key(ours) == key(theirs)) return "; both are as far from the value in double precision";
+  const bool we_are = key(ours) < key(theirs);
+  const PreciseDistance &near = we_are ? ours : theirs, &far = we_are ? theirs : ours;
+  std::string out = fmt::format("; {} is nearer to the value in double precision",
+                                we_are ? verdict.platform : verdict.reference);
+  if (near.class_mismatched == far.class_mismatched) {
+    out += fmt::format(" ({:.3g} against {:.3g} ULP)", near.max_ulp, far.max_ulp);
+  }
+  return out;
+}
+
 std::string DifferenceSentence(const DivergeVerdict& verdict) {
   std::string out;
   if (verdict.place) {
@@ -45,7 +68,12 @@ std::string DifferenceSentence(const DivergeVerdict& verdict) {
   } else {
     out = "the results differ";
   }
+  if (verdict.walk && verdict.walk->inner) {
+    out += fmt::format(", inside it at {} ({})", verdict.walk->inner->instruction,
+                       verdict.walk->inner->opcode);
+  }
   if (verdict.worst && !verdict.worst->equal()) out += "; " + ErrorPhrase(*verdict.worst);
+  out += NearerPhrase(verdict);
   if (verdict.cause) out += fmt::format("; the cause is {}", Describe(*verdict.cause));
   return out;
 }

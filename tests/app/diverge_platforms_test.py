@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""`hloscope diverge MODULE --platform A --reference_platform B` end to end: diverge_platforms_test.py HLOSCOPE. Needs XLA's CPU plugin; exit status 77 where there is none."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HLOSCOPE = os.path.abspath(sys.argv[1])
+
+LOOP = '''HloModule loop
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+body {
+  p = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[64] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  k = f32[] constant(0.5)
+  kb = f32[64] broadcast(k), dimensions={}
+  m = f32[64] multiply(x, kb)
+  ROOT out = (s32[], f32[64]) tuple(next, m)
+}
+condition {
+  p = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] parameter_or_constant
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  a = f32[64] parameter(0)
+  zero = s32[] constant(0)
+  t = (s32[], f32[64]) tuple(zero, a)
+  w = (s32[], f32[64]) while(t), condition=condition, body=body
+  g = f32[64] get-tuple-element(w), index=1
+  z = f32[] constant(0)
+  ROOT r = f32[] reduce(g, z), dimensions={0}, to_apply=add
+}
+'''.replace('parameter_or_constant', 'constant(5)')
+
+TANH = '''HloModule tanh
+ENTRY e {
+  p = f32[4] constant({-0.0292556528, 0.1, 0.2, 0.3})
+  q = f32[4] parameter(0)
+  s = f32[4] multiply(p, q)
+  ROOT r = f32[4] tanh(s)
+}
+'''
+
+REDUCE_OF_ONE = '''HloModule reduce_of_one
+max {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT m = f32[] maximum(a, b)
+}
+ENTRY e {
+  x = f32[3,1] parameter(0)
+  c = f32[3,1] cosine(x)
+  n = f32[3,1] negate(c)
+  zero = f32[] constant(0)
+  ROOT r = f32[3] reduce(n, zero), dimensions={1}, to_apply=max
+}
+'''
+
+REPLICAS = '''HloModule replicas, replica_count=2
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+ENTRY e {
+  a = f32[8] parameter(0)
+  n = f32[8] negate(a)
+  s = f32[8] all-reduce(n), replica_groups={}, to_apply=add
+  ROOT r = f32[8] add(s, a)
+}
+'''
+
+
+def diverge(text, *options, platform='xla-cpu', reference='interpreter'):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'm.hlo')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        done = subprocess.run([HLOSCOPE, 'diverge', path, '--platform', platform, '--reference_platform', reference,
+                               '--json', *options], capture_output=True, text=True, timeout=300, check=False)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 1, done.stdout + done.stderr
+    return done.returncode, json.loads(lines[0])
+
+
+class Diverge(unittest.TestCase):
+
+    def test_one_platform_agrees_with_itself(self):
+        code, verdict = diverge(LOOP, platform='interpreter')
+        self.assertEqual((code, verdict['status']), (0, 'equal'))
+        self.assertEqual(verdict['walk']['compared'], verdict['walk']['same_bits'])
+        self.assertGreater(verdict['walk']['compared'], 10)
+
+    def test_capture_keeps_every_bit(self):
+        for text in (LOOP, TANH, REDUCE_OF_ONE, REPLICAS):
+            code, verdict = diverge(text, reference='xla-cpu')
+            self.assertEqual((code, verdict['status']), (0, 'equal'), verdict['verdict'])
+            self.assertIs(verdict['walk']['capture_keeps_bits'], True)
+            self.assertEqual(verdict['walk']['compared'], verdict['walk']['same_bits'])
+
+    def test_a_loop_agrees_in_every_iteration(self):
+        code, verdict = diverge(LOOP)
+        self.assertEqual((code, verdict['status']), (0, 'equal'), verdict['verdict'])
+        self.assertGreater(verdict['walk']['compared'], 0)
+        self.assertEqual(verdict['walk']['diverging'], 0)
+
+    def test_a_kernel_is_named_and_looked_into(self):
+        code, verdict = diverge(TANH, '--abs_error_bound', '0', '--rel_error_bound', '0')
+        if code == 0:
+            self.skipTest('this plugin rounds tanh as the interpreter does')
+        walk = verdict['walk']
+        self.assertEqual((code, verdict['status'], verdict['cause']), (1, 'differs', 'code_generation'))
+        self.assertIn('tanh', verdict['instruction'])
+        self.assertEqual(walk['inner']['opcode'], 'tanh')
+        self.assertEqual(walk['reached'], [0])
+        self.assertGreater(walk['platform_distance']['max_ulp'], walk['reference_distance']['max_ulp'])
+        self.assertIn('interpreter is nearer', verdict['verdict'])
+
+    def test_a_pass_is_named_where_only_the_passes_differ(self):
+        code, verdict = diverge(REDUCE_OF_ONE)
+        if code == 0:
+            self.skipTest('this plugin has no such fault')
+        self.assertEqual((code, verdict['status'], verdict['pass']), (1, 'differs', 'algsimp'))
+        self.assertIs(verdict['walk']['passes_differ'], True)
+        self.assertEqual(verdict['walk']['diverging'], 0)
+
+    def test_devices_are_compared_one_by_one(self):
+        code, verdict = diverge(REPLICAS)
+        self.assertEqual((code, verdict['status']), (0, 'equal'), verdict['verdict'])
+        self.assertIs(verdict['walk']['capture_keeps_bits'], True)
+        self.assertEqual(verdict['walk']['compared'] % 2, 0)
+
+
+if __name__ == '__main__':
+    found = subprocess.run([HLOSCOPE, 'run', '-', '--platform', 'xla-cpu', '--json'], capture_output=True, text=True,
+                           input='HloModule m\nENTRY e {\n ROOT a = f32[] parameter(0)\n}\n', check=False)
+    if found.returncode != 0:
+        print('no XLA:CPU plugin')
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,315 @@
+// Tests of following values through a module: program order, sources of operands, comparison in
+// rounds, and the calls that capture on plugins.
+#include "core/debug/diverge/diverge_platforms.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/debug/compare/compare_bits.h"
+#include "core/debug/diverge/operand_values.h"
+#include "core/debug/diverge/value_comparison.h"
+#include "core/hlo/text/text.h"
+#include "core/replay/capture/boundaries.h"
+#include "core/replay/pjrt/capture_calls.h"
+#include "core/replay/pjrt/device_bytes.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::InstructionId;
+using hlo::Literal;
+using hlo::Module;
+using hlo::Opcode;
+
+// A loop in a loop, a branch, a call, a call that is one kernel, and a bitcast on the way.
+constexpr std::string_view kProgram = R"(HloModule program
+halved {
+  p = f32[2,2] parameter(0)
+  h = f32[] constant(0.5)
+  hb = f32[2,2] broadcast(h), dimensions={}
+  ROOT q = f32[2,2] multiply(p, hb)
+}
+small {
+  p = f32[2,2] parameter(0)
+  ROOT inside_small = f32[2,2] negate(p)
+}
+called {
+  p = f32[2,2] parameter(0)
+  c = f32[2,2] call(p), to_apply=small, frontend_attributes={xla_cpu_small_call="true"}
+  ROOT sum = f32[2,2] add(c, p)
+}
+inner_body {
+  state = (s32[], f32[2,2]) parameter(0)
+  turn = s32[] get-tuple-element(state), index=0
+  value = f32[2,2] get-tuple-element(state), index=1
+  one = s32[] constant(1)
+  next = s32[] add(turn, one)
+  half = f32[2,2] fusion(value), kind=kLoop, calls=halved
+  ROOT out = (s32[], f32[2,2]) tuple(next, half)
+}
+inner_condition {
+  state = (s32[], f32[2,2]) parameter(0)
+  turn = s32[] get-tuple-element(state), index=0
+  two = s32[] constant(2)
+  ROOT again = pred[] compare(turn, two), direction=LT
+}
+outer_body {
+  state = (s32[], f32[2,2], f32[4]) parameter(0)
+  turn = s32[] get-tuple-element(state), index=0
+  value = f32[2,2] get-tuple-element(state), index=1
+  fixed = f32[4] get-tuple-element(state), index=2
+  square = f32[2,2] bitcast(fixed)
+  zero = s32[] constant(0)
+  begin = (s32[], f32[2,2]) tuple(zero, value)
+  loop = (s32[], f32[2,2]) while(begin), condition=inner_condition, body=inner_body
+  last = f32[2,2] get-tuple-element(loop), index=1
+  one = s32[] constant(1)
+  next = s32[] add(turn, one)
+  more = f32[2,2] add(last, square)
+  ROOT out = (s32[], f32[2,2], f32[4]) tuple(next, more, fixed)
+}
+outer_condition {
+  state = (s32[], f32[2,2], f32[4]) parameter(0)
+  turn = s32[] get-tuple-element(state), index=0
+  three = s32[] constant(3)
+  ROOT again = pred[] compare(turn, three), direction=LT
+}
+left { p = f32[2,2] parameter(0)
+  ROOT l = f32[2,2] negate(p)
+}
+right { p = f32[2,2] parameter(0)
+  ROOT r = f32[2,2] abs(p)
+}
+ENTRY e {
+  a = f32[2,2] parameter(0)
+  b = (f32[4], pred[]) parameter(1)
+  four = f32[4] get-tuple-element(b), index=0
+  which = pred[] get-tuple-element(b), index=1
+  zero = s32[] constant(0)
+  begin = (s32[], f32[2,2], f32[4]) tuple(zero, a, four)
+  outer = (s32[], f32[2,2], f32[4]) while(begin), condition=outer_condition, body=outer_body
+  value = f32[2,2] get-tuple-element(outer), index=1
+  made = f32[2,2] call(value), to_apply=called
+  chosen = f32[2,2] conditional(which, made, value), true_computation=left, false_computation=right
+  ROOT result = (f32[2,2], f32[4]) tuple(chosen, four)
+})";
+
+std::shared_ptr<const Module> Parse(std::string_view text) {
+  hlo::ParseResult parsed = hlo::ParseText(text);
+  for (const hlo::Diagnostic& d : parsed.diagnostics) ADD_FAILURE() << d.message;
+  return parsed.module;
+}
+
+InstructionId Named(const Module& module, std::string_view name) {
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    if (module.name(InstructionId(i)) == name) return InstructionId(i);
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+
+RunRequest OnInterpreter(std::vector<InstructionId> instructions) {
+  RunRequest request;
+  request.seed = 5;
+  request.run_passes = false;
+  request.capture.items.push_back({.instructions = std::move(instructions)});
+  return request;
+}
+
+class Taken : public replay::RunStream {
+ public:
+  void Take(replay::RunEvent event) override {
+    auto* captured = std::get_if<replay::CapturedValue>(&event);
+    if (captured != nullptr) values.push_back(std::move(*captured));
+  }
+  std::vector<replay::CapturedValue> values;
+};
+
+TEST(ProgramPoint, ComparesInTheOrderOfTheProgram) {
+  const auto module = Parse(kProgram);
+  const RunRequest request = OnInterpreter(replay::BoundariesOf(*module));
+  Taken taken;
+  ASSERT_TRUE(RunCapturing(module, request, taken).has_value());
+  std::vector<std::string> names;
+  std::map<ProgramPoint, replay::ValueKey> sorted;
+  for (const replay::CapturedValue& value : taken.values) {
+    EXPECT_TRUE(sorted.emplace(PointOf(*module, value.key), value.key).second);
+  }
+  for (const auto& [point, key] : sorted) {
+    if (key.leaf > 0) continue;
+    const std::string calls = CallsText(*module, key);
+    const std::string name(module->name(key.instruction));
+    // Names are unique in the module: "again.1".
+    names.push_back(calls + (calls.empty() ? "" : ": ") + name.substr(0, name.find('.')));
+  }
+  // Conditions before bodies, insides before what runs them.
+  const std::string turn = "outer iteration 0, loop iteration ";
+  const std::vector<std::string> expected = {
+      "outer iteration 0: again", turn + "0: again",         turn + "0: next",
+      turn + "0: half",           turn + "1: again",         turn + "1: next",
+      turn + "1: half",           turn + "2: again",         "outer iteration 0: loop",
+      "outer iteration 0: next",  "outer iteration 0: more", "outer iteration 1: again"};
+  ASSERT_GT(names.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(names[i], expected[i]);
+  const auto at = [&](std::string_view name) { return std::ranges::find(names, name); };
+  EXPECT_LT(at("outer iteration 2: more"), at("outer iteration 3: again"));
+  EXPECT_LT(at("outer iteration 3: again"), at("outer"));
+  EXPECT_LT(at("made: c"), at("made: sum"));
+  EXPECT_LT(at("made: sum"), at("made"));
+  EXPECT_LT(at("made"), at("chosen"));
+  EXPECT_EQ(at("made, c: inside_small"), names.end());  // part of a kernel
+}
+
+// Whatever instruction in whatever iteration: its value is what is found by going back from it.
+TEST(OperandValues, AreFoundThroughLoopsBranchesAndCalls) {
+  const auto module = Parse(kProgram);
+  std::vector<InstructionId> all;
+  const std::vector<bool> outside = replay::OutsideKernels(*module);
+  for (uint32_t i = 0; i < module->instructions().size(); ++i) {
+    if (outside[module->instructions()[i].computation.index]) all.push_back(InstructionId(i));
+  }
+  RunRequest request = OnInterpreter(all);
+  auto session = CaptureSession::Open(module, request);
+  ASSERT_TRUE(session.has_value());
+  Taken taken;
+  ASSERT_TRUE(session->Run(request.capture, taken).has_value());
+  std::map<ProgramPoint, Literal> captured;
+  for (const replay::CapturedValue& value : taken.values) {
+    captured.emplace(PointOf(*module, value.key), std::get<Literal>(value.value));
+  }
+  EXPECT_GT(captured.size(), 100u);
+  int followed = 0;
+  for (const replay::CapturedValue& value : taken.values) {
+    const auto source = FindSource(*module, value.key);
+    ASSERT_TRUE(source.has_value()) << source.error().message;
+    const Opcode made_by = (*module)[source->key.instruction].opcode;
+    EXPECT_FALSE(hlo::Info(made_by).category == hlo::Category::kTuple);
+    const auto found = ValueOf(*module, *source, session->inputs(), captured);
+    ASSERT_TRUE(found.has_value()) << found.error().message;
+    EXPECT_EQ(*found, std::get<Literal>(value.value)) << module->name(value.key.instruction);
+    followed += source->key.instruction == value.key.instruction ? 0 : 1;
+  }
+  EXPECT_GT(followed, 50);
+}
+
+TEST(ValueComparison, FindsNothingBetweenEqualsInAnyAmountOfMemory) {
+  const auto module = Parse(kProgram);
+  const RunRequest request = OnInterpreter(replay::BoundariesOf(*module));
+  for (const int64_t bytes : {int64_t{1} << 20, int64_t{40}, int64_t{0}}) {
+    auto a = CaptureSession::Open(module, request), b = CaptureSession::Open(module, request);
+    ASSERT_TRUE(a.has_value() && b.has_value());
+    ValueComparison values(*module, *a, *b, request.bounds, bytes);
+    ASSERT_TRUE(values.Run().has_value());
+    EXPECT_TRUE(values.differences().empty());
+    ValueWalk walk;
+    values.Summarise(walk);
+    EXPECT_EQ(walk.compared, walk.same_bits);
+    EXPECT_EQ(walk.untold, 0);
+    EXPECT_EQ(walk.left_out, 0);
+    EXPECT_EQ(walk.compared, 45);
+    EXPECT_EQ(values.platform_results().at(0).size(), 2u);
+  }
+}
+
+// The two sides draw other random numbers: every value behind them differs.
+TEST(ValueComparison, KeepsWhatDiffersInRounds) {
+  const auto module = Parse(R"(HloModule random
+ENTRY e {
+  zero = f32[] constant(0)
+  one = f32[] constant(1)
+  same = f32[8] broadcast(one), dimensions={}
+  drawn = f32[8] rng(zero, one), distribution=rng_uniform
+  more = f32[8] add(drawn, same)
+  ROOT most = f32[8] multiply(more, more)
+})");
+  RunRequest request = OnInterpreter(replay::BoundariesOf(*module));
+  for (const int64_t bytes : {int64_t{1} << 20, int64_t{32}}) {
+    auto a = CaptureSession::Open(module, request);
+    request.rng_seed = 43;
+    auto b = CaptureSession::Open(module, request);
+    request.rng_seed = 42;
+    ValueComparison values(*module, *a, *b, request.bounds, bytes);
+    ASSERT_TRUE(values.Run().has_value());
+    ASSERT_FALSE(values.differences().empty());
+    const ValueDifference& first = values.differences().begin()->second;
+    EXPECT_EQ(module->name(first.key.instruction), "drawn");
+    EXPECT_FALSE(first.comparison.equal());
+    ValueWalk walk;
+    values.Summarise(walk);
+    EXPECT_EQ(walk.same_bits, 1);
+    EXPECT_EQ(walk.curve.at(0).instruction, "drawn");
+    if (bytes == 32) {
+      EXPECT_EQ(walk.left_out, 2);  // behind the first divergence
+      auto kept = values.PlatformValues({{0, 0, {}, Named(*module, "most"), 0}});
+      ASSERT_TRUE(kept.has_value());
+      EXPECT_EQ(kept->size(), 1u);
+    } else {
+      EXPECT_EQ(walk.curve.size(), 3u);
+    }
+  }
+}
+
+TEST(DivergePlatforms, OfOnePlatformIsEqual) {
+  RunRequest request;
+  request.reference_platform = request.platform;
+  const DivergeVerdict verdict = DivergePlatforms(Parse(kProgram), request);
+  EXPECT_EQ(verdict.status, RunStatus::kEqual);
+  ASSERT_TRUE(verdict.walk.has_value());
+  EXPECT_EQ(verdict.walk->capture_keeps_bits, true);
+  EXPECT_EQ(verdict.walk->compared, 45);
+}
+
+// Every user of a value waits for the call that captures it; callers get one of their own.
+TEST(CaptureCalls, StandBehindTheirValues) {
+  const auto module = Parse(kProgram);
+  replay::CapturePlan plan;
+  plan.items.push_back({.instructions = {Named(*module, "half"), Named(*module, "c")}});
+  const auto calls = replay::pjrt::AddCaptureCalls(*module, plan, 7);
+  ASSERT_TRUE(calls.has_value());
+  size_t count = 0;
+  const Module& made = *calls->module;
+  for (uint32_t i = 0; i < made.instructions().size(); ++i) {
+    const InstructionId id(i);
+    if (made[id].opcode != Opcode::kCustomCall) continue;
+    ++count;
+    const InstructionId value = made.operands(id)[0];
+    for (uint32_t u = 0; u < made.instructions().size(); ++u) {
+      const auto operands = made.operands(InstructionId(u));
+      if (u == i || std::ranges::find(operands, value) == operands.end()) continue;
+      const hlo::Attribute* before =
+          made.Find(InstructionId(u), hlo::AttributeKey::kControlPredecessors);
+      ASSERT_NE(before, nullptr) << made.name(InstructionId(u));
+      EXPECT_EQ(std::ranges::count(made.IdsOf(*before), i), 1);
+    }
+  }
+  // half, its inner loop and outer loop; c, and the call that runs it.
+  EXPECT_EQ(count, 5u);
+  plan.items[0].instructions = {Named(*module, "inside_small")};
+  const auto refused = replay::pjrt::AddCaptureCalls(*module, plan, 8);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().error_class, ErrorClass::kUnsupported);
+}
+
+TEST(DeviceBytes, AreReadInTheOrderOfTheirLayout) {
+  const auto shape_of = [](std::string_view shape) {
+    const auto module =
+        Parse(fmt::format("HloModule m\nENTRY e {{\n ROOT a = {} parameter(0)\n}}", shape));
+    return module->shape(module->entry().root);
+  };
+  const int16_t columns[] = {1, 4, 2, 5, 3, 6};
+  const auto turned = replay::pjrt::FromDeviceBytes(shape_of("s16[2,3]{0,1}"),
+                                                    reinterpret_cast<const std::byte*>(columns));
+  ASSERT_TRUE(turned.has_value());
+  EXPECT_TRUE(std::ranges::equal(turned->data<int16_t>(), std::vector<int16_t>{1, 2, 3, 4, 5, 6}));
+  const unsigned char packed[] = {0x2f, 0x08};
+  const auto nibbles = replay::pjrt::FromDeviceBytes(shape_of("s4[3]{0:E(4)}"),
+                                                     reinterpret_cast<const std::byte*>(packed));
+  ASSERT_TRUE(nibbles.has_value());
+  EXPECT_TRUE(std::ranges::equal(nibbles->data<int8_t>(), std::vector<int8_t>{-1, 2, -8}));
+  EXPECT_FALSE(replay::pjrt::FromDeviceBytes(shape_of("f32[<=4]"), nullptr).has_value());
+}
+
+}  // namespace
+}  // namespace hloscope::debug
