@@ -130,6 +130,8 @@ class DivergeCommand : public Command {
     }
     DivergeVerdict verdict = debug::DivergePlatforms(given.module, given.request, stop);
     if (verdict.status != RunStatus::kDiffers || !verdict.walk) return verdict;
+    // Nothing computes anything else than the reference does on the same operands.
+    if (verdict.cause == debug::Cause::kIllConditioned) return verdict;
     DivergeVerdict of_passes = OfOwnCompiler(given, context, stop);
     if (!of_passes.passes.empty() && verdict.walk->passes_differ) {
       of_passes.walk = std::move(verdict.walk);
@@ -143,7 +145,7 @@ class DivergeCommand : public Command {
 
   // What switching things off showed, to a place that is known already.
   static void AddTries(DivergeVerdict tried, DivergeVerdict& verdict) {
-    verdict.tries = std::move(tried.tries);
+    verdict.tries.insert(verdict.tries.end(), tried.tries.begin(), tried.tries.end());
     verdict.cured_by = std::move(tried.cured_by);
     if (verdict.kernel.empty()) verdict.kernel = std::move(tried.kernel);
     const bool is_vague = !verdict.cause || verdict.cause == debug::Cause::kUnexplained ||

@@ -27,7 +27,7 @@ using hlo::Module;
 namespace {
 
 // How many divergent values are held to what they mean before amplified rounding is believed.
-constexpr int kMostChecks = 64;
+constexpr int kMostChecks = 512;
 
 bool Compiles(const std::string& platform) {
   const replay::PlatformRow* row = replay::FindPlatform(platform);
@@ -305,20 +305,34 @@ class PlatformDivergence {
     verdict_.place = PlaceOf(guilty_->key);
     verdict_.worst = *std::ranges::find_if(
         check_.leaves, [](const LeafComparison& leaf) { return !leaf.equal(); });
-    verdict_.cause = CauseOf(guilty_->key.instruction);
     if (Status measured = MeasureDistances(check_, request_, walk_, stop_); !measured) {
       verdict_.warnings.push_back("no value in double precision: " + measured.error().message);
     }
     auto inside = LookInside(check_, request_, stop_);
     if (!inside.has_value()) {
       verdict_.warnings.push_back("the kernel could not be looked into: " + inside.error().message);
-      return;
+    } else {
+      walk_.inner = std::move(inside->first);
+      if (inside->together_agree || !inside->together.empty()) {
+        verdict_.tries.push_back({"compile the instructions inside on their own",
+                                  inside->together_agree, std::move(inside->together)});
+      }
     }
-    walk_.inner = std::move(inside->first);
-    if (inside->together_agree || !inside->together.empty()) {
-      verdict_.tries.push_back({"compile the instructions inside on their own",
-                                inside->together_agree, std::move(inside->together)});
-    }
+    verdict_.cause = CauseOf(guilty_->key.instruction);
+  }
+
+  // A function, some ULP away from the value in double precision.
+  bool IsApproximated() const {
+    constexpr double kMostUlp = 1024;
+    constexpr std::string_view kFunctions[] = {
+        "acos", "acosh",        "asin",     "asinh", "atan2",       "atanh",
+        "cbrt", "cosh",         "cosine",   "erf",   "exponential", "exponential-minus-one",
+        "log",  "log-plus-one", "logistic", "power", "rsqrt",       "sine",
+        "sinh", "sqrt",         "tan",      "tanh"};
+    return walk_.inner && walk_.platform_distance &&
+           std::ranges::find(kFunctions, walk_.inner->opcode) != std::end(kFunctions) &&
+           walk_.platform_distance->class_mismatched == 0 &&
+           walk_.platform_distance->max_ulp <= kMostUlp;
   }
 
   Cause CauseOf(InstructionId id) const {
@@ -329,6 +343,7 @@ class PlatformDivergence {
         opcode == hlo::Opcode::kRngGetAndUpdateState) {
       return Cause::kRandomNumbers;
     }
+    if (IsApproximated()) return Cause::kApproximation;
     const Placement placement = FindPlacement(module, Target::kCpu);
     return placement.instructions[id.index].place == Place::kLibraryCall ? Cause::kLibrary
                                                                          : Cause::kCodeGeneration;
