@@ -30,7 +30,7 @@ using Json = nlohmann::json;
 
 // The module to run, and what its dump says about it.
 struct BundleInput {
-  std::string module, stage, framework, stablehlo, debug_options;
+  std::string module, stage, framework, target, stablehlo, ptx, debug_options;
   std::string verdict;  // the line of `diverge`, where the input was one
 };
 
@@ -46,6 +46,11 @@ std::string TextOf(const dump::DumpModel& model, int32_t file) {
 void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage, BundleInput& input) {
   const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
   input.framework = entry.framework == "unknown" ? "" : entry.framework;
+  input.target = entry.target;
+  for (const int32_t file : entry.files) {
+    const dump::FileEntry& one = model.files()[static_cast<size_t>(file)];
+    if (one.role == dump::FileRole::kPtx) input.ptx += TextOf(model, file);
+  }
   if (stage >= 0) input.stage = entry.stages[static_cast<size_t>(stage)].name;
   input.debug_options = TextOf(model, model.FindFile(module, dump::FileRole::kDebugOptions));
   for (const dump::FileRole role : {dump::FileRole::kPjrtModule, dump::FileRole::kJaxIr}) {
@@ -176,8 +181,8 @@ Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::stri
   return std::pair{Field(json, "status"), Field(json, "verdict")};
 }
 
-// The line that `profile` would print, of the trace and the module.
-Result<std::string> ProfileLine(const std::string& path, const std::string& module,
+// What a trace says of the module.
+Result<ProfileReport> ReadTrace(const std::string& path, const std::string& module,
                                 const Limits& limits) {
   Jobs jobs(AvailableCpus());
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
@@ -185,7 +190,7 @@ Result<std::string> ProfileLine(const std::string& path, const std::string& modu
   if (auto given = LoadAttributedModules({module}, limits); given) modules = *std::move(given);
   HLOSCOPE_ASSIGN_OR_RETURN(ProfileReport report, ReadProfileReport(file, modules, limits, jobs));
   HLOSCOPE_TRY(AddNames(report, jobs));
-  return ProfileJson(report);
+  return report;
 }
 
 class BundleMaker {
@@ -219,6 +224,8 @@ class BundleMaker {
     source.stablehlo = mlir ? std::string(loaded.loaded.file.bytes()) : input.stablehlo;
     source.stage = input.stage;
     source.framework = input.framework;
+    source.target = input.target;
+    source.ptx = input.ptx;
     source.debug_options = input.debug_options;
     source.verdict_json = input.verdict;
     HLOSCOPE_TRY(AddGiven(source, input.module));
@@ -250,10 +257,15 @@ class BundleMaker {
       source.reduced = reduced.module;
     }
     if (options_.profiles.size() > 2) return InputError("--profile: one trace, or two to compare");
-    if (!options_.profiles.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(source.profile_json,
-                                ProfileLine(options_.profiles[0], module, context_.limits));
-    }
+    if (options_.profiles.empty()) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(const ProfileReport first,
+                              ReadTrace(options_.profiles[0], module, context_.limits));
+    source.profile_json = ProfileJson(first);
+    if (options_.profiles.size() < 2) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(const ProfileReport second,
+                              ReadTrace(options_.profiles[1], module, context_.limits));
+    source.profile_comparison_json = ProfileComparisonJson(
+        first, second, profiler::CompareProfiles(*first.attribution, *second.attribution));
     return {};
   }
 

@@ -187,6 +187,40 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         self.assertEqual(self.run_tool('verify', out)[0], 0)
         self.assertEqual(self.run_tool('run', out)[0], 0)
 
+    def test_the_viewer_opens_it(self):
+        out, _ = self.create(*self.wrong(), '--values', 'all')
+        picture = self.path('picture.png')
+        code, _, errors = self.run_tool('open', out, '--screenshot', picture, '--size', '800x600')
+        if 'cannot load the viewer' in errors:
+            self.skipTest('no viewer in this build')
+        self.assertEqual(code, 0, errors)
+        self.assertGreater(os.path.getsize(picture), 1000)
+
+    def test_protos_leave_what_nobody_knows(self):
+        module = self.path('square.hlo', SQUARE)
+        proto = self.path('square.hlo.pb')
+        self.assertEqual(self.run_tool('convert', module, proto)[0], 0)
+        with open(proto, 'ab') as file:  # field 15000 of the file, a text
+            file.write(b'\xc2\xa9\x07\x0dunknownsecret')
+        out, made = self.create(proto, '--values', 'all')
+        self.assertIn('module.hlo.pb', made['parts'])
+        self.assertNotIn(b'unknownsecret', b''.join(parts_of(out).values()))
+        self.assertEqual(made['replayed'], 'reproduced')
+
+    def test_a_stranger_names_no_files_and_takes_no_more_than_the_limits(self):
+        out, _ = self.create(self.path('square.hlo', SQUARE))
+        parts = parts_of(out)
+        manifest = json.loads(parts['manifest.json'])
+        manifest['request']['xla_flags'] = {'xla_dump_to': 'evil', 'xla_cpu_x': '/etc/passwd',
+                                            'xla_gpu_ptx_file': 'evil', 'xla_cpu_fine': 'true'}
+        manifest['request']['deadline'] = 1e9
+        parts['manifest.json'] = json.dumps(manifest).encode()
+        write_parts(out, parts)
+        code, check = self.check(out)
+        self.assertEqual(code, 0, check)
+        self.assertEqual(len([n for n in check['notes'] if 'may name a file' in n]), 3)
+        self.assertEqual(len([n for n in check['notes'] if 'the deadline is' in n]), 1)
+
     def test_unpacking(self):
         out, made = self.create(*self.wrong(), '--values', 'all')
         into = self.path('unpacked')

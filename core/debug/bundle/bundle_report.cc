@@ -42,6 +42,7 @@ ReportSection FactsSection(const ReportFacts& facts) {
   add("Module", fmt::format("{}, {} instructions", manifest.module, manifest.instructions));
   add("Stage", manifest.stage);
   add("Framework", manifest.framework);
+  add("Compiled for", manifest.target);
   add("Processor", facts.machine.processor);
   add("CPU features", fmt::format("{}", fmt::join(manifest.cpu_features, " ")));
   add("CPUs", fmt::format("{}", facts.machine.cpus));

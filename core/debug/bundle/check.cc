@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
+#include "core/base/machine_memory.h"
 #include "core/debug/bundle/bundle_values.h"
 #include "core/debug/bundle/machine.h"
 #include "core/debug/bundle/redactor.h"
@@ -78,9 +80,43 @@ class Check {
     return {};
   }
 
+  // Whoever made the bundle does not decide what a run may take of this machine, or which files XLA
+  // reads and writes.
+  void Confine(RunRequest& request) {
+    const int64_t most = MachineMemoryBytes() / 100 * options_.limits.run_memory_percent;
+    if (request.memory_bytes > most) request.memory_bytes = most;
+    const auto most_seconds = static_cast<double>(options_.limits.run_deadline_seconds);
+    if (request.deadline_seconds && *request.deadline_seconds > most_seconds) {
+      check_.notes.push_back(
+          fmt::format("the deadline is {} s here, {} s were recorded (`--limit "
+                      "deadline=S` gives more)",
+                      most_seconds, *request.deadline_seconds));
+      request.deadline_seconds.reset();
+    }
+    std::erase_if(request.xla_flags, [&](const auto& flag) {
+      if (!MayNameFile(flag.first, flag.second)) return false;
+      check_.notes.push_back(
+          fmt::format("the flag {} was left out: it may name a file", flag.first));
+      return true;
+    });
+  }
+
+  // By a word of its name (xla_dump_to, xla_gpu_ptx_file) or by what the value is made of.
+  static bool MayNameFile(std::string_view name, std::string_view value) {
+    constexpr std::string_view kOfFiles[] = {"to",  "file", "files",   "path",   "paths",
+                                             "dir", "dirs", "library", "plugin", "folder"};
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_,.+-";
+    if (value.find_first_not_of(kPlain) != std::string_view::npos) return true;
+    return std::ranges::any_of(std::views::split(name, '_'), [&](const auto& word) {
+      return std::ranges::find(kOfFiles, std::string_view(word)) != std::end(kOfFiles);
+    });
+  }
+
   Status Prepare(const std::string& folder) {
     RunRequest& request = manifest_.request;
     request.limits = options_.limits;
+    Confine(request);
     request.workers = options_.workers;
     if (!options_.platform.empty()) request.platform = options_.platform;
     if (!options_.reference_platform.empty()) {

@@ -62,8 +62,9 @@ class Creation {
     LearnFrom(*source_.module, redactor_);
     if (source_.reduced != nullptr) LearnFrom(*source_.reduced, redactor_);
     for (const std::string* text :
-         {&source_.file, &source_.stablehlo, &source_.debug_options, &source_.verdict_json,
-          &source_.profile_json, &source_.profile_comparison_json, &source_.note}) {
+         {&source_.file, &source_.stablehlo, &source_.ptx, &source_.debug_options,
+          &source_.verdict_json, &source_.profile_json, &source_.profile_comparison_json,
+          &source_.note}) {
       redactor_.Learn(*text);
     }
     redactor_.Learn(run_json_);
@@ -119,6 +120,7 @@ class Creation {
     manifest_.file = redactor_.Path(source_.file);
     manifest_.stage = redactor_.Text(source_.stage);
     manifest_.framework = source_.framework;
+    manifest_.target = source_.target;
     manifest_.request = source_.request;
     for (std::string* platform :
          {&manifest_.request.platform, &manifest_.request.reference_platform}) {
@@ -162,6 +164,7 @@ class Creation {
 
   void AddTexts() {
     Add(BundlePart::kStableHlo, redactor_.Text(source_.stablehlo));
+    Add(BundlePart::kPtx, redactor_.Text(source_.ptx));
     if (!run_json_.empty()) {
       Add(BundlePart::kRun,
           redactor_.Json(source_.values < ValuePolicy::kStatistics ? WithoutValues(run_json_)

@@ -19,13 +19,14 @@ namespace hloscope::debug {
 
 struct BundleSource {
   std::shared_ptr<const hlo::Module> module;
-  bool as_proto = false;         // the file was one: the bundle has one too
-  std::string file;              // as given
-  std::string stage, framework;  // of the dump it lies in; empty: unknown
-  RunRequest request;            // the run to record; its workers stay
+  bool as_proto = false;                 // the file was one: the bundle has one too
+  std::string file;                      // as given
+  std::string stage, framework, target;  // of the dump it lies in; empty: unknown
+  RunRequest request;                    // the run to record; its workers stay
 
   // Texts that go in redacted; empty: none.
   std::string stablehlo;      // StableHLO or MHLO, text
+  std::string ptx;            // of its kernels
   std::string debug_options;  // flags of XLA that are not the default, as the dump tells them
   std::string verdict_json;   // the line of `diverge`
   std::string profile_json, profile_comparison_json;

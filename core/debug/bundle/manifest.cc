@@ -220,11 +220,13 @@ std::string ManifestJson(const BundleManifest& manifest,
       .Field("file", manifest.file)
       .Field("stage", manifest.stage)
       .Field("framework", manifest.framework)
+      .Field("target", manifest.target)
       .Field("instructions", manifest.instructions)
       .Field("values", ToString(manifest.values))
       .Field("verdict", manifest.sentence)
       .Field("replayed", manifest.replayed)
       .Field("replay_verdict", manifest.replay);
+  json.Field("options", RunOptionsText(manifest.request));
   WriteRequest(json, manifest.request);
   WriteRecorded(json, manifest.recorded);
   WriteTexts(json, "plugins", manifest.plugins);
@@ -254,6 +256,7 @@ Result<BundleManifest> ManifestFromJson(std::string_view text) {
   reader.Read("file", manifest.file);
   reader.Read("stage", manifest.stage);
   reader.Read("framework", manifest.framework);
+  reader.Read("target", manifest.target);
   reader.Read("instructions", manifest.instructions);
   reader.Read("values", values);
   reader.Read("verdict", manifest.sentence);

@@ -33,7 +33,7 @@ struct RecordedRun {
 
 struct BundleManifest {
   std::string tool;  // version of the hloscope that made it
-  std::string module, file, stage, framework;
+  std::string module, file, stage, framework, target;
   int64_t instructions = 0;
   ValuePolicy values = ValuePolicy::kShapes;
   RunRequest request;  // the members that request_fields.def names, and xla_flags
