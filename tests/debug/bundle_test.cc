@@ -233,6 +233,17 @@ TEST(Redaction, TakesOutNamesAndTokens) {
             R"({"a":["<path1>/z.py",3],"<path1>/k.py":null})");
 }
 
+TEST(Redaction, TakesOutWhatIsNamedASecret) {
+  Redactor redactor = MakeRedactor();
+  EXPECT_EQ(
+      redactor.Json(R"({"hostname":"bignode","api_key":"k-1","pass":"algsimp","user":"zed"})"),
+      R"({"hostname":"<host1>","api_key":"<token1>","pass":"algsimp","user":"<user1>"})");
+  EXPECT_EQ(redactor.Text("550e8400-e29b-41d4-a716-446655440000 fe80::1ff:fe23:4567:890a"),
+            "<token2> <host2>");
+  EXPECT_EQ(redactor.Text("d41d8cd98f00b204e9800998ecf8427e"), "<token3>");
+  EXPECT_EQ(redactor.Text(R"({"a":"{\"p\":\"/mnt/x/q\"}"})"), R"({"a":"{\"p\":\"<path1>\"}"})");
+}
+
 TEST(Redaction, AModuleStillMeansTheSame) {
   constexpr std::string_view kText = R"(HloModule alice_step
 

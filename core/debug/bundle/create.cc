@@ -124,7 +124,7 @@ class Creation {
     manifest_.request = source_.request;
     for (std::string* platform :
          {&manifest_.request.platform, &manifest_.request.reference_platform}) {
-      *platform = redactor_.Text(*platform);
+      if (platform->starts_with(replay::kPluginFilePrefix)) *platform = redactor_.Text(*platform);
     }
     manifest_.request.xla_flags.clear();
     for (const auto& [name, value] : source_.request.xla_flags) {

@@ -40,6 +40,8 @@ std::string_view ExtensionOf(std::string_view base) {
 RedactionHit HitOf(std::string_view text, size_t at, size_t length) {
   // A full stop behind a path ends the sentence, not the path.
   while (length > 1 && (text[at + length - 1] == '.' || text[at + length - 1] == '!')) --length;
+  // A backslash before a quote is the quote's.
+  while (length > 1 && text[at + length - 1] == '\\') --length;
   PathParts parts = PartsOfPath(text.substr(at, length));
   return {.length = length, .kept = 0, .key = std::move(parts.folder), .tail = parts.base};
 }

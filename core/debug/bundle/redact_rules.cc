@@ -41,27 +41,28 @@ bool LooksRandom(std::string_view run) {
   constexpr size_t kLeast = 32, kMost = 128;
   constexpr std::ptrdiff_t kOfEach = 3;
   if (run.size() < kLeast || run.size() > kMost) return false;
+  const auto is_hex = [](char c) { return IsDigit(c) || (c >= 'a' && c <= 'f'); };
+  if (std::ranges::all_of(run, is_hex)) return !std::ranges::all_of(run, IsDigit);
   return std::ranges::count_if(run, IsUpper) >= kOfEach &&
          std::ranges::count_if(run, IsLower) >= kOfEach &&
          std::ranges::count_if(run, IsDigit) >= kOfEach;
 }
 
+// 550e8400-e29b-41d4-a716-446655440000
+size_t UuidLength(std::string_view text, size_t at) {
+  constexpr size_t kLength = 36;
+  if (text.size() - at < kLength) return 0;
+  for (size_t i = 0; i < kLength; ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    const char c = text[at + i];
+    if (dash ? c != '-' : std::isxdigit(static_cast<unsigned char>(c)) == 0) return 0;
+  }
+  return at + kLength < text.size() && IsWordCharacter(text[at + kLength]) ? 0 : kLength;
+}
+
 bool ContainsAny(std::string_view text, std::span<const std::string_view> words) {
   return std::ranges::any_of(
       words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
-}
-
-// `API_KEY`, `password`, `authToken`: a name whose value is a secret.
-bool NamesSecret(std::string_view name) {
-  static constexpr std::string_view kWords[] = {
-      "password",   "passwd",      "secret",        "api_key",    "apikey",
-      "access_key", "private_key", "credential",    "auth_token", "access_token",
-      "authtoken",  "api-key",     "authorization", "passphrase"};
-  static constexpr std::string_view kUpper[] = {"TOKEN", "KEY", "PASS", "AUTH", "COOKIE", "PWD"};
-  std::string lower(name);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (ContainsAny(lower, kWords)) return true;
-  return std::ranges::none_of(name, IsLower) && ContainsAny(name, kUpper);
 }
 
 bool EndsValue(char c) {
@@ -169,9 +170,46 @@ size_t MacLength(std::string_view text, size_t at) {
   return ends ? kLength : 0;
 }
 
+// fe80::1ff:fe23:4567:890a
+size_t LongAddressLength(std::string_view text, size_t at) {
+  const size_t length = RunLength(text, at, [](char c) {
+    return c == ':' || std::isxdigit(static_cast<unsigned char>(c)) != 0;
+  });
+  const std::string_view run = text.substr(at, length);
+  constexpr std::ptrdiff_t kLeastColons = 3;
+  const bool ends = at + length == text.size() || !IsWordCharacter(text[at + length]);
+  return ends && std::ranges::count(run, ':') >= kLeastColons && std::ranges::any_of(run, IsDigit)
+             ? length
+             : 0;
+}
+
+// The value behind `user=`, `hostname: ` and the like, where the name is one of those.
+RedactionHit FindNamed(std::string_view text, size_t at,
+                       std::initializer_list<std::string_view> names) {
+  if (at > 0 && (text[at - 1] == '_' || text[at - 1] == '-')) return {};
+  const size_t length = RunLength(text, at, [](char c) { return IsWordCharacter(c) || c == '_'; });
+  std::string name(text.substr(at, length));
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (std::ranges::find(names, name) == names.end()) return {};
+  const size_t value = ValueBehind(text, at + length, true);
+  return value == 0 ? RedactionHit() : ValueHit(text, at, value);
+}
+
 }  // namespace
 
 bool IsWordCharacter(char c) { return IsUpper(c) || IsLower(c) || IsDigit(c); }
+
+bool NamesSecret(std::string_view name) {
+  static constexpr std::string_view kWords[] = {
+      "password",   "passwd",      "secret",        "api_key",    "apikey",
+      "access_key", "private_key", "credential",    "auth_token", "access_token",
+      "authtoken",  "api-key",     "authorization", "passphrase"};
+  static constexpr std::string_view kUpper[] = {"TOKEN", "KEY", "PASS", "AUTH", "COOKIE", "PWD"};
+  std::string lower(name);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (ContainsAny(lower, kWords)) return true;
+  return std::ranges::none_of(name, IsLower) && ContainsAny(name, kUpper);
+}
 
 bool IsWordStart(std::string_view text, size_t at) {
   return IsWordCharacter(text[at]) && (at == 0 || !IsWordCharacter(text[at - 1]));
@@ -195,6 +233,7 @@ RedactionHit FindToken(const Redactor& /*redactor*/, std::string_view text, size
       if (RedactionHit hit = ValueHit(text, at, value); hit.length != 0) return hit;
     }
   }
+  if (const size_t length = UuidLength(text, at); length != 0) return WholeHit(text, at, length);
   const bool mangled = at >= 1 && text[at - 1] == '_' && rest.starts_with('Z');
   const size_t run = RunLength(text, at, IsKeyCharacter);
   return !mangled && LooksRandom(text.substr(at, run)) ? WholeHit(text, at, run) : RedactionHit();
@@ -225,9 +264,17 @@ RedactionHit FindHost(const Redactor& redactor, std::string_view text, size_t at
   }
   if (const size_t length = AddressLength(text, at); length != 0) return WholeHit(text, at, length);
   if (const size_t length = MacLength(text, at); length != 0) return WholeHit(text, at, length);
+  if (const size_t length = LongAddressLength(text, at); length != 0) {
+    return WholeHit(text, at, length);
+  }
+  if (RedactionHit hit = FindNamed(text, at, {"host", "hostname", "host_name", "machine"});
+      hit.length != 0) {
+    return hit;
+  }
   size_t run = RunLength(text, at, IsTokenCharacter);
   // user@host, with or without a domain
-  if (at + run + 1 < text.size() && text[at + run] == '@' && IsLower(text[at + run + 1])) {
+  const auto is_letter = [](char c) { return IsLower(c) || IsUpper(c); };
+  if (at + run + 1 < text.size() && text[at + run] == '@' && is_letter(text[at + run + 1])) {
     const size_t host = RunLength(text, at + run + 1, IsTokenCharacter);
     return WholeHit(text, at, run + 1 + host);
   }
@@ -239,7 +286,8 @@ RedactionHit FindHost(const Redactor& redactor, std::string_view text, size_t at
 RedactionHit FindUser(const Redactor& redactor, std::string_view text, size_t at) {
   if (!IsWordStart(text, at)) return {};
   const size_t word = redactor.WordAt(RedactionKind::kUser, text, at);
-  return word == 0 ? RedactionHit() : WholeHit(text, at, word);
+  if (word != 0) return WholeHit(text, at, word);
+  return FindNamed(text, at, {"user", "username", "user_name", "login", "owner", "author"});
 }
 
 }  // namespace hloscope::debug

@@ -27,6 +27,9 @@ struct RedactionHit {
 bool IsWordStart(std::string_view text, size_t at);
 bool IsWordCharacter(char c);  // a letter or digit
 
+// `API_KEY`, `password`, `auth_token`: a name whose value is a secret.
+bool NamesSecret(std::string_view name);
+
 // The folder and the base name of a path; the base name is empty where the last part has no
 // extension, which then belongs to the folder.
 struct PathParts {

@@ -56,8 +56,35 @@ bool IsHarmless(std::string_view name, std::string_view value) {
   }
   if (value.find_first_not_of("0123456789.,:-+ ") == std::string_view::npos) return true;
   // One lower-case word is a word of the language sooner than a secret.
-  if (std::ranges::all_of(value, [](char c) { return c >= 'a' && c <= 'z'; })) return true;
+  constexpr size_t kLongWord = 8;
+  const bool word = std::ranges::all_of(value, [](char c) { return c >= 'a' && c <= 'z'; });
+  if (word && value.size() < kLongWord && !NamesSecret(name)) return true;
   return hlo::OpcodeFromText(value).has_value();
+}
+
+using OrderedJson = nlohmann::ordered_json;
+
+// Keys and texts of a document. A key may say that its value is a secret.
+void Clean(OrderedJson& value, Redactor& redactor) {
+  if (value.is_string()) {
+    value = redactor.Text(value.get_ref<const std::string&>());
+  } else if (value.is_array()) {
+    for (OrderedJson& element : value) Clean(element, redactor);
+  } else if (value.is_object()) {
+    OrderedJson copy = OrderedJson::object();
+    for (auto& [key, element] : value.items()) {
+      const std::string named = key + "=";
+      std::string text;
+      if (element.is_string()) text = redactor.Text(named + element.get_ref<const std::string&>());
+      if (text.starts_with(named)) {
+        element = text.substr(named.size());
+      } else {
+        Clean(element, redactor);
+      }
+      copy[redactor.Text(key)] = std::move(element);
+    }
+    value = std::move(copy);
+  }
 }
 
 }  // namespace
@@ -185,34 +212,28 @@ std::string Redactor::Text(std::string_view text) { return Redact(text, false); 
 std::string Redactor::Name(std::string_view name) { return Redact(name, true); }
 
 std::string Redactor::Path(std::string_view path) {
-  if (path.empty() || path.front() == '<') return Text(path);
-  const PathParts parts = PartsOfPath(path);
-  if (parts.folder.empty()) return Text(path);  // a base name alone
-  std::string out = StandIn(RedactionKind::kPath, parts.folder, false);
-  if (!parts.base.empty()) out += "/" + Redact(std::string_view(parts.base).substr(1), false);
-  return out;
+  const size_t slash = path.find_last_of("/\\");
+  if (slash == std::string_view::npos || path.front() == '<') return Text(path);
+  std::string_view folder = path.substr(0, slash);
+  while (folder.size() > 1 && (folder.back() == '/' || folder.back() == '\\')) {
+    folder.remove_suffix(1);
+  }
+  return StandIn(RedactionKind::kPath, folder, false) + "/" + Redact(path.substr(slash + 1), false);
 }
 
 std::string Redactor::Json(std::string_view json) {
-  using Json = nlohmann::ordered_json;
-  Json document = Json::parse(json, nullptr, false);
-  if (document.is_discarded()) return Text(json);
-  const auto clean = [this](const auto& self, Json& value) -> void {
-    if (value.is_string()) {
-      value = Text(value.get_ref<const std::string&>());
-    } else if (value.is_array()) {
-      for (Json& element : value) self(self, element);
-    } else if (value.is_object()) {
-      Json copy = Json::object();
-      for (auto& [key, element] : value.items()) {
-        self(self, element);
-        copy[Text(key)] = std::move(element);
-      }
-      value = std::move(copy);
-    }
-  };
-  clean(clean, document);
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  constexpr int kMostNesting = 64;
+  bool deep = false;
+  OrderedJson document = OrderedJson::parse(
+      json,
+      [&](int depth, OrderedJson::parse_event_t, OrderedJson&) {
+        deep = deep || depth > kMostNesting;
+        return !deep;
+      },
+      false);
+  if (deep || document.is_discarded()) return Text(json);
+  Clean(document, *this);
+  return document.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::vector<std::pair<std::string, int64_t>> Redactor::Counts() const {

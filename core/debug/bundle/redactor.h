@@ -37,7 +37,7 @@ class Redactor {
 
   // Free text without the secrets in it.
   std::string Text(std::string_view text);
-  // A text that is a path as a whole, even where it does not look like one: "<path1>/model.py".
+  // The path of a file as a whole, even where it does not look like one: "<path1>/model.py".
   std::string Path(std::string_view path);
   // The name of an instruction or computation; stand-ins are made of letters and digits.
   std::string Name(std::string_view name);
