@@ -240,6 +240,7 @@ TEST(Redaction, TakesOutWhatIsNamedASecret) {
       R"({"hostname":"<host1>","api_key":"<token1>","pass":"algsimp","user":"<user1>"})");
   EXPECT_EQ(redactor.Text("550e8400-e29b-41d4-a716-446655440000 fe80::1ff:fe23:4567:890a"),
             "<token2> <host2>");
+  EXPECT_EQ(redactor.Text("xS3cretValuey /host:CPU"), "x<environment1>y /host:CPU");
   EXPECT_EQ(redactor.Text("d41d8cd98f00b204e9800998ecf8427e"), "<token3>");
   EXPECT_EQ(redactor.Text(R"({"a":"{\"p\":\"/mnt/x/q\"}"})"), R"({"a":"{\"p\":\"<path1>\"}"})");
 }

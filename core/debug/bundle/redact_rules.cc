@@ -186,7 +186,8 @@ size_t LongAddressLength(std::string_view text, size_t at) {
 // The value behind `user=`, `hostname: ` and the like, where the name is one of those.
 RedactionHit FindNamed(std::string_view text, size_t at,
                        std::initializer_list<std::string_view> names) {
-  if (at > 0 && (text[at - 1] == '_' || text[at - 1] == '-')) return {};
+  // "/host:CPU" is a plane of a trace.
+  if (at > 0 && (text[at - 1] == '_' || text[at - 1] == '-' || text[at - 1] == '/')) return {};
   const size_t length = RunLength(text, at, [](char c) { return IsWordCharacter(c) || c == '_'; });
   std::string name(text.substr(at, length));
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -143,8 +143,13 @@ size_t Redactor::WordAt(RedactionKind kind, std::string_view text, size_t at) co
   for (const Word& word : words_[first]) {
     const size_t end = at + word.text.size();
     if (word.kind != kind || end > text.size()) continue;
-    if (at > 0 && IsWordCharacter(text[at - 1]) && IsWordCharacter(text[at])) continue;
-    if (end < text.size() && IsWordCharacter(text[end]) && IsWordCharacter(text[end - 1])) continue;
+    // A long value is one wherever it stands; a name only as a word.
+    constexpr size_t kLongValue = 8;
+    const bool anywhere = kind == RedactionKind::kEnvironment && word.text.size() >= kLongValue;
+    const bool goes_on = at > 0 && IsWordCharacter(text[at - 1]) && IsWordCharacter(text[at]);
+    const bool goes_on_behind =
+        end < text.size() && IsWordCharacter(text[end]) && IsWordCharacter(text[end - 1]);
+    if (!anywhere && (goes_on || goes_on_behind)) continue;
     const std::string_view here = text.substr(at, word.text.size());
     const bool same =
         kind == RedactionKind::kEnvironment ? here == word.text : Lower(here) == word.text;

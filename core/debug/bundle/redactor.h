@@ -47,7 +47,7 @@ class Redactor {
   // How many were replaced, by kind; kinds without any are left out.
   std::vector<std::pair<std::string, int64_t>> Counts() const;
 
-  // A secret word: a user, a host or a value, as it stands in `text` from `at` on, whole. 0: none.
+  // The length of a secret word (a user, a host or a value) that begins in `text` at `at`. 0: none.
   size_t WordAt(RedactionKind kind, std::string_view text, size_t at) const;
 
  private:
