@@ -45,11 +45,27 @@ class Finder {
     const auto operands_a = a_.operands(after);
     const auto operands_b = b_.operands(before);
     for (uint32_t s = 0; s < std::min(operands_a.size(), operands_b.size()); ++s) {
-      const bool taken = pairing_.Before(operands_a[s]) == operands_b[s];
-      if (!taken || a_[operands_a[s]].opcode == Opcode::kParameter) continue;
-      if (!same_value_(operands_b[s], operands_a[s])) return operands_a[s];
+      const InstructionId a = Resolved(a_, operands_a[s]), b = Resolved(b_, operands_b[s]);
+      if (a_[a].opcode == Opcode::kParameter || pairing_.Before(a) != b) continue;
+      if (!same_value_(b, a)) return a;
     }
     return {};
+  }
+
+  // What callers hand over as a parameter of a fusion or call.
+  static InstructionId Resolved(const Module& module, InstructionId id) {
+    while (module[id].opcode == Opcode::kParameter) {
+      const InstructionId caller = hlo::CallGraphOf(module).OnlyCaller(module[id].computation);
+      if (!caller.valid() || !HandsOver(module[caller].opcode)) return id;
+      const auto number =
+          static_cast<size_t>(module.GetInt(module[id], hlo::AttributeKey::kParameterNumber));
+      if (number >= module.operands(caller).size()) return id;
+      id = module.operands(caller)[number];
+    }
+    return id;
+  }
+  static bool HandsOver(Opcode opcode) {
+    return opcode == Opcode::kFusion || opcode == Opcode::kCall;
   }
 
   // Where elements are only moved, and what computes them is as new: that.
@@ -83,6 +99,7 @@ class Finder {
   std::optional<Culprit> InsideNew(InstructionId before, ComputationId callee) {
     const InstructionId root = a_[callee].root;
     if (a_[root].opcode == Opcode::kParameter) return std::nullopt;
+    if (pairing_.Before(root).valid()) return Find(root);
     return Culprit{before, root, {}};
   }
 
@@ -93,8 +110,8 @@ class Finder {
       const InstructionId partner = pairing_.Before(id);
       if (a_[id].opcode == Opcode::kParameter || !partner.valid()) continue;
       if (!pairing_.IsSameOperation(partner, id)) return Culprit{partner, id, {}};
-      if (a_[id].opcode == Opcode::kFusion || a_[id].opcode == Opcode::kCall) continue;
-      if (auto operand = OperandOf(partner, id)) return operand;
+      if (HandsOver(a_[id].opcode)) continue;
+      if (auto operand = OtherOperandOf(partner, id)) return operand;
     }
     return RootOf(b_[before].root, computation.root);
   }
@@ -123,6 +140,17 @@ class Finder {
     return {};
   }
 
+  // By the text alone: an operand that is another instruction than before, which is still there.
+  std::optional<Culprit> OtherOperandOf(InstructionId before, InstructionId after) {
+    const auto operands_a = a_.operands(after);
+    const auto operands_b = b_.operands(before);
+    for (uint32_t s = 0; s < std::min(operands_a.size(), operands_b.size()); ++s) {
+      const InstructionId oa = operands_a[s], ob = operands_b[s];
+      if (pairing_.Before(oa) != ob) return Rewired(ob, oa, {before, after, s});
+    }
+    return std::nullopt;
+  }
+
   // The operand that has another value than before and is not the same instruction's.
   std::optional<Culprit> OperandOf(InstructionId before, InstructionId after) {
     const auto operands_a = a_.operands(after);
@@ -130,13 +158,18 @@ class Finder {
     for (uint32_t s = 0; s < std::min(operands_a.size(), operands_b.size()); ++s) {
       const InstructionId oa = operands_a[s], ob = operands_b[s];
       if (IsSwap(operands_a, operands_b, s)) return Culprit{before, after, s};
-      if (pairing_.Before(oa) == ob || same_value_(ob, oa)) {
+      if (IsSame(ob, oa)) {
         if (auto caller = CallerOf(ob, oa)) return caller;
         continue;
       }
+      if (IsSame(Resolved(b_, ob), Resolved(a_, oa))) continue;
       return Rewired(ob, oa, {before, after, s});
     }
     return std::nullopt;
+  }
+
+  bool IsSame(InstructionId before, InstructionId after) const {
+    return pairing_.Before(after) == before || same_value_(before, after);
   }
 
   // Both operands are still there, the other way round; what commutes may do that.
@@ -154,12 +187,12 @@ class Finder {
     const InstructionId ca = hlo::CallGraphOf(a_).OnlyCaller(a_[after].computation);
     const InstructionId cb = hlo::CallGraphOf(b_).OnlyCaller(b_[before].computation);
     if (!ca.valid() || !cb.valid() || a_[ca].opcode != b_[cb].opcode) return std::nullopt;
-    if (a_[ca].opcode != Opcode::kFusion && a_[ca].opcode != Opcode::kCall) return std::nullopt;
+    if (!HandsOver(a_[ca].opcode)) return std::nullopt;
     const auto na = static_cast<size_t>(a_.GetInt(a_[after], hlo::AttributeKey::kParameterNumber));
     const auto nb = static_cast<size_t>(b_.GetInt(b_[before], hlo::AttributeKey::kParameterNumber));
     if (na >= a_.operands(ca).size() || nb >= b_.operands(cb).size()) return std::nullopt;
     const InstructionId oa = a_.operands(ca)[na], ob = b_.operands(cb)[nb];
-    if (pairing_.Before(oa) == ob || same_value_(ob, oa)) return CallerOf(ob, oa);
+    if (IsSame(ob, oa)) return CallerOf(ob, oa);
     return Rewired(ob, oa, {cb, ca, static_cast<uint32_t>(na)});
   }
 

@@ -14,6 +14,7 @@
 #include "core/debug/passes/meaning.h"
 #include "core/debug/passes/pairing.h"
 #include "core/debug/passes/value_trace.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/users.h"
 #include "core/replay/capture/nonfinite_scan.h"
 
@@ -189,15 +190,36 @@ class Search {
     return std::nullopt;
   }
 
-  // A doubtful partner is none where nobody who takes the value differs.
+  // A doubtful partner is none where the difference ends before it reaches an instruction whose
+  // partner is sure, or the result.
   bool IsPassedOn(InstructionId id, const std::set<uint32_t>& differing) const {
     if (pairing_.IsSure(id)) return true;
-    bool paired = false;
-    for (const InstructionId user : hlo::UsersOf(*after_).users(id)) {
-      if (differing.contains(user.index)) return true;
-      paired = paired || pairing_.Before(user).valid();
+    std::set<uint32_t> seen = {id.index};
+    std::vector<InstructionId> pending = {id};
+    while (!pending.empty()) {
+      const InstructionId next = pending.back();
+      pending.pop_back();
+      if (next == after_->entry().root) return true;
+      for (const InstructionId user : TakersOf(next)) {
+        const bool differs = differing.contains(user.index);
+        if (differs && pairing_.IsSure(user)) return true;
+        if (!differs && pairing_.Before(user).valid()) continue;
+        if (seen.insert(user.index).second) pending.push_back(user);
+      }
     }
-    return !paired;
+    return false;
+  }
+
+  // Users, and of a root the callers of its computation.
+  std::vector<InstructionId> TakersOf(InstructionId id) const {
+    const auto users = hlo::UsersOf(*after_).users(id);
+    std::vector<InstructionId> takers(users.begin(), users.end());
+    const hlo::ComputationId home = (*after_)[id].computation;
+    if ((*after_)[home].root == id) {
+      const auto callers = hlo::CallGraphOf(*after_).callers(home);
+      takers.insert(takers.end(), callers.begin(), callers.end());
+    }
+    return takers;
   }
 
   std::optional<LeafComparison> Difference(const TraceEvent& before, const TraceEvent& after) {
@@ -252,7 +274,7 @@ class Search {
     const Culprit culprit = FindCulprit(pairing_, event.instruction, same);
     FoundEdit found{PlaceOf(pairing_, culprit), DescribeEdit(pairing_, culprit), std::move(worst)};
     for (const eval::Frame& frame : event.calls) {
-      if (after_->operator[](frame.caller).opcode != hlo::Opcode::kWhile) continue;
+      if ((*after_)[frame.caller].opcode != hlo::Opcode::kWhile) continue;
       if (!found.place.calls.empty()) found.place.calls += ", ";
       found.place.calls +=
           fmt::format("{} iteration {}", after_->name(frame.caller), frame.iteration);
