@@ -184,7 +184,7 @@ class DivergeCommand : public Command {
     if (row == nullptr || !row->Has(replay::kXlaFlags) || stop.stop_requested()) return verdict;
     debug::RunRequest on_platform = request;
     on_platform.platform = platform;
-    const debug::PlatformTries tries(first, on_platform, values, *results, stop);
+    debug::PlatformTries tries(first, on_platform, values, *results, stop);
     debug::ExplainRun(verdict, tries, values, *pipeline, stop);
     return verdict;
   }

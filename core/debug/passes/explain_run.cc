@@ -7,6 +7,7 @@
 
 #include "core/debug/passes/find_pass.h"
 #include "core/debug/passes/meaning.h"
+#include "core/hlo/analysis/cost.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/proto/proto.h"
 #include "core/replay/pjrt/api.h"
@@ -36,7 +37,7 @@ std::vector<std::string> ChangingPasses(const Pipeline& pipeline) {
 
 class Explainer {
  public:
-  Explainer(DivergeVerdict& verdict, const PlatformTries& tries, const StageValues& values,
+  Explainer(DivergeVerdict& verdict, PlatformTries& tries, const StageValues& values,
             const Pipeline& pipeline, const std::stop_token& stop)
       : verdict_(verdict), tries_(tries), values_(values), pipeline_(pipeline), stop_(stop) {}
 
@@ -124,6 +125,8 @@ class Explainer {
       verdict_.cause = Cause::kDenormals;
     } else if (closing_ && closing_ != Cause::kCodeGeneration) {
       verdict_.cause = closing_;
+    } else if (is_approximation_) {
+      verdict_.cause = Cause::kApproximation;
     } else if (moves) {
       verdict_.cause = Cause::kIllConditioned;
     } else if (is_library_) {
@@ -157,6 +160,16 @@ class Explainer {
     for (const LeafComparison& leaf : first->outputs) {
       if (!leaf.equal()) verdict_.worst = leaf;
     }
+    const Module& module = *tries_.module();
+    const hlo::InstructionId id = hlo::FindInstruction(module, first->instruction);
+    const bool is_function = id.valid() && hlo::CostModel(module).Of(id).transcendentals > 0;
+    is_approximation_ = is_function && verdict_.worst && IsSmall(*verdict_.worst);
+  }
+
+  // More is no approximation but wrong.
+  static bool IsSmall(const LeafComparison& leaf) {
+    constexpr double kMost = 1e-2;
+    return leaf.nan_mismatched + leaf.inf_mismatched == 0 && leaf.max_rel_error <= kMost;
   }
 
   // The same of the module that was compiled to code, without its passes.
@@ -218,17 +231,18 @@ class Explainer {
   }
 
   DivergeVerdict& verdict_;
-  const PlatformTries& tries_;
+  PlatformTries& tries_;
   const StageValues& values_;
   const Pipeline& pipeline_;
   const std::stop_token& stop_;
   std::optional<Cause> closing_;  // of the first known try that closes the gap
-  bool is_library_ = false;       // what differs in the code is a library's
+  bool is_approximation_ = false;
+  bool is_library_ = false;  // what differs in the code is a library's
 };
 
 }  // namespace
 
-void ExplainRun(DivergeVerdict& verdict, const PlatformTries& tries, const StageValues& values,
+void ExplainRun(DivergeVerdict& verdict, PlatformTries& tries, const StageValues& values,
                 const Pipeline& pipeline, const std::stop_token& stop) {
   Explainer(verdict, tries, values, pipeline, stop).Run();
 }

@@ -13,7 +13,7 @@ namespace hloscope::debug {
 
 // Adds to `verdict` (that FindGuiltyPass gave) what runs of the module on its platform show:
 // status, cured_by, confirmed, tries and, where no pass is guilty, cause and place.
-void ExplainRun(DivergeVerdict& verdict, const PlatformTries& tries, const StageValues& values,
+void ExplainRun(DivergeVerdict& verdict, PlatformTries& tries, const StageValues& values,
                 const Pipeline& pipeline, const std::stop_token& stop);
 
 }  // namespace hloscope::debug

@@ -2,6 +2,7 @@
 #include "core/debug/passes/platform_tries.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "core/base/jobs.h"
 #include "core/debug/denormals.h"
@@ -65,8 +66,13 @@ PlatformTries::PlatformTries(std::shared_ptr<const hlo::Module> module, const Ru
   request_.environment = request.environment;
 }
 
-Result<std::optional<LeafComparison>> PlatformTries::AsItIs() const {
+Result<std::optional<LeafComparison>> PlatformTries::AsItIs() {
+  constexpr double kLeastSeconds = 10, kTimes = 4;
+  const auto start = std::chrono::steady_clock::now();
   HLOSCOPE_ASSIGN_OR_RETURN(const Leaves leaves, LeavesOf(RunModule(module_, request_, stop_)));
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  const double most = std::max(kLeastSeconds, kTimes * taken.count());
+  request_.deadline_seconds = std::min(request_.deadline_seconds.value_or(most), most);
   return WorstDifference(leaves, expected_, request_.bounds);
 }
 

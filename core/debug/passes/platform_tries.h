@@ -30,8 +30,9 @@ class PlatformTries {
   PlatformTries(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
                 const StageValues& values, Leaves expected, std::stop_token stop);
 
-  // As it is: how it differs; nullopt where it agrees. Fails as the run does.
-  Result<std::optional<LeafComparison>> AsItIs() const;
+  // As it is: how it differs; nullopt where it agrees. Fails as the run does. What is run behind it
+  // may take some times as long.
+  Result<std::optional<LeafComparison>> AsItIs();
   // As it is, `runs` times: true where two runs differ in a bit. Fails as the run does.
   Result<bool> DiffersFromItself(int64_t runs) const;
   // With denormals of results and right results taken for zero.
