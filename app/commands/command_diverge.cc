@@ -177,7 +177,7 @@ class DivergeCommand : public Command {
     debug::StageValues values(given == nullptr ? shared_.request() : given->request, stop);
     const auto& first = given == nullptr ? pipeline->stages.front().module : given->module;
     const Result<debug::Leaves> results = values.Begin(first);
-    if (!results) return debug::RefusedVerdict(results.error());
+    if (!results) return debug::RefusedStart(*first, results.error());
     DivergeVerdict verdict = debug::FindGuiltyPass(values, *results, first, *pipeline, stop);
     const debug::RunRequest& request = given == nullptr ? shared_.request() : given->request;
     const replay::PlatformRow* const row = replay::FindPlatform(platform);

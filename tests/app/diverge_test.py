@@ -160,6 +160,13 @@ class Passes(Folder):
         self.assertEqual((status, verdict['pass'], verdict['instruction']), (1, 'p2', 'h'))
         self.assertEqual(len(verdict['stepped_over']), 1)
 
+    def test_elided_constants(self):
+        elided = 'HloModule m\nENTRY e {\n  x = f32[12] parameter(0)\n  c = f32[12] constant({...})\n  ROOT r = f32[12] add(x, c)\n}\n'
+        self.write('module_0001.m.0000.simplification.after_p.before_q.txt', elided)
+        _, verdict = diverge('--passes', self.folder)
+        self.assertNotEqual(verdict['status'], 'equal')
+        self.assertEqual(verdict['cause'], 'elided_constants')
+
     def test_elements_of_large_constants(self):
         large = 'ENTRY e {\n  x = f32[12] parameter(0)\n  c = f32[12] constant({1,2,3,4,5,6,7,8,9,10,11,12})\n  ROOT r = f32[12] add(x, c)\n}\n'
         for number, text in enumerate((large, large.replace('12}', '14}'))):

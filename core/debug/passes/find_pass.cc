@@ -71,6 +71,7 @@ class Sweep {
  private:
   void Visit(const PassStage& stage) {
     if (HasSameText(*last_.module, *stage.module)) {
+      ++judged_;
       last_.module = stage.module;
       last_.file = stage.file;
       return;
@@ -81,6 +82,7 @@ class Sweep {
       return;
     }
     ++verdict_.evaluated;
+    ++judged_;
     Judge(stage, *results);
     last_ = {stage.module, *std::move(results), stage.file};
   }
@@ -122,6 +124,14 @@ class Sweep {
   }
 
   void Conclude() {
+    if (judged_ == 0) {
+      const std::string why = verdict_.stepped_over.empty() ? "" : verdict_.stepped_over.front();
+      verdict_.errors.push_back(
+          {ErrorClass::kUnsupported, "no stage can be evaluated: " + why, {}, ""});
+      verdict_.status = RunStatus::kUnsupported;
+      WriteSentence(verdict_);
+      return;
+    }
     verdict_.status = verdict_.passes.empty() ? RunStatus::kEqual : RunStatus::kDiffers;
     if (!verdict_.passes.empty()) {
       verdict_.cause.reset();
@@ -135,11 +145,22 @@ class Sweep {
   const StageValues& values_;
   const std::stop_token& stop_;
   Known last_;
+  int64_t judged_ = 0;           // stages that were evaluated, or need not be
   std::optional<Leaves> meant_;  // results before the pass that was blamed last
   DivergeVerdict verdict_;
 };
 
 }  // namespace
+
+DivergeVerdict RefusedStart(const Module& module, Error error) {
+  DivergeVerdict verdict = RefusedVerdict(std::move(error));
+  const bool elided = std::ranges::any_of(module.instructions(), [&](const auto& instruction) {
+    const auto* literal = module.Get<Literal>(instruction, AttributeKey::kConstantValue);
+    return literal != nullptr && literal->elided();
+  });
+  if (elided) verdict.cause = Cause::kElidedConstants;
+  return verdict;
+}
 
 bool HasSameText(const Module& a, const Module& b) {
   return CompareModules(a, b).equal && LargeConstants(a) == LargeConstants(b);
@@ -155,7 +176,7 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
                               const std::shared_ptr<const Module>& expected,
                               const std::stop_token& stop) {
   const Result<Leaves> results = values.Begin(actual);
-  if (!results) return RefusedVerdict(results.error());
+  if (!results) return RefusedStart(*actual, results.error());
   const Result<Leaves> meant = values.Plain(expected);
   if (!meant) return RefusedVerdict(meant.error());
   DivergeVerdict verdict;

@@ -24,6 +24,10 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const h
                               const std::shared_ptr<const hlo::Module>& expected,
                               const std::stop_token& stop);
 
+// The verdict where the module that all others are held to cannot be evaluated; elided constants
+// are named as the cause where it has some.
+DivergeVerdict RefusedStart(const hlo::Module& module, Error error);
+
 // True if both mean the same by their text, without being evaluated.
 bool HasSameText(const hlo::Module& a, const hlo::Module& b);
 
