@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "app/command.h"
 #include "app/reports/leaf_report.h"
 #include "app/reports/walk_report.h"
@@ -100,6 +102,17 @@ std::string PassesText(const DivergeVerdict& verdict) {
   return out;
 }
 
+// The first few; JSON has them all.
+std::string SteppedOverText(const std::vector<std::string>& stages) {
+  constexpr size_t kMost = 5;
+  std::string out;
+  for (size_t i = 0; i < std::min(kMost, stages.size()); ++i) {
+    out += "  stepped over " + stages[i] + "\n";
+  }
+  if (stages.size() > kMost) out += fmt::format("  … and {} more\n", stages.size() - kMost);
+  return out;
+}
+
 }  // namespace
 
 std::string DivergeReportJson(const std::vector<std::string>& files,
@@ -151,7 +164,7 @@ std::string DivergeReportText(const std::vector<std::string>& files,
   if (verdict.stages > 0) {
     out += fmt::format("  {} stages, {} evaluated\n", verdict.stages, verdict.evaluated);
   }
-  for (const std::string& text : verdict.stepped_over) out += "  stepped over " + text + "\n";
+  out += SteppedOverText(verdict.stepped_over);
   for (const std::string& text : verdict.warnings) out += "  warning: " + text + "\n";
   return out;
 }

@@ -108,7 +108,10 @@ class Explainer {
   }
 
   void FindCause(const LeafComparison& worst) {
-    if (verdict_.cause == Cause::kRandomNumbers) return;
+    if (DrawsOf(*tries_.module()) > 0) {
+      verdict_.cause = Cause::kRandomNumbers;
+      return;
+    }
     const DivergeTry flushed = tries_.FlushingDenormals();
     verdict_.tries.push_back(flushed);
     const auto changes = tries_.DiffersFromItself(3);
@@ -125,6 +128,8 @@ class Explainer {
       verdict_.cause = Cause::kDenormals;
     } else if (closing_ && closing_ != Cause::kCodeGeneration) {
       verdict_.cause = closing_;
+    } else if (closing_ && multiplies_and_adds_ && IsSmall(worst)) {
+      verdict_.cause = Cause::kFma;
     } else if (is_approximation_) {
       verdict_.cause = Cause::kApproximation;
     } else if (moves) {
@@ -189,7 +194,21 @@ class Explainer {
     const bool is_custom =
         instruction.opcode == hlo::Opcode::kFusion &&
         compiled->GetInt(instruction, hlo::AttributeKey::kFusionKind, -1) == kCustom;
+    multiplies_and_adds_ = MultipliesAndAdds(*compiled, id);
     is_library_ = is_custom || instruction.opcode == hlo::Opcode::kCustomCall;
+  }
+
+  // A product is added up inside of it, which code generation may round once.
+  static bool MultipliesAndAdds(const Module& module, hlo::InstructionId id) {
+    for (const hlo::ComputationId callee : module.CalledComputations(module[id])) {
+      for (const hlo::Instruction& sum : module.instructions(module[callee])) {
+        if (sum.opcode != hlo::Opcode::kAdd && sum.opcode != hlo::Opcode::kSubtract) continue;
+        for (const hlo::InstructionId operand : module.operands(sum)) {
+          if (module[operand].opcode == hlo::Opcode::kMultiply) return true;
+        }
+      }
+    }
+    return false;
   }
 
   // The guilty pass is in cured_by, or alone does to the module before it what it did.
@@ -236,7 +255,7 @@ class Explainer {
   const Pipeline& pipeline_;
   const std::stop_token& stop_;
   std::optional<Cause> closing_;  // of the first known try that closes the gap
-  bool is_approximation_ = false;
+  bool multiplies_and_adds_ = false, is_approximation_ = false;
   bool is_library_ = false;  // what differs in the code is a library's
 };
 

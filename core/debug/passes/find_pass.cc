@@ -34,15 +34,6 @@ std::vector<uint64_t> LargeConstants(const Module& module) {
   return hashes;
 }
 
-// Instructions that every module draws numbers for in its own way.
-bool DrawsNumbers(const hlo::Instruction& instruction) {
-  return instruction.opcode == hlo::Opcode::kRng ||
-         instruction.opcode == hlo::Opcode::kRngGetAndUpdateState;
-}
-int64_t DrawsOf(const Module& module) {
-  return std::ranges::count_if(module.instructions(), DrawsNumbers);
-}
-
 // A stage that was evaluated, or means the same as one that was.
 struct Known {
   std::shared_ptr<const Module> module;
@@ -151,6 +142,13 @@ class Sweep {
 };
 
 }  // namespace
+
+int64_t DrawsOf(const Module& module) {
+  return std::ranges::count_if(module.instructions(), [](const hlo::Instruction& instruction) {
+    return instruction.opcode == hlo::Opcode::kRng ||
+           instruction.opcode == hlo::Opcode::kRngGetAndUpdateState;
+  });
+}
 
 DivergeVerdict RefusedStart(const Module& module, Error error) {
   DivergeVerdict verdict = RefusedVerdict(std::move(error));

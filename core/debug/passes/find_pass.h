@@ -28,6 +28,9 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const h
 // are named as the cause where it has some.
 DivergeVerdict RefusedStart(const hlo::Module& module, Error error);
 
+// Instructions that every platform draws numbers for in its own way.
+int64_t DrawsOf(const hlo::Module& module);
+
 // True if both mean the same by their text, without being evaluated.
 bool HasSameText(const hlo::Module& a, const hlo::Module& b);
 
