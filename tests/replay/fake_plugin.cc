@@ -1,11 +1,13 @@
 // A plugin of PJRT's shape for tests: it compiles nothing, and can be built to be wrong in one way.
 // FAKE_MAJOR and FAKE_MINOR: the version it says. FAKE_SIZES: it insists on sizes of its own.
+// FAKE_FFI: it takes a function of the caller's, and calls it for the program "f PROGRAM ID".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "core/replay/pjrt/c_api.h"
+#include "core/replay/pjrt/ffi_api.h"
 
 #ifndef FAKE_MAJOR
 #define FAKE_MAJOR 0
@@ -94,8 +96,70 @@ PluginError* PlatformName(ClientPlatformNameArgs* args) {
   return nullptr;
 }
 
+#ifdef FAKE_FFI
+using Handler = void* (*)(ffi::CallFrame*);
+Handler handler = nullptr;
+
+// As XLA does: first it asks which version the function speaks.
+PluginError* RegisterHandler(ffi::RegisterHandlerArgs* args) {
+  ffi::Metadata metadata = {36, {24, nullptr}, -1, -1, 1};
+  ffi::CallExtension extension = {32, ffi::kMetadataExtension, nullptr, &metadata};
+  ffi::CallFrame frame{};
+  frame.struct_size = sizeof(frame);
+  frame.extension_start = &extension;
+  handler = reinterpret_cast<Handler>(args->handler);
+  if (handler(&frame) != nullptr || metadata.major != 0 || metadata.minor < 1) {
+    return new PluginError{3, "a handler of an unknown version"};
+  }
+  const std::string platform(args->platform_name, args->platform_name_size);
+  return platform == "Host" ? nullptr : new PluginError{3, "a handler for another platform"};
+}
+
+void* CreateError(ffi::ErrorCreateArgs* args) { return new std::string(args->message); }
+void* DeviceOrdinal(ffi::DeviceOrdinalGetArgs* args) {
+  args->device_ordinal = 3;
+  return nullptr;
+}
+
+// One execution on f32[2] and a token.
+PluginError* CallHandler(int64_t program, int64_t id) {
+  ffi::Api api{};
+  api.error_create = &CreateError;
+  api.device_ordinal_get = &DeviceOrdinal;
+  const float data[] = {1, 2};
+  const int64_t dims[] = {2};
+  ffi::Buffer array = {{48, nullptr}, 11, data, 1, dims},
+              token = {{48, nullptr}, 17, nullptr, 0, {}};
+  ffi::Buffer* const buffers[] = {&array, &token};
+  const int32_t types[] = {1, 1};
+  ffi::Name id_name = {"id", 2}, program_name = {"program", 7};
+  ffi::Name* const names[] = {&id_name, &program_name};
+  ffi::Scalar id_value = {ffi::kS64, &id}, program_value = {ffi::kS64, &program};
+  void* const values[] = {&id_value, &program_value};
+  const int32_t kinds[] = {ffi::kScalarAttribute, ffi::kScalarAttribute};
+  ffi::CallFrame frame{};
+  frame.struct_size = sizeof(frame);
+  frame.api = &api;
+  frame.stage = ffi::kExecuteStage;
+  frame.arguments = {{40, nullptr}, 2, types, buffers};
+  frame.attributes = {{48, nullptr}, 2, kinds, names, values};
+  auto* const failed = static_cast<std::string*>(handler(&frame));
+  auto* const error = new PluginError{9, failed == nullptr ? "called" : *failed};
+  delete failed;
+  return error;
+}
+#endif
+
 // Every program fails with the status code that its first byte names.
 PluginError* CompileProgram(ClientCompileArgs* args) {
+#ifdef FAKE_FFI
+  const std::string code(args->program->code, args->program->code_size);
+  if (code[0] == 'f') {
+    char* end = nullptr;
+    const int64_t program = std::strtoll(code.c_str() + 1, &end, 10);
+    return CallHandler(program, std::strtoll(end, nullptr, 10));
+  }
+#endif
   return new PluginError{args->program->code[0] - '0', "said by the plugin"};
 }
 
@@ -119,7 +183,12 @@ struct Table {
     std::memcpy(bytes + static_cast<size_t>(function), static_cast<const void*>(&entry),
                 sizeof(entry));
   }
+#ifdef FAKE_FFI
+  ffi::Extension ffi = {48, ffi::kExtensionType, nullptr, nullptr, nullptr, &RegisterHandler};
+  ExtensionHead extension = {24, kFakeExtension, reinterpret_cast<ExtensionHead*>(&ffi)};
+#else
   ExtensionHead extension = {24, kFakeExtension, nullptr};
+#endif
   static constexpr int32_t kFakeExtension = 1;
   alignas(8) char bytes[800];
 };

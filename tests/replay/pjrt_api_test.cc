@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "core/replay/pjrt/api.h"
+#include "core/replay/pjrt/ffi.h"
 
 namespace hloscope::replay::pjrt {
 namespace {
@@ -98,6 +99,68 @@ TEST(Call, ErrorsAreThePluginsOwn) {
   EXPECT_EQ(status.error().error_class, ErrorClass::kUnsupported);
   EXPECT_NE(status.error().message.find("does not provide PJRT_Buffer_Destroy_Args"),
             std::string::npos);
+}
+
+class KeepingSink : public CaptureSink {
+ public:
+  Status Take(const FfiCall& call) override {
+    if (call.id == 13) return InputError("an unlucky number");
+    ids.push_back(call.id);
+    device = call.device;
+    leaves = call.leaves.size();
+    if (!call.leaves.empty()) {
+      dimensions.assign(call.leaves[0].dimensions.begin(), call.leaves[0].dimensions.end());
+      second = reinterpret_cast<const float*>(call.leaves[0].data)[1];
+    }
+    return {};
+  }
+  std::vector<int64_t> ids, dimensions;
+  int64_t device = -1;
+  size_t leaves = 0;
+  float second = 0;
+};
+
+// What the fake plugin says to the program "f PROGRAM ID", for which it calls.
+std::string CallOf(const Plugin& plugin, int64_t number, int64_t id) {
+  std::string code = "f " + std::to_string(number) + " " + std::to_string(id);
+  Block<Program> program;
+  program->code = code.data();
+  program->code_size = code.size();
+  Block<ClientCompileArgs> compile;
+  compile->program = program.get();
+  return plugin.Call(compile, program).error().message;
+}
+
+TEST(Capture, CallsReachTheSinkOfTheirProgram) {
+  const auto plugin = OpenPlugin(Fake("fake_plugin_ffi"));
+  ASSERT_TRUE(plugin.has_value()) << plugin.error().message;
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(RegisterCapture(**plugin).has_value());
+  const int64_t program = NewProgramNumber(), other = NewProgramNumber();
+  ASSERT_NE(program, other);
+  EXPECT_EQ(CaptureConfig(program, 7),
+            "{id = 7 : i64, program = " + std::to_string(program) + " : i64}");
+  KeepingSink sink;
+  {
+    const SinkScope scope(program, sink);
+    EXPECT_EQ(CallOf(**plugin, program, 7), "called");
+    EXPECT_EQ(CallOf(**plugin, other, 8), "called");  // nobody listens
+    EXPECT_EQ(CallOf(**plugin, program, 13), "an unlucky number");
+  }
+  EXPECT_EQ(CallOf(**plugin, program, 9), "called");
+  EXPECT_EQ(sink.ids, std::vector<int64_t>{7});
+  EXPECT_EQ(sink.device, 3);
+  EXPECT_EQ(sink.leaves, 2u);
+  EXPECT_EQ(sink.dimensions, std::vector<int64_t>{2});
+  EXPECT_EQ(sink.second, 2);
+}
+
+TEST(Capture, IsUnsupportedWithoutFfi) {
+  const auto plugin = OpenPlugin(Fake("fake_plugin"));
+  ASSERT_TRUE(plugin.has_value());
+  const Status registered = RegisterCapture(**plugin);
+  ASSERT_FALSE(registered.has_value());
+  EXPECT_EQ(registered.error().error_class, ErrorClass::kUnsupported);
+  EXPECT_NE(registered.error().message.find("FFI"), std::string::npos);
 }
 
 }  // namespace

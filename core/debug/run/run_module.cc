@@ -69,6 +69,7 @@ class Replay {
   }
 
   Result<replay::RunResult> RunWith(const replay::CapturePlan& plan, replay::RunStream& stream) {
+    deadline_ = DeadlineOf(request_);  // of each run, however many there are
     replay::RunOptions options = OptionsFor(Side::kTest, 0);
     options.capture = plan;
     return test_->Run(source_->inputs().lists, options, stream);

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/replay/pjrt/c_api.h"
+
 namespace hloscope::replay::pjrt::ffi {
 
 struct Head {
