@@ -8,6 +8,7 @@
 #include "app/command.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "app/quoted.h"
 #include "app/shared_options.h"
 #include "app/workers.h"
 #include "core/base/counted.h"
@@ -30,16 +31,6 @@ struct Written {
   size_t instructions = 0, parameters = 0;
   std::vector<std::string> warnings;  // what came from other files of the dump
 };
-
-// "'a b'" where the shell would take `path` apart.
-std::string Quoted(const std::string& path) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=+:,@%";
-  if (path.find_first_not_of(kPlain) == std::string::npos) return path;
-  std::string quoted = "'";
-  for (char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 class ExtractCommand : public Command {
  public:

@@ -54,7 +54,7 @@ TEST(Failure, APartOfItIsTheSameFailure) {
   EXPECT_EQ(failure.fingerprint(), "differs: float gross; pred");
   EXPECT_TRUE(IsSameFailure(failure, *FailureOf(Compared(hlo::ElementType::kPred, 1))));
   EXPECT_FALSE(IsSameFailure(failure, *FailureOf(Compared(hlo::ElementType::kS8, 1))));
-  EXPECT_FALSE(IsSameFailure(*FailureOf(Compared(hlo::ElementType::kPred, 1)), failure));
+  EXPECT_TRUE(IsSameFailure(*FailureOf(Compared(hlo::ElementType::kPred, 1)), failure));
   EXPECT_FALSE(IsSameFailure(failure, *FailureOf(Failed(ErrorClass::kInput, "no"))));
 }
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <queue>
 
+#include "core/debug/run/capture_collector.h"
 #include "core/hlo/rewrite/module_copier.h"
 
 namespace hloscope::debug {
@@ -117,39 +117,6 @@ InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& numbe
   return builder.AddInstruction(copier.Copy(instruction.name), opcode,
                                 copier.Copy(instruction.shape), {}, attributes);
 }
-
-// Captured leaves, by instruction.
-class CaptureCollector : public replay::RunStream {
- public:
-  void Take(replay::RunEvent event) override {
-    auto* captured = std::get_if<replay::CapturedValue>(&event);
-    if (captured == nullptr) return;
-    Result<hlo::Literal> leaf = InternalError("a value was not told by its bytes");
-    if (auto* literal = std::get_if<hlo::Literal>(&captured->value)) leaf = std::move(*literal);
-    if (auto* error = std::get_if<Error>(&captured->value)) {
-      leaf = std::unexpected(std::move(*error));
-    }
-    leaves_[captured->key.instruction.index].push_back(std::move(leaf));
-  }
-
-  // Its leaves put together; the error of the first that has no value.
-  Result<hlo::Literal> ValueOf(const Module& module, InstructionId id) const {
-    const auto found = leaves_.find(id.index);
-    if (found == leaves_.end()) return InternalError("a value was never told");
-    std::vector<hlo::Literal> leaves;
-    for (const Result<hlo::Literal>& leaf : found->second) {
-      HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal literal, leaf);
-      leaves.push_back(std::move(literal));
-    }
-    size_t next = 0;
-    std::optional<hlo::Literal> whole = hlo::NestLeaves(module.shape(id), leaves, next);
-    if (!whole) return InternalError("a value was told in part");
-    return *std::move(whole);
-  }
-
- private:
-  std::map<uint32_t, std::vector<Result<hlo::Literal>>> leaves_;
-};
 
 }  // namespace
 

@@ -229,7 +229,11 @@ Failure ScriptFailure(std::string_view script) {
 }
 
 bool IsSameFailure(const Failure& failure, const Failure& smaller) {
-  return failure.kind == smaller.kind && std::ranges::includes(failure.classes, smaller.classes);
+  if (failure.kind != smaller.kind) return false;
+  if (failure.classes == smaller.classes) return true;
+  return std::ranges::any_of(smaller.classes, [&](const std::string& one) {
+    return std::ranges::binary_search(failure.classes, one);
+  });
 }
 
 }  // namespace hloscope::debug

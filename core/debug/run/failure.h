@@ -39,8 +39,7 @@ std::optional<Failure> FailureOf(const RunReport& report, const hlo::Module* mod
 // A script that still says "fails".
 Failure ScriptFailure(std::string_view script);
 
-// True if `smaller` is `failure` or a part of it: the same kind, and no class that `failure` does
-// not have.
+// True if `smaller` shows what `failure` shows, or some of it: the same kind, and a class of it.
 bool IsSameFailure(const Failure& failure, const Failure& smaller);
 
 // A text of errors without what a smaller module has otherwise: names with a number or `%`,

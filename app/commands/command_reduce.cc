@@ -1,0 +1,220 @@
+// `hloscope reduce`: the smallest module that still fails the same way.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "app/cancel.h"
+#include "app/command.h"
+#include "app/module_form.h"
+#include "app/output.h"
+#include "app/quoted.h"
+#include "app/reports/reduce_report.h"
+#include "app/run_options.h"
+#include "app/status_line.h"
+#include "core/base/file.h"
+#include "core/base/jobs.h"
+#include "core/debug/reduce/reduce_module.h"
+#include "core/dump/tensors/tensor_values.h"
+
+namespace hloscope::app {
+namespace {
+
+using debug::Candidate;
+using debug::ReduceReport;
+using debug::RunRequest;
+
+// The smallest so far is written this often.
+constexpr std::chrono::milliseconds kBetweenWrites{500};
+
+// The options of `run` that show the failure again.
+std::string OptionsText(const RunRequest& request, const std::string& reference) {
+  std::string text = fmt::format(" --platform {}", request.platform);
+  if (!reference.empty()) text += " --reference_platform " + reference;
+  if (request.bounds.absolute)
+    text += fmt::format(" --abs_error_bound {}", *request.bounds.absolute);
+  if (request.bounds.relative)
+    text += fmt::format(" --rel_error_bound {}", *request.bounds.relative);
+  if (request.seed != 0) text += fmt::format(" --seed {}", request.seed);
+  if (request.large_floats) text += " --use_large_float_range";
+  if (request.edge_values) text += " --edge_values";
+  if (!request.random_inputs) text += " --random_init_input_literals=false";
+  if (request.fill_elided) text += fmt::format(" --fill_elided {}", *request.fill_elided);
+  if (request.flush_denormals) text += " --denormals flush";
+  if (request.find) {
+    text += request.find == debug::NonFiniteKind::kNan ? " --find nan" : " --find inf";
+  }
+  if (request.repeat > 1) text += fmt::format(" --repeat {}", request.repeat);
+  if (request.same_bits) text += " --bits";
+  if (request.deadline_seconds) text += fmt::format(" --deadline {}", *request.deadline_seconds);
+  if (request.memory_bytes > 0) text += fmt::format(" --memory {}", request.memory_bytes);
+  if (request.threads > 0) text += fmt::format(" --threads {}", request.threads);
+  if (!request.run_passes) text += " --run_test_hlo_passes=false";
+  if (!request.reference_passes) text += " --run_reference_hlo_passes=false";
+  if (!request.verify) text += " --no-verify";
+  for (const auto& [name, value] : request.xla_flags) {
+    text += " " + Quoted(fmt::format("--{}={}", name, value));
+  }
+  return text;
+}
+
+class ReduceCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    std::vector<OptionSpec> all = {
+        {.name = "module",
+         .target = &files_.module,
+         .help = "a module that fails: its values differ from those of a reference, it crashes, "
+                 "meets its deadline or its memory limit, is refused with an error, or makes a NaN "
+                 "(--find nan); exit status 1 if it does not fail",
+         .value = "MODULE",
+         .required = true},
+        {.name = "-o",
+         .target = &files_.output,
+         .help = "the smallest module as HLO text; inputs that are not those of the seed are "
+                 "written beside it as .npz",
+         .value = "OUT",
+         .required = true},
+        {.name = "--script",
+         .target = &script_,
+         .help = "a program that exits with 0 if the .hlo file that is its argument still fails; "
+                 "several may run at a time, each in a scratch folder of its own",
+         .value = "PREDICATE"},
+        {.name = "--minutes",
+         .target = &minutes_,
+         .help = "stop after this long with the smallest so far; --deadline is that of each run",
+         .value = "M"},
+    };
+    for (std::vector<OptionSpec> specs :
+         {shared_.InputSpecs(), shared_.ComparisonSpecs(), shared_.MachineSpecs()}) {
+      for (OptionSpec& spec : specs) all.push_back(std::move(spec));
+    }
+    return all;
+  }
+
+  int Run(const Context& context) override {
+    if (Status ready = Check(context); !ready) return Tell(Refused(ready.error()), context);
+    const CancelOnSignals cancel;
+    return Tell(Reduce(context, cancel.token()), context);
+  }
+
+ private:
+  static ReduceReport Refused(Error error) {
+    ReduceReport report;
+    report.error = std::move(error);
+    return report;
+  }
+
+  Status Check(const Context& context) {
+    HLOSCOPE_TRY(shared_.Prepare(context));
+    if (minutes_ && !(*minutes_ > 0)) return InputError("--minutes: expected more than 0");
+    HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form, ModuleFormFromPath(files_.output));
+    if (form != ModuleForm::kHlo) return InputError(files_.output + ": expected a name in .hlo");
+    return {};
+  }
+
+  // As StartWorkers, but the modules that workers die of here are nobody's evidence.
+  std::shared_ptr<replay::WorkerPool> Workers(const Limits& limits, int jobs) const {
+    replay::WorkerPoolOptions options;
+    options.most_frame_bytes = limits.worker_frame_bytes;
+    options.most_workers = jobs;
+    return std::make_shared<replay::WorkerPool>(std::move(options));
+  }
+
+  ReduceReport Reduce(const Context& context, const std::stop_token& cancelled) {
+    auto loaded = shared_.Load(files_.module, context.limits, cancelled);
+    if (!loaded) return Refused(loaded.error());
+    std::stop_source stop;
+    const std::stop_callback on_cancel(cancelled, [&stop] { stop.request_stop(); });
+    const std::jthread clock = StopInTime(stop);
+    debug::ReduceRequest request;
+    request.jobs = static_cast<int>(context.jobs > 0 ? context.jobs : AvailableCpus());
+    request.run = loaded->request;
+    request.run.workers = Workers(context.limits, request.jobs);
+    request.script = script_;
+    StatusLine line;
+    request.on_progress = [&](const debug::SearchProgress& progress) {
+      line.Show(fmt::format("reduce: {} of {} instructions, {} tries, without {}",
+                            progress.instructions, loaded->module->instructions().size(),
+                            progress.tries, progress.reduction));
+    };
+    request.on_better = [&](const Candidate& candidate, const debug::Failure&) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now < next_write_) return;
+      next_write_ = now + kBetweenWrites;
+      (void)Write(candidate, !script_.empty());
+    };
+    ReduceReport report = debug::ReduceModule(loaded->module, request, stop.get_token());
+    if (report.status != debug::ReduceStatus::kReduced) return report;
+    if (Status written = Write(report.smallest, report.inputs_from_seed); !written) {
+      return Refused(written.error());
+    }
+    WriteCommand(report);
+    return report;
+  }
+
+  std::jthread StopInTime(std::stop_source& stop) const {
+    if (!minutes_) return {};
+    const auto most = std::chrono::duration<double, std::ratio<60>>(std::min(*minutes_, 1e6));
+    return std::jthread([&stop, most](const std::stop_token& over) {
+      std::mutex mutex;
+      std::condition_variable_any never;
+      std::unique_lock lock(mutex);
+      if (never.wait_for(lock, over, most, [] { return false; }); !over.stop_requested()) {
+        stop.request_stop();
+      }
+    });
+  }
+
+  Status Write(const Candidate& candidate, bool inputs_from_seed) {
+    HLOSCOPE_TRY(
+        WriteFileAtomically(files_.output, RenderModule({}, candidate.module, ModuleForm::kHlo)));
+    const std::string inputs = WithoutModuleExtension(files_.output) + ".npz";
+    const bool are_known = std::ranges::none_of(candidate.arguments, debug::IsUnknown);
+    if (inputs_from_seed || !are_known || candidate.arguments.empty()) {
+      // Inputs of a larger module that was written before belong to nothing any more.
+      if (!files_.inputs.empty()) std::filesystem::remove(files_.inputs);
+      files_.inputs.clear();
+      return {};
+    }
+    files_.inputs = inputs;
+    std::vector<hlo::Literal> leaves;
+    for (const hlo::Literal& argument : candidate.arguments) {
+      for (hlo::Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
+    }
+    return dump::WriteTensors(inputs, dump::TensorNames::kInputs, leaves);
+  }
+
+  void WriteCommand(const ReduceReport& report) {
+    if (!script_.empty()) {
+      files_.command = Quoted(script_) + " " + Quoted(files_.output);
+      return;
+    }
+    files_.command = "hloscope run " + Quoted(files_.output);
+    if (!files_.inputs.empty()) files_.command += " --inputs " + Quoted(files_.inputs);
+    files_.command += OptionsText(shared_.request(), report.reference_platform);
+  }
+
+  int Tell(const ReduceReport& report, const Context& context) const {
+    context.json ? WriteOut(ReduceReportJson(files_, report))
+                 : PrintOut(ReduceReportText(files_, report));
+    if (report.error) PrintError(*report.error);
+    return ExitStatusOf(report);
+  }
+
+  ReduceFiles files_;
+  std::string script_;
+  std::optional<double> minutes_;
+  RunOptionSet shared_;
+  std::chrono::steady_clock::time_point next_write_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeReduceCommand() { return std::make_unique<ReduceCommand>(); }
+
+}  // namespace hloscope::app

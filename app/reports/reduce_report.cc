@@ -1,0 +1,78 @@
+// The report of a reduction.
+#include "app/reports/reduce_report.h"
+
+#include <fmt/format.h>
+
+#include "app/command.h"
+#include "core/base/counted.h"
+#include "core/base/json.h"
+
+namespace hloscope::app {
+
+using debug::ReduceReport;
+using debug::ReduceStatus;
+
+namespace {
+
+void TextOrNull(JsonWriter& json, std::string_view key, const std::string& text) {
+  json.Key(key);
+  text.empty() ? static_cast<void>(json.Null()) : static_cast<void>(json.Value(text));
+}
+
+}  // namespace
+
+std::string ReduceReportJson(const ReduceFiles& files, const ReduceReport& report) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject()
+      .Field("module", files.module)
+      .Field("status", ToString(report.status))
+      .Key("failure");
+  if (report.failure) {
+    json.BeginObject()
+        .Field("kind", ToString(report.failure->kind))
+        .Field("fingerprint", report.failure->fingerprint())
+        .Field("text", report.failure->text)
+        .EndObject();
+  } else {
+    json.Null();
+  }
+  json.Field("instructions_before", report.instructions_before)
+      .Field("instructions", report.instructions)
+      .Field("seconds", report.seconds)
+      .Field("tries", report.tries)
+      .Field("stopped", report.stopped);
+  TextOrNull(json, "reference", report.reference_platform);
+  TextOrNull(json, "output", files.output);
+  TextOrNull(json, "inputs", files.inputs);
+  TextOrNull(json, "command", files.command);
+  json.Key("warnings").BeginArray();
+  for (const std::string& note : report.notes) json.Value(note);
+  json.EndArray();
+  TextOrNull(json, "error", report.error ? report.error->ToString() : "");
+  json.EndObject();
+  return out + "\n";
+}
+
+std::string ReduceReportText(const ReduceFiles& files, const ReduceReport& report) {
+  if (report.status == ReduceStatus::kError) return "";
+  if (report.status == ReduceStatus::kNotFailing) {
+    return fmt::format("{}: does not fail\n", files.module);
+  }
+  std::string text = fmt::format(
+      "{}: {} of {}, {}, {:.1f} s{}\n", files.output, Counted(report.instructions, "instruction"),
+      report.instructions_before, Counted(static_cast<size_t>(report.tries), "try", "tries"),
+      report.seconds, report.stopped ? " (stopped: the smallest so far)" : "");
+  text += fmt::format("fails with {}\n  {}\n", report.failure->fingerprint(), report.failure->text);
+  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  if (!files.inputs.empty()) text += "inputs: " + files.inputs + "\n";
+  if (!files.command.empty()) text += "run it with\n  " + files.command + "\n";
+  return text;
+}
+
+int ExitStatusOf(const ReduceReport& report) {
+  if (report.error) return ExitStatusOf(*report.error);
+  return report.status == ReduceStatus::kNotFailing ? kDiffers : kGood;
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,289 @@
+// What fails, tried again and again; where values come from.
+#include "core/debug/reduce/reduce_module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/debug/reduce/reductions.h"
+#include "core/debug/reduce/script.h"
+#include "core/debug/run/capture_collector.h"
+#include "core/debug/run/extract.h"
+#include "core/replay/inputs/inputs.h"
+
+namespace hloscope::debug {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A smaller module that needs much longer than the whole one is of no use, unless that is how it
+// fails.
+constexpr double kSlower = 4, kLeastSeconds = 10;
+constexpr double kCaptureSeconds = 30;  // values of a run that does not end
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The request for a try: one run, and nothing written.
+RunRequest ForTries(RunRequest request) {
+  request.verify = false;  // the search does
+  request.isolate = false;
+  request.iterations = 1;
+  request.on_instruction = nullptr;
+  request.on_progress = nullptr;
+  request.notes.clear();
+  for (std::string* file :
+       {&request.outfeed, &request.save_inputs, &request.outputs, &request.output_literals}) {
+    file->clear();
+  }
+  return request;
+}
+
+// Of a smaller module there is nothing on disk.
+void ForgetFiles(RunRequest& request) {
+  request.inputs.clear();
+  request.input_literals.clear();
+  request.arguments.clear();
+  request.recorded.reset();
+  request.expect.clear();
+}
+
+// Values that nobody knows are made up; if none is known, by the run itself.
+std::vector<hlo::Literal> Complete(const Candidate& candidate, const RunRequest& request) {
+  const auto& known = candidate.arguments;
+  if (std::ranges::all_of(known, IsUnknown)) return {};
+  if (std::ranges::none_of(known, IsUnknown)) return known;
+  replay::InputOptions options;
+  options.seed = request.seed;
+  options.large_floats = request.large_floats;
+  options.edge_values = request.edge_values;
+  options.zeros = !request.random_inputs;
+  options.limits = request.limits;
+  Result<replay::MadeUpInputs> made_up = replay::MakeInputs(*candidate.module, options);
+  if (!made_up.has_value() || made_up->literals.size() != known.size()) return {};
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (!IsUnknown(known[i])) made_up->literals[i] = known[i];
+  }
+  return std::move(made_up->literals);
+}
+
+class Reduction {
+ public:
+  Reduction(std::shared_ptr<const hlo::Module> module, const ReduceRequest& request,
+            ReduceReport& report, std::stop_token stop)
+      : module_(std::move(module)),
+        request_(request),
+        run_(ForTries(request.run)),
+        report_(report),
+        stop_(std::move(stop)) {}
+
+  Status Run() {
+    report_.instructions_before = report_.instructions = module_->instructions().size();
+    report_.smallest.module = module_;
+    HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Failure> failure,
+                              IsScripted() ? FirstOfScript() : FirstOfRun());
+    if (!failure) {
+      report_.status = ReduceStatus::kNotFailing;
+      return {};
+    }
+    report_.failure = failure;
+    RunSearch(*failure);
+    report_.status = ReduceStatus::kReduced;
+    return {};
+  }
+
+ private:
+  bool IsScripted() const { return !request_.script.empty(); }
+
+  std::chrono::milliseconds ScriptTime() const {
+    const double seconds =
+        run_.deadline_seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds));
+    return std::chrono::milliseconds(static_cast<int64_t>(std::min(seconds, 1e6) * 1000));
+  }
+
+  Result<std::optional<Failure>> FirstOfScript() {
+    report_.smallest.arguments.resize(module_->Parameters(module_->entry_id()).size());
+    HLOSCOPE_ASSIGN_OR_RETURN(const bool fails,
+                              StillFails(request_.script, *module_, ScriptTime(), stop_));
+    if (!fails) return std::nullopt;
+    return ScriptFailure(request_.script);
+  }
+
+  // The first iteration that fails, and how; its inputs are those of all that follows.
+  Result<std::optional<Failure>> FirstOfRun() {
+    std::optional<Failure> failure;
+    const Clock::time_point start = Clock::now();
+    for (int64_t i = 0; i < std::max<int64_t>(request_.run.iterations, 1) && !failure; ++i) {
+      run_.seed = request_.run.seed + static_cast<uint64_t>(i);
+      if (request_.run.different_random_seeds) run_.rng_seed = static_cast<uint64_t>(i) + 1;
+      RunReport ran = RunModule(module_, run_, stop_);
+      if (stop_.stop_requested()) return InputError("stopped before the module had failed");
+      failure = FailureOf(ran, module_.get());
+      report_.smallest.arguments = std::move(ran.arguments);
+    }
+    if (!failure) return std::nullopt;
+    const double seconds = SecondsSince(start);
+    run_.different_random_seeds = false;
+    report_.smallest.arguments.resize(module_->Parameters(module_->entry_id()).size());
+    ForgetFiles(run_);
+    const bool compares = !run_.reference_platform.empty() || run_.repeat > 1;
+    if (failure->kind == FailureKind::kDiffers && !compares) HLOSCOPE_TRY(TakeReference());
+    const auto again = TryRun(report_.smallest, stop_);
+    if (!again || !IsSameFailure(*failure, *again)) {
+      return InputError("the failure does not repeat: " + failure->text,
+                        "it depends on more than module and inputs");
+    }
+    if (failure->kind != FailureKind::kDeadline) {
+      run_.deadline_seconds = std::min(
+          std::max(kSlower * seconds, kLeastSeconds),
+          run_.deadline_seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds)));
+    }
+    return again;
+  }
+
+  // Expected values are those of the whole module: of its parts somebody else has to say them.
+  Status TakeReference() {
+    run_.reference_platform = replay::ReferencePlatform().name;
+    report_.reference_platform = run_.reference_platform;
+    if (run_.platform == run_.reference_platform) {
+      return InputError("the expected values are those of the whole module",
+                        "name the platform that gives the right ones with --reference_platform");
+    }
+    report_.notes.push_back(
+        fmt::format("compared with {}: the expected values are those of the whole module",
+                    run_.reference_platform));
+    return {};
+  }
+
+  std::optional<Failure> TryRun(const Candidate& candidate, const std::stop_token& stop) const {
+    RunRequest request = run_;
+    request.arguments = Complete(candidate, run_);
+    const RunReport ran = RunModule(candidate.module, request, stop);
+    if (stop.stop_requested()) return std::nullopt;
+    return FailureOf(ran, candidate.module.get());
+  }
+
+  std::optional<Failure> TryScript(const Candidate& candidate, const std::stop_token& stop) const {
+    const Result<bool> fails = StillFails(request_.script, *candidate.module, ScriptTime(), stop);
+    if (!fails.has_value() || !*fails) return std::nullopt;
+    return ScriptFailure(request_.script);
+  }
+
+  RunRequest ForCapture(const Candidate& candidate) const {
+    RunRequest request = run_;
+    request.platform = replay::ReferencePlatform().name;
+    request.reference_platform.clear();
+    request.arguments = Complete(candidate, run_);
+    request.deadline_seconds =
+        std::min(run_.deadline_seconds.value_or(kCaptureSeconds), kCaptureSeconds);
+    return request;
+  }
+
+  // What the reference evaluator computes; of a run that fails, what came before.
+  KnownValues ValuesOf(const Candidate& candidate,
+                       std::span<const hlo::InstructionId> wanted) const {
+    RunRequest request = ForCapture(candidate);
+    request.capture.results = replay::CaptureForm::kNone;
+    request.capture.items.push_back({replay::CaptureScope::kInstructions,
+                                     replay::CaptureForm::kBytes,
+                                     {wanted.begin(), wanted.end()}});
+    CaptureCollector collector;
+    (void)RunCapturing(candidate.module, request, collector, stop_);
+    KnownValues values;
+    for (const hlo::InstructionId id : wanted) {
+      Result<hlo::Literal> value = collector.ValueOf(*candidate.module, id);
+      if (value.has_value()) values.emplace(id.index, *std::move(value));
+    }
+    return values;
+  }
+
+  std::vector<hlo::Literal> ArgumentsOf(const Candidate& candidate,
+                                        hlo::ComputationId computation) const {
+    const hlo::Module& module = *candidate.module;
+    const auto run = [&](const replay::CapturePlan& plan, replay::RunStream& stream) {
+      RunRequest request = ForCapture(candidate);
+      request.capture = plan;
+      return RunCapturing(candidate.module, request, stream, stop_);
+    };
+    Result<CapturedValues> values =
+        CaptureValues(module, module[computation].root, module.Parameters(computation), 0, run);
+    return values.has_value() ? std::move(values->arguments) : std::vector<hlo::Literal>();
+  }
+
+  void RunSearch(const Failure& failure) {
+    SearchOptions options;
+    options.jobs = request_.jobs;
+    options.verify = request_.run.verify;
+    options.limits = request_.run.limits;
+    options.stop = stop_;
+    options.on_better = request_.on_better;
+    options.on_progress = request_.on_progress;
+    const Try attempt = [this](const Candidate& candidate, const std::stop_token& stop) {
+      return IsScripted() ? TryScript(candidate, stop) : TryRun(candidate, stop);
+    };
+    ValueSource source;
+    if (!IsScripted()) {
+      source.values = [this](const Candidate& c, std::span<const hlo::InstructionId> wanted) {
+        return ValuesOf(c, wanted);
+      };
+      source.arguments = [this](const Candidate& c, hlo::ComputationId id) {
+        return ArgumentsOf(c, id);
+      };
+    }
+    Search search(report_.smallest, failure, attempt, source, options);
+    RunReductions(search);
+    report_.smallest = search.best();
+    report_.failure = search.failure();
+    report_.instructions = search.size().instructions;
+    report_.tries = search.tries();
+    report_.stopped = search.stopped();
+    report_.inputs_from_seed = IsScripted() || FailsFromSeed(search.failure());
+    if (!report_.inputs_from_seed) report_.smallest.arguments = Complete(search.best(), run_);
+  }
+
+  bool FailsFromSeed(const Failure& failure) const {
+    if (std::ranges::all_of(report_.smallest.arguments, IsUnknown)) return true;
+    Candidate unknown = report_.smallest;
+    for (hlo::Literal& argument : unknown.arguments) argument = hlo::Literal();
+    const auto fails = TryRun(unknown, stop_);
+    return fails && IsSameFailure(failure, *fails);
+  }
+
+  std::shared_ptr<const hlo::Module> module_;
+  const ReduceRequest& request_;
+  RunRequest run_;  // of a try
+  ReduceReport& report_;
+  std::stop_token stop_;
+};
+
+}  // namespace
+
+std::string_view ToString(ReduceStatus status) {
+  switch (status) {
+    case ReduceStatus::kReduced:
+      return "reduced";
+    case ReduceStatus::kNotFailing:
+      return "not_failing";
+    case ReduceStatus::kError:
+      return "error";
+  }
+  return "error";
+}
+
+ReduceReport ReduceModule(std::shared_ptr<const hlo::Module> module, const ReduceRequest& request,
+                          const std::stop_token& stop) {
+  const Clock::time_point start = Clock::now();
+  ReduceReport report;
+  report.reference_platform = request.run.reference_platform;
+  Reduction reduction(std::move(module), request, report, stop);
+  if (Status status = reduction.Run(); !status.has_value()) {
+    report.error = std::move(status).error();
+    report.status = ReduceStatus::kError;
+  }
+  report.seconds = SecondsSince(start);
+  return report;
+}
+
+}  // namespace hloscope::debug

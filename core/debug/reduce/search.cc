@@ -1,0 +1,169 @@
+// Trying candidates in order on several threads.
+#include "core/debug/reduce/search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <thread>
+
+#include "core/hlo/verify/verifier.h"
+
+namespace hloscope::debug {
+namespace {
+
+// Tries behind the one that was taken get this long to end by themselves: a worker that is stopped
+// has to be started again.
+constexpr std::chrono::milliseconds kGrace{300};
+
+}  // namespace
+
+// What came of a row of candidates.
+struct Search::Outcome {
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t next = 0, running = 0;
+  size_t winner = 0;  // the number of candidates: none yet
+  Candidate candidate;
+  Failure failure;
+  CandidateSize size;
+};
+
+Search::Search(Candidate first, Failure failure, Try attempt, ValueSource source,
+               SearchOptions options)
+    : best_(std::move(first)),
+      failure_(std::move(failure)),
+      size_(SizeOf(best_)),
+      attempt_(std::move(attempt)),
+      source_(std::move(source)),
+      options_(std::move(options)) {
+  known_.emplace(FingerprintOf(best_), std::nullopt);
+}
+
+bool Search::IsSound(const Candidate& candidate) const {
+  if (!options_.verify) return true;
+  const auto found = hlo::Verify(*candidate.module, {false, options_.limits});
+  return std::ranges::none_of(
+      found, [](const hlo::Diagnostic& d) { return d.severity == hlo::Severity::kError; });
+}
+
+std::optional<Failure> Search::Attempt(const Candidate& candidate, const std::stop_token& stop) {
+  const uint64_t fingerprint = FingerprintOf(candidate);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = known_.find(fingerprint); known != known_.end()) return known->second;
+  }
+  if (!IsSound(candidate)) return std::nullopt;
+  std::optional<Failure> failure = attempt_(candidate, stop);
+  const std::lock_guard lock(mutex_);
+  ++tries_;
+  if (!stop.stop_requested()) known_.emplace(fingerprint, failure);
+  if (options_.on_progress) options_.on_progress({reduction_, size_.instructions, tries_});
+  return failure;
+}
+
+void Search::TryOne(const Maker& make, Need need, size_t number, const std::stop_token& stop,
+                    Outcome& outcome) {
+  std::optional<Candidate> candidate = make(number);
+  if (!candidate || stop.stop_requested()) return;
+  const CandidateSize size = SizeOf(*candidate);
+  if (need == Need::kSmaller ? size >= size_ : size > size_) return;
+  std::optional<Failure> failure = Attempt(*candidate, stop);
+  if (!failure || stop.stop_requested() || !IsSameFailure(failure_, *failure)) return;
+  const std::lock_guard lock(outcome.mutex);
+  if (number >= outcome.winner) return;
+  outcome.winner = number;
+  outcome.candidate = *std::move(candidate);
+  outcome.failure = *std::move(failure);
+  outcome.size = size;
+}
+
+std::optional<size_t> Search::First(size_t count, const Maker& make, Need need) {
+  if (stopped() || count == 0) return std::nullopt;
+  Outcome outcome;
+  outcome.winner = count;
+  std::vector<std::stop_source> stops(count);
+  const auto work = [&] {
+    std::unique_lock lock(outcome.mutex);
+    while (outcome.next < outcome.winner && !stopped()) {
+      const size_t number = outcome.next++;
+      ++outcome.running;
+      lock.unlock();
+      TryOne(make, need, number, stops[number].get_token(), outcome);
+      lock.lock();
+      --outcome.running;
+      outcome.changed.notify_all();
+    }
+  };
+  const std::stop_callback on_stop(options_.stop, [&] {
+    for (std::stop_source& stop : stops) stop.request_stop();
+  });
+  {
+    std::vector<std::jthread> threads;
+    const size_t helpers = std::min(count, static_cast<size_t>(std::max(options_.jobs, 1)));
+    for (size_t i = 0; i < helpers; ++i) threads.emplace_back(work);
+    std::unique_lock lock(outcome.mutex);
+    const auto over = [&] {
+      return outcome.running == 0 && (outcome.next >= outcome.winner || stopped());
+    };
+    outcome.changed.wait(lock, [&] { return over() || outcome.winner < count; });
+    while (!outcome.changed.wait_for(lock, kGrace, over)) {
+      for (size_t i = outcome.winner + 1; i < outcome.next; ++i) stops[i].request_stop();
+    }
+  }
+  if (outcome.winner == count) return std::nullopt;
+  best_ = std::move(outcome.candidate);
+  // What it shows no longer, it may not show again.
+  std::vector<std::string> shared;
+  std::ranges::set_intersection(failure_.classes, outcome.failure.classes,
+                                std::back_inserter(shared));
+  failure_ = std::move(outcome.failure);
+  failure_.classes = std::move(shared);
+  size_ = outcome.size;
+  if (options_.on_better) options_.on_better(best_, failure_);
+  return outcome.winner;
+}
+
+bool Search::Thin(const Count& count, const Without& without, Need need) {
+  bool thinner = false;
+  size_t sites = count(best_);
+  for (size_t chunk = sites; chunk > 0 && !stopped(); chunk /= 2) {
+    for (size_t at = 0; at < sites;) {
+      const Candidate from = best_;
+      const auto make = [&](size_t i) {
+        const size_t begin = at + i * chunk;
+        return without(from, begin, std::min(begin + chunk, sites));
+      };
+      const auto taken = First((sites - at + chunk - 1) / chunk, make, need);
+      if (!taken) break;
+      thinner = true;
+      at += *taken * chunk;
+      sites = count(best_);
+    }
+    chunk = std::min(chunk, sites);
+  }
+  return thinner;
+}
+
+const KnownValues& Search::Values() {
+  if (values_of_ == best_.module) return values_;
+  values_.clear();
+  values_of_ = best_.module;
+  if (!source_.values) return values_;
+  const hlo::Module& module = *best_.module;
+  std::vector<hlo::InstructionId> wanted;
+  for (uint32_t i = 0; i < module.entry().instruction_count; ++i) {
+    const hlo::InstructionId id(module.entry().first_instruction + i);
+    const hlo::Opcode opcode = module[id].opcode;
+    const bool has_value = opcode != hlo::Opcode::kParameter && opcode != hlo::Opcode::kConstant;
+    if (has_value && id != module.entry().root) wanted.push_back(id);
+  }
+  values_ = source_.values(best_, wanted);
+  return values_;
+}
+
+std::vector<hlo::Literal> Search::ArgumentsOf(hlo::ComputationId computation) const {
+  if (!source_.arguments) return {};
+  return source_.arguments(best_, computation);
+}
+
+}  // namespace hloscope::debug

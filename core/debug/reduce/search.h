@@ -1,0 +1,107 @@
+// Search: tries smaller and smaller candidates, several at a time, and keeps the smallest that
+// still fails as the first one did. What it finds depends on candidates and tries alone, not on how
+// many run at once: of several that fail, the first in order is taken.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/debug/reduce/candidate.h"
+#include "core/debug/run/failure.h"
+
+namespace hloscope::debug {
+
+// How a candidate fails; nullopt where it does not, or where it was stopped. Called from several
+// threads.
+using Try = std::function<std::optional<Failure>(const Candidate&, const std::stop_token&)>;
+
+// Values of instructions, by id.
+using KnownValues = std::map<uint32_t, hlo::Literal>;
+
+// Where values of a candidate's instructions come from; each may be null.
+struct ValueSource {
+  // Of these instructions of the entry, as far as they are known.
+  std::function<KnownValues(const Candidate&, std::span<const hlo::InstructionId>)> values;
+  // Of the parameters of a computation when it is called first; empty where it is not.
+  std::function<std::vector<hlo::Literal>(const Candidate&, hlo::ComputationId)> arguments;
+};
+
+struct SearchProgress {
+  std::string_view reduction;
+  size_t instructions = 0;
+  int64_t tries = 0;
+};
+
+struct SearchOptions {
+  int jobs = 1;        // tries at a time
+  bool verify = true;  // try only what the verifier finds sound
+  Limits limits;
+  std::stop_token stop;
+  std::function<void(const Candidate&, const Failure&)> on_better;  // each that becomes the best
+  std::function<void(const SearchProgress&)> on_progress;           // after each try
+};
+
+class Search {
+ public:
+  // `first` fails as `failure` says.
+  Search(Candidate first, Failure failure, Try attempt, ValueSource source, SearchOptions options);
+
+  const Candidate& best() const { return best_; }
+  const Failure& failure() const { return failure_; }
+  CandidateSize size() const { return size_; }
+  int64_t tries() const { return tries_; }
+  bool stopped() const { return options_.stop.stop_requested(); }
+  void set_reduction(std::string_view name) { reduction_ = name; }
+
+  // A candidate by number; nullopt where there is none of that number.
+  using Maker = std::function<std::optional<Candidate>(size_t)>;
+  // A candidate has to be smaller than the best one, or at least no larger.
+  enum class Need : uint8_t { kSmaller, kNotLarger };
+
+  // Tries candidates 0 … count - 1: the first that fails as the best does becomes the best; its
+  // number. `make` is called from several threads.
+  std::optional<size_t> First(size_t count, const Maker& make, Need need = Need::kSmaller);
+
+  // Takes away as many sites as can be: all at once, then halves, quarters … and single ones.
+  // `count` says how many sites a candidate has, `without` makes the one without some of them.
+  // True if something could be taken away.
+  using Count = std::function<size_t(const Candidate&)>;
+  using Without =
+      std::function<std::optional<Candidate>(const Candidate&, size_t begin, size_t end)>;
+  bool Thin(const Count& count, const Without& without, Need need = Need::kSmaller);
+
+  // Values of the best candidate's entry, of all instructions that have one.
+  const KnownValues& Values();
+  std::vector<hlo::Literal> ArgumentsOf(hlo::ComputationId computation) const;
+
+ private:
+  struct Outcome;
+  void TryOne(const Maker& make, Need need, size_t number, const std::stop_token& stop,
+              Outcome& outcome);
+  std::optional<Failure> Attempt(const Candidate& candidate, const std::stop_token& stop);
+  bool IsSound(const Candidate& candidate) const;
+
+  Candidate best_;
+  Failure failure_;
+  CandidateSize size_;
+  Try attempt_;
+  ValueSource source_;
+  SearchOptions options_;
+  std::string_view reduction_;
+  std::mutex mutex_;  // of the next two, and of on_progress
+  std::unordered_map<uint64_t, std::optional<Failure>> known_;
+  int64_t tries_ = 0;
+  KnownValues values_;
+  std::shared_ptr<const hlo::Module> values_of_;
+};
+
+}  // namespace hloscope::debug
