@@ -95,6 +95,31 @@ std::vector<OptionSpec> RunOptionSet::ComparisonSpecs() {
   };
 }
 
+std::vector<OptionSpec> RunOptionSet::RepeatSpecs() {
+  return {
+      {.name = "--find",
+       .target = &find_,
+       .help = "find the first instruction that produces a NaN (or an infinity) from operands "
+               "without one",
+       .value = "WHAT",
+       .choices = {"nan", "inf"}},
+      {.name = "--repeat",
+       .target = &request_.repeat,
+       .help = "run N times on the same inputs and compare with the first run",
+       .value = "N"},
+      {.name = "--bits",
+       .target = &request_.same_bits,
+       .help = "repeated runs must agree bit for bit, not only within the bounds"},
+      {.name = "--iterations",
+       .target = &request_.iterations,
+       .help = "run on N sets of inputs; generated ones use the seeds SEED, SEED+1, …",
+       .value = "N"},
+      {.name = "--different_random_seeds",
+       .target = &request_.different_random_seeds,
+       .help = "seed rng instructions with i+1 in iteration i instead of always 42"},
+  };
+}
+
 std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
   std::vector<OptionSpec> specs = {
       WithGroup("Execution", DeadlineOption(&request_.deadline_seconds, "the run of a module")),
@@ -123,6 +148,11 @@ std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
 
 Status RunOptionSet::Prepare(const Context& context) {
   if (seed_ < 0) return InputError("--seed: expected at least 0");
+  if (request_.iterations < 1) return InputError("--iterations: expected at least 1");
+  if (request_.repeat < 1) return InputError("--repeat: expected at least 1");
+  if (find_) {
+    request_.find = *find_ == "nan" ? debug::NonFiniteKind::kNan : debug::NonFiniteKind::kInfinity;
+  }
   if (threads_ < 0 || threads_ > 4096) return InputError("--threads: expected 0 to 4096");
   if (request_.deadline_seconds && !(*request_.deadline_seconds > 0)) {
     return InputError("--deadline: expected more than 0 seconds");

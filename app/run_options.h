@@ -27,6 +27,7 @@ class RunOptionSet {
  public:
   std::vector<OptionSpec> InputSpecs();       // what it runs on which platform, and on what inputs
   std::vector<OptionSpec> ComparisonSpecs();  // what the results are compared with
+  std::vector<OptionSpec> RepeatSpecs();      // how often it runs, and what is looked for
   std::vector<OptionSpec> MachineSpecs();     // what it may take; flags of XLA
 
   // Once, after the arguments have been read: checks the values and puts them into the request.
@@ -50,7 +51,7 @@ class RunOptionSet {
   int64_t seed_ = 0, threads_ = 0;
   std::optional<int64_t> fill_elided_;
   std::string input_format_, denormals_ = "keep", python_;
-  std::optional<std::string> memory_;
+  std::optional<std::string> memory_, find_;
   XlaOptions xla_options_;
   bool no_verify_ = false;
 };

@@ -89,8 +89,8 @@ class ReduceCommand : public Command {
          .help = "stop after this long with the smallest so far; --deadline is that of each run",
          .value = "M"},
     };
-    for (std::vector<OptionSpec> specs :
-         {shared_.InputSpecs(), shared_.ComparisonSpecs(), shared_.MachineSpecs()}) {
+    for (std::vector<OptionSpec> specs : {shared_.InputSpecs(), shared_.ComparisonSpecs(),
+                                          shared_.RepeatSpecs(), shared_.MachineSpecs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;
@@ -149,7 +149,10 @@ class ReduceCommand : public Command {
       (void)Write(candidate, !script_.empty());
     };
     ReduceReport report = debug::ReduceModule(loaded->module, request, stop.get_token());
-    if (report.status != debug::ReduceStatus::kReduced) return report;
+    if (report.status != debug::ReduceStatus::kReduced) {
+      files_.output.clear();
+      return report;
+    }
     if (Status written = Write(report.smallest, report.inputs_from_seed); !written) {
       return Refused(written.error());
     }

@@ -91,34 +91,15 @@ class RunCommand : public Command {
     };
   }
 
-  // How often and how closely it is looked at.
+  // How closely it is looked at, and how often.
   std::vector<OptionSpec> RepeatOptions() {
-    return {
+    std::vector<OptionSpec> specs = {
         {.name = "--isolate_instructions",
          .target = &request_.isolate,
          .help = "first run each instruction of the entry computation separately, on its real "
-                 "operand values"},
-        {.name = "--find",
-         .target = &find_,
-         .help = "find the first instruction that produces a NaN (or an infinity) from operands "
-                 "without one",
-         .value = "WHAT",
-         .choices = {"nan", "inf"}},
-        {.name = "--repeat",
-         .target = &request_.repeat,
-         .help = "run N times on the same inputs and compare with the first run",
-         .value = "N"},
-        {.name = "--bits",
-         .target = &request_.same_bits,
-         .help = "repeated runs must agree bit for bit, not only within the bounds"},
-        {.name = "--iterations",
-         .target = &request_.iterations,
-         .help = "run on N sets of inputs; generated ones use the seeds SEED, SEED+1, …",
-         .value = "N"},
-        {.name = "--different_random_seeds",
-         .target = &request_.different_random_seeds,
-         .help = "seed rng instructions with i+1 in iteration i instead of always 42"},
-    };
+                 "operand values"}};
+    for (OptionSpec& spec : shared_.RepeatSpecs()) specs.push_back(std::move(spec));
+    return specs;
   }
 
   // What no platform does yet.
@@ -139,13 +120,7 @@ class RunCommand : public Command {
 
   // Puts what the options say into the request.
   Status Prepare(const Context& context) {
-    if (request_.iterations < 1) return InputError("--iterations: expected at least 1");
-    if (request_.repeat < 1) return InputError("--repeat: expected at least 1");
     if (Status ready = shared_.Prepare(context); !ready) return ready;
-    if (find_) {
-      request_.find =
-          *find_ == "nan" ? debug::NonFiniteKind::kNan : debug::NonFiniteKind::kInfinity;
-    }
     if (!profile_.empty()) {
       request_.notes.push_back(
           fmt::format("no profile was written: {} does not record one", request_.platform));
@@ -245,7 +220,6 @@ class RunCommand : public Command {
   std::vector<std::string> modules_;
   RunOptionSet shared_;
   RunRequest& request_ = shared_.request();
-  std::optional<std::string> find_;
   std::string fallback_ = "error", profile_;
   bool print_literals_ = false;
   bool modules_are_many_ = false;

@@ -1,5 +1,6 @@
 // A real plugin with a fault: every instruction of one opcode is compiled as another one.
-// HLOSCOPE_FAULT_PLUGIN: the plugin. HLOSCOPE_FAULT: "tanh=sqrt", two opcodes of the same length.
+// HLOSCOPE_FAULT_PLUGIN: the plugin. HLOSCOPE_FAULT: "tanh=sqrt", two opcodes of the same length, or
+// "tanh=abort" to end the process where there is one.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -29,6 +30,7 @@ PluginError* Compile(ClientCompileArgs* args) {
     const std::string_view text = fault;
     const size_t equals = text.find('=');
     const std::string from = Field(text.substr(0, equals)), to = Field(text.substr(equals + 1));
+    if (text.substr(equals + 1) == "abort" && code.find(from) != std::string::npos) std::abort();
     for (size_t at = code.find(from); at != std::string::npos; at = code.find(from, at)) {
       code.replace(at, from.size(), to);
     }

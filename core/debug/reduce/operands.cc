@@ -1,7 +1,6 @@
 // Reductions of single instructions to something that is there already.
 #include <algorithm>
-#include <string>
-#include <unordered_map>
+#include <span>
 #include <vector>
 
 #include "core/debug/reduce/edit.h"
@@ -96,20 +95,17 @@ std::vector<InstructionId> ZerosOf(const hlo::Module& module) {
 }  // namespace
 
 void CutToParameters(Search& search) {
-  // By name: cutting does not change what the others hold.
-  std::unordered_map<std::string_view, const hlo::Literal*> values;
-  const Candidate first = search.best();
-  const KnownValues known = search.Values();
-  for (const auto& [id, value] : known) {
-    values.emplace(first.module->name(InstructionId(id)), &value);
-  }
   search.Thin([](const Candidate& c) { return CutsOf(*c.module).size(); },
               [&](const Candidate& c, size_t begin, size_t end) {
-                const std::vector<InstructionId> cuts = CutsOf(*c.module);
+                const std::vector<InstructionId> all = CutsOf(*c.module);
+                const std::span cuts =
+                    std::span(all).subspan(std::min(begin, all.size()),
+                                           std::min(end, all.size()) - std::min(begin, all.size()));
+                const KnownValues values = search.ValuesOf(c, cuts);
                 Edit edit(c);
-                for (size_t i = begin; i < std::min(end, cuts.size()); ++i) {
-                  const auto value = values.find(c.module->name(cuts[i]));
-                  edit.ToParameter(cuts[i], value == values.end() ? nullptr : value->second);
+                for (const InstructionId cut : cuts) {
+                  const auto value = values.find(cut.index);
+                  edit.ToParameter(cut, value == values.end() ? nullptr : &value->second);
                 }
                 return edit.Finish();
               });

@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 // A smaller module that needs much longer than the whole one is of no use, unless that is how it
 // fails.
 constexpr double kSlower = 4, kLeastSeconds = 10;
+constexpr int kMostRepeats = 3;         // of a failure that may not come each time
 constexpr double kCaptureSeconds = 30;  // values of a run that does not end
 
 double SecondsSince(Clock::time_point start) {
@@ -67,6 +68,11 @@ std::vector<hlo::Literal> Complete(const Candidate& candidate, const RunRequest&
     if (!IsUnknown(known[i])) made_up->literals[i] = known[i];
   }
   return std::move(made_up->literals);
+}
+
+// Each has values of its own: they are made up.
+bool HasDevices(const hlo::Module& module) {
+  return module.header().replica_count != 1 || module.header().num_partitions != 1;
 }
 
 class Reduction {
@@ -130,17 +136,26 @@ class Reduction {
     ForgetFiles(run_);
     const bool compares = !run_.reference_platform.empty() || run_.repeat > 1;
     if (failure->kind == FailureKind::kDiffers && !compares) HLOSCOPE_TRY(TakeReference());
-    const auto again = TryRun(report_.smallest, stop_);
-    if (!again || !IsSameFailure(*failure, *again)) {
-      return InputError("the failure does not repeat: " + failure->text,
-                        "it depends on more than module and inputs");
-    }
+    HLOSCOPE_ASSIGN_OR_RETURN(const Failure again, Repeated(*failure));
     if (failure->kind != FailureKind::kDeadline) {
       run_.deadline_seconds = std::min(
           std::max(kSlower * seconds, kLeastSeconds),
           run_.deadline_seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds)));
     }
     return again;
+  }
+
+  // The failure of the module with the values that it ran on.
+  Result<Failure> Repeated(const Failure& failure) {
+    for (int i = 1; i <= kMostRepeats; ++i) {
+      const auto again = TryRun(report_.smallest, stop_);
+      if (!again || !IsSameFailure(failure, *again)) continue;
+      if (i > 1)
+        report_.notes.push_back("it does not fail each time: other reductions may be possible");
+      return *again;
+    }
+    return InputError("the failure does not repeat: " + failure.text,
+                      "it depends on more than module and inputs");
   }
 
   // Expected values are those of the whole module: of its parts somebody else has to say them.
@@ -184,6 +199,7 @@ class Reduction {
   // What the reference evaluator computes; of a run that fails, what came before.
   KnownValues ValuesOf(const Candidate& candidate,
                        std::span<const hlo::InstructionId> wanted) const {
+    if (HasDevices(*candidate.module)) return {};
     RunRequest request = ForCapture(candidate);
     request.capture.results = replay::CaptureForm::kNone;
     request.capture.items.push_back({replay::CaptureScope::kInstructions,
@@ -202,6 +218,7 @@ class Reduction {
   std::vector<hlo::Literal> ArgumentsOf(const Candidate& candidate,
                                         hlo::ComputationId computation) const {
     const hlo::Module& module = *candidate.module;
+    if (HasDevices(module)) return {};
     const auto run = [&](const replay::CapturePlan& plan, replay::RunStream& stream) {
       RunRequest request = ForCapture(candidate);
       request.capture = plan;

@@ -15,6 +15,23 @@ namespace {
 // has to be started again.
 constexpr std::chrono::milliseconds kGrace{300};
 
+constexpr int64_t kMostBytes = int64_t{1} << 30;  // of values that are kept
+
+// Those of the entry; none where their values are too many to be kept.
+std::vector<hlo::InstructionId> InstructionsWithValues(const hlo::Module& module) {
+  std::vector<hlo::InstructionId> all;
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < module.entry().instruction_count; ++i) {
+    const hlo::InstructionId id(module.entry().first_instruction + i);
+    const hlo::Opcode opcode = module[id].opcode;
+    if (opcode == hlo::Opcode::kParameter || opcode == hlo::Opcode::kConstant) continue;
+    bytes += std::min(module.shape(id).ByteSize().value_or(kMostBytes), kMostBytes);
+    if (bytes > kMostBytes) return {};
+    all.push_back(id);
+  }
+  return all;
+}
+
 }  // namespace
 
 // What came of a row of candidates.
@@ -66,7 +83,8 @@ void Search::TryOne(const Maker& make, Need need, size_t number, const std::stop
   std::optional<Candidate> candidate = make(number);
   if (!candidate || stop.stop_requested()) return;
   const CandidateSize size = SizeOf(*candidate);
-  if (need == Need::kSmaller ? size >= size_ : size > size_) return;
+  if (need == Need::kSmaller && size >= size_) return;
+  if (need == Need::kNotLarger && size > size_) return;
   std::optional<Failure> failure = Attempt(*candidate, stop);
   if (!failure || stop.stop_requested() || !IsSameFailure(failure_, *failure)) return;
   const std::lock_guard lock(outcome.mutex);
@@ -123,10 +141,11 @@ std::optional<size_t> Search::First(size_t count, const Maker& make, Need need) 
   return outcome.winner;
 }
 
-bool Search::Thin(const Count& count, const Without& without, Need need) {
+bool Search::Thin(const Count& count, const Without& without, Need need, size_t most_pieces) {
   bool thinner = false;
+  most_pieces = std::min(most_pieces, most_pieces_);
   size_t sites = count(best_);
-  for (size_t chunk = sites; chunk > 0 && !stopped(); chunk /= 2) {
+  for (size_t chunk = sites; chunk > 0 && chunk >= sites / most_pieces && !stopped(); chunk /= 2) {
     for (size_t at = 0; at < sites;) {
       const Candidate from = best_;
       const auto make = [&](size_t i) {
@@ -144,21 +163,22 @@ bool Search::Thin(const Count& count, const Without& without, Need need) {
   return thinner;
 }
 
-const KnownValues& Search::Values() {
-  if (values_of_ == best_.module) return values_;
-  values_.clear();
-  values_of_ = best_.module;
-  if (!source_.values) return values_;
-  const hlo::Module& module = *best_.module;
-  std::vector<hlo::InstructionId> wanted;
-  for (uint32_t i = 0; i < module.entry().instruction_count; ++i) {
-    const hlo::InstructionId id(module.entry().first_instruction + i);
-    const hlo::Opcode opcode = module[id].opcode;
-    const bool has_value = opcode != hlo::Opcode::kParameter && opcode != hlo::Opcode::kConstant;
-    if (has_value && id != module.entry().root) wanted.push_back(id);
+KnownValues Search::ValuesOf(const Candidate& candidate,
+                             std::span<const hlo::InstructionId> wanted) {
+  if (!source_.values) return {};
+  const std::vector<hlo::InstructionId> all = InstructionsWithValues(*candidate.module);
+  if (all.empty()) return source_.values(candidate, wanted);
+  const std::lock_guard lock(values_mutex_);
+  if (values_of_ != candidate.module) {
+    values_ = source_.values(candidate, all);
+    values_of_ = candidate.module;
   }
-  values_ = source_.values(best_, wanted);
-  return values_;
+  KnownValues values;
+  for (const hlo::InstructionId id : wanted) {
+    const auto known = values_.find(id.index);
+    if (known != values_.end()) values.insert(*known);
+  }
+  return values;
 }
 
 std::vector<hlo::Literal> Search::ArgumentsOf(hlo::ComputationId computation) const {

@@ -61,26 +61,32 @@ class Search {
   int64_t tries() const { return tries_; }
   bool stopped() const { return options_.stop.stop_requested(); }
   void set_reduction(std::string_view name) { reduction_ = name; }
+  // No Thin takes sites in more pieces than that.
+  void set_most_pieces(size_t pieces) { most_pieces_ = pieces; }
 
   // A candidate by number; nullopt where there is none of that number.
   using Maker = std::function<std::optional<Candidate>(size_t)>;
-  // A candidate has to be smaller than the best one, or at least no larger.
-  enum class Need : uint8_t { kSmaller, kNotLarger };
+  // A candidate has to be smaller than the best one, or at least no larger; of any size only where
+  // the number of steps is bounded otherwise.
+  enum class Need : uint8_t { kSmaller, kNotLarger, kAnySize };
 
   // Tries candidates 0 … count - 1: the first that fails as the best does becomes the best; its
   // number. `make` is called from several threads.
   std::optional<size_t> First(size_t count, const Maker& make, Need need = Need::kSmaller);
 
-  // Takes away as many sites as can be: all at once, then halves, quarters … and single ones.
+  // Takes away as many sites as can be: all at once, then halves, quarters … and single ones, or
+  // until there are `most_pieces`.
   // `count` says how many sites a candidate has, `without` makes the one without some of them.
   // True if something could be taken away.
   using Count = std::function<size_t(const Candidate&)>;
   using Without =
       std::function<std::optional<Candidate>(const Candidate&, size_t begin, size_t end)>;
-  bool Thin(const Count& count, const Without& without, Need need = Need::kSmaller);
+  bool Thin(const Count& count, const Without& without, Need need = Need::kSmaller,
+            size_t most_pieces = SIZE_MAX);
 
-  // Values of the best candidate's entry, of all instructions that have one.
-  const KnownValues& Values();
+  // Values of these instructions of a candidate's entry, as far as they are known. Of the best
+  // candidate all are kept where they are not too many; from any thread.
+  KnownValues ValuesOf(const Candidate& candidate, std::span<const hlo::InstructionId> wanted);
   std::vector<hlo::Literal> ArgumentsOf(hlo::ComputationId computation) const;
 
  private:
@@ -97,10 +103,12 @@ class Search {
   ValueSource source_;
   SearchOptions options_;
   std::string_view reduction_;
+  size_t most_pieces_ = SIZE_MAX;
   std::mutex mutex_;  // of the next two, and of on_progress
   std::unordered_map<uint64_t, std::optional<Failure>> known_;
   int64_t tries_ = 0;
-  KnownValues values_;
+  std::mutex values_mutex_;
+  KnownValues values_;  // of values_of_, all of them
   std::shared_ptr<const hlo::Module> values_of_;
 };
 

@@ -16,7 +16,7 @@ using hlo::ModuleBuilder;
 
 // Leaves out the attributes for which `goes` is true.
 template <typename Goes>
-void DropAttributes(ModuleBuilder& builder, Goes goes) {
+void LeaveOut(ModuleBuilder& builder, Goes goes) {
   ModuleBuilder::TakeParts(
       builder.parts(), [&](hlo::ModuleHeader&, auto&, auto&, std::vector<Instruction>& instructions,
                            auto&, std::vector<Attribute>& attributes, auto&&...) {
@@ -33,8 +33,8 @@ void DropAttributes(ModuleBuilder& builder, Goes goes) {
 
 template <AttributeKey... keys>
 void DropKeys(ModuleBuilder& builder) {
-  DropAttributes(builder,
-                 [](const Instruction&, const Attribute& a) { return ((a.key == keys) || ...); });
+  LeaveOut(builder,
+           [](const Instruction&, const Attribute& a) { return ((a.key == keys) || ...); });
 }
 
 bool IsOptional(const Instruction& i, const Attribute& a) {
@@ -77,7 +77,7 @@ constexpr std::array kStrips = {
     }},
     Strip{[](ModuleBuilder& b) { DropKeys<AttributeKey::kControlPredecessors>(b); }},
     Strip{[](ModuleBuilder& b) {
-      DropAttributes(b, [](const Instruction&, const Attribute& a) {
+      LeaveOut(b, [](const Instruction&, const Attribute& a) {
         return hlo::IsCommon(a.key) && a.key != AttributeKey::kSharding;
       });
     }},
@@ -92,7 +92,6 @@ constexpr std::array kStrips = {
       b.header().is_partitioned = false;
     }},
     Strip{[](ModuleBuilder& b) { b.header().replica_count = 1; }},
-    Strip{[](ModuleBuilder& b) { DropAttributes(b, IsOptional); }},
 };
 
 Candidate Stripped(const Candidate& from, size_t begin, size_t end) {
@@ -123,6 +122,9 @@ void StripModule(Search& search) {
               [](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
                 return Stripped(c, begin, end);
               });
+}
+
+void DropAttributes(Search& search) {
   search.Thin([](const Candidate& c) { return OptionalSites(*c.module).size(); },
               [](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
                 const std::vector<uint32_t> sites = OptionalSites(*c.module);
@@ -132,7 +134,7 @@ void StripModule(Search& search) {
                 }
                 ModuleBuilder builder = hlo::CopyModule(*c.module);
                 const Instruction* first = builder.parts().instructions().data();
-                DropAttributes(builder, [&](const Instruction& i, const Attribute& a) {
+                LeaveOut(builder, [&](const Instruction& i, const Attribute& a) {
                   return chosen[static_cast<size_t>(&i - first)] && IsOptional(i, a);
                 });
                 return Candidate{builder.Build(), c.arguments};

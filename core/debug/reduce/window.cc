@@ -58,16 +58,18 @@ std::optional<Candidate> Prefix(const Candidate& from, const std::vector<Instruc
 }
 
 // Without the first `count` steps: what is left takes their values as parameters.
-std::optional<Candidate> Suffix(const Candidate& from, const std::vector<InstructionId>& steps,
-                                size_t count, const KnownValues& values) {
+std::optional<Candidate> Suffix(Search& search, const Candidate& from,
+                                const std::vector<InstructionId>& steps, size_t count) {
   Edit edit(from);
+  std::vector<InstructionId> taken;
   for (size_t i = 0; i < count; ++i) {
-    const InstructionId id = steps[i];
-    const bool is_taken = std::ranges::any_of(edit.rewriter().users(id), [&](InstructionId user) {
-      return count == steps.size() || user.index >= steps[count].index;
-    });
-    const hlo::Shape& shape = from.module->shape(id);
-    if (!is_taken || !CanBeResult(shape)) continue;
+    const bool is_taken =
+        std::ranges::any_of(edit.rewriter().users(steps[i]),
+                            [&](InstructionId user) { return user.index >= steps[count].index; });
+    if (is_taken && CanBeResult(from.module->shape(steps[i]))) taken.push_back(steps[i]);
+  }
+  const KnownValues values = search.ValuesOf(from, taken);
+  for (const InstructionId id : taken) {
     const auto known = values.find(id.index);
     edit.ToParameter(id, known == values.end() ? nullptr : &known->second);
   }
@@ -103,12 +105,11 @@ void CutBehind(Search& search) {
 }
 
 void CutBefore(Search& search) {
-  const KnownValues values = search.Values();
   const Candidate from = search.best();
   const std::vector<InstructionId> steps = StepsOf(*from.module);
   if (steps.empty()) return;
   FindLeast(search, steps.size(),
-            [&](size_t count) { return Suffix(from, steps, steps.size() - count, values); });
+            [&](size_t count) { return Suffix(search, from, steps, steps.size() - count); });
 }
 
 void DropResults(Search& search) {

@@ -1,0 +1,335 @@
+// The core of reductions, with predicates that are functions: no process, no platform.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "core/debug/reduce/edit.h"
+#include "core/debug/reduce/literals.h"
+#include "core/debug/reduce/reductions.h"
+#include "core/debug/reduce/search.h"
+#include "core/hlo/text/text.h"
+#include "core/hlo/verify/verifier.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::Literal;
+using hlo::Opcode;
+using hlo::Shape;
+
+Candidate Parse(std::string_view text) {
+  const auto parsed = hlo::ParseText(text);
+  EXPECT_TRUE(parsed.ok()) << (parsed.diagnostics.empty() ? "" : parsed.diagnostics[0].message);
+  Candidate candidate{parsed.module, {}};
+  for (const hlo::InstructionId id : parsed.module->Parameters(parsed.module->entry_id())) {
+    const Shape& shape = parsed.module->shape(id);
+    const auto bytes = static_cast<size_t>(shape.ByteSize().value_or(0));
+    candidate.arguments.push_back(
+        shape.IsArray() ? Literal::Dense(shape, std::vector<std::byte>(bytes)) : Literal());
+  }
+  return candidate;
+}
+
+std::string TextOf(const Candidate& candidate) {
+  std::string text;
+  hlo::PrintText(*candidate.module, hlo::TextFormat::kShort, text);
+  return text;
+}
+
+size_t Count(const Candidate& candidate, Opcode opcode) {
+  return static_cast<size_t>(
+      std::ranges::count(candidate.module->instructions(), opcode, &hlo::Instruction::opcode));
+}
+
+using Predicate = std::function<bool(const Candidate&)>;
+
+// Reduces; every try has to be sound, with an argument for each parameter, and of its own.
+class Reducer {
+ public:
+  Candidate Run(const Candidate& first, const Predicate& fails, int jobs = 1,
+                std::stop_token stop = {}) {
+    SearchOptions options;
+    options.jobs = jobs;
+    options.stop = std::move(stop);
+    const Try attempt = [&](const Candidate& c, const std::stop_token&) -> std::optional<Failure> {
+      Check(c);
+      return fails(c) ? std::optional(ScriptFailure("it")) : std::nullopt;
+    };
+    Search search(first, ScriptFailure("it"), attempt, {}, options);
+    RunReductions(search);
+    tries = search.tries();
+    return search.best();
+  }
+
+  int64_t tries = 0;
+
+ private:
+  void Check(const Candidate& c) {
+    for (const hlo::Diagnostic& d : hlo::Verify(*c.module)) {
+      EXPECT_NE(d.severity, hlo::Severity::kError) << d.message << "\n" << TextOf(c);
+    }
+    const auto parameters = c.module->Parameters(c.module->entry_id());
+    ASSERT_EQ(parameters.size(), c.arguments.size()) << TextOf(c);
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (IsUnknown(c.arguments[i])) continue;
+      EXPECT_TRUE(hlo::Compatible(c.module->shape(parameters[i]), c.arguments[i].shape()))
+          << TextOf(c);
+    }
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(tried_.insert(FingerprintOf(c)).second) << "tried twice:\n" << TextOf(c);
+  }
+
+  std::mutex mutex_;
+  std::set<uint64_t> tried_;
+};
+
+// A chain of `length` steps with a tanh of an exponential in its middle.
+std::string Chain(int length) {
+  std::string text = R"(HloModule chain, entry_computation_layout={(f32[16,8]{1,0})->f32[16,8]{1,0}}
+ENTRY e {
+  x0 = f32[16,8]{1,0} parameter(0), metadata={op_name="a"}
+)";
+  for (int i = 1; i <= length; ++i) {
+    const std::string_view opcode = i == length / 2       ? "exponential"
+                                    : i == length / 2 + 1 ? "tanh"
+                                                          : "negate";
+    text += fmt::format("  {}x{} = f32[16,8]{{1,0}} {}(x{})\n", i == length ? "ROOT " : "", i,
+                        opcode, i - 1);
+  }
+  return text + "}\n";
+}
+
+bool HasPair(const Candidate& c) {
+  const hlo::Module& m = *c.module;
+  return std::ranges::any_of(m.instructions(), [&](const hlo::Instruction& i) {
+    return i.opcode == Opcode::kTanh && m[m.operands(i)[0]].opcode == Opcode::kExp;
+  });
+}
+
+TEST(Reduce, FindsTheTwoInstructions) {
+  Reducer reducer;
+  const Candidate smallest = reducer.Run(Parse(Chain(400)), HasPair);
+  EXPECT_EQ(TextOf(smallest),
+            R"(HloModule chain, entry_computation_layout={(f32[1,1]{1,0})->f32[1,1]{1,0}}
+
+ENTRY e {
+  x199 = f32[1,1]{1,0} parameter(0)
+  x200 = f32[1,1]{1,0} exponential(x199)
+  ROOT x201 = f32[1,1]{1,0} tanh(x200)
+}
+
+)");
+  EXPECT_LT(reducer.tries, 60);
+}
+
+TEST(Reduce, NumberOfJobsChangesNothing) {
+  const Candidate first = Parse(Chain(100));
+  const std::string alone = TextOf(Reducer().Run(first, HasPair));
+  for (const int jobs : {2, 5}) EXPECT_EQ(TextOf(Reducer().Run(first, HasPair, jobs)), alone);
+}
+
+TEST(Reduce, TriesBehindTheFirstThatFailsAreStopped) {
+  const Candidate first = Parse(Chain(40));
+  std::atomic<int> stopped = 0;
+  SearchOptions options;
+  options.jobs = 4;
+  const Try attempt = [&](const Candidate& c, const std::stop_token& stop) {
+    // Larger ones hang until they are stopped.
+    for (int i = 0; i < 200 && !HasPair(c); ++i) {
+      if (stop.stop_requested()) {
+        ++stopped;
+        break;
+      }
+      if (c.module->instructions().size() < 10) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return HasPair(c) ? std::optional(ScriptFailure("it")) : std::nullopt;
+  };
+  Search search(first, ScriptFailure("it"), attempt, {}, options);
+  RunReductions(search);
+  EXPECT_EQ(search.size().instructions, 3u);
+}
+
+TEST(Reduce, StopsWithTheBestSoFar) {
+  std::stop_source stop;
+  int left = 3;
+  const Candidate first = Parse(Chain(400));
+  const Candidate best = Reducer().Run(
+      first,
+      [&](const Candidate& c) {
+        if (!HasPair(c)) return false;
+        if (--left == 0) stop.request_stop();
+        return true;
+      },
+      1, stop.get_token());
+  EXPECT_TRUE(HasPair(best));
+  EXPECT_LT(best.module->instructions().size(), 400u);
+  EXPECT_GT(best.module->instructions().size(), 3u);
+}
+
+constexpr std::string_view kNested = R"(HloModule nested
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+fused {
+  p = f32[4] parameter(0)
+  unused = f32[4] parameter(1)
+  t = f32[4] sine(p)
+  n = f32[4] negate(t)
+  ROOT q = f32[4] cosine(n)
+}
+body {
+  state = (s32[], f32[4], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  v = f32[4] get-tuple-element(state), index=1
+  w = f32[4] get-tuple-element(state), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  f = f32[4] fusion(v, w), kind=kLoop, calls=fused
+  k = f32[4] multiply(w, w)
+  ROOT next = (s32[], f32[4], f32[4]) tuple(j, f, k)
+}
+condition {
+  state = (s32[], f32[4], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  most = s32[] constant(10)
+  ROOT less = pred[] compare(i, most), direction=LT
+}
+left {
+  x = f32[4] parameter(0)
+  zero = f32[] constant(0)
+  r = f32[] reduce(x, zero), dimensions={0}, to_apply=add
+  ROOT s = f32[4] broadcast(r), dimensions={}
+}
+right {
+  ROOT x = f32[4] parameter(0)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  which = pred[] parameter(2)
+  start = s32[] constant(0)
+  init = (s32[], f32[4], f32[4]) tuple(start, x, y)
+  loop = (s32[], f32[4], f32[4]) while(init), condition=condition, body=body
+  out = f32[4] get-tuple-element(loop), index=1
+  b = f32[4] conditional(which, out, y), true_computation=left, false_computation=right
+  ROOT all = (f32[4], f32[4]) tuple(b, out)
+}
+)";
+
+TEST(Reduce, GoesIntoLoopsFusionsAndBranches) {
+  const Candidate first = Parse(kNested);
+  const auto has = [](Opcode opcode) {
+    return [opcode](const Candidate& c) { return Count(c, opcode) > 0; };
+  };
+  EXPECT_EQ(Reducer().Run(first, has(Opcode::kSin)).module->instructions().size(), 2u);
+  EXPECT_LE(Reducer().Run(first, has(Opcode::kReduce)).module->instructions().size(), 5u);
+  EXPECT_LE(Reducer().Run(first, has(Opcode::kFusion)).module->instructions().size(), 3u);
+  const Candidate loop = Reducer().Run(first, has(Opcode::kWhile));
+  EXPECT_LE(loop.module->instructions().size(), 5u) << TextOf(loop);
+  const Candidate branch = Reducer().Run(first, has(Opcode::kConditional));
+  EXPECT_LE(branch.module->instructions().size(), 4u) << TextOf(branch);
+}
+
+TEST(Reduce, LoopsLoseWhatTheyOnlyCarry) {
+  const auto fails = [](const Candidate& c) {
+    return Count(c, Opcode::kWhile) > 0 && Count(c, Opcode::kSin) > 0 &&
+           Count(c, Opcode::kCompare) > 0;
+  };
+  const Candidate smallest = Reducer().Run(Parse(kNested), fails);
+  EXPECT_LE(smallest.module->instructions().size(), 11u) << TextOf(smallest);
+}
+
+TEST(Reduce, ShapesFollowThroughReshapesAndSlices) {
+  const Candidate first = Parse(R"(HloModule shapes
+ENTRY e {
+  x = f32[64,32] parameter(0)
+  r = f32[8,8,32] reshape(x)
+  t = f32[32,8,8] transpose(r), dimensions={2,0,1}
+  s = f32[16,8,8] slice(t), slice={[16:32], [0:8], [0:8]}
+  ROOT c = f32[48,8,8] concatenate(s, t), dimensions={0}
+}
+)");
+  const auto fails = [](const Candidate& c) {
+    return Count(c, Opcode::kReshape) > 0 && Count(c, Opcode::kConcatenate) > 0 &&
+           Count(c, Opcode::kSlice) > 0 && Count(c, Opcode::kTranspose) > 0;
+  };
+  const Candidate smallest = Reducer().Run(first, fails);
+  EXPECT_LE(SizeOf(smallest).bytes, 200) << TextOf(smallest);
+}
+
+TEST(Reduce, TypesConstantsAndAttributesBecomeSimple) {
+  const Candidate first = Parse(R"(HloModule types, frontend_attributes={a="b"}
+ENTRY e {
+  x = f64[4] parameter(0)
+  c = f64[4] constant({1.2345, 2, 3, 4})
+  ROOT m = f64[4] multiply(x, c), metadata={op_name="m"}, backend_config="x"
+}
+)");
+  const Candidate smallest =
+      Reducer().Run(first, [](const Candidate& c) { return Count(c, Opcode::kConstant) > 0; });
+  EXPECT_EQ(smallest.module->instructions().size(), 1u) << TextOf(smallest);
+  const Candidate product = Reducer().Run(first, [](const Candidate& c) {
+    return Count(c, Opcode::kMultiply) > 0 && Count(c, Opcode::kConstant) > 0;
+  });
+  EXPECT_EQ(TextOf(product).find("f64"), std::string::npos);
+  EXPECT_EQ(TextOf(product).find("1.2345"), std::string::npos);
+  EXPECT_EQ(TextOf(product).find("backend_config"), std::string::npos);
+  EXPECT_EQ(TextOf(product).find("frontend"), std::string::npos);
+}
+
+TEST(Reduce, InputsKeepWhatMatters) {
+  Candidate first = Parse(R"(HloModule inputs
+ENTRY e {
+  x = f32[8] parameter(0)
+  ROOT m = f32[8] negate(x)
+}
+)");
+  const std::vector<float> values = {1.2345f, 2, 3, 4, 5, 123.456f, 7, 8};
+  first.arguments[0] = Literal::Of<float>(Shape::Array(hlo::ElementType::kF32, {8}), values);
+  const Candidate smallest = Reducer().Run(first, [](const Candidate& c) {
+    const auto data = c.arguments.empty() ? std::span<const float>() : c.arguments[0].data<float>();
+    return data.size() == 8 && data[5] > 100;
+  });
+  const auto data = smallest.arguments[0].data<float>();
+  EXPECT_EQ(std::vector<float>(data.begin(), data.end()),
+            (std::vector<float>{0, 0, 0, 0, 0, 123, 0, 0}));
+}
+
+TEST(Reduce, DeepChainsNeedNoStack) {
+  const Candidate first = Parse(Chain(20000));
+  SearchOptions options;
+  int64_t left = 12;
+  std::stop_source stop;
+  options.stop = stop.get_token();
+  const Try attempt = [&](const Candidate&, const std::stop_token&) -> std::optional<Failure> {
+    if (--left == 0) stop.request_stop();
+    return std::nullopt;
+  };
+  Search search(first, ScriptFailure("it"), attempt, {}, options);
+  RunReductions(search);
+  EXPECT_EQ(search.best().module, first.module);
+}
+
+TEST(Literals, SimplerIsSimplerOnce) {
+  const Literal integers = Literal::Of<int32_t>(Shape::Array(hlo::ElementType::kS32, {3}),
+                                                std::vector<int32_t>{7, -9, 1});
+  const Literal halved = *Simplified(integers, Simpler::kHalves);
+  const auto halves = halved.data<int32_t>();
+  EXPECT_EQ(std::vector<int32_t>(halves.begin(), halves.end()), (std::vector<int32_t>{3, -4, 1}));
+  EXPECT_FALSE(Simplified(integers, Simpler::kOneDigit));
+  EXPECT_FALSE(Simplified(*Simplified(integers, Simpler::kOnes), Simpler::kOnes));
+  EXPECT_FALSE(Simplified(*Simplified(integers, Simpler::kZeros), Simpler::kOnes));
+  EXPECT_EQ(CountNonZeros(WithZeros(integers, 1, 3)), 1u);
+}
+
+}  // namespace
+}  // namespace hloscope::debug

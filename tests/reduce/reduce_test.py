@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Reduces the modules of reduce_cases.py: to at most 1.5 times the smallest known, the same twice, and failing as before.
+
+  reduce_test.py HLOSCOPE FAULT_PLUGIN [CASE…]   with cases named, a table of figures"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from reduce_cases import CASES
+
+HLOSCOPE, FAULT_PLUGIN, NAMED = sys.argv[1], sys.argv[2], sys.argv[3:]
+
+
+def plugin_of(platform):
+    """Where doctor finds the platform's plugin; None if it does not."""
+    done = subprocess.run([HLOSCOPE, 'doctor', '--json'], capture_output=True, text=True)
+    for row in map(json.loads, done.stdout.splitlines()):
+        found = re.search(r': (/.*\.so)$', row['message'])
+        if row['section'] == 'plugins' and row['subject'] == platform and found:
+            return found[1]
+    return None
+
+
+def reduce(case, folder, plugin, jobs):
+    module, out = os.path.join(folder, case.name + '.hlo'), os.path.join(folder, f'{case.name}.{jobs}.hlo')
+    with open(module, 'w') as f:
+        f.write(case.text)
+    options = list(case.options)
+    environment = dict(os.environ, **case.environment)
+    if case.platform == 'fault':
+        options += ['--platform', 'pjrt:' + FAULT_PLUGIN]
+        environment['HLOSCOPE_FAULT_PLUGIN'] = plugin
+    if case.script:
+        script = os.path.join(folder, case.name + '.sh')
+        with open(script, 'w') as f:
+            f.write(case.script)
+        os.chmod(script, 0o755)
+        options += ['--script', script]
+    done = subprocess.run([HLOSCOPE, 'reduce', module, '-o', out, '--json', '--jobs', str(jobs)] + options,
+                          capture_output=True, text=True, env=environment)
+    assert done.stdout.count('\n') == 1, done
+    report = json.loads(done.stdout)
+    assert done.returncode == 0 and report['status'] == 'reduced', done
+    with open(out) as f:
+        text = f.read()
+    if report['inputs'] and jobs == 1:
+        report['values'] = open(report['inputs'], 'rb').read()
+    return report, text, environment
+
+
+def replay(report, case, environment):
+    command = report['command'].replace('hloscope ', HLOSCOPE + ' ', 1)
+    done = subprocess.run(['sh', '-c', command + ('' if case.script else ' --json')], capture_output=True, text=True, env=environment)
+    status = done.returncode if case.script else json.loads(done.stdout.splitlines()[-1])
+    expected = {'differs': lambda s: s['status'] == 'differs', 'nan': lambda s: s['first_nonfinite'],
+                'script': lambda s: s == 0, 'error': lambda s: s['status'] in ('error', 'unsupported')}
+    fails = expected.get(case.kind, lambda s: s['status'] == 'died')(status)
+    assert fails, (command, done)
+
+
+def check_stop(folder, bad):
+    """Ctrl+C leaves the smallest so far, and says so."""
+    module, out, script = (os.path.join(folder, name) for name in ('stop.hlo', 'stop.out.hlo', 'stop.sh'))
+    with open(module, 'w') as f:
+        f.write(CASES[0].text)
+    with open(script, 'w') as f:
+        f.write('#!/bin/sh\nsleep 0.1\ngrep -q " tanh(" "$1"\n')
+    os.chmod(script, 0o755)
+    child = subprocess.Popen([HLOSCOPE, 'reduce', module, '-o', out, '--json', '--jobs', '1', '--script', script],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not os.path.exists(out) and child.poll() is None:
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    report = json.loads(child.communicate()[0])
+    if child.returncode != 0 or report['status'] != 'reduced' or report['instructions'] >= report['instructions_before']:
+        bad.append(f'stopped: {report}')
+    done = subprocess.run([HLOSCOPE, 'verify', out], capture_output=True, text=True)
+    if done.returncode != 0:
+        bad.append(f'stopped: {done}')
+
+
+def check_refusals(folder, bad):
+    """What does not fail, and what cannot be asked for."""
+    module, script = os.path.join(folder, 'sound.hlo'), os.path.join(folder, 'never.sh')
+    with open(module, 'w') as f:
+        f.write('HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}\n')
+    with open(script, 'w') as f:
+        f.write('#!/bin/sh\nexit 1\n')
+    os.chmod(script, 0o755)
+    out = os.path.join(folder, 'none.hlo')
+    for options, status, code in (([], 'not_failing', 1), (['--script', script], 'not_failing', 1),
+                                  (['--script', os.path.join(folder, 'absent')], 'error', 2),
+                                  (['--minutes', '0'], 'error', 2), (['--platform', 'nowhere'], 'error', 2)):
+        done = subprocess.run([HLOSCOPE, 'reduce', module, '-o', out, '--json'] + options, capture_output=True, text=True)
+        report = json.loads(done.stdout)
+        if (report['status'], done.returncode) != (status, code) or os.path.exists(out):
+            bad.append(f'{options}: {done}')
+
+
+def main():
+    plugin = plugin_of('xla-cpu')
+    bad, skipped = [], 0
+    if NAMED:
+        print('| case | failure | before | after | smallest known | seconds | tries |\n|---|---|---|---|---|---|---|')
+    for case in CASES:
+        if NAMED and case.name not in NAMED and 'all' not in NAMED:
+            continue
+        if case.platform and plugin is None:
+            skipped += 1
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            report, text, environment = reduce(case, folder, plugin, 2)
+            replay(report, case, environment)
+            again, text_again, _ = reduce(case, folder, plugin, 1)
+            if text != text_again:
+                bad.append(f'{case.name}: another result the second time:\n{text}\n{text_again}')
+        if report['failure']['kind'] != case.kind:
+            bad.append(f'{case.name}: {report["failure"]}')
+        if report['instructions_before'] < 300 or report['instructions'] > 1.5 * case.smallest:
+            bad.append(f'{case.name}: {report["instructions"]} of {report["instructions_before"]} instructions, {case.smallest} known:\n{text}')
+        if NAMED:
+            print(f'| {case.name} | {report["failure"]["fingerprint"]} | {report["instructions_before"]} | {report["instructions"]} | '
+                  f'{case.smallest} | {report["seconds"]:.1f} | {report["tries"]} |', flush=True)
+    if not NAMED:
+        with tempfile.TemporaryDirectory() as folder:
+            check_stop(folder, bad)
+            check_refusals(folder, bad)
+    for line in bad:
+        print(line)
+    if skipped:
+        print(f'{skipped} cases skipped: no XLA:CPU plugin')
+    sys.exit(1 if bad else 0)
+
+
+main()
