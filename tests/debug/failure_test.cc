@@ -70,6 +70,8 @@ TEST(Failure, DeathsByTheirCause) {
   EXPECT_EQ(Fingerprint(died(fault)), Fingerprint(died(later)));
   later.replace(later.find("a == b"), 6, "a == c");
   EXPECT_NE(Fingerprint(died(fault)), Fingerprint(died(later)));
+  EXPECT_EQ(Fingerprint(died("the pjrt:/a/b.so worker was killed by signal 6 (SIGABRT) at run")),
+            "signal: worker was killed by signal # (SIGABRT) at run");
   EXPECT_EQ(Fingerprint(died("the deadline passed (xla-cpu worker, at compile)")),
             "deadline: at compile");
   EXPECT_EQ(Fingerprint(died("the deadline of 5 s passed (xla-cpu worker, at compile)")),

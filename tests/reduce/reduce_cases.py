@@ -176,12 +176,13 @@ def crashing(p):
 
 
 def endless(p):
-    """A loop that never ends."""
+    """A loop that counts for too long."""
     p.computations.append('body {\n  s = (s32[], f32[16,16]) parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n'
+                          '  one = s32[] constant(1)\n  j = s32[] add(i, one)\n'
                           '  v = f32[16,16] get-tuple-element(s), index=1\n  c = f32[16,16] cosine(v)\n'
-                          '  ROOT n = (s32[], f32[16,16]) tuple(i, c)\n}')
+                          '  ROOT n = (s32[], f32[16,16]) tuple(j, c)\n}')
     p.computations.append('condition {\n  s = (s32[], f32[16,16]) parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n'
-                          '  most = s32[] constant(7)\n  ROOT goes = pred[] compare(i, most), direction=LT\n}')
+                          '  most = s32[] constant(-1)\n  ROOT goes = pred[] compare(i, most), direction=NE\n}')
     p.add('begin', 's32[] constant(3)')
     p.add('init', f'(s32[], f32[16,16]) tuple(begin, {p.value})')
     p.add('loop', '(s32[], f32[16,16]) while(init), condition=condition, body=body')
@@ -231,7 +232,7 @@ CASES = [
     Case('looped', around('looped', looped), AGAINST, 2, 'differs', 'xla-cpu'),
     Case('logged', around('logged', logged), ['--find', 'nan'], 2, 'nan'),
     Case('crashing', around('crashing', crashing), [], 2, 'signal', 'fault', '', {'HLOSCOPE_FAULT': 'erf=abort'}),
-    Case('endless', around('endless', endless, 16, 15), ['--deadline', '1'], 5, 'deadline'),
+    Case('endless', around('endless', endless, 16, 15), ['--deadline', '1'], 8, 'deadline'),
     Case('huge', around('huge', huge), ['--memory', '32M'], 2, 'memory'),
     Case('unknown_call', around('unknown_call', unknown_call), ['--platform', 'xla-cpu'], 2, 'error', 'xla-cpu'),
     Case('unknown_random', around('unknown_random', unknown_random), [], 3, 'error'),

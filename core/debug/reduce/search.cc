@@ -11,9 +11,9 @@
 namespace hloscope::debug {
 namespace {
 
-// Tries behind the one that was taken get this long to end by themselves: a worker that is stopped
-// has to be started again.
-constexpr std::chrono::milliseconds kGrace{300};
+// Tries behind the one that was taken get as long as that took, within these bounds, to end by
+// themselves: a worker that is stopped has to be started again.
+constexpr std::chrono::milliseconds kLeastGrace{300}, kMostGrace{1500};
 
 constexpr int64_t kMostBytes = int64_t{1} << 30;  // of values that are kept
 
@@ -43,6 +43,7 @@ struct Search::Outcome {
   Candidate candidate;
   Failure failure;
   CandidateSize size;
+  std::chrono::milliseconds grace = kMostGrace;
 };
 
 Search::Search(Candidate first, Failure failure, Try attempt, ValueSource source,
@@ -85,11 +86,15 @@ void Search::TryOne(const Maker& make, Need need, size_t number, const std::stop
   const CandidateSize size = SizeOf(*candidate);
   if (need == Need::kSmaller && size >= size_) return;
   if (need == Need::kNotLarger && size > size_) return;
+  const auto start = std::chrono::steady_clock::now();
   std::optional<Failure> failure = Attempt(*candidate, stop);
   if (!failure || stop.stop_requested() || !IsSameFailure(failure_, *failure)) return;
   const std::lock_guard lock(outcome.mutex);
   if (number >= outcome.winner) return;
   outcome.winner = number;
+  outcome.grace = std::clamp(
+      std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start),
+      kLeastGrace, kMostGrace);
   outcome.candidate = *std::move(candidate);
   outcome.failure = *std::move(failure);
   outcome.size = size;
@@ -124,7 +129,7 @@ std::optional<size_t> Search::First(size_t count, const Maker& make, Need need) 
       return outcome.running == 0 && (outcome.next >= outcome.winner || stopped());
     };
     outcome.changed.wait(lock, [&] { return over() || outcome.winner < count; });
-    while (!outcome.changed.wait_for(lock, kGrace, over)) {
+    while (!outcome.changed.wait_for(lock, outcome.grace, over)) {
       for (size_t i = outcome.winner + 1; i < outcome.next; ++i) stops[i].request_stop();
     }
   }

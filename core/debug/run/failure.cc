@@ -144,11 +144,20 @@ std::vector<std::string_view> NamesOf(const hlo::Module* module) {
   return names;
 }
 
+// "the pjrt:FILE worker was killed …" is "worker was killed …": where a plugin lies does not
+// matter.
+std::string_view WithoutPlatform(std::string_view text) {
+  constexpr std::string_view kWorker = "worker ";
+  const size_t at = text.find(kWorker);
+  const size_t space = text.find(' ', text.find(' ') + 1);
+  return text.starts_with("the ") && at != text.npos && at == space + 1 ? text.substr(at) : text;
+}
+
 Failure FailureOfError(const Error& error, const hlo::Module* module) {
   Failure failure{KindOf(error), {}, error.ToString()};
   std::string fingerprint;
   if (failure.kind == FailureKind::kSignal || failure.kind == FailureKind::kError) {
-    fingerprint = ErrorFingerprint(error.message, NamesOf(module));
+    fingerprint = ErrorFingerprint(WithoutPlatform(error.message), NamesOf(module));
   } else {
     // The platform and how far it came, where a worker says so.
     const size_t at = error.message.rfind(" at ");
