@@ -20,6 +20,7 @@
 #include "core/base/jobs.h"
 #include "core/debug/reduce/reduce_module.h"
 #include "core/dump/tensors/tensor_values.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 namespace {
@@ -112,6 +113,10 @@ class ReduceCommand : public Command {
   Status Check(const Context& context) {
     HLOSCOPE_TRY(shared_.Prepare(context));
     if (minutes_ && !(*minutes_ > 0)) return InputError("--minutes: expected more than 0");
+    for (const std::string& platform :
+         {shared_.request().platform, shared_.request().reference_platform}) {
+      if (!platform.empty()) HLOSCOPE_TRY(replay::CheckPlatform(platform));
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form, ModuleFormFromPath(files_.output));
     if (form != ModuleForm::kHlo) return InputError(files_.output + ": expected a name in .hlo");
     return {};

@@ -126,6 +126,9 @@ class Reduction {
       if (request_.run.different_random_seeds) run_.rng_seed = static_cast<uint64_t>(i) + 1;
       RunReport ran = RunModule(module_, run_, stop_);
       if (stop_.stop_requested()) return InputError("stopped before the module had failed");
+      // What this machine lacks is no failure of the module.
+      const bool lacks = ran.error && ran.error->error_class == ErrorClass::kEnvironment;
+      if (lacks) return std::unexpected(*ran.error);
       failure = FailureOf(ran, module_.get());
       report_.smallest.arguments = std::move(ran.arguments);
     }
