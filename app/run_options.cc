@@ -81,6 +81,14 @@ std::vector<OptionSpec> RunOptionSet::ComparisonSpecs() {
   return {
       WithGroup("Comparison", PlatformOption("--reference_platform", &request_.reference_platform,
                                              "the platform to compare with")),
+      {.name = "--reference_python",
+       .target = &request_.reference_python,
+       .help = "the Python environment of the reference platform, where it is not that of --python",
+       .value = "PATH"},
+      {.name = "--reference_flag",
+       .target = &reference_flags_,
+       .help = "an XLA flag for the reference platform: xla_name=value; may be repeated",
+       .value = "NAME=VALUE"},
       {.name = "--expect",
        .target = &request_.expect,
        .help = "expected results: .npz, .npy in order, or a folder with output_N.npy",
@@ -167,6 +175,7 @@ Status RunOptionSet::Prepare(const Context& context) {
   if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
   request_.verify = !no_verify_;
   request_.limits = context.limits;
+  HLOSCOPE_TRY(PrepareReference());
   return PrepareFlags(context.limits);
 }
 
@@ -175,6 +184,26 @@ Status RunOptionSet::PrepareFlags(const Limits& limits) {
   const replay::PlatformRow* platform = replay::FindPlatform(request_.platform);
   if (platform != nullptr && !platform->Has(replay::kXlaFlags) && !request_.xla_flags.empty()) {
     request_.notes.push_back(fmt::format("XLA flags have no effect on {}", platform->name));
+  }
+  return {};
+}
+
+Status RunOptionSet::PrepareReference() {
+  const bool asked = !request_.reference_python.empty() || !reference_flags_.empty();
+  if (asked && request_.reference_platform.empty()) {
+    return InputError("--reference_python and --reference_flag need --reference_platform");
+  }
+  for (std::string_view flag : reference_flags_) {
+    while (flag.starts_with('-')) flag.remove_prefix(1);
+    const size_t equals = flag.find('=');
+    if (!flag.starts_with("xla_") || equals == std::string_view::npos) {
+      return InputError(fmt::format("--reference_flag {}: expected xla_name=value", flag));
+    }
+    request_.reference_flags.emplace_back(flag.substr(0, equals), flag.substr(equals + 1));
+  }
+  const replay::PlatformRow* platform = replay::FindPlatform(request_.reference_platform);
+  if (platform != nullptr && !platform->Has(replay::kXlaFlags) && !reference_flags_.empty()) {
+    request_.notes.push_back(fmt::format("--reference_flag has no effect on {}", platform->name));
   }
   return {};
 }

@@ -45,6 +45,7 @@ class RunOptionSet {
 
  private:
   Status PrepareFlags(const Limits& limits);
+  Status PrepareReference();
   Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const;
 
   debug::RunRequest request_;
@@ -52,6 +53,7 @@ class RunOptionSet {
   std::optional<int64_t> fill_elided_;
   std::string input_format_, denormals_ = "keep", python_;
   std::optional<std::string> memory_, find_;
+  std::vector<std::string> reference_flags_;
   XlaOptions xla_options_;
   bool no_verify_ = false;
 };

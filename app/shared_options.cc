@@ -38,7 +38,7 @@ OptionSpec InputFormatOption(OptionSpec::Target target, std::vector<std::string>
 OptionSpec PythonOption(OptionSpec::Target target) {
   return {.name = "--python",
           .target = target,
-          .help = "search this Python environment alone for XLA's plugins",
+          .help = "search this Python environment alone for XLA's plugins and jaxlib",
           .value = "PATH"};
 }
 

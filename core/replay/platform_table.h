@@ -26,6 +26,7 @@ enum PlatformFlag : uint32_t {
   kTargets = 1 << 4,      // compiles for described devices, and only for those
   kReadsMlir = 1 << 5,    // its compiler takes StableHLO
   kSearches = 1 << 6,     // looks at its values: searches beside a run, and ends it early
+  kNeedsPython = 1 << 7,  // runs by the jaxlib of a Python environment
 };
 
 struct PlatformRow {

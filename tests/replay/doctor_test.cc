@@ -42,6 +42,8 @@ DoctorInfo Healthy() {
   DoctorInfo info;
   info.plugins = {Cpu(), Gpu()};
   info.plugins[1].devices = {"Made-up GPU"};
+  info.jaxlibs = {{"/env/bin/python3", "0.10.2", "/env/lib/python3/p", "VIRTUAL_ENV"},
+                  {"/usr/bin/python3", "0.4.38", "/usr/lib/python3/p", "python3 on PATH"}};
   info.driver.found = true;
   info.driver.version = 13000;
   info.driver.devices = {{"Made-up GPU", 90, int64_t{80} << 30}};
@@ -99,6 +101,9 @@ const StateRow kStates[] = {
      },
      "cannot load /env/gpu.so, from VIRTUAL_ENV: killed by signal 11",
      "--no-deps jax-cuda13-pjrt==0.12.0"},
+    {DoctorState::kJaxlibReady, {}, "jaxlib 0.10.2, from VIRTUAL_ENV: /env/bin/python3", ""},
+    {DoctorState::kJaxlibAlsoThere, {}, "use it with --python /usr/bin/python3", ""},
+    {DoctorState::kJaxlibAbsent, [](auto& f) { f.jaxlibs.clear(); }, "no jaxlib in the active", ""},
     {DoctorState::kPluginPathGone,
      [](auto& f) {
        f.findings.places = {{"HLOSCOPE_PLUGIN_PATH", "/gone", "no such file or folder", {}}};

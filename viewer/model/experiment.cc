@@ -10,6 +10,7 @@
 
 #include "core/debug/run/extract.h"
 #include "core/debug/run/pieces.h"
+#include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/plugins/plugins.h"
 #include "core/replay/workers/worker_evidence.h"
 
@@ -322,9 +323,10 @@ std::vector<std::string> PlatformsHere() {
   const replay::PluginFindings found = replay::FindPlugins({});
   std::vector<std::string> names;
   for (const replay::PlatformRow& row : replay::PlatformRows()) {
-    const bool here = !row.Has(replay::kNeedsPlugin) ||
-                      std::ranges::find(found.plugins, row.devices, &replay::PluginFile::devices) !=
-                          found.plugins.end();
+    bool here = !row.Has(replay::kNeedsPlugin) ||
+                std::ranges::find(found.plugins, row.devices, &replay::PluginFile::devices) !=
+                    found.plugins.end();
+    if (row.Has(replay::kNeedsPython)) here = !replay::FindJaxlibs({}).empty();
     if (here) names.emplace_back(row.name);
   }
   return names;

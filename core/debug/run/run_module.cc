@@ -194,15 +194,35 @@ class Replay {
       options.xla_flags = {{"xla_cpu_enable_fast_math", "false"},
                            {"xla_cpu_enable_fast_min_max", "false"},
                            {"xla_gpu_enable_fast_min_max", "false"}};
+      TakeReferenceOptions(options);
     }
     return options;
   }
 
+  // What was asked for the reference alone.
+  void TakeReferenceOptions(replay::RunOptions& options) const {
+    for (const auto& flag : request_.reference_flags) {
+      std::erase_if(options.xla_flags, [&](const auto& own) { return own.first == flag.first; });
+      options.xla_flags.push_back(flag);
+    }
+    if (request_.reference_python.empty()) return;
+    constexpr std::string_view kPython = "HLOSCOPE_PYTHON=";
+    std::erase_if(options.environment,
+                  [&](const std::string& own) { return own.starts_with(kPython); });
+    options.environment.push_back(std::string(kPython) + request_.reference_python);
+  }
+
   // The leaves of one run on the present inputs.
   Result<Leaves> RunOn(replay::Executable& executable, int64_t iteration, RunTiming& timing) {
+    const size_t known = report_.warnings.size();
     ResultCollector collector(report_, request_.on_progress);
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
                               RunInto(collector, executable, OptionsFor(Side::kTest, iteration)));
+    // One platform on both sides says whose words they are.
+    const bool ambiguous = request_.platform == request_.reference_platform;
+    for (size_t i = known; i < report_.warnings.size() && ambiguous; ++i) {
+      if (&executable == reference_.get()) report_.warnings[i].insert(0, "reference: ");
+    }
     timing.run_us.push_back(run.run_us);
     timing.peak_bytes = std::max(timing.peak_bytes, run.peak_bytes);
     return collector.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr);

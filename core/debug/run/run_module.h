@@ -26,7 +26,9 @@ namespace hloscope::debug {
 // filled in by the replay.
 struct RunRequest : replay::RunOptions {
   std::string platform{replay::ReferencePlatform().name};
-  std::string reference_platform;        // empty: none
+  std::string reference_platform;  // empty: none
+  std::string reference_python;    // --reference_python; empty: the same as the platform's
+  std::vector<std::pair<std::string, std::string>> reference_flags;  // --reference_flag, of XLA
   std::vector<std::string> inputs;       // --inputs; empty: `arguments`, or made up from `seed`
   std::string input_literals;            // --input_literals_file; empty: none
   std::vector<hlo::Literal> arguments;   // of a snapshot, one per parameter; empty: none

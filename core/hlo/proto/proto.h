@@ -38,8 +38,13 @@ Result<ProtoFile> ReadProto(std::span<const std::byte> bytes, const Limits& limi
                             std::shared_ptr<const void> owner = nullptr);
 Result<ProtoFile> ReadTextProto(std::string_view text, const Limits& limits = {});
 
+// How instructions are numbered in a proto: as they were read, or else as today's XLA numbers them,
+// with the computation in the upper half; or in one row over the whole module from 0, which is all
+// that XLA read before 2025.
+enum class ProtoIds : uint8_t { kOwn, kInOneRow };
+
 // HloModuleProto in wire format, as XLA's HloModule::ToProto writes it, unknown fields added back.
-std::string ModuleToProto(const Module& module);
+std::string ModuleToProto(const Module& module, ProtoIds ids = ProtoIds::kOwn);
 // HloProto holding the module.
 std::string HloToProto(const ProtoFile& file);
 // HloSnapshot holding the module, the first list of arguments, the result and the platform.

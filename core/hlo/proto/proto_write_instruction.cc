@@ -10,7 +10,8 @@ namespace hloscope::hlo {
 
 using namespace InstructionField;
 
-WriteScope::WriteScope(const Module& module) : module_(module), shapes_(module.shape_count()) {
+WriteScope::WriteScope(const Module& module, ProtoIds ids)
+    : module_(module), in_one_row_(ids == ProtoIds::kInOneRow), shapes_(module.shape_count()) {
   // Ids that do not cover the whole module (it was edited) are of no use.
   if (module.proto_instruction_ids().size() == module.instructions().size() &&
       module.proto_computation_ids().size() == module.computations().size()) {

@@ -18,9 +18,9 @@ constexpr int64_t kMaxListedDevices = 1 << 20;
 
 class ModuleWriter {
  public:
-  explicit ModuleWriter(const Module& module)
+  ModuleWriter(const Module& module, ProtoIds ids)
       : module_(module),
-        scope_(module),
+        scope_(module, ids),
         instructions_(scope_, out_),
         order_(module),
         async_(module) {}
@@ -266,6 +266,8 @@ class ModuleWriter {
 
 }  // namespace
 
-std::string ModuleToProto(const Module& module) { return ModuleWriter(module).Write(); }
+std::string ModuleToProto(const Module& module, ProtoIds ids) {
+  return ModuleWriter(module, ids).Write();
+}
 
 }  // namespace hloscope::hlo

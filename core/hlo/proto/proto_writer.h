@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/hlo/module.h"
+#include "core/hlo/proto/proto.h"
 #include "core/hlo/proto/proto_fields.h"
 #include "core/hlo/proto/wire_writer.h"
 
@@ -15,7 +16,7 @@ namespace hloscope::hlo {
 // What is shared while one module is written.
 class WriteScope {
  public:
-  explicit WriteScope(const Module& module);
+  WriteScope(const Module& module, ProtoIds ids);
 
   const Module& module() const { return module_; }
   int64_t IdOf(ComputationId id) const {
@@ -24,6 +25,7 @@ class WriteScope {
   // The proto's own id where the module was read from one, else the computation above the position
   // in it, as XLA numbers them.
   int64_t IdOf(InstructionId id) const {
+    if (in_one_row_) return id.index;
     if (!instruction_ids_.empty()) return instruction_ids_[id.index];
     const Instruction& i = module_[id];
     return IdOf(i.computation) << 32 | (id.index - module_[i.computation].first_instruction);
@@ -33,6 +35,7 @@ class WriteScope {
 
  private:
   const Module& module_;
+  bool in_one_row_;
   std::span<const int64_t> computation_ids_, instruction_ids_;
   std::vector<std::string> shapes_;  // by id; empty: not encoded yet
 };

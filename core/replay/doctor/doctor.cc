@@ -95,6 +95,18 @@ class Doctor {
       if (row.Has(kNeedsPlugin)) CheckPlatform(row.name, row.devices);
     }
     CheckPlatform("", Devices::kNone);
+    CheckJaxlibs();
+  }
+
+  // What stands on the disk: no Python is started for it.
+  void CheckJaxlibs() {
+    const std::string subject = PlatformNames(kNeedsPython);
+    if (info_.jaxlibs.empty()) Add(DoctorState::kJaxlibAbsent, subject);
+    for (const JaxlibPlace& place : info_.jaxlibs) {
+      const bool is_used = &place == &info_.jaxlibs.front();
+      Add(is_used ? DoctorState::kJaxlibReady : DoctorState::kJaxlibAlsoThere, subject,
+          place.version, place.origin, place.python);
+    }
   }
 
   void CheckPlatform(std::string_view platform, Devices devices) {
@@ -249,9 +261,8 @@ class Doctor {
   }
 
   void CheckLibraries() {
-    const auto gpu =
-        std::ranges::find(info_.plugins, Devices::kGpu,
-                          [](const PluginInfo& plugin) { return plugin.file.devices; });
+    const auto gpu = std::ranges::find(
+        info_.plugins, Devices::kGpu, [](const PluginInfo& plugin) { return plugin.file.devices; });
     if (gpu == info_.plugins.end()) return;
     for (const auto& [name, path] : {std::pair("ptxas", &info_.toolkit.ptxas),
                                      std::pair("libdevice.10.bc", &info_.toolkit.libdevice)}) {

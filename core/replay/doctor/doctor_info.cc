@@ -3,29 +3,18 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "core/replay/plugins/python_environments.h"
 
 namespace hloscope::replay {
 namespace {
 
-namespace fs = std::filesystem;
-
-// jaxlib-0.10.2.dist-info says which jaxlib is in a folder of packages.
 void FindJaxlib(DoctorInfo& info) {
-  constexpr std::string_view kStart = "jaxlib-", kEnd = ".dist-info";
   for (const SearchedPlace& place : info.findings.places) {
     for (const std::string& folder : place.folders) {
-      std::error_code error;
-      for (fs::directory_iterator it(folder, error), end; !error && it != end;
-           it.increment(error)) {
-        const std::string name = it->path().filename().string();
-        if (!name.starts_with(kStart) || !name.ends_with(kEnd)) continue;
-        info.jaxlib_version = name.substr(kStart.size(), name.size() - kStart.size() - kEnd.size());
-        info.jaxlib_folder = folder;
-        return;
-      }
+      info.jaxlib_version = JaxlibVersionIn(folder);
+      info.jaxlib_folder = folder;
+      if (!info.jaxlib_version.empty()) return;
     }
   }
 }
@@ -37,6 +26,7 @@ DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
   info.limits = limits;
   info.findings = FindPlugins(search);
   FindJaxlib(info);
+  info.jaxlibs = FindJaxlibs(search);
   for (const PluginFile& file : info.findings.plugins) info.plugins.push_back(QueryPlugin(file));
   info.driver = QueryDriver();
   info.system = ReadSystemInfo("");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/plugins/cuda_files.h"
 #include "core/replay/plugins/plugins.h"
 
@@ -73,6 +74,7 @@ struct DoctorInfo {
   PluginFindings findings;
   std::vector<PluginInfo> plugins;
   std::string jaxlib_version, jaxlib_folder;  // of the first jaxlib in a searched environment
+  std::vector<JaxlibPlace> jaxlibs;           // that a platform can run on
   DriverInfo driver;
   SystemInfo system;
   CudaToolkit toolkit;  // for the first plugin for GPUs

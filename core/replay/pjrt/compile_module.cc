@@ -15,7 +15,8 @@
 #include "core/hlo/sharding/topology.h"
 #include "core/replay/pjrt/adapt.h"
 #include "core/replay/pjrt/api.h"
-#include "core/replay/pjrt/scratch_folder.h"
+#include "core/replay/pjrt/dump_folder.h"
+#include "core/replay/pjrt/jaxlib_compile.h"
 #include "core/replay/pjrt/xla_compile.h"
 #include "core/replay/plugins/assets.h"
 #include "core/replay/plugins/cuda_files.h"
@@ -26,32 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTargetFolder = "gpu-targets", kTargetEnding = ".pbtxt";
-
-// Makes the folder, or refuses one that holds a dump; its absolute path.
-Result<std::string> PrepareDump(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return EnvironmentError(fmt::format("{}: {}", folder, error.message()));
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().filename().string().starts_with("module_")) {
-      return InputError(fmt::format("{}: already contains a dump", folder),
-                        "give a new or empty folder");
-    }
-  }
-  const fs::path whole = fs::canonical(folder, error);
-  if (error) return EnvironmentError(fmt::format("{}: {}", folder, error.message()));
-  return whole.string();
-}
-
-void CountFiles(const std::string& folder, CompileModuleReport& report) {
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    if (!it->is_regular_file(error)) continue;
-    ++report.dump_files;
-    report.dump_bytes += static_cast<int64_t>(it->file_size(error));
-  }
-}
 
 // The name that a description gives its device.
 std::string DeviceName(std::string_view target) {
@@ -209,27 +184,6 @@ Result<XlaCompileAnswer> CompileForms(const std::vector<ModuleForm>& forms,
   return second;
 }
 
-XlaCompileRequest WithFlags(XlaCompileRequest compile, const CompileModuleRequest& request,
-                            Devices devices) {
-  if (!request.dump.empty()) {
-    const pjrt::XlaFlags flags = DumpFlags(devices, request.passes);
-    compile.flags.insert(compile.flags.end(), flags.begin(), flags.end());
-  }
-  for (const auto& flag : request.xla_flags) {
-    std::erase_if(compile.flags, [&](const auto& ours) { return ours.first == flag.first; });
-    compile.flags.push_back(flag);
-  }
-  return compile;
-}
-
-// The optimised module as XLA dumps it; the one that plugins hand out has lost constants.
-std::string DumpedModule(const std::string& folder, const Limits& limits) {
-  const std::string path = FileEndingIn(folder, "_after_optimizations.hlo.pb");
-  if (path.empty()) return {};
-  const auto file = FileView::Open(path, limits);
-  return file.has_value() ? std::string(file->bytes()) : std::string();
-}
-
 }  // namespace
 
 std::vector<std::string> GpuTargetNames() {
@@ -259,6 +213,10 @@ Result<std::string> ReadGpuTarget(const std::string& name_or_file, const Limits&
 Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Module>& module,
                                           const CompileModuleRequest& request,
                                           const std::stop_token& stop) {
+  const PlatformRow* platform = FindPlatform(request.platform);
+  if (platform != nullptr && platform->Has(kNeedsPython)) {
+    return CompileWithJaxlib(module, request, stop);
+  }
   CompileModuleReport report;
   HLOSCOPE_ASSIGN_OR_RETURN(report.plugin, ResolvePlugin(request.platform, request.search));
   XlaCompileRequest compile;
@@ -267,16 +225,10 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   compile.memory_bytes = MachineMemoryBytes() / 100 * request.limits.run_memory_percent;
   HLOSCOPE_TRY(PrepareDevice(request, report, compile));
   HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<ModuleForm> forms, FormsOf(module, request));
-  compile = WithFlags(std::move(compile), request, report.plugin.devices);
+  AddFlags(request, report.plugin.devices, compile.flags);
   std::optional<ScratchFolder> scratch;
-  if (!request.dump.empty()) {
-    HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, PrepareDump(request.dump));
-  } else if (request.optimized_module) {
-    HLOSCOPE_ASSIGN_OR_RETURN(ScratchFolder made, ScratchFolder::Make());
-    scratch.emplace(std::move(made));
-    compile.dump = scratch->path();
-    compile.flags.emplace_back("xla_dump_hlo_as_proto", "true");
-  }
+  HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, DumpFolder(request, scratch));
+  if (scratch) compile.flags.emplace_back("xla_dump_hlo_as_proto", "true");
   Result<XlaCompileAnswer> answer = CompileForms(forms, compile, request, report.warnings, stop);
   if (!answer.has_value()) {
     // Nothing came of it: no folder either, unless XLA has left something in it.

@@ -127,9 +127,8 @@ Result<std::vector<std::vector<Literal>>> LeafTraffic::Arguments(
   return arguments;
 }
 
-Result<Literal> LeafTraffic::TakeLeaf(const ClientHandle& client,
-                                      std::span<const std::vector<OwnedBuffer>> outputs,
-                                      const OutputLeaf& leaf, int64_t first_device) const {
+Result<Literal> LeafTraffic::TakeLeaf(const DeviceOutputs& outputs, const OutputLeaf& leaf,
+                                      int64_t first_device) const {
   if (leaf.output < 0) return Literal::Token();
   const auto output = static_cast<size_t>(leaf.output);
   const auto first = static_cast<size_t>(first_device);
@@ -139,19 +138,18 @@ Result<Literal> LeafTraffic::TakeLeaf(const ClientHandle& client,
     const std::vector<int64_t> sizes = TileSizes(*leaf.tiling, whole);
     for (size_t p = leaf.tiling->tile_of.size(); p-- > 0;) {
       if (leaf.tiling->tile_of[p] < 0) continue;
-      HLOSCOPE_ASSIGN_OR_RETURN(const Literal tile,
-                                client.Take(outputs[first + p][output].get(), whole));
+      HLOSCOPE_ASSIGN_OR_RETURN(const Literal tile, outputs.Take(first + p, output, whole));
       CopyTile(tile, TileStart(*leaf.tiling, leaf.tiling->tile_of[p], sizes), whole, bytes);
     }
     return Literal::Dense(whole, std::move(bytes));
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(Literal value, client.Take(outputs[first][output].get(), leaf.shape));
+  HLOSCOPE_ASSIGN_OR_RETURN(Literal value, outputs.Take(first, output, leaf.shape));
   if (leaf.dynamic_dimensions.empty()) return value;
   std::vector<int64_t> live = DimensionsOf(leaf.shape);
   for (size_t i = 0; i < leaf.dynamic_dimensions.size(); ++i) {
     HLOSCOPE_ASSIGN_OR_RETURN(
         const Literal size,
-        client.Take(outputs[first][output + 1 + i].get(), Shape::Scalar(hlo::ElementType::kS32)));
+        outputs.Take(first, output + 1 + i, Shape::Scalar(hlo::ElementType::kS32)));
     const auto d = static_cast<size_t>(leaf.dynamic_dimensions[i]);
     live[d] = std::clamp<int64_t>(size.data<int32_t>()[0], 0, live[d]);
   }
@@ -161,25 +159,26 @@ Result<Literal> LeafTraffic::TakeLeaf(const ClientHandle& client,
   return dynamic;
 }
 
-Status LeafTraffic::Emit(const ClientHandle& client,
-                         std::span<const std::vector<OwnedBuffer>> outputs, const CapturePlan& plan,
+Status LeafTraffic::Emit(const DeviceOutputs& outputs, const CapturePlan& plan,
                          hlo::InstructionId root, RunStream& stream) const {
   size_t expected = 0;
   for (const OutputLeaf& leaf : adapted_.outputs) {
     if (leaf.output >= 0) expected += 1 + leaf.dynamic_dimensions.size();
   }
-  if (!outputs.empty() && outputs[0].size() != expected) {
+  for (int64_t d = 0; d < adapted_.counts.devices(); ++d) {
+    const size_t count = outputs.CountOf(static_cast<size_t>(d));
+    if (count == expected) continue;
     return InternalError(
-        fmt::format("the plugin returns {} results, expected {}", outputs[0].size(), expected));
+        fmt::format("the plugin returns {} results, expected {}", count, expected));
   }
   const int64_t each = ListsPerReplica();
   const int64_t step = adapted_.partition ? adapted_.counts.partitions : 1;
   for (int64_t list = 0; list < adapted_.counts.replicas * each; ++list) {
     for (size_t i = 0; i < adapted_.outputs.size(); ++i) {
       if (plan.results == CaptureForm::kNone) continue;
-      TellResult(stream, plan, root,
-                 {list, static_cast<int64_t>(i),
-                  TakeLeaf(client, outputs, adapted_.outputs[i], list * step)});
+      TellResult(
+          stream, plan, root,
+          {list, static_cast<int64_t>(i), TakeLeaf(outputs, adapted_.outputs[i], list * step)});
     }
   }
   return {};

@@ -83,10 +83,9 @@ Status SettleOutputs(const Module& compiled, Adapted& adapted) {
 
 }  // namespace
 
-Status FindTilings(const ClientHandle& client, const LoadedProgram& program, Adapted& adapted) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, client.OptimizedProgram(program));
+Status FindTilings(std::string_view optimized_module, Adapted& adapted) {
   // Plugins leave out large constants; then what was asked for has to do.
-  const auto file = hlo::ReadProto(std::as_bytes(std::span(bytes)));
+  const auto file = hlo::ReadProto(std::as_bytes(std::span(optimized_module)));
   if (!file.has_value()) return {};
   HLOSCOPE_TRY(SettleInputs(*file->module, adapted));
   return SettleOutputs(*file->module, adapted);

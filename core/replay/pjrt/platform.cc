@@ -32,6 +32,22 @@ struct Captures {
   int64_t program = 0;
 };
 
+// Buffers of a plugin.
+class PluginOutputs : public pjrt::DeviceOutputs {
+ public:
+  PluginOutputs(const pjrt::ClientHandle& client,
+                const std::vector<std::vector<pjrt::OwnedBuffer>>& buffers)
+      : client_(client), buffers_(buffers) {}
+  size_t CountOf(size_t device) const override { return buffers_[device].size(); }
+  Result<Literal> Take(size_t device, size_t output, const hlo::Shape& shape) const override {
+    return client_.Take(buffers_[device][output].get(), shape);
+  }
+
+ private:
+  const pjrt::ClientHandle& client_;
+  const std::vector<std::vector<pjrt::OwnedBuffer>>& buffers_;
+};
+
 class PjrtExecutable : public Executable {
  public:
   PjrtExecutable(const PlatformRow& row, hlo::InstructionId root,
@@ -74,7 +90,7 @@ class PjrtExecutable : public Executable {
     scope.reset();
     const std::chrono::duration<double, std::micro> time = Clock::now() - start;
     buffers.clear();
-    HLOSCOPE_TRY(traffic.Emit(*client_, results, options.capture, root_, stream));
+    HLOSCOPE_TRY(traffic.Emit(PluginOutputs(*client_, results), options.capture, root_, stream));
     return RunResult{time.count(), memory_};
   }
 
@@ -131,7 +147,10 @@ class PjrtPlatform : public Platform {
     if (std::cmp_not_equal(program.devices.size(), adapted.counts.devices())) {
       return InternalError("the plugin compiled for a different number of devices");
     }
-    if (adapted.partition) HLOSCOPE_TRY(pjrt::FindTilings(*client, program, adapted));
+    if (adapted.partition) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const std::string optimized, client->OptimizedProgram(program));
+      HLOSCOPE_TRY(pjrt::FindTilings(optimized, adapted));
+    }
     return std::make_unique<PjrtExecutable>(row_, root, client, std::move(adapted),
                                             std::move(program), std::move(captures));
   }

@@ -243,14 +243,9 @@ class Finder {
   std::vector<std::string> searched_;  // folders of packages
 };
 
-std::string PythonOption(const PluginSearch& search) {
-  return search.python.empty() ? std::string(EnvironmentVariable("HLOSCOPE_PYTHON"))
-                               : search.python;
-}
-
 PluginFindings Find(const PluginSearch& search, bool only_known) {
   Finder finder(only_known);
-  const std::string python = PythonOption(search);
+  const std::string python = NamedPython(search);
   if (!python.empty()) {
     finder.AddEnvironment(ReadPythonEnvironment("--python", python));
     return std::move(finder).Finish();
@@ -268,7 +263,7 @@ PluginFindings Find(const PluginSearch& search, bool only_known) {
 
 // Into the environment that was named, where one was: no other is searched then.
 std::string InstallHint(Devices devices, const PluginSearch& search) {
-  const std::string python = PythonOption(search);
+  const std::string python = NamedPython(search);
   if (python.empty()) return fmt::format("`{}` installs one", InstallCommand(devices));
   const std::string interpreter = IsFolder(python) ? python + "/bin/python3" : python;
   const auto known = std::ranges::find(kKnownPlugins, devices, &KnownPlugin::devices);
@@ -286,6 +281,11 @@ std::string PlacesText(std::span<const SearchedPlace> places) {
 }
 
 }  // namespace
+
+std::string NamedPython(const PluginSearch& search) {
+  return search.python.empty() ? std::string(EnvironmentVariable("HLOSCOPE_PYTHON"))
+                               : search.python;
+}
 
 PluginFindings FindPlugins(const PluginSearch& search) {
   PluginFindings findings = Find(search, false);

@@ -15,6 +15,9 @@ struct PluginSearch {
   std::string python;
 };
 
+// What the search names, by itself or by HLOSCOPE_PYTHON; empty: nothing.
+std::string NamedPython(const PluginSearch& search);
+
 // A shared library that should be a plugin.
 struct PluginFile {
   std::string path;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/machine_memory.h"
 #include "core/hlo/module_image.h"
 #include "core/replay/workers/worker_evidence.h"
 
@@ -19,14 +18,6 @@ using Inputs = std::vector<std::vector<Literal>>;
 
 // Inputs larger than this are remembered, so that the next run need not send them again.
 constexpr size_t kSmallInputs = size_t{32} << 10;
-constexpr int64_t kLongestSeconds = int64_t{1} << 31;  // more would overflow the clock
-
-JobBounds BoundsOf(const RunOptions& options, const Limits& limits) {
-  const auto limit = std::chrono::seconds(std::min(limits.run_deadline_seconds, kLongestSeconds));
-  const int64_t share = MachineMemoryBytes() / 100 * limits.run_memory_percent;
-  return {options.deadline.value_or(Clock::now() + limit),
-          options.memory_bytes > 0 ? options.memory_bytes : share, options.stop};
-}
 
 bool SameBytes(const Literal& a, const Literal& b) {
   return a.bytes().data() == b.bytes().data() && a.bytes().size() == b.bytes().size() &&

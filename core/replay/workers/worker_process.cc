@@ -27,6 +27,7 @@ constexpr milliseconds kBetweenLooks{10};
 // After the connection has ended, until the process has: a sanitizer may have much to print.
 constexpr milliseconds kTimeToEnd{2000};
 constexpr size_t kKeptOutput = size_t{16} << 10;
+constexpr int64_t kLongestSeconds = int64_t{1} << 31;  // more would overflow the clock
 // Of a worker's memory that is not its job's: libraries, and what an allocator keeps.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int64_t kOwnBytes = int64_t{1} << 30;
@@ -39,6 +40,13 @@ bool IsMainThread() { return static_cast<pid_t>(syscall(SYS_gettid)) == getpid()
 
 }  // namespace
 
+JobBounds BoundsOf(const RunOptions& options, const Limits& limits) {
+  const auto limit = std::chrono::seconds(std::min(limits.run_deadline_seconds, kLongestSeconds));
+  const int64_t share = MachineMemoryBytes() / 100 * limits.run_memory_percent;
+  return {options.deadline.value_or(Clock::now() + limit),
+          options.memory_bytes > 0 ? options.memory_bytes : share, options.stop};
+}
+
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerStart& start) {
   HLOSCOPE_ASSIGN_OR_RETURN(auto ends, MakeSocketPair());
   HLOSCOPE_ASSIGN_OR_RETURN(const UniqueFd page, MakeSharedPage());
@@ -47,8 +55,11 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerStart& s
   if (!wake.valid()) return SystemFailure("create an event");
   ChildOptions options;
   options.program = start.program;
-  options.arguments = {"hloscope-worker", std::string(kWorkerArgument),
-                       std::to_string(start.most_frame_bytes), IsMainThread() ? "1" : "0"};
+  options.arguments = start.arguments;
+  if (options.arguments.empty()) {
+    options.arguments = {"hloscope-worker", std::string(kWorkerArgument),
+                         std::to_string(start.most_frame_bytes), IsMainThread() ? "1" : "0"};
+  }
   options.environment = CleanEnvironment(start.environment);
   options.descriptors = {ends.second.get(), page.get()};
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess process, ChildProcess::Spawn(options));

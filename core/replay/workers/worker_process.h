@@ -24,6 +24,8 @@ struct WorkerStart {
   std::string platform;                  // for messages
   std::vector<std::string> environment;  // NAME=value, beside what worker_environment.def passes on
   int64_t most_frame_bytes = int64_t{1} << 30;
+  std::vector<std::string> arguments =
+      {};  // of a program that is not ours; empty: as ours has them
 };
 
 // What a job may take. The worker watches the same where it can; the parent does in any case.
@@ -32,6 +34,8 @@ struct JobBounds {
   int64_t memory_bytes = 0;  // 0: no bound
   std::stop_token stop;
 };
+// What the options allow, and where they say nothing, what the limits do.
+JobBounds BoundsOf(const RunOptions& options, const Limits& limits);
 
 // Its memory is watched from outside, by resident size, and not bounded by RLIMIT_AS: address space
 // is what sanitizers, CUDA and the stacks of many threads take without using it. A control group of

@@ -1,0 +1,72 @@
+// Folders and flags for dumps.
+#include "core/replay/pjrt/dump_folder.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/base/file.h"
+#include "core/replay/pjrt/xla_compile.h"
+
+namespace hloscope::replay {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Makes the folder, or refuses one that holds a dump; its absolute path.
+Result<std::string> PrepareDump(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return EnvironmentError(fmt::format("{}: {}", folder, error.message()));
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().starts_with("module_")) {
+      return InputError(fmt::format("{}: already contains a dump", folder),
+                        "give a new or empty folder");
+    }
+  }
+  const fs::path whole = fs::canonical(folder, error);
+  if (error) return EnvironmentError(fmt::format("{}: {}", folder, error.message()));
+  return whole.string();
+}
+
+}  // namespace
+
+Result<std::string> DumpFolder(const CompileModuleRequest& request,
+                               std::optional<ScratchFolder>& scratch) {
+  if (!request.dump.empty()) return PrepareDump(request.dump);
+  if (!request.optimized_module) return std::string();
+  HLOSCOPE_ASSIGN_OR_RETURN(ScratchFolder made, ScratchFolder::Make());
+  scratch.emplace(std::move(made));
+  return scratch->path();
+}
+
+void AddFlags(const CompileModuleRequest& request, Devices devices, pjrt::XlaFlags& flags) {
+  if (!request.dump.empty()) {
+    const pjrt::XlaFlags more = DumpFlags(devices, request.passes);
+    flags.insert(flags.end(), more.begin(), more.end());
+  }
+  for (const auto& flag : request.xla_flags) {
+    std::erase_if(flags, [&](const auto& ours) { return ours.first == flag.first; });
+    flags.push_back(flag);
+  }
+}
+
+std::string DumpedModule(const std::string& folder, const Limits& limits) {
+  const std::string path = FileEndingIn(folder, "_after_optimizations.hlo.pb");
+  if (path.empty()) return {};
+  const auto file = FileView::Open(path, limits);
+  return file.has_value() ? std::string(file->bytes()) : std::string();
+}
+
+void CountFiles(const std::string& folder, CompileModuleReport& report) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (!it->is_regular_file(error)) continue;
+    ++report.dump_files;
+    report.dump_bytes += static_cast<int64_t>(it->file_size(error));
+  }
+}
+
+}  // namespace hloscope::replay

@@ -1,0 +1,25 @@
+// The folder that a compilation dumps into.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/replay/pjrt/compile_module.h"
+#include "core/replay/pjrt/scratch_folder.h"
+
+namespace hloscope::replay {
+
+// Where the dump goes: the folder that was asked for, made, or one to be thrown away where only the
+// optimised module of it is wanted; empty: none is written. Input error: it holds a dump already.
+Result<std::string> DumpFolder(const CompileModuleRequest& request,
+                               std::optional<ScratchFolder>& scratch);
+
+// Adds the flags that the dump needs, and those of the request, which win.
+void AddFlags(const CompileModuleRequest& request, Devices devices, pjrt::XlaFlags& flags);
+
+// The optimised module as XLA dumps it; the one that plugins hand out has lost constants.
+std::string DumpedModule(const std::string& folder, const Limits& limits);
+
+void CountFiles(const std::string& folder, CompileModuleReport& report);
+
+}  // namespace hloscope::replay
