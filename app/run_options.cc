@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 
@@ -168,7 +169,16 @@ Status RunOptionSet::Prepare(const Context& context) {
   if (memory_) {
     HLOSCOPE_ASSIGN_OR_RETURN(request_.memory_bytes, BytesFromText(*memory_));
   }
-  if (!python_.empty()) setenv("HLOSCOPE_PYTHON", python_.c_str(), 1);
+  for (size_t at = 0; at < python_.size();) {
+    const size_t end = std::min(python_.find(',', at), python_.size());
+    if (end > at) pythons_.push_back(python_.substr(at, end - at));
+    at = end + 1;
+  }
+  if (pythons_.size() > 1 && !several_pythons_) {
+    return InputError("--python: expected one Python environment",
+                      "`hloscope diverge` takes several");
+  }
+  if (!pythons_.empty()) setenv("HLOSCOPE_PYTHON", pythons_.front().c_str(), 1);
   request_.threads = static_cast<int>(threads_);
   request_.seed = static_cast<uint64_t>(seed_);
   request_.flush_denormals = denormals_ == "flush";

@@ -34,6 +34,10 @@ class RunOptionSet {
   // Before any thread is started, since workers inherit the environment.
   Status Prepare(const Context& context);
 
+  // What --python names: one environment, or where several are allowed, those separated by commas,
+  // in the order given.
+  const std::vector<std::string>& pythons() const { return pythons_; }
+  void AllowSeveralPythons() { several_pythons_ = true; }
   debug::RunRequest& request() { return request_; }
   const debug::RunRequest& request() const { return request_; }
 
@@ -53,9 +57,10 @@ class RunOptionSet {
   std::optional<int64_t> fill_elided_;
   std::string input_format_, denormals_ = "keep", python_;
   std::optional<std::string> memory_, find_;
+  std::vector<std::string> pythons_;
   std::vector<std::string> reference_flags_;
   XlaOptions xla_options_;
-  bool no_verify_ = false;
+  bool no_verify_ = false, several_pythons_ = false;
 };
 
 // The error as the report of a replay that did not begin.

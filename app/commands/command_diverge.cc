@@ -12,6 +12,7 @@
 #include "app/run_options.h"
 #include "app/workers.h"
 #include "core/debug/diverge/diverge_platforms.h"
+#include "core/debug/diverge/first_bad.h"
 #include "core/debug/passes/explain_run.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/dump/dump_model.h"
@@ -68,6 +69,7 @@ class DivergeCommand : public Command {
   }
 
   int Run(const Context& context) override {
+    shared_.AllowSeveralPythons();
     if (Status ready = shared_.Prepare(context); !ready) return Tell(Refuse(ready), context);
     if (Status ready = CheckForm(); !ready) return Tell(Refuse(ready), context);
     const CancelOnSignals cancel;
@@ -84,6 +86,10 @@ class DivergeCommand : public Command {
 
   Status CheckForm() const {
     if (files_.size() > 2) return InputError("expected a module, or two");
+    if (shared_.pythons().size() > 1) {
+      if (files_.size() == 1 && !passes_) return {};
+      return InputError("--python with several environments takes one module, and no --passes");
+    }
     if (passes_) {
       if (files_.size() == 1 || IsFolder(files_[1])) return {};
       return InputError(files_[1] + ": --passes takes a module and the folder of its dump");
@@ -108,6 +114,7 @@ class DivergeCommand : public Command {
     }
     auto loaded = shared_.Load(files_[0], context.limits, stop);
     if (!loaded) return debug::RefusedVerdict(loaded.error());
+    if (shared_.pythons().size() > 1) return OfVersions(*loaded, stop);
     if (passes_) {
       return files_.size() == 2 ? OfDump(files_[1], &*loaded, Platform(), context, stop)
                                 : OfOwnCompiler(*loaded, context, stop);
@@ -163,6 +170,15 @@ class DivergeCommand : public Command {
   }
 
   const std::string& Platform() const { return shared_.request().platform; }
+
+  // Of the environments that --python names; where no platform is, it is theirs.
+  DivergeVerdict OfVersions(LoadedRun& given, const std::stop_token& stop) {
+    const replay::PlatformRow* own = replay::PlatformWith(replay::kNeedsPython);
+    debug::RunRequest& request = given.request;
+    if (request.platform == replay::ReferencePlatform().name) request.platform = own->name;
+    shared_.request().platform = request.platform;
+    return debug::FindFirstBad(given.module, request, shared_.pythons(), stop);
+  }
 
   // The module of the dump that the given one is, or its largest.
   DivergeVerdict OfDump(const std::string& folder, const LoadedRun* given,

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Platform jaxlib end to end: jaxlib_test.py HLOSCOPE SAMPLES. Runs on every jaxlib of HLOSCOPE_TEST_JAXLIB (interpreters, separated
+by colons) and those that `hloscope doctor` lists; exit status 77 where there is none."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HLOSCOPE, SAMPLES = (os.path.abspath(path) for path in sys.argv[1:3])
+TYPES = '''HloModule types
+ENTRY main {
+  a = f32[4] parameter(0)
+  i = s4[3] parameter(1)
+  e = f8e5m2[3] parameter(2)
+  p = pred[2] parameter(3)
+  d = f64[0,3] parameter(4)
+  b = bf16[4] convert(a)
+  c = c64[4] complex(a, a)
+  inner = (bf16[4], s4[3]) tuple(b, i)
+  ROOT r = (f32[4], (bf16[4], s4[3]), f8e5m2[3], c64[4], pred[2], f64[0,3]) tuple(a, inner, e, c, p, d)
+}
+'''
+DEVICES = '''HloModule devices, replica_count=2
+sum {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+ENTRY main {
+  a = f32[4] parameter(0)
+  id = u32[] replica-id()
+  f = f32[] convert(id)
+  b = f32[4] broadcast(f), dimensions={}
+  c = f32[4] add(a, b)
+  ROOT r = f32[4] all-reduce(c), replica_groups={}, to_apply=sum
+}
+'''
+SHARDED = '''HloModule sharded, num_partitions=2
+ENTRY main {
+  p = f32[4,6] parameter(0), sharding={devices=[2,1]<=[2]}
+  ROOT r = f32[6,4] transpose(p), dimensions={1,0}, sharding={devices=[1,2]<=[2]}
+}
+'''
+DONATED = '''HloModule donated, input_output_alias={ {}: (0, {}, must-alias) }
+ENTRY main {
+  p = f32[4] parameter(0)
+  q = f32[4] parameter(1)
+  ROOT r = f32[4] add(p, q)
+}
+'''
+LOOP = '''HloModule loop
+body {
+  s = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  y = f32[] sine(x)
+  ROOT t = (s32[], f32[]) tuple(j, y)
+}
+cond {
+  s = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(2000000000)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY main {
+  x = f32[] parameter(0)
+  zero = s32[] constant(0)
+  t = (s32[], f32[]) tuple(zero, x)
+  w = (s32[], f32[]) while(t), condition=cond, body=body
+  ROOT r = f32[] get-tuple-element(w), index=1
+}
+'''
+NEVER = '''HloModule never
+ENTRY main {
+  p = f32[4] parameter(0)
+  ROOT r = f32[4] custom-call(p), custom_call_target="no_such_function"
+}
+'''
+
+
+def pythons():
+    named = [path for path in os.environ.get('HLOSCOPE_TEST_JAXLIB', '').split(':') if path]
+    done = subprocess.run([HLOSCOPE, 'doctor', '--json'], capture_output=True, text=True, check=True, timeout=300)
+    for line in done.stdout.splitlines():
+        finding = json.loads(line)
+        if finding['state'] == 'jaxlib':
+            named.append(finding['message'].rsplit(': ', 1)[1])
+    return named
+
+
+PYTHONS = pythons()
+
+
+class Jaxlib(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name, text=None):
+        path = os.path.join(self.folder, name)
+        if text is not None:
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(text)
+        return path
+
+    def run_it(self, *arguments, command='run'):
+        done = subprocess.run([HLOSCOPE, command, '--json', *arguments], capture_output=True, text=True, check=False, timeout=300, cwd=self.folder)
+        return done.returncode, json.loads(done.stdout.splitlines()[-1])
+
+    def expect(self, python, module, status, *arguments, reference=('--reference_platform', 'interpreter')):
+        code, report = self.run_it(module, '--platform', 'jaxlib', '--python', python, *reference, *arguments)
+        self.assertEqual(report['status'], status, report)
+        return code, report
+
+    def test_values_of_every_kind(self):
+        module = self.path('types.hlo', TYPES)
+        for python in PYTHONS:
+            _, report = self.expect(python, module, 'equal')
+            self.assertRegex(report['warnings'][0], r'^ran with jaxlib \d+\.\d+\.\d+\S*, Python 3\.\d+\.\d+, on (cpu|gpu|cuda)$')
+
+    def test_samples(self):
+        for python in PYTHONS:
+            for module in glob.glob(os.path.join(SAMPLES, '*', '*before_optimizations.hlo.pb')):
+                self.expect(python, module, 'equal')
+
+    def test_several_devices(self):
+        for name, text in (('devices', DEVICES), ('sharded', SHARDED)):
+            module = self.path(name + '.hlo', text)
+            for python in PYTHONS:
+                self.expect(python, module, 'equal')
+
+    def test_donated_inputs_can_be_used_again(self):
+        module = self.path('donated.hlo', DONATED)
+        for python in PYTHONS:
+            self.expect(python, module, 'equal', '--repeat', '3')
+
+    def test_two_versions_and_two_flags(self):
+        module, (python, other) = self.path('types.hlo', TYPES), (PYTHONS[0], PYTHONS[-1])
+        reference = ('--reference_platform', 'jaxlib', '--reference_python', other, '--reference_flag', 'xla_cpu_enable_fast_math=true')
+        _, report = self.expect(python, module, 'equal', reference=reference)
+        said = [warning for warning in report['warnings'] if 'ran with jaxlib' in warning]
+        self.assertEqual(len(said), 2, said)
+        self.assertTrue(said[1].startswith('reference: '), said)
+        _, report = self.expect(python, module, 'error', reference=(*reference, '--reference_flag', 'xla_no_such_flag=1'))
+        self.assertIn('does not know the XLA flag --xla_no_such_flag', report['error'])
+        code, report = self.run_it(module, '--reference_python', python)
+        self.assertEqual(code, 2, report)
+
+    def test_what_goes_wrong_is_named(self):
+        for python in PYTHONS:
+            code, report = self.expect(python, self.path('loop.hlo', LOOP), 'died', '--deadline', '5', reference=())
+            self.assertEqual(code, 4)
+            self.assertIn('the deadline passed', report['error'])
+            code, report = self.expect(python, self.path('types.hlo', TYPES), 'error', '--xla_no_such_flag=1', reference=())
+            self.assertIn('does not know the XLA flag --xla_no_such_flag', report['error'])
+            code, report = self.run_it(self.path('never.hlo', NEVER), '--platform', 'jaxlib', '--python', python)
+            self.assertIn(code, (2, 3), report)
+            self.assertIn('no_such_function', report['error'])
+            code, report = self.expect(python, self.path('types.hlo', TYPES), 'unsupported', '--run_test_hlo_passes=false', reference=())
+            self.assertEqual(code, 3)
+            self.assertIn('XLA\'s passes have to run', report['error'])
+        code, report = self.run_it(self.path('types.hlo', TYPES), '--platform', 'jaxlib', '--python', '/bin/true')
+        self.assertNotEqual(code, 0, report)
+
+    def test_nothing_is_imported_from_here(self):
+        self.path('json.py', 'raise SystemExit("imported from the working folder")\n')
+        self.path('jaxlib.py', 'raise SystemExit("imported from the working folder")\n')
+        self.expect(PYTHONS[0], self.path('types.hlo', TYPES), 'equal')
+
+    def test_dumps(self):
+        module = glob.glob(os.path.join(SAMPLES, 'power_iteration', '*before_optimizations.hlo.pb'))[0]
+        for number, python in enumerate(PYTHONS):
+            dump = self.path(f'dump{number}')
+            code, report = self.run_it(module, '--with', 'jaxlib', '--python', python, '--dump', dump, '--passes', command='compile')
+            self.assertEqual(code, 0, report)
+            self.assertRegex(report['plugin_version'], r'^\d+\.\d+')
+            before = glob.glob(dump + '/*before_optimizations.txt')
+            self.assertEqual(len(before), 1, os.listdir(dump))
+            self.assertGreater(len(glob.glob(dump + '/*.after_*')), 3)
+            out = self.path(f'out{number}.hlo')
+            code, report = self.run_it(module, '--with', 'jaxlib', '--python', python, '--emit', 'hlo', '-o', out, command='compile')
+            self.assertEqual(code, 0, report)
+            subprocess.run([HLOSCOPE, 'verify', out], check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == '__main__':
+    if not PYTHONS:
+        print('skipped: no jaxlib in the active Python environments; HLOSCOPE_TEST_JAXLIB names interpreters')
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])
