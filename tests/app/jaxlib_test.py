@@ -89,7 +89,7 @@ def pythons():
     done = subprocess.run([HLOSCOPE, 'doctor', '--json'], capture_output=True, text=True, check=True, timeout=300)
     for line in done.stdout.splitlines():
         finding = json.loads(line)
-        if finding['state'] == 'jaxlib':
+        if finding['state'] == 'jaxlib-ready':
             named.append(finding['message'].rsplit(': ', 1)[1])
     return named
 
