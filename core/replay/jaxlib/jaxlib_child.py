@@ -2,7 +2,7 @@
 # frames of core/base/frame_socket.h on descriptor 3; a job is JSON and arrays, as core/replay/jaxlib/jaxlib_process.h says.
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]  # nothing is imported from the folder it is started in
-import ctypes, fcntl, json, mmap, os, socket, struct, time
+import ctypes, fcntl, importlib.util, json, mmap, os, socket, struct, time
 
 MAGIC, HEADER = 0x48534652, struct.Struct('<IIQQQ')  # magic, kind, bytes of the fields, of inline data, of shared memory
 READY, TASK, TASK_DONE = (int(kind) for kind in sys.argv[1].split(','))
@@ -147,6 +147,13 @@ class Shaped:
         self.shape, self.dtype, self.weak_type = shape, dtype, False
 
 
+def installed(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:
+        return False
+
+
 class Jaxlib:
     """One face for the interfaces that jaxlib has had since 0.4.30."""
 
@@ -158,9 +165,11 @@ class Jaxlib:
         self.version = getattr(jaxlib, '__version__', None) or __import__('jaxlib.version').version.__version__
         self.xla_client, self.xla, self.numpy = xla_client, xla_client._xla, numpy
         self.arrays, self.client, self.executables = Arrays(numpy, ml_dtypes), None, {}
+        self.note = None
 
     def open(self):
         """The client; the state that jax itself would set, which is not needed but would be in the way later."""
+        gpu = self.gpu_client()
         if not hasattr(self.xla.Client, 'buffer_from_pyval'):
             try:
                 import jax  # these jaxlibs import it at the first result, which then sets its own state
@@ -177,7 +186,22 @@ class Jaxlib:
                 state.global_state().enable_memories = False
         # XLA reads its flags now, and ends the process where it does not know one.
         self.xla_client.CompileOptions().executable_build_options.debug_options
-        self.client = self.xla_client.make_cpu_client()
+        self.client = gpu or self.xla_client.make_cpu_client()
+
+    def gpu_client(self):
+        """The client that jax would take: for a GPU where its plugin is installed, unless JAX_PLATFORMS says otherwise."""
+        wanted = os.environ.get('JAX_PLATFORMS', '').split(',')[0]
+        if wanted not in ('', 'cuda', 'gpu') or not any(map(installed, ('jax_plugins.xla_cuda12', 'jax_plugins.xla_cuda13'))):
+            return None
+        try:
+            import jax
+            from jax._src import xla_bridge
+            return xla_bridge.get_backend('gpu')
+        except (ImportError, RuntimeError) as error:
+            if wanted:
+                raise Refused('environment', f'JAX_PLATFORMS is {wanted}: {error}')
+            self.note = 'the CUDA plugin of jax is installed, but has no device: ran on the CPU'
+            return None
 
     def register_calls(self, module):
         """The library calls that jax would have registered."""
@@ -313,7 +337,7 @@ def serve():
                     os.chdir(job['folder'])
                 jaxlib.open()
                 answer({'version': jaxlib.version, 'python': sys.version.split()[0], 'platform': jaxlib.client.platform,
-                        'devices': len(jaxlib.client.devices())})
+                        'devices': len(jaxlib.client.devices()), 'note': jaxlib.note or ''})
             else:
                 {'compile': jaxlib.compile, 'run': jaxlib.run, 'unload': jaxlib.unload}[job['do']](job, data)
         except Refused as error:

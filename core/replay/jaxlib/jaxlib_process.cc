@@ -17,7 +17,7 @@ using hlo::Shape;
 using Json = nlohmann::json;
 
 // What this text is in, whoever sent it.
-constexpr size_t kMostName = 200;
+constexpr size_t kMostName = 200, kMostMessage = 2000;
 
 // An answer: JSON, and data that later parts are cut from.
 struct Answer {
@@ -89,6 +89,7 @@ std::string WithoutTrace(std::string message) {
     message.resize(std::min(message.find(sign), message.size()));
   }
   while (message.ends_with('\n')) message.pop_back();
+  if (message.size() > kMostMessage) message.resize(kMostMessage);
   return message;
 }
 
@@ -148,8 +149,9 @@ WorkerStart ChildOf(const JaxlibStart& start) {
                                  number(WorkerStage::kRun), number(WorkerStage::kReadBack)),
                      ProtocolText()};
   child.platform = "Python";
-  child.environment = {"TF_CPP_MIN_LOG_LEVEL=2", "TZ=UTC", "PYTHONSAFEPATH=1", "PYTHONUTF8=1",
-                       "PYTHONDONTWRITEBYTECODE=1"};
+  child.environment = {"TF_CPP_MIN_LOG_LEVEL=2",    "TZ=UTC",
+                       "PYTHONSAFEPATH=1",          "PYTHONUTF8=1",
+                       "PYTHONDONTWRITEBYTECODE=1", "XLA_PYTHON_CLIENT_PREALLOCATE=false"};
   child.environment.push_back("XLA_FLAGS=" + FlagsText(start));
   return child;
 }
@@ -238,7 +240,8 @@ Status JaxlibProcess::Open(const std::string& folder, const JobBounds& bounds) {
       const Answer answer, Ask(*worker_, facts_, {{"do", "open"}, {"folder", folder}}, {}, bounds));
   facts_ = {answer.Text("version").substr(0, kMostName), answer.Text("python").substr(0, kMostName),
             answer.Text("platform").substr(0, kMostName),
-            static_cast<int64_t>(std::clamp(answer.Number("devices"), 0.0, 1e6))};
+            static_cast<int64_t>(std::clamp(answer.Number("devices"), 0.0, 1e6)),
+            answer.Text("note").substr(0, kMostName)};
   return {};
 }
 

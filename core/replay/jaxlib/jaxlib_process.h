@@ -35,6 +35,7 @@ struct JaxlibFacts {
   std::string python;    // "3.11.7"
   std::string platform;  // of its client: "cpu"
   int64_t devices = 0;
+  std::string note;  // what somebody should know of that choice; may be empty
 };
 
 struct JaxlibCompileRequest {

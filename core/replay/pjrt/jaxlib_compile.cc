@@ -39,13 +39,22 @@ static std::string OptionsFor(const pjrt::Adapted& adapted) {
   return pjrt::Serialize(options);
 }
 
+// What Shardy noted in HLO is no module of its dialect any more on the way through StableHLO.
+static Error ExplainShardy(const pjrt::Adapted& adapted, Error error) {
+  if (!adapted.shardy || error.message.find("xla.sdy") == std::string::npos) return error;
+  error.error_class = ErrorClass::kUnsupported;
+  error.hint = "its Shardy notes do not survive StableHLO: run the module after partitioning";
+  return error;
+}
+
 Result<JaxlibProgram> CompileAdapted(JaxlibProcess& child, const pjrt::Adapted& adapted,
                                      bool optimized_module, const JobBounds& bounds) {
   const std::string module = hlo::ModuleToProto(*adapted.module, hlo::ProtoIds::kInOneRow);
   const std::string options = OptionsFor(adapted);
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      JaxlibProgram program,
-      child.Compile({module, options, adapted.counts.devices(), optimized_module}, bounds));
+  auto compiled =
+      child.Compile({module, options, adapted.counts.devices(), optimized_module}, bounds);
+  if (!compiled.has_value()) return std::unexpected(ExplainShardy(adapted, compiled.error()));
+  JaxlibProgram program = *std::move(compiled);
   const auto taken = hlo::ReadProto(std::as_bytes(std::span(program.taken)));
   const std::string changes = taken.has_value()
                                   ? pjrt::StableHloChanges(*adapted.module, *taken->module)

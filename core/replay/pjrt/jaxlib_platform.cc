@@ -92,6 +92,7 @@ class JaxlibExecutable : public Executable {
                               CompileAdapted(*child_, adapted_, adapted_.partition, bounds));
     warnings_ = {fmt::format("ran with jaxlib {}, Python {}, on {}", child_->facts().version,
                              child_->facts().python, child_->facts().platform)};
+    if (!child_->facts().note.empty()) warnings_.push_back(child_->facts().note);
     for (const auto& more : {adapted_.warnings, program_.warnings}) {
       warnings_.insert(warnings_.end(), more.begin(), more.end());
     }
