@@ -43,6 +43,7 @@ int BundleCheck(std::span<const std::string> files, const RunOptionSet& run,
   debug::CheckOptions options{.limits = context.limits,
                               .platform = run.request().platform,
                               .reference_platform = run.request().reference_platform,
+                              .reference_python = run.request().reference_python,
                               .workers = StartWorkers({}, context.limits)};
   int status = kGood;
   for (const std::string& file : files) {

@@ -165,6 +165,11 @@ Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::stri
     if (!platform->starts_with(replay::kPluginFilePrefix)) continue;
     options.arguments.insert(options.arguments.end(), {option, *platform});
   }
+  if (!request.reference_python.empty()) {
+    options.arguments.insert(options.arguments.end(),
+                             {"--reference_platform", request.reference_platform,
+                              "--reference_python", request.reference_python});
+  }
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
   const std::string output = OutputOf(child, stop);
   constexpr std::chrono::seconds kToEnd(10);

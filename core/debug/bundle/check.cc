@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <ranges>
 
 #include "core/base/machine_memory.h"
@@ -14,6 +13,7 @@
 #include "core/debug/bundle/redactor.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
+#include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/pjrt/scratch_folder.h"
 #include "core/replay/plugins/plugins.h"
 
@@ -93,12 +93,14 @@ class Check {
                       most_seconds, *request.deadline_seconds));
       request.deadline_seconds.reset();
     }
-    std::erase_if(request.xla_flags, [&](const auto& flag) {
-      if (!MayNameFile(flag.first, flag.second)) return false;
-      check_.notes.push_back(
-          fmt::format("the flag {} was left out: it may name a file", flag.first));
-      return true;
-    });
+    for (auto* flags : {&request.xla_flags, &request.reference_flags}) {
+      std::erase_if(*flags, [&](const auto& flag) {
+        if (!MayNameFile(flag.first, flag.second)) return false;
+        check_.notes.push_back(
+            fmt::format("the flag {} was left out: it may name a file", flag.first));
+        return true;
+      });
+    }
   }
 
   // By a word of its name (xla_dump_to, xla_gpu_ptx_file) or by what the value is made of.
@@ -122,6 +124,7 @@ class Check {
     if (!options_.reference_platform.empty()) {
       request.reference_platform = options_.reference_platform;
     }
+    request.reference_python = options_.reference_python;
     HLOSCOPE_TRY(TakeValues(BundlePart::kInputs, folder, request.inputs));
     HLOSCOPE_TRY(TakeValues(BundlePart::kExpected, folder, request.expect));
     HLOSCOPE_TRY(TakeValues(BundlePart::kInfeed, folder, request.infeed));
@@ -144,14 +147,19 @@ class Check {
   }
 
   void FindPlatformsOf(const RunRequest& request) {
-    for (const std::string& platform : {request.platform, request.reference_platform}) {
-      if (platform.empty()) continue;
-      const replay::PlatformRow* row = replay::FindPlatform(platform);
+    for (const UsedPlatform& used : PlatformsOf(request)) {
+      const replay::PlatformRow* row = replay::FindPlatform(used.name);
       if (row == nullptr) {
-        Miss("platform " + platform, "this hloscope does not have it");
+        Miss("platform " + used.name, "this hloscope does not have it");
       } else if (row->Has(replay::kNeedsPlugin)) {
-        const auto plugin = replay::ResolvePlugin(platform, {});
-        if (!plugin) Miss("a plugin for " + platform, plugin.error().hint);
+        const auto plugin = replay::ResolvePlugin(used.name, {used.python});
+        if (!plugin) Miss("a plugin for " + used.name, plugin.error().hint);
+      } else if (row->Has(replay::kNeedsPython)) {
+        const auto place = replay::ResolveJaxlib({used.python});
+        if (!place) {
+          Miss(fmt::format("jaxlib (recorded with {})", fmt::join(manifest_.plugins, ", ")),
+               "name its environment by --python PATH");
+        }
       }
     }
   }
@@ -229,8 +237,7 @@ class Check {
   }
 
   void NoteMachine() {
-    const std::array platforms = {manifest_.request.platform, manifest_.request.reference_platform};
-    const MachineFacts here = ReadMachineFacts(platforms);
+    const MachineFacts here = ReadMachineFacts(PlatformsOf(manifest_.request));
     std::vector<std::string> lacking, plugins;
     for (const std::string& feature : manifest_.cpu_features) {
       if (std::ranges::find(here.cpu_features, feature) == here.cpu_features.end()) {

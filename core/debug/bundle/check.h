@@ -23,6 +23,7 @@ std::string_view ToString(CheckStatus status);
 struct CheckOptions {
   Limits limits;
   std::string platform, reference_platform;  // instead of the recorded ones; empty: those
+  std::string reference_python;              // of the reference platform; empty: --python's
   std::shared_ptr<replay::WorkerPool> workers;
 };
 

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "core/base/json.h"
@@ -114,6 +113,19 @@ class Creation {
 
   void Note(std::string note) { manifest_.notes.push_back(std::move(note)); }
 
+  using Flags = std::vector<std::pair<std::string, std::string>>;
+  Flags WithoutPaths(const Flags& flags) {
+    Flags out;
+    for (const auto& [name, value] : flags) {
+      if (redactor_.Text(value) == value) {
+        out.emplace_back(name, value);
+      } else {
+        Note(fmt::format("the flag {} names a file here and was left out", name));
+      }
+    }
+    return out;
+  }
+
   // What the manifest says beside parts and values.
   void Describe() {
     manifest_.tool = source_.tool;
@@ -126,16 +138,9 @@ class Creation {
          {&manifest_.request.platform, &manifest_.request.reference_platform}) {
       if (platform->starts_with(replay::kPluginFilePrefix)) *platform = redactor_.Text(*platform);
     }
-    manifest_.request.xla_flags.clear();
-    for (const auto& [name, value] : source_.request.xla_flags) {
-      if (redactor_.Text(value) == value) {
-        manifest_.request.xla_flags.emplace_back(name, value);
-      } else {
-        Note(fmt::format("the flag {} names a file here and was left out", name));
-      }
-    }
-    const std::array platforms = {source_.request.platform, source_.request.reference_platform};
-    machine_ = ReadMachineFacts(platforms);
+    manifest_.request.xla_flags = WithoutPaths(source_.request.xla_flags);
+    manifest_.request.reference_flags = WithoutPaths(source_.request.reference_flags);
+    machine_ = ReadMachineFacts(PlatformsOf(source_.request));
     manifest_.cpu_features = machine_.cpu_features;
     for (const PluginFacts& plugin : machine_.plugins) {
       manifest_.plugins.push_back(ToString(plugin));

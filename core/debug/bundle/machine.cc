@@ -8,6 +8,7 @@
 
 #include "core/base/jobs.h"
 #include "core/base/machine_memory.h"
+#include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/platform_table.h"
 #include "core/replay/plugins/plugins.h"
 
@@ -52,7 +53,15 @@ std::string ToString(const PluginFacts& plugin) {
   return plugin.version.empty() ? name : name + " " + plugin.version;
 }
 
-MachineFacts ReadMachineFacts(std::span<const std::string> platforms, const std::string& root) {
+std::vector<UsedPlatform> PlatformsOf(const RunRequest& request) {
+  std::vector<UsedPlatform> used = {{request.platform, ""}};
+  if (!request.reference_platform.empty()) {
+    used.push_back({request.reference_platform, request.reference_python});
+  }
+  return used;
+}
+
+MachineFacts ReadMachineFacts(std::span<const UsedPlatform> platforms, const std::string& root) {
   MachineFacts facts;
   facts.cpus = AvailableCpus();
   ReadProcessor(root + "/proc/cpuinfo", facts);
@@ -61,11 +70,16 @@ MachineFacts ReadMachineFacts(std::span<const std::string> platforms, const std:
     if (line.starts_with("PRETTY_NAME=")) facts.system = Trimmed(line.substr(line.find('=') + 1));
   }
   facts.memory_bytes = MachineMemoryBytes();
-  for (const std::string& platform : platforms) {
-    const replay::PlatformRow* row = replay::FindPlatform(platform);
-    if (row == nullptr || !row->Has(replay::kNeedsPlugin)) continue;
-    const auto plugin = replay::ResolvePlugin(platform, {});
-    if (plugin) facts.plugins.push_back({platform, plugin->distribution, plugin->version});
+  for (const UsedPlatform& used : platforms) {
+    const replay::PlatformRow* row = replay::FindPlatform(used.name);
+    if (row == nullptr) continue;
+    if (row->Has(replay::kNeedsPlugin)) {
+      const auto plugin = replay::ResolvePlugin(used.name, {used.python});
+      if (plugin) facts.plugins.push_back({used.name, plugin->distribution, plugin->version});
+    } else if (row->Has(replay::kNeedsPython)) {
+      const auto place = replay::ResolveJaxlib({used.python});
+      if (place) facts.plugins.push_back({used.name, used.name, place->version});
+    }
   }
   return facts;
 }

@@ -8,11 +8,19 @@
 #include <utility>
 #include <vector>
 
+#include "core/debug/run/run_module.h"
+
 namespace hloscope::debug {
 
 struct PluginFacts {
   std::string platform, distribution, version;  // empty: unknown
 };
+
+// A platform that a run takes, and the Python environment that is named for it; empty: none.
+struct UsedPlatform {
+  std::string name, python;
+};
+std::vector<UsedPlatform> PlatformsOf(const RunRequest& request);
 
 struct MachineFacts {
   std::string processor, system;
@@ -22,9 +30,10 @@ struct MachineFacts {
   std::vector<PluginFacts> plugins;
 };
 
-// Of this machine; plugins of those platforms that need one and have it. `root` goes before /proc
-// and /etc.
-MachineFacts ReadMachineFacts(std::span<const std::string> platforms, const std::string& root = "");
+// Of this machine; plugins, or jaxlibs, of those platforms that need one and have it. `root` goes
+// before /proc and /etc.
+MachineFacts ReadMachineFacts(std::span<const UsedPlatform> platforms,
+                              const std::string& root = "");
 
 // "jax-cpu-pjrt 0.11.2".
 std::string ToString(const PluginFacts& plugin);

@@ -101,9 +101,13 @@ void WriteRequest(JsonWriter& json, const RunRequest& request) {
 #define REQUEST_FIELD(member, name, option) WriteValue(json, name, request.member);
 #include "core/debug/bundle/request_fields.def"
 #undef REQUEST_FIELD
-  json.Key("xla_flags").BeginObject();
-  for (const auto& [name, value] : request.xla_flags) json.Field(name, value);
-  json.EndObject().EndObject();
+  for (const auto& [key, flags] : {std::pair("xla_flags", &request.xla_flags),
+                                   std::pair("reference_flags", &request.reference_flags)}) {
+    json.Key(key).BeginObject();
+    for (const auto& [name, value] : *flags) json.Field(name, value);
+    json.EndObject();
+  }
+  json.EndObject();
 }
 
 void ReadRequest(ObjectReader& all, RunRequest& request) {
@@ -111,12 +115,15 @@ void ReadRequest(ObjectReader& all, RunRequest& request) {
 #define REQUEST_FIELD(member, name, option) reader.Read(name, request.member);
 #include "core/debug/bundle/request_fields.def"
 #undef REQUEST_FIELD
-  for (const auto& [name, value] : reader.Object("xla_flags").items()) {
-    std::string text;
-    if (!name.starts_with("xla_") || !ReadValue(value, text)) {
-      reader.Refuse("xla_flags has something that is no flag");
+  for (const auto& [key, flags] : {std::pair("xla_flags", &request.xla_flags),
+                                   std::pair("reference_flags", &request.reference_flags)}) {
+    for (const auto& [name, value] : reader.Object(key).items()) {
+      std::string text;
+      if (!name.starts_with("xla_") || !ReadValue(value, text)) {
+        reader.Refuse(fmt::format("{} has something that is no flag", key));
+      }
+      flags->emplace_back(name, text);
     }
-    request.xla_flags.emplace_back(name, text);
   }
   if (request.threads < 0 || request.threads > kMostThreads) reader.Refuse("threads: 0 to 4096");
   if (request.iterations < 1 || request.iterations > kMostRuns || request.repeat < 1 ||
@@ -290,6 +297,9 @@ std::string RunOptionsText(const RunRequest& request) {
 #undef REQUEST_FIELD
   for (const auto& [name, value] : request.xla_flags) {
     text += fmt::format(" --{}={}", name, value);
+  }
+  for (const auto& [name, value] : request.reference_flags) {
+    text += fmt::format(" --reference_flag {}={}", name, value);
   }
   return text.empty() ? text : text.substr(1);
 }
