@@ -247,8 +247,13 @@ class DivergeCommand : public Command {
     verdict.reference = shared_.request().reference_platform;
     if (verdict.reference.empty()) verdict.reference = replay::ReferencePlatform().name;
     verdict.seed = shared_.request().seed;
-    context.json ? WriteOut(DivergeReportJson(files_, verdict))
-                 : PrintOut(DivergeReportText(files_, verdict));
+    const bool is_refused = !verdict.errors.empty() && verdict.tries.empty() &&
+                            verdict.passes.empty() && !verdict.place;
+    if (context.json) {
+      WriteOut(DivergeReportJson(files_, verdict));
+    } else if (!is_refused) {
+      PrintOut(DivergeReportText(files_, verdict));
+    }
     for (const Error& error : verdict.errors) PrintError(error);
     return ExitStatusOf(verdict);
   }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "app/reports/leaf_report.h"
+#include "core/base/counted.h"
 
 namespace hloscope::app {
 namespace {
@@ -86,8 +87,9 @@ std::string WalkText(const debug::DivergeVerdict& verdict) {
   if (!verdict.walk) return {};
   const ValueWalk& walk = *verdict.walk;
   std::string out = fmt::format(
-      "  {} values at {} boundaries compared: {} the same bit for bit, {} beyond the bounds\n",
-      walk.compared, walk.boundaries, walk.same_bits, walk.diverging);
+      "  {} at {} compared: {} the same bit for bit, {} beyond the bounds\n",
+      Counted(walk.compared, "value"), Counted(walk.boundaries, "boundary", "boundaries"),
+      walk.same_bits, walk.diverging);
   if (walk.left_out > 0) {
     out +=
         fmt::format("  {} values behind the first divergence were not compared\n", walk.left_out);
@@ -103,7 +105,7 @@ std::string WalkText(const debug::DivergeVerdict& verdict) {
     out += DistanceText(verdict.reference, walk.reference_distance);
   }
   if (!walk.reached.empty()) {
-    out += fmt::format("  results that differ: {}\n", fmt::join(walk.reached, ", "));
+    out += fmt::format("  results that differ: out{}\n", fmt::join(walk.reached, ", out"));
   }
   if (!walk.curve.empty()) out += "  largest errors, in program order:\n";
   for (size_t i = 0; i < std::min(walk.curve.size(), kLines); ++i) {

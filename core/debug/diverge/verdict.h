@@ -23,8 +23,9 @@ enum class Cause : uint8_t {
 std::string_view KeyOf(Cause cause);     // "excess_precision"
 std::string_view Describe(Cause cause);  // what stands after "the cause is"
 
-// Something that was changed for one more run, and whether that run was right. Absent: it could not
-// be run, `detail` says why; else the figures of the run.
+// Something that was changed for one more run, and whether that run was right, or makes the
+// difference by itself (repeated runs, inputs moved). Absent: it could not be run, `detail` says
+// why; else the figures of the run.
 struct DivergeTry {
   std::string what;  // "--xla_disable_hlo_passes=algsimp"
   std::optional<bool> closes;

@@ -116,7 +116,7 @@ class Explainer {
     verdict_.tries.push_back(flushed);
     const auto changes = tries_.DiffersFromItself(3);
     if (changes) {
-      verdict_.tries.push_back({"the same again, bit for bit", *changes ? false : true,
+      verdict_.tries.push_back({"the same again, bit for bit", *changes,
                                 *changes ? "repeated runs differ" : "repeated runs agree"});
     }
     const bool moves = IsIllConditioned(worst);
@@ -148,7 +148,7 @@ class Explainer {
     if (!moved) return false;
     const auto moves = WorstDifference(*moved, tries_.expected(), values_.request().bounds);
     const bool as_much = moves && moves->max_abs_error >= 0.25 * worst.max_abs_error;
-    verdict_.tries.push_back({"inputs moved by one ULP, on the reference", !as_much,
+    verdict_.tries.push_back({"inputs moved by one ULP, on the reference", as_much,
                               moves ? ErrorPhrase(*moves) : "the results stay within the bounds"});
     return as_much;
   }
