@@ -51,7 +51,7 @@ std::string ManifestJson(const BundleManifest& manifest,
 // Input error: it is no manifest, or a value is not one that the field may have.
 Result<BundleManifest> ManifestFromJson(std::string_view json);
 
-// "--platform xla-cpu --seed 7 --xla_x=true": the options of `run` that differ from the defaults.
+// "--platform NAME --seed 7 --xla_x=true": the options of `run` that differ from the defaults.
 std::string RunOptionsText(const RunRequest& request);
 
 }  // namespace hloscope::debug
