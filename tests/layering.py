@@ -24,6 +24,8 @@ LOCAL_INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
 OUTSIDE_INCLUDE = re.compile(r'\s*#\s*include\s*<([^>]+)>')
 TARGET = re.compile(r'\bhloscope_(\w+)')
 TYPE_OR_NAMESPACE = re.compile(r'\s*(namespace|struct|class|enum|union|using|public:|private:|protected:|extern)\b')
+DEFINED_TYPE = re.compile(r'(?:struct|class) (?:\[\[\w+\]\] )?(\w+(?:::\w+)*)(?: final)?(?: :[^:;].*)? \{')
+NAMESPACE = re.compile(r'namespace ?([\w:]*) ?\{$')
 # Written in pieces so that this file passes its own rules.
 BANNED = re.compile(r'\b(%s)\b' % '|'.join(('TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X')))
 BANNED_ANY_CASE = re.compile(r'\b(%s)\b' % '|'.join(('st' + 'ub', 'place' + 'holder', 'not implemented ' + 'yet')), re.I)
@@ -179,6 +181,33 @@ def check_registered(root, names):
             yield f'{name}:1: tests/CMakeLists.txt does not name this test, so nothing runs it'
 
 
+def defined_types(lines):
+    """(line number, name with its namespaces) of the classes and structs that other files see by that name."""
+    open_namespaces = []
+    for number, line in enumerate(lines, 1):
+        space = NAMESPACE.match(line)
+        if space:
+            open_namespaces.append(space[1])
+        elif line.startswith('}  // namespace') and open_namespaces:
+            open_namespaces.pop()
+        else:
+            found = DEFINED_TYPE.match(line)
+            if found and all(open_namespaces):
+                yield number, '::'.join([*open_namespaces, found[1]])
+
+
+def check_one_definition(root, names):
+    """A type defined in two files: the linker takes one constructor or destructor for both, and memory is damaged."""
+    where = {}
+    for name in names:
+        if not name.endswith(CODE):
+            continue
+        with open(os.path.join(root, name), encoding='utf-8', errors='replace') as f:
+            for number, defined in defined_types(f):
+                if where.setdefault(defined, name) != name:
+                    yield f'{name}:{number}: {defined} is defined in {where[defined]} too, expected another name or an unnamed namespace'
+
+
 def check_form(name, lines):
     """What is wrong with a source file as a whole."""
     if not name.endswith(CODE + SCRIPT):
@@ -197,6 +226,7 @@ def violations(root):
     folders = read_folders(root)
     yield from check_registered(root, names)
     yield from check_folders(root, names, folders)
+    yield from check_one_definition(root, names)
     if os.path.exists(os.path.join(root, 'cmake/hloscope.cmake')):
         with open(os.path.join(root, 'README.md'), encoding='utf-8') as f:
             readme = f.read()
@@ -335,12 +365,15 @@ def selftest(root):
         ('README.md', 'a st' + 'ub of a page\n', 'means unfinished work'),
         ('tests/hlo/a_test.cc', purpose, None),
         ('tests/hlo/b_test.cc', purpose, 'tests/CMakeLists.txt does not name'),
+        ('core/hlo/a.h', purpose + 'namespace a {\nnamespace {\nstruct B {\n}  // namespace\nstruct B;\n', None),
+        ('core/hlo/a.h', purpose + 'namespace a {\nstruct Twice {\n', 'a::Twice is defined in core/eval/twice.h too'),
         ('samples/a.txt', 'made in /wo' + 'rk/main\n', 'a path of one machine'),
     ]
     failed = 0
     for name, text, expected in cases:
         with tempfile.TemporaryDirectory() as scratch:
-            for path, content in (('cmake/rooms.txt', rooms), ('tests/CMakeLists.txt', '# The tests: hlo/a_test.cc\n'), (name, text)):
+            twice = purpose + 'namespace a {\nclass Twice {\n'
+            for path, content in (('core/eval/twice.h', twice), ('cmake/rooms.txt', rooms), ('tests/CMakeLists.txt', '# The tests: hlo/a_test.cc\n'), (name, text)):
                 os.makedirs(os.path.join(scratch, os.path.dirname(path)), exist_ok=True)
                 with open(os.path.join(scratch, path), 'w', encoding='utf-8') as f:
                     f.write(content)

@@ -70,7 +70,7 @@ hlo::InstructionId Alignment::SameAfter(hlo::InstructionId before) const {
 Alignment Align(const hlo::Module& before, const hlo::Module& after) {
   bool with_frames = !before.header().stack_frames.empty() && !after.header().stack_frames.empty();
   AlignmentSide b(before, with_frames), a(after, with_frames);
-  Pairing pairs = PairInstructions(b, a);
+  InstructionPairs pairs = PairInstructions(b, a);
   return Alignment(b.size(), a.size(), FindLinks(b, a, pairs));
 }
 

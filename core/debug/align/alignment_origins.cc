@@ -16,7 +16,7 @@ using hlo::ComputationId;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr uint32_t kNone = Pairing::kNone;
+constexpr uint32_t kNone = InstructionPairs::kNone;
 constexpr size_t kMostAlike = 64;  // candidates of one op_name that are looked at
 constexpr int kMostSweeps = 4;
 
@@ -29,7 +29,8 @@ struct Origin {
 
 class OriginFinder {
  public:
-  OriginFinder(const AlignmentSide& before, const AlignmentSide& after, const Pairing& pairs)
+  OriginFinder(const AlignmentSide& before, const AlignmentSide& after,
+               const InstructionPairs& pairs)
       : b_(before),
         a_(after),
         pairs_(pairs),
@@ -473,7 +474,7 @@ class OriginFinder {
 
   const AlignmentSide& b_;
   const AlignmentSide& a_;
-  const Pairing& pairs_;
+  const InstructionPairs& pairs_;
   std::vector<Origin> origins_;  // by instruction after
   std::vector<bool> results_;    // by instruction before: something is linked to it
   std::vector<Link> links_;
@@ -486,7 +487,7 @@ class OriginFinder {
 }  // namespace
 
 std::vector<Link> FindLinks(const AlignmentSide& before, const AlignmentSide& after,
-                            const Pairing& pairs) {
+                            const InstructionPairs& pairs) {
   return OriginFinder(before, after, pairs).Run();
 }
 

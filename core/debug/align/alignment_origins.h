@@ -12,6 +12,6 @@ namespace hloscope::debug {
 
 // All links, those of `pairs` among them.
 std::vector<Link> FindLinks(const AlignmentSide& before, const AlignmentSide& after,
-                            const Pairing& pairs);
+                            const InstructionPairs& pairs);
 
 }  // namespace hloscope::debug

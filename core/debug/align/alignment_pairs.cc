@@ -10,7 +10,7 @@ namespace {
 
 using hlo::Opcode;
 
-constexpr uint32_t kNone = Pairing::kNone;
+constexpr uint32_t kNone = InstructionPairs::kNone;
 
 // Passes that clean names only change these.
 uint64_t NameHash(std::string_view name) {
@@ -32,7 +32,7 @@ class Pairer {
     group_a_.assign(a_.module().computations().size(), 0);
   }
 
-  Pairing Run() {
+  InstructionPairs Run() {
     PairNames();
     for (int round = 0; round < 3; ++round) {
       if (!DropContradictions()) break;
@@ -450,7 +450,7 @@ class Pairer {
 
   const AlignmentSide& b_;
   const AlignmentSide& a_;
-  Pairing result_;
+  InstructionPairs result_;
   size_t left_ = 0;
   bool started_ = false;
   std::vector<uint32_t> group_b_, group_a_;  // by computation; equal: they belong together
@@ -461,7 +461,7 @@ class Pairer {
 
 }  // namespace
 
-Pairing PairInstructions(const AlignmentSide& before, const AlignmentSide& after) {
+InstructionPairs PairInstructions(const AlignmentSide& before, const AlignmentSide& after) {
   return Pairer(before, after).Run();
 }
 

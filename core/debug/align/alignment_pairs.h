@@ -9,7 +9,7 @@
 
 namespace hloscope::debug {
 
-struct Pairing {
+struct InstructionPairs {
   static constexpr uint32_t kNone = AlignmentSide::kNone;
   std::vector<uint32_t> to_after, to_before;  // by instruction; kNone: no partner
   std::vector<LinkReason> reason;             // by instruction after
@@ -18,6 +18,6 @@ struct Pairing {
 
 // By name where nothing speaks against it, then by equal surroundings, then along the operands and
 // users of pairs, then by op_name, at last in order.
-Pairing PairInstructions(const AlignmentSide& before, const AlignmentSide& after);
+InstructionPairs PairInstructions(const AlignmentSide& before, const AlignmentSide& after);
 
 }  // namespace hloscope::debug

@@ -243,7 +243,7 @@ class Reduction {
     const Try attempt = [this](const Candidate& candidate, const std::stop_token& stop) {
       return IsScripted() ? TryScript(candidate, stop) : TryRun(candidate, stop);
     };
-    ValueSource source;
+    RunValues source;
     if (!IsScripted()) {
       source.values = [this](const Candidate& c, std::span<const hlo::InstructionId> wanted) {
         return ValuesOf(c, wanted);

@@ -46,7 +46,7 @@ struct Search::Outcome {
   std::chrono::milliseconds grace = kMostGrace;
 };
 
-Search::Search(Candidate first, Failure failure, Try attempt, ValueSource source,
+Search::Search(Candidate first, Failure failure, Try attempt, RunValues source,
                SearchOptions options)
     : best_(std::move(first)),
       failure_(std::move(failure)),

@@ -28,7 +28,7 @@ using Try = std::function<std::optional<Failure>(const Candidate&, const std::st
 using KnownValues = std::map<uint32_t, hlo::Literal>;
 
 // Where values of a candidate's instructions come from; each may be null.
-struct ValueSource {
+struct RunValues {
   // Of these instructions of the entry, as far as they are known.
   std::function<KnownValues(const Candidate&, std::span<const hlo::InstructionId>)> values;
   // Of the parameters of a computation when it is called first; empty where it is not.
@@ -53,7 +53,7 @@ struct SearchOptions {
 class Search {
  public:
   // `first` fails as `failure` says.
-  Search(Candidate first, Failure failure, Try attempt, ValueSource source, SearchOptions options);
+  Search(Candidate first, Failure failure, Try attempt, RunValues source, SearchOptions options);
 
   const Candidate& best() const { return best_; }
   const Failure& failure() const { return failure_; }
@@ -100,7 +100,7 @@ class Search {
   Failure failure_;
   CandidateSize size_;
   Try attempt_;
-  ValueSource source_;
+  RunValues source_;
   SearchOptions options_;
   std::string_view reduction_;
   size_t most_pieces_ = SIZE_MAX;
