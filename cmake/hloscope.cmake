@@ -28,8 +28,9 @@ function(hloscope_library name)
 endfunction()
 
 # More than half of a compile is reading headers: those that most files of a target include are read once.
-set(HLOSCOPE_STD_HEADERS <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory>
-  <numeric> <optional> <span> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h>)
+set(HLOSCOPE_STD_HEADERS <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <cstring> <filesystem> <functional>
+  <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <stop_token> <string> <string_view> <thread>
+  <unordered_map> <unordered_set> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
 
 # hloscope_precompile(NAME HEADERS…) makes them for a target, hloscope_precompile(NAME FROM OTHER) takes those of another
 # that is compiled with the same flags.
@@ -43,6 +44,21 @@ function(hloscope_precompile name)
   else()
     target_precompile_headers(${name} PRIVATE ${HLOSCOPE_STD_HEADERS} ${ARG_UNPARSED_ARGUMENTS})
   endif()
+endfunction()
+
+# hloscope_cold(NAME FOLDERS…): sources of a target in these of its folders wait for files, processes and people. At -O1 they
+# compile in three quarters of the time.
+function(hloscope_cold name)
+  get_target_property(sources ${name} SOURCES)
+  foreach(source ${sources})
+    cmake_path(GET source PARENT_PATH folder)
+    if("${folder}" STREQUAL "")
+      set(folder .)
+    endif()
+    if(folder IN_LIST ARGN)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+    endif()
+  endforeach()
 endfunction()
 
 # `scripts/test` runs a test marked SANITIZED again under the address and undefined-behaviour sanitizers; keep those short.

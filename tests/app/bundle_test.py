@@ -10,9 +10,10 @@ import re
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 import zipfile
+
+from command_tests import FolderTest, write_npz
 
 HLOSCOPE, SAMPLES = os.path.abspath(sys.argv[1]), sys.argv[2]
 MLP = os.path.join(SAMPLES, 'mlp_train_step')
@@ -31,18 +32,6 @@ ENTRY e {
   ROOT r = f32[1] abs(p0)
 }
 '''
-
-
-def npy(descr, shape, data):
-    header = repr({'descr': descr, 'fortran_order': False, 'shape': shape}).encode()
-    header += b' ' * (63 - (len(header) + 10) % 64) + b'\n'
-    return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header + data
-
-
-def npz(path, arrays):
-    with zipfile.ZipFile(path, 'w') as archive:
-        for name, (descr, shape, data) in arrays.items():
-            archive.writestr(name + '.npy', npy(descr, shape, data))
 
 
 def parts_of(path):
@@ -66,18 +55,7 @@ class Tags(html.parser.HTMLParser):
         self.attributes += [name for name, _ in attrs]
 
 
-class BundleTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name, text=None):
-        path = os.path.join(self.folder.name, name)
-        if text is not None:
-            with open(path, 'w') as file:
-                file.write(text)
-        return path
-
+class BundleTest(FolderTest):
     def run_tool(self, *arguments, environment=None):
         done = subprocess.run([HLOSCOPE, *arguments], capture_output=True, timeout=300,
                               env={**os.environ, **(environment or {})})
@@ -97,8 +75,8 @@ class BundleTest(unittest.TestCase):
     def wrong(self):
         """A module, its inputs, and results that it does not give."""
         module = self.path('square.hlo', SQUARE)
-        npz(self.path('in.npz'), {'in0': ('<f4', (3,), struct.pack('<3f', 1, 2, 3))})
-        npz(self.path('out.npz'), {'out0': ('<f4', (3,), struct.pack('<3f', 1, 4, 10))})
+        write_npz(self.path('in.npz'), {'in0': ('<f4', (3,), struct.pack('<3f', 1, 2, 3))})
+        write_npz(self.path('out.npz'), {'out0': ('<f4', (3,), struct.pack('<3f', 1, 4, 10))})
         return [module, '--inputs', self.path('in.npz'), '--expect', self.path('out.npz')]
 
     def test_a_difference_is_reproduced(self):
@@ -125,7 +103,7 @@ class BundleTest(unittest.TestCase):
 
     def test_inputs_from_a_seed_need_no_values(self):
         module = self.path('square.hlo', SQUARE)
-        npz(self.path('out.npz'), {'out0': ('<f4', (3,), bytes(12))})
+        write_npz(self.path('out.npz'), {'out0': ('<f4', (3,), bytes(12))})
         out, made = self.create(module, '--seed', '7')
         self.assertEqual(made['replayed'], 'reproduced')
         self.assertNotIn('inputs.npz', made['parts'])
@@ -149,7 +127,7 @@ class BundleTest(unittest.TestCase):
         out, _ = self.create(*self.wrong(), '--values', 'all')
         parts = parts_of(out)
         right = self.path('right.npz')
-        npz(right, {'out0': ('<f4', (3,), struct.pack('<3f', 1, 4, 9))})
+        write_npz(right, {'out0': ('<f4', (3,), struct.pack('<3f', 1, 4, 9))})
         manifest = json.loads(parts['manifest.json'])
         with open(right, 'rb') as file:
             parts['expected.npz'] = file.read()
@@ -231,7 +209,7 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         code, _, errors = self.run_tool('bundle', 'open', out, '--into', into)
         self.assertEqual(code, 2)
         self.assertIn('exists already', errors)
-        os.symlink(self.folder.name, self.path('link'))
+        os.symlink(self.folder, self.path('link'))
         self.assertEqual(self.run_tool('bundle', 'open', out, '--into', self.path('link'))[0], 2)
         # The command of the report, as it stands there.
         with open(os.path.join(into, 'report.md')) as file:
@@ -269,7 +247,7 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
 
     def test_on_xla(self):
         module = self.path('abs.hlo', ABS)
-        npz(self.path('in.npz'), {'in0': ('<c8', (1,), struct.pack('<2f', 0, float('nan')))})
+        write_npz(self.path('in.npz'), {'in0': ('<c8', (1,), struct.pack('<2f', 0, float('nan')))})
         if 'not found' in self.run_tool('run', module, '--platform', 'xla-cpu')[2] or \
            self.run_tool('run', module, '--platform', 'xla-cpu')[0] != 0:
             self.skipTest('no plugin for xla-cpu')
@@ -283,7 +261,7 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
     def test_no_secret_leaves(self):
         secrets, module, environment = planted()
         path = self.path('leaky.hlo', module)
-        npz(self.path('alice.npz'), {'in0': ('<f4', (3,), struct.pack('<3f', 1, 2, 3)),
+        write_npz(self.path('alice.npz'), {'in0': ('<f4', (3,), struct.pack('<3f', 1, 2, 3)),
                                      'member_' + secrets['member name']: ('<f4', (1,), bytes(4))})
         with open(self.path('alice.npz'), 'ab'):
             pass

@@ -3,11 +3,11 @@
 import glob
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from command_tests import FolderTest, ready_platforms
 
 HLOSCOPE, SAMPLES, MADE_UP = (os.path.abspath(path) for path in sys.argv[1:4])
 SAMPLE = glob.glob(os.path.join(SAMPLES, 'power_iteration', '*before_optimizations.hlo.pb'))[0]
@@ -63,28 +63,10 @@ STABLEHLO = '''module @twice {
 '''
 
 
-def ready():
-    """The platforms whose plugin can be used here."""
-    done = subprocess.run([HLOSCOPE, 'doctor', '--json'], capture_output=True, check=True, timeout=300)
-    findings = [json.loads(line) for line in done.stdout.splitlines()]
-    return {f['subject'] for f in findings if f['section'] == 'plugins' and f['state'] == 'ready'}
+READY = ready_platforms(HLOSCOPE)
 
 
-READY = ready()
-
-
-class Compile(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def path(self, name, text=None):
-        path = os.path.join(self.folder, name)
-        if text is not None:
-            with open(path, 'w', encoding='utf-8') as f:
-                f.write(text)
-        return path
-
+class Compile(FolderTest):
     def run_it(self, *arguments, env=None):
         return subprocess.run([HLOSCOPE, 'compile', *arguments], capture_output=True, text=True, check=False, timeout=300, env=env)
 

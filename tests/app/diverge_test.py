@@ -4,8 +4,9 @@ import pathlib
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from command_tests import FolderTest, npy, ready_platforms
 
 HLOSCOPE, SAMPLES = sys.argv[1], pathlib.Path(sys.argv[2])
 PLANTED = pathlib.Path(__file__).parent.parent / 'passes' / 'planted.py'
@@ -71,36 +72,10 @@ def diverge(*arguments):
     return status, json.loads(lines[0])
 
 
-def has_plugin():
-    with tempfile.TemporaryDirectory() as folder:
-        module = pathlib.Path(folder) / 'm.hlo'
-        module.write_text('ENTRY e { ROOT x = f32[] parameter(0) }')
-        return run('run', module, '--platform', 'xla-cpu')[0] == 0
-
-
-def write_npy(path, kind, shape, values):
-    code = {'<f4': 'f', '<i4': 'i'}[kind]
-    shape = ''.join(f'{d},' for d in shape)
-    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape}), }}".encode()
-    head += b' ' * (-(len(head) + 11) % 64) + b'\n'
-    path.write_bytes(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head + struct.pack(f'<{len(values)}{code}', *values))
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        self.temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(self.temporary.cleanup)
-        self.folder = pathlib.Path(self.temporary.name)
-
-    def write(self, name, text):
-        (self.folder / name).write_text(text)
-        return self.folder / name
-
-
-class TwoModules(Folder):
+class TwoModules(FolderTest):
     def check(self, old, new, instruction, computation, what):
         self.assertIn(old, MODULE)
-        a, b = self.write('a.hlo', MODULE.replace(old, new)), self.write('b.hlo', MODULE)
+        a, b = self.path('a.hlo', MODULE.replace(old, new)), self.path('b.hlo', MODULE)
         status, verdict = diverge(a, b)
         self.assertEqual((status, verdict['status'], verdict['instruction'], verdict['computation']),
                          (1, 'differs', instruction, computation), verdict)
@@ -122,26 +97,26 @@ class TwoModules(Folder):
         self.check('constant(0)', 'constant(2)', 'zero', 'e', 'value was 0 and became 2')
 
     def test_removed(self):
-        a = self.write('a.hlo', MODULE.replace('  z = f32[8] exponential(x)\n', '').replace('(z, y)', '(x, y)'))
-        _, verdict = diverge(a, self.write('b.hlo', MODULE))
+        a = self.path('a.hlo', MODULE.replace('  z = f32[8] exponential(x)\n', '').replace('(z, y)', '(x, y)'))
+        _, verdict = diverge(a, self.path('b.hlo', MODULE))
         self.assertEqual((verdict['instruction'], verdict['computation']), ('z', 'e'), verdict)
         self.assertIsNone(verdict['edit']['after'])
 
     def test_same_meaning(self):
-        a = self.write('a.hlo', MODULE.replace('multiply(s, s)', 'power(s, two)').replace(
+        a = self.path('a.hlo', MODULE.replace('multiply(s, s)', 'power(s, two)').replace(
             ' s = f32[8]', ' one = f32[] constant(2)\n two = f32[8] broadcast(one), dimensions={}\n s = f32[8]'))
-        status, verdict = diverge(a, self.write('b.hlo', MODULE))
+        status, verdict = diverge(a, self.path('b.hlo', MODULE))
         self.assertEqual((status, verdict['status'], verdict['instruction'], verdict['pass']), (0, 'equal', None, None))
 
     def test_refusals(self):
-        a = self.write('a.hlo', MODULE)
-        for arguments, code in (((a,), 2), ((a, '--passes', a), 2), ((a, self.folder / 'none.hlo'), 2)):
+        a = self.path('a.hlo', MODULE)
+        for arguments, code in (((a,), 2), ((a, '--passes', a), 2), ((a, self.path('none.hlo')), 2)):
             status, verdict = diverge(*arguments)
             self.assertEqual((status, verdict['status']), (code, 'error'), verdict)
             self.assertTrue(verdict['errors'])
 
 
-class Passes(Folder):
+class Passes(FolderTest):
     def test_planted_edits(self):
         """Every planted pass is named; what is untouched or only rounded is not blamed."""
         done = subprocess.run([sys.executable, PLANTED, HLOSCOPE, self.folder, SAMPLES / 'softmax_passes_a100', '--planted', '8',
@@ -155,14 +130,14 @@ class Passes(Folder):
 
     def test_stage_that_cannot_be_read(self):
         for number, text in enumerate((MODULE, 'HloModule m\nENTRY e { broken', MODULE.replace('tanh', 'sine'))):
-            self.write(f'module_0001.m.{number:04}.simplification.after_p{number}.before_q.txt', text)
+            self.path(f'module_0001.m.{number:04}.simplification.after_p{number}.before_q.txt', text)
         status, verdict = diverge('--passes', self.folder)
         self.assertEqual((status, verdict['pass'], verdict['instruction']), (1, 'p2', 'h'))
         self.assertEqual(len(verdict['stepped_over']), 1)
 
     def test_elided_constants(self):
         elided = 'HloModule m\nENTRY e {\n  x = f32[12] parameter(0)\n  c = f32[12] constant({...})\n  ROOT r = f32[12] add(x, c)\n}\n'
-        self.write('module_0001.m.0000.simplification.after_p.before_q.txt', elided)
+        self.path('module_0001.m.0000.simplification.after_p.before_q.txt', elided)
         _, verdict = diverge('--passes', self.folder)
         self.assertNotEqual(verdict['status'], 'equal')
         self.assertEqual(verdict['cause'], 'elided_constants')
@@ -170,22 +145,23 @@ class Passes(Folder):
     def test_elements_of_large_constants(self):
         large = 'ENTRY e {\n  x = f32[12] parameter(0)\n  c = f32[12] constant({1,2,3,4,5,6,7,8,9,10,11,12})\n  ROOT r = f32[12] add(x, c)\n}\n'
         for number, text in enumerate((large, large.replace('12}', '14}'))):
-            self.write(f'module_0001.m.{number:04}.simplification.after_p{number}.before_q.txt', 'HloModule m\n' + text)
+            self.path(f'module_0001.m.{number:04}.simplification.after_p{number}.before_q.txt', 'HloModule m\n' + text)
         _, verdict = diverge('--passes', self.folder)
         self.assertEqual((verdict['pass'], verdict['instruction']), ('p1', 'c'))
 
 
-@unittest.skipUnless(has_plugin(), 'XLA\'s CPU plugin is not installed')
-class OnXla(Folder):
+@unittest.skipUnless('xla-cpu' in ready_platforms(HLOSCOPE), 'XLA\'s CPU plugin is not installed')
+class OnXla(FolderTest):
     def inputs(self, *arrays):
         paths = []
         for k, (kind, shape, values) in enumerate(arrays):
-            paths.append(str(self.folder / f'{k}.npy'))
-            write_npy(self.folder / f'{k}.npy', kind, shape, values)
+            paths.append(self.path(f'{k}.npy'))
+            with open(paths[-1], 'wb') as file:
+                file.write(npy(kind, tuple(shape), struct.pack(f'<{len(values)}{kind[1]}', *values)))
         return ','.join(paths)
 
     def test_guilty_pass(self):
-        module = self.write('m.hlo', NESTED_SLICES)
+        module = self.path('m.hlo', NESTED_SLICES)
         inputs = self.inputs(('<i4', [], [12]), ('<i4', [], [3]))
         status, verdict = diverge(module, '--passes', '--platform', 'xla-cpu', '--inputs', inputs)
         if verdict['status'] == 'equal':
@@ -196,7 +172,7 @@ class OnXla(Folder):
     def test_cause(self):
         for module, inputs, cause in ((MAXIMUM_OF_NAN, ('<f4', [64], [1.0] * 10 + [float('nan')] + [1.0] * 53), 'fast_math'),
                                       (DIVIDED_BY_ITSELF, ('<i4', [3], [0, 5, -3]), 'code_generation')):
-            path = self.write('m.hlo', module)
+            path = self.path('m.hlo', module)
             status, verdict = diverge(path, '--passes', '--platform', 'xla-cpu', '--inputs', self.inputs(inputs))
             if verdict['status'] == 'equal':
                 continue  # this XLA does not have the fault

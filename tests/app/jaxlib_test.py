@@ -4,11 +4,11 @@ by colons) and those that `hloscope doctor` lists; exit status 77 where there is
 import glob
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from command_tests import FolderTest, doctor
 
 HLOSCOPE, SAMPLES = (os.path.abspath(path) for path in sys.argv[1:3])
 TYPES = '''HloModule types
@@ -86,9 +86,7 @@ ENTRY main {
 
 def pythons():
     named = [path for path in os.environ.get('HLOSCOPE_TEST_JAXLIB', '').split(':') if path]
-    done = subprocess.run([HLOSCOPE, 'doctor', '--json'], capture_output=True, text=True, check=True, timeout=300)
-    for line in done.stdout.splitlines():
-        finding = json.loads(line)
+    for finding in doctor(HLOSCOPE):
         if finding['state'] == 'jaxlib-ready':
             named.append(finding['message'].rsplit(': ', 1)[1])
     return named
@@ -97,18 +95,7 @@ def pythons():
 PYTHONS = pythons()
 
 
-class Jaxlib(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def path(self, name, text=None):
-        path = os.path.join(self.folder, name)
-        if text is not None:
-            with open(path, 'w', encoding='utf-8') as f:
-                f.write(text)
-        return path
-
+class Jaxlib(FolderTest):
     def run_it(self, *arguments, command='run'):
         done = subprocess.run([HLOSCOPE, command, '--json', *arguments], capture_output=True, text=True, check=False, timeout=300, cwd=self.folder)
         return done.returncode, json.loads(done.stdout.splitlines()[-1])

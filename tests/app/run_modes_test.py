@@ -8,9 +8,10 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 import zipfile
+
+from command_tests import FolderTest, write_npz
 
 HLOSCOPE, SAMPLES = sys.argv[1], sys.argv[2]
 MLP = os.path.join(SAMPLES, 'mlp_train_step')
@@ -104,32 +105,20 @@ ENTRY e {
 '''
 
 
-class RunModes(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def file(self, name, text):
-        with open(self.path(name), 'w', encoding='utf-8') as f:
-            f.write(text)
-        return self.path(name)
-
+class RunModes(FolderTest):
     def run_json(self, *arguments, stdin=None, command='run'):
         p = subprocess.run([HLOSCOPE, command, '--json', *arguments], input=stdin, capture_output=True, timeout=100)
         return p.returncode, [json.loads(line) for line in p.stdout.decode().splitlines()], p.stderr.decode()
 
     def test_repeated_runs_agree_in_every_bit(self):
         for text in (SQUARE, RANDOM):
-            status, (report,), _ = self.run_json('--repeat', '5', '--bits', self.file('m.hlo', text))
+            status, (report,), _ = self.run_json('--repeat', '5', '--bits', self.path('m.hlo', text))
             self.assertEqual((status, report['status']), (0, 'equal'))
             self.assertEqual(report['repeat'], {'runs': 5, 'bits': True, 'differing_run': None})
             self.assertEqual(len(report['timing']['run_us']), 5)
 
     def test_iterations_have_inputs_of_their_own(self):
-        module = self.file('m.hlo', SQUARE)
+        module = self.path('m.hlo', SQUARE)
         outs = [self.path(f'{i}.npz') for i in range(3)]
         for seed, out in enumerate(outs):
             self.run_json('--seed', str(seed), '--outputs', out, module)
@@ -142,7 +131,7 @@ class RunModes(unittest.TestCase):
         self.assertEqual(len(report['reference_timing']['run_us']), 3)
 
     def test_different_seeds_make_iterations_differ(self):
-        module = self.file('m.hlo', RANDOM)
+        module = self.path('m.hlo', RANDOM)
         first, again, other = (self.path(n) for n in ('a.npz', 'b.npz', 'c.npz'))
         self.run_json('--outputs', first, module)
         self.run_json('--outputs', again, module)
@@ -151,7 +140,7 @@ class RunModes(unittest.TestCase):
         self.assertEqual(self.run_json('--expect', other, module)[0], 1)
 
     def test_a_deadline_and_the_memory_limit_exit_with_4(self):
-        module = self.file('m.hlo', ENDLESS)
+        module = self.path('m.hlo', ENDLESS)
         status, (report,), _ = self.run_json('--deadline', '0.3', module)
         self.assertEqual((status, report['status']), (4, 'died'))
         self.assertIn('deadline', report['error'])
@@ -164,7 +153,7 @@ class RunModes(unittest.TestCase):
 
     def test_an_interrupt_ends_the_run_with_4(self):
         for number in (signal.SIGINT, signal.SIGTERM):
-            process = subprocess.Popen([HLOSCOPE, 'run', '--json', self.file('m.hlo', SQUARE), self.file('n.hlo', ENDLESS)],
+            process = subprocess.Popen([HLOSCOPE, 'run', '--json', self.path('m.hlo', SQUARE), self.path('n.hlo', ENDLESS)],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             # The first module's line is out only when the second one is done: wait for the threads instead.
             while len(os.listdir(f'/proc/{process.pid}/task')) < 2:
@@ -175,8 +164,8 @@ class RunModes(unittest.TestCase):
             self.assertIn(b'Stopping', err)
 
     def test_worst_status_wins_and_nothing_stops_the_others(self):
-        wrong = self.file('wrong.npz', '')
-        good, bad = self.file('m.hlo', SQUARE), self.file('bad.hlo', 'HloModule')
+        wrong = self.path('wrong.npz', '')
+        good, bad = self.path('m.hlo', SQUARE), self.path('bad.hlo', 'HloModule')
         status, reports, _ = self.run_json(good, bad, good)
         self.assertEqual((status, [r['status'] for r in reports]), (2, ['ran', 'error', 'ran']))
         self.assertEqual(self.run_json('--expect', wrong, good)[0], 2)
@@ -188,14 +177,14 @@ class RunModes(unittest.TestCase):
         self.assertEqual((status, report['module'], report['status']), (0, '-', 'ran'))
 
     def test_flags_of_compiling_platforms_are_taken_and_said_to_be_idle(self):
-        options = self.file('options.txt', 'xla_cpu_enable_fast_math: true')
+        options = self.path('options.txt', 'xla_cpu_enable_fast_math: true')
         status, (report,), _ = self.run_json('--run_test_hlo_passes', '--debug_options_file', options, '--profile',
-                                             self.path('p'), '--fallback', 'error', self.file('m.hlo', SQUARE))
+                                             self.path('p'), '--fallback', 'error', self.path('m.hlo', SQUARE))
         self.assertEqual((status, len(report['warnings'])), (0, 2))
         self.assertFalse(os.path.exists(self.path('p')))
 
     def test_isolated_instructions_stream_before_the_module(self):
-        module = self.file('m.hlo', PARTS)
+        module = self.path('m.hlo', PARTS)
         status, lines, _ = self.run_json('--isolate_instructions', '--reference_platform', 'interpreter', module)
         self.assertEqual(status, 3)
         self.assertEqual([(r['instruction'], r['opcode'], r['status']) for r in lines[:-1]],
@@ -230,7 +219,7 @@ class RunModes(unittest.TestCase):
                 self.extract(sample, name, '--depth', str(k % 3), form=('.hlo', '.hlo.pb', '.txt')[k % 3])
 
     def test_extract_reaches_into_loops_and_reducers(self):
-        module = self.file('m.hlo', PARTS)
+        module = self.path('m.hlo', PARTS)
         inputs = self.path('in.npz')
         self.run_json('--save_inputs', inputs, module)
         report, first = self.extract(module, 'doubled', '--inputs', inputs)
@@ -238,7 +227,7 @@ class RunModes(unittest.TestCase):
         self.extract(module, '%doubled', '--iteration', '4')
         self.extract(module, 'sum', '--iteration', '2')
         self.extract(module, 'loop', '--depth', '5')
-        elided = self.file('elided.hlo', 'HloModule m\nENTRY e {\n  c = f32[100] constant({...})\n'
+        elided = self.path('elided.hlo', 'HloModule m\nENTRY e {\n  c = f32[100] constant({...})\n'
                                          '  s = f32[100] sine(c)\n  ROOT n = f32[100] negate(s)\n}\n')
         self.extract(elided, 'n', '--depth', '1', '--fill_elided', '3')
         for wrong, words in ((['doubled', '--iteration', '5'], 'runs 5 times'), (['doubld'], 'did you mean'),
@@ -253,11 +242,11 @@ class RunModes(unittest.TestCase):
         return p.returncode, p.stdout, p.stderr
 
     def test_errors_go_to_standard_error_alone(self):
-        good, gone = self.file('m.hlo', SQUARE), self.path('gone.npz')
+        good, gone = self.path('m.hlo', SQUARE), self.path('gone.npz')
         status, out, err = self.run_text('--inputs', gone, good)
         self.assertEqual((status, out), (2, ''))
         self.assertEqual(err, f'{gone}: no such file\n')
-        status, out, err = self.run_text(good, self.file('bad.hlo', 'HloModule'))
+        status, out, err = self.run_text(good, self.path('bad.hlo', 'HloModule'))
         self.assertEqual(status, 2)
         self.assertRegex(out.splitlines()[-1], r'^ran: loaded in [0-9.]+ ms, compiled in [0-9.]+ ms, ran in [0-9.]+ ms$')
         self.assertTrue(err.startswith(self.path('bad.hlo')), err)
@@ -267,11 +256,11 @@ class RunModes(unittest.TestCase):
 
     def test_each_of_several_modules_writes_its_own_files(self):
         os.mkdir(self.path('other'))
-        modules = [self.file('a.hlo', SQUARE), self.file('b.hlo', SQUARE.replace('multiply', 'add')), self.file('other/a.hlo', SQUARE)]
+        modules = [self.path('a.hlo', SQUARE), self.path('b.hlo', SQUARE.replace('multiply', 'add')), self.path('other/a.hlo', SQUARE)]
         status, _, err = self.run_text('--outputs', self.path('o.npz'), '--save_inputs', self.path('i.npz'), *modules)
         self.assertEqual((status, err), (0, ''))
         names = [f'{f}.{m}.npz' for f in 'io' for m in ('a', 'a.2', 'b')]
-        self.assertEqual(sorted(n for n in os.listdir(self.folder.name) if n.endswith('.npz')), sorted(names))
+        self.assertEqual(sorted(n for n in os.listdir(self.folder) if n.endswith('.npz')), sorted(names))
         for module, stem in zip(modules, ('a', 'b', 'a.2')):
             status, (report,), _ = self.run_json('--inputs', self.path(f'i.{stem}.npz'), '--expect', self.path(f'o.{stem}.npz'), module)
             self.assertEqual((status, report['status']), (0, 'equal'), stem)
@@ -282,13 +271,13 @@ class RunModes(unittest.TestCase):
     def test_names_of_own_files_never_meet(self):
         for folder in ('one', 'two'):
             os.mkdir(self.path(folder))
-        modules = [self.file('one/m.hlo', SQUARE), self.file('two/m.hlo', SQUARE), self.file('m.2.hlo', SQUARE)]
+        modules = [self.path('one/m.hlo', SQUARE), self.path('two/m.hlo', SQUARE), self.path('m.2.hlo', SQUARE)]
         self.assertEqual(self.run_text('--outputs', self.path('o.npz'), *modules)[0], 0)
-        self.assertEqual(sorted(n for n in os.listdir(self.folder.name) if n.startswith('o.')), ['o.m.2.2.npz', 'o.m.2.npz', 'o.m.npz'])
+        self.assertEqual(sorted(n for n in os.listdir(self.folder) if n.startswith('o.')), ['o.m.2.2.npz', 'o.m.2.npz', 'o.m.npz'])
         self.assertEqual(self.run_text('--output_literals_file', self.path('lit'), *modules)[::2], (0, ''))
 
     def test_an_extract_takes_the_infeed_of_the_run(self):
-        module = self.file('m.hlo', '''HloModule m
+        module = self.path('m.hlo', '''HloModule m
 ENTRY e {
   p = f32[3] parameter(0)
   t = token[] after-all()
@@ -305,7 +294,7 @@ ENTRY e {
         self.assertEqual((status, report['status']), (0, 'equal'))
 
     def test_random_numbers_that_nobody_reaches_end_no_run(self):
-        module = self.file('m.hlo', '''HloModule m
+        module = self.path('m.hlo', '''HloModule m
 tb {
   a = f32[4] parameter(0)
   lo = f32[] constant(0)
@@ -330,7 +319,7 @@ ENTRY e {
         self.assertEqual(os.listdir(self.path('o')), ['output_1.npy'])
 
     def test_fallback_to_the_cpu_is_unsupported(self):
-        module = self.file('m.hlo', SQUARE)
+        module = self.path('m.hlo', SQUARE)
         status, out, err = self.run_text('--fallback', 'cpu', module)
         self.assertEqual((status, out), (3, ''))
         self.assertIn('platform interpreter cannot run single instructions on the CPU', err)
@@ -339,29 +328,29 @@ ENTRY e {
         self.assertEqual(self.run_json('--fallback', 'error', module)[0], 0)
 
     def test_find_says_that_it_found_nothing(self):
-        module = self.file('m.hlo', SQUARE)
+        module = self.path('m.hlo', SQUARE)
         for what, words in (('nan', 'no NaN was found'), ('inf', 'no infinity was found')):
             status, out, _ = self.run_text('--find', what, module)
             self.assertEqual(status, 0)
             self.assertIn(words, out)
 
     def test_a_deadline_says_what_ran(self):
-        status, out, err = self.run_text('--deadline', '0.3', '--iterations', '3', self.file('m.hlo', ENDLESS))
+        status, out, err = self.run_text('--deadline', '0.3', '--iterations', '3', self.path('m.hlo', ENDLESS))
         self.assertEqual((status, out), (4, ''))
         self.assertRegex(err, r'the deadline of 0.3 s passed; w had run [1-9]\d* iterations; 0 of 3 iterations ran')
-        _, (report,), _ = self.run_json('--iterations', '3', self.file('m.hlo', SQUARE))
+        _, (report,), _ = self.run_json('--iterations', '3', self.path('m.hlo', SQUARE))
         self.assertEqual(report['iterations'], 3)
 
     def test_the_verifier_can_be_left_out(self):
-        self.assertEqual(self.run_json('--no-verify', self.file('good.hlo', SQUARE))[0], 0)
-        two = self.file('two.hlo', SQUARE.replace('ROOT y = f32[10] multiply(x, x)', 'ROOT y = f32[9] multiply(x, x)'))
+        self.assertEqual(self.run_json('--no-verify', self.path('good.hlo', SQUARE))[0], 0)
+        two = self.path('two.hlo', SQUARE.replace('ROOT y = f32[10] multiply(x, x)', 'ROOT y = f32[9] multiply(x, x)'))
         self.assertEqual(self.run_json(two)[0], 2)
         status, (report,), _ = self.run_json('--no-verify', two)
         self.assertNotIn('rule', report['error'] or '')
 
     def test_what_differs_is_said_in_its_own_terms(self):
-        module = self.file('m.hlo', 'HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n  ROOT s = f32[3] sqrt(x)\n}\n')
-        whole = self.file('w.hlo', 'HloModule w\nENTRY e {\n  x = s32[3] parameter(0)\n  ROOT s = s32[3] negate(x)\n}\n')
+        module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n  ROOT s = f32[3] sqrt(x)\n}\n')
+        whole = self.path('w.hlo', 'HloModule w\nENTRY e {\n  x = s32[3] parameter(0)\n  ROOT s = s32[3] negate(x)\n}\n')
         self.npz('in.npz', in0=('<f4', (3,), struct.pack('<3f', 1, -1, 4)))
         self.npz('out.npz', out0=('<f4', (3,), struct.pack('<3f', 1, 0, 2)))
         status, out, _ = self.run_text('--inputs', self.path('in.npz'), '--expect', self.path('out.npz'), module)
@@ -376,13 +365,10 @@ ENTRY e {
         self.assertNotIn('ULP', out)
 
     def npz(self, name, **arrays):
-        with zipfile.ZipFile(self.path(name), 'w') as archive:
-            for member, (descr, shape, data) in arrays.items():
-                header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
-                archive.writestr(member + '.npy', b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header + data)
+        write_npz(self.path(name), arrays)
 
     def test_narrow_floats_keep_their_type_on_disk(self):
-        module = self.file('m.hlo', 'HloModule m\nENTRY e {\n  x = bf16[2] parameter(0)\n  ROOT n = bf16[2] negate(x)\n}\n')
+        module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  x = bf16[2] parameter(0)\n  ROOT n = bf16[2] negate(x)\n}\n')
         self.npz('in.npz', in0=('<V2', (2,), b'\x00\x00\x80\x3f'))
         self.assertEqual(self.run_json('--inputs', self.path('in.npz'), '--outputs', self.path('o.npz'), module)[0], 0)
         self.assertIn(b"'descr': 'bfloat16'", zipfile.ZipFile(self.path('o.npz')).read('out0.npy'))
@@ -393,7 +379,7 @@ ENTRY e {
             self.assertEqual((status, report['outputs'][0]['shape']), (0, 'bf16[2]'), name)
 
     def test_arrays_of_other_names_are_taken_in_order(self):
-        module = self.file('m.hlo', 'HloModule m\nENTRY e {\n  x = s8[1] parameter(0)\n  y = s8[1] parameter(1)\n  ROOT d = s8[1] subtract(x, y)\n}\n')
+        module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  x = s8[1] parameter(0)\n  y = s8[1] parameter(1)\n  ROOT d = s8[1] subtract(x, y)\n}\n')
         self.npz('in.npz', weights=('|i1', (1,), b'\5'), bias=('|i1', (1,), b'\3'))
         self.npz('out.npz', out0=('|i1', (1,), b'\2'))
         status, (report,), _ = self.run_json('--inputs', self.path('in.npz'), '--expect', self.path('out.npz'), module)
@@ -403,9 +389,9 @@ ENTRY e {
     def test_elided_constants_come_from_the_proto_beside(self):
         numbers = ', '.join(str(i) for i in range(20))
         text = f'HloModule m\nENTRY e {{\n  x = s32[20] parameter(0)\n  c = s32[20] constant({{{numbers}}})\n  ROOT s = s32[20] add(x, c)\n}}\n'
-        whole, proto, elided = self.file('whole.hlo', text), self.path('module_0001.m.cpu_after_optimizations.hlo.pb'), self.path('module_0001.m.cpu_after_optimizations.txt')
+        whole, proto, elided = self.path('whole.hlo', text), self.path('module_0001.m.cpu_after_optimizations.hlo.pb'), self.path('module_0001.m.cpu_after_optimizations.txt')
         subprocess.run([HLOSCOPE, 'convert', whole, proto], check=True, stdout=subprocess.DEVNULL)
-        self.file(os.path.basename(elided), text.replace('{' + numbers + '}', '{...}'))
+        self.path(os.path.basename(elided), text.replace('{' + numbers + '}', '{...}'))
         self.run_json('--outputs', self.path('o.npz'), whole)
         status, (report,), _ = self.run_json('--expect', self.path('o.npz'), elided)
         self.assertEqual((status, report['status']), (0, 'equal'), report)
@@ -415,14 +401,14 @@ ENTRY e {
         self.assertEqual((status, report['warnings']), (0, [f'the values of 1 elided constant are read from {proto}']), report)
         self.assertIn('constant({0, 1, 2', open(out, encoding='utf-8').read())
         # Another module's are not taken.
-        subprocess.run([HLOSCOPE, 'convert', self.file('other.hlo', text.replace('add', 'subtract')), proto], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([HLOSCOPE, 'convert', self.path('other.hlo', text.replace('add', 'subtract')), proto], check=True, stdout=subprocess.DEVNULL)
         status, (report,), _ = self.run_json(elided)
         self.assertEqual(status, 2)
         self.assertTrue(any('it is a different module (s)' in w for w in report['warnings']), report)
 
     def test_lost_shardings_come_from_the_module_before(self):
-        self.file('module_0001.m.before_optimizations.txt', BEFORE_PARTITIONING)
-        after = self.file('module_0001.m.cpu_after_optimizations.txt', PARTITIONED)
+        self.path('module_0001.m.before_optimizations.txt', BEFORE_PARTITIONING)
+        after = self.path('module_0001.m.cpu_after_optimizations.txt', PARTITIONED)
         self.npz('in.npz', in0=('<i4', (4,), struct.pack('<4i', 1, 2, 3, 4)))
         self.npz('out.npz', out0=('<i4', (4,), struct.pack('<4i', -1, -2, -3, -4)))
         status, (report,), _ = self.run_json('--inputs', self.path('in.npz'), '--expect', self.path('out.npz'), after)
@@ -430,7 +416,7 @@ ENTRY e {
         self.assertTrue(any('before_optimizations.txt' in w for w in report['warnings']), report['warnings'])
 
     def test_precise_says_which_side_is_right(self):
-        module, true = self.file('m.hlo', CANCEL), self.path('true.npz')
+        module, true = self.path('m.hlo', CANCEL), self.path('true.npz')
         inputs = self.path('in.npz')
         self.run_json('--save_inputs', inputs, module)
         plain, precise = self.path('plain.npz'), self.path('precise.npz')
@@ -441,7 +427,7 @@ ENTRY e {
         # The values themselves are those of the platform all the same.
         self.run_json('--inputs', inputs, '--outputs', plain, module)
         self.assertEqual(self.run_json(plain, precise, command='compare')[0], 0)
-        self.run_json('--inputs', inputs, '--outputs', true, self.file('true.hlo', ROUNDED))
+        self.run_json('--inputs', inputs, '--outputs', true, self.path('true.hlo', ROUNDED))
         status, (report,), _ = self.run_json('--precise', '--inputs', inputs, '--expect', true, module)
         self.assertEqual((status, report['status']), (1, 'differs'))
         precise = report['outputs'][0]['precise']
@@ -450,7 +436,7 @@ ENTRY e {
         self.assertEqual(precise['closer'], 'expected')
         # Errors of like size decide nothing.
         half = self.path('half.npz')
-        self.run_json('--inputs', inputs, '--outputs', half, self.file('half.hlo', TWICE))
+        self.run_json('--inputs', inputs, '--outputs', half, self.path('half.hlo', TWICE))
         status, (report,), _ = self.run_json('--precise', '--inputs', inputs, '--expect', half, module)
         self.assertEqual((status, report['outputs'][0]['precise']['closer']), (1, None))
         self.assertEqual(self.run_json('--inputs', inputs, '--expect', true, module)[0], 1)

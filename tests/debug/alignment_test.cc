@@ -5,7 +5,7 @@
 
 #include "core/debug/align/lineage.h"
 #include "core/debug/align/pass_changes.h"
-#include "core/hlo/text/text.h"
+#include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
 namespace {
@@ -13,24 +13,10 @@ namespace {
 using hlo::InstructionId;
 using hlo::Module;
 
-std::shared_ptr<const Module> Parse(std::string_view text) {
-  hlo::ParseResult parsed = hlo::ParseText(text);
-  EXPECT_TRUE(parsed.ok()) << (parsed.diagnostics.empty() ? "" : parsed.diagnostics[0].message);
-  return parsed.module;
-}
-
-InstructionId Find(const Module& module, std::string_view name) {
-  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
-    if (module.name(InstructionId(k)) == name) return InstructionId(k);
-  }
-  ADD_FAILURE() << "no " << name;
-  return InstructionId(0u);
-}
-
 // "origin reason" of an instruction after, or "-".
 std::string OriginOf(const Module& before, const Module& after, std::string_view name) {
   Alignment alignment = Align(before, after);
-  auto links = alignment.Origins(Find(after, name));
+  auto links = alignment.Origins(hlo::Named(after, name));
   if (links.empty()) return "-";
   return std::string(before.name(links[0].before)) + " " + std::string(KeyOf(links[0].reason));
 }
@@ -125,29 +111,30 @@ ENTRY e {
 
 TEST(Alignment, FindsWhereInstructionsComeFrom) {
   for (const Case& c : kCases) {
-    EXPECT_EQ(OriginOf(*Parse(c.before), *Parse(c.after), c.instruction), c.origin) << c.what;
+    EXPECT_EQ(OriginOf(*hlo::Parsed(c.before), *hlo::Parsed(c.after), c.instruction), c.origin)
+        << c.what;
   }
 }
 
 TEST(Alignment, LinksStandBestFirstAndLeadBothWays) {
-  auto before = Parse(kPlain), after = Parse(kFused);
+  auto before = hlo::Parsed(kPlain), after = hlo::Parsed(kFused);
   Alignment alignment = Align(*before, *after);
-  InstructionId c = Find(*before, "c");
+  InstructionId c = hlo::Named(*before, "c");
   auto results = alignment.Results(c);
   ASSERT_EQ(results.size(), 2u);  // the multiply and the fusion
   EXPECT_GE(results[0].confidence, results[1].confidence);
-  EXPECT_EQ(alignment.SameAfter(c), Find(*after, "c.1"));
-  EXPECT_EQ(alignment.SameBefore(Find(*after, "loop_fusion")), InstructionId());
+  EXPECT_EQ(alignment.SameAfter(c), hlo::Named(*after, "c.1"));
+  EXPECT_EQ(alignment.SameBefore(hlo::Named(*after, "loop_fusion")), InstructionId());
 }
 
 TEST(Alignment, SurvivesModulesThatHaveNothing) {
-  auto empty = Parse("HloModule m\nENTRY e {\n  ROOT t = () tuple()\n}");
+  auto empty = hlo::Parsed("HloModule m\nENTRY e {\n  ROOT t = () tuple()\n}");
   EXPECT_EQ(Align(*empty, *empty).links().size(), 1u);
 }
 
 TEST(PassChanges, CountsAndFolds) {
-  auto before = Parse(kPlain);
-  auto after = Parse(R"(HloModule m
+  auto before = hlo::Parsed(kPlain);
+  auto after = hlo::Parsed(R"(HloModule m
 ENTRY e {
   x = f32[8] parameter(0)
   a = f32[8] tanh(x), metadata={op_name="f/tanh" source_file="f.py" source_line=3}
@@ -173,7 +160,7 @@ ENTRY e {
 // Names that differ in their punctuation, equal operations beside one another, and a name that was
 // given to an operand anew.
 TEST(PassChanges, WhatReadsTheSameIsUnchanged) {
-  auto before = Parse(R"(HloModule m
+  auto before = hlo::Parsed(R"(HloModule m
 ENTRY e {
   p = f32[8] parameter(0)
   x_1 = f32[8] negate(p)
@@ -182,7 +169,7 @@ ENTRY e {
   y = f32[8] tanh(x.2)
   ROOT z = f32[8] multiply(y, x.1)
 })");
-  auto after = Parse(R"(HloModule m
+  auto after = hlo::Parsed(R"(HloModule m
 f {
   q = f32[8] parameter(0)
   x.9 = f32[8] negate(q)
@@ -198,21 +185,21 @@ ENTRY e {
 })");
   PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
   for (std::string_view name : {"p", "x.1", "y", "z"}) {
-    EXPECT_EQ(changes.of_after[Find(*after, name).index], ChangeKind::kUnchanged) << name;
-    EXPECT_EQ(changes.of_before[Find(*before, name).index], ChangeKind::kUnchanged) << name;
+    EXPECT_EQ(changes.of_after[hlo::Named(*after, name).index], ChangeKind::kUnchanged) << name;
+    EXPECT_EQ(changes.of_before[hlo::Named(*before, name).index], ChangeKind::kUnchanged) << name;
   }
-  EXPECT_EQ(changes.of_after[Find(*after, "x.2").index], ChangeKind::kRewritten);
+  EXPECT_EQ(changes.of_after[hlo::Named(*after, "x.2").index], ChangeKind::kRewritten);
 }
 
 TEST(PassChanges, AnOperandOfTheSameNameIsNoRewrite) {
-  auto before = Parse(R"(HloModule m
+  auto before = hlo::Parsed(R"(HloModule m
 ENTRY e {
   p = f32[8] parameter(0)
   a = f32[8] tanh(p)
   b = f32[8] negate(a)
   ROOT c = f32[8] exponential(b)
 })");
-  auto after = Parse(R"(HloModule m
+  auto after = hlo::Parsed(R"(HloModule m
 ENTRY e {
   p = f32[8] parameter(0)
   a = f32[8] sine(p)
@@ -221,12 +208,12 @@ ENTRY e {
 })");
   PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
   for (std::string_view name : {"b", "c"})
-    EXPECT_EQ(changes.of_after[Find(*after, name).index], ChangeKind::kUnchanged) << name;
-  EXPECT_NE(changes.of_after[Find(*after, "a").index], ChangeKind::kUnchanged);
+    EXPECT_EQ(changes.of_after[hlo::Named(*after, name).index], ChangeKind::kUnchanged) << name;
+  EXPECT_NE(changes.of_after[hlo::Named(*after, "a").index], ChangeKind::kUnchanged);
 }
 
 TEST(PassChanges, FusedInstructionsMove) {
-  auto before = Parse(kPlain), after = Parse(kFused);
+  auto before = hlo::Parsed(kPlain), after = hlo::Parsed(kFused);
   ChangeCounts counts = FindChanges(*before, *after, Align(*before, *after)).counts;
   EXPECT_EQ(counts.moved, 3);
   EXPECT_EQ(counts.removed, 0);
@@ -248,7 +235,7 @@ TEST(PassChanges, RowsHoldEveryInstructionOnce) {
   std::vector<std::string_view> texts = {kPlain, kFused, kCalledTwice, kInlined, kSwapped};
   for (std::string_view first : texts) {
     for (std::string_view second : texts) {
-      auto before = Parse(first), after = Parse(second);
+      auto before = hlo::Parsed(first), after = hlo::Parsed(second);
       PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
       size_t left = 0, right = 0;
       for (const DiffRow& row : changes.rows) {
@@ -264,7 +251,7 @@ TEST(PassChanges, RowsHoldEveryInstructionOnce) {
 
 class LineageTest : public testing::Test {
  protected:
-  LineageTest() : stages_{Parse(kPlain), nullptr, Parse(kPlain), Parse(kFused)} {}
+  LineageTest() : stages_{hlo::Parsed(kPlain), nullptr, hlo::Parsed(kPlain), hlo::Parsed(kFused)} {}
   Lineage Make() const {
     return Lineage(4, [this](int32_t stage) -> Result<std::shared_ptr<const Module>> {
       if (stages_[static_cast<size_t>(stage)] == nullptr) return InputError("cut off");
@@ -276,7 +263,7 @@ class LineageTest : public testing::Test {
 
 TEST_F(LineageTest, LeadsThroughAllStagesThatCanBeRead) {
   Lineage lineage = Make();
-  auto chain = lineage.Ancestors(3, Find(*stages_[3], "loop_fusion"));
+  auto chain = lineage.Ancestors(3, hlo::Named(*stages_[3], "loop_fusion"));
   ASSERT_TRUE(chain.has_value());
   EXPECT_TRUE(chain->unbroken);
   EXPECT_EQ(chain->skipped, std::vector<int32_t>{1});
@@ -285,7 +272,7 @@ TEST_F(LineageTest, LeadsThroughAllStagesThatCanBeRead) {
   EXPECT_EQ(chain->steps.back().stage, 0);
   EXPECT_LT(chain->steps.back().confidence, 1);
 
-  auto onward = lineage.Descendants(0, Find(*stages_[0], "b"));
+  auto onward = lineage.Descendants(0, hlo::Named(*stages_[0], "b"));
   ASSERT_TRUE(onward.has_value());
   EXPECT_EQ(stages_[3]->name(onward->steps.back().instruction), "b.1");
   EXPECT_FALSE(lineage.Ancestors(1, InstructionId(0u)).has_value());
@@ -294,15 +281,15 @@ TEST_F(LineageTest, LeadsThroughAllStagesThatCanBeRead) {
 
 TEST_F(LineageTest, FindsSourceLinesOfItsOwnAndOfAncestors) {
   Lineage lineage = Make();
-  auto own = lineage.Source(3, Find(*stages_[3], "a.1"));
+  auto own = lineage.Source(3, hlo::Named(*stages_[3], "a.1"));
   ASSERT_TRUE(own.has_value());
   EXPECT_EQ(own->how, SourceHow::kOwn);
   EXPECT_EQ(own->line.line, 3);
-  auto fusion = lineage.Source(3, Find(*stages_[3], "loop_fusion"));
+  auto fusion = lineage.Source(3, hlo::Named(*stages_[3], "loop_fusion"));
   ASSERT_TRUE(fusion.has_value());
   EXPECT_EQ(fusion->how, SourceHow::kAncestor);
   EXPECT_EQ(fusion->line, (SourceLine{"f.py", "", 5}));
-  auto argument = lineage.Source(0, Find(*stages_[0], "x"));
+  auto argument = lineage.Source(0, hlo::Named(*stages_[0], "x"));
   ASSERT_TRUE(argument.has_value());
   EXPECT_EQ(argument->how, SourceHow::kUser);
 }
@@ -319,10 +306,10 @@ TEST_F(LineageTest, LeadsFromALineToAllThatComesFromIt) {
 }
 
 TEST(KernelInstructions, AreTheOutermostFusions) {
-  auto module = Parse(kFused);
+  auto module = hlo::Parsed(kFused);
   std::vector<InstructionId> kernels = KernelInstructions(*module);
-  EXPECT_EQ(kernels[Find(*module, "a.1").index], Find(*module, "loop_fusion"));
-  EXPECT_EQ(kernels[Find(*module, "x").index], Find(*module, "x"));
+  EXPECT_EQ(kernels[hlo::Named(*module, "a.1").index], hlo::Named(*module, "loop_fusion"));
+  EXPECT_EQ(kernels[hlo::Named(*module, "x").index], hlo::Named(*module, "x"));
 }
 
 }  // namespace

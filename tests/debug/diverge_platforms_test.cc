@@ -10,10 +10,10 @@
 #include "core/debug/compare/compare_bits.h"
 #include "core/debug/diverge/operand_values.h"
 #include "core/debug/diverge/value_comparison.h"
-#include "core/hlo/text/text.h"
 #include "core/replay/capture/boundaries.h"
 #include "core/replay/pjrt/capture_calls.h"
 #include "core/replay/pjrt/device_bytes.h"
+#include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
 namespace {
@@ -96,20 +96,6 @@ ENTRY e {
   ROOT result = (f32[2,2], f32[4]) tuple(chosen, four)
 })";
 
-std::shared_ptr<const Module> Parse(std::string_view text) {
-  hlo::ParseResult parsed = hlo::ParseText(text);
-  for (const hlo::Diagnostic& d : parsed.diagnostics) ADD_FAILURE() << d.message;
-  return parsed.module;
-}
-
-InstructionId Named(const Module& module, std::string_view name) {
-  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
-    if (module.name(InstructionId(i)) == name) return InstructionId(i);
-  }
-  ADD_FAILURE() << name;
-  return {};
-}
-
 RunRequest OnInterpreter(std::vector<InstructionId> instructions) {
   RunRequest request;
   request.seed = 5;
@@ -128,7 +114,7 @@ class Taken : public replay::RunStream {
 };
 
 TEST(ProgramPoint, ComparesInTheOrderOfTheProgram) {
-  const auto module = Parse(kProgram);
+  const auto module = hlo::Parsed(kProgram);
   const RunRequest request = OnInterpreter(replay::BoundariesOf(*module));
   Taken taken;
   ASSERT_TRUE(RunCapturing(module, request, taken).has_value());
@@ -164,7 +150,7 @@ TEST(ProgramPoint, ComparesInTheOrderOfTheProgram) {
 
 // Whatever instruction in whatever iteration: its value is what is found by going back from it.
 TEST(OperandValues, AreFoundThroughLoopsBranchesAndCalls) {
-  const auto module = Parse(kProgram);
+  const auto module = hlo::Parsed(kProgram);
   std::vector<InstructionId> all;
   const std::vector<bool> outside = replay::OutsideKernels(*module);
   for (uint32_t i = 0; i < module->instructions().size(); ++i) {
@@ -195,7 +181,7 @@ TEST(OperandValues, AreFoundThroughLoopsBranchesAndCalls) {
 }
 
 TEST(ValueComparison, FindsNothingBetweenEqualsInAnyAmountOfMemory) {
-  const auto module = Parse(kProgram);
+  const auto module = hlo::Parsed(kProgram);
   const RunRequest request = OnInterpreter(replay::BoundariesOf(*module));
   for (const int64_t bytes : {int64_t{1} << 20, int64_t{40}, int64_t{0}}) {
     auto a = CaptureSession::Open(module, request), b = CaptureSession::Open(module, request);
@@ -215,7 +201,7 @@ TEST(ValueComparison, FindsNothingBetweenEqualsInAnyAmountOfMemory) {
 
 // The two sides draw other random numbers: every value behind them differs.
 TEST(ValueComparison, KeepsWhatDiffersInRounds) {
-  const auto module = Parse(R"(HloModule random
+  const auto module = hlo::Parsed(R"(HloModule random
 ENTRY e {
   zero = f32[] constant(0)
   one = f32[] constant(1)
@@ -242,7 +228,7 @@ ENTRY e {
     EXPECT_EQ(walk.curve.at(0).instruction, "drawn");
     if (bytes == 32) {
       EXPECT_EQ(walk.left_out, 2);  // behind the first divergence
-      auto kept = values.PlatformValues({{0, 0, {}, Named(*module, "most"), 0}});
+      auto kept = values.PlatformValues({{0, 0, {}, hlo::Named(*module, "most"), 0}});
       ASSERT_TRUE(kept.has_value());
       EXPECT_EQ(kept->size(), 1u);
     } else {
@@ -254,7 +240,7 @@ ENTRY e {
 TEST(DivergePlatforms, OfOnePlatformIsEqual) {
   RunRequest request;
   request.reference_platform = request.platform;
-  const DivergeVerdict verdict = DivergePlatforms(Parse(kProgram), request);
+  const DivergeVerdict verdict = DivergePlatforms(hlo::Parsed(kProgram), request);
   EXPECT_EQ(verdict.status, RunStatus::kEqual);
   ASSERT_TRUE(verdict.walk.has_value());
   EXPECT_EQ(verdict.walk->capture_keeps_bits, true);
@@ -263,9 +249,9 @@ TEST(DivergePlatforms, OfOnePlatformIsEqual) {
 
 // Every user of a value waits for the call that captures it; callers get one of their own.
 TEST(CaptureCalls, StandBehindTheirValues) {
-  const auto module = Parse(kProgram);
+  const auto module = hlo::Parsed(kProgram);
   replay::CapturePlan plan;
-  plan.items.push_back({.instructions = {Named(*module, "half"), Named(*module, "c")}});
+  plan.items.push_back({.instructions = {hlo::Named(*module, "half"), hlo::Named(*module, "c")}});
   const auto calls = replay::pjrt::AddCaptureCalls(*module, plan, 7);
   ASSERT_TRUE(calls.has_value());
   size_t count = 0;
@@ -286,7 +272,7 @@ TEST(CaptureCalls, StandBehindTheirValues) {
   }
   // half, its inner loop and outer loop; c, and the call that runs it.
   EXPECT_EQ(count, 5u);
-  plan.items[0].instructions = {Named(*module, "inside_small")};
+  plan.items[0].instructions = {hlo::Named(*module, "inside_small")};
   const auto refused = replay::pjrt::AddCaptureCalls(*module, plan, 8);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().error_class, ErrorClass::kUnsupported);
@@ -295,7 +281,7 @@ TEST(CaptureCalls, StandBehindTheirValues) {
 TEST(DeviceBytes, AreReadInTheOrderOfTheirLayout) {
   const auto shape_of = [](std::string_view shape) {
     const auto module =
-        Parse(fmt::format("HloModule m\nENTRY e {{\n ROOT a = {} parameter(0)\n}}", shape));
+        hlo::Parsed(fmt::format("HloModule m\nENTRY e {{\n ROOT a = {} parameter(0)\n}}", shape));
     return module->shape(module->entry().root);
   };
   const int16_t columns[] = {1, 4, 2, 5, 3, 6};

@@ -3,17 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/hlo/text/text.h"
+#include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
 namespace {
-
-std::shared_ptr<const hlo::Module> Parse(std::string_view text) {
-  hlo::ParseResult parsed = hlo::ParseText(text);
-  EXPECT_TRUE(parsed.ok()) << (parsed.diagnostics.empty() ? "" : parsed.diagnostics[0].message)
-                           << text;
-  return parsed.module;
-}
 
 struct Row {
   std::string_view line;  // of an instruction `i` on f32[4] x and y
@@ -83,7 +76,7 @@ PlacedInstruction Find(const hlo::Module& module, const Placement& placement,
 
 TEST(Placement, OfEachKindOfInstruction) {
   for (const Row& row : kRows) {
-    auto module = Parse(ModuleWith(row.line, true));
+    auto module = hlo::Parsed(ModuleWith(row.line, true));
     ASSERT_NE(module, nullptr);
     PlacedInstruction placed = Find(*module, FindPlacement(*module, row.target), "i");
     EXPECT_EQ(KeyOf(placed.place), row.place) << row.line;
@@ -93,9 +86,9 @@ TEST(Placement, OfEachKindOfInstruction) {
 }
 
 TEST(Placement, InsideAFusionAndBeforeCompilation) {
-  auto fused = Parse(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused", true));
+  auto fused = hlo::Parsed(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused", true));
   EXPECT_EQ(Find(*fused, FindPlacement(*fused), "inner").place, Place::kInKernel);
-  auto early = Parse(R"(HloModule m
+  auto early = hlo::Parsed(R"(HloModule m
 ENTRY e {
   x = f32[4] parameter(0)
   ROOT i = f32[4] tanh(x)
@@ -106,7 +99,7 @@ ENTRY e {
 }
 
 TEST(Placement, TakesWhatThunksSay) {
-  auto module = Parse(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused", true));
+  auto module = hlo::Parsed(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused", true));
   Placement placement = FindPlacement(*module, Target::kGpu);
   dump::ThunkSequence thunks;
   thunks.thunks.resize(2);
@@ -124,9 +117,9 @@ TEST(Placement, TakesWhatThunksSay) {
 // The program asked for the host, the compiler wrote a kernel all the same.
 TEST(Placement, WhatHasAKernelIsNotOnTheHost) {
   auto module =
-      Parse(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused, "
-                       "frontend_attributes={_xla_compute_type=\"host\"}",
-                       true));
+      hlo::Parsed(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused, "
+                             "frontend_attributes={_xla_compute_type=\"host\"}",
+                             true));
   Placement placement = FindPlacement(*module, Target::kGpu);
   ASSERT_EQ(Find(*module, placement, "i").place, Place::kHost);
   ASSERT_NE(placement.bytes, 0);
@@ -142,7 +135,7 @@ TEST(Placement, WhatHasAKernelIsNotOnTheHost) {
 }
 
 TEST(Placement, OfCallsThatAreOneKernel) {
-  auto module = Parse(ModuleWith(
+  auto module = hlo::Parsed(ModuleWith(
       "i = f32[4] call(x), to_apply=fused, frontend_attributes={xla_cpu_small_call=\"true\"}",
       true));
   Placement placement = FindPlacement(*module, Target::kCpu);
@@ -177,7 +170,7 @@ std::string LoopWith(std::string_view config) {
 }
 
 TEST(Transfers, AreWeightedByKnownTripCounts) {
-  auto module = Parse(LoopWith(R"("known_trip_count":{"n":"5"})"));
+  auto module = hlo::Parsed(LoopWith(R"("known_trip_count":{"n":"5"})"));
   Placement placement = FindPlacement(*module, Target::kGpu);
   ASSERT_EQ(placement.transfers.size(), 2u);
   EXPECT_EQ(placement.transfers[0].direction, TransferDirection::kToHost);
@@ -188,7 +181,7 @@ TEST(Transfers, AreWeightedByKnownTripCounts) {
 }
 
 TEST(Transfers, OfUnknownCountAreNotAddedUp) {
-  auto module = Parse(LoopWith(R"("other":1)"));
+  auto module = hlo::Parsed(LoopWith(R"("other":1)"));
   Placement placement = FindPlacement(*module, Target::kGpu);
   ASSERT_EQ(placement.transfers.size(), 2u);
   EXPECT_EQ(placement.transfers[0].executions, -1);
@@ -197,7 +190,7 @@ TEST(Transfers, OfUnknownCountAreNotAddedUp) {
 }
 
 TEST(Transfers, OfCallbacksGoBothWaysAndNowhereOnACpu) {
-  auto module = Parse(ModuleWith(
+  auto module = hlo::Parsed(ModuleWith(
       "i = f32[4] custom-call(x, y), custom_call_target=\"xla_python_gpu_callback\"", true));
   Placement gpu = FindPlacement(*module, Target::kGpu);
   ASSERT_EQ(gpu.transfers.size(), 2u);
@@ -207,7 +200,7 @@ TEST(Transfers, OfCallbacksGoBothWaysAndNowhereOnACpu) {
 }
 
 TEST(Transfers, OfHugeShapesDoNotOverflow) {
-  auto module = Parse(R"(HloModule m, is_scheduled=true
+  auto module = hlo::Parsed(R"(HloModule m, is_scheduled=true
 ENTRY e {
   x = f32[1152921504606846976] parameter(0)
   ROOT i = f32[1152921504606846976]{0:S(5)} copy(x)

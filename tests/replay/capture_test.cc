@@ -8,10 +8,10 @@
 #include <set>
 #include <sstream>
 
-#include "core/hlo/text/text.h"
 #include "core/replay/capture/nonfinite_search.h"
 #include "core/replay/workers/worker_platform.h"
 #include "core/replay/workers/worker_protocol.h"
+#include "tests/hlo/parsed.h"
 
 namespace hloscope::replay {
 namespace {
@@ -50,20 +50,6 @@ ENTRY e {
   last = f32[2] get-tuple-element(loop), index=1
   ROOT out = f32[2] multiply(last, last)
 })";
-
-std::shared_ptr<const Module> Parse(std::string_view text) {
-  hlo::ParseResult parsed = hlo::ParseText(text);
-  EXPECT_TRUE(parsed.ok());
-  return parsed.module;
-}
-
-InstructionId Named(const Module& module, std::string_view name) {
-  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
-    if (module.name(InstructionId(i)) == name) return InstructionId(i);
-  }
-  ADD_FAILURE() << name;
-  return {};
-}
 
 class Events : public RunStream {
  public:
@@ -120,7 +106,7 @@ class Capture : public ::testing::Test {
     return here;
   }
 
-  std::shared_ptr<const Module> module_ = Parse(kLoop);
+  std::shared_ptr<const Module> module_ = hlo::Parsed(kLoop);
   std::vector<std::vector<Literal>> inputs_ = TwoFloats();
   Result<RunResult> result_;
 };
@@ -156,7 +142,7 @@ TEST_F(Capture, OneInstructionInEveryForm) {
        {CaptureForm::kBytes, CaptureForm::kHash, CaptureForm::kStatistics}) {
     CapturePlan plan;
     plan.results = CaptureForm::kNone;
-    plan.items.push_back({.form = form, .instructions = {Named(*module_, "inside")}});
+    plan.items.push_back({.form = form, .instructions = {hlo::Named(*module_, "inside")}});
     const Events events = Run(plan);
     EXPECT_TRUE(events.Of<LeafResult>().empty());
     const auto values = events.Of<CapturedValue>();
@@ -186,8 +172,8 @@ TEST_F(Capture, ResultsInEveryForm) {
 TEST_F(Capture, EndsBehindTheExecutionAskedFor) {
   CapturePlan plan;
   plan.results = CaptureForm::kNone;
-  plan.items.push_back({.instructions = {Named(*module_, "x"), Named(*module_, "step")}});
-  plan.until = {Named(*module_, "step"), 1};
+  plan.items.push_back({.instructions = {hlo::Named(*module_, "x"), hlo::Named(*module_, "step")}});
+  plan.until = {hlo::Named(*module_, "step"), 1};
   const Events events = Run(plan);
   ASSERT_TRUE(result_.has_value());
   EXPECT_TRUE(result_->ended_by_plan);
@@ -204,7 +190,7 @@ TEST_F(Capture, EndsBehindTheExecutionAskedFor) {
 
 // Partitions share what is global: each is told its value, and the first what is inside.
 TEST_F(Capture, SharedWorkIsToldInTheOrderOfTheProgram) {
-  module_ = Parse(R"(HloModule shared, num_partitions=4
+  module_ = hlo::Parsed(R"(HloModule shared, num_partitions=4
 sum {
   l = f32[] parameter(0)
   m = f32[] parameter(1)
@@ -223,9 +209,9 @@ ENTRY e {
   second = f32[2] call(first), to_apply=twice
   ROOT out = (f32[2], f32[2]) tuple(back, second)
 })");
-  const InstructionId inside = Named(*module_, "inside");
+  const InstructionId inside = hlo::Named(*module_, "inside");
   CapturePlan plan;
-  plan.items.push_back({.instructions = {inside, Named(*module_, "first")}});
+  plan.items.push_back({.instructions = {inside, hlo::Named(*module_, "first")}});
   const Events events = Run(plan);
   ASSERT_TRUE(result_.has_value()) << result_.error().ToString();
   std::multiset<int64_t> devices;
@@ -252,7 +238,7 @@ ENTRY e {
 TEST_F(Capture, SearchesTellWhatTheyFound) {
   const float data[] = {1, INFINITY};
   inputs_ = {{Literal::Of<float>(hlo::Shape::Array(hlo::ElementType::kF32, {2}), data)}};
-  module_ = Parse(R"(HloModule nan
+  module_ = hlo::Parsed(R"(HloModule nan
 ENTRY e {
   a = f32[2] parameter(0)
   ROOT wrong = f32[2] subtract(a, a)
@@ -264,9 +250,9 @@ ENTRY e {
   const auto found = ReadNonFiniteFound(*module_, *events.Of<SearchFinding>()[0]);
   ASSERT_TRUE(found.has_value());
   ASSERT_TRUE(found->first.has_value());
-  EXPECT_EQ(found->first->instruction, Named(*module_, "wrong"));
+  EXPECT_EQ(found->first->instruction, hlo::Named(*module_, "wrong"));
   EXPECT_EQ(found->first->element, 1);
-  EXPECT_EQ(found->infinity_from, Named(*module_, "a"));
+  EXPECT_EQ(found->infinity_from, hlo::Named(*module_, "a"));
 }
 
 TEST_F(Capture, WhatThereIsNotIsSaid) {

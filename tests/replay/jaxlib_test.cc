@@ -7,10 +7,10 @@
 #include <fstream>
 #include <string>
 
-#include "core/hlo/text/text.h"
 #include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/jaxlib/jaxlib_process.h"
 #include "core/replay/pjrt/stablehlo_changes.h"
+#include "tests/hlo/parsed.h"
 
 namespace hloscope::replay {
 namespace {
@@ -210,19 +210,15 @@ TEST_F(JaxlibChild, EnvironmentsAreFoundOnTheDisk) {
   EXPECT_TRUE(ResolveJaxlib({(folder_ / "env/bin/python3").string()}).has_value());
 }
 
-std::shared_ptr<const hlo::Module> Parsed(std::string_view text) {
-  return hlo::ParseText(text).module;
-}
-
 TEST(StableHloChanges, CountWhatIsComputed) {
-  const auto a = Parsed(
+  const auto a = hlo::Parsed(
       "HloModule a\nENTRY e {\n p = f32[4]{0} parameter(0)\n c = f32[] constant(1)\n"
       " b = f32[4]{0} broadcast(c), dimensions={}\n ROOT s = f32[4]{0} add(p, b)\n}\n");
-  const auto same = Parsed(
+  const auto same = hlo::Parsed(
       "HloModule z\nENTRY e {\n q = f32[4] parameter(0)\n one = f32[] constant(1)\n"
       " x = f32[4] broadcast(one), dimensions={}\n y = f32[4] add(q, x)\n"
       " ROOT t = (f32[4]) tuple(y)\n}\n");
-  const auto other = Parsed(
+  const auto other = hlo::Parsed(
       "HloModule z\nENTRY e {\n q = f32[4] parameter(0)\n one = f32[] constant(2)\n"
       " x = f32[4] broadcast(one), dimensions={}\n y = f32[4] add(q, x)\n"
       " ROOT n = f32[4] negate(y)\n}\n");

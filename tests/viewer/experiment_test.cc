@@ -8,7 +8,7 @@
 #include <string_view>
 #include <thread>
 
-#include "core/hlo/text/text.h"
+#include "tests/hlo/parsed.h"
 #include "viewer/model/value_grid.h"
 
 namespace hloscope::viewer {
@@ -26,17 +26,7 @@ ENTRY e {
 }
 )";
 
-std::shared_ptr<const hlo::Module> Parsed() {
-  hlo::ParseResult parsed = hlo::ParseText(kModule);
-  return parsed.module;
-}
-
-hlo::InstructionId Named(const hlo::Module& module, std::string_view name) {
-  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
-    if (module.name(hlo::InstructionId(i)) == name) return hlo::InstructionId(i);
-  }
-  return {};
-}
+std::shared_ptr<const hlo::Module> Parsed() { return hlo::Parsed(kModule); }
 
 // Takes over news until nothing runs any more.
 void Finish(Experiment& experiment) {
@@ -64,12 +54,12 @@ TEST_F(ExperimentTest, EveryInstructionHasAVerdict) {
   EXPECT_EQ(experiment_.report()->status, debug::RunStatus::kEqual);
   EXPECT_EQ(experiment_.findings().size(), 4u);
   for (std::string_view name : {"ones", "sum", "zero", "born"}) {
-    const Finding* finding = experiment_.Of(Named(*module_, name));
+    const Finding* finding = experiment_.Of(hlo::Named(*module_, name));
     ASSERT_NE(finding, nullptr) << name;
     EXPECT_EQ(finding->verdict, Verdict::kSameBits) << name;
     EXPECT_EQ(finding->elements, 6) << name;
   }
-  EXPECT_EQ(experiment_.Of(Named(*module_, "x")), nullptr);
+  EXPECT_EQ(experiment_.Of(hlo::Named(*module_, "x")), nullptr);
   EXPECT_GE(wakes_, 5);  // each finding and the end
 }
 
@@ -111,7 +101,7 @@ TEST_F(ExperimentTest, FindsWhereNanIsBorn) {
 TEST_F(ExperimentTest, CapturesWhatAnInstructionHolds) {
   experiment_.Start(module_, {});
   Finish(experiment_);
-  const hlo::InstructionId sum = Named(*module_, "sum");
+  const hlo::InstructionId sum = hlo::Named(*module_, "sum");
   experiment_.Capture(sum);
   Finish(experiment_);
   ASSERT_NE(experiment_.captured(), nullptr);
@@ -129,7 +119,7 @@ TEST_F(ExperimentTest, CapturesWhatAnInstructionHolds) {
 TEST_F(ExperimentTest, ParametersAreNamedAsHavingNothingToExtract) {
   experiment_.Start(module_, {});
   Finish(experiment_);
-  experiment_.Capture(Named(*module_, "x"));
+  experiment_.Capture(hlo::Named(*module_, "x"));
   Finish(experiment_);
   ASSERT_NE(experiment_.captured(), nullptr);
   EXPECT_NE(experiment_.captured()->note, "");
