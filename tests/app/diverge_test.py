@@ -169,6 +169,17 @@ class OnXla(FolderTest):
         self.assertEqual((status, verdict['pass'], verdict['instruction'], verdict['confirmed']), (1, 'algsimp', 'b', True))
         self.assertIn('algsimp', verdict['cured_by'])
 
+    def test_tries_are_of_what_the_differing_results_need(self):
+        chain = ''.join(f'  t{n} = f32[3] tanh(t{n - 1})\n' for n in range(1, 60))
+        module = self.path('m.hlo', DIVIDED_BY_ITSELF.replace('  ROOT r = s32[3]', '  t0 = f32[3] parameter(1)\n' + chain + '  r = s32[3]').replace(
+            '\n}', '\n  ROOT all = (f32[3], s32[3]) tuple(t59, r)\n}'))
+        inputs = self.inputs(('<i4', [3], [0, 1, 7]), ('<f4', [3], [0.1, 0.2, 0.3]))
+        status, verdict = diverge(module, '--passes', '--platform', 'xla-cpu', '--inputs', inputs)
+        if verdict['status'] == 'equal':
+            self.skipTest('this XLA does not have the fault')
+        self.assertEqual((status, verdict['instruction']), (1, 'r'), verdict)
+        self.assertTrue(any('tries and kernel are of the 2 instructions, of 63,' in w for w in verdict['warnings']), verdict['warnings'])
+
     def test_cause(self):
         for module, inputs, cause in ((MAXIMUM_OF_NAN, ('<f4', [64], [1.0] * 10 + [float('nan')] + [1.0] * 53), 'fast_math'),
                                       (DIVIDED_BY_ITSELF, ('<i4', [3], [0, 5, -3]), 'code_generation')):

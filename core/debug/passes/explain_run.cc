@@ -51,6 +51,12 @@ class Explainer {
       verdict_.tries.push_back({verdict_.platform + " as it is", false, ErrorPhrase(**differs)});
       verdict_.status = RunStatus::kDiffers;
       if (!verdict_.worst) verdict_.worst = **differs;
+      if (tries_.is_cut()) {
+        verdict_.warnings.push_back(fmt::format(
+            "tries and kernel are of the {} instructions, of {}, that the results that differ need",
+            tries_.module()->instructions().size(),
+            pipeline_.stages.front().module->instructions().size()));
+      }
       TryAll();
       if (verdict_.passes.empty()) FindCause(**differs);
     } else {
@@ -144,7 +150,7 @@ class Explainer {
   }
 
   bool IsIllConditioned(const LeafComparison& worst) {
-    const auto moved = values_.Moved(tries_.module());
+    const auto moved = tries_.values().Moved(tries_.module());
     if (!moved) return false;
     const auto moves = WorstDifference(*moved, tries_.expected(), values_.request().bounds);
     const bool as_much = moves && moves->max_abs_error >= 0.25 * worst.max_abs_error;
@@ -177,9 +183,31 @@ class Explainer {
     return leaf.nan_mismatched + leaf.inf_mismatched == 0 && leaf.max_rel_error <= kMost;
   }
 
+  // What the module of the tries was compiled to; null where that fails.
+  std::shared_ptr<const Module> CompiledModule() const {
+    if (!tries_.is_cut()) return pipeline_.stages.back().module;
+    const auto compiled = Compiled(tries_.module(), {});
+    return compiled ? *compiled : nullptr;
+  }
+
+  Result<std::shared_ptr<const Module>> Compiled(const std::shared_ptr<const Module>& module,
+                                                 const XlaFlagList& flags) const {
+    replay::CompileModuleRequest request;
+    static_cast<replay::RunOptions&>(request) = tries_.request();
+    request.platform = tries_.request().platform;
+    request.optimized_module = true;
+    request.xla_flags.insert(request.xla_flags.end(), flags.begin(), flags.end());
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto report, replay::CompileModule(module, request, stop_));
+    const std::string& bytes = report.optimized_module;
+    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile file,
+                              hlo::ReadProto(std::as_bytes(std::span(bytes)), request.limits));
+    return file.module;
+  }
+
   // The same of the module that was compiled to code, without its passes.
   void FindKernel() {
-    const std::shared_ptr<const Module>& compiled = pipeline_.stages.back().module;
+    const std::shared_ptr<const Module> compiled = CompiledModule();
+    if (!compiled) return;
     RunRequest request = tries_.request();
     request.reference_platform = values_.request().platform;
     request.isolate = true;
@@ -234,18 +262,10 @@ class Explainer {
   Result<bool> RepeatsAlone(const PassBlame& blame) {
     const auto before = std::ranges::find(pipeline_.stages, blame.file_before, &PassStage::file);
     if (before == pipeline_.stages.end()) return InputError("the stage before is not in the dump");
-    replay::CompileModuleRequest request;
-    static_cast<replay::RunOptions&>(request) = tries_.request();
-    request.platform = tries_.request().platform;
-    request.optimized_module = true;
-    request.xla_flags.emplace_back(kOnly, blame.pass);
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto report,
-                              replay::CompileModule(before->module, request, stop_));
-    const std::string& bytes = report.optimized_module;
-    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile file,
-                              hlo::ReadProto(std::as_bytes(std::span(bytes)), request.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto after,
+                              Compiled(before->module, {{std::string(kOnly), blame.pass}}));
     HLOSCOPE_ASSIGN_OR_RETURN(const Leaves was, values_.Plain(before->module));
-    HLOSCOPE_ASSIGN_OR_RETURN(const Leaves is, values_.Plain(file.module));
+    HLOSCOPE_ASSIGN_OR_RETURN(const Leaves is, values_.Plain(after));
     return WorstDifference(is, was, values_.request().bounds).has_value();
   }
 

@@ -7,6 +7,7 @@
 #include "core/base/jobs.h"
 #include "core/debug/denormals.h"
 #include "core/debug/passes/meaning.h"
+#include "core/debug/reduce/edit.h"
 
 namespace hloscope::debug {
 namespace {
@@ -57,6 +58,7 @@ std::string FlagsText(const XlaFlagList& flags) {
 PlatformTries::PlatformTries(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
                              const StageValues& values, Leaves expected, std::stop_token stop)
     : module_(std::move(module)),
+      given_(values),
       request_(values.request()),
       expected_(std::move(expected)),
       stop_(std::move(stop)) {
@@ -73,7 +75,45 @@ Result<std::optional<LeafComparison>> PlatformTries::AsItIs() {
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const double most = std::max(kLeastSeconds, kTimes * taken.count());
   request_.deadline_seconds = std::min(request_.deadline_seconds.value_or(most), most);
-  return WorstDifference(leaves, expected_, request_.bounds);
+  const auto worst = WorstDifference(leaves, expected_, request_.bounds);
+  if (worst) CutToDiffering(leaves);
+  return worst;
+}
+
+void PlatformTries::CutToDiffering(const Leaves& leaves) {
+  const hlo::Instruction& root = (*module_)[module_->entry().root];
+  const hlo::ModuleHeader& header = module_->header();
+  if (root.opcode != hlo::Opcode::kTuple || header.replica_count * header.num_partitions != 1)
+    return;
+  std::vector<hlo::InstructionId> kept;
+  Leaves expected;
+  size_t first = 0;
+  for (const hlo::InstructionId id : module_->operands(root)) {
+    const size_t last = first + module_->shape(id).Leaves().size();
+    if (last > std::min(leaves.size(), expected_.size())) return;
+    const Leaves own(expected_.begin() + static_cast<ptrdiff_t>(first),
+                     expected_.begin() + static_cast<ptrdiff_t>(last));
+    if (WorstDifference({leaves.begin() + static_cast<ptrdiff_t>(first),
+                         leaves.begin() + static_cast<ptrdiff_t>(last)},
+                        own, request_.bounds)) {
+      kept.push_back(id);
+      expected.insert(expected.end(), own.begin(), own.end());
+    }
+    first = last;
+  }
+  const Candidate whole{module_, request_.arguments};
+  Edit edit(whole);
+  edit.SetResults(kept);
+  const std::optional<Candidate> cut = edit.Finish();
+  if (!cut || cut->module->instructions().size() > module_->instructions().size() / 2) return;
+  RunRequest request = request_;
+  request.arguments = cut->arguments;
+  const auto again = LeavesOf(RunModule(cut->module, request, stop_));
+  if (!again || !WorstDifference(*again, expected, request.bounds)) return;
+  module_ = cut->module;
+  values_ = given_.On(cut->arguments);
+  request_ = std::move(request);
+  expected_ = std::move(expected);
 }
 
 Result<bool> PlatformTries::DiffersFromItself(int64_t runs) const {

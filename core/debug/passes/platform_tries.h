@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -31,8 +32,11 @@ class PlatformTries {
                 const StageValues& values, Leaves expected, std::stop_token stop);
 
   // As it is: how it differs; nullopt where it agrees. Fails as the run does. What is run behind it
-  // may take some times as long.
+  // may take some times as long. Where the results that differ need no more than half of the
+  // instructions, and differ alone too, the module is cut to those.
   Result<std::optional<LeafComparison>> AsItIs();
+  // True if it was cut.
+  bool is_cut() const { return values_.has_value(); }
   // As it is, `runs` times: true where two runs differ in a bit. Fails as the run does.
   Result<bool> DiffersFromItself(int64_t runs) const;
   // With denormals of results and right results taken for zero.
@@ -43,11 +47,16 @@ class PlatformTries {
   const RunRequest& request() const { return request_; }
   const Leaves& expected() const { return expected_; }
   const std::shared_ptr<const hlo::Module>& module() const { return module_; }
+  // Evaluates on the inputs of module().
+  const StageValues& values() const { return values_ ? *values_ : given_; }
 
  private:
+  void CutToDiffering(const Leaves& leaves);
   DivergeTry With(const XlaFlagList& flags) const;
 
   std::shared_ptr<const hlo::Module> module_;
+  const StageValues& given_;
+  std::optional<StageValues> values_;  // of the module that was cut
   RunRequest request_;
   Leaves expected_;
   std::stop_token stop_;

@@ -107,6 +107,12 @@ Result<Leaves> StageValues::Begin(const std::shared_ptr<const Module>& module) {
   return LeavesOf(first_);
 }
 
+StageValues StageValues::On(std::vector<Literal> arguments) const {
+  StageValues other = *this;
+  other.request_.arguments = std::move(arguments);
+  return other;
+}
+
 Result<Leaves> StageValues::Run(const std::shared_ptr<const Module>& module,
                                 const RunRequest& request) const {
   return LeavesOf(RunModule(module, request, stop_));

@@ -26,6 +26,9 @@ class StageValues {
   Result<Leaves> Wide(const std::shared_ptr<const hlo::Module>& module) const;
   Result<Leaves> Moved(const std::shared_ptr<const hlo::Module>& module) const;
 
+  // The same on other inputs, one of each parameter.
+  StageValues On(std::vector<hlo::Literal> arguments) const;
+
   // A request that runs a module on those inputs on the reference platform, and nothing else.
   const RunRequest& request() const { return request_; }
   const RunReport& first() const { return first_; }
