@@ -11,6 +11,8 @@
 #include "app/any_module.h"
 #include "app/shared_options.h"
 #include "core/base/checked.h"
+#include "core/base/quoted.h"
+#include "core/debug/bundle/manifest.h"
 #include "core/dump/complete_module.h"
 #include "core/hlo/verify/verifier.h"
 
@@ -216,6 +218,24 @@ Status RunOptionSet::PrepareReference() {
     request_.notes.push_back(fmt::format("--reference_flag has no effect on {}", platform->name));
   }
   return {};
+}
+
+std::string RunOptionSet::OptionsText(const debug::RunRequest& request) const {
+  std::string text = debug::RunOptionsText(request);
+  if (!text.empty()) text.insert(0, " ");
+  const auto add = [&](std::string_view option, const std::vector<std::string>& values) {
+    for (const std::string& value : values) {
+      if (!value.empty()) text += fmt::format(" {} {}", option, Quoted(value));
+    }
+  };
+  add("--inputs", request.inputs);
+  add("--input_literals_file", {request.input_literals});
+  add("--infeed", request.infeed);
+  add("--expect", request.expect);
+  add("--input_format", {input_format_});
+  add("--python", {python_});
+  add("--reference_python", {request.reference_python});
+  return text;
 }
 
 Status RunOptionSet::Verify(const dump::LoadedModule& loaded, const Limits& limits) const {

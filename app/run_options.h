@@ -41,6 +41,10 @@ class RunOptionSet {
   debug::RunRequest& request() { return request_; }
   const debug::RunRequest& request() const { return request_; }
 
+  // `request`, which is this one or made of it, as options on a command line; each has a blank
+  // before it.
+  std::string OptionsText(const debug::RunRequest& request) const;
+
   // Reads and verifies `file` (- is standard input). The request takes inputs and result of a
   // snapshot, and a note for each thing that came from elsewhere in the dump. Absent request
   // workers stay absent: the caller starts them.

@@ -34,8 +34,8 @@ Status PinTo(int64_t count) {
     ++taken;
   }
   if (count < 1 || taken < count) {
-    return InputError(fmt::format("--threads {}: expected 1 to {}, the number of available CPUs", count,
-                                  CPU_COUNT(&allowed)));
+    return InputError(fmt::format("--threads {}: expected 1 to {}, the number of available CPUs",
+                                  count, CPU_COUNT(&allowed)));
   }
   if (sched_setaffinity(0, sizeof(chosen), &chosen) != 0) {
     return EnvironmentError("--threads: cannot set the CPU affinity");

@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "app/command.h"
+#include "app/commands/pack_bundle.h"
 #include "app/run_options.h"
 
 namespace hloscope::app {
 
 struct BundleOptions {
-  std::string out, values = "shapes", note, into, reduced, verdict;
+  std::string out, into, reduced, verdict;
   std::vector<std::string> profiles;  // one, or two to be compared
-  bool no_source = false;
+  PackOptions pack;
 };
 
 // Runs what `input` is (a module, a dump, or the line of `diverge` in a file) as the options of

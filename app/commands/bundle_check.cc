@@ -29,9 +29,7 @@ int ExitStatusOf(debug::CheckStatus status) {
 
 Result<debug::BundleCheck> CheckFile(const std::string& path, const debug::CheckOptions& options,
                                      const std::stop_token& stop) {
-  HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, options.limits));
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle,
-                            dump::BundleFile::Open(std::move(file), options.limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::BundleFile::Open(path, options.limits));
   return debug::CheckBundle(bundle, options, stop);
 }
 
@@ -68,9 +66,7 @@ int BundleCheck(std::span<const std::string> files, const RunOptionSet& run,
 
 int BundleOpen(const std::string& file, const std::string& into, const Context& context) {
   const auto unpack = [&]() -> Result<std::vector<std::string>> {
-    HLOSCOPE_ASSIGN_OR_RETURN(FileView view, FileView::Open(file, context.limits));
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle,
-                              dump::BundleFile::Open(std::move(view), context.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::BundleFile::Open(file, context.limits));
     return debug::UnpackBundle(bundle, into);
   };
   const auto written = unpack();

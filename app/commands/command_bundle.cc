@@ -35,11 +35,6 @@ class BundleCommand : public Command {
          .target = &options_.into,
          .help = "open: the folder to unpack into; a new one",
          .value = "DIR"},
-        {.name = "--values",
-         .target = &options_.values,
-         .help = "create: what goes in of inputs, expected values and results (shapes)",
-         .value = "POLICY",
-         .choices = {"none", "shapes", "statistics", "all"}},
         {.name = "--profile",
          .target = &options_.profiles,
          .help = "create: put in what each instruction took, from a trace; two are compared",
@@ -52,16 +47,10 @@ class BundleCommand : public Command {
          .target = &options_.reduced,
          .help = "create: put in a smaller module that fails the same way",
          .value = "MODULE"},
-        {.name = "--note",
-         .target = &options_.note,
-         .help = "create: put in what you want to say",
-         .value = "TEXT"},
-        {.name = "--no-source",
-         .target = &options_.no_source,
-         .help = "create: leave out source files, lines and stack frames"},
     };
     for (std::vector<OptionSpec> more :
-         {run_.InputSpecs(), run_.ComparisonSpecs(), run_.MachineSpecs()}) {
+         {options_.pack.Specs("create: "), run_.InputSpecs(), run_.ComparisonSpecs(),
+          run_.RepeatSpecs(), run_.MachineSpecs()}) {
       for (OptionSpec& spec : more) specs.push_back(std::move(spec));
     }
     return specs;

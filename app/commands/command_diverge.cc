@@ -6,11 +6,15 @@
 
 #include "app/cancel.h"
 #include "app/command.h"
+#include "app/commands/pack_bundle.h"
 #include "app/dump_place.h"
+#include "app/module_form.h"
 #include "app/output.h"
 #include "app/reports/diverge_report.h"
+#include "app/reports/run_report.h"
 #include "app/run_options.h"
 #include "app/workers.h"
+#include "core/base/quoted.h"
 #include "core/debug/diverge/diverge_platforms.h"
 #include "core/debug/diverge/first_bad.h"
 #include "core/debug/passes/explain_run.h"
@@ -61,8 +65,8 @@ class DivergeCommand : public Command {
          .target = &passes_,
          .help = "find the pass that changed the numbers: in the dump that is named behind the "
                  "module, else the platform's own compiler writes the stages"}};
-    for (std::vector<OptionSpec> specs :
-         {shared_.InputSpecs(), shared_.ComparisonSpecs(), shared_.MachineSpecs()}) {
+    for (std::vector<OptionSpec> specs : {shared_.InputSpecs(), shared_.ComparisonSpecs(),
+                                          shared_.MachineSpecs(), bundle_.Specs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;
@@ -70,13 +74,14 @@ class DivergeCommand : public Command {
 
   int Run(const Context& context) override {
     shared_.AllowSeveralPythons();
-    if (Status ready = shared_.Prepare(context); !ready) return Tell(Refuse(ready), context);
-    if (Status ready = CheckForm(); !ready) return Tell(Refuse(ready), context);
+    for (const Status& ready : {shared_.Prepare(context), bundle_.Check(), CheckForm()}) {
+      if (!ready) return Tell(Refuse(ready), context, {});
+    }
     const CancelOnSignals cancel;
     debug::RunRequest& request = shared_.request();
     request.workers =
         StartWorkers(std::array{request.platform, request.reference_platform}, context.limits);
-    return Tell(Find(context, cancel.token()), context);
+    return Tell(Find(context, cancel.token()), context, cancel.token());
   }
 
  private:
@@ -242,25 +247,58 @@ class DivergeCommand : public Command {
     return other == nullptr ? platform : std::string(other->name);
   }
 
-  int Tell(DivergeVerdict verdict, const Context& context) const {
+  int Tell(DivergeVerdict verdict, const Context& context, const std::stop_token& stop) {
     if (verdict.platform.empty()) verdict.platform = shared_.request().platform;
     verdict.reference = shared_.request().reference_platform;
     if (verdict.reference.empty()) verdict.reference = replay::ReferencePlatform().name;
     verdict.seed = shared_.request().seed;
     const bool is_refused = !verdict.errors.empty() && verdict.tries.empty() &&
                             verdict.passes.empty() && !verdict.place;
-    if (context.json) {
-      WriteOut(DivergeReportJson(files_, verdict));
-    } else if (!is_refused) {
-      PrintOut(DivergeReportText(files_, verdict));
-    }
+    std::string line = DivergeReportJson(files_, verdict);
+    if (!context.json && !is_refused) PrintOut(DivergeReportText(files_, verdict));
     for (const Error& error : verdict.errors) PrintError(error);
-    return ExitStatusOf(verdict);
+    int made = kGood;
+    if (bundle_.asked() && !is_refused) {
+      FlushOut();
+      made = MakeBundle(verdict, context, stop, line);
+    } else if (!context.json && verdict.status == RunStatus::kDiffers) {
+      PrintOut(Hint());
+    }
+    if (context.json) WriteOut(line);
+    return Worse(ExitStatusOf(verdict.status), made);
+  }
+
+  // The run that shows what was found: on the platform whose passes they are, of the version that
+  // is bad.
+  int MakeBundle(const DivergeVerdict& verdict, const Context& context, const std::stop_token& stop,
+                 std::string& line) {
+    debug::RunRequest& request = shared_.request();
+    if (passes_ && files_.size() == 1 && !IsFolder(files_[0])) {
+      request.platform = CompilerOf(request.platform);
+    }
+    if (request.reference_platform.empty() && files_.size() == 1) {
+      request.reference_platform = verdict.reference;
+    }
+    if (!verdict.first_bad.empty()) {
+      request.environment.push_back("HLOSCOPE_PYTHON=" + verdict.first_bad);
+    }
+    return bundle_.Make(files_[0], {.verdict = line}, shared_, context, stop, line);
+  }
+
+  // The same once more, with a bundle.
+  std::string Hint() const {
+    std::string command = "hloscope diverge";
+    for (const std::string& file : files_) command += " " + Quoted(file);
+    if (passes_) command += " --passes";
+    return fmt::format("to report this: {}{} --bundle {}\n", command,
+                       shared_.OptionsText(shared_.request()),
+                       Quoted(ModuleStem(files_[0]) + ".hlob"));
   }
 
   std::vector<std::string> files_;
   bool passes_ = false;
   RunOptionSet shared_;
+  BundleStep bundle_;
 };
 
 }  // namespace

@@ -10,14 +10,15 @@
 
 #include "app/cancel.h"
 #include "app/command.h"
+#include "app/commands/pack_bundle.h"
 #include "app/module_form.h"
 #include "app/output.h"
-#include "app/quoted.h"
 #include "app/reports/reduce_report.h"
 #include "app/run_options.h"
 #include "app/status_line.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"
+#include "core/base/quoted.h"
 #include "core/debug/reduce/reduce_module.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/replay/platform_table.h"
@@ -31,37 +32,6 @@ using debug::RunRequest;
 
 // The smallest so far is written this often.
 constexpr std::chrono::milliseconds kBetweenWrites{500};
-
-// The options of `run` that show the failure again.
-std::string OptionsText(const RunRequest& request, const std::string& reference) {
-  std::string text = fmt::format(" --platform {}", request.platform);
-  if (!reference.empty()) text += " --reference_platform " + reference;
-  if (request.bounds.absolute)
-    text += fmt::format(" --abs_error_bound {}", *request.bounds.absolute);
-  if (request.bounds.relative)
-    text += fmt::format(" --rel_error_bound {}", *request.bounds.relative);
-  if (request.seed != 0) text += fmt::format(" --seed {}", request.seed);
-  if (request.large_floats) text += " --use_large_float_range";
-  if (request.edge_values) text += " --edge_values";
-  if (!request.random_inputs) text += " --random_init_input_literals=false";
-  if (request.fill_elided) text += fmt::format(" --fill_elided {}", *request.fill_elided);
-  if (request.flush_denormals) text += " --denormals flush";
-  if (request.find) {
-    text += request.find == debug::NonFiniteKind::kNan ? " --find nan" : " --find inf";
-  }
-  if (request.repeat > 1) text += fmt::format(" --repeat {}", request.repeat);
-  if (request.same_bits) text += " --bits";
-  if (request.deadline_seconds) text += fmt::format(" --deadline {}", *request.deadline_seconds);
-  if (request.memory_bytes > 0) text += fmt::format(" --memory {}", request.memory_bytes);
-  if (request.threads > 0) text += fmt::format(" --threads {}", request.threads);
-  if (!request.run_passes) text += " --run_test_hlo_passes=false";
-  if (!request.reference_passes) text += " --run_reference_hlo_passes=false";
-  if (!request.verify) text += " --no-verify";
-  for (const auto& [name, value] : request.xla_flags) {
-    text += " " + Quoted(fmt::format("--{}={}", name, value));
-  }
-  return text;
-}
 
 class ReduceCommand : public Command {
  public:
@@ -90,17 +60,18 @@ class ReduceCommand : public Command {
          .help = "stop after this long with the smallest so far; --deadline is that of each run",
          .value = "M"},
     };
-    for (std::vector<OptionSpec> specs : {shared_.InputSpecs(), shared_.ComparisonSpecs(),
-                                          shared_.RepeatSpecs(), shared_.MachineSpecs()}) {
+    for (std::vector<OptionSpec> specs :
+         {shared_.InputSpecs(), shared_.ComparisonSpecs(), shared_.RepeatSpecs(),
+          shared_.MachineSpecs(), bundle_.Specs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;
   }
 
   int Run(const Context& context) override {
-    if (Status ready = Check(context); !ready) return Tell(Refused(ready.error()), context);
+    if (Status ready = Check(context); !ready) return Tell(Refused(ready.error()), context, {});
     const CancelOnSignals cancel;
-    return Tell(Reduce(context, cancel.token()), context);
+    return Tell(Reduce(context, cancel.token()), context, cancel.token());
   }
 
  private:
@@ -112,6 +83,10 @@ class ReduceCommand : public Command {
 
   Status Check(const Context& context) {
     HLOSCOPE_TRY(shared_.Prepare(context));
+    HLOSCOPE_TRY(bundle_.Check());
+    if (bundle_.asked() && !script_.empty()) {
+      return InputError("--bundle records a run; what a script says is none");
+    }
     if (minutes_ && !(*minutes_ > 0)) return InputError("--minutes: expected more than 0");
     for (const std::string& platform :
          {shared_.request().platform, shared_.request().reference_platform}) {
@@ -202,22 +177,50 @@ class ReduceCommand : public Command {
       files_.command = Quoted(script_) + " " + Quoted(files_.output);
       return;
     }
-    files_.command = "hloscope run " + Quoted(files_.output);
-    if (!files_.inputs.empty()) files_.command += " --inputs " + Quoted(files_.inputs);
-    files_.command += OptionsText(shared_.request(), report.reference_platform);
+    RunRequest request = shared_.request();
+    request.reference_platform = report.reference_platform;
+    request.input_literals.clear();
+    request.expect.clear();
+    request.inputs.clear();
+    if (!files_.inputs.empty()) request.inputs = {files_.inputs};
+    files_.command = "hloscope run " + Quoted(files_.output) + shared_.OptionsText(request);
   }
 
-  int Tell(const ReduceReport& report, const Context& context) const {
-    context.json ? WriteOut(ReduceReportJson(files_, report))
-                 : PrintOut(ReduceReportText(files_, report));
+  int Tell(const ReduceReport& report, const Context& context, const std::stop_token& stop) {
+    std::string line;
+    if (!context.json) PrintOut(ReduceReportText(files_, report));
+    if (context.json) line = ReduceReportJson(files_, report);
     if (report.error) PrintError(*report.error);
-    return ExitStatusOf(report);
+    int made = kGood;
+    if (report.status == debug::ReduceStatus::kReduced && script_.empty()) {
+      made = Report(report, context, stop, line);
+    }
+    WriteOut(line);
+    return Worse(ExitStatusOf(report), made);
+  }
+
+  // The bundle, or how to make one.
+  int Report(const ReduceReport& report, const Context& context, const std::stop_token& stop,
+             std::string& line) {
+    RunRequest& request = shared_.request();
+    request.reference_platform = report.reference_platform;
+    if (bundle_.asked()) {
+      FlushOut();
+      return bundle_.Make(files_.module, {.reduced = report.smallest.module}, shared_, context,
+                          stop, line);
+    }
+    if (!context.json) {
+      PrintOut(ReportHint(files_.module,
+                          " --reduced " + Quoted(files_.output) + shared_.OptionsText(request)));
+    }
+    return kGood;
   }
 
   ReduceFiles files_;
   std::string script_;
   std::optional<double> minutes_;
   RunOptionSet shared_;
+  BundleStep bundle_;
   std::chrono::steady_clock::time_point next_write_;
 };
 

@@ -8,12 +8,14 @@
 
 #include "app/cancel.h"
 #include "app/command.h"
+#include "app/commands/pack_bundle.h"
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/reports/instruction_report.h"
 #include "app/reports/run_report.h"
 #include "app/run_options.h"
 #include "app/workers.h"
+#include "core/debug/run/failure.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/stage_order.h"
 #include "core/hlo/text/value_text.h"
@@ -36,7 +38,7 @@ class RunCommand : public Command {
          .required = true}};
     for (std::vector<OptionSpec> specs :
          {shared_.InputSpecs(), OutputOptions(), shared_.ComparisonSpecs(), RepeatOptions(),
-          shared_.MachineSpecs(), FutureOptions()}) {
+          shared_.MachineSpecs(), bundle_.Specs(), FutureOptions()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;
@@ -46,6 +48,9 @@ class RunCommand : public Command {
     if (Status ready = Prepare(context); !ready) return Fail(ready.error());
     Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
     if (!files) return Fail(files.error());
+    if (bundle_.asked() && files->size() != 1) {
+      return Fail(InputError("--bundle takes one module").error());
+    }
     const CancelOnSignals cancel;
     request_.workers =
         StartWorkers(std::array{request_.platform, request_.reference_platform}, context.limits);
@@ -54,11 +59,8 @@ class RunCommand : public Command {
     Progress progress("run", files->size());
     for (const std::string& file : *files) {
       RunReport report = Replay(file, context, cancel.token());
-      context.json ? WriteOut(RunReportJson(file, report)) : PrintOut(RunReportText(file, report));
-      if (const auto error = RunReportError(file, report)) PrintError(*error);
-      if (print_literals_ && !context.json) PrintLiterals(report);
+      status = Worse(status, Tell(file, report, context, cancel.token()));
       FlushOut();  // what has finished is not lost with what comes
-      status = Worse(status, app::ExitStatusOf(report));
       if (cancel.token().stop_requested()) break;
       progress.Step();
     }
@@ -121,6 +123,7 @@ class RunCommand : public Command {
   // Puts what the options say into the request.
   Status Prepare(const Context& context) {
     if (Status ready = shared_.Prepare(context); !ready) return ready;
+    HLOSCOPE_TRY(bundle_.Check());
     if (!profile_.empty()) {
       request_.notes.push_back(
           fmt::format("no profile was written: {} does not record one", request_.platform));
@@ -203,6 +206,31 @@ class RunCommand : public Command {
     return report;
   }
 
+  int Tell(const std::string& file, RunReport& report, const Context& context,
+           const std::stop_token& stop) {
+    const int status = app::ExitStatusOf(report.status);
+    std::string line;
+    if (!context.json) PrintOut(RunReportText(file, report));
+    if (context.json) line = RunReportJson(file, report);
+    if (const auto error = RunReportError(file, report)) PrintError(*error);
+    if (print_literals_ && !context.json) PrintLiterals(report);
+    int made = kGood;
+    if (bundle_.asked()) {
+      FlushOut();
+      made = bundle_.Make(file, {.report = std::move(report)}, shared_, context, stop, line);
+    } else if (!context.json && IsWorthReporting(report)) {
+      PrintOut(ReportHint(file, shared_.OptionsText(request_)));
+    }
+    WriteOut(line);
+    return Worse(status, made);
+  }
+
+  // What is refused, or not supported, is no fault.
+  static bool IsWorthReporting(const RunReport& report) {
+    const bool ran = !report.error || report.status == debug::RunStatus::kDied;
+    return ran && debug::FailureOf(report).has_value();
+  }
+
   static void PrintLiterals(const RunReport& report) {
     std::string out;
     auto add = [&](std::string_view name, size_t k, const hlo::Literal& value) {
@@ -220,6 +248,7 @@ class RunCommand : public Command {
   std::vector<std::string> modules_;
   RunOptionSet shared_;
   RunRequest& request_ = shared_.request();
+  BundleStep bundle_;
   std::string fallback_ = "error", profile_;
   bool print_literals_ = false;
   bool modules_are_many_ = false;

@@ -32,21 +32,34 @@ std::string RedactedText(const debug::BundleManifest& manifest) {
 
 }  // namespace
 
-std::string BundleMadeJson(const std::string& file, const debug::MadeBundle& made) {
+std::string BundleMadeJson(const std::string& file, const Result<debug::MadeBundle>& made) {
   std::string out;
   JsonWriter json(out);
-  json.BeginObject().Field("file", file).Field("bytes", made.bytes.size());
-  WriteParts(json, made.parts);
-  json.Field("values", debug::ToString(made.manifest.values));
-  WriteRedacted(json, made.manifest);
-  json.Field("status", debug::ToString(made.manifest.recorded.status))
-      .Field("replayed", made.manifest.replayed)
-      .Field("verdict", made.manifest.sentence)
+  json.BeginObject().Field("file", file);
+  if (!made) {
+    json.Field("error", made.error().ToString()).EndObject();
+    return out + "\n";
+  }
+  json.Field("bytes", made->bytes.size());
+  WriteParts(json, made->parts);
+  json.Field("values", debug::ToString(made->manifest.values));
+  WriteRedacted(json, made->manifest);
+  json.Field("status", debug::ToString(made->manifest.recorded.status))
+      .Field("replayed", made->manifest.replayed)
+      .Field("verdict", made->manifest.sentence)
       .Key("notes")
       .BeginArray();
-  for (const std::string& note : made.manifest.notes) json.Value(note);
+  for (const std::string& note : made->manifest.notes) json.Value(note);
   json.EndArray().EndObject();
   return out + "\n";
+}
+
+std::string WithBundleJson(std::string line, const std::string& file,
+                           const Result<debug::MadeBundle>& made) {
+  line.resize(line.rfind('}'));
+  std::string bundle = BundleMadeJson(file, made);
+  bundle.pop_back();
+  return line + ",\"bundle\":" + bundle + "}\n";
 }
 
 std::string BundleMadeText(const std::string& file, const debug::MadeBundle& made) {

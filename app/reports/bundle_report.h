@@ -11,7 +11,10 @@
 namespace hloscope::app {
 
 // One line each; `file` as given.
-std::string BundleMadeJson(const std::string& file, const debug::MadeBundle& made);
+std::string BundleMadeJson(const std::string& file, const Result<debug::MadeBundle>& made);
+// `line`, an object of another command, with the field "bundle": what BundleMadeJson says.
+std::string WithBundleJson(std::string line, const std::string& file,
+                           const Result<debug::MadeBundle>& made);
 std::string BundleMadeText(const std::string& file, const debug::MadeBundle& made);
 std::string BundleCheckJson(const std::string& file, const debug::BundleCheck& check);
 std::string BundleCheckText(const std::string& file, const debug::BundleCheck& check);

@@ -169,21 +169,4 @@ std::string DivergeReportText(const std::vector<std::string>& files,
   return out;
 }
 
-int ExitStatusOf(const DivergeVerdict& verdict) {
-  switch (verdict.status) {
-    case RunStatus::kEqual:
-    case RunStatus::kRan:
-      return kGood;
-    case RunStatus::kDiffers:
-      return kDiffers;
-    case RunStatus::kUnsupported:
-      return kUnsupported;
-    case RunStatus::kDied:
-      return kDied;
-    case RunStatus::kError:
-      return kBadInput;
-  }
-  return kBadInput;
-}
-
 }  // namespace hloscope::app

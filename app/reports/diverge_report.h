@@ -14,6 +14,5 @@ std::string DivergeReportJson(const std::vector<std::string>& files,
 // For a person: the verdict, the edit, what was tried; errors come apart.
 std::string DivergeReportText(const std::vector<std::string>& files,
                               const debug::DivergeVerdict& verdict);
-int ExitStatusOf(const debug::DivergeVerdict& verdict);
 
 }  // namespace hloscope::app

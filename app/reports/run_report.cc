@@ -244,8 +244,8 @@ std::optional<Error> RunReportError(const std::string& file, const RunReport& re
   return error;
 }
 
-int ExitStatusOf(const RunReport& report) {
-  switch (report.status) {
+int ExitStatusOf(RunStatus status) {
+  switch (status) {
     case RunStatus::kEqual:
     case RunStatus::kRan:
       return kGood;

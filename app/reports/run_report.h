@@ -15,6 +15,6 @@ std::string RunReportJson(const std::string& file, const debug::RunReport& repor
 std::string RunReportText(const std::string& file, const debug::RunReport& report);
 // Its error, which names at least `file`.
 std::optional<Error> RunReportError(const std::string& file, const debug::RunReport& report);
-int ExitStatusOf(const debug::RunReport& report);
+int ExitStatusOf(debug::RunStatus status);
 
 }  // namespace hloscope::app

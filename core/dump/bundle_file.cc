@@ -75,6 +75,11 @@ Result<BundleFile> BundleFile::Open(FileView file, const Limits& limits) {
   return bundle;
 }
 
+Result<BundleFile> BundleFile::Open(const std::string& path, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
+  return Open(std::move(file), limits);
+}
+
 Status BundleFile::ReadManifest() {
   const ZipArchive::Member* member = zip_.Find(FileOf(BundlePart::kManifest));
   if (member == nullptr) return Bad("no bundle: there is no manifest.json in this archive");

@@ -36,6 +36,7 @@ class BundleFile {
   // manifest, or a broken one, or of a newer version; parts that bundles do not have, that are not
   // in the manifest or of another size than it says. Only the manifest is unpacked.
   static Result<BundleFile> Open(FileView file, const Limits& limits = {});
+  static Result<BundleFile> Open(const std::string& path, const Limits& limits);
 
   const std::string& path() const { return zip_.path(); }
   int64_t version() const { return version_; }

@@ -55,7 +55,7 @@ class Tags(html.parser.HTMLParser):
         self.attributes += [name for name, _ in attrs]
 
 
-class BundleTest(FolderTest):
+class Fixture(FolderTest):
     def run_tool(self, *arguments, environment=None):
         done = subprocess.run([HLOSCOPE, *arguments], capture_output=True, timeout=300,
                               env={**os.environ, **(environment or {})})
@@ -79,6 +79,8 @@ class BundleTest(FolderTest):
         write_npz(self.path('out.npz'), {'out0': ('<f4', (3,), struct.pack('<3f', 1, 4, 10))})
         return [module, '--inputs', self.path('in.npz'), '--expect', self.path('out.npz')]
 
+
+class BundleTest(Fixture):
     def test_a_difference_is_reproduced(self):
         out, made = self.create(*self.wrong(), '--values', 'all', '--note', 'see <here> & there')
         self.assertEqual(made['replayed'], 'reproduced')
@@ -237,7 +239,7 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         arguments = self.wrong()
         verdict = self.path('verdict.json', json.dumps({
             'module': arguments[0], 'platform': 'interpreter', 'reference': '', 'seed': 3,
-            'status': 'differs', 'pass': 'algsimp', 'verdict': 'pass algsimp changed add to subtract',
+            'status': 'differs', 'pass': 'algsimp', 'verdict': 'pass algsimp changed add to subtract', 'cured_by': [],
             'tries': [{'what': '--xla_disable_hlo_passes=algsimp', 'closes': True, 'detail': '0 differ'}]}))
         out, made = self.create(verdict)
         self.assertEqual(made['verdict'], 'pass algsimp changed add to subtract')
@@ -283,6 +285,91 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         self.assertIn(b'<path', everything)
         self.assertIn(b'/train.py', everything)  # base names stay
         self.assertEqual(made['replayed'], 'reproduced')
+
+
+class LastStepTest(Fixture):
+    """--bundle of run, diverge and reduce, and the line that tells of it."""
+
+    def made(self, *arguments, code):
+        """What is in the command's line, and the bundle."""
+        out = self.path('step.hlob')
+        status, text, errors = self.run_tool(*arguments, '--bundle', out, '--json')
+        self.assertEqual(status, code, text + errors)
+        line = json.loads(text.splitlines()[-1])
+        self.assertEqual(line['bundle']['file'], out)
+        self.assertEqual(self.check(out)[1]['status'], line['bundle']['replayed'])
+        return line, parts_of(out)
+
+    def hint(self, *arguments):
+        text = self.run_tool(*arguments)[1]
+        return [line.removeprefix('to report this: ') for line in text.splitlines()
+                if line.startswith('to report this: ')]
+
+    def nan(self):
+        return self.path('nan.hlo', '''HloModule nan
+ENTRY e {
+  x = f32[4] parameter(0)
+  t = f32[4] tanh(x)
+  zero = f32[4] subtract(t, t)
+  ROOT born = f32[4] divide(zero, zero)
+}
+''')
+
+    def test_a_run(self):
+        wrong = self.wrong()
+        line, parts = self.made('run', *wrong, '--values', 'all', '--note', 'see', code=1)
+        self.assertEqual((line['status'], line['bundle']['replayed']), ('differs', 'reproduced'))
+        self.assertEqual(parts['note.txt'], b'see')
+        self.assertIn('inputs.npz', parts)
+        hint, = self.hint('run', *wrong)
+        self.assertIn(f'bundle create {wrong[0]} -o square.hlob --inputs', hint)
+        done = subprocess.run([HLOSCOPE, *hint.split()[1:]], cwd=self.folder.name, capture_output=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.hint('run', wrong[0]), [])
+        self.assertEqual(self.hint('run', *wrong, '--json'), [])
+
+    def test_a_search_for_nan(self):
+        line, parts = self.made('run', self.nan(), '--find', 'nan', code=0)
+        self.assertEqual(line['bundle']['replayed'], 'reproduced')
+        self.assertEqual(json.loads(parts['manifest.json'])['request']['find'], 'nan')
+        self.assertIn(b'--find nan', parts['report.md'])
+
+    def test_a_verdict(self):
+        a = self.path('a.hlo', SQUARE)
+        b = self.path('b.hlo', SQUARE.replace('multiply', 'add'))
+        line, parts = self.made('diverge', a, b, code=1)
+        verdict = json.loads(parts['verdict.json'])
+        self.assertEqual(verdict['instruction'], line['instruction'])
+        self.assertEqual(line['bundle']['verdict'], line['verdict'])
+        # What its elements are goes in by the policy only.
+        self.assertIn('"actual"', json.dumps(line))
+        self.assertNotIn(b'"actual"', parts['verdict.json'])
+        self.assertEqual(self.hint('diverge', a, b), [f'hloscope diverge {a} {b} --bundle a.hlob'])
+
+    def test_a_reduction(self):
+        small = self.path('small.hlo')
+        line, parts = self.made('reduce', self.nan(), '--find', 'nan', '-o', small, code=0)
+        self.assertEqual((line['status'], line['bundle']['replayed']), ('reduced', 'reproduced'))
+        self.assertLess(len(parts['reduced.hlo']), len(parts['module.hlo']))
+        hint, = self.hint('reduce', self.nan(), '--find', 'nan', '-o', small)
+        self.assertIn(f' --reduced {small}', hint)
+        self.assertIn(' --find nan', hint)
+        code, _, errors = self.run_tool('reduce', self.nan(), '--script', '/bin/true', '-o', small,
+                                        '--bundle', self.path('x.hlob'))
+        self.assertEqual(code, 2, errors)
+
+    def test_what_cannot_be_packed_is_said(self):
+        module = self.path('square.hlo', SQUARE)
+        self.assertEqual(self.run_tool('run', module, '--note', 'x')[0], 2)
+        self.assertEqual(self.run_tool('run', module, module, '--bundle', self.path('x.hlob'))[0], 2)
+        code, text, errors = self.run_tool('run', module, '--bundle', module, '--json')
+        self.assertEqual(code, 2)
+        self.assertIn('that is the input', errors)
+        self.assertIn('that is the input', json.loads(text)['bundle']['error'])
+        with open(module) as file:
+            self.assertEqual(file.read(), SQUARE)
+        code, _, errors = self.run_tool('run', module, '--bundle', self.path('no/such/folder.hlob'))
+        self.assertEqual(code, 2, errors)
 
 
 def planted():

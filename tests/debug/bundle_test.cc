@@ -164,7 +164,8 @@ TEST(Manifest, ReadsWhatItWrites) {
   manifest.request.bounds.relative = 0.125;
   manifest.request.verify = false;
   manifest.request.fill_elided = 3;
-  manifest.request.xla_flags = {{"xla_cpu_enable_fast_math", "true"}};
+  manifest.request.find = NonFiniteKind::kInfinity;
+  manifest.request.xla_flags = {{"xla_cpu_enable_fast_math", "true"}, {"xla_x", "a; b"}};
   manifest.recorded.status = RunStatus::kDiffers;
   manifest.recorded.failure = Failure{FailureKind::kDiffers, {"float gross"}, "it differs"};
   manifest.redacted = {{"path", 3}};
@@ -174,7 +175,8 @@ TEST(Manifest, ReadsWhatItWrites) {
   EXPECT_EQ(ManifestJson(*read, {}), json);
   EXPECT_EQ(RunOptionsText(read->request),
             "--platform xla-cpu --reference_platform interpreter --seed 18446744073709551615 "
-            "--fill_elided 3 --rel_error_bound 0.125 --no-verify --xla_cpu_enable_fast_math=true");
+            "--fill_elided 3 --rel_error_bound 0.125 --find inf --no-verify "
+            "--xla_cpu_enable_fast_math=true '--xla_x=a; b'");
 }
 
 TEST(Manifest, RefusesValuesOutOfRange) {

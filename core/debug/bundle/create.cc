@@ -38,7 +38,7 @@ class Creation {
     RunRequest request = source_.request;
     const bool all = source_.values == ValuePolicy::kAll;
     if (all) request.save_inputs = scratch.path() + "/inputs.npz";
-    report_ = RunModule(source_.module, request, stop);
+    report_ = source_.report && !all ? *source_.report : RunModule(source_.module, request, stop);
     if (stop.stop_requested()) {
       return std::unexpected(Error{ErrorClass::kDied, "stopped; no bundle was made", {}, {}});
     }
@@ -180,7 +180,9 @@ class Creation {
          {std::pair(BundlePart::kVerdict, &source_.verdict_json),
           std::pair(BundlePart::kProfile, &source_.profile_json),
           std::pair(BundlePart::kProfileComparison, &source_.profile_comparison_json)}) {
-      if (!text->empty()) Add(part, redactor_.Json(*text) + "\n");
+      if (text->empty()) continue;
+      const bool quotes = part == BundlePart::kVerdict && source_.values < ValuePolicy::kStatistics;
+      Add(part, redactor_.Json(quotes ? WithoutValues(*text) : *text) + "\n");
     }
     Add(BundlePart::kNote, redactor_.Text(source_.note));
     Add(BundlePart::kEnvironment, EnvironmentJson());

@@ -23,6 +23,7 @@ struct BundleSource {
   std::string file;                      // as given
   std::string stage, framework, target;  // of the dump it lies in; empty: unknown
   RunRequest request;                    // the run to record; its workers stay
+  std::optional<RunReport> report;  // of that run, where it has been; ValuePolicy::kAll repeats it
 
   // Texts that go in redacted; empty: none.
   std::string stablehlo;      // StableHLO or MHLO, text
@@ -50,8 +51,8 @@ struct MadeBundle {
   std::vector<dump::BundlePart> parts;
 };
 
-// Runs the module once, then once more in the replay. Fails where the module cannot be redacted or
-// no file can be written; a run that fails is what bundles are for.
+// Runs the module, unless a report is given, then once more in the replay. Fails where the module
+// cannot be redacted or no file can be written; a run that fails is what bundles are for.
 Result<MadeBundle> CreateBundle(const BundleSource& source, const std::stop_token& stop = {});
 
 }  // namespace hloscope::debug

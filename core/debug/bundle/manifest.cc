@@ -8,12 +8,14 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
+#include "core/base/quoted.h"
 
 namespace hloscope::debug {
 namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::string_view kNonFinite[] = {"nan", "inf"};
 constexpr std::string_view kPolicies[] = {"none", "shapes", "statistics", "all"};
 constexpr int64_t kMostThreads = 4096, kMostRuns = 1'000'000;
 
@@ -22,10 +24,17 @@ constexpr bool kIsOptional = false;
 template <typename T>
 constexpr bool kIsOptional<std::optional<T>> = true;
 
+// What stands for a value in JSON and behind an option.
+template <typename T>
+const T& Written(const T& value) {
+  return value;
+}
+std::string_view Written(NonFiniteKind kind) { return kNonFinite[static_cast<size_t>(kind)]; }
+
 template <typename T>
 void WriteValue(JsonWriter& json, std::string_view name, const T& value) {
   if constexpr (kIsOptional<T>) {
-    if (value) json.Field(name, *value);
+    if (value) json.Field(name, Written(*value));
   } else {
     json.Field(name, value);
   }
@@ -38,6 +47,12 @@ bool ReadValue(const Json& json, std::string& value) {
 bool ReadValue(const Json& json, bool& value) {
   if (json.is_boolean()) value = json.get<bool>();
   return json.is_boolean();
+}
+bool ReadValue(const Json& json, NonFiniteKind& value) {
+  const auto found = json.is_string() ? std::ranges::find(kNonFinite, json.get<std::string>())
+                                      : std::end(kNonFinite);
+  if (found != std::end(kNonFinite)) value = static_cast<NonFiniteKind>(found - kNonFinite);
+  return found != std::end(kNonFinite);
 }
 bool ReadValue(const Json& json, double& value) {
   if (json.is_number()) value = json.get<double>();
@@ -199,7 +214,9 @@ template <typename T>
 std::string OptionText(std::string_view option, const T& value, const T& usual) {
   if (value == usual) return "";
   if constexpr (kIsOptional<T>) {
-    return " " + fmt::format(fmt::runtime(option), *value);
+    return " " + fmt::format(fmt::runtime(option), Written(*value));
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return " " + fmt::format(fmt::runtime(option), Quoted(value));
   } else {
     return " " + fmt::format(fmt::runtime(option), value);
   }
@@ -296,10 +313,10 @@ std::string RunOptionsText(const RunRequest& request) {
 #include "core/debug/bundle/request_fields.def"
 #undef REQUEST_FIELD
   for (const auto& [name, value] : request.xla_flags) {
-    text += fmt::format(" --{}={}", name, value);
+    text += " " + Quoted(fmt::format("--{}={}", name, value));
   }
   for (const auto& [name, value] : request.reference_flags) {
-    text += fmt::format(" --reference_flag {}={}", name, value);
+    text += " --reference_flag " + Quoted(fmt::format("{}={}", name, value));
   }
   return text.empty() ? text : text.substr(1);
 }

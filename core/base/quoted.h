@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace hloscope::app {
+namespace hloscope {
 
 // "'a b'" where the shell would take `argument` apart.
 inline std::string Quoted(const std::string& argument) {
@@ -15,4 +15,4 @@ inline std::string Quoted(const std::string& argument) {
   return quoted + "'";
 }
 
-}  // namespace hloscope::app
+}  // namespace hloscope

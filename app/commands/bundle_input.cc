@@ -1,0 +1,103 @@
+// Finding what a bundle is made of.
+#include "app/commands/bundle_input.h"
+
+#include <filesystem>
+
+#include "app/dump_place.h"
+#include "core/base/file.h"
+#include "core/debug/diverge/read_verdict.h"
+#include "core/dump/dump_model.h"
+
+namespace hloscope::app {
+namespace {
+
+std::string TextOf(const dump::DumpModel& model, int32_t file) {
+  if (file < 0) return "";
+  const dump::FileEntry& entry = model.files()[static_cast<size_t>(file)];
+  if (!dump::IsText(entry.kind)) return "";
+  const auto view = model.OpenFile(file);
+  return view ? std::string(view->bytes()) : "";
+}
+
+// What the dump knows of the module at that stage.
+void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage, BundleInput& input) {
+  const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
+  input.framework = entry.framework == "unknown" ? "" : entry.framework;
+  input.target = entry.target;
+  for (const int32_t file : entry.files) {
+    const dump::FileEntry& one = model.files()[static_cast<size_t>(file)];
+    if (one.role == dump::FileRole::kPtx) input.ptx += TextOf(model, file);
+  }
+  if (stage >= 0) input.stage = entry.stages[static_cast<size_t>(stage)].name;
+  input.debug_options = TextOf(model, model.FindFile(module, dump::FileRole::kDebugOptions));
+  for (const dump::FileRole role : {dump::FileRole::kPjrtModule, dump::FileRole::kJaxIr}) {
+    const int32_t file = model.FindFile(module, role);
+    if (file < 0 || !input.stablehlo.empty()) continue;
+    const dump::FileKind kind = model.files()[static_cast<size_t>(file)].kind;
+    if (kind == dump::FileKind::kStableHloText) input.stablehlo = TextOf(model, file);
+  }
+}
+
+// The largest module of a dump, as it was before optimizations.
+Result<BundleInput> InputOfDump(const std::string& folder, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(folder, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const int32_t module, FindModule(*model, ""));
+  const int32_t file = model->ModuleFile(module, 0);
+  if (file < 0) return InputError(folder + ": its module has no file that can be read");
+  BundleInput input;
+  input.module = model->FullPath(file);
+  TakeFromDump(*model, module, 0, input);
+  return input;
+}
+
+// A module file; where its name is one of a dump's, what the dump beside it says.
+BundleInput InputOfModule(const std::string& path, const Limits& limits) {
+  BundleInput input;
+  input.module = path;
+  const std::filesystem::path file(path);
+  const std::string name = file.filename().string();
+  if (name.find("module_") == std::string::npos) return input;
+  const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+  const auto model = dump::DumpModel::Open(folder, limits);
+  if (!model) return input;
+  for (size_t k = 0; k < (*model)->files().size(); ++k) {
+    const dump::FileEntry& entry = (*model)->files()[k];
+    if (entry.path == name && entry.module >= 0) {
+      TakeFromDump(**model, entry.module, entry.stage, input);
+    }
+  }
+  return input;
+}
+
+// The module, platforms and seed of a verdict; what was named on the command line wins.
+Result<BundleInput> InputOfVerdict(const std::string& path, debug::RunRequest& request,
+                                   const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  const auto kept = debug::ReadVerdict(file.bytes());
+  if (!kept) return InputError(path + ": " + kept.error().message, kept.error().hint);
+  if (kept->module.empty()) return InputError(path + ": the verdict names no module");
+  if (request.platform.empty()) request.platform = kept->verdict.platform;
+  if (request.reference_platform.empty()) request.reference_platform = kept->verdict.reference;
+  if (request.seed == 0) request.seed = kept->verdict.seed;
+  std::error_code error;
+  BundleInput input;
+  if (std::filesystem::is_directory(kept->module, error)) {
+    HLOSCOPE_ASSIGN_OR_RETURN(input, InputOfDump(kept->module, limits));
+  } else {
+    input = InputOfModule(kept->module, limits);
+  }
+  input.verdict = file.bytes();
+  return input;
+}
+
+}  // namespace
+
+Result<BundleInput> FindBundleInput(const std::string& given, debug::RunRequest& request,
+                                    const Limits& limits) {
+  std::error_code error;
+  if (std::filesystem::is_directory(given, error)) return InputOfDump(given, limits);
+  if (given.ends_with(".json")) return InputOfVerdict(given, request, limits);
+  return InputOfModule(given, limits);
+}
+
+}  // namespace hloscope::app

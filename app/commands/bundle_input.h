@@ -1,0 +1,24 @@
+// BundleInput: the module that a bundle is made of, and what is said of it where it lies.
+#pragma once
+
+#include <string>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/debug/run/run_module.h"
+
+namespace hloscope::app {
+
+struct BundleInput {
+  std::string module;  // its file
+  // Of the dump that it lies in; empty: unknown.
+  std::string stage, framework, target, stablehlo, ptx, debug_options;
+  std::string verdict;  // the line of `diverge --json`, where the input was one
+};
+
+// `given` is a module, a dump (its largest module, as it was before optimizations) or a file with
+// the line of `diverge --json`; platforms and seed of that go into `request` where it has none.
+Result<BundleInput> FindBundleInput(const std::string& given, debug::RunRequest& request,
+                                    const Limits& limits);
+
+}  // namespace hloscope::app

@@ -1,0 +1,206 @@
+// Packing bundles.
+#include "app/commands/pack_bundle.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/module_form.h"
+#include "app/output.h"
+#include "app/reports/bundle_report.h"
+#include "app/reports/run_report.h"
+#include "app/version.h"
+#include "app/workers.h"
+#include "core/base/child_process.h"
+#include "core/base/quoted.h"
+#include "core/replay/workers/worker_environment.h"
+
+namespace hloscope::app {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string Field(const Json& json, std::string_view key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// All that a process prints until it ends or `stop` asks it to.
+std::string OutputOf(ChildProcess& child, const std::stop_token& stop) {
+  std::string out;
+  std::array<char, 1 << 16> block;
+  constexpr int kLook = 100;  // milliseconds
+  while (true) {
+    if (stop.stop_requested()) child.Kill();
+    pollfd waiting{child.output(), POLLIN, 0};
+    if (poll(&waiting, 1, kLook) <= 0) continue;
+    const ssize_t n = read(child.output(), block.data(), block.size());
+    if (n <= 0) return out;
+    out.append(block.data(), static_cast<size_t>(n));
+  }
+}
+
+// Status and verdict of `bundle check` in a process of its own.
+Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::string& path,
+                                                                 const debug::RunRequest& request,
+                                                                 const std::stop_token& stop) {
+  ChildOptions options{.program = kThisProgram,
+                       .arguments = {"hloscope", "bundle", "check", path, "--json"},
+                       .environment = replay::CleanEnvironment(request.environment),
+                       .descriptors = {}};
+  // The bundle does not say where a plugin's file is.
+  for (const auto& [option, platform] :
+       {std::pair("--platform", &request.platform),
+        std::pair("--reference_platform", &request.reference_platform)}) {
+    if (!platform->starts_with(replay::kPluginFilePrefix)) continue;
+    options.arguments.insert(options.arguments.end(), {option, *platform});
+  }
+  if (!request.reference_python.empty()) {
+    options.arguments.insert(options.arguments.end(),
+                             {"--reference_platform", request.reference_platform,
+                              "--reference_python", request.reference_python});
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
+  const std::string output = OutputOf(child, stop);
+  constexpr std::chrono::seconds kToEnd(10);
+  const auto exit = child.Wait(kToEnd);
+  const size_t line = output.rfind("{\"file\"");
+  const Json json =
+      line == std::string::npos
+          ? Json(Json::value_t::discarded)
+          : Json::parse(output.substr(line, output.find('\n', line) - line), nullptr, false);
+  if (!json.is_object()) {
+    return InternalError("the replay gave no verdict: it " +
+                         (exit ? exit->ToString() : std::string("did not end")));
+  }
+  return std::pair{Field(json, "status"), Field(json, "verdict")};
+}
+
+// What the bundle's own run would write once more.
+void WriteNothing(debug::RunRequest& request) {
+  for (std::string* path :
+       {&request.save_inputs, &request.outputs, &request.outfeed, &request.output_literals}) {
+    path->clear();
+  }
+}
+
+debug::BundleSource SourceOf(const BundleInput& input, LoadedRun loaded, BundleFindings findings,
+                             const PackOptions& options) {
+  debug::BundleSource source;
+  source.module = loaded.module;
+  source.as_proto = loaded.loaded.kind == dump::FileKind::kHloProto;
+  source.request = std::move(loaded.request);
+  WriteNothing(source.request);
+  source.report = std::move(findings.report);
+  source.file = input.module;
+  const bool mlir = loaded.loaded.kind == dump::FileKind::kStableHloText;
+  source.stablehlo = mlir ? std::string(loaded.loaded.file.bytes()) : input.stablehlo;
+  source.stage = input.stage;
+  source.framework = input.framework;
+  source.target = input.target;
+  source.ptx = input.ptx;
+  source.debug_options = input.debug_options;
+  source.verdict_json = findings.verdict.empty() ? input.verdict : findings.verdict;
+  source.profile_json = std::move(findings.profile);
+  source.profile_comparison_json = std::move(findings.profile_comparison);
+  source.reduced = std::move(findings.reduced);
+  source.note = options.note;
+  source.values = debug::ValuePolicyFromText(options.values).value_or(source.values);
+  source.source = options.no_source ? debug::SourceLines::kDropped : debug::SourceLines::kKept;
+  const std::string version = VersionText();
+  source.tool = version.substr(0, version.find('\n'));
+  return source;
+}
+
+}  // namespace
+
+std::vector<OptionSpec> PackOptions::Specs(std::string_view when) {
+  const auto help = [&](std::string_view what) { return fmt::format("{}{}", when, what); };
+  return {{.name = "--values",
+           .target = &values,
+           .help = help("what goes in of inputs, expected values and results (shapes)"),
+           .value = "POLICY",
+           .choices = {"none", "shapes", "statistics", "all"}},
+          {.name = "--note",
+           .target = &note,
+           .help = help("put in what you want to say"),
+           .value = "TEXT"},
+          {.name = "--no-source",
+           .target = &no_source,
+           .help = help("leave out source files, lines and stack frames")}};
+}
+
+Result<debug::MadeBundle> PackBundle(const BundleInput& input, BundleFindings findings,
+                                     const PackOptions& options, RunOptionSet& run,
+                                     const std::string& out, const Limits& limits,
+                                     const std::stop_token& stop) {
+  std::error_code error;
+  if (std::filesystem::equivalent(out, input.module, error)) {
+    return InputError(out + ": that is the input", "name another file");
+  }
+  debug::RunRequest& request = run.request();
+  if (request.workers == nullptr) {
+    request.workers =
+        StartWorkers(std::array{request.platform, request.reference_platform}, limits);
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(LoadedRun loaded, run.Load(input.module, limits, stop));
+  debug::BundleSource source = SourceOf(input, std::move(loaded), std::move(findings), options);
+  source.out_name = std::filesystem::path(out).filename().string();
+  source.run_json = [&](const debug::RunReport& report) {
+    return RunReportJson(input.module, report);
+  };
+  source.replay = [&](const std::string& path) {
+    return ReplayInCleanProcess(path, request, stop);
+  };
+  HLOSCOPE_ASSIGN_OR_RETURN(debug::MadeBundle made, debug::CreateBundle(source, stop));
+  HLOSCOPE_TRY(WriteFileAtomically(out, made.bytes));
+  return made;
+}
+
+std::vector<OptionSpec> BundleStep::Specs() {
+  std::vector<OptionSpec> specs = {{.name = "--bundle",
+                                    .target = &out_,
+                                    .help = "put what was asked and found into one file for a bug "
+                                            "report, and replay it",
+                                    .value = "F.hlob",
+                                    .group = "Bundle"}};
+  for (OptionSpec& spec : options_.Specs("--bundle: ")) specs.push_back(std::move(spec));
+  return specs;
+}
+
+Status BundleStep::Check() const {
+  const PackOptions usual;
+  if (asked() || (options_.note.empty() && !options_.no_source && options_.values == usual.values))
+    return {};
+  return InputError("--values, --note and --no-source need --bundle F.hlob");
+}
+
+int BundleStep::Make(const std::string& given, BundleFindings findings, RunOptionSet& run,
+                     const Context& context, const std::stop_token& stop, std::string& line) const {
+  const auto make = [&]() -> Result<debug::MadeBundle> {
+    HLOSCOPE_ASSIGN_OR_RETURN(const BundleInput input,
+                              FindBundleInput(given, run.request(), context.limits));
+    return PackBundle(input, std::move(findings), options_, run, out_, context.limits, stop);
+  };
+  const Result<debug::MadeBundle> made = make();
+  if (context.json) {
+    line = WithBundleJson(std::move(line), out_, made);
+  } else if (made) {
+    PrintOut(BundleMadeText(out_, *made));
+  }
+  if (made) return kGood;
+  PrintError(made.error());
+  return ExitStatusOf(made.error());
+}
+
+std::string ReportHint(const std::string& module, const std::string& options) {
+  if (module == "-") return {};
+  return fmt::format("to report this: hloscope bundle create {} -o {}{}\n", Quoted(module),
+                     Quoted(ModuleStem(module) + ".hlob"), options);
+}
+
+}  // namespace hloscope::app
