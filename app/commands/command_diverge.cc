@@ -17,6 +17,7 @@
 #include "core/base/quoted.h"
 #include "core/debug/diverge/diverge_platforms.h"
 #include "core/debug/diverge/first_bad.h"
+#include "core/debug/diverge/write_verdict.h"
 #include "core/debug/passes/explain_run.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/dump/dump_model.h"
@@ -254,7 +255,7 @@ class DivergeCommand : public Command {
     verdict.seed = shared_.request().seed;
     const bool is_refused = !verdict.errors.empty() && verdict.tries.empty() &&
                             verdict.passes.empty() && !verdict.place;
-    std::string line = DivergeReportJson(files_, verdict);
+    std::string line = debug::VerdictJson(files_, verdict);
     if (!context.json && !is_refused) PrintOut(DivergeReportText(files_, verdict));
     for (const Error& error : verdict.errors) PrintError(error);
     int made = kGood;

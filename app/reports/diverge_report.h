@@ -1,4 +1,4 @@
-// A DivergeVerdict as JSON and as text.
+// A DivergeVerdict as text.
 #pragma once
 
 #include <string>
@@ -8,10 +8,7 @@
 
 namespace hloscope::app {
 
-// One compact object and a line break; `files` as given on the command line.
-std::string DivergeReportJson(const std::vector<std::string>& files,
-                              const debug::DivergeVerdict& verdict);
-// For a person: the verdict, the edit, what was tried; errors come apart.
+// `files` as given on the command line: the verdict, the edit, what was tried; errors come apart.
 std::string DivergeReportText(const std::vector<std::string>& files,
                               const debug::DivergeVerdict& verdict);
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "app/reports/leaf_report.h"
 #include "core/base/counted.h"
 
 namespace hloscope::app {
@@ -15,26 +14,6 @@ using debug::ValueWalk;
 using debug::WalkPoint;
 
 constexpr size_t kLines = 12;  // of the curve
-
-void WriteDistance(JsonWriter& json, std::string_view key,
-                   const std::optional<PreciseDistance>& distance) {
-  json.Key(key);
-  if (!distance) return json.Null(), void();
-  json.BeginObject().Field("max_ulp", distance->max_ulp);
-  json.Field("max_abs_error", distance->max_abs_error);
-  json.Field("class_mismatched", distance->class_mismatched).EndObject();
-}
-
-void WritePoint(JsonWriter& json, const WalkPoint& point) {
-  json.BeginObject().Field("instruction", point.instruction);
-  json.Field("computation", point.computation).Field("opcode", point.opcode);
-  json.Field("executions", point.executions).Field("differing", point.differing);
-  json.Field("diverging", point.diverging).Field("max_abs_error", point.max_abs_error);
-  json.Field("max_rel_error", point.max_rel_error);
-  json.Field("max_ulp", static_cast<int64_t>(point.max_ulp));
-  if (!point.worst_calls.empty()) json.Field("calls", point.worst_calls);
-  json.EndObject();
-}
 
 std::string DistanceText(const std::string& side, const std::optional<PreciseDistance>& distance) {
   if (!distance) return {};
@@ -56,32 +35,6 @@ std::string PointText(const WalkPoint& point) {
 }
 
 }  // namespace
-
-void WriteWalkJson(JsonWriter& json, const ValueWalk& walk) {
-  json.BeginObject().Field("boundaries", walk.boundaries).Field("compared", walk.compared);
-  json.Field("same_bits", walk.same_bits).Field("diverging", walk.diverging);
-  json.Field("untold", walk.untold).Field("left_out", walk.left_out);
-  json.Key("capture_keeps_bits");
-  walk.capture_keeps_bits ? json.Value(*walk.capture_keeps_bits) : json.Null();
-  json.Field("bits", walk.bits).Field("passes_differ", walk.passes_differ);
-  WriteDistance(json, "platform_distance", walk.platform_distance);
-  WriteDistance(json, "reference_distance", walk.reference_distance);
-  json.Key("inner");
-  if (walk.inner) {
-    json.BeginObject().Field("instruction", walk.inner->instruction);
-    json.Field("opcode", walk.inner->opcode);
-    WriteLeafJson(json, walk.inner->comparison, true);
-    json.EndObject();
-  } else {
-    json.Null();
-  }
-  json.Key("reached").BeginArray();
-  for (const int64_t result : walk.reached) json.Value(result);
-  json.EndArray().Key("curve").BeginArray();
-  for (const WalkPoint& point : walk.curve) WritePoint(json, point);
-  json.EndArray().Field("plain_ms", walk.plain_ms).Field("capture_ms", walk.capture_ms);
-  json.EndObject();
-}
 
 std::string WalkText(const debug::DivergeVerdict& verdict) {
   if (!verdict.walk) return {};

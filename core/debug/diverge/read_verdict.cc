@@ -110,8 +110,7 @@ InstructionEdit EditOf(const Json& json) {
   return edit;
 }
 
-LeafComparison WorstOf(const Json& json) {
-  const Json& part = Part(json, "worst");
+LeafComparison ComparisonOf(const Json& part) {
   LeafComparison worst;
   Take(part, "elements", worst.elements);
   Take(part, "mismatched", worst.mismatched);
@@ -131,7 +130,7 @@ PassBlame BlameOf(const Json& json) {
   Take(json, "restores", blame.restores);
   blame.place = PlaceOf(json);
   blame.edit = EditOf(json);
-  blame.worst = WorstOf(json);
+  blame.worst = ComparisonOf(Part(json, "worst"));
   return blame;
 }
 
@@ -141,6 +140,61 @@ DivergeTry TryOf(const Json& json) {
   Take(json, "closes", attempt.closes);
   Take(json, "detail", attempt.detail);
   return attempt;
+}
+
+std::optional<PreciseDistance> DistanceOf(const Json& json, const char* key) {
+  const Json& part = Part(json, key);
+  if (part.empty()) return std::nullopt;
+  PreciseDistance distance;
+  Take(part, "max_ulp", distance.max_ulp);
+  Take(part, "max_abs_error", distance.max_abs_error);
+  Take(part, "class_mismatched", distance.class_mismatched);
+  return distance;
+}
+
+WalkPoint PointOf(const Json& json) {
+  WalkPoint point;
+  Take(json, "instruction", point.instruction);
+  Take(json, "computation", point.computation);
+  Take(json, "opcode", point.opcode);
+  Take(json, "executions", point.executions);
+  Take(json, "differing", point.differing);
+  Take(json, "diverging", point.diverging);
+  Take(json, "max_abs_error", point.max_abs_error);
+  Take(json, "max_rel_error", point.max_rel_error);
+  Take(json, "max_ulp", point.max_ulp);
+  Take(json, "calls", point.worst_calls);
+  return point;
+}
+
+ValueWalk WalkOf(const Json& json) {
+  ValueWalk walk;
+  Take(json, "boundaries", walk.boundaries);
+  Take(json, "compared", walk.compared);
+  Take(json, "same_bits", walk.same_bits);
+  Take(json, "diverging", walk.diverging);
+  Take(json, "untold", walk.untold);
+  Take(json, "left_out", walk.left_out);
+  Take(json, "capture_keeps_bits", walk.capture_keeps_bits);
+  Take(json, "bits", walk.bits);
+  Take(json, "passes_differ", walk.passes_differ);
+  walk.platform_distance = DistanceOf(json, "platform_distance");
+  walk.reference_distance = DistanceOf(json, "reference_distance");
+  if (const Json& inner = Part(json, "inner"); !inner.empty()) {
+    InnerPoint& point = walk.inner.emplace();
+    Take(inner, "instruction", point.instruction);
+    Take(inner, "opcode", point.opcode);
+    point.comparison = ComparisonOf(inner);
+  }
+  for (const Json& each : List(json, "reached")) {
+    if (each.is_number_integer()) walk.reached.push_back(each.get<int64_t>());
+  }
+  for (const Json& each : List(json, "curve")) {
+    if (each.is_object()) walk.curve.push_back(PointOf(each));
+  }
+  Take(json, "plain_ms", walk.plain_ms);
+  Take(json, "capture_ms", walk.capture_ms);
+  return walk;
 }
 
 void TakeFindings(const Json& json, DivergeVerdict& verdict) {
@@ -156,7 +210,8 @@ void TakeFindings(const Json& json, DivergeVerdict& verdict) {
   }
   verdict.place = PlaceOf(json);
   verdict.edit = EditOf(json);
-  if (json.contains("worst")) verdict.worst = WorstOf(json);
+  if (json.contains("worst")) verdict.worst = ComparisonOf(Part(json, "worst"));
+  if (const Json& walk = Part(json, "walk"); !walk.empty()) verdict.walk = WalkOf(walk);
   std::string cause;
   Take(json, "cause", cause);
   verdict.cause = CauseOf(cause);
