@@ -323,7 +323,7 @@ ENTRY e {
         self.assertIn('inputs.npz', parts)
         hint, = self.hint('run', *wrong)
         self.assertIn(f'bundle create {wrong[0]} -o square.hlob --inputs', hint)
-        done = subprocess.run([HLOSCOPE, *hint.split()[1:]], cwd=self.folder.name, capture_output=True, timeout=100)
+        done = subprocess.run([HLOSCOPE, *hint.split()[1:]], cwd=self.folder, capture_output=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.hint('run', wrong[0]), [])
         self.assertEqual(self.hint('run', *wrong, '--json'), [])
