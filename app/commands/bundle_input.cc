@@ -30,12 +30,7 @@ void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage, B
   }
   if (stage >= 0) input.stage = entry.stages[static_cast<size_t>(stage)].name;
   input.debug_options = TextOf(model, model.FindFile(module, dump::FileRole::kDebugOptions));
-  for (const dump::FileRole role : {dump::FileRole::kPjrtModule, dump::FileRole::kJaxIr}) {
-    const int32_t file = model.FindFile(module, role);
-    if (file < 0 || !input.stablehlo.empty()) continue;
-    const dump::FileKind kind = model.files()[static_cast<size_t>(file)].kind;
-    if (kind == dump::FileKind::kStableHloText) input.stablehlo = TextOf(model, file);
-  }
+  input.stablehlo = TextOf(model, model.StableHloFile(module));
 }
 
 // The largest module of a dump, as it was before optimizations.

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 
+#include "app/any_module.h"
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/commands/pack_bundle.h"
@@ -18,6 +19,7 @@
 #include "core/debug/diverge/diverge_platforms.h"
 #include "core/debug/diverge/first_bad.h"
 #include "core/debug/diverge/write_verdict.h"
+#include "core/debug/passes/before_xla.h"
 #include "core/debug/passes/explain_run.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/dump/dump_model.h"
@@ -203,12 +205,28 @@ class DivergeCommand : public Command {
     DivergeVerdict verdict = debug::FindGuiltyPass(values, *results, first, *pipeline, stop);
     const debug::RunRequest& request = given == nullptr ? shared_.request() : given->request;
     const replay::PlatformRow* const row = replay::FindPlatform(platform);
-    if (row == nullptr || !row->Has(replay::kXlaFlags) || stop.stop_requested()) return verdict;
-    debug::RunRequest on_platform = request;
-    on_platform.platform = platform;
-    debug::PlatformTries tries(first, on_platform, values, *results, stop);
-    debug::ExplainRun(verdict, tries, values, *pipeline, stop);
+    if (row != nullptr && row->Has(replay::kXlaFlags) && !stop.stop_requested()) {
+      debug::RunRequest on_platform = request;
+      on_platform.platform = platform;
+      debug::PlatformTries tries(first, on_platform, values, *results, stop);
+      debug::ExplainRun(verdict, tries, values, *pipeline, stop);
+    }
+    if (verdict.passes.empty() && !verdict.cause) {
+      debug::CheckBeforeXla(verdict, values, request, first, *results,
+                            SourceOf(**model, *module, context, stop), stop);
+    }
     return verdict;
+  }
+
+  // The module that XLA makes of the StableHLO in the dump; null where there is none.
+  static Result<std::shared_ptr<const hlo::Module>> SourceOf(const dump::DumpModel& model,
+                                                             int32_t module, const Context& context,
+                                                             const std::stop_token& stop) {
+    const int32_t file = model.StableHloFile(module);
+    if (file < 0) return nullptr;
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto loaded,
+                              LoadAnySoundModule(model.FullPath(file), context.limits, "", stop));
+    return loaded.module;
   }
 
   static Result<int32_t> ModuleIn(const dump::DumpModel& model, const LoadedRun* given) {

@@ -153,6 +153,15 @@ int32_t DumpModel::FindFile(int32_t module, FileRole role, int32_t stage) const 
   return -1;
 }
 
+int32_t DumpModel::StableHloFile(int32_t module) const {
+  for (const FileRole role : {FileRole::kPjrtModule, FileRole::kJaxIr}) {
+    const int32_t file = FindFile(module, role);
+    if (file >= 0 && files_[static_cast<size_t>(file)].kind == FileKind::kStableHloText)
+      return file;
+  }
+  return -1;
+}
+
 Status DumpModel::CheckModule(int32_t module) const {
   if (module < 0 || static_cast<size_t>(module) >= modules_.size())
     return std::unexpected(NoSuch(fmt::format("no module {} in this dump", module), path_));

@@ -76,6 +76,8 @@ class DumpModel {
   const StageCounts* StageCountsOf(int32_t file) const;
   // The first file of the module with that role, and of that stage unless it is -1; -1 if none.
   int32_t FindFile(int32_t module, FileRole role, int32_t stage = -1) const;
+  // The StableHLO, as text, that the module was made of; -1 if there is none.
+  int32_t StableHloFile(int32_t module) const;
 
   // The module at a stage: from its proto; where that is broken from its text, with a late
   // warning. Errors: no such stage, no readable file; placed in the file.

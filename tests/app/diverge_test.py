@@ -1,5 +1,6 @@
 """`hloscope diverge`: two modules, planted edits in a pass series, and real faults on XLA where its plugin is there."""
 import json
+import os
 import pathlib
 import struct
 import subprocess
@@ -142,6 +143,16 @@ class Passes(FolderTest):
         self.assertNotEqual(verdict['status'], 'equal')
         self.assertEqual(verdict['cause'], 'elided_constants')
 
+    def test_expected_values_that_the_module_does_not_give(self):
+        module = 'HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT r = f32[2] add(x, x)\n}\n'
+        self.path('module_0001.m.0000.simplification.after_p.before_q.txt', module)
+        for name, values in (('in0', (1, 2)), ('right', (2, 4)), ('wrong', (2, 5))):
+            with open(self.path(name + '.npy'), 'wb') as file:
+                file.write(npy('<f4', (2,), struct.pack('<2f', *values)))
+        for name, cause in (('right', None), ('wrong', 'before_xla')):
+            _, verdict = diverge('--passes', self.folder, '--inputs', self.path('in0.npy'), '--expect', self.path(name + '.npy'))
+            self.assertEqual((verdict['status'], verdict['pass'], verdict['cause']), ('differs' if cause else 'equal', None, cause), verdict)
+
     def test_elements_of_large_constants(self):
         large = 'ENTRY e {\n  x = f32[12] parameter(0)\n  c = f32[12] constant({1,2,3,4,5,6,7,8,9,10,11,12})\n  ROOT r = f32[12] add(x, c)\n}\n'
         for number, text in enumerate((large, large.replace('12}', '14}'))):
@@ -168,6 +179,17 @@ class OnXla(FolderTest):
             self.skipTest('this XLA does not have the fault')
         self.assertEqual((status, verdict['pass'], verdict['instruction'], verdict['confirmed']), (1, 'algsimp', 'b', True))
         self.assertIn('algsimp', verdict['cured_by'])
+
+    def test_stablehlo_that_means_something_else(self):
+        module = 'HloModule jit_m\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT r = f32[2] add(x, x)\n}\n'
+        source = 'module @jit_m {{\n  func.func public @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {{\n' \
+                 '    %0 = stablehlo.{} %arg0, %arg0 : tensor<2xf32>\n    return %0 : tensor<2xf32>\n  }}\n}}\n'
+        self.path('module_0001.jit_m.before_optimizations.txt', module)
+        os.mkdir(self.path('module_0001.jit_m'))
+        for operation, cause in (('add', None), ('multiply', 'before_xla')):
+            self.path('module_0001.jit_m/module.mlir', source.format(operation))
+            _, verdict = diverge('--passes', self.folder)
+            self.assertEqual((verdict['pass'], verdict['cause'], verdict['tries'][-1]['closes']), (None, cause, cause is None), verdict)
 
     def test_tries_are_of_what_the_differing_results_need(self):
         chain = ''.join(f'  t{n} = f32[3] tanh(t{n - 1})\n' for n in range(1, 60))

@@ -12,6 +12,8 @@
 namespace hloscope::debug {
 namespace {
 
+constexpr int kAgreeing = 3;  // runs; one may be right by chance
+
 struct TryRow {
   Cause cause;
   std::string_view flags;
@@ -80,6 +82,17 @@ Result<std::optional<LeafComparison>> PlatformTries::AsItIs() {
   return worst;
 }
 
+// What reads memory that nobody wrote differs now and then.
+bool PlatformTries::DiffersOnce(const std::shared_ptr<const hlo::Module>& module,
+                                const RunRequest& request, const Leaves& expected) const {
+  for (int run = 0; run < kAgreeing; ++run) {
+    const auto leaves = LeavesOf(RunModule(module, request, stop_));
+    if (!leaves) return false;
+    if (WorstDifference(*leaves, expected, request.bounds)) return true;
+  }
+  return false;
+}
+
 void PlatformTries::CutToDiffering(const Leaves& leaves) {
   const hlo::Instruction& root = (*module_)[module_->entry().root];
   const hlo::ModuleHeader& header = module_->header();
@@ -108,8 +121,7 @@ void PlatformTries::CutToDiffering(const Leaves& leaves) {
   if (!cut || cut->module->instructions().size() > module_->instructions().size() / 2) return;
   RunRequest request = request_;
   request.arguments = cut->arguments;
-  const auto again = LeavesOf(RunModule(cut->module, request, stop_));
-  if (!again || !WorstDifference(*again, expected, request.bounds)) return;
+  if (!DiffersOnce(cut->module, request, expected)) return;
   module_ = cut->module;
   values_ = given_.On(cut->arguments);
   request_ = std::move(request);
@@ -148,14 +160,17 @@ DivergeTry PlatformTries::With(const XlaFlagList& flags) const {
     request.xla_flags.push_back(flag);
   }
   DivergeTry attempt{FlagsText(flags), {}, ""};
-  const auto leaves = LeavesOf(RunModule(module_, request, stop_));
-  if (!leaves) {
-    attempt.detail = leaves.error().message.substr(0, 200);
-    return attempt;
+  for (int run = 0; run < kAgreeing && attempt.closes.value_or(true); ++run) {
+    const auto leaves = LeavesOf(RunModule(module_, request, stop_));
+    if (!leaves) {
+      attempt.closes.reset();
+      attempt.detail = leaves.error().message.substr(0, 200);
+      return attempt;
+    }
+    const auto worst = WorstDifference(*leaves, expected_, request_.bounds);
+    attempt.closes = !worst;
+    if (worst) attempt.detail = ErrorPhrase(*worst);
   }
-  const auto worst = WorstDifference(*leaves, expected_, request_.bounds);
-  attempt.closes = !worst;
-  if (worst) attempt.detail = ErrorPhrase(*worst);
   return attempt;
 }
 

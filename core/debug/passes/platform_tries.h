@@ -52,6 +52,8 @@ class PlatformTries {
 
  private:
   void CutToDiffering(const Leaves& leaves);
+  bool DiffersOnce(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+                   const Leaves& expected) const;
   DivergeTry With(const XlaFlagList& flags) const;
 
   std::shared_ptr<const hlo::Module> module_;
