@@ -157,7 +157,9 @@ Failure FailureOfError(const Error& error, const hlo::Module* module) {
   Failure failure{KindOf(error), {}, error.ToString()};
   std::string fingerprint;
   if (failure.kind == FailureKind::kSignal || failure.kind == FailureKind::kError) {
-    fingerprint = ErrorFingerprint(WithoutPlatform(error.message), NamesOf(module));
+    // Compilers tell in further lines what they were at.
+    const std::string_view first = WithoutPlatform(error.message);
+    fingerprint = ErrorFingerprint(first.substr(0, first.find('\n')), NamesOf(module));
   } else {
     // The platform and how far it came, where a worker says so.
     const size_t at = error.message.rfind(" at ");

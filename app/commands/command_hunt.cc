@@ -1,0 +1,196 @@
+// `hloscope hunt`: random programs and mutants on two platforms, each fault once.
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "app/cancel.h"
+#include "app/command.h"
+#include "app/output.h"
+#include "app/reports/hunt_report.h"
+#include "app/run_options.h"
+#include "app/status_line.h"
+#include "core/base/jobs.h"
+#include "core/debug/hunt/hunt.h"
+#include "core/replay/platform_table.h"
+
+namespace hloscope::app {
+namespace {
+
+constexpr double kMinutes = 10;                     // where neither time nor number is given
+constexpr int64_t kMemoryBytes = int64_t{4} << 30;  // of each run, where none is given
+
+// Which of how many processes a launcher says that this is.
+struct LauncherRow {
+  const char *rank, *ranks;
+};
+constexpr LauncherRow kLaunchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},  // mpirun of Open MPI
+    {"PMI_RANK", "PMI_SIZE"},                          // of MPICH and others
+    {"SLURM_PROCID", "SLURM_NTASKS"},                  // srun
+};
+
+std::optional<int64_t> NumberIn(const char* variable) {
+  const char* text = getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  int64_t number = 0;
+  const std::string_view all(text);
+  const auto read = std::from_chars(all.data(), all.data() + all.size(), number);
+  if (read.ec != std::errc() || read.ptr != all.data() + all.size()) return std::nullopt;
+  return number;
+}
+
+// Those of `specs` that mean something here.
+std::vector<OptionSpec> Chosen(std::vector<OptionSpec> specs,
+                               std::initializer_list<std::string_view> names) {
+  std::erase_if(specs, [&](const OptionSpec& spec) {
+    return std::find(names.begin(), names.end(), spec.name) == names.end();
+  });
+  return specs;
+}
+
+class HuntCommand : public Command {
+ public:
+  HuntCommand() { shared_.request().platform.clear(); }  // so that one that was named is known
+
+  std::vector<OptionSpec> Options() override {
+    std::vector<OptionSpec> all = {
+        {.name = "modules",
+         .target = &files_,
+         .help =
+             "modules to make mutants of; every second program is one of them. Without any, all "
+             "programs are random",
+         .value = "MODULE"},
+        {.name = "-o",
+         .target = &request_.folder,
+         .help = "the folder of findings; a hunt that was stopped goes on in its folder",
+         .value = "DIR",
+         .required = true},
+        {.name = "--minutes",
+         .target = &request_.minutes,
+         .help = fmt::format("hunt for this long ({:g}, unless --programs is given)", kMinutes),
+         .value = "M"},
+        {.name = "--programs",
+         .target = &request_.programs,
+         .help = "stop after so many programs",
+         .value = "N"},
+        {.name = "--rank",
+         .target = &rank_,
+         .help = "which of the processes that share the work this is, from 0; by default what "
+                 "mpirun or srun says",
+         .value = "R"},
+        {.name = "--ranks",
+         .target = &ranks_,
+         .help = "how many there are; each with the same folder, seed and modules",
+         .value = "N"}};
+    for (std::vector<OptionSpec> specs :
+         {Chosen(shared_.InputSpecs(), {"--platform", "--seed", "--input_format"}),
+          Chosen(shared_.ComparisonSpecs(),
+                 {"--reference_platform", "--reference_python", "--reference_flag",
+                  "--abs_error_bound", "--rel_error_bound"}),
+          shared_.MachineSpecs()}) {
+      for (OptionSpec& spec : specs) {
+        if (spec.name == "--platform") spec.help = "the platform to hunt on (xla-cpu)";
+        if (spec.name == "--seed") spec.help = "which programs there are (0)";
+        if (spec.name == "--reference_platform") spec.help = "what is right (interpreter)";
+        all.push_back(std::move(spec));
+      }
+    }
+    return all;
+  }
+
+  int Run(const Context& context) override {
+    if (Status ready = Prepare(context); !ready) return Fail(ready.error());
+    const CancelOnSignals cancel;
+    if (Status loaded = LoadModules(context, cancel.token()); !loaded) return Fail(loaded.error());
+    request_.run = shared_.request();
+    request_.run.workers = Workers(context.limits);
+    StatusLine line;
+    request_.on_finding = [&](const debug::Finding& finding) {
+      context.json ? WriteOut(debug::FindingLine(finding)) : PrintOut(FindingText(finding));
+      FlushOut();
+    };
+    request_.on_progress = [&](const debug::HuntProgress& progress, size_t faults) {
+      line.Show(fmt::format("hunt: {} programs, {} differ, {} faults", progress.programs,
+                            progress.differing, faults));
+    };
+    const debug::HuntReport report = debug::Hunt(request_, cancel.token());
+    context.json ? WriteOut(HuntReportJson(report)) : PrintOut(HuntReportText(report));
+    if (report.error) PrintError(*report.error);
+    return ExitStatusOf(report);
+  }
+
+ private:
+  static int Fail(const Error& error) {
+    PrintError(error);
+    return ExitStatusOf(error);
+  }
+
+  Status Prepare(const Context& context) {
+    HLOSCOPE_TRY(shared_.Prepare(context));
+    debug::RunRequest& run = shared_.request();
+    if (run.platform.empty()) run.platform = replay::PlatformWith(replay::kDumps)->name;
+    if (run.reference_platform.empty()) run.reference_platform = replay::ReferencePlatform().name;
+    for (const std::string& platform : {run.platform, run.reference_platform}) {
+      HLOSCOPE_TRY(replay::CheckPlatform(platform));
+    }
+    if (run.memory_bytes == 0) run.memory_bytes = kMemoryBytes;
+    request_.seed = run.seed;
+    request_.jobs = static_cast<int>(context.jobs > 0 ? context.jobs : AvailableCpus());
+    if (run.threads == 0) run.threads = 1;  // several programs run at a time instead
+    if (request_.minutes && !(*request_.minutes > 0)) {
+      return InputError("--minutes: expected more than 0");
+    }
+    if (request_.programs && *request_.programs < 0) {
+      return InputError("--programs: expected at least 0");
+    }
+    if (!request_.minutes && !request_.programs) request_.minutes = kMinutes;
+    return FindRank();
+  }
+
+  // What was given, else what the launcher says.
+  Status FindRank() {
+    for (const LauncherRow& row : kLaunchers) {
+      const auto rank = NumberIn(row.rank), ranks = NumberIn(row.ranks);
+      if (rank_ || ranks_ || !rank || !ranks) continue;
+      rank_ = rank;
+      ranks_ = ranks;
+    }
+    request_.rank = rank_.value_or(0);
+    request_.ranks = ranks_.value_or(1);
+    if (request_.ranks < 1 || request_.rank < 0 || request_.rank >= request_.ranks) {
+      return InputError(fmt::format("--rank {} --ranks {}: expected a rank from 0 to ranks - 1",
+                                    request_.rank, request_.ranks));
+    }
+    return {};
+  }
+
+  Status LoadModules(const Context& context, const std::stop_token& stop) {
+    for (const std::string& file : files_) {
+      HLOSCOPE_ASSIGN_OR_RETURN(LoadedRun loaded, shared_.Load(file, context.limits, stop));
+      request_.modules.push_back({file, loaded.module});
+    }
+    return {};
+  }
+
+  // As StartWorkers, but the programs that workers die of here are findings, not evidence.
+  std::shared_ptr<replay::WorkerPool> Workers(const Limits& limits) const {
+    replay::WorkerPoolOptions options;
+    options.most_frame_bytes = limits.worker_frame_bytes;
+    options.most_workers = request_.jobs;
+    return std::make_shared<replay::WorkerPool>(std::move(options));
+  }
+
+  std::vector<std::string> files_;
+  std::optional<int64_t> rank_, ranks_;
+  debug::HuntRequest request_;
+  RunOptionSet shared_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeHuntCommand() { return std::make_unique<HuntCommand>(); }
+
+}  // namespace hloscope::app

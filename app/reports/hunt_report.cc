@@ -1,0 +1,70 @@
+// The report of a hunt.
+#include "app/reports/hunt_report.h"
+
+#include <fmt/format.h>
+
+#include "app/command.h"
+#include "core/base/counted.h"
+#include "core/base/json.h"
+
+namespace hloscope::app {
+
+using debug::Finding;
+using debug::HuntProgress;
+using debug::HuntReport;
+
+std::string FindingText(const Finding& finding) {
+  std::string text = fmt::format("{}\n  {}\n", finding.fault, finding.failure);
+  text += finding.known.empty() ? std::string("  new")
+                                : fmt::format("  known: {} ({})", finding.known, finding.page);
+  if (!finding.wrong.empty()) text += fmt::format("; {} is wrong", finding.wrong);
+  text += fmt::format("; {} in {}, from {}\n", Counted(finding.instructions, "instruction"),
+                      finding.bundle.empty() ? finding.module : finding.bundle, finding.origin);
+  return text;
+}
+
+std::string HuntReportJson(const HuntReport& report) {
+  const HuntProgress& progress = report.progress;
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject()
+      .Field("programs", progress.programs)
+      .Field("differing", progress.differing)
+      .Field("faults", report.findings.size())
+      .Field("known", report.known)
+      .Field("explained", progress.explained)
+      .Field("refused", progress.refused)
+      .Field("seconds", progress.seconds)
+      .Field("stopped", report.stopped)
+      .Key("reasons")
+      .BeginObject();
+  for (const auto& [reason, count] : progress.reasons) json.Field(reason, count);
+  json.EndObject().Key("error");
+  if (report.error) {
+    json.Value(report.error->ToString());
+  } else {
+    json.Null();
+  }
+  json.EndObject();
+  return out + "\n";
+}
+
+std::string HuntReportText(const HuntReport& report) {
+  const HuntProgress& progress = report.progress;
+  const auto faults = static_cast<int64_t>(report.findings.size());
+  std::string text = fmt::format(
+      "{} in {:.0f} s: {} differ, {} of them by rounding and the like; {}, {} of them known\n",
+      Counted(progress.programs, "program"), progress.seconds, progress.differing,
+      progress.explained, Counted(faults, "fault"), report.known);
+  for (const auto& [reason, count] : progress.reasons) {
+    text += fmt::format("  {:5} {}\n", count, reason);
+  }
+  return text;
+}
+
+int ExitStatusOf(const HuntReport& report) {
+  if (report.error) return ExitStatusOf(*report.error);
+  return report.findings.empty() ? kGood : kDiffers;
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,20 @@
+// What `hloscope hunt` prints.
+#pragma once
+
+#include <string>
+
+#include "core/debug/hunt/hunt.h"
+
+namespace hloscope::app {
+
+// A finding in a few lines. As JSON: debug::FindingLine.
+std::string FindingText(const debug::Finding& finding);
+
+// The counts at the end.
+std::string HuntReportJson(const debug::HuntReport& report);
+std::string HuntReportText(const debug::HuntReport& report);
+
+// No fault: 0, some: 1; an error: that of its class.
+int ExitStatusOf(const debug::HuntReport& report);
+
+}  // namespace hloscope::app

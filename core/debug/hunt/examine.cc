@@ -1,0 +1,204 @@
+// Cutting a failure out of a program, making it small, and looking at it.
+#include "core/debug/hunt/examine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/debug/hunt/known_faults.h"
+#include "core/debug/hunt/numerics.h"
+#include "core/debug/passes/own_passes.h"
+#include "core/debug/reduce/edit.h"
+#include "core/debug/reduce/reduce_module.h"
+#include "core/replay/inputs/inputs.h"
+#include "core/replay/platform_table.h"
+
+namespace hloscope::debug {
+namespace {
+
+constexpr size_t kMostResults = 6;   // of one program that are followed up
+constexpr int64_t kMostTries = 400;  // of a reduction
+
+constexpr int kReduceJobs = 2;  // what comes of it does not depend on that
+
+// The entry with one of its results alone.
+std::optional<Candidate> WithOneResult(const Candidate& whole, int64_t result) {
+  const hlo::Module& module = *whole.module;
+  const hlo::InstructionId root = module.entry().root;
+  if (module[root].opcode != hlo::Opcode::kTuple) return std::nullopt;
+  const auto operands = module.operands(root);
+  if (result < 0 || static_cast<size_t>(result) >= operands.size()) return std::nullopt;
+  Edit edit(whole);
+  const hlo::InstructionId one[] = {operands[static_cast<size_t>(result)]};
+  edit.SetResults(one);
+  return edit.Finish();
+}
+
+RunRequest On(const Candidate& candidate, const RunRequest& request) {
+  RunRequest own = request;
+  own.arguments = candidate.arguments;
+  return own;
+}
+
+// As many tries as are worth it, always the same ones.
+ReduceReport Reduce(const Candidate& candidate, const RunRequest& request,
+                    const std::stop_token& stop) {
+  std::stop_source enough;
+  const std::stop_callback on_stop(stop, [&enough] { enough.request_stop(); });
+  ReduceRequest reduce;
+  reduce.run = On(candidate, request);
+  reduce.jobs = kReduceJobs;
+  reduce.on_progress = [&enough](const SearchProgress& progress) {
+    if (progress.tries >= kMostTries) enough.request_stop();
+  };
+  return ReduceModule(candidate.module, reduce, enough.get_token());
+}
+
+// What a run makes up.
+std::vector<hlo::Literal> FromSeed(const hlo::Module& module, const RunRequest& request) {
+  replay::InputOptions options;
+  options.seed = request.seed;
+  options.large_floats = request.large_floats;
+  options.edge_values = request.edge_values;
+  options.limits = request.limits;
+  Result<replay::MadeUpInputs> inputs = replay::MakeInputs(module, options);
+  return inputs.has_value() ? std::move(inputs->literals) : std::vector<hlo::Literal>();
+}
+
+std::optional<SmallFailure> MakeSmall(const Candidate& candidate, const RunRequest& request,
+                                      const std::stop_token& stop) {
+  ReduceReport report = Reduce(candidate, request, stop);
+  if (report.status != ReduceStatus::kReduced || !report.failure) return std::nullopt;
+  SmallFailure small{std::move(report.smallest), *std::move(report.failure), {}, {}};
+  if (report.inputs_from_seed) {
+    small.smallest.arguments = FromSeed(*small.smallest.module, request);
+  }
+  small.suspect = SuspectOf(*small.smallest.module);
+  small.signature = SignatureOf(small.suspect, small.failure);
+  return small;
+}
+
+bool IsSlight(const Failure& failure) {
+  return failure.kind == FailureKind::kDiffers &&
+         std::ranges::all_of(failure.classes,
+                             [](const std::string& one) { return one.ends_with(" slight"); });
+}
+
+enum class Explains : uint8_t { kNever, kSlight, kAlways };
+
+Explains ExplanationBy(Cause cause) {
+  switch (cause) {
+#define EXPLAINED(name, where) \
+  case Cause::name:            \
+    return Explains::where;
+#include "core/debug/hunt/explained.def"
+#undef EXPLAINED
+    default:
+      return Explains::kNever;
+  }
+}
+
+std::string ExplanationOf(const DivergeVerdict& verdict, const Failure& failure) {
+  if (failure.kind != FailureKind::kDiffers || !verdict.cause || !verdict.passes.empty()) return "";
+  const Explains explains = ExplanationBy(*verdict.cause);
+  const bool is_explained =
+      explains == Explains::kAlways || (explains == Explains::kSlight && IsSlight(failure));
+  return is_explained ? std::string(KeyOf(*verdict.cause)) : "";
+}
+
+// Who is wrong, as far as somebody else says so: the values in double precision, or the platform
+// itself with something switched off.
+std::string WrongSide(const SmallFailure& small, const DivergeVerdict& verdict,
+                      const PreciseSides& sides, const RunRequest& request,
+                      const std::stop_token& stop) {
+  if (small.failure.kind != FailureKind::kDiffers) {
+    RunRequest alone = On(small.smallest, request);
+    alone.reference_platform.clear();
+    const bool fails = FailureOf(RunModule(small.smallest.module, alone, stop)).has_value();
+    return fails ? request.platform : request.reference_platform;
+  }
+  if (!sides.wrong.empty()) return sides.wrong;
+  if (!verdict.passes.empty() || !verdict.cured_by.empty()) return request.platform;
+  RunRequest plain = On(small.smallest, request);
+  plain.run_passes = false;
+  const RunReport report = RunModule(small.smallest.module, plain, stop);
+  return report.status == RunStatus::kEqual ? request.platform : "";
+}
+
+// What is blamed: the pass's edit, the place, or what computes the result.
+std::string BlamedInstruction(const SmallFailure& small, const DivergeVerdict& verdict) {
+  if (verdict.place) return verdict.place->instruction;
+  if (small.suspect.instructions.empty()) return "";
+  return std::string(small.smallest.module->name(small.suspect.instructions.back()));
+}
+
+bool HasPasses(const std::string& platform) {
+  const replay::PlatformRow* row = replay::FindPlatform(platform);
+  return row != nullptr && row->Has(replay::kDumps);
+}
+
+}  // namespace
+
+std::vector<SmallFailure> SmallFailuresOf(const std::shared_ptr<const hlo::Module>& module,
+                                          const RunRequest& request, const RunReport& report,
+                                          const std::stop_token& stop) {
+  const Candidate whole{module, report.arguments};
+  std::vector<Candidate> parts;
+  for (const RunOutput& output : report.outputs) {
+    if (!output.compared || output.comparison.equal() || parts.size() >= kMostResults) continue;
+    if (output.comparison.index.empty()) continue;
+    if (auto part = WithOneResult(whole, output.comparison.index[0])) parts.push_back(*part);
+  }
+  std::vector<SmallFailure> all;
+  const auto add = [&](std::optional<SmallFailure> small) {
+    if (!small) return;
+    const bool is_there = std::ranges::any_of(
+        all, [&](const SmallFailure& one) { return one.signature == small->signature; });
+    if (!is_there) all.push_back(*std::move(small));
+  };
+  for (const Candidate& part : parts) {
+    if (!stop.stop_requested()) add(MakeSmall(part, request, stop));
+  }
+  // No result fails by itself, or there are none.
+  if (all.empty() && !stop.stop_requested()) add(MakeSmall(whole, request, stop));
+  return all;
+}
+
+Examined Examine(const SmallFailure& small, const RunRequest& request,
+                 const std::stop_token& stop) {
+  Examined examined;
+  const bool differs = small.failure.kind == FailureKind::kDiffers;
+  if (differs && HasPasses(request.platform)) {
+    examined.verdict = ExplainByOwnPasses(small.smallest.module, On(small.smallest, request), stop);
+  }
+  const DivergeVerdict& verdict = examined.verdict;
+  Finding& finding = examined.finding;
+  if (!verdict.passes.empty()) {
+    finding.pass = verdict.passes[0].pass;
+  } else if (verdict.cause) {
+    finding.cause = KeyOf(*verdict.cause);
+  }
+  const PreciseSides sides = FindSides(small, request, stop);
+  examined.explanation = ExplanationOf(verdict, small.failure);
+  if (examined.explanation.empty()) {
+    examined.explanation = NumericalExplanation(small, sides, request, stop);
+  }
+  finding.signature = small.signature;
+  finding.types = small.suspect.type_class;
+  finding.fault = small.signature;
+  for (const std::string& who : {finding.pass, finding.cause}) {
+    if (!who.empty()) finding.fault += " | " + who;
+  }
+  finding.instruction = BlamedInstruction(small, verdict);
+  finding.failure = small.failure.text;
+  finding.instructions = static_cast<int64_t>(small.smallest.module->instructions().size());
+  if (const KnownFault* row =
+          FindKnownFault(*small.smallest.module, small.suspect, small.failure, finding.pass)) {
+    finding.known = row->heading;
+    finding.page = row->page;
+  }
+  if (examined.explanation.empty()) finding.wrong = WrongSide(small, verdict, sides, request, stop);
+  return examined;
+}
+
+}  // namespace hloscope::debug

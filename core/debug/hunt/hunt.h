@@ -1,0 +1,52 @@
+// Hunt: random programs and mutants on two platforms, each fault found once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/debug/hunt/examine.h"
+#include "core/debug/hunt/hunt_folder.h"
+#include "core/debug/run/run_module.h"
+
+namespace hloscope::debug {
+
+struct HuntModule {
+  std::string name;  // as given
+  std::shared_ptr<const hlo::Module> module;
+};
+
+struct HuntRequest {
+  RunRequest run;                   // platforms, bounds, limits, flags, workers
+  std::vector<HuntModule> modules;  // every second program is a mutant of one of them
+  uint64_t seed = 0;
+  int64_t rank = 0, ranks = 1;      // runs programs `rank`, `rank` + `ranks`, …
+  std::optional<int64_t> programs;  // of all ranks; absent: as many as there is time for
+  std::optional<double> minutes;
+  std::string folder;
+  int jobs = 1;  // programs at a time
+
+  // Writes a bundle of a new fault; its text names no file then. Null: none are made.
+  std::function<Status(const SmallFailure&, const Examined&, const std::string& path)> make_bundle;
+  std::function<void(const Finding&)> on_finding;  // each new one, also of an earlier run
+  std::function<void(const HuntProgress&, size_t faults)> on_progress;
+};
+
+struct HuntReport {
+  HuntProgress progress;
+  std::vector<Finding> findings;  // of all ranks so far
+  int64_t known = 0;              // of them
+  bool stopped = false;           // before it was through, on request
+  std::optional<Error> error;     // why it ended, where that was not meant
+};
+
+// Goes on where the folder's progress says. What it finds depends on request and programs alone,
+// not on how often it was killed between or how many run at a time.
+HuntReport Hunt(const HuntRequest& request, const std::stop_token& stop);
+
+}  // namespace hloscope::debug

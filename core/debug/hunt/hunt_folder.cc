@@ -1,0 +1,164 @@
+// Files of a hunt.
+#include "core/debug/hunt/hunt_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+
+namespace hloscope::debug {
+namespace {
+
+using Json = nlohmann::json;
+
+struct CountField {
+  const char* name;
+  int64_t HuntProgress::* field;
+};
+constexpr CountField kCounts[] = {{"programs", &HuntProgress::programs},
+                                  {"refused", &HuntProgress::refused},
+                                  {"differing", &HuntProgress::differing},
+                                  {"explained", &HuntProgress::explained}};
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+std::unexpected<Error> SystemError(const std::string& path) {
+  return EnvironmentError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+std::string ProgressJson(const HuntProgress& progress) {
+  std::string text;
+  JsonWriter json(text);
+  json.BeginObject().Field("what", progress.what).Field("next", progress.next);
+  for (const CountField& count : kCounts) json.Field(count.name, progress.*count.field);
+  json.Field("seconds", progress.seconds).Key("reasons").BeginObject();
+  for (const auto& [reason, count] : progress.reasons) json.Field(reason, count);
+  json.EndObject().Key("explained_signatures").BeginArray();
+  for (const std::string& signature : progress.explained_signatures) json.Value(signature);
+  json.EndArray().EndObject();
+  return text + "\n";
+}
+
+Result<HuntProgress> ParseProgress(std::string_view text, const std::string& path) {
+  const Json json = Json::parse(text, nullptr, false);
+  const auto fail = [&] { return InputError(path + ": no progress of a hunt"); };
+  if (!json.is_object()) return fail();
+  try {
+    HuntProgress progress;
+    progress.what = json.at("what").get<std::string>();
+    progress.next = json.at("next").get<uint64_t>();
+    for (const CountField& count : kCounts) {
+      progress.*count.field = json.at(count.name).get<int64_t>();
+    }
+    progress.seconds = json.at("seconds").get<double>();
+    progress.reasons = json.at("reasons").get<std::map<std::string, int64_t>>();
+    progress.explained_signatures = json.at("explained_signatures").get<std::vector<std::string>>();
+    return progress;
+  } catch (const Json::exception&) {
+    return fail();
+  }
+}
+
+}  // namespace
+
+HuntFolder::HuntFolder(std::string path, int64_t rank, Limits limits)
+    : path_(std::move(path)), rank_(rank), limits_(std::move(limits)) {}
+
+std::string HuntFolder::FileOf(std::string_view stem, std::string_view ending) const {
+  return fmt::format("{}/{}-{}{}", path_, stem, rank_, ending);
+}
+
+Result<HuntFolder> HuntFolder::Open(const std::string& path, int64_t rank, std::string what,
+                                    const Limits& limits) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return EnvironmentError(path + ": " + error.message());
+  HuntFolder folder(path, rank, limits);
+  HLOSCOPE_TRY(folder.ReadProgress(what));
+  HLOSCOPE_TRY(folder.DropUnfinishedLine());
+  HLOSCOPE_TRY(folder.Reread());
+  return folder;
+}
+
+Status HuntFolder::ReadProgress(const std::string& what) {
+  progress_.what = what;
+  const std::string file = FileOf("progress", ".json");
+  if (!Exists(file)) return {};
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(file, limits_));
+  HLOSCOPE_ASSIGN_OR_RETURN(progress_, ParseProgress(view.bytes(), file));
+  if (progress_.what == what) return {};
+  return InputError(fmt::format("{}: holds another hunt: {}", path_, progress_.what),
+                    "this one is " + what + "; name another folder with -o");
+}
+
+// A kill may have left half a line, which the next would be appended to.
+Status HuntFolder::DropUnfinishedLine() {
+  const std::string file = FileOf("findings", ".jsonl");
+  if (!Exists(file)) return {};
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(file, limits_));
+  const size_t end = view.bytes().rfind('\n');
+  const size_t whole = end == std::string_view::npos ? 0 : end + 1;
+  if (whole == view.bytes().size()) return {};
+  return WriteFileAtomically(file, view.bytes().substr(0, whole));
+}
+
+bool HuntFolder::Take(Finding finding) {
+  const bool is_known = std::ranges::any_of(
+      findings_, [&](const Finding& one) { return one.fault == finding.fault; });
+  if (!is_known) findings_.push_back(std::move(finding));
+  return !is_known;
+}
+
+Status HuntFolder::Reread() {
+  std::error_code error;
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("findings-") && name.ends_with(".jsonl")) files.push_back(entry.path());
+  }
+  if (error) return EnvironmentError(path_ + ": " + error.message());
+  std::ranges::sort(files);
+  for (const std::string& file : files) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(file, limits_));
+    std::string_view rest = view.bytes();
+    // What has no end yet is being written.
+    for (size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
+      Result<Finding> finding = ParseFinding(rest.substr(0, end));
+      if (!finding.has_value()) return InputError(file + ": " + finding.error().message);
+      Take(*std::move(finding));
+      rest.remove_prefix(end + 1);
+    }
+  }
+  return {};
+}
+
+Status HuntFolder::Append(const Finding& finding) {
+  const std::string file = FileOf("findings", ".jsonl");
+  const std::string line = FindingLine(finding);
+  constexpr mode_t kMode = 0644;
+  const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
+  if (fd < 0) return SystemError(file);
+  const bool written =
+      write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size()) && fsync(fd) == 0;
+  const auto failed = SystemError(file);
+  close(fd);
+  if (!written) return failed;
+  Take(finding);
+  return {};
+}
+
+Status HuntFolder::SaveProgress() {
+  return WriteFileAtomically(FileOf("progress", ".json"), ProgressJson(progress_));
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,85 @@
+// Which known fault a failure is.
+#include "core/debug/hunt/known_faults.h"
+
+#include <algorithm>
+#include <ranges>
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::InstructionId;
+using hlo::Module;
+
+constexpr KnownFault kKnownFaults[] = {
+#define KNOWN_FAULT(page, heading, kind, opcode, types, pass, condition) \
+  {page, heading, FailureKind::kind, opcode, types, pass, KnownCondition::condition},
+#include "core/debug/hunt/known_faults.def"
+#undef KNOWN_FAULT
+};
+
+bool IsListed(std::string_view list, std::string_view word) {
+  return std::ranges::any_of(std::views::split(list, ' '), [&](const auto& one) {
+    return std::string_view(one.begin(), one.end()) == word;
+  });
+}
+
+bool IsTwice(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  return operands.size() > 1 && operands[0] == operands[1];
+}
+
+bool IsChained(const Module& module, InstructionId id) {
+  return std::ranges::any_of(module.operands(id), [&](InstructionId operand) {
+    return module[operand].opcode == module[id].opcode;
+  });
+}
+
+bool ReducesOneElement(const Module& module, InstructionId id) {
+  const hlo::Shape& shape = module.shape(module.operands(id)[0]);
+  const auto dimensions = module.GetInts(module[id], hlo::AttributeKey::kDimensions);
+  return std::ranges::all_of(
+      dimensions, [&](int64_t d) { return shape.dimension(static_cast<size_t>(d)) == 1; });
+}
+
+bool Holds(KnownCondition condition, const Module& module, const Suspect& suspect,
+           const Failure& failure) {
+  const auto any = [&](const auto& holds) {
+    return std::ranges::any_of(suspect.instructions,
+                               [&](InstructionId id) { return holds(module, id); });
+  };
+  switch (condition) {
+    case KnownCondition::kAny:
+      return true;
+    case KnownCondition::kTwice:
+      return any(IsTwice);
+    case KnownCondition::kChained:
+      return any(IsChained);
+    case KnownCondition::kOneElement:
+      return any(ReducesOneElement);
+    case KnownCondition::kNanLost:
+      return std::ranges::any_of(failure.classes, [](const std::string& one) {
+        return one.ends_with("nan in the reference");
+      });
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const KnownFault> KnownFaults() { return kKnownFaults; }
+
+// A row speaks for one opcode: a failure that needs others too is another one.
+const KnownFault* FindKnownFault(const Module& module, const Suspect& suspect,
+                                 const Failure& failure, std::string_view pass) {
+  for (const KnownFault& row : kKnownFaults) {
+    if (row.kind != failure.kind || row.opcode != suspect.opcodes) continue;
+    if (!row.pass.empty() && row.pass != pass) continue;
+    const bool fits = row.types.empty() || std::ranges::any_of(suspect.types, [&](const auto& t) {
+                        return IsListed(row.types, t);
+                      });
+    if (fits && Holds(row.condition, module, suspect, failure)) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace hloscope::debug

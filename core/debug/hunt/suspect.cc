@@ -1,0 +1,124 @@
+// Which instructions of a small module matter.
+#include "core/debug/hunt/suspect.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/hlo/opcode_traits.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::ElementType;
+using hlo::Module;
+using hlo::Opcode;
+
+enum class Weight : uint8_t { kNone, kLight, kFull };
+
+Weight WeightOf(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+      return Weight::kNone;
+    case Opcode::kBitcast:
+    case Opcode::kBroadcast:
+    case Opcode::kCopy:
+    case Opcode::kIota:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kReshape:
+      return Weight::kLight;
+    default:
+      return Weight::kFull;
+  }
+}
+
+// Those of the entry and of what runs on whole values; not reducers and the like.
+void Collect(const Module& module, hlo::ComputationId id, Weight least,
+             std::vector<hlo::InstructionId>& to, std::set<uint32_t>& seen) {
+  if (!id.valid() || !seen.insert(id.index).second) return;
+  const hlo::Computation& computation = module[id];
+  for (uint32_t i = 0; i < computation.instruction_count; ++i) {
+    const hlo::InstructionId at(computation.first_instruction + i);
+    const Weight weight = WeightOf(module[at].opcode);
+    if (weight >= least) to.push_back(at);
+    if (hlo::HasTrait(module[at].opcode, hlo::kTraitAppliesScalar)) continue;
+    for (const hlo::ComputationId called : module.CalledComputations(module[at])) {
+      Collect(module, called, least, to, seen);
+    }
+  }
+}
+
+ElementType TypeOf(const Module& module, hlo::InstructionId id) {
+  const auto leaves = module.shape(id).Leaves();
+  return leaves.empty() ? ElementType::kToken : leaves[0].second->element_type();
+}
+
+std::string_view ClassOf(ElementType type) {
+  const int bits = hlo::BitWidth(type);
+  if (type == ElementType::kPred) return "pred";
+  if (hlo::IsInteger(type)) return bits == 1 ? "bit" : bits < 8 ? "narrow integer" : "integer";
+  if (hlo::IsComplex(type)) return "complex";
+  if (hlo::IsFloat(type)) return bits <= 8 ? "narrow float" : "float";
+  return "token";
+}
+
+template <typename Name>
+std::string FromTo(const Module& module, hlo::InstructionId id, const Name& name) {
+  const auto result = std::string(name(TypeOf(module, id)));
+  const auto operands = module.operands(id);
+  if (operands.empty()) return result;
+  const auto operand = std::string(name(TypeOf(module, operands[0])));
+  const bool converts =
+      module[id].opcode == Opcode::kConvert || module[id].opcode == Opcode::kBitcastConvert;
+  return converts ? operand + ">" + result : operand;
+}
+
+template <typename T>
+std::vector<T> Sorted(std::set<T> all) {
+  return {all.begin(), all.end()};
+}
+
+}  // namespace
+
+Suspect SuspectOf(const Module& module) {
+  Suspect suspect;
+  for (const Weight least : {Weight::kFull, Weight::kLight}) {
+    std::set<uint32_t> seen;
+    if (suspect.instructions.empty()) {
+      Collect(module, module.entry_id(), least, suspect.instructions, seen);
+    }
+  }
+  std::set<std::string> opcodes, types, classes;
+  for (const hlo::InstructionId id : suspect.instructions) {
+    opcodes.emplace(ToString(module[id].opcode));
+    types.insert(FromTo(module, id, [](ElementType t) { return hlo::ToString(t); }));
+    classes.insert(FromTo(module, id, ClassOf));
+  }
+  suspect.opcodes = fmt::format("{}", fmt::join(opcodes, "+"));
+  suspect.types = Sorted(std::move(types));
+  suspect.type_class = fmt::format("{}", fmt::join(classes, "+"));
+  return suspect;
+}
+
+bool HasSuspect(const Module& module, std::string_view opcode, std::string_view type_class) {
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const hlo::InstructionId id(i);
+    if (ToString(module[id].opcode) != opcode) continue;
+    if (FromTo(module, id, ClassOf) == type_class) return true;
+  }
+  return false;
+}
+
+std::string SignatureOf(const Suspect& suspect, const Failure& failure) {
+  if (failure.kind != FailureKind::kDiffers) {
+    return fmt::format("{} | {}", failure.fingerprint(), suspect.opcodes);
+  }
+  return fmt::format("{} | {} | {}", failure.fingerprint(), suspect.opcodes, suspect.type_class);
+}
+
+}  // namespace hloscope::debug
