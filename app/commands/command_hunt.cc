@@ -8,11 +8,13 @@
 
 #include "app/cancel.h"
 #include "app/command.h"
+#include "app/commands/pack_bundle.h"
 #include "app/output.h"
 #include "app/reports/hunt_report.h"
 #include "app/run_options.h"
 #include "app/status_line.h"
 #include "core/base/jobs.h"
+#include "core/debug/diverge/write_verdict.h"
 #include "core/debug/hunt/hunt.h"
 #include "core/replay/platform_table.h"
 
@@ -44,9 +46,9 @@ std::optional<int64_t> NumberIn(const char* variable) {
 
 // Those of `specs` that mean something here.
 std::vector<OptionSpec> Chosen(std::vector<OptionSpec> specs,
-                               std::initializer_list<std::string_view> names) {
+                               const std::vector<std::string>& names) {
   std::erase_if(specs, [&](const OptionSpec& spec) {
-    return std::find(names.begin(), names.end(), spec.name) == names.end();
+    return std::ranges::find(names, spec.name) == names.end();
   });
   return specs;
 }
@@ -90,11 +92,13 @@ class HuntCommand : public Command {
           Chosen(shared_.ComparisonSpecs(),
                  {"--reference_platform", "--reference_python", "--reference_flag",
                   "--abs_error_bound", "--rel_error_bound"}),
-          shared_.MachineSpecs()}) {
+          Chosen(shared_.MachineSpecs(), {"--deadline", "--memory", "--threads", "--python",
+                                          "--debug_options_file", std::string(kXlaFlags)})}) {
       for (OptionSpec& spec : specs) {
-        if (spec.name == "--platform") spec.help = "the platform to hunt on (xla-cpu)";
+        if (spec.name == "--platform") spec.help = "the platform to hunt on; by default xla-cpu";
         if (spec.name == "--seed") spec.help = "which programs there are (0)";
-        if (spec.name == "--reference_platform") spec.help = "what is right (interpreter)";
+        if (spec.name == "--reference_platform")
+          spec.help = "the platform that says what is right; by default the interpreter";
         all.push_back(std::move(spec));
       }
     }
@@ -115,6 +119,9 @@ class HuntCommand : public Command {
     request_.on_progress = [&](const debug::HuntProgress& progress, size_t faults) {
       line.Show(fmt::format("hunt: {} programs, {} differ, {} faults", progress.programs,
                             progress.differing, faults));
+    };
+    request_.make_bundle = [&](const debug::KeptFault& fault) {
+      return MakeBundle(fault, context.limits, cancel.token());
     };
     const debug::HuntReport report = debug::Hunt(request_, cancel.token());
     context.json ? WriteOut(HuntReportJson(report)) : PrintOut(HuntReportText(report));
@@ -173,6 +180,35 @@ class HuntCommand : public Command {
       request_.modules.push_back({file, loaded.module});
     }
     return {};
+  }
+
+  // The smallest module on its inputs, which go in whole: they are made up, or an engineer's own
+  // numbers made simple.
+  Status MakeBundle(const debug::KeptFault& fault, const Limits& limits,
+                    const std::stop_token& stop) const {
+    RunOptionSet run = shared_;
+    debug::RunRequest& request = run.request();
+    request = fault.request;
+    request.arguments.clear();
+    if (!fault.inputs.empty()) request.inputs = {fault.inputs};
+    BundleFindings findings;
+    const debug::DivergeVerdict& verdict = fault.examined->verdict;
+    if (verdict.status == debug::RunStatus::kDiffers) {
+      findings.verdict = debug::VerdictJson({fault.module}, verdict);
+    }
+    PackOptions options;
+    options.values = "all";
+    options.note = "found by hloscope hunt: " + fault.examined->finding.origin;
+    const auto made = PackBundle({.module = fault.module,
+                                  .stage = {},
+                                  .framework = {},
+                                  .target = {},
+                                  .stablehlo = {},
+                                  .ptx = {},
+                                  .debug_options = {},
+                                  .verdict = {}},
+                                 std::move(findings), options, run, fault.bundle, limits, stop);
+    return made ? Status() : std::unexpected(made.error());
   }
 
   // As StartWorkers, but the programs that workers die of here are findings, not evidence.

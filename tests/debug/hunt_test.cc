@@ -1,10 +1,16 @@
-// Random programs: the same for a seed, sound, and with an answer.
+// Hunting: programs and mutants are the same for a seed and sound; findings survive a kill; the
+// table of known faults is that of the pages.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
 
+#include "core/debug/hunt/hunt_folder.h"
+#include "core/debug/hunt/known_faults.h"
+#include "core/debug/hunt/mutant.h"
 #include "core/debug/hunt/program_maker.h"
 #include "core/debug/run/run_module.h"
 #include "core/hlo/text/text.h"
@@ -48,10 +54,108 @@ TEST(RandomProgramTest, IsSoundAndCanBeEvaluated) {
   }
   EXPECT_GT(opcodes.size(), 85u);
   EXPECT_GT(types.size(), 25u);
-  if (testing::Test::HasFailure() || std::getenv("SHOW") != nullptr) {
-    for (const auto& [name, count] : opcodes) printf("%s %d\n", name.c_str(), count);
-    for (const auto& [name, count] : types) printf("%s %d\n", name.c_str(), count);
+}
+
+std::shared_ptr<const hlo::Module> Parsed(std::string_view text) {
+  hlo::ParseResult result = hlo::ParseText(text);
+  EXPECT_TRUE(result.ok());
+  return result.module;
+}
+
+TEST(MutantTest, IsSoundOrRefused) {
+  int refused = 0;
+  std::set<std::string> texts;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const auto mutant = MutantOf(RandomProgram(2, seed % 20), seed, {});
+    refused += mutant.has_value() ? 0 : 1;
+    if (!mutant.has_value()) continue;
+    texts.insert(TextOf(**mutant));
+    EXPECT_TRUE(hlo::Verify(**mutant).empty());
+    EXPECT_EQ(TextOf(**mutant), TextOf(**MutantOf(RandomProgram(2, seed % 20), seed, {})));
   }
+  EXPECT_LT(refused, 100);
+  EXPECT_GT(texts.size(), 90u);
+}
+
+TEST(SuspectTest, KnowsKnownFaults) {
+  const auto divide = Parsed(R"(HloModule m
+ENTRY e {
+  x = s32[3] parameter(0)
+  ROOT r = s32[3] divide(x, x)
+})");
+  const Failure differs{FailureKind::kDiffers, {"integer"}, ""};
+  const Suspect suspect = SuspectOf(*divide);
+  EXPECT_EQ(SignatureOf(suspect, differs), "differs: integer | divide | integer");
+  const KnownFault* row = FindKnownFault(*divide, suspect, differs, "");
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->heading, "An integer divided by itself is one, also where it is zero");
+  EXPECT_EQ(FindKnownFault(*divide, suspect, {FailureKind::kSignal, {"x"}, ""}, ""), nullptr);
+
+  const auto two = Parsed(R"(HloModule m
+ENTRY e {
+  x = s32[3] parameter(0)
+  y = s32[3] parameter(1)
+  a = s32[3] add(x, y)
+  ROOT r = f32[3] convert(a)
+})");
+  EXPECT_EQ(SuspectOf(*two).opcodes, "add+convert");
+  EXPECT_EQ(SuspectOf(*two).type_class, "integer+integer>float");
+  EXPECT_EQ(FindKnownFault(*two, SuspectOf(*two), differs, ""), nullptr);
+}
+
+TEST(KnownFaultsTest, AreThoseOfThePages) {
+  std::set<std::pair<std::string, std::string>> on_pages, in_table;
+  for (const char* page : {"known_xla_faults.md", "xla_faults_in_modules.md"}) {
+    std::ifstream file(std::string(CONFORMANCE_PAGES) + "/" + page);
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("## ") && line != "## No faults") on_pages.emplace(page, line.substr(3));
+    }
+  }
+  for (const KnownFault& row : KnownFaults()) in_table.emplace(row.page, row.heading);
+  EXPECT_EQ(on_pages, in_table);
+}
+
+class HuntFolderTest : public testing::Test {
+ protected:
+  HuntFolderTest() { std::filesystem::remove_all(path_); }
+  ~HuntFolderTest() override { std::filesystem::remove_all(path_); }
+  Finding Named(std::string fault) {
+    Finding finding;
+    finding.fault = std::move(fault);
+    finding.signature = "line\nbreak \"quoted\"";
+    finding.instructions = 3;
+    return finding;
+  }
+  std::string path_ = testing::TempDir() + "/hunt_folder";
+};
+
+TEST_F(HuntFolderTest, SurvivesACutOffLine) {
+  {
+    auto folder = HuntFolder::Open(path_, 0, "a hunt", {});
+    ASSERT_TRUE(folder.has_value());
+    ASSERT_TRUE(folder->Append(Named("one")).has_value());
+    ASSERT_TRUE(folder->Append(Named("two")).has_value());
+    folder->progress().next = 7;
+    ASSERT_TRUE(folder->SaveProgress().has_value());
+  }
+  std::ofstream(path_ + "/findings-0.jsonl", std::ios::app) << "{\"fault\":\"thr";
+  auto folder = HuntFolder::Open(path_, 0, "a hunt", {});
+  ASSERT_TRUE(folder.has_value());
+  EXPECT_EQ(folder->progress().next, 7u);
+  ASSERT_TRUE(folder->Append(Named("three")).has_value());
+  auto again = HuntFolder::Open(path_, 1, "a hunt", {});
+  ASSERT_TRUE(again.has_value());
+  ASSERT_EQ(again->findings().size(), 3u);
+  EXPECT_EQ(again->findings()[2].fault, "three");
+  EXPECT_EQ(again->findings()[0].signature, "line\nbreak \"quoted\"");
+  EXPECT_EQ(again->findings()[0].instructions, 3);
+}
+
+TEST_F(HuntFolderTest, RefusesAnotherHunt) {
+  ASSERT_TRUE(HuntFolder::Open(path_, 0, "a hunt", {})->SaveProgress().has_value());
+  EXPECT_FALSE(HuntFolder::Open(path_, 0, "another", {}).has_value());
+  std::ofstream(path_ + "/findings-3.jsonl") << "not a finding\n";
+  EXPECT_FALSE(HuntFolder::Open(path_, 1, "a hunt", {}).has_value());
 }
 
 }  // namespace

@@ -232,14 +232,15 @@ class Hunting {
     finding.origin = trial.origin;
     const std::string stem = FileStem(finding.fault);
     finding.module = stem + ".hlo";
-    HLOSCOPE_TRY(
-        WriteFileAtomically(folder_.path() + "/" + finding.module, TextOf(*small.smallest.module)));
+    KeptFault fault{&examined, trial.request, InFolder(finding.module), "",
+                    InFolder(stem + ".hlob")};
+    HLOSCOPE_TRY(WriteFileAtomically(fault.module, TextOf(*small.smallest.module)));
     HLOSCOPE_TRY(WriteInputs(small, stem, finding));
+    if (!finding.inputs.empty()) fault.inputs = InFolder(finding.inputs);
     if (request_.make_bundle) {
-      const std::string name = stem + ".hlob";
-      const Status made = request_.make_bundle(small, examined, folder_.path() + "/" + name);
+      const Status made = request_.make_bundle(fault);
       if (stop_.stop_requested()) return {};
-      if (made.has_value()) finding.bundle = name;
+      if (made.has_value()) finding.bundle = stem + ".hlob";
       if (!made.has_value()) ++progress().reasons["no bundle: " + made.error().message];
     }
     HLOSCOPE_TRY(folder_.Append(finding));
@@ -254,9 +255,10 @@ class Hunting {
     }
     if (leaves.empty()) return {};
     finding.inputs = stem + ".npz";
-    return dump::WriteTensors(folder_.path() + "/" + finding.inputs, dump::TensorNames::kInputs,
-                              leaves);
+    return dump::WriteTensors(InFolder(finding.inputs), dump::TensorNames::kInputs, leaves);
   }
+
+  std::string InFolder(const std::string& name) const { return folder_.path() + "/" + name; }
 
   const HuntRequest& request_;
   HuntFolder& folder_;

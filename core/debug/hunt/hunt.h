@@ -21,6 +21,14 @@ struct HuntModule {
   std::shared_ptr<const hlo::Module> module;
 };
 
+// A new fault whose module and inputs are on disk.
+struct KeptFault {
+  const Examined* examined = nullptr;
+  RunRequest request;          // that shows it, on the inputs
+  std::string module, inputs;  // files; inputs empty: it has none
+  std::string bundle;          // the file to be written
+};
+
 struct HuntRequest {
   RunRequest run;                   // platforms, bounds, limits, flags, workers
   std::vector<HuntModule> modules;  // every second program is a mutant of one of them
@@ -31,9 +39,8 @@ struct HuntRequest {
   std::string folder;
   int jobs = 1;  // programs at a time
 
-  // Writes a bundle of a new fault; its text names no file then. Null: none are made.
-  std::function<Status(const SmallFailure&, const Examined&, const std::string& path)> make_bundle;
-  std::function<void(const Finding&)> on_finding;  // each new one, also of an earlier run
+  std::function<Status(const KeptFault&)> make_bundle;  // null: none are made
+  std::function<void(const Finding&)> on_finding;       // each new one, also of an earlier run
   std::function<void(const HuntProgress&, size_t faults)> on_progress;
 };
 

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""`hloscope hunt` end to end: hunt_test.py HLOSCOPE SAMPLES. What needs XLA's CPU plugin is skipped where there is none."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from command_tests import ready_platforms
+
+HLOSCOPE = os.path.abspath(sys.argv[1])
+SAMPLES = os.path.abspath(sys.argv[2])
+HAS_XLA = 'xla-cpu' in ready_platforms(HLOSCOPE)
+
+SQUARE = '''HloModule square
+ENTRY e {
+  x = s32[8] parameter(0)
+  y = s32[8] parameter(1)
+  a = s32[8] add(x, y)
+  b = s32[8] multiply(a, x)
+  c = s32[8] constant({1, 2, 3, 4, 5, 6, 7, 8})
+  d = s32[8] maximum(b, c)
+  ROOT r = s32[8] reverse(d), dimensions={0}
+}
+'''
+
+
+def hunt(*arguments, environment=None):
+    """Status, findings and counts."""
+    ran = subprocess.run([HLOSCOPE, 'hunt', *arguments, '--json'], capture_output=True, text=True, timeout=300,
+                         env={**os.environ, **(environment or {})})
+    lines = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert lines, ran.stderr
+    return ran.returncode, lines[:-1], lines[-1]
+
+
+def itself(folder, *more, environment=None):
+    return hunt('--platform', 'interpreter', '--reference_platform', 'interpreter', '-o', folder, *more,
+                environment=environment)
+
+
+class HuntTest(unittest.TestCase):
+    WITH_XLA = ['--programs', '29', '--seed', '0']
+    whole = None
+
+    def whole_hunt(self):
+        """A short hunt on XLA:CPU that nobody disturbed."""
+        if HuntTest.whole is None:
+            HuntTest.whole = hunt('-o', self.folder + '-whole', *self.WITH_XLA)
+        return HuntTest.whole
+
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+        self.folder = os.path.join(self.scratch.name, 'findings')
+
+    def test_a_platform_agrees_with_itself(self):
+        status, findings, counts = itself(self.folder, '--programs', '200', '--seed', '3')
+        self.assertEqual((status, findings), (0, []))
+        self.assertEqual((counts['programs'], counts['differing'], counts['faults'], counts['known']), (200, 0, 0, 0))
+
+    def test_mutants(self):
+        module = os.path.join(self.scratch.name, 'square.hlo')
+        with open(module, 'w') as file:
+            file.write(SQUARE)
+        status, _, counts = itself(self.folder, module, '--programs', '200')
+        self.assertEqual(status, 0)
+        unsound = counts['reasons'].get('unsound mutants', 0)
+        self.assertEqual(counts['programs'] + unsound, 200)
+        self.assertLess(unsound, 60)
+
+    def test_ranks_share_the_programs(self):
+        for rank, environment in enumerate([{'OMPI_COMM_WORLD_RANK': '0', 'OMPI_COMM_WORLD_SIZE': '3'},
+                                            {'SLURM_PROCID': '1', 'SLURM_NTASKS': '3'},
+                                            {'PMI_RANK': '2', 'PMI_SIZE': '3'}]):
+            counts = itself(self.folder, '--programs', '50', environment=environment)[2]
+            self.assertEqual(counts['programs'], len(range(rank, 50, 3)))
+        self.assertEqual(sorted(os.listdir(self.folder)), [f'progress-{rank}.json' for rank in range(3)])
+
+    def test_goes_on(self):
+        self.assertEqual(itself(self.folder, '--programs', '40')[2]['programs'], 40)
+        self.assertEqual(itself(self.folder, '--programs', '90')[2]['programs'], 90)
+        status, _, counts = itself(self.folder, '--programs', '90', '--seed', '1')
+        self.assertEqual(status, 2)
+        self.assertIn('holds another hunt', counts['error'])
+
+    def test_refuses(self):
+        for arguments in (['--rank', '2', '--ranks', '2'], ['--minutes', '0'], ['--programs', '-1'],
+                          ['--platform', 'abacus']):
+            ran = subprocess.run([HLOSCOPE, 'hunt', '-o', self.folder, *arguments], capture_output=True, text=True)
+            self.assertEqual(ran.returncode, 2, arguments)
+
+    @unittest.skipUnless(HAS_XLA, 'no XLA CPU plugin')
+    def test_finds_known_faults_of_xla(self):
+        folder = self.folder + '-whole'
+        status, findings, counts = HuntTest.whole = hunt('-o', folder, *self.WITH_XLA)
+        self.assertEqual(status, 1)
+        self.assertEqual(counts['faults'], len(findings))
+        known = {finding['known'] for finding in findings} - {None}
+        self.assertEqual(counts['known'], sum(finding['known'] is not None for finding in findings))
+        self.assertIn('Modules that kill the process', known)
+        for finding in findings:
+            self.assertEqual(finding['wrong'], 'xla-cpu', finding)
+            for name in ('bundle', 'module'):
+                self.assertTrue(os.path.exists(os.path.join(folder, finding[name])), finding)
+
+    @unittest.skipUnless(HAS_XLA, 'no XLA CPU plugin')
+    def test_finds_the_same_after_a_kill(self):
+        killed = subprocess.Popen([HLOSCOPE, 'hunt', '-o', self.folder, *self.WITH_XLA, '--json'],
+                                  stdout=subprocess.DEVNULL)
+        file = os.path.join(self.folder, 'findings-0.jsonl')
+        for _ in range(600):
+            if killed.poll() is not None or (os.path.exists(file) and os.path.getsize(file) > 0):
+                break
+            time.sleep(0.1)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        with open(file, 'a') as findings:
+            findings.write('{"fault":"half a li')
+        after = hunt('-o', self.folder, *self.WITH_XLA)
+        whole = self.whole_hunt()
+        self.assertEqual([f['fault'] for f in after[1]], [f['fault'] for f in whole[1]])
+        for count in ('programs', 'differing', 'faults', 'known', 'explained'):
+            self.assertEqual(after[2][count], whole[2][count], count)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
