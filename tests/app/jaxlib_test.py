@@ -4,11 +4,12 @@ by colons) and those that `hloscope doctor` lists; exit status 77 where there is
 import glob
 import json
 import os
+import struct
 import subprocess
 import sys
 import unittest
 
-from command_tests import FolderTest, doctor
+from command_tests import FolderTest, doctor, npy
 
 HLOSCOPE, SAMPLES = (os.path.abspath(path) for path in sys.argv[1:3])
 TYPES = '''HloModule types
@@ -50,6 +51,16 @@ ENTRY main {
   p = f32[4] parameter(0)
   q = f32[4] parameter(1)
   ROOT r = f32[4] add(p, q)
+}
+'''
+NESTED_SLICES = '''HloModule nested_slices
+ENTRY e {
+  x = f32[16] iota(), iota_dimension=0
+  y = f32[16] add(x, x)
+  i = s32[] parameter(0)
+  j = s32[] parameter(1)
+  a = f32[8] dynamic-slice(y, i), dynamic_slice_sizes={8}
+  ROOT b = f32[2] dynamic-slice(a, j), dynamic_slice_sizes={2}
 }
 '''
 LOOP = '''HloModule loop
@@ -104,6 +115,19 @@ class Jaxlib(FolderTest):
         code, report = self.run_it(module, '--platform', 'jaxlib', '--python', python, *reference, *arguments)
         self.assertEqual(report['status'], status, report)
         return code, report
+
+    def test_the_guilty_pass_is_named_and_confirmed(self):
+        module = self.path('m.hlo', NESTED_SLICES)
+        for name, value in (('i', 12), ('j', 3)):
+            with open(self.path(name + '.npy'), 'wb') as file:
+                file.write(npy('<i4', (), struct.pack('<i', value)))
+        inputs = self.path('i.npy') + ',' + self.path('j.npy')
+        for python in PYTHONS:
+            code, verdict = self.run_it(module, '--passes', '--platform', 'jaxlib', '--python', python, '--inputs', inputs, command='diverge')
+            if verdict['status'] == 'equal':
+                continue  # this version does not have the fault
+            self.assertEqual((code, verdict['pass'], verdict['confirmed']), (1, 'algsimp', True), verdict)
+            self.assertFalse([t for t in verdict['tries'] if 'malformed' in t['detail']], verdict['tries'])
 
     def test_values_of_every_kind(self):
         module = self.path('types.hlo', TYPES)

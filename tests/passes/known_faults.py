@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Known faults of XLA:CPU, found again: one of each heading of the two pages under tests/conformance, alone or buried.
 
-known_faults.py HLOSCOPE WORK [--step STEP.hlo] [--only HEADING…] [--reduce] [options of diverge…]
+known_faults.py HLOSCOPE WORK [--platform P] [--step STEP.hlo] [--only HEADING…] [--reduce] [options of diverge…]
 
 Each heading's first module runs with the operands of its first row as parameters, at bounds that show it, and `diverge
 --passes` has to name the place and the pass or the cause. With --step the module's operations stand in the entry of that
@@ -135,6 +135,10 @@ def bury(fault, step):
     entry = [re.sub(r'parameter\((\d+)\)', lambda m: f'parameter({count + int(m[1])})', line) for line in entry]
     shape = re.search(r'ROOT \S+ = ((?:\([^=]*?\)|\S+)) [a-z]', ' '.join(line for line in body if 'ROOT' in line))[1]
     name = re.search(r'ROOT (\S+) =', ' '.join(entry))[1]
+    if shape.startswith('('):  # results are no tuples in tuples
+        parts = re.findall(r'\w+\[[^\]]*\]', shape)
+        entry += [f'  {name}.part{k} = {part} get-tuple-element({name}), index={k}' for k, part in enumerate(parts)]
+        shape, name = ', '.join(parts), ', '.join(f'{name}.part{k}' for k in range(len(parts)))
     shapes, operands = re.match(r'\s*ROOT \S+ = \((.*)\) tuple\((.*?)\)', lines[root]).groups()
     new = lines[:begin] + [own(line) for line in others] + ['ENTRY main {'] + lines[begin + 1:root]
     new += [line.replace('ROOT ', '') for line in entry]
@@ -175,7 +179,7 @@ def judge(hloscope, work, fault, step, options):
     bounds = (1e-4, 1e-3) if step else (0, fault.bound)  # a step has rounding of its own
     arguments = [module, '--inputs', inputs, '--abs_error_bound', bounds[0], '--rel_error_bound', bounds[1]]
     begin = time.time()
-    _, out, errors = call(hloscope, 'diverge', '--passes', '--platform', 'xla-cpu', *arguments, *options, '--json')
+    _, out, errors = call(hloscope, 'diverge', '--passes', *arguments, *options, '--json')
     verdict = json.loads(out.splitlines()[-1]) if out.strip() else {'status': 'no answer', 'errors': [errors[:200]]}
     verdict['seconds'] = time.time() - begin
     verdict['arguments'] = arguments
@@ -185,7 +189,7 @@ def judge(hloscope, work, fault, step, options):
 def reduced(hloscope, verdict, options):
     """Instructions of the module that `reduce` leaves."""
     out = verdict['arguments'][0].with_suffix('.small.hlo')
-    code, text, errors = call(hloscope, 'reduce', '--platform', 'xla-cpu', '--reference_platform', 'interpreter', *verdict['arguments'], '-o', out, '--json',
+    code, text, errors = call(hloscope, 'reduce', '--reference_platform', 'interpreter', *verdict['arguments'], '-o', out, '--json',
                               *options, timeout=600)
     return json.loads(text.splitlines()[-1]).get('instructions') if code in (0, 1) and text.strip() else errors[:100]
 
@@ -197,7 +201,9 @@ def main():
     parser.add_argument('--step', type=pathlib.Path)
     parser.add_argument('--only', nargs='*', default=[])
     parser.add_argument('--reduce', action='store_true')
+    parser.add_argument('--platform', default='xla-cpu')
     arguments, options = parser.parse_known_args()
+    options = ['--platform', arguments.platform, *options]
     hloscope, work = arguments.hloscope.resolve(), arguments.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     if arguments.step:

@@ -318,8 +318,8 @@ class Jaxlib:
         return array._single_device_array_to_np_array()
 
     def unload(self, job, data):
+        """Nothing answers: the next answer read is that of the next job."""
         self.executables.pop(job['id'], None)
-        answer({})
 
 
 def serve():
