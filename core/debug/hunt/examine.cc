@@ -65,8 +65,8 @@ std::vector<hlo::Literal> FromSeed(const hlo::Module& module, const RunRequest& 
   return inputs.has_value() ? std::move(inputs->literals) : std::vector<hlo::Literal>();
 }
 
-std::optional<SmallFailure> MakeSmall(const Candidate& candidate, const RunRequest& request,
-                                      const std::stop_token& stop) {
+std::optional<SmallFailure> MakeSmaller(const Candidate& candidate, const RunRequest& request,
+                                        const std::stop_token& stop) {
   ReduceReport report = Reduce(candidate, request, stop);
   if (report.status != ReduceStatus::kReduced || !report.failure) return std::nullopt;
   SmallFailure small{std::move(report.smallest), *std::move(report.failure), {}, {}};
@@ -76,6 +76,36 @@ std::optional<SmallFailure> MakeSmall(const Candidate& candidate, const RunReque
   small.suspect = SuspectOf(*small.smallest.module);
   small.signature = SignatureOf(small.suspect, small.failure);
   return small;
+}
+
+// The first value inside that differs by itself: what is made of it (converted to another type,
+// say) may be a failure of another kind, which a reduction keeps.
+std::optional<Candidate> FirstThatDiffers(const SmallFailure& small, const RunRequest& request,
+                                          const std::stop_token& stop) {
+  const hlo::Module& module = *small.smallest.module;
+  for (const hlo::InstructionId id : small.suspect.instructions) {
+    const bool is_inside = module[id].computation == module.entry_id() && id != module.entry().root;
+    if (!is_inside || !module.shape(id).IsArray()) continue;
+    Edit edit(small.smallest);
+    const hlo::InstructionId one[] = {id};
+    edit.SetResults(one);
+    std::optional<Candidate> alone = edit.Finish();
+    if (!alone) continue;
+    const RunReport report = RunModule(alone->module, On(*alone, request), stop);
+    const auto failure = FailureOf(report, alone->module.get());
+    if (failure && failure->kind == FailureKind::kDiffers) return alone;
+  }
+  return std::nullopt;
+}
+
+std::optional<SmallFailure> MakeSmall(const Candidate& candidate, const RunRequest& request,
+                                      const std::stop_token& stop) {
+  std::optional<SmallFailure> small = MakeSmaller(candidate, request, stop);
+  if (!small || small->failure.kind != FailureKind::kDiffers) return small;
+  const std::optional<Candidate> inside = FirstThatDiffers(*small, request, stop);
+  if (!inside) return small;
+  std::optional<SmallFailure> smaller = MakeSmaller(*inside, request, stop);
+  return smaller ? smaller : small;
 }
 
 bool IsSlight(const Failure& failure) {

@@ -52,6 +52,10 @@ bool Holds(KnownCondition condition, const Module& module, const Suspect& suspec
       return true;
     case KnownCondition::kTwice:
       return any(IsTwice);
+    case KnownCondition::kTwiceVariadic:
+      return any([](const Module& m, InstructionId id) {
+        return m.shape(id).IsTuple() && IsTwice(m, id);
+      });
     case KnownCondition::kChained:
       return any(IsChained);
     case KnownCondition::kOneElement:

@@ -8,7 +8,14 @@
 
 namespace hloscope::debug {
 
-enum class KnownCondition : uint8_t { kAny, kTwice, kChained, kOneElement, kNanLost };
+enum class KnownCondition : uint8_t {
+  kAny,
+  kTwice,
+  kTwiceVariadic,
+  kChained,
+  kOneElement,
+  kNanLost
+};
 
 struct KnownFault {
   std::string_view page, heading;

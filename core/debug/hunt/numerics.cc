@@ -67,32 +67,55 @@ bool Multiplies(Opcode opcode) {
   return opcode == Opcode::kMultiply || opcode == Opcode::kDot || opcode == Opcode::kConvolution;
 }
 
-double LargestOf(const Literal& literal) {
-  const ElementType type = literal.shape().element_type();
-  if (!hlo::IsFloat(type) && !hlo::IsComplex(type)) return 0;
-  hlo::Shape wide = literal.shape().WithoutLayouts();
-  wide.set_element_type(hlo::IsComplex(type) ? ElementType::kC128 : ElementType::kF64);
-  const Literal converted = eval::ConvertLiteral(literal, wide);
-  double largest = 0;
-  for (const double value : converted.data<double>()) {
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  }
-  return largest;
-}
+// The floats that a module takes and holds.
+struct Numbers {
+  double largest = 1;  // of the finite ones
+  bool all_finite = true;
 
-double LargestOf(const SmallFailure& small) {
-  double largest = 1;
-  for (const Literal& argument : small.smallest.arguments) {
-    if (argument.shape().IsArray()) largest = std::max(largest, LargestOf(argument));
+  void Add(const Literal& literal) {
+    const ElementType type = literal.shape().element_type();
+    if (!hlo::IsFloat(type) && !hlo::IsComplex(type)) return;
+    hlo::Shape wide = literal.shape().WithoutLayouts();
+    wide.set_element_type(hlo::IsComplex(type) ? ElementType::kC128 : ElementType::kF64);
+    const Literal converted = eval::ConvertLiteral(literal, wide);
+    for (const double value : converted.data<double>()) {
+      all_finite &= std::isfinite(value);
+      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    }
   }
+};
+
+Numbers NumbersOf(const SmallFailure& small) {
+  Numbers numbers;
+  for (const Literal& argument : small.smallest.arguments) numbers.Add(argument);
   const hlo::Module& module = *small.smallest.module;
   for (const hlo::Instruction& i : module.instructions()) {
     const auto* literal = module.Get<Literal>(i, hlo::AttributeKey::kConstantValue);
-    if (literal != nullptr && literal->shape().IsArray()) {
-      largest = std::max(largest, LargestOf(*literal));
-    }
+    if (literal != nullptr) numbers.Add(*literal);
   }
-  return largest;
+  return numbers;
+}
+
+// Leaves open what becomes of infinities and NaN: they meet zeros of padding, of the other part of
+// a complex number, or of an algorithm.
+bool OpensNonFinite(const hlo::Module& module, hlo::InstructionId id) {
+  switch (module[id].opcode) {
+    case Opcode::kCholesky:
+    case Opcode::kConvolution:
+    case Opcode::kFft:
+    case Opcode::kTriangularSolve:
+      return true;
+    default:
+      break;
+  }
+  const hlo::Shape& shape = module.shape(id);
+  return AddsUp(module[id].opcode) && hlo::IsComplex(shape.element_type());
+}
+
+bool IsNonFinite(const Failure& failure) {
+  return std::ranges::none_of(failure.classes, [](const std::string& one) {
+    return one.ends_with(" gross") || one.ends_with(" slight");
+  });
 }
 
 // The step at one, and the largest number, of the narrowest type that the suspect computes in.
@@ -138,12 +161,9 @@ std::string ExplanationByTerms(const SmallFailure& small, double error) {
     if (!AddsUp(opcode)) return "";
     multiplied += Multiplies(opcode) ? 1 : 0;
   }
-  const double term = std::pow(LargestOf(small), multiplied);
+  const double term = std::pow(NumbersOf(small).largest, multiplied);
   const Precision precision = PrecisionOf(small);
-  const bool is_gross = std::ranges::all_of(small.failure.classes, [](const std::string& one) {
-    return one.ends_with(" gross") || one.ends_with(" slight");
-  });
-  if (!is_gross) return term * kTerms >= precision.most ? "overflow" : "";
+  if (IsNonFinite(small.failure)) return term * kTerms >= precision.most ? "overflow" : "";
   const bool is_within = error <= kRoundings * precision.step * term;
   return is_within ? std::string(KeyOf(Cause::kIllConditioned)) : "";
 }
@@ -183,6 +203,12 @@ std::string NumericalExplanation(const SmallFailure& small, const PreciseSides& 
                                  const RunRequest& request, const std::stop_token& stop) {
   if (!IsOfFloats(small.failure)) return "";
   if (sides.both_far) return "overflow";
+  const bool is_open = std::ranges::any_of(small.suspect.instructions, [&](hlo::InstructionId id) {
+    return OpensNonFinite(*small.smallest.module, id);
+  });
+  if (is_open && IsNonFinite(small.failure) && !NumbersOf(small).all_finite) {
+    return "non_finite_operands";
+  }
   RunRequest own = request;
   own.arguments = small.smallest.arguments;
   const double error = LargestError(RunModule(small.smallest.module, own, stop));

@@ -28,7 +28,10 @@ Weight WeightOf(Opcode opcode) {
     case Opcode::kBitcast:
     case Opcode::kBroadcast:
     case Opcode::kCopy:
+    case Opcode::kCall:
+    case Opcode::kFusion:
     case Opcode::kIota:
+    case Opcode::kMap:
     case Opcode::kOptimizationBarrier:
     case Opcode::kReshape:
       return Weight::kLight;
@@ -37,7 +40,7 @@ Weight WeightOf(Opcode opcode) {
   }
 }
 
-// Those of the entry and of what runs on whole values; not reducers and the like.
+// Those of the entry and of what it calls; not reducers and the like.
 void Collect(const Module& module, hlo::ComputationId id, Weight least,
              std::vector<hlo::InstructionId>& to, std::set<uint32_t>& seen) {
   if (!id.valid() || !seen.insert(id.index).second) return;
@@ -46,7 +49,9 @@ void Collect(const Module& module, hlo::ComputationId id, Weight least,
     const hlo::InstructionId at(computation.first_instruction + i);
     const Weight weight = WeightOf(module[at].opcode);
     if (weight >= least) to.push_back(at);
-    if (hlo::HasTrait(module[at].opcode, hlo::kTraitAppliesScalar)) continue;
+    const bool is_fold = hlo::HasTrait(module[at].opcode, hlo::kTraitAppliesScalar) &&
+                         module[at].opcode != Opcode::kMap;
+    if (is_fold) continue;
     for (const hlo::ComputationId called : module.CalledComputations(module[at])) {
       Collect(module, called, least, to, seen);
     }

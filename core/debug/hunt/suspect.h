@@ -19,8 +19,8 @@ struct Suspect {
   std::string type_class;                        // "float", "integer+narrow integer"
 };
 
-// Parameters, constants and tuples compute nothing; broadcasts, reshapes and copies count where
-// there is nothing else.
+// Parameters, constants and tuples compute nothing; broadcasts, reshapes, copies and calls count
+// where there is nothing else.
 Suspect SuspectOf(const hlo::Module& module);
 
 // True if one instruction of the module has that opcode on that class of types; of a suspect with
