@@ -23,8 +23,6 @@
 #include "core/debug/passes/explain_run.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/dump/dump_model.h"
-#include "core/replay/pjrt/compile_module.h"
-#include "core/replay/pjrt/scratch_folder.h"
 
 namespace hloscope::app {
 namespace {
@@ -125,16 +123,15 @@ class DivergeCommand : public Command {
     if (shared_.pythons().size() > 1) return OfVersions(*loaded, stop);
     if (passes_) {
       return files_.size() == 2 ? OfDump(files_[1], &*loaded, Platform(), context, stop)
-                                : OfOwnCompiler(*loaded, context, stop);
+                                : OfOwnCompiler(*loaded, stop);
     }
     if (files_.size() == 2) return OfTwoModules(*loaded, context, stop);
-    return OfTwoPlatforms(*loaded, context, stop);
+    return OfTwoPlatforms(*loaded, stop);
   }
 
   // In the code that really runs, or where a platform does not tell values inside it, instruction
   // by instruction. Where the passes alone make the difference, the one that does.
-  DivergeVerdict OfTwoPlatforms(LoadedRun& given, const Context& context,
-                                const std::stop_token& stop) {
+  DivergeVerdict OfTwoPlatforms(LoadedRun& given, const std::stop_token& stop) {
     for (const std::string& name : {given.request.platform, given.request.reference_platform}) {
       const replay::PlatformRow* row = replay::FindPlatform(name);
       if (row == nullptr || row->Has(replay::kCaptures)) continue;
@@ -147,7 +144,7 @@ class DivergeCommand : public Command {
     if (verdict.status != RunStatus::kDiffers || !verdict.walk) return verdict;
     // Nothing computes anything else than the reference does on the same operands.
     if (verdict.cause == debug::Cause::kIllConditioned) return verdict;
-    DivergeVerdict of_passes = OfOwnCompiler(given, context, stop);
+    DivergeVerdict of_passes = OfOwnCompiler(given, stop);
     if (!of_passes.passes.empty() && verdict.walk->passes_differ) {
       of_passes.walk = std::move(verdict.walk);
       of_passes.warnings.insert(of_passes.warnings.begin(), verdict.warnings.begin(),
@@ -198,22 +195,30 @@ class DivergeCommand : public Command {
     if (!module) return debug::RefusedVerdict(module.error());
     const auto pipeline = debug::ReadPipeline(**model, *module, context.limits);
     if (!pipeline) return debug::RefusedVerdict(pipeline.error());
-    debug::StageValues values(given == nullptr ? shared_.request() : given->request, stop);
+    debug::RunRequest request = given == nullptr ? shared_.request() : given->request;
+    request.platform = platform;
     const auto& first = given == nullptr ? pipeline->stages.front().module : given->module;
+    const auto source = [&] { return SourceOf(**model, *module, context, stop); };
+    return OfPipeline(*pipeline, first, request, source, stop);
+  }
+
+  // `source` gives the module that XLA makes of the module's StableHLO, or null.
+  template <typename Source>
+  static DivergeVerdict OfPipeline(const debug::Pipeline& pipeline,
+                                   const std::shared_ptr<const hlo::Module>& first,
+                                   const debug::RunRequest& request, const Source& source,
+                                   const std::stop_token& stop) {
+    debug::StageValues values(request, stop);
     const Result<debug::Leaves> results = values.Begin(first);
     if (!results) return debug::RefusedStart(*first, results.error());
-    DivergeVerdict verdict = debug::FindGuiltyPass(values, *results, first, *pipeline, stop);
-    const debug::RunRequest& request = given == nullptr ? shared_.request() : given->request;
-    const replay::PlatformRow* const row = replay::FindPlatform(platform);
+    DivergeVerdict verdict = debug::FindGuiltyPass(values, *results, first, pipeline, stop);
+    const replay::PlatformRow* const row = replay::FindPlatform(request.platform);
     if (row != nullptr && row->Has(replay::kXlaFlags) && !stop.stop_requested()) {
-      debug::RunRequest on_platform = request;
-      on_platform.platform = platform;
-      debug::PlatformTries tries(first, on_platform, values, *results, stop);
-      debug::ExplainRun(verdict, tries, values, *pipeline, stop);
+      debug::PlatformTries tries(first, request, values, *results, stop);
+      debug::ExplainRun(verdict, tries, values, pipeline, stop);
     }
     if (verdict.passes.empty() && !verdict.cause) {
-      debug::CheckBeforeXla(verdict, values, request, first, *results,
-                            SourceOf(**model, *module, context, stop), stop);
+      debug::CheckBeforeXla(verdict, values, request, first, *results, source(), stop);
     }
     return verdict;
   }
@@ -243,19 +248,14 @@ class DivergeCommand : public Command {
     return FindModule(model, given->module->name());
   }
 
-  // XLA writes its stages, which are thrown away behind the verdict.
-  DivergeVerdict OfOwnCompiler(const LoadedRun& given, const Context& context,
-                               const std::stop_token& stop) {
-    replay::CompileModuleRequest request;
-    static_cast<replay::RunOptions&>(request) = given.request;
+  static DivergeVerdict OfOwnCompiler(const LoadedRun& given, const std::stop_token& stop) {
+    debug::RunRequest request = given.request;
     request.platform = CompilerOf(given.request.platform);
-    request.passes = true;
-    const auto folder = replay::ScratchFolder::Make();
-    if (!folder) return debug::RefusedVerdict(folder.error());
-    request.dump = folder->path();
-    const auto compiled = replay::CompileModule(given.module, request, stop);
-    if (!compiled) return debug::RefusedVerdict(compiled.error());
-    return OfDump(folder->path(), &given, request.platform, context, stop);
+    const auto own = debug::CompilePipeline(given.module, request, stop);
+    if (!own) return debug::RefusedVerdict(own.error());
+    if (own->failed) return debug::RefusedVerdict(*own->failed);
+    const auto none = []() -> Result<std::shared_ptr<const hlo::Module>> { return nullptr; };
+    return OfPipeline(own->pipeline, given.module, request, none, stop);
   }
 
   // The platform itself, or where it has no passes the first that has.

@@ -9,9 +9,7 @@
 #include "core/debug/passes/meaning.h"
 #include "core/hlo/analysis/cost.h"
 #include "core/hlo/analysis/find_instruction.h"
-#include "core/hlo/proto/proto.h"
 #include "core/replay/pjrt/api.h"
-#include "core/replay/pjrt/compile_module.h"
 
 namespace hloscope::debug {
 namespace {
@@ -186,22 +184,8 @@ class Explainer {
   // What the module of the tries was compiled to; null where that fails.
   std::shared_ptr<const Module> CompiledModule() const {
     if (!tries_.is_cut()) return pipeline_.stages.back().module;
-    const auto compiled = Compiled(tries_.module(), {});
-    return compiled ? *compiled : nullptr;
-  }
-
-  Result<std::shared_ptr<const Module>> Compiled(const std::shared_ptr<const Module>& module,
-                                                 const XlaFlagList& flags) const {
-    replay::CompileModuleRequest request;
-    static_cast<replay::RunOptions&>(request) = tries_.request();
-    request.platform = tries_.request().platform;
-    request.optimized_module = true;
-    request.xla_flags.insert(request.xla_flags.end(), flags.begin(), flags.end());
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto report, replay::CompileModule(module, request, stop_));
-    const std::string& bytes = report.optimized_module;
-    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile file,
-                              hlo::ReadProto(std::as_bytes(std::span(bytes)), request.limits));
-    return file.module;
+    const auto own = CompilePipeline(tries_.module(), tries_.request(), stop_);
+    return own && !own->failed ? own->pipeline.stages.back().module : nullptr;
   }
 
   // The same of the module that was compiled to code, without its passes.
@@ -262,10 +246,13 @@ class Explainer {
   Result<bool> RepeatsAlone(const PassBlame& blame) {
     const auto before = std::ranges::find(pipeline_.stages, blame.file_before, &PassStage::file);
     if (before == pipeline_.stages.end()) return InputError("the stage before is not in the dump");
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto after,
-                              Compiled(before->module, {{std::string(kOnly), blame.pass}}));
+    RunRequest request = tries_.request();
+    request.xla_flags.emplace_back(kOnly, blame.pass);
+    // Code may not be generated for what one pass alone leaves.
+    HLOSCOPE_ASSIGN_OR_RETURN(const OwnPipeline own,
+                              CompilePipeline(before->module, request, stop_));
     HLOSCOPE_ASSIGN_OR_RETURN(const Leaves was, values_.Plain(before->module));
-    HLOSCOPE_ASSIGN_OR_RETURN(const Leaves is, values_.Plain(after));
+    HLOSCOPE_ASSIGN_OR_RETURN(const Leaves is, values_.Plain(own.pipeline.stages.back().module));
     return WorstDifference(is, was, values_.request().bounds).has_value();
   }
 

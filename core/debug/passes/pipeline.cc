@@ -5,6 +5,8 @@
 
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
+#include "core/replay/pjrt/compile_module.h"
+#include "core/replay/pjrt/scratch_folder.h"
 
 namespace hloscope::debug {
 namespace {
@@ -45,6 +47,29 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
                                                     : pipeline.stepped_over.front());
   }
   return pipeline;
+}
+
+Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& module,
+                                    const RunRequest& request, const std::stop_token& stop) {
+  replay::CompileModuleRequest compile;
+  static_cast<replay::RunOptions&>(compile) = request;
+  compile.platform = request.platform;
+  compile.passes = true;
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto folder, replay::ScratchFolder::Make());
+  compile.dump = folder.path();
+  OwnPipeline own;
+  if (const auto compiled = replay::CompileModule(module, compile, stop); !compiled) {
+    own.failed = compiled.error();
+  }
+  const auto model = dump::DumpModel::Open(folder.path(), request.limits);
+  if (!model || (*model)->modules().empty()) {
+    return std::unexpected(
+        own.failed.value_or(Error{ErrorClass::kInternal, "the compiler dumped no module", {}, {}}));
+  }
+  auto pipeline = ReadPipeline(**model, 0, request.limits);
+  if (!pipeline) return std::unexpected(own.failed.value_or(pipeline.error()));
+  own.pipeline = *std::move(pipeline);
+  return own;
 }
 
 }  // namespace hloscope::debug

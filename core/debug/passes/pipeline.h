@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/debug/run/run_module.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/module.h"
 
@@ -26,6 +29,18 @@ struct Pipeline {
   std::vector<std::string> stepped_over;  // stages that cannot be read: "FILE: reason"
   std::vector<std::string> notes;         // what was completed from where
 };
+
+// What a platform's compiler makes of a module.
+struct OwnPipeline {
+  Pipeline pipeline;
+  std::optional<Error> failed;  // behind the last of its stages
+};
+
+// Compiles the module on the request's platform, which has to be one that dumps, and reads the
+// stages that it wrote; the dump is thrown away. Errors: those of compiling, where no stage came of
+// it; no stage can be read.
+Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& module,
+                                    const RunRequest& request, const std::stop_token& stop);
 
 // Errors: no stage of the module can be read.
 Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits);
