@@ -91,6 +91,16 @@ ENTRY e {
   EXPECT_EQ(row->heading, "An integer divided by itself is one, also where it is zero");
   EXPECT_EQ(FindKnownFault(*divide, suspect, {FailureKind::kSignal, {"x"}, ""}, ""), nullptr);
 
+  // What kills the process on many elements is wrong on few.
+  const auto bits = Parsed(R"(HloModule m
+ENTRY e {
+  x = u32[3] parameter(0)
+  ROOT r = s1[3] convert(x)
+})");
+  row = FindKnownFault(*bits, SuspectOf(*bits), differs, "");
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->heading, "Modules that kill the process");
+
   const auto two = Parsed(R"(HloModule m
 ENTRY e {
   x = s32[3] parameter(0)
@@ -101,6 +111,8 @@ ENTRY e {
   EXPECT_EQ(SuspectOf(*two).opcodes, "add+convert");
   EXPECT_EQ(SuspectOf(*two).type_class, "integer+integer>float");
   EXPECT_EQ(FindKnownFault(*two, SuspectOf(*two), differs, ""), nullptr);
+  const Failure signal{FailureKind::kSignal, {"killed at compile: whatever"}, ""};
+  EXPECT_EQ(SignatureOf(SuspectOf(*two), signal), "signal: killed at compile | add+convert");
 }
 
 TEST(KnownFaultsTest, AreThoseOfThePages) {

@@ -198,7 +198,7 @@ class Hunting {
   // True if it dies or is refused as a fault that was found does, and has what that needs.
   bool IsKnownDeath(const Trial& trial) const {
     if (trial.failure->kind == FailureKind::kDiffers) return false;
-    const std::string text = trial.failure->fingerprint() + " | ";
+    const std::string text = SignatureOf({}, *trial.failure);
     return std::ranges::any_of(folder_.findings(), [&](const Finding& one) {
       return one.signature.starts_with(text) &&
              HasSuspect(*trial.module, one.signature.substr(text.size()), one.types);

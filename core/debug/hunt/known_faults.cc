@@ -72,12 +72,20 @@ bool Holds(KnownCondition condition, const Module& module, const Suspect& suspec
 
 std::span<const KnownFault> KnownFaults() { return kKnownFaults; }
 
-// A row speaks for one opcode: a failure that needs others too is another one.
+// A row speaks for one opcode: values that differ where others are needed too are another fault.
+// What kills the process does so wherever it stands, and may get as far as wrong values.
 const KnownFault* FindKnownFault(const Module& module, const Suspect& suspect,
                                  const Failure& failure, std::string_view pass) {
+  const auto has_opcode = [&](const KnownFault& row) {
+    if (row.opcode == suspect.opcodes) return true;
+    return failure.kind == FailureKind::kSignal &&
+           std::ranges::any_of(suspect.instructions, [&](InstructionId id) {
+             return ToString(module[id].opcode) == row.opcode;
+           });
+  };
   for (const KnownFault& row : kKnownFaults) {
-    if (row.kind != failure.kind || row.opcode != suspect.opcodes) continue;
-    if (!row.pass.empty() && row.pass != pass) continue;
+    if (row.kind != failure.kind && row.kind != FailureKind::kSignal) continue;
+    if (!has_opcode(row) || (!row.pass.empty() && row.pass != pass)) continue;
     const bool fits = row.types.empty() || std::ranges::any_of(suspect.types, [&](const auto& t) {
                         return IsListed(row.types, t);
                       });

@@ -121,7 +121,12 @@ bool HasSuspect(const Module& module, std::string_view opcode, std::string_view 
 
 std::string SignatureOf(const Suspect& suspect, const Failure& failure) {
   if (failure.kind != FailureKind::kDiffers) {
-    return fmt::format("{} | {}", failure.fingerprint(), suspect.opcodes);
+    // What a dying process printed last may be anything, but for the check that it died of.
+    std::string text = failure.fingerprint();
+    constexpr std::string_view kStep = " at compile";
+    const size_t at = text.find(kStep);
+    if (at != text.npos && !text.contains("Check failed")) text.resize(at + kStep.size());
+    return fmt::format("{} | {}", text, suspect.opcodes);
   }
   return fmt::format("{} | {} | {}", failure.fingerprint(), suspect.opcodes, suspect.type_class);
 }
