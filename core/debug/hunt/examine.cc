@@ -142,6 +142,9 @@ std::string WrongSide(const SmallFailure& small, const DivergeVerdict& verdict,
                       const PreciseSides& sides, const RunRequest& request,
                       const std::stop_token& stop) {
   if (small.failure.kind != FailureKind::kDiffers) {
+    for (const std::string& side : {request.platform, request.reference_platform}) {
+      if (small.failure.text.starts_with("the " + side + " worker")) return side;
+    }
     RunRequest alone = On(small.smallest, request);
     alone.reference_platform.clear();
     const bool fails = FailureOf(RunModule(small.smallest.module, alone, stop)).has_value();

@@ -236,7 +236,9 @@ class Hunting {
                     InFolder(stem + ".hlob")};
     HLOSCOPE_TRY(WriteFileAtomically(fault.module, TextOf(*small.smallest.module)));
     HLOSCOPE_TRY(WriteInputs(small, stem, finding));
-    if (!finding.inputs.empty()) fault.inputs = InFolder(finding.inputs);
+    // Of what dies before it has read them, nobody can tell the inputs: those of the seed do.
+    const bool differs = small.failure.kind == FailureKind::kDiffers;
+    if (differs && !finding.inputs.empty()) fault.inputs = InFolder(finding.inputs);
     if (request_.make_bundle) {
       const Status made = request_.make_bundle(fault);
       if (stop_.stop_requested()) return {};

@@ -25,7 +25,7 @@ struct HuntModule {
 struct KeptFault {
   const Examined* examined = nullptr;
   RunRequest request;          // that shows it, on the inputs
-  std::string module, inputs;  // files; inputs empty: it has none
+  std::string module, inputs;  // files; inputs empty: those of the seed
   std::string bundle;          // the file to be written
 };
 

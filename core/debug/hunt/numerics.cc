@@ -108,8 +108,10 @@ bool OpensNonFinite(const hlo::Module& module, hlo::InstructionId id) {
     default:
       break;
   }
-  const hlo::Shape& shape = module.shape(id);
-  return AddsUp(module[id].opcode) && hlo::IsComplex(shape.element_type());
+  return AddsUp(module[id].opcode) &&
+         std::ranges::any_of(module.shape(id).Leaves(), [](const auto& leaf) {
+           return hlo::IsComplex(leaf.second->element_type());
+         });
 }
 
 bool IsNonFinite(const Failure& failure) {

@@ -121,11 +121,14 @@ bool HasSuspect(const Module& module, std::string_view opcode, std::string_view 
 
 std::string SignatureOf(const Suspect& suspect, const Failure& failure) {
   if (failure.kind != FailureKind::kDiffers) {
-    // What a dying process printed last may be anything, but for the check that it died of.
+    // What a dying process printed last may be anything, but for the check that it died of; and
+    // broken memory shows anywhere behind the compiler.
     std::string text = failure.fingerprint();
     constexpr std::string_view kStep = " at compile";
-    const size_t at = text.find(kStep);
-    if (at != text.npos && !text.contains("Check failed")) text.resize(at + kStep.size());
+    if (failure.kind == FailureKind::kSignal && !text.contains("Check failed")) {
+      const size_t at = text.find(kStep);
+      text.resize(at != text.npos ? at + kStep.size() : std::min(text.find(" at "), text.size()));
+    }
     return fmt::format("{} | {}", text, suspect.opcodes);
   }
   return fmt::format("{} | {} | {}", failure.fingerprint(), suspect.opcodes, suspect.type_class);
