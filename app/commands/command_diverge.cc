@@ -19,9 +19,8 @@
 #include "core/debug/diverge/diverge_platforms.h"
 #include "core/debug/diverge/first_bad.h"
 #include "core/debug/diverge/write_verdict.h"
-#include "core/debug/passes/before_xla.h"
-#include "core/debug/passes/explain_run.h"
 #include "core/debug/passes/find_pass.h"
+#include "core/debug/passes/own_passes.h"
 #include "core/dump/dump_model.h"
 
 namespace hloscope::app {
@@ -199,28 +198,7 @@ class DivergeCommand : public Command {
     request.platform = platform;
     const auto& first = given == nullptr ? pipeline->stages.front().module : given->module;
     const auto source = [&] { return SourceOf(**model, *module, context, stop); };
-    return OfPipeline(*pipeline, first, request, source, stop);
-  }
-
-  // `source` gives the module that XLA makes of the module's StableHLO, or null.
-  template <typename Source>
-  static DivergeVerdict OfPipeline(const debug::Pipeline& pipeline,
-                                   const std::shared_ptr<const hlo::Module>& first,
-                                   const debug::RunRequest& request, const Source& source,
-                                   const std::stop_token& stop) {
-    debug::StageValues values(request, stop);
-    const Result<debug::Leaves> results = values.Begin(first);
-    if (!results) return debug::RefusedStart(*first, results.error());
-    DivergeVerdict verdict = debug::FindGuiltyPass(values, *results, first, pipeline, stop);
-    const replay::PlatformRow* const row = replay::FindPlatform(request.platform);
-    if (row != nullptr && row->Has(replay::kXlaFlags) && !stop.stop_requested()) {
-      debug::PlatformTries tries(first, request, values, *results, stop);
-      debug::ExplainRun(verdict, tries, values, pipeline, stop);
-    }
-    if (verdict.passes.empty() && !verdict.cause) {
-      debug::CheckBeforeXla(verdict, values, request, first, *results, source(), stop);
-    }
-    return verdict;
+    return debug::ExplainByPasses(first, *pipeline, request, source, stop);
   }
 
   // The module that XLA makes of the StableHLO in the dump; null where there is none.
@@ -251,11 +229,7 @@ class DivergeCommand : public Command {
   static DivergeVerdict OfOwnCompiler(const LoadedRun& given, const std::stop_token& stop) {
     debug::RunRequest request = given.request;
     request.platform = CompilerOf(given.request.platform);
-    const auto own = debug::CompilePipeline(given.module, request, stop);
-    if (!own) return debug::RefusedVerdict(own.error());
-    if (own->failed) return debug::RefusedVerdict(*own->failed);
-    const auto none = []() -> Result<std::shared_ptr<const hlo::Module>> { return nullptr; };
-    return OfPipeline(own->pipeline, given.module, request, none, stop);
+    return debug::ExplainByOwnPasses(given.module, request, stop);
   }
 
   // The platform itself, or where it has no passes the first that has.

@@ -1,30 +1,41 @@
-// Compiling with a dump, and looking at it.
+// Evaluating the stages of a compilation, then running what was compiled.
 #include "core/debug/passes/own_passes.h"
 
+#include "core/debug/passes/before_xla.h"
 #include "core/debug/passes/explain_run.h"
 #include "core/debug/passes/find_pass.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::debug {
-namespace {
 
-Result<DivergeVerdict> Explain(const std::shared_ptr<const hlo::Module>& module,
-                               const RunRequest& request, const std::stop_token& stop) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const OwnPipeline own, CompilePipeline(module, request, stop));
-  if (own.failed) return std::unexpected(*own.failed);
+using hlo::Module;
+
+DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
+                               const Pipeline& pipeline, const RunRequest& request,
+                               const SourceModule& source, const std::stop_token& stop) {
   StageValues values(request, stop);
-  HLOSCOPE_ASSIGN_OR_RETURN(const Leaves results, values.Begin(module));
-  DivergeVerdict verdict = FindGuiltyPass(values, results, module, own.pipeline, stop);
-  PlatformTries tries(module, request, values, results, stop);
-  ExplainRun(verdict, tries, values, own.pipeline, stop);
+  const Result<Leaves> results = values.Begin(module);
+  if (!results) return RefusedStart(*module, results.error());
+  DivergeVerdict verdict = FindGuiltyPass(values, *results, module, pipeline, stop);
+  const replay::PlatformRow* const row = replay::FindPlatform(request.platform);
+  if (row != nullptr && row->Has(replay::kXlaFlags) && !stop.stop_requested()) {
+    PlatformTries tries(module, request, values, *results, stop);
+    ExplainRun(verdict, tries, values, pipeline, stop);
+  }
+  if (verdict.passes.empty() && !verdict.cause) {
+    Result<std::shared_ptr<const Module>> made_of = nullptr;
+    if (source) made_of = source();
+    CheckBeforeXla(verdict, values, request, module, *results, made_of, stop);
+  }
   return verdict;
 }
 
-}  // namespace
-
-DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const hlo::Module>& module,
+DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
                                   const RunRequest& request, const std::stop_token& stop) {
-  Result<DivergeVerdict> verdict = Explain(module, request, stop);
-  return verdict.has_value() ? *std::move(verdict) : RefusedVerdict(std::move(verdict).error());
+  const Result<OwnPipeline> own = CompilePipeline(module, request, stop);
+  if (!own) return RefusedVerdict(own.error());
+  if (own->failed) return RefusedVerdict(*own->failed);
+  return ExplainByPasses(module, own->pipeline, request, {}, stop);
 }
 
 }  // namespace hloscope::debug

@@ -13,6 +13,7 @@ namespace hloscope::debug {
 namespace {
 
 constexpr int kAgreeing = 3;  // runs; one may be right by chance
+constexpr BoundsRequest kExactly{0, 0};
 
 struct TryRow {
   Cause cause;
@@ -77,20 +78,21 @@ Result<std::optional<LeafComparison>> PlatformTries::AsItIs() {
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const double most = std::max(kLeastSeconds, kTimes * taken.count());
   request_.deadline_seconds = std::min(request_.deadline_seconds.value_or(most), most);
+  first_ = leaves;
   const auto worst = WorstDifference(leaves, expected_, request_.bounds);
   if (worst) CutToDiffering(leaves);
   return worst;
 }
 
 // What reads memory that nobody wrote differs now and then.
-bool PlatformTries::DiffersOnce(const std::shared_ptr<const hlo::Module>& module,
-                                const RunRequest& request, const Leaves& expected) const {
+Leaves PlatformTries::RunThatDiffers(const std::shared_ptr<const hlo::Module>& module,
+                                     const RunRequest& request, const Leaves& expected) const {
   for (int run = 0; run < kAgreeing; ++run) {
-    const auto leaves = LeavesOf(RunModule(module, request, stop_));
-    if (!leaves) return false;
-    if (WorstDifference(*leaves, expected, request.bounds)) return true;
+    auto leaves = LeavesOf(RunModule(module, request, stop_));
+    if (!leaves) break;
+    if (WorstDifference(*leaves, expected, request.bounds)) return *std::move(leaves);
   }
-  return false;
+  return {};
 }
 
 void PlatformTries::CutToDiffering(const Leaves& leaves) {
@@ -121,7 +123,9 @@ void PlatformTries::CutToDiffering(const Leaves& leaves) {
   if (!cut || cut->module->instructions().size() > module_->instructions().size() / 2) return;
   RunRequest request = request_;
   request.arguments = cut->arguments;
-  if (!DiffersOnce(cut->module, request, expected)) return;
+  Leaves differing = RunThatDiffers(cut->module, request, expected);
+  if (differing.empty()) return;
+  first_ = std::move(differing);
   module_ = cut->module;
   values_ = given_.On(cut->arguments);
   request_ = std::move(request);
@@ -137,7 +141,9 @@ Result<bool> PlatformTries::DiffersFromItself(int64_t runs) const {
     return std::unexpected(
         report.error.value_or(Error{ErrorClass::kInternal, "the run was not repeated", {}, {}}));
   }
-  return report.repeat->differing_run.has_value();
+  if (report.repeat->differing_run) return true;
+  const auto again = LeavesOf(report);
+  return again && !first_.empty() && WorstDifference(*again, first_, kExactly).has_value();
 }
 
 DivergeTry PlatformTries::FlushingDenormals() const {

@@ -37,7 +37,8 @@ class PlatformTries {
   Result<std::optional<LeafComparison>> AsItIs();
   // True if it was cut.
   bool is_cut() const { return values_.has_value(); }
-  // As it is, `runs` times: true where two runs differ in a bit. Fails as the run does.
+  // As it is, `runs` times: true where two runs differ in a bit, or from the first of all. Fails as
+  // the run does.
   Result<bool> DiffersFromItself(int64_t runs) const;
   // With denormals of results and right results taken for zero.
   DivergeTry FlushingDenormals() const;
@@ -52,8 +53,9 @@ class PlatformTries {
 
  private:
   void CutToDiffering(const Leaves& leaves);
-  bool DiffersOnce(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
-                   const Leaves& expected) const;
+  // Empty where no run of a few does.
+  Leaves RunThatDiffers(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+                        const Leaves& expected) const;
   DivergeTry With(const XlaFlagList& flags) const;
 
   std::shared_ptr<const hlo::Module> module_;
@@ -61,6 +63,7 @@ class PlatformTries {
   std::optional<StageValues> values_;  // of the module that was cut
   RunRequest request_;
   Leaves expected_;
+  Leaves first_;  // of the first run that differed
   std::stop_token stop_;
 };
 
