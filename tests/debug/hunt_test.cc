@@ -101,6 +101,21 @@ ENTRY e {
   ASSERT_NE(row, nullptr);
   EXPECT_EQ(row->heading, "Modules that kill the process");
 
+  const auto clamp = Parsed(R"(HloModule m
+ENTRY e {
+  low = f32[] parameter(0)
+  x = f32[6] parameter(1)
+  y = f32[2,3] reshape(x)
+  ROOT r = f32[2,3] clamp(low, y, low)
+})");
+  const Failure check{
+      FailureKind::kSignal, {"hlo_instruction.cc:#] Check failed: operand->shape()"}, ""};
+  row = FindKnownFault(*clamp, SuspectOf(*clamp), check, "");
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->heading, "A clamp between scalars of something reshaped kills the process");
+  EXPECT_EQ(FindKnownFault(*clamp, SuspectOf(*clamp), {FailureKind::kSignal, {"else"}, ""}, ""),
+            nullptr);
+
   const auto two = Parsed(R"(HloModule m
 ENTRY e {
   x = s32[3] parameter(0)

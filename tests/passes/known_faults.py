@@ -36,7 +36,12 @@ OPERANDS = {
     'An integer divided by itself is one, also where it is zero': [('<i4', (3,), struct.pack('<3i', 0, 1, 7))],
     'A reduction of one element forgets the initial value': None,
     'A variadic scatter into equal operands loses updates': None,
+    'A convolution of integers is folded with saturation': None,
+    'A scatter into its own indices or updates': [('<i4', (3, 1), struct.pack('<3i', 0, 2, 1))],
 }
+# These give no values that could differ.
+DIES = {'A clamp between scalars does not compile', 'A clamp between scalars of something reshaped kills the process',
+        'A sort of bits with something else is refused'}
 
 
 class Fault:
@@ -109,7 +114,7 @@ def faults_of_modules():
     page = (PAGES / 'xla_faults_in_modules.md').read_text()
     for heading, body in re.findall(r'\n## ([^\n]+)\n(.*?)(?=\n## |\Z)', page, re.S):
         module = re.search(r'```\n(HloModule.*?)```', body, re.S)
-        if module:
+        if module and heading not in DIES:
             yield [Fault(heading, module[1], OPERANDS.get(heading), 1e-5)]
 
 

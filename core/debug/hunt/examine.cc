@@ -212,6 +212,10 @@ Examined Examine(const SmallFailure& small, const RunRequest& request,
     finding.cause = KeyOf(*verdict.cause);
   }
   const PreciseSides sides = FindSides(small, request, stop);
+  if (!differs && HasPasses(request.platform) &&
+      FailsBehindPasses(small.smallest.module, On(small.smallest, request), stop)) {
+    finding.cause = KeyOf(Cause::kCodeGeneration);
+  }
   examined.explanation = ExplanationOf(verdict, small.failure);
   if (examined.explanation.empty()) {
     examined.explanation = NumericalExplanation(small, sides, request, stop);

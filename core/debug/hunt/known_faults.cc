@@ -23,9 +23,10 @@ bool IsListed(std::string_view list, std::string_view word) {
   });
 }
 
+// The first operand is another one too.
 bool IsTwice(const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
-  return operands.size() > 1 && operands[0] == operands[1];
+  return !operands.empty() && std::ranges::count(operands, operands[0]) > 1;
 }
 
 bool IsChained(const Module& module, InstructionId id) {
@@ -60,6 +61,10 @@ bool Holds(KnownCondition condition, const Module& module, const Suspect& suspec
       return any(IsChained);
     case KnownCondition::kOneElement:
       return any(ReducesOneElement);
+    case KnownCondition::kReshapeCheck:
+      return std::ranges::any_of(failure.classes, [](const std::string& one) {
+        return one.contains("hlo_instruction.cc") && one.contains("Check failed: operand->shape()");
+      });
     case KnownCondition::kNanLost:
       return std::ranges::any_of(failure.classes, [](const std::string& one) {
         return one == "float nan in the reference";

@@ -14,7 +14,8 @@ enum class KnownCondition : uint8_t {
   kTwiceVariadic,
   kChained,
   kOneElement,
-  kNanLost
+  kNanLost,
+  kReshapeCheck
 };
 
 struct KnownFault {

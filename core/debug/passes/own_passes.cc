@@ -38,4 +38,11 @@ DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
   return ExplainByPasses(module, own->pipeline, request, {}, stop);
 }
 
+bool FailsBehindPasses(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+                       const std::stop_token& stop) {
+  const Result<OwnPipeline> own = CompilePipeline(module, request, stop);
+  if (!own.has_value() || !own->failed || own->pipeline.stages.empty()) return false;
+  return own->pipeline.stages.back().name.contains("after_optimizations");
+}
+
 }  // namespace hloscope::debug

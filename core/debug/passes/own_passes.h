@@ -30,4 +30,9 @@ DivergeVerdict ExplainByPasses(const std::shared_ptr<const hlo::Module>& module,
 DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const hlo::Module>& module,
                                   const RunRequest& request, const std::stop_token& stop);
 
+// True if the platform's compiler fails on the module, or dies of it, when its passes are through:
+// it has written the optimised module by then.
+bool FailsBehindPasses(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+                       const std::stop_token& stop);
+
 }  // namespace hloscope::debug
