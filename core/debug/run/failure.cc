@@ -158,8 +158,16 @@ Failure FailureOfError(const Error& error, const hlo::Module* module) {
   std::string fingerprint;
   if (failure.kind == FailureKind::kSignal || failure.kind == FailureKind::kError) {
     // Compilers tell in further lines what they were at.
-    const std::string_view first = WithoutPlatform(error.message);
-    fingerprint = ErrorFingerprint(first.substr(0, first.find('\n')), NamesOf(module));
+    std::string_view first = WithoutPlatform(error.message);
+    first = first.substr(0, first.find('\n'));
+    // Nobody says anything of a bad access, but for a check that failed before: what else stands
+    // there was printed by the way.
+    constexpr std::string_view kBadAccess = "(SIGSEGV)";
+    const size_t at = first.find(kBadAccess);
+    if (at != first.npos && !first.contains("Check failed")) {
+      first = first.substr(0, first.find(':', at));
+    }
+    fingerprint = ErrorFingerprint(first, NamesOf(module));
   } else {
     // The platform and how far it came, where a worker says so.
     const size_t at = error.message.rfind(" at ");
@@ -205,7 +213,8 @@ std::string ErrorFingerprint(std::string_view text, const std::vector<std::strin
       continue;
     }
     if (!IsPartOfName(c)) {
-      out += c;
+      const bool repeats = c == ' ' && out.ends_with(' ');  // numbers are padded
+      if (!repeats) out += c;
       ++at;
       continue;
     }
