@@ -92,6 +92,9 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
     return kBadInput;
   }
   Application& application = **made;
+  const bool is_screen =
+      std::ranges::find(ScreenRows(), request.screen, &ScreenRow::id) != ScreenRows().end();
+  if (!is_screen) application.ShowWhenOpen(request.screen);
   if (!request.screen.empty()) application.dock().SetScreen(request.screen);
   application.SelectWhenOpen(request.select);
   application.DrawFrame();  // something to see before anything is read

@@ -20,7 +20,7 @@
 #include "core/base/jobs.h"
 #include "core/base/quoted.h"
 #include "core/debug/reduce/reduce_module.h"
-#include "core/dump/tensors/tensor_values.h"
+#include "core/debug/reduce/write_candidate.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::app {
@@ -154,22 +154,12 @@ class ReduceCommand : public Command {
   }
 
   Status Write(const Candidate& candidate, bool inputs_from_seed) {
-    HLOSCOPE_TRY(
-        WriteFileAtomically(files_.output, RenderModule({}, candidate.module, ModuleForm::kHlo)));
-    const std::string inputs = WithoutModuleExtension(files_.output) + ".npz";
-    const bool are_known = std::ranges::none_of(candidate.arguments, debug::IsUnknown);
-    if (inputs_from_seed || !are_known || candidate.arguments.empty()) {
-      // Inputs of a larger module that was written before belong to nothing any more.
-      if (!files_.inputs.empty()) std::filesystem::remove(files_.inputs);
-      files_.inputs.clear();
-      return {};
-    }
-    files_.inputs = inputs;
-    std::vector<hlo::Literal> leaves;
-    for (const hlo::Literal& argument : candidate.arguments) {
-      for (hlo::Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
-    }
-    return dump::WriteTensors(inputs, dump::TensorNames::kInputs, leaves);
+    HLOSCOPE_ASSIGN_OR_RETURN(std::string inputs,
+                              debug::WriteCandidate(candidate, inputs_from_seed, files_.output));
+    // Inputs of a larger module that was written before belong to nothing any more.
+    if (inputs.empty() && !files_.inputs.empty()) std::filesystem::remove(files_.inputs);
+    files_.inputs = std::move(inputs);
+    return {};
   }
 
   void WriteCommand(const ReduceReport& report) {

@@ -2,8 +2,6 @@
 #include "app/commands/pack_bundle.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -29,21 +27,6 @@ std::string Field(const Json& json, std::string_view key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// All that a process prints until it ends or `stop` asks it to.
-std::string OutputOf(ChildProcess& child, const std::stop_token& stop) {
-  std::string out;
-  std::array<char, 1 << 16> block;
-  constexpr int kLook = 100;  // milliseconds
-  while (true) {
-    if (stop.stop_requested()) child.Kill();
-    pollfd waiting{child.output(), POLLIN, 0};
-    if (poll(&waiting, 1, kLook) <= 0) continue;
-    const ssize_t n = read(child.output(), block.data(), block.size());
-    if (n <= 0) return out;
-    out.append(block.data(), static_cast<size_t>(n));
-  }
-}
-
 // Status and verdict of `bundle check` in a process of its own.
 Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::string& path,
                                                                  const debug::RunRequest& request,
@@ -65,7 +48,7 @@ Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::stri
                               "--reference_python", request.reference_python});
   }
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
-  const std::string output = OutputOf(child, stop);
+  const std::string output = child.ReadAll(stop);
   constexpr std::chrono::seconds kToEnd(10);
   const auto exit = child.Wait(kToEnd);
   const size_t line = output.rfind("{\"file\"");

@@ -3,12 +3,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -162,6 +165,20 @@ ChildProcess::~ChildProcess() {
 
 void ChildProcess::Kill() {
   if (pid_ > 0 && !exit_) kill(pid_, SIGKILL);
+}
+
+std::string ChildProcess::ReadAll(const std::stop_token& stop) {
+  std::string out;
+  std::array<char, 1 << 16> block;
+  constexpr int kLook = 100;  // milliseconds
+  while (true) {
+    if (stop.stop_requested()) Kill();
+    pollfd waiting{output(), POLLIN, 0};
+    if (poll(&waiting, 1, kLook) <= 0) continue;
+    const ssize_t n = read(output(), block.data(), block.size());
+    if (n <= 0) return out;
+    out.append(block.data(), static_cast<size_t>(n));
+  }
 }
 
 std::optional<ChildExit> ChildProcess::Wait(std::chrono::milliseconds most) {

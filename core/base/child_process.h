@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ class ChildProcess {
   pid_t pid() const { return pid_; }
   // What it prints, to be read without blocking.
   int output() const { return output_.get(); }
+
+  // All that it prints until it closes its output; it is killed when `stop` asks it to end.
+  std::string ReadAll(const std::stop_token& stop);
 
   // SIGKILL; does not wait.
   void Kill();

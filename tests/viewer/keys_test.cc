@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "core/base/file.h"
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/frame/keyboard.h"
 
@@ -263,9 +264,14 @@ Cases KeysTest::QuestionCases() {
                       [this] { return On("passes") && Has(Lit("passes"), "after_call-inliner"); })},
       {kAskDifference,
        of(gpu, [this] { return Has(Lit("changes"), "against before_optimizations"); })},
-      {kFindNan,
+      {kFindNan, of("mlp_train_step",
+                    [this] { return On("divergence") && Has(Lit("divergence"), "no NaN found"); })},
+      {kAskPass,
+       of("mlp_train_step", [this] { return On("divergence") && Has(Lit("verdict"), "no pass"); })},
+      {kReduce,
        of("mlp_train_step",
-          [this] { return On("divergence") && Has(Lit("divergence"), "no NaN found"); })},
+          [this] { return On("divergence") && Has(Messages(), "nothing to make small"); })},
+      {kMakeBundle, of("mlp_train_step", [this] { return Shows(Popups::Kind::kBundle); })},
       {kAskMissing, of(gpu, [this] { return On("home"); })},
   };
 }
@@ -354,6 +360,7 @@ Cases KeysTest::GraphLookCases() {
   auto looks = [this] { return Changed("graph"); };
   return {
       {kGraphColor, at(looks)},
+      {kGraphHeat, at(looks)},
       {kGraphLink, at(looks)},
       {kGraphMinimap, at(looks)},
       {kGraphSource, at(looks)},
@@ -384,6 +391,26 @@ Cases KeysTest::ExperimentCases() {
     Settle();
     Focus("values");
   };
+  Case curve{"mlp_train_step", "", "divergence", "curve", {}, [this] {
+               const std::string path = Scratch("verdict.json");
+               ASSERT_TRUE(WriteFileAtomically(
+                   path, R"({"status":"differs","cured_by":[],"verdict":"x","walk":{"compared":2,)"
+                         R"("curve":[{"instruction":"a","diverging":1,"max_abs_error":1},)"
+                         R"({"instruction":"b","max_abs_error":1}]}})"));
+               app().Open({Sample("mlp_train_step"), path});
+               app().dock().SetScreen("divergence");
+               Settle();
+               Focus("curve");
+             }};
+  Case curve_next = curve, curve_previous = curve;
+  curve_next.check = [this] { return Has(Lit("curve"), "chosen b"); };
+  curve_previous.prepare = [this, open = curve.prepare] {
+    open();
+    app().Run(Command::kCurveNext);
+    Settle();
+    ASSERT_TRUE(Has(Lit("curve"), "chosen b"));
+  };
+  curve_previous.check = [this] { return Has(Lit("curve"), "chosen a"); };
   const Case profiles{"conv_net", "", "kernels", "kernels", {}, [this] {
                         session().document.CompareWith(Sample("conv_net"));
                         Settle();
@@ -396,8 +423,8 @@ Cases KeysTest::ExperimentCases() {
   runs.check = [this] { return session().experiment.report() != nullptr; };
   values.check = [this] { return Has(Lit("values"), "values of "); };
   values.prepare = run;
-  return {
-      {kRunExperiment, runs}, {kValues, values}, {kSwapProfiles, swaps}, {kStopComparing, stops}};
+  return {{kCurveNext, curve_next}, {kCurvePrevious, curve_previous}, {kRunExperiment, runs},
+          {kValues, values},        {kSwapProfiles, swaps},           {kStopComparing, stops}};
 }
 
 Cases KeysTest::All() {

@@ -1,4 +1,4 @@
-// Twelve tasks of a newcomer, each from the keyboard alone and from the mouse alone, beginning
+// Sixteen tasks of a newcomer, each from the keyboard alone and from the mouse alone, beginning
 // where a dump was just opened. Steps are counted, and the answer must be on the screen at the end.
 #include <algorithm>
 #include <fstream>
@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/base/file.h"
+#include "tests/viewer/guilty_dump.h"
 #include "tests/viewer/reading_fixture.h"
 
 namespace hloscope::viewer {
@@ -117,6 +118,14 @@ class TaskTest : public ReadingTest {
         Scratch("host") + "/module_0001.jit_train.sm_9.0_gpu_after_optimizations.txt";
     EXPECT_TRUE(WriteFileAtomically(path, kHostModule));
     return Scratch("host");
+  }
+
+  // Stages of a module, one of which a pass computes otherwise.
+  std::string GuiltyDump() {
+    const std::string folder = Scratch("guilty");
+    std::filesystem::create_directories(folder);
+    WriteGuiltyDump(folder);
+    return folder;
   }
 
  private:
@@ -301,18 +310,102 @@ TEST_F(TaskTest, T12AllUses) {
       });
 }
 
+TEST_F(TaskTest, T13TheGuiltyPass) {
+  Do(
+      "13 which pass changed the numbers?", {GuiltyDump()}, [&] { Key("Alt+9"); },
+      [&] { ClickOn("home", "Which pass changed the numbers"); },
+      [&] {
+        EXPECT_EQ(SelectedName(), "sum");
+        ExpectSeen("verdict", "algsimp");
+        ExpectSeen("verdict", "The pass that changed the numbers");
+      });
+}
+
+TEST_F(TaskTest, T14WhatItDid) {
+  Do(
+      "14 what did that pass do?", {GuiltyDump()},
+      [&] {
+        Key("Alt+9");
+        Key("Ctrl+3");
+      },
+      [&] {
+        ClickOn("home", "Which pass changed the numbers");
+        ClickOn("window", "Passes");
+      },
+      [&] {
+        EXPECT_EQ(SelectedName(), "sum");
+        ExpectSeen("changes", "add(%t, %y)");
+        ExpectSeen("changes", "subtract(%t, %y)");
+      });
+}
+
+TEST_F(TaskTest, T15ShrinkIt) {
+  const std::string path = Scratch("module_0001.jit_loss.before_optimizations.txt");
+  ASSERT_TRUE(WriteFileAtomically(path, kNanModule));
+  Do(
+      "15 what is the smallest module that shows it?", {path},
+      [&] {
+        Key("Alt+7");
+        Key("Ctrl+Shift+R");
+      },
+      [&] {
+        ClickOn("home", "Where does the first NaN");
+        ClickOn("divergence", "Shrink the module");
+      },
+      [&] {
+        ASSERT_TRUE(
+            DrawUntil([&] { return Lit("reducer").find("still fail") != std::string::npos; }));
+        Settle();
+        ExpectSeen("reducer", "instructions still fail");
+        ExpectSeen("reducer", "divide(");
+      });
+}
+
+TEST_F(TaskTest, T16MakeTheBundle) {
+  const std::string path = Scratch("module_0001.jit_loss.before_optimizations.txt");
+  ASSERT_TRUE(WriteFileAtomically(path, kNanModule));
+  // Where the popup puts it by itself.
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::create_directories(Scratch("here"));
+  std::filesystem::current_path(Scratch("here"));
+  Do(
+      "16 how do I report it?", {path},
+      [&] {
+        Key("Alt+7");
+        Key("Ctrl+Shift+B");
+        Key("Enter");
+      },
+      [&] {
+        ClickOn("home", "Where does the first NaN");
+        ClickOn("divergence", "Make a bundle");
+        ClickOn("window", "Write the bundle");
+      },
+      [&] {
+        ASSERT_TRUE(DrawUntil([&] { return !Messages().empty(); }));
+        const std::string file = Scratch("here") + "/jit_loss.hlob";
+        EXPECT_TRUE(std::filesystem::exists(file)) << Messages();
+        EXPECT_NE(Messages().find("in a clean process: reproduced"), std::string::npos)
+            << Messages();
+        Settle();
+        ExpectSeen("window", "report.html");
+        ExpectSeen("window", "redacted");
+        std::filesystem::remove(file);
+      });
+  std::filesystem::current_path(here);
+}
+
 TEST_F(TaskTest, MedianIsThreeAtMost) {
   std::vector<int> keyboard, mouse;
   for (const auto& [task, steps] : Table()) {
     keyboard.push_back(steps.keyboard);
     mouse.push_back(steps.mouse);
   }
-  ASSERT_EQ(keyboard.size(), 12u);
+  ASSERT_EQ(keyboard.size(), 16u);
   std::ranges::sort(keyboard);
   std::ranges::sort(mouse);
-  // Of twelve, the larger of the two in the middle.
-  EXPECT_LE(keyboard[6], 3);
-  EXPECT_LE(mouse[6], 3);
+  // Of sixteen, the larger of the two in the middle.
+  EXPECT_LE(keyboard[8], 3);
+  EXPECT_LE(mouse[8], 3);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/debug/diverge/read_verdict.h"
+#include "tests/viewer/guilty_dump.h"
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/model/pass_search.h"
 
@@ -16,28 +17,12 @@ bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// Three stages of a module; the second pass turns an addition into a subtraction.
-void WriteDump(const std::string& folder) {
-  const auto write = [&](const std::string& stage, std::string_view opcode) {
-    const std::string text =
-        "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] " +
-        std::string("parameter(1)\n  t = f32[4] tanh(x)\n  ROOT sum = f32[4] ") +
-        std::string(opcode) + "(t, y)\n}\n";
-    ASSERT_TRUE(WriteFileAtomically(folder + "/module_0001.m." + stage + ".txt", text));
-  };
-  write("before_optimizations", "add");
-  write("0000.simplification.after_pipeline-start.before_dce", "add");
-  write("0001.simplification.after_dce.before_algsimp", "add");
-  write("0002.simplification.after_algsimp.before_pipeline-end", "subtract");
-  write("cpu_after_optimizations", "subtract");
-}
-
 class VerdictTest : public ViewerTest {
  protected:
   std::string Dump() {
     const std::string folder = Scratch("dump");
     std::filesystem::create_directories(folder);
-    WriteDump(folder);
+    WriteGuiltyDump(folder);
     return folder;
   }
   void ShowVerdict() {

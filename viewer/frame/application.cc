@@ -229,6 +229,7 @@ void Application::TakeRequests() {
       RestoreSession();
     }
     TrySelect();
+    if (!wanted_view_.empty()) BringUp(std::exchange(wanted_view_, {}));
   }
 }
 
@@ -237,6 +238,14 @@ void Application::ShowVerdict() {
   if (!verdict.ready()) return;
   if (wanted_selection_.empty()) {
     wanted_selection_ = SelectionOf(*session_->document.dump(), *verdict);
+  }
+  bool is_shown = false;
+  for (size_t m = 0; m < session_->document.dump()->modules().size(); ++m) {
+    is_shown |= VerdictOn(*session_, static_cast<int32_t>(m)) != nullptr;
+  }
+  if (!is_shown) {
+    session_->messages.Post(Severity::kWarning,
+                            "the verdict is about another module than those that are open");
   }
   if (!dock_.is_chosen() || dock_.screen() == "divergence") BringUp("verdict");
 }

@@ -51,6 +51,8 @@ class Application {
   // Selects MODULE[:INSTRUCTION] once the dump is read; a sentence says so where there is none
   // such.
   void SelectWhenOpen(std::string text) { wanted_selection_ = std::move(text); }
+  // Brings that panel to the front then.
+  void ShowWhenOpen(std::string view) { wanted_view_ = std::move(view); }
   void Run(Command command);
   void DrawFrame();
   // Nothing that was typed or clicked waits for another frame.
@@ -115,6 +117,7 @@ class Application {
   bool RunOnSelection(Command command);
   void RunScreen(Command command);
   bool RunQuestion(Command command);
+  void RunIn(std::string_view view, Command command);
   void TryAnswer();
   void StepStage(int direction, bool to_change);
   void StepGraph(Command command);
@@ -156,7 +159,7 @@ class Application {
   bool was_focused_ = true;
   Saved saved_;           // last, whether or not that could be written
   std::string not_kept_;  // why it could not
-  std::string wanted_selection_;
+  std::string wanted_selection_, wanted_view_;
   std::optional<Question> asked_;  // until its answer is known
   std::optional<Kept> kept_;       // until the dump is read again
   History<ViewState> view_states_;

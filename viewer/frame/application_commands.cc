@@ -107,14 +107,19 @@ void Application::Run(Command command) {
 bool Application::RunQuestion(Command command) {
   const std::optional<Question> question = QuestionOf(command);
   if (!question) return false;
-  if (*question != Question::kNan) {
+  if (*question != Question::kNan && *question != Question::kGuilty) {
     asked_ = question;
     return true;
   }
-  dock_.Focus("divergence");
-  Frame frame = MakeFrame();
-  dock_.Find("divergence")->view->Run(command, frame);
+  RunIn(*question == Question::kNan ? "divergence" : "verdict", command);
   return true;
+}
+
+void Application::RunIn(std::string_view view, Command command) {
+  dock_.Focus(view);
+  session_->requests.Show(view);  // once more, when the tabs of its screen are there
+  Frame frame = MakeFrame();
+  dock_.Find(view)->view->Run(command, frame);
 }
 
 void Application::TryAnswer() {
@@ -136,6 +141,12 @@ bool Application::RunOnSelection(Command command) {
   switch (command) {
     case Command::kCompare:
       popups_.Show(Popups::Kind::kCompare);
+      return true;
+    case Command::kReduce:
+      RunIn("reducer", command);
+      return true;
+    case Command::kMakeBundle:
+      popups_.ShowBundle(BundlePopup::DefaultPath(*session_));
       return true;
     case Command::kShowCode:
       dock_.Focus("code");

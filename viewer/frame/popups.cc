@@ -37,6 +37,11 @@ void Popups::ShowExport(std::string title, std::string path) {
   text_ = std::move(path);
 }
 
+void Popups::ShowBundle(std::string path) {
+  Show(Kind::kBundle);
+  text_ = std::move(path);
+}
+
 void Popups::Draw(Frame& frame, const Actions& actions) {
   switch (kind_) {
     case Kind::kNone:
@@ -57,6 +62,8 @@ void Popups::Draw(Frame& frame, const Actions& actions) {
       return DrawExport(frame, actions);
     case Kind::kCompareProfile:
       return DrawCompareProfile(frame, actions);
+    case Kind::kBundle:
+      return DrawBundle(frame);
   }
 }
 
@@ -248,8 +255,7 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
     Title(frame, title);
     if (Field(hint)) path = text_;
     Label(frame.theme, Color::kTextSecondary, "recent");
-    if (actions.recent == nullptr || actions.recent->empty())
-      Sentence(frame, "nothing opened yet");
+    if (actions.recent == nullptr || actions.recent->empty()) Sentence(frame, "nothing opened yet");
     for (size_t i = 0; actions.recent != nullptr && i < actions.recent->size(); ++i) {
       const std::string& recent = (*actions.recent)[i];
       std::string label = SafeText(recent, 100) + "##recent" + std::to_string(i);
@@ -319,6 +325,15 @@ void Popups::DrawExport(Frame& frame, const Actions& actions) {
   if (path.empty()) return;
   Close();
   actions.write(path);
+}
+
+void Popups::DrawBundle(Frame& frame) {
+  if (Begin(frame, "##bundle", 900, 620)) {
+    Title(frame, "Make a bundle");
+    const bool entered = Field("path of the bundle (.hlob)");
+    bundle_.Draw(frame, text_, entered);
+  }
+  End();
 }
 
 void Popups::DrawNote(Frame& frame) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "viewer/frame/bundle_popup.h"
 #include "viewer/model/search_index.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/widgets/view.h"
@@ -23,11 +24,14 @@ class Popups {
     kNote,
     kCompare,
     kCompareProfile,
-    kExport
+    kExport,
+    kBundle
   };
   void Show(Kind kind);
   // Where the content of a view goes: a path that the user may change.
   void ShowExport(std::string title, std::string path);
+  // What goes into a bundle, and where that goes.
+  void ShowBundle(std::string path);
   // The search, on these words.
   void ShowSearch(std::string words);
   void Close() { kind_ = Kind::kNone; }
@@ -53,13 +57,13 @@ class Popups {
   void DrawSearch(Frame& frame);
   void StartSearch(Context& context);
   void DrawHits(Frame& frame);
-  std::string AskForPath(Frame& frame, const char* title, const char* hint,
-                         const Actions& actions);
+  std::string AskForPath(Frame& frame, const char* title, const char* hint, const Actions& actions);
   void DrawOpen(Frame& frame, const Actions& actions);
   void DrawCompareProfile(Frame& frame, const Actions& actions);
   void DrawNote(Frame& frame);
   void DrawCompare(Frame& frame);
   void DrawExport(Frame& frame, const Actions& actions);
+  void DrawBundle(Frame& frame);
   bool Field(const char* hint);
   bool Begin(Frame& frame, const char* name, float width, float height);
   void End();
@@ -69,6 +73,7 @@ class Popups {
   bool fresh_ = false;  // its field gets the keys
   std::string text_, title_;
   int chosen_ = 0;
+  BundlePopup bundle_;
   std::string searched_;  // asked for last
   std::string shown_;     // what `hits_` are of
   uint64_t searched_generation_ = 0, search_task_ = 0;

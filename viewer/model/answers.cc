@@ -12,6 +12,7 @@
 #include "viewer/model/memory_plan.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/number_text.h"
+#include "viewer/model/pass_search.h"
 #include "viewer/model/profile_model.h"
 #include "viewer/model/task_cache.h"
 
@@ -219,6 +220,19 @@ const Answer* Nan(Context& context, int32_t module) {
   });
 }
 
+const Answer* Guilty(Context& context, int32_t module) {
+  const Pending<debug::DivergeVerdict>* verdict = VerdictOn(context, module);
+  if (verdict == nullptr || !verdict->ready()) {
+    return Find(context, "guilty", module, [] {
+      return Unknown("evaluates every stage on generated inputs in child processes", "verdict");
+    });
+  }
+  const std::string key = fmt::format("guilty {}", static_cast<const void*>(verdict->value.get()));
+  return Find(context, key, module, [module, sentence = (*verdict)->sentence] {
+    return Known(sentence, Selection::OfModule(module), "verdict");
+  });
+}
+
 Result<std::shared_ptr<const PassRanking>> Rank(const debug::Lineage& lineage,
                                                 TaskControl& control) {
   auto ranking = std::make_shared<PassRanking>();
@@ -280,6 +294,8 @@ const Answer* AnswerTo(Context& context, Question question, bool asked) {
       return Passes(context, module, asked);
     case Question::kDifference:
       return Difference(context, module);
+    case Question::kGuilty:
+      return Guilty(context, module);
     default:
       return Nan(context, module);
   }

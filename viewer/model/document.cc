@@ -6,10 +6,22 @@
 #include <utility>
 
 #include "core/debug/diverge/read_verdict.h"
+#include "core/dump/bundle_file.h"
 #include "profiler/profile.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
+namespace {
+
+// The verdict in a bundle; empty: the path is none, or has none.
+std::string VerdictIn(const std::string& path, const Limits& limits) {
+  if (!path.ends_with(".hlob")) return {};
+  const auto bundle = dump::BundleFile::Open(path, limits);
+  if (!bundle || !bundle->Has(dump::BundlePart::kVerdict)) return {};
+  return bundle->Read(dump::BundlePart::kVerdict).value_or("");
+}
+
+}  // namespace
 
 void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages) {
   ++generation_;
@@ -20,6 +32,8 @@ void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Message
   watch_.Forget();
   news_ = {};
   verdict_ = {};
+  verdict_json_.clear();
+  verdict_is_own_ = false;
   for (const std::string& path : paths) {
     if (profiler::IsTraceName(path)) {
       profile_paths_.push_back(path);
@@ -31,21 +45,31 @@ void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Message
       messages.Post(Severity::kWarning, path + ": not opened, only one dump can be open");
     }
   }
-  if (path_.empty()) path_ = std::exchange(subject_, {});
+  if (path_.empty()) {
+    path_ = std::exchange(subject_, {});
+    verdict_is_own_ = verdict_.ready();
+  }
   if (!path_.empty()) Read(tasks);
 }
 
 bool Document::TakeVerdict(const std::string& path, Messages& messages) {
   if (!path.ends_with(".json")) return false;
-  Result<debug::KeptVerdict> read = debug::ReadVerdictFile(path, limits_);
+  const Result<FileView> file = FileView::Open(path, limits_);
+  Result<debug::KeptVerdict> read =
+      file ? debug::ReadVerdict(file->bytes()) : std::unexpected(file.error());
   if (!read) {
-    messages.Post(Severity::kError, read.error().ToString());
+    messages.Post(Severity::kError, (file ? path + ": " : "") + read.error().ToString());
     return true;
   }
   subject_ = read->against.empty() ? read->module : read->against;
-  verdict_.value = std::make_shared<const debug::DivergeVerdict>(std::move(read->verdict));
-  verdict_.state = PendingState::kReady;
+  KeepVerdict(*std::move(read), file->bytes());
   return true;
+}
+
+void Document::KeepVerdict(debug::KeptVerdict kept, std::string_view json) {
+  verdict_.value = std::make_shared<const debug::DivergeVerdict>(std::move(kept.verdict));
+  verdict_.state = PendingState::kReady;
+  verdict_json_ = json;
 }
 
 void Document::Read(Tasks& tasks) {
@@ -56,6 +80,7 @@ void Document::Read(Tasks& tasks) {
        limits = limits_](TaskControl& control) -> Tasks::Finish {
         using Model = Computed<dump::DumpModel>;
         auto listing = std::make_shared<std::optional<dump::Listing>>();
+        auto json = std::make_shared<std::string>(VerdictIn(path, limits));
         auto model = std::make_shared<Model>(Guarded<dump::DumpModel>(
             [&](TaskControl& c) -> Model {
               HLOSCOPE_ASSIGN_OR_RETURN(*listing, ListPath(path, limits, c.stop()));
@@ -68,8 +93,12 @@ void Document::Read(Tasks& tasks) {
               return dump::DumpModel::Open(path, limits, open);
             },
             control));
-        return [this, generation, model, listing, path, limits] {
+        return [this, generation, model, listing, json, path, limits] {
           if (generation != generation_) return;
+          if (auto kept = debug::ReadVerdict(*json); kept && !verdict_.ready()) {
+            KeepVerdict(*std::move(kept), *json);
+            verdict_is_own_ = true;
+          }
           if (*listing) watch_.Follow(path, *std::move(*listing), limits);
           dump_.state = *model ? PendingState::kReady : PendingState::kFailed;
           if (*model) {

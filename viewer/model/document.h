@@ -17,7 +17,8 @@
 
 namespace hloscope::debug {
 struct DivergeVerdict;
-}
+struct KeptVerdict;
+}  // namespace hloscope::debug
 
 namespace hloscope::viewer {
 
@@ -29,12 +30,15 @@ class Document {
 
   // Opens a dump directory, a module or a bundle in the background; traces among the
   // paths go to profile_paths(), a verdict of `diverge` to verdict(), which opens what it is about
-  // where no other path does. Forgets what was open.
+  // where no other path does; so does the one in a bundle. Forgets what was open.
   void Open(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages);
   const std::string& path() const { return path_; }  // of the dump, empty: nothing is open
   const std::vector<std::string>& profile_paths() const { return profile_paths_; }
   const Pending<dump::DumpModel>& dump() const { return dump_; }
   const Pending<debug::DivergeVerdict>& verdict() const { return verdict_; }
+  const std::string& verdict_json() const { return verdict_json_; }  // as it was read
+  // It names what is open, or came with it: no other path was given for what it is about.
+  bool verdict_is_own() const { return verdict_is_own_; }
   // Grows with every Open: what a view kept of the last dump is void.
   uint64_t generation() const { return generation_; }
   const Limits& limits() const { return limits_; }
@@ -55,6 +59,7 @@ class Document {
   void Read(Tasks& tasks);
   // True if the file is a verdict; it is read then.
   bool TakeVerdict(const std::string& path, Messages& messages);
+  void KeepVerdict(debug::KeptVerdict kept, std::string_view json);
 
   const Limits limits_;
   std::string path_, second_profile_;
@@ -63,6 +68,8 @@ class Document {
   uint64_t generation_ = 0;
   Pending<dump::DumpModel> dump_;
   Pending<debug::DivergeVerdict> verdict_;
+  std::string verdict_json_;
+  bool verdict_is_own_ = false;
   DumpNews news_;
   DumpWatch watch_;
 };

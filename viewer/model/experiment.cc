@@ -155,14 +155,21 @@ std::string_view ToString(Verdict verdict) {
 }
 
 Experiment::Experiment(std::function<void()> wake, std::string worker_program)
-    : wake_(std::move(wake)) {
+    : wake_(std::move(wake)), program_(std::move(worker_program)) {
   replay::WorkerPoolOptions options;
-  options.program = std::move(worker_program);
+  options.program = program_;
   options.evidence_folder = replay::EvidenceFolder();
   workers_ = std::make_shared<replay::WorkerPool>(std::move(options));
 }
 
 Experiment::~Experiment() { Cancel(); }
+
+std::shared_ptr<replay::WorkerPool> Experiment::MakeWorkers(int most) const {
+  replay::WorkerPoolOptions options;
+  options.program = program_;
+  options.most_workers = most;
+  return std::make_shared<replay::WorkerPool>(std::move(options));
+}
 
 debug::RunRequest Experiment::MakeRequest() const {
   debug::RunRequest run = request_;

@@ -85,6 +85,9 @@ class Experiment {
   const debug::RunReport* report() const { return report_ ? &*report_ : nullptr; }
   // Where it runs: others who run something take their workers from here.
   const std::shared_ptr<replay::WorkerPool>& workers() const { return workers_; }
+  // Others, at most that many, for modules that nobody needs to see when a worker dies of them.
+  std::shared_ptr<replay::WorkerPool> MakeWorkers(int most) const;
+  const std::string& program() const { return program_; }  // that serves as a worker
   const CapturedPair* captured() const { return captured_ ? &*captured_ : nullptr; }
 
  private:
@@ -101,6 +104,7 @@ class Experiment {
   debug::RunRequest MakeRequest() const;
 
   std::function<void()> wake_;
+  std::string program_;
   std::shared_ptr<replay::WorkerPool> workers_;
   ExperimentRequest request_;
   std::shared_ptr<const hlo::Module> module_;

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "profiler/event_store.h"
 
 namespace hloscope::viewer {
+
+struct BundleMaking;
+struct Reduction;
 
 // What the stage in view is compared with.
 struct Comparison {
@@ -39,9 +43,11 @@ struct Marks {
   ShownChange shown_change;
   TimelineRange timeline;
   MemoryPoint memory;
-  bool passes_by_change = false;   // most changed first
-  bool was_cancelled = false;      // work was stopped: what failed by that can be resumed
+  bool passes_by_change = false;  // most changed first
+  bool was_cancelled = false;     // work was stopped: what failed by that can be resumed
   std::map<int32_t, uint64_t> searched_seeds;  // by module: that its guilty pass is searched with
+  std::map<int32_t, std::shared_ptr<Reduction>> reductions;  // by module
+  std::shared_ptr<BundleMaking> bundle;                      // the last; null: none
   std::set<int32_t> asked_passes;  // modules whose stages are all to be compared, however many
 };
 

@@ -49,9 +49,14 @@ const Pending<DivergeVerdict>& Searched(Context& context, const SearchKey& key) 
                            });
 }
 
-bool IsAbout(const dump::DumpModel& dump, int32_t module, const DivergeVerdict& verdict) {
-  if (verdict.passes.empty()) return dump.modules().size() == 1;
-  return StageOfFile(dump, module, verdict.passes.front().file_after) >= 0;
+// By the stages that it names; where those are not here, if it came with the one module.
+bool IsAbout(const Document& document, int32_t module) {
+  const dump::DumpModel& dump = *document.dump();
+  const DivergeVerdict& verdict = *document.verdict();
+  const bool is_only = dump.modules().size() == 1;
+  if (verdict.passes.empty()) return is_only;
+  return StageOfFile(dump, module, verdict.passes.front().file_after) >= 0 ||
+         (is_only && document.verdict_is_own());
 }
 
 }  // namespace
@@ -72,7 +77,7 @@ const Pending<DivergeVerdict>* VerdictOn(Context& context, int32_t module) {
     return &Searched(context, {module, asked->second});
   }
   const Pending<DivergeVerdict>& kept = context.document.verdict();
-  if (!kept.ready() || !IsAbout(*context.document.dump(), module, *kept)) return nullptr;
+  if (!kept.ready() || !IsAbout(context.document, module)) return nullptr;
   return &kept;
 }
 

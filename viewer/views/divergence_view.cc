@@ -1,5 +1,6 @@
 // Divergence: two platforms against each other on one module: what is asked, how far it is, which
-// instructions differ first, and where a NaN first appears. Nothing runs before the button is pressed.
+// instructions differ first, and where a NaN first appears. Nothing runs before the button is
+// pressed.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
@@ -15,6 +16,7 @@
 #include "viewer/model/experiment.h"
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
 #include "viewer/views/divergence_outcome.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -196,6 +198,12 @@ class DivergenceView : public View {
     ImGui::SameLine();
     if (ImGui::Button("Find infinity"))
       Start(frame.context, module, debug::NonFiniteKind::kInfinity);
+    if (experiment.report() != nullptr) {
+      SameLineIfRoom(ButtonWidth("Shrink the module"));
+      if (ImGui::Button("Shrink the module")) frame.context.requests.Run(Command::kReduce);
+    }
+    SameLineIfRoom(ButtonWidth("Make a bundle"));
+    if (ImGui::Button("Make a bundle")) frame.context.requests.Run(Command::kMakeBundle);
     if (platforms_.size() == 1) {
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary,

@@ -67,8 +67,8 @@ uint32_t Mixed(uint32_t a, uint32_t b, double share) {
 }  // namespace
 
 NodeColors::NodeColors(const GraphData& data, ColorMode mode, const Theme& theme,
-                       const Origins* origins, const Experiment* experiment)
-    : data_(data), mode_(mode), theme_(theme), origins_(origins), experiment_(experiment) {
+                       const Origins* origins, Heat heat)
+    : data_(data), mode_(mode), theme_(theme), origins_(origins), heat_(std::move(heat)) {
   if (!IsRamp()) return;
   const graph::Tree& tree = data.graph.tree();
   for (uint32_t k = 0; k < tree.size(); ++k) {
@@ -94,8 +94,8 @@ NodeColors::Value NodeColors::ValueOf(hlo::InstructionId id) const {
     case ColorMode::kBytes:
       return {graph::CostOf(module, id).bytes, -1};
     case ColorMode::kError: {
-      const Finding* finding = experiment_ == nullptr ? nullptr : experiment_->Of(id);
-      if (finding != nullptr) return {0, static_cast<int>(finding->verdict)};
+      const auto found = heat_.find(id.index);
+      if (found != heat_.end()) return {0, static_cast<int>(found->second)};
       break;
     }
   }
@@ -213,13 +213,15 @@ std::vector<LegendEntry> NodeColors::Legend(std::span<const std::string> stage_n
       break;
     }
     case ColorMode::kError:
-      if (experiment_ == nullptr || experiment_->findings().empty()) {
-        out = {{theme_[Color::kDeviceNone], "no values compared: the Divergence screen does that"}};
+      if (heat_.empty()) {
+        out = {{theme_[Color::kDeviceNone],
+                "no values of this stage compared: the Divergence screen does that"}};
         break;
       }
       for (int k = 0; k <= static_cast<int>(Verdict::kFailed); ++k) {
         out.push_back({CategoryColor(k), std::string(ToString(static_cast<Verdict>(k)))});
       }
+      out.push_back({theme_[Color::kDeviceNone], "nothing known"});
       break;
   }
   return out;

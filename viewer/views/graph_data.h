@@ -10,7 +10,7 @@
 #include "core/debug/align/lineage.h"
 #include "core/debug/place/placement.h"
 #include "core/graph/picture.h"
-#include "viewer/model/experiment.h"
+#include "viewer/lab/error_curve.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/model/tasks.h"
 #include "viewer/widgets/theme.h"
@@ -79,9 +79,9 @@ struct LegendEntry {
 // Colours of nodes in one mode.
 class NodeColors {
  public:
-  // `experiment` is one that ran this module, or null.
+  // `heat` counts for ColorMode::kError only.
   NodeColors(const GraphData& data, ColorMode mode, const Theme& theme, const Origins* origins,
-             const Experiment* experiment);
+             Heat heat);
   uint32_t Of(graph::NodeId id) const;
   std::vector<LegendEntry> Legend(std::span<const std::string> stage_names) const;
 
@@ -102,7 +102,7 @@ class NodeColors {
   ColorMode mode_;
   const Theme& theme_;
   const Origins* origins_;
-  const Experiment* experiment_;
+  Heat heat_;
   double most_ = 0;
 };
 

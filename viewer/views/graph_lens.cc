@@ -71,16 +71,15 @@ void GraphLens::Paint(Frame& frame, ColorMode mode) {
                                 });
     if (found.ready()) origins = found.value.get();
   }
-  const Experiment& lab = frame.context.experiment;
-  const Experiment* experiment = lab.module() == data_->module.get() ? &lab : nullptr;
-  const size_t heat =
-      mode == ColorMode::kError && experiment != nullptr ? experiment->findings().size() : 0;
+  const bool hot = mode == ColorMode::kError;
+  const CurveVersion errors = hot ? CurveVersionOf(frame.context, module()) : CurveVersion();
   const std::string wanted =
-      fmt::format("{}:{}:{}:{}:{}:{}", graph_, static_cast<int>(mode), frame.theme.dark(),
-                  origins != nullptr, data_->graph.tree().size(), heat);
+      fmt::format("{}:{}:{}:{}:{}:{}:{}", graph_, static_cast<int>(mode), frame.theme.dark(),
+                  origins != nullptr, data_->graph.tree().size(), errors.verdict, errors.findings);
   if (wanted == painted_) return;
   painted_ = wanted;
-  colors_.emplace(*data_, mode, frame.theme, origins, experiment);
+  colors_.emplace(*data_, mode, frame.theme, origins,
+                  hot ? HeatOf(frame.context, module(), stage(), *data_->module) : Heat());
   ++dress_version_;
   std::vector<std::string> names;
   const dump::ModuleEntry& entry =

@@ -56,6 +56,9 @@ bool GraphLook::Run(Command command) {
     case Command::kGraphColor:
       mode = static_cast<ColorMode>((static_cast<size_t>(mode) + 1) % ColorModeRows().size());
       return true;
+    case Command::kGraphHeat:
+      mode = ColorMode::kError;
+      return true;
     case Command::kGraphLink:
       linked = !linked;
       return true;

@@ -54,6 +54,7 @@ class GraphView : public View {
   }
 
   bool Run(Command command, Frame& frame) override {
+    if (command == Command::kGraphHeat) return look_.Run(command);  // before it was drawn, too
     GraphLens& lens = Active();
     if (lens.data() == nullptr) return false;
     switch (command) {

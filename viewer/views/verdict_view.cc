@@ -11,7 +11,9 @@
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/pass_search.h"
+#include "viewer/model/requests.h"
 #include "viewer/model/tasks.h"
+#include "viewer/views/stage_strip.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -45,12 +47,19 @@ class VerdictView : public View {
                       "opened beside the dump instead: nothing runs then.");
     }
     if (!ShowPending(frame, *verdict, "the verdict")) return;
+    SelectFound(context, module, **verdict);
     DrawVerdict(frame, module, **verdict);
   }
 
   bool Run(Command command, Frame& frame) override {
     const int32_t module = frame.context.navigation.module();
-    if (command != Command::kRunExperiment || module < 0) return false;
+    if ((command != Command::kRunExperiment && command != Command::kAskPass) || module < 0) {
+      return false;
+    }
+    // What is known already is asked for again by its own button only.
+    const Pending<DivergeVerdict>* known = VerdictOn(frame.context, module);
+    selects_ = command == Command::kAskPass;
+    if (selects_ && known != nullptr && !known->failed()) return true;
     SearchPass(frame.context, module, static_cast<uint64_t>(seed_));
     return true;
   }
@@ -82,6 +91,18 @@ class VerdictView : public View {
   }
 
  private:
+  // What was asked for is selected once it is found, as soon as its stage is read.
+  void SelectFound(Context& context, int32_t module, const DivergeVerdict& verdict) {
+    if (!selects_) return;
+    if (!verdict.passes.empty()) {
+      const PassBlame& blame = verdict.passes.front();
+      const int32_t after = StageOfFile(*context.document.dump(), module, blame.file_after);
+      if (after >= 0 && context.data.Module(module, after).waiting()) return;
+      SelectBlame(context, module, blame);
+    }
+    selects_ = false;
+  }
+
   void DrawButtons(Frame& frame, int32_t module, const Pending<DivergeVerdict>* verdict) {
     if (verdict != nullptr && verdict->waiting()) {
       if (ImGui::Button("Cancel")) frame.context.tasks.Cancel(verdict->task);
@@ -96,6 +117,13 @@ class VerdictView : public View {
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputInt("##seed", &seed_, 1);
     seed_ = std::max(seed_, 0);
+    for (const auto& [label, command] : {std::pair("Show on the graph", Command::kGraphHeat),
+                                         std::pair("Shrink the module", Command::kReduce),
+                                         std::pair("Make a bundle", Command::kMakeBundle)}) {
+      if (verdict == nullptr || !verdict->ready()) return;
+      SameLineIfRoom(ButtonWidth(label));
+      if (ImGui::Button(label)) frame.context.requests.Run(command);
+    }
   }
 
   static void DrawVerdict(Frame& frame, int32_t module, const DivergeVerdict& verdict) {
@@ -107,6 +135,7 @@ class VerdictView : public View {
     ImGui::PopTextWrapPos();
     ImGui::PopStyleColor();
     ImGui::PopFont();
+    DrawStageStrip(frame, module, verdict);
     DrawFacts(frame, verdict);
     DrawPasses(frame, module, verdict);
     DrawTries(frame, verdict);
@@ -211,6 +240,7 @@ class VerdictView : public View {
   }
 
   int seed_ = 0;
+  bool selects_ = false;  // what is found
 };
 
 }  // namespace

@@ -210,15 +210,19 @@ void WriteTexts(JsonWriter& json, std::string_view name, std::span<const std::st
   json.EndArray();
 }
 
+// "--seed {}" with the value, as arguments; nothing where it is the usual one.
 template <typename T>
-std::string OptionText(std::string_view option, const T& value, const T& usual) {
-  if (value == usual) return "";
+void AddOption(std::vector<std::string>& arguments, std::string_view option, const T& value,
+               const T& usual) {
+  if (value == usual) return;
+  const size_t blank = option.find(' ');
+  arguments.emplace_back(option.substr(0, blank));
+  if (blank == option.npos) return;
+  const std::string_view form = option.substr(blank + 1);
   if constexpr (kIsOptional<T>) {
-    return " " + fmt::format(fmt::runtime(option), Written(*value));
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    return " " + fmt::format(fmt::runtime(option), Quoted(value));
+    arguments.push_back(fmt::format(fmt::runtime(form), Written(*value)));
   } else {
-    return " " + fmt::format(fmt::runtime(option), value);
+    arguments.push_back(fmt::format(fmt::runtime(form), value));
   }
 }
 
@@ -305,20 +309,28 @@ Result<BundleManifest> ManifestFromJson(std::string_view text) {
   return manifest;
 }
 
-std::string RunOptionsText(const RunRequest& request) {
+std::vector<std::string> RunArguments(const RunRequest& request) {
   const RunRequest usual;
-  std::string text;
+  std::vector<std::string> arguments;
 #define REQUEST_FIELD(member, name, option) \
-  text += OptionText(option, request.member, usual.member);
+  AddOption(arguments, option, request.member, usual.member);
 #include "core/debug/bundle/request_fields.def"
 #undef REQUEST_FIELD
   for (const auto& [name, value] : request.xla_flags) {
-    text += " " + Quoted(fmt::format("--{}={}", name, value));
+    arguments.push_back(fmt::format("--{}={}", name, value));
   }
   for (const auto& [name, value] : request.reference_flags) {
-    text += " --reference_flag " + Quoted(fmt::format("{}={}", name, value));
+    arguments.insert(arguments.end(), {"--reference_flag", fmt::format("{}={}", name, value)});
   }
-  return text.empty() ? text : text.substr(1);
+  return arguments;
+}
+
+std::string RunOptionsText(const RunRequest& request) {
+  std::string text;
+  for (const std::string& argument : RunArguments(request)) {
+    text += (text.empty() ? "" : " ") + Quoted(argument);
+  }
+  return text;
 }
 
 }  // namespace hloscope::debug

@@ -51,8 +51,10 @@ std::string ManifestJson(const BundleManifest& manifest,
 // Input error: it is no manifest, or a value is not one that the field may have.
 Result<BundleManifest> ManifestFromJson(std::string_view json);
 
-// "--platform NAME --seed 7 --xla_x=true": the options of `run` that differ from the defaults, as a
-// shell takes them. Files and Python environments are not among them.
+// "--platform", "NAME", "--seed", "7", "--xla_x=true": the options of `run` that differ
+// from the defaults. Files and Python environments are not among them.
+std::vector<std::string> RunArguments(const RunRequest& request);
+// The same in one line, as a shell takes it.
 std::string RunOptionsText(const RunRequest& request);
 
 }  // namespace hloscope::debug

@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "core/base/file.h"
-
 namespace hloscope::debug {
 namespace {
 
@@ -258,17 +256,6 @@ Result<KeptVerdict> ReadVerdict(std::string_view text) {
   Take(json, "errors", errors);
   verdict.warnings.insert(verdict.warnings.end(), errors.begin(), errors.end());
   Take(json, "verdict", verdict.sentence);
-  return kept;
-}
-
-Result<KeptVerdict> ReadVerdictFile(const std::string& path, const Limits& limits) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
-  Result<KeptVerdict> kept = ReadVerdict(file.bytes());
-  if (!kept) {
-    Error error = kept.error();
-    error.message = path + ": " + error.message;
-    return std::unexpected(std::move(error));
-  }
   return kept;
 }
 

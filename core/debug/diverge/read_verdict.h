@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/debug/diverge/verdict.h"
 
@@ -21,8 +20,5 @@ bool IsVerdict(std::string_view text);
 // One line as `diverge --json` prints it; fields that it lacks are left as they are. Input error:
 // not JSON, or no verdict.
 Result<KeptVerdict> ReadVerdict(std::string_view text);
-
-// The same of a file.
-Result<KeptVerdict> ReadVerdictFile(const std::string& path, const Limits& limits);
 
 }  // namespace hloscope::debug

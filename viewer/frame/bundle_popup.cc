@@ -1,0 +1,144 @@
+// Asking for a bundle, and showing it.
+#include "viewer/frame/bundle_popup.h"
+
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+#include <imgui/misc/cpp/imgui_stdlib.h>
+
+#include <filesystem>
+
+#include "viewer/model/document.h"
+#include "viewer/lab/fault_run.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/number_text.h"
+#include "viewer/model/pass_search.h"
+#include "viewer/lab/reduction.h"
+#include "viewer/model/tasks.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using debug::ValuePolicy;
+
+struct PolicyRow {
+  ValuePolicy policy;
+  const char *label, *help;
+};
+constexpr PolicyRow kPolicies[] = {
+    {ValuePolicy::kNone, "none", "nothing of inputs, expected values and results"},
+    {ValuePolicy::kShapes, "shapes", "their shapes; inputs made up from a seed need no more"},
+    {ValuePolicy::kStatistics, "statistics", "shapes, ranges, means, counts of NaN"},
+    {ValuePolicy::kAll, "all", "every bit: anybody can replay it, and read the values"}};
+
+void DrawContent(Frame& frame, int32_t module) {
+  Context& context = frame.context;
+  const auto run = FaultRunOf(context, module);
+  Fact(frame, "run",
+       run ? SafeText(run->from + ": " + RunText(run->request))
+           : "the stage in view on the interpreter; nothing was compared yet");
+  const Pending<debug::DivergeVerdict>* verdict = VerdictOn(context, module);
+  const bool has_verdict = verdict != nullptr && verdict->ready();
+  Fact(frame, "verdict", has_verdict ? SafeText((*verdict)->sentence, 120) : "none yet");
+  const Reduction* reduction = ReductionOn(context, module);
+  const bool is_small = reduction != nullptr && reduction->report.ready() &&
+                        reduction->report->status == debug::ReduceStatus::kReduced;
+  Fact(frame, "reduced module",
+       is_small ? fmt::format("{} of {} instructions", reduction->report->instructions,
+                              reduction->report->instructions_before)
+                : "none yet");
+}
+
+}  // namespace
+
+std::string BundlePopup::DefaultPath(Context& context) {
+  const int32_t module = context.navigation.module();
+  std::string name = "bug";
+  if (context.document.dump().ready() && module >= 0) {
+    name = context.document.dump()->modules()[static_cast<size_t>(module)].name;
+  }
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!plain && c != '.' && c != '-') c = '_';
+  }
+  std::error_code error;
+  return (std::filesystem::current_path(error) / (name + ".hlob")).string();
+}
+
+void BundlePopup::Draw(Frame& frame, const std::string& path, bool entered) {
+  Context& context = frame.context;
+  const int32_t module = context.navigation.module();
+  if (!context.document.dump().ready() || module < 0) {
+    return Sentence(frame, "no module is open");
+  }
+  DrawContent(frame, module);
+  DrawWish(frame);
+  const BundleMaking* last = LastBundle(context);
+  const bool is_running = last != nullptr && last->made.waiting();
+  if (is_running) {
+    if (ImGui::Button("Stop")) context.tasks.Cancel(last->made.task);
+    ImGui::SameLine();
+    Label(frame.theme, Color::kTextSecondary,
+          "running the module, then replaying the bundle in a clean process …");
+  } else {
+    const bool pressed = ImGui::Button("Write the bundle");
+    if ((pressed || entered) && !path.empty()) {
+      wish_.path = path;
+      MakeBundle(context, module, wish_);
+      last = LastBundle(context);
+    }
+    ImGui::SameLine();
+    std::error_code error;
+    const bool exists = std::filesystem::exists(path, error);
+    Label(frame.theme, exists ? Color::kWarning : Color::kTextSecondary,
+          exists ? "this file exists and will be overwritten"
+                 : "Enter: write; paths, names, hosts, tokens and environment are redacted");
+  }
+  if (last != nullptr) DrawMade(frame, *last);
+}
+
+void BundlePopup::DrawWish(Frame& frame) {
+  ImGui::AlignTextToFramePadding();
+  Label(frame.theme, Color::kTextSecondary, "values");
+  for (const PolicyRow& row : kPolicies) {
+    ImGui::SameLine(0, 16 * frame.scale);
+    if (ImGui::RadioButton(row.label, wish_.values == row.policy)) wish_.values = row.policy;
+    ImGui::SetItemTooltip("%s", row.help);
+  }
+  ImGui::SameLine(0, 28 * frame.scale);
+  ImGui::Checkbox("without source lines", &wish_.no_source);
+  ImGui::SetNextItemWidth(-1);
+  ImGui::InputTextWithHint("##note", "a note for the reader (optional)", &wish_.note);
+}
+
+void BundlePopup::DrawMade(Frame& frame, const BundleMaking& making) {
+  if (making.made.failed()) {
+    return Label(frame.theme, Color::kError, SafeText(making.made.error.ToString(), 500));
+  }
+  if (!making.made.ready()) return;
+  const MadeFile& made = *making.made;
+  ImGui::Separator();
+  Title(frame, SafeText(std::filesystem::path(making.wish.path).filename().string(), 80));
+  ImGui::SameLine();
+  Label(frame.theme, Color::kTextSecondary, " " + MadeText(made));
+  Sentence(frame, SafeText(made.manifest.sentence, 300));
+  Fact(frame, "redacted", RedactedText(made.manifest));
+  Fact(frame, "replay", SafeText(made.manifest.replay, 200));
+  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY;
+  if (!ImGui::BeginTable("##parts", 3, kFlags)) return;
+  ImGui::TableSetupColumn("part", ImGuiTableColumnFlags_WidthFixed, 190 * frame.scale);
+  ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, 80 * frame.scale);
+  ImGui::TableSetupColumn("what it is", ImGuiTableColumnFlags_WidthStretch);
+  for (const dump::BundleFile::Listed& part : made.parts) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    Label(dump::FileOf(part.part));
+    ImGui::TableNextColumn();
+    RightLabel(BytesText(part.bytes));
+    ImGui::TableNextColumn();
+    FittedLabel(dump::Describe(part.part));
+  }
+  ImGui::EndTable();
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,48 @@
+// BundleMaking: a bundle of what is wrong with a module, made by a process of its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/debug/bundle/manifest.h"
+#include "core/dump/bundle_file.h"
+#include "viewer/model/context.h"
+#include "viewer/model/pending.h"
+
+namespace hloscope::viewer {
+
+// What is asked for.
+struct BundleWish {
+  std::string path;
+  debug::ValuePolicy values = debug::ValuePolicy::kShapes;
+  std::string note;
+  bool no_source = false;
+};
+
+// What went in.
+struct MadeFile {
+  debug::BundleManifest manifest;
+  std::vector<dump::BundleFile::Listed> parts;
+  int64_t bytes = 0;
+};
+
+struct BundleMaking {
+  BundleWish wish;
+  Pending<MadeFile> made;
+};
+
+// Runs `hloscope bundle create` on the file of the module that FaultRunOf names (else of that in
+// view, on the interpreter), with the verdict and the reduced module where they are there. A
+// message says when it is done, or why it failed.
+void MakeBundle(Context& context, int32_t module, const BundleWish& wish);
+// The last one; null: none yet.
+const BundleMaking* LastBundle(Context& context);
+
+// "5.4 kB in 9 parts; in a clean process: reproduced".
+std::string MadeText(const MadeFile& made);
+// "2 × path, 1 × token", or "nothing".
+std::string RedactedText(const debug::BundleManifest& manifest);
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,61 @@
+// Which run it is.
+#include "viewer/lab/fault_run.h"
+
+#include <fmt/format.h>
+
+#include "core/debug/run/failure.h"
+#include "core/replay/platform_table.h"
+#include "viewer/model/experiment.h"
+#include "viewer/model/pass_search.h"
+
+namespace hloscope::viewer {
+namespace {
+
+std::optional<FaultRun> OfExperiment(const Experiment& experiment, int32_t module) {
+  const ExperimentRequest& request = experiment.request();
+  if (experiment.report() == nullptr || experiment.running() || request.module_index != module) {
+    return std::nullopt;
+  }
+  FaultRun run{module, request.stage, request, "the last run"};
+  run.request.isolate = false;
+  return run;
+}
+
+std::optional<FaultRun> OfVerdict(Context& context, int32_t module) {
+  const Pending<debug::DivergeVerdict>* pending = VerdictOn(context, module);
+  if (pending == nullptr || !pending->ready()) return std::nullopt;
+  const debug::DivergeVerdict& verdict = **pending;
+  if (verdict.status != debug::RunStatus::kDiffers) return std::nullopt;
+  FaultRun run{module, 0, {}, "the verdict"};
+  run.request.platform = verdict.platform;
+  // Stages are evaluated by the reference: what runs them otherwise is a compiler that has passes.
+  const bool same = verdict.platform.empty() || verdict.platform == verdict.reference ||
+                    verdict.platform == replay::ReferencePlatform().name;
+  const replay::PlatformRow* compiler = replay::PlatformWith(replay::kDumps);
+  if (same && compiler != nullptr) run.request.platform = compiler->name;
+  run.request.reference_platform =
+      verdict.reference.empty() ? std::string(replay::ReferencePlatform().name) : verdict.reference;
+  run.request.seed = verdict.seed;
+  return run;
+}
+
+}  // namespace
+
+std::optional<FaultRun> FaultRunOf(Context& context, int32_t module) {
+  std::optional<FaultRun> ran = OfExperiment(context.experiment, module);
+  if (ran && debug::FailureOf(*context.experiment.report())) return ran;
+  if (std::optional<FaultRun> told = OfVerdict(context, module)) return told;
+  return ran;
+}
+
+std::string RunText(const debug::RunRequest& request) {
+  std::string text = request.platform;
+  if (!request.reference_platform.empty()) text += " against " + request.reference_platform;
+  if (request.find) {
+    text +=
+        *request.find == debug::NonFiniteKind::kNan ? ", the first NaN" : ", the first infinity";
+  }
+  return text + fmt::format(", seed {}", request.seed);
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,114 @@
+// Reducing in the background.
+#include "viewer/lab/reduction.h"
+
+#include "core/base/jobs.h"
+#include "core/debug/reduce/write_candidate.h"
+#include "viewer/model/document.h"
+#include "viewer/model/experiment.h"
+#include "viewer/model/marks.h"
+#include "viewer/model/messages.h"
+#include "viewer/model/task_cache.h"
+#include "viewer/model/tasks.h"
+
+namespace hloscope::viewer {
+namespace {
+
+debug::ReduceReport Refused(Error error) {
+  debug::ReduceReport report;
+  report.error = std::move(error);
+  return report;
+}
+
+debug::ReduceReport Reduce(const dump::DumpModel& dump, const FaultRun& run,
+                           const std::shared_ptr<Reduction::Feed>& feed, TaskControl& control) {
+  auto module = dump.Module(run.module, run.stage);
+  if (!module) return Refused(module.error());
+  {
+    const std::lock_guard lock(feed->mutex);
+    feed->progress.before = feed->progress.instructions = (*module)->instructions().size();
+  }
+  debug::ReduceRequest request;
+  request.run = run.request;
+  request.run.limits = dump.limits();
+  request.jobs = static_cast<int>(AvailableCpus());
+  request.on_progress = [feed](const debug::SearchProgress& search) {
+    const std::lock_guard lock(feed->mutex);
+    feed->progress.reduction = search.reduction;
+    feed->progress.tries = search.tries;
+  };
+  request.on_better = [feed](const debug::Candidate& candidate, const debug::Failure& failure) {
+    const std::lock_guard lock(feed->mutex);
+    ReductionProgress& progress = feed->progress;
+    progress.smallest = candidate.module;
+    progress.instructions = candidate.module->instructions().size();
+    progress.failure = failure.text;
+    progress.steps.push_back({progress.tries, progress.instructions});
+  };
+  return debug::ReduceModule(*module, request, control.stop());
+}
+
+void Take(Reduction& reduction, Computed<debug::ReduceReport>& report) {
+  Pending<debug::ReduceReport>& pending = reduction.report;
+  pending.state = report && !(*report)->error ? PendingState::kReady : PendingState::kFailed;
+  if (!report) {
+    pending.error = report.error();
+  } else if ((*report)->error) {
+    pending.error = *(*report)->error;
+  } else {
+    pending.value = *report;
+  }
+}
+
+}  // namespace
+
+ReductionProgress Reduction::Progress() const {
+  const std::lock_guard lock(feed->mutex);
+  return feed->progress;
+}
+
+void StartReduction(Context& context, int32_t module) {
+  if (!context.document.dump().ready()) return;
+  const std::optional<FaultRun> run = FaultRunOf(context, module);
+  if (!run) {
+    return context.messages.Post(Severity::kNote,
+                                 "nothing to make small: run the module on the screen Divergence "
+                                 "first, or open a verdict of it");
+  }
+  StopReduction(context, module);
+  auto reduction = std::make_shared<Reduction>();
+  reduction->run = *run;
+  reduction->report.state = PendingState::kWaiting;
+  FaultRun own = *run;
+  own.request.workers = context.experiment.MakeWorkers(static_cast<int>(AvailableCpus()));
+  reduction->report.task = context.tasks.Start(
+      "making the module small",
+      [dump = context.document.dump().value, own, reduction,
+       feed = reduction->feed](TaskControl& control) -> Tasks::Finish {
+        auto report = std::make_shared<Computed<debug::ReduceReport>>(Guarded<debug::ReduceReport>(
+            [&](TaskControl& c) -> Computed<debug::ReduceReport> {
+              return std::make_shared<const debug::ReduceReport>(Reduce(*dump, own, feed, c));
+            },
+            control));
+        return [reduction, report] { Take(*reduction, *report); };
+      });
+  context.marks.reductions[module] = reduction;
+}
+
+void StopReduction(Context& context, int32_t module) {
+  const Reduction* reduction = ReductionOn(context, module);
+  if (reduction != nullptr && reduction->report.waiting()) {
+    context.tasks.Cancel(reduction->report.task);
+  }
+}
+
+const Reduction* ReductionOn(Context& context, int32_t module) {
+  const auto found = context.marks.reductions.find(module);
+  return found == context.marks.reductions.end() ? nullptr : found->second.get();
+}
+
+Status SaveReduced(const debug::ReduceReport& report, const std::string& path) {
+  HLOSCOPE_TRY(debug::WriteCandidate(report.smallest, report.inputs_from_seed, path));
+  return {};
+}
+
+}  // namespace hloscope::viewer

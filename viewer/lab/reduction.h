@@ -1,0 +1,54 @@
+// Reduction: a module that fails, made small in the background; what came of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/debug/reduce/reduce_module.h"
+#include "viewer/lab/fault_run.h"
+#include "viewer/model/context.h"
+#include "viewer/model/pending.h"
+
+namespace hloscope::viewer {
+
+// How far it is.
+struct ReductionProgress {
+  std::string reduction;  // what is tried now
+  int64_t tries = 0;
+  size_t before = 0, instructions = 0;
+  std::shared_ptr<const hlo::Module> smallest;  // null: nothing smaller yet
+  std::string failure;                          // a sentence
+  struct Step {
+    int64_t tries = 0;
+    size_t instructions = 0;
+  };
+  std::vector<Step> steps;  // each smaller than the one before
+};
+
+struct Reduction {
+  FaultRun run;
+  Pending<debug::ReduceReport> report;  // ready also where it was stopped
+  // Written from the thread that reduces.
+  struct Feed {
+    std::mutex mutex;
+    ReductionProgress progress;
+  };
+  std::shared_ptr<Feed> feed = std::make_shared<Feed>();
+  ReductionProgress Progress() const;
+};
+
+// Starts anew what FaultRunOf names; a message says why where it names nothing.
+void StartReduction(Context& context, int32_t module);
+// Stops it; the smallest so far stays.
+void StopReduction(Context& context, int32_t module);
+// The last one of that module; null: none.
+const Reduction* ReductionOn(Context& context, int32_t module);
+
+// Writes the smallest module, and inputs beside it where it needs others than those of the seed.
+Status SaveReduced(const debug::ReduceReport& report, const std::string& path);
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,220 @@
+// Reducer: a module that fails, made small: how far it is, the module as it shrinks, what is left.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+#include <imgui/misc/cpp/imgui_stdlib.h>
+#include <implot/implot.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/hlo/text/text.h"
+#include "viewer/model/document.h"
+#include "viewer/model/messages.h"
+#include "viewer/model/navigation.h"
+#include "viewer/lab/reduction.h"
+#include "viewer/model/requests.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using debug::ReduceReport;
+using debug::ReduceStatus;
+
+std::string ResultText(const ReduceReport& report) {
+  if (report.status != ReduceStatus::kReduced) return "the module does not fail here";
+  std::string text = fmt::format("{} of {} instructions still fail",
+                                 CountText(static_cast<int64_t>(report.instructions)),
+                                 CountText(static_cast<int64_t>(report.instructions_before)));
+  if (report.stopped) text += " (stopped: the smallest so far)";
+  return report.failure ? text + ": " + report.failure->text : text;
+}
+
+class ReducerView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    Context& context = frame.context;
+    if (!ShowPending(frame, context.document.dump(), "the dump")) return;
+    const int32_t module = context.navigation.module();
+    if (module < 0) return Sentence(frame, "no module in this dump");
+    const Reduction* reduction = ReductionOn(context, module);
+    if (reduction == nullptr || !reduction->report.waiting()) {
+      DrawStart(frame, module);
+    }
+    if (reduction == nullptr) return;
+    const ReductionProgress progress = reduction->Progress();
+    if (reduction->report.waiting()) DrawRunning(frame, module, progress);
+    ImGui::Separator();
+    if (reduction->report.failed()) {
+      Label(frame.theme, Color::kError, SafeText(reduction->report.error.ToString(), 600));
+    }
+    if (reduction->report.ready()) DrawResult(frame, *reduction->report);
+    DrawSteps(frame, progress);
+    DrawModule(frame, progress);
+  }
+
+  bool Run(Command command, Frame& frame) override {
+    const int32_t module = frame.context.navigation.module();
+    if (module < 0) return false;
+    if (command == Command::kCancel) {
+      StopReduction(frame.context, module);
+      return true;
+    }
+    if (command != Command::kReduce && command != Command::kRunExperiment) return false;
+    StartReduction(frame.context, module);
+    return true;
+  }
+
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    const Reduction* reduction = ReductionOn(context, context.navigation.module());
+    if (format != ExportFormat::kCsv || reduction == nullptr) return View::Export(format, context);
+    const ReductionProgress progress = reduction->Progress();
+    std::string out = "kind,tries,instructions,text\n";
+    for (const ReductionProgress::Step& step : progress.steps) {
+      out += fmt::format("step,{},{},\n", step.tries, step.instructions);
+    }
+    const std::string said = reduction->report.ready()    ? ResultText(*reduction->report)
+                             : reduction->report.failed() ? reduction->report.error.ToString()
+                                                          : "not finished";
+    return out +
+           fmt::format("result,{},{},{}\n", progress.tries, progress.instructions, CsvCell(said));
+  }
+
+  std::string Lit(Context& context) const override {
+    const Reduction* reduction = ReductionOn(context, context.navigation.module());
+    if (reduction == nullptr) return {};
+    if (reduction->report.failed()) return reduction->report.error.ToString();
+    return reduction->report.ready() ? ResultText(*reduction->report) : "running";
+  }
+
+ private:
+  void DrawStart(Frame& frame, int32_t module) {
+    Context& context = frame.context;
+    const std::optional<FaultRun> run = FaultRunOf(context, module);
+    ImGui::BeginDisabled(!run);
+    if (ImGui::Button("Shrink the module")) StartReduction(context, module);
+    ImGui::EndDisabled();
+    SameLineIfRoom(ButtonWidth("Make a bundle"));
+    if (ImGui::Button("Make a bundle")) context.requests.Run(Command::kMakeBundle);
+    if (!run) {
+      return Sentence(frame,
+                      "Nothing has failed yet: run the module on the panel Divergence, or open a "
+                      "verdict of it. The smallest module that still fails the same way is found "
+                      "in child processes, and can be stopped at any time.");
+    }
+    Sentence(frame, fmt::format("from {}: {}", run->from, RunText(run->request)));
+  }
+
+  static void DrawRunning(Frame& frame, int32_t module, const ReductionProgress& progress) {
+    if (ImGui::Button("Stop")) StopReduction(frame.context, module);
+    ImGui::SameLine();
+    const std::string text =
+        progress.before == 0
+            ? "running the module as it is"
+            : fmt::format("{} of {} instructions, {} tries, without {}", progress.instructions,
+                          progress.before, progress.tries, progress.reduction);
+    const float gone = progress.before == 0 ? 0
+                                            : 1 - static_cast<float>(progress.instructions) /
+                                                      static_cast<float>(progress.before);
+    ImGui::ProgressBar(gone, ImVec2(-1, 0), SafeText(text, 120).c_str());
+  }
+
+  void DrawResult(Frame& frame, const ReduceReport& report) {
+    ImGui::PushFont(frame.strong, 0);
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(SafeText(ResultText(report), 800).c_str());
+    ImGui::PopTextWrapPos();
+    ImGui::PopFont();
+    for (const std::string& note : report.notes) {
+      Label(frame.theme, Color::kWarning, SafeText(note, 400));
+    }
+    if (report.status != ReduceStatus::kReduced) return;
+    if (path_.empty()) {
+      std::error_code error;
+      path_ = (std::filesystem::current_path(error) / "reduced.hlo").string();
+    }
+    ImGui::SetNextItemWidth(std::max(
+        120.0F, ImGui::GetContentRegionAvail().x - ButtonWidth("Save") - ButtonWidth("Open it")));
+    ImGui::InputText("##path", &path_);
+    ImGui::SameLine();
+    const bool opens = ImGui::Button("Open it");
+    ImGui::SameLine();
+    if (!ImGui::Button("Save") && !opens) return;
+    const Status saved = SaveReduced(report, path_);
+    frame.context.messages.Post(
+        saved ? Severity::kNote : Severity::kError,
+        saved ? "saved " + path_ : "not saved: " + saved.error().ToString());
+    if (saved && opens) frame.context.requests.Open({path_});
+  }
+
+  // Instructions over tries.
+  static void DrawSteps(Frame& frame, const ReductionProgress& progress) {
+    if (progress.steps.size() < 2) return;
+    std::vector<double> tries = {0}, left = {static_cast<double>(progress.before)};
+    for (const ReductionProgress::Step& step : progress.steps) {
+      tries.push_back(static_cast<double>(step.tries));
+      left.push_back(static_cast<double>(step.instructions));
+    }
+    tries.push_back(static_cast<double>(progress.tries));
+    left.push_back(static_cast<double>(progress.instructions));
+    ImPlot::PushStyleColor(ImPlotCol_FrameBg, frame.theme.With(Color::kPanel, 0));
+    ImPlot::PushStyleColor(ImPlotCol_PlotBg, frame.theme[Color::kCanvas]);
+    ImPlot::PushStyleColor(ImPlotCol_AxisText, frame.theme[Color::kTextSecondary]);
+    ImPlot::PushStyleColor(ImPlotCol_AxisGrid, frame.theme.With(Color::kLine, 0.8F));
+    if (ImPlot::BeginPlot("##steps", ImVec2(-1, 170 * frame.scale),
+                          ImPlotFlags_NoLegend | ImPlotFlags_NoMenus | ImPlotFlags_NoInputs)) {
+      ImPlot::SetupAxes("tries", "instructions");
+      ImPlot::SetupAxesLimits(0, std::max(1.0, tries.back()) * 1.02, 0, left.front() * 1.08,
+                              ImPlotCond_Always);
+      ImDrawList& list = *ImPlot::GetPlotDrawList();
+      ImPlot::PushPlotClipRect();
+      for (size_t k = 1; k < tries.size(); ++k) {
+        const ImVec2 from = ImPlot::PlotToPixels(tries[k - 1], left[k - 1]);
+        const ImVec2 to = ImPlot::PlotToPixels(tries[k], left[k]);
+        list.AddLine(from, {to.x, from.y}, frame.theme[Color::kAccent], 2 * frame.scale);
+        list.AddLine({to.x, from.y}, to, frame.theme[Color::kAccent], 2 * frame.scale);
+      }
+      ImPlot::PopPlotClipRect();
+      ImPlot::EndPlot();
+    }
+    ImPlot::PopStyleColor(4);
+  }
+
+  void DrawModule(Frame& frame, const ReductionProgress& progress) {
+    if (progress.smallest == nullptr) return;
+    if (printed_ != progress.smallest) {
+      printed_ = progress.smallest;
+      lines_.clear();
+      std::string text;
+      hlo::PrintText(*printed_, hlo::TextFormat::kElided, text);
+      for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find('\n', at), text.size());
+        lines_.push_back(SafeText(std::string_view(text).substr(at, end - at), 600));
+        at = end + 1;
+      }
+    }
+    Title(frame, "The smallest module so far");
+    ImGui::BeginChild("##module", ImVec2(0, 0), 0, ImGuiWindowFlags_HorizontalScrollbar);
+    ImGui::PushFont(frame.mono, 0);
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(lines_.size()));
+    while (clipper.Step()) {
+      for (int k = clipper.DisplayStart; k < clipper.DisplayEnd; ++k) {
+        ImGui::TextUnformatted(lines_[static_cast<size_t>(k)].c_str());
+      }
+    }
+    ImGui::PopFont();
+    ImGui::EndChild();
+  }
+
+  std::string path_;
+  std::shared_ptr<const hlo::Module> printed_;  // as lines_
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeReducerView() { return std::make_unique<ReducerView>(); }
+
+}  // namespace hloscope::viewer
