@@ -95,7 +95,9 @@ class HuntCommand : public Command {
           Chosen(shared_.MachineSpecs(), {"--deadline", "--memory", "--threads", "--python",
                                           "--debug_options_file", std::string(kXlaFlags)})}) {
       for (OptionSpec& spec : specs) {
-        if (spec.name == "--platform") spec.help = "the platform to hunt on; by default xla-cpu";
+        if (spec.name == "--platform")
+          spec.help = fmt::format("the platform to hunt on; by default {}",
+                                  replay::PlatformWith(replay::kDumps)->name);
         if (spec.name == "--seed") spec.help = "which programs there are (0)";
         if (spec.name == "--reference_platform")
           spec.help = "the platform that says what is right; by default the interpreter";

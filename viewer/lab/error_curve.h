@@ -19,7 +19,7 @@ struct ErrorCurve {
   std::vector<int64_t> reached;          // results, by number, that differ beyond the bounds
   int64_t compared = 0, same_bits = 0;
   std::string inner;   // the instruction inside the first kernel that differs; empty: not known
-  std::string source;  // "the verdict of xla-cpu against interpreter"
+  std::string source;  // "the verdict of PLATFORM against REFERENCE"
 };
 
 // What the points of a curve are made of: it is another curve where this is another.

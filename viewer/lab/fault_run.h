@@ -21,7 +21,7 @@ struct FaultRun {
 // the same. nullopt: the module was not run, and there is no verdict on it.
 std::optional<FaultRun> FaultRunOf(Context& context, int32_t module);
 
-// "xla-cpu against interpreter, seed 3".
+// "PLATFORM against REFERENCE, seed 3".
 std::string RunText(const debug::RunRequest& request);
 
 }  // namespace hloscope::viewer
