@@ -8,6 +8,19 @@ import unittest
 import zipfile
 
 
+# XLA adds the beginnings up before it clamps them: of i = 12 and j = 3 it takes the wrong elements.
+NESTED_SLICES = '''HloModule nested_slices
+ENTRY e {
+  x = f32[16] iota(), iota_dimension=0
+  y = f32[16] add(x, x)
+  i = s32[] parameter(0)
+  j = s32[] parameter(1)
+  a = f32[8] dynamic-slice(y, i), dynamic_slice_sizes={8}
+  ROOT b = f32[2] dynamic-slice(a, j), dynamic_slice_sizes={2}
+}
+'''
+
+
 class FolderTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -21,6 +34,15 @@ class FolderTest(unittest.TestCase):
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(text)
         return path
+
+    def npy_files(self, *arrays):
+        """What --inputs takes: a .npy file of each (type, shape, values), as ('<f4', [2], [1, 2])."""
+        paths = []
+        for k, (kind, shape, values) in enumerate(arrays):
+            paths.append(self.path(f'{k}.npy'))
+            with open(paths[-1], 'wb') as file:
+                file.write(npy(kind, tuple(shape), struct.pack(f'<{len(values)}{kind[1]}', *values)))
+        return ','.join(paths)
 
 
 def doctor(hloscope):

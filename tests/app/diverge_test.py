@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from command_tests import FolderTest, npy, ready_platforms
+from command_tests import NESTED_SLICES, FolderTest, npy, ready_platforms
 
 HLOSCOPE, SAMPLES = sys.argv[1], pathlib.Path(sys.argv[2])
 PLANTED = pathlib.Path(__file__).parent.parent / 'passes' / 'planted.py'
@@ -28,16 +28,6 @@ ENTRY e {
   h = f32[8] tanh(g)
   zero = f32[] constant(0)
   ROOT r = f32[] reduce(h, zero), dimensions={0}, to_apply=sum
-}
-'''
-NESTED_SLICES = '''HloModule nested_slices
-ENTRY e {
-  x = f32[16] iota(), iota_dimension=0
-  y = f32[16] add(x, x)
-  i = s32[] parameter(0)
-  j = s32[] parameter(1)
-  a = f32[8] dynamic-slice(y, i), dynamic_slice_sizes={8}
-  ROOT b = f32[2] dynamic-slice(a, j), dynamic_slice_sizes={2}
 }
 '''
 MAXIMUM_OF_NAN = '''HloModule reduce_max_of_nan
@@ -163,17 +153,9 @@ class Passes(FolderTest):
 
 @unittest.skipUnless('xla-cpu' in ready_platforms(HLOSCOPE), 'XLA\'s CPU plugin is not installed')
 class OnXla(FolderTest):
-    def inputs(self, *arrays):
-        paths = []
-        for k, (kind, shape, values) in enumerate(arrays):
-            paths.append(self.path(f'{k}.npy'))
-            with open(paths[-1], 'wb') as file:
-                file.write(npy(kind, tuple(shape), struct.pack(f'<{len(values)}{kind[1]}', *values)))
-        return ','.join(paths)
-
     def test_guilty_pass(self):
         module = self.path('m.hlo', NESTED_SLICES)
-        inputs = self.inputs(('<i4', [], [12]), ('<i4', [], [3]))
+        inputs = self.npy_files(('<i4', [], [12]), ('<i4', [], [3]))
         status, verdict = diverge(module, '--passes', '--platform', 'xla-cpu', '--inputs', inputs)
         if verdict['status'] == 'equal':
             self.skipTest('this XLA does not have the fault')
@@ -195,7 +177,7 @@ class OnXla(FolderTest):
         chain = ''.join(f'  t{n} = f32[3] tanh(t{n - 1})\n' for n in range(1, 60))
         module = self.path('m.hlo', DIVIDED_BY_ITSELF.replace('  ROOT r = s32[3]', '  t0 = f32[3] parameter(1)\n' + chain + '  r = s32[3]').replace(
             '\n}', '\n  ROOT all = (f32[3], s32[3]) tuple(t59, r)\n}'))
-        inputs = self.inputs(('<i4', [3], [0, 1, 7]), ('<f4', [3], [0.1, 0.2, 0.3]))
+        inputs = self.npy_files(('<i4', [3], [0, 1, 7]), ('<f4', [3], [0.1, 0.2, 0.3]))
         status, verdict = diverge(module, '--passes', '--platform', 'xla-cpu', '--inputs', inputs)
         if verdict['status'] == 'equal':
             self.skipTest('this XLA does not have the fault')
@@ -206,7 +188,7 @@ class OnXla(FolderTest):
         for module, inputs, cause in ((MAXIMUM_OF_NAN, ('<f4', [64], [1.0] * 10 + [float('nan')] + [1.0] * 53), 'fast_math'),
                                       (DIVIDED_BY_ITSELF, ('<i4', [3], [0, 5, -3]), 'code_generation')):
             path = self.path('m.hlo', module)
-            status, verdict = diverge(path, '--passes', '--platform', 'xla-cpu', '--inputs', self.inputs(inputs))
+            status, verdict = diverge(path, '--passes', '--platform', 'xla-cpu', '--inputs', self.npy_files(inputs))
             if verdict['status'] == 'equal':
                 continue  # this XLA does not have the fault
             self.assertEqual((status, verdict['pass'], verdict['cause'], verdict['instruction']), (1, None, cause, 'r'))

@@ -4,12 +4,11 @@ by colons) and those that `hloscope doctor` lists; exit status 77 where there is
 import glob
 import json
 import os
-import struct
 import subprocess
 import sys
 import unittest
 
-from command_tests import FolderTest, doctor, npy
+from command_tests import NESTED_SLICES, FolderTest, doctor
 
 HLOSCOPE, SAMPLES = (os.path.abspath(path) for path in sys.argv[1:3])
 TYPES = '''HloModule types
@@ -51,16 +50,6 @@ ENTRY main {
   p = f32[4] parameter(0)
   q = f32[4] parameter(1)
   ROOT r = f32[4] add(p, q)
-}
-'''
-NESTED_SLICES = '''HloModule nested_slices
-ENTRY e {
-  x = f32[16] iota(), iota_dimension=0
-  y = f32[16] add(x, x)
-  i = s32[] parameter(0)
-  j = s32[] parameter(1)
-  a = f32[8] dynamic-slice(y, i), dynamic_slice_sizes={8}
-  ROOT b = f32[2] dynamic-slice(a, j), dynamic_slice_sizes={2}
 }
 '''
 LOOP = '''HloModule loop
@@ -118,10 +107,7 @@ class Jaxlib(FolderTest):
 
     def test_the_guilty_pass_is_named_and_confirmed(self):
         module = self.path('m.hlo', NESTED_SLICES)
-        for name, value in (('i', 12), ('j', 3)):
-            with open(self.path(name + '.npy'), 'wb') as file:
-                file.write(npy('<i4', (), struct.pack('<i', value)))
-        inputs = self.path('i.npy') + ',' + self.path('j.npy')
+        inputs = self.npy_files(('<i4', [], [12]), ('<i4', [], [3]))
         for python in PYTHONS:
             code, verdict = self.run_it(module, '--passes', '--platform', 'jaxlib', '--python', python, '--inputs', inputs, command='diverge')
             if verdict['status'] == 'equal':

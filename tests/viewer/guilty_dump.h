@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,9 @@
 
 namespace hloscope::viewer {
 
-inline void WriteGuiltyDump(const std::string& folder) {
+// Makes the folder, and gives it back.
+inline std::string GuiltyDump(const std::string& folder) {
+  std::filesystem::create_directories(folder);
   const auto write = [&](const std::string& stage, std::string_view opcode) {
     const std::string text =
         "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] " +
@@ -23,6 +26,7 @@ inline void WriteGuiltyDump(const std::string& folder) {
   write("0001.simplification.after_dce.before_algsimp", "add");
   write("0002.simplification.after_algsimp.before_pipeline-end", "subtract");
   write("cpu_after_optimizations", "subtract");
+  return folder;
 }
 
 }  // namespace hloscope::viewer

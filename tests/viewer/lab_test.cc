@@ -23,12 +23,7 @@ std::string Point(std::string_view name, std::string_view more) {
 
 class LabTest : public ReadingTest {
  protected:
-  std::string Dump() {
-    const std::string folder = Scratch("dump");
-    std::filesystem::create_directories(folder);
-    WriteGuiltyDump(folder);
-    return folder;
-  }
+  std::string Dump() { return GuiltyDump(Scratch("dump")); }
   // A verdict of two platforms about that dump, with this curve.
   std::string VerdictWith(const std::string& curve, std::string_view more = "") {
     const std::string file = Scratch("verdict.json");

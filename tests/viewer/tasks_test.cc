@@ -121,12 +121,7 @@ class TaskTest : public ReadingTest {
   }
 
   // Stages of a module, one of which a pass computes otherwise.
-  std::string GuiltyDump() {
-    const std::string folder = Scratch("guilty");
-    std::filesystem::create_directories(folder);
-    WriteGuiltyDump(folder);
-    return folder;
-  }
+  std::string Guilty() { return GuiltyDump(Scratch("guilty")); }
 
  private:
   int steps_ = 0;
@@ -312,7 +307,7 @@ TEST_F(TaskTest, T12AllUses) {
 
 TEST_F(TaskTest, T13TheGuiltyPass) {
   Do(
-      "13 which pass changed the numbers?", {GuiltyDump()}, [&] { Key("Alt+9"); },
+      "13 which pass changed the numbers?", {Guilty()}, [&] { Key("Alt+9"); },
       [&] { ClickOn("home", "Which pass changed the numbers"); },
       [&] {
         EXPECT_EQ(SelectedName(), "sum");
@@ -323,7 +318,7 @@ TEST_F(TaskTest, T13TheGuiltyPass) {
 
 TEST_F(TaskTest, T14WhatItDid) {
   Do(
-      "14 what did that pass do?", {GuiltyDump()},
+      "14 what did that pass do?", {Guilty()},
       [&] {
         Key("Alt+9");
         Key("Ctrl+3");

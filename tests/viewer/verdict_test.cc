@@ -19,12 +19,7 @@ bool Has(const std::string& text, std::string_view part) {
 
 class VerdictTest : public ViewerTest {
  protected:
-  std::string Dump() {
-    const std::string folder = Scratch("dump");
-    std::filesystem::create_directories(folder);
-    WriteGuiltyDump(folder);
-    return folder;
-  }
+  std::string Dump() { return GuiltyDump(Scratch("dump")); }
   void ShowVerdict() {
     Press("Ctrl+4");
     Drive([](ImGuiTestContext* context) { context->WindowFocus(kPanel); });

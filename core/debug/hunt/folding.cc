@@ -47,6 +47,22 @@ std::optional<DraftId> PickRanked(ProgramMaker& maker, const Draft& draft) {
       draft, [](const DraftNode& node) { return node.shape.IsArray() && node.shape.rank() > 0; });
 }
 
+// An array with a fold that its elements can take, and the scalar that changes nothing.
+struct Folded {
+  DraftId array, neutral;
+  ElementType type;
+  Opcode opcode;
+};
+
+std::optional<Folded> PickFolded(ProgramMaker& maker, Draft& draft) {
+  const auto array = PickRanked(maker, draft);
+  if (!array) return std::nullopt;
+  const ElementType type = draft.shape(*array).element_type();
+  const auto fold = AnyFold(maker, type);
+  if (!fold) return std::nullopt;
+  return Folded{*array, maker.Scalar(draft, type, fold->neutral), type, fold->opcode};
+}
+
 hlo::Window AnyWindow(ProgramMaker& maker, const Shape& shape, bool tiled) {
   hlo::Window window;
   for (const int64_t size : shape.dimensions()) {
@@ -67,16 +83,12 @@ hlo::Window AnyWindow(ProgramMaker& maker, const Shape& shape, bool tiled) {
 }  // namespace
 
 bool AddReduceNode(ProgramMaker& maker, Draft& draft) {
-  const auto a = PickRanked(maker, draft);
-  if (!a) return false;
-  const ElementType type = draft.shape(*a).element_type();
-  const auto fold = AnyFold(maker, type);
-  if (!fold) return false;
-  const DraftId neutral = maker.Scalar(draft, type, fold->neutral);
-  const std::vector<int64_t> dimensions = SomeDimensions(maker, draft.shape(*a).rank());
-  const hlo::ComputationId with = maker.ScalarComputation(fold->opcode, type);
+  const auto folded = PickFolded(maker, draft);
+  if (!folded) return false;
+  const std::vector<int64_t> dimensions = SomeDimensions(maker, draft.shape(folded->array).rank());
+  const hlo::ComputationId with = maker.ScalarComputation(folded->opcode, folded->type);
   return draft
-      .Add(Opcode::kReduce, {*a, neutral},
+      .Add(Opcode::kReduce, {folded->array, folded->neutral},
            {maker.builder().MakeInts(AttributeKey::kDimensions, dimensions),
             maker.builder().MakeComputation(AttributeKey::kToApply, with)})
       .has_value();
@@ -116,16 +128,12 @@ bool AddReducePairNode(ProgramMaker& maker, Draft& draft) {
 }
 
 bool AddReduceWindowNode(ProgramMaker& maker, Draft& draft) {
-  const auto a = PickRanked(maker, draft);
-  if (!a) return false;
-  const ElementType type = draft.shape(*a).element_type();
-  const auto fold = AnyFold(maker, type);
-  if (!fold) return false;
-  const DraftId neutral = maker.Scalar(draft, type, fold->neutral);
-  hlo::Window window = AnyWindow(maker, draft.shape(*a), false);
-  const hlo::ComputationId with = maker.ScalarComputation(fold->opcode, type);
+  const auto folded = PickFolded(maker, draft);
+  if (!folded) return false;
+  hlo::Window window = AnyWindow(maker, draft.shape(folded->array), false);
+  const hlo::ComputationId with = maker.ScalarComputation(folded->opcode, folded->type);
   return draft
-      .Add(Opcode::kReduceWindow, {*a, neutral},
+      .Add(Opcode::kReduceWindow, {folded->array, folded->neutral},
            {maker.builder().Make(AttributeKey::kWindow, std::move(window)),
             maker.builder().MakeComputation(AttributeKey::kToApply, with)})
       .has_value();
