@@ -188,3 +188,44 @@ def edits_of(stage, line, rng):
                 return s.with_line(i.number, i.text(operands=[i.arguments[0], other]))
             made.append(Edit('rewire', line.name, rewire, line.name))
     return made
+
+
+# Mantissa bits that are left where the last two are rounded away, and exponent bits, by element type.
+SHORTER = {'f64': (50, 11), 'f32': (21, 8), 'f16': (8, 5), 'bf16': (5, 8)}
+
+
+def rounding_edits(stage, line):
+    """Edits that change no more than the last bits, as optimisations do that are allowed to."""
+    element = line.shape.split('[')[0]
+    if element not in SHORTER or line.root:
+        return []
+    mantissa, exponent = SHORTER[element]
+    plain = re.sub(r'\{.*', '', line.shape)
+
+    def instead(*parts, of=()):
+        """The instruction made of others; {new} is its name, {shape} its shape, {0} and {1} its operands; the parts name `of` too."""
+        def make(s, i):
+            if i.opcode != line.opcode or i.root or i.arguments != line.arguments or not all(name in s.by_name for name in of):
+                return None
+            text = [i.indent + part.format(*('%' + a for a in i.arguments), new='%' + i.name, shape=i.shape, type=element, operation=i.opcode,
+                                           operands=', '.join('%' + a for a in i.arguments), rest=i.rest) for part in parts]
+            return s.with_line(i.number, '\n'.join(text))
+        return make
+
+    made = []
+    if line.opcode in ('add', 'multiply', 'subtract', 'exponential', 'tanh', 'dot', 'divide', 'reduce'):
+        made.append(Edit('last bits', line.name, instead(
+            '{new}.full = {shape} {operation}({operands}){rest}',
+            f'{{new}} = {{shape}} reduce-precision({{new}}.full), exponent_bits={exponent}, mantissa_bits={mantissa}'), line.name))
+    one = ['{new}.one = {type}[] constant(1)', '{new}.ones = {shape} broadcast({new}.one), dimensions={{}}']
+    if line.opcode in ('divide', 'multiply'):
+        other = 'multiply' if line.opcode == 'divide' else 'divide'
+        made.append(Edit('reciprocal', line.name, instead(
+            *one, '{new}.reciprocal = {shape} divide({new}.ones, {1})', f'{{new}} = {{shape}} {other}({{0}}, {{new}}.reciprocal)'), line.name))
+    if line.opcode in ('add', 'multiply') and line.arguments:
+        inner = stage.by_name.get(line.arguments[0])
+        if inner and inner.opcode == line.opcode and inner.computation == line.computation and stage.shape_of(inner.name) == plain:
+            a, b = ('%' + name for name in inner.arguments)
+            made.append(Edit('other order', line.name, instead(
+                f'{{new}}.last = {{shape}} {{operation}}({b}, {{1}})', f'{{new}} = {{shape}} {{operation}}({a}, {{new}}.last)', of=inner.arguments), line.name))
+    return made

@@ -30,7 +30,7 @@ class Finder {
     const InstructionId before = pairing_.Before(after);
     if (!before.valid()) return {{}, after, {}};
     if (auto inside = InsideOf(before, after)) return *inside;
-    if (!pairing_.IsSameOperation(before, after)) return {before, Computing(after), {}};
+    if (!pairing_.IsSameOperation(before, after)) return MadeOf(before, Computing(after));
     if (auto operand = OperandOf(before, after)) return *operand;
     if (const InstructionId other = DifferingOperand(before, after); other.valid()) {
       return Find(other);
@@ -50,6 +50,15 @@ class Finder {
       if (!same_value_(b, a)) return a;
     }
     return {};
+  }
+
+  // Another operation may be made of the same computations, and one of those be changed.
+  Culprit MadeOf(InstructionId before, InstructionId computing) {
+    const bool calls = !b_.CalledComputations(b_[before]).empty();
+    if (calls) {
+      if (auto inside = InsideOf(before, computing)) return *inside;
+    }
+    return {before, computing, {}};
   }
 
   // What callers hand over as a parameter of a fusion or call.
