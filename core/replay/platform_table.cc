@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/base/closest_text.h"
+#include "core/hlo/module.h"
 #include "core/replay/platform.h"
 
 namespace hloscope::replay {
@@ -66,6 +67,20 @@ const PlatformRow* PlatformWith(PlatformFlag flag) {
   const auto row = std::ranges::find_if(
       kRows, [flag](const PlatformRow& candidate) { return candidate.Has(flag); });
   return row == std::end(kRows) ? nullptr : row;
+}
+
+bool OverrunsBits(const PlatformRow& row, const hlo::Module& module) {
+  if (!row.Has(kOverrunsBits)) return false;
+  const auto is_of_bits = [](const hlo::Shape& shape) {
+    const hlo::ElementType type = shape.element_type();
+    return (type == hlo::ElementType::kS1 || type == hlo::ElementType::kU1) &&
+           shape.ElementCount().value_or(0) > 1;
+  };
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const hlo::Shape& shape = module.shape(hlo::InstructionId(i));
+    if (shape.IsArray() && is_of_bits(shape)) return true;
+  }
+  return false;
 }
 
 std::string PlatformNames(PlatformFlag flag) {

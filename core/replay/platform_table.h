@@ -10,6 +10,10 @@
 
 #include "core/base/result.h"
 
+namespace hloscope::hlo {
+class Module;
+}
+
 namespace hloscope::replay {
 
 class Platform;
@@ -27,6 +31,9 @@ enum PlatformFlag : uint32_t {
   kReadsMlir = 1 << 5,    // its compiler takes StableHLO
   kSearches = 1 << 6,     // looks at its values: searches beside a run, and ends it early
   kNeedsPython = 1 << 7,  // runs by the jaxlib of a Python environment
+  // Its kernels take an array of s1 or u1 for a byte an element, its buffers hold a bit an element
+  // (XLA:CPU 0.11.2; shown by the kernel's own ir-no-opt.ll beside the buffer assignment).
+  kOverrunsBits = 1 << 8,
 };
 
 struct PlatformRow {
@@ -57,6 +64,9 @@ const PlatformRow& ReferencePlatform();
 const PlatformRow* PluginPlatform(Devices devices);
 // The first with that flag; null: there is none.
 const PlatformRow* PlatformWith(PlatformFlag flag);
+// An array of several s1 or u1 in a module that such a platform runs damages its memory: results
+// mean nothing, and neither does whatever else its worker computes afterwards.
+bool OverrunsBits(const PlatformRow& row, const hlo::Module& module);
 // Those with that flag, as a list for people: "a, b".
 std::string PlatformNames(PlatformFlag flag);
 

@@ -25,6 +25,7 @@ struct DraftNode {
   int roundings = 0;
   // Its bits are known: no arithmetic that may give any NaN, or a zero of any sign.
   bool bits = true;
+  bool hidden = false;  // for the node alone that it was made for
 };
 
 // The most roundings behind a value of that type that are told from a fault by the default bounds.
@@ -52,6 +53,7 @@ class Draft {
                              const hlo::Shape* declared = nullptr);
   // What is known of the value better than from its opcode.
   void SetRoundings(DraftId id, int roundings) { nodes_[id].roundings = roundings; }
+  void Hide(DraftId id) { nodes_[id].hidden = true; }
   void SetBits(DraftId id, bool bits) { nodes_[id].bits = bits; }
 
   // Writes all of it as the next computation.

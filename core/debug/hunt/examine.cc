@@ -65,6 +65,18 @@ std::vector<hlo::Literal> FromSeed(const hlo::Module& module, const RunRequest& 
   return inputs.has_value() ? std::move(inputs->literals) : std::vector<hlo::Literal>();
 }
 
+// Memory that nobody has written gives other values each time; what is found must not depend on
+// when it is looked for.
+bool Repeats(const SmallFailure& small, const RunRequest& request, const std::stop_token& stop) {
+  constexpr int kRuns = 3;
+  for (int i = 0; i < kRuns; ++i) {
+    const RunReport report = RunModule(small.smallest.module, On(small.smallest, request), stop);
+    const auto failure = FailureOf(report, small.smallest.module.get());
+    if (!failure || failure->fingerprint() != small.failure.fingerprint()) return false;
+  }
+  return true;
+}
+
 std::optional<SmallFailure> MakeSmaller(const Candidate& candidate, const RunRequest& request,
                                         const std::stop_token& stop) {
   ReduceReport report = Reduce(candidate, request, stop);
@@ -73,6 +85,7 @@ std::optional<SmallFailure> MakeSmaller(const Candidate& candidate, const RunReq
   if (report.inputs_from_seed) {
     small.smallest.arguments = FromSeed(*small.smallest.module, request);
   }
+  if (!Repeats(small, request, stop)) return std::nullopt;
   small.suspect = SuspectOf(*small.smallest.module);
   small.signature = SignatureOf(small.suspect, small.failure);
   return small;

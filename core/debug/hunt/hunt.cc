@@ -12,6 +12,7 @@
 #include "core/debug/hunt/program_maker.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/text/text.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::debug {
 namespace {
@@ -144,6 +145,10 @@ class Hunting {
   void Try(Trial& trial) const {
     Make(trial);
     if (trial.module == nullptr) return;
+    if (DamagesMemory(*trial.module)) {
+      trial.refused = "arrays of s1 or u1, which the platform writes beyond their buffers";
+      return;
+    }
     trial.request = request_.run;
     trial.request.seed = Mix(request_.seed, trial.number) >> 32;
     trial.request.edge_values = trial.number % kEdgesEvery == 0;
@@ -155,6 +160,15 @@ class Hunting {
       trial.refused = trial.failure->fingerprint().substr(0, kMostReason);
       trial.failure.reset();
     }
+  }
+
+  // What comes of it, and of what its worker does next, nobody can tell: nor would it repeat.
+  bool DamagesMemory(const hlo::Module& module) const {
+    const auto overruns = [&](const std::string& name) {
+      const replay::PlatformRow* row = replay::FindPlatform(name);
+      return row != nullptr && replay::OverrunsBits(*row, module);
+    };
+    return overruns(request_.run.platform) || overruns(request_.run.reference_platform);
   }
 
   // What a platform says it does not do, or this machine lacks, is no fault.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <ranges>
 
+#include "core/replay/platform_table.h"
+
 namespace hloscope::debug {
 namespace {
 
@@ -65,6 +67,12 @@ bool Holds(KnownCondition condition, const Module& module, const Suspect& suspec
       return std::ranges::any_of(failure.classes, [](const std::string& one) {
         return one.contains("hlo_instruction.cc") && one.contains("Check failed: operand->shape()");
       });
+    case KnownCondition::kBitArrays: {
+      const auto platforms = replay::PlatformRows();
+      return std::ranges::any_of(platforms, [&](const replay::PlatformRow& row) {
+        return replay::OverrunsBits(row, module);
+      });
+    }
     case KnownCondition::kNanLost:
       return std::ranges::any_of(failure.classes, [](const std::string& one) {
         return one == "float nan in the reference";
@@ -82,7 +90,7 @@ std::span<const KnownFault> KnownFaults() { return kKnownFaults; }
 const KnownFault* FindKnownFault(const Module& module, const Suspect& suspect,
                                  const Failure& failure, std::string_view pass) {
   const auto has_opcode = [&](const KnownFault& row) {
-    if (row.opcode == suspect.opcodes) return true;
+    if (row.opcode == suspect.opcodes || row.opcode.empty()) return true;
     return failure.kind == FailureKind::kSignal &&
            std::ranges::any_of(suspect.instructions, [&](InstructionId id) {
              return ToString(module[id].opcode) == row.opcode;

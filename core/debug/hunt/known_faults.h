@@ -15,6 +15,7 @@ enum class KnownCondition : uint8_t {
   kChained,
   kOneElement,
   kNanLost,
+  kBitArrays,
   kReshapeCheck
 };
 

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/debug/reduce/literals.h"
+#include "core/debug/reduce/resize.h"
 #include "core/eval/numbers/random_fill.h"
 #include "core/hlo/rewrite/rewriter.h"
 #include "core/hlo/shape/shape_inference.h"
@@ -244,14 +246,61 @@ bool ChangeOnce(Mutation& m) {
   return false;
 }
 
+// A type or a size that stands in the module.
+template <typename T, typename Of>
+std::optional<T> AnyOfLeaves(const Module& module, uint64_t draw, const Of& of) {
+  std::set<T> all;
+  for (const hlo::Instruction& i : module.instructions()) {
+    for (const auto& [index, leaf] : module[i.shape].Leaves()) of(*leaf, all);
+  }
+  if (all.empty()) return std::nullopt;
+  return *std::next(all.begin(), static_cast<std::ptrdiff_t>(draw % all.size()));
+}
+
+// In a third of the mutants: another element type, or another size, wherever one stands. Null: not
+// in this one.
+std::shared_ptr<const Module> ChangeAll(const std::shared_ptr<const Module>& module,
+                                        uint64_t seed) {
+  using enum hlo::ElementType;
+  constexpr hlo::ElementType kTypes[] = {kF32, kF64, kF16, kBF16, kS32, kS8, kU8, kS64, kU32};
+  constexpr int64_t kSizes[] = {0, 1, 2, 3, 5, 17};
+  constexpr int64_t kMostBytes = int64_t{1} << 28;
+  eval::RandomBits random(seed ^ 0x5851f42d4c957f2du);
+  const uint64_t draw = random.Next() >> 8;
+  if (draw % 3 != 0) return nullptr;
+  const Candidate whole{module, {}};
+  std::optional<Candidate> changed;
+  if (draw / 3 % 2 == 0) {
+    const auto from = AnyOfLeaves<hlo::ElementType>(
+        *module, random.Next() >> 8, [&](const Shape& leaf, auto& all) {
+          if (std::ranges::count(kTypes, leaf.element_type()) > 0) all.insert(leaf.element_type());
+        });
+    const hlo::ElementType to = kTypes[(random.Next() >> 8) % std::size(kTypes)];
+    if (from && *from != to) changed = Retyped(whole, *from, to);
+  } else {
+    const auto from =
+        AnyOfLeaves<int64_t>(*module, random.Next() >> 8, [&](const Shape& leaf, auto& all) {
+          all.insert(leaf.dimensions().begin(), leaf.dimensions().end());
+        });
+    const int64_t to = kSizes[(random.Next() >> 8) % std::size(kSizes)];
+    if (from && *from != to) changed = Resized(whole, {{*from, to}});
+  }
+  if (!changed || SizeOf(*changed).bytes > kMostBytes) return nullptr;
+  for (const hlo::Diagnostic& diagnostic : hlo::Verify(*changed->module, {})) {
+    if (diagnostic.severity == hlo::Severity::kError) return nullptr;
+  }
+  return changed->module;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Module>> MutantOf(const std::shared_ptr<const Module>& module,
                                                uint64_t seed, const Limits& limits) {
   constexpr int kMostTries = 400;
-  Mutation mutation(module, seed);
+  const std::shared_ptr<const Module> other = ChangeAll(module, seed);
+  Mutation mutation(other == nullptr ? module : other, seed);
   const uint64_t wanted = 1 + mutation.Below(3);
-  uint64_t made = 0;
+  uint64_t made = other == nullptr ? 0 : 1;
   for (int i = 0; i < kMostTries && made < wanted; ++i) made += ChangeOnce(mutation) ? 1 : 0;
   if (made == 0) return InputError("nothing of the module could be changed");
   HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult result, mutation.rewriter().Finish());

@@ -79,6 +79,7 @@ void ProgramMaker::ChooseTypes() {
   constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 9, 16, 17, 31};
   for (int i = 0; i < 3; ++i) sizes_.push_back(OneOf(kSizes));
   if (OneIn(8)) sizes_.push_back(0);
+  if (OneIn(10)) replicas_ = OneIn(2) ? 2 : 4;
 }
 
 int64_t ProgramMaker::AnySize() { return sizes_[Below(sizes_.size())]; }
@@ -115,7 +116,7 @@ hlo::Literal ProgramMaker::AnyLiteral(const Shape& shape) {
 std::optional<DraftId> ProgramMaker::Pick(const Draft& draft, const Fits& fits) {
   std::vector<DraftId> fitting;
   for (DraftId id = 0; id < draft.size(); ++id) {
-    if (fits(draft[id])) fitting.push_back(id);
+    if (!draft[id].hidden && fits(draft[id])) fitting.push_back(id);
   }
   if (fitting.empty()) return std::nullopt;
   // What came last is liked best, so that values are made of one another.
@@ -203,7 +204,7 @@ DraftId ProgramMaker::RootOf(Draft& draft) {
   for (DraftId id = 0; id < draft.size(); ++id) {
     const Opcode opcode = draft[id].opcode;
     const bool is_source = opcode == Opcode::kParameter || opcode == Opcode::kConstant;
-    if (is_source || !draft.shape(id).IsArray()) continue;
+    if (is_source || draft[id].hidden || !draft.shape(id).IsArray()) continue;
     if (!used[id] || OneIn(4)) results.push_back(id);
   }
   if (results.empty()) results.push_back(PickOrMake(draft, Shape::Scalar(types_[0])));
@@ -212,6 +213,7 @@ DraftId ProgramMaker::RootOf(Draft& draft) {
 
 std::shared_ptr<const hlo::Module> ProgramMaker::Make() {
   builder_.header().name = builder_.Intern("random_program");
+  builder_.header().replica_count = replicas_;
   Draft entry(builder_, programs_, 0);
   for (const ElementType type : types_) {
     entry.AddParameter(Shape::Array(type, AnyDimensions(Below(4))));

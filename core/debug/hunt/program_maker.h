@@ -30,6 +30,7 @@ class ProgramMaker {
     return values[Below(kCount)];
   }
   hlo::ElementType AnyType() { return types_[Below(types_.size())]; }
+  int64_t replicas() const { return replicas_; }  // devices that run the program
   int64_t AnySize();
   std::vector<int64_t> AnyDimensions(size_t rank);
   hlo::Literal AnyLiteral(const hlo::Shape& shape);
@@ -74,6 +75,7 @@ class ProgramMaker {
   hlo::ProgramShapes programs_;
   std::vector<hlo::ElementType> types_;
   std::vector<int64_t> sizes_;
+  int64_t replicas_ = 1;
   int next_name_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "core/base/checked.h"
 #include "core/debug/reduce/literals.h"
 #include "core/debug/reduce/reductions.h"
+#include "core/debug/reduce/resize.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/rewrite/copy_module.h"
 #include "core/hlo/shape/shape_inference.h"
@@ -229,13 +230,16 @@ std::vector<Sizes> ChoicesFor(const hlo::Module& module) {
 
 }  // namespace
 
+std::optional<Candidate> Resized(const Candidate& from, const Sizes& sizes) {
+  return Resizing(from, sizes).Run();
+}
+
 void ShrinkDimensions(Search& search) {
   for (bool shrunk = true; shrunk && !search.stopped();) {
     const Candidate from = search.best();
     const std::vector<Sizes> choices = ChoicesFor(*from.module);
-    shrunk =
-        search.First(choices.size(), [&](size_t i) { return Resizing(from, choices[i]).Run(); })
-            .has_value();
+    shrunk = search.First(choices.size(), [&](size_t i) { return Resized(from, choices[i]); })
+                 .has_value();
   }
 }
 

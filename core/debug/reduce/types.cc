@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/debug/reduce/reductions.h"
+#include "core/debug/reduce/resize.h"
 #include "core/eval/numbers/precise.h"
 #include "core/hlo/rewrite/copy_module.h"
 
@@ -25,20 +26,24 @@ constexpr std::array kNarrowings = {
 };
 
 // Shapes nest no deeper than the limit they were read with.
-Shape Narrowed(Shape shape, const Narrowing& narrowing) {
-  if (shape.element_type() == narrowing.from) shape.set_element_type(narrowing.to);
-  for (Shape& element : shape.mutable_elements()) element = Narrowed(std::move(element), narrowing);
+Shape WithType(Shape shape, const Narrowing& change) {
+  if (shape.element_type() == change.from) shape.set_element_type(change.to);
+  for (Shape& element : shape.mutable_elements()) element = WithType(std::move(element), change);
   return shape;
 }
 
-std::optional<Candidate> Narrow(const Candidate& from, const Narrowing& narrowing) {
+}  // namespace
+
+std::optional<Candidate> Retyped(const Candidate& from, ElementType from_type,
+                                 ElementType to_type) {
+  const Narrowing change{from_type, to_type};
   hlo::ModuleBuilder builder = hlo::CopyModule(*from.module);
   builder.header().entry_layout.reset();
   bool changed = false;
   for (uint32_t i = 0; i < from.module->instructions().size(); ++i) {
     const InstructionId id(i);
     const Shape& old = from.module->shape(id);
-    const Shape shape = Narrowed(old, narrowing);
+    const Shape shape = WithType(old, change);
     if (shape == old) continue;
     changed = true;
     builder.instruction(id).shape = builder.InternShape(shape);
@@ -51,7 +56,7 @@ std::optional<Candidate> Narrow(const Candidate& from, const Narrowing& narrowin
   if (!changed) return std::nullopt;
   Candidate candidate{builder.Build(), from.arguments};
   for (Literal& argument : candidate.arguments) {
-    const Shape shape = Narrowed(argument.shape(), narrowing);
+    const Shape shape = WithType(argument.shape(), change);
     if (!IsUnknown(argument) && !(shape == argument.shape())) {
       argument = eval::ConvertLiteral(argument, shape);
     }
@@ -59,14 +64,14 @@ std::optional<Candidate> Narrow(const Candidate& from, const Narrowing& narrowin
   return candidate;
 }
 
-}  // namespace
-
 void NarrowTypes(Search& search) {
   bool narrowed = true;
   while (narrowed && !search.stopped()) {
     const Candidate from = search.best();
     narrowed =
-        search.First(kNarrowings.size(), [&](size_t i) { return Narrow(from, kNarrowings[i]); })
+        search
+            .First(kNarrowings.size(),
+                   [&](size_t i) { return Retyped(from, kNarrowings[i].from, kNarrowings[i].to); })
             .has_value();
   }
 }

@@ -125,7 +125,13 @@ class PjrtPlatform : public Platform {
       HLOSCOPE_TRY(CheckCapture(row_, options.capture));
       HLOSCOPE_ASSIGN_OR_RETURN(captures, AddCaptures(module, options));
     }
+    const bool overruns = OverrunsBits(row_, *module);
     HLOSCOPE_ASSIGN_OR_RETURN(pjrt::Adapted adapted, pjrt::Adapt(std::move(module), options));
+    if (overruns) {
+      adapted.warnings.push_back(
+          "this XLA writes arrays of s1 and u1 beyond their buffers: results may be wrong; use s2 "
+          "or u2");
+    }
     if (captures && !captures->left_out.empty()) {
       adapted.warnings.push_back(fmt::format("values of dynamic shape are not captured: {}",
                                              pjrt::ListSome(captures->left_out)));
