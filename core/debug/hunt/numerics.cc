@@ -178,7 +178,7 @@ bool IsIllConditioned(const SmallFailure& small, RunRequest request, double erro
   request.platform = request.reference_platform;
   request.reference_platform.clear();
   const RunReport plain = RunModule(small.smallest.module, request, stop);
-  for (Literal& argument : request.arguments) argument = MovedByOneUlp(argument);
+  request.arguments = MovedByOneUlp(request.arguments);
   const RunReport moved = RunModule(small.smallest.module, request, stop);
   for (size_t i = 0; i < std::min(plain.outputs.size(), moved.outputs.size()); ++i) {
     const Literal &a = plain.outputs[i].value, &b = moved.outputs[i].value;

@@ -7,9 +7,11 @@
 
 #include "core/debug/passes/find_pass.h"
 #include "core/debug/passes/meaning.h"
+#include "core/debug/passes/other_rounding.h"
 #include "core/hlo/analysis/cost.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/replay/pjrt/api.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::debug {
 namespace {
@@ -19,6 +21,27 @@ using hlo::Module;
 constexpr std::string_view kDisable = "xla_disable_hlo_passes";
 constexpr std::string_view kOnly = "xla_enable_hlo_passes_only";
 constexpr size_t kMostPasses = 24;  // that are switched off one by one
+
+struct Hazard {
+  hlo::ElementType type;
+  std::string_view text;
+};
+constexpr Hazard kHazards[] = {
+#define HAZARD(type, text) {hlo::ElementType::type, text},
+#include "core/debug/passes/hazards.def"
+#undef HAZARD
+};
+
+// Of an array that something computes or takes; null: of none.
+const Hazard* HazardOf(const Module& module) {
+  for (const hlo::Instruction& instruction : module.instructions()) {
+    for (const auto& leaf : module[instruction.shape].Leaves()) {
+      const auto found = std::ranges::find(kHazards, leaf.second->element_type(), &Hazard::type);
+      if (found != std::end(kHazards)) return found;
+    }
+  }
+  return nullptr;
+}
 
 // Passes that can be switched off: those behind which the module is another one, each once.
 std::vector<std::string> ChangingPasses(const Pipeline& pipeline) {
@@ -45,6 +68,10 @@ class Explainer {
     if (!differs) {
       verdict_.errors.push_back(differs.error());
       verdict_.warnings.push_back("the module does not run on " + verdict_.platform);
+      if (differs.error().error_class == ErrorClass::kDied && verdict_.passes.empty()) {
+        verdict_.status = RunStatus::kDied;
+        if (NoteHazard()) verdict_.cause = Cause::kUninitialised;
+      }
     } else if (*differs) {
       verdict_.tries.push_back({verdict_.platform + " as it is", false, ErrorPhrase(**differs)});
       verdict_.status = RunStatus::kDiffers;
@@ -126,16 +153,20 @@ class Explainer {
     const bool moves = IsIllConditioned(worst);
     FindPlace();
     FindKernel();
-    if (changes && *changes) {
+    const bool contracted = IsContracted();
+    const bool in_blocks = !contracted && MovesWithOrder(worst);
+    if (NoteHazard() || (changes && *changes)) {
       verdict_.cause = Cause::kUninitialised;
     } else if (flushed.closes == true) {
       verdict_.cause = Cause::kDenormals;
     } else if (closing_ && closing_ != Cause::kCodeGeneration) {
       verdict_.cause = closing_;
-    } else if (closing_ && multiplies_and_adds_ && IsSmall(worst)) {
+    } else if (contracted || (closing_ && multiplies_and_adds_ && IsSmall(worst))) {
       verdict_.cause = Cause::kFma;
-    } else if (is_approximation_) {
+    } else if (IsApproximation()) {
       verdict_.cause = Cause::kApproximation;
+    } else if (in_blocks) {
+      verdict_.cause = Cause::kReductionOrder;
     } else if (moves) {
       verdict_.cause = Cause::kIllConditioned;
     } else if (is_library_) {
@@ -147,14 +178,80 @@ class Explainer {
     }
   }
 
+  // Says which access out of range the module has that is known of its platform.
+  bool NoteHazard() {
+    const replay::PlatformRow* row = replay::FindPlatform(verdict_.platform);
+    if (row == nullptr || row->devices != replay::Devices::kHost) return false;
+    const Hazard* hazard = HazardOf(*tries_.module());
+    if (hazard != nullptr) verdict_.warnings.emplace_back(hazard->text);
+    return hazard != nullptr;
+  }
+
   bool IsIllConditioned(const LeafComparison& worst) {
     const auto moved = tries_.values().Moved(tries_.module());
-    if (!moved) return false;
-    const auto moves = WorstDifference(*moved, tries_.expected(), values_.request().bounds);
-    const bool as_much = moves && moves->max_abs_error >= 0.25 * worst.max_abs_error;
-    verdict_.tries.push_back({"inputs moved by one ULP, on the reference", as_much,
+    return moved && MovesAsMuch("inputs moved by one ULP, on the reference", *moved, worst);
+  }
+
+  bool MovesAsMuch(std::string what, const Leaves& moved, const LeafComparison& worst) {
+    const auto moves = WorstDifference(moved, tries_.expected(), values_.request().bounds);
+    const bool is_finite = worst.nan_mismatched + worst.inf_mismatched == 0;
+    const bool as_much = moves && is_finite && moves->max_abs_error >= 0.25 * worst.max_abs_error;
+    verdict_.tries.push_back({std::move(what), as_much,
                               moves ? ErrorPhrase(*moves) : "the results stay within the bounds"});
     return as_much;
+  }
+
+  // What the reference makes of another form of the module; nullopt where there is none, and where
+  // it cannot be evaluated, which is noted.
+  std::optional<Leaves> ResultsOf(const std::string& what,
+                                  const Result<std::shared_ptr<const Module>>& module) {
+    if (module.has_value() && *module == nullptr) return std::nullopt;
+    const Result<Leaves> results =
+        module.has_value() ? tries_.values().Plain(*module) : std::unexpected(module.error());
+    if (results) return *results;
+    verdict_.tries.push_back(DivergeTry{what, {}, results.error().message.substr(0, 200)});
+    return std::nullopt;
+  }
+
+  // The results move as much where the reference adds up in another order.
+  bool MovesWithOrder(const LeafComparison& worst) {
+    const std::string what = "sums taken in blocks, on the reference";
+    const auto moved = ResultsOf(what, SumsInBlocks(tries_.module()));
+    return moved && MovesAsMuch(what, *moved, worst);
+  }
+
+  // The reference gives the platform's results where it rounds as FMA does.
+  bool IsContracted() {
+    const auto compiled = CompiledModule();
+    if (!compiled) return false;
+    const std::string what = "products rounded with the sums, on the reference";
+    const auto results = ResultsOf(what, ProductsContracted(compiled));
+    if (!results) return false;
+    const auto differ = WorstDifference(tries_.actual(), *results, values_.request().bounds);
+    verdict_.tries.push_back({what, !differ, differ ? ErrorPhrase(*differ) : ""});
+    return !differ;
+  }
+
+  // A function that is some ULP off; how far each side is from the value in double precision is
+  // told with it.
+  bool IsApproximation() {
+    if (!is_approximation_) return false;
+    RunRequest request = tries_.request();
+    request.reference_platform = values_.request().platform;
+    request.precise = true;
+    const RunReport report = RunModule(tries_.module(), request, stop_);
+    for (const RunOutput& output : report.outputs) {
+      if (output.comparison.equal() || output.precise.size() != 2) continue;
+      const PreciseDistance& actual = output.precise[0].distance;
+      const PreciseDistance& expected = output.precise[1].distance;
+      verdict_.tries.push_back(
+          DivergeTry{"the reference is nearer to the value in double precision",
+                     actual.max_ulp > expected.max_ulp,
+                     fmt::format("{} is at most {:.3g} ULP from it, {} {:.3g}", verdict_.platform,
+                                 actual.max_ulp, request.reference_platform, expected.max_ulp)});
+      break;
+    }
+    return true;
   }
 
   // Instructions one by one: the first that differs by itself.

@@ -47,6 +47,8 @@ class PlatformTries {
 
   const RunRequest& request() const { return request_; }
   const Leaves& expected() const { return expected_; }
+  // What the first run gave that differed.
+  const Leaves& actual() const { return first_; }
   const std::shared_ptr<const hlo::Module>& module() const { return module_; }
   // Evaluates on the inputs of module().
   const StageValues& values() const { return values_ ? *values_ : given_; }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/debug/align/alignment_side.h"
 #include "core/eval/numbers/precise.h"
 #include "core/replay/platform_table.h"
 
@@ -15,18 +16,51 @@ using hlo::Module;
 
 namespace {
 
-// The bits of a finite number one step further from zero (or nearer, where it is none).
+// The bits of a finite number one step further from zero or nearer, in no order that two arguments
+// share: what one subtracts from the other moves too.
 template <typename Bits>
-void MoveAll(std::vector<std::byte>& bytes, Bits exponent) {
+void MoveAll(std::vector<std::byte>& bytes, Bits exponent, uint64_t argument) {
   const size_t count = bytes.size() / sizeof(Bits);
   for (size_t i = 0; i < count; ++i) {
     Bits bits;
     std::memcpy(&bits, bytes.data() + i * sizeof(Bits), sizeof(Bits));
     const auto magnitude = static_cast<Bits>(bits & static_cast<Bits>(~Bits{0} >> 1));
     if (magnitude == 0 || magnitude >= static_cast<Bits>(exponent - 1)) continue;
-    bits = static_cast<Bits>(i % 2 == 0 ? bits + 1 : bits - 1);
+    bits = static_cast<Bits>(MixHash(argument, i) % 2 == 0 ? bits + 1 : bits - 1);
     std::memcpy(bytes.data() + i * sizeof(Bits), &bits, sizeof(Bits));
   }
+}
+
+Literal Moved(const Literal& literal, uint64_t argument) {
+  if (literal.shape().IsTuple()) {
+    std::vector<Literal> elements;
+    for (const Literal& element : literal.elements()) {
+      elements.push_back(Moved(element, MixHash(argument, elements.size())));
+    }
+    return Literal::Tuple(std::move(elements));
+  }
+  if (!literal.shape().IsArray() || literal.elided()) return literal;
+  std::vector<std::byte> bytes(literal.bytes().begin(), literal.bytes().end());
+  switch (hlo::RealPart(literal.shape().element_type())) {
+    case ElementType::kF64:
+      MoveAll<uint64_t>(bytes, uint64_t{0x7ff} << 52, argument);
+      break;
+    case ElementType::kF32:
+      MoveAll<uint32_t>(bytes, uint32_t{0xff} << 23, argument);
+      break;
+    case ElementType::kF16:
+      MoveAll<uint16_t>(bytes, uint16_t{0x7c00}, argument);
+      break;
+    case ElementType::kBF16:
+      MoveAll<uint16_t>(bytes, uint16_t{0x7f80}, argument);
+      break;
+    default:
+      return literal;
+  }
+  Literal moved = Literal::Dense(literal.shape(), std::move(bytes));
+  const auto sizes = literal.dynamic_sizes();
+  moved.set_dynamic_sizes({sizes.begin(), sizes.end()});
+  return moved;
 }
 
 void SortOut(RunRequest& request) {
@@ -48,33 +82,9 @@ void SortOut(RunRequest& request) {
 
 }  // namespace
 
-Literal MovedByOneUlp(const Literal& literal) {
-  if (literal.shape().IsTuple()) {
-    std::vector<Literal> elements;
-    for (const Literal& element : literal.elements()) elements.push_back(MovedByOneUlp(element));
-    return Literal::Tuple(std::move(elements));
-  }
-  if (!literal.shape().IsArray() || literal.elided()) return literal;
-  std::vector<std::byte> bytes(literal.bytes().begin(), literal.bytes().end());
-  switch (hlo::RealPart(literal.shape().element_type())) {
-    case ElementType::kF64:
-      MoveAll<uint64_t>(bytes, uint64_t{0x7ff} << 52);
-      break;
-    case ElementType::kF32:
-      MoveAll<uint32_t>(bytes, uint32_t{0xff} << 23);
-      break;
-    case ElementType::kF16:
-      MoveAll<uint16_t>(bytes, uint16_t{0x7c00});
-      break;
-    case ElementType::kBF16:
-      MoveAll<uint16_t>(bytes, uint16_t{0x7f80});
-      break;
-    default:
-      return literal;
-  }
-  Literal moved = Literal::Dense(literal.shape(), std::move(bytes));
-  const auto sizes = literal.dynamic_sizes();
-  moved.set_dynamic_sizes({sizes.begin(), sizes.end()});
+std::vector<Literal> MovedByOneUlp(const std::vector<Literal>& arguments) {
+  std::vector<Literal> moved;
+  for (const Literal& argument : arguments) moved.push_back(Moved(argument, moved.size()));
   return moved;
 }
 
@@ -128,7 +138,7 @@ Result<Leaves> StageValues::Wide(const std::shared_ptr<const Module>& module) co
 
 Result<Leaves> StageValues::Moved(const std::shared_ptr<const Module>& module) const {
   RunRequest moved = request_;
-  for (Literal& argument : moved.arguments) argument = MovedByOneUlp(argument);
+  moved.arguments = MovedByOneUlp(moved.arguments);
   return Run(module, moved);
 }
 

@@ -45,7 +45,8 @@ class StageValues {
 // The leaves of a report's results; its error where it has none.
 Result<Leaves> LeavesOf(const RunReport& report);
 
-// Every float moved to its neighbour away from zero or towards it, in turn; others as they are.
-hlo::Literal MovedByOneUlp(const hlo::Literal& literal);
+// Every float moved to its neighbour away from zero or towards it, in an order that no two
+// arguments share, so that what one subtracts from the other moves too; others as they are.
+std::vector<hlo::Literal> MovedByOneUlp(const std::vector<hlo::Literal>& arguments);
 
 }  // namespace hloscope::debug

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Each cause of core/debug/diverge/causes.def by a fault that is planted and, where XLA's plugin is there, by a real one: causes_test.py HLOSCOPE.
+
+Planted: planted_xla.py stands for a jaxlib, and does one thing to the results unless the flag is set that cures it.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'app'))
+from command_tests import FolderTest, ready_platforms  # noqa: E402
+
+HLOSCOPE = os.path.abspath(sys.argv[1])
+PLANTED_XLA = pathlib.Path(__file__).parent.resolve() / 'planted_xla.py'
+EXACTLY = ('--abs_error_bound', '0', '--rel_error_bound', '0')
+
+
+def entry(*lines, before=''):
+    return f'HloModule m\n{before}ENTRY e {{\n  ' + '\n  '.join(lines) + '\n}\n'
+
+
+SUM = 'sum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n'
+ONE = entry('x = f32[4] parameter(0)', 'ROOT r = f32[4] negate(x)')
+TANH = entry('x = f32[4] parameter(0)', 'ROOT r = f32[4] tanh(x)')
+SQUARE = entry('x = f32[4] parameter(0)', 'ROOT r = f32[4] multiply(x, x)')
+DOT = entry('x = f32[4] parameter(0)', 'ROOT r = f32[] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}')
+REDUCED = entry('x = f32[8,512] parameter(0)', 'zero = f32[] constant(0)', 'ROOT r = f32[8] reduce(x, zero), dimensions={1}, to_apply=sum', before=SUM)
+CANCELLED = entry('x = f32[4] parameter(0)', 'y = f32[4] parameter(1)', 'd = f32[4] subtract(x, y)', 'k = f32[] constant(1e6)',
+                  'm = f32[4] broadcast(k), dimensions={}', 'ROOT r = f32[4] multiply(d, m)')
+DRAWN = entry('zero = f32[] constant(0)', 'one = f32[] constant(1)', 'ROOT r = f32[4] rng(zero, one), distribution=rng_uniform')
+PRODUCT = entry('x = f32[4] parameter(0)', 'y = f32[4] parameter(1)', 'z = f32[4] parameter(2)', 'm = f32[4] multiply(x, y)',
+                'ROOT r = f32[4] subtract(m, z)')
+FUSED = entry('x = f32[4] parameter(0)', 'y = f32[4] parameter(1)', 'z = f32[4] parameter(2)', 'ROOT r = f32[4] fusion(x, y, z), kind=kLoop, calls=f',
+              before='f {\n  a = f32[4] parameter(0)\n  b = f32[4] parameter(1)\n  c = f32[4] parameter(2)\n  m = f32[4] multiply(a, b)\n'
+                     '  ROOT s = f32[4] subtract(m, c)\n}\n')
+NUMBERS = ('<f4', [4], [0.3, 1.7, 2.9, 5.1])
+MANY = ('<f4', [8, 512], [0.1 + 0.37 * (n % 11) for n in range(4096)])
+
+
+class Planted(FolderTest):
+    def check(self, cause, fault, cure, module, *inputs, optimised=None, bounds=()):
+        for number, text in enumerate((module, optimised or module)):
+            self.path(f'module_0001.m.{number:04}.p.after_pass-{number}.before_next.txt', text)
+        settings = {'PLANTED_HLOSCOPE': HLOSCOPE, 'PLANTED_FAULT': fault, 'PLANTED_CURE': cure}
+        python = self.path('python', f'#!{sys.executable}\nimport os, runpy\nos.environ.update({settings})\n'
+                                     f'runpy.run_path({str(PLANTED_XLA)!r}, run_name="__main__")\n')
+        os.chmod(python, 0o700)
+        arguments = ['--inputs', self.npy_files(*inputs)] if inputs else []
+        done = subprocess.run([HLOSCOPE, 'diverge', '--passes', self.folder, '--platform', 'jaxlib', '--python', python, *arguments,
+                               *bounds, '--json'], capture_output=True, text=True, timeout=300, check=False)
+        verdict = json.loads(done.stdout)
+        self.assertEqual((done.returncode, verdict['status'], verdict['pass'], verdict['cause']), (1, 'differs', None, cause),
+                         done.stdout + done.stderr)
+        if cure:
+            self.assertTrue(any(cured.endswith(cure.split('=')[-1]) or cure in cured for cured in verdict['cured_by']), verdict['cured_by'])
+        return verdict
+
+    def test_library(self):
+        self.check('library', 'one percent', 'xla_disable_hlo_passes=dot-library-rewriter', DOT, NUMBERS)
+
+    def test_code_generation(self):
+        self.check('code_generation', 'one percent', 'xla_backend_optimization_level=0', ONE, NUMBERS)
+        self.check('code_generation', 'one percent', '', ONE, NUMBERS)
+
+    def test_excess_precision(self):
+        self.check('excess_precision', 'one percent', 'xla_allow_excess_precision=false', ONE, NUMBERS)
+
+    def test_fma(self):
+        verdict = self.check('fma', 'contracted', '', PRODUCT, NUMBERS, ('<f4', [4], [0.7, 1 / 3, 1.1, 0.9]), ('<f4', [4], [0.21, 0.5666, 3.19, 4.59]),
+                             optimised=FUSED, bounds=EXACTLY)
+        self.assertIn({'what': 'products rounded with the sums, on the reference', 'closes': True, 'detail': ''}, verdict['tries'])
+
+    def test_fast_math(self):
+        self.check('fast_math', 'no NaN', 'xla_cpu_enable_fast_min_max=false', ONE, ('<f4', [4], [1, float('nan'), 2, 3]))
+
+    def test_denormals(self):
+        self.check('denormals', 'flushed', '', SQUARE, ('<f4', [4], [1e-20, 2e-20, 1, 2]), bounds=EXACTLY)
+
+    def test_reduction_order(self):
+        self.check('reduction_order', 'a step', '', REDUCED, MANY, bounds=EXACTLY)
+        self.check('reduction_order', 'one percent', 'xla_disable_hlo_passes=tree_reduction_rewriter', REDUCED, MANY)
+
+    def test_approximation(self):
+        self.check('approximation', 'three steps', '', TANH, NUMBERS, bounds=EXACTLY)
+
+    def test_random_numbers(self):
+        self.check('random_numbers', 'one percent', '', DRAWN)
+
+    def test_uninitialised(self):
+        self.check('uninitialised', 'noise', '', ONE, NUMBERS)
+
+    def test_ill_conditioned(self):
+        self.check('ill_conditioned', 'a tenth', '', CANCELLED, ('<f4', [4], [1.0000001, 1.5, 1.25, 1.75]), ('<f4', [4], [1, 1.5, 1.25, 1.75]))
+
+
+@unittest.skipUnless('xla-cpu' in ready_platforms(HLOSCOPE), 'XLA\'s CPU plugin is not installed')
+class OnXla(FolderTest):
+    def check(self, cause, module, *inputs, bounds=EXACTLY):
+        arguments = ['--inputs', self.npy_files(*inputs)] if inputs else []
+        done = subprocess.run([HLOSCOPE, 'diverge', '--passes', self.path('m.hlo', module), '--platform', 'xla-cpu', *arguments, *bounds, '--json'],
+                              capture_output=True, text=True, timeout=300, check=False)
+        verdict = json.loads(done.stdout)
+        if verdict['status'] == 'equal':
+            self.skipTest('this XLA gives the reference\'s values')
+        self.assertEqual((verdict['pass'], verdict['cause']), (None, cause), done.stdout)
+        return verdict
+
+    def test_library(self):
+        module = entry('x = f32[64,64] parameter(0)', 'y = f32[64,64] parameter(1)',
+                       'ROOT r = f32[64,64] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}')
+        self.check('library', module, ('<f4', [64, 64], [3e38] * 4096), ('<f4', [64, 64], ([2] * 64 + [-2] * 64) * 32))
+
+    def test_code_generation(self):
+        self.check('code_generation', entry('x = s32[3] parameter(0)', 'ROOT r = s32[3] divide(x, x)'), ('<i4', [3], [0, 5, -3]))
+
+    def test_excess_precision(self):
+        module = entry('p = f32[4] parameter(0)', 'x = bf16[4] convert(p)', 'a = bf16[4] add(x, x)', 'm = bf16[4] multiply(a, x)',
+                       'ROOT r = f32[4] convert(m)')
+        self.check('excess_precision', module, ('<f4', [4], [1.234375, 0.3125, 2.71875, 3.140625]))
+
+    def test_fma(self):
+        verdict = self.check('fma', entry('x = f32[64] parameter(0)', 'y = f32[64] parameter(1)', 'm = f32[64] multiply(x, y)',
+                                          'ROOT r = f32[64] subtract(m, y)'))
+        self.assertIn({'what': 'products rounded with the sums, on the reference', 'closes': True, 'detail': ''}, verdict['tries'])
+
+    def test_fast_math(self):
+        module = entry('x = f32[64] parameter(0)', 'low = f32[] constant(-inf)', 'ROOT r = f32[] reduce(x, low), dimensions={0}, to_apply=max',
+                       before=SUM.replace('sum', 'max').replace('add', 'maximum'))
+        self.check('fast_math', module, ('<f4', [64], [1.0] * 10 + [float('nan')] + [1.0] * 53))
+
+    def test_denormals(self):
+        self.check('denormals', SQUARE, ('<f4', [4], [1e-20, 2e-20, 1, 2]))
+
+    def test_reduction_order(self):
+        verdict = self.check('reduction_order', REDUCED.replace('[8', '[64').replace('512]', '4096]'))
+        self.assertTrue(any(t['what'].startswith('sums taken in blocks') and t['closes'] for t in verdict['tries']))
+
+    def test_approximation(self):
+        verdict = self.check('approximation', TANH.replace('[4]', '[64]'))
+        self.assertTrue(any('ULP from it' in t['detail'] for t in verdict['tries']), verdict['tries'])
+
+    def test_random_numbers(self):
+        self.check('random_numbers', DRAWN, bounds=())
+
+    def test_uninitialised(self):
+        verdict = self.check('uninitialised', entry('x = s1[129] parameter(0)', 'y = s32[129] convert(x)', 'ROOT r = s32[129] negate(y)'))
+        self.assertTrue(any('a bit for each' in warning for warning in verdict['warnings']), verdict['warnings'])
+
+    def test_ill_conditioned(self):
+        module = entry('x = f32[4] parameter(0)', 'y = f32[4] exponential(x)', 'k = f32[] constant(1e7)', 'm = f32[4] broadcast(k), dimensions={}',
+                       'z = f32[4] multiply(y, m)', 'ROOT r = f32[4] cosine(z)')
+        self.check('ill_conditioned', module, ('<f4', [4], [0.3, 1.2, 2.3, 3.1]), bounds=())
+
+
+if __name__ == '__main__':
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
