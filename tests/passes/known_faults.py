@@ -34,9 +34,10 @@ OPERANDS = {
     'A reduction by maximum loses NaN': [('<f4', (64,), struct.pack('<64f', float('nan'), *[1] * 63))],
     'An initial value that is not neutral is used several times': [('<f4', (164,), struct.pack('<164f', *[0] * 164))],
     'An integer divided by itself is one, also where it is zero': [('<i4', (3,), struct.pack('<3i', 0, 1, 7))],
-    'A reduction of one element forgets the initial value': None,
-    'A variadic scatter into equal operands loses updates': None,
-    'A convolution of integers is folded with saturation': None,
+    'A reduction of one element forgets the initial value': [('<f4', (3, 1), struct.pack('<3f', -2, 1, -3))],
+    'A variadic scatter into equal operands loses updates': [('<f4', (2,), struct.pack('<2f', 10, 20)), ('<f4', (2,), struct.pack('<2f', 30, 40))],
+    'A convolution of integers is folded with saturation': [],
+    'Arrays of 1-bit integers are written beyond their buffers': [('|u1', (4096,), bytes(4096)), ('|u1', (4096,), b'\1' * 4096)],
     'A scatter into its own indices or updates': [('<i4', (3, 1), struct.pack('<3i', 0, 2, 1))],
 }
 # These give no values that could differ.

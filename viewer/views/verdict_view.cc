@@ -159,9 +159,10 @@ class VerdictView : public View {
     }
     if (verdict.confirmed) {
       Fact(frame, "confirmed",
-           *verdict.confirmed ? "yes: without the pass the run is right, or the "
-                                "pass alone repeats the edit"
-                              : "no");
+           !*verdict.confirmed      ? "no"
+           : verdict.passes.empty() ? "yes: a try shows it, or the kernel alone repeats it"
+                                    : "yes: without the pass the run is right, or the "
+                                      "pass alone repeats the edit");
     }
     if (!verdict.kernel.empty()) Fact(frame, "kernel", SafeText(verdict.kernel));
     if (!verdict.first_bad.empty()) Fact(frame, "first bad version", SafeText(verdict.first_bad));

@@ -66,6 +66,8 @@ struct DivergeVerdict {
   std::optional<DivergePlace> place;  // where it first differs
   InstructionEdit edit;
   std::vector<std::string> cured_by;  // names of passes and flags with values
+  // The pass is in cured_by, or alone repeats the edit; without one: a try shows the cause, or the
+  // kernel alone repeats the fault. Absent: not found out.
   std::optional<bool> confirmed;
   std::string kernel;               // that computes the place; empty: unknown
   std::optional<int64_t> ptx_line;  // in the module's PTX

@@ -138,6 +138,15 @@ class Explainer {
     if (!closing_ || closing_ == Cause::kCodeGeneration) closing_ = cause;
   }
 
+  // A cause, whether it is believed, and whether a try shows it: it closes the gap, or the kernel
+  // repeats the fault alone.
+  struct Belief {
+    bool holds;
+    Cause cause;
+    bool is_tried;
+  };
+
+  // The first that holds.
   void FindCause(const LeafComparison& worst) {
     if (DrawsOf(*tries_.module()) > 0) {
       verdict_.cause = Cause::kRandomNumbers;
@@ -150,32 +159,32 @@ class Explainer {
       verdict_.tries.push_back({"the same again, bit for bit", *changes,
                                 *changes ? "repeated runs differ" : "repeated runs agree"});
     }
+    const bool varies = changes && *changes;
     const bool moves = IsIllConditioned(worst);
     FindPlace();
     FindKernel();
     const bool contracted = IsContracted();
     const bool in_blocks = !contracted && MovesWithOrder(worst);
-    if (NoteHazard() || (changes && *changes)) {
-      verdict_.cause = Cause::kUninitialised;
-    } else if (flushed.closes == true) {
-      verdict_.cause = Cause::kDenormals;
-    } else if (closing_ && closing_ != Cause::kCodeGeneration) {
-      verdict_.cause = closing_;
-    } else if (contracted || (closing_ && multiplies_and_adds_ && IsSmall(worst))) {
-      verdict_.cause = Cause::kFma;
-    } else if (IsApproximation()) {
-      verdict_.cause = Cause::kApproximation;
-    } else if (in_blocks) {
-      verdict_.cause = Cause::kReductionOrder;
-    } else if (moves) {
-      verdict_.cause = Cause::kIllConditioned;
-    } else if (is_library_) {
-      verdict_.cause = Cause::kLibrary;
-    } else if (closing_ || verdict_.stepped_over.empty()) {
-      verdict_.cause = Cause::kCodeGeneration;  // every stage means the right thing
-    } else {
-      verdict_.cause = Cause::kUnexplained;
-    }
+    const bool hazard = NoteHazard();
+    const bool is_flag = closing_ && closing_ != Cause::kCodeGeneration;
+    const bool may_contract = closing_ && multiplies_and_adds_ && IsSmall(worst);
+    const bool repeats = closing_ || !verdict_.kernel.empty();  // alone too
+    const Belief beliefs[] = {
+        {hazard || varies, Cause::kUninitialised, varies || closing_},
+        {flushed.closes == true, Cause::kDenormals, true},
+        {is_flag, closing_.value_or(Cause::kUnexplained), true},
+        {contracted || may_contract, Cause::kFma, contracted},
+        {IsApproximation(), Cause::kApproximation, reference_is_nearer_},
+        {in_blocks, Cause::kReductionOrder, true},
+        {moves, Cause::kIllConditioned, true},
+        {is_library_, Cause::kLibrary, repeats},
+        // Every stage means the right thing.
+        {closing_ || verdict_.stepped_over.empty(), Cause::kCodeGeneration, repeats},
+        {true, Cause::kUnexplained, false},
+    };
+    const Belief& belief = *std::ranges::find(beliefs, true, &Belief::holds);
+    verdict_.cause = belief.cause;
+    if (belief.is_tried) verdict_.confirmed = true;
   }
 
   // Says which access out of range the module has that is known of its platform.
@@ -244,11 +253,11 @@ class Explainer {
       if (output.comparison.equal() || output.precise.size() != 2) continue;
       const PreciseDistance& actual = output.precise[0].distance;
       const PreciseDistance& expected = output.precise[1].distance;
-      verdict_.tries.push_back(
-          DivergeTry{"the reference is nearer to the value in double precision",
-                     actual.max_ulp > expected.max_ulp,
-                     fmt::format("{} is at most {:.3g} ULP from it, {} {:.3g}", verdict_.platform,
-                                 actual.max_ulp, request.reference_platform, expected.max_ulp)});
+      reference_is_nearer_ = actual.max_ulp > expected.max_ulp;
+      verdict_.tries.push_back(DivergeTry{
+          "the reference is nearer to the value in double precision", reference_is_nearer_,
+          fmt::format("{} is at most {:.3g} ULP from it, {} {:.3g}", verdict_.platform,
+                      actual.max_ulp, request.reference_platform, expected.max_ulp)});
       break;
     }
     return true;
@@ -360,7 +369,8 @@ class Explainer {
   const std::stop_token& stop_;
   std::optional<Cause> closing_;  // of the first known try that closes the gap
   bool multiplies_and_adds_ = false, is_approximation_ = false;
-  bool is_library_ = false;  // what differs in the code is a library's
+  bool reference_is_nearer_ = false;  // to the value in double precision
+  bool is_library_ = false;           // what differs in the code is a library's
 };
 
 }  // namespace

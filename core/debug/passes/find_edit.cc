@@ -75,14 +75,49 @@ struct Suspect {
   const TraceEvent* after;
 };
 
+// What the operands of the root need that hold one of the leaves; everything where none is given or
+// the root is no tuple. What computations need that are called is not looked into.
+std::vector<bool> NeededBy(const Module& module, std::span<const size_t> leaves) {
+  const InstructionId root = module.entry().root;
+  const bool whole = leaves.empty() || module[root].opcode != hlo::Opcode::kTuple;
+  std::vector<bool> needed(module.instructions().size(), whole);
+  if (whole) return needed;
+  std::vector<InstructionId> pending;
+  auto need = [&](InstructionId id) {
+    if (needed[id.index]) return;
+    needed[id.index] = true;
+    pending.push_back(id);
+  };
+  size_t first = 0;
+  for (const InstructionId operand : module.operands(root)) {
+    const size_t last = first + module.shape(operand).Leaves().size();
+    if (std::ranges::any_of(leaves, [&](size_t i) { return i >= first && i < last; }))
+      need(operand);
+    first = last;
+  }
+  needed[root.index] = true;
+  while (!pending.empty()) {
+    const InstructionId id = pending.back();
+    pending.pop_back();
+    for (const InstructionId operand : module.operands(id)) need(operand);
+    for (const hlo::ComputationId callee : module.CalledComputations(module[id])) {
+      for (uint32_t i = 0; i < module[callee].instruction_count; ++i) {
+        need(InstructionId(module[callee].first_instruction + i));
+      }
+    }
+  }
+  return needed;
+}
+
 class Search {
  public:
   Search(const StageValues& values, std::shared_ptr<const Module> before,
-         std::shared_ptr<const Module> after, std::stop_token stop)
+         std::shared_ptr<const Module> after, std::span<const size_t> leaves, std::stop_token stop)
       : values_(values),
         before_(std::move(before)),
         after_(std::move(after)),
         pairing_(*before_, *after_),
+        needed_(NeededBy(*after_, leaves)),
         stop_(std::move(stop)) {}
 
   Result<std::optional<FoundEdit>> Run(TracePrecision precision) {
@@ -119,7 +154,7 @@ class Search {
     std::vector<Suspect> suspects;
     for (const TraceEvent& event : trace_after_.events) {
       const InstructionId partner = pairing_.Before(event.instruction);
-      if (!partner.valid()) continue;
+      if (!partner.valid() || !needed_[event.instruction.index]) continue;
       const TraceEvent* before = trace_before_.Find(partner, event.device, event.execution);
       if (before == nullptr || before->leaves.size() != event.leaves.size()) continue;
       const uint64_t hash = HashOf(event);
@@ -298,6 +333,7 @@ class Search {
   const StageValues& values_;
   std::shared_ptr<const Module> before_, after_;
   Pairing pairing_;
+  std::vector<bool> needed_;  // by instruction of the later module: the results that differ do
   std::stop_token stop_;
   TracePrecision precision_ = TracePrecision::kDouble;
   ValueTrace trace_before_, trace_after_;
@@ -309,8 +345,9 @@ class Search {
 Result<std::optional<FoundEdit>> FindEdit(const StageValues& values,
                                           const std::shared_ptr<const Module>& before,
                                           const std::shared_ptr<const Module>& after,
+                                          std::span<const size_t> leaves,
                                           const std::stop_token& stop) {
-  Search search(values, before, after, stop);
+  Search search(values, before, after, leaves, stop);
   auto found = search.Run(TracePrecision::kDouble);
   if (found.has_value() && found->has_value()) return found;
   return search.Run(TracePrecision::kOwn);

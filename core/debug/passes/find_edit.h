@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 
 #include "core/base/result.h"
@@ -21,10 +22,12 @@ struct FoundEdit {
 // instruction of `after`, in the order in which they run, whose value differs from its partner's is
 // what was changed, or what it takes was: then that is named, as in `before` where it is gone.
 // Looks into fusions and called computations, in double precision first, where rounding hides
-// nothing. Nullopt: no paired values differ. Fails as the evaluation does.
+// nothing. Only what the given leaves of the results need is looked at; everything where none is
+// given. Nullopt: no paired values differ. Fails as the evaluation does.
 Result<std::optional<FoundEdit>> FindEdit(const StageValues& values,
                                           const std::shared_ptr<const hlo::Module>& before,
                                           const std::shared_ptr<const hlo::Module>& after,
+                                          std::span<const size_t> leaves,
                                           const std::stop_token& stop);
 
 }  // namespace hloscope::debug

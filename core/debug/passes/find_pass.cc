@@ -93,7 +93,8 @@ class Sweep {
     PassBlame blame{stage.pass, stage.pipeline, last_.file, stage.file, Restores(results), {},
                     {},         change->worst};
     if (!blame.restores) meant_ = last_.results;
-    auto edit = FindEdit(values_, last_.module, stage.module, stop_);
+    auto edit = FindEdit(values_, last_.module, stage.module,
+                         DifferingLeaves(results, last_.results, values_.request().bounds), stop_);
     if (!edit) {
       verdict_.warnings.push_back(
           fmt::format("{}: the instruction was not found: {}", stage.file, edit.error().message));
@@ -184,7 +185,8 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
     verdict.worst = change->worst;
     verdict.cause = change->excuse;
   }
-  auto edit = FindEdit(values, expected, actual, stop);
+  auto edit = FindEdit(values, expected, actual,
+                       DifferingLeaves(*results, *meant, values.request().bounds), stop);
   if (!edit) {
     verdict.warnings.push_back("the instruction was not found: " + edit.error().message);
   } else if (*edit && verdict.status == RunStatus::kDiffers) {

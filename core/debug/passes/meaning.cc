@@ -107,6 +107,15 @@ std::optional<LeafComparison> WorstDifference(const Leaves& actual, const Leaves
   return worst;
 }
 
+std::vector<size_t> DifferingLeaves(const Leaves& actual, const Leaves& expected,
+                                    const BoundsRequest& bounds) {
+  std::vector<size_t> leaves;
+  for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
+    if (WorstDifference({actual[i]}, {expected[i]}, bounds)) leaves.push_back(i);
+  }
+  return leaves;
+}
+
 std::optional<MeaningChange> ChangeOfMeaning(const StageValues& values,
                                              const std::shared_ptr<const Module>& before,
                                              const Leaves& results_before,

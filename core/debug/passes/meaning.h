@@ -17,6 +17,10 @@ namespace hloscope::debug {
 std::optional<LeafComparison> WorstDifference(const Leaves& actual, const Leaves& expected,
                                               const BoundsRequest& bounds);
 
+// The leaves that differ beyond them.
+std::vector<size_t> DifferingLeaves(const Leaves& actual, const Leaves& expected,
+                                    const BoundsRequest& bounds);
+
 // How two modules compare whose results differ beyond the bounds.
 struct MeaningChange {
   LeafComparison worst;
