@@ -18,7 +18,9 @@
 #include "core/base/quoted.h"
 #include "core/debug/diverge/diverge_platforms.h"
 #include "core/debug/diverge/first_bad.h"
+#include "core/debug/diverge/vote.h"
 #include "core/debug/diverge/write_verdict.h"
+#include "core/debug/passes/conditioning.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/debug/passes/own_passes.h"
 #include "core/dump/dump_model.h"
@@ -64,7 +66,11 @@ class DivergeCommand : public Command {
         {.name = "--passes",
          .target = &passes_,
          .help = "find the pass that changed the numbers: in the dump that is named behind the "
-                 "module, else the platform's own compiler writes the stages"}};
+                 "module, else the platform's own compiler writes the stages"},
+        {.name = "--vote",
+         .target = &third_,
+         .help = "a third platform, which says with which of the two it agrees",
+         .value = "PLATFORM"}};
     for (std::vector<OptionSpec> specs : {shared_.InputSpecs(), shared_.ComparisonSpecs(),
                                           shared_.MachineSpecs(), bundle_.Specs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
@@ -79,8 +85,8 @@ class DivergeCommand : public Command {
     }
     const CancelOnSignals cancel;
     debug::RunRequest& request = shared_.request();
-    request.workers =
-        StartWorkers(std::array{request.platform, request.reference_platform}, context.limits);
+    request.workers = StartWorkers(std::array{request.platform, request.reference_platform, third_},
+                                   context.limits);
     return Tell(Find(context, cancel.token()), context, cancel.token());
   }
 
@@ -91,6 +97,12 @@ class DivergeCommand : public Command {
 
   Status CheckForm() const {
     if (files_.size() > 2) return InputError("expected a module, or two");
+    if (!third_.empty()) {
+      HLOSCOPE_TRY(replay::CheckPlatform(third_));
+      if (files_.size() == 2 || passes_ || shared_.request().reference_platform.empty()) {
+        return InputError("--vote takes one module and --reference_platform");
+      }
+    }
     if (shared_.pythons().size() > 1) {
       if (files_.size() == 1 && !passes_) return {};
       return InputError("--python with several environments takes one module, and no --passes");
@@ -125,7 +137,11 @@ class DivergeCommand : public Command {
                                 : OfOwnCompiler(*loaded, stop);
     }
     if (files_.size() == 2) return OfTwoModules(*loaded, context, stop);
-    return OfTwoPlatforms(*loaded, stop);
+    DivergeVerdict verdict = OfTwoPlatforms(*loaded, stop);
+    if (!third_.empty()) {
+      debug::TakeVote(verdict, loaded->module, loaded->request, third_, stop);
+    }
+    return verdict;
   }
 
   // In the code that really runs, or where a platform does not tell values inside it, instruction
@@ -142,7 +158,10 @@ class DivergeCommand : public Command {
     DivergeVerdict verdict = debug::DivergePlatforms(given.module, given.request, stop);
     if (verdict.status != RunStatus::kDiffers || !verdict.walk) return verdict;
     // Nothing computes anything else than the reference does on the same operands.
-    if (verdict.cause == debug::Cause::kIllConditioned) return verdict;
+    if (verdict.cause == debug::Cause::kIllConditioned) {
+      MeasureConditioning(verdict, given.module, given.request, stop);
+      return verdict;
+    }
     DivergeVerdict of_passes = OfOwnCompiler(given, stop);
     if (!of_passes.passes.empty() && verdict.walk->passes_differ) {
       of_passes.walk = std::move(verdict.walk);
@@ -290,6 +309,7 @@ class DivergeCommand : public Command {
 
   std::vector<std::string> files_;
   bool passes_ = false;
+  std::string third_;  // that votes; empty: none
   RunOptionSet shared_;
   BundleStep bundle_;
 };

@@ -84,6 +84,19 @@ ENTRY e {
 '''
 
 
+# What rounds in one kernel is a phase in the next.
+ILL = '''HloModule ill
+ENTRY e {
+  x = f32[64,64] parameter(0)
+  d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  k = f32[] constant(1e5)
+  b = f32[64,64] broadcast(k), dimensions={}
+  m = f32[64,64] multiply(d, b)
+  ROOT r = f32[64,64] cosine(m)
+}
+'''
+
+
 def diverge(text, *options, platform='xla-cpu', reference='interpreter'):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'm.hlo')
@@ -136,6 +149,21 @@ class Diverge(unittest.TestCase):
         self.assertEqual((code, verdict['status'], verdict['pass']), (1, 'differs', 'algsimp'))
         self.assertIs(verdict['walk']['passes_differ'], True)
         self.assertEqual(verdict['walk']['diverging'], 0)
+
+    def test_a_third_platform_votes(self):
+        code, verdict = diverge(REDUCE_OF_ONE, '--vote', 'interpreter')
+        if code == 0:
+            self.skipTest('this plugin has no such fault')
+        vote = verdict['tries'][-1]
+        self.assertEqual((vote['what'], vote['closes']), ('a vote of three: interpreter', True))
+        self.assertIn('interpreter and interpreter agree, xla-cpu is alone', verdict['verdict'])
+        code, verdict = diverge(LOOP, '--vote', 'nothing')
+        self.assertEqual((code, verdict['status']), (2, 'error'))
+
+    def test_an_ill_conditioned_result_is_measured(self):
+        code, verdict = diverge(ILL)
+        self.assertEqual((code, verdict['cause'], verdict['confirmed']), (1, 'ill_conditioned', True), verdict['verdict'])
+        self.assertIs(verdict['tries'][-1]['closes'], True)
 
     def test_devices_are_compared_one_by_one(self):
         code, verdict = diverge(REPLICAS)
