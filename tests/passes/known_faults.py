@@ -5,7 +5,7 @@ known_faults.py HLOSCOPE WORK [--platform P] [--step STEP.hlo] [--only HEADINGâ€
 
 Each heading's first module runs with the operands of its first row as parameters, at bounds that show it, and `diverge
 --passes` has to name the place and the pass or the cause. With --step the module's operations stand in the entry of that
-step, with parameters and a result of their own. With --reduce the module found is reduced, and its size told beside the page's.
+step (training_step.py makes one), with parameters and a result of their own. With --reduce the module found is reduced, and its size told beside the page's.
 WORK keeps the modules and inputs. A row a heading, then the counts.
 """
 import argparse

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 // A smaller module that needs much longer than the whole one is of no use, unless that is how it
 // fails.
-constexpr double kSlower = 4, kLeastSeconds = 10;
+constexpr double kSlower = 4, kLeastSeconds = 10, kLeastSmallSeconds = 3;
 constexpr int kMostRepeats = 3;         // of a failure that may not come each time
 constexpr double kCaptureSeconds = 30;  // values of a run that does not end
 
@@ -120,6 +120,7 @@ class Reduction {
   // The first iteration that fails, and how; its inputs are those of all that follows.
   Result<std::optional<Failure>> FirstOfRun() {
     std::optional<Failure> failure;
+    double run_seconds = 0;
     const Clock::time_point start = Clock::now();
     for (int64_t i = 0; i < std::max<int64_t>(request_.run.iterations, 1) && !failure; ++i) {
       run_.seed = request_.run.seed + static_cast<uint64_t>(i);
@@ -130,6 +131,7 @@ class Reduction {
       const bool lacks = ran.error && ran.error->error_class == ErrorClass::kEnvironment;
       if (lacks) return std::unexpected(*ran.error);
       failure = FailureOf(ran, module_.get());
+      for (const double us : ran.timing.run_us) run_seconds = std::max(run_seconds, us / 1e6);
       report_.smallest.arguments = std::move(ran.arguments);
     }
     if (!failure) return std::nullopt;
@@ -141,6 +143,7 @@ class Reduction {
     if (failure->kind == FailureKind::kDiffers && !compares) HLOSCOPE_TRY(TakeReference());
     HLOSCOPE_ASSIGN_OR_RETURN(const Failure again, Repeated(*failure));
     if (failure->kind != FailureKind::kDeadline) {
+      least_seconds_ = std::max(kSlower * run_seconds, kLeastSmallSeconds);
       run_.deadline_seconds = std::min(
           std::max(kSlower * seconds, kLeastSeconds),
           run_.deadline_seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds)));
@@ -175,9 +178,20 @@ class Reduction {
     return {};
   }
 
+  // A part of the module compiles in a part of the time, and runs no longer: where it does, it is a
+  // loop that does not end any more. Of a failure that is a deadline, that.
+  std::optional<double> DeadlineOf(const Candidate& candidate) const {
+    if (!run_.deadline_seconds || least_seconds_ == 0) return run_.deadline_seconds;
+    const double part = static_cast<double>(candidate.module->instructions().size()) /
+                        static_cast<double>(module_->instructions().size());
+    return std::min(*run_.deadline_seconds,
+                    std::max(least_seconds_, part * *run_.deadline_seconds));
+  }
+
   std::optional<Failure> TryRun(const Candidate& candidate, const std::stop_token& stop) const {
     RunRequest request = run_;
     request.arguments = Complete(candidate, run_);
+    request.deadline_seconds = DeadlineOf(candidate);
     const RunReport ran = RunModule(candidate.module, request, stop);
     if (stop.stop_requested()) return std::nullopt;
     return FailureOf(ran, candidate.module.get());
@@ -273,7 +287,8 @@ class Reduction {
 
   std::shared_ptr<const hlo::Module> module_;
   const ReduceRequest& request_;
-  RunRequest run_;  // of a try
+  RunRequest run_;            // of a try
+  double least_seconds_ = 0;  // of the deadline of a try; 0: it is the same for all
   ReduceReport& report_;
   std::stop_token stop_;
 };
