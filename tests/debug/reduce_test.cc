@@ -248,6 +248,49 @@ TEST(Reduce, LoopsLoseWhatTheyOnlyCarry) {
   EXPECT_LE(smallest.module->instructions().size(), 11u) << TextOf(smallest);
 }
 
+constexpr std::string_view kSeveralArrays = R"(HloModule m
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  e = f32[] parameter(4)
+  f = f32[] parameter(5)
+  ROOT l = pred[] compare(c, d), direction=LT
+}
+both {
+  a = f32[] parameter(0)
+  b = s32[] parameter(1)
+  c = f32[] parameter(2)
+  d = s32[] parameter(3)
+  s = f32[] add(a, c)
+  t = s32[] add(b, d)
+  ROOT r = (f32[], s32[]) tuple(s, t)
+}
+ENTRY e {
+  x = f32[4,4] parameter(0)
+  y = s32[4,4] parameter(1)
+  z = f32[4,4] parameter(2)
+  s = (f32[4,4], s32[4,4], f32[4,4]) sort(x, y, z), dimensions={0}, to_apply=less
+  u = f32[4,4] get-tuple-element(s), index=2
+  v = s32[4,4] get-tuple-element(s), index=1
+  zero = f32[] constant(0)
+  none = s32[] constant(0)
+  q = (f32[4], s32[4]) reduce(u, v, zero, none), dimensions={1}, to_apply=both
+  ROOT r = s32[4] get-tuple-element(q), index=1
+}
+)";
+
+TEST(Reduce, ArraysThatOthersDoWithoutGo) {
+  Reducer reducer;
+  const Candidate smallest = reducer.Run(Parse(kSeveralArrays), [](const Candidate& c) {
+    return Count(c, Opcode::kSort) == 1 && Count(c, Opcode::kReduce) == 1 &&
+           c.module->shape(c.module->entry().root).IsArray();
+  });
+  EXPECT_EQ(Count(smallest, Opcode::kGetTupleElement), 0u) << TextOf(smallest);
+  EXPECT_EQ(Count(smallest, Opcode::kTuple), 0u) << TextOf(smallest);
+}
+
 TEST(Reduce, ShapesFollowThroughReshapesAndSlices) {
   const Candidate first = Parse(R"(HloModule shapes
 ENTRY e {
