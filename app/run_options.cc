@@ -15,6 +15,7 @@
 #include "core/debug/bundle/manifest.h"
 #include "core/dump/complete_module.h"
 #include "core/hlo/verify/verifier.h"
+#include "core/replay/run_targets.h"
 
 namespace hloscope::app {
 namespace {
@@ -88,6 +89,10 @@ std::vector<OptionSpec> RunOptionSet::ComparisonSpecs() {
        .target = &request_.reference_python,
        .help = "the Python environment of the reference platform, where it is not that of --python",
        .value = "PATH"},
+      {.name = "--reference_target",
+       .target = &reference_target_,
+       .help = "what the reference platform compiles for, as --target",
+       .value = "T"},
       {.name = "--reference_flag",
        .target = &reference_flags_,
        .help = "an XLA flag for the reference platform: xla_name=value; may be repeated",
@@ -142,6 +147,11 @@ std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
        .target = &threads_,
        .help = "threads of a run (0: all CPUs); the results do not depend on it",
        .value = "N"},
+      {.name = "--target",
+       .target = &target_,
+       .help = "instruction set that XLA:CPU compiles for: native (the default: all that the "
+               "machine has), SSE4_2, AVX, AVX2, AVX512, …",
+       .value = "T"},
       PythonOption(&python_),
       {.name = "--no-verify",
        .target = &no_verify_,
@@ -188,7 +198,8 @@ Status RunOptionSet::Prepare(const Context& context) {
   request_.verify = !no_verify_;
   request_.limits = context.limits;
   HLOSCOPE_TRY(PrepareReference());
-  return PrepareFlags(context.limits);
+  HLOSCOPE_TRY(PrepareFlags(context.limits));
+  return PrepareTargets();
 }
 
 Status RunOptionSet::PrepareFlags(const Limits& limits) {
@@ -200,10 +211,35 @@ Status RunOptionSet::PrepareFlags(const Limits& limits) {
   return {};
 }
 
+Status RunOptionSet::PrepareTargets() {
+  const auto take = [](std::string_view option, std::string_view platform,
+                       const std::string& target, auto& flags) -> Status {
+    if (target.empty()) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto flag, replay::FlagOfTarget(option, platform, target));
+    if (!flag) return {};
+    for (const auto& [name, value] : flags) {
+      if (name != flag->first || value == flag->second) continue;
+      return InputError(
+          fmt::format("{} {} and --{}={} contradict one another", option, target, name, value));
+    }
+    flags.push_back(*flag);
+    return {};
+  };
+  // Several environments are of one platform, whatever --platform says.
+  const std::string_view platform = pythons_.size() > 1
+                                        ? replay::PlatformWith(replay::kNeedsPython)->name
+                                        : std::string_view(request_.platform);
+  HLOSCOPE_TRY(take("--target", platform, target_, request_.xla_flags));
+  return take("--reference_target", request_.reference_platform, reference_target_,
+              request_.reference_flags);
+}
+
 Status RunOptionSet::PrepareReference() {
-  const bool asked = !request_.reference_python.empty() || !reference_flags_.empty();
+  const bool asked =
+      !request_.reference_python.empty() || !reference_flags_.empty() || !reference_target_.empty();
   if (asked && request_.reference_platform.empty()) {
-    return InputError("--reference_python and --reference_flag need --reference_platform");
+    return InputError(
+        "--reference_python, --reference_target and --reference_flag need --reference_platform");
   }
   for (std::string_view flag : reference_flags_) {
     while (flag.starts_with('-')) flag.remove_prefix(1);

@@ -16,6 +16,7 @@
 #include "app/run_options.h"
 #include "app/workers.h"
 #include "core/base/quoted.h"
+#include "core/debug/diverge/diverge_alone.h"
 #include "core/debug/diverge/diverge_platforms.h"
 #include "core/debug/diverge/first_bad.h"
 #include "core/debug/diverge/vote.h"
@@ -147,15 +148,17 @@ class DivergeCommand : public Command {
   // In the code that really runs, or where a platform does not tell values inside it, instruction
   // by instruction. Where the passes alone make the difference, the one that does.
   DivergeVerdict OfTwoPlatforms(LoadedRun& given, const std::stop_token& stop) {
+    const bool alone = debug::RunsKernelsAlone(given.request);
     for (const std::string& name : {given.request.platform, given.request.reference_platform}) {
       const replay::PlatformRow* row = replay::FindPlatform(name);
-      if (row == nullptr || row->Has(replay::kCaptures)) continue;
+      if (row == nullptr || row->Has(replay::kCaptures) || alone) continue;
       given.request.isolate = true;
       given.request.notes.push_back(
           name + " does not tell values inside a module: each instruction was run alone");
       return VerdictOfIsolated(debug::RunModule(given.module, given.request, stop));
     }
-    DivergeVerdict verdict = debug::DivergePlatforms(given.module, given.request, stop);
+    DivergeVerdict verdict = alone ? debug::DivergeAlone(given.module, given.request, stop)
+                                   : debug::DivergePlatforms(given.module, given.request, stop);
     if (verdict.status != RunStatus::kDiffers || !verdict.walk) return verdict;
     // Nothing computes anything else than the reference does on the same operands.
     if (verdict.cause == debug::Cause::kIllConditioned) {

@@ -33,6 +33,7 @@ std::string EditText(const InstructionEdit& edit) {
 std::string PassesText(const DivergeVerdict& verdict) {
   std::string out;
   for (const PassBlame& blame : verdict.passes) {
+    if (blame.file_after.empty()) continue;  // it failed, as the sentence says
     out += fmt::format("  {}{}: {}\n    from {}\n    to   {}\n", blame.pass,
                        blame.restores ? " (hides it again)" : "", ErrorPhrase(blame.worst),
                        blame.file_before, blame.file_after);

@@ -39,10 +39,10 @@ std::string PointText(const WalkPoint& point) {
 std::string WalkText(const debug::DivergeVerdict& verdict) {
   if (!verdict.walk) return {};
   const ValueWalk& walk = *verdict.walk;
-  std::string out = fmt::format(
-      "  {} at {} compared: {} the same bit for bit, {} beyond the bounds\n",
-      Counted(walk.compared, "value"), Counted(walk.boundaries, "boundary", "boundaries"),
-      walk.same_bits, walk.diverging);
+  std::string out = fmt::format("  {} at {} compared: ", Counted(walk.compared, "value"),
+                                Counted(walk.boundaries, "boundary", "boundaries"));
+  if (!walk.one_at_a_time) out += fmt::format("{} the same bit for bit, ", walk.same_bits);
+  out += fmt::format("{} beyond the bounds\n", walk.diverging);
   if (walk.left_out > 0) {
     out +=
         fmt::format("  {} values behind the first divergence were not compared\n", walk.left_out);

@@ -4,6 +4,7 @@ by colons) and those that `hloscope doctor` lists; exit status 77 where there is
 import glob
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -76,6 +77,49 @@ ENTRY main {
   ROOT r = f32[] get-tuple-element(w), index=1
 }
 '''
+# A reduction that loses NaN, in a loop: there is one from the third iteration on.
+NAN_IN_A_LOOP = '''HloModule nan_in_a_loop
+max {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT m = f32[] maximum(a, b)
+}
+body {
+  s = (s32[], f32[64], f32[64], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[64] get-tuple-element(s), index=1
+  n = f32[64] get-tuple-element(s), index=2
+  found = f32[4] get-tuple-element(s), index=3
+  one = s32[] constant(1)
+  two = s32[] constant(2)
+  is_late = pred[] compare(i, two), direction=GE
+  late = pred[64] broadcast(is_late), dimensions={}
+  y = f32[64] select(late, n, x)
+  low = f32[] constant(-inf)
+  largest = f32[] reduce(y, low), dimensions={0}, to_apply=max
+  one_found = f32[1] reshape(largest)
+  all_found = f32[4] dynamic-update-slice(found, one_found, i)
+  j = s32[] add(i, one)
+  ROOT t = (s32[], f32[64], f32[64], f32[4]) tuple(j, x, n, all_found)
+}
+cond {
+  s = (s32[], f32[64], f32[64], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(4)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY main {
+  x = f32[64] parameter(0)
+  n = f32[64] parameter(1)
+  zero = s32[] constant(0)
+  zeros = f32[] constant(0)
+  found = f32[4] broadcast(zeros), dimensions={}
+  t = (s32[], f32[64], f32[64], f32[4]) tuple(zero, x, n, found)
+  w = (s32[], f32[64], f32[64], f32[4]) while(t), condition=cond, body=body
+  ROOT r = f32[4] get-tuple-element(w), index=3
+}
+'''
+FAULTS = pathlib.Path(__file__).resolve().parent.parent / 'passes' / 'version_faults'
 NEVER = '''HloModule never
 ENTRY main {
   p = f32[4] parameter(0)
@@ -188,6 +232,42 @@ class Jaxlib(FolderTest):
         code, verdict = self.run_it(module, '--python', pythons, *values, command='diverge')
         self.assertEqual((code, verdict['status'], verdict['first_bad']), (1, 'differs', PYTHONS[0]), verdict)
         self.assertIn('is the first bad version', verdict['verdict'])
+
+    def test_faults_by_version(self):
+        script = FAULTS.with_suffix('.py')
+        done = subprocess.run([sys.executable, script, HLOSCOPE, self.path('work'), *PYTHONS, '--check', '--only', 'gather_of_constant',
+                               'window_cropped', 'log_of_exponential'], capture_output=True, text=True, check=False, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count('\n'), 5, done.stdout)
+
+    def test_first_bad_version_of_a_real_fault(self):
+        module = str(FAULTS / 'gather_of_constant.hlo')
+        _, verdict = self.run_it(module, '--python', ','.join([*PYTHONS, PYTHONS[0]]), command='diverge')
+        bad = [python for python, tried in zip(PYTHONS, verdict['tries']) if tried['what'].startswith('0.6.')]
+        self.assertEqual(verdict['first_bad'], bad[0] if bad else None, verdict)
+
+    def test_kernels_run_one_at_a_time(self):
+        module = self.path('loop.hlo', NAN_IN_A_LOOP)
+        inputs = self.npy_files(('<f4', [64], [1] * 64), ('<f4', [64], [float('nan'), *[1] * 63]))
+        for python in PYTHONS:
+            code, verdict = self.run_it(module, '--platform', 'jaxlib', '--python', python, '--reference_platform', 'interpreter', '--inputs',
+                                        inputs, command='diverge')
+            self.assertEqual((code, verdict['status'], verdict['pass'], verdict['cause']), (1, 'differs', None, 'fast_math'), verdict)
+            self.assertIn('--xla_cpu_enable_fast_min_max=false', verdict['cured_by'])
+            self.assertIn('iteration 2', verdict['calls'], verdict)
+            self.assertIn('reduce', verdict['instruction'], verdict)
+            self.assertTrue(verdict['walk']['one_at_a_time'])
+            self.assertIsNone(verdict['walk']['same_bits'])
+            self.assertIn('compiled and run as a module of its own', ' '.join(verdict['warnings']))
+            _, verdict = self.run_it(module, '--platform', 'jaxlib', '--python', python, '--reference_platform', 'interpreter', command='diverge')
+            self.assertEqual((verdict['status'], verdict['instruction']), ('equal', None), verdict)
+
+    def test_two_targets(self):
+        module = self.path('types.hlo', TYPES)
+        for python in PYTHONS:
+            reference = ('--reference_platform', 'jaxlib', '--reference_target', 'avx')
+            _, report = self.expect(python, module, 'equal', '--target', 'SSE4_2', reference=reference)
+            self.assertEqual(report['xla_flags'], {'xla_cpu_max_isa': 'SSE4_2'}, report)
 
     def test_dumps(self):
         module = glob.glob(os.path.join(SAMPLES, 'power_iteration', '*before_optimizations.hlo.pb'))[0]

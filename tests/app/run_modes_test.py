@@ -183,6 +183,19 @@ class RunModes(FolderTest):
         self.assertEqual((status, len(report['warnings'])), (0, 2))
         self.assertFalse(os.path.exists(self.path('p')))
 
+    def test_targets_that_cannot_be_had_are_refused_by_name(self):
+        module = self.path('m.hlo', SQUARE)
+        for options, message in ((['--target', 'AVX2'], '--target AVX2: interpreter compiles nothing for a target'),
+                                 (['--platform', 'jaxlib', '--target', 'z80'], '--target z80: jaxlib does not know it'),
+                                 (['--platform', 'xla-gpu', '--target', 'h100'], '--target h100: xla-gpu runs on the device that is there'),
+                                 (['--reference_target', 'AVX2'], 'need --reference_platform'),
+                                 (['--platform', 'xla-cpu', '--target', 'AVX', '--xla_cpu_max_isa=SSE4_2'], 'contradict one another')):
+            status, _, errors = self.run_json(*options, module)
+            self.assertEqual(status, 2, errors)
+            self.assertIn(message, errors)
+        status, _, errors = self.run_json('--target', 'native', module)
+        self.assertEqual(status, 0, errors)
+
     def test_isolated_instructions_stream_before_the_module(self):
         module = self.path('m.hlo', PARTS)
         status, lines, _ = self.run_json('--isolate_instructions', '--reference_platform', 'interpreter', module)

@@ -54,7 +54,7 @@ ErrorCurve CurveOfRun(const Experiment& experiment) {
     if (finding.verdict == Verdict::kFailed) continue;
     ++curve.compared;
     if (finding.verdict == Verdict::kSameBits) {
-      ++curve.same_bits;
+      ++*curve.same_bits;
     } else {
       curve.points.push_back(PointOf(finding, *experiment.module()));
     }
@@ -109,7 +109,7 @@ ErrorCurve CurveOf(Context& context, int32_t module) {
       .points = walk.curve,
       .reached = walk.reached,
       .compared = walk.compared,
-      .same_bits = walk.same_bits,
+      .same_bits = walk.one_at_a_time ? std::nullopt : std::optional(walk.same_bits),
       .inner = walk.inner ? walk.inner->instruction : "",
       .source = fmt::format("the verdict of {} against {}", verdict->platform, verdict->reference)};
   return curve;

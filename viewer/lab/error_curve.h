@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,7 +18,8 @@ namespace hloscope::viewer {
 struct ErrorCurve {
   std::vector<debug::WalkPoint> points;  // instructions whose values differ in some bit
   std::vector<int64_t> reached;          // results, by number, that differ beyond the bounds
-  int64_t compared = 0, same_bits = 0;
+  int64_t compared = 0;
+  std::optional<int64_t> same_bits = 0;  // absent: not known
   std::string inner;   // the instruction inside the first kernel that differs; empty: not known
   std::string source;  // "the verdict of PLATFORM against REFERENCE"
 };

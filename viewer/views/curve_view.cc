@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viewer/lab/error_curve.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
-#include "viewer/lab/error_curve.h"
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
@@ -141,8 +141,11 @@ class CurveView : public View {
 
   void DrawHead(Frame& frame) {
     Label(frame.theme, Color::kTextSecondary,
-          fmt::format("{}: {} of {} values the same bit for bit, {} instructions differ",
-                      curve_.source, CountText(curve_.same_bits), CountText(curve_.compared),
+          fmt::format("{}: {}, {} instructions differ", curve_.source,
+                      curve_.same_bits
+                          ? fmt::format("{} of {} values the same bit for bit",
+                                        CountText(*curve_.same_bits), CountText(curve_.compared))
+                          : CountText(curve_.compared) + " values, one kernel at a time",
                       CountText(static_cast<int64_t>(curve_.points.size()))));
     if (first_ >= 0) {
       const WalkPoint& first = curve_.points[static_cast<size_t>(first_)];

@@ -11,12 +11,10 @@
 
 #include "core/debug/compare/compare_bits.h"
 #include "core/debug/diverge/kernel_check.h"
+#include "core/debug/diverge/optimised_module.h"
 #include "core/debug/diverge/value_comparison.h"
 #include "core/debug/place/placement.h"
-#include "core/dump/tensors/tensor_values.h"
-#include "core/hlo/proto/proto.h"
 #include "core/replay/capture/boundaries.h"
-#include "core/replay/pjrt/compile_module.h"
 
 namespace hloscope::debug {
 
@@ -28,11 +26,6 @@ namespace {
 
 // How many divergent values are held to what they mean before amplified rounding is believed.
 constexpr int kMostChecks = 512;
-
-bool Compiles(const std::string& platform) {
-  const replay::PlatformRow* row = replay::FindPlatform(platform);
-  return row != nullptr && row->Has(replay::kDumps);
-}
 
 Status CheckCaptures(const std::string& platform) {
   HLOSCOPE_TRY(replay::CheckPlatform(platform));
@@ -68,32 +61,6 @@ bool SameBits(const std::vector<Leaves>& a, const std::vector<Leaves>& b) {
     }
   }
   return true;
-}
-
-// What a plugin's module takes: the leaves of the parameters, dynamic arrays whole with their live
-// sizes behind them, and no tokens.
-std::vector<Literal> LeafArguments(const std::vector<Literal>& arguments) {
-  std::vector<Literal> leaves;
-  for (const Literal& argument : arguments) {
-    for (const Literal& leaf : dump::FlattenLiteral(argument)) {
-      const hlo::Shape& shape = leaf.shape();
-      if (!shape.IsArray()) continue;
-      if (shape.is_static()) {
-        leaves.push_back(leaf);
-        continue;
-      }
-      hlo::Shape whole = shape;
-      for (size_t d = 0; d < shape.rank(); ++d) whole.set_dynamic_dimension(d, false);
-      leaves.push_back(Literal::Dense(whole, {leaf.bytes().begin(), leaf.bytes().end()}));
-      for (size_t d = 0; d < shape.rank(); ++d) {
-        if (!shape.is_dynamic_dimension(d)) continue;
-        const auto size = static_cast<int32_t>(leaf.live_sizes()[d]);
-        leaves.push_back(
-            Literal::Of<int32_t>(hlo::Shape::Scalar(hlo::ElementType::kS32), std::span(&size, 1)));
-      }
-    }
-  }
-  return leaves;
 }
 
 class PlatformDivergence {
@@ -141,23 +108,9 @@ class PlatformDivergence {
     optimized_ = module_;
     const bool ours = Compiles(request_.platform);
     if (!request_.run_passes || (!ours && !Compiles(request_.reference_platform))) return {};
-    replay::CompileModuleRequest compile;
-    static_cast<replay::RunOptions&>(compile) = request_;
-    compile.capture = {};
-    compile.platform = ours ? request_.platform : request_.reference_platform;
-    compile.optimized_module = compile.as_run = true;
-    if (request_.deadline_seconds) {
-      compile.limits.run_deadline_seconds =
-          static_cast<int64_t>(std::ceil(std::min(*request_.deadline_seconds, 1e9)));
-    }
-    HLOSCOPE_ASSIGN_OR_RETURN(replay::CompileModuleReport report,
-                              replay::CompileModule(module_, compile, stop_));
-    auto read = hlo::ReadProto(std::as_bytes(std::span(report.optimized_module)));
-    if (!read.has_value()) {
-      return UnsupportedError(fmt::format("the optimised module of {} cannot be read: {}",
-                                          compile.platform, read.error().message));
-    }
-    optimized_ = read->module;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        optimized_, OptimisedModule(module_, request_,
+                                    ours ? request_.platform : request_.reference_platform, stop_));
     return {};
   }
 

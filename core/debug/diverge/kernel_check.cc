@@ -30,32 +30,6 @@ std::vector<ValueKey> LeafKeys(const Module& module, ValueKey key, InstructionId
   return keys;
 }
 
-// The request of a module on its own: nothing of the inputs and results of another.
-RunRequest AloneRequest(const RunRequest& request, std::string platform,
-                        std::vector<Literal> arguments) {
-  RunRequest alone = request;
-  alone.platform = std::move(platform);
-  alone.reference_platform.clear();
-  alone.inputs.clear();
-  alone.expect.clear();
-  alone.infeed.clear();
-  alone.outfeed.clear();
-  alone.outputs.clear();
-  alone.save_inputs.clear();
-  alone.input_literals.clear();
-  alone.output_literals.clear();
-  alone.recorded.reset();
-  alone.capture = {};
-  alone.arguments = std::move(arguments);
-  alone.precise = alone.isolate = alone.same_bits = false;
-  alone.verify = false;
-  alone.iterations = alone.repeat = 1;
-  alone.on_instruction = nullptr;
-  alone.find.reset();
-  alone.flush_denormals = false;
-  return alone;
-}
-
 Result<std::vector<Literal>> ValuesOf(const RunReport& report) {
   if (report.error) return std::unexpected(*report.error);
   std::vector<Literal> values;
@@ -138,6 +112,31 @@ std::vector<Literal> CalledArguments(const Module& module, const std::vector<Lit
 }
 
 }  // namespace
+
+RunRequest AloneRequest(const RunRequest& request, std::string platform,
+                        std::vector<Literal> arguments) {
+  RunRequest alone = request;
+  alone.platform = std::move(platform);
+  alone.reference_platform.clear();
+  alone.inputs.clear();
+  alone.expect.clear();
+  alone.infeed.clear();
+  alone.outfeed.clear();
+  alone.outputs.clear();
+  alone.save_inputs.clear();
+  alone.input_literals.clear();
+  alone.output_literals.clear();
+  alone.recorded.reset();
+  alone.capture = {};
+  alone.arguments = std::move(arguments);
+  alone.precise = alone.isolate = alone.same_bits = false;
+  alone.verify = false;
+  alone.iterations = alone.repeat = 1;
+  alone.on_instruction = nullptr;
+  alone.find.reset();
+  alone.flush_denormals = false;
+  return alone;
+}
 
 bool KernelCheck::differs() const {
   return std::ranges::any_of(leaves, [](const LeafComparison& leaf) { return !leaf.equal(); });

@@ -14,6 +14,10 @@
 
 namespace hloscope::debug {
 
+// The request of a module on its own: nothing of the inputs and results of another.
+RunRequest AloneRequest(const RunRequest& request, std::string platform,
+                        std::vector<hlo::Literal> arguments);
+
 struct KernelCheck {
   std::shared_ptr<const hlo::Module> alone;  // the instruction as a module
   std::vector<hlo::Literal> arguments;       // what it had

@@ -169,6 +169,7 @@ ValueWalk WalkOf(const Json& json) {
   ValueWalk walk;
   Take(json, "boundaries", walk.boundaries);
   Take(json, "compared", walk.compared);
+  Take(json, "one_at_a_time", walk.one_at_a_time);
   Take(json, "same_bits", walk.same_bits);
   Take(json, "diverging", walk.diverging);
   Take(json, "untold", walk.untold);

@@ -29,6 +29,8 @@ struct InnerPoint {
 };
 
 struct ValueWalk {
+  // Each boundary was run as a module of its own: `bits` says so, and `same_bits` is not known.
+  bool one_at_a_time = false;
   int64_t boundaries = 0;  // instructions whose values were captured
   int64_t compared = 0;    // values
   int64_t same_bits = 0;

@@ -78,6 +78,15 @@ std::string DifferenceSentence(const DivergeVerdict& verdict) {
   return out;
 }
 
+std::string FailureSentence(const DivergeVerdict& verdict) {
+  if (verdict.errors.empty()) return "no verdict";
+  const std::string error = verdict.errors[0].ToString();
+  if (verdict.passes.empty()) return "no verdict: " + error;
+  const PassBlame& blame = verdict.passes.front();
+  return fmt::format("the compiler fails in pass {}, behind {}: {}", blame.pass, blame.file_before,
+                     error);
+}
+
 std::string EqualSentence(const DivergeVerdict& verdict) {
   if (verdict.cause) {
     return fmt::format("no pass is guilty and the results agree; what moves is {}",
@@ -133,8 +142,7 @@ void WriteSentence(DivergeVerdict& verdict) {
       verdict.sentence = EqualSentence(verdict);
       break;
     default:
-      verdict.sentence =
-          verdict.errors.empty() ? "no verdict" : "no verdict: " + verdict.errors[0].ToString();
+      verdict.sentence = FailureSentence(verdict);
   }
   if (!verdict.cured_by.empty()) {
     verdict.sentence += fmt::format("; cured by {}", fmt::join(verdict.cured_by, ", "));

@@ -88,7 +88,9 @@ void WritePoint(JsonWriter& json, const WalkPoint& point) {
 
 void WriteWalkJson(JsonWriter& json, const ValueWalk& walk) {
   json.BeginObject().Field("boundaries", walk.boundaries).Field("compared", walk.compared);
-  json.Field("same_bits", walk.same_bits).Field("diverging", walk.diverging);
+  json.Field("one_at_a_time", walk.one_at_a_time).Key("same_bits");
+  walk.one_at_a_time ? json.Null() : json.Value(walk.same_bits);
+  json.Field("diverging", walk.diverging);
   json.Field("untold", walk.untold).Field("left_out", walk.left_out);
   json.Key("capture_keeps_bits");
   walk.capture_keeps_bits ? json.Value(*walk.capture_keeps_bits) : json.Null();

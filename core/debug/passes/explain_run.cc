@@ -338,7 +338,8 @@ class Explainer {
       return;
     }
     const auto repeated = RepeatsAlone(blame);
-    DivergeTry attempt{fmt::format("--{}={} on {}", kOnly, blame.pass, blame.file_before), {}, ""};
+    DivergeTry attempt{
+        fmt::format("--{}={} on {}", kOnly, AloneIn(blame), blame.file_before), {}, ""};
     if (!repeated) {
       attempt.detail = repeated.error().message.substr(0, 200);
     } else {
@@ -349,11 +350,16 @@ class Explainer {
     verdict_.tries.push_back(std::move(attempt));
   }
 
+  // Older XLA takes the pipeline around a pass for a pass too.
+  static std::string AloneIn(const PassBlame& blame) {
+    return blame.pipeline.empty() ? blame.pass : blame.pass + "," + blame.pipeline;
+  }
+
   Result<bool> RepeatsAlone(const PassBlame& blame) {
     const auto before = std::ranges::find(pipeline_.stages, blame.file_before, &PassStage::file);
     if (before == pipeline_.stages.end()) return InputError("the stage before is not in the dump");
     RunRequest request = tries_.request();
-    request.xla_flags.emplace_back(kOnly, blame.pass);
+    request.xla_flags.emplace_back(kOnly, AloneIn(blame));
     // Code may not be generated for what one pass alone leaves.
     HLOSCOPE_ASSIGN_OR_RETURN(const OwnPipeline own,
                               CompilePipeline(before->module, request, stop_));

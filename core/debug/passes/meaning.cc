@@ -69,6 +69,11 @@ Leaves Narrowed(const Leaves& wide, const Leaves& like) {
   return narrow;
 }
 
+// What is NaN or infinite on one side only is no rounding.
+bool HasLostNumbers(const LeafComparison& leaf) {
+  return leaf.nan_mismatched + leaf.inf_mismatched > 0;
+}
+
 // True if both mean the same in double precision and the later one is not the one that lost digits.
 bool IsRounding(const StageValues& values, const std::shared_ptr<const Module>& before,
                 const Leaves& results_before, const std::shared_ptr<const Module>& after,
@@ -124,7 +129,8 @@ std::optional<MeaningChange> ChangeOfMeaning(const StageValues& values,
   auto worst = WorstDifference(results_after, results_before, values.request().bounds);
   if (!worst) return std::nullopt;
   MeaningChange change{*std::move(worst), {}};
-  if (IsRounding(values, before, results_before, after, results_after)) {
+  if (!HasLostNumbers(change.worst) &&
+      IsRounding(values, before, results_before, after, results_after)) {
     change.excuse = Cause::kRounding;
   } else if (IsIllConditioned(values, before, results_before, change.worst)) {
     change.excuse = Cause::kIllConditioned;

@@ -3,6 +3,7 @@
 
 #include "core/debug/passes/before_xla.h"
 #include "core/debug/passes/explain_run.h"
+#include "core/debug/passes/failing_pass.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/replay/platform_table.h"
 
@@ -34,7 +35,7 @@ DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
                                   const RunRequest& request, const std::stop_token& stop) {
   const Result<OwnPipeline> own = CompilePipeline(module, request, stop);
   if (!own) return RefusedVerdict(own.error());
-  if (own->failed) return RefusedVerdict(*own->failed);
+  if (own->failed) return ExplainFailure(module, *own, request, stop);
   return ExplainByPasses(module, own->pipeline, request, {}, stop);
 }
 

@@ -225,7 +225,13 @@ class Jaxlib:
         try:
             if hasattr(mlir, 'hlo_to_stablehlo'):
                 return mlir.hlo_to_stablehlo(module)
-            return mlir.xla_computation_to_mlir_module(self.xla_client.XlaComputation(module))
+            computation = self.xla_client.XlaComputation(module)
+            try:
+                return mlir.xla_computation_to_mlir_module(computation)
+            except Exception as error:
+                if 'MHLO => StableHLO' not in str(error):
+                    raise
+                return mlir.xla_computation_to_mlir_module(computation, emit_stable_hlo=False)
         except Exception as error:
             raise Refused('unsupported', 'it cannot write the module as StableHLO: ' + str(error))
 

@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "core/hlo/proto/proto.h"
+#include "core/hlo/rewrite/copy_module.h"
 #include "core/replay/pjrt/compile_options.h"
 #include "core/replay/pjrt/stablehlo_changes.h"
 
@@ -17,6 +21,28 @@ PluginSearch PythonOf(const RunOptions& options) {
   return {};
 }
 
+// Gives each collective a channel of its own, which XLA before 2025 wants where today's frameworks
+// write the same for all; null where they have them. Sends and receives share one by design.
+static std::shared_ptr<const hlo::Module> WithOwnChannels(const hlo::Module& module) {
+  std::vector<hlo::InstructionId> collectives;
+  std::set<int64_t> seen;
+  int64_t last = 0;
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const hlo::Instruction& instruction = module[hlo::InstructionId(i)];
+    const int64_t channel = module.GetInt(instruction, hlo::AttributeKey::kChannelId, 0);
+    if (channel <= 0) continue;
+    last = std::max(last, channel);
+    if (!hlo::HasFlag(instruction.opcode, hlo::kFlagCollective)) continue;
+    if (!seen.insert(channel).second) collectives.emplace_back(i);
+  }
+  if (collectives.empty()) return nullptr;
+  hlo::ModuleBuilder builder = hlo::CopyModule(module);
+  for (const hlo::InstructionId id : collectives) {
+    builder.SetAttribute(id, builder.MakeInt(hlo::AttributeKey::kChannelId, ++last));
+  }
+  return builder.Build();
+}
+
 Result<pjrt::Adapted> AdaptForJaxlib(std::shared_ptr<const hlo::Module> module,
                                      const RunOptions& options) {
   if (!options.run_passes) {
@@ -26,7 +52,9 @@ Result<pjrt::Adapted> AdaptForJaxlib(std::shared_ptr<const hlo::Module> module,
         "leave out the option that switches the passes off, or run it on " +
             PlatformNames(kNeedsPlugin));
   }
-  return pjrt::Adapt(std::move(module), options);
+  HLOSCOPE_ASSIGN_OR_RETURN(pjrt::Adapted adapted, pjrt::Adapt(std::move(module), options));
+  if (auto renumbered = WithOwnChannels(*adapted.module)) adapted.module = std::move(renumbered);
+  return adapted;
 }
 
 static std::string OptionsFor(const pjrt::Adapted& adapted) {

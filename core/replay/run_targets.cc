@@ -1,0 +1,78 @@
+// Targets of runs as flags of XLA.
+#include "core/replay/run_targets.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "core/replay/platform_table.h"
+
+namespace hloscope::replay {
+namespace {
+
+constexpr std::string_view kNative = "native", kFlag = "xla_cpu_max_isa";
+
+struct RunTarget {
+  std::string_view name;
+  bool (*is_here)();
+};
+
+#ifdef __x86_64__
+#define RUN_TARGET(name, feature) {name, [] { return __builtin_cpu_supports(feature) != 0; }},
+#else
+#define RUN_TARGET(name, feature) {name, [] { return false; }},
+#endif
+constexpr RunTarget kTargetTable[] = {
+#include "core/replay/run_targets.def"
+};
+#undef RUN_TARGET
+
+std::string AllNames() {
+  std::string names(kNative);
+  for (const RunTarget& target : kTargetTable) names += fmt::format(", {}", target.name);
+  return names;
+}
+
+bool IsSame(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::toupper(x) == std::toupper(y); });
+}
+
+}  // namespace
+
+Result<std::optional<std::pair<std::string, std::string>>> FlagOfTarget(std::string_view option,
+                                                                        std::string_view platform,
+                                                                        std::string_view target) {
+  if (IsSame(target, kNative)) return std::nullopt;
+  const PlatformRow* row = FindPlatform(platform);
+  const std::string asked = fmt::format("{} {}", option, target);
+  if (row == nullptr) return InputError(fmt::format("{}: no platform {}", asked, platform));
+  if (!row->Has(kXlaFlags)) {
+    return InputError(fmt::format("{}: {} compiles nothing for a target", asked, platform),
+                      "platforms with targets: " + PlatformNames(kXlaFlags));
+  }
+  if (row->devices != Devices::kHost) {
+    return InputError(fmt::format("{}: {} runs on the device that is there", asked, platform),
+                      fmt::format("`hloscope compile MODULE --with {} --target {}` compiles for "
+                                  "another one",
+                                  platform, target));
+  }
+  const auto known = std::ranges::find_if(
+      kTargetTable, [&](const RunTarget& each) { return IsSame(each.name, target); });
+  if (known == std::end(kTargetTable)) {
+    return InputError(fmt::format("{}: {} does not know it", asked, platform),
+                      "one of " + AllNames());
+  }
+  if (!known->is_here()) {
+    return InputError(fmt::format("{}: this machine has no {}", asked, known->name),
+                      fmt::format("run on a machine that has it, or name one that is here; "
+                                  "{} is everything it has",
+                                  kNative));
+  }
+  return std::pair{std::string(kFlag), std::string(known->name)};
+}
+
+}  // namespace hloscope::replay

@@ -1,0 +1,21 @@
+// What a run can be compiled for, other than for everything that the machine has.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/result.h"
+
+namespace hloscope::replay {
+
+// The flag of XLA that makes `platform` compile for `target`, an instruction set of run_targets.def
+// in any case of letters; nullopt for "native", which is the machine itself. `option` is what asks.
+// Input error: no such target; a platform that compiles nothing, or runs on its device only; an
+// instruction set that this machine has not.
+Result<std::optional<std::pair<std::string, std::string>>> FlagOfTarget(std::string_view option,
+                                                                        std::string_view platform,
+                                                                        std::string_view target);
+
+}  // namespace hloscope::replay
