@@ -162,6 +162,14 @@ class OnXla(FolderTest):
         self.assertEqual((status, verdict['pass'], verdict['instruction'], verdict['confirmed']), (1, 'algsimp', 'b', True))
         self.assertIn('algsimp', verdict['cured_by'])
 
+    def test_the_pass_that_kills_the_compiler(self):
+        status, verdict = diverge('--passes', PLANTED.parent / 'version_faults' / 'clamp_of_reshape.hlo', '--platform', 'xla-cpu')
+        if verdict['status'] == 'equal':
+            self.skipTest('this plugin does not have the fault')
+        self.assertEqual((status, verdict['status'], verdict['pass'], verdict['confirmed'], verdict['cured_by']),
+                         (4, 'died', 'reshape-mover', True, ['reshape-mover']), verdict)
+        self.assertIn('the compiler fails in pass reshape-mover', verdict['verdict'])
+
     def test_stablehlo_that_means_something_else(self):
         module = 'HloModule jit_m\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT r = f32[2] add(x, x)\n}\n'
         source = 'module @jit_m {{\n  func.func public @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {{\n' \
