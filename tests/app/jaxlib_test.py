@@ -119,6 +119,15 @@ ENTRY main {
   ROOT r = f32[4] get-tuple-element(w), index=3
 }
 '''
+# Older versions take it as MHLO only.
+TOKENS = '''HloModule tokens
+ENTRY main {
+  x = f32[4] parameter(0)
+  tok = token[] after-all()
+  xd = f32[4] add-dependency(x, tok)
+  ROOT s = f32[4] add(xd, x), control-predecessors={tok}
+}
+'''
 FAULTS = pathlib.Path(__file__).resolve().parent.parent / 'passes' / 'version_faults'
 NEVER = '''HloModule never
 ENTRY main {
@@ -164,6 +173,11 @@ class Jaxlib(FolderTest):
         for python in PYTHONS:
             _, report = self.expect(python, module, 'equal')
             self.assertRegex(report['warnings'][0], r'^ran with jaxlib \d+\.\d+\.\d+\S*, Python 3\.\d+\.\d+, on (cpu|gpu|cuda)$')
+
+    def test_what_old_stablehlo_has_not(self):
+        module = self.path('tokens.hlo', TOKENS)
+        for python in PYTHONS:
+            self.expect(python, module, 'equal')
 
     def test_samples(self):
         for python in PYTHONS:

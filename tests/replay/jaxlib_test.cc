@@ -5,10 +5,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/jaxlib/jaxlib_process.h"
+#include "core/replay/pjrt/jaxlib_compile.h"
 #include "core/replay/pjrt/stablehlo_changes.h"
 #include "tests/hlo/parsed.h"
 
@@ -228,6 +230,29 @@ TEST(StableHloChanges, CountWhatIsComputed) {
   EXPECT_EQ(pjrt::StableHloChanges(*a, *same), "");
   EXPECT_EQ(pjrt::StableHloChanges(*a, *other),
             "constant f32[] and negate f32[4] added, constant f32[] removed");
+}
+
+TEST(AdaptForJaxlib, CollectivesHaveChannelsOfTheirOwn) {
+  const auto module = hlo::Parsed(R"(HloModule m, num_partitions=2
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] all-reduce(x), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=sum
+  ROOT z = f32[8] all-gather(y), channel_id=1, replica_groups={{0,1}}, dimensions={0}, use_global_device_ids=true
+}
+)");
+  const auto adapted = AdaptForJaxlib(module, {});
+  ASSERT_TRUE(adapted.has_value()) << adapted.error().message;
+  std::set<int64_t> channels;
+  for (const hlo::Instruction& each : adapted->module->instructions()) {
+    const int64_t channel = adapted->module->GetInt(each, hlo::AttributeKey::kChannelId, 0);
+    if (channel > 0) channels.insert(channel);
+  }
+  EXPECT_EQ(channels, (std::set<int64_t>{1, 2}));
 }
 
 }  // namespace
