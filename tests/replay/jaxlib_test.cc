@@ -233,7 +233,7 @@ TEST(StableHloChanges, CountWhatIsComputed) {
 }
 
 TEST(AdaptForJaxlib, CollectivesHaveChannelsOfTheirOwn) {
-  const auto module = hlo::Parsed(R"(HloModule m, num_partitions=2
+  const auto module = hlo::Parsed(R"(HloModule m, replica_count=2
 sum {
   a = f32[] parameter(0)
   b = f32[] parameter(1)
