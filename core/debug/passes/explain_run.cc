@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "core/debug/diverge/diverge_alone.h"
+#include "core/debug/diverge/lone_kernels.h"
+#include "core/debug/diverge/optimised_module.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/debug/passes/meaning.h"
 #include "core/debug/passes/other_rounding.h"
@@ -294,17 +297,28 @@ class Explainer {
     return own && !own->failed ? own->pipeline.stages.back().module : nullptr;
   }
 
+  std::string FirstKernel(const std::shared_ptr<const Module>& compiled) {
+    RunRequest request = tries_.request();
+    request.reference_platform = values_.request().platform;
+    if (RunsKernelsAlone(request)) {
+      const auto alone =
+          RunKernelsAlone(compiled, LeafArguments(request.arguments), request, stop_);
+      if (!alone || !alone->place) return {};
+      verdict_.warnings.push_back(alone->walk.bits);
+      return alone->place->instruction;
+    }
+    request.isolate = true;
+    request.run_passes = request.reference_passes = false;
+    const RunReport report = RunModule(compiled, request, stop_);
+    return report.first_divergent ? report.first_divergent->instruction : "";
+  }
+
   // The same of the module that was compiled to code, without its passes.
   void FindKernel() {
     const std::shared_ptr<const Module> compiled = CompiledModule();
     if (!compiled) return;
-    RunRequest request = tries_.request();
-    request.reference_platform = values_.request().platform;
-    request.isolate = true;
-    request.run_passes = request.reference_passes = false;
-    const RunReport report = RunModule(compiled, request, stop_);
-    if (!report.first_divergent) return;
-    verdict_.kernel = report.first_divergent->instruction;
+    verdict_.kernel = FirstKernel(compiled);
+    if (verdict_.kernel.empty()) return;
     const hlo::InstructionId id = hlo::FindInstruction(*compiled, verdict_.kernel);
     if (!id.valid()) return;
     const hlo::Instruction& instruction = (*compiled)[id];
