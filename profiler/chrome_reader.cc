@@ -16,7 +16,7 @@
 namespace hloscope::profiler {
 namespace {
 
-constexpr int64_t kPicoseconds = 1'000'000;
+constexpr int64_t kPicosecondsPerMicrosecond = 1'000'000;
 
 enum class Phase : uint8_t {
   kComplete,
@@ -217,7 +217,7 @@ class ChromeReader {
       builder_.set_origin_ns(CheckedMul<int64_t>(time.whole, 1000).value_or(0));
     }
     std::optional<int64_t> whole = CheckedSub(time.whole, *origin_);
-    if (whole) whole = CheckedMul(*whole, kPicoseconds);
+    if (whole) whole = CheckedMul(*whole, kPicosecondsPerMicrosecond);
     if (whole) whole = CheckedAdd(*whole, time.picoseconds);
     if (whole && *whole <= kLongestTime) last_time_ = std::max(last_time_, *whole);
     return whole;
@@ -225,7 +225,7 @@ class ChromeReader {
 
   static std::optional<int64_t> LengthOf(const ChromeEvent& event) {
     if (!event.duration) return 0;
-    std::optional<int64_t> whole = CheckedMul(event.duration->whole, kPicoseconds);
+    std::optional<int64_t> whole = CheckedMul(event.duration->whole, kPicosecondsPerMicrosecond);
     return whole ? CheckedAdd(*whole, event.duration->picoseconds) : std::nullopt;
   }
 

@@ -84,7 +84,7 @@ Result<Figures> Measure(const std::string& path, int64_t repeats, const Limits& 
   return figures;
 }
 
-std::string JsonError(const std::string& file, const Error& error) {
+std::string ParseErrorJson(const std::string& file, const Error& error) {
   std::string out;
   JsonWriter(out).BeginObject().Field("file", file).Field("error", error.ToString()).EndObject();
   return out + "\n";
@@ -121,7 +121,7 @@ int BenchParse(std::span<const std::string> files, int64_t repeats, const Contex
     if (!figures) {
       PrintError(figures.error());
       status = Worse(status, ExitStatusOf(figures.error()));
-      if (context.json) WriteOut(JsonError(file, figures.error()));
+      if (context.json) WriteOut(ParseErrorJson(file, figures.error()));
       continue;
     }
     context.json ? WriteOut(Json(file, *figures)) : PrintOut(Line(file, *figures));

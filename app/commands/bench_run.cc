@@ -67,7 +67,7 @@ std::string Json(const std::string& file, const BenchRunOptions& options,
   return out + "\n";
 }
 
-std::string JsonError(const std::string& file, const Error& error) {
+std::string RunErrorJson(const std::string& file, const Error& error) {
   std::string out;
   JsonWriter(out).BeginObject().Field("module", file).Field("error", error.ToString()).EndObject();
   return out + "\n";
@@ -126,7 +126,7 @@ int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
     const Result<BenchReport> report = Measure(file, request, cancel.token());
     if (!report) {
       PrintError(file + ": " + report.error().ToString());
-      if (context.json) WriteOut(JsonError(file, report.error()));
+      if (context.json) WriteOut(RunErrorJson(file, report.error()));
       status = Worse(status, ExitStatusOf(report.error()));
     } else {
       context.json ? WriteOut(Json(file, options, *report)) : PrintOut(Line(file, *report));

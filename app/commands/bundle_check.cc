@@ -15,7 +15,7 @@
 namespace hloscope::app {
 namespace {
 
-int ExitStatusOf(debug::CheckStatus status) {
+int StatusOfCheck(debug::CheckStatus status) {
   switch (status) {
     case debug::CheckStatus::kReproduced:
       return kGood;
@@ -48,13 +48,13 @@ int BundleCheck(std::span<const std::string> files, const RunOptionSet& run,
     Result<debug::BundleCheck> check = CheckFile(file, options, cancel.token());
     if (!check) {
       // A refusal is an answer too: the bundle cannot be replayed, and why.
-      status = Worse(status, app::ExitStatusOf(check.error()));
+      status = Worse(status, ExitStatusOf(check.error()));
       PrintError(check.error());
       const std::string why = check.error().ToString();
       check = debug::BundleCheck();
       check->verdict = why;
     } else {
-      status = Worse(status, ExitStatusOf(check->status));
+      status = Worse(status, StatusOfCheck(check->status));
       if (!context.json) PrintOut(BundleCheckText(file, *check));
     }
     if (context.json) WriteOut(BundleCheckJson(file, *check));
@@ -86,7 +86,7 @@ int BundleOpen(const std::string& file, const std::string& into, const Context& 
   }
   if (!written) {
     PrintError(written.error());
-    return app::ExitStatusOf(written.error());
+    return ExitStatusOf(written.error());
   }
   if (!context.json) {
     PrintOut(fmt::format("{}: {}; {}/report.html says what happened\n", into,

@@ -20,9 +20,9 @@
 namespace hloscope::app {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
-std::string Field(const Json& json, std::string_view key) {
+std::string Field(const ParsedJson& json, std::string_view key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -52,10 +52,10 @@ Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::stri
   constexpr std::chrono::seconds kToEnd(10);
   const auto exit = child.Wait(kToEnd);
   const size_t line = output.rfind("{\"file\"");
-  const Json json =
+  const ParsedJson json =
       line == std::string::npos
-          ? Json(Json::value_t::discarded)
-          : Json::parse(output.substr(line, output.find('\n', line) - line), nullptr, false);
+          ? ParsedJson(ParsedJson::value_t::discarded)
+          : ParsedJson::parse(output.substr(line, output.find('\n', line) - line), nullptr, false);
   if (!json.is_object()) {
     return InternalError("the replay gave no verdict: it " +
                          (exit ? exit->ToString() : std::string("did not end")));

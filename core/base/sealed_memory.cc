@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr int kAllSeals = kSizeSeals | F_SEAL_WRITE;
-constexpr size_t kLargestStep = size_t{1} << 24;
+constexpr size_t kLargestCopy = size_t{1} << 24;
 constexpr int kMostAttempts = 500;
 constexpr std::chrono::milliseconds kBetweenAttempts{10};
 
@@ -34,7 +34,7 @@ Status WriteAt(int fd, std::span<const std::byte> bytes, size_t offset,
   while (!bytes.empty()) {
     HLOSCOPE_TRY(go_on());
     const ssize_t n =
-        pwrite(fd, bytes.data(), std::min(bytes.size(), kLargestStep), static_cast<off_t>(offset));
+        pwrite(fd, bytes.data(), std::min(bytes.size(), kLargestCopy), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return SystemFailure("fill shared memory", n == 0 ? ENOSPC : errno);
     bytes = bytes.subspan(static_cast<size_t>(n));
@@ -70,7 +70,7 @@ Result<SharedBytes> CopyOf(int fd, size_t size) {
   if (copy == nullptr) return SystemFailure("copy shared memory", ENOMEM);
   for (size_t at = 0; at < size;) {
     const ssize_t n =
-        pread(fd, copy.get() + at, std::min(size - at, kLargestStep), static_cast<off_t>(at));
+        pread(fd, copy.get() + at, std::min(size - at, kLargestCopy), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return SystemFailure("read shared memory", n == 0 ? EIO : errno);
     at += static_cast<size_t>(n);

@@ -30,7 +30,7 @@ constexpr std::string_view kProto = ".hlo.pb", kBefore = "before_optimizations";
 constexpr std::string_view kEndings[] = {".txt", ".hlo", kProto};
 
 // `path` without `.gz` and the ending of a module's file; nullopt if it has none.
-std::optional<std::string> StageOf(std::string path) {
+std::optional<std::string> StagePathOf(std::string path) {
   if (path.ends_with(".gz")) path.resize(path.size() - 3);
   for (std::string_view ending : kEndings) {
     if (!path.ends_with(ending)) continue;
@@ -221,7 +221,7 @@ void TakeShardings(const std::string& stage, const Limits& limits, CompletedModu
 
 CompletedModule CompleteFromDump(const LoadedModule& loaded, const Limits& limits) {
   CompletedModule completed{loaded.module, {}};
-  const auto stage = StageOf(loaded.path);
+  const auto stage = StagePathOf(loaded.path);
   if (!stage || loaded.module == nullptr) return completed;
   TakeConstants(*stage, limits, completed);
   TakeShardings(*stage, limits, completed);

@@ -14,7 +14,7 @@ using hlo::InstructionId;
 
 // Beyond so many lines a page is no help: the texts of larger selections stay in the module.
 constexpr size_t kMostLines = 20000;
-constexpr std::string_view kStyle =
+constexpr std::string_view kPageStyle =
     "body{font-family:Inter,'Helvetica "
     "Neue',Arial,sans-serif;margin:0;color:#1a1f26;background:#fff}"
     "header,main{padding:12px 24px}h1{font-size:20px;margin:8px 0}p{margin:4px 0;color:#566271}"
@@ -43,7 +43,7 @@ class Page {
         "<p>Rest the pointer on a box or a line to read more; click a box for its text below, a "
         "small "
         "blue name to go where an edge leads.</p></header>\n<div class=\"picture\">\n",
-        title, kStyle);
+        title, kPageStyle);
     out_ += ToSvg(graph_, inside);
     out_ += "</div>\n<main>\n";
     if (shown_.size() > kMostLines) {

@@ -15,7 +15,7 @@ namespace hloscope::graph {
 namespace {
 
 constexpr float kMargin = 24, kLegendRow = 26;
-constexpr std::string_view kStyle =
+constexpr std::string_view kSvgStyle =
     "text{font-family:'JetBrains Mono','DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1a1f26}"
     ".t{font-size:14px}.s{font-size:12px;fill:#566271}.h{font-size:15px;font-weight:bold}"
     ".o{paint-order:stroke;stroke:#fafafa;stroke-width:4px}.j{font-size:10px;fill:#1566d1;paint-"
@@ -41,7 +41,7 @@ class SvgWriter {
     const float height = picture_.height + 2 * kMargin + legend;
     Add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
         "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\">\n<title>{2}</title>\n<style>{3}</style>\n",
-        width, height, EscapeHtml(options_.heading), kStyle);
+        width, height, EscapeHtml(options_.heading), kSvgStyle);
     Add("<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" "
         "markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 "
         "1L7 4L0 7z\" fill=\"#8792a0\"/></marker></defs>\n");

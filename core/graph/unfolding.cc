@@ -8,7 +8,7 @@ namespace hloscope::graph {
 namespace {
 
 // How many boxes opening a node adds at least, without making them yet.
-size_t Cost(const Tree& tree, NodeId id) {
+size_t BoxesFor(const Tree& tree, NodeId id) {
   const Node& node = tree[id];
   if (node.expanded || node.kind != NodeKind::kInstruction) return node.child_count;
   size_t cost = 0;
@@ -43,7 +43,7 @@ void Unfold(FoldableGraph& graph, size_t most_boxes) {
       for (NodeId id : copy) {
         const bool body = tree.IsBody(id);
         if (!body && tree[id].kind == NodeKind::kInstruction) continue;
-        if (boxes + Cost(tree, id) > most_boxes || CalledBefore(tree, id, drawn)) continue;
+        if (boxes + BoxesFor(tree, id) > most_boxes || CalledBefore(tree, id, drawn)) continue;
         if (!graph.Open(id) && !graph.IsOpen(id)) continue;
         boxes += tree[id].child_count;
         next.push_back(id);

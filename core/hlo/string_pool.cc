@@ -22,7 +22,7 @@ uint64_t LoadTail(const char* p, size_t n) {
   return v;
 }
 
-uint64_t Mix(uint64_t a, uint64_t b) {
+uint64_t MixWords(uint64_t a, uint64_t b) {
   __extension__ using uint128 = unsigned __int128;
   uint128 product = static_cast<uint128>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
@@ -36,12 +36,12 @@ uint64_t HashBytes(std::string_view text) {
   size_t n = text.size();
   uint64_t h = kA ^ n;
   while (n > 16) {
-    h = Mix(Load64(p) ^ kB, Load64(p + 8) ^ h);
+    h = MixWords(Load64(p) ^ kB, Load64(p + 8) ^ h);
     p += 16;
     n -= 16;
   }
-  if (n >= 8) return Mix(Load64(p) ^ kB, Load64(p + n - 8) ^ h);
-  return Mix(LoadTail(p, n) ^ kB, h);
+  if (n >= 8) return MixWords(Load64(p) ^ kB, Load64(p + n - 8) ^ h);
+  return MixWords(LoadTail(p, n) ^ kB, h);
 }
 
 StringPool::StringPool() : slots_(256) {}

@@ -24,10 +24,10 @@ struct ComparisonKey {
 
 const Pending<debug::PassChanges>& CompareStages(Context& context, const Comparison& before,
                                                  int32_t module, int32_t stage) {
-  using Answer = Result<std::shared_ptr<const debug::PassChanges>>;
+  using Changes = Result<std::shared_ptr<const debug::PassChanges>>;
   return context.cache.Get(
       ComparisonKey{before.module, before.stage, module, stage}, "comparing two stages",
-      [dump = context.document.dump().value, before, module, stage](TaskControl&) -> Answer {
+      [dump = context.document.dump().value, before, module, stage](TaskControl&) -> Changes {
         HLOSCOPE_ASSIGN_OR_RETURN(auto earlier, dump->Module(before.module, before.stage));
         HLOSCOPE_ASSIGN_OR_RETURN(auto later, dump->Module(module, stage));
         return std::make_shared<const debug::PassChanges>(

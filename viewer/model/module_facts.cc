@@ -12,7 +12,7 @@ namespace hloscope::viewer {
 namespace {
 
 // Most that are kept to be shown.
-constexpr size_t kMost = 100;
+constexpr size_t kMostListed = 100;
 
 void AddTransfers(const hlo::Module& module, const debug::Placement& placement,
                   ModuleFacts& facts) {
@@ -26,7 +26,7 @@ void AddTransfers(const hlo::Module& module, const debug::Placement& placement,
   }
   auto cost = [](const ModuleFacts::Transfer& t) { return std::pair(t.total(), t.bytes); };
   std::ranges::stable_sort(facts.transfers, std::greater(), cost);
-  if (facts.transfers.size() > kMost) facts.transfers.resize(kMost);
+  if (facts.transfers.size() > kMostListed) facts.transfers.resize(kMostListed);
 }
 
 void AddPlacement(const hlo::Module& module, const debug::Placement& placement,
@@ -47,7 +47,7 @@ void AddPlacement(const hlo::Module& module, const debug::Placement& placement,
     facts.fallbacks.push_back(std::move(fallback));
   }
   std::ranges::stable_sort(facts.fallbacks, std::greater(), &ModuleFacts::Fallback::bytes);
-  if (facts.fallbacks.size() > kMost) facts.fallbacks.resize(kMost);
+  if (facts.fallbacks.size() > kMostListed) facts.fallbacks.resize(kMostListed);
 }
 
 }  // namespace

@@ -26,8 +26,9 @@ struct SearchKey {
   auto operator<=>(const SearchKey&) const = default;
 };
 
-Computed<DivergeVerdict> Search(const dump::DumpModel& dump, int32_t module,
-                                const debug::RunRequest& request, const std::stop_token& stop) {
+Computed<DivergeVerdict> SearchPasses(const dump::DumpModel& dump, int32_t module,
+                                      const debug::RunRequest& request,
+                                      const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(const debug::Pipeline pipeline,
                             debug::ReadPipeline(dump, module, dump.limits()));
   debug::StageValues values(request, stop);
@@ -45,7 +46,7 @@ const Pending<DivergeVerdict>& Searched(Context& context, const SearchKey& key) 
                              request.seed = key.seed;
                              request.limits = dump->limits();
                              request.workers = workers;
-                             return Search(*dump, key.module, request, control.stop());
+                             return SearchPasses(*dump, key.module, request, control.stop());
                            });
 }
 

@@ -14,12 +14,12 @@ namespace {
 bool HasCapital(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
 }
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+char LowerLetter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 size_t FindAnyCase(std::string_view text, std::string_view what, size_t from) {
   if (from > text.size()) return std::string_view::npos;
   auto found = std::search(text.begin() + static_cast<ptrdiff_t>(from), text.end(), what.begin(),
-                           what.end(), [](char a, char b) { return Lower(a) == b; });
+                           what.end(), [](char a, char b) { return LowerLetter(a) == b; });
   return found == text.end() && !what.empty() ? std::string_view::npos
                                               : static_cast<size_t>(found - text.begin());
 }

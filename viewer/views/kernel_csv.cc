@@ -20,62 +20,63 @@ std::string Extent(const std::optional<dump::Extent3>& extent) {
 }
 
 using Cell = std::string (*)(const KernelSheet& sheet, const KernelRow& row);
-struct Column {
+struct CsvColumn {
   const char* head;
   Cell cell;
 };
 
 constexpr std::array kTimes = {
-    Column{"self_ps", [](const auto&, const auto& r) { return Number(r.self); }},
-    Column{"share",
-           [](const auto& s, const auto& r) {
-             return s.work > 0 ? Number(static_cast<double>(r.self) / static_cast<double>(s.work))
-                               : std::string();
-           }},
-    Column{"count", [](const auto&, const auto& r) { return Number(r.count); }},
-    Column{"mean_ps", [](const auto&, const auto& r) { return Number(r.mean()); }},
-    Column{"max_ps", [](const auto&, const auto& r) { return Number(r.max); }},
+    CsvColumn{"self_ps", [](const auto&, const auto& r) { return Number(r.self); }},
+    CsvColumn{"share",
+              [](const auto& s, const auto& r) {
+                return s.work > 0
+                           ? Number(static_cast<double>(r.self) / static_cast<double>(s.work))
+                           : std::string();
+              }},
+    CsvColumn{"count", [](const auto&, const auto& r) { return Number(r.count); }},
+    CsvColumn{"mean_ps", [](const auto&, const auto& r) { return Number(r.mean()); }},
+    CsvColumn{"max_ps", [](const auto&, const auto& r) { return Number(r.max); }},
 };
 
 constexpr std::array kWork = {
-    Column{"flops",
-           [](const auto&, const auto& r) {
-             return r.instruction.valid() ? Number(r.cost.flops + r.cost.transcendentals) : "";
-           }},
-    Column{"bytes",
-           [](const auto&, const auto& r) {
-             return r.instruction.valid() ? Number(r.cost.bytes()) : "";
-           }},
-    Column{"flops_per_second",
-           [](const auto&, const auto& r) {
-             return r.flops_per_second() > 0 ? Number(r.flops_per_second()) : "";
-           }},
-    Column{"bytes_per_second",
-           [](const auto&, const auto& r) {
-             return r.bytes_per_second() > 0 ? Number(r.bytes_per_second()) : "";
-           }},
-    Column{"grid", [](const auto&, const auto& r) { return Extent(r.launch.blocks); }},
-    Column{"block", [](const auto&, const auto& r) { return Extent(r.launch.threads); }},
-    Column{"registers",
-           [](const auto&, const auto& r) { return r.registers ? Number(*r.registers) : ""; }},
-    Column{
+    CsvColumn{"flops",
+              [](const auto&, const auto& r) {
+                return r.instruction.valid() ? Number(r.cost.flops + r.cost.transcendentals) : "";
+              }},
+    CsvColumn{"bytes",
+              [](const auto&, const auto& r) {
+                return r.instruction.valid() ? Number(r.cost.bytes()) : "";
+              }},
+    CsvColumn{"flops_per_second",
+              [](const auto&, const auto& r) {
+                return r.flops_per_second() > 0 ? Number(r.flops_per_second()) : "";
+              }},
+    CsvColumn{"bytes_per_second",
+              [](const auto&, const auto& r) {
+                return r.bytes_per_second() > 0 ? Number(r.bytes_per_second()) : "";
+              }},
+    CsvColumn{"grid", [](const auto&, const auto& r) { return Extent(r.launch.blocks); }},
+    CsvColumn{"block", [](const auto&, const auto& r) { return Extent(r.launch.threads); }},
+    CsvColumn{"registers",
+              [](const auto&, const auto& r) { return r.registers ? Number(*r.registers) : ""; }},
+    CsvColumn{
         "shared_bytes",
         [](const auto&, const auto& r) { return r.shared_bytes ? Number(*r.shared_bytes) : ""; }},
-    Column{"occupancy",
-           [](const auto&, const auto& r) {
-             return r.occupancy < 0 ? std::string() : Number(r.occupancy);
-           }},
-    Column{"kernel", [](const auto&, const auto& r) { return CsvCell(r.kernel); }},
+    CsvColumn{"occupancy",
+              [](const auto&, const auto& r) {
+                return r.occupancy < 0 ? std::string() : Number(r.occupancy);
+              }},
+    CsvColumn{"kernel", [](const auto&, const auto& r) { return CsvCell(r.kernel); }},
 };
 
 template <size_t N>
-void AddHeads(const std::array<Column, N>& columns, std::string& out) {
-  for (const Column& column : columns) out += fmt::format(",{}", column.head);
+void AddHeads(const std::array<CsvColumn, N>& columns, std::string& out) {
+  for (const CsvColumn& column : columns) out += fmt::format(",{}", column.head);
 }
 template <size_t N>
-void AddCells(const std::array<Column, N>& columns, const KernelSheet& sheet, const KernelRow& row,
-              bool are_known, std::string& out) {
-  for (const Column& column : columns) {
+void AddCells(const std::array<CsvColumn, N>& columns, const KernelSheet& sheet,
+              const KernelRow& row, bool are_known, std::string& out) {
+  for (const CsvColumn& column : columns) {
     out += ',';
     if (are_known) out += column.cell(sheet, row);
   }

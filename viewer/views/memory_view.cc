@@ -18,11 +18,11 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr float kGutter = 150, kAxis = 20, kCurve = 110;
+constexpr float kGutter = 150, kAxisHeight = 20, kCurve = 110;
 // One point of the program in units of the camera, which counts to a thousandth of it.
 constexpr int64_t kPoint = 1000;
 
-Color ColorOf(AllocationKind kind) {
+Color ColorOfKind(AllocationKind kind) {
   switch (kind) {
     case AllocationKind::kTemporary:
       return Color::kContraction;
@@ -165,7 +165,7 @@ class MemoryView : public View {
       const ImVec2 at = ImGui::GetCursorScreenPos();
       const float side = 11 * frame.scale, y = at.y + 3 * frame.scale;
       list.AddRectFilled(ImVec2(at.x, y), ImVec2(at.x + side, y + side),
-                         frame.theme[ColorOf(kind)]);
+                         frame.theme[ColorOfKind(kind)]);
       ImGui::Dummy(ImVec2(side, side));
       ImGui::SameLine(0, 5 * frame.scale);
       Label(frame.theme, Color::kTextSecondary,
@@ -184,7 +184,7 @@ class MemoryView : public View {
     scale_ = frame.scale;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     left_ = at.x + kGutter * scale_;
-    curve_top_ = at.y + kAxis * scale_;
+    curve_top_ = at.y + kAxisHeight * scale_;
     curve_ = plan_->has_lives ? std::min(kCurve * scale_, room.y * 0.35F) : 0;
     top_ = curve_top_ + curve_ + 8 * scale_;
     width_ = room.x - kGutter * scale_;
@@ -343,7 +343,7 @@ class MemoryView : public View {
     const float y0 = YOf(box.bottom), y1 = std::max(YOf(box.bottom + box.size), y0 + 1);
     if (x1 < left_ || x0 > left_ + width_ || y1 < top_ || y0 > top_ + height_) return;
     const bool is_lit = IsLit(frame.context, box.value);
-    const Color color = ColorOf(box.kind);
+    const Color color = ColorOfKind(box.kind);
     const bool is_small = x1 - x0 < 4 || y1 - y0 < 4;
     list.AddRectFilled(ImVec2(x0, y0), ImVec2(x1, y1),
                        frame.theme.With(color, is_small ? 0.9F : 0.4F));
@@ -426,7 +426,7 @@ class MemoryView : public View {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const int32_t point = Marked(frame.context);
     if (point < 0) return;
-    const float axis = curve_top_ - kAxis * scale_;
+    const float axis = curve_top_ - kAxisHeight * scale_;
     auto line = [&](int32_t at, Color color) {
       const float x = (XOf(at) + XOf(at + 1)) / 2;
       if (x < left_ || x > left_ + width_) return;

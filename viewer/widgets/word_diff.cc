@@ -7,7 +7,7 @@
 namespace hloscope::viewer {
 namespace {
 
-bool IsWordChar(char c) {
+bool IsOfWord(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '.' || c == '-' || static_cast<signed char>(c) < 0;
 }
@@ -16,7 +16,7 @@ std::vector<std::string_view> WordsOf(std::string_view text) {
   std::vector<std::string_view> out;
   for (size_t i = 0; i < text.size();) {
     size_t end = i + 1;
-    while (IsWordChar(text[i]) && end < text.size() && IsWordChar(text[end])) ++end;
+    while (IsOfWord(text[i]) && end < text.size() && IsOfWord(text[end])) ++end;
     out.push_back(text.substr(i, end - i));
     i = end;
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr struct {
   std::string_view key, text;
-} kReasons[] = {
+} kLinkReasons[] = {
 #define LINK_REASON(name, key, text) {key, text},
 #include "core/debug/align/link_reasons.def"
 #undef LINK_REASON
@@ -30,8 +30,10 @@ std::vector<uint32_t> Starts(const std::vector<Link>& links, size_t count,
 
 }  // namespace
 
-std::string_view KeyOf(LinkReason reason) { return kReasons[static_cast<size_t>(reason)].key; }
-std::string_view Describe(LinkReason reason) { return kReasons[static_cast<size_t>(reason)].text; }
+std::string_view KeyOf(LinkReason reason) { return kLinkReasons[static_cast<size_t>(reason)].key; }
+std::string_view Describe(LinkReason reason) {
+  return kLinkReasons[static_cast<size_t>(reason)].text;
+}
 
 bool IsIdentity(LinkReason reason) { return reason < LinkReason::kFusionRoot; }
 

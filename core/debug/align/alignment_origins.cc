@@ -16,13 +16,13 @@ using hlo::ComputationId;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr uint32_t kNone = InstructionPairs::kNone;
+constexpr uint32_t kNoOrigin = InstructionPairs::kNone;
 constexpr size_t kMostAlike = 64;  // candidates of one op_name that are looked at
 constexpr int kMostSweeps = 4;
 
 // The best origin of an instruction after.
 struct Origin {
-  uint32_t before = kNone;
+  uint32_t before = kNoOrigin;
   LinkReason reason = LinkReason::kSame;
   float confidence = 0;
 };
@@ -40,15 +40,15 @@ class OriginFinder {
 
   std::vector<Link> Run() {
     for (uint32_t a = 0; a < a_.size(); ++a) {
-      if (pairs_.to_before[a] == kNone) continue;
+      if (pairs_.to_before[a] == kNoOrigin) continue;
       Set(a, pairs_.to_before[a], pairs_.reason[a], pairs_.confidence[a]);
     }
-    bool all_before = std::ranges::find(pairs_.to_after, kNone) == pairs_.to_after.end();
-    bool all_after = std::ranges::find(pairs_.to_before, kNone) == pairs_.to_before.end();
+    bool all_before = std::ranges::find(pairs_.to_after, kNoOrigin) == pairs_.to_after.end();
+    bool all_after = std::ranges::find(pairs_.to_before, kNoOrigin) == pairs_.to_before.end();
     if (!all_before || !all_after) FindOthers();
     for (uint32_t a = 0; a < a_.size(); ++a) {
       const Origin& o = origins_[a];
-      if (o.before != kNone) Add(o.before, a, o.reason, o.confidence);
+      if (o.before != kNoOrigin) Add(o.before, a, o.reason, o.confidence);
     }
     return std::move(links_);
   }
@@ -87,7 +87,7 @@ class OriginFinder {
     results_[b] = true;
     changed_ = true;
   }
-  bool Has(uint32_t a) const { return origins_[a].before != kNone; }
+  bool Has(uint32_t a) const { return origins_[a].before != kNoOrigin; }
   bool IsSame(uint32_t a) const { return Has(a) && IsIdentity(origins_[a].reason); }
   // Its operands stand where those of its origin stood.
   bool IsCopy(uint32_t a) const {
@@ -178,7 +178,7 @@ class OriginFinder {
       std::string_view stem = StemOf(NameOf(b_, b));
       if (stem.empty()) continue;
       auto [at, added] = by_stem.emplace(stem, b);
-      if (!added) at->second = kNone;  // several
+      if (!added) at->second = kNoOrigin;  // several
     }
     for (uint32_t a = 0; a < a_.size(); ++a) {
       if (Has(a)) continue;
@@ -194,7 +194,7 @@ class OriginFinder {
     }
   }
   void SetCopied(uint32_t a, uint32_t b, float confidence) {
-    if (b == kNone || Has(a) || !Alike(b, a) || NamesDiffer(b_, b, a_, a)) return;
+    if (b == kNoOrigin || Has(a) || !Alike(b, a) || NamesDiffer(b_, b, a_, a)) return;
     Set(a, b, LinkReason::kCopied, confidence);
   }
   static std::string_view NameOf(const AlignmentSide& side, uint32_t id) {
@@ -208,7 +208,7 @@ class OriginFinder {
       if (!Has(ys[k]) || a_[ys[k]].opcode == Opcode::kConstant) continue;
       auto users = b_.users(origins_[ys[k]].before);
       if (users.size() > kMostAlike) continue;
-      uint32_t best = kNone;
+      uint32_t best = kNoOrigin;
       int best_score = 0;
       for (uint32_t b : users) {
         auto xs = b_.operands(b);
@@ -216,11 +216,11 @@ class OriginFinder {
                     b_.kind(b) == a_.kind(a) && !NamesDiffer(b_, b, a_, a);
         if (!fits || (b_[b].opcode == Opcode::kGetTupleElement && !SamePart(b_, b, a_, a)))
           continue;
-        int score = 1 + 2 * (b_.local(b) == a_.local(a)) + (pairs_.to_after[b] == kNone);
+        int score = 1 + 2 * (b_.local(b) == a_.local(a)) + (pairs_.to_after[b] == kNoOrigin);
         if (score > best_score) best = b;
         best_score = std::max(best_score, score);
       }
-      if (best != kNone) {
+      if (best != kNoOrigin) {
         return Set(a, best, LinkReason::kNeighbours, best_score >= 3 ? 0.88f : 0.6f);
       }
     }
@@ -319,7 +319,7 @@ class OriginFinder {
       float confidence = std::min(0.8f, origins_[a_.operands(a)[0]].confidence);
       if (NamesAgree(b_, b, a_, a)) return Set(a, b, LinkReason::kOperand, confidence);
     }
-    uint32_t best = kNone;
+    uint32_t best = kNoOrigin;
     int best_score = -1;
     bool tie = false;
     for (uint32_t b : candidates) {
@@ -335,9 +335,9 @@ class OriginFinder {
       best = b;
       tie = false;
     }
-    if (best == kNone) return;
+    if (best == kNoOrigin) return;
     bool same_opcode = b_[best].opcode == a_[a].opcode;
-    bool gone = pairs_.to_after[best] == kNone && SameDimensions(b_, best, a_, a);
+    bool gone = pairs_.to_after[best] == kNoOrigin && SameDimensions(b_, best, a_, a);
     float confidence = same_opcode || gone ? 0.85f : 0.7f;
     if (tie) confidence -= 0.25f;
     Set(a, best, same_opcode ? LinkReason::kMetadata : LinkReason::kExpanded, confidence);
@@ -347,7 +347,7 @@ class OriginFinder {
     if (b_[b].opcode == a_[a].opcode) score += 8;
     if (b_.kind(b) == a_.kind(a)) score += 4;
     if (b_[b].shape.valid() && SameDimensions(b_, b, a_, a)) score += 2;
-    if (pairs_.to_after[b] == kNone) score += 6;
+    if (pairs_.to_after[b] == kNoOrigin) score += 6;
     if (SamePart(b_, b, a_, a)) score += 4;
     for (uint32_t operand : a_.operands(a).first(std::min(kMostAlike, a_.operands(a).size()))) {
       if (!Has(operand)) continue;
@@ -367,7 +367,7 @@ class OriginFinder {
       return;
     }
     uint32_t caller = a_.FirstCaller(a_[a].computation);
-    if (caller == kNone) return;
+    if (caller == kNoOrigin) return;
     if (a_[a].opcode == Opcode::kParameter && a_.Body(caller).valid()) {
       auto operands = a_.module().operands(a_[caller]);
       auto number =
@@ -391,7 +391,7 @@ class OriginFinder {
       kept = 0;
       for (uint32_t k = 0; k < computation.instruction_count && kept == 0; ++k) {
         uint32_t id = computation.first_instruction + k;
-        bool same = pairs_.to_before[id] != kNone && a_[id].opcode != Opcode::kParameter;
+        bool same = pairs_.to_before[id] != kNoOrigin && a_[id].opcode != Opcode::kParameter;
         kept = same ? 1 : 0;
       }
     }
@@ -439,7 +439,7 @@ class OriginFinder {
     if (Has(a) || a_.IsTransparent(a) || IsElement(a_, a)) return;
     for (uint32_t user : a_.users(a)) {
       const Origin& o = origins_[user];
-      if (o.before == kNone || pairs_.to_after[o.before] != kNone) continue;
+      if (o.before == kNoOrigin || pairs_.to_after[o.before] != kNoOrigin) continue;
       return Derive(a, user, LinkReason::kServes, 0.8f);
     }
   }
@@ -451,7 +451,7 @@ class OriginFinder {
     uint32_t caller = a_.FirstCaller(a_[a].computation);
     if (Has(root)) {
       Derive(a, root, LinkReason::kInside, 0.3f);
-    } else if (caller != kNone && Has(caller)) {
+    } else if (caller != kNoOrigin && Has(caller)) {
       Derive(a, caller, LinkReason::kInside, 0.3f);
     }
   }
@@ -461,7 +461,7 @@ class OriginFinder {
     for (uint32_t a = 0; a < a_.size(); ++a) {
       ComputationId body = a_.Body(a);
       bool several = body.valid() && a_[a].opcode == Opcode::kFusion &&
-                     pairs_.to_before[a] == kNone &&
+                     pairs_.to_before[a] == kNoOrigin &&
                      a_.module()[a_.module()[body].root].opcode == Opcode::kTuple;
       if (!several) continue;
       for (uint32_t element : a_.operands(a_.module()[body].root.index)) {

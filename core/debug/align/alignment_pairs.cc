@@ -10,7 +10,7 @@ namespace {
 
 using hlo::Opcode;
 
-constexpr uint32_t kNone = InstructionPairs::kNone;
+constexpr uint32_t kUnpaired = InstructionPairs::kNone;
 
 // Passes that clean names only change these.
 uint64_t NameHash(std::string_view name) {
@@ -24,8 +24,8 @@ uint64_t NameHash(std::string_view name) {
 class Pairer {
  public:
   Pairer(const AlignmentSide& before, const AlignmentSide& after) : b_(before), a_(after) {
-    result_.to_after.assign(b_.size(), kNone);
-    result_.to_before.assign(a_.size(), kNone);
+    result_.to_after.assign(b_.size(), kUnpaired);
+    result_.to_before.assign(a_.size(), kUnpaired);
     result_.reason.assign(a_.size(), LinkReason::kSame);
     result_.confidence.assign(a_.size(), 0);
     group_b_.assign(b_.module().computations().size(), 0);
@@ -57,7 +57,7 @@ class Pairer {
 
  private:
   static size_t Unpaired(size_t count, const std::vector<uint32_t>& partners) {
-    return static_cast<size_t>(std::ranges::count(partners, kNone)) * (count != 0);
+    return static_cast<size_t>(std::ranges::count(partners, kUnpaired)) * (count != 0);
   }
 
   void Pair(uint32_t b, uint32_t a, LinkReason reason, float confidence) {
@@ -68,7 +68,7 @@ class Pairer {
     fresh_.push_back(a);
   }
   bool Free(uint32_t b, uint32_t a) const {
-    return result_.to_after[b] == kNone && result_.to_before[a] == kNone;
+    return result_.to_after[b] == kUnpaired && result_.to_before[a] == kUnpaired;
   }
 
   // Names are unique in a module, or at least in a computation. Most stand where they stood.
@@ -95,17 +95,17 @@ class Pairer {
       uint64_t h = NameHash(NameOf(b_, b));
       auto [at, added] = by_name.emplace(h, b);
       if (added) continue;
-      if (at->second != kNone) by_both.emplace(InComputation(b_, at->second, h), at->second);
-      at->second = kNone;  // several: only together with the computation's name
+      if (at->second != kUnpaired) by_both.emplace(InComputation(b_, at->second, h), at->second);
+      at->second = kUnpaired;  // several: only together with the computation's name
       by_both.emplace(InComputation(b_, b, h), b);
     }
     for (uint32_t a = 0; a < a_.size(); ++a) {
-      if (result_.to_before[a] != kNone) continue;
+      if (result_.to_before[a] != kUnpaired) continue;
       uint64_t h = NameHash(NameOf(a_, a));
       auto at = by_name.find(h);
       if (at == by_name.end()) continue;
       uint32_t b = at->second;
-      if (b == kNone) {
+      if (b == kUnpaired) {
         auto both = by_both.find(InComputation(a_, a, h));
         if (both == by_both.end()) continue;
         b = both->second;
@@ -138,12 +138,12 @@ class Pairer {
     std::vector<uint32_t> agree(a_.size(), 0), against(a_.size(), 0);
     for (uint32_t a = 0; a < a_.size(); ++a) {
       uint32_t b = result_.to_before[a];
-      if (b == kNone) continue;
+      if (b == kUnpaired) continue;
       auto xs = b_.operands(b), ys = a_.operands(a);
       if (xs.size() != ys.size()) continue;
       for (size_t k = 0; k < xs.size(); ++k) {
         uint32_t wanted = result_.to_after[xs[k]];
-        bool contradicts = wanted != kNone && result_.to_before[ys[k]] != kNone;
+        bool contradicts = wanted != kUnpaired && result_.to_before[ys[k]] != kUnpaired;
         if (wanted == ys[k]) {
           ++agree[a];
           ++agree[ys[k]];
@@ -157,14 +157,14 @@ class Pairer {
     bool dropped = false;
     for (uint32_t a = 0; a < a_.size(); ++a) {
       uint32_t b = result_.to_before[a];
-      if (b == kNone || against[a] == 0) continue;
+      if (b == kUnpaired || against[a] == 0) continue;
       bool other_origin = NamesDiffer(b_, b, a_, a);
       bool same = b_.local(b) == a_.local(a) && !other_origin;
       bool drop = agree[a] == 0 && (against[a] > 1 || !same);
       drop |= other_origin && against[a] >= agree[a];
       if (!drop) continue;
-      result_.to_after[b] = kNone;
-      result_.to_before[a] = kNone;
+      result_.to_after[b] = kUnpaired;
+      result_.to_before[a] = kUnpaired;
       ++left_;
       dropped = true;
     }
@@ -187,7 +187,7 @@ class Pairer {
   }
 
   struct Bucket {
-    uint32_t b = kNone, a = kNone;
+    uint32_t b = kUnpaired, a = kUnpaired;
     uint32_t count_b = 0, count_a = 0;
   };
 
@@ -195,7 +195,7 @@ class Pairer {
   void PairBuckets(HashB hash_b, HashA hash_a, LinkReason reason, float confidence) {
     std::unordered_map<uint64_t, Bucket> buckets;
     for (uint32_t b = 0; b < b_.size(); ++b) {
-      if (result_.to_after[b] != kNone || b_.IsTransparent(b)) continue;
+      if (result_.to_after[b] != kUnpaired || b_.IsTransparent(b)) continue;
       uint64_t h = hash_b(b);
       if (h == 0) continue;
       Bucket& bucket = buckets[h];
@@ -204,7 +204,7 @@ class Pairer {
     }
     std::vector<uint64_t> order;
     for (uint32_t a = 0; a < a_.size(); ++a) {
-      if (result_.to_before[a] != kNone || a_.IsTransparent(a)) continue;
+      if (result_.to_before[a] != kUnpaired || a_.IsTransparent(a)) continue;
       uint64_t h = hash_a(a);
       auto at = buckets.find(h);
       if (h == 0 || at == buckets.end()) continue;
@@ -300,14 +300,14 @@ class Pairer {
     std::unordered_map<uint64_t, std::pair<std::vector<uint32_t>, std::vector<uint32_t>>> groups;
     std::vector<uint64_t> order;
     for (uint32_t b = 0; b < b_.size(); ++b) {
-      if (result_.to_after[b] != kNone || b_.IsTransparent(b) || b_.origin(b) == 0) continue;
+      if (result_.to_after[b] != kUnpaired || b_.IsTransparent(b) || b_.origin(b) == 0) continue;
       uint64_t h = MixHash(MixHash(b_.local(b), b_.origin(b)), Where(b_, group_b_, b));
       auto& group = groups[h];
       if (group.first.empty()) order.push_back(h);
       group.first.push_back(b);
     }
     for (uint32_t a = 0; a < a_.size(); ++a) {
-      if (result_.to_before[a] != kNone || a_.IsTransparent(a) || a_.origin(a) == 0) continue;
+      if (result_.to_before[a] != kUnpaired || a_.IsTransparent(a) || a_.origin(a) == 0) continue;
       uint64_t h = MixHash(MixHash(a_.local(a), a_.origin(a)), Where(a_, group_a_, a));
       auto at = groups.find(h);
       if (at != groups.end()) at->second.second.push_back(a);
@@ -325,12 +325,12 @@ class Pairer {
       started_ = true;
       fresh_.clear();
       for (uint32_t a = 0; a < a_.size(); ++a) {
-        if (result_.to_before[a] != kNone) fresh_.push_back(a);
+        if (result_.to_before[a] != kUnpaired) fresh_.push_back(a);
       }
     }
     for (size_t next = 0; next < fresh_.size(); ++next) {
       uint32_t a = fresh_[next], b = result_.to_before[a];
-      if (b == kNone) continue;
+      if (b == kUnpaired) continue;
       FollowOperands(b, a);
       FollowUsers(b, a);
       FollowCalls(b, a);
@@ -371,7 +371,7 @@ class Pairer {
                  bool exact, std::vector<UserKey>& keys) const {
     keys.clear();
     for (uint32_t user : side.users(id)) {
-      if (partners[user] != kNone) continue;
+      if (partners[user] != kUnpaired) continue;
       uint64_t what = exact ? MixHash(side.local(user), side.origin(user)) : side.kind(user);
       keys.push_back({MixHash(what, SlotOf(side, user, id)), user});
     }
@@ -435,7 +435,7 @@ class Pairer {
   void Rate() {
     for (uint32_t a = 0; a < a_.size(); ++a) {
       uint32_t b = result_.to_before[a];
-      if (b == kNone || result_.reason[a] != LinkReason::kSame) continue;
+      if (b == kUnpaired || result_.reason[a] != LinkReason::kSame) continue;
       auto xs = b_.operands(b), ys = a_.operands(a);
       size_t same = 0;
       for (size_t k = 0; k < xs.size() && k < ys.size(); ++k) {

@@ -15,12 +15,14 @@ struct ReasonRow {
   float confidence;
   std::string_view text;
 };
-constexpr ReasonRow kReasons[] = {
+constexpr ReasonRow kCodeLineReasons[] = {
 #define CODE_LINE_REASON(name, key, confidence, text) {key, confidence, text},
 #include "core/debug/align/code_line_reasons.def"
 #undef CODE_LINE_REASON
 };
-const ReasonRow& RowOf(CodeLineReason reason) { return kReasons[static_cast<size_t>(reason)]; }
+const ReasonRow& RowOf(CodeLineReason reason) {
+  return kCodeLineReasons[static_cast<size_t>(reason)];
+}
 
 bool IsNamePart(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||

@@ -12,7 +12,7 @@ using hlo::AttributeKey;
 using hlo::ComputationId;
 using hlo::Module;
 
-constexpr uint32_t kNone = 0xffffffffu;
+constexpr uint32_t kNoCaller = 0xffffffffu;
 constexpr size_t kMostPrefix = 4096;  // bytes of op_names in front
 constexpr int kMostFrames = 128;
 
@@ -84,24 +84,24 @@ class Inliner {
  private:
   enum : uint8_t { kNew, kOpen, kDone };
 
-  // The call a computation is inlined at; kNone where it is called otherwise.
+  // The call a computation is inlined at; kNoCaller where it is called otherwise.
   uint32_t CallOf(uint32_t c) const {
     uint32_t caller = only_caller_[c];
-    bool call = caller != kNone && module_.instructions()[caller].opcode == hlo::Opcode::kCall;
-    return call ? caller : kNone;
+    bool call = caller != kNoCaller && module_.instructions()[caller].opcode == hlo::Opcode::kCall;
+    return call ? caller : kNoCaller;
   }
 
   void Visit(uint32_t c) {
     uint32_t call = CallOf(c);
-    uint32_t outer = call == kNone ? c : module_.instructions()[call].computation.index;
+    uint32_t outer = call == kNoCaller ? c : module_.instructions()[call].computation.index;
     // One that is being looked at calls itself: the chain ends there.
-    if (state_[c] == kNew && call != kNone && state_[outer] == kNew) {
+    if (state_[c] == kNew && call != kNoCaller && state_[outer] == kNew) {
       state_[c] = kOpen;
       stack_.push_back(outer);
       return;
     }
     stack_.pop_back();
-    if (state_[c] != kDone && call != kNone) PutInFront(c, call, into_[outer]);
+    if (state_[c] != kDone && call != kNoCaller) PutInFront(c, call, into_[outer]);
     state_[c] = kDone;
   }
 

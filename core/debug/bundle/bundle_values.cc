@@ -16,7 +16,7 @@ namespace {
 
 using dump::BundlePart;
 using hlo::Literal;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using NamedArrays = std::vector<std::pair<std::string, Literal>>;
 
 std::string_view BytesOf(const Literal& leaf) {
@@ -139,9 +139,9 @@ class Collection {
   BundleValues out_;
 };
 
-void EraseValues(Json& json) {
+void EraseValues(OrderedJson& json) {
   if (json.is_array()) {
-    for (Json& element : json) EraseValues(element);
+    for (OrderedJson& element : json) EraseValues(element);
   } else if (json.is_object()) {
     for (const char* key : {"actual", "expected", "value", "operands"}) json.erase(key);
     for (auto& [key, element] : json.items()) EraseValues(element);
@@ -180,10 +180,10 @@ std::string HashOfValues(std::span<const Literal> values) {
 }
 
 std::string WithoutValues(const std::string& run_json) {
-  Json json = Json::parse(run_json, nullptr, false);
+  OrderedJson json = OrderedJson::parse(run_json, nullptr, false);
   if (!json.is_object()) return "{}";
   EraseValues(json);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 void HideValues(std::string& verdict) {
@@ -206,7 +206,7 @@ void HideValues(Failure& failure) {
 }
 
 std::string SentenceOf(const std::string& verdict_json) {
-  const Json json = Json::parse(verdict_json, nullptr, false);
+  const OrderedJson json = OrderedJson::parse(verdict_json, nullptr, false);
   if (!json.is_object()) return "";
   const auto found = json.find("verdict");
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";

@@ -29,7 +29,7 @@ hlo::DeviceList AnyGroups(ProgramMaker& maker) {
   return groups;
 }
 
-std::optional<DraftId> PickRanked(ProgramMaker& maker, const Draft& draft) {
+std::optional<DraftId> PickFilled(ProgramMaker& maker, const Draft& draft) {
   return maker.Pick(draft, [](const DraftNode& node) {
     return node.shape.IsArray() && node.shape.rank() > 0 &&
            node.shape.ElementCount().value_or(0) > 0;
@@ -70,7 +70,7 @@ bool AddAllReduceNode(ProgramMaker& maker, Draft& draft) {
 
 // Gathered, or reduced and scattered: a dimension grows or shrinks by the size of a group.
 bool AddAllGatherNode(ProgramMaker& maker, Draft& draft) {
-  const auto a = PickRanked(maker, draft);
+  const auto a = PickFilled(maker, draft);
   if (!HasDevices(maker, draft) || !a) return false;
   const hlo::DeviceList groups = AnyGroups(maker);
   Shape result = draft.shape(*a);

@@ -42,11 +42,6 @@ std::vector<int64_t> SomeDimensions(ProgramMaker& maker, size_t rank) {
   return dimensions;
 }
 
-std::optional<DraftId> PickRanked(ProgramMaker& maker, const Draft& draft) {
-  return maker.Pick(
-      draft, [](const DraftNode& node) { return node.shape.IsArray() && node.shape.rank() > 0; });
-}
-
 // An array with a fold that its elements can take, and the scalar that changes nothing.
 struct Folded {
   DraftId array, neutral;

@@ -15,11 +15,6 @@ using hlo::Shape;
 
 namespace {
 
-std::optional<DraftId> PickRanked(ProgramMaker& maker, const Draft& draft) {
-  return maker.Pick(
-      draft, [](const DraftNode& node) { return node.shape.IsArray() && node.shape.rank() > 0; });
-}
-
 std::vector<int64_t> DimensionsOf(const Shape& shape) {
   return {shape.dimensions().begin(), shape.dimensions().end()};
 }
@@ -45,6 +40,11 @@ std::vector<DraftId> StartsFor(ProgramMaker& maker, Draft& draft, size_t rank) {
 }
 
 }  // namespace
+
+std::optional<DraftId> PickRanked(ProgramMaker& maker, const Draft& draft) {
+  return maker.Pick(
+      draft, [](const DraftNode& node) { return node.shape.IsArray() && node.shape.rank() > 0; });
+}
 
 bool AddBroadcastNode(ProgramMaker& maker, Draft& draft) {
   const auto a = maker.PickArray(draft);

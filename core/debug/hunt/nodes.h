@@ -10,6 +10,9 @@ namespace hloscope::debug {
 #include "core/debug/hunt/nodes.def"
 #undef NODE
 
+// An array of at least one dimension.
+std::optional<DraftId> PickRanked(ProgramMaker& maker, const Draft& draft);
+
 // An opcode that works element by element on one or two operands of one shape, and has no attribute
 // that it needs.
 std::optional<DraftId> AddElementwise(ProgramMaker& maker, Draft& draft,

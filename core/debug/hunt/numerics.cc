@@ -57,6 +57,10 @@ bool AddsUp(Opcode opcode) {
     case Opcode::kDot:
     case Opcode::kConvolution:
     case Opcode::kFft:
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+    case Opcode::kTriangularSolve:
       return true;
     default:
       return false;
@@ -64,7 +68,11 @@ bool AddsUp(Opcode opcode) {
 }
 
 bool Multiplies(Opcode opcode) {
-  return opcode == Opcode::kMultiply || opcode == Opcode::kDot || opcode == Opcode::kConvolution;
+  constexpr Opcode kMultiplying[] = {Opcode::kMultiply,           Opcode::kDot,
+                                     Opcode::kConvolution,        Opcode::kBatchNormGrad,
+                                     Opcode::kBatchNormInference, Opcode::kBatchNormTraining,
+                                     Opcode::kTriangularSolve};
+  return std::ranges::count(kMultiplying, opcode) > 0;
 }
 
 // The floats that a module takes and holds.

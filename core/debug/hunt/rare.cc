@@ -21,7 +21,7 @@ void AddElements(ProgramMaker& maker, Draft& draft, DraftId tuple, size_t count)
   }
 }
 
-std::optional<DraftId> PickRanked(ProgramMaker& maker, const Draft& draft) {
+std::optional<DraftId> PickExact(ProgramMaker& maker, const Draft& draft) {
   return maker.Pick(draft, [](const DraftNode& node) {
     return node.shape.IsArray() && node.shape.rank() > 0 && node.roundings == 0 &&
            node.shape.ElementCount().value_or(0) > 0;
@@ -75,7 +75,7 @@ bool AddTopKNode(ProgramMaker& maker, Draft& draft) {
                             {b.MakeInt(AttributeKey::kK, maker.Between(1, last)),
                              b.MakeBool(AttributeKey::kLargest, maker.OneIn(2))});
   if (!id) return false;
-  AddElements(maker, draft, *id, 2);
+  AddElements(maker, draft, *id, 1);  // which of equal elements come first is open
   return true;
 }
 
@@ -97,7 +97,7 @@ bool AddStochasticConvertNode(ProgramMaker& maker, Draft& draft) {
 
 // A dimension is made shorter than its bound; what is left of it is added up, or counted.
 bool AddLiveSizeNode(ProgramMaker& maker, Draft& draft) {
-  const auto a = PickRanked(maker, draft);
+  const auto a = PickExact(maker, draft);
   if (!a || draft.nesting() > 0) return false;
   const Shape& shape = draft.shape(*a);
   const ElementType type = shape.element_type();
@@ -126,7 +126,7 @@ bool AddLiveSizeNode(ProgramMaker& maker, Draft& draft) {
 
 // Rows of two arrays at once, each added by its own.
 bool AddScatterPairNode(ProgramMaker& maker, Draft& draft) {
-  const auto a = PickRanked(maker, draft);
+  const auto a = PickExact(maker, draft);
   if (!a) return false;
   const Shape into = draft.shape(*a);
   Shape other = into;

@@ -26,7 +26,7 @@ struct Mark {
   FileKind kind;
 };
 
-constexpr Mark kMagic[] = {
+constexpr Mark kMarks[] = {
     {std::string_view("\x93NUMPY"), FileKind::kNpy},
     {std::string_view("PK\x03\x04"), FileKind::kZip},
     {std::string_view("PK\x05\x06"), FileKind::kZip},
@@ -174,7 +174,7 @@ bool IsText(FileKind kind) {
 FileKind Sniff(std::string_view bytes, bool complete) {
   if (bytes.empty()) return FileKind::kEmpty;
   if (LooksLikeBundle(bytes)) return FileKind::kBundle;
-  for (const Mark& mark : kMagic) {
+  for (const Mark& mark : kMarks) {
     if (bytes.starts_with(mark.text)) return mark.kind;
   }
   if (LooksLikeText(bytes)) {

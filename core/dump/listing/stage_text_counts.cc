@@ -18,7 +18,7 @@ bool IsNamePart(char c) {
          c == '.' || c == '-';
 }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsNumeral(char c) { return c >= '0' && c <= '9'; }
 
 // Whether all bytes are printable ASCII or white space, eight at a time.
 bool IsPlainAscii(std::string_view text) {
@@ -79,7 +79,7 @@ class Counter {
       in_table_ = false;
       return true;
     }
-    if (in_table_) return IsDigit(line.front());
+    if (in_table_) return IsNumeral(line.front());
     if (line.ends_with('{')) return TakeComputation(line);
     in_table_ = std::ranges::find(kTables, line) != std::end(kTables);
     return in_table_;
@@ -157,7 +157,7 @@ class Counter {
   bool TakeElement(std::string_view line, size_t at) {
     size_t begin = at, end = at + 1;
     while (begin > 0 && (IsNamePart(line[begin - 1]) || line[begin - 1] == '#')) --begin;
-    while (end < line.size() && IsDigit(line[end])) ++end;
+    while (end < line.size() && IsNumeral(line[end])) ++end;
     if (begin == at || end == at + 1) return false;
     elements_.push_back(line.substr(begin, end - begin));
     return true;

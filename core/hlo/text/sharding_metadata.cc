@@ -9,16 +9,16 @@
 namespace hloscope::hlo {
 namespace {
 
-constexpr std::string_view kOrder[] = {"op_type",           "op_name",         "source_file",
-                                       "source_line",       "source_end_line", "source_column",
-                                       "source_end_column", "profile_type",    "deduplicated_name",
-                                       "scheduling_name",   "stack_frame_id",  "metadata_payload"};
+constexpr std::string_view kFieldOrder[] = {
+    "op_type",           "op_name",         "source_file",       "source_line",
+    "source_end_line",   "source_column",   "source_end_column", "profile_type",
+    "deduplicated_name", "scheduling_name", "stack_frame_id",    "metadata_payload"};
 
 struct Entry {
   std::string_view key;
   std::string value;  // as XLA prints it; empty if it is left out
 
-  ptrdiff_t rank() const { return std::ranges::find(kOrder, key) - std::begin(kOrder); }
+  ptrdiff_t rank() const { return std::ranges::find(kFieldOrder, key) - std::begin(kFieldOrder); }
 };
 
 Parsed<std::string> ReadValue(TextCursor& cursor) {
@@ -62,7 +62,7 @@ Parsed<ShardingMetadata> ReadEntries(TextCursor& cursor) {
     }
     HLOSCOPE_ASSIGN_OR_RETURN(std::string value, ReadValue(cursor));
     entries.push_back({key, std::move(value)});
-    if (entries.size() > 2 * std::size(kOrder)) {
+    if (entries.size() > 2 * std::size(kFieldOrder)) {
       return std::unexpected(TextCursor::Fail("metadata", "too many entries", start));
     }
   }

@@ -205,7 +205,7 @@ void CheckCallLayouts(VerifyContext& context, InstructionId id) {
 }
 
 // XLA's ScanExpander turns all others into loops before layouts are assigned.
-void CheckScan(VerifyContext& context, InstructionId id) {
+void CheckScanLayout(VerifyContext& context, InstructionId id) {
   const Module& module = context.module();
   if (module.GetBool(module[id], AttributeKey::kIsAssociative)) return;
   context.Strict(id, "scan", context.Name(id) + ": backends accept only associative scans",
@@ -279,7 +279,7 @@ void VerifyLayouts(VerifyContext& context) {
     if (i.opcode == Opcode::kReshape || i.opcode == Opcode::kBitcast) {
       VerifyReinterpretation(context, id);
     } else if (i.opcode == Opcode::kScan) {
-      CheckScan(context, id);
+      CheckScanLayout(context, id);
     } else if (i.opcode == Opcode::kBroadcast) {
       CheckBroadcastOrder(context, id);
     } else {

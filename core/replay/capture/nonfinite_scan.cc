@@ -13,7 +13,7 @@ namespace {
 using hlo::ElementType;
 using hlo::Literal;
 
-constexpr int64_t kBlock = 1024;
+constexpr int64_t kScanBlock = 1024;
 
 // An IEEE-like type: magnitudes above `infinity` are NaNs.
 template <typename Bits>
@@ -21,9 +21,9 @@ std::optional<int64_t> FindByBits(const std::byte* data, int64_t from, int64_t c
                                   NonFiniteKind kind) {
   constexpr Bits kMagnitude = static_cast<Bits>(~Bits{0}) >> 1;
   const bool nan = kind == NonFiniteKind::kNan;
-  Bits block[kBlock];
-  for (int64_t begin = from; begin < count; begin += kBlock) {
-    const int64_t n = std::min(kBlock, count - begin);
+  Bits block[kScanBlock];
+  for (int64_t begin = from; begin < count; begin += kScanBlock) {
+    const int64_t n = std::min(kScanBlock, count - begin);
     std::memcpy(block, data + begin * static_cast<int64_t>(sizeof(Bits)),
                 static_cast<size_t>(n) * sizeof(Bits));
     unsigned any = 0;
@@ -38,9 +38,9 @@ std::optional<int64_t> FindByBits(const std::byte* data, int64_t from, int64_t c
 
 std::optional<int64_t> FindByValue(ElementType type, const std::byte* data, int64_t from,
                                    int64_t count, NonFiniteKind kind) {
-  double block[kBlock];
-  for (int64_t begin = from; begin < count; begin += kBlock) {
-    const int64_t n = std::min(kBlock, count - begin);
+  double block[kScanBlock];
+  for (int64_t begin = from; begin < count; begin += kScanBlock) {
+    const int64_t n = std::min(kScanBlock, count - begin);
     eval::LoadAs<double>(type, data + begin * hlo::StorageBytes(type), block, n);
     for (int64_t i = 0; i < n; ++i) {
       if (kind == NonFiniteKind::kNan ? std::isnan(block[i]) : std::isinf(block[i])) {
@@ -109,9 +109,9 @@ std::optional<FiniteRange> FiniteRangeOf(const Literal& array) {
   const Parts parts = PartsOf(array);
   if (!hlo::IsFloat(parts.type)) return std::nullopt;
   std::optional<FiniteRange> range;
-  double block[kBlock];
-  for (int64_t begin = 0; begin < parts.count; begin += kBlock) {
-    const int64_t n = std::min(kBlock, parts.count - begin);
+  double block[kScanBlock];
+  for (int64_t begin = 0; begin < parts.count; begin += kScanBlock) {
+    const int64_t n = std::min(kScanBlock, parts.count - begin);
     eval::LoadAs<double>(parts.type, array.bytes().data() + begin * hlo::StorageBytes(parts.type),
                          block, n);
     for (int64_t i = 0; i < n; ++i) {

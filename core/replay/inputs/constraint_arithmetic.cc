@@ -12,8 +12,6 @@ using hlo::Opcode;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 InputConstraints Asking(const Interval& range, bool nonzero = false) {
   InputConstraints constraints;
   if (!range.empty()) constraints.range = range;

@@ -19,10 +19,6 @@ using hlo::Shape;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Smallest argument asked for where 0 is a pole: in every float type more than 0.
-constexpr double kClear = 0.01;
-
 // One instruction and what is asked about it.
 struct Use {
   ConstraintFlow& flow;

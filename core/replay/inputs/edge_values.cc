@@ -20,7 +20,6 @@ namespace {
 constexpr uint64_t kOneIn = 8;
 
 std::vector<double> EdgesOfFloat(ElementType type) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   int bias = 127, mantissa_bits = 23;
   double largest = std::numeric_limits<float>::max();
   if (const hlo::FloatFormat* format = hlo::FindFloatFormat(type)) {

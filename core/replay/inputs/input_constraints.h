@@ -11,6 +11,10 @@
 
 namespace hloscope::replay {
 
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Elements that must not be zero are no nearer to it.
+inline constexpr double kClear = 0.01;
+
 // Closed; infinite where nothing is asked.
 struct Interval {
   double low = -std::numeric_limits<double>::infinity();

@@ -21,7 +21,6 @@ using hlo::Shape;
 namespace {
 
 constexpr Interval kUsual{-0.1, 0.2};
-constexpr double kClear = 0.01;  // elements that must not be zero are no nearer to it
 constexpr int64_t kBlock = 1024;
 constexpr int64_t kBlocksBetweenLooks = 1024;
 // Arrays beyond this size are drawn in blocks, neither sorted nor distinct: either takes a second,
@@ -131,7 +130,6 @@ class Drawer {
 
   // Exponents spread evenly, once in about 200,000 numbers one of the special ones.
   double Large() {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const double specials[] = {kInfinity, -kInfinity, std::nan(""), 0.0, -0.0, 1.0};
     const hlo::FloatFormat* format = hlo::FindFloatFormat(type_);
     const int bias = format != nullptr ? format->bias : type_ == ElementType::kF64 ? 1023 : 127;

@@ -18,7 +18,6 @@ using hlo::Opcode;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSmallest = std::numeric_limits<double>::min();
 
 Interval OfLiteral(const Literal& literal) {

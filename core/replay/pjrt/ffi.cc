@@ -80,13 +80,13 @@ void* ErrorOf(const ffi::CallFrame& frame, const std::string& message) {
 // What the plugin calls: when it is registered, to know which interface it speaks, then for every
 // execution. Null is success.
 extern "C" void* HandleCapture(ffi::CallFrame* frame) {
-  constexpr int32_t kMajor = 0, kMinor = 1;
+  constexpr int32_t kFfiMajor = 0, kFfiMinor = 1;
   if (frame == nullptr) return nullptr;
   if (frame->extension_start != nullptr &&
       frame->extension_start->type == ffi::kMetadataExtension) {
     ffi::Metadata* metadata = frame->extension_start->metadata;
-    metadata->major = kMajor;
-    metadata->minor = kMinor;
+    metadata->major = kFfiMajor;
+    metadata->minor = kFfiMinor;
     metadata->traits = 0;
     return nullptr;
   }

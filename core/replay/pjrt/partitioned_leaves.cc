@@ -46,7 +46,7 @@ Status Settle(std::string_view what, const Sharding* sharding, const Shape& tile
       "add a sharding for it to the module before partitioning");
 }
 
-const Sharding* OfLeaf(const Sharding* sharding, size_t leaf) {
+const Sharding* ShardingOfLeaf(const Sharding* sharding, size_t leaf) {
   if (sharding == nullptr || sharding->kind != hlo::ShardingKind::kTuple) return sharding;
   return leaf < sharding->elements.size() ? &sharding->elements[leaf] : nullptr;
 }
@@ -75,7 +75,7 @@ Status SettleOutputs(const Module& compiled, Adapted& adapted) {
     if (leaf.output < 0) continue;
     const auto i = static_cast<size_t>(leaf.output);
     if (i >= leaves.size()) return InternalError("the plugin's optimised module has other results");
-    HLOSCOPE_TRY(Settle(fmt::format("result {}", i), OfLeaf(said ? &*said : nullptr, i),
+    HLOSCOPE_TRY(Settle(fmt::format("result {}", i), ShardingOfLeaf(said ? &*said : nullptr, i),
                         *leaves[i].second, leaf.shape, adapted.counts.partitions, leaf.tiling));
   }
   return {};

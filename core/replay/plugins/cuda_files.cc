@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/replay/plugins/file_kinds.h"
 #include "core/replay/plugins/python_environments.h"
 
 namespace hloscope::replay {
@@ -18,11 +19,6 @@ constexpr CudaLibrary kLibraries[] = {
 #include "core/replay/plugins/cuda_libraries.def"
 #undef CUDA_LIBRARY
 };
-
-bool IsFile(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error);
-}
 
 // Folders that may hold a toolkit; those beside the plugin come first.
 std::vector<std::string> ToolkitFolders(const PluginFile& plugin, size_t& beside_plugin) {

@@ -12,6 +12,7 @@
 
 #include "core/base/counted.h"
 #include "core/replay/plugins/assets.h"
+#include "core/replay/plugins/file_kinds.h"
 #include "core/replay/plugins/python_environments.h"
 
 namespace hloscope::replay {
@@ -42,16 +43,6 @@ std::string NormalName(std::string_view name) {
     normal += separator ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return normal;
-}
-
-bool IsFile(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error);
-}
-
-bool IsFolder(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(path, error);
 }
 
 // The entries of a folder, sorted; none where it cannot be read.

@@ -13,6 +13,8 @@
 #include <map>
 #include <optional>
 
+#include "core/replay/plugins/file_kinds.h"
+
 namespace hloscope::replay {
 namespace {
 
@@ -28,11 +30,6 @@ std::string ReadSmallFile(const fs::path& path) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(file.gcount()));
   return text;
-}
-
-bool IsFolder(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(path, error);
 }
 
 std::string_view Trim(std::string_view text) {
