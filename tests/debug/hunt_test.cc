@@ -15,6 +15,7 @@
 #include "core/debug/run/run_module.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::debug {
 namespace {
@@ -128,6 +129,23 @@ ENTRY e {
   EXPECT_EQ(FindKnownFault(*two, SuspectOf(*two), differs, ""), nullptr);
   const Failure signal{FailureKind::kSignal, {"killed at compile: whatever"}, ""};
   EXPECT_EQ(SignatureOf(SuspectOf(*two), signal), "signal: killed at compile | add+convert");
+}
+
+// One bit fits into the byte that a kernel takes it for; predicates have a byte each.
+TEST(OverrunsBitsTest, IsOfSeveralBits) {
+  const replay::PlatformRow* row = replay::PlatformWith(replay::kOverrunsBits);
+  ASSERT_NE(row, nullptr);
+  const auto overruns = [&](const char* shape, const replay::PlatformRow& on) {
+    const std::string text = std::string("HloModule m\nENTRY e {\n  ROOT x = ") + shape +
+                             " parameter(0)\n}\n";
+    return replay::OverrunsBits(on, *Parsed(text.c_str()));
+  };
+  EXPECT_TRUE(overruns("u1[2]", *row));
+  EXPECT_TRUE(overruns("s1[3,1]", *row));
+  EXPECT_FALSE(overruns("u1[]", *row));
+  EXPECT_FALSE(overruns("pred[4]", *row));
+  EXPECT_FALSE(overruns("u2[4]", *row));
+  EXPECT_FALSE(overruns("u1[2]", replay::ReferencePlatform()));
 }
 
 TEST(KnownFaultsTest, AreThoseOfThePages) {
