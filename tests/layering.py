@@ -25,6 +25,7 @@ OUTSIDE_INCLUDE = re.compile(r'\s*#\s*include\s*<([^>]+)>')
 TARGET = re.compile(r'\bhloscope_(\w+)')
 TYPE_OR_NAMESPACE = re.compile(r'\s*(namespace|struct|class|enum|union|using|public:|private:|protected:|extern)\b')
 DEFINED_TYPE = re.compile(r'(?:struct|class) (?:\[\[\w+\]\] )?(\w+(?:::\w+)*)(?: final)?(?: :[^:;].*)? \{')
+FUNCTION = re.compile(r'(?!\s|#|//|return\b|using\b|namespace\b|struct\b|class\b|enum\b|static_assert\b)[\w:<>,&*\s\[\]]*[\s&*>](\w+)\(')
 NAMESPACE = re.compile(r'namespace ?([\w:]*) ?\{$')
 # Written in pieces so that this file passes its own rules.
 BANNED = re.compile(r'\b(%s)\b' % '|'.join(('TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X')))
@@ -208,6 +209,27 @@ def check_one_definition(root, names):
                     yield f'{name}:{number}: {defined} is defined in {where[defined]} too, expected another name or an unnamed namespace'
 
 
+def check_hidden_names(root, names):
+    """Files of a folder are compiled together: a function of one file's own would stand before that of core/base in all."""
+    sources = {}
+    for name in names:
+        if name.endswith(('.h', '.cc')) and not name.startswith('tests/'):
+            with open(os.path.join(root, name), encoding='utf-8', errors='replace') as f:
+                sources[name] = f.read().split('\n')
+    base = {found[1]: name for name, lines in sources.items() if name.startswith('core/base/') and name.endswith('.h')
+            for line in lines if (found := FUNCTION.match(line))}
+    for name, lines in sources.items():
+        is_own = False
+        for number, line in enumerate(lines, 1):
+            if line == 'namespace {':
+                is_own = True
+            elif line == '}  // namespace':
+                is_own = False
+            found = FUNCTION.match(line) if is_own and name.endswith('.cc') else None
+            if found and found[1] in base:
+                yield f'{name}:{number}: {found[1]} hides that of {base[found[1]]} from the files of this folder, expected another name'
+
+
 def check_form(name, lines):
     """What is wrong with a source file as a whole."""
     if not name.endswith(CODE + SCRIPT):
@@ -227,6 +249,7 @@ def violations(root):
     yield from check_registered(root, names)
     yield from check_folders(root, names, folders)
     yield from check_one_definition(root, names)
+    yield from check_hidden_names(root, names)
     if os.path.exists(os.path.join(root, 'cmake/hloscope.cmake')):
         with open(os.path.join(root, 'README.md'), encoding='utf-8') as f:
             readme = f.read()
@@ -367,13 +390,16 @@ def selftest(root):
         ('tests/hlo/b_test.cc', purpose, 'tests/CMakeLists.txt does not name'),
         ('core/hlo/a.h', purpose + 'namespace a {\nnamespace {\nstruct B {\n}  // namespace\nstruct B;\n', None),
         ('core/hlo/a.h', purpose + 'namespace a {\nstruct Twice {\n', 'a::Twice is defined in core/eval/twice.h too'),
+        ('core/eval/a.cc', purpose + 'namespace a {\nnamespace {\nstd::string Quote(int a) {\n', 'Quote hides that of core/base/quote.h'),
+        ('core/eval/a.cc', purpose + 'namespace a {\nstd::string Quote(int a) {\n', None),
         ('samples/a.txt', 'made in /wo' + 'rk/main\n', 'a path of one machine'),
     ]
     failed = 0
     for name, text, expected in cases:
         with tempfile.TemporaryDirectory() as scratch:
             twice = purpose + 'namespace a {\nclass Twice {\n'
-            for path, content in (('core/eval/twice.h', twice), ('cmake/rooms.txt', rooms), ('tests/CMakeLists.txt', '# The tests: hlo/a_test.cc\n'), (name, text)):
+            quote = purpose + 'namespace b {\nstd::string Quote(int a);\n'
+            for path, content in (('core/eval/twice.h', twice), ('core/base/quote.h', quote), ('cmake/rooms.txt', rooms), ('tests/CMakeLists.txt', '# The tests: hlo/a_test.cc\n'), (name, text)):
                 os.makedirs(os.path.join(scratch, os.path.dirname(path)), exist_ok=True)
                 with open(os.path.join(scratch, path), 'w', encoding='utf-8') as f:
                     f.write(content)

@@ -100,7 +100,7 @@ std::string Bash() {
          "complete -o filenames -F _hloscope hloscope\n";
 }
 
-std::string Quoted(std::string_view text) {
+std::string ShellQuoted(std::string_view text) {
   std::string out = "'";
   for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -112,7 +112,7 @@ std::string Zsh() {
     const std::vector<Entry> entries = EntriesOf(row);
     std::string summary(row.summary);
     std::ranges::replace(summary, ':', ' ');
-    commands += "    " + Quoted(std::string(row.name) + ":" + summary) + "\n";
+    commands += "    " + ShellQuoted(std::string(row.name) + ":" + summary) + "\n";
     options += fmt::format("    {}) compadd -- {} ;;\n", row.name, OptionNames(entries));
     for (const Entry& entry : entries) {
       if (!entry.takes_value) continue;
@@ -159,14 +159,14 @@ std::string FishLine(std::string_view command, const Entry& entry) {
   } else if (entry.takes_value) {
     line += entry.takes_path ? " -rF" : " -x";
   }
-  return line + " -d " + Quoted(entry.help) + "\n";
+  return line + " -d " + ShellQuoted(entry.help) + "\n";
 }
 
 std::string Fish() {
   std::string text = "# fish completion of hloscope\n";
   for (const CommandRow& row : CommandRows()) {
     text += fmt::format("complete -c hloscope -f -n __fish_use_subcommand -a {} -d {}\n", row.name,
-                        Quoted(row.summary));
+                        ShellQuoted(row.summary));
     for (const Entry& entry : EntriesOf(row)) {
       if (!entry.option.empty() || !entry.values.empty()) text += FishLine(row.name, entry);
     }

@@ -136,8 +136,8 @@ TEST(OverrunsBitsTest, IsOfSeveralBits) {
   const replay::PlatformRow* row = replay::PlatformWith(replay::kOverrunsBits);
   ASSERT_NE(row, nullptr);
   const auto overruns = [&](const char* shape, const replay::PlatformRow& on) {
-    const std::string text = std::string("HloModule m\nENTRY e {\n  ROOT x = ") + shape +
-                             " parameter(0)\n}\n";
+    const std::string text =
+        std::string("HloModule m\nENTRY e {\n  ROOT x = ") + shape + " parameter(0)\n}\n";
     return replay::OverrunsBits(on, *Parsed(text.c_str()));
   };
   EXPECT_TRUE(overruns("u1[2]", *row));

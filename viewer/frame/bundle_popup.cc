@@ -7,12 +7,12 @@
 
 #include <filesystem>
 
-#include "viewer/model/document.h"
 #include "viewer/lab/fault_run.h"
+#include "viewer/lab/reduction.h"
+#include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/pass_search.h"
-#include "viewer/lab/reduction.h"
 #include "viewer/model/tasks.h"
 #include "viewer/widgets/widgets.h"
 

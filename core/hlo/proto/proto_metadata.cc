@@ -10,7 +10,7 @@
 namespace hloscope::hlo {
 namespace {
 
-std::string Quoted(std::string_view text) {
+std::string InJsonQuotes(std::string_view text) {
   std::string quoted = "\"";
   AppendEscaped(quoted, text);
   return quoted += '"';
@@ -112,7 +112,7 @@ class MetadataReader {
       if (!AppendInts(field, profile_types_)) return Malformed("OpMetadata");
     } else if (field.tag == AsBytes(kMetadataPayload)) {
       HLOSCOPE_ASSIGN_OR_RETURN(std::string_view payload, ReadPayload(field.bytes, payloads_));
-      metadata_.metadata_payload = builder_.Intern(Quoted(payload));
+      metadata_.metadata_payload = builder_.Intern(InJsonQuotes(payload));
     } else {
       unknown_.append(field.raw);
     }
@@ -204,7 +204,7 @@ Result<std::string> ReadMetadataText(std::string_view bytes) {
       if (!text.empty()) text += ' ';
       text += row.name;
       text += '=';
-      text += row.is_string ? Quoted(field.bytes) : fmt::format("{}", field.AsInt32());
+      text += row.is_string ? InJsonQuotes(field.bytes) : fmt::format("{}", field.AsInt32());
     }
     if (!fields.ok()) return Malformed("OpMetadata");
   }

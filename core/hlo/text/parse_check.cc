@@ -8,7 +8,7 @@
 namespace hloscope::hlo {
 namespace {
 
-std::string Quoted(Opcode opcode) { return std::string(ToString(opcode)); }
+std::string NameOf(Opcode opcode) { return std::string(ToString(opcode)); }
 
 std::string Operands(size_t n) { return Counted(n, "operand"); }
 
@@ -64,7 +64,7 @@ bool TextParser::CheckOperandCount(const Draft& draft) {
   size_t count = OperandsOf(draft).size();
   auto fail = [&](const std::string& expected) {
     return Error("operand-count",
-                 Quoted(draft.opcode) + " has " + Operands(count) + ", expected " + expected,
+                 NameOf(draft.opcode) + " has " + Operands(count) + ", expected " + expected,
                  draft.offset);
   };
   int arity = Info(draft.opcode).arity;
@@ -108,7 +108,7 @@ bool TextParser::CheckRequired(const Draft& draft) {
     }
     return Error("missing-attribute",
                  "attribute " + std::string(Info(key).text) + " is missing, expected it in " +
-                     Quoted(draft.wrapped.value_or(draft.opcode)),
+                     NameOf(draft.wrapped.value_or(draft.opcode)),
                  draft.offset, "it takes " + allowed);
   };
   if (draft.wrapped) {
@@ -154,7 +154,7 @@ bool TextParser::CheckDimensionCount(Draft& draft) {
   size_t count = builder_.module().IntsOf(*a).size();
   if (count >= 1 && count <= most) return true;
   return Error("dimensions",
-               "dimensions of " + Quoted(draft.opcode) + " has " + Counted(count, "number") +
+               "dimensions of " + NameOf(draft.opcode) + " has " + Counted(count, "number") +
                    ", expected one",
                draft.offset);
 }
@@ -233,7 +233,7 @@ bool TextParser::CheckDynamicSlice(const Draft& draft) {
   if (!reshape && index != nullptr && index->rank() == 1) return true;
   if (count == shape->rank()) return true;
   return Error("operand-count",
-               Quoted(draft.opcode) + " has " + std::to_string(count) +
+               NameOf(draft.opcode) + " has " + std::to_string(count) +
                    (reshape ? " sizes" : " indices") + ", expected one for each of " +
                    std::to_string(shape->rank()) + " dimensions",
                draft.offset);
@@ -247,7 +247,7 @@ bool TextParser::CheckChannel(Draft& draft) {
     case Opcode::kRecv:
       if (ShapeOf(draft.shape).IsTuple() && !ShapeOf(draft.shape).elements().empty()) return true;
       return Error("shape",
-                   Quoted(draft.opcode) + " is " + ToString(ShapeOf(draft.shape), false) +
+                   NameOf(draft.opcode) + " is " + ToString(ShapeOf(draft.shape), false) +
                        ", expected a tuple that begins with the data",
                    draft.offset);
     case Opcode::kRecvDone:
@@ -265,7 +265,7 @@ bool TextParser::CheckChannel(Draft& draft) {
       bool same = (mine == nullptr) == (other == nullptr) &&
                   (mine == nullptr || m.IntOf(*mine) == m.IntOf(*other));
       return same || Error("channel",
-                           Quoted(draft.opcode) + " and its " + Quoted(i.opcode) +
+                           NameOf(draft.opcode) + " and its " + NameOf(i.opcode) +
                                " have different channel_id, expected the same",
                            draft.offset);
     }
@@ -299,7 +299,7 @@ bool TextParser::CheckCollectivePermute(const Draft& draft) {
   size_t count = OperandsOf(draft).size();
   if (!HasAttribute(draft, AttributeKey::kPermuteSliceSizes) || count == 4) return true;
   return Error("operand-count",
-               Quoted(draft.opcode) + " with slice_sizes has " + Operands(count) +
+               NameOf(draft.opcode) + " with slice_sizes has " + Operands(count) +
                    ", expected four: input, output and their start indices",
                draft.offset);
 }
