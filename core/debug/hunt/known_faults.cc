@@ -44,6 +44,15 @@ bool ReducesOneElement(const Module& module, InstructionId id) {
       dimensions, [&](int64_t d) { return shape.dimension(static_cast<size_t>(d)) == 1; });
 }
 
+bool IsOfZeros(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  if (operands.empty()) return false;
+  const auto* value =
+      module.Get<hlo::Literal>(module[operands[0]], hlo::AttributeKey::kConstantValue);
+  return value != nullptr && !value->elided() && value->shape().IsArray() &&
+         std::ranges::all_of(value->bytes(), [](std::byte b) { return b == std::byte{0}; });
+}
+
 bool Holds(KnownCondition condition, const Module& module, const Suspect& suspect,
            const Failure& failure) {
   const auto any = [&](const auto& holds) {
@@ -55,6 +64,8 @@ bool Holds(KnownCondition condition, const Module& module, const Suspect& suspec
       return true;
     case KnownCondition::kTwice:
       return any(IsTwice);
+    case KnownCondition::kOfZeros:
+      return any(IsOfZeros);
     case KnownCondition::kTwiceVariadic:
       return any([](const Module& m, InstructionId id) {
         return m.shape(id).IsTuple() && IsTwice(m, id);

@@ -16,6 +16,7 @@ enum class KnownCondition : uint8_t {
   kOneElement,
   kNanLost,
   kBitArrays,
+  kOfZeros,
   kReshapeCheck
 };
 
