@@ -51,8 +51,8 @@ std::vector<int64_t> Inverse(const std::vector<int64_t>& order) {
 }
 
 // Operand i as matrices [batch…, rows, columns].
-Result<Node> Matrices(const KernelCall& call, Expansion& x, const CallConfig& config, size_t i,
-                      std::string_view layout, bool transpose) {
+Result<Node> AsMatrices(const KernelCall& call, Expansion& x, const CallConfig& config, size_t i,
+                        std::string_view layout, bool transpose) {
   const size_t rank = call.operand_shape(i).rank();
   if (rank < 2) return Unsupported(call, "its operands are not matrices");
   HLOSCOPE_ASSIGN_OR_RETURN(std::vector<int64_t> order, OrderOf(call, config, layout, rank));
@@ -171,9 +171,9 @@ Result<Value> OnednnMatmulCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Fused fused, FusedOf(call, config));
   Expansion x(call);
   HLOSCOPE_ASSIGN_OR_RETURN(const Node a,
-                            Matrices(call, x, config, 0, "lhs", config.Flag("transpose_a")));
+                            AsMatrices(call, x, config, 0, "lhs", config.Flag("transpose_a")));
   HLOSCOPE_ASSIGN_OR_RETURN(const Node b,
-                            Matrices(call, x, config, 1, "rhs", config.Flag("transpose_b")));
+                            AsMatrices(call, x, config, 1, "rhs", config.Flag("transpose_b")));
   const Shape& result = MainShape(call);
   const auto rank = static_cast<int64_t>(x.ShapeOf(a).rank());
   if (x.ShapeOf(b).rank() != x.ShapeOf(a).rank()) {

@@ -12,14 +12,14 @@ using hlo::ElementType;
 
 namespace {
 
-constexpr int64_t kBlock = 256;
+constexpr int64_t kAtOnce = 256;
 
 // Elements are made wide and stored a block at a time.
 template <typename W, typename Make>
 void Fill(ElementType type, std::byte* out, int64_t count, const Make& make) {
-  W block[kBlock];
-  for (int64_t done = 0; done < count; done += kBlock) {
-    const int64_t n = std::min(kBlock, count - done);
+  W block[kAtOnce];
+  for (int64_t done = 0; done < count; done += kAtOnce) {
+    const int64_t n = std::min(kAtOnce, count - done);
     for (int64_t i = 0; i < n; ++i) block[i] = make();
     StoreFrom<W>(type, block, out + done * hlo::StorageBytes(type), n);
   }
