@@ -39,6 +39,17 @@ Result<int64_t> BytesFromText(std::string_view text) {
   return *bytes;
 }
 
+bool ReadsNoFlags(std::string_view platform) {
+  const replay::PlatformRow* row = replay::FindPlatform(platform);
+  return row != nullptr && !row->Has(replay::kXlaFlags);
+}
+
+Error UselessFlag(std::string_view platform, const std::string& flag) {
+  return InputError(fmt::format("--{}: {} has no XLA flags", flag, platform),
+                    "name a platform of XLA, or leave the flag out")
+      .error();
+}
+
 }  // namespace
 
 std::vector<OptionSpec> RunOptionSet::InputSpecs() {
@@ -202,12 +213,19 @@ Status RunOptionSet::Prepare(const Context& context) {
   return PrepareTargets();
 }
 
+// Several environments are of one platform, whatever --platform says.
+std::string_view RunOptionSet::PlatformName() const {
+  if (pythons_.size() > 1) return replay::PlatformWith(replay::kNeedsPython)->name;
+  return request_.platform;
+}
+
 Status RunOptionSet::PrepareFlags(const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(limits));
-  const replay::PlatformRow* platform = replay::FindPlatform(request_.platform);
-  if (platform != nullptr && !platform->Has(replay::kXlaFlags) && !request_.xla_flags.empty()) {
-    request_.notes.push_back(fmt::format("XLA flags have no effect on {}", platform->name));
+  if (request_.xla_flags.empty() || !ReadsNoFlags(PlatformName())) return {};
+  if (xla_options_.names_any()) {
+    return std::unexpected(UselessFlag(PlatformName(), request_.xla_flags.back().first));
   }
+  request_.notes.push_back(fmt::format("XLA flags have no effect on {}", PlatformName()));
   return {};
 }
 
@@ -225,11 +243,7 @@ Status RunOptionSet::PrepareTargets() {
     flags.push_back(*flag);
     return {};
   };
-  // Several environments are of one platform, whatever --platform says.
-  const std::string_view platform = pythons_.size() > 1
-                                        ? replay::PlatformWith(replay::kNeedsPython)->name
-                                        : std::string_view(request_.platform);
-  HLOSCOPE_TRY(take("--target", platform, target_, request_.xla_flags));
+  HLOSCOPE_TRY(take("--target", PlatformName(), target_, request_.xla_flags));
   return take("--reference_target", request_.reference_platform, reference_target_,
               request_.reference_flags);
 }
@@ -249,11 +263,9 @@ Status RunOptionSet::PrepareReference() {
     }
     request_.reference_flags.emplace_back(flag.substr(0, equals), flag.substr(equals + 1));
   }
-  const replay::PlatformRow* platform = replay::FindPlatform(request_.reference_platform);
-  if (platform != nullptr && !platform->Has(replay::kXlaFlags) && !reference_flags_.empty()) {
-    request_.notes.push_back(fmt::format("--reference_flag has no effect on {}", platform->name));
-  }
-  return {};
+  if (reference_flags_.empty() || !ReadsNoFlags(request_.reference_platform)) return {};
+  return std::unexpected(
+      UselessFlag(request_.reference_platform, request_.reference_flags.front().first));
 }
 
 std::string RunOptionSet::OptionsText(const debug::RunRequest& request) const {

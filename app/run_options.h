@@ -52,6 +52,7 @@ class RunOptionSet {
                          const std::stop_token& stop) const;
 
  private:
+  std::string_view PlatformName() const;
   Status PrepareFlags(const Limits& limits);
   Status PrepareTargets();
   Status PrepareReference();

@@ -18,6 +18,8 @@ class XlaOptions {
   std::vector<OptionSpec> Specs(std::string_view whose);
   // The command line's flags come after the file's and replace them. Fails where the file cannot be
   // read.
+  // Given one by one, not by a file.
+  bool names_any() const { return !flags_.empty(); }
   Result<replay::pjrt::XlaFlags> Flags(const Limits& limits) const;
 
  private:

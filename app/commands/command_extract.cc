@@ -116,6 +116,14 @@ class ExtractCommand : public Command {
     request_.limits = context.limits;
     request_.workers = StartWorkers(std::array<std::string, 1>{request_.platform}, context.limits);
     if (!loaded.proto.arguments.empty()) request_.arguments = loaded.proto.arguments.front();
+    const bool has_devices = extracted.module->header().replica_count > 1 ||
+                             extracted.module->header().num_partitions > 1;
+    if (has_devices) {
+      HLOSCOPE_ASSIGN_OR_RETURN(Written written,
+                                WriteDevices(loaded.module, root, extracted, form, stop));
+      written.warnings = std::move(completed.notes);
+      return written;
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::CapturedValues values,
                               debug::CaptureValues(*loaded.module, root, extracted.parameters,
                                                    iteration_, CaptureOf(loaded.module, stop)));
@@ -130,16 +138,51 @@ class ExtractCommand : public Command {
     return written;
   }
 
+  debug::RunRequest RequestOnPlatform() const {
+    debug::RunRequest request;
+    request.platform = platform_;
+    request.limits = request_.limits;
+    request.fill_elided = request_.fill_elided;
+    request.workers = StartWorkers(std::array<std::string, 1>{platform_}, request.limits);
+    return request;
+  }
+
+  // What each device gave it, and what comes of that, numbered as `run --outputs` does.
+  Result<Written> WriteDevices(const std::shared_ptr<const hlo::Module>& module,
+                               hlo::InstructionId root, const debug::ExtractedModule& extracted,
+                               ModuleForm form, const std::stop_token& stop) const {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto lists,
+                              debug::CaptureDeviceArguments(*module, root, extracted.parameters,
+                                                            iteration_, CaptureOf(module, stop)));
+    std::vector<std::pair<std::string, hlo::Literal>> values;
+    for (size_t device = 0; device < lists.size(); ++device) {
+      size_t leaf = 0;
+      for (const hlo::Literal& argument : lists[device]) {
+        for (hlo::Literal& value : dump::FlattenLiteral(argument)) {
+          values.emplace_back(fmt::format("in{}@{}", leaf++, device), std::move(value));
+        }
+      }
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(Written written, Write(extracted, {}, {}, form));
+    debug::RunRequest request = RequestOnPlatform();
+    if (!values.empty()) {
+      written.inputs = Stem() + ".inputs.npz";
+      HLOSCOPE_TRY(dump::WriteInputs(written.inputs, values));
+      request.inputs = {written.inputs};
+    }
+    written.expected = Stem() + ".expected.npz";
+    request.outputs = written.expected;
+    const debug::RunReport report = debug::RunModule(extracted.module, request, stop);
+    if (report.error) return std::unexpected(*report.error);
+    return written;
+  }
+
   // The leaves of what the extracted module gives on the platform that was named.
   Result<std::vector<hlo::Literal>> RunOnPlatform(const debug::ExtractedModule& extracted,
                                                   const std::vector<hlo::Literal>& arguments,
                                                   const std::stop_token& stop) const {
-    debug::RunRequest request;
-    request.platform = platform_;
+    debug::RunRequest request = RequestOnPlatform();
     request.arguments = arguments;
-    request.limits = request_.limits;
-    request.fill_elided = request_.fill_elided;
-    request.workers = StartWorkers(std::array<std::string, 1>{platform_}, request.limits);
     const debug::RunReport report = debug::RunModule(extracted.module, request, stop);
     if (report.error) return std::unexpected(*report.error);
     std::vector<hlo::Literal> leaves;
@@ -166,11 +209,12 @@ class ExtractCommand : public Command {
     };
   }
 
+  std::string Stem() const { return output_ == "-" ? "extract" : WithoutModuleExtension(output_); }
+
   Result<Written> Write(const debug::ExtractedModule& extracted,
                         const std::vector<hlo::Literal>& arguments,
                         const std::vector<hlo::Literal>& expected, ModuleForm form) const {
     Written written{output_, "", "", extracted.instructions, extracted.parameters.size(), {}};
-    const std::string stem = output_ == "-" ? "extract" : WithoutModuleExtension(output_);
     const std::string text = RenderModule({}, extracted.module, form);
     if (output_ == "-") {
       WriteOut(text);
@@ -178,11 +222,11 @@ class ExtractCommand : public Command {
       HLOSCOPE_TRY(WriteFileAtomically(output_, text));
     }
     if (!arguments.empty()) {
-      written.inputs = stem + ".inputs.npz";
+      written.inputs = Stem() + ".inputs.npz";
       HLOSCOPE_TRY(dump::WriteTensors(written.inputs, dump::TensorNames::kInputs, arguments));
     }
     if (!expected.empty()) {
-      written.expected = stem + ".expected.npz";
+      written.expected = Stem() + ".expected.npz";
       HLOSCOPE_TRY(dump::WriteTensors(written.expected, dump::TensorNames::kOutputs, expected));
     }
     return written;

@@ -12,6 +12,27 @@ namespace {
 
 constexpr uint32_t kBufferAssignmentField = 3;  // of HloProto
 
+// Of XLA's MemoryUsageReportProto: an entry for each memory space, with its total.
+constexpr uint32_t kSpacesField = 1, kTotalBytesField = 1;
+
+bool TotalOfReportProto(std::string_view bytes, int64_t& total) {
+  bool found = false;
+  hlo::WireReader spaces(bytes);
+  hlo::WireField space;
+  while (spaces.Next(space)) {
+    if (space.tag != hlo::AsBytes(kSpacesField)) continue;
+    found = true;
+    hlo::WireReader reader(space.bytes);
+    hlo::WireField field;
+    while (reader.Next(field)) {
+      if (field.tag != hlo::AsVarint(kTotalBytesField)) continue;
+      if (__builtin_add_overflow(total, field.AsInt64(), &total)) return false;
+    }
+    if (!reader.ok()) return false;
+  }
+  return found && spaces.ok();
+}
+
 class Assignment {
  public:
   Assignment(const DumpModel& model, int32_t module) : model_(model), module_(module) {}
@@ -99,12 +120,12 @@ class Assignment {
   void TakeReport(BufferTable& table) const {
     for (int32_t file : model_.modules()[static_cast<size_t>(module_)].files) {
       const FileEntry& entry = model_.files()[static_cast<size_t>(file)];
-      if (entry.role != FileRole::kMemoryReport || entry.path.ends_with(".pb")) continue;
+      if (entry.role != FileRole::kMemoryReport) continue;
       auto text = model_.OpenFile(file);
       int64_t total = 0;
       if (!text) {
         table.warnings.push_back(text.error().ToString());
-      } else if (TotalIn(FileRole::kMemoryReport, text->bytes(), total)) {
+      } else if (ReportTotal(file, text->bytes(), total)) {
         table.source = BufferSource::kReport;
         table.file = file;
         table.total_bytes = total;
@@ -159,14 +180,14 @@ class Assignment {
          {FileRole::kBufferAssignment, FileRole::kBufferValues, FileRole::kMemoryReport}) {
       int32_t file = model_.FindFile(module_, role);
       if (file < 0 || file == table.file) continue;
-      if (BareFileName(PathOf(file)).ends_with(".pb")) continue;
       auto text = model_.OpenFile(file);
       if (!text) {
         table.warnings.push_back(text.error().ToString());
         continue;
       }
       int64_t total = 0;
-      bool found = TotalIn(role, text->bytes(), total);
+      const bool found = role == FileRole::kMemoryReport ? ReportTotal(file, text->bytes(), total)
+                                                         : TotalIn(role, text->bytes(), total);
       if (!found) {
         table.warnings.push_back(PathOf(file) + ": no total, the file is truncated");
       } else if (total != table.total_bytes) {
@@ -174,6 +195,12 @@ class Assignment {
                                              total, PathOf(table.file), table.total_bytes));
       }
     }
+  }
+
+  bool ReportTotal(int32_t file, std::string_view bytes, int64_t& total) const {
+    return BareFileName(PathOf(file)).ends_with(".pb")
+               ? TotalOfReportProto(bytes, total)
+               : TotalIn(FileRole::kMemoryReport, bytes, total);
   }
 
   static bool TotalIn(FileRole role, std::string_view text, int64_t& total) {

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "core/hlo/opcode_traits.h"
+
 namespace hloscope::graph {
 namespace {
 
@@ -48,8 +50,8 @@ Role RoleOf(hlo::Opcode opcode) {
       return Role::kMovement;
     case Category::kCollective:
       return Role::kCollective;
-    case Category::kSource:
-      return Role::kParameter;
+    case Category::kSource:  // random numbers and device ids are computed
+      return hlo::HasTrait(opcode, hlo::kTraitNoCode) ? Role::kParameter : Role::kElementwise;
     case Category::kControl:
     case Category::kCustomCall:
     case Category::kHostTransfer:

@@ -205,6 +205,17 @@ class Reading(unittest.TestCase):
         self.assertEqual(records('info', dump, '--no-cache')[0]['modules'][0]['peak_bytes'], 5678)
         self.assertIn('5678 B', run('info', dump, '--no-cache')[1])
 
+    def test_peak_of_the_memory_usage_report_as_a_proto(self):
+        # Two memory spaces of 5678 and 22 bytes, the second in a field order of its own.
+        spaces = b'\x0a\x03\x08\xae\x2c' + b'\x0a\x04\x10\x01\x08\x16'
+        for k, (name, data) in enumerate({'pb': spaces, 'pb.gz': gzip.compress(spaces)}.items()):
+            self.file(f'dump{k}/module_0001.jit_f.cpu_after_optimizations.txt', BEFORE)
+            report = self.file(f'dump{k}/module_0001.jit_f.cpu_after_optimizations-memory-usage-report.{name}', '')
+            with open(report, 'wb') as f:
+                f.write(data)
+            dump = os.path.join(self.folder, f'dump{k}')
+            self.assertEqual(records('info', dump, '--no-cache')[0]['modules'][0]['peak_bytes'], 5700)
+
 
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1], verbosity=0)

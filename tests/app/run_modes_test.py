@@ -189,6 +189,7 @@ class RunModes(FolderTest):
                                  (['--platform', 'jaxlib', '--target', 'z80'], '--target z80: jaxlib does not know it'),
                                  (['--platform', 'xla-gpu', '--target', 'h100'], '--target h100: xla-gpu runs on the device that is there'),
                                  (['--reference_target', 'AVX2'], 'need --reference_platform'),
+                                 (['--xla_no_such_flag=1'], '--xla_no_such_flag: interpreter has no XLA flags'),
                                  (['--platform', 'xla-cpu', '--target', 'AVX', '--xla_cpu_max_isa=SSE4_2'], 'contradict one another')):
             status, _, errors = self.run_json(*options, module)
             self.assertEqual(status, 2, errors)
@@ -240,6 +241,18 @@ class RunModes(FolderTest):
         self.extract(module, '%doubled', '--iteration', '4')
         self.extract(module, 'sum', '--iteration', '2')
         self.extract(module, 'loop', '--depth', '5')
+        devices = self.path('devices.hlo', 'HloModule m, replica_count=3\nadd {\n  a = f32[] parameter(0)\n'
+                                           '  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\nENTRY e {\n'
+                                           '  r = u32[] replica-id()\n  f = f32[] convert(r)\n  w = f32[2] broadcast(f), dimensions={}\n'
+                                           '  x = f32[2] parameter(0)\n  y = f32[2] add(x, w)\n'
+                                           '  all = f32[2] all-reduce(y), replica_groups={}, to_apply=add\n  ROOT n = f32[2] negate(all)\n}\n')
+        report, _ = self.extract(devices, 'all')
+        self.assertEqual((report['instructions'], report['parameters']), (1, 1))
+        with zipfile.ZipFile(report['inputs']) as archive:
+            self.assertEqual(archive.namelist(), ['in0@0.npy', 'in0@1.npy', 'in0@2.npy'])
+            ys = [struct.unpack('<2f', archive.read(name)[-8:]) for name in archive.namelist()]
+        self.assertEqual(len(set(ys)), 3)
+        self.assertEqual(self.run_json(devices, 'all', '--iteration', '1', '-o', self.path('no.hlo'), command='extract')[0], 2)
         elided = self.path('elided.hlo', 'HloModule m\nENTRY e {\n  c = f32[100] constant({...})\n'
                                          '  s = f32[100] sine(c)\n  ROOT n = f32[100] negate(s)\n}\n')
         self.extract(elided, 'n', '--depth', '1', '--fill_elided', '3')

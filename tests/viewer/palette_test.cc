@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/looks.h"
 #include "viewer/widgets/theme.h"
 
 namespace hloscope::viewer {
@@ -143,6 +144,17 @@ TEST(Palette, GroupsAreToldApart) {
       }
     }
   }
+}
+
+// Lists and graph show an opcode in one colour.
+TEST(Palette, OpcodesHaveTheColourOfTheirRole) {
+  EXPECT_EQ(ColorOf(hlo::Opcode::kGather), Color::kReduction);
+  EXPECT_EQ(ColorOf(hlo::Opcode::kScatter), Color::kReduction);
+  EXPECT_EQ(ColorOf(hlo::Opcode::kIota), Color::kBroadcast);
+  EXPECT_EQ(ColorOf(hlo::Opcode::kConstant), Color::kParameter);
+  EXPECT_EQ(ColorOf(hlo::Opcode::kRng), Color::kElementwise);
+  EXPECT_EQ(graph::RoleOf(hlo::Opcode::kRng), graph::Role::kElementwise);
+  EXPECT_EQ(ColorOf(hlo::Opcode::kFusion), Color::kFusion);
 }
 
 TEST(Palette, TextAndMarksStandOut) {

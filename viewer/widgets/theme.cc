@@ -1,9 +1,10 @@
-// The palette by light, and the colours and signs of opcodes by their category.
+// The palette by light, and the colours of opcodes by their role.
 #include "viewer/widgets/theme.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/graph/looks.h"
 #include "viewer/model/experiment.h"
 
 namespace hloscope::viewer {
@@ -42,45 +43,12 @@ uint32_t Theme::Rgb(Color color) const {
 std::string_view NameOf(Color color) { return kRows[static_cast<size_t>(color)].name.substr(1); }
 
 Color ColorOf(hlo::Opcode opcode) {
-  using hlo::Category;
-  using hlo::Opcode;
-  // These are told apart from the rest of their category by how people look for them.
-  switch (opcode) {
-    case Opcode::kBroadcast:
-    case Opcode::kIota:
-    case Opcode::kDynamicUpdateSlice:
-      return Color::kBroadcast;
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-      return Color::kParameter;
-    default:
-      break;
-  }
-  switch (hlo::Info(opcode).category) {
-    case Category::kContraction:
-    case Category::kLinearAlgebra:
-      return Color::kContraction;
-    case Category::kReduction:
-    case Category::kNormalization:
-    case Category::kSort:
-      return Color::kReduction;
-    case Category::kDataMovement:
-    case Category::kDynamic:
-      return Color::kMovement;
-    case Category::kCollective:
-      return Color::kCollective;
-    case Category::kControl:
-    case Category::kCustomCall:
-    case Category::kHostTransfer:
-      return Color::kControl;
-    case Category::kElementwise:
-    case Category::kSource:
-      return Color::kElementwise;
-    case Category::kFusion:
-    case Category::kTuple:
-      return Color::kFusion;
-  }
-  return Color::kFusion;
+  constexpr Color kOfRoles[] = {
+#define ROLE(name, text, color) Color::name,
+#include "core/graph/roles.def"
+#undef ROLE
+  };
+  return kOfRoles[static_cast<size_t>(graph::RoleOf(opcode))];
 }
 
 Color ColorOf(Verdict verdict) {

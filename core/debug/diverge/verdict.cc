@@ -81,6 +81,9 @@ std::string DifferenceSentence(const DivergeVerdict& verdict) {
 std::string FailureSentence(const DivergeVerdict& verdict) {
   if (verdict.errors.empty()) return "no verdict";
   const std::string error = verdict.errors[0].ToString();
+  if (verdict.cause == Cause::kBeforeXla) {
+    return "the compiler dies before its first pass: " + error;
+  }
   if (verdict.passes.empty()) return "no verdict: " + error;
   const PassBlame& blame = verdict.passes.front();
   return fmt::format("the compiler fails in pass {}, behind {}: {}", blame.pass, blame.file_before,

@@ -1,4 +1,4 @@
-// Cures, confirmation and causes.
+// Cures and causes.
 #include "core/debug/passes/explain_run.h"
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include "core/debug/diverge/diverge_alone.h"
 #include "core/debug/diverge/lone_kernels.h"
 #include "core/debug/diverge/optimised_module.h"
+#include "core/debug/passes/confirm.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/debug/passes/meaning.h"
 #include "core/debug/passes/other_rounding.h"
@@ -22,7 +23,6 @@ namespace {
 using hlo::Module;
 
 constexpr std::string_view kDisable = "xla_disable_hlo_passes";
-constexpr std::string_view kOnly = "xla_enable_hlo_passes_only";
 constexpr size_t kMostPasses = 24;  // that are switched off one by one
 
 struct Hazard {
@@ -85,12 +85,16 @@ class Explainer {
             tries_.module()->instructions().size(),
             pipeline_.stages.front().module->instructions().size()));
       }
-      TryAll();
-      if (verdict_.passes.empty()) FindCause(**differs);
+      if (verdict_.cause == Cause::kBeforeXla) {
+        ConfirmFrontEnd(verdict_, tries_, pipeline_, stop_);
+      } else {
+        TryAll();
+        if (verdict_.passes.empty()) FindCause(**differs);
+      }
     } else {
       verdict_.tries.push_back({verdict_.platform + " as it is", true, ""});
     }
-    if (!verdict_.passes.empty()) Confirm();
+    if (!verdict_.passes.empty()) ConfirmPass(verdict_, tries_, values_, pipeline_, stop_);
     WriteSentence(verdict_);
   }
 
@@ -341,45 +345,6 @@ class Explainer {
       }
     }
     return false;
-  }
-
-  // The guilty pass is in cured_by, or alone does to the module before it what it did.
-  void Confirm() {
-    const PassBlame& blame = verdict_.passes.front();
-    const auto& cures = verdict_.cured_by;
-    if (std::ranges::find(cures, blame.pass) != cures.end()) {
-      verdict_.confirmed = true;
-      return;
-    }
-    const auto repeated = RepeatsAlone(blame);
-    DivergeTry attempt{
-        fmt::format("--{}={} on {}", kOnly, AloneIn(blame), blame.file_before), {}, ""};
-    if (!repeated) {
-      attempt.detail = repeated.error().message.substr(0, 200);
-    } else {
-      verdict_.confirmed = *repeated;
-      attempt.closes = false;
-      attempt.detail = *repeated ? "the same change of the results" : "the results stay";
-    }
-    verdict_.tries.push_back(std::move(attempt));
-  }
-
-  // Older XLA takes the pipeline around a pass for a pass too.
-  static std::string AloneIn(const PassBlame& blame) {
-    return blame.pipeline.empty() ? blame.pass : blame.pass + "," + blame.pipeline;
-  }
-
-  Result<bool> RepeatsAlone(const PassBlame& blame) {
-    const auto before = std::ranges::find(pipeline_.stages, blame.file_before, &PassStage::file);
-    if (before == pipeline_.stages.end()) return InputError("the stage before is not in the dump");
-    RunRequest request = tries_.request();
-    request.xla_flags.emplace_back(kOnly, AloneIn(blame));
-    // Code may not be generated for what one pass alone leaves.
-    HLOSCOPE_ASSIGN_OR_RETURN(const OwnPipeline own,
-                              CompilePipeline(before->module, request, stop_));
-    HLOSCOPE_ASSIGN_OR_RETURN(const Leaves was, values_.Plain(before->module));
-    HLOSCOPE_ASSIGN_OR_RETURN(const Leaves is, values_.Plain(own.pipeline.stages.back().module));
-    return WorstDifference(is, was, values_.request().bounds).has_value();
   }
 
   DivergeVerdict& verdict_;

@@ -90,6 +90,10 @@ class Sweep {
       Excuse(stage, *change->excuse);
       return;
     }
+    if (IsGiven(stage)) {
+      BlameFrontEnd(stage, results, change->worst);
+      return;
+    }
     PassBlame blame{stage.pass, stage.pipeline, last_.file, stage.file, Restores(results), {},
                     {},         change->worst};
     if (!blame.restores) meant_ = last_.results;
@@ -103,6 +107,23 @@ class Sweep {
       blame.edit = (*edit)->edit;
     }
     verdict_.passes.push_back(std::move(blame));
+  }
+
+  // Before any pass: what the compiler was given, in its own words.
+  bool IsGiven(const PassStage& stage) const {
+    return last_.file.empty() && stage.pipeline.empty();
+  }
+
+  // The module that was asked for went through another form, which changed its meaning.
+  void BlameFrontEnd(const PassStage& stage, const Leaves& results, const LeafComparison& worst) {
+    verdict_.cause = Cause::kBeforeXla;
+    verdict_.worst = worst;
+    verdict_.warnings.push_back(stage.file + ": means something else than the module given");
+    auto edit = FindEdit(values_, last_.module, stage.module,
+                         DifferingLeaves(results, last_.results, values_.request().bounds), stop_);
+    if (!edit || !*edit) return;
+    verdict_.place = (*edit)->place;
+    verdict_.edit = (*edit)->edit;
   }
 
   // The results are again what they were before the pass that was blamed last.
@@ -124,7 +145,9 @@ class Sweep {
       WriteSentence(verdict_);
       return;
     }
-    verdict_.status = verdict_.passes.empty() ? RunStatus::kEqual : RunStatus::kDiffers;
+    const bool is_given = verdict_.cause == Cause::kBeforeXla;
+    verdict_.status =
+        verdict_.passes.empty() && !is_given ? RunStatus::kEqual : RunStatus::kDiffers;
     if (!verdict_.passes.empty()) {
       verdict_.cause.reset();
       verdict_.place = verdict_.passes.front().place;

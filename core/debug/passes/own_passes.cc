@@ -34,7 +34,15 @@ DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
 DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
                                   const RunRequest& request, const std::stop_token& stop) {
   const Result<OwnPipeline> own = CompilePipeline(module, request, stop);
-  if (!own) return RefusedVerdict(own.error());
+  if (!own) {
+    // Its first dump is of the module before optimizations.
+    DivergeVerdict verdict = RefusedVerdict(own.error());
+    if (verdict.status == RunStatus::kDied && !stop.stop_requested()) {
+      verdict.cause = Cause::kBeforeXla;
+      WriteSentence(verdict);
+    }
+    return verdict;
+  }
   if (own->failed) return ExplainFailure(module, *own, request, stop);
   return ExplainByPasses(module, own->pipeline, request, {}, stop);
 }

@@ -118,6 +118,14 @@ InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& numbe
                                 copier.Copy(instruction.shape), {}, attributes);
 }
 
+std::unexpected<Error> NoSuchExecution(const Module& module, InstructionId root, int64_t executions,
+                                       int64_t iteration) {
+  return InputError(
+      fmt::format("{} runs {} times: no execution {}", module.name(root), executions, iteration),
+      executions == 0 ? "no result depends on it, or its computation is never called"
+                      : "--iteration counts from 0");
+}
+
 }  // namespace
 
 Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth,
@@ -188,11 +196,7 @@ Result<CapturedValues> CaptureValues(const Module& module, InstructionId root,
   HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult result,
                             run(OperandsPlan(root, parameters, iteration), captured_leaves));
   if (!result.ended_by_plan) {
-    return InputError(fmt::format("{} runs {} times: no execution {}", module.name(root),
-                                  result.executions, iteration),
-                      result.executions == 0
-                          ? "no result depends on it, or its computation is never called"
-                          : "--iteration counts from 0");
+    return NoSuchExecution(module, root, result.executions, iteration);
   }
   CapturedValues captured;
   for (const InstructionId parameter : parameters) {
@@ -202,6 +206,28 @@ Result<CapturedValues> CaptureValues(const Module& module, InstructionId root,
   Result<hlo::Literal> value = captured_leaves.ValueOf(module, root);
   if (value.has_value()) captured.value = *std::move(value);
   return captured;
+}
+
+Result<std::vector<std::vector<hlo::Literal>>> CaptureDeviceArguments(
+    const Module& module, InstructionId root, std::span<const InstructionId> parameters,
+    int64_t iteration, const CaptureRun& run) {
+  // A plan that ends a run looks at one device only.
+  replay::CapturePlan plan = OperandsPlan(root, parameters, iteration);
+  plan.until.reset();
+  DeviceCollector collector(module, root, iteration);
+  HLOSCOPE_TRY(run(plan, collector));
+  if (collector.devices() == 0) return NoSuchExecution(module, root, 0, iteration);
+  std::vector<std::vector<hlo::Literal>> lists;
+  for (int64_t device = 0; device < collector.devices(); ++device) {
+    const int64_t executions = collector.executions(device);
+    if (executions <= iteration) return NoSuchExecution(module, root, executions, iteration);
+    std::vector<hlo::Literal>& list = lists.emplace_back();
+    for (const InstructionId parameter : parameters) {
+      HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal literal, collector.ValueOf(device, parameter));
+      list.push_back(std::move(literal));
+    }
+  }
+  return lists;
 }
 
 }  // namespace hloscope::debug

@@ -54,4 +54,10 @@ Result<CapturedValues> CaptureValues(const hlo::Module& module, hlo::Instruction
                                      std::span<const hlo::InstructionId> parameters,
                                      int64_t iteration, const CaptureRun& run);
 
+// What `parameters` held on each device in the execution that CaptureValues tells of one: lists by
+// device as Placement numbers them. The whole module runs. Errors as of CaptureValues.
+Result<std::vector<std::vector<hlo::Literal>>> CaptureDeviceArguments(
+    const hlo::Module& module, hlo::InstructionId root,
+    std::span<const hlo::InstructionId> parameters, int64_t iteration, const CaptureRun& run);
+
 }  // namespace hloscope::debug
