@@ -8,6 +8,7 @@
 #include "core/debug/hunt/known_faults.h"
 #include "core/debug/hunt/numerics.h"
 #include "core/debug/passes/own_passes.h"
+#include "core/debug/reduce/differing_results.h"
 #include "core/debug/reduce/edit.h"
 #include "core/debug/reduce/reduce_module.h"
 #include "core/replay/inputs/inputs.h"
@@ -20,19 +21,6 @@ constexpr size_t kMostResults = 6;   // of one program that are followed up
 constexpr int64_t kMostTries = 400;  // of a reduction
 
 constexpr int kReduceJobs = 2;  // what comes of it does not depend on that
-
-// The entry with one of its results alone.
-std::optional<Candidate> WithOneResult(const Candidate& whole, int64_t result) {
-  const hlo::Module& module = *whole.module;
-  const hlo::InstructionId root = module.entry().root;
-  if (module[root].opcode != hlo::Opcode::kTuple) return std::nullopt;
-  const auto operands = module.operands(root);
-  if (result < 0 || static_cast<size_t>(result) >= operands.size()) return std::nullopt;
-  Edit edit(whole);
-  const hlo::InstructionId one[] = {operands[static_cast<size_t>(result)]};
-  edit.SetResults(one);
-  return edit.Finish();
-}
 
 RunRequest On(const Candidate& candidate, const RunRequest& request) {
   RunRequest own = request;
@@ -190,10 +178,10 @@ std::vector<SmallFailure> SmallFailuresOf(const std::shared_ptr<const hlo::Modul
                                           const std::stop_token& stop) {
   const Candidate whole{module, report.arguments};
   std::vector<Candidate> parts;
-  for (const RunOutput& output : report.outputs) {
-    if (!output.compared || output.comparison.equal() || parts.size() >= kMostResults) continue;
-    if (output.comparison.index.empty()) continue;
-    if (auto part = WithOneResult(whole, output.comparison.index[0])) parts.push_back(*part);
+  for (const int64_t result : DifferingResults(report)) {
+    if (parts.size() >= kMostResults) break;
+    const int64_t one[] = {result};
+    if (auto part = WithResults(whole, one)) parts.push_back(*part);
   }
   std::vector<SmallFailure> all;
   const auto add = [&](std::optional<SmallFailure> small) {

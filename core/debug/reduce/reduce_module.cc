@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/debug/reduce/differing_results.h"
 #include "core/debug/reduce/reductions.h"
 #include "core/debug/reduce/script.h"
 #include "core/debug/run/capture_collector.h"
@@ -120,6 +121,7 @@ class Reduction {
   // The first iteration that fails, and how; its inputs are those of all that follows.
   Result<std::optional<Failure>> FirstOfRun() {
     std::optional<Failure> failure;
+    std::vector<int64_t> differing;
     double run_seconds = 0;
     const Clock::time_point start = Clock::now();
     for (int64_t i = 0; i < std::max<int64_t>(request_.run.iterations, 1) && !failure; ++i) {
@@ -131,6 +133,7 @@ class Reduction {
       const bool lacks = ran.error && ran.error->error_class == ErrorClass::kEnvironment;
       if (lacks) return std::unexpected(*ran.error);
       failure = FailureOf(ran, module_.get());
+      differing = DifferingResults(ran);
       for (const double us : ran.timing.run_us) run_seconds = std::max(run_seconds, us / 1e6);
       report_.smallest.arguments = std::move(ran.arguments);
     }
@@ -141,13 +144,29 @@ class Reduction {
     ForgetFiles(run_);
     const bool compares = !run_.reference_platform.empty() || run_.repeat > 1;
     if (failure->kind == FailureKind::kDiffers && !compares) HLOSCOPE_TRY(TakeReference());
-    HLOSCOPE_ASSIGN_OR_RETURN(const Failure again, Repeated(*failure));
+    std::optional<Failure> again = CutToResults(differing, *failure);
+    if (!again) {
+      HLOSCOPE_ASSIGN_OR_RETURN(again, Repeated(*failure));
+    }
     if (failure->kind != FailureKind::kDeadline) {
       least_seconds_ = std::max(kSlower * run_seconds, kLeastSmallSeconds);
       run_.deadline_seconds = std::min(
           std::max(kSlower * seconds, kLeastSeconds),
           run_.deadline_seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds)));
     }
+    return again;
+  }
+
+  // What the results that differ need is often a small part. The failure of that; nullopt where it
+  // is as large, or does not fail the same way.
+  std::optional<Failure> CutToResults(std::span<const int64_t> differing, const Failure& failure) {
+    std::optional<Candidate> cut = WithResults(report_.smallest, differing);
+    if (!cut || cut->module->instructions().size() >= module_->instructions().size()) {
+      return std::nullopt;
+    }
+    std::optional<Failure> again = TryRun(*cut, stop_);
+    if (!again || !IsSameFailure(failure, *again)) return std::nullopt;
+    report_.smallest = *std::move(cut);
     return again;
   }
 
