@@ -195,7 +195,7 @@ class HuntCommand : public Command {
     if (!fault.inputs.empty()) request.inputs = {fault.inputs};
     BundleFindings findings;
     const debug::DivergeVerdict& verdict = fault.examined->verdict;
-    if (verdict.status == debug::RunStatus::kDiffers) {
+    if (verdict.status == debug::RunStatus::kDiffers || !verdict.passes.empty()) {
       findings.verdict = debug::VerdictJson({fault.module}, verdict);
     }
     PackOptions options;

@@ -2,6 +2,7 @@
 #include "app/reports/hunt_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/command.h"
 #include "core/base/counted.h"
@@ -39,7 +40,11 @@ std::string HuntReportJson(const HuntReport& report) {
       .Key("reasons")
       .BeginObject();
   for (const auto& [reason, count] : progress.reasons) json.Field(reason, count);
-  json.EndObject().Key("error");
+  json.EndObject().Key("unstable").BeginArray();
+  for (const debug::UnstableProgram& program : report.unstable) {
+    debug::WriteUnstable(json, program);
+  }
+  json.EndArray().Key("error");
   if (report.error) {
     json.Value(report.error->ToString());
   } else {
@@ -58,6 +63,14 @@ std::string HuntReportText(const HuntReport& report) {
       progress.explained, Counted(faults, "fault"), report.known);
   for (const auto& [reason, count] : progress.reasons) {
     text += fmt::format("  {:5} {}\n", count, reason);
+  }
+  if (progress.unstable > 0) {
+    text += fmt::format("  {:5} fail in another way each time, and are no finding\n",
+                        progress.unstable);
+  }
+  for (const debug::UnstableProgram& program : report.unstable) {
+    text += fmt::format("  {} in {}: {}\n", program.origin, program.module,
+                        fmt::join(program.runs, "; "));
   }
   return text;
 }

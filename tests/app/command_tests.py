@@ -1,6 +1,7 @@
 """What tests of the program share: a folder of their own, platforms that can be used here, and files of NumPy."""
 import json
 import os
+import re
 import struct
 import subprocess
 import tempfile
@@ -54,6 +55,15 @@ def doctor(hloscope):
 def ready_platforms(hloscope):
     """The platforms whose plugin can be used here."""
     return {f['subject'] for f in doctor(hloscope) if f['section'] == 'plugins' and f['state'] == 'ready'}
+
+
+def plugin_of(hloscope, platform):
+    """Where doctor finds the platform's plugin; None if it does not."""
+    for row in doctor(hloscope):
+        found = re.search(r': (/.*\.so)$', row['message'])
+        if row['section'] == 'plugins' and row['subject'] == platform and found:
+            return found[1]
+    return None
 
 
 def npy(descr, shape, data):

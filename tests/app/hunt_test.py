@@ -9,11 +9,13 @@ import tempfile
 import time
 import unittest
 
-from command_tests import ready_platforms
+from command_tests import plugin_of, ready_platforms
 
 HLOSCOPE = os.path.abspath(sys.argv[1])
 SAMPLES = os.path.abspath(sys.argv[2])
+FAULT_PLUGIN = os.path.abspath(sys.argv[3])
 HAS_XLA = 'xla-cpu' in ready_platforms(HLOSCOPE)
+PLUGIN = plugin_of(HLOSCOPE, 'xla-cpu') or ''
 
 SQUARE = '''HloModule square
 ENTRY e {
@@ -24,6 +26,18 @@ ENTRY e {
   c = s32[8] constant({1, 2, 3, 4, 5, 6, 7, 8})
   d = s32[8] maximum(b, c)
   ROOT r = s32[8] reverse(d), dimensions={0}
+}
+'''
+
+# XLA dies in the pass reshape-mover (tests/conformance/xla_faults_in_modules.md).
+CLAMP = '''HloModule clamp_of_reshape
+ENTRY e {
+  x = f32[6] parameter(0)
+  y = f32[6] negate(x)
+  g = f32[2,3] reshape(y)
+  low = f32[] constant(0)
+  high = f32[] constant(1)
+  ROOT r = f32[2,3] clamp(low, g, high)
 }
 '''
 
@@ -108,23 +122,69 @@ class HuntTest(unittest.TestCase):
                 self.assertTrue(os.path.exists(os.path.join(folder, finding[name])), finding)
 
     @unittest.skipUnless(HAS_XLA, 'no XLA CPU plugin')
-    def test_finds_the_same_after_a_kill(self):
-        killed = subprocess.Popen([HLOSCOPE, 'hunt', '-o', self.folder, *self.WITH_XLA, '--json'],
-                                  stdout=subprocess.DEVNULL)
+    def test_finds_the_same_after_kills(self):
         file = os.path.join(self.folder, 'findings-0.jsonl')
-        for _ in range(600):
-            if killed.poll() is not None or (os.path.exists(file) and os.path.getsize(file) > 0):
-                break
-            time.sleep(0.1)
-        killed.send_signal(signal.SIGKILL)
-        killed.wait()
-        with open(file, 'a') as findings:
-            findings.write('{"fault":"half a li')
+        for wanted in (1, 2, 4):
+            self.kill_behind(file, wanted)
+            with open(file, 'a') as findings:
+                findings.write('{"fault":"half a li')
         after = hunt('-o', self.folder, *self.WITH_XLA)
         whole = self.whole_hunt()
         self.assertEqual([f['fault'] for f in after[1]], [f['fault'] for f in whole[1]])
         for count in ('programs', 'differing', 'faults', 'known', 'explained'):
             self.assertEqual(after[2][count], whole[2][count], count)
+        self.assertEqual(*([program['origin'] for program in counts['unstable']] for counts in (after[2], whole[2])))
+
+    def kill_behind(self, file, wanted):
+        """Kills a hunt once it has so many findings."""
+        killed = subprocess.Popen([HLOSCOPE, 'hunt', '-o', self.folder, *self.WITH_XLA, '--json'],
+                                  stdout=subprocess.DEVNULL)
+        for _ in range(1200):
+            if killed.poll() is not None:
+                break
+            if os.path.exists(file):
+                with open(file) as findings:
+                    if findings.read().count('"signature"') >= wanted:
+                        break
+            time.sleep(0.1)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+
+    @unittest.skipUnless(HAS_XLA, 'no XLA CPU plugin')
+    def test_deaths_are_blamed_on_a_pass(self):
+        module = os.path.join(self.scratch.name, 'clamp.hlo')
+        with open(module, 'w') as file:
+            file.write(CLAMP)
+        _, findings, _ = hunt(module, '-o', self.folder, '--programs', '6')
+        died = [f for f in findings if f['signature'].startswith('signal')]
+        self.assertEqual([f['pass'] for f in died], ['reshape-mover'], findings)
+
+    def with_fault(self, *more, turns=None):
+        """A hunt where XLA's plugin takes each maximum for a minimum; with turns in every second process only."""
+        module = os.path.join(self.scratch.name, 'square.hlo')
+        with open(module, 'w') as file:
+            file.write(SQUARE)
+        environment = {'HLOSCOPE_FAULT_PLUGIN': PLUGIN, 'HLOSCOPE_FAULT': 'maximum=minimum'}
+        if turns:
+            environment['HLOSCOPE_FAULT_TURNS'] = turns
+        return hunt('--platform', 'pjrt:' + FAULT_PLUGIN, module, '--jobs', '1', '-o', self.folder, *more,
+                    environment=environment)
+
+    @unittest.skipUnless(HAS_XLA, 'no XLA CPU plugin')
+    def test_what_comes_each_time_is_a_finding(self):
+        _, findings, counts = self.with_fault('--programs', '8')
+        self.assertTrue([f for f in findings if 'maximum' in f['signature']])
+        self.assertEqual(counts['unstable'], [])
+
+    @unittest.skipUnless(HAS_XLA, 'no XLA CPU plugin')
+    def test_what_comes_now_and_then_is_none(self):
+        _, findings, counts = self.with_fault('--programs', '8', turns=os.path.join(self.scratch.name, 'turns'))
+        self.assertEqual([f for f in findings if 'maximum' in f['signature']], [])
+        self.assertTrue(counts['unstable'])
+        for program in counts['unstable']:
+            self.assertGreater(len(set(program['runs'])), 1)
+            with open(os.path.join(self.folder, program['module'])) as module:
+                self.assertIn('maximum(', module.read())
 
 
 if __name__ == '__main__':

@@ -12,6 +12,7 @@
 #include "core/debug/hunt/known_faults.h"
 #include "core/debug/hunt/mutant.h"
 #include "core/debug/hunt/program_maker.h"
+#include "core/debug/hunt/stability.h"
 #include "core/debug/run/run_module.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
@@ -131,6 +132,74 @@ ENTRY e {
   EXPECT_EQ(SignatureOf(SuspectOf(*two), signal), "signal: killed at compile | add+convert");
 }
 
+RunReport Computed(std::vector<int32_t> values) {
+  const auto shape = hlo::Shape::Array(hlo::ElementType::kS32, {2});
+  RunReport report;
+  RunOutput& output = report.outputs.emplace_back();
+  output.value = hlo::Literal::Of<int32_t>(shape, values);
+  return report;
+}
+
+RunReport Died(const std::string& how) {
+  RunReport report;
+  report.error = Error{ErrorClass::kDied, "the p worker was killed by signal " + how, {}, {}};
+  return report;
+}
+
+RunOutcome OutcomeOfDeath(const RunReport& report) { return OutcomeOf(report, FailureOf(report)); }
+
+TEST(StabilityTest, IsOfFailuresThatAllAgree) {
+  const Failure differs{FailureKind::kDiffers, {"integer"}, ""};
+  const RunOutcome one = OutcomeOf(Computed({1, 2}), differs);
+  const RunOutcome other = OutcomeOf(Computed({1, 3}), differs);
+  const RunOutcome none = OutcomeOf(Computed({1, 2}), std::nullopt);
+  const RunOutcome died = OutcomeOfDeath(Died("11 (SIGSEGV) at run: one thing"));
+  EXPECT_EQ(StabilityOf(std::vector{one, one, one}), Stability::kStable);
+  EXPECT_EQ(StabilityOf(std::vector{none, none, none}), Stability::kGone);
+  EXPECT_EQ(StabilityOf(std::vector{one, one, other}), Stability::kUnstable);
+  EXPECT_EQ(StabilityOf(std::vector{one, none, one}), Stability::kUnstable);
+  EXPECT_EQ(StabilityOf(std::vector{one, died, one}), Stability::kUnstable);
+  // What a dying process says last does not matter, nor where behind the compiler it dies; how
+  // does.
+  const RunOutcome later = OutcomeOfDeath(Died("11 (SIGSEGV) at read back: another"));
+  const RunOutcome aborted = OutcomeOfDeath(Died("6 (SIGABRT) at run: one thing"));
+  const RunOutcome compiling = OutcomeOfDeath(Died("11 (SIGSEGV) at compile: one thing"));
+  EXPECT_EQ(StabilityOf(std::vector{died, later}), Stability::kStable);
+  EXPECT_EQ(StabilityOf(std::vector{died, aborted}), Stability::kUnstable);
+  EXPECT_EQ(StabilityOf(std::vector{died, compiling}), Stability::kUnstable);
+}
+
+TEST(StabilityTest, IsOfRunsInOneProcessToo) {
+  const Failure differs{FailureKind::kDiffers, {"integer"}, ""};
+  RunReport changing = Computed({1, 2});
+  changing.repeat = RepeatReport{8, true, 3, 0, {}};
+  const RunOutcome changes = OutcomeOf(changing, differs);
+  EXPECT_TRUE(changes.changes);
+  EXPECT_EQ(StabilityOf(std::vector{changes, changes}), Stability::kUnstable);
+  RunReport dying = Computed({1, 2});
+  dying.repeat = RepeatReport{8, true, {}, 0, {}};
+  dying.error = Died("11 (SIGSEGV) at run").error;
+  const RunOutcome dies = OutcomeOfDeath(dying);
+  EXPECT_EQ(StabilityOf(std::vector{dies, dies}), Stability::kUnstable);
+  EXPECT_TRUE(ToString(dies).ends_with("another time in another way")) << ToString(dies);
+}
+
+TEST(StabilityTest, RunsAgainWhatFails) {
+  const auto module = Parsed(R"(HloModule m
+ENTRY e {
+  x = s32[3] parameter(0)
+  ROOT r = s32[3] negate(x)
+})");
+  RunRequest request;
+  request.reference_platform = request.platform;
+  const Failure differs{FailureKind::kDiffers, {"integer"}, ""};
+  const Retried again = RunAgain(module, request, differs, {});
+  EXPECT_EQ(again.stability, Stability::kGone);
+  EXPECT_EQ(again.outcomes.size(), 3u);
+  EXPECT_FALSE(again.failure);
+  EXPECT_EQ(ToString(again.report.status), "equal");
+}
+
 // One bit fits into the byte that a kernel takes it for; predicates have a byte each.
 TEST(OverrunsBitsTest, IsOfSeveralBits) {
   const replay::PlatformRow* row = replay::PlatformWith(replay::kOverrunsBits);
@@ -194,6 +263,25 @@ TEST_F(HuntFolderTest, SurvivesACutOffLine) {
   EXPECT_EQ(again->findings()[2].fault, "three");
   EXPECT_EQ(again->findings()[0].signature, "line\nbreak \"quoted\"");
   EXPECT_EQ(again->findings()[0].instructions, 3);
+}
+
+TEST_F(HuntFolderTest, KeepsWhatFailsInAnotherWayEachTime) {
+  {
+    auto folder = HuntFolder::Open(path_, 0, "a hunt", {});
+    ASSERT_TRUE(folder.has_value());
+    const UnstableProgram program{"program 17", "unstable-1.hlo", "", {"signal", "differs \"x\""}};
+    ASSERT_TRUE(folder->Append(program).has_value());
+    folder->progress().unstable = 1;
+    ASSERT_TRUE(folder->SaveProgress().has_value());
+  }
+  std::ofstream(path_ + "/unstable-0.jsonl", std::ios::app) << "{\"origin\":\"pro";
+  const auto folder = HuntFolder::Open(path_, 0, "a hunt", {});
+  ASSERT_TRUE(folder.has_value());
+  EXPECT_TRUE(folder->findings().empty());
+  EXPECT_EQ(folder->progress().unstable, 1);
+  ASSERT_EQ(folder->unstable().size(), 1u);
+  EXPECT_EQ(folder->unstable()[0].origin, "program 17");
+  EXPECT_EQ(folder->unstable()[0].runs, (std::vector<std::string>{"signal", "differs \"x\""}));
 }
 
 TEST_F(HuntFolderTest, RefusesAnotherHunt) {

@@ -53,10 +53,11 @@ using Predicate = std::function<bool(const Candidate&)>;
 class Reducer {
  public:
   Candidate Run(const Candidate& first, const Predicate& fails, int jobs = 1,
-                std::stop_token stop = {}) {
+                std::stop_token stop = {}, int64_t most_tries = 0) {
     SearchOptions options;
     options.jobs = jobs;
     options.stop = std::move(stop);
+    options.most_tries = most_tries;
     const Try attempt = [&](const Candidate& c, const std::stop_token&) -> std::optional<Failure> {
       Check(c);
       return fails(c) ? std::optional(ScriptFailure("it")) : std::nullopt;
@@ -116,12 +117,12 @@ TEST(Reduce, FindsTheTwoInstructions) {
   Reducer reducer;
   const Candidate smallest = reducer.Run(Parse(Chain(400)), HasPair);
   EXPECT_EQ(TextOf(smallest),
-            R"(HloModule chain, entry_computation_layout={(f32[1,1]{1,0})->f32[1,1]{1,0}}
+            R"(HloModule chain, entry_computation_layout={(f32[])->f32[]}
 
 ENTRY e {
-  x199 = f32[1,1]{1,0} parameter(0)
-  x200 = f32[1,1]{1,0} exponential(x199)
-  ROOT x201 = f32[1,1]{1,0} tanh(x200)
+  x199 = f32[] parameter(0)
+  x200 = f32[] exponential(x199)
+  ROOT x201 = f32[] tanh(x200)
 }
 
 )");
@@ -132,6 +133,20 @@ TEST(Reduce, NumberOfJobsChangesNothing) {
   const Candidate first = Parse(Chain(100));
   const std::string alone = TextOf(Reducer().Run(first, HasPair));
   for (const int jobs : {2, 5}) EXPECT_EQ(TextOf(Reducer().Run(first, HasPair, jobs)), alone);
+}
+
+// What is tried beside the one that is taken does not count.
+TEST(Reduce, EndsBehindAsManyTriesWhateverTheJobs) {
+  const Candidate first = Parse(Chain(100));
+  std::set<std::string> ends;
+  for (const int64_t most : {3, 6, 9}) {
+    const std::string alone = TextOf(Reducer().Run(first, HasPair, 1, {}, most));
+    for (const int jobs : {2, 5}) {
+      EXPECT_EQ(TextOf(Reducer().Run(first, HasPair, jobs, {}, most)), alone) << most;
+    }
+    ends.insert(alone);
+  }
+  EXPECT_GT(ends.size(), 1u);
 }
 
 TEST(Reduce, TriesBehindTheFirstThatFailsAreStopped) {
@@ -307,6 +322,112 @@ ENTRY e {
   };
   const Candidate smallest = Reducer().Run(first, fails);
   EXPECT_LE(SizeOf(smallest).bytes, 200) << TextOf(smallest);
+}
+
+constexpr std::string_view kRanks = R"(HloModule ranks
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+body {
+  state = (s32[], f32[1,4]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  v = f32[1,4] get-tuple-element(state), index=1
+  w = f32[1,4] cosine(v)
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  ROOT next = (s32[], f32[1,4]) tuple(j, w)
+}
+condition {
+  state = (s32[], f32[1,4]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  most = s32[] constant(10)
+  ROOT less = pred[] compare(i, most), direction=LT
+}
+ENTRY e {
+  x = f32[1,4,3] parameter(0)
+  k = f32[3,1,2] constant({{{1,2}},{{3,4}},{{5,6}}})
+  d = f32[1,4,1,2] dot(x, k), lhs_contracting_dims={2}, rhs_contracting_dims={0}
+  t = f32[4,2,1,1] transpose(d), dimensions={1,3,2,0}
+  zero = f32[] constant(0)
+  p = f32[4,2,1,1] pad(t, zero), padding=0_0x0_0x0_0x0_0
+  s = f32[4,2,1,1] slice(p), slice={[0:4], [0:2], [0:1], [0:1]}
+  start = s32[] constant(0)
+  y = f32[4,2,1,1] dynamic-slice(s, start, start, start, start), dynamic_slice_sizes={4,2,1,1}
+  r = f32[4,1] reduce(y, zero), dimensions={1,2}, to_apply=sum
+  u = f32[1,4] transpose(r), dimensions={1,0}
+  init = (s32[], f32[1,4]) tuple(start, u)
+  loop = (s32[], f32[1,4]) while(init), condition=condition, body=body
+  ROOT out = f32[1,4] get-tuple-element(loop), index=1
+}
+)";
+
+// The sizes that matter stay, in the dimensions that are left.
+TEST(Reduce, DimensionsOfOneElementGo) {
+  const auto fails = [](const Candidate& c) {
+    const hlo::Module& m = *c.module;
+    const bool is_whole = Count(c, Opcode::kWhile) == 1 && Count(c, Opcode::kDynamicSlice) == 1 &&
+                          Count(c, Opcode::kSlice) == 1 && Count(c, Opcode::kPad) == 1 &&
+                          Count(c, Opcode::kReduce) == 1 && Count(c, Opcode::kDot) == 1 &&
+                          Count(c, Opcode::kCos) == 1;
+    return is_whole && m.shape(m.entry().root).ElementCount() == 4 &&
+           std::ranges::any_of(m.instructions(), [&](const hlo::Instruction& i) {
+             const auto* value = m.Get<Literal>(i, hlo::AttributeKey::kConstantValue);
+             return value != nullptr && value->bytes().size() == 24 && value->data<float>()[5] == 6;
+           });
+  };
+  const Candidate smallest = Reducer().Run(Parse(kRanks), fails);
+  for (const hlo::Instruction& i : smallest.module->instructions()) {
+    for (const auto& [index, shape] : (*smallest.module)[i.shape].Leaves()) {
+      for (const int64_t size : shape->dimensions()) EXPECT_NE(size, 1) << TextOf(smallest);
+    }
+  }
+  EXPECT_EQ(smallest.module->shape(smallest.module->entry().root).rank(), 1u);
+}
+
+TEST(Reduce, DimensionsThatAreNeededStay) {
+  const Candidate smallest = Reducer().Run(Parse(kRanks), [](const Candidate& c) {
+    const hlo::Module& m = *c.module;
+    return std::ranges::any_of(m.instructions(), [&](const hlo::Instruction& i) {
+      return i.opcode == Opcode::kTranspose && m[i.shape].rank() == 4;
+    });
+  });
+  EXPECT_EQ(smallest.module->shape(smallest.module->entry().root).rank(), 4u) << TextOf(smallest);
+}
+
+TEST(Reduce, ComputationsThatComputeTheSameAreOne) {
+  const Candidate first = Parse(R"(HloModule twins
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+other {
+  c = f32[] parameter(0)
+  d = f32[] parameter(1)
+  ROOT t = f32[] add(c, d)
+}
+product {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] multiply(a, b)
+}
+ENTRY e {
+  x = f32[4,4] parameter(0)
+  zero = f32[] constant(0)
+  p = f32[4] reduce(x, zero), dimensions={0}, to_apply=sum
+  q = f32[] reduce(p, zero), dimensions={0}, to_apply=other
+  b = f32[4] broadcast(q), dimensions={}
+  ROOT r = f32[] reduce(b, zero), dimensions={0}, to_apply=product
+}
+)");
+  const Candidate smallest = Reducer().Run(first, [](const Candidate& c) {
+    return Count(c, Opcode::kReduce) == 3 && Count(c, Opcode::kMultiply) == 1 &&
+           Count(c, Opcode::kAdd) > 0;
+  });
+  EXPECT_EQ(smallest.module->computations().size(), 3u) << TextOf(smallest);
+  EXPECT_EQ(Count(smallest, Opcode::kAdd), 1u);
 }
 
 TEST(Reduce, TypesConstantsAndAttributesBecomeSimple) {

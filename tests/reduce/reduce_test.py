@@ -4,28 +4,19 @@
   reduce_test.py HLOSCOPE FAULT_PLUGIN [CASE…]   with cases named, a table of figures"""
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), 'app')]
+from command_tests import plugin_of
 from reduce_cases import CASES
 
 HLOSCOPE, FAULT_PLUGIN, NAMED = sys.argv[1], sys.argv[2], sys.argv[3:]
 SLOW = ('sliced', 'single', 'summed', 'looped', 'endless')  # of the table alone
-
-
-def plugin_of(platform):
-    """Where doctor finds the platform's plugin; None if it does not."""
-    done = subprocess.run([HLOSCOPE, 'doctor', '--json'], capture_output=True, text=True)
-    for row in map(json.loads, done.stdout.splitlines()):
-        found = re.search(r': (/.*\.so)$', row['message'])
-        if row['section'] == 'plugins' and row['subject'] == platform and found:
-            return found[1]
-    return None
 
 
 def reduce(case, folder, plugin, jobs):
@@ -103,7 +94,7 @@ def check_refusals(folder, bad):
 
 
 def main():
-    plugin = plugin_of('xla-cpu')
+    plugin = plugin_of(HLOSCOPE, 'xla-cpu')
     bad, skipped = [], 0
     if NAMED:
         print('| case | failure | before | after | smallest known | seconds | tries |\n|---|---|---|---|---|---|---|')

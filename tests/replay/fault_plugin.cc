@@ -1,7 +1,10 @@
 // A real plugin with a fault: every instruction of one opcode is compiled as another one.
-// HLOSCOPE_FAULT_PLUGIN: the plugin. HLOSCOPE_FAULT: "tanh=sqrt", two opcodes of the same length, or
-// "tanh=abort" to end the process where there is one.
+// HLOSCOPE_FAULT_PLUGIN: the plugin. HLOSCOPE_FAULT: "tanh=sqrt", two opcodes of the same length,
+// or "tanh=abort" to end the process where there is one. HLOSCOPE_FAULT_TURNS: a file that each
+// process makes a byte longer; only every second one, the first first, has the fault.
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -23,8 +26,18 @@ std::string Field(std::string_view opcode) {
   return std::string("\x12") + static_cast<char>(opcode.size()) + std::string(opcode);
 }
 
+bool IsOurTurn() {
+  const char* turns = std::getenv("HLOSCOPE_FAULT_TURNS");
+  if (turns == nullptr) return true;
+  const int file = open(turns, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const bool ours = write(file, "x", 1) == 1 && lseek(file, 0, SEEK_CUR) % 2 == 1;
+  close(file);
+  return ours;
+}
+
 PluginError* Compile(ClientCompileArgs* args) {
-  const char* fault = std::getenv("HLOSCOPE_FAULT");
+  static const bool ours = IsOurTurn();
+  const char* fault = ours ? std::getenv("HLOSCOPE_FAULT") : nullptr;
   std::string code(args->program->code, args->program->code_size);
   if (fault != nullptr) {
     const std::string_view text = fault;

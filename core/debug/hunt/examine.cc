@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t kMostResults = 6;   // of one program that are followed up
 constexpr int64_t kMostTries = 400;  // of a reduction
+constexpr double kTrySeconds = 15;   // of one of them, however busy the machine was before
 
 constexpr int kReduceJobs = 2;  // what comes of it does not depend on that
 
@@ -28,18 +29,16 @@ RunRequest On(const Candidate& candidate, const RunRequest& request) {
   return own;
 }
 
-// As many tries as are worth it, always the same ones.
+// As many tries as are worth it, always the same ones, in workers that nothing else ran in.
 ReduceReport Reduce(const Candidate& candidate, const RunRequest& request,
                     const std::stop_token& stop) {
-  std::stop_source enough;
-  const std::stop_callback on_stop(stop, [&enough] { enough.request_stop(); });
   ReduceRequest reduce;
   reduce.run = On(candidate, request);
+  reduce.run.workers = FreshWorkers(request);
   reduce.jobs = kReduceJobs;
-  reduce.on_progress = [&enough](const SearchProgress& progress) {
-    if (progress.tries >= kMostTries) enough.request_stop();
-  };
-  return ReduceModule(candidate.module, reduce, enough.get_token());
+  reduce.most_tries = kMostTries;
+  reduce.try_seconds = kTrySeconds;
+  return ReduceModule(candidate.module, reduce, stop);
 }
 
 // What a run makes up.
@@ -53,27 +52,25 @@ std::vector<hlo::Literal> FromSeed(const hlo::Module& module, const RunRequest& 
   return inputs.has_value() ? std::move(inputs->literals) : std::vector<hlo::Literal>();
 }
 
-// Memory that nobody has written gives other values each time; what is found must not depend on
-// when it is looked for.
-bool Repeats(const SmallFailure& small, const RunRequest& request, const std::stop_token& stop) {
-  constexpr int kRuns = 3;
-  for (int i = 0; i < kRuns; ++i) {
-    const RunReport report = RunModule(small.smallest.module, On(small.smallest, request), stop);
-    const auto failure = FailureOf(report, small.smallest.module.get());
-    if (!failure || failure->fingerprint() != small.failure.fingerprint()) return false;
-  }
-  return true;
-}
-
+// Made small, failures that come in the same way each time go to one list, others to the other.
 std::optional<SmallFailure> MakeSmaller(const Candidate& candidate, const RunRequest& request,
-                                        const std::stop_token& stop) {
+                                        SmallFailures& found, const std::stop_token& stop) {
   ReduceReport report = Reduce(candidate, request, stop);
   if (report.status != ReduceStatus::kReduced || !report.failure) return std::nullopt;
   SmallFailure small{std::move(report.smallest), *std::move(report.failure), {}, {}};
   if (report.inputs_from_seed) {
     small.smallest.arguments = FromSeed(*small.smallest.module, request);
   }
-  if (!Repeats(small, request, stop)) return std::nullopt;
+  const Retried again =
+      RunAgain(small.smallest.module, On(small.smallest, request), small.failure, stop);
+  if (stop.stop_requested()) return std::nullopt;
+  // A failure of another kind that came to stay is not the one that was made small.
+  const bool is_same = again.failure && IsSameFailure(small.failure, *again.failure);
+  if (again.stability != Stability::kStable || !is_same) {
+    found.unstable.push_back({std::move(small.smallest), again.outcomes});
+    return std::nullopt;
+  }
+  small.failure = *again.failure;
   small.suspect = SuspectOf(*small.smallest.module);
   small.signature = SignatureOf(small.suspect, small.failure);
   return small;
@@ -100,12 +97,12 @@ std::optional<Candidate> FirstThatDiffers(const SmallFailure& small, const RunRe
 }
 
 std::optional<SmallFailure> MakeSmall(const Candidate& candidate, const RunRequest& request,
-                                      const std::stop_token& stop) {
-  std::optional<SmallFailure> small = MakeSmaller(candidate, request, stop);
+                                      SmallFailures& found, const std::stop_token& stop) {
+  std::optional<SmallFailure> small = MakeSmaller(candidate, request, found, stop);
   if (!small || small->failure.kind != FailureKind::kDiffers) return small;
   const std::optional<Candidate> inside = FirstThatDiffers(*small, request, stop);
   if (!inside) return small;
-  std::optional<SmallFailure> smaller = MakeSmaller(*inside, request, stop);
+  std::optional<SmallFailure> smaller = MakeSmaller(*inside, request, found, stop);
   return smaller ? smaller : small;
 }
 
@@ -173,9 +170,9 @@ bool HasPasses(const std::string& platform) {
 
 }  // namespace
 
-std::vector<SmallFailure> SmallFailuresOf(const std::shared_ptr<const hlo::Module>& module,
-                                          const RunRequest& request, const RunReport& report,
-                                          const std::stop_token& stop) {
+SmallFailures SmallFailuresOf(const std::shared_ptr<const hlo::Module>& module,
+                              const RunRequest& request, const RunReport& report,
+                              const std::stop_token& stop) {
   const Candidate whole{module, report.arguments};
   std::vector<Candidate> parts;
   for (const int64_t result : DifferingResults(report)) {
@@ -183,26 +180,26 @@ std::vector<SmallFailure> SmallFailuresOf(const std::shared_ptr<const hlo::Modul
     const int64_t one[] = {result};
     if (auto part = WithResults(whole, one)) parts.push_back(*part);
   }
-  std::vector<SmallFailure> all;
-  const auto add = [&](std::optional<SmallFailure> small) {
+  SmallFailures found;
+  const auto add = [&](const Candidate& candidate) {
+    if (stop.stop_requested()) return;
+    std::optional<SmallFailure> small = MakeSmall(candidate, request, found, stop);
     if (!small) return;
     const bool is_there = std::ranges::any_of(
-        all, [&](const SmallFailure& one) { return one.signature == small->signature; });
-    if (!is_there) all.push_back(*std::move(small));
+        found.stable, [&](const SmallFailure& one) { return one.signature == small->signature; });
+    if (!is_there) found.stable.push_back(*std::move(small));
   };
-  for (const Candidate& part : parts) {
-    if (!stop.stop_requested()) add(MakeSmall(part, request, stop));
-  }
+  for (const Candidate& part : parts) add(part);
   // No result fails by itself, or there are none.
-  if (all.empty() && !stop.stop_requested()) add(MakeSmall(whole, request, stop));
-  return all;
+  if (found.stable.empty() && found.unstable.empty()) add(whole);
+  return found;
 }
 
 Examined Examine(const SmallFailure& small, const RunRequest& request,
                  const std::stop_token& stop) {
   Examined examined;
   const bool differs = small.failure.kind == FailureKind::kDiffers;
-  if (differs && HasPasses(request.platform)) {
+  if (HasPasses(request.platform)) {
     examined.verdict = ExplainByOwnPasses(small.smallest.module, On(small.smallest, request), stop);
   }
   const DivergeVerdict& verdict = examined.verdict;
@@ -213,7 +210,8 @@ Examined Examine(const SmallFailure& small, const RunRequest& request,
     finding.cause = KeyOf(*verdict.cause);
   }
   const PreciseSides sides = FindSides(small, request, stop);
-  if (!differs && HasPasses(request.platform) &&
+  const bool is_blamed = !finding.pass.empty() || !finding.cause.empty();
+  if (!differs && !is_blamed && HasPasses(request.platform) &&
       FailsBehindPasses(small.smallest.module, On(small.smallest, request), stop)) {
     finding.cause = KeyOf(Cause::kCodeGeneration);
   }

@@ -11,6 +11,7 @@
 
 #include "core/debug/diverge/verdict.h"
 #include "core/debug/hunt/finding.h"
+#include "core/debug/hunt/stability.h"
 #include "core/debug/hunt/suspect.h"
 #include "core/debug/reduce/candidate.h"
 #include "core/debug/run/failure.h"
@@ -18,11 +19,22 @@
 
 namespace hloscope::debug {
 
+// A part of a program that fails in another way each time, as small as it came.
+struct UnstableFailure {
+  Candidate candidate;
+  std::vector<RunOutcome> outcomes;
+};
+
+// What is left of a program that fails.
+struct SmallFailures {
+  std::vector<SmallFailure> stable;
+  std::vector<UnstableFailure> unstable;
+};
 // The failures of a program: of a mismatch one for each result that differs, of the first few; else
 // the one. `report` is the run that failed. Depends on module, inputs and request alone.
-std::vector<SmallFailure> SmallFailuresOf(const std::shared_ptr<const hlo::Module>& module,
-                                          const RunRequest& request, const RunReport& report,
-                                          const std::stop_token& stop);
+SmallFailures SmallFailuresOf(const std::shared_ptr<const hlo::Module>& module,
+                              const RunRequest& request, const RunReport& report,
+                              const std::stop_token& stop);
 
 // Why it fails.
 struct Examined {

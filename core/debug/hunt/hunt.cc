@@ -53,11 +53,11 @@ std::string WhatIs(const HuntRequest& request) {
   return what;
 }
 
-// The name of a fault's files: its key's hash, 64 bits of FNV-1a.
-std::string FileStem(std::string_view fault) {
+// The name of files: of a fault by its key's hash, 64 bits of FNV-1a.
+std::string FileStem(std::string_view what, std::string_view key) {
   uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : fault) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("fault-{:016x}", hash);
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return fmt::format("{}-{:016x}", what, hash);
 }
 
 // One program and what came of it.
@@ -69,12 +69,17 @@ struct Trial {
   RunRequest request;
   RunReport report;
   std::optional<Failure> failure;
+  Retried again;  // of a failure
 };
 
 class Hunting {
  public:
   Hunting(const HuntRequest& request, HuntFolder& folder, std::stop_token stop)
-      : request_(request), folder_(folder), stop_(std::move(stop)), start_(Clock::now()) {}
+      : request_(request),
+        folder_(folder),
+        stop_(std::move(stop)),
+        start_(Clock::now()),
+        workers_(request.run.workers) {}
 
   Status Run() {
     spent_ = folder_.progress().seconds;
@@ -110,6 +115,10 @@ class Hunting {
         [&](int64_t i) { Try(trials[static_cast<size_t>(i)]); }, stop_);
     if (stop_.stop_requested()) return {};
     HLOSCOPE_TRY(ran);
+    // What failed may have damaged the memory of its worker.
+    const bool any_failed = std::ranges::any_of(
+        trials, [](const Trial& trial) { return !trial.again.outcomes.empty(); });
+    if (any_failed) workers_ = FreshWorkers(request_.run);
     bool is_saved = true;
     for (Trial& trial : trials) {
       HLOSCOPE_TRY(Judge(trial));
@@ -150,16 +159,27 @@ class Hunting {
       return;
     }
     trial.request = request_.run;
+    trial.request.workers = workers_;
     trial.request.seed = Mix(request_.seed, trial.number) >> 32;
     trial.request.edge_values = trial.number % kEdgesEvery == 0;
     trial.request.flush_denormals = true;
     if (!trial.request.deadline_seconds) trial.request.deadline_seconds = kProgramSeconds;
     trial.report = RunModule(trial.module, trial.request, stop_);
     trial.failure = FailureOf(trial.report, trial.module.get());
+    if (trial.failure && !IsRefusal(trial)) TryAgain(trial);
     if (trial.failure && IsRefusal(trial)) {
       trial.refused = trial.failure->fingerprint().substr(0, kMostReason);
       trial.failure.reset();
     }
+  }
+
+  // A worker that has run other programs may fail for one of these: what fresh ones say counts.
+  void TryAgain(Trial& trial) const {
+    trial.again = RunAgain(trial.module, trial.request, *trial.failure, stop_);
+    if (stop_.stop_requested()) return;
+    if (trial.again.stability == Stability::kUnstable) return;
+    trial.failure = trial.again.failure;
+    trial.report = std::move(trial.again.report);
   }
 
   // What comes of it, and of what its worker does next, nobody can tell: nor would it repeat.
@@ -189,23 +209,37 @@ class Hunting {
       ++progress().reasons[trial.refused];
     }
     if (trial.module != nullptr) ++progress().programs;
+    const bool was_tried_again = !trial.again.outcomes.empty();
+    if (was_tried_again && trial.again.stability == Stability::kGone) {
+      ++progress().reasons["failures that did not come again"];
+    }
     if (!trial.failure) return {};
+    if (trial.again.stability == Stability::kUnstable) {
+      ++progress().unstable;
+      return Keep(trial, {{trial.module, trial.report.arguments}, trial.again.outcomes});
+    }
     if (IsKnownDeath(trial)) {
       ++progress().differing;
       return {};
     }
-    const auto failures = SmallFailuresOf(trial.module, trial.request, trial.report, stop_);
+    trial.request.workers = FreshWorkers(request_.run);
+    const SmallFailures found = SmallFailuresOf(trial.module, trial.request, trial.report, stop_);
     int64_t explained = 0;
-    for (const SmallFailure& small : failures) {
+    for (const SmallFailure& small : found.stable) {
       if (stop_.stop_requested()) return {};
       HLOSCOPE_ASSIGN_OR_RETURN(const bool is_fault, FollowUp(trial, small));
       explained += is_fault ? 0 : 1;
     }
     if (stop_.stop_requested()) return {};
+    for (const UnstableFailure& one : found.unstable) HLOSCOPE_TRY(Keep(trial, one));
+    if (found.stable.empty() && !found.unstable.empty()) {
+      ++progress().unstable;
+      return {};
+    }
     ++progress().differing;
-    const bool all = explained == static_cast<int64_t>(failures.size());
+    const bool all = explained == static_cast<int64_t>(found.stable.size());
     progress().explained += all ? 1 : 0;
-    if (failures.empty()) ++progress().reasons["differences that did not repeat"];
+    if (found.stable.empty()) ++progress().reasons["differences that did not repeat"];
     return {};
   }
 
@@ -244,12 +278,12 @@ class Hunting {
   Status Keep(const Trial& trial, const SmallFailure& small, Examined& examined) {
     Finding& finding = examined.finding;
     finding.origin = trial.origin;
-    const std::string stem = FileStem(finding.fault);
+    const std::string stem = FileStem("fault", finding.fault);
     finding.module = stem + ".hlo";
     KeptFault fault{&examined, trial.request, InFolder(finding.module), "",
                     InFolder(stem + ".hlob")};
     HLOSCOPE_TRY(WriteFileAtomically(fault.module, TextOf(*small.smallest.module)));
-    HLOSCOPE_TRY(WriteInputs(small, stem, finding));
+    HLOSCOPE_TRY(WriteInputs(small.smallest, stem, finding.inputs));
     // Of what dies before it has read them, nobody can tell the inputs: those of the seed do.
     const bool differs = small.failure.kind == FailureKind::kDiffers;
     if (differs && !finding.inputs.empty()) fault.inputs = InFolder(finding.inputs);
@@ -264,14 +298,31 @@ class Hunting {
     return {};
   }
 
-  Status WriteInputs(const SmallFailure& small, const std::string& stem, Finding& finding) const {
+  // What fails in another way each time is no finding, but nothing is lost.
+  Status Keep(const Trial& trial, const UnstableFailure& failure) {
+    UnstableProgram program;
+    program.origin = trial.origin;
+    const std::string text = TextOf(*failure.candidate.module);
+    const std::string stem = FileStem("unstable", text);
+    program.module = stem + ".hlo";
+    HLOSCOPE_TRY(WriteFileAtomically(InFolder(program.module), text));
+    HLOSCOPE_TRY(WriteInputs(failure.candidate, stem, program.inputs));
+    for (const RunOutcome& outcome : failure.outcomes) program.runs.push_back(ToString(outcome));
+    HLOSCOPE_TRY(folder_.Reread());
+    const auto is_same = [&](const UnstableProgram& one) { return one.module == program.module; };
+    if (std::ranges::any_of(folder_.unstable(), is_same)) return {};
+    return folder_.Append(program);
+  }
+
+  // `file` is left empty where there are none.
+  Status WriteInputs(const Candidate& candidate, const std::string& stem, std::string& file) const {
     std::vector<hlo::Literal> leaves;
-    for (const hlo::Literal& argument : small.smallest.arguments) {
+    for (const hlo::Literal& argument : candidate.arguments) {
       for (hlo::Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
     }
     if (leaves.empty()) return {};
-    finding.inputs = stem + ".npz";
-    return dump::WriteTensors(InFolder(finding.inputs), dump::TensorNames::kInputs, leaves);
+    file = stem + ".npz";
+    return dump::WriteTensors(InFolder(file), dump::TensorNames::kInputs, leaves);
   }
 
   std::string InFolder(const std::string& name) const { return folder_.path() + "/" + name; }
@@ -280,7 +331,8 @@ class Hunting {
   HuntFolder& folder_;
   std::stop_token stop_;
   Clock::time_point start_;
-  double spent_ = 0;  // by those that were killed before
+  double spent_ = 0;                             // by those that were killed before
+  std::shared_ptr<replay::WorkerPool> workers_;  // of the next batch
 };
 
 }  // namespace
@@ -301,6 +353,7 @@ HuntReport Hunt(const HuntRequest& request, const std::stop_token& stop) {
   report.stopped = stop.stop_requested();
   report.progress = folder->progress();
   report.findings = folder->findings();
+  report.unstable = folder->unstable();
   report.known =
       std::ranges::count_if(report.findings, [](const Finding& one) { return !one.known.empty(); });
   return report;

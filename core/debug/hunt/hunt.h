@@ -48,12 +48,14 @@ struct HuntReport {
   HuntProgress progress;
   std::vector<Finding> findings;  // of all ranks so far
   int64_t known = 0;              // of them
-  bool stopped = false;           // before it was through, on request
-  std::optional<Error> error;     // why it ended, where that was not meant
+  std::vector<UnstableProgram> unstable;
+  bool stopped = false;        // before it was through, on request
+  std::optional<Error> error;  // why it ended, where that was not meant
 };
 
 // Goes on where the folder's progress says. What it finds depends on request and programs alone,
-// not on how often it was killed between or how many run at a time.
+// not on how often it was killed between or how many run at a time: each failure has to come again
+// in the same way in processes of its own, or the program counts as unstable.
 HuntReport Hunt(const HuntRequest& request, const std::stop_token& stop);
 
 }  // namespace hloscope::debug

@@ -25,7 +25,10 @@ struct CountField {
 constexpr CountField kCounts[] = {{"programs", &HuntProgress::programs},
                                   {"refused", &HuntProgress::refused},
                                   {"differing", &HuntProgress::differing},
-                                  {"explained", &HuntProgress::explained}};
+                                  {"explained", &HuntProgress::explained},
+                                  {"unstable", &HuntProgress::unstable}};
+
+constexpr std::string_view kFindingLines = "findings", kUnstableLines = "unstable";
 
 bool Exists(const std::string& path) {
   std::error_code error;
@@ -58,7 +61,7 @@ Result<HuntProgress> ParseProgress(std::string_view text, const std::string& pat
     progress.what = json.at("what").get<std::string>();
     progress.next = json.at("next").get<uint64_t>();
     for (const CountField& count : kCounts) {
-      progress.*count.field = json.at(count.name).get<int64_t>();
+      progress.*count.field = json.value(count.name, int64_t{0});
     }
     progress.seconds = json.at("seconds").get<double>();
     progress.reasons = json.at("reasons").get<std::map<std::string, int64_t>>();
@@ -85,7 +88,8 @@ Result<HuntFolder> HuntFolder::Open(const std::string& path, int64_t rank, std::
   if (error) return EnvironmentError(path + ": " + error.message());
   HuntFolder folder(path, rank, limits);
   HLOSCOPE_TRY(folder.ReadProgress(what));
-  HLOSCOPE_TRY(folder.DropUnfinishedLine());
+  HLOSCOPE_TRY(folder.DropUnfinishedLine(kFindingLines));
+  HLOSCOPE_TRY(folder.DropUnfinishedLine(kUnstableLines));
   HLOSCOPE_TRY(folder.Reread());
   return folder;
 }
@@ -102,8 +106,8 @@ Status HuntFolder::ReadProgress(const std::string& what) {
 }
 
 // A kill may have left half a line, which the next would be appended to.
-Status HuntFolder::DropUnfinishedLine() {
-  const std::string file = FileOf("findings", ".jsonl");
+Status HuntFolder::DropUnfinishedLine(std::string_view stem) {
+  const std::string file = FileOf(stem, ".jsonl");
   if (!Exists(file)) return {};
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(file, limits_));
   const size_t end = view.bytes().rfind('\n');
@@ -112,19 +116,28 @@ Status HuntFolder::DropUnfinishedLine() {
   return WriteFileAtomically(file, view.bytes().substr(0, whole));
 }
 
-bool HuntFolder::Take(Finding finding) {
-  const bool is_known = std::ranges::any_of(
+void HuntFolder::Take(Finding finding) {
+  const bool is_there = std::ranges::any_of(
       findings_, [&](const Finding& one) { return one.fault == finding.fault; });
-  if (!is_known) findings_.push_back(std::move(finding));
-  return !is_known;
+  if (!is_there) findings_.push_back(std::move(finding));
 }
 
-Status HuntFolder::Reread() {
+void HuntFolder::Take(UnstableProgram program) {
+  const bool is_there = std::ranges::any_of(
+      unstable_, [&](const UnstableProgram& one) { return one.module == program.module; });
+  if (!is_there) unstable_.push_back(std::move(program));
+}
+
+// The lines of all ranks' files of that stem.
+template <typename Parse>
+Status HuntFolder::ReadLines(std::string_view stem, const Parse& parse) {
   std::error_code error;
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("findings-") && name.ends_with(".jsonl")) files.push_back(entry.path());
+    const bool is_one = name.starts_with(stem) && name.substr(stem.size()).starts_with('-') &&
+                        name.ends_with(".jsonl");
+    if (is_one) files.push_back(entry.path());
   }
   if (error) return EnvironmentError(path_ + ": " + error.message());
   std::ranges::sort(files);
@@ -133,18 +146,22 @@ Status HuntFolder::Reread() {
     std::string_view rest = view.bytes();
     // What has no end yet is being written.
     for (size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
-      Result<Finding> finding = ParseFinding(rest.substr(0, end));
-      if (!finding.has_value()) return InputError(file + ": " + finding.error().message);
-      Take(*std::move(finding));
+      auto line = parse(rest.substr(0, end));
+      if (!line.has_value()) return InputError(file + ": " + line.error().message);
+      Take(*std::move(line));
       rest.remove_prefix(end + 1);
     }
   }
   return {};
 }
 
-Status HuntFolder::Append(const Finding& finding) {
-  const std::string file = FileOf("findings", ".jsonl");
-  const std::string line = FindingLine(finding);
+Status HuntFolder::Reread() {
+  HLOSCOPE_TRY(ReadLines(kFindingLines, ParseFinding));
+  return ReadLines(kUnstableLines, ParseUnstable);
+}
+
+Status HuntFolder::AppendLine(std::string_view stem, const std::string& line) {
+  const std::string file = FileOf(stem, ".jsonl");
   constexpr mode_t kMode = 0644;
   const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
   if (fd < 0) return SystemError(file);
@@ -153,7 +170,18 @@ Status HuntFolder::Append(const Finding& finding) {
   const auto failed = SystemError(file);
   close(fd);
   if (!written) return failed;
+  return {};
+}
+
+Status HuntFolder::Append(const Finding& finding) {
+  HLOSCOPE_TRY(AppendLine(kFindingLines, FindingLine(finding)));
   Take(finding);
+  return {};
+}
+
+Status HuntFolder::Append(const UnstableProgram& program) {
+  HLOSCOPE_TRY(AppendLine(kUnstableLines, UnstableLine(program)));
+  Take(program);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // HuntFolder: what a hunt leaves behind, so that it goes on where it was killed, and so that others
-// can hunt beside it: findings-RANK.jsonl (a line a fault, appended), progress-RANK.json (replaced
-// as a whole) and two files a fault.
+// can hunt beside it: findings-RANK.jsonl (a line a fault, appended), unstable-RANK.jsonl (a line a
+// program that fails in another way each time), progress-RANK.json (replaced as a whole) and two
+// files a fault.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/debug/hunt/finding.h"
+#include "core/debug/hunt/unstable.h"
 
 namespace hloscope::debug {
 
@@ -23,6 +25,8 @@ struct HuntProgress {
   int64_t refused = 0;    // a platform does not run them, or they are unsound mutants
   int64_t differing = 0;  // of the programs
   int64_t explained = 0;  // of the differing ones: rounding and the like, by what was tried
+  int64_t unstable =
+      0;  // of the programs: fail in another way each time, and count as nothing else
   double seconds = 0;
   std::map<std::string, int64_t> reasons;         // of `refused` and `explained`, by their text
   std::vector<std::string> explained_signatures;  // that are not looked into again
@@ -40,25 +44,33 @@ class HuntFolder {
   const HuntProgress& progress() const { return progress_; }
   // Of all ranks, each fault once, as they were when last read.
   const std::vector<Finding>& findings() const { return findings_; }
+  // Likewise, each program once.
+  const std::vector<UnstableProgram>& unstable() const { return unstable_; }
   // Reads what other ranks have found since.
   Status Reread();
 
-  // The finding's line, on disk when this returns.
+  // The line, on disk when this returns.
   Status Append(const Finding& finding);
+  Status Append(const UnstableProgram& program);
   Status SaveProgress();
 
  private:
   HuntFolder(std::string path, int64_t rank, Limits limits);
   std::string FileOf(std::string_view stem, std::string_view ending) const;
-  Status DropUnfinishedLine();
+  Status DropUnfinishedLine(std::string_view stem);
   Status ReadProgress(const std::string& what);
-  bool Take(Finding finding);
+  template <typename Parse>
+  Status ReadLines(std::string_view stem, const Parse& parse);
+  Status AppendLine(std::string_view stem, const std::string& line);
+  void Take(Finding finding);
+  void Take(UnstableProgram program);
 
   std::string path_;
   int64_t rank_;
   Limits limits_;
   HuntProgress progress_;
   std::vector<Finding> findings_;
+  std::vector<UnstableProgram> unstable_;
 };
 
 }  // namespace hloscope::debug

@@ -119,19 +119,22 @@ bool HasSuspect(const Module& module, std::string_view opcode, std::string_view 
   return false;
 }
 
-std::string SignatureOf(const Suspect& suspect, const Failure& failure) {
-  if (failure.kind != FailureKind::kDiffers) {
-    // What a dying process printed last may be anything, but for the check that it died of; and
-    // broken memory shows anywhere behind the compiler.
-    std::string text = failure.fingerprint();
-    constexpr std::string_view kStep = " at compile";
-    if (failure.kind == FailureKind::kSignal && !text.contains("Check failed")) {
-      const size_t at = text.find(kStep);
-      text.resize(at != text.npos ? at + kStep.size() : std::min(text.find(" at "), text.size()));
-    }
-    return fmt::format("{} | {}", text, suspect.opcodes);
+std::string FailureText(const Failure& failure) {
+  // What a dying process printed last may be anything, but for the check that it died of; and
+  // broken memory shows anywhere behind the compiler.
+  std::string text = failure.fingerprint();
+  constexpr std::string_view kStep = " at compile";
+  if (failure.kind == FailureKind::kSignal && !text.contains("Check failed")) {
+    const size_t at = text.find(kStep);
+    text.resize(at != text.npos ? at + kStep.size() : std::min(text.find(" at "), text.size()));
   }
-  return fmt::format("{} | {} | {}", failure.fingerprint(), suspect.opcodes, suspect.type_class);
+  return text;
+}
+
+std::string SignatureOf(const Suspect& suspect, const Failure& failure) {
+  const std::string text = fmt::format("{} | {}", FailureText(failure), suspect.opcodes);
+  const bool differs = failure.kind == FailureKind::kDiffers;
+  return differs ? fmt::format("{} | {}", text, suspect.type_class) : text;
 }
 
 }  // namespace hloscope::debug

@@ -27,6 +27,10 @@ Suspect SuspectOf(const hlo::Module& module);
 // several, false.
 bool HasSuspect(const hlo::Module& module, std::string_view opcode, std::string_view type_class);
 
+// A failure in words that are the same each time it comes: its fingerprint, of a death without what
+// the process said last.
+std::string FailureText(const Failure& failure);
+
 // One key for the failures of one shape: "differs: integer | convert | float>integer". Crashes and
 // errors are told apart by their text and not by element types.
 std::string SignatureOf(const Suspect& suspect, const Failure& failure);

@@ -148,7 +148,9 @@ class Reduction {
     if (!again) {
       HLOSCOPE_ASSIGN_OR_RETURN(again, Repeated(*failure));
     }
-    if (failure->kind != FailureKind::kDeadline) {
+    if (failure->kind != FailureKind::kDeadline && request_.try_seconds) {
+      run_.deadline_seconds = request_.try_seconds;
+    } else if (failure->kind != FailureKind::kDeadline) {
       least_seconds_ = std::max(kSlower * run_seconds, kLeastSmallSeconds);
       run_.deadline_seconds = std::min(
           std::max(kSlower * seconds, kLeastSeconds),
@@ -269,6 +271,7 @@ class Reduction {
     SearchOptions options;
     options.jobs = request_.jobs;
     options.verify = request_.run.verify;
+    options.most_tries = request_.most_tries;
     options.limits = request_.run.limits;
     options.stop = stop_;
     options.on_better = request_.on_better;

@@ -17,9 +17,11 @@
 namespace hloscope::debug {
 
 struct ReduceRequest {
-  RunRequest run;      // how it fails; `workers` serve all tries
-  std::string script;  // instead: exits with 0 where it still fails
-  int jobs = 1;        // tries at a time
+  RunRequest run;                     // how it fails; `workers` serve all tries
+  std::string script;                 // instead: exits with 0 where it still fails
+  int jobs = 1;                       // tries at a time
+  int64_t most_tries = 0;             // no more are begun, as one job counts them; 0: no bound
+  std::optional<double> try_seconds;  // of each, whatever the first run took; of no deadline
   std::function<void(const Candidate&, const Failure&)> on_better;  // as it comes
   std::function<void(const SearchProgress&)> on_progress;
 };

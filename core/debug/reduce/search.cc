@@ -39,7 +39,8 @@ struct Search::Outcome {
   std::mutex mutex;
   std::condition_variable changed;
   size_t next = 0, running = 0;
-  size_t winner = 0;  // the number of candidates: none yet
+  size_t winner = 0;                             // the number of candidates: none yet
+  std::vector<std::optional<uint64_t>> counted;  // by number: the fingerprint, where it was tried
   Candidate candidate;
   Failure failure;
   CandidateSize size;
@@ -64,13 +65,18 @@ bool Search::IsSound(const Candidate& candidate) const {
       found, [](const hlo::Diagnostic& d) { return d.severity == hlo::Severity::kError; });
 }
 
-std::optional<Failure> Search::Attempt(const Candidate& candidate, const std::stop_token& stop) {
+std::optional<Failure> Search::Attempt(const Candidate& candidate, const std::stop_token& stop,
+                                       std::optional<uint64_t>& counted) {
   const uint64_t fingerprint = FingerprintOf(candidate);
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = known_.find(fingerprint); known != known_.end()) return known->second;
+    if (const auto known = known_.find(fingerprint); known != known_.end()) {
+      counted = fingerprint;
+      return known->second;
+    }
   }
   if (!IsSound(candidate)) return std::nullopt;
+  counted = fingerprint;
   std::optional<Failure> failure = attempt_(candidate, stop);
   const std::lock_guard lock(mutex_);
   ++tries_;
@@ -87,7 +93,7 @@ void Search::TryOne(const Maker& make, Need need, size_t number, const std::stop
   if (need == Need::kSmaller && size >= size_) return;
   if (need == Need::kNotLarger && size > size_) return;
   const auto start = std::chrono::steady_clock::now();
-  std::optional<Failure> failure = Attempt(*candidate, stop);
+  std::optional<Failure> failure = Attempt(*candidate, stop, outcome.counted[number]);
   if (!failure || stop.stop_requested() || !IsSameFailure(failure_, *failure)) return;
   const std::lock_guard lock(outcome.mutex);
   if (number >= outcome.winner) return;
@@ -104,6 +110,7 @@ std::optional<size_t> Search::First(size_t count, const Maker& make, Need need) 
   if (stopped() || count == 0) return std::nullopt;
   Outcome outcome;
   outcome.winner = count;
+  outcome.counted.resize(count);
   std::vector<std::stop_source> stops(count);
   const auto work = [&] {
     std::unique_lock lock(outcome.mutex);
@@ -132,6 +139,9 @@ std::optional<size_t> Search::First(size_t count, const Maker& make, Need need) 
     while (!outcome.changed.wait_for(lock, outcome.grace, over)) {
       for (size_t i = outcome.winner + 1; i < outcome.next; ++i) stops[i].request_stop();
     }
+  }
+  for (size_t i = 0; i < std::min(outcome.winner + 1, count); ++i) {
+    if (outcome.counted[i]) counted_.insert(*outcome.counted[i]);
   }
   if (outcome.winner == count) return std::nullopt;
   best_ = std::move(outcome.candidate);

@@ -12,6 +12,8 @@
 #include <stop_token>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/base/limits.h"
@@ -44,6 +46,8 @@ struct SearchProgress {
 struct SearchOptions {
   int jobs = 1;        // tries at a time
   bool verify = true;  // try only what the verifier finds sound
+  int64_t most_tries =
+      0;  // no reduction begins behind so many, as one job counts them; 0: no bound
   Limits limits;
   std::stop_token stop;
   std::function<void(const Candidate&, const Failure&)> on_better;  // each that becomes the best
@@ -59,7 +63,11 @@ class Search {
   const Failure& failure() const { return failure_; }
   CandidateSize size() const { return size_; }
   int64_t tries() const { return tries_; }
-  bool stopped() const { return options_.stop.stop_requested(); }
+  bool stopped() const {
+    const bool had_enough =
+        options_.most_tries > 0 && std::cmp_greater_equal(counted_.size(), options_.most_tries);
+    return had_enough || options_.stop.stop_requested();
+  }
   void set_reduction(std::string_view name) { reduction_ = name; }
   // No Thin takes sites in more pieces than that.
   void set_most_pieces(size_t pieces) { most_pieces_ = pieces; }
@@ -93,7 +101,9 @@ class Search {
   struct Outcome;
   void TryOne(const Maker& make, Need need, size_t number, const std::stop_token& stop,
               Outcome& outcome);
-  std::optional<Failure> Attempt(const Candidate& candidate, const std::stop_token& stop);
+  // `counted` is left empty where it is not worth a try.
+  std::optional<Failure> Attempt(const Candidate& candidate, const std::stop_token& stop,
+                                 std::optional<uint64_t>& counted);
   bool IsSound(const Candidate& candidate) const;
 
   Candidate best_;
@@ -107,6 +117,8 @@ class Search {
   std::mutex mutex_;  // of the next two, and of on_progress
   std::unordered_map<uint64_t, std::optional<Failure>> known_;
   int64_t tries_ = 0;
+  // Candidates up to each that was taken: what else was tried beside these is by chance.
+  std::unordered_set<uint64_t> counted_;
   std::mutex values_mutex_;
   KnownValues values_;  // of values_of_, all of them
   std::shared_ptr<const hlo::Module> values_of_;
