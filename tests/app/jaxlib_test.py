@@ -260,6 +260,18 @@ class Jaxlib(FolderTest):
         bad = [python for python, tried in zip(PYTHONS, verdict['tries']) if tried['what'].startswith('0.6.')]
         self.assertEqual(verdict['first_bad'], bad[0] if bad else None, verdict)
 
+    def test_a_front_end_that_folds_wrongly_or_dies(self):
+        for name in ('total_order_of_constants', 'constant_divided_by_zero'):
+            for python in PYTHONS:
+                _, verdict = self.run_it(str(FAULTS / (name + '.hlo')), '--platform', 'jaxlib', '--python', python, '--passes', command='diverge')
+                if verdict['status'] == 'equal':
+                    continue  # not on this version
+                self.assertEqual((verdict['pass'], verdict['cause']), (None, 'before_xla'), verdict)
+                if verdict['status'] == 'differs':
+                    self.assertEqual((verdict['confirmed'], verdict['edit']['before'][:3]), (True, '%r '), verdict)
+                else:
+                    self.assertIn('the compiler dies before its first pass', verdict['verdict'])
+
     def test_kernels_run_one_at_a_time(self):
         module = self.path('loop.hlo', NAN_IN_A_LOOP)
         inputs = self.npy_files(('<f4', [64], [1] * 64), ('<f4', [64], [float('nan'), *[1] * 63]))

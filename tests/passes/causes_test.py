@@ -154,6 +154,16 @@ class OnXla(FolderTest):
                        'z = f32[4] multiply(y, m)', 'ROOT r = f32[4] cosine(z)')
         self.check('ill_conditioned', module, ('<f4', [4], [0.3, 1.2, 2.3, 3.1]), bounds=())
 
+    def test_elided_constants(self):
+        values = ', '.join(str(k / 4) for k in range(16))
+        module = self.path('table.hlo', entry('x = f32[16] parameter(0)', f'c = f32[16] constant({{{values}}})', 'ROOT r = f32[16] multiply(x, c)'))
+        dump = pathlib.Path(self.folder) / 'dump'
+        subprocess.run([HLOSCOPE, 'compile', module, '--with', 'xla-cpu', '--passes', '--dump', dump], capture_output=True, check=True)
+        for proto in dump.glob('*.pb'):
+            proto.unlink()
+        done = subprocess.run([HLOSCOPE, 'diverge', '--passes', dump, '--json'], capture_output=True, text=True, check=False)
+        self.assertEqual(json.loads(done.stdout)['cause'], 'elided_constants', done.stdout)
+
 
 if __name__ == '__main__':
     unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
