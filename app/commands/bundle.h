@@ -13,7 +13,8 @@
 namespace hloscope::app {
 
 struct BundleOptions {
-  std::string out, into, reduced, verdict;
+  std::string out, into, reduced, reduced_inputs, verdict;
+  bool plan = false;                  // create: only say what would go in
   std::vector<std::string> profiles;  // one, or two to be compared
   PackOptions pack;
 };

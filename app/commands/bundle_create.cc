@@ -8,7 +8,10 @@
 #include "app/reports/bundle_report.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/profile_report.h"
+#include "core/debug/run/run_inputs.h"
 #include "core/dump/load.h"
+#include "core/dump/tensors/tensor_values.h"
+#include "core/replay/device_values.h"
 
 namespace hloscope::app {
 namespace {
@@ -25,6 +28,16 @@ Result<ProfileReport> ReadTrace(const std::string& path, const std::string& modu
   return report;
 }
 
+// One per parameter; none where no file is named.
+Result<std::vector<hlo::Literal>> ReducedInputs(const std::string& path, const hlo::Module& module,
+                                                const Limits& limits) {
+  if (path.empty()) return std::vector<hlo::Literal>();
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto files, dump::TensorFiles::Open(std::span(&path, 1), limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(debug::RunInputs inputs,
+                            debug::ReadInputs(files, module, replay::Placement(module, limits)));
+  return std::move(inputs.arguments);
+}
+
 // What the files that are named beside the module say.
 Result<BundleFindings> FindingsOf(const BundleOptions& options, const std::string& module,
                                   const Limits& limits) {
@@ -36,6 +49,10 @@ Result<BundleFindings> FindingsOf(const BundleOptions& options, const std::strin
   if (!options.reduced.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto reduced, dump::LoadSoundModule(options.reduced, limits));
     findings.reduced = reduced.module;
+    HLOSCOPE_ASSIGN_OR_RETURN(findings.reduced_arguments,
+                              ReducedInputs(options.reduced_inputs, *reduced.module, limits));
+  } else if (!options.reduced_inputs.empty()) {
+    return InputError("--reduced_inputs needs --reduced MODULE");
   }
   if (options.profiles.size() > 2) return InputError("--profile: one trace, or two to compare");
   if (options.profiles.empty()) return findings;
@@ -50,35 +67,59 @@ Result<BundleFindings> FindingsOf(const BundleOptions& options, const std::strin
   return findings;
 }
 
-Result<debug::MadeBundle> Create(const std::string& given, const BundleOptions& options,
-                                 RunOptionSet& run, std::string& out, const Limits& limits) {
-  debug::RunRequest& request = run.request();
-  HLOSCOPE_ASSIGN_OR_RETURN(const BundleInput input, FindBundleInput(given, request, limits));
+// What is to be packed, and where to.
+struct Order {
+  BundleInput input;
+  BundleFindings findings;
+  std::string out;
+};
+
+Result<Order> ReadOrder(const std::string& given, const BundleOptions& options,
+                        debug::RunRequest& request, const Limits& limits) {
+  Order order;
+  HLOSCOPE_ASSIGN_OR_RETURN(order.input, FindBundleInput(given, request, limits));
   if (request.platform.empty()) request.platform = replay::ReferencePlatform().name;
-  if (out.empty()) out = ModuleStem(input.module) + ".hlob";
+  order.out = options.out.empty() ? ModuleStem(order.input.module) + ".hlob" : options.out;
   std::error_code error;
-  if (std::filesystem::equivalent(out, given, error)) {
-    return InputError(out + ": that is the input", "name another file with -o");
+  if (std::filesystem::equivalent(order.out, given, error)) {
+    return InputError(order.out + ": that is the input", "name another file with -o");
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(BundleFindings findings, FindingsOf(options, input.module, limits));
-  const CancelOnSignals cancel;
-  return PackBundle(input, std::move(findings), options.pack, run, out, limits, cancel.token());
+  HLOSCOPE_ASSIGN_OR_RETURN(order.findings, FindingsOf(options, order.input.module, limits));
+  return order;
+}
+
+template <typename T>
+int TellOf(const std::string& file, const Result<T>& result, const Context& context) {
+  if (context.json) {
+    WriteOut(BundleMadeJson(file, result));
+  } else if (result) {
+    PrintOut(BundleMadeText(file, *result));
+  }
+  if (result) return kGood;
+  PrintError(result.error());
+  return ExitStatusOf(result.error());
 }
 
 }  // namespace
 
 int BundleCreate(const std::string& input, const BundleOptions& options, RunOptionSet& run,
                  const Context& context) {
-  std::string out = options.out;
-  const Result<debug::MadeBundle> made = Create(input, options, run, out, context.limits);
-  if (context.json) {
-    WriteOut(BundleMadeJson(out.empty() ? input : out, made));
-  } else if (made) {
-    PrintOut(BundleMadeText(out, *made));
+  const CancelOnSignals cancel;
+  Result<Order> order = ReadOrder(input, options, run.request(), context.limits);
+  if (!order) {
+    const std::string& file = options.out.empty() ? input : options.out;
+    return TellOf<debug::MadeBundle>(file, std::unexpected(order.error()), context);
   }
-  if (made) return kGood;
-  PrintError(made.error());
-  return ExitStatusOf(made.error());
+  if (options.plan) {
+    return TellOf(order->out,
+                  PlanPacking(order->input, std::move(order->findings), options.pack, run,
+                              order->out, context.limits, cancel.token()),
+                  context);
+  }
+  return TellOf(order->out,
+                PackBundle(order->input, std::move(order->findings), options.pack, run, order->out,
+                           context.limits, cancel.token()),
+                context);
 }
 
 }  // namespace hloscope::app

@@ -47,6 +47,15 @@ class BundleCommand : public Command {
          .target = &options_.reduced,
          .help = "create: put in a smaller module that fails the same way",
          .value = "MODULE"},
+        {.name = "--reduced_inputs",
+         .target = &options_.reduced_inputs,
+         .help = "create: the values that the smaller module fails on, as for --inputs; else those "
+                 "of the seed",
+         .value = "FILE"},
+        {.name = "--plan",
+         .target = &options_.plan,
+         .help = "create: say what would go in, how large it is and what is redacted; nothing runs "
+                 "and nothing is written"},
     };
     for (std::vector<OptionSpec> more :
          {options_.pack.Specs("create: "), run_.InputSpecs(), run_.ComparisonSpecs(),

@@ -196,12 +196,14 @@ class ReduceCommand : public Command {
     request.reference_platform = report.reference_platform;
     if (bundle_.asked()) {
       FlushOut();
-      return bundle_.Make(files_.module, {.reduced = report.smallest.module}, shared_, context,
-                          stop, line);
+      BundleFindings found{.reduced = report.smallest.module};
+      if (!files_.inputs.empty()) found.reduced_arguments = report.smallest.arguments;
+      return bundle_.Make(files_.module, std::move(found), shared_, context, stop, line);
     }
     if (!context.json) {
-      PrintOut(ReportHint(files_.module,
-                          " --reduced " + Quoted(files_.output) + shared_.OptionsText(request)));
+      std::string reduced = " --reduced " + Quoted(files_.output);
+      if (!files_.inputs.empty()) reduced += " --reduced_inputs " + Quoted(files_.inputs);
+      PrintOut(ReportHint(files_.module, reduced + shared_.OptionsText(request)));
     }
     return kGood;
   }

@@ -71,8 +71,8 @@ void WriteNothing(debug::RunRequest& request) {
   }
 }
 
-debug::BundleSource SourceOf(const BundleInput& input, LoadedRun loaded, BundleFindings findings,
-                             const PackOptions& options) {
+debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
+                                   BundleFindings findings, const PackOptions& options) {
   debug::BundleSource source;
   source.module = loaded.module;
   source.as_proto = loaded.loaded.kind == dump::FileKind::kHloProto;
@@ -91,11 +91,31 @@ debug::BundleSource SourceOf(const BundleInput& input, LoadedRun loaded, BundleF
   source.profile_json = std::move(findings.profile);
   source.profile_comparison_json = std::move(findings.profile_comparison);
   source.reduced = std::move(findings.reduced);
+  source.reduced_arguments = std::move(findings.reduced_arguments);
   source.note = options.note;
   source.values = debug::ValuePolicyFromText(options.values).value_or(source.values);
   source.source = options.no_source ? debug::SourceLines::kDropped : debug::SourceLines::kKept;
   const std::string version = VersionText();
   source.tool = version.substr(0, version.find('\n'));
+  return source;
+}
+
+// Everything but the replay.
+Result<debug::BundleSource> ReadSource(const BundleInput& input, BundleFindings findings,
+                                       const PackOptions& options, const RunOptionSet& run,
+                                       const std::string& out, const Limits& limits,
+                                       const std::stop_token& stop) {
+  std::error_code error;
+  if (std::filesystem::equivalent(out, input.module, error)) {
+    return InputError(out + ": that is the input", "name another file");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(LoadedRun loaded, run.Load(input.module, limits, stop));
+  debug::BundleSource source =
+      BundleSourceOf(input, std::move(loaded), std::move(findings), options);
+  source.out_name = std::filesystem::path(out).filename().string();
+  source.run_json = [file = input.module](const debug::RunReport& report) {
+    return RunReportJson(file, report);
+  };
   return source;
 }
 
@@ -121,27 +141,30 @@ Result<debug::MadeBundle> PackBundle(const BundleInput& input, BundleFindings fi
                                      const PackOptions& options, RunOptionSet& run,
                                      const std::string& out, const Limits& limits,
                                      const std::stop_token& stop) {
-  std::error_code error;
-  if (std::filesystem::equivalent(out, input.module, error)) {
-    return InputError(out + ": that is the input", "name another file");
-  }
   debug::RunRequest& request = run.request();
   if (request.workers == nullptr) {
     request.workers =
         StartWorkers(std::array{request.platform, request.reference_platform}, limits);
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(LoadedRun loaded, run.Load(input.module, limits, stop));
-  debug::BundleSource source = SourceOf(input, std::move(loaded), std::move(findings), options);
-  source.out_name = std::filesystem::path(out).filename().string();
-  source.run_json = [&](const debug::RunReport& report) {
-    return RunReportJson(input.module, report);
-  };
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      debug::BundleSource source,
+      ReadSource(input, std::move(findings), options, run, out, limits, stop));
   source.replay = [&](const std::string& path) {
     return ReplayInCleanProcess(path, request, stop);
   };
   HLOSCOPE_ASSIGN_OR_RETURN(debug::MadeBundle made, debug::CreateBundle(source, stop));
   HLOSCOPE_TRY(WriteFileAtomically(out, made.bytes));
   return made;
+}
+
+Result<debug::BundlePlan> PlanPacking(const BundleInput& input, BundleFindings findings,
+                                      const PackOptions& options, RunOptionSet& run,
+                                      const std::string& out, const Limits& limits,
+                                      const std::stop_token& stop) {
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const debug::BundleSource source,
+      ReadSource(input, std::move(findings), options, run, out, limits, stop));
+  return debug::PlanBundle(source, stop);
 }
 
 std::vector<OptionSpec> BundleStep::Specs() {

@@ -28,6 +28,7 @@ struct PackOptions {
 struct BundleFindings {
   std::string verdict = {};                           // the line of `diverge --json`; empty: none
   std::shared_ptr<const hlo::Module> reduced = {};    // null: none
+  std::vector<hlo::Literal> reduced_arguments = {};   // what it fails on; empty: from the seed
   std::optional<debug::RunReport> report = {};        // of the run, where it has been
   std::string profile = {}, profile_comparison = {};  // JSON; empty: none
 };
@@ -39,6 +40,12 @@ Result<debug::MadeBundle> PackBundle(const BundleInput& input, BundleFindings fi
                                      const PackOptions& options, RunOptionSet& run,
                                      const std::string& out, const Limits& limits,
                                      const std::stop_token& stop);
+
+// What PackBundle would put in; nothing runs and nothing is written.
+Result<debug::BundlePlan> PlanPacking(const BundleInput& input, BundleFindings findings,
+                                      const PackOptions& options, RunOptionSet& run,
+                                      const std::string& out, const Limits& limits,
+                                      const std::stop_token& stop);
 
 // --bundle and what goes with it.
 class BundleStep {

@@ -16,15 +16,17 @@ void WriteParts(JsonWriter& json, const std::vector<dump::BundlePart>& parts) {
   json.EndArray();
 }
 
-void WriteRedacted(JsonWriter& json, const debug::BundleManifest& manifest) {
+using RedactedCounts = std::vector<std::pair<std::string, int64_t>>;
+
+void WriteRedacted(JsonWriter& json, const RedactedCounts& counts) {
   json.Key("redacted").BeginObject();
-  for (const auto& [kind, count] : manifest.redacted) json.Field(kind, count);
+  for (const auto& [kind, count] : counts) json.Field(kind, count);
   json.EndObject();
 }
 
-std::string RedactedText(const debug::BundleManifest& manifest) {
+std::string RedactedText(const RedactedCounts& counts) {
   std::vector<std::string> kinds;
-  for (const auto& [kind, count] : manifest.redacted) {
+  for (const auto& [kind, count] : counts) {
     kinds.push_back(fmt::format("{} × {}", count, kind));
   }
   return kinds.empty() ? "nothing" : fmt::format("{}", fmt::join(kinds, ", "));
@@ -43,7 +45,7 @@ std::string BundleMadeJson(const std::string& file, const Result<debug::MadeBund
   json.Field("bytes", made->bytes.size());
   WriteParts(json, made->parts);
   json.Field("values", debug::ToString(made->manifest.values));
-  WriteRedacted(json, made->manifest);
+  WriteRedacted(json, made->manifest.redacted);
   json.Field("status", debug::ToString(made->manifest.recorded.status))
       .Field("replayed", made->manifest.replayed)
       .Field("verdict", made->manifest.sentence)
@@ -52,6 +54,49 @@ std::string BundleMadeJson(const std::string& file, const Result<debug::MadeBund
   for (const std::string& note : made->manifest.notes) json.Value(note);
   json.EndArray().EndObject();
   return out + "\n";
+}
+
+std::string BundleMadeJson(const std::string& file, const Result<debug::BundlePlan>& plan) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject().Field("file", file);
+  if (!plan) {
+    json.Field("error", plan.error().ToString()).EndObject();
+    return out + "\n";
+  }
+  json.Field("bytes", plan->bytes).Field("packed_bytes", plan->packed_bytes);
+  json.Key("parts").BeginArray();
+  for (const debug::PlannedPart& part : plan->parts) json.Value(dump::FileOf(part.part));
+  json.EndArray().Key("sizes").BeginObject();
+  for (const debug::PlannedPart& part : plan->parts) {
+    if (part.bytes) json.Field(dump::FileOf(part.part), *part.bytes);
+  }
+  json.EndObject().Key("of_run").BeginArray();
+  for (const debug::PlannedPart& part : plan->parts) {
+    if (part.of_run) json.Value(dump::FileOf(part.part));
+  }
+  json.EndArray();
+  WriteRedacted(json, plan->redacted);
+  json.Key("notes").BeginArray();
+  for (const std::string& note : plan->notes) json.Value(note);
+  json.EndArray().EndObject();
+  return out + "\n";
+}
+
+std::string BundleMadeText(const std::string& file, const debug::BundlePlan& plan) {
+  std::string out = fmt::format("{} would have {}:\n", file, Counted(plan.parts.size(), "part"));
+  for (const debug::PlannedPart& part : plan.parts) {
+    const std::string size = part.bytes ? BytesText(*part.bytes) : "?";
+    out += fmt::format("    {:<24} {:>9}  {}{}\n", dump::FileOf(part.part), size,
+                       dump::Describe(part.part), part.of_run ? ", if the run gives them" : "");
+  }
+  out += fmt::format(
+      "  {} without the parts marked ?, whose size is known after the run; {} "
+      "compressed\n",
+      BytesText(plan.bytes), BytesText(plan.packed_bytes));
+  out += fmt::format("  redacted in them: {}\n", RedactedText(plan.redacted));
+  for (const std::string& note : plan.notes) out += "  note: " + note + "\n";
+  return out;
 }
 
 std::string WithBundleJson(std::string line, const std::string& file,
@@ -71,7 +116,7 @@ std::string BundleMadeText(const std::string& file, const debug::MadeBundle& mad
     out += fmt::format("    {:<24} {}\n", dump::FileOf(part), dump::Describe(part));
   }
   out += fmt::format("  values: {}; redacted: {}\n", debug::ToString(manifest.values),
-                     RedactedText(manifest));
+                     RedactedText(manifest.redacted));
   out += fmt::format("  replayed in a clean process: {}\n", manifest.replay);
   for (const std::string& note : manifest.notes) out += "  note: " + note + "\n";
   if (manifest.replayed == "cannot" && manifest.values != debug::ValuePolicy::kAll) {
@@ -86,7 +131,9 @@ std::string BundleCheckJson(const std::string& file, const debug::BundleCheck& c
   json.BeginObject().Field("file", file).Field("status", debug::ToString(check.status));
   json.Key("missing").BeginArray();
   for (const std::string& missing : check.missing) json.Value(missing);
-  json.EndArray().Field("verdict", check.verdict).Key("notes").BeginArray();
+  json.EndArray().Field("verdict", check.verdict);
+  if (check.reduced) json.Field("reduced", debug::ToString(*check.reduced));
+  json.Key("notes").BeginArray();
   for (const std::string& note : check.notes) json.Value(note);
   json.EndArray().EndObject();
   return out + "\n";
@@ -105,7 +152,7 @@ std::string BundleText(const dump::BundleFile& bundle, const debug::BundleManife
                                 manifest.tool, bundle.version(), manifest.sentence);
   out += fmt::format("  run with: {}\n", debug::RunOptionsText(manifest.request));
   out += fmt::format("  values: {}; redacted: {}\n  parts:", debug::ToString(manifest.values),
-                     RedactedText(manifest));
+                     RedactedText(manifest.redacted));
   for (const dump::BundlePart part : bundle.Parts()) {
     out += " " + std::string(dump::FileOf(part));
   }
@@ -124,7 +171,7 @@ void WriteBundleJson(JsonWriter& json, const dump::BundleFile& bundle,
       .Field("values", debug::ToString(manifest.values))
       .Field("verdict", manifest.sentence)
       .Field("replayed", manifest.replayed);
-  WriteRedacted(json, manifest);
+  WriteRedacted(json, manifest.redacted);
   WriteParts(json, bundle.Parts());
   json.EndObject();
 }

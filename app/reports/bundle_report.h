@@ -12,6 +12,9 @@ namespace hloscope::app {
 
 // One line each; `file` as given.
 std::string BundleMadeJson(const std::string& file, const Result<debug::MadeBundle>& made);
+// What would go in: "sizes" of the parts that are known, "of_run" those that the run may not give.
+std::string BundleMadeJson(const std::string& file, const Result<debug::BundlePlan>& plan);
+std::string BundleMadeText(const std::string& file, const debug::BundlePlan& plan);
 // `line`, an object of another command, with the field "bundle": what BundleMadeJson says.
 std::string WithBundleJson(std::string line, const std::string& file,
                            const Result<debug::MadeBundle>& made);

@@ -27,7 +27,8 @@ std::string_view Describe(BundlePart part);
 std::optional<BundlePart> BundlePartFromFile(std::string_view file);
 
 // The version of the format that is written; all from 1 on are read.
-inline constexpr int64_t kBundleVersion = 1;
+// 2 has inputs of the reduced module.
+inline constexpr int64_t kBundleVersion = 2;
 inline constexpr std::string_view kBundleFormat = "hlob";
 
 class BundleFile {

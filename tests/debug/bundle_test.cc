@@ -68,12 +68,25 @@ class BundleTest : public testing::Test {
 TEST_F(BundleTest, AGoodOneIsRead) {
   const auto bundle = Open(ZipOf(GoodParts()));
   ASSERT_TRUE(bundle.has_value()) << bundle.error().ToString();
-  EXPECT_EQ(bundle->version(), 1);
+  EXPECT_EQ(bundle->version(), dump::kBundleVersion);
   EXPECT_TRUE(*bundle->IsUnchanged(BundlePart::kModule));
   const auto manifest = ManifestFromJson(bundle->manifest());
   ASSERT_TRUE(manifest.has_value()) << manifest.error().ToString();
   EXPECT_EQ(manifest->recorded.status, RunStatus::kRan);
   EXPECT_EQ(Use(ZipOf(GoodParts())), "");
+}
+
+TEST_F(BundleTest, EveryVersionIsRead) {
+  for (int64_t version = 1; version <= dump::kBundleVersion; ++version) {
+    auto parts = GoodParts();
+    std::string& manifest = parts.front().second;
+    const std::string newest = "\"version\":" + std::to_string(dump::kBundleVersion);
+    manifest.replace(manifest.find(newest), newest.size(),
+                     "\"version\":" + std::to_string(version));
+    const auto bundle = Open(ZipOf(parts));
+    ASSERT_TRUE(bundle.has_value()) << bundle.error().ToString();
+    EXPECT_EQ(bundle->version(), version);
+  }
 }
 
 TEST_F(BundleTest, AttacksAreRefusedByName) {
@@ -168,11 +181,13 @@ TEST(Manifest, ReadsWhatItWrites) {
   manifest.request.xla_flags = {{"xla_cpu_enable_fast_math", "true"}, {"xla_x", "a; b"}};
   manifest.recorded.status = RunStatus::kDiffers;
   manifest.recorded.failure = Failure{FailureKind::kDiffers, {"float gross"}, "it differs"};
+  manifest.recorded.reduced_inputs_made_up = false;
   manifest.redacted = {{"path", 3}};
   const std::string json = ManifestJson(manifest, {});
   const auto read = ManifestFromJson(json);
   ASSERT_TRUE(read.has_value()) << read.error().ToString();
   EXPECT_EQ(ManifestJson(*read, {}), json);
+  EXPECT_EQ(read->recorded.reduced_inputs_made_up, std::optional(false));
   EXPECT_EQ(RunOptionsText(read->request),
             "--platform xla-cpu --reference_platform interpreter --seed 18446744073709551615 "
             "--fill_elided 3 --rel_error_bound 0.125 --find inf --no-verify "

@@ -141,6 +141,14 @@ ReportSection ReplaySection(const ReportFacts& facts) {
       "# with hloscope\nhloscope bundle check {0}\nhloscope bundle open {0} --into bundle && cd "
       "bundle\n{1}\n",
       facts.out_name, run);
+  if (has(dump::BundlePart::kReduced)) {
+    std::string small = "hloscope run reduced.hlo";
+    if (const std::string options = RunOptionsText(manifest.request); !options.empty()) {
+      small += " " + options;
+    }
+    if (has(dump::BundlePart::kReducedInputs)) small += " --inputs reduced_inputs.npz";
+    section.code += fmt::format("# the smaller module\n{}\n", small);
+  }
   const std::string platform = XlaPlatform(manifest.request.platform);
   if (platform.empty()) return section;
   std::string flags;

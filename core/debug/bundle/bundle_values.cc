@@ -169,6 +169,14 @@ Result<BundleValues> CollectValues(const RunReport& report, const RunRequest& re
   return out.Take();
 }
 
+Result<BundleValues> CollectReducedInputs(std::span<const Literal> arguments, ValuePolicy policy) {
+  Collection out(policy);
+  if (policy == ValuePolicy::kNone) return out.Take();
+  HLOSCOPE_TRY(out.Add(BundlePart::kReducedInputs, BundlePart::kReducedInputFacts,
+                       Numbered(arguments, "in"), "inputs of the reduced module"));
+  return out.Take();
+}
+
 std::string HashOfValues(std::span<const Literal> values) {
   std::string hashes;
   for (const Literal& value : values) {

@@ -24,6 +24,10 @@ struct BundleValues {
 Result<BundleValues> CollectValues(const RunReport& report, const RunRequest& request,
                                    ValuePolicy policy, const std::string& saved_inputs);
 
+// The inputs of the reduced module, one per parameter.
+Result<BundleValues> CollectReducedInputs(std::span<const hlo::Literal> arguments,
+                                          ValuePolicy policy);
+
 // Of all bytes of all leaves; empty where there are none.
 std::string HashOfValues(std::span<const hlo::Literal> values);
 

@@ -15,6 +15,7 @@
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/pjrt/scratch_folder.h"
+#include "core/replay/platform_table.h"
 #include "core/replay/plugins/plugins.h"
 
 namespace hloscope::debug {
@@ -57,6 +58,7 @@ class Check {
     if (manifest_.request.verify) HLOSCOPE_TRY(Verify(*loaded.module));
     check_.report = RunModule(loaded.module, manifest_.request, stop);
     Judge(*check_.report, *loaded.module);
+    if (check_.missing.empty()) HLOSCOPE_TRY(CheckReduced(scratch.path(), stop));
     return std::move(check_);
   }
 
@@ -199,6 +201,53 @@ class Check {
     if (!why.empty()) {
       for (const std::string& note : check_.notes) check_.verdict += "; " + note;
     }
+  }
+
+  // Whether the smaller module fails as the bundle records it of the whole one.
+  Status CheckReduced(const std::string& folder, const std::stop_token& stop) {
+    const RecordedRun& recorded = manifest_.recorded;
+    const std::optional<bool> made_up = recorded.reduced_inputs_made_up;
+    if (!bundle_.Has(BundlePart::kReduced) || !recorded.failure || !made_up) return {};
+    if (!*made_up && !bundle_.Has(BundlePart::kReducedInputs)) {
+      check_.reduced = CheckStatus::kCannot;
+      check_.verdict += "; the reduced module was not run: its inputs are not in";
+      check_.notes.emplace_back(
+          "the inputs of the reduced module are missing (ask for a bundle made with --values all)");
+      return {};
+    }
+    const auto reduced = ReducedModule();
+    if (!reduced) {
+      check_.reduced = CheckStatus::kCannot;
+      check_.verdict += "; the reduced module was not run";
+      check_.notes.push_back("the reduced module: " + reduced.error().ToString());
+      return {};
+    }
+    RunRequest request = manifest_.request;
+    request.inputs.clear();
+    request.expect.clear();
+    HLOSCOPE_TRY(TakeValues(BundlePart::kReducedInputs, folder, request.inputs));
+    if (recorded.against_expected && request.reference_platform.empty()) {
+      request.reference_platform = replay::ReferencePlatform().name;
+    }
+    const RecordedRun now = RecordOf(RunModule(*reduced, request, stop), **reduced);
+    const bool same =
+        now.failure && IsSameFailure(Normalised(*recorded.failure), Normalised(*now.failure));
+    check_.reduced = same ? CheckStatus::kReproduced : CheckStatus::kNotReproduced;
+    check_.verdict += same ? "; the reduced module fails so too"
+                      : now.failure
+                          ? "; the reduced module fails in another way: " + now.failure->text
+                          : "; the reduced module does not fail here";
+    return {};
+  }
+
+  Result<std::shared_ptr<const hlo::Module>> ReducedModule() const {
+    HLOSCOPE_ASSIGN_OR_RETURN(std::string text, bundle_.Read(BundlePart::kReduced));
+    const std::string name(dump::FileOf(BundlePart::kReduced));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const auto loaded,
+        dump::LoadSoundModule(FileView::FromBytes(name, std::move(text)), options_.limits));
+    if (manifest_.request.verify) HLOSCOPE_TRY(Verify(*loaded.module));
+    return loaded.module;
   }
 
   // Something is not there, which is not what was recorded.

@@ -31,8 +31,10 @@ struct BundleCheck {
   CheckStatus status = CheckStatus::kCannot;
   std::vector<std::string> missing;  // what it takes to replay it, each with where to get it
   std::string verdict;               // a sentence
-  std::vector<std::string> notes;    // what is otherwise here than where it was recorded
-  std::optional<RunReport> report;   // absent: nothing ran
+  // Of the smaller module in the bundle, where there is one; kCannot also without its inputs.
+  std::optional<CheckStatus> reduced;
+  std::vector<std::string> notes;   // what is otherwise here than where it was recorded
+  std::optional<RunReport> report;  // absent: nothing ran
 };
 
 // Fails where the bundle is refused: its manifest, module or values cannot be read.

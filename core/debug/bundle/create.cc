@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "core/base/json.h"
@@ -13,7 +14,9 @@
 #include "core/debug/bundle/check.h"
 #include "core/debug/bundle/machine.h"
 #include "core/debug/bundle/redactor.h"
+#include "core/debug/run/input_source.h"
 #include "core/hlo/proto/proto.h"
+#include "core/replay/device_values.h"
 #include "core/replay/pjrt/scratch_folder.h"
 
 namespace hloscope::debug {
@@ -21,12 +24,25 @@ namespace {
 
 using dump::BundlePart;
 
+// Results that are larger are not made up to see how large a file they are.
+constexpr int64_t kMostForeseenBytes = int64_t{256} << 20;
+
 // Every text of a module's, to learn names from.
 void LearnFrom(const hlo::Module& module, Redactor& redactor) {
   for (size_t id = 0; id < module.strings().size(); ++id) {
     redactor.Learn(module.strings()[hlo::StringId(id)]);
   }
 }
+
+// Parts that a run has to give.
+bool IsOfRun(BundlePart part) {
+  return part == BundlePart::kExpected || part == BundlePart::kExpectedFacts ||
+         part == BundlePart::kResults || part == BundlePart::kResultFacts;
+}
+
+// What describes a run that has been; behind all other parts, in this order.
+constexpr BundlePart kOfRun[] = {BundlePart::kRun, BundlePart::kReportHtml,
+                                 BundlePart::kReportMarkdown};
 
 class Creation {
  public:
@@ -43,20 +59,103 @@ class Creation {
       return std::unexpected(Error{ErrorClass::kDied, "stopped; no bundle was made", {}, {}});
     }
     run_json_ = source_.run_json ? source_.run_json(report_) : "";
-    Learn();
-    HLOSCOPE_TRY(AddModules());
-    HLOSCOPE_TRY(AddValues(request.save_inputs));
-    Describe();
-    AddTexts();
+    HLOSCOPE_TRY(AddParts(request.save_inputs));
+    Record();
     HLOSCOPE_TRY(Replay(scratch.path()));
-    AddReports();
+    for (const BundlePart part : kOfRun) Add(part, PartOfRun(part));
     HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes, Assemble());
     MadeBundle made{std::move(bytes), manifest_, {BundlePart::kManifest}};
     for (const auto& [part, text] : parts_) made.parts.push_back(part);
     return made;
   }
 
+  Result<BundlePlan> Plan(const std::stop_token& stop) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, replay::ScratchFolder::Make());
+    const std::string saved_inputs = scratch.path() + "/inputs.npz";
+    Foresee(saved_inputs, stop);
+    HLOSCOPE_TRY(AddParts(saved_inputs));
+    BundlePlan plan{.parts = {{.part = BundlePart::kManifest}},
+                    .redacted = redactor_.Counts(),
+                    .notes = manifest_.notes};
+    std::vector<ZipEntry> known;
+    std::ranges::sort(parts_, {}, [](const auto& part) { return part.first; });
+    for (const auto& [part, bytes] : parts_) {
+      PlannedPart& planned = plan.parts.emplace_back(part, std::nullopt, IsOfRun(part));
+      if (!IsForeseen(part)) continue;
+      planned.bytes = static_cast<int64_t>(bytes.size());
+      plan.bytes += *planned.bytes;
+      known.push_back(EntryOf(part, bytes));
+    }
+    if (!knows_results_) {
+      const bool all = source_.values == ValuePolicy::kAll;
+      plan.parts.push_back(
+          {all ? BundlePart::kResults : BundlePart::kResultFacts, std::nullopt, true});
+    }
+    for (const BundlePart part : kOfRun) {
+      if (part != BundlePart::kRun || source_.run_json) plan.parts.push_back({.part = part});
+    }
+    std::ranges::sort(plan.parts, {}, &PlannedPart::part);
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string packed, WriteZip(known));
+    plan.packed_bytes = static_cast<int64_t>(packed.size());
+    return plan;
+  }
+
  private:
+  // Everything that does not tell of the run. `saved_inputs` as for CollectValues.
+  Status AddParts(const std::string& saved_inputs) {
+    Learn();
+    HLOSCOPE_TRY(AddModules());
+    HLOSCOPE_TRY(AddValues(saved_inputs));
+    Describe();
+    AddTexts();
+    return {};
+  }
+
+  // What the report of the run will say of inputs and of the form of results; the values of results
+  // are zeros.
+  void Foresee(const std::string& saved_inputs, const std::stop_token& stop) {
+    if (source_.values == ValuePolicy::kNone) return;
+    const hlo::Module& module = *source_.module;
+    RunRequest request = source_.request;
+    if (source_.values == ValuePolicy::kAll) request.save_inputs = saved_inputs;
+    const replay::Placement placement(module, request.limits);
+    InputSource inputs(module, placement, request, report_);
+    inputs.set_bounds(std::chrono::steady_clock::time_point::max(), stop);
+    // Without inputs the run fails, which is what the bundle will show.
+    if (!inputs.Prepare(0).has_value()) return;
+    report_.against_recorded =
+        request.expect.empty() && request.reference_platform.empty() && inputs.recorded();
+    knows_results_ = KnowsResults(placement);
+    for (const replay::LeafPlacement& leaf : placement.results()) {
+      RunOutput& output = report_.outputs.emplace_back();
+      output.comparison.shape = leaf.shape;
+      if (!knows_results_) output.missing = Error{ErrorClass::kUnsupported, "not known", {}, {}};
+      if (!knows_results_ || !leaf.shape.IsArray()) continue;
+      std::vector<std::byte> zeros(static_cast<size_t>(leaf.shape.ByteSize().value_or(0)));
+      output.value = hlo::Literal::Dense(leaf.shape, std::move(zeros));
+    }
+  }
+
+  // The run will give results of these very shapes, and they can be made here.
+  static bool KnowsResults(const replay::Placement& placement) {
+    int64_t bytes = 0;
+    for (const replay::LeafPlacement& leaf : placement.results()) {
+      if (!leaf.shape.IsArray()) continue;
+      bytes +=
+          std::min(leaf.shape.ByteSize().value_or(kMostForeseenBytes + 1), kMostForeseenBytes + 1);
+      if (leaf.shape.has_dynamic_dimension() || bytes > kMostForeseenBytes) return false;
+    }
+    return placement.lists() == 1;
+  }
+
+  // The bytes of that part are those of the bundle.
+  bool IsForeseen(BundlePart part) const {
+    if (part == BundlePart::kResultFacts && source_.values == ValuePolicy::kStatistics) {
+      return false;
+    }
+    return knows_results_ || !IsOfRun(part);
+  }
+
   void Learn() {
     LearnFrom(*source_.module, redactor_);
     if (source_.reduced != nullptr) LearnFrom(*source_.reduced, redactor_);
@@ -93,6 +192,9 @@ class Creation {
                               RedactModule(*source_.reduced, redactor_, source_.source, limits));
     reduced_text_ = reduced.text;
     Add(BundlePart::kReduced, reduced.text);
+    HLOSCOPE_ASSIGN_OR_RETURN(BundleValues inputs,
+                              CollectReducedInputs(source_.reduced_arguments, source_.values));
+    for (auto& [part, bytes] : inputs.parts) Add(part, std::move(bytes));
     return {};
   }
 
@@ -101,6 +203,11 @@ class Creation {
         BundleValues values, CollectValues(report_, source_.request, source_.values, saved_inputs));
     for (auto& [part, bytes] : values.parts) Add(part, std::move(bytes));
     for (std::string& note : values.notes) Note(redactor_.Text(note));
+    return {};
+  }
+
+  // How the run went.
+  void Record() {
     manifest_.values = source_.values;
     manifest_.recorded = RecordOf(report_, *source_.module);
     const RunRequest& request = source_.request;
@@ -108,7 +215,10 @@ class Creation {
         request.inputs.empty() && request.input_literals.empty() && request.arguments.empty();
     manifest_.recorded.infeed_given = !request.infeed.empty();
     manifest_.recorded.against_expected = !request.expect.empty() || report_.against_recorded;
-    return {};
+    if (source_.reduced != nullptr) {
+      manifest_.recorded.reduced_inputs_made_up = source_.reduced_arguments.empty();
+    }
+    DescribeFailure();
   }
 
   void Note(std::string note) { manifest_.notes.push_back(std::move(note)); }
@@ -145,7 +255,6 @@ class Creation {
     for (const PluginFacts& plugin : machine_.plugins) {
       manifest_.plugins.push_back(ToString(plugin));
     }
-    DescribeFailure();
   }
 
   void DescribeFailure() {
@@ -170,12 +279,6 @@ class Creation {
   void AddTexts() {
     Add(BundlePart::kStableHlo, redactor_.Text(source_.stablehlo));
     Add(BundlePart::kPtx, redactor_.Text(source_.ptx));
-    if (!run_json_.empty()) {
-      Add(BundlePart::kRun,
-          redactor_.Json(source_.values < ValuePolicy::kStatistics ? WithoutValues(run_json_)
-                                                                   : run_json_) +
-              "\n");
-    }
     for (const auto& [part, text] :
          {std::pair(BundlePart::kVerdict, &source_.verdict_json),
           std::pair(BundlePart::kProfile, &source_.profile_json),
@@ -231,7 +334,18 @@ class Creation {
     return {};
   }
 
-  void AddReports() {
+  std::string PartOfRun(BundlePart part) {
+    if (part == BundlePart::kRun) {
+      if (run_json_.empty()) return "";
+      const bool quotes = source_.values >= ValuePolicy::kStatistics;
+      return redactor_.Json(quotes ? run_json_ : WithoutValues(run_json_)) + "\n";
+    }
+    if (!document_) document_ = MakeDocument();
+    return part == BundlePart::kReportHtml ? ToHtml(*document_) : ToMarkdown(*document_);
+  }
+
+  ReportDocument MakeDocument() {
+    std::ranges::sort(parts_, {}, [](const auto& part) { return part.first; });
     manifest_.redacted = redactor_.Counts();
     ReportFacts facts{.manifest = manifest_,
                       .machine = machine_,
@@ -250,8 +364,7 @@ class Creation {
       }
       for (std::string& text : section.paragraphs) text = redactor_.Text(text);
     }
-    Add(BundlePart::kReportHtml, ToHtml(document));
-    Add(BundlePart::kReportMarkdown, ToMarkdown(document));
+    return document;
   }
 
   // The bundle of all parts so far.
@@ -265,11 +378,13 @@ class Creation {
     const std::string manifest = ManifestJson(manifest_, listed);
     std::vector<ZipEntry> entries = {
         {.name = std::string(dump::FileOf(BundlePart::kManifest)), .bytes = manifest}};
-    for (const auto& [part, bytes] : parts_) {
-      const std::string name(dump::FileOf(part));
-      entries.push_back({.name = name, .bytes = bytes, .deflate = !name.ends_with(".npz")});
-    }
+    for (const auto& [part, bytes] : parts_) entries.push_back(EntryOf(part, bytes));
     return WriteZip(entries);
+  }
+
+  static ZipEntry EntryOf(BundlePart part, const std::string& bytes) {
+    const std::string name(dump::FileOf(part));
+    return {.name = name, .bytes = bytes, .deflate = !name.ends_with(".npz")};
   }
 
   const BundleSource& source_;
@@ -279,9 +394,15 @@ class Creation {
   MachineFacts machine_;
   std::string run_json_, module_text_, reduced_text_;
   std::vector<std::pair<BundlePart, std::string>> parts_;
+  std::optional<ReportDocument> document_;
+  bool knows_results_ = true;  // their shapes, before the run
 };
 
 }  // namespace
+
+Result<BundlePlan> PlanBundle(const BundleSource& source, const std::stop_token& stop) {
+  return Creation(source).Plan(stop);
+}
 
 Result<MadeBundle> CreateBundle(const BundleSource& source, const std::stop_token& stop) {
   return Creation(source).Run(stop);

@@ -2,6 +2,7 @@
 // it, in one file.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "core/base/result.h"
 #include "core/debug/bundle/manifest.h"
 #include "core/debug/bundle/redact_module.h"
+#include "core/hlo/literal.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::debug {
@@ -33,6 +35,7 @@ struct BundleSource {
   std::string profile_json, profile_comparison_json;
   std::string note;
   std::shared_ptr<const hlo::Module> reduced;
+  std::vector<hlo::Literal> reduced_arguments;  // what it fails on; empty: made up from the seed
 
   ValuePolicy values = ValuePolicy::kShapes;
   SourceLines source = SourceLines::kKept;
@@ -50,6 +53,26 @@ struct MadeBundle {
   BundleManifest manifest;
   std::vector<dump::BundlePart> parts;
 };
+
+// A part that is to go in.
+struct PlannedPart {
+  dump::BundlePart part = dump::BundlePart::kManifest;
+  std::optional<int64_t> bytes = {};  // absent: known when it has run
+  bool of_run = false;                // goes in where the run gives it
+};
+
+struct BundlePlan {
+  std::vector<PlannedPart> parts;                         // in the order of the bundle
+  int64_t bytes = 0;                                      // of all whose size is known
+  int64_t packed_bytes = 0;                               // the same, compressed
+  std::vector<std::pair<std::string, int64_t>> redacted;  // in those, by kind
+  std::vector<std::string> notes;
+};
+
+// What CreateBundle would put in, made by the same steps; nothing runs. The sizes are those of the
+// bundle, unless messages of the run show names of users or hosts that have to be redacted
+// elsewhere too. Fails where the module cannot be redacted.
+Result<BundlePlan> PlanBundle(const BundleSource& source, const std::stop_token& stop = {});
 
 // Runs the module, unless a report is given, then once more in the replay. Fails where the module
 // cannot be redacted or no file can be written; a run that fails is what bundles are for.

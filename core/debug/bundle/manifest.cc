@@ -158,8 +158,9 @@ void WriteRecorded(JsonWriter& json, const RecordedRun& recorded) {
       .Field("infeed_given", recorded.infeed_given)
       .Field("against_expected", recorded.against_expected)
       .Field("inputs_hash", recorded.inputs_hash)
-      .Field("results_hash", recorded.results_hash)
-      .Key("failure");
+      .Field("results_hash", recorded.results_hash);
+  WriteValue(json, "reduced_inputs_made_up", recorded.reduced_inputs_made_up);
+  json.Key("failure");
   if (!recorded.failure) {
     json.Null().EndObject();
     return;
@@ -190,6 +191,7 @@ void ReadRecorded(ObjectReader& all, RecordedRun& recorded) {
   reader.Read("against_expected", recorded.against_expected);
   reader.Read("inputs_hash", recorded.inputs_hash);
   reader.Read("results_hash", recorded.results_hash);
+  reader.Read("reduced_inputs_made_up", recorded.reduced_inputs_made_up);
   if (!FromText(status, RunStatus::kDied, recorded.status)) reader.Refuse("it has no status");
   if (const auto found = object.find("failure"); found != object.end() && found->is_object()) {
     Failure& failure = recorded.failure.emplace();
