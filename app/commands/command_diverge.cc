@@ -16,43 +16,20 @@
 #include "app/run_options.h"
 #include "app/workers.h"
 #include "core/base/quoted.h"
-#include "core/debug/diverge/diverge_alone.h"
-#include "core/debug/diverge/diverge_platforms.h"
 #include "core/debug/diverge/first_bad.h"
 #include "core/debug/diverge/vote.h"
 #include "core/debug/diverge/write_verdict.h"
-#include "core/debug/passes/conditioning.h"
+#include "core/debug/passes/explain_platforms.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/debug/passes/own_passes.h"
 #include "core/dump/dump_model.h"
+#include "core/replay/plugins/plugins.h"
 
 namespace hloscope::app {
 namespace {
 
 using debug::DivergeVerdict;
-using debug::RunReport;
 using debug::RunStatus;
-
-// The first instruction of the entry that differs by itself, and the results.
-DivergeVerdict VerdictOfIsolated(const RunReport& report) {
-  DivergeVerdict verdict;
-  verdict.status = report.status;
-  verdict.warnings = report.warnings;
-  if (report.error) verdict.errors.push_back(*report.error);
-  for (const debug::RunOutput& output : report.outputs) {
-    if (output.compared && !output.comparison.equal() && !verdict.worst) {
-      verdict.worst = output.comparison;
-    }
-  }
-  if (const auto& first = report.first_divergent) {
-    verdict.place = {first->instruction, first->computation, ""};
-    for (const debug::LeafComparison& leaf : first->outputs) {
-      if (!leaf.equal()) verdict.worst = leaf;
-    }
-  }
-  WriteSentence(verdict);
-  return verdict;
-}
 
 class DivergeCommand : public Command {
  public:
@@ -138,53 +115,11 @@ class DivergeCommand : public Command {
                                 : OfOwnCompiler(*loaded, stop);
     }
     if (files_.size() == 2) return OfTwoModules(*loaded, context, stop);
-    DivergeVerdict verdict = OfTwoPlatforms(*loaded, stop);
+    DivergeVerdict verdict = debug::ExplainPlatforms(loaded->module, loaded->request, stop);
     if (!third_.empty()) {
       debug::TakeVote(verdict, loaded->module, loaded->request, third_, stop);
     }
     return verdict;
-  }
-
-  // In the code that really runs, or where a platform does not tell values inside it, instruction
-  // by instruction. Where the passes alone make the difference, the one that does.
-  DivergeVerdict OfTwoPlatforms(LoadedRun& given, const std::stop_token& stop) {
-    const bool alone = debug::RunsKernelsAlone(given.request);
-    for (const std::string& name : {given.request.platform, given.request.reference_platform}) {
-      const replay::PlatformRow* row = replay::FindPlatform(name);
-      if (row == nullptr || row->Has(replay::kCaptures) || alone) continue;
-      given.request.isolate = true;
-      given.request.notes.push_back(
-          name + " does not tell values inside a module: each instruction was run alone");
-      return VerdictOfIsolated(debug::RunModule(given.module, given.request, stop));
-    }
-    DivergeVerdict verdict = alone ? debug::DivergeAlone(given.module, given.request, stop)
-                                   : debug::DivergePlatforms(given.module, given.request, stop);
-    if (verdict.status != RunStatus::kDiffers || !verdict.walk) return verdict;
-    // Nothing computes anything else than the reference does on the same operands.
-    if (verdict.cause == debug::Cause::kIllConditioned) {
-      MeasureConditioning(verdict, given.module, given.request, stop);
-      return verdict;
-    }
-    DivergeVerdict of_passes = OfOwnCompiler(given, stop);
-    if (!of_passes.passes.empty() && verdict.walk->passes_differ) {
-      of_passes.walk = std::move(verdict.walk);
-      of_passes.warnings.insert(of_passes.warnings.begin(), verdict.warnings.begin(),
-                                verdict.warnings.end());
-      return of_passes;
-    }
-    AddTries(std::move(of_passes), verdict);
-    return verdict;
-  }
-
-  // What switching things off showed, to a place that is known already.
-  static void AddTries(DivergeVerdict tried, DivergeVerdict& verdict) {
-    verdict.tries.insert(verdict.tries.end(), tried.tries.begin(), tried.tries.end());
-    verdict.cured_by = std::move(tried.cured_by);
-    if (verdict.kernel.empty()) verdict.kernel = std::move(tried.kernel);
-    const bool is_vague = !verdict.cause || verdict.cause == debug::Cause::kUnexplained ||
-                          verdict.cause == debug::Cause::kCodeGeneration;
-    if (tried.cause && is_vague) verdict.cause = tried.cause;
-    WriteSentence(verdict);
   }
 
   DivergeVerdict OfTwoModules(const LoadedRun& a, const Context& context,
@@ -250,16 +185,8 @@ class DivergeCommand : public Command {
 
   static DivergeVerdict OfOwnCompiler(const LoadedRun& given, const std::stop_token& stop) {
     debug::RunRequest request = given.request;
-    request.platform = CompilerOf(given.request.platform);
+    request.platform = debug::CompilerOf(given.request.platform);
     return debug::ExplainByOwnPasses(given.module, request, stop);
-  }
-
-  // The platform itself, or where it has no passes the first that has.
-  static std::string CompilerOf(const std::string& platform) {
-    const replay::PlatformRow* row = replay::FindPlatform(platform);
-    if (row != nullptr && row->Has(replay::kDumps)) return platform;
-    const replay::PlatformRow* other = replay::PlatformWith(replay::kDumps);
-    return other == nullptr ? platform : std::string(other->name);
   }
 
   int Tell(DivergeVerdict verdict, const Context& context, const std::stop_token& stop) {
@@ -268,7 +195,7 @@ class DivergeCommand : public Command {
     if (verdict.reference.empty()) verdict.reference = replay::ReferencePlatform().name;
     verdict.seed = shared_.request().seed;
     const bool is_refused = !verdict.errors.empty() && verdict.tries.empty() &&
-                            verdict.passes.empty() && !verdict.place && !verdict.cause;
+                            verdict.passes.empty() && !verdict.place;
     std::string line = debug::VerdictJson(files_, verdict);
     if (!context.json && !is_refused) PrintOut(DivergeReportText(files_, verdict));
     for (const Error& error : verdict.errors) PrintError(error);
@@ -288,16 +215,23 @@ class DivergeCommand : public Command {
   int MakeBundle(const DivergeVerdict& verdict, const Context& context, const std::stop_token& stop,
                  std::string& line) {
     debug::RunRequest& request = shared_.request();
-    if (passes_ && files_.size() == 1 && !IsFolder(files_[0])) {
-      request.platform = CompilerOf(request.platform);
-    }
-    if (request.reference_platform.empty() && files_.size() == 1) {
+    if (passes_) request.platform = PlatformOfPasses(request.platform);
+    if (request.reference_platform.empty() && (passes_ || files_.size() == 1)) {
       request.reference_platform = verdict.reference;
     }
     if (!verdict.first_bad.empty()) {
       request.environment.push_back("HLOSCOPE_PYTHON=" + verdict.first_bad);
     }
     return bundle_.Make(files_[0], {.verdict = line}, shared_, context, stop, line);
+  }
+
+  // The stages of a dump were evaluated by the reference: unless a platform was asked for, the
+  // compiler is what shows their fault, where it is here.
+  std::string PlatformOfPasses(const std::string& asked) const {
+    std::string compiler = debug::CompilerOf(asked);
+    if (!IsFolder(files_.back())) return compiler;
+    const bool is_open = asked == replay::ReferencePlatform().name;
+    return is_open && replay::ResolvePlugin(compiler, {}).has_value() ? compiler : asked;
   }
 
   // The same once more, with a bundle.

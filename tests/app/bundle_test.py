@@ -287,6 +287,140 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         self.assertEqual(made['replayed'], 'reproduced')
 
 
+class PlanTest(Fixture):
+    """--plan says what goes in; what is made then has these parts, of these sizes."""
+
+    def plan(self, *arguments, environment=None):
+        code, text, errors = self.run_tool('bundle', 'create', *arguments, '-o', self.path('bug.hlob'), '--plan',
+                                           '--json', environment=environment)
+        self.assertEqual(code, 0, text + errors)
+        self.assertFalse(os.path.exists(self.path('bug.hlob')))
+        return json.loads(text)
+
+    def hold(self, plan, made, out):
+        """The plan is true of the bundle."""
+        sizes = {name: len(data) for name, data in parts_of(out).items()}
+        known = plan['sizes']
+        gone = set(plan['of_run']) - set(sizes)
+        self.assertEqual([name for name in plan['parts'] if name not in gone], made['parts'])
+        self.assertEqual({name: size for name, size in known.items() if name not in gone},
+                         {name: sizes[name] for name in known if name not in gone})
+        self.assertEqual(plan['bytes'], sum(known.values()))
+        self.assertLess(plan['packed_bytes'], made['bytes'])
+        for kind, count in plan['redacted'].items():
+            self.assertLessEqual(count, made['redacted'][kind])
+        return known, gone
+
+    def test_of_every_policy(self):
+        arguments = [*self.wrong(), '--note', 'see /home/somebody/x.py']
+        for policy in ('none', 'shapes', 'statistics', 'all'):
+            plan = self.plan(*arguments, '--values', policy)
+            out, made = self.create(*arguments, '--values', policy)
+            known, gone = self.hold(plan, made, out)
+            os.remove(out)
+            self.assertEqual(gone, set(), policy)
+            self.assertEqual('inputs.npz' in known, policy == 'all')
+            self.assertEqual('expected.npz' in known, policy == 'all')
+            self.assertEqual('results.json' in known, policy == 'shapes')
+            self.assertGreater(plan['redacted']['path'], 0)
+
+    def test_of_secrets_a_verdict_and_a_reduced_module(self):
+        _, module, environment = planted()
+        path = self.path('leaky.hlo', module)
+        verdict = self.path('verdict.json', json.dumps({'module': path, 'verdict': 'found in /data/x by me'}))
+        arguments = [path, '--verdict', verdict, '--reduced', path, '--no-source', '--values', 'all']
+        plan = self.plan(*arguments, environment=environment)
+        out, made = self.create(*arguments, environment=environment)
+        known, _ = self.hold(plan, made, out)
+        self.assertTrue({'verdict.json', 'reduced.hlo', 'module.hlo', 'environment.json'} <= set(known))
+        self.assertGreater(sum(plan['redacted'].values()), 20)
+
+    def test_of_a_dump_and_of_devices(self):
+        plan = self.plan(MLP)
+        out, made = self.create(MLP)
+        self.hold(plan, made, out)
+        os.remove(out)
+        module = self.path('two.hlo', """HloModule two, replica_count=2
+ENTRY e {
+  x = f32[3] parameter(0)
+  ROOT y = f32[3] add(x, x)
+}
+""")
+        plan = self.plan(module, '--values', 'all')
+        out, made = self.create(module, '--values', 'all')
+        self.hold(plan, made, out)
+
+    def test_of_what_does_not_run(self):
+        module = self.path('call.hlo', '''HloModule m
+ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
+''')
+        plan = self.plan(module)
+        out, made = self.create(module)
+        self.assertEqual(self.hold(plan, made, out)[1], {'results.json'})
+
+    def test_is_told(self):
+        code, text, errors = self.run_tool('bundle', 'create', *self.wrong(), '--plan')
+        self.assertEqual(code, 0, errors)
+        self.assertIn('square.hlob would have', text)
+        self.assertRegex(text, r'module.hlo +[0-9]+ B')
+        self.assertRegex(text, r'report.html +\? ')
+        self.assertIn('redacted in them: 1 × path', text)
+        code, text, _ = self.run_tool('bundle', 'create', self.path('no.hlo'), '--plan', '--json')
+        self.assertEqual(code, 2)
+        self.assertIn('error', json.loads(text))
+
+
+class ReducedTest(Fixture):
+    """A smaller module, with the values that it fails on."""
+
+    def small(self, value):
+        main = self.path('main.hlo', '''HloModule main
+ENTRY e {
+  x = f32[4] parameter(0)
+  z = f32[4] subtract(x, x)
+  ROOT born = f32[4] divide(z, z)
+}
+''')
+        small = self.path('small.hlo', '''HloModule small
+ENTRY e {
+  z = f32[] parameter(0)
+  ROOT born = f32[] divide(z, z)
+}
+''')
+        write_npz(self.path('small.npz'), {'in0': ('<f4', (), struct.pack('<f', value))})
+        return [main, '--find', 'nan', '--reduced', small, '--reduced_inputs', self.path('small.npz')]
+
+    def test_fails_on_its_own_inputs(self):
+        out, made = self.create(*self.small(0), '--values', 'all')
+        self.assertIn('reduced_inputs.npz', made['parts'])
+        self.assertEqual(self.check(out)[1]['reduced'], 'reproduced')
+        report = parts_of(out)['report.md'].decode()
+        line = re.search(r'^hloscope (run reduced.hlo.*)$', report, re.M).group(1)
+        self.assertIn('--inputs reduced_inputs.npz', line)
+        self.assertEqual(self.run_tool('bundle', 'open', out, '--into', self.path('b'))[0], 0)
+        done = subprocess.run([HLOSCOPE, *line.split()], cwd=self.path('b'), capture_output=True, timeout=100)
+        self.assertIn(b'born', done.stdout)
+
+    def test_without_them(self):
+        out, made = self.create(*self.small(0), '--values', 'shapes')
+        self.assertIn('reduced_inputs.json', made['parts'])
+        code, check = self.check(out)
+        self.assertEqual((code, check['status'], check['reduced']), (0, 'reproduced', 'cannot'))
+        out, _ = self.create(*self.small(0)[:-2], '--values', 'shapes')  # those of the seed
+        self.assertEqual(self.check(out)[1]['reduced'], 'not_reproduced')
+
+    def test_on_others(self):
+        out, _ = self.create(*self.small(1), '--values', 'all')
+        check = self.check(out)[1]
+        self.assertEqual((check['status'], check['reduced']), ('reproduced', 'not_reproduced'))
+        self.assertIn('the reduced module does not fail here', check['verdict'])
+
+    def test_need_their_module(self):
+        code, _, errors = self.run_tool('bundle', 'create', self.small(0)[0], '--reduced_inputs', self.path('small.npz'))
+        self.assertEqual(code, 2)
+        self.assertIn('--reduced_inputs needs --reduced', errors)
+
+
 class LastStepTest(Fixture):
     """--bundle of run, diverge and reduce, and the line that tells of it."""
 
@@ -345,6 +479,28 @@ ENTRY e {
         self.assertIn('"actual"', json.dumps(line))
         self.assertNotIn(b'"actual"', parts['verdict.json'])
         self.assertEqual(self.hint('diverge', a, b), [f'hloscope diverge {a} {b} --bundle a.hlob'])
+
+    def test_passes_of_a_dump(self):
+        dump = self.path('dump')
+        os.makedirs(dump)
+        for number, (name, opcode) in enumerate([('before_optimizations', 'add'),
+                                                 ('0000.simplification.after_pipeline-start.before_dce', 'add'),
+                                                 ('0001.simplification.after_dce.before_algsimp', 'add'),
+                                                 ('0002.simplification.after_algsimp.before_pipeline-end', 'subtract')]):
+            text = f'HloModule m\nENTRY e {{\n  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n' \
+                   f'  ROOT sum = f32[4] {opcode}(x, y)\n}}\n'
+            self.path(f'dump/module_0001.m.{name}.txt', text)
+        before = os.path.join(dump, 'module_0001.m.before_optimizations.txt')
+        has_plugin = self.run_tool('run', before, '--platform', 'xla-cpu')[0] == 0
+        asked = 'xla-cpu' if has_plugin else 'interpreter'
+        # With a platform, as the second argument, and without a platform: the compiler, where it is here.
+        for arguments in ([dump, '--passes', '--platform', asked], [before, '--passes', dump, '--platform', asked],
+                          [dump, '--passes']):
+            line, parts = self.made('diverge', *arguments, code=1)
+            self.assertEqual(line['pass'], 'algsimp')
+            request = json.loads(parts['manifest.json'])['request']
+            self.assertEqual((request['platform'], request['reference_platform']), (asked, 'interpreter'), arguments)
+            self.assertEqual(line['bundle']['replayed'], 'reproduced')
 
     def test_a_reduction(self):
         small = self.path('small.hlo')
