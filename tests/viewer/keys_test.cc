@@ -419,12 +419,18 @@ Cases KeysTest::ExperimentCases() {
   swaps.check = [this] { return Changed("kernels"); };
   stops.check = [this] { return session().document.second_profile().empty(); };
   const Case base{"mlp_train_step", "", "divergence", "divergence", {}, choose};
-  Case runs = base, values = base;
+  Case runs = base, values = base, diverges = base;
+  diverges.prepare = [this] {
+    app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n0");
+    Settle();
+  };
+  diverges.check = [this] { return session().marks.asked_verdicts.contains(0); };
   runs.check = [this] { return session().experiment.report() != nullptr; };
   values.check = [this] { return Has(Lit("values"), "values of "); };
   values.prepare = run;
-  return {{kCurveNext, curve_next}, {kCurvePrevious, curve_previous}, {kRunExperiment, runs},
-          {kValues, values},        {kSwapProfiles, swaps},           {kStopComparing, stops}};
+  return {{kCurveNext, curve_next},   {kCurvePrevious, curve_previous}, {kRunExperiment, runs},
+          {kValues, values},          {kSwapProfiles, swaps},           {kStopComparing, stops},
+          {kFindDivergence, diverges}};
 }
 
 Cases KeysTest::All() {

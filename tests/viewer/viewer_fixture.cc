@@ -9,6 +9,8 @@
 #include <chrono>
 #include <thread>
 
+#include "core/replay/workers/worker_protocol.h"
+#include "core/replay/workers/worker_server.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/window/misuse.h"
 
@@ -183,3 +185,12 @@ std::string ViewerTest::SelectedName() {
 }
 
 }  // namespace hloscope::viewer
+
+// As hloscope does: what runs in another process of "this program" is served here too.
+int main(int count, char** arguments) {
+  if (count > 2 && arguments[1] == hloscope::replay::kWorkerArgument) {
+    return hloscope::replay::ServeWorker(std::span(arguments + 2, arguments + count));
+  }
+  testing::InitGoogleTest(&count, arguments);
+  return RUN_ALL_TESTS();
+}

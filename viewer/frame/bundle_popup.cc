@@ -5,8 +5,10 @@
 #include <imgui/imgui.h>
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "core/base/counted.h"
 #include "viewer/lab/fault_run.h"
 #include "viewer/lab/reduction.h"
 #include "viewer/model/document.h"
@@ -49,6 +51,26 @@ void DrawContent(Frame& frame, int32_t module) {
                 : "none yet");
 }
 
+// A row for each part: its file, its size, what it is.
+bool BeginParts(Frame& frame) {
+  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY;
+  if (!ImGui::BeginTable("##parts", 3, kFlags)) return false;
+  ImGui::TableSetupColumn("part", ImGuiTableColumnFlags_WidthFixed, 190 * frame.scale);
+  ImGui::TableSetupColumn("size", ImGuiTableColumnFlags_WidthFixed, 100 * frame.scale);
+  ImGui::TableSetupColumn("what it is", ImGuiTableColumnFlags_WidthStretch);
+  return true;
+}
+
+void DrawPart(dump::BundlePart part, const std::string& size, const char* when = "") {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  Label(dump::FileOf(part));
+  ImGui::TableNextColumn();
+  RightLabel(size);
+  ImGui::TableNextColumn();
+  FittedLabel(std::string(dump::Describe(part)) + when);
+}
+
 }  // namespace
 
 std::string BundlePopup::DefaultPath(Context& context) {
@@ -73,28 +95,38 @@ void BundlePopup::Draw(Frame& frame, const std::string& path, bool entered) {
   }
   DrawContent(frame, module);
   DrawWish(frame);
+  DrawButtons(frame, module, path, entered);
+  // What is asked for now: what came of it, or what it will be.
   const BundleMaking* last = LastBundle(context);
-  const bool is_running = last != nullptr && last->made.waiting();
-  if (is_running) {
+  BundleWish now = wish_;
+  now.path = path;
+  if (last != nullptr && last->wish == now && !last->made.waiting()) return DrawMade(frame, *last);
+  wish_.path = path;
+  DrawPlan(frame, module);
+}
+
+void BundlePopup::DrawButtons(Frame& frame, int32_t module, const std::string& path, bool entered) {
+  Context& context = frame.context;
+  const BundleMaking* last = LastBundle(context);
+  if (last != nullptr && last->made.waiting()) {
     if (ImGui::Button("Stop")) context.tasks.Cancel(last->made.task);
     ImGui::SameLine();
-    Label(frame.theme, Color::kTextSecondary,
-          "running the module, then replaying the bundle in a clean process …");
-  } else {
-    const bool pressed = ImGui::Button("Write the bundle");
-    if ((pressed || entered) && !path.empty()) {
-      wish_.path = path;
-      MakeBundle(context, module, wish_);
-      last = LastBundle(context);
-    }
-    ImGui::SameLine();
-    std::error_code error;
-    const bool exists = std::filesystem::exists(path, error);
-    Label(frame.theme, exists ? Color::kWarning : Color::kTextSecondary,
-          exists ? "this file exists and will be overwritten"
-                 : "Enter: write; paths, names, hosts, tokens and environment are redacted");
+    return Label(frame.theme, Color::kTextSecondary,
+                 "running the module, then replaying the bundle in a clean process …");
   }
-  if (last != nullptr) DrawMade(frame, *last);
+  ImGui::PushStyleColor(ImGuiCol_Button, frame.theme[Color::kCanvas]);
+  const bool pressed = ImGui::Button("Write the bundle");
+  ImGui::PopStyleColor();
+  if ((pressed || entered) && !path.empty()) {
+    wish_.path = path;
+    MakeBundle(context, module, wish_);
+  }
+  ImGui::SameLine();
+  std::error_code error;
+  const bool exists = std::filesystem::exists(path, error);
+  Label(frame.theme, exists ? Color::kWarning : Color::kTextSecondary,
+        exists ? "this file exists and will be overwritten"
+               : "Enter: run the module, replay the bundle, write it");
 }
 
 void BundlePopup::DrawWish(Frame& frame) {
@@ -109,6 +141,33 @@ void BundlePopup::DrawWish(Frame& frame) {
   ImGui::Checkbox("without source lines", &wish_.no_source);
   ImGui::SetNextItemWidth(-1);
   ImGui::InputTextWithHint("##note", "a note for the reader (optional)", &wish_.note);
+  if (!ImGui::IsItemActive()) planned_note_ = wish_.note;
+}
+
+void BundlePopup::DrawPlan(Frame& frame, int32_t module) {
+  BundleWish wish = wish_;
+  wish.note = planned_note_;
+  const Pending<PlannedFile>& plan = BundlePlanOf(frame.context, module, wish);
+  ImGui::Separator();
+  Title(frame, "What goes in");
+  if (plan.waiting()) return Sentence(frame, "looking at what goes in …");
+  if (!ShowPending(frame, plan, "what goes in")) return;
+  const auto later =
+      std::ranges::count_if(plan->parts, [](const PlannedFile::Part& part) { return !part.bytes; });
+  ImGui::SameLine();
+  Label(frame.theme, Color::kTextSecondary,
+        fmt::format("  {}, compressed {}; the run adds {}", BytesText(plan->bytes),
+                    BytesText(plan->packed_bytes), Counted(later, "part")));
+  Fact(frame, "to redact", RedactedText(plan->redacted));
+  for (const std::string& note : plan->notes) {
+    Label(frame.theme, Color::kWarning, SafeText(note, 200));
+  }
+  if (!BeginParts(frame)) return;
+  for (const PlannedFile::Part& part : plan->parts) {
+    DrawPart(part.part, part.bytes ? BytesText(*part.bytes) : "after the run",
+             part.of_run ? ", where the run gives them" : "");
+  }
+  ImGui::EndTable();
 }
 
 void BundlePopup::DrawMade(Frame& frame, const BundleMaking& making) {
@@ -122,21 +181,11 @@ void BundlePopup::DrawMade(Frame& frame, const BundleMaking& making) {
   ImGui::SameLine();
   Label(frame.theme, Color::kTextSecondary, " " + MadeText(made));
   Sentence(frame, SafeText(made.manifest.sentence, 300));
-  Fact(frame, "redacted", RedactedText(made.manifest));
+  Fact(frame, "redacted", RedactedText(made.manifest.redacted));
   Fact(frame, "replay", SafeText(made.manifest.replay, 200));
-  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY;
-  if (!ImGui::BeginTable("##parts", 3, kFlags)) return;
-  ImGui::TableSetupColumn("part", ImGuiTableColumnFlags_WidthFixed, 190 * frame.scale);
-  ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, 80 * frame.scale);
-  ImGui::TableSetupColumn("what it is", ImGuiTableColumnFlags_WidthStretch);
+  if (!BeginParts(frame)) return;
   for (const dump::BundleFile::Listed& part : made.parts) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    Label(dump::FileOf(part.part));
-    ImGui::TableNextColumn();
-    RightLabel(BytesText(part.bytes));
-    ImGui::TableNextColumn();
-    FittedLabel(dump::Describe(part.part));
+    DrawPart(part.part, BytesText(part.bytes));
   }
   ImGui::EndTable();
 }

@@ -1,6 +1,7 @@
 // BundlePopup: what is to go into a bundle, and what went in.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "viewer/lab/bundle_making.h"
@@ -18,9 +19,12 @@ class BundlePopup {
 
  private:
   void DrawWish(Frame& frame);
+  void DrawButtons(Frame& frame, int32_t module, const std::string& path, bool entered);
+  void DrawPlan(Frame& frame, int32_t module);
   static void DrawMade(Frame& frame, const BundleMaking& making);
 
   BundleWish wish_;
+  std::string planned_note_;  // not while it is being typed
 };
 
 }  // namespace hloscope::viewer

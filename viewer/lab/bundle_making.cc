@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -29,6 +30,8 @@
 namespace hloscope::viewer {
 namespace {
 
+using Json = nlohmann::json;
+
 // All that the process needs.
 struct Packing {
   std::string program, module;
@@ -39,15 +42,18 @@ struct Packing {
   Limits limits;
 };
 
-// The error in the last line of JSON, or what else it printed.
-std::string WhatItSaid(const std::string& output) {
+// What the last line of JSON says; no object: there is none.
+Json LastLine(const std::string& output) {
   const size_t line = output.rfind("{\"file\"");
-  if (line != std::string::npos) {
-    const auto json =
-        nlohmann::json::parse(output.substr(line, output.find('\n', line) - line), nullptr, false);
-    if (json.is_object() && json.contains("error") && json["error"].is_string()) {
-      return json["error"].get<std::string>();
-    }
+  if (line == std::string::npos) return Json(Json::value_t::discarded);
+  return Json::parse(output.substr(line, output.find('\n', line) - line), nullptr, false);
+}
+
+// The error, or what else it printed.
+std::string WhatItSaid(const std::string& output) {
+  const Json json = LastLine(output);
+  if (json.is_object() && json.contains("error") && json["error"].is_string()) {
+    return json["error"].get<std::string>();
   }
   constexpr size_t kMost = 400;
   return output.substr(0, kMost);
@@ -61,6 +67,9 @@ Result<std::vector<std::string>> ArgumentsOf(const Packing& packing, const std::
   for (std::string& argument : debug::RunArguments(packing.request)) {
     arguments.push_back(std::move(argument));
   }
+  for (const std::string& path : packing.request.inputs) {
+    arguments.insert(arguments.end(), {"--inputs", path});
+  }
   if (!packing.wish.note.empty()) arguments.push_back("--note=" + packing.wish.note);
   if (packing.wish.no_source) arguments.emplace_back("--no-source");
   if (!packing.verdict.empty()) {
@@ -70,26 +79,37 @@ Result<std::vector<std::string>> ArgumentsOf(const Packing& packing, const std::
   }
   if (packing.reduced != nullptr) {
     const std::string path = scratch + "/reduced.hlo";
-    HLOSCOPE_TRY(debug::WriteCandidate(packing.reduced->smallest, true, path));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const std::string inputs,
+        debug::WriteCandidate(packing.reduced->smallest, packing.reduced->inputs_from_seed, path));
     arguments.insert(arguments.end(), {"--reduced", path});
+    if (!inputs.empty()) arguments.insert(arguments.end(), {"--reduced_inputs", inputs});
   }
   return arguments;
 }
 
-Computed<MadeFile> Pack(const Packing& packing, const std::stop_token& stop) {
+// What `bundle create` prints.
+Result<std::string> RunPacker(const Packing& packing, const std::vector<std::string>& more,
+                              const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, replay::ScratchFolder::Make());
   HLOSCOPE_ASSIGN_OR_RETURN(std::vector<std::string> arguments,
                             ArgumentsOf(packing, scratch.path()));
+  arguments.insert(arguments.end(), more.begin(), more.end());
   ChildOptions options{.program = packing.program,
                        .arguments = std::move(arguments),
                        .environment = replay::CleanEnvironment({}),
                        .descriptors = {}};
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
-  const std::string output = child.ReadAll(stop);
+  std::string output = child.ReadAll(stop);
   constexpr std::chrono::seconds kToEnd(10);
   const auto exit = child.Wait(kToEnd);
   if (stop.stop_requested()) return EnvironmentError("stopped");
   if (!exit || exit->by_signal || exit->code != 0) return EnvironmentError(WhatItSaid(output));
+  return output;
+}
+
+Computed<MadeFile> Pack(const Packing& packing, const std::stop_token& stop) {
+  HLOSCOPE_TRY(RunPacker(packing, {}, stop));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle,
                             dump::BundleFile::Open(packing.wish.path, packing.limits));
   auto made = std::make_shared<MadeFile>();
@@ -100,18 +120,65 @@ Computed<MadeFile> Pack(const Packing& packing, const std::stop_token& stop) {
   return made;
 }
 
+Computed<PlannedFile> ReadPlan(const std::string& output) {
+  const Json json = LastLine(output);
+  if (!json.is_object() || !json.contains("parts")) return EnvironmentError(WhatItSaid(output));
+  auto plan = std::make_shared<PlannedFile>();
+  plan->bytes = json.value("bytes", int64_t{0});
+  plan->packed_bytes = json.value("packed_bytes", int64_t{0});
+  const Json &sizes = json.at("sizes"), &of_run = json.at("of_run");
+  for (const Json& name : json["parts"]) {
+    const auto part = dump::BundlePartFromFile(name.get<std::string>());
+    if (!part) continue;
+    PlannedFile::Part& planned = plan->parts.emplace_back(*part);
+    if (const auto size = sizes.find(name.get<std::string>()); size != sizes.end()) {
+      planned.bytes = size->get<int64_t>();
+    }
+    planned.of_run = std::ranges::find(of_run, name) != of_run.end();
+  }
+  for (const auto& [kind, count] : json.at("redacted").items()) {
+    plan->redacted.emplace_back(kind, count.get<int64_t>());
+  }
+  for (const Json& note : json.at("notes")) plan->notes.push_back(note.get<std::string>());
+  return plan;
+}
+
+Computed<PlannedFile> AskForPlan(const Packing& packing, const std::stop_token& stop) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::string output, RunPacker(packing, {"--plan"}, stop));
+  return ReadPlan(output);
+}
+
+// Everything that a plan depends on, without what takes long to write down.
+struct BundlePlanKey {
+  using Value = PlannedFile;
+  int32_t module = -1, stage = -1;
+  std::string asked;
+  std::string verdict;  // its sentence
+  size_t reduced = 0;   // its instructions; 0: none
+  int64_t tries = 0;    // that made it so small
+  auto operator<=>(const BundlePlanKey&) const = default;
+};
+
+int32_t StageToPack(Context& context, const std::optional<FaultRun>& run) {
+  return run ? run->stage : context.navigation.stage();
+}
+
+const debug::ReduceReport* ReducedOn(Context& context, int32_t module) {
+  const Reduction* reduction = ReductionOn(context, module);
+  const bool is_small = reduction != nullptr && reduction->report.ready() &&
+                        reduction->report->status == debug::ReduceStatus::kReduced;
+  return is_small ? reduction->report.value.get() : nullptr;
+}
+
 Packing PackingOf(Context& context, int32_t module, const BundleWish& wish) {
   const dump::DumpModel& dump = *context.document.dump();
   Packing packing;
   packing.program = context.experiment.program();
   packing.wish = wish;
   packing.limits = dump.limits();
-  int32_t stage = context.navigation.stage();
-  if (const auto run = FaultRunOf(context, module)) {
-    packing.request = run->request;
-    stage = run->stage;
-  }
-  const int32_t file = dump.ModuleFile(module, stage);
+  const auto run = FaultRunOf(context, module);
+  if (run) packing.request = run->request;
+  const int32_t file = dump.ModuleFile(module, StageToPack(context, run));
   if (file >= 0) packing.module = dump.FullPath(file);
   const Pending<debug::DivergeVerdict>* verdict = VerdictOn(context, module);
   if (verdict != nullptr && verdict->ready()) {
@@ -119,15 +186,37 @@ Packing PackingOf(Context& context, int32_t module, const BundleWish& wish) {
     packing.verdict =
         kept ? context.document.verdict_json() : debug::VerdictJson({packing.module}, **verdict);
   }
-  const Reduction* reduction = ReductionOn(context, module);
-  if (reduction != nullptr && reduction->report.ready() &&
-      reduction->report->status == debug::ReduceStatus::kReduced) {
-    packing.reduced = reduction->report.value;
+  if (ReducedOn(context, module) != nullptr) {
+    packing.reduced = ReductionOn(context, module)->report.value;
   }
   return packing;
 }
 
 }  // namespace
+
+const Pending<PlannedFile>& BundlePlanOf(Context& context, int32_t module, const BundleWish& wish) {
+  const auto run = FaultRunOf(context, module);
+  const Pending<debug::DivergeVerdict>* verdict = VerdictOn(context, module);
+  const debug::ReduceReport* reduced = ReducedOn(context, module);
+  const BundlePlanKey key{
+      module,
+      StageToPack(context, run),
+      fmt::format("{}\n{}\n{}\n{}\n{}", run ? debug::RunOptionsText(run->request) : "",
+                  run ? fmt::format("{}", fmt::join(run->request.inputs, "\n")) : "",
+                  debug::ToString(wish.values), wish.no_source, wish.note),
+      verdict != nullptr && verdict->ready() ? (*verdict)->sentence : "",
+      reduced == nullptr ? 0 : reduced->instructions,
+      reduced == nullptr ? 0 : reduced->tries};
+  if (const Pending<PlannedFile>* known = context.cache.Find(key)) return *known;
+  Packing packing = PackingOf(context, module, wish);
+  if (packing.wish.path.empty()) packing.wish.path = "plan.hlob";  // is not written
+  return context.cache.Get(
+      key, "looking at what goes into the bundle",
+      [packing = std::move(packing)](TaskControl& control) -> Computed<PlannedFile> {
+        if (packing.module.empty()) return EnvironmentError("this stage has no file");
+        return AskForPlan(packing, control.stop());
+      });
+}
 
 void MakeBundle(Context& context, int32_t module, const BundleWish& wish) {
   if (!context.document.dump().ready() || module < 0) return;
@@ -165,11 +254,9 @@ std::string MadeText(const MadeFile& made) {
                      Counted(made.parts.size() + 1, "part"), made.manifest.replayed);
 }
 
-std::string RedactedText(const debug::BundleManifest& manifest) {
+std::string RedactedText(const std::vector<std::pair<std::string, int64_t>>& counts) {
   std::vector<std::string> kinds;
-  for (const auto& [kind, count] : manifest.redacted) {
-    kinds.push_back(fmt::format("{} × {}", count, kind));
-  }
+  for (const auto& [kind, count] : counts) kinds.push_back(fmt::format("{} × {}", count, kind));
   return kinds.empty() ? "nothing" : fmt::format("{}", fmt::join(kinds, ", "));
 }
 

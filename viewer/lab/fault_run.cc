@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "core/debug/run/failure.h"
 #include "core/replay/platform_table.h"
+#include "viewer/model/document.h"
 #include "viewer/model/experiment.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/pass_search.h"
 
 namespace hloscope::viewer {
@@ -36,6 +40,12 @@ std::optional<FaultRun> OfVerdict(Context& context, int32_t module) {
   run.request.reference_platform =
       verdict.reference.empty() ? std::string(replay::ReferencePlatform().name) : verdict.reference;
   run.request.seed = verdict.seed;
+  if (const AskedVerdict* asked = AskedOn(context, module);
+      asked != nullptr && asked->question.is_of_platforms()) {
+    run.stage = asked->question.stage;
+    run.request.bounds = {asked->question.absolute, asked->question.relative};
+    if (!asked->question.inputs.empty()) run.request.inputs = {asked->question.inputs};
+  }
   return run;
 }
 
@@ -48,6 +58,18 @@ std::optional<FaultRun> FaultRunOf(Context& context, int32_t module) {
   return ran;
 }
 
+std::string InputsBeside(Context& context, int32_t module, int32_t stage) {
+  const dump::DumpModel& dump = *context.document.dump();
+  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
+  if (stage < 0 || static_cast<size_t>(stage) >= entry.stages.size()) return {};
+  const int32_t file = dump.ModuleFile(module, stage);
+  if (file < 0) return {};
+  const std::filesystem::path path =
+      std::filesystem::path(dump.FullPath(file)).replace_extension(".npz");
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) ? path.string() : std::string();
+}
+
 std::string RunText(const debug::RunRequest& request) {
   std::string text = request.platform;
   if (!request.reference_platform.empty()) text += " against " + request.reference_platform;
@@ -55,7 +77,9 @@ std::string RunText(const debug::RunRequest& request) {
     text +=
         *request.find == debug::NonFiniteKind::kNan ? ", the first NaN" : ", the first infinity";
   }
-  return text + fmt::format(", seed {}", request.seed);
+  if (request.inputs.empty()) return text + fmt::format(", seed {}", request.seed);
+  const std::string file = std::filesystem::path(request.inputs.front()).filename().string();
+  return text + ", inputs from " + file;
 }
 
 }  // namespace hloscope::viewer

@@ -1,10 +1,14 @@
 // Marks: what one view marks for others to show; forgotten with the dump.
 #pragma once
 
+#include <chrono>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
 
 #include "profiler/event_store.h"
 
@@ -38,6 +42,22 @@ struct MemoryPoint {
   int32_t point = -1;  // -1: the peak
 };
 
+// What a verdict on a module is to say: which pass of its dump changed the numbers, or where two
+// platforms part company.
+struct VerdictQuestion {
+  uint64_t seed = 0;
+  std::string platform = {}, reference = {};  // empty: of the passes
+  int32_t stage = 0;                          // that the platforms run
+  std::string inputs = {};                    // their file; empty: made up from the seed
+  std::optional<double> absolute = {}, relative = {};
+  auto operator<=>(const VerdictQuestion&) const = default;
+  bool is_of_platforms() const { return !platform.empty(); }
+};
+struct AskedVerdict {
+  VerdictQuestion question;
+  std::chrono::steady_clock::time_point since;
+};
+
 struct Marks {
   Comparison comparison;
   ShownChange shown_change;
@@ -45,7 +65,7 @@ struct Marks {
   MemoryPoint memory;
   bool passes_by_change = false;  // most changed first
   bool was_cancelled = false;     // work was stopped: what failed by that can be resumed
-  std::map<int32_t, uint64_t> searched_seeds;  // by module: that its guilty pass is searched with
+  std::map<int32_t, AskedVerdict> asked_verdicts;            // by module: the last
   std::map<int32_t, std::shared_ptr<Reduction>> reductions;  // by module
   std::shared_ptr<BundleMaking> bundle;                      // the last; null: none
   std::set<int32_t> asked_passes;  // modules whose stages are all to be compared, however many

@@ -1,10 +1,11 @@
-// Searching the guilty pass in the background.
+// Searching the guilty pass, or the place where two platforms part company, in the background.
 #include "viewer/model/pass_search.h"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 
+#include "core/debug/passes/explain_platforms.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "viewer/model/document.h"
@@ -13,6 +14,7 @@
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
+#include "viewer/model/tasks.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -22,7 +24,7 @@ using debug::DivergeVerdict;
 struct SearchKey {
   using Value = DivergeVerdict;
   int32_t module = -1;
-  uint64_t seed = 0;
+  VerdictQuestion question;
   auto operator<=>(const SearchKey&) const = default;
 };
 
@@ -38,16 +40,49 @@ Computed<DivergeVerdict> SearchPasses(const dump::DumpModel& dump, int32_t modul
       debug::FindGuiltyPass(values, results, first, pipeline, stop));
 }
 
+Computed<DivergeVerdict> ComparePlatforms(const dump::DumpModel& dump, const SearchKey& key,
+                                          debug::RunRequest request, TaskControl& control) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto module, dump.Module(key.module, key.question.stage));
+  request.platform = key.question.platform;
+  request.reference_platform = key.question.reference;
+  request.bounds = {key.question.absolute, key.question.relative};
+  if (!key.question.inputs.empty()) request.inputs = {key.question.inputs};
+  request.on_progress = [&control](const replay::RunProgress& progress) {
+    control.Progress(progress.done, progress.total);
+  };
+  DivergeVerdict verdict = debug::ExplainPlatforms(module, request, control.stop());
+  if (control.stopped()) return std::unexpected(Error{ErrorClass::kDied, "cancelled", {}, {}});
+  const bool is_refused = !verdict.errors.empty() && verdict.passes.empty() && !verdict.place;
+  if (is_refused) return std::unexpected(verdict.errors.front());
+  verdict.platform = request.platform;
+  verdict.reference = request.reference_platform;
+  verdict.seed = request.seed;
+  return std::make_shared<const DivergeVerdict>(std::move(verdict));
+}
+
 const Pending<DivergeVerdict>& Searched(Context& context, const SearchKey& key) {
-  return context.cache.Get(key, "finding the pass that changed the numbers",
+  return context.cache.Get(key, SearchTitle(key.question),
                            [dump = context.document.dump().value, key,
                             workers = context.experiment.workers()](TaskControl& control) {
                              debug::RunRequest request;
-                             request.seed = key.seed;
+                             request.seed = key.question.seed;
                              request.limits = dump->limits();
                              request.workers = workers;
-                             return SearchPasses(*dump, key.module, request, control.stop());
+                             return key.question.is_of_platforms()
+                                        ? ComparePlatforms(*dump, key, std::move(request), control)
+                                        : SearchPasses(*dump, key.module, request, control.stop());
                            });
+}
+
+void Search(Context& context, int32_t module, const VerdictQuestion& question) {
+  if (const AskedVerdict* asked = AskedOn(context, module)) {
+    const SearchKey before{module, asked->question};
+    const Pending<DivergeVerdict>& old = Searched(context, before);
+    if (old.waiting()) context.tasks.Cancel(old.task);
+    context.cache.Drop(before);
+  }
+  context.marks.asked_verdicts[module] = {question, std::chrono::steady_clock::now()};
+  Searched(context, {module, question});
 }
 
 // By the stages that it names; where those are not here, if it came with the one module.
@@ -63,19 +98,30 @@ bool IsAbout(const Document& document, int32_t module) {
 }  // namespace
 
 void SearchPass(Context& context, int32_t module, uint64_t seed) {
-  const auto asked = context.marks.searched_seeds.find(module);
-  if (asked != context.marks.searched_seeds.end()) {
-    context.cache.Drop(SearchKey{module, asked->second});
-  }
-  context.marks.searched_seeds[module] = seed;
-  Searched(context, {module, seed});
+  VerdictQuestion question;
+  question.seed = seed;
+  Search(context, module, question);
+}
+
+void SearchDivergence(Context& context, int32_t module, const VerdictQuestion& question) {
+  Search(context, module, question);
+}
+
+const AskedVerdict* AskedOn(Context& context, int32_t module) {
+  const auto asked = context.marks.asked_verdicts.find(module);
+  return asked == context.marks.asked_verdicts.end() ? nullptr : &asked->second;
+}
+
+std::string SearchTitle(const VerdictQuestion& question) {
+  if (!question.is_of_platforms()) return "finding the pass that changed the numbers";
+  return fmt::format("comparing the values inside the module on {} and {}", question.platform,
+                     question.reference);
 }
 
 const Pending<DivergeVerdict>* VerdictOn(Context& context, int32_t module) {
   if (!context.document.dump().ready() || module < 0) return nullptr;
-  const auto asked = context.marks.searched_seeds.find(module);
-  if (asked != context.marks.searched_seeds.end()) {
-    return &Searched(context, {module, asked->second});
+  if (const AskedVerdict* asked = AskedOn(context, module)) {
+    return &Searched(context, {module, asked->question});
   }
   const Pending<DivergeVerdict>& kept = context.document.verdict();
   if (!kept.ready() || !IsAbout(context.document, module)) return nullptr;

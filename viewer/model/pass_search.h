@@ -1,5 +1,5 @@
-// The pass that changed the numbers of a module: from a verdict that was opened, or found when
-// somebody asks.
+// The verdict on a module: the pass that changed its numbers, or where two platforms part company.
+// From a verdict that was opened, or found when somebody asks.
 #pragma once
 
 #include <compare>
@@ -15,13 +15,23 @@
 
 namespace hloscope::viewer {
 
+struct AskedVerdict;
+struct VerdictQuestion;
+
 // Evaluates every stage of the module on inputs made up from `seed`, in the background and in
 // workers. The verdict is there with a later VerdictOn.
 void SearchPass(Context& context, int32_t module, uint64_t seed);
+// Runs a stage of the module on the two platforms of the question, likewise, and compares the
+// values inside it.
+void SearchDivergence(Context& context, int32_t module, const VerdictQuestion& question);
 
-// The verdict on the module: of the file that was opened, else of the last search; null where there
+// The verdict on the module: of the last search, else of the file that was opened; null where there
 // is neither.
 const Pending<debug::DivergeVerdict>* VerdictOn(Context& context, int32_t module);
+// What the last search was asked; null where none was.
+const AskedVerdict* AskedOn(Context& context, int32_t module);
+// "comparing the values inside m on A and B".
+std::string SearchTitle(const VerdictQuestion& question);
 
 // The stage of the module that a file of that name holds; -1: none.
 int32_t StageOfFile(const dump::DumpModel& dump, int32_t module, std::string_view file);

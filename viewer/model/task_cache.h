@@ -58,6 +58,13 @@ class TaskCache {
     }
     return entry->pending;
   }
+  // What Get has started; null: nothing yet.
+  template <typename Key>
+  const Pending<typename Key::Value>* Find(const Key& key) {
+    auto& entries = SlotsOf<Key>().entries;
+    const auto found = entries.find(key);
+    return found == entries.end() ? nullptr : &found->second->pending;
+  }
   // Forgets one value, as when nobody needs it any more.
   template <typename Key>
   void Drop(const Key& key) {

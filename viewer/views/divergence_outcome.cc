@@ -6,9 +6,13 @@
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
+#include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
+#include "viewer/model/pass_search.h"
+#include "viewer/model/tasks.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -59,6 +63,25 @@ void DrawFinding(Frame& frame, const Experiment& experiment, const Finding& find
 }
 
 }  // namespace
+
+bool DrawVerdictProgress(Frame& frame, int32_t module) {
+  Context& context = frame.context;
+  const Pending<debug::DivergeVerdict>* verdict = VerdictOn(context, module);
+  const AskedVerdict* asked = AskedOn(context, module);
+  if (verdict == nullptr || !verdict->waiting() || asked == nullptr) return false;
+  if (ImGui::Button("Cancel")) context.tasks.Cancel(verdict->task);
+  ImGui::SameLine();
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - asked->since;
+  float part = -1.0F * static_cast<float>(frame.seconds);
+  for (const TaskState& task : context.tasks.Running()) {
+    if (task.id != verdict->task || task.total <= 0) continue;
+    part = static_cast<float>(task.done) / static_cast<float>(task.total);
+  }
+  const std::string text =
+      fmt::format("{}, {:.1f} s", SearchTitle(asked->question), passed.count());
+  ImGui::ProgressBar(part, ImVec2(-1, 0), SafeText(text, 120).c_str());
+  return true;
+}
 
 std::string VerdictText(const Experiment& experiment) {
   const debug::RunReport* report = experiment.report();

@@ -1,6 +1,7 @@
 // What a run of the divergence lab came to: a sentence, the results, instruction by instruction.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,10 @@
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {
+
+// While a verdict on the module is being found: what is done, for how long, and a button that
+// cancels it. False: none is.
+bool DrawVerdictProgress(Frame& frame, int32_t module);
 
 // One sentence.
 std::string VerdictText(const Experiment& experiment);

@@ -7,16 +7,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "core/replay/platform_table.h"
+#include "viewer/lab/fault_run.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/experiment.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
+#include "viewer/model/pass_search.h"
 #include "viewer/model/requests.h"
+#include "viewer/model/tasks.h"
 #include "viewer/views/divergence_outcome.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -51,8 +56,12 @@ class DivergenceView : public View {
       case Command::kFindNan:
         Start(frame.context, module, debug::NonFiniteKind::kNan);
         return true;
+      case Command::kFindDivergence:
+        FindDivergence(frame.context, module);
+        return true;
       case Command::kCancel:
         frame.context.experiment.Cancel();
+        CancelSearch(frame.context, module);
         return true;
       default:
         return false;
@@ -120,6 +129,7 @@ class DivergenceView : public View {
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputInt("##seed", &seed_, 1);
     seed_ = std::max(seed_, 0);
+    ChooseInputs(frame, module);
     Name(frame, "platform", false);
     Choose(frame, "##platform", platform_, false);
     Name(frame, "reference", SameLineFits(150 * frame.scale));
@@ -164,6 +174,19 @@ class DivergenceView : public View {
     ImGui::EndCombo();
   }
 
+  // Those that lie beside the module, where there are any.
+  void ChooseInputs(Frame& frame, int32_t module) {
+    const std::string path = InputsBeside(frame.context, module, stage_);
+    if (path.empty()) return;
+    const std::string file = std::filesystem::path(path).filename().string();
+    const std::string label = "inputs from " + SafeText(file, 40);
+    SameLineIfRoom(CheckboxWidth(label.c_str()));
+    ImGui::Checkbox((label + "###inputs").c_str(), &takes_inputs_);
+  }
+  std::string InputsOf(Context& context, int32_t module) const {
+    return takes_inputs_ ? InputsBeside(context, module, stage_) : std::string();
+  }
+
   void Choose(Frame& frame, const char* name, std::string& value, bool may_be_none) {
     ImGui::SetNextItemWidth(150 * frame.scale);
     const std::string shown = value.empty() ? "none" : SafeText(value, 40);
@@ -192,12 +215,23 @@ class DivergenceView : public View {
       ImGui::ProgressBar(part, ImVec2(-1, 0), SafeText(text, 120).c_str());
       return;
     }
+    if (DrawVerdictProgress(frame, module)) return;
     if (ImGui::Button("Run")) Start(frame.context, module, std::nullopt);
     ImGui::SameLine();
     if (ImGui::Button("Find NaN")) Start(frame.context, module, debug::NonFiniteKind::kNan);
     ImGui::SameLine();
     if (ImGui::Button("Find infinity"))
       Start(frame.context, module, debug::NonFiniteKind::kInfinity);
+    SameLineIfRoom(ButtonWidth("Find the divergence"));
+    ImGui::BeginDisabled(reference_.empty());
+    if (ImGui::Button("Find the divergence")) FindDivergence(frame.context, module);
+    ImGui::EndDisabled();
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
+      ImGui::SetTooltip("%s", reference_.empty()
+                                  ? "choose a reference platform first"
+                                  : "compare the values inside the optimized module, fusions as "
+                                    "they are, and name instruction, pass or cause");
+    }
     if (experiment.report() != nullptr) {
       SameLineIfRoom(ButtonWidth("Shrink the module"));
       if (ImGui::Button("Shrink the module")) frame.context.requests.Run(Command::kReduce);
@@ -211,6 +245,26 @@ class DivergenceView : public View {
     }
   }
 
+  // The verdict is shown on its own panel.
+  void FindDivergence(Context& context, int32_t module) {
+    if (reference_.empty()) {
+      return context.messages.Post(Severity::kNote, "choose a reference platform first");
+    }
+    VerdictQuestion question{.seed = static_cast<uint64_t>(seed_),
+                             .platform = platform_,
+                             .reference = reference_,
+                             .stage = stage_};
+    question.inputs = InputsOf(context, module);
+    if (own_bounds_) question.absolute = absolute_, question.relative = relative_;
+    SearchDivergence(context, module, question);
+    context.requests.Show("verdict");
+  }
+
+  static void CancelSearch(Context& context, int32_t module) {
+    const Pending<debug::DivergeVerdict>* verdict = VerdictOn(context, module);
+    if (verdict != nullptr && verdict->waiting()) context.tasks.Cancel(verdict->task);
+  }
+
   // What is to run starts as soon as the module is read.
   void Start(Context& context, int32_t module, std::optional<debug::NonFiniteKind> find) {
     ExperimentRequest request;
@@ -221,6 +275,7 @@ class DivergenceView : public View {
     request.seed = static_cast<uint64_t>(seed_);
     request.isolate = isolate_;
     request.find = find;
+    if (const std::string own = InputsOf(context, module); !own.empty()) request.inputs = {own};
     if (own_bounds_) {
       request.bounds = {absolute_, relative_};
     }
@@ -247,7 +302,9 @@ class DivergenceView : public View {
       Sentence(
           frame,
           "Run compares the two platforms on generated inputs, in child processes: a crash or "
-          "hang does no harm here. Find NaN shows the instruction where the first one appears.");
+          "hang does no harm here. Find the divergence compares the values inside the optimized "
+          "module and names the first instruction that differs, and the pass or the cause. Find "
+          "NaN shows the instruction where the first one appears.");
       return;
     }
     if (report != nullptr) {
@@ -333,6 +390,7 @@ class DivergenceView : public View {
   std::string platform_, reference_{replay::ReferencePlatform().name};
   std::optional<ExperimentRequest> waiting_;  // for its module to be read
   int stage_ = 0, seed_ = 0;
+  bool takes_inputs_ = true;
   bool isolate_ = true, own_bounds_ = false, only_differences_ = false, selects_finding_ = false;
   double absolute_ = 1e-4, relative_ = 1e-4;
 };

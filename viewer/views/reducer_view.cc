@@ -1,4 +1,5 @@
-// Reducer: a module that fails, made small: how far it is, the module as it shrinks, what is left.
+// Reducer: a module that fails, made small: how far it is, graph and text of the module as it
+// shrinks, what is left.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 #include <imgui/misc/cpp/imgui_stdlib.h>
@@ -8,11 +9,13 @@
 #include <filesystem>
 
 #include "core/hlo/text/text.h"
+#include "viewer/lab/reduction.h"
 #include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
-#include "viewer/lab/reduction.h"
 #include "viewer/model/requests.h"
+#include "viewer/views/shrinking_graph.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -50,8 +53,7 @@ class ReducerView : public View {
       Label(frame.theme, Color::kError, SafeText(reduction->report.error.ToString(), 600));
     }
     if (reduction->report.ready()) DrawResult(frame, *reduction->report);
-    DrawSteps(frame, progress);
-    DrawModule(frame, progress);
+    DrawShrinking(frame, *reduction, progress);
   }
 
   bool Run(Command command, Frame& frame) override {
@@ -59,6 +61,10 @@ class ReducerView : public View {
     if (module < 0) return false;
     if (command == Command::kCancel) {
       StopReduction(frame.context, module);
+      return true;
+    }
+    if (command == Command::kFitAll) {
+      graph_.Fit();
       return true;
     }
     if (command != Command::kReduce && command != Command::kRunExperiment) return false;
@@ -85,7 +91,10 @@ class ReducerView : public View {
     const Reduction* reduction = ReductionOn(context, context.navigation.module());
     if (reduction == nullptr) return {};
     if (reduction->report.failed()) return reduction->report.error.ToString();
-    return reduction->report.ready() ? ResultText(*reduction->report) : "running";
+    if (!reduction->report.ready()) return "running";
+    const bool is_small = reduction->report->status == ReduceStatus::kReduced;
+    const std::string graph = is_small ? graph_.Summary() : "";
+    return ResultText(*reduction->report) + (graph.empty() ? "" : "\ngraph: " + graph);
   }
 
  private:
@@ -134,8 +143,9 @@ class ReducerView : public View {
       std::error_code error;
       path_ = (std::filesystem::current_path(error) / "reduced.hlo").string();
     }
-    ImGui::SetNextItemWidth(std::max(
-        120.0F, ImGui::GetContentRegionAvail().x - ButtonWidth("Save") - ButtonWidth("Open it")));
+    ImGui::SetNextItemWidth(std::max(120.0F, ImGui::GetContentRegionAvail().x -
+                                                 ButtonWidth("Save") - ButtonWidth("Open it") -
+                                                 2 * ImGui::GetStyle().ItemSpacing.x));
     ImGui::InputText("##path", &path_);
     ImGui::SameLine();
     const bool opens = ImGui::Button("Open it");
@@ -148,9 +158,49 @@ class ReducerView : public View {
     if (saved && opens) frame.context.requests.Open({path_});
   }
 
+  // The module as it is by now: its graph, how fast it became so small, its text. Side by side
+  // where there is room, else the graph or the text.
+  void DrawShrinking(Frame& frame, const Reduction& reduction, const ReductionProgress& progress) {
+    const std::shared_ptr<const hlo::Module> module = ModuleNow(frame, reduction, progress);
+    if (module == nullptr) return;
+    constexpr float kWide = 760, kCurveHeight = 150, kLowCurveHeight = 100, kGraphShare = 0.58F;
+    const ImVec2 room = ImGui::GetContentRegionAvail();
+    if (room.x >= kWide * frame.scale) {
+      graph_.Draw(frame, module, room.x * kGraphShare, room.y);
+      ImGui::SameLine();
+      ImGui::BeginChild("##beside", ImVec2(0, room.y));
+      DrawSteps(frame, progress, kCurveHeight * frame.scale);
+      DrawModule(frame, progress);
+      ImGui::EndChild();
+      return;
+    }
+    DrawSteps(frame, progress, kLowCurveHeight * frame.scale);
+    if (!ImGui::BeginTabBar("##shown")) return;
+    if (ImGui::BeginTabItem("Graph")) {
+      const ImVec2 left = ImGui::GetContentRegionAvail();
+      graph_.Draw(frame, module, left.x, left.y);
+      ImGui::EndTabItem();
+    }
+    if (progress.smallest != nullptr && ImGui::BeginTabItem("Text")) {
+      DrawModule(frame, progress);
+      ImGui::EndTabItem();
+    }
+    ImGui::EndTabBar();
+  }
+
+  // The smallest so far; before there is one, and while it is sought, the module as it is.
+  static std::shared_ptr<const hlo::Module> ModuleNow(Frame& frame, const Reduction& reduction,
+                                                      const ReductionProgress& progress) {
+    if (progress.smallest != nullptr) return progress.smallest;
+    if (!reduction.report.waiting()) return nullptr;
+    const Pending<hlo::Module>& read =
+        frame.context.data.Module(reduction.run.module, reduction.run.stage);
+    return read.ready() ? read.value : nullptr;
+  }
+
   // Instructions over tries.
-  static void DrawSteps(Frame& frame, const ReductionProgress& progress) {
-    if (progress.steps.size() < 2) return;
+  static void DrawSteps(Frame& frame, const ReductionProgress& progress, float height) {
+    if (progress.steps.empty()) return;
     std::vector<double> tries = {0}, left = {static_cast<double>(progress.before)};
     for (const ReductionProgress::Step& step : progress.steps) {
       tries.push_back(static_cast<double>(step.tries));
@@ -162,9 +212,12 @@ class ReducerView : public View {
     ImPlot::PushStyleColor(ImPlotCol_PlotBg, frame.theme[Color::kCanvas]);
     ImPlot::PushStyleColor(ImPlotCol_AxisText, frame.theme[Color::kTextSecondary]);
     ImPlot::PushStyleColor(ImPlotCol_AxisGrid, frame.theme.With(Color::kLine, 0.8F));
-    if (ImPlot::BeginPlot("##steps", ImVec2(-1, 170 * frame.scale),
+    if (ImPlot::BeginPlot("##steps", ImVec2(-1, height),
                           ImPlotFlags_NoLegend | ImPlotFlags_NoMenus | ImPlotFlags_NoInputs)) {
-      ImPlot::SetupAxes("tries", "instructions");
+      // Names only where they leave room for the curve.
+      const bool is_low = height < 120 * frame.scale;
+      const ImPlotAxisFlags names = is_low ? ImPlotAxisFlags_NoLabel : ImPlotAxisFlags_None;
+      ImPlot::SetupAxes("tries", "instructions", names, names);
       ImPlot::SetupAxesLimits(0, std::max(1.0, tries.back()) * 1.02, 0, left.front() * 1.08,
                               ImPlotCond_Always);
       ImDrawList& list = *ImPlot::GetPlotDrawList();
@@ -194,7 +247,7 @@ class ReducerView : public View {
         at = end + 1;
       }
     }
-    Title(frame, "The smallest module so far");
+    Label(frame.theme, Color::kTextSecondary, "the smallest module so far");
     ImGui::BeginChild("##module", ImVec2(0, 0), 0, ImGuiWindowFlags_HorizontalScrollbar);
     ImGui::PushFont(frame.mono, 0);
     ImGuiListClipper clipper;
@@ -208,6 +261,7 @@ class ReducerView : public View {
     ImGui::EndChild();
   }
 
+  ShrinkingGraph graph_;
   std::string path_;
   std::shared_ptr<const hlo::Module> printed_;  // as lines_
   std::vector<std::string> lines_;

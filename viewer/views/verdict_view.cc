@@ -1,5 +1,5 @@
-// Verdict: which pass changed the numbers, what it did, and what was tried; from a file that was
-// opened, or found when the button is pressed.
+// Verdict: which pass changed the numbers or where two platforms part company, what was done there,
+// and what was tried; from a file that was opened, or found when a button is pressed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <imgui/imgui.h>
@@ -12,7 +12,7 @@
 #include "viewer/model/navigation.h"
 #include "viewer/model/pass_search.h"
 #include "viewer/model/requests.h"
-#include "viewer/model/tasks.h"
+#include "viewer/views/divergence_outcome.h"
 #include "viewer/views/stage_strip.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -43,10 +43,11 @@ class VerdictView : public View {
       return Sentence(frame,
                       "Find the pass evaluates every stage of this module on the same generated "
                       "inputs, in child processes, and names the pass whose stage first gives "
-                      "other numbers. A verdict that `hloscope diverge --json` printed can be "
-                      "opened beside the dump instead: nothing runs then.");
+                      "other numbers. Two platforms are compared on the panel Divergence. A "
+                      "verdict that `hloscope diverge --json` printed can be opened beside the "
+                      "dump instead: nothing runs then.");
     }
-    if (!ShowPending(frame, *verdict, "the verdict")) return;
+    if (verdict->waiting() || !ShowPending(frame, *verdict, "the verdict")) return;
     SelectFound(context, module, **verdict);
     DrawVerdict(frame, module, **verdict);
   }
@@ -104,10 +105,7 @@ class VerdictView : public View {
   }
 
   void DrawButtons(Frame& frame, int32_t module, const Pending<DivergeVerdict>* verdict) {
-    if (verdict != nullptr && verdict->waiting()) {
-      if (ImGui::Button("Cancel")) frame.context.tasks.Cancel(verdict->task);
-      return;
-    }
+    if (DrawVerdictProgress(frame, module)) return;
     if (ImGui::Button("Find the pass")) {
       SearchPass(frame.context, module, static_cast<uint64_t>(seed_));
     }
@@ -148,6 +146,16 @@ class VerdictView : public View {
   }
 
   static void DrawFacts(Frame& frame, const DivergeVerdict& verdict) {
+    if (verdict.walk) {
+      Fact(frame, "platforms",
+           SafeText(fmt::format("{} against {}, seed {}", verdict.platform, verdict.reference,
+                                verdict.seed)));
+      Fact(frame, "values compared",
+           verdict.walk->one_at_a_time
+               ? CountText(verdict.walk->compared)
+               : fmt::format("{}, {} with the same bits", CountText(verdict.walk->compared),
+                             CountText(verdict.walk->same_bits)));
+    }
     if (verdict.stages > 0) {
       Fact(frame, "stages",
            fmt::format("{}, {} evaluated: the others read the same as the one before",
