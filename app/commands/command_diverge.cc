@@ -195,7 +195,7 @@ class DivergeCommand : public Command {
     if (verdict.reference.empty()) verdict.reference = replay::ReferencePlatform().name;
     verdict.seed = shared_.request().seed;
     const bool is_refused = !verdict.errors.empty() && verdict.tries.empty() &&
-                            verdict.passes.empty() && !verdict.place;
+                            verdict.passes.empty() && !verdict.place && !verdict.cause;
     std::string line = debug::VerdictJson(files_, verdict);
     if (!context.json && !is_refused) PrintOut(DivergeReportText(files_, verdict));
     for (const Error& error : verdict.errors) PrintError(error);

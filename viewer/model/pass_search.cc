@@ -52,7 +52,8 @@ Computed<DivergeVerdict> ComparePlatforms(const dump::DumpModel& dump, const Sea
   };
   DivergeVerdict verdict = debug::ExplainPlatforms(module, request, control.stop());
   if (control.stopped()) return std::unexpected(Error{ErrorClass::kDied, "cancelled", {}, {}});
-  const bool is_refused = !verdict.errors.empty() && verdict.passes.empty() && !verdict.place;
+  const bool is_refused =
+      !verdict.errors.empty() && verdict.passes.empty() && !verdict.place && !verdict.cause;
   if (is_refused) return std::unexpected(verdict.errors.front());
   verdict.platform = request.platform;
   verdict.reference = request.reference_platform;
