@@ -36,6 +36,7 @@ TEST(RandomProgramTest, DependsOnSeedAndNumberAlone) {
 
 TEST(RandomProgramTest, IsSoundAndCanBeEvaluated) {
   std::map<std::string, int> opcodes, types;
+  int sharded = 0;
   for (uint64_t number = 0; number < 300; ++number) {
     const auto module = RandomProgram(1, number);
     for (const hlo::Diagnostic& d : hlo::Verify(*module)) {
@@ -47,6 +48,7 @@ TEST(RandomProgramTest, IsSoundAndCanBeEvaluated) {
     RunRequest request;
     request.seed = number;
     const RunReport report = RunModule(module, request);
+    sharded += module->header().num_partitions > 1 ? 1 : 0;
     EXPECT_EQ(ToString(report.status), "ran")
         << number << ": " << (report.error ? report.error->ToString() : "") << TextOf(*module);
     for (const hlo::Instruction& i : module->instructions()) {
@@ -55,6 +57,8 @@ TEST(RandomProgramTest, IsSoundAndCanBeEvaluated) {
     }
   }
   EXPECT_GT(opcodes.size(), 95u);
+  EXPECT_GT(opcodes["scan"], 0);
+  EXPECT_GT(sharded, 10);
   EXPECT_GT(types.size(), 25u);
 }
 
@@ -72,7 +76,8 @@ TEST(MutantTest, IsSoundOrRefused) {
     refused += mutant.has_value() ? 0 : 1;
     if (!mutant.has_value()) continue;
     texts.insert(TextOf(**mutant));
-    EXPECT_TRUE(hlo::Verify(**mutant).empty());
+    for (const hlo::Diagnostic& d : hlo::Verify(**mutant))
+      ADD_FAILURE() << seed << ": " << d.message;
     EXPECT_EQ(TextOf(**mutant), TextOf(**MutantOf(RandomProgram(2, seed % 20), seed, {})));
   }
   EXPECT_LT(refused, 100);
@@ -117,6 +122,24 @@ ENTRY e {
   EXPECT_EQ(row->heading, "A clamp between scalars of something reshaped kills the process");
   EXPECT_EQ(FindKnownFault(*clamp, SuspectOf(*clamp), {FailureKind::kSignal, {"else"}, ""}, ""),
             nullptr);
+
+  const auto sort = Parsed(R"(HloModule m
+less {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  c = u2[] parameter(2)
+  d = u2[] parameter(3)
+  ROOT l = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  x = s32[2] parameter(0)
+  y = u2[2] parameter(1)
+  ROOT r = (s32[2], u2[2]) sort(x, y), dimensions={0}, to_apply=less
+})");
+  const Failure refused{FailureKind::kError, {"Inputs must have the same shape"}, ""};
+  row = FindKnownFault(*sort, SuspectOf(*sort), refused, "");
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->heading, "A sort of bits with something else is refused");
 
   const auto two = Parsed(R"(HloModule m
 ENTRY e {

@@ -55,6 +55,10 @@ class Draft {
   void SetRoundings(DraftId id, int roundings) { nodes_[id].roundings = roundings; }
   void Hide(DraftId id) { nodes_[id].hidden = true; }
   void SetBits(DraftId id, bool bits) { nodes_[id].bits = bits; }
+  // What changes nothing of the value.
+  void Annotate(DraftId id, hlo::Attribute attribute) {
+    nodes_[id].attributes.push_back(attribute);
+  }
 
   // Writes all of it as the next computation.
   hlo::ComputationId Emit(std::string_view name, DraftId root);

@@ -171,6 +171,41 @@ bool AddSelectAndScatterNode(ProgramMaker& maker, Draft& draft) {
       .has_value();
 }
 
+// Along a dimension, what came before put together with each slice; associative, which platforms
+// ask for.
+bool AddScanNode(ProgramMaker& maker, Draft& draft) {
+  const auto folded = PickFolded(maker, draft);
+  if (!folded || draft.nesting() > 0) return false;
+  const Shape whole = draft.shape(folded->array);
+  const size_t along = maker.Below(whole.rank());
+  Shape slice = Shape::Scalar(folded->type);
+  for (size_t d = 0; d < whole.rank(); ++d) {
+    if (d != along) slice.add_dimension(whole.dimension(d));
+  }
+  hlo::ModuleBuilder& b = maker.builder();
+  const auto start = draft.Add(Opcode::kBroadcast, {folded->neutral},
+                               {b.MakeInts(AttributeKey::kDimensions, {})}, &slice);
+  Draft body = maker.Inner(draft);
+  const DraftId next = body.AddParameter(slice);
+  const DraftId before = body.AddParameter(slice);
+  const auto both = body.Add(folded->opcode, {before, next});
+  if (!start || !both) return false;
+  const auto root = body.Add(Opcode::kTuple, {*both, *both});
+  const hlo::ComputationId with = body.Emit(maker.FreshName("scanned"), *root);
+  const auto scan =
+      draft.Add(Opcode::kScan, {folded->array, *start},
+                {b.MakeInts(AttributeKey::kDimensions, std::vector{static_cast<int64_t>(along)}),
+                 b.MakeInt(AttributeKey::kNumCarries, 1),
+                 b.MakeBool(AttributeKey::kIsReverse, maker.OneIn(2)),
+                 b.MakeBool(AttributeKey::kIsAssociative, true),
+                 b.MakeComputation(AttributeKey::kToApply, with)});
+  if (!scan) return false;
+  for (int64_t i = 0; i < 2; ++i) {
+    (void)draft.Add(Opcode::kGetTupleElement, {*scan}, {b.MakeInt(AttributeKey::kIndex, i)});
+  }
+  return true;
+}
+
 // Stable, and floats by their total order, so that there is one answer.
 bool AddSortNode(ProgramMaker& maker, Draft& draft) {
   const auto a = maker.Pick(draft, [](const DraftNode& node) {

@@ -53,6 +53,11 @@ bool IsOfZeros(const Module& module, InstructionId id) {
          std::ranges::all_of(value->bytes(), [](std::byte b) { return b == std::byte{0}; });
 }
 
+bool TakesNoElements(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  return !operands.empty() && module.shape(operands[0]).ElementCount() == 0;
+}
+
 bool Holds(KnownCondition condition, const Module& module, const Suspect& suspect,
            const Failure& failure) {
   const auto any = [&](const auto& holds) {
@@ -66,6 +71,8 @@ bool Holds(KnownCondition condition, const Module& module, const Suspect& suspec
       return any(IsTwice);
     case KnownCondition::kOfZeros:
       return any(IsOfZeros);
+    case KnownCondition::kNoElements:
+      return any(TakesNoElements);
     case KnownCondition::kTwiceVariadic:
       return any([](const Module& m, InstructionId id) {
         return m.shape(id).IsTuple() && IsTwice(m, id);

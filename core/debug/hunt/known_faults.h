@@ -17,6 +17,7 @@ enum class KnownCondition : uint8_t {
   kNanLost,
   kBitArrays,
   kOfZeros,
+  kNoElements,
   kReshapeCheck
 };
 

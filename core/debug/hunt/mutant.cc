@@ -286,10 +286,13 @@ std::shared_ptr<const Module> ChangeAll(const std::shared_ptr<const Module>& mod
     if (from && *from != to) changed = Resized(whole, {{*from, to}});
   }
   if (!changed || SizeOf(*changed).bytes > kMostBytes) return nullptr;
-  for (const hlo::Diagnostic& diagnostic : hlo::Verify(*changed->module, {})) {
-    if (diagnostic.severity == hlo::Severity::kError) return nullptr;
-  }
-  return changed->module;
+  const auto found = hlo::Verify(*changed->module, {});
+  const bool is_sound = std::ranges::none_of(found, [](const hlo::Diagnostic& diagnostic) {
+    return diagnostic.severity == hlo::Severity::kError;
+  });
+  // What is only doubtful, the module itself may be.
+  const bool is_as_before = found.empty() || found.size() <= hlo::Verify(*whole.module, {}).size();
+  return is_sound && is_as_before ? changed->module : nullptr;
 }
 
 }  // namespace

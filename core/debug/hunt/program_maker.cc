@@ -10,6 +10,7 @@
 
 #include "core/debug/hunt/nodes.h"
 #include "core/eval/numbers/precise.h"
+#include "core/hlo/sharding.h"
 
 namespace hloscope::debug {
 namespace {
@@ -80,6 +81,7 @@ void ProgramMaker::ChooseTypes() {
   for (int i = 0; i < 3; ++i) sizes_.push_back(OneOf(kSizes));
   if (OneIn(8)) sizes_.push_back(0);
   if (OneIn(10)) replicas_ = OneIn(2) ? 2 : 4;
+  if (replicas_ == 1 && OneIn(12)) partitions_ = OneIn(2) ? 2 : 4;
 }
 
 int64_t ProgramMaker::AnySize() { return sizes_[Below(sizes_.size())]; }
@@ -211,15 +213,35 @@ DraftId ProgramMaker::RootOf(Draft& draft) {
   return *draft.Add(Opcode::kTuple, results);
 }
 
+// Some values are cut along a dimension, into parts of equal size or not, or are on every device;
+// of the others the platform chooses.
+void ProgramMaker::Shard(Draft& draft) {
+  for (DraftId id = 0; partitions_ > 1 && id < draft.size(); ++id) {
+    const Shape& shape = draft.shape(id);
+    if (!shape.IsArray() || shape.rank() == 0 || draft[id].hidden || !OneIn(3)) continue;
+    hlo::Sharding sharding;
+    if (!OneIn(4)) {
+      sharding.kind = hlo::ShardingKind::kTiled;
+      sharding.tiles.dimensions.assign(shape.rank(), 1);
+      sharding.tiles.dimensions[Below(shape.rank())] = partitions_;
+      sharding.tiles.devices.resize(static_cast<size_t>(partitions_));
+      std::iota(sharding.tiles.devices.begin(), sharding.tiles.devices.end(), 0);
+    }
+    draft.Annotate(id, builder_.Make(AttributeKey::kSharding, std::move(sharding)));
+  }
+}
+
 std::shared_ptr<const hlo::Module> ProgramMaker::Make() {
   builder_.header().name = builder_.Intern("random_program");
   builder_.header().replica_count = replicas_;
+  builder_.header().num_partitions = partitions_;
   Draft entry(builder_, programs_, 0);
   for (const ElementType type : types_) {
     entry.AddParameter(Shape::Array(type, AnyDimensions(Below(4))));
   }
   Grow(entry, 8 + Below(20));
   const DraftId root = RootOf(entry);
+  Shard(entry);
   builder_.SetEntry(entry.Emit("main", root));
   return builder_.Build();
 }

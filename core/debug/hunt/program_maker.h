@@ -30,7 +30,8 @@ class ProgramMaker {
     return values[Below(kCount)];
   }
   hlo::ElementType AnyType() { return types_[Below(types_.size())]; }
-  int64_t replicas() const { return replicas_; }  // devices that run the program
+  int64_t replicas() const { return replicas_; }      // devices that run the program
+  int64_t partitions() const { return partitions_; }  // devices that it is cut up for
   int64_t AnySize();
   std::vector<int64_t> AnyDimensions(size_t rank);
   hlo::Literal AnyLiteral(const hlo::Shape& shape);
@@ -68,6 +69,7 @@ class ProgramMaker {
 
  private:
   void ChooseTypes();
+  void Shard(Draft& draft);
   DraftId RootOf(Draft& draft);
 
   eval::RandomBits random_;
@@ -75,7 +77,7 @@ class ProgramMaker {
   hlo::ProgramShapes programs_;
   std::vector<hlo::ElementType> types_;
   std::vector<int64_t> sizes_;
-  int64_t replicas_ = 1;
+  int64_t replicas_ = 1, partitions_ = 1;
   int next_name_ = 0;
 };
 

@@ -102,6 +102,11 @@ Suspect SuspectOf(const Module& module) {
   for (const hlo::InstructionId id : suspect.instructions) {
     opcodes.emplace(ToString(module[id].opcode));
     types.insert(FromTo(module, id, [](ElementType t) { return hlo::ToString(t); }));
+    // Of several results each may be what matters.
+    const auto leaves = module.shape(id).Leaves();
+    for (size_t i = 1; i < leaves.size(); ++i) {
+      types.emplace(hlo::ToString(leaves[i].second->element_type()));
+    }
     classes.insert(FromTo(module, id, ClassOf));
   }
   suspect.opcodes = fmt::format("{}", fmt::join(opcodes, "+"));
