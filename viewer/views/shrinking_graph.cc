@@ -43,6 +43,13 @@ const Pending<GraphData>& ShrinkingGraph::LayOut(Context& context) const {
       });
 }
 
+void ShrinkingGraph::Want(const std::shared_ptr<const hlo::Module>& module) {
+  wanted_ = module;
+  number_ = NextGraphNumber();
+  // What stood where before decides the order, so that what is left stays where it was.
+  if (shown_ != nullptr) anchors_ = shown_->graph.MakeAnchors();
+}
+
 void ShrinkingGraph::Take(const Pending<GraphData>& made, const Theme& theme) {
   const bool is_new = made.ready() && made.value != shown_;
   if (is_new) {
@@ -76,14 +83,12 @@ CanvasScene ShrinkingGraph::Scene(const graph::Picture& picture) const {
 
 void ShrinkingGraph::Draw(Frame& frame, const std::shared_ptr<const hlo::Module>& module,
                           float width, float height) {
+  if (wanted_ == nullptr) Want(module);
+  const Pending<GraphData>* made = &LayOut(frame.context);
   // One layout at a time: those that came meanwhile are passed over.
-  const Pending<GraphData>* made = wanted_ == nullptr ? nullptr : &LayOut(frame.context);
-  if (module != wanted_ && (made == nullptr || !made->waiting())) {
-    if (made != nullptr) frame.context.cache.Drop(ShrunkGraphKey{number_});
-    wanted_ = module;
-    number_ = NextGraphNumber();
-    // What stood where before decides the order, so that what is left stays where it was.
-    if (shown_ != nullptr) anchors_ = shown_->graph.MakeAnchors();
+  if (module != wanted_ && !made->waiting()) {
+    frame.context.cache.Drop(ShrunkGraphKey{number_});
+    Want(module);
     made = &LayOut(frame.context);
   }
   Take(*made, frame.theme);

@@ -24,6 +24,7 @@ class ShrinkingGraph {
   std::string Summary() const;
 
  private:
+  void Want(const std::shared_ptr<const hlo::Module>& module);
   const Pending<GraphData>& LayOut(Context& context) const;
   void Take(const Pending<GraphData>& made, const Theme& theme);
   void Toggle(graph::NodeId id);
