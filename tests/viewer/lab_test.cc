@@ -253,6 +253,39 @@ TEST_F(LabTest, TheGraphShrinksWithTheModule) {
   Settle();
 }
 
+// While it is made small, the graph of what it is by then is shown.
+TEST_F(LabTest, TheGraphIsThereWhileTheModuleShrinks) {
+  std::string text = "HloModule long\nENTRY e {\n  v0 = f32[32] parameter(0)\n";
+  for (int k = 1; k <= 200; ++k) {
+    text += "  v" + std::to_string(k) + " = f32[32] " + (k % 2 == 0 ? "add" : "subtract") + "(v" +
+            std::to_string(k - 1) + ", v0)\n";
+  }
+  text +=
+      "  z = f32[32] subtract(v100, v100)\n  n = f32[32] divide(z, z)\n"
+      "  ROOT out = f32[32] add(n, v200)\n}\n";
+  const std::string path = Scratch("module_0001.long.before_optimizations.txt");
+  ASSERT_TRUE(WriteFileAtomically(path, text));
+  Start({path});
+  app().Run(Command::kFindNan);
+  Settle();
+  app().Run(Command::kReduce);
+  const auto boxes = [&] {
+    const std::string lit = Lit("reducer");
+    const size_t at = lit.find("graph: ");
+    return at == std::string::npos ? 0 : std::stoi(lit.substr(at + 7));
+  };
+  int most = 0;
+  ASSERT_TRUE(DrawUntil([&] {
+    most = std::max(most, boxes());
+    const Reduction* reduction = ReductionOn(session(), 0);
+    return reduction != nullptr && !reduction->report.waiting();
+  }));
+  Settle();
+  EXPECT_TRUE(Has(Lit("reducer"), "still fail")) << Lit("reducer");
+  EXPECT_GT(boxes(), 0);
+  EXPECT_GT(most, boxes());
+}
+
 TEST_F(LabTest, ABundleOfAReducedModuleHasItsInputs) {
   const std::string path = Scratch("module_0001.nan.before_optimizations.txt");
   ASSERT_TRUE(WriteFileAtomically(path, kNan));

@@ -91,10 +91,11 @@ class ReducerView : public View {
     const Reduction* reduction = ReductionOn(context, context.navigation.module());
     if (reduction == nullptr) return {};
     if (reduction->report.failed()) return reduction->report.error.ToString();
-    if (!reduction->report.ready()) return "running";
-    const bool is_small = reduction->report->status == ReduceStatus::kReduced;
-    const std::string graph = is_small ? graph_.Summary() : "";
-    return ResultText(*reduction->report) + (graph.empty() ? "" : "\ngraph: " + graph);
+    const bool is_done = reduction->report.ready();
+    const bool has_graph = !is_done || reduction->report->status == ReduceStatus::kReduced;
+    const std::string graph = has_graph ? graph_.Summary() : "";
+    return (is_done ? ResultText(*reduction->report) : "running") +
+           (graph.empty() ? "" : "\ngraph: " + graph);
   }
 
  private:
