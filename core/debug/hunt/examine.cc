@@ -63,7 +63,7 @@ std::optional<SmallFailure> MakeSmaller(const Candidate& candidate, const RunReq
   }
   const Retried again =
       RunAgain(small.smallest.module, On(small.smallest, request), small.failure, stop);
-  if (stop.stop_requested()) return std::nullopt;
+  if (stop.stop_requested() || again.stability == Stability::kGone) return std::nullopt;
   // A failure of another kind that came to stay is not the one that was made small.
   const bool is_same = again.failure && IsSameFailure(small.failure, *again.failure);
   if (again.stability != Stability::kStable || !is_same) {
