@@ -42,7 +42,7 @@ OPERANDS = {
 }
 # These give no values that could differ.
 DIES = {'A clamp between scalars does not compile', 'A clamp between scalars of something reshaped kills the process',
-        'A sort of bits with something else is refused'}
+        'A sort of bits with something else is refused', 'A scan of no elements does not compile'}
 
 
 class Fault:
