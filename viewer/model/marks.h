@@ -43,7 +43,7 @@ struct MemoryPoint {
 };
 
 // What a verdict on a module is to say: which pass of its dump changed the numbers, or where two
-// platforms part company.
+// platforms diverge.
 struct VerdictQuestion {
   uint64_t seed = 0;
   std::string platform = {}, reference = {};  // empty: of the passes

@@ -1,4 +1,4 @@
-// Searching the guilty pass, or the place where two platforms part company, in the background.
+// Searching the guilty pass, or the place where two platforms diverge, in the background.
 #include "viewer/model/pass_search.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The verdict on a module: the pass that changed its numbers, or where two platforms part company.
+// The verdict on a module: the pass that changed its numbers, or where two platforms diverge.
 // From a verdict that was opened, or found when somebody asks.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Verdict: which pass changed the numbers or where two platforms part company, what was done there,
+// Verdict: which pass changed the numbers or where two platforms diverge, what was done there,
 // and what was tried; from a file that was opened, or found when a button is pressed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-// DivergePlatforms: where two platforms part company in the code that really runs, with its fusions
+// DivergePlatforms: where two platforms diverge in the code that really runs, with its fusions
 // as they are.
 #pragma once
 

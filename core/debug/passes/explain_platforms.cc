@@ -1,4 +1,4 @@
-// Two platforms: where they part company, then which pass or cause.
+// Two platforms: where they diverge, then which pass or cause.
 #include "core/debug/passes/explain_platforms.h"
 
 #include <utility>

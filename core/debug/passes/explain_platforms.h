@@ -15,7 +15,7 @@ namespace hloscope::debug {
 // The platform itself, or where it has no passes the first that has.
 std::string CompilerOf(std::string_view platform);
 
-// Where the request's platform and reference platform part company: in the code that really runs,
+// Where the request's platform and reference platform diverge: in the code that really runs,
 // or where a platform does not tell values inside it, instruction by instruction, which a warning
 // says. Where the passes alone make the difference, the one that does; else what cures it is tried
 // too. Never fails itself.
