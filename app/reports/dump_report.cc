@@ -27,6 +27,10 @@ void Place(const dump::DumpModel& model, size_t at, DumpReport& report) {
   if (!module) return;
   report.compiled[at] = *module;
   report.placements[at] = debug::PlacementIn(model, m, **module);
+  // Where the first stage cannot be read, the operations are those of the compiled one.
+  auto first = model.Module(m, 0);
+  report.overviews[at] =
+      graph::MakeOverview(first ? **first : **module, **module, report.placements[at]);
 }
 
 }  // namespace
@@ -41,6 +45,7 @@ Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
   const size_t count = model.modules().size();
   report.compiled.resize(count);
   report.placements.resize(count);
+  report.overviews.resize(count);
   report.parts.resize(count);
   std::vector<dump::FileKey> keys;
   for (size_t m = 0; options.listing != nullptr && m < count; ++m)

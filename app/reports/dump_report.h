@@ -8,6 +8,7 @@
 #include "app/reports/report_parts.h"
 #include "core/debug/place/placement.h"
 #include "core/dump/dump_summary.h"
+#include "core/graph/overview.h"
 
 namespace hloscope::app {
 
@@ -18,6 +19,7 @@ struct DumpReport {
   // its parts run.
   std::vector<std::shared_ptr<const hlo::Module>> compiled;
   std::vector<debug::Placement> placements;
+  std::vector<graph::Overview> overviews;
   std::vector<ModulePart> parts;  // of each module
   int32_t only = -1;              // the one module that was asked for; -1: all
 };

@@ -101,11 +101,18 @@ class PartWriter {
     for (const auto& [target, count] : module.custom_calls) json_.Field(target, count);
     json_.EndObject().Key("source_files").BeginArray();
     for (const std::string& file : module.source_files) json_.Value(file);
-    json_.EndArray().Key("placement");
-    if (report_.compiled[m] == nullptr) {
+    const hlo::Module* compiled = report_.compiled[m].get();
+    json_.EndArray().Key("overview");
+    if (compiled == nullptr || !report_.overviews[m].compiled) {
       json_.Null();
     } else {
-      debug::WritePlacement(*report_.compiled[m], report_.placements[m], json_);
+      graph::WriteOverview(*compiled, report_.overviews[m], report_.placements[m], json_);
+    }
+    json_.Key("placement");
+    if (compiled == nullptr) {
+      json_.Null();
+    } else {
+      debug::WritePlacement(*compiled, report_.placements[m], json_);
     }
     json_.EndObject();
   }

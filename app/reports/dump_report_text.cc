@@ -106,7 +106,7 @@ std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSumma
 std::string PlacementText(const DumpReport& report, size_t m) {
   const debug::Placement& placement = report.placements[m];
   if (report.compiled[m] == nullptr || !placement.compiled) return {};
-  std::string out = "    runs:";
+  std::string out = fmt::format("    {}\n    runs:", ToSentence(report.overviews[m]));
   for (int k = 0; k < debug::kPlaceCount; ++k) {
     int64_t count = placement.counts[static_cast<size_t>(k)];
     auto place = static_cast<debug::Place>(k);

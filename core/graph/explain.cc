@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "core/base/counted.h"
+#include "core/graph/cost.h"
 #include "core/graph/svg.h"
 #include "core/hlo/text/text.h"
 
@@ -55,15 +58,38 @@ void AddPlace(std::string& out, const debug::Placement& placement, hlo::Instruct
   if (transfer->executions > 1) out += fmt::format(" × {}", transfer->executions);
 }
 
+// What is in a group: its opcodes, most first, and what they cost.
+std::string ExplainGroup(const Tree& tree, NodeId id) {
+  const Node& node = tree[id];
+  std::map<std::string_view, int64_t> counts;
+  Cost sum;
+  tree.ForEachInstruction(id, [&](hlo::InstructionId each) {
+    ++counts[ToString(tree.module()[each].opcode)];
+    const Cost cost = CostOf(tree.module(), each);
+    sum.flops += cost.flops;
+    sum.bytes += cost.bytes;
+  });
+  std::string out = fmt::format("{}\n{} in {}", Short(tree.Title(id)),
+                                Counted(node.instructions, "instruction"),
+                                Counted(node.child_count, "box", "boxes"));
+  std::vector<std::pair<int64_t, std::string_view>> sorted;
+  for (const auto& [opcode, count] : counts) sorted.emplace_back(-count, opcode);
+  std::ranges::sort(sorted);
+  out += "\nopcodes:";
+  for (size_t k = 0; k < sorted.size() && k < kMostNames; ++k)
+    out += fmt::format("{} {} {}", k == 0 ? "" : ",", -sorted[k].first, sorted[k].second);
+  if (sorted.size() > kMostNames) out += fmt::format(" and {} more", sorted.size() - kMostNames);
+  out += fmt::format("\nestimate: {}, {} read and written", FlopsText(sum.flops),
+                     BytesText(static_cast<int64_t>(std::min(sum.bytes, 9e18))));
+  return out;
+}
+
 }  // namespace
 
 std::string Explain(const Tree& tree, NodeId id, const debug::Placement* placement) {
   const Node& node = tree[id];
   const hlo::Module& module = tree.module();
-  if (node.kind != NodeKind::kInstruction) {
-    return fmt::format("{}\n{} instructions in {} boxes", Short(tree.Title(id)), node.instructions,
-                       node.child_count);
-  }
+  if (node.kind != NodeKind::kInstruction) return ExplainGroup(tree, id);
   const hlo::Instruction& i = module[node.instruction];
   std::string out = Short(module.name(node.instruction));
   out +=

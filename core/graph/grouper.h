@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -49,7 +50,8 @@ class Grouper {
   std::vector<Entity> FoldStretches(std::vector<Entity> entities, uint64_t key);
   std::vector<Entity> Divide(std::vector<Entity> entities, uint64_t key);
   std::vector<uint32_t> LiveAfter(std::span<const Entity> entities) const;
-  std::string_view PartLabel(std::span<const Entity> members) const;
+  std::string_view PartLabel(std::span<const Entity> members);
+  std::string_view WordOf(std::span<const Entity> members);
   Entity EntityOf(NodeId group, std::span<const Entity> members) const;
   uint64_t Signature(NodeId leaf) const;
 
@@ -61,6 +63,7 @@ class Grouper {
   std::vector<Scope> scopes_;
   std::unordered_map<uint64_t, uint32_t> inside_;         // parent and segment → scope
   std::unordered_map<uint32_t, uint32_t> scope_of_name_;  // op_name's StringId → scope
+  std::optional<std::string_view> common_word_;           // of nearly all leaves; empty: none
 };
 
 }  // namespace hloscope::graph

@@ -138,4 +138,14 @@ std::string BytesText(int64_t bytes) {
   return fmt::format("{:.{}f} {}", value, value < 9.95 ? 1 : 0, kUnits[unit]);
 }
 
+std::string FlopsText(double flops) {
+  constexpr std::string_view kUnits[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
+  size_t unit = 0;
+  while (flops >= 999.5 && unit + 1 < std::size(kUnits)) {
+    flops /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", flops, unit > 0 && flops < 9.95 ? 1 : 0, kUnits[unit]);
+}
+
 }  // namespace hloscope::graph

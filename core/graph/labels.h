@@ -34,5 +34,7 @@ FlatNode SizeOf(const NodeText& text);
 
 // "1.2 MB", "4 kB": bytes for people.
 std::string BytesText(int64_t bytes);
+// "1.2 MFLOP": additions and multiplications for people.
+std::string FlopsText(double flops);
 
 }  // namespace hloscope::graph

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "core/graph/grouper.h"
+#include "core/graph/user_words.h"
 #include "core/hlo/string_pool.h"
 
 namespace hloscope::graph {
@@ -118,6 +120,27 @@ std::vector<Stretch> FindStretches(std::span<const uint64_t> tokens) {
   }
   std::ranges::sort(taken, {}, &Stretch::begin);
   return taken;
+}
+
+// The word that at least `share` of the leaves have; empty where there is none.
+std::string_view MostCommonWord(const Tree& tree, std::span<const NodeId> nodes, double share) {
+  std::unordered_map<std::string_view, int64_t> counts;
+  int64_t all = 0;
+  for (NodeId id : nodes) {
+    tree.ForEachInstruction(id, [&](hlo::InstructionId each) {
+      ++all;
+      if (const std::string_view word = UserWordOf(tree.module(), each); !word.empty())
+        ++counts[word];
+    });
+  }
+  std::string_view best;
+  int64_t most = 0;
+  for (const auto& [word, count] : counts) {
+    if (count < most || (count == most && word > best)) continue;
+    most = count;
+    best = word;
+  }
+  return static_cast<double>(most) >= share * static_cast<double>(all) ? best : std::string_view();
 }
 
 }  // namespace
@@ -257,31 +280,35 @@ std::vector<Grouper::Entity> Grouper::Divide(std::vector<Entity> entities, uint6
   return out;
 }
 
-// What a part does most that matters: "3 dot, 12 add", "8 loop_fusion".
-std::string_view Grouper::PartLabel(std::span<const Entity> members) const {
+// What the user calls most of a part; empty where that is what all of the program is called.
+std::string_view Grouper::WordOf(std::span<const Entity> members) {
+  if (!common_word_) common_word_ = MostCommonWord(tree_, leaves_, 0.8);
+  std::vector<NodeId> nodes;
+  for (const Entity& member : members) nodes.push_back(member.node);
+  const std::string_view word = MostCommonWord(tree_, nodes, 0.5);
+  return word == *common_word_ ? std::string_view() : word;
+}
+
+// What a part does most that matters, after the user's word for it: "attention: 3 dot, 12 add".
+std::string_view Grouper::PartLabel(std::span<const Entity> members) {
   const hlo::Module& module = tree_.module();
   std::map<std::string_view, int64_t> weights, counts;
-  std::vector<NodeId> open;
-  for (const Entity& member : members) open.push_back(member.node);
-  while (!open.empty()) {
-    const Node& node = tree_[open.back()];
-    auto children = tree_.children(open.back());
-    open.pop_back();
-    if (node.kind != NodeKind::kInstruction) {
-      open.insert(open.end(), children.begin(), children.end());
-      continue;
-    }
-    const hlo::Opcode opcode = module[node.instruction].opcode;
-    const std::string_view what =
-        IsCall(opcode) ? Stem(module.name(node.instruction)) : std::string_view(ToString(opcode));
-    weights[what] += WeightOf(opcode);
-    ++counts[what];
+  for (const Entity& member : members) {
+    tree_.ForEachInstruction(member.node, [&](hlo::InstructionId id) {
+      const hlo::Opcode opcode = module[id].opcode;
+      const std::string_view what =
+          IsCall(opcode) ? Stem(module.name(id)) : std::string_view(ToString(opcode));
+      weights[what] += WeightOf(opcode);
+      ++counts[what];
+    });
   }
   std::vector<std::pair<int64_t, std::string_view>> sorted;
   for (auto [what, weight] : weights) sorted.emplace_back(-weight, what);
   std::ranges::sort(sorted);
-  std::string label;
-  for (size_t k = 0; k < sorted.size() && k < 2; ++k) {
+  std::string label(WordOf(members));
+  const size_t most = label.empty() ? 2 : 1;
+  if (!label.empty()) label += ": ";
+  for (size_t k = 0; k < sorted.size() && k < most; ++k) {
     if (k > 0) label += ", ";
     label += fmt::format("{} {}", counts[sorted[k].second], sorted[k].second);
   }

@@ -105,6 +105,21 @@ class Tree {
     }
     return shown;
   }
+  // Calls visit(InstructionId) for the node itself or for all in a group; not for what they call.
+  template <typename Visit>
+  void ForEachInstruction(NodeId id, Visit visit) const {
+    std::vector<NodeId> open(1, id);
+    while (!open.empty()) {
+      const Node& node = (*this)[open.back()];
+      auto inside = children(open.back());
+      open.pop_back();
+      if (node.kind == NodeKind::kInstruction) {
+        visit(node.instruction);
+      } else {
+        open.insert(open.end(), inside.begin(), inside.end());
+      }
+    }
+  }
   // What a node is called: the instruction's name, the scope, "layer ×32".
   std::string Title(NodeId id) const;
 

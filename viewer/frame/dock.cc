@@ -15,6 +15,9 @@ std::string WindowName(const ViewRow& row, std::string_view screen) {
   return std::string(row.title) + "###" + std::string(screen) + "." + std::string(row.id);
 }
 
+// The share of a screen's width for its left area: modules are names, passes have figures too.
+float LeftShare(std::string_view screen) { return screen == "passes" ? 0.26f : 0.17f; }
+
 }  // namespace
 
 std::string_view AreaOn(const ViewRow& row, std::string_view screen) {
@@ -96,8 +99,8 @@ void Dock::BuildLayout(unsigned dock, float width, float height) {
         panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == area; });
   };
   ImGuiID centre = dock, left = 0, right = 0, bottom = 0, middle = 0;
-  if (has("left")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, 0.24f, &left, &centre);
-  if (has("right")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, 0.27f, &right, &centre);
+  if (has("left")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, LeftShare(screen_), &left, &centre);
+  if (has("right")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, 0.25f, &right, &centre);
   if (has("bottom")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.36f, &bottom, &centre);
   if (has("middle")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.5f, &middle, &centre);
   for (const Panel& panel : panels_) {
@@ -155,11 +158,29 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
     ImGui::GetForegroundDrawList()->AddText(at, frame.theme[Color::kTextSecondary], text);
   }
   ImGui::End();
-  focused_view_.clear();
+  std::vector<Panel*> shown;
   for (Panel& panel : panels_) {
     panel.width = panel.height = 0;
-    if (!AreaOn(*panel.row, screen_).empty()) DrawPanel(frame, panel);
+    if (AreaOn(*panel.row, screen_).empty()) continue;
+    const bool hidden = IsHidden(frame, panel);
+    if (!hidden) shown.push_back(&panel);
+    if (!hidden && panel.was_hidden && wanted_front_.empty()) wanted_front_ = panel.row->id;
+    panel.was_hidden = hidden;
   }
+  focused_view_.clear();
+  for (Panel* panel : shown) DrawPanel(frame, *panel);
+}
+
+// An area at the right whose views have nothing to show gives its room to the others, unless
+// somebody looks for one of them.
+bool Dock::IsHidden(const Frame& frame, const Panel& panel) const {
+  const std::string_view area = AreaOn(*panel.row, screen_);
+  if (area != "right") return false;
+  return std::ranges::none_of(panels_, [&](const Panel& other) {
+    return AreaOn(*other.row, screen_) == area &&
+           (!other.view->IsEmpty(frame.context) || other.row->id == wanted_focus_ ||
+            other.row->id == focused_view_);
+  });
 }
 
 void Dock::DrawPanel(Frame& frame, Panel& panel) {
@@ -168,8 +189,17 @@ void Dock::DrawPanel(Frame& frame, Panel& panel) {
     ImGui::SetNextWindowFocus();
     wanted_focus_.clear();
   }
-  if (ImGui::Begin(name.c_str(), nullptr,
-                   ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoFocusOnAppearing)) {
+  const bool drawn = ImGui::Begin(
+      name.c_str(), nullptr, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoFocusOnAppearing);
+  // The first tab of an area that comes back stands before the others, without taking the keys.
+  if (wanted_front_ == panel.row->id) {
+    const ImGuiWindow* window = ImGui::GetCurrentWindow();
+    if (window->DockNode != nullptr && window->DockNode->TabBar != nullptr) {
+      window->DockNode->TabBar->NextSelectedTabId = window->TabId;
+      wanted_front_.clear();
+    }
+  }
+  if (drawn) {
     frame.focused = ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows);
     if (frame.focused) focused_view_ = last_focus_[screen_] = panel.row->id;
     ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();

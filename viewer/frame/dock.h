@@ -22,6 +22,7 @@ class Dock {
     std::unique_ptr<View> view;
     // Of the last frame: where it stood, in pixels; empty where it was not drawn.
     float x = 0, y = 0, width = 0, height = 0;
+    bool was_hidden = false;  // in the last frame: its area had nothing to show
   };
   std::vector<Panel>& panels() { return panels_; }
   Panel* Find(std::string_view view_id);
@@ -46,10 +47,12 @@ class Dock {
 
  private:
   void BuildLayout(unsigned dock, float width, float height);
+  bool IsHidden(const Frame& frame, const Panel& panel) const;
   void DrawPanel(Frame& frame, Panel& panel);
 
   std::vector<Panel> panels_;
   std::string screen_ = "home", focused_view_, wanted_focus_ = "home";
+  std::string wanted_front_;  // a view whose tab is to stand before the others
   std::map<std::string, std::string> last_focus_;  // view by screen
   std::set<std::string> built_;                    // screens whose layout is there
   bool wants_reset_ = false, is_chosen_ = false;

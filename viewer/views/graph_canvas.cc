@@ -16,7 +16,7 @@ using graph::Box;
 using graph::NodeId;
 using graph::Picture;
 
-constexpr float kLeastZoom = 0.002f, kMostZoom = 4, kReadableZoom = 0.8f, kLegibleZoom = 0.6f;
+constexpr float kLeastZoom = 0.002f, kMostZoom = 4, kReadableZoom = 0.8f;
 constexpr float kMinimapWidth = 150, kMinimapHeight = 110;
 constexpr size_t kMinimapBoxes = 3000;
 
@@ -28,26 +28,6 @@ void GraphCanvas::Fit(const Picture& picture) {
   zoom = std::clamp(std::min(across, down), kLeastZoom, 1.0f);
   x = picture.width / 2;
   y = picture.height / 2;
-}
-
-void GraphCanvas::Begin(const Picture& picture) {
-  Fit(picture);
-  if (zoom >= kLegibleZoom) return;
-  zoom = kReadableZoom;
-  y = std::min(y, (height_ / 2 - 20) / zoom);
-  // What lies at the top is what to read first: there, where most boxes can be seen at once.
-  std::vector<float> centers;
-  for (const Box& box : picture.boxes) {
-    if (!box.open && box.y < height_ / zoom) centers.push_back(box.x + box.width / 2);
-  }
-  std::ranges::sort(centers);
-  size_t most = 0;
-  for (size_t begin = 0, end = 0; begin < centers.size(); ++begin) {
-    while (end < centers.size() && centers[end] - centers[begin] < width_ / zoom * 0.75f) ++end;
-    if (end - begin <= most) continue;
-    most = end - begin;
-    x = (centers[begin] + centers[end - 1]) / 2;
-  }
 }
 
 void GraphCanvas::Center(const Box& box) {
@@ -62,6 +42,19 @@ bool GraphCanvas::Shows(const Box& box) const {
   const float dy =
       std::abs(box.y + box.height / 2 - y) + std::min(box.height / 2, half_height * 0.8f);
   return dx < half_width && dy < half_height;
+}
+
+std::optional<graph::Area> GraphCanvas::OnScreen(const Box& box) const {
+  const auto across = [&](float px) {
+    return left_ + (width_ / 2 + (px - x) * zoom * stretch) * scale_;
+  };
+  const auto down = [&](float py) { return top_ + (height_ / 2 + (py - y) * zoom) * scale_; };
+  const graph::Area all{left_, top_, left_ + width_ * scale_, top_ + height_ * scale_};
+  const graph::Area area{across(box.x), down(box.y), across(box.x + box.width),
+                         down(box.y + box.height)};
+  if (!area.Meets(all)) return std::nullopt;
+  return graph::Area{std::max(area.left, all.left), std::max(area.top, all.top),
+                     std::min(area.right, all.right), std::min(area.bottom, all.bottom)};
 }
 
 void GraphCanvas::Zoom(float factor) { zoom = std::clamp(zoom * factor, kLeastZoom, kMostZoom); }
@@ -94,12 +87,24 @@ void GraphCanvas::Prepare(const CanvasScene& scene) {
   index_ = graph::SpatialIndex(*scene.picture);
   dress_.clear();
   for (const Box& box : scene.picture->boxes) dress_.push_back(scene.dress(box.node));
+  DropSingleHulls(*scene.picture);
   leaving_.clear();
   arriving_.clear();
   for (const graph::Wire& wire : scene.picture->wires) {
     if (!wire.jump) continue;
     if (wire.from.valid()) leaving_[wire.from.index].push_back(wire.to);
     if (wire.to.valid()) arriving_[wire.to.index].push_back(wire.from);
+  }
+}
+
+// A hull says which boxes became one: around a single box there is nothing to say.
+void GraphCanvas::DropSingleHulls(const Picture& picture) {
+  std::unordered_map<uint32_t, uint32_t> boxes_of;
+  for (size_t k = 0; k < dress_.size(); ++k) {
+    if (!picture.boxes[k].open) ++boxes_of[dress_[k].kernel];
+  }
+  for (BoxDress& dress : dress_) {
+    if (dress.kernel == graph::kNoKernel || boxes_of[dress.kernel] < 2) dress.hull = 0;
   }
 }
 

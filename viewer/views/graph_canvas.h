@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "core/debug/place/placement.h"
+#include "core/graph/kernel_map.h"
 #include "core/graph/labels.h"
 #include "core/graph/looks.h"
 #include "core/graph/picture.h"
@@ -23,6 +25,10 @@ namespace hloscope::viewer {
 struct BoxDress {
   uint32_t color = 0;  // of the stripe, or of the whole box where it is small; 0xAABBGGRR
   debug::Place place = debug::Place::kUndecided;
+  const debug::Transfer* transfer = nullptr;
+  uint32_t kernel = graph::kNoKernel;  // that all of the box is in
+  uint32_t tint = 0;                   // the colour of that kernel; 0: in none
+  uint32_t hull = 0;                   // the same where the kernel has several boxes
 };
 
 // What a canvas asks of the view around it.
@@ -36,6 +42,8 @@ struct CanvasScene {
   std::function<const debug::Transfer*(graph::NodeId)> transfer;
   graph::NodeId selected;
   const std::unordered_set<uint32_t>* lit = nullptr;  // by NodeId
+  const std::unordered_set<uint32_t>* found = nullptr;  // hits of a search, by NodeId
+  uint32_t lit_kernel = graph::kNoKernel;
 };
 
 struct CanvasEvents {
@@ -55,13 +63,13 @@ class GraphCanvas {
   CanvasEvents Draw(Frame& frame, const char* id, ImVec2 size, const CanvasScene& scene,
                     bool minimap);
   void Fit(const graph::Picture& picture);
-  // The upper part of the picture, large enough to be read.
-  void Begin(const graph::Picture& picture);
   void Center(const graph::Box& box);
   // True if a good part of the box is on the canvas as it was last drawn.
   bool Shows(const graph::Box& box) const;
   void Zoom(float factor);
   graph::NodeId NearestToMiddle(const graph::Picture& picture) const;
+  // Where a box stands on the screen, in pixels, cut to the canvas; nullopt where it is not on it.
+  std::optional<graph::Area> OnScreen(const graph::Box& box) const;
   // Size of the last frame, in logical pixels.
   float width() const { return width_; }
   float height() const { return height_; }
@@ -69,6 +77,7 @@ class GraphCanvas {
  private:
   struct Painter;
   void Prepare(const CanvasScene& scene);
+  void DropSingleHulls(const graph::Picture& picture);
   void HandlePointer(Frame& frame, const CanvasScene& scene, CanvasEvents& events);
   graph::NodeId HitTest(const graph::Picture& picture, float px, float py) const;
   const graph::NodeText& TextOf(const graph::Tree& tree, graph::NodeId id);

@@ -5,10 +5,10 @@
 #include <array>
 #include <cmath>
 
-#include "core/graph/columns.h"
 #include "core/graph/cost.h"
 #include "core/graph/looks.h"
-#include "viewer/views/graph_data.h"
+#include "core/graph/lanes.h"
+#include "viewer/views/graph_colors.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -39,17 +39,18 @@ int TypeCategory(const hlo::Shape& shape) {
 }
 
 Color ColorOfPlace(debug::Place place) {
-  switch (graph::ColumnOf(place)) {
-    case graph::Column::kDevice:
-    case graph::Column::kLibrary:
+  switch (graph::LaneOf(place)) {
+    case graph::Lane::kKernels:
+    case graph::Lane::kLibraries:
+    case graph::Lane::kCopies:
       return Color::kDeviceGpu;
-    case graph::Column::kCollective:
+    case graph::Lane::kCollectives:
       return Color::kDeviceOther;
-    case graph::Column::kHostMemory:
+    case graph::Lane::kHostMemory:
       return Color::kDeviceHost;
-    case graph::Column::kHost:
+    case graph::Lane::kHost:
       return Color::kDeviceFallback;
-    case graph::Column::kRuntime:
+    case graph::Lane::kRuntime:
       break;
   }
   return Color::kDeviceNone;
@@ -67,8 +68,13 @@ uint32_t Mixed(uint32_t a, uint32_t b, double share) {
 }  // namespace
 
 NodeColors::NodeColors(const GraphData& data, ColorMode mode, const Theme& theme,
-                       const Origins* origins, Heat heat)
-    : data_(data), mode_(mode), theme_(theme), origins_(origins), heat_(std::move(heat)) {
+                       const Origins* origins, Heat heat, KernelPaint kernels)
+    : data_(data),
+      mode_(mode),
+      theme_(theme),
+      origins_(origins),
+      heat_(std::move(heat)),
+      kernels_(std::move(kernels)) {
   if (!IsRamp()) return;
   const graph::Tree& tree = data.graph.tree();
   for (uint32_t k = 0; k < tree.size(); ++k) {
@@ -98,6 +104,11 @@ NodeColors::Value NodeColors::ValueOf(hlo::InstructionId id) const {
       if (found != heat_.end()) return {0, static_cast<int>(found->second)};
       break;
     }
+    case ColorMode::kKernel: {
+      const uint32_t kernel = kernels_.Of(id);
+      if (kernel != graph::kNoKernel) return {0, kernels_.kernels->map.kernels[kernel].color};
+      break;
+    }
   }
   return {};
 }
@@ -107,16 +118,8 @@ NodeColors::Value NodeColors::Sum(NodeId id) const {
   const graph::Tree& tree = data_.graph.tree();
   std::array<uint32_t, 64> counts = {};
   Value value;
-  std::vector<NodeId> open(1, id);
-  while (!open.empty()) {
-    const graph::Node& node = tree[open.back()];
-    auto children = tree.children(open.back());
-    open.pop_back();
-    if (node.kind != NodeKind::kInstruction) {
-      open.insert(open.end(), children.begin(), children.end());
-      continue;
-    }
-    const Value one = ValueOf(node.instruction);
+  tree.ForEachInstruction(id, [&](hlo::InstructionId each) {
+    const Value one = ValueOf(each);
     value.number = mode_ == ColorMode::kOrigin ? std::max(value.number, one.number)
                                                : value.number + one.number;
     uint32_t weight = 4;
@@ -125,13 +128,15 @@ NodeColors::Value NodeColors::Sum(NodeId id) const {
       if (role == graph::Role::kContraction || role == graph::Role::kCollective) weight = 400;
       if (role == graph::Role::kParameter || role == graph::Role::kFusion) weight = 1;
     }
+    // The host is seen wherever any of a group is.
+    if (mode_ == ColorMode::kKernel && one.category == graph::kHostColor) weight = 1'000'000;
     // The worst verdict stands for a group.
     if (mode_ == ColorMode::kError && one.category >= 0) {
       const bool compared = one.category != static_cast<int>(Verdict::kFailed);
       weight = compared ? uint32_t{1} << (4 * one.category) : 1;
     }
     if (one.category >= 0) counts[static_cast<size_t>(one.category) % counts.size()] += weight;
-  }
+  });
   auto best = std::ranges::max_element(counts);
   if (*best > 0) value.category = static_cast<int>(best - counts.begin());
   return value;
@@ -140,7 +145,7 @@ NodeColors::Value NodeColors::Sum(NodeId id) const {
 uint32_t NodeColors::Of(NodeId id) const {
   const graph::Node& node = data_.graph.tree()[id];
   if (mode_ == ColorMode::kPlace && node.kind != NodeKind::kInstruction) {
-    const graph::PlaceCounts counts = graph::CountPlaces(data_.graph.tree(), id, data_.placement);
+    const graph::PlaceCounts counts = data_.places.Of(data_.graph.tree(), id);
     return CategoryColor(static_cast<int>(graph::PlaceOf(counts)));
   }
   const Value value = node.kind == NodeKind::kInstruction ? ValueOf(node.instruction) : Sum(id);
@@ -174,6 +179,8 @@ uint32_t NodeColors::CategoryColor(int category) const {
       return theme_[kTypes[static_cast<size_t>(category)].color];
     case ColorMode::kError:
       return theme_[ColorOf(static_cast<Verdict>(category))];
+    case ColorMode::kKernel:
+      return ColorOfKernel(theme_, static_cast<uint8_t>(category));
     default:
       return theme_[Color::kDeviceNone];
   }
@@ -222,6 +229,19 @@ std::vector<LegendEntry> NodeColors::Legend(std::span<const std::string> stage_n
         out.push_back({CategoryColor(k), std::string(ToString(static_cast<Verdict>(k)))});
       }
       out.push_back({theme_[Color::kDeviceNone], "nothing known"});
+      break;
+    case ColorMode::kKernel:
+      if (kernels_.kernels == nullptr || kernels_.kernels->map.kernels.empty()) {
+        out = {{theme_[Color::kDeviceNone], "no kernels: this stage is not compiled yet"}};
+        break;
+      }
+      for (uint8_t k = 0; k < graph::kKernelColors; ++k) {
+        const bool last = k + 1 == graph::kKernelColors;
+        out.push_back({CategoryColor(k), last ? "one colour, one kernel; colours come again" : ""});
+      }
+      out.push_back({CategoryColor(graph::kCollectiveColor), "between devices"});
+      out.push_back({CategoryColor(graph::kHostColor), "host"});
+      out.push_back({theme_[Color::kDeviceNone], "no code"});
       break;
   }
   return out;

@@ -60,7 +60,8 @@ NodeId GraphData::NodeOf(InstructionId id, bool reveal) const {
 }
 
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
-    const std::shared_ptr<const hlo::Module>& module, const GraphPart& part) {
+    const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
+    debug::Placement placement) {
   std::vector<InstructionId> members;
   if (part.kind == GraphPart::Kind::kAround)
     members = hlo::Neighbourhood(*module, part.from, part.radius);
@@ -76,8 +77,7 @@ Result<std::shared_ptr<const GraphData>> MakeGraphData(
       members.empty() ? module->entry_id() : (*module)[members.front()].computation;
   graph::FoldableGraph graph(graph::Tree(module, computation, {}, members));
   graph.picture();
-  auto data = std::make_shared<GraphData>(module, std::move(graph));
-  data->placement = debug::FindPlacement(*module);
+  auto data = std::make_shared<GraphData>(module, std::move(placement), std::move(graph));
   for (const debug::Transfer& t : data->placement.transfers)
     data->transfers.emplace(t.instruction.index, &t);
   data->callers.resize(module->computations().size());

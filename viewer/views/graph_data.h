@@ -1,4 +1,4 @@
-// What the graph's lenses stand on: a stage's graph laid out, and colours of its nodes.
+// What the graph's lenses stand on: a stage's graph laid out.
 #pragma once
 
 #include <compare>
@@ -9,11 +9,11 @@
 
 #include "core/debug/align/lineage.h"
 #include "core/debug/place/placement.h"
+#include "core/graph/kernel_map.h"
+#include "core/graph/lanes.h"
 #include "core/graph/picture.h"
-#include "viewer/lab/error_curve.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/model/tasks.h"
-#include "viewer/widgets/theme.h"
 
 namespace hloscope::viewer {
 
@@ -43,12 +43,19 @@ struct GraphPart {
 struct GraphData {
   std::shared_ptr<const hlo::Module> module;
   debug::Placement placement;
+  graph::PlacesBelow places;  // refers to the two above
   std::vector<hlo::InstructionId> callers;  // by computation; invalid: called by nobody
   std::unordered_map<uint32_t, const debug::Transfer*> transfers;  // by instruction
   mutable graph::FoldableGraph graph;
 
-  GraphData(std::shared_ptr<const hlo::Module> of, graph::FoldableGraph made)
-      : module(std::move(of)), graph(std::move(made)) {}
+  GraphData(std::shared_ptr<const hlo::Module> of, debug::Placement placed,
+            graph::FoldableGraph made)
+      : module(std::move(of)),
+        placement(std::move(placed)),
+        places(*module, placement),
+        graph(std::move(made)) {}
+  GraphData(const GraphData&) = delete;
+  GraphData& operator=(const GraphData&) = delete;
   // The node that stands for an instruction of any computation; `reveal` opens all around it first.
   graph::NodeId NodeOf(hlo::InstructionId id, bool reveal) const;
 };
@@ -61,7 +68,8 @@ struct GraphKey {
 };
 
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
-    const std::shared_ptr<const hlo::Module>& module, const GraphPart& part);
+    const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
+    debug::Placement placement);
 
 // The stage in which an instruction of `stage` first had its name, by instruction.
 struct Origins {
@@ -69,41 +77,5 @@ struct Origins {
 };
 Result<std::shared_ptr<const Origins>> FindOrigins(const debug::Lineage& lineage, int32_t stage,
                                                    const TaskControl& control);
-
-// One entry of a legend.
-struct LegendEntry {
-  uint32_t color = 0;  // 0xAABBGGRR
-  std::string text;
-};
-
-// Colours of nodes in one mode.
-class NodeColors {
- public:
-  // `heat` counts for ColorMode::kError only.
-  NodeColors(const GraphData& data, ColorMode mode, const Theme& theme, const Origins* origins,
-             Heat heat);
-  uint32_t Of(graph::NodeId id) const;
-  std::vector<LegendEntry> Legend(std::span<const std::string> stage_names) const;
-
- private:
-  struct Value {
-    double number = 0;  // of a ramp
-    int category = -1;
-  };
-  Value ValueOf(hlo::InstructionId id) const;
-  Value Sum(graph::NodeId id) const;
-  uint32_t Ramp(double share) const;
-  uint32_t CategoryColor(int category) const;
-  bool IsRamp() const {
-    return mode_ == ColorMode::kFlops || mode_ == ColorMode::kBytes || mode_ == ColorMode::kOrigin;
-  }
-
-  const GraphData& data_;
-  ColorMode mode_;
-  const Theme& theme_;
-  const Origins* origins_;
-  Heat heat_;
-  double most_ = 0;
-};
 
 }  // namespace hloscope::viewer

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "viewer/views/graph_data.h"
+#include "viewer/views/graph_colors.h"
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {

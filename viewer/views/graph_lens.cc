@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <sstream>
 
@@ -27,6 +28,15 @@ using graph::NodeId;
 using graph::NodeKind;
 
 constexpr size_t kMostOpened = 2000;
+constexpr size_t kMostInRibbon = 400;  // instructions of a kernel that are looked for
+
+// The final stage runs as all of the dump says, others as the module itself shows.
+debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int32_t stage,
+                             const hlo::Module& text) {
+  if (stage == dump.FinalStage(module)) return debug::PlacementIn(dump, module, text);
+  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
+  return debug::FindPlacement(text, debug::TargetNamed(entry.device));
+}
 
 }  // namespace
 
@@ -38,7 +48,10 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
   if (!ShowPending(frame, read, "the module of this stage")) return false;
   const Pending<GraphData>& made = frame.context.cache.Get(
       key, "laying out the graph",
-      [text = read.value, part](TaskControl&) { return MakeGraphData(text, part); });
+      [text = read.value, part, module, stage, dump = frame.context.document.dump().value](
+          TaskControl&) {
+        return MakeGraphData(text, part, PlacementOf(*dump, module, stage, *text));
+      });
   if (!ShowPending(frame, made, "the graph")) return false;
   const bool is_same = generation_ == generation && key_.module == module;
   // What stood where in the picture before this one decides the order where names are the same.
@@ -46,7 +59,8 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
     made->graph.SetAnchors(data_->graph.MakeAnchors());
     made->graph.Rearrange();
   }
-  fitted_ = fitted_ && is_same && part.kind == GraphPart::Kind::kWhole;
+  fitted_ = fitted_ && is_same && part.kind == GraphPart::Kind::kWhole && !follows_size_;
+  if (!is_same) follows_size_ = true;
   data_ = made.value;
   ++graph_;
   // A graph is large and made quickly: the context keeps the one in view, not those of all passes.
@@ -60,7 +74,7 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
   return true;
 }
 
-void GraphLens::Paint(Frame& frame, ColorMode mode) {
+void GraphLens::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) {
   const Origins* origins = nullptr;
   if (mode == ColorMode::kOrigin) {
     auto provenance = frame.context.data.Provenance(module());
@@ -76,10 +90,14 @@ void GraphLens::Paint(Frame& frame, ColorMode mode) {
   const std::string wanted =
       fmt::format("{}:{}:{}:{}:{}:{}:{}", graph_, static_cast<int>(mode), frame.theme.dark(),
                   origins != nullptr, data_->graph.tree().size(), errors.verdict, errors.findings);
-  if (wanted == painted_) return;
+  if (wanted == painted_ && kernels == kernels_) return;
   painted_ = wanted;
+  kernels_ = kernels;
+  tints_.clear();
+  for (int color = 0; color <= graph::kCollectiveColor; ++color)
+    tints_.push_back(ColorOfKernel(frame.theme, static_cast<uint8_t>(color)));
   colors_.emplace(*data_, mode, frame.theme, origins,
-                  hot ? HeatOf(frame.context, module(), stage(), *data_->module) : Heat());
+                  hot ? HeatOf(frame.context, module(), stage(), *data_->module) : Heat(), kernels);
   ++dress_version_;
   std::vector<std::string> names;
   const dump::ModuleEntry& entry =
@@ -109,7 +127,7 @@ void GraphLens::Follow(Frame& frame) {
   focus_ = node;
   lit_.insert(node.index);
   const Box* box = data_->graph.picture().Find(node);
-  if (fitted_ && box != nullptr && !canvas_.Shows(*box)) canvas_.Center(*box);
+  if (fitted_ && box != nullptr && !canvas_.Shows(*box)) Center(*box);
 }
 
 std::string GraphLens::Explain(NodeId id) const {
@@ -126,9 +144,22 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
     BoxDress dress;
     dress.color = colors_->Of(id);
     const graph::Node& node = data_->graph.tree()[id];
-    dress.place = node.kind == NodeKind::kInstruction
-                      ? data_->placement.instructions[node.instruction.index].place
-                      : debug::Place::kUndecided;
+    if (node.kind == NodeKind::kInstruction) {
+      dress.place = data_->placement.instructions[node.instruction.index].place;
+      const auto moved = data_->transfers.find(node.instruction.index);
+      if (moved != data_->transfers.end()) dress.transfer = moved->second;
+    } else if (const debug::Place place =
+                   graph::PlaceOf(data_->places.Of(data_->graph.tree(), id));
+               place == debug::Place::kHost) {
+      // A group with work on the host is as loud as that.
+      dress.place = place;
+    }
+    dress.kernel = KernelOf(id);
+    if (dress.kernel == graph::kNoKernel) return dress;
+    const graph::KernelMap::Kernel& kernel = kernels_.kernels->map.kernels[dress.kernel];
+    dress.tint = dress.hull = tints_[kernel.color];
+    // What was written wears where it came to run.
+    if (dress.place == debug::Place::kUndecided) dress.place = kernel.place;
     return dress;
   };
   scene.explain = [this](NodeId id) { return Explain(id); };
@@ -140,73 +171,152 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
   };
   scene.selected = focus_;
   scene.lit = &lit_;
+  scene.found = &found_;
+  scene.lit_kernel = lit_kernel_;
   return scene;
 }
 
-CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float height, bool heading,
+uint32_t GraphLens::KernelOf(NodeId id) const {
+  if (kernels_.kernels == nullptr || !id.valid()) return graph::kNoKernel;
+  const graph::Tree& tree = data_->graph.tree();
+  if (tree[id].kind == NodeKind::kInstruction) return kernels_.Of(tree[id].instruction);
+  uint32_t common = graph::kNoKernel;
+  bool differ = false;
+  tree.ForEachInstruction(id, [&](hlo::InstructionId each) {
+    const uint32_t kernel = kernels_.Of(each);
+    if (kernel == graph::kNoKernel) return;
+    differ |= common != graph::kNoKernel && common != kernel;
+    common = kernel;
+  });
+  return differ ? graph::kNoKernel : common;
+}
+
+RibbonStep GraphLens::AreasOf(uint32_t kernel, bool in_lanes) const {
+  RibbonStep areas;
+  if (data_ == nullptr || kernels_.kernels == nullptr || kernel == graph::kNoKernel) return areas;
+  const graph::Picture& picture = in_lanes ? lanes_.picture : data_->graph.picture();
+  const GraphCanvas& canvas = in_lanes ? lanes_canvas_ : canvas_;
+  // Of the stage itself its own instruction; of what was written all that it was made of.
+  std::vector<hlo::InstructionId> ids;
+  if (kernels_.source != nullptr) {
+    ids = kernels_.InstructionsOf(kernel, kMostInRibbon);
+  } else if (kernel < kernels_.kernels->map.kernels.size()) {
+    ids = {kernels_.kernels->map.kernels[kernel].instruction};
+  }
+  std::unordered_set<uint32_t> seen;
+  for (hlo::InstructionId id : ids) {
+    NodeId node = data_->NodeOf(id, false);
+    // In the lanes a body stands in its caller.
+    while (in_lanes && node.valid() && picture.Find(node) == nullptr)
+      node = data_->graph.tree()[node].parent;
+    if (!node.valid() || !seen.insert(node.index).second) continue;
+    const Box* box = picture.Find(node);
+    if (box == nullptr) continue;
+    if (const auto area = canvas.OnScreen(*box)) areas.push_back(*area);
+  }
+  return areas;
+}
+
+void GraphLens::Find(std::string_view text) {
+  if (data_ == nullptr) return;
+  const uint64_t version = graph_ * 1'000'003 + data_->graph.version();
+  if (text == sought_ && version == sought_version_) return;
+  sought_ = text;
+  sought_version_ = version;
+  found_.clear();
+  if (text.empty()) return;
+  const auto lower = [](std::string_view from) {
+    std::string out(from);
+    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return out;
+  };
+  const std::string wanted = lower(text);
+  const hlo::Module& module = *data_->module;
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const hlo::InstructionId id(i);
+    const bool hit = lower(module.name(id)).find(wanted) != std::string::npos ||
+                     ToString(module[id].opcode).find(wanted) != std::string_view::npos;
+    if (!hit) continue;
+    // The box that stands for it: itself, its fusion, or the group it is in.
+    if (const NodeId node = data_->NodeOf(id, false); node.valid()) found_.insert(node.index);
+  }
+}
+
+CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float height,
                              bool minimap) {
   const graph::Picture& picture = data_->graph.picture();
-  // One line above the canvas, so that its rows stand beside those of the devices.
-  const auto open = std::ranges::count(picture.boxes, true, &Box::open);
-  if (heading) {
-    Label(frame.theme, Color::kTextSecondary,
-          open == 0 ? fmt::format("{} boxes", picture.boxes.size())
-                    : fmt::format("{} boxes, {} open", picture.boxes.size(), open));
-    height -= ImGui::GetTextLineHeightWithSpacing();
-  }
   CanvasEvents events = canvas_.Draw(frame, id, {width, height}, SceneOf(picture), minimap);
-  if (!fitted_) {
+  if (events.moved) follows_size_ = false;
+  if (!fitted_ || (follows_size_ && fitted_size_ != std::pair(width, height))) {
     fitted_ = true;
-    canvas_.Begin(picture);
-    if (const Box* box = focus_.valid() ? picture.Find(focus_) : nullptr) {
-      if (!canvas_.Shows(*box) || canvas_.zoom < 0.4f) canvas_.Center(*box);
-    }
+    fitted_size_ = {width, height};
+    canvas_.Fit(picture);
   }
   return events;
 }
 
-CanvasEvents GraphLens::DrawColumns(Frame& frame, const char* id, float width, float height,
-                                    bool heading) {
+float GraphLens::LaneTitleHeight() { return 2 * ImGui::GetTextLineHeight(); }
+
+CanvasEvents GraphLens::DrawLanes(Frame& frame, const char* id, float width, float height) {
   const graph::Picture& picture = data_->graph.picture();
-  if (columns_version_ != data_->graph.version() * 1'000'003 + dress_version_) {
-    columns_version_ = data_->graph.version() * 1'000'003 + dress_version_;
-    columns_ = graph::PlaceInColumns(data_->graph.tree(), picture, data_->placement);
+  if (lanes_version_ != data_->graph.version() * 1'000'003 + dress_version_) {
+    lanes_version_ = data_->graph.version() * 1'000'003 + dress_version_;
+    lanes_ = graph::PlaceInLanes(data_->graph.tree(), picture, data_->places);
   }
-  // All columns are always in view: only the height is zoomed.
-  columns_canvas_.x = columns_.picture.width / 2;
-  columns_canvas_.stretch =
-      (width / frame.scale - 12) / std::max(1.0f, columns_.picture.width * columns_canvas_.zoom);
-  if (heading) DrawColumnTitles(frame, width);
+  // All lanes are always in view: only the height is zoomed.
+  lanes_canvas_.x = lanes_.picture.width / 2;
+  lanes_canvas_.stretch =
+      (width / frame.scale - 12) / std::max(1.0f, lanes_.picture.width * lanes_canvas_.zoom);
   const ImVec2 corner = ImGui::GetCursorScreenPos();
-  const float below = heading ? height - ImGui::GetTextLineHeightWithSpacing() : height;
-  CanvasEvents events =
-      columns_canvas_.Draw(frame, id, {width, below}, SceneOf(columns_.picture), false);
+  DrawLaneTitles(frame, width);
+  const ImVec2 below = ImGui::GetCursorScreenPos();
+  CanvasEvents events = lanes_canvas_.Draw(frame, id, {width, height - (below.y - corner.y)},
+                                           SceneOf(lanes_.picture), false);
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  const float zoom = columns_canvas_.zoom * columns_canvas_.stretch * frame.scale;
-  for (size_t k = 0; k + 1 < columns_.columns.size(); ++k) {
-    const graph::ColumnSpan &a = columns_.columns[k], &b = columns_.columns[k + 1];
-    const float between = (a.left + a.width + b.left) / 2 - columns_canvas_.x;
-    const float x = corner.x + width / 2 + between * zoom;
-    list.AddLine({x, corner.y}, {x, corner.y + below}, frame.theme[Color::kLine]);
+  const float zoom = lanes_canvas_.zoom * lanes_canvas_.stretch * frame.scale;
+  const float bottom = corner.y + height;
+  for (size_t k = 0; k < lanes_.lanes.size(); ++k) {
+    const graph::LaneSpan& a = lanes_.lanes[k];
+    const auto at = [&](float px) { return corner.x + width / 2 + (px - lanes_canvas_.x) * zoom; };
+    if (graph::IsHost(a.lane))
+      list.AddRectFilled({at(a.left - 20), corner.y}, {at(a.left + a.width + 20), bottom},
+                         frame.theme.With(Color::kDeviceFallback, 0.10f));
+    if (k + 1 == lanes_.lanes.size()) break;
+    const float x = at((a.left + a.width + lanes_.lanes[k + 1].left) / 2);
+    list.AddLine({x, corner.y}, {x, bottom}, frame.theme[Color::kLine]);
   }
+  if (lanes_.lanes.empty())
+    list.AddText({corner.x + 8 * frame.scale, below.y + 8 * frame.scale},
+                 frame.theme[Color::kTextSecondary], "nothing here executes anything");
   return events;
 }
 
-// One line above the canvas: what each column is, and how many boxes stand in it.
-void GraphLens::DrawColumnTitles(Frame& frame, float width) const {
+// Two lines above the canvas: what each lane is; how many instructions run there, and of the host
+// how many bytes move.
+void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
   const ImVec2 corner = ImGui::GetCursorScreenPos();
-  const float zoom = columns_canvas_.zoom * columns_canvas_.stretch * frame.scale;
-  for (const graph::ColumnSpan& column : columns_.columns) {
-    const float left = corner.x + width / 2 + (column.left - columns_canvas_.x) * zoom;
-    const float right = left + column.width * zoom;
-    std::string title = fmt::format("{} {}", TitleOf(column.column), column.boxes);
-    if (ImGui::CalcTextSize(title.c_str()).x > right - left) title = TitleOf(column.column);
-    const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + 100 * frame.scale);
-    ImGui::GetWindowDrawList()->AddText(nullptr, 0, {left, corner.y},
-                                        frame.theme[Color::kTextSecondary], title.c_str(), nullptr,
-                                        0, &clip);
+  const float zoom = lanes_canvas_.zoom * lanes_canvas_.stretch * frame.scale;
+  const float line = ImGui::GetTextLineHeight();
+  const float tall = LaneTitleHeight();
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  for (const graph::LaneSpan& lane : lanes_.lanes) {
+    const float left = corner.x + width / 2 + (lane.left - lanes_canvas_.x) * zoom;
+    const float right = left + lane.width * zoom;
+    const bool host = graph::IsHost(lane.lane);
+    std::string count = CountText(static_cast<int64_t>(lane.instructions));
+    if (lane.lane == graph::Lane::kHost && data_->placement.bytes > 0)
+      count += ", " + graph::BytesText(data_->placement.bytes);
+    const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + tall);
+    const auto text = [&](ImFont* font, float y, uint32_t color, const std::string& what) {
+      list.AddText(font, ImGui::GetFontSize(), {left, y}, color, what.c_str(), nullptr, 0, &clip);
+    };
+    const uint32_t color = frame.theme[host ? Color::kDeviceFallback : Color::kTextSecondary];
+    text(host ? frame.strong : frame.font, corner.y, color, std::string(TitleOf(lane.lane)));
+    text(frame.strong, corner.y + line, host ? color : frame.theme[Color::kText], count);
+    if (ImGui::IsMouseHoveringRect({left, corner.y}, {right, corner.y + tall}))
+      ImGui::SetTooltip("%s: %s", std::string(TitleOf(lane.lane)).c_str(), count.c_str());
   }
-  ImGui::Dummy({width, ImGui::GetTextLineHeight()});
+  ImGui::Dummy({width, tall});
 }
 
 void GraphLens::Toggle(NodeId id) {
@@ -217,6 +327,7 @@ void GraphLens::Toggle(NodeId id) {
   if (!data_->graph.Close(id) && !data_->graph.Open(id)) return;
   const Box* after = data_->graph.picture().Find(id);
   if (after == nullptr) return;
+  follows_size_ = false;
   canvas_.x += after->x - x;
   canvas_.y += after->y - y;
 }
@@ -227,11 +338,13 @@ void GraphLens::CloseAll() {
     if (box.open) data_->graph.Close(box.node);
   }
   focus_ = focus_.valid() ? data_->graph.Visible(focus_) : focus_;
+  follows_size_ = true;
   canvas_.Fit(data_->graph.picture());
 }
 
 void GraphLens::OpenAll() {
   graph::Unfold(data_->graph, kMostOpened);
+  follows_size_ = true;
   canvas_.Fit(data_->graph.picture());
 }
 
@@ -262,7 +375,7 @@ std::string GraphLens::Arrangement() const {
     open_text_ = fmt::format("{}", fmt::join(open, " "));
   }
   return fmt::format("{} {} {} {} {} {} {}", graph_, canvas_.x, canvas_.y, canvas_.zoom,
-                     columns_canvas_.y, columns_canvas_.zoom, open_text_);
+                     lanes_canvas_.y, lanes_canvas_.zoom, open_text_);
 }
 
 void GraphLens::SetArrangement(std::string_view text) {
@@ -286,11 +399,12 @@ void GraphLens::SetArrangement(std::string_view text) {
     if (box.open && !stays) data_->graph.Close(box.node);
   }
   if (focus_.valid()) focus_ = data_->graph.Visible(focus_);
+  follows_size_ = false;
   canvas_.x = camera[0];
   canvas_.y = camera[1];
   canvas_.zoom = camera[2];
-  columns_canvas_.y = camera[3];
-  columns_canvas_.zoom = camera[4];
+  lanes_canvas_.y = camera[3];
+  lanes_canvas_.zoom = camera[4];
 }
 
 void GraphLens::Reveal(Frame& frame) {
@@ -299,7 +413,12 @@ void GraphLens::Reveal(Frame& frame) {
   if (!node.valid()) return;
   focus_ = node;
   followed_ = UINT64_MAX;
-  if (const Box* box = data_->graph.picture().Find(node)) canvas_.Center(*box);
+  if (const Box* box = data_->graph.picture().Find(node)) Center(*box);
+}
+
+void GraphLens::Center(const Box& box) {
+  follows_size_ = false;
+  canvas_.Center(box);
 }
 
 NodeId GraphLens::Step(Command direction) const {

@@ -8,9 +8,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/graph/columns.h"
+#include "core/graph/lanes.h"
 #include "viewer/views/graph_canvas.h"
+#include "viewer/views/graph_colors.h"
 #include "viewer/views/graph_data.h"
+#include "viewer/views/graph_ribbon.h"
 
 namespace hloscope::viewer {
 
@@ -19,15 +21,15 @@ class GraphLens {
   // Takes the stage's graph from the context, which makes it in the background. False: it is not
   // there yet, and a sentence stands in its place.
   bool Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part);
-  // Colours by `mode`; waits for origins where they are needed.
-  void Paint(Frame& frame, ColorMode mode);
+  // Colours by `mode`; waits for origins where they are needed. `kernels` as far as it is known.
+  void Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels);
   // Which nodes stand for the selection, after Ready.
   void Follow(Frame& frame);
-  // `heading`: a line above says what is in the picture.
-  CanvasEvents Draw(Frame& frame, const char* id, float width, float height, bool heading,
-                    bool minimap);
-  // The same graph by places; after Paint.
-  CanvasEvents DrawColumns(Frame& frame, const char* id, float width, float height, bool heading);
+  CanvasEvents Draw(Frame& frame, const char* id, float width, float height, bool minimap);
+  // The same graph by what executes it, in lanes with titles of two lines; after Paint.
+  CanvasEvents DrawLanes(Frame& frame, const char* id, float width, float height);
+  // The height of those titles.
+  static float LaneTitleHeight();
   // Opens or closes a node; what is at its upper left corner stays where it is.
   void Toggle(graph::NodeId id);
   void CloseAll();
@@ -41,6 +43,7 @@ class GraphLens {
   void Reveal(Frame& frame);
   // The next node along a wire (vertical) or beside this one; invalid where there is none.
   graph::NodeId Step(Command direction) const;
+  void Center(const graph::Box& box);
   void Focus(graph::NodeId id) { focus_ = id; }
   graph::NodeId focus() const { return focus_; }
   // The instructions that the focus stands for, of one computation; all of a group.
@@ -49,17 +52,29 @@ class GraphLens {
   hlo::InstructionId InstructionOf(graph::NodeId id) const;
 
   const GraphData* data() const { return data_.get(); }
+  const std::shared_ptr<const GraphData>& shared_data() const { return data_; }
   GraphCanvas& canvas() { return canvas_; }
   const GraphCanvas& canvas() const { return canvas_; }
-  GraphCanvas& columns_canvas() { return columns_canvas_; }
-  const graph::Picture& columns() const { return columns_.picture; }  // as it was last drawn
+  GraphCanvas& lanes_canvas() { return lanes_canvas_; }
+  const graph::LanePicture& lanes() const { return lanes_; }  // as it was last drawn
+  // Until the user moves the camera, all of the picture stays in view.
+  void StopFitting() { follows_size_ = false; }
+  // The kernel of a node, that of all instructions in it; kNoKernel where they differ.
+  uint32_t KernelOf(graph::NodeId id) const;
+  // Which kernel is marked in this picture in the next frame.
+  void LightKernel(uint32_t kernel) { lit_kernel_ = kernel; }
+  // Where a kernel stands on the screen; in the lanes, where `in_lanes`.
+  RibbonStep AreasOf(uint32_t kernel, bool in_lanes) const;
+  // Marks what a search found; all of the stage, or nothing.
+  void Find(std::string_view text);
+  size_t found() const { return found_.size(); }
   int32_t module() const { return key_.module; }
   int32_t stage() const { return key_.stage; }
   const std::vector<LegendEntry>& legend() const { return legend_; }
   const graph::Picture& picture() { return data_->graph.picture(); }
 
  private:
-  void DrawColumnTitles(Frame& frame, float width) const;
+  void DrawLaneTitles(Frame& frame, float width) const;
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
 
@@ -73,10 +88,17 @@ class GraphLens {
   std::string painted_;  // what the colours are of
   uint64_t dress_version_ = 0;
   std::vector<LegendEntry> legend_;
-  GraphCanvas canvas_, columns_canvas_;
-  graph::ColumnPicture columns_;
-  uint64_t columns_version_ = 0;
-  bool fitted_ = false;
+  GraphCanvas canvas_, lanes_canvas_;
+  graph::LanePicture lanes_;
+  uint64_t lanes_version_ = 0;
+  bool fitted_ = false, follows_size_ = true;
+  std::pair<float, float> fitted_size_;
+  std::vector<uint32_t> tints_;  // by colour of a kernel
+  KernelPaint kernels_;
+  uint32_t lit_kernel_ = graph::kNoKernel;
+  std::string sought_;
+  uint64_t sought_version_ = 0;
+  std::unordered_set<uint32_t> found_;
   graph::NodeId focus_;
   uint64_t followed_ = UINT64_MAX;
   bool followed_complete_ = false;

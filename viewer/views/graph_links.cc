@@ -2,10 +2,7 @@
 #include "viewer/views/graph_links.h"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
-
-#include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -16,16 +13,6 @@ using graph::NodeId;
 constexpr size_t kAnchors = 6;
 
 }  // namespace
-
-const debug::Alignment* LinksOf(Context& context, const GraphLens& before, const GraphLens& after) {
-  const Pending<debug::Alignment>& found = context.cache.Get(
-      PartKey<debug::Alignment>{after.module(), after.stage()}, "linking source and fusions",
-      [earlier = before.data()->module, later = after.data()->module](TaskControl&) {
-        return Computed<debug::Alignment>(
-            std::make_shared<const debug::Alignment>(debug::Align(*earlier, *later)));
-      });
-  return found.ready() ? found.value.get() : nullptr;
-}
 
 // The other camera goes where the counterparts of the boxes around this one's middle lie, the
 // nearer the more they count: it moves as steadily as this one.

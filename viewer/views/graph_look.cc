@@ -22,18 +22,20 @@ void ToggleButton(const char* label, bool& value, const char* help) {
 }  // namespace
 
 std::string GraphLook::Text() const {
-  return fmt::format("{} {} {} {}{}{}", static_cast<int>(mode), linked ? 1 : 0, minimap ? 1 : 0,
-                     shown[kSource] ? 1 : 0, shown[kFusions] ? 1 : 0, shown[kDevices] ? 1 : 0);
+  return fmt::format("{} {} {} {}{}{} {}", static_cast<int>(mode), linked ? 1 : 0, minimap ? 1 : 0,
+                     shown[kSource] ? 1 : 0, shown[kFusions] ? 1 : 0, shown[kDevices] ? 1 : 0,
+                     caption ? 1 : 0);
 }
 
 void GraphLook::SetText(std::string_view text) {
-  if (text.size() != 9) return;
+  if (text.size() != 11) return;
   const int number = text[0] - '0';
   if (number < 0 || static_cast<size_t>(number) >= ColorModeRows().size()) return;
   mode = static_cast<ColorMode>(number);
   linked = text[2] == '1';
   minimap = text[4] == '1';
   for (size_t k = 0; k < kShownCount; ++k) shown[k] = text[6 + k] == '1';
+  caption = text[10] == '1';
   if (std::ranges::count(shown, true) == 0) shown[kFusions] = true;
 }
 

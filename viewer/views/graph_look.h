@@ -15,12 +15,13 @@ namespace hloscope::viewer {
 
 // From left to right. There is a source only where the stage in view is not the first.
 enum GraphPicture : uint8_t { kSource, kFusions, kDevices, kShownCount };
-inline constexpr std::array<const char*, kShownCount> kGraphTitles = {"Source", "Fusions",
-                                                                      "Devices"};
+inline constexpr std::array<const char*, kShownCount> kGraphTitles = {
+    "What you wrote", "What XLA fused", "Where it runs"};
 
 struct GraphLook {
-  ColorMode mode = ColorMode::kOpcode;
+  ColorMode mode = ColorMode::kKernel;
   bool linked = true, minimap = true;
+  bool caption = true;  // the line that says how to read the pictures
   std::array<bool, kShownCount> shown = {true, true, true};
   std::array<float, kShownCount> share = {1, 1, 0.9f};  // of the width
 

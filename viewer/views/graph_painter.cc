@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viewer/views/graph_outline.h"
+
 namespace hloscope::viewer {
 namespace {
 
@@ -14,12 +16,27 @@ using graph::NodeId;
 using graph::NodeKind;
 using graph::Outline;
 
-// Heights of a node in pixels from which on texts, outlines and areas are drawn.
-constexpr float kTextHeight = 21, kOutlineHeight = 9, kFlatHeight = 2;
+// Heights of a node in logical pixels from which on both lines of text, one line, outlines and areas
+// are drawn.
+constexpr float kTwoLinesHeight = 34, kTextHeight = 10, kOutlineHeight = 6, kFlatHeight = 2;
+constexpr float kShapeZoom = 1.2f;  // from which on wires say what shape they carry
+constexpr size_t kMostTags = 200;
+constexpr float kHullPadding = 8;   // in the picture
 constexpr uint32_t kWireStep = 8;  // of the wires that are drawn where nodes are dots
 
 ImU32 Blend(ImU32 color, float alpha) {
   return (color & 0x00ffffffu) | (static_cast<ImU32>(alpha * 255) << 24);
+}
+
+// `share` of `b` in `a`, opaque.
+ImU32 Mix(ImU32 a, ImU32 b, float share) {
+  ImU32 out = 0xff000000u;
+  for (int shift : {0, 8, 16}) {
+    const auto x = static_cast<float>((a >> shift) & 0xffu);
+    const auto y = static_cast<float>((b >> shift) & 0xffu);
+    out |= static_cast<ImU32>(x + (y - x) * share) << shift;
+  }
+  return out;
 }
 
 }  // namespace
@@ -39,6 +56,7 @@ void GraphPainter::Paint(NodeId hovered) {
   // Frames stand before what is in them; within one frame order does not matter.
   std::ranges::sort(frames);
   for (uint32_t k : frames) PaintFrame(k);
+  if (detail == Detail::kFull || detail == Detail::kNoText) PaintHulls(boxes);
   PaintWires(detail);
   for (NodeId id : {scene_.selected, hovered}) {
     if (id.valid()) PaintNeighbours(id);
@@ -48,8 +66,42 @@ void GraphPainter::Paint(NodeId hovered) {
   for (size_t k = 0; k < boxes.size(); k += step) PaintBox(boxes[k], detail);
   const float font = std::max(9.0f * frame_.scale, graph::kSubtitleSize * zoom_);
   for (uint32_t k : frames) PaintFrameTitle(k, font);
-  if (detail != Detail::kFull) return;
-  for (uint32_t k : boxes) PaintChips(k);
+  // What moves between host and device is said at every zoom.
+  for (size_t k = 0; k < boxes.size(); k += step) PaintTransfer(boxes[k]);
+  if (detail == Detail::kFull) {
+    for (uint32_t k : boxes) PaintChips(k);
+  }
+  if (const auto at = scene_.picture->box_of_node.find(scene_.selected.index);
+      scene_.selected.valid() && at != scene_.picture->box_of_node.end())
+    PaintCallout(at->second);
+}
+
+// Inflated boxes, and the wires between them as broad bands: opaque, so that overlaps do not show.
+void GraphPainter::PaintHulls(const std::vector<uint32_t>& boxes) {
+  const float grow = std::max(kHullPadding * zoom_, 2.5f * frame_.scale);
+  const auto soft = [&](const BoxDress& dress) {
+    return Mix(frame_.theme[Color::kCanvas], dress.hull,
+               dress.kernel == scene_.lit_kernel ? 0.5f : 0.24f);
+  };
+  index_.ForEachWire(seen_, [&](uint32_t w) {
+    const graph::Wire& wire = scene_.picture->wires[w];
+    if (wire.jump || !wire.from.valid() || !wire.to.valid()) return;
+    const auto from = scene_.picture->box_of_node.find(wire.from.index);
+    const auto to = scene_.picture->box_of_node.find(wire.to.index);
+    const auto end = scene_.picture->box_of_node.end();
+    if (from == end || to == end) return;
+    const BoxDress& dress = dress_[from->second];
+    if (dress.hull == 0 || dress.kernel != dress_[to->second].kernel) return;
+    PaintWire(wire, soft(dress), 2.2f * grow, true);
+  });
+  for (uint32_t k : boxes) {
+    const BoxDress& dress = dress_[k];
+    if (dress.hull == 0) continue;
+    const Box& box = scene_.picture->boxes[k];
+    const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
+    list_.AddRectFilled({a.x - grow, a.y - grow}, {b.x + grow, b.y + grow}, soft(dress),
+                        1.3f * grow);
+  }
 }
 
 bool GraphPainter::Moves(const graph::Wire& wire) const {
@@ -77,6 +129,7 @@ void GraphPainter::PaintWires(Detail detail) {
     }
     PaintWire(wire, color, width * std::clamp(zoom_, 0.5f * frame_.scale, 1.5f * frame_.scale),
               curved);
+    if (detail == Detail::kFull && zoom_ >= kShapeZoom * frame_.scale) PaintShape(wire);
   });
 }
 
@@ -115,32 +168,18 @@ void GraphPainter::PaintNeighbours(NodeId id) {
   }
 }
 
-uint32_t GraphPainter::PlaceColor(debug::Place place) const {
-  switch (graph::LookOf(place).outline) {
-    case Outline::kRectangle:
-    case Outline::kDoubleSides:
-    case Outline::kRounded:
-      return frame_
-          .theme[place == debug::Place::kControl ? Color::kTextSecondary : Color::kDeviceGpu];
-    case Outline::kHexagon:
-      return frame_.theme[Color::kCollective];
-    case Outline::kCutCorners:
-      return frame_.theme[Color::kDeviceFallback];
-    case Outline::kCylinder:
-      return frame_.theme[Color::kDeviceHost];
-    default:
-      return frame_.theme[Color::kDeviceNone];
-  }
-}
-
 void GraphPainter::PaintFrame(uint32_t index) {
   const Box& box = scene_.picture->boxes[index];
   const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
   const bool call = (*scene_.tree)[box.node].kind == NodeKind::kInstruction;
-  list_.AddRectFilled(a, b, frame_.theme.With(Color::kRaised, 0.35f), 4 * zoom_);
-  list_.AddRect(a, b, call ? PlaceColor(dress_[index].place) : frame_.theme[Color::kLine],
-                4 * zoom_, (call ? 1.8f : 1.0f) * frame_.scale);
-  PaintRing(a, b, box.node);
+  const BoxDress& dress = dress_[index];
+  const bool kernel = call && dress.kernel != graph::kNoKernel;
+  list_.AddRectFilled(
+      a, b, kernel ? Blend(dress.color, 0.12f) : frame_.theme.With(Color::kRaised, 0.35f),
+      4 * zoom_);
+  list_.AddRect(a, b, call ? OutlineColor(dress) : frame_.theme[Color::kLine], 4 * zoom_,
+                (call ? 1.8f : 1.0f) * frame_.scale);
+  PaintRing(a, b, index);
 }
 
 void GraphPainter::PaintFrameTitle(uint32_t index, float font) {
@@ -168,7 +207,7 @@ void GraphPainter::PaintBox(uint32_t index, Detail detail) {
   const BoxDress& dress = dress_[index];
   if (detail == Detail::kDots || detail == Detail::kFlat) {
     list_.AddRectFilled(a, {std::max(b.x, a.x + 1), std::max(b.y, a.y + 1)}, dress.color);
-    PaintRing(a, b, box.node);
+    PaintRing(a, b, index);
     return;
   }
   const bool group = (*scene_.tree)[box.node].kind != NodeKind::kInstruction;
@@ -184,51 +223,24 @@ void GraphPainter::PaintBox(uint32_t index, Detail detail) {
     }
   }
   list_.AddRectFilled(a, b, frame_.theme[group ? Color::kRaised : Color::kPanel], 3 * zoom_);
-  list_.AddRectFilled(a, b, Blend(dress.color, 0.16f), 3 * zoom_);
-  PaintOutline(a, b, graph::LookOf(dress.place), PlaceColor(dress.place));
+  list_.AddRectFilled(a, b, Blend(dress.color, dress.place == debug::Place::kHost ? 0.4f : 0.16f),
+                      3 * zoom_);
+  DrawOutline(list_, a, b, graph::LookOf(dress.place).outline, OutlineColor(dress), zoom_,
+              1.2f * frame_.scale);
   list_.AddRectFilled({a.x + 4 * zoom_, a.y + 6 * zoom_}, {a.x + 8 * zoom_, b.y - 6 * zoom_},
                       dress.color);
-  PaintRing(a, b, box.node);
-  if (detail == Detail::kFull) {
-    PaintText(index, a, b);
-    PaintTransfer(index);
-  }
+  PaintRing(a, b, index);
+  if (detail == Detail::kFull) PaintText(index, a, b);
 }
 
-void GraphPainter::PaintOutline(ImVec2 a, ImVec2 b, const graph::PlaceLook& look, uint32_t color) {
-  const float line = 1.2f * frame_.scale, c = std::min(8 * zoom_, (b.x - a.x) / 4);
-  const float middle = (a.y + b.y) / 2;
-  switch (look.outline) {
-    case Outline::kHexagon: {
-      const ImVec2 p[] = {{a.x + c, a.y}, {b.x - c, a.y}, {b.x, middle},
-                          {b.x - c, b.y}, {a.x + c, b.y}, {a.x, middle}};
-      list_.AddPolyline(p, 6, color, 2 * line, ImDrawFlags_Closed);
-      break;
-    }
-    case Outline::kCutCorners: {
-      const ImVec2 p[] = {{a.x + c, a.y}, {b.x - c, a.y}, {b.x, a.y + c}, {b.x, b.y - c},
-                          {b.x - c, b.y}, {a.x + c, b.y}, {a.x, b.y - c}, {a.x, a.y + c}};
-      list_.AddPolyline(p, 8, color, 2.2f * line, ImDrawFlags_Closed);
-      break;
-    }
-    case Outline::kCylinder:
-      list_.AddRect(a, b, color, c, 1.8f * line);
-      list_.AddLine({a.x, a.y + c / 2 + 1}, {b.x, a.y + c / 2 + 1}, color, line);
-      break;
-    case Outline::kDoubleSides:
-      list_.AddRect(a, b, color, 3 * zoom_, 1.6f * line);
-      list_.AddLine({b.x - 4 * zoom_, a.y}, {b.x - 4 * zoom_, b.y}, color, line);
-      list_.AddLine({a.x + 2 * zoom_, a.y}, {a.x + 2 * zoom_, b.y}, color, line);
-      break;
-    case Outline::kRounded:
-      list_.AddRect(a, b, color, (b.y - a.y) / 2.6f, line);
-      break;
-    case Outline::kRectangle:
-      list_.AddRect(a, b, color, 3 * zoom_, 1.6f * line);
-      break;
-    default:
-      list_.AddRect(a, b, Blend(color, 0.7f), 3 * zoom_, line);
-  }
+// Of what is in a kernel, that of the kernel; the host and what moves data keep their own.
+uint32_t GraphPainter::OutlineColor(const BoxDress& dress) const {
+  const debug::Place place = dress.place;
+  const bool own = place == debug::Place::kHost || place == debug::Place::kHostMemory ||
+                   place == debug::Place::kCollective;
+  return dress.kernel == graph::kNoKernel || own || dress.tint == 0
+             ? PlaceColor(frame_.theme, place)
+             : dress.tint;
 }
 
 // Boxes of the devices may be narrower than their texts, which are cut in the middle then.
@@ -248,25 +260,85 @@ void GraphPainter::PaintLine(const std::string& text, float font, ImVec2 at, flo
 
 void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   const graph::NodeText& text = texts_(scene_.picture->boxes[index].node);
+  const float left = a.x + (graph::kNodePadding + 1) * zoom_;
+  const float height = b.y - a.y;
+  if (height < kTwoLinesHeight * frame_.scale) {
+    const float font = std::round(
+        std::clamp(height * 0.72f, 9 * frame_.scale, graph::kTitleSize * frame_.scale));
+    PaintLine(text.title, font, {left, (a.y + b.y - font) / 2 - frame_.scale}, b.x, Color::kText);
+    return;
+  }
   const float title = std::round(graph::kTitleSize * zoom_);
   const float subtitle = std::round(graph::kSubtitleSize * zoom_);
-  const float left = a.x + (graph::kNodePadding + 1) * zoom_;
   PaintLine(text.title, title, {left, a.y + 5 * zoom_}, b.x, Color::kText);
   PaintLine(text.subtitle, subtitle, {left, a.y + 24 * zoom_}, b.x, Color::kTextSecondary);
 }
 
-void GraphPainter::PaintRing(ImVec2 a, ImVec2 b, NodeId id) {
+// Text on a ground of its own, that can be read over wires.
+void GraphPainter::PaintTag(const std::string& text, ImVec2 at, float font, uint32_t color) {
+  const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
+  list_.AddRectFilled({at.x - 3, at.y - 1}, {at.x + width + 3, at.y + font + 3},
+                      frame_.theme.With(Color::kCanvas, 0.9f), 2);
+  list_.AddText(frame_.mono, font, at, color, text.c_str());
+}
+
+// The name of what is selected, where its box is too small to bear it.
+void GraphPainter::PaintCallout(uint32_t index) {
+  const Box& box = scene_.picture->boxes[index];
+  if (box.open) return;
+  const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
+  const float font = std::round(12 * frame_.scale);
+  const std::string& title = texts_(box.node).title;
+  const float character = font * graph::kCharacterWidth;
+  if (b.y - a.y >= 14 * frame_.scale && (b.x - a.x) > 14 * character) return;
+  const ImVec2 low = list_.GetClipRectMin(), high = list_.GetClipRectMax();
+  const std::string text = graph::Elide(
+      title, static_cast<size_t>(std::max(6.0f, (high.x - low.x) / character - 4)));
+  const float width = static_cast<float>(graph::Columns(text)) * character;
+  const float x = std::clamp(a.x, low.x + 4, std::max(low.x + 4, high.x - width - 4));
+  const float below = b.y + 5 * frame_.scale;
+  PaintTag(text, {x, below + font + 4 < high.y ? below : a.y - font - 6 * frame_.scale}, font,
+           frame_.theme[Color::kAccent]);
+}
+
+// What a wire carries, in its middle, where there is room for it.
+void GraphPainter::PaintShape(const graph::Wire& wire) {
+  const Box* from = wire.from.valid() ? scene_.picture->Find(wire.from) : nullptr;
+  if (from == nullptr || wire.point_count < 2) return;
+  const graph::Node& node = (*scene_.tree)[wire.from];
+  if (node.kind != NodeKind::kInstruction) return;
+  const hlo::Shape& shape = scene_.tree->module().shape(node.instruction);
+  if (!shape.IsArray()) return;
+  const graph::Point p = scene_.picture->points[wire.first_point];
+  const graph::Point q = scene_.picture->points[wire.first_point + 1];
+  const ImVec2 a = ToScreen(p.x, p.y), b = ToScreen(q.x, q.y);
+  const float font = std::round(10 * frame_.scale);
+  if (b.y - a.y < 2 * font) return;
+  const std::string text = graph::Elide(ToString(shape, false), 24);
+  const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
+  PaintTag(text, {(a.x + b.x - width) / 2, (a.y + b.y - font) / 2}, font,
+           frame_.theme[Color::kTextSecondary]);
+}
+
+void GraphPainter::PaintRing(ImVec2 a, ImVec2 b, uint32_t index) {
+  const NodeId id = scene_.picture->boxes[index].node;
   const bool selected = scene_.selected == id;
   const bool lit = scene_.lit != nullptr && scene_.lit->contains(id.index);
-  if (!selected && !lit) return;
+  const bool found = scene_.found != nullptr && scene_.found->contains(id.index);
+  const bool kernel = dress_[index].tint != 0 && dress_[index].kernel == scene_.lit_kernel;
   const float gap = 2 * frame_.scale;
-  list_.AddRect({a.x - gap, a.y - gap}, {b.x + gap, b.y + gap}, frame_.theme[Color::kAccent],
-                4 * zoom_, (selected ? 3.0f : 1.8f) * frame_.scale);
+  if (found)
+    list_.AddRectFilled({a.x - 2 * gap, a.y - 2 * gap}, {b.x + 2 * gap, b.y + 2 * gap},
+                        frame_.theme.With(Color::kMatch, 0.55f), 4 * zoom_);
+  if (!selected && !lit && !kernel) return;
+  const uint32_t color = selected || lit ? frame_.theme[Color::kAccent] : dress_[index].tint;
+  list_.AddRect({a.x - gap, a.y - gap}, {b.x + gap, b.y + gap}, color, 4 * zoom_,
+                (selected ? 3.0f : 1.8f) * frame_.scale);
 }
 
 void GraphPainter::PaintTransfer(uint32_t index) {
   const Box& box = scene_.picture->boxes[index];
-  const debug::Transfer* transfer = scene_.transfer ? scene_.transfer(box.node) : nullptr;
+  const debug::Transfer* transfer = dress_[index].transfer;
   if (transfer == nullptr) return;
   const bool to_host = transfer->direction == debug::TransferDirection::kToHost;
   const std::string text =
@@ -277,9 +349,14 @@ void GraphPainter::PaintTransfer(uint32_t index) {
   const ImVec2 corner = ToScreen(box.x + box.width, box.y);
   const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
   const ImVec2 at(corner.x - width, corner.y - font - 4 * frame_.scale);
-  list_.AddRectFilled({at.x - 2, at.y}, {corner.x + 2, at.y + font + 2},
-                      frame_.theme.With(Color::kCanvas, 0.85f), 2);
-  list_.AddText(frame_.mono, font, at, frame_.theme[Color::kDeviceFallback], text.c_str());
+  // Labels that would lie on one another are left out: both can be read nearer by.
+  const graph::Area area{at.x, at.y, corner.x, corner.y};
+  if (tags_.size() > kMostTags || std::ranges::any_of(tags_, [&](const graph::Area& other) {
+        return other.Meets(area);
+      }))
+    return;
+  tags_.push_back(area);
+  PaintTag(text, at, font, frame_.theme[Color::kDeviceFallback]);
 }
 
 void GraphPainter::PaintChips(uint32_t index) {

@@ -43,20 +43,23 @@ class GraphPainter {
     return {middle_.x + (px - at_.x) * zoom_ * stretch_, middle_.y + (py - at_.y) * zoom_};
   }
   Detail DetailNow() const;
+  void PaintHulls(const std::vector<uint32_t>& boxes);
   void PaintWires(Detail detail);
   void PaintWire(const graph::Wire& wire, uint32_t color, float width, bool curved);
   void PaintNeighbours(graph::NodeId id);
   void PaintFrame(uint32_t index);
   void PaintFrameTitle(uint32_t index, float font);
   void PaintBox(uint32_t index, Detail detail);
-  void PaintOutline(ImVec2 a, ImVec2 b, const graph::PlaceLook& look, uint32_t color);
   void PaintText(uint32_t index, ImVec2 a, ImVec2 b);
+  void PaintTag(const std::string& text, ImVec2 at, float font, uint32_t color);
   void PaintLine(const std::string& text, float font, ImVec2 at, float right, Color color);
-  void PaintRing(ImVec2 a, ImVec2 b, graph::NodeId id);
+  void PaintRing(ImVec2 a, ImVec2 b, uint32_t index);
+  void PaintCallout(uint32_t index);
+  void PaintShape(const graph::Wire& wire);
+  uint32_t OutlineColor(const BoxDress& dress) const;
   void PaintChips(uint32_t index);
   void PaintChip(const std::vector<graph::NodeId>& others, ImVec2 at, float width, bool up);
   void PaintTransfer(uint32_t index);
-  uint32_t PlaceColor(debug::Place place) const;
   bool Moves(const graph::Wire& wire) const;
 
   struct Chip {
@@ -77,6 +80,7 @@ class GraphPainter {
   const Jumps* leaving_ = nullptr;
   const Jumps* arriving_ = nullptr;
   std::vector<Chip> chips_;
+  std::vector<graph::Area> tags_;  // of transfers, as they were drawn
 };
 
 }  // namespace hloscope::viewer

@@ -1,18 +1,21 @@
-// The screen Graph and devices: source graph, fusions and devices side by side, one selection and
-// linked cameras.
+// The screen Graph and devices: what you wrote, what XLA fused and where it runs, side by side, one
+// selection and linked cameras.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
+#include <imgui/misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "core/debug/align/alignment.h"
 #include "core/graph/svg.h"
 #include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
-#include "viewer/model/task_cache.h"
+#include "viewer/views/graph_kernels.h"
 #include "viewer/views/graph_legend.h"
 #include "viewer/views/graph_lens.h"
 #include "viewer/views/graph_links.h"
@@ -49,7 +52,11 @@ class GraphView : public View {
     module_ = module;
     stage_ = stage;
     DrawToolbar(frame);
+    FindKernels(frame);
+    LookFirst(frame);
+    DrawHeadline(frame);
     DrawLenses(frame);
+    DrawRibbonOver(frame);
     if (legend_shown_) DrawLegend(frame, Legend());
   }
 
@@ -74,7 +81,10 @@ class GraphView : public View {
         for (GraphLens* each : {&source_, &fusions_}) {
           if (each->data() != nullptr) each->canvas().Fit(each->picture());
         }
-        LinkColumns();
+        LinkLanes();
+        return true;
+      case Command::kFind:
+        wants_find_ = true;
         return true;
       default:
         return RunOnPart(command, frame) || RunOnLook(command) || RunOnFolds(command);
@@ -104,7 +114,7 @@ class GraphView : public View {
       options.placement = &lens.data()->placement;
       options.heading = TitleOf(context, k);
       options.prefix = fmt::format("g{}", k);
-      if (k == kDevices) options.picture = &fusions_.columns();
+      if (k == kDevices) options.picture = &fusions_.lanes().picture;
       pictures.push_back(graph::ToSvg(lens.data()->graph, options));
     }
     return graph::SideBySide(pictures);
@@ -174,12 +184,15 @@ class GraphView : public View {
     if (look_.Run(command)) return true;
     switch (command) {
       case Command::kGraphZoomIn:
+        Active().StopFitting();
         Active().canvas().Zoom(1.25f);
         break;
       case Command::kGraphZoomOut:
+        Active().StopFitting();
         Active().canvas().Zoom(0.8f);
         break;
       case Command::kGraphReadable:
+        Active().StopFitting();
         Active().canvas().zoom = 1;
         break;
       default:
@@ -225,6 +238,12 @@ class GraphView : public View {
     } else if (ImGui::Button("Whole graph")) {
       part_ = GraphPart();
     }
+    SameLineIfRoom(160 * frame.scale);
+    ImGui::SetNextItemWidth(160 * frame.scale);
+    if (wants_find_) ImGui::SetKeyboardFocusHere();
+    wants_find_ = false;
+    ImGui::InputTextWithHint("##find", "find in the graphs", &sought_);
+    ImGui::SetItemTooltip("names and opcodes; every hit is lit (Ctrl+F)");
     ImGui::SameLine();
     Summary(frame);
   }
@@ -255,9 +274,124 @@ class GraphView : public View {
                  ? SafeText(stages[static_cast<size_t>(s)].name, 60)
                  : std::string();
     };
-    if (which == kSource) return "Source: " + name(0);
-    if (which == kFusions) return (HasSource() ? "Fusions: " : "Graph: ") + name(stage_);
-    return "Devices: " + name(stage_);
+    const std::string of = fmt::format(": {}", name(which == kSource ? 0 : stage_));
+    // There is nothing fused in the first stage.
+    return (which == kFusions && !HasSource() ? "Graph" : kGraphTitles[which]) + of;
+  }
+
+  // What became which kernel, as far as it is found.
+  void FindKernels(Frame& frame) {
+    kernels_ = nullptr;
+    sources_ = nullptr;
+    if (fusions_.data() == nullptr || fusions_.module() != module_ || fusions_.stage() != stage_)
+      return;
+    const std::shared_ptr<const GraphData> data = fusions_.shared_data();
+    std::shared_ptr<const hlo::Module> first = data->module;
+    if (HasSource()) {
+      const Pending<hlo::Module>& read = frame.context.data.Module(module_, 0);
+      if (read.waiting()) return;
+      if (read.ready()) first = read.value;
+    }
+    kernels_ = KernelsOf(frame.context, module_, stage_, data, first);
+    if (kernels_ != nullptr && HasSource() && first != data->module)
+      sources_ =
+          SourceKernelsOf(frame.context, module_, stage_, first, data->module, kernels_);
+  }
+
+  KernelPaint PaintOf(size_t which) const {
+    if (which != kSource) return {kernels_, nullptr};
+    return sources_ == nullptr ? KernelPaint() : KernelPaint{kernels_, sources_};
+  }
+
+  // On opening a module in which nothing is selected: what tells most about it.
+  void LookFirst(Frame& frame) {
+    const std::pair seen(generation_, module_);
+    if (kernels_ == nullptr || looked_.contains(seen)) return;
+    looked_.insert(seen);
+    const Selection& selection = frame.context.navigation.selection();
+    if (selection.kind != SelectionKind::kNothing || !kernels_->overview.telling.valid()) return;
+    frame.context.navigation.Select(
+        Selection::OfInstruction(module_, stage_, kernels_->overview.telling));
+  }
+
+  // The kernel under the pointer, else that of the selection.
+  uint32_t KernelInView(Frame& frame) const {
+    if (kernels_ == nullptr) return graph::kNoKernel;
+    if (hovered_kernel_ != graph::kNoKernel) return hovered_kernel_;
+    const hlo::InstructionId here = frame.context.navigation.InstructionIn(stage_);
+    if (const uint32_t kernel = PaintOf(kFusions).Of(here); kernel != graph::kNoKernel)
+      return kernel;
+    return PaintOf(kSource).Of(frame.context.navigation.InstructionIn(0));
+  }
+
+  // The module in one sentence, what is selected of it in another, and how to read the pictures.
+  void DrawHeadline(Frame& frame) {
+    if (ImGui::GetContentRegionAvail().y < kLeastHeightWithLegend * 1.3f * frame.scale) return;
+    if (kernels_ == nullptr) {
+      Label(frame.theme, Color::kTextSecondary, "counting kernels …");
+      return;
+    }
+    const std::string text = ToSentence(kernels_->overview);
+    const size_t host = text.rfind(" → ");
+    const bool loud = kernels_->overview.compiled &&
+                      kernels_->overview.lanes[static_cast<size_t>(graph::Lane::kHost)] > 0;
+    ImGui::PushFont(frame.strong, 17);
+    if (!loud || ImGui::CalcTextSize(text.c_str()).x > ImGui::GetContentRegionAvail().x) {
+      FittedLabel(text);
+    } else {
+      Label(text.substr(0, host));
+      ImGui::SameLine(0, 0);
+      Label(frame.theme, Color::kDeviceFallback, text.substr(host));
+    }
+    ImGui::PopFont();
+    shown_kernel_ = KernelInView(frame);
+    if (shown_kernel_ != graph::kNoKernel) {
+      FittedLabel("Shown: " + ShownText(*fusions_.data()->module, *kernels_, shown_kernel_));
+    } else {
+      Label(frame.theme, Color::kTextSecondary, "Shown: no kernel selected");
+    }
+    if (look_.caption) DrawCaption(frame);
+  }
+
+  void DrawCaption(Frame& frame) {
+    constexpr const char* kHide = "Hide";
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+    ImGui::AlignTextToFramePadding();
+    const float room = ImGui::GetContentRegionAvail().x - ButtonWidth(kHide) - 12 * frame.scale;
+    ImGui::BeginChild("##caption", {room, ImGui::GetFrameHeight()}, ImGuiChildFlags_None,
+                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+    ImGui::AlignTextToFramePadding();
+    FittedLabel(
+        "One colour is one kernel: follow it from what you wrote through what XLA fused to where it "
+        "runs. Orange is the host.");
+    ImGui::EndChild();
+    ImGui::PopStyleColor();
+    ImGui::SameLine();
+    if (ImGui::Button(kHide)) look_.caption = false;
+    ImGui::SetItemTooltip("hide this line; Reset layout of the screen shows it again");
+  }
+
+  // From what you wrote through the kernel to its lane, over all three pictures.
+  void DrawRibbonOver(Frame& frame) {
+    if (shown_kernel_ == graph::kNoKernel || kernels_ == nullptr ||
+        shown_kernel_ >= kernels_->map.kernels.size())
+      return;
+    const auto shown = [&](size_t which) { return look_.IsShown(which, HasSource()); };
+    const RibbonStep steps[] = {
+        shown(kSource) ? source_.AreasOf(shown_kernel_, false) : RibbonStep(),
+        shown(kFusions) ? fusions_.AreasOf(shown_kernel_, false) : RibbonStep(),
+        shown(kDevices) ? fusions_.AreasOf(shown_kernel_, true) : RibbonStep()};
+    const uint8_t color = kernels_->map.kernels[shown_kernel_].color;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    // Above the pictures, which are windows inside this one, below menus and tooltips.
+    ImGui::BeginChild("##ribbon", {0.01f, 0.01f}, ImGuiChildFlags_None,
+                      ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoBackground |
+                          ImGuiWindowFlags_NoScrollbar);
+    ImDrawList& above = *ImGui::GetWindowDrawList();
+    above.PushClipRect(list.GetClipRectMin(), list.GetClipRectMax());
+    DrawRibbon(above, steps, ColorOfKernel(frame.theme, color), frame.scale);
+    above.PopClipRect();
+    ImGui::EndChild();
   }
 
   void DrawLenses(Frame& frame) {
@@ -269,6 +403,7 @@ class GraphView : public View {
     float total = 0;
     for (size_t k : shown) total += look_.share[k];
     moved_.reset();
+    hovered_next_ = graph::kNoKernel;
     for (size_t i = 0; i < shown.size(); ++i) {
       const size_t k = shown[i];
       const float width = std::floor((room.x - gap * static_cast<float>(shown.size() - 1)) *
@@ -284,7 +419,8 @@ class GraphView : public View {
       DrawLens(frame, k);
       ImGui::EndChild();
     }
-    if (look_.linked && moved_) LinkCameras(frame);
+    hovered_kernel_ = hovered_next_;
+    if (look_.linked && moved_) LinkCameras();
     moved_.reset();
   }
 
@@ -311,26 +447,47 @@ class GraphView : public View {
     // Devices show the graph of the fusions, which is made even where those are hidden.
     const GraphPart part = which == kSource ? GraphPart() : part_;
     if (!lens.Ready(frame, module_, which == kSource ? 0 : stage_, part)) return;
-    lens.Paint(frame, look_.mode);
+    lens.Paint(frame, look_.mode, PaintOf(which));
     lens.Follow(frame);
+    lens.LightKernel(shown_kernel_);
+    lens.Find(sought_);
     const ImVec2 room = ImGui::GetContentRegionAvail();
     if (which == kDevices && !devices_linked_) {
       devices_linked_ = true;
-      LinkColumns();
+      LinkLanes();
     }
-    const CanvasEvents events = which == kDevices
-                                    ? lens.DrawColumns(frame, "##devices", room.x, room.y, roomy)
-                                    : lens.Draw(frame, which == kSource ? "##source" : "##fusions",
-                                                room.x, room.y, roomy, look_.minimap && roomy);
+    CanvasEvents events;
+    if (which == kDevices) {
+      events = lens.DrawLanes(frame, "##devices", room.x, room.y);
+    } else {
+      // As many lines as the titles of the lanes, so that rows stand beside one another.
+      const float above = GraphLens::LaneTitleHeight() + ImGui::GetStyle().ItemSpacing.y;
+      DrawCounts(frame, lens, above);
+      events = lens.Draw(frame, which == kSource ? "##source" : "##fusions", room.x,
+                         room.y - above, look_.minimap && roomy);
+    }
+    if (events.hovered.valid()) hovered_next_ = lens.KernelOf(events.hovered);
     if (which == kFusions && first_frame_of_ != lens.data()) {
       first_frame_of_ = lens.data();
-      LinkColumns();
+      LinkLanes();
     }
     if (events.moved) moved_ = which;
     if (events.clicked.valid() || events.moved) active_ = which == kSource ? kSource : kFusions;
     if (events.clicked.valid()) Choose(frame, lens, events.clicked, false);
     if (events.jump.valid()) Choose(frame, lens, events.jump, true);
     if (events.opened.valid()) lens.Toggle(events.opened);
+  }
+
+  // Two lines: what is in the picture, and what a search found there.
+  void DrawCounts(Frame& frame, GraphLens& lens, float height) const {
+    const ImVec2 corner = ImGui::GetCursorPos();
+    const auto& boxes = lens.picture().boxes;
+    const auto open = std::ranges::count(boxes, true, &Box::open);
+    FittedLabel(open == 0 ? fmt::format("{} boxes", boxes.size())
+                          : fmt::format("{} boxes, {} open", boxes.size(), open));
+    if (!sought_.empty())
+      Label(frame.theme, Color::kAccent, fmt::format("{} found", lens.found()));
+    ImGui::SetCursorPos({corner.x, corner.y + height});
   }
 
   // Selects what a node stands for; a group is chosen in its own picture only.
@@ -347,30 +504,29 @@ class GraphView : public View {
   }
 
   // --- Linked cameras
-  void LinkColumns() {
-    GraphCanvas& columns = fusions_.columns_canvas();
-    columns.y = fusions_.canvas().y;
-    columns.zoom = fusions_.canvas().zoom;
+  void LinkLanes() {
+    GraphCanvas& lanes = fusions_.lanes_canvas();
+    lanes.y = fusions_.canvas().y;
+    lanes.zoom = fusions_.canvas().zoom;
   }
 
-  void LinkCameras(Frame& frame) {
+  void LinkCameras() {
     if (*moved_ == kDevices) {
-      fusions_.canvas().y = fusions_.columns_canvas().y;
-      fusions_.canvas().zoom = fusions_.columns_canvas().zoom;
+      fusions_.canvas().y = fusions_.lanes_canvas().y;
+      fusions_.canvas().zoom = fusions_.lanes_canvas().zoom;
     }
     if (*moved_ != kSource && fusions_.data() != nullptr) {
-      LinkColumns();
-      Across(frame, fusions_, source_, true);
+      LinkLanes();
+      Across(fusions_, source_, true);
     } else if (*moved_ == kSource) {
-      Across(frame, source_, fusions_, false);
-      LinkColumns();
+      Across(source_, fusions_, false);
+      LinkLanes();
     }
   }
 
-  void Across(Frame& frame, GraphLens& from, GraphLens& to, bool backwards) {
+  void Across(GraphLens& from, GraphLens& to, bool backwards) {
     if (!HasSource() || source_.data() == nullptr || fusions_.data() == nullptr) return;
-    if (const debug::Alignment* links = LinksOf(frame.context, source_, fusions_))
-      FollowAcross(*links, from, to, backwards);
+    if (sources_ != nullptr) FollowAcross(sources_->links, from, to, backwards);
   }
 
   const std::vector<LegendEntry>& Legend() const {
@@ -387,6 +543,13 @@ class GraphView : public View {
   size_t active_ = kFusions;
   std::optional<size_t> moved_;
   const GraphData* first_frame_of_ = nullptr;
+  std::shared_ptr<const StageKernels> kernels_;
+  std::shared_ptr<const SourceKernels> sources_;
+  std::set<std::pair<uint64_t, int32_t>> looked_;  // generation and module
+  uint32_t shown_kernel_ = graph::kNoKernel, hovered_kernel_ = graph::kNoKernel;
+  uint32_t hovered_next_ = graph::kNoKernel;
+  std::string sought_;
+  bool wants_find_ = false;
 };
 
 }  // namespace

@@ -37,6 +37,8 @@ class NotesView : public View {
       bookmarks.erase(bookmarks.begin() + static_cast<ptrdiff_t>(removed));
   }
 
+  bool IsEmpty(const Context& context) const override { return context.bookmarks.empty(); }
+
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     if (format != ExportFormat::kCsv) return View::Export(format, context);
     std::string out = "title,note\n";

@@ -56,6 +56,11 @@ class SelectionView : public View {
     for (const std::string& note : found.notes) Sentence(frame, note);
   }
 
+  bool IsEmpty(const Context& context) const override {
+    return !context.document.dump().ready() ||
+           context.navigation.selection().kind == SelectionKind::kNothing;
+  }
+
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     if (format != ExportFormat::kCsv || !context.document.dump().ready())
       return View::Export(format, context);

@@ -33,7 +33,7 @@ const Pending<GraphData>& ShrinkingGraph::LayOut(Context& context) const {
   return context.cache.Get(
       ShrunkGraphKey{number_}, "laying out the graph",
       [module = wanted_, anchors = anchors_](TaskControl&) -> Computed<GraphData> {
-        HLOSCOPE_ASSIGN_OR_RETURN(auto made, MakeGraphData(module, GraphPart()));
+        HLOSCOPE_ASSIGN_OR_RETURN(auto made, MakeGraphData(module, GraphPart(), debug::FindPlacement(*module)));
         if (!anchors.empty()) {
           made->graph.SetAnchors(anchors);
           made->graph.Rearrange();
@@ -58,7 +58,7 @@ void ShrinkingGraph::Take(const Pending<GraphData>& made, const Theme& theme) {
   }
   if (shown_ == nullptr || (!is_new && colors_ && is_dark_ == theme.dark())) return;
   is_dark_ = theme.dark();
-  colors_.emplace(*shown_, ColorMode::kOpcode, theme, nullptr, Heat());
+  colors_.emplace(*shown_, ColorMode::kOpcode, theme, nullptr, Heat(), KernelPaint());
   ++dress_version_;
 }
 

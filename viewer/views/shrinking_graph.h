@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "viewer/views/graph_canvas.h"
-#include "viewer/views/graph_data.h"
+#include "viewer/views/graph_colors.h"
 
 namespace hloscope::viewer {
 

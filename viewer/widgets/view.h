@@ -45,6 +45,10 @@ class View {
   // The content of the panel; the ImGui window around it is there already.
   virtual void Draw(Frame& frame) = 0;
 
+  // True while there is nothing to show: an area at the side is hidden where that holds for all its
+  // views.
+  virtual bool IsEmpty(const Context& /*context*/) const { return false; }
+
   // A command of commands.def that names this view, or kCopy, kFind, kFit and the like, while the
   // view has the focus; true if it was one for it.
   virtual bool Run(Command /*command*/, Frame& /*frame*/) { return false; }

@@ -1,0 +1,114 @@
+// Kernels by instruction: callers before what they call.
+#include "core/graph/kernel_map.h"
+
+#include "core/graph/lanes.h"
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/users.h"
+#include "core/hlo/opcode_traits.h"
+
+namespace hloscope::graph {
+namespace {
+
+using hlo::ComputationId;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+uint8_t ColorOf(debug::Place place, size_t number) {
+  if (place == debug::Place::kHost || place == debug::Place::kHostMemory) return kHostColor;
+  if (place == debug::Place::kCollective) return kCollectiveColor;
+  return static_cast<uint8_t>(number % kKernelColors);
+}
+
+// The operand whose value an instruction names; invalid where it computes one, or names several.
+InstructionId NamedBy(const hlo::Module& module, InstructionId id) {
+  auto operands = module.operands(id);
+  const Opcode opcode = module[id].opcode;
+  if (operands.empty() || opcode == Opcode::kTuple) return {};
+  if (opcode != Opcode::kGetTupleElement) return operands[0];
+  // Of a tuple that is written out: the element.
+  const int64_t k = module.GetInt(module[id], hlo::AttributeKey::kIndex, 0);
+  auto elements = module.operands(operands[0]);
+  const bool is_tuple = module[operands[0]].opcode == Opcode::kTuple;
+  return is_tuple && k >= 0 && static_cast<size_t>(k) < elements.size()
+             ? elements[static_cast<size_t>(k)]
+             : operands[0];
+}
+
+}  // namespace
+
+KernelMap MapKernels(const hlo::Module& compiled, const debug::Placement& placement) {
+  KernelMap map;
+  map.kernel_of.assign(compiled.instructions().size(), kNoKernel);
+  const hlo::CallGraph& calls = hlo::CallGraphOf(compiled);
+  for (ComputationId c : calls.callers_first()) {
+    if (!calls.IsReached(c)) continue;
+    const hlo::Computation& computation = compiled[c];
+    const InstructionId caller = calls.FirstCaller(c);
+    const uint32_t around = caller.valid() ? map.kernel_of[caller.index] : kNoKernel;
+    for (uint32_t k = 0; k < computation.instruction_count; ++k) {
+      const InstructionId id(computation.first_instruction + k);
+      const debug::Place place = placement.instructions[id.index].place;
+      uint32_t& mine = map.kernel_of[id.index];
+      if (around != kNoKernel) {
+        if (compiled[id].opcode != Opcode::kParameter) mine = around;
+      } else if (Executes(place)) {
+        mine = static_cast<uint32_t>(map.kernels.size());
+        map.kernels.push_back({id, place, ColorOf(place, map.kernels.size())});
+      } else if (const InstructionId named = NamedBy(compiled, id); named.valid()) {
+        // Operands stand before.
+        if (!hlo::HasTrait(compiled[id].opcode, hlo::kTraitRunsBody))
+          mine = map.kernel_of[named.index];
+      }
+    }
+  }
+  return map;
+}
+
+std::vector<uint32_t> MapOperations(const hlo::Module& before, const debug::Alignment& links,
+                                    const KernelMap& after) {
+  std::vector<uint32_t> kernel_of(before.instructions().size(), kNoKernel);
+  for (uint32_t i = 0; i < kernel_of.size(); ++i) {
+    for (const debug::Link& link : links.Results(InstructionId(i))) {
+      kernel_of[i] = after.kernel_of[link.after.index];
+      if (kernel_of[i] != kNoKernel) break;
+    }
+  }
+  const hlo::CallGraph& calls = hlo::CallGraphOf(before);
+  const hlo::UserIndex& users = hlo::UsersOf(before);
+  for (ComputationId c : calls.callers_first()) {
+    const hlo::Computation& computation = before[c];
+    const InstructionId caller = calls.FirstCaller(c);
+    const uint32_t around =
+        caller.valid() && hlo::HasTrait(before[caller].opcode, hlo::kTraitAppliesScalar)
+            ? kernel_of[caller.index]
+            : kNoKernel;
+    // Readers stand behind.
+    for (uint32_t k = computation.instruction_count; k-- > 0;) {
+      const InstructionId id(computation.first_instruction + k);
+      const Opcode opcode = before[id].opcode;
+      uint32_t& mine = kernel_of[id.index];
+      if (opcode == Opcode::kParameter) mine = kNoKernel;
+      if (mine != kNoKernel || opcode == Opcode::kParameter) continue;
+      mine = around;
+      for (InstructionId user : users.users(id)) {
+        if (mine != kNoKernel) break;
+        mine = kernel_of[user.index];
+      }
+    }
+  }
+  return kernel_of;
+}
+
+bool IsOperation(const hlo::Module& module, InstructionId id) {
+  const Opcode opcode = module[id].opcode;
+  if (hlo::HasTrait(opcode, hlo::kTraitNoCode)) return false;
+  const hlo::CallGraph& calls = hlo::CallGraphOf(module);
+  // What runs a body counts as what is in it.
+  if (hlo::HasTrait(opcode, hlo::kTraitRunsBody) && !calls.calls(id).empty()) return false;
+  const ComputationId c = module[id].computation;
+  if (!calls.IsReached(c)) return false;
+  const InstructionId caller = calls.FirstCaller(c);
+  return !caller.valid() || hlo::HasTrait(module[caller].opcode, hlo::kTraitRunsBody);
+}
+
+}  // namespace hloscope::graph

@@ -1,0 +1,43 @@
+// Which kernel computes an operation: what XLA runs as one, numbered, by instruction of the compiled
+// stage and of an earlier one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/debug/align/alignment.h"
+#include "core/debug/place/placement.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::graph {
+
+inline constexpr uint32_t kNoKernel = UINT32_MAX;
+
+// How a kernel is told from its neighbours: one of kKernelColors, or that of the host or of
+// collectives.
+inline constexpr uint8_t kKernelColors = 6, kHostColor = 6, kCollectiveColor = 7;
+
+struct KernelMap {
+  struct Kernel {
+    hlo::InstructionId instruction;  // the fusion, library call, copy, collective, host call
+    debug::Place place = debug::Place::kDeviceKernel;
+    uint8_t color = 0;
+  };
+  std::vector<Kernel> kernels;      // the entry's in program order, then those of what it calls
+  std::vector<uint32_t> kernel_of;  // by instruction; kNoKernel: parameters, control flow, …
+};
+
+// Of a compiled module. What is inside a fusion or applied by a reduction is in the kernel of its
+// caller; what only names a value (get-tuple-element, bitcast) goes with what computes it.
+KernelMap MapKernels(const hlo::Module& compiled, const debug::Placement& placement);
+
+// By instruction of an earlier stage: the kernel that computes it in `after`. What was folded away
+// (constants, broadcasts) goes with its first reader that has a kernel.
+std::vector<uint32_t> MapOperations(const hlo::Module& before, const debug::Alignment& links,
+                                    const KernelMap& after);
+
+// True for what computes, moves or communicates: what a user counts as an operation. Not for
+// parameters, constants, tuples, control flow, and what a reduction applies.
+bool IsOperation(const hlo::Module& module, hlo::InstructionId id);
+
+}  // namespace hloscope::graph

@@ -1,0 +1,180 @@
+// Lanes of what executes.
+#include "core/graph/lanes.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/hlo/analysis/call_graph.h"
+
+namespace hloscope::graph {
+namespace {
+
+constexpr float kLaneWidth = 250, kLaneGap = 60, kBoxGap = 6;
+
+struct LaneRow {
+  std::string_view key, title;
+  bool host;
+};
+constexpr LaneRow kLanes[] = {
+#define LANE(name, key, title, host) {key, title, host},
+#include "core/graph/lanes.def"
+#undef LANE
+};
+const LaneRow& RowOf(Lane lane) { return kLanes[static_cast<size_t>(lane)]; }
+
+}  // namespace
+
+std::string_view KeyOf(Lane lane) { return RowOf(lane).key; }
+std::string_view TitleOf(Lane lane) { return RowOf(lane).title; }
+bool IsHost(Lane lane) { return RowOf(lane).host; }
+
+Lane LaneOf(debug::Place place) {
+  switch (place) {
+    case debug::Place::kDeviceKernel:
+    case debug::Place::kInKernel:
+      return Lane::kKernels;
+    case debug::Place::kLibraryCall:
+      return Lane::kLibraries;
+    case debug::Place::kCopy:
+      return Lane::kCopies;
+    case debug::Place::kCollective:
+      return Lane::kCollectives;
+    case debug::Place::kHostMemory:
+      return Lane::kHostMemory;
+    case debug::Place::kHost:
+      return Lane::kHost;
+    default:
+      return Lane::kRuntime;
+  }
+}
+
+bool Executes(debug::Place place) {
+  return place != debug::Place::kNoCode && place != debug::Place::kUndecided &&
+         place != debug::Place::kInKernel && place != debug::Place::kControl;
+}
+
+PlacesBelow::PlacesBelow(const hlo::Module& module, const debug::Placement& placement)
+    : module_(module), placement_(placement), by_computation_(module.computations().size()) {
+  for (hlo::ComputationId c : hlo::CallGraphOf(module).callees_first()) {
+    const hlo::Computation& computation = module[c];
+    for (uint32_t k = 0; k < computation.instruction_count; ++k)
+      Add(hlo::InstructionId(computation.first_instruction + k), by_computation_[c.index]);
+  }
+}
+
+void PlacesBelow::Add(hlo::InstructionId id, PlaceCounts& counts) const {
+  const debug::Place place = placement_.instructions[id.index].place;
+  ++counts[static_cast<size_t>(place)];
+  if (place != debug::Place::kControl) return;
+  for (const hlo::Call& call : hlo::CallGraphOf(module_).calls(id)) {
+    const PlaceCounts& body = by_computation_[call.callee.index];
+    for (size_t k = 0; k < counts.size(); ++k) counts[k] += body[k];
+  }
+}
+
+PlaceCounts PlacesBelow::Of(const Tree& tree, NodeId id) const {
+  PlaceCounts counts = {};
+  tree.ForEachInstruction(id, [&](hlo::InstructionId each) { Add(each, counts); });
+  return counts;
+}
+
+debug::Place PlaceOf(const PlaceCounts& counts) {
+  for (debug::Place place : {debug::Place::kHost, debug::Place::kHostMemory}) {
+    if (counts[static_cast<size_t>(place)] > 0) return place;
+  }
+  debug::Place best = debug::Place::kNoCode;
+  uint32_t most = 0;
+  for (size_t k = 0; k < counts.size(); ++k) {
+    if (!Executes(static_cast<debug::Place>(k)) || counts[k] <= most) continue;
+    most = counts[k];
+    best = static_cast<debug::Place>(k);
+  }
+  if (most == 0 && counts[static_cast<size_t>(debug::Place::kControl)] > 0)
+    return debug::Place::kControl;
+  if (most == 0 && counts[static_cast<size_t>(debug::Place::kInKernel)] > 0)
+    return debug::Place::kInKernel;
+  if (most == 0 && counts[static_cast<size_t>(debug::Place::kUndecided)] > 0)
+    return debug::Place::kUndecided;
+  return best;
+}
+
+LanePicture PlaceInLanes(const Tree& tree, const Picture& picture,
+                         const PlacesBelow& places) {
+  LanePicture out;
+  out.picture.height = picture.height;
+  // Cells: boxes of one lane at about one height stand side by side.
+  std::map<std::pair<int32_t, Lane>, std::vector<uint32_t>> cells;
+  std::array<LaneSpan, kLaneCount> used = {};
+  std::vector<Lane> lane_of;
+  // A body's boxes stand for nothing that its caller does not; frames stand before what is in them.
+  std::vector<bool> inside(tree.size());
+  for (const Box& box : picture.boxes) {
+    const NodeId parent = tree[box.node].parent;
+    inside[box.node.index] = parent.valid() && (inside[parent.index] || tree.IsBody(parent));
+    const bool frame = box.open && !tree.IsBody(box.node);
+    if (frame || inside[box.node.index]) continue;
+    const PlaceCounts counts = places.Of(tree, box.node);
+    const debug::Place place = PlaceOf(counts);
+    if (place == debug::Place::kNoCode) {
+      ++out.no_code;
+      continue;
+    }
+    const Lane lane = LaneOf(place);
+    const float middle = box.y + std::min(box.height, kNodeHeight) / 2;
+    const auto row = static_cast<int32_t>(middle / (kNodeHeight + 8));
+    cells[{row, lane}].push_back(static_cast<uint32_t>(out.picture.boxes.size()));
+    LaneSpan& span = used[static_cast<size_t>(lane)];
+    ++span.boxes;
+    for (size_t p = 0; p < counts.size(); ++p) {
+      if (p != static_cast<size_t>(debug::Place::kNoCode)) span.instructions += counts[p];
+    }
+    Box placed = box;
+    placed.open = false;
+    placed.y = static_cast<float>(row) * (kNodeHeight + 8);
+    placed.height = kNodeHeight;
+    out.picture.boxes.push_back(placed);
+    lane_of.push_back(lane);
+  }
+  std::array<float, kLaneCount> left = {};
+  float x = 0;
+  for (size_t c = 0; c < kLaneCount; ++c) {
+    if (used[c].boxes == 0) continue;
+    left[c] = x;
+    used[c].lane = static_cast<Lane>(c);
+    used[c].left = x;
+    used[c].width = kLaneWidth;
+    out.lanes.push_back(used[c]);
+    x += kLaneWidth + kLaneGap;
+  }
+  out.picture.width = std::max(0.0f, x - kLaneGap);
+  for (auto& [cell, members] : cells) {
+    std::ranges::sort(members, {}, [&](uint32_t k) { return out.picture.boxes[k].x; });
+    const auto count = static_cast<float>(members.size());
+    const float each = (kLaneWidth - kBoxGap * (count - 1)) / count;
+    for (size_t k = 0; k < members.size(); ++k) {
+      Box& box = out.picture.boxes[members[k]];
+      box.width = std::max(each, 2.0f);
+      box.x = left[static_cast<size_t>(cell.second)] +
+              static_cast<float>(k) * (kLaneWidth + kBoxGap) / count;
+    }
+  }
+  for (uint32_t k = 0; k < out.picture.boxes.size(); ++k)
+    out.picture.box_of_node[out.picture.boxes[k].node.index] = k;
+  for (const Wire& wire : picture.wires) {
+    auto from = out.picture.box_of_node.find(wire.from.index);
+    auto to = out.picture.box_of_node.find(wire.to.index);
+    if (from == out.picture.box_of_node.end() || to == out.picture.box_of_node.end()) continue;
+    if (lane_of[from->second] == lane_of[to->second]) continue;
+    const Box &a = out.picture.boxes[from->second], &b = out.picture.boxes[to->second];
+    Wire crossing = wire;
+    crossing.jump = false;
+    crossing.first_point = static_cast<uint32_t>(out.picture.points.size());
+    crossing.point_count = 2;
+    out.picture.points.push_back({a.x + a.width / 2, a.y + a.height});
+    out.picture.points.push_back({b.x + b.width / 2, b.y});
+    out.picture.wires.push_back(crossing);
+  }
+  return out;
+}
+
+}  // namespace hloscope::graph

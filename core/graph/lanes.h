@@ -1,0 +1,64 @@
+// The picture of devices: what is closed in a graph's picture, at the same heights, in a lane for
+// what executes it, and what crosses between them. What makes no code is left out and counted.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "core/debug/place/placement.h"
+#include "core/graph/picture.h"
+
+namespace hloscope::graph {
+
+enum class Lane : uint8_t {
+#define LANE(name, key, title, host) name,
+#include "core/graph/lanes.def"
+#undef LANE
+};
+inline constexpr int kLaneCount = 0
+#define LANE(...) +1
+#include "core/graph/lanes.def"
+#undef LANE
+    ;
+std::string_view KeyOf(Lane lane);    // "kernels", …, as in JSON
+std::string_view TitleOf(Lane lane);  // in words
+bool IsHost(Lane lane);               // work on the host, or moves to and from its memory
+// The lane of a place; kRuntime for what has no code.
+Lane LaneOf(debug::Place place);
+
+// True for places that execute something of their own: kernels, library calls, copies, collectives,
+// the host. Not what is inside a kernel, control flow, and what makes no code.
+bool Executes(debug::Place place);
+
+// How many instructions run at each place.
+using PlaceCounts = std::array<uint32_t, debug::kPlaceCount>;
+// The counts below nodes: what a loop, call or conditional runs counts with it.
+class PlacesBelow {
+ public:
+  PlacesBelow(const hlo::Module& module, const debug::Placement& placement);
+  PlaceCounts Of(const Tree& tree, NodeId id) const;
+
+ private:
+  void Add(hlo::InstructionId id, PlaceCounts& counts) const;
+
+  const hlo::Module& module_;
+  const debug::Placement& placement_;
+  std::vector<PlaceCounts> by_computation_;
+};
+// Where most of them run; the host as soon as any does.
+debug::Place PlaceOf(const PlaceCounts& counts);
+
+struct LaneSpan {
+  Lane lane;
+  float left = 0, width = 0;
+  uint32_t boxes = 0, instructions = 0;  // and how many instructions those stand for
+};
+struct LanePicture {
+  Picture picture;
+  std::vector<LaneSpan> lanes;  // those with any box, from left to right
+  uint32_t no_code = 0;         // boxes left out: parameters, bitcasts, tuples
+};
+LanePicture PlaceInLanes(const Tree& tree, const Picture& picture, const PlacesBelow& places);
+
+}  // namespace hloscope::graph

@@ -1,0 +1,120 @@
+// Overviews: counted, said and written.
+#include "core/graph/overview.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/counted.h"
+#include "core/base/json.h"
+#include "core/graph/labels.h"
+
+namespace hloscope::graph {
+namespace {
+
+using hlo::InstructionId;
+
+// What one of a lane is called in a sentence.
+struct LaneWord {
+  Lane lane;
+  std::string_view one, many;
+};
+constexpr LaneWord kDeviceWords[] = {{Lane::kKernels, "kernel", "kernels"},
+                                     {Lane::kLibraries, "library call", "library calls"},
+                                     {Lane::kCopies, "copy", "copies"},
+                                     {Lane::kCollectives, "collective", "collectives"}};
+
+int64_t At(const Overview& overview, Lane lane) {
+  return overview.lanes[static_cast<size_t>(lane)];
+}
+
+// Work on the host comes first, with most bytes; then the kernel of most operations.
+void FindTelling(const KernelMap& map, const std::vector<int64_t>& inside,
+                 const debug::Placement& placement, Overview& overview) {
+  int64_t most = -1;
+  bool host = false;
+  for (uint32_t k = 0; k < map.kernels.size(); ++k) {
+    const KernelMap::Kernel& kernel = map.kernels[k];
+    const bool is_host = kernel.place == debug::Place::kHost;
+    if (host && !is_host) continue;
+    int64_t weight = inside[k];
+    if (is_host) {
+      auto moved = std::ranges::find(placement.transfers, kernel.instruction,
+                                     &debug::Transfer::instruction);
+      weight = moved == placement.transfers.end() ? 0 : std::max<int64_t>(moved->bytes, 0);
+    }
+    if (host == is_host && weight <= most) continue;
+    host = is_host;
+    most = weight;
+    overview.telling = kernel.instruction;
+    overview.telling_operations = inside[k];
+  }
+}
+
+}  // namespace
+
+Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
+                      const debug::Placement& placement) {
+  Overview overview;
+  overview.compiled = placement.compiled;
+  for (uint32_t i = 0; i < first.instructions().size(); ++i)
+    overview.operations += IsOperation(first, InstructionId(i)) ? 1 : 0;
+  if (!placement.compiled) return overview;
+  const KernelMap map = MapKernels(final_stage, placement);
+  for (const KernelMap::Kernel& kernel : map.kernels)
+    ++overview.lanes[static_cast<size_t>(LaneOf(kernel.place))];
+  std::vector<int64_t> inside(map.kernels.size(), 0);
+  for (uint32_t i = 0; i < map.kernel_of.size(); ++i) {
+    const uint32_t kernel = map.kernel_of[i];
+    if (placement.instructions[i].place == debug::Place::kNoCode) ++overview.no_code;
+    if (kernel != kNoKernel && IsOperation(final_stage, InstructionId(i))) ++inside[kernel];
+  }
+  overview.host_bytes = placement.bytes;
+  overview.unknown_transfers = placement.unknown_transfers;
+  FindTelling(map, inside, placement, overview);
+  return overview;
+}
+
+std::string ToSentence(const Overview& overview) {
+  std::string text = Counted(overview.operations, "operation");
+  if (!overview.compiled) return text + ", not compiled yet";
+  text += " → ";
+  std::string device;
+  for (const LaneWord& row : kDeviceWords) {
+    const int64_t count = At(overview, row.lane);
+    if (count == 0) continue;
+    if (!device.empty()) device += ", ";
+    device += Counted(count, row.one, row.many);
+  }
+  text += device.empty() ? "no kernel" : device;
+  const int64_t host = At(overview, Lane::kHost), memory = At(overview, Lane::kHostMemory);
+  text += host == 0 ? std::string(" → nothing on the host")
+                    : fmt::format(" → {} on the host", Counted(host, "operation"));
+  if (memory > 0) text += ", " + Counted(memory, "move") + " to or from host memory";
+  if (overview.host_bytes > 0) text += fmt::format(", {} moved", BytesText(overview.host_bytes));
+  if (overview.unknown_transfers > 0)
+    text += fmt::format(" and {} of unknown size", Counted(overview.unknown_transfers, "move"));
+  return text;
+}
+
+void WriteOverview(const hlo::Module& final_stage, const Overview& overview,
+                   const debug::Placement& placement, JsonWriter& json) {
+  json.BeginObject().Field("operations", overview.operations);
+  for (int lane = 0; lane < kLaneCount; ++lane) {
+    if (static_cast<Lane>(lane) == Lane::kRuntime) continue;
+    json.Field(KeyOf(static_cast<Lane>(lane)), overview.lanes[static_cast<size_t>(lane)]);
+  }
+  json.Field("no_code", overview.no_code).Field("host_bytes", overview.host_bytes);
+  json.Field("unknown_transfers", overview.unknown_transfers).Key("shown");
+  if (!overview.telling.valid()) {
+    json.Null();
+  } else {
+    const debug::Place place = placement.instructions[overview.telling.index].place;
+    json.BeginObject().Field("instruction", final_stage.name(overview.telling));
+    json.Field("place", debug::KeyOf(place));
+    json.Field("operations", overview.telling_operations).EndObject();
+  }
+  json.Field("sentence", ToSentence(overview)).EndObject();
+}
+
+}  // namespace hloscope::graph

@@ -1,0 +1,37 @@
+// A module in one sentence: how many operations became how many kernels, and what runs where.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "core/graph/kernel_map.h"
+#include "core/graph/lanes.h"
+
+namespace hloscope::graph {
+
+struct Overview {
+  bool compiled = false;   // false: what runs where is not decided, and only `operations` counts
+  int64_t operations = 0;  // of the first stage: see IsOperation
+  std::array<int64_t, kLaneCount> lanes = {};  // what executes, by lane; a loop's body counts once
+  int64_t no_code = 0;            // instructions of the compiled stage that execute nothing
+  int64_t host_bytes = 0;         // between host and device in one run, as far as it is known
+  int64_t unknown_transfers = 0;  // moves whose bytes or number is not known
+  // What tells most: work on the host, most bytes first, else the kernel that most operations
+  // became; invalid where nothing executes.
+  hlo::InstructionId telling;
+  int64_t telling_operations = 0;  // inside it
+};
+
+// `first` is the first stage of the module, `final_stage` the one that runs; they may be one.
+Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
+                      const debug::Placement& placement);
+
+// "102 operations → 14 kernels, 2 library calls → 1 on the host, 8.2 kB moved".
+std::string ToSentence(const Overview& overview);
+
+// The object `overview` of `info --json`.
+void WriteOverview(const hlo::Module& final_stage, const Overview& overview,
+                   const debug::Placement& placement, JsonWriter& json);
+
+}  // namespace hloscope::graph

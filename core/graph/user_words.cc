@@ -1,0 +1,61 @@
+// Words out of metadata: stack frames first, then files.
+#include "core/graph/user_words.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hloscope::graph {
+namespace {
+
+constexpr std::array<std::string_view, 6> kSayNothing = {"<lambda>", "<module>", "wrapper",
+                                                         "wrapped",  "inner",    "<unknown>"};
+
+bool SaysSomething(std::string_view word) {
+  return !word.empty() && std::ranges::find(kSayNothing, word) == kSayNothing.end();
+}
+
+std::string_view LastPart(std::string_view name) {
+  for (std::string_view inside : {std::string_view("<locals>."), std::string_view(".")}) {
+    const size_t at = name.rfind(inside);
+    if (at != std::string_view::npos) name.remove_prefix(at + inside.size());
+  }
+  return name;
+}
+
+std::string_view StemOf(std::string_view path) {
+  path.remove_prefix(std::min(path.rfind('/') + 1, path.size()));
+  return path.substr(0, path.rfind('.'));
+}
+
+template <typename T>
+const T* Row(const std::vector<T>& table, int32_t id) {
+  return id >= 1 && static_cast<size_t>(id) <= table.size() ? &table[static_cast<size_t>(id) - 1]
+                                                            : nullptr;
+}
+
+}  // namespace
+
+std::string_view UserWordOf(const hlo::Module& module, hlo::InstructionId id) {
+  const auto* metadata =
+      module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
+  if (metadata == nullptr) return {};
+  const hlo::StackFrames& tables = module.header().stack_frames;
+  // Frames lead outwards; a table that leads around in a circle ends the way.
+  int32_t at = metadata->stack_frame_id;
+  for (size_t steps = 0; steps < tables.frames.size(); ++steps) {
+    const hlo::StackFrames::Frame* frame = Row(tables.frames, at);
+    if (frame == nullptr) break;
+    const auto* location = Row(tables.locations, frame->file_location_id);
+    const hlo::StringId* function =
+        location == nullptr ? nullptr : Row(tables.function_names, location->function_name_id);
+    if (function != nullptr) {
+      const std::string_view word = LastPart(module[*function]);
+      if (SaysSomething(word)) return word;
+    }
+    at = frame->parent_frame_id;
+  }
+  return metadata->source_file.valid() ? StemOf(module[metadata->source_file])
+                                       : std::string_view();
+}
+
+}  // namespace hloscope::graph

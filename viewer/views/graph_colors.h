@@ -1,0 +1,52 @@
+// Colours of a graph's nodes in one mode, and what they mean.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "viewer/lab/error_curve.h"
+#include "viewer/views/graph_data.h"
+#include "viewer/views/graph_kernels.h"
+#include "viewer/widgets/theme.h"
+
+namespace hloscope::viewer {
+
+// One entry of a legend.
+struct LegendEntry {
+  uint32_t color = 0;  // 0xAABBGGRR
+  std::string text;
+};
+
+// Colours of nodes in one mode.
+class NodeColors {
+ public:
+  // `heat` counts for ColorMode::kError only, `kernels` for kKernel.
+  NodeColors(const GraphData& data, ColorMode mode, const Theme& theme, const Origins* origins,
+             Heat heat, KernelPaint kernels);
+  uint32_t Of(graph::NodeId id) const;
+  std::vector<LegendEntry> Legend(std::span<const std::string> stage_names) const;
+
+ private:
+  struct Value {
+    double number = 0;  // of a ramp
+    int category = -1;
+  };
+  Value ValueOf(hlo::InstructionId id) const;
+  Value Sum(graph::NodeId id) const;
+  uint32_t Ramp(double share) const;
+  uint32_t CategoryColor(int category) const;
+  bool IsRamp() const {
+    return mode_ == ColorMode::kFlops || mode_ == ColorMode::kBytes || mode_ == ColorMode::kOrigin;
+  }
+
+  const GraphData& data_;
+  ColorMode mode_;
+  const Theme& theme_;
+  const Origins* origins_;
+  Heat heat_;
+  KernelPaint kernels_;
+  double most_ = 0;
+};
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,78 @@
+// Kernels, found in the background once for each stage.
+#include "viewer/views/graph_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/counted.h"
+#include "core/debug/align/alignment.h"
+#include "viewer/model/number_text.h"
+#include "viewer/model/task_cache.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+
+std::shared_ptr<const StageKernels> KernelsOf(
+    Context& context, int32_t module, int32_t stage,
+    const std::shared_ptr<const GraphData>& data,
+    const std::shared_ptr<const hlo::Module>& first) {
+  const Pending<StageKernels>& found = context.cache.Get(
+      PartKey<StageKernels>{module, stage}, "finding kernels",
+      [placed = data->placement, of = data->module, first](TaskControl&) {
+        auto made = std::make_shared<StageKernels>();
+        made->map = graph::MapKernels(*of, placed);
+        made->overview = graph::MakeOverview(*first, *of, placed);
+        return Computed<StageKernels>(std::move(made));
+      });
+  return found.ready() ? found.value : nullptr;
+}
+
+std::shared_ptr<const SourceKernels> SourceKernelsOf(
+    Context& context, int32_t module, int32_t stage,
+    const std::shared_ptr<const hlo::Module>& first,
+    const std::shared_ptr<const hlo::Module>& later,
+    const std::shared_ptr<const StageKernels>& kernels) {
+  const Pending<SourceKernels>& found = context.cache.Get(
+      PartKey<SourceKernels>{module, stage}, "linking what you wrote to what XLA fused",
+      [first, later, kernels](TaskControl&) {
+        auto made = std::make_shared<SourceKernels>();
+        made->links = debug::Align(*first, *later);
+        made->kernel_of = graph::MapOperations(*first, made->links, kernels->map);
+        return Computed<SourceKernels>(std::move(made));
+      });
+  return found.ready() ? found.value : nullptr;
+}
+
+std::vector<hlo::InstructionId> KernelPaint::InstructionsOf(uint32_t kernel, size_t most) const {
+  std::vector<hlo::InstructionId> out;
+  if (kernel == graph::kNoKernel) return out;
+  const std::span<const uint32_t> all = kernel_of();
+  for (uint32_t i = 0; i < all.size() && out.size() < most; ++i) {
+    if (all[i] == kernel) out.push_back(hlo::InstructionId(i));
+  }
+  return out;
+}
+
+uint32_t ColorOfKernel(const Theme& theme, uint8_t color) {
+  constexpr std::array<Color, graph::kCollectiveColor + 1> kColors = {
+      Color::kKernel1, Color::kKernel2, Color::kKernel3,        Color::kKernel4,
+      Color::kKernel5, Color::kKernel6, Color::kDeviceFallback, Color::kCollective};
+  return theme[kColors[color]];
+}
+
+std::string ShownText(const hlo::Module& module, const StageKernels& kernels, uint32_t kernel) {
+  if (kernel >= kernels.map.kernels.size()) return {};
+  const graph::KernelMap::Kernel& one = kernels.map.kernels[kernel];
+  int64_t inside = 0;
+  for (uint32_t i = 0; i < kernels.map.kernel_of.size(); ++i) {
+    const bool counts = kernels.map.kernel_of[i] == kernel &&
+                        graph::IsOperation(module, hlo::InstructionId(i));
+    inside += counts ? 1 : 0;
+  }
+  return fmt::format("{}: {} → {}", SafeText(module.name(one.instruction), 60),
+                     Counted(inside, "operation"), debug::Describe(one.place));
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,64 @@
+// Kernels of a stage, for the three pictures: what each operation became, and where that runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/debug/align/alignment.h"
+#include "core/graph/kernel_map.h"
+#include "core/graph/overview.h"
+#include "viewer/model/context.h"
+#include "viewer/views/graph_data.h"
+
+namespace hloscope::viewer {
+
+// Of a compiled stage.
+struct StageKernels {
+  graph::KernelMap map;
+  graph::Overview overview;
+};
+// Of the first stage, against another.
+struct SourceKernels {
+  debug::Alignment links;
+  std::vector<uint32_t> kernel_of;  // by instruction of the first stage
+};
+
+// Null while they are being found. `data` is of the stage, `first` of the module's first stage.
+std::shared_ptr<const StageKernels> KernelsOf(
+    Context& context, int32_t module, int32_t stage,
+    const std::shared_ptr<const GraphData>& data,
+    const std::shared_ptr<const hlo::Module>& first);
+std::shared_ptr<const SourceKernels> SourceKernelsOf(
+    Context& context, int32_t module, int32_t stage,
+    const std::shared_ptr<const hlo::Module>& first,
+    const std::shared_ptr<const hlo::Module>& later,
+    const std::shared_ptr<const StageKernels>& kernels);
+
+// What one picture shows of them: the kernels of the stage in view, and by instruction of the
+// picture's own stage which of them computes it.
+struct KernelPaint {
+  std::shared_ptr<const StageKernels> kernels;  // null: not compiled, or not found yet
+  std::shared_ptr<const SourceKernels> source;  // null in pictures of the stage itself
+  std::span<const uint32_t> kernel_of() const {
+    if (kernels == nullptr) return {};
+    return source != nullptr ? source->kernel_of : kernels->map.kernel_of;
+  }
+  uint32_t Of(hlo::InstructionId id) const {
+    const std::span<const uint32_t> all = kernel_of();
+    return id.valid() && id.index < all.size() ? all[id.index] : graph::kNoKernel;
+  }
+  // Up to `most` instructions of a kernel.
+  std::vector<hlo::InstructionId> InstructionsOf(uint32_t kernel, size_t most) const;
+  bool operator==(const KernelPaint&) const = default;
+};
+
+// The colour of a kernel, among those of the theme.
+uint32_t ColorOfKernel(const Theme& theme, uint8_t color);
+
+// "fusion.3: 12 operations in 1 kernel", of a kernel; in the words of the stage's overview.
+std::string ShownText(const hlo::Module& module, const StageKernels& kernels, uint32_t kernel);
+
+}  // namespace hloscope::viewer
