@@ -19,6 +19,7 @@ class Arranger {
     out_.reversed = BackEdges(nodes_.size(), edges_);
     out_.jump.assign(edges_.size(), false);
     out_.row = Rank(nodes_, Down());
+    SplitWideRows();
     Bend();
     Rows rows = MakeRows(wanted);
     out_.crossings = Order(rows, options_);
@@ -44,6 +45,39 @@ class Arranger {
       if (edges_[e].from != edges_[e].to) down.push_back(DownOf(e));
     }
     return down;
+  }
+
+  // Nodes of one row are not joined: a row that is far wider than a picture of good proportions
+  // becomes several, so that a fitted picture can still be read.
+  void SplitWideRows() {
+    std::vector<float> width;
+    float area = 0;
+    for (uint32_t v = 0; v < out_.node_count; ++v) {
+      if (nodes_[v].pin != RowPin::kFree) continue;
+      if (out_.row[v] >= width.size()) width.resize(out_.row[v] + 1, 0);
+      width[out_.row[v]] += nodes_[v].width + options_.node_gap;
+      area += (nodes_[v].width + options_.node_gap) * (nodes_[v].height + options_.row_gap);
+    }
+    const float most = std::max(options_.least_split, std::sqrt(area) * options_.proportion);
+    if (std::ranges::none_of(width, [&](float w) { return w > most; })) return;
+    // Where each row begins among the new ones, and how many it becomes.
+    std::vector<uint32_t> first(width.size() + 1, 0);
+    for (size_t r = 0; r < width.size(); ++r)
+      first[r + 1] = first[r] + std::max(1u, static_cast<uint32_t>(std::ceil(width[r] / most)));
+    std::vector<float> used(width.size(), 0);
+    for (uint32_t v = 0; v < out_.node_count; ++v) {
+      uint32_t& row = out_.row[v];
+      // Pinned rows lie around all others.
+      if (row >= width.size()) {
+        row += first.back() - static_cast<uint32_t>(width.size());
+        continue;
+      }
+      const uint32_t parts = first[row + 1] - first[row];
+      const float share = width[row] > 0 ? used[row] / width[row] : 0;
+      if (nodes_[v].pin == RowPin::kFree) used[row] += nodes_[v].width + options_.node_gap;
+      const auto part = static_cast<uint32_t>(share * static_cast<float>(parts));
+      row = first[row] + (nodes_[v].pin == RowPin::kFree ? std::min(part, parts - 1) : 0);
+    }
   }
 
   // The rows an edge leads down; 0 where it has no way, for two nodes pinned to one border.

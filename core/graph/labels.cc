@@ -119,6 +119,13 @@ NodeText TextOf(const Tree& tree, NodeId id) {
   return text;
 }
 
+NodeText TextOf(const Tree& tree, NodeId id, uint32_t count) {
+  NodeText text = TextOf(tree, id);
+  if (count > 0)
+    text.subtitle = fmt::format("{} of {}", count, Counted(tree[id].instructions, "instruction"));
+  return text;
+}
+
 FlatNode SizeOf(const NodeText& text) {
   const float title = static_cast<float>(Columns(text.title)) * kTitleSize * kCharacterWidth;
   const float subtitle =

@@ -28,6 +28,8 @@ struct NodeText {
 };
 // The two lines of a node: name; opcode, shape and what else tells it from others.
 NodeText TextOf(const Tree& tree, NodeId id);
+// The same where only `count` instructions of a group are meant; 0: all.
+NodeText TextOf(const Tree& tree, NodeId id, uint32_t count);
 
 // The size of a closed node with that text.
 FlatNode SizeOf(const NodeText& text);

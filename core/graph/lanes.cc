@@ -119,21 +119,34 @@ LanePicture PlaceInLanes(const Tree& tree, const Picture& picture,
       ++out.no_code;
       continue;
     }
-    const Lane lane = LaneOf(place);
+    // A group stands in every lane that any of it runs in; its wires end where most of it does.
+    std::array<uint32_t, kLaneCount> in_lane = {};
+    for (size_t p = 0; p < counts.size(); ++p) {
+      if (Executes(static_cast<debug::Place>(p)))
+        in_lane[static_cast<size_t>(LaneOf(static_cast<debug::Place>(p)))] += counts[p];
+    }
+    in_lane[static_cast<size_t>(LaneOf(place))] =
+        std::max(in_lane[static_cast<size_t>(LaneOf(place))], 1u);
+    const bool is_group = tree[box.node].kind != NodeKind::kInstruction;
+    const auto lanes = std::ranges::count_if(in_lane, [](uint32_t n) { return n > 0; });
     const float middle = box.y + std::min(box.height, kNodeHeight) / 2;
     const auto row = static_cast<int32_t>(middle / (kNodeHeight + 8));
-    cells[{row, lane}].push_back(static_cast<uint32_t>(out.picture.boxes.size()));
-    LaneSpan& span = used[static_cast<size_t>(lane)];
-    ++span.boxes;
-    for (size_t p = 0; p < counts.size(); ++p) {
-      if (p != static_cast<size_t>(debug::Place::kNoCode)) span.instructions += counts[p];
+    for (size_t k = 0; k < kLaneCount; ++k) {
+      const auto lane = static_cast<Lane>(k);
+      if (in_lane[k] == 0 || (!is_group && lane != LaneOf(place))) continue;
+      const auto index = static_cast<uint32_t>(out.picture.boxes.size());
+      cells[{row, lane}].push_back(index);
+      if (lane == LaneOf(place)) out.picture.box_of_node[box.node.index] = index;
+      ++used[k].boxes;
+      used[k].instructions += in_lane[k];
+      Box placed = box;
+      placed.open = false;
+      placed.y = static_cast<float>(row) * (kNodeHeight + 8);
+      placed.height = kNodeHeight;
+      placed.count = is_group && lanes > 1 ? in_lane[k] : 0;
+      out.picture.boxes.push_back(placed);
+      lane_of.push_back(lane);
     }
-    Box placed = box;
-    placed.open = false;
-    placed.y = static_cast<float>(row) * (kNodeHeight + 8);
-    placed.height = kNodeHeight;
-    out.picture.boxes.push_back(placed);
-    lane_of.push_back(lane);
   }
   std::array<float, kLaneCount> left = {};
   float x = 0;
@@ -158,8 +171,6 @@ LanePicture PlaceInLanes(const Tree& tree, const Picture& picture,
               static_cast<float>(k) * (kLaneWidth + kBoxGap) / count;
     }
   }
-  for (uint32_t k = 0; k < out.picture.boxes.size(); ++k)
-    out.picture.box_of_node[out.picture.boxes[k].node.index] = k;
   for (const Wire& wire : picture.wires) {
     auto from = out.picture.box_of_node.find(wire.from.index);
     auto to = out.picture.box_of_node.find(wire.to.index);

@@ -43,6 +43,9 @@ struct LayoutOptions {
   int large = 60000;           // items from which on a half or a third of the sweeps has to do
   int exchange_limit = 20000;  // items up to which neighbours are exchanged one by one
   float node_gap = 18, row_gap = 40;
+  // Rows wider than this, and than so many times the side of a square as large as all nodes, are
+  // split.
+  float least_split = 1100, proportion = 0.9f;
 };
 
 // Rows and the order in them. Depends on the graph alone, never on sizes: a node that grows,

@@ -17,6 +17,7 @@ struct Box {
   NodeId node;
   float x = 0, y = 0, width = 0, height = 0;  // of the upper left corner
   bool open = false;                          // a frame around the boxes of its children
+  uint32_t count = 0;  // of a group: how many of its instructions are meant; 0: all
 };
 
 // What is drawn between two boxes of one open group, or between one of them and the frame's border.

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <iterator>
+#include <unordered_set>
 
 #include "core/base/text.h"
 #include "core/graph/looks.h"
@@ -200,7 +201,10 @@ class SvgWriter {
   }
 
   void BeginNode(const Box& box) {
-    Add("<g id=\"{}n{}\"><title>{}</title>", options_.prefix, box.node.index,
+    // A group may stand in several lanes: the first has the name that links lead to.
+    const std::string id = fmt::format("{}n{}", options_.prefix, box.node.index);
+    const bool first = named_.insert(box.node.index).second;
+    Add("<g{}><title>{}</title>", first ? fmt::format(" id=\"{}\"", id) : "",
         EscapeHtml(Explain(tree_, box.node, options_.placement)));
   }
   bool Linked(NodeId id) const { return options_.link_to_lines && IsInstruction(id); }
@@ -241,8 +245,8 @@ class SvgWriter {
           box.x + 5, box.y + 6, box.height - 12, ColorOf(RoleAt(box.node)));
     }
     if (Linked(box.node)) Add("<a href=\"#i{}\">", tree_[box.node].instruction.index);
-    NodeText text = TextOf(tree_, box.node);
-    // Boxes in columns may be narrower than their texts.
+    NodeText text = TextOf(tree_, box.node, box.count);
+    // Boxes in lanes may be narrower than their texts.
     const float room = box.width - 2 * kNodePadding;
     const auto columns = [&](float size) {
       return static_cast<size_t>(std::max(4.0f, room / (size * kCharacterWidth) + 0.01f));
@@ -335,6 +339,7 @@ class SvgWriter {
   std::array<bool, kRoleCount> roles_ = {};
   std::array<bool, debug::kPlaceCount> places_ = {};
   std::unordered_map<uint32_t, std::vector<NodeId>> leaving_, arriving_;
+  std::unordered_set<uint32_t> named_;
   std::vector<const debug::Transfer*> transfers_;
   std::string out_;
 };

@@ -1,10 +1,12 @@
 // Colours of a graph's nodes in one mode, and what they mean.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/graph/looks.h"
 #include "viewer/lab/error_curve.h"
 #include "viewer/views/graph_data.h"
 #include "viewer/views/graph_kernels.h"
@@ -16,6 +18,7 @@ namespace hloscope::viewer {
 struct LegendEntry {
   uint32_t color = 0;  // 0xAABBGGRR
   std::string text;
+  std::optional<graph::Outline> outline = std::nullopt;  // drawn so, instead of filled
 };
 
 // Colours of nodes in one mode.

@@ -3,20 +3,28 @@
 
 #include <imgui/imgui.h>
 
+#include "viewer/views/graph_outline.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
 
+constexpr float kOutlineWidth = 2.2f;  // of an outline, in widths of a filled square
+
 float EntryWidth(Frame& frame, const LegendEntry& entry) {
-  return ImGui::GetTextLineHeight() * 0.6f + 6 * frame.scale +
+  const float square = ImGui::GetTextLineHeight() * 0.6f;
+  return (entry.outline ? kOutlineWidth : 1.0f) * square + 6 * frame.scale +
          ImGui::CalcTextSize(entry.text.c_str()).x;
+}
+
+// Squares without a text belong to the one after them.
+float GapAfter(Frame& frame, const LegendEntry& entry) {
+  return (entry.text.empty() ? 1.0f : 14.0f) * frame.scale;
 }
 
 // Calls visit(entry, first of a line) and returns how many lines there are.
 template <typename Visit>
 int ForEachEntry(Frame& frame, const std::vector<LegendEntry>& legend, float width, Visit visit) {
-  const float gap = 14 * frame.scale;
   float x = 0;
   int lines = 1;
   for (const LegendEntry& entry : legend) {
@@ -24,7 +32,7 @@ int ForEachEntry(Frame& frame, const std::vector<LegendEntry>& legend, float wid
     const bool wraps = x > 0 && x + each > width;
     lines += wraps ? 1 : 0;
     visit(entry, x == 0 || wraps);
-    x = (wraps ? 0 : x) + each + gap;
+    x = (wraps ? 0 : x) + each + GapAfter(frame, entry);
   }
   return lines;
 }
@@ -42,14 +50,24 @@ float LegendHeight(Frame& frame, const std::vector<LegendEntry>& legend) {
 void DrawLegend(Frame& frame, const std::vector<LegendEntry>& legend) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 2 * frame.scale));
   const float height = ImGui::GetTextLineHeight(), side = height * 0.6f;
+  float gap = 0;
   ForEachEntry(
       frame, legend, ImGui::GetContentRegionAvail().x, [&](const LegendEntry& entry, bool first) {
-        if (!first) ImGui::SameLine(0, 14 * frame.scale);
+        if (!first) ImGui::SameLine(0, gap);
+        gap = GapAfter(frame, entry);
         const ImVec2 at = ImGui::GetCursorScreenPos();
-        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + height * 0.2f},
-                                                  {at.x + side, at.y + height * 0.2f + side},
-                                                  entry.color, 2);
-        ImGui::Dummy({side + 4 * frame.scale, height});
+        ImDrawList& list = *ImGui::GetWindowDrawList();
+        const ImVec2 a(at.x, at.y + height * 0.2f);
+        const float wide = entry.outline ? kOutlineWidth * side : side;
+        const ImVec2 b(at.x + wide, a.y + side);
+        if (entry.outline) {
+          DrawOutline(list, a, b, *entry.outline, entry.color, 0.4f * frame.scale,
+                      0.9f * frame.scale);
+        } else {
+          list.AddRectFilled(a, b, entry.color, 2);
+        }
+        ImGui::Dummy({wide + 4 * frame.scale, height});
+        if (entry.text.empty()) return;
         ImGui::SameLine(0, 2 * frame.scale);
         Label(frame.theme, Color::kTextSecondary, entry.text);
       });

@@ -18,6 +18,7 @@
 #include "viewer/model/experiment.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
+#include "viewer/views/graph_outline.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -104,6 +105,13 @@ void GraphLens::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
       frame.context.document.dump()->modules()[static_cast<size_t>(module())];
   for (const dump::StageEntry& stage : entry.stages) names.push_back(SafeText(stage.name, 24));
   legend_ = colors_->Legend(names);
+  for (size_t k = 0; k < data_->placement.counts.size(); ++k) {
+    const auto place = static_cast<debug::Place>(k);
+    if (data_->placement.counts[k] == 0 || place == debug::Place::kUndecided) continue;
+    const graph::PlaceLook& look = graph::LookOf(place);
+    legend_.push_back(
+        {PlaceColor(frame.theme, place), std::string(look.text), look.outline});
+  }
 }
 
 void GraphLens::Follow(Frame& frame) {
@@ -303,7 +311,12 @@ void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
     const float left = corner.x + width / 2 + (lane.left - lanes_canvas_.x) * zoom;
     const float right = left + lane.width * zoom;
     const bool host = graph::IsHost(lane.lane);
-    std::string count = CountText(static_cast<int64_t>(lane.instructions));
+    // Of the whole stage, also what is not in this picture.
+    const bool known = kernels_.kernels != nullptr && kernels_.kernels->overview.compiled &&
+                       lane.lane != graph::Lane::kRuntime;
+    std::string count = CountText(
+        known ? kernels_.kernels->overview.lanes[static_cast<size_t>(lane.lane)]
+              : static_cast<int64_t>(lane.instructions));
     if (lane.lane == graph::Lane::kHost && data_->placement.bytes > 0)
       count += ", " + graph::BytesText(data_->placement.bytes);
     const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + tall);

@@ -59,6 +59,7 @@ class GraphLens {
   const graph::LanePicture& lanes() const { return lanes_; }  // as it was last drawn
   // Until the user moves the camera, all of the picture stays in view.
   void StopFitting() { follows_size_ = false; }
+  bool fits() const { return follows_size_; }
   // The kernel of a node, that of all instructions in it; kNoKernel where they differ.
   uint32_t KernelOf(graph::NodeId id) const;
   // Which kernel is marked in this picture in the next frame.

@@ -18,7 +18,7 @@ using graph::Outline;
 
 // Heights of a node in logical pixels from which on both lines of text, one line, outlines and areas
 // are drawn.
-constexpr float kTwoLinesHeight = 34, kTextHeight = 10, kOutlineHeight = 6, kFlatHeight = 2;
+constexpr float kTwoLinesHeight = 34, kTextHeight = 9, kOutlineHeight = 6, kFlatHeight = 2;
 constexpr float kShapeZoom = 1.2f;  // from which on wires say what shape they carry
 constexpr size_t kMostTags = 200;
 constexpr float kHullPadding = 8;   // in the picture
@@ -259,7 +259,11 @@ void GraphPainter::PaintLine(const std::string& text, float font, ImVec2 at, flo
 }
 
 void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
-  const graph::NodeText& text = texts_(scene_.picture->boxes[index].node);
+  const Box& box = scene_.picture->boxes[index];
+  const graph::NodeText& whole = texts_(box.node);
+  const graph::NodeText part =
+      box.count > 0 ? graph::TextOf(*scene_.tree, box.node, box.count) : graph::NodeText();
+  const graph::NodeText& text = box.count > 0 ? part : whole;
   const float left = a.x + (graph::kNodePadding + 1) * zoom_;
   const float height = b.y - a.y;
   if (height < kTwoLinesHeight * frame_.scale) {

@@ -383,6 +383,7 @@ class GraphView : public View {
         shown(kDevices) ? fusions_.AreasOf(shown_kernel_, true) : RibbonStep()};
     const uint8_t color = kernels_->map.kernels[shown_kernel_].color;
     ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 cursor = ImGui::GetCursorPos();
     // Above the pictures, which are windows inside this one, below menus and tooltips.
     ImGui::BeginChild("##ribbon", {0.01f, 0.01f}, ImGuiChildFlags_None,
                       ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoBackground |
@@ -392,6 +393,7 @@ class GraphView : public View {
     DrawRibbon(above, steps, ColorOfKernel(frame.theme, color), frame.scale);
     above.PopClipRect();
     ImGui::EndChild();
+    ImGui::SetCursorPos(cursor);
   }
 
   void DrawLenses(Frame& frame) {
@@ -458,6 +460,7 @@ class GraphView : public View {
     }
     CanvasEvents events;
     if (which == kDevices) {
+      if (lens.fits()) LinkLanes();
       events = lens.DrawLanes(frame, "##devices", room.x, room.y);
     } else {
       // As many lines as the titles of the lanes, so that rows stand beside one another.
