@@ -120,12 +120,14 @@ Cases KeysTest::ViewerCases() {
     Press("Ctrl+Z");
   };
   auto drag_splitter = [this] {
-    width_ = app().dock().Find("home")->width;
+    app().dock().SetScreen("graph");
+    Settle();
+    width_ = app().dock().Find("modules")->width;
     Drive([&](ImGuiTestContext* context) {
-      context->MouseMoveToPos(ImVec2(app().dock().Find("home")->width, 500));
-      context->MouseDragWithDelta(ImVec2(-200, 0));
+      context->MouseMoveToPos(ImVec2(app().dock().Find("modules")->width, 500));
+      context->MouseDragWithDelta(ImVec2(200, 0));
     });
-    EXPECT_LT(app().dock().Find("home")->width, width_ - 100);
+    EXPECT_GT(app().dock().Find("modules")->width, width_ + 100);
   };
   auto work = [this] {
     started_ = stopped_ = false;
@@ -188,7 +190,7 @@ Cases KeysTest::ViewerCases() {
       {kScreenMemory, screen("memory")},
       {kNextView, on_home([this] { return app().dock().focused_view() == "selection"; })},
       {kResetLayout,
-       on_home([this] { return app().dock().Find("home")->width == width_; }, drag_splitter)},
+       on_home([this] { return app().dock().Find("modules")->width == width_; }, drag_splitter)},
       {kTheme, on_home([this] { return app().theme().dark() != dark_; })},
       {kLarger, on_home([=, this] { return scale() > size_; })},
       {kSmaller, on_home([=, this] { return scale() < size_; })},

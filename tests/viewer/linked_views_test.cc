@@ -130,7 +130,7 @@ TEST_F(LinkedViewsTest, OfADumpWithAProfile) {
       {"statistics", "kernels", "conv_general_dilated.3", "event"},
       {"timeline", "kernels", "conv_general_dilated.3", "event", it, {}, {}, true},
       {"roofline", "kernels", "conv_general_dilated.3", "instruction", it, {}, 8},
-      {"buffers", "memory", "conv_gene…ated.3", "buffer", "", {"all values"}},
+      {"buffers", "memory", "13.3 kB conv_general_dilated.3", "buffer", "", {"all values"}},
       {"graph", "graph", "conv_general_dilated.3", "instruction", it},
   };
   for (const Attempt& click : clicks) Do(kCpu, click, LightsOfConvolution());

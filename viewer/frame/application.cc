@@ -414,6 +414,8 @@ void Application::Pass() {
   Frame frame = MakeFrame();
   float bar = ImGui::GetFrameHeight() + 12 * frame.scale, status = 26 * frame.scale;
   DrawToolbar(frame);
+  // Found also while no view shows them: they decide where steps through the passes lead.
+  if (session_->document.dump().ready()) session_->navigation.counterparts();
   dock_.Draw(frame, bar, status);
   DrawStatusBar(frame);
   DrawMessages(frame);
@@ -457,7 +459,7 @@ void Application::DrawFrame() {
   FinishExport();
   bool changed = found || feed_.waiting(*imgui_) ||
                  session_->navigation.version() != seen_selection_ || !session_->idle() ||
-                 popups_.busy() || dock_.screen() != seen_screen_;
+                 popups_.busy() || dock_.screen() != seen_screen_ || dock_.is_changing();
   seen_screen_ = dock_.screen();
   seen_selection_ = session_->navigation.version();
   unsettled_frames_ = changed ? 3 : std::max(0, unsettled_frames_ - 1);

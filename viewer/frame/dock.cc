@@ -194,9 +194,13 @@ void Dock::DrawPanel(Frame& frame, Panel& panel) {
   // The first tab of an area that comes back stands before the others, without taking the keys.
   if (wanted_front_ == panel.row->id) {
     const ImGuiWindow* window = ImGui::GetCurrentWindow();
-    if (window->DockNode != nullptr && window->DockNode->TabBar != nullptr) {
-      window->DockNode->TabBar->NextSelectedTabId = window->TabId;
-      wanted_front_.clear();
+    // The tabs come back in the next frame.
+    if (window->DockNode != nullptr) {
+      window->DockNode->SelectedTabId = window->TabId;
+      if (window->DockNode->TabBar != nullptr && !window->DockNode->TabBar->Tabs.empty()) {
+        window->DockNode->TabBar->NextSelectedTabId = window->TabId;
+        wanted_front_.clear();
+      }
     }
   }
   if (drawn) {

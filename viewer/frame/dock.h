@@ -38,6 +38,8 @@ class Dock {
   // Puts the panels of this screen where the table says, in the next frame.
   void Reset() { wants_reset_ = true; }
   const std::string& focused_view() const { return focused_view_; }
+  // A tab is to come to the front in the next frame.
+  bool is_changing() const { return !wanted_front_.empty(); }
   // The one with the keys, or that had them before a popup took them; empty: none had on this
   // screen.
   std::string acting_view() const;

@@ -130,6 +130,7 @@ class GraphView : public View {
     if (fusions_.data() == nullptr) return out;
     const graph::Picture& picture = fusions_.data()->graph.picture();
     const auto frames = std::ranges::count(picture.boxes, true, &Box::open);
+    if (!sought_.empty()) out += fmt::format("found {}\n", fusions_.found());
     return out + fmt::format("{} boxes, {} open, colour {}{}\nzoom {:.3f}\n", picture.boxes.size(),
                              frames, ColorModeRows()[static_cast<size_t>(look_.mode)].id,
                              part_.kind == GraphPart::Kind::kAround  ? ", around"
