@@ -57,8 +57,8 @@ std::vector<hlo::InstructionId> KernelPaint::InstructionsOf(uint32_t kernel, siz
 
 uint32_t ColorOfKernel(const Theme& theme, uint8_t color) {
   constexpr std::array<Color, graph::kCollectiveColor + 1> kColors = {
-      Color::kKernel1, Color::kKernel2, Color::kKernel3,        Color::kKernel4,
-      Color::kKernel5, Color::kKernel6, Color::kDeviceFallback, Color::kCollective};
+      Color::kKernel1, Color::kKernel2,        Color::kKernel3,    Color::kKernel4,
+      Color::kKernel5, Color::kDeviceFallback, Color::kCollective};
   return theme[kColors[color]];
 }
 
