@@ -1,5 +1,5 @@
-// Which kernel computes an operation: what XLA runs as one, numbered, by instruction of the compiled
-// stage and of an earlier one.
+// Which kernel computes an operation: what XLA runs as one, numbered, by instruction of the
+// compiled stage and of an earlier one.
 #pragma once
 
 #include <cstdint>

@@ -102,7 +102,8 @@ void Dock::BuildLayout(unsigned dock, float width, float height) {
         panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == area; });
   };
   ImGuiID centre = dock, left = 0, right = 0, bottom = 0, middle = 0;
-  if (has("left")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, LeftShare(screen_), &left, &centre);
+  if (has("left"))
+    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, LeftShare(screen_), &left, &centre);
   if (has("right")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, 0.25f, &right, &centre);
   if (has("bottom")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.36f, &bottom, &centre);
   if (has("middle")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.5f, &middle, &centre);
