@@ -14,6 +14,7 @@
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/svg.h"
 #include "viewer/model/comparison.h"
+#include "viewer/model/selection_summary.h"
 
 namespace hloscope::viewer {
 
@@ -214,8 +215,10 @@ void Application::RunScreen(Command command) {
 
 // To the stage before or after; with `to_change` to the nearest pass that touched the selection.
 void Application::StepStage(int direction, bool to_change) {
-  int32_t module = session_->navigation.module(), stage = session_->navigation.stage();
+  const int32_t module = session_->navigation.module();
   if (module < 0) return;
+  const int32_t stage =
+      dock_.screen() == "passes" ? ShownChangeStage(*session_) : session_->navigation.stage();
   auto stages = static_cast<int32_t>(
       session_->document.dump()->modules()[static_cast<size_t>(module)].stages.size());
   const Counterparts& known = session_->navigation.counterparts();

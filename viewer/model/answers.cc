@@ -106,6 +106,13 @@ Answered MissingAnswer(const dump::DumpModel& dump, int32_t module, const Module
   return Known(text, {}, "home");
 }
 
+struct RankingKey {
+  using Value = PassRanking;
+  int32_t module = -1;
+  debug::Annotations annotations = debug::Annotations::kCounted;
+  auto operator<=>(const RankingKey&) const = default;
+};
+
 struct AnswerKey {
   using Value = Answer;
   std::string what;
@@ -180,16 +187,13 @@ const Answer* Slowest(Context& context, int32_t module) {
 
 // Comparing all stages of a large module takes seconds: those wait until they are asked for.
 const Answer* Passes(Context& context, int32_t module, bool asked) {
-  constexpr int64_t kSmall = 200'000;
   const dump::ModuleEntry& entry = context.document.dump()->modules()[static_cast<size_t>(module)];
   if (asked) context.marks.asked_passes.insert(module);
-  if (!context.marks.asked_passes.contains(module)) {
-    const Pending<ModuleFacts>& facts = FactsOf(context, module);
-    if (facts.waiting()) return nullptr;
-    if (facts.ready() && facts->instructions * std::ssize(entry.stages) > kSmall)
-      return Find(context, "many-passes", module, [count = entry.stages.size()] {
-        return Unknown(fmt::format("compares all {} stages, which takes a while", count), "passes");
-      });
+  if (!MayReadAllStages(context, module)) {
+    if (FactsOf(context, module).waiting()) return nullptr;
+    return Find(context, "many-passes", module, [count = entry.stages.size()] {
+      return Unknown(fmt::format("compares all {} stages, which takes a while", count), "passes");
+    });
   }
   const Pending<PassRanking>& ranking = RankingOf(context, module);
   if (ranking.waiting()) return nullptr;
@@ -234,6 +238,7 @@ const Answer* Guilty(Context& context, int32_t module) {
 }
 
 Result<std::shared_ptr<const PassRanking>> Rank(const debug::Lineage& lineage,
+                                                debug::Annotations annotations,
                                                 TaskControl& control) {
   auto ranking = std::make_shared<PassRanking>();
   ranking->counts.resize(static_cast<size_t>(lineage.stage_count()));
@@ -247,7 +252,7 @@ Result<std::shared_ptr<const PassRanking>> Rank(const debug::Lineage& lineage,
     HLOSCOPE_ASSIGN_OR_RETURN(auto before, lineage.Module(earlier));
     HLOSCOPE_ASSIGN_OR_RETURN(auto alignment, lineage.Step(earlier));
     const auto at = static_cast<size_t>(stage);
-    ranking->counts[at] = debug::FindChanges(*before, **after, *alignment).counts;
+    ranking->counts[at] = debug::FindChanges(*before, **after, *alignment, annotations).counts;
     if (ranking->counts[at].any()) ranking->order.push_back(stage);
   }
   std::ranges::stable_sort(ranking->order, std::greater(), [&](int32_t stage) {
@@ -342,13 +347,23 @@ const Pending<ModuleFacts>& FactsOf(Context& context, int32_t module) {
       });
 }
 
-const Pending<PassRanking>& RankingOf(Context& context, int32_t module) {
-  return context.cache.Get(PartKey<PassRanking>{module}, "comparing all stages",
-                           [provenance = context.data.Provenance(module)](
+const Pending<PassRanking>& RankingOf(Context& context, int32_t module,
+                                      debug::Annotations annotations) {
+  return context.cache.Get(RankingKey{module, annotations}, "comparing all stages",
+                           [provenance = context.data.Provenance(module), annotations](
                                TaskControl& control) -> Result<std::shared_ptr<const PassRanking>> {
                              if (provenance == nullptr) return InputError("no such module");
-                             return Rank(provenance->lineage(), control);
+                             return Rank(provenance->lineage(), annotations, control);
                            });
+}
+
+bool MayReadAllStages(Context& context, int32_t module) {
+  constexpr int64_t kSmall = 200'000;  // instructions of all stages
+  if (context.marks.asked_passes.contains(module)) return true;
+  const dump::ModuleEntry& entry = context.document.dump()->modules()[static_cast<size_t>(module)];
+  const Pending<ModuleFacts>& facts = FactsOf(context, module);
+  if (facts.waiting()) return false;
+  return !facts.ready() || facts->instructions * std::ssize(entry.stages) <= kSmall;
 }
 
 std::string CountsText(const debug::ChangeCounts& counts) {

@@ -58,7 +58,12 @@ struct PassRanking {
   std::vector<debug::ChangeCounts> counts;  // by stage
   std::vector<int32_t> order;               // stages that changed anything, most first
 };
-const Pending<PassRanking>& RankingOf(Context& context, int32_t module);
+const Pending<PassRanking>& RankingOf(
+    Context& context, int32_t module,
+    debug::Annotations annotations = debug::Annotations::kCounted);
+// Whether reading all stages of the module takes no while, or was asked for; false too while that
+// is not known.
+bool MayReadAllStages(Context& context, int32_t module);
 // "12 added, 3 removed, 1 rewritten"; empty where nothing changed.
 std::string CountsText(const debug::ChangeCounts& counts);
 

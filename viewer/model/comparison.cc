@@ -7,6 +7,7 @@
 
 #include "core/debug/align/alignment.h"
 #include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/search_index.h"
 #include "viewer/model/task_cache.h"
@@ -17,21 +18,33 @@ namespace {
 struct ComparisonKey {
   using Value = debug::PassChanges;
   int32_t module_before = -1, stage_before = -1, module = -1, stage = -1;
+  debug::Annotations annotations = debug::Annotations::kCounted;
   auto operator<=>(const ComparisonKey&) const = default;
 };
 
 }  // namespace
 
+debug::Annotations AnnotationsIn(const Context& context) {
+  return context.marks.ignore_metadata ? debug::Annotations::kIgnored
+                                       : debug::Annotations::kCounted;
+}
+
+const Pending<debug::PassChanges>& ShownChanges(Context& context, int32_t module, int32_t stage) {
+  return context.data.Changes(module, stage, AnnotationsIn(context));
+}
+
 const Pending<debug::PassChanges>& CompareStages(Context& context, const Comparison& before,
                                                  int32_t module, int32_t stage) {
   using Changes = Result<std::shared_ptr<const debug::PassChanges>>;
   return context.cache.Get(
-      ComparisonKey{before.module, before.stage, module, stage}, "comparing two stages",
-      [dump = context.document.dump().value, before, module, stage](TaskControl&) -> Changes {
+      ComparisonKey{before.module, before.stage, module, stage, AnnotationsIn(context)},
+      "comparing two stages",
+      [dump = context.document.dump().value, before, module, stage,
+       annotations = AnnotationsIn(context)](TaskControl&) -> Changes {
         HLOSCOPE_ASSIGN_OR_RETURN(auto earlier, dump->Module(before.module, before.stage));
         HLOSCOPE_ASSIGN_OR_RETURN(auto later, dump->Module(module, stage));
         return std::make_shared<const debug::PassChanges>(
-            debug::FindChanges(*earlier, *later, debug::Align(*earlier, *later)));
+            debug::FindChanges(*earlier, *later, debug::Align(*earlier, *later), annotations));
       });
 }
 

@@ -13,6 +13,12 @@
 
 namespace hloscope::viewer {
 
+// What counts as a change, as the user chose it.
+debug::Annotations AnnotationsIn(const Context& context);
+
+// What was done since the stage before, as the user chose it.
+const Pending<debug::PassChanges>& ShownChanges(Context& context, int32_t module, int32_t stage);
+
 // What was done from `before` to the stage; fails where one of the two cannot be read.
 const Pending<debug::PassChanges>& CompareStages(Context& context, const Comparison& before,
                                                  int32_t module, int32_t stage);

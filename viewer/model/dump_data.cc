@@ -14,7 +14,15 @@ struct FileKey {
   auto operator<=>(const FileKey&) const = default;
 };
 
-Computed<debug::PassChanges> FindChanges(const debug::Provenance* provenance, int32_t stage) {
+struct ChangesKey {
+  using Value = debug::PassChanges;
+  int32_t module = -1, stage = -1;
+  debug::Annotations annotations = debug::Annotations::kCounted;
+  auto operator<=>(const ChangesKey&) const = default;
+};
+
+Computed<debug::PassChanges> FindChanges(const debug::Provenance* provenance, int32_t stage,
+                                         debug::Annotations annotations) {
   if (provenance == nullptr) return InputError("no such module");
   const debug::Lineage& lineage = provenance->lineage();
   const int32_t earlier = lineage.Neighbour(stage, -1);
@@ -23,7 +31,7 @@ Computed<debug::PassChanges> FindChanges(const debug::Provenance* provenance, in
   HLOSCOPE_ASSIGN_OR_RETURN(auto after, lineage.Module(stage));
   HLOSCOPE_ASSIGN_OR_RETURN(auto alignment, lineage.Step(earlier));
   return std::make_shared<const debug::PassChanges>(
-      debug::FindChanges(*before, *after, *alignment));
+      debug::FindChanges(*before, *after, *alignment, annotations));
 }
 
 }  // namespace
@@ -61,10 +69,11 @@ const Pending<FileView>& DumpData::File(int32_t file) {
                     });
 }
 
-const Pending<debug::PassChanges>& DumpData::Changes(int32_t module, int32_t stage) {
-  return cache_.Get(PartKey<debug::PassChanges>{module, stage}, "comparing two stages",
-                    [provenance = Provenance(module), stage](TaskControl&) {
-                      return FindChanges(provenance.get(), stage);
+const Pending<debug::PassChanges>& DumpData::Changes(int32_t module, int32_t stage,
+                                                     debug::Annotations annotations) {
+  return cache_.Get(ChangesKey{module, stage, annotations}, "comparing two stages",
+                    [provenance = Provenance(module), stage, annotations](TaskControl&) {
+                      return FindChanges(provenance.get(), stage, annotations);
                     });
 }
 

@@ -28,7 +28,8 @@ class DumpData {
   const Pending<dump::BufferTable>& Buffers(int32_t module);
   const Pending<FileView>& File(int32_t file);
   // What was done since the stage before (the nearest that can be read); fails for the first.
-  const Pending<debug::PassChanges>& Changes(int32_t module, int32_t stage);
+  const Pending<debug::PassChanges>& Changes(
+      int32_t module, int32_t stage, debug::Annotations annotations = debug::Annotations::kCounted);
   // Shared by all who ask; its functions are slow: call them in the background.
   std::shared_ptr<const debug::Provenance> Provenance(int32_t module);
   void Clear() { provenances_.clear(); }

@@ -64,7 +64,9 @@ struct Marks {
   TimelineRange timeline;
   MemoryPoint memory;
   bool passes_by_change = false;  // most changed first
-  bool was_cancelled = false;     // work was stopped: what failed by that can be resumed
+  // What only advises a backend does not count as a change.
+  bool ignore_metadata = false;
+  bool was_cancelled = false;  // work was stopped: what failed by that can be resumed
   std::map<int32_t, AskedVerdict> asked_verdicts;            // by module: the last
   std::map<int32_t, std::shared_ptr<Reduction>> reductions;  // by module
   std::shared_ptr<BundleMaking> bundle;                      // the last; null: none

@@ -76,6 +76,12 @@ int32_t Navigation::stage() const {
   return known != stage_in_view_.end() ? known->second : document_.dump()->FinalStage(module);
 }
 
+bool Navigation::was_stage_chosen() const {
+  const int32_t module = this->module();
+  return (selection().module == module && selection().stage >= 0) ||
+         stage_in_view_.contains(module);
+}
+
 hlo::InstructionId Navigation::InstructionIn(int32_t stage) {
   const Selection& now = selection();
   bool own = now.kind == SelectionKind::kInstruction && now.stage == stage;

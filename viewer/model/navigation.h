@@ -42,6 +42,8 @@ class Navigation {
   int32_t module() const;
   // The stage in view: that of the selection, else the last shown of that module, else the final.
   int32_t stage() const;
+  // Whether any selection so far named a stage of the module in view.
+  bool was_stage_chosen() const;
   // The selection's instruction as it is in `stage` of the module in view; invalid: none.
   hlo::InstructionId InstructionIn(int32_t stage);
 

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "viewer/model/answers.h"
+#include "viewer/model/comparison.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/kernel_sheet.h"
@@ -239,9 +240,14 @@ void Follow(Context& context, const SummaryLine& line) {
 
 int32_t ShownChangeStage(Context& context) {
   const ShownChange& shown = context.marks.shown_change;
-  return shown.stage >= 0 && shown.version == context.navigation.version()
-             ? shown.stage
-             : context.navigation.stage();
+  if (shown.stage >= 0 && shown.version == context.navigation.version()) return shown.stage;
+  const int32_t module = context.navigation.module();
+  // Until a stage is chosen: where the most changed, once that is known.
+  if (module >= 0 && !context.navigation.was_stage_chosen() && MayReadAllStages(context, module)) {
+    const Pending<PassRanking>& ranking = RankingOf(context, module, AnnotationsIn(context));
+    if (ranking.ready() && !ranking->order.empty()) return ranking->order.front();
+  }
+  return context.navigation.stage();
 }
 
 }  // namespace hloscope::viewer

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "core/hlo/text/text.h"
+#include "viewer/model/answers.h"
 #include "viewer/model/comparison.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -16,6 +17,7 @@
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/selection_summary.h"
+#include "viewer/model/stage_columns.h"
 #include "viewer/widgets/syntax.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -23,6 +25,8 @@
 
 namespace hloscope::viewer {
 namespace {
+
+constexpr float kLeastColumn = 2;  // logical pixels of a stage on the strip
 
 class ChangesView : public View {
  public:
@@ -49,7 +53,7 @@ class ChangesView : public View {
     }
     const Pending<debug::PassChanges>& changes = chosen.is_set()
                                                      ? CompareStages(context, chosen, module, stage)
-                                                     : context.data.Changes(module, stage);
+                                                     : ShownChanges(context, module, stage);
     if (!ShowPending(frame, changes, "what changed")) return;
     earlier_ = chosen.is_set() ? chosen.stage
                                : context.data.Provenance(module)->lineage().Neighbour(stage, -1);
@@ -109,10 +113,10 @@ class ChangesView : public View {
     ImVec2 at = ImGui::GetCursorScreenPos();
     float width = ImGui::GetContentRegionAvail().x, height = 34 * frame.scale;
     ImGui::InvisibleButton("##scrubber", ImVec2(std::max(1.0f, width), height));
-    float step = width / static_cast<float>(std::max(1, stages));
-    auto under = static_cast<int32_t>((ImGui::GetIO().MousePos.x - at.x) / step);
-    under = std::clamp(under, 0, stages - 1);
-    if (ImGui::IsItemActive() && under != context.navigation.stage()) {
+    const StageColumns columns(at.x, width, stages, kLeastColumn * frame.scale);
+    const int32_t under = columns.StageAt(ImGui::GetIO().MousePos.x);
+    const int32_t shown = ShownChangeStage(context);
+    if (ImGui::IsItemActive() && under != shown) {
       hlo::InstructionId id = context.navigation.InstructionIn(under);
       context.navigation.Select(id.valid() ? Selection::OfInstruction(module, under, id)
                                            : Selection::OfStage(module, under));
@@ -120,11 +124,33 @@ class ChangesView : public View {
     const dump::ModuleEntry& entry =
         context.document.dump()->modules()[static_cast<size_t>(module)];
     if (ImGui::IsItemHovered())
-      ImGui::SetTooltip("%s", SafeText(entry.stages[static_cast<size_t>(under)].name, 300).c_str());
+      ImGui::SetTooltip("%d of %d: %s", under + 1, stages,
+                        SafeText(entry.stages[static_cast<size_t>(under)].name, 300).c_str());
     ImDrawList* draw = ImGui::GetWindowDrawList();
     draw->AddRectFilled(at, ImVec2(at.x + width, at.y + height), frame.theme[Color::kCanvas],
                         3 * frame.scale);
-    for (int32_t s = 0; s < stages; ++s) DrawTick(frame, draw, at, step, height, module, s);
+    const PassRanking* ranking = RankingIn(context, module, stages);
+    for (int32_t c = 0; c < columns.columns; ++c) {
+      const Box box{{columns.Left(columns.First(c)), at.y}, {columns.ColumnWidth(), height}};
+      DrawTick(frame, draw, box, columns.First(c), columns.First(c + 1), ranking, module);
+    }
+  }
+
+  // The changes of all stages, where finding them takes no while; null: not known by now.
+  static const PassRanking* RankingIn(Context& context, int32_t module, int32_t stages) {
+    if (stages < 2 || !MayReadAllStages(context, module)) return nullptr;
+    const Pending<PassRanking>& ranking = RankingOf(context, module, AnnotationsIn(context));
+    return ranking.ready() ? ranking.value.get() : nullptr;
+  }
+  // What is known of one stage; null: nothing by now.
+  static const debug::ChangeCounts* CountsOf(Context& context, const PassRanking* ranking,
+                                             int32_t module, int32_t stage) {
+    if (ranking != nullptr) return &ranking->counts[static_cast<size_t>(stage)];
+    // Of many stages only those near the one in view are compared.
+    constexpr int32_t kNear = 24;
+    if (stage == 0 || std::abs(stage - context.navigation.stage()) > kNear) return nullptr;
+    const Pending<debug::PassChanges>& changes = ShownChanges(context, module, stage);
+    return changes.ready() ? &changes->counts : nullptr;
   }
 
   // What stands on the left: the stage before, unless another was chosen.
@@ -149,22 +175,31 @@ class ChangesView : public View {
     if (ImGui::Button("Previous stage")) chosen = {};
   }
 
-  static void DrawTick(Frame& frame, ImDrawList* draw, ImVec2 at, float step, float height,
-                       int32_t module, int32_t s) {
+  struct Box {
+    ImVec2 at, size;
+  };
+
+  // The mark of the stages [first, last), which share a column: as high as the largest change.
+  static void DrawTick(Frame& frame, ImDrawList* draw, const Box& box, int32_t first, int32_t last,
+                       const PassRanking* ranking, int32_t module) {
     Context& context = frame.context;
-    float x = at.x + step * static_cast<float>(s), gap = step > 6 ? 1.0f : 0.0f;
-    if (s == context.navigation.stage())
-      draw->AddRectFilled(ImVec2(x, at.y), ImVec2(x + step, at.y + height),
+    const float x = box.at.x, step = box.size.x, gap = step > 6 ? 1.0f : 0.0f;
+    const int32_t shown = ShownChangeStage(context);
+    if (first <= shown && shown < last)
+      draw->AddRectFilled(box.at, ImVec2(x + step, box.at.y + box.size.y),
                           frame.theme[Color::kSelected]);
-    // Few stages are all compared at once; of many only those that were asked for are known.
-    constexpr int32_t kFew = 24;
-    auto stages = static_cast<int32_t>(
-        context.document.dump()->modules()[static_cast<size_t>(module)].stages.size());
-    if (s == 0 || (stages > kFew && std::abs(s - context.navigation.stage()) > kFew)) return;
-    const Pending<debug::PassChanges>& changes = context.data.Changes(module, s);
-    if (!changes.ready()) return;
-    const debug::ChangeCounts& counts = changes->counts;
-    float bottom = at.y + height - 6 * frame.scale, top = bottom;
+    const debug::ChangeCounts* most = nullptr;
+    const auto size = [](const debug::ChangeCounts& c) {
+      return c.added + c.removed + c.rewritten + c.moved;
+    };
+    bool is_touched = false;
+    for (int32_t s = first; s < last; ++s) {
+      is_touched |= context.navigation.counterparts().TouchedInto(s);
+      const debug::ChangeCounts* counts = CountsOf(context, ranking, module, s);
+      if (counts != nullptr && (most == nullptr || size(*counts) > size(*most))) most = counts;
+    }
+    const float bottom = box.at.y + box.size.y - 6 * frame.scale;
+    float top = bottom;
     auto stack = [&](int64_t count, Color color) {
       if (count <= 0) return;
       float tall = std::min(8.0f, 2.0f + std::log2(static_cast<float>(count))) * frame.scale;
@@ -172,10 +207,12 @@ class ChangesView : public View {
                           frame.theme[color]);
       top -= tall;
     };
-    stack(counts.added, Color::kAdded);
-    stack(counts.removed, Color::kRemoved);
-    stack(counts.rewritten + counts.moved, Color::kRewritten);
-    if (context.navigation.counterparts().TouchedInto(s))
+    if (most != nullptr) {
+      stack(most->added, Color::kAdded);
+      stack(most->removed, Color::kRemoved);
+      stack(most->rewritten + most->moved, Color::kRewritten);
+    }
+    if (is_touched)
       draw->AddRectFilled(ImVec2(x + gap, bottom + 2 * frame.scale),
                           ImVec2(x + step - gap, bottom + 5 * frame.scale),
                           frame.theme[Color::kAccent]);
@@ -206,8 +243,14 @@ class ChangesView : public View {
       ImGui::SameLine(0, 14 * frame.scale);
       Label(frame.theme, Color::kTextSecondary, "no changes");
     }
-    ImGui::SameLine(ImGui::GetWindowWidth() - 160 * frame.scale);
+    SameLineIfRoom(CheckboxWidth("Show unchanged"));
     ImGui::Checkbox("Show unchanged", &unchanged_);
+    SameLineIfRoom(CheckboxWidth("Ignore metadata"));
+    ImGui::Checkbox("Ignore metadata", &frame.context.marks.ignore_metadata);
+    if (ImGui::IsItemHovered())
+      ImGui::SetTooltip(
+          "differences of backend_config and frontend_attributes alone do not count;\n"
+          "those of metadata={…} never do");
   }
 
   struct Line {
@@ -219,7 +262,8 @@ class ChangesView : public View {
   void CollectRows(Context& context, const debug::PassChanges& changes, int32_t module,
                    int32_t stage) {
     std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}", context.document.generation(), module,
-                                  stage, unchanged_, changes.rows.size(), other_module_, earlier_);
+                                  stage, unchanged_, changes.rows.size(), other_module_, earlier_) +
+                      (context.marks.ignore_metadata ? "/quiet" : "");
     if (key != rows_key_) {
       rows_key_ = key;
       rows_.clear();

@@ -4,14 +4,17 @@
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
+#include <array>
 
 #include "viewer/model/answers.h"
+#include "viewer/model/comparison.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/pass_search.h"
 #include "viewer/model/selection_summary.h"
+#include "viewer/model/stage_costs.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -39,8 +42,9 @@ class PassesView : public View {
     SameLineIfRoom(CheckboxWidth("Most changed first"));
     bool& by_change = context.marks.passes_by_change;
     ImGui::Checkbox("Most changed first", &by_change);
-    if (by_change && RankingOf(context, module).waiting())
+    if (by_change && RankingOf(context, module, AnnotationsIn(context)).waiting())
       Label(frame.theme, Color::kTextSecondary, "comparing all stages …");
+    costs_ = entry.stages.size() > 1 ? CostsIn(frame, entry, module) : nullptr;
     guilty_ = GuiltyStages(context, module);
     std::vector<int32_t> rows = Rows(context, entry, module);
     HandleKeys(context, module, rows);
@@ -70,16 +74,29 @@ class PassesView : public View {
     int32_t module = context.navigation.module();
     const dump::ModuleEntry& entry =
         context.document.dump()->modules()[static_cast<size_t>(module)];
-    std::string out = "stage,pipeline,pass,added,removed,rewritten,moved\n";
+    std::string out =
+        "stage,pipeline,pass,added,removed,rewritten,moved,instructions,bytes_moved,kernels,"
+        "instructions_change,bytes_moved_change,kernels_change\n";
+    const bool may_read = entry.stages.size() > 1 && MayReadAllStages(context, module);
+    const Pending<StageCosts>* costs = may_read ? &StageCostsOf(context, module) : nullptr;
     for (size_t s = 0; s < entry.stages.size(); ++s) {
       const dump::StageEntry& stage = entry.stages[s];
       out += fmt::format("{},{},{}", CsvCell(stage.name), CsvCell(stage.pipeline),
                          CsvCell(stage.pass));
-      const auto& changes = context.data.Changes(module, static_cast<int32_t>(s));
+      const auto& changes = ShownChanges(context, module, static_cast<int32_t>(s));
       out += changes.ready()
-                 ? fmt::format(",{},{},{},{}\n", changes->counts.added, changes->counts.removed,
+                 ? fmt::format(",{},{},{},{}", changes->counts.added, changes->counts.removed,
                                changes->counts.rewritten, changes->counts.moved)
-                 : std::string(",,,,\n");
+                 : std::string(",,,,");
+      const bool is_known = costs != nullptr && costs->ready();
+      const StageCost cost = is_known ? (*costs)->costs[s] : StageCost();
+      const StageGain gain = is_known ? (*costs)->gains[s] : StageGain();
+      out += cost.is_known
+                 ? fmt::format(",{},{:.0f},{}", cost.instructions, cost.bytes, cost.kernels)
+                 : std::string(",,,");
+      out += gain.is_known
+                 ? fmt::format(",{},{:.0f},{}\n", gain.instructions, gain.bytes, gain.kernels)
+                 : std::string(",,,\n");
     }
     return out;
   }
@@ -89,7 +106,7 @@ class PassesView : public View {
     if (module < 0) return {};
     const dump::ModuleEntry& entry =
         context.document.dump()->modules()[static_cast<size_t>(module)];
-    auto stage = static_cast<size_t>(context.navigation.stage());
+    auto stage = static_cast<size_t>(ShownChangeStage(context));
     std::string out =
         stage < entry.stages.size() ? "shown " + entry.stages[stage].name : std::string();
     for (int32_t s = 0; s < static_cast<int32_t>(entry.stages.size()); ++s) {
@@ -113,6 +130,39 @@ class PassesView : public View {
     ImGui::EndCombo();
   }
 
+  // What all stages would cost; the pass that saved most is said above the table. Null while that
+  // is not known.
+  static const StageCosts* CostsIn(Frame& frame, const dump::ModuleEntry& entry, int32_t module) {
+    Context& context = frame.context;
+    if (!MayReadAllStages(context, module)) {
+      if (FactsOf(context, module).waiting()) return nullptr;
+      if (ImGui::Button("Estimate all passes")) context.marks.asked_passes.insert(module);
+      if (ImGui::IsItemHovered())
+        ImGui::SetTooltip("reads and compares all %zu stages, which takes a while",
+                          entry.stages.size());
+      return nullptr;
+    }
+    const Pending<StageCosts>& costs = StageCostsOf(context, module);
+    if (!costs.ready()) {
+      Label(frame.theme, Color::kTextSecondary, "estimating all stages …");
+      return nullptr;
+    }
+    const int32_t best = costs->best;
+    if (best < 0) {
+      Label(frame.theme, Color::kTextSecondary, "no pass saves bytes moved (estimate)");
+      return costs.value.get();
+    }
+    const StageGain& gain = costs->gains[static_cast<size_t>(best)];
+    Label(frame.theme, Color::kTextSecondary, "Saves most (estimate):");
+    const std::string text =
+        fmt::format("{}: {} moved", SafeText(PassName(entry.stages[static_cast<size_t>(best)]), 40),
+                    SignedBytesText(gain.bytes));
+    SameLineIfRoom(ImGui::CalcTextSize(text.c_str()).x);
+    if (ImGui::TextLink((text + "##best").c_str())) GoTo(context, module, best);
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", GainText(gain).c_str());
+    return costs.value.get();
+  }
+
   std::vector<int32_t> Rows(Context& context, const dump::ModuleEntry& entry,
                             int32_t module) const {
     std::vector<int32_t> rows;
@@ -120,7 +170,7 @@ class PassesView : public View {
       auto stage = static_cast<int32_t>(s);
       if (!filter_.empty() && entry.stages[s].name.find(filter_) == std::string::npos) continue;
       if (only_changes_ && s > 0) {
-        const auto& changes = context.data.Changes(module, stage);
+        const auto& changes = ShownChanges(context, module, stage);
         if (changes.ready() && !changes->counts.any()) continue;
       }
       rows.push_back(stage);
@@ -130,7 +180,7 @@ class PassesView : public View {
   }
 
   static void SortByChange(Context& context, int32_t module, std::vector<int32_t>& rows) {
-    const Pending<PassRanking>& ranking = RankingOf(context, module);
+    const Pending<PassRanking>& ranking = RankingOf(context, module, AnnotationsIn(context));
     if (!ranking.ready()) return;
     std::vector<size_t> rank(ranking->counts.size(), ranking->order.size());
     for (size_t i = 0; i < ranking->order.size(); ++i)
@@ -165,16 +215,28 @@ class PassesView : public View {
                  const std::vector<int32_t>& rows) {
     ImGuiTableFlags flags =
         ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
-    if (!ImGui::BeginTable("##passes", 5, flags)) return;
+    // The estimates are columns where there is room, else in the tooltip of the row.
+    const float number = ImGui::CalcTextSize("9,999").x, bytes = ImGui::CalcTextSize("−999 MB").x;
+    const float room = ImGui::GetContentRegionAvail().x - 5 * number - 2 * bytes;
+    shows_gains_ = costs_ != nullptr && room > 220 * frame.scale;
+    const int columns = kColumns + (shows_gains_ ? 3 : 0);
+    if (!ImGui::BeginTable(shows_gains_ ? "##gains" : "##passes", columns, flags)) return;
     ImGui::TableSetupScrollFreeze(0, 1);
+    const std::string last = std::to_string(entry.stages.size());
+    ImGui::TableSetupColumn("#", ImGuiTableColumnFlags_WidthFixed,
+                            ImGui::CalcTextSize(last.c_str()).x);
     ImGui::TableSetupColumn("pass", ImGuiTableColumnFlags_WidthStretch);
-    float number = ImGui::CalcTextSize("9,999").x;
     ImGui::TableSetupColumn("+", ImGuiTableColumnFlags_WidthFixed, number);
     ImGui::TableSetupColumn("−", ImGuiTableColumnFlags_WidthFixed, number);
     ImGui::TableSetupColumn("~", ImGuiTableColumnFlags_WidthFixed, number);
     ImGui::TableSetupColumn("##touched", ImGuiTableColumnFlags_WidthFixed,
                             (guilty_.empty() ? 14 : 26) * frame.scale);
-    ImGui::TableHeadersRow();
+    if (shows_gains_) {
+      ImGui::TableSetupColumn("instr.", ImGuiTableColumnFlags_WidthFixed, number);
+      ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, bytes);
+      ImGui::TableSetupColumn("kernels", ImGuiTableColumnFlags_WidthFixed, bytes);
+    }
+    DrawHeads(columns);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));
     int32_t shown = ShownChangeStage(frame.context);
@@ -189,6 +251,25 @@ class PassesView : public View {
     ImGui::EndTable();
   }
 
+  static void DrawHeads(int columns) {
+    static constexpr std::array<const char*, kColumns + 3> kHelp = {
+        "the order in which the passes ran",
+        "the pass that made the stage",
+        "instructions added",
+        "instructions removed",
+        "instructions rewritten or moved",
+        "• changed the selection, ✗ changed the numbers",
+        "instructions more or less than in the stage before",
+        "bytes moved in one run more or less than before, by shapes (estimate)",
+        "fusions and library calls more or less than before"};
+    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+    for (int c = 0; c < columns; ++c) {
+      if (!ImGui::TableSetColumnIndex(c)) continue;
+      ImGui::TableHeader(ImGui::TableGetColumnName(c));
+      if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", kHelp[static_cast<size_t>(c)]);
+    }
+  }
+
   void DrawRow(Frame& frame, const dump::ModuleEntry& entry, int32_t module, int32_t stage) {
     Context& context = frame.context;
     const dump::StageEntry& row = entry.stages[static_cast<size_t>(stage)];
@@ -201,12 +282,19 @@ class PassesView : public View {
       last_shown_ = stage;
       ImGui::SetScrollHereY(0.5f);
     }
-    if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(row.name, 400).c_str());
+    const StageGain gain =
+        costs_ == nullptr ? StageGain() : costs_->gains[static_cast<size_t>(stage)];
+    if (ImGui::IsItemHovered()) {
+      ImGui::SetTooltip("%s%s", SafeText(row.name, 400).c_str(),
+                        gain.is_known ? ("\n" + GainText(gain)).c_str() : "");
+    }
     ImGui::SameLine(0, 0);
+    RightLabel(frame.theme, Color::kTextSecondary, std::to_string(stage + 1));
+    ImGui::TableNextColumn();
     DrawName(frame, row);
     // The first has nothing before it to differ from.
-    if (stage > 0) DrawCounts(frame, context.data.Changes(module, stage));
-    ImGui::TableSetColumnIndex(4);
+    if (stage > 0) DrawCounts(frame, ShownChanges(context, module, stage));
+    ImGui::TableSetColumnIndex(5);
     if (context.navigation.counterparts().TouchedInto(stage)) {
       Label(frame.theme, Color::kAccent, "•");
       if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass changed the selection");
@@ -216,7 +304,20 @@ class PassesView : public View {
       Label(frame.theme, Color::kBeyondBound, "✗");
       if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass changed the numbers, see Verdict");
     }
+    if (shows_gains_ && gain.is_known) DrawGain(frame, gain);
     ImGui::PopID();
+  }
+
+  static void DrawGain(Frame& frame, const StageGain& gain) {
+    const auto cell = [&](int column, double value, const std::string& text) {
+      if (value == 0) return;
+      ImGui::TableSetColumnIndex(column);
+      RightLabel(frame.theme, value < 0 ? Color::kText : Color::kTextSecondary, text);
+      if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", GainText(gain).c_str());
+    };
+    cell(kColumns, static_cast<double>(gain.instructions), SignedCountText(gain.instructions));
+    cell(kColumns + 1, gain.bytes, SignedBytesText(gain.bytes));
+    cell(kColumns + 2, static_cast<double>(gain.kernels), SignedCountText(gain.kernels));
   }
 
   // The start of a pipeline is a heading, a point outside all pipelines stands out.
@@ -238,7 +339,7 @@ class PassesView : public View {
 
   static void DrawCounts(Frame& frame, const Pending<debug::PassChanges>& changes) {
     if (!changes.ready()) {
-      ImGui::TableSetColumnIndex(1);
+      ImGui::TableSetColumnIndex(2);
       if (changes.failed()) {
         Label(frame.theme, Color::kWarning, "?");
         if (ImGui::IsItemHovered())
@@ -254,13 +355,16 @@ class PassesView : public View {
         {Color::kRemoved, counts.removed},
         {Color::kRewritten, counts.rewritten + counts.moved}};
     for (int i = 0; i < 3; ++i) {
-      ImGui::TableSetColumnIndex(i + 1);
+      ImGui::TableSetColumnIndex(i + 2);
       if (columns[i].second == 0) continue;
       RightLabel(frame.theme, columns[i].first, ShortCountText(columns[i].second));
       if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", CountText(columns[i].second).c_str());
     }
   }
 
+  static constexpr int kColumns = 6;   // without the estimates
+  const StageCosts* costs_ = nullptr;  // of the frame that is drawn
+  bool shows_gains_ = false;
   std::string filter_;
   bool only_changes_ = false, focus_filter_ = false;
   int32_t last_shown_ = -1;

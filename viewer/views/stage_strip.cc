@@ -11,6 +11,7 @@
 #include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/pass_search.h"
+#include "viewer/model/stage_columns.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -18,14 +19,7 @@ namespace {
 
 struct Strip {
   ImVec2 at, size;
-  int32_t count = 0;
-  float Left(int32_t stage) const {
-    return at.x + size.x * static_cast<float>(stage) / static_cast<float>(count);
-  }
-  int32_t StageAt(float x) const {
-    const float share = std::clamp((x - at.x) / std::max(size.x, 1.0F), 0.0F, 1.0F);
-    return std::min(static_cast<int32_t>(share * static_cast<float>(count)), count - 1);
-  }
+  StageColumns columns;
 };
 
 // What the stages are, by position.
@@ -51,27 +45,27 @@ std::vector<Color> ColorsOf(Context& context, int32_t module,
 void Paint(Frame& frame, const Strip& strip, const std::vector<Color>& colors, int32_t shown) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const float bottom = strip.at.y + strip.size.y;
-  const float gap = strip.size.x > 4 * static_cast<float>(strip.count) ? frame.scale : 0;
+  const StageColumns& columns = strip.columns;
+  const float gap = columns.ColumnWidth() > 4 ? frame.scale : 0;
   const auto box = [&](int32_t stage, Color color) {
     // However many stages there are, what is lit can be seen.
     const float least = color == Color::kRaised ? 0 : 3 * frame.scale;
-    const float left = strip.Left(stage);
-    const float right = std::max(strip.Left(stage + 1) - gap, left + least);
+    const float left = columns.Left(stage);
+    const float right = std::max(columns.Right(stage) - gap, left + least);
     list.AddRectFilled({left, strip.at.y}, {right, bottom}, frame.theme[color]);
   };
   list.AddRectFilled(strip.at, {strip.at.x + strip.size.x, bottom}, frame.theme[Color::kCanvas]);
-  for (int32_t s = 0; s < strip.count; ++s) {
+  for (int32_t s = 0; s < columns.stages; ++s) {
     if (colors[static_cast<size_t>(s)] == Color::kRaised) box(s, Color::kRaised);
   }
-  for (int32_t s = 0; s < strip.count; ++s) {
+  for (int32_t s = 0; s < columns.stages; ++s) {
     if (colors[static_cast<size_t>(s)] != Color::kRaised) box(s, colors[static_cast<size_t>(s)]);
   }
-  if (shown < 0 || shown >= strip.count) return;
-  const float middle = (strip.Left(shown) + strip.Left(shown + 1)) / 2, half = 5 * frame.scale;
+  if (shown < 0 || shown >= columns.stages) return;
+  const float middle = (columns.Left(shown) + columns.Right(shown)) / 2, half = 5 * frame.scale;
   list.AddTriangleFilled({middle - half, bottom + 2 * half}, {middle + half, bottom + 2 * half},
                          {middle, bottom + 2}, frame.theme[Color::kAccent]);
-  list.AddRect({strip.Left(shown) - 1, strip.at.y - 1},
-               {std::max(strip.Left(shown + 1), strip.Left(shown) + 2) + 1, bottom + 1},
+  list.AddRect({columns.Left(shown) - 1, strip.at.y - 1}, {columns.Right(shown) + 1, bottom + 1},
                frame.theme[Color::kAccent], 0, 1.5F * frame.scale);
 }
 
@@ -97,10 +91,12 @@ void DrawStageStrip(Frame& frame, int32_t module, const debug::DivergeVerdict& v
   if (stages.size() < 2 || width < 20) return;
   const std::vector<Color> colors = ColorsOf(context, module, verdict);
   const int32_t shown = context.navigation.stage();
-  const Strip strip{
-      ImGui::GetCursorScreenPos(), {width, 20 * frame.scale}, static_cast<int32_t>(stages.size())};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const auto count = static_cast<int32_t>(stages.size());
+  const StageColumns columns(at.x, width, count, 2 * frame.scale);
+  const Strip strip{at, {width, 20 * frame.scale}, columns};
   ImGui::InvisibleButton("##strip", {width, strip.size.y + 12 * frame.scale});
-  const int32_t under = strip.StageAt(ImGui::GetIO().MousePos.x);
+  const int32_t under = columns.StageAt(ImGui::GetIO().MousePos.x);
   if (ImGui::IsItemActive() && under != shown) {
     context.navigation.Select(Selection::OfStage(module, under));
   }
@@ -108,9 +104,9 @@ void DrawStageStrip(Frame& frame, int32_t module, const debug::DivergeVerdict& v
     ImGui::SetTooltip("%s", SafeText(stages[static_cast<size_t>(under)].name).c_str());
   }
   Paint(frame, strip, colors, shown);
-  if (shown >= 0 && shown < strip.count) {
+  if (shown >= 0 && shown < columns.stages) {
     Label(frame.theme, Color::kTextSecondary,
-          SafeText(fmt::format("stage {} of {}: {}", shown + 1, strip.count,
+          SafeText(fmt::format("stage {} of {}: {}", shown + 1, columns.stages,
                                stages[static_cast<size_t>(shown)].name),
                    90));
   }

@@ -15,8 +15,9 @@ using hlo::Module;
 
 class Finder {
  public:
-  Finder(const Module& before, const Module& after, const Alignment& alignment)
-      : before_(before), after_(after), alignment_(alignment) {
+  Finder(const Module& before, const Module& after, const Alignment& alignment,
+         Annotations annotations)
+      : before_(before), after_(after), alignment_(alignment), annotations_(annotations) {
     result_.of_before.resize(before.instructions().size(), ChangeKind::kRemoved);
     result_.of_after.resize(after.instructions().size(), ChangeKind::kAdded);
   }
@@ -115,12 +116,14 @@ class Finder {
     }
   }
   // Metadata, statistics and origins say nothing about what is computed.
-  static size_t NextMeant(std::span<const hlo::Attribute> attributes, size_t at) {
-    while (at < attributes.size() && (attributes[at].key == hlo::AttributeKey::kMetadata ||
-                                      attributes[at].key == hlo::AttributeKey::kOrigin ||
-                                      attributes[at].key == hlo::AttributeKey::kStatistics)) {
-      ++at;
-    }
+  bool IsMeant(hlo::AttributeKey key) const {
+    using enum hlo::AttributeKey;
+    if (key == kMetadata || key == kOrigin || key == kStatistics) return false;
+    const bool is_annotation = key == kBackendConfig || key == kFrontendAttributes;
+    return !is_annotation || annotations_ == Annotations::kCounted;
+  }
+  size_t NextMeant(std::span<const hlo::Attribute> attributes, size_t at) const {
+    while (at < attributes.size() && !IsMeant(attributes[at].key)) ++at;
     return at;
   }
   bool SameValue(const hlo::Instruction& x, const hlo::Attribute& p, const hlo::Instruction& y,
@@ -226,6 +229,7 @@ class Finder {
   const Module& before_;
   const Module& after_;
   const Alignment& alignment_;
+  Annotations annotations_;
   std::vector<ComputationId> pair_;     // by computation after
   std::vector<bool> taken_;             // by computation before
   std::vector<InstructionId> partner_;  // by instruction after
@@ -240,8 +244,9 @@ std::string_view ToString(ChangeKind kind) {
   return kTexts[static_cast<size_t>(kind)];
 }
 
-PassChanges FindChanges(const Module& before, const Module& after, const Alignment& alignment) {
-  return Finder(before, after, alignment).Run();
+PassChanges FindChanges(const Module& before, const Module& after, const Alignment& alignment,
+                        Annotations annotations) {
+  return Finder(before, after, alignment, annotations).Run();
 }
 
 }  // namespace hloscope::debug

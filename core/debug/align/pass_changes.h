@@ -42,8 +42,13 @@ struct PassChanges {
   std::vector<DiffRow> rows;
 };
 
+// Whether what only advises a backend (backend_config, frontend_attributes) makes an instruction
+// another one. Metadata, statistics and origins never do.
+enum class Annotations : uint8_t { kCounted, kIgnored };
+
 // `alignment` is that of the two modules.
 PassChanges FindChanges(const hlo::Module& before, const hlo::Module& after,
-                        const Alignment& alignment);
+                        const Alignment& alignment,
+                        Annotations annotations = Annotations::kCounted);
 
 }  // namespace hloscope::debug
