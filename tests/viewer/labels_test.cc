@@ -4,9 +4,12 @@
 #include <imgui_te_context.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
+#include "core/base/file.h"
 #include "tests/viewer/reading_fixture.h"
+#include "viewer/frame/path_completion.h"
 #include "viewer/model/answers.h"
 
 namespace hloscope::viewer {
@@ -138,7 +141,25 @@ TEST_F(LabelsTest, AMistypedPathLeavesTheDumpOpen) {
   Settle();
   EXPECT_TRUE(session().document.dump().ready());
   EXPECT_EQ(session().document.path(), Scratch("dump"));
-  EXPECT_NE(Messages().find("dunp: no such file or folder"), std::string::npos) << Messages();
+  // The question stays, and says why.
+  EXPECT_EQ(app().popups().kind(), Popups::Kind::kOpen);
+  EXPECT_NE(app().popups().refusal().find("dunp"), std::string::npos);
+}
+
+TEST_F(LabelsTest, PathsAreCompleted) {
+  std::filesystem::create_directories(Scratch("paths/dump_one"));
+  std::filesystem::create_directories(Scratch("paths/dump_two"));
+  ASSERT_TRUE(WriteFileAtomically(Scratch("paths/Dumpling.txt"), "x"));
+  ASSERT_TRUE(WriteFileAtomically(Scratch("paths/.hidden"), "x"));
+  const auto all = CompletionsOf(Scratch("paths/"), 10);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0], Scratch("paths/dump_one/"));
+  EXPECT_EQ(all[2], Scratch("paths/Dumpling.txt"));
+  EXPECT_EQ(CompletionsOf(Scratch("paths/dump_t"), 10).size(), 1u);
+  EXPECT_EQ(CompletionsOf(Scratch("paths/"), 2).size(), 2u);
+  EXPECT_EQ(CommonBeginning(Scratch("paths/d"), CompletionsOf(Scratch("paths/dump_"), 10)),
+            Scratch("paths/dump_"));
+  EXPECT_TRUE(CompletionsOf(Scratch("nowhere/x"), 10).empty());
 }
 
 TEST_F(LabelsTest, FoldingAndZoomAreUndone) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "viewer/frame/path_completion.h"
 #include "viewer/model/bookmark.h"
 #include "viewer/model/comparison.h"
 #include "viewer/model/document.h"
@@ -19,6 +20,17 @@
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
+namespace {
+
+constexpr size_t kMostCompletions = 200;
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+}  // namespace
+
 void Popups::Show(Kind kind) {
   kind_ = kind;
   fresh_ = true;
@@ -247,19 +259,59 @@ void Popups::DrawHits(Frame& frame) {
   ImGui::EndTable();
 }
 
-// The path that was chosen, of those opened before or typed; empty: none yet.
+// The field of a path: Tab completes it as far as there is one way to go on.
+bool Popups::PathField(const char* hint) {
+  if (fresh_) ImGui::SetKeyboardFocusHere();
+  ImGui::SetNextItemWidth(-1);
+  const auto complete = [](ImGuiInputTextCallbackData* data) {
+    const std::string_view typed(data->Buf, static_cast<size_t>(data->BufTextLen));
+    const std::string longer = CommonBeginning(typed, CompletionsOf(typed, kMostCompletions));
+    data->DeleteChars(0, data->BufTextLen);
+    data->InsertChars(0, longer.c_str());
+    return 0;
+  };
+  return ImGui::InputTextWithHint(
+      "##field", hint, &text_,
+      ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackCompletion, complete);
+}
+
+// The path that was chosen, of those opened before or typed; empty: none yet. One that is not there
+// is refused, and what is open stays open.
 std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint,
                                const Actions& actions) {
   std::string path;
-  if (Begin(frame, "##open", 760, 420)) {
+  if (Begin(frame, "##open", 760, 480)) {
     Title(frame, title);
-    if (Field(hint)) path = text_;
+    if (PathField(hint)) path = text_;
+    if (listed_ != text_) {
+      listed_ = text_;
+      entries_ = text_.empty() ? std::vector<std::string>() : CompletionsOf(text_, kMostCompletions);
+      refusal_.clear();
+    }
+    if (!refusal_.empty()) Label(frame.theme, Color::kError, refusal_);
+    if (!text_.empty() && ImGui::Button("Open")) path = text_;
+    ImGui::BeginChild("##paths");
+    if (!entries_.empty())
+      Label(frame.theme, Color::kTextSecondary, "in this folder (Tab completes)");
+    std::string into;
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      const std::string label = SafeText(entries_[i], 100) + "##entry" + std::to_string(i);
+      if (!ImGui::Selectable(label.c_str())) continue;
+      // A folder is gone into; Open or Enter open it as a dump.
+      (entries_[i].ends_with('/') ? into : path) = entries_[i];
+    }
+    if (!into.empty()) text_ = into;
     Label(frame.theme, Color::kTextSecondary, "recent");
     if (actions.recent == nullptr || actions.recent->empty()) Sentence(frame, "nothing opened yet");
     for (size_t i = 0; actions.recent != nullptr && i < actions.recent->size(); ++i) {
       const std::string& recent = (*actions.recent)[i];
       std::string label = SafeText(recent, 100) + "##recent" + std::to_string(i);
       if (ImGui::Selectable(label.c_str())) path = recent;
+    }
+    ImGui::EndChild();
+    if (!path.empty() && !Exists(path)) {
+      refusal_ = "there is no " + path + "; choose one below, or type another";
+      path.clear();
     }
   }
   End();

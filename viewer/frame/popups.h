@@ -40,6 +40,8 @@ class Popups {
   const std::string& text() const { return text_; }
   const std::string& searched() const { return shown_; }
   const std::vector<SearchHit>& hits() const { return hits_; }
+  // Why the path that was typed is not opened; empty: it is, or none was.
+  const std::string& refusal() const { return refusal_; }
   // Something is still being looked for.
   bool busy() const { return searching_; }
 
@@ -65,6 +67,7 @@ class Popups {
   void DrawExport(Frame& frame, const Actions& actions);
   void DrawBundle(Frame& frame);
   bool Field(const char* hint);
+  bool PathField(const char* hint);
   bool Begin(Frame& frame, const char* name, float width, float height);
   void End();
   void MoveChosen(int count);
@@ -73,6 +76,8 @@ class Popups {
   bool fresh_ = false;  // its field gets the keys
   std::string text_, title_;
   int chosen_ = 0;
+  std::string listed_, refusal_;      // what `entries_` are of; why the path was refused
+  std::vector<std::string> entries_;  // of the folder of the path
   BundlePopup bundle_;
   std::string searched_;  // asked for last
   std::string shown_;     // what `hits_` are of
