@@ -21,7 +21,8 @@ constexpr int64_t kMostBytes = 400'000'000;
 constexpr int kMostAtOnce = 2;
 
 int64_t CompiledBytes(const dump::DumpModel& dump, int32_t module) {
-  const int32_t file = dump.ModuleFile(module, dump.FinalStage(module));
+  const int32_t stage = dump.FinalStage(module);
+  const int32_t file = stage < 0 ? -1 : dump.ModuleFile(module, stage);
   return file < 0 ? 0 : dump.files()[static_cast<size_t>(file)].bytes;
 }
 

@@ -180,7 +180,13 @@ class UseFinder {
         frame == nullptr ? nullptr : at(frames.locations, frame->file_location_id);
     const auto* function =
         location == nullptr ? nullptr : at(frames.function_names, location->function_name_id);
-    if (function != nullptr) return std::string(module_[*function]);
+    if (function != nullptr) {
+      std::string name(module_[*function]);
+      constexpr std::string_view kNested = "<locals>.";
+      for (size_t k = name.find(kNested); k != std::string::npos; k = name.find(kNested))
+        name.erase(k, kNested.size());
+      return name;
+    }
     if (!metadata.source_file.valid() || metadata.source_line <= 0) return {};
     const std::string_view file = module_[metadata.source_file];
     return std::string(file.substr(file.rfind('/') + 1)) + ":" +

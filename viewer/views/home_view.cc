@@ -214,12 +214,12 @@ class HomeView : public View {
     constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit |
                                        ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable |
                                        ImGuiTableFlags_Sortable;
-    const float row = ImGui::GetTextLineHeightWithSpacing() + 2 * frame.scale;
+    const float row = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
     const auto shown = static_cast<float>(std::min<size_t>(12, dump.modules().size()));
     const int columns = static_cast<int>(std::size(kColumns)) - (times == nullptr ? 1 : 0);
     // With times it is another table: it opens with the slowest.
     if (!ImGui::BeginTable(times == nullptr ? "##modules" : "##timed", columns, kFlags,
-                           ImVec2(0, row * (shown + 1) + 6 * frame.scale)))
+                           ImVec2(0, row * (shown + 1) + 2 * frame.scale)))
       return;
     ImGui::TableSetupScrollFreeze(0, 1);
     // Where there is little room the names keep a part of it.
