@@ -253,6 +253,11 @@ Cases KeysTest::QuestionCases() {
   };
   const char* gpu = "attention_block_h100";
   return {
+      {kAskLargest, of(gpu,
+                       [this] {
+                         return On("home") &&
+                                session().navigation.selection() == Selection::OfModule(0);
+                       })},
       {kAskHost, of(gpu, [this] { return On("home"); })},
       {kAskPeak, of(gpu,
                     [this] {

@@ -4,8 +4,12 @@
 #include <map>
 #include <set>
 
+#include "core/hlo/text/text.h"
 #include "viewer/frame/keyboard.h"
+#include "viewer/model/answers.h"
+#include "viewer/model/dump_facts.h"
 #include "viewer/model/history.h"
+#include "viewer/model/memory_groups.h"
 #include "viewer/model/search_index.h"
 #include "viewer/model/state_folder.h"
 #include "viewer/model/text_document.h"
@@ -174,6 +178,124 @@ TEST(Commands, ChordsAreSoundAndUnique) {
     }
   }
   EXPECT_EQ(ChordFromText("Ctrl+Nonsense"), 0);
+}
+
+// A training step: parameters and momentum of one shape, a value kept for the backward pass, one
+// that is not, a gradient.
+constexpr const char* kStep = R"(HloModule jit_step
+ENTRY e {
+  w = f32[4] parameter(0), metadata={op_name="p['w']"}
+  m = f32[4] parameter(1), metadata={op_name="m['w']"}
+  v = f32[8] parameter(2), metadata={op_name="v"}
+  kept = f32[4] exponential(w), metadata={op_name="jit(step)/jvp(layer_3)/exp"}
+  plain = f32[4] negate(kept), metadata={op_name="jit(step)/jvp(layer_3)/neg"}
+  gradient = f32[4] multiply(kept, kept), metadata={op_name="jit(step)/transpose(jvp(layer_3))/mul"}
+  ROOT out = f32[4] add(gradient, plain), metadata={op_name="jit(step)/add"}
+}
+)";
+
+TEST(MemoryGroups, AddUpToThePeakAndKnowTheirUse) {
+  const hlo::ParseResult parsed = hlo::ParseText(kStep);
+  ASSERT_TRUE(parsed.ok());
+  dump::BufferTable table;
+  table.source = dump::BufferSource::kText;
+  table.program = {"w", "m", "v", "kept", "plain", "gradient", "out"};
+  auto add_value = [&](std::string name, int32_t allocation, int64_t offset, int64_t bytes) {
+    dump::BufferValue value;
+    value.id = std::ssize(table.values);
+    value.allocation = allocation;
+    value.offset = offset;
+    value.size = bytes;
+    value.instruction = std::move(name);
+    value.live_start = 0;
+    value.live_end = 6;
+    table.values.push_back(value);
+  };
+  auto add = [&](std::string name, int64_t parameter, int64_t bytes) {
+    dump::BufferAllocation allocation;
+    allocation.index = std::ssize(table.allocations);
+    allocation.size = bytes;
+    allocation.parameter_number = parameter;
+    table.allocations.push_back(allocation);
+    add_value(std::move(name), static_cast<int32_t>(allocation.index), 0, bytes);
+  };
+  add("w", 0, 160);
+  add("m", 1, 80);
+  add("v", 2, 40);
+  add("kept", -1, 20);
+  add("plain", -1, 10);
+  add("gradient", -1, 5);
+  // A part of "kept" under another name counts once.
+  add_value("plain", 3, 4, 8);
+  const MemoryPlan plan = PlanOf(table);
+  const MemoryGroups groups = GroupsOf(table, plan, parsed.module.get());
+  EXPECT_EQ(groups.total, plan.peak);
+  EXPECT_EQ(groups.total, 315);
+  std::map<std::string_view, MemoryGroup> by_title;
+  for (const MemoryGroup& group : groups.groups) by_title[TitleOf(group.use)] = group;
+  EXPECT_EQ(by_title["optimiser state"].bytes, 80) << "m stands beside p, v alone is an argument";
+  EXPECT_EQ(by_title["parameters"].bytes, 200);
+  EXPECT_EQ(by_title["parameters"].largest, 0);
+  EXPECT_EQ(by_title["activations"].bytes, 20);
+  EXPECT_EQ(by_title["backward pass"].bytes, 5);
+  EXPECT_EQ(by_title["temporaries"].bytes, 10);
+  ASSERT_EQ(by_title["activations"].words.size(), 1u);
+  EXPECT_EQ(by_title["activations"].words[0].first, "layer_*");
+  EXPECT_EQ(GroupsOf(table, plan, nullptr).total, 315) << "without the module";
+}
+
+TEST(MemoryGroups, ScopesOfTheProgram) {
+  EXPECT_EQ(ScopeWords("jit(f)/transpose(jvp(block_3))/attention/dot_general"),
+            "block_*/attention");
+  EXPECT_EQ(ScopeWords("jit(f)/while/body/closed_call/add"), "");
+  EXPECT_EQ(ScopeWords("jit(f)/jvp(jit(log_softmax))/sub"), "log_softmax");
+  EXPECT_EQ(ScopeWords("add"), "");
+}
+
+TEST(DumpFacts, FilterAndOrder) {
+  const auto opened = dump::DumpModel::Open(HLOSCOPE_SOURCE_DIR "/samples", Limits{});
+  ASSERT_TRUE(opened) << opened.error().ToString();
+  const dump::DumpModel& dump = **opened;
+  DumpFacts facts;
+  for (size_t m = 0; m < dump.modules().size(); ++m)
+    facts.modules.push_back(FindModuleFacts(dump, static_cast<int32_t>(m)));
+  auto ordered = [&](ModuleColumn by, bool descending, std::string_view filter = {}) {
+    return OrderModules(dump, &facts, nullptr, by, descending, filter);
+  };
+  auto count = [&](int32_t m) { return facts.modules[static_cast<size_t>(m)]->instructions; };
+  const std::vector<int32_t> largest = ordered(ModuleColumn::kCompiled, true);
+  ASSERT_EQ(largest.size(), dump.modules().size());
+  for (size_t i = 1; i < largest.size(); ++i) EXPECT_GE(count(largest[i - 1]), count(largest[i]));
+  const std::vector<int32_t> names = ordered(ModuleColumn::kName, false);
+  for (size_t i = 1; i < names.size(); ++i) {
+    EXPECT_LE(dump.modules()[static_cast<size_t>(names[i - 1])].name,
+              dump.modules()[static_cast<size_t>(names[i])].name);
+  }
+  const std::vector<int32_t> found = ordered(ModuleColumn::kCompiled, true, "CONV_net/");
+  ASSERT_FALSE(found.empty());
+  for (int32_t m : found)
+    EXPECT_EQ(dump.modules()[static_cast<size_t>(m)].folder.substr(0, 8), "conv_net");
+  EXPECT_LT(found.size(), largest.size());
+  EXPECT_TRUE(ordered(ModuleColumn::kName, true, "no such module").empty());
+}
+
+TEST(OutsideTable, CountsByReasonAndOperation) {
+  dump::TensorFlowSummary summary;
+  auto add = [&](const char* name, const char* op, const char* reason) {
+    dump::TensorFlowNode node;
+    node.name = name;
+    node.op = op;
+    node.reason = reason;
+    summary.unclustered.push_back(node);
+  };
+  add("a", "Unique", "size");
+  add("b", "PyFunc", "Python");
+  add("c", "PyFunc", "Python");
+  add("d", "PyFunc", "");
+  const std::vector<OutsideNodes> rows = OutsideTable(summary);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].reason, "Python");
+  EXPECT_EQ(rows[0].names, (std::vector<std::string>{"b", "c"}));
 }
 
 TEST(Picture, CutsInside) {

@@ -389,6 +389,63 @@ TEST_F(TaskTest, T16MakeTheBundle) {
   std::filesystem::current_path(here);
 }
 
+// Three modules of one name; the second is the largest.
+std::string TwinDump(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  constexpr const char* kBodies[] = {
+      "ENTRY e {\n  x = f32[8] parameter(0)\n  ROOT y = f32[8] add(x, x)\n}\n",
+      "ENTRY e {\n  x = f32[64,3] parameter(0)\n  z = f32[64,3] negate(x)\n"
+      "  ROOT y = f32[64,3] add(z, x)\n}\n",
+      "ENTRY e {\n  x = f32[16] parameter(0)\n  ROOT y = f32[16] negate(x)\n}\n"};
+  for (int i = 0; i < 3; ++i) {
+    const std::string path =
+        folder + "/module_000" + std::to_string(i + 1) + ".jit_f.cpu_after_optimizations.txt";
+    EXPECT_TRUE(WriteFileAtomically(path, std::string("HloModule jit_f\n") + kBodies[i]));
+  }
+  EXPECT_TRUE(WriteFileAtomically(folder + "/meta.json", "{}"));
+  return folder;
+}
+
+TEST_F(TaskTest, T17TheLargestModule) {
+  Do(
+      "17 which module is the largest?", {TwinDump(Scratch("twins"))}, [&] { Key("Alt+0"); },
+      [&] { ClickOn("home", "Which module is largest"); },
+      [&] {
+        EXPECT_EQ(session().navigation.selection(), Selection::OfModule(1));
+        ExpectSeen("home", "jit_f, id 2: 3 instructions");
+        ExpectSeen("home", "not read: meta.json");
+        ExpectSeen("home", "no problems found");
+      });
+}
+
+TEST_F(TaskTest, T18WhatThePeakIsMadeOf) {
+  Do(
+      "18 what is the peak made of?", {Sample("attention_block_h100")}, [&] { Key("Ctrl+6"); },
+      [&] { ClickOn("window", "Memory"); },
+      [&] {
+        ExpectSeen("memory", "at the peak");
+        ExpectSeen("memory", "parameters");
+        ExpectSeen("memory", "temporaries");
+        ExpectSeen("memory", " %");
+      });
+}
+
+TEST_F(TaskTest, T19WhichOfOneName) {
+  Do(
+      "19 which of several modules of one name is it?", {TwinDump(Scratch("twins"))},
+      [&] {
+        Key("Ctrl+F");
+        Words("[16]");
+        Key("Enter");
+      },
+      [&] { ClickOn("home", "f32[16]"); },
+      [&] {
+        EXPECT_EQ(session().navigation.selection(), Selection::OfModule(2));
+        ExpectSeen("home", "id 3");
+        ExpectSeen("home", "f32[16] ");
+      });
+}
+
 TEST_F(TaskTest, T23HowManyKernels) {
   Do(
       "23 how many operations became how many kernels, and where do they run?", {HostDump()},

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
+#include "viewer/model/dump_facts.h"
 #include "viewer/model/kernel_sheet.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/memory_plan.h"
@@ -35,31 +37,109 @@ std::string Named(std::string_view name) { return std::string(name.substr(0, 80)
 
 std::string ReadErrorText(const Error& error) { return "not readable: " + error.ToString(); }
 
-Answered HostAnswer(const ModuleFacts& facts, const std::string& outside, int32_t module,
-                    int32_t stage) {
-  if (!facts.compiled) return Unknown("unknown: the dump contains no optimized module", "home");
-  if (facts.fallbacks.empty()) {
-    return Known(outside.empty() ? "nothing: every instruction runs on the device"
-                                 : "no instruction of this module, but " + outside,
-                 Selection::OfModule(module), "home");
+// "in jit_f, id 3: " where the dump has several modules.
+std::string InModule(const dump::DumpModel& dump, int32_t module) {
+  return dump.modules().size() < 2 ? std::string() : "in " + ModuleTitle(dump, module) + ": ";
+}
+
+// What `of` gives most of, by module; -1: of none.
+template <typename F>
+int32_t MostOf(const DumpFacts& facts, const F& of) {
+  int32_t most = -1;
+  for (size_t m = 0; m < facts.modules.size(); ++m) {
+    if (facts.modules[m] == nullptr) continue;
+    if (most < 0 || of(*facts.modules[m]) > of(*facts.modules[static_cast<size_t>(most)]))
+      most = static_cast<int32_t>(m);
   }
-  const ModuleFacts::Fallback& worst = facts.fallbacks.front();
-  std::string text = fmt::format("{}: {}", Named(worst.name), worst.reason);
-  if (facts.fallback_count > 1)
-    text = fmt::format("{} instructions; {}", CountText(facts.fallback_count), text);
-  return Known(text, Selection::OfInstruction(module, stage, worst.instruction), "selection");
+  return most;
 }
 
-Answered TransferAnswer(const ModuleFacts& facts, int32_t module, int32_t stage) {
-  if (!facts.compiled) return Unknown("unknown: the dump contains no optimized module", "home");
-  if (facts.transfers.empty())
-    return Known("no transfers between host and device", Selection::OfModule(module), "home");
-  const ModuleFacts::Transfer& most = facts.transfers.front();
-  std::string text = fmt::format("{}: {}", Named(most.name), TransferText(most));
-  return Known(text, Selection::OfInstruction(module, stage, most.instruction), "home");
+// Behind an answer of "none": what was not looked at.
+std::string LeftOutText(const DumpFacts& facts) {
+  int64_t unknown = facts.left_out;
+  for (const auto& one : facts.modules) unknown += one != nullptr && !one->compiled ? 1 : 0;
+  if (unknown == 0) return {};
+  return fmt::format("; unknown for {} of {} modules", CountText(unknown),
+                     CountText(std::ssize(facts.modules)));
 }
 
-Answered PeakAnswer(const dump::BufferTable& table, int32_t module) {
+bool AnyCompiled(const DumpFacts& facts) {
+  return std::ranges::any_of(facts.modules,
+                             [](const auto& one) { return one != nullptr && one->compiled; });
+}
+
+// Modules and instructions of which something holds.
+struct Spread {
+  int64_t modules = 0, instructions = 0;
+};
+Spread SpreadOf(const DumpFacts& facts, int64_t ModuleFacts::* count) {
+  Spread spread;
+  for (const auto& one : facts.modules) {
+    if (one == nullptr || (*one).*count == 0) continue;
+    ++spread.modules;
+    spread.instructions += (*one).*count;
+  }
+  return spread;
+}
+
+Answered HostAnswer(const dump::DumpModel& dump, const DumpFacts& facts,
+                    const std::string& outside) {
+  if (!AnyCompiled(facts)) return Unknown("unknown: the dump contains no optimized module", "home");
+  const int32_t most = MostOf(facts, [](const ModuleFacts& one) {
+    return std::pair(one.fallbacks.empty() ? -2 : one.fallbacks.front().bytes, one.fallback_count);
+  });
+  const ModuleFacts& there = *facts.modules[static_cast<size_t>(most)];
+  if (there.fallbacks.empty()) {
+    const bool is_one = facts.modules.size() == 1;
+    return Known((outside.empty() ? "nothing: every instruction runs on the device"
+                                  : fmt::format("no instruction of {}, but {}",
+                                                is_one ? "this module" : "any module", outside)) +
+                     LeftOutText(facts),
+                 {}, "home");
+  }
+  const ModuleFacts::Fallback& worst = there.fallbacks.front();
+  std::string text = InModule(dump, most) + fmt::format("{}: {}", Named(worst.name), worst.reason);
+  const Spread spread = SpreadOf(facts, &ModuleFacts::fallback_count);
+  if (spread.modules > 1) {
+    text = fmt::format("{} instructions in {} modules; most {}", CountText(spread.instructions),
+                       CountText(spread.modules), text);
+  } else if (spread.instructions > 1) {
+    text = fmt::format("{} instructions; {}", CountText(spread.instructions), text);
+  }
+  return Known(text, Selection::OfInstruction(most, dump.FinalStage(most), worst.instruction),
+               "selection");
+}
+
+Answered TransferAnswer(const dump::DumpModel& dump, const DumpFacts& facts) {
+  if (!AnyCompiled(facts)) return Unknown("unknown: the dump contains no optimized module", "home");
+  const int32_t most = MostOf(facts, [](const ModuleFacts& one) {
+    return one.transfers.empty()
+               ? std::pair<int64_t, int64_t>(-2, -2)
+               : std::pair(one.transfers.front().total(), one.transfers.front().bytes);
+  });
+  const ModuleFacts& there = *facts.modules[static_cast<size_t>(most)];
+  if (there.transfers.empty())
+    return Known("no transfers between host and device" + LeftOutText(facts), {}, "home");
+  const ModuleFacts::Transfer& first = there.transfers.front();
+  return Known(InModule(dump, most) + fmt::format("{}: {}", Named(first.name), TransferText(first)),
+               Selection::OfInstruction(most, dump.FinalStage(most), first.instruction), "home");
+}
+
+Answered LargestAnswer(const dump::DumpModel& dump, const DumpFacts& facts) {
+  const int32_t most = MostOf(facts, [](const ModuleFacts& one) { return one.instructions; });
+  if (most < 0 || facts.modules[static_cast<size_t>(most)]->instructions < 0)
+    return Unknown("no module can be read", "home");
+  const ModuleFacts& there = *facts.modules[static_cast<size_t>(most)];
+  std::string text =
+      fmt::format("{}: {} instructions", ModuleTitle(dump, most), CountText(there.instructions));
+  if (there.memory_bytes >= 0) text += ", " + BytesText(there.memory_bytes) + " of memory";
+  if (facts.modules.size() == 1) text += "; the only module";
+  if (facts.left_out > 0)
+    text += fmt::format("; {} smaller files not read", CountText(facts.left_out));
+  return Known(text, Selection::OfModule(most), "home");
+}
+
+Answered PeakAnswer(const dump::BufferTable& table, const std::string& where, int32_t module) {
   if (table.source == dump::BufferSource::kNone)
     return Unknown("no buffer assignment in this dump: --xla_dump_hlo_as_text writes it",
                    "buffers");
@@ -68,17 +148,18 @@ Answered PeakAnswer(const dump::BufferTable& table, int32_t module) {
   if (live.empty()) return Unknown("the buffer assignment has no live ranges", "buffers");
   const dump::BufferValue& most = table.values[static_cast<size_t>(live.front())];
   const auto point = static_cast<size_t>(table.live_peak_point);
-  std::string text = fmt::format("{}: {} of {}", Named(most.instruction), BytesText(most.size),
-                                 BytesText(table.live_peak_bytes));
+  std::string text = where + fmt::format("{}: {} of {}", Named(most.instruction),
+                                         BytesText(most.size), BytesText(table.live_peak_bytes));
   if (point < table.program.size()) text += " live at " + Named(table.program[point]);
   return Known(text, Selection::OfBuffer(module, live.front()), "buffers");
 }
 
-Answered SlowestAnswer(const KernelSheet& sheet, int32_t module, int32_t stage) {
+Answered SlowestAnswer(const KernelSheet& sheet, const std::string& where, int32_t module,
+                       int32_t stage) {
   if (!sheet.has_times || sheet.rows.empty() || sheet.rows.front().count == 0)
     return Unknown("the profile has no events of this module", "kernels");
   const KernelRow& row = sheet.rows.front();
-  std::string text = fmt::format("{}: {}", Named(row.name), TimeShareText(sheet, row));
+  std::string text = where + fmt::format("{}: {}", Named(row.name), TimeShareText(sheet, row));
   Selection selection = Selection::OfEvent(row.longest.index);
   if (module >= 0 && row.instruction.valid())
     selection = Selection::OfInstruction(module, stage, row.instruction);
@@ -141,16 +222,26 @@ const Answer* FromFacts(Context& context, std::string_view what, int32_t module,
               [facts = facts.value, module, stage, make] { return make(*facts, module, stage); });
 }
 
-const Answer* Host(Context& context, int32_t module) {
+// What follows from the facts of all modules.
+template <typename F>
+const Answer* FromAll(Context& context, std::string_view what, F make) {
+  const DumpFacts* facts = DumpFactsOf(context);
+  if (facts == nullptr) return nullptr;
+  const std::string key = fmt::format("{} {}", what, static_cast<const void*>(facts));
+  return Find(context, key, -1, [facts = *facts, dump = context.document.dump().value, make] {
+    return make(*dump, facts);
+  });
+}
+
+const Answer* Host(Context& context) {
   std::string outside;
   if (const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(context)) {
     if (graphs->waiting()) return nullptr;
     if (graphs->ready()) outside = OutsideText(**graphs);
   }
-  return FromFacts(context, "host", module,
-                   [outside](const ModuleFacts& facts, int32_t m, int32_t stage) {
-                     return HostAnswer(facts, outside, m, stage);
-                   });
+  return FromAll(context, "host", [outside](const dump::DumpModel& dump, const DumpFacts& facts) {
+    return HostAnswer(dump, facts, outside);
+  });
 }
 
 const Answer* Missing(Context& context, int32_t module) {
@@ -161,12 +252,56 @@ const Answer* Missing(Context& context, int32_t module) {
   });
 }
 
-const Answer* Peak(Context& context, int32_t module) {
+// Of the module that needs most at once.
+const Answer* Peak(Context& context) {
+  const DumpFacts* facts = DumpFactsOf(context);
+  if (facts == nullptr) return nullptr;
+  const int32_t module = MostOf(*facts, [](const ModuleFacts& one) {
+    return std::pair(one.live_peak_bytes, one.memory_bytes);
+  });
+  if (module < 0)
+    return Find(context, "no-peak", -1, [] { return Unknown("no module can be read"); });
   const Pending<dump::BufferTable>& table = context.data.Buffers(module);
   if (table.waiting()) return nullptr;
-  return Find(context, "peak", module, [table = table.value, error = table.error, module] {
-    return table == nullptr ? Unknown(ReadErrorText(error), "buffers") : PeakAnswer(*table, module);
-  });
+  return Find(context, "peak", module,
+              [table = table.value, error = table.error, module,
+               where = InModule(*context.document.dump(), module)] {
+                return table == nullptr ? Unknown(ReadErrorText(error), "buffers")
+                                        : PeakAnswer(*table, where, module);
+              });
+}
+
+// Of all modules of the dump, where the profile's longest instruction is in another than that in
+// view; nullopt: it is not, or cannot be told.
+std::optional<const Answer*> SlowestElsewhere(Context& context, int32_t module) {
+  if (module < 0 || !context.document.dump().ready() ||
+      context.document.dump()->modules().size() < 2)
+    return std::nullopt;
+  const Pending<ProfileModel>* profile = ProfileOf(context);
+  if (profile == nullptr || !profile->ready()) return std::nullopt;
+  const ProfileModel& model = **profile;
+  const auto times = model.attribution->times();
+  auto module_of = [&](const profiler::InstructionTime& time) {
+    return time.target.valid() ? model.dump_modules[time.target.module] : -1;
+  };
+  const auto first = std::ranges::find_if(
+      times, [&](const profiler::InstructionTime& time) { return module_of(time) >= 0; });
+  if (first == times.end() || module_of(*first) == module) return std::nullopt;
+  const int32_t there = module_of(*first);
+  const int32_t stage = context.document.dump()->FinalStage(there);
+  if (stage < 0) return std::nullopt;
+  const Pending<hlo::Module>& read = context.data.Module(there, stage);
+  if (read.waiting()) return nullptr;
+  if (!read.ready()) return std::nullopt;
+  return Find(context, "slowest-elsewhere", there,
+              [name = std::string(read->name(first->target.instruction)), time = *first, there,
+               stage, where = InModule(*context.document.dump(), there)] {
+                return Known(
+                    fmt::format("{}{}: {} in {} {}", where, Named(name),
+                                NanosecondsText(static_cast<double>(time.self) / 1e3),
+                                CountText(time.count), time.count == 1 ? "event" : "events"),
+                    Selection::OfInstruction(there, stage, time.target.instruction), "kernels");
+              });
 }
 
 const Answer* Slowest(Context& context, int32_t module) {
@@ -175,13 +310,16 @@ const Answer* Slowest(Context& context, int32_t module) {
       return Unknown("needs a profile: open a trace with the dump (hloscope open DUMP TRACE)",
                      "kernels");
     });
+  if (const auto elsewhere = SlowestElsewhere(context, module)) return *elsewhere;
   const Pending<KernelSheet>* sheet = KernelSheetOf(context);
   if (sheet == nullptr || sheet->waiting()) return nullptr;
   const int32_t stage = module >= 0 ? context.document.dump()->FinalStage(module) : -1;
+  const bool has_dump = module >= 0 && context.document.dump().ready();
   return Find(context, "slowest", module,
-              [sheet = sheet->value, error = sheet->error, module, stage] {
+              [sheet = sheet->value, error = sheet->error, module, stage,
+               where = has_dump ? InModule(*context.document.dump(), module) : std::string()] {
                 return sheet == nullptr ? Unknown(ReadErrorText(error), "kernels")
-                                        : SlowestAnswer(*sheet, module, stage);
+                                        : SlowestAnswer(*sheet, where, module, stage);
               });
 }
 
@@ -266,7 +404,7 @@ Result<std::shared_ptr<const PassRanking>> Rank(const debug::Lineage& lineage,
 
 std::span<const QuestionRow> QuestionRows() {
   static constexpr QuestionRow kRows[] = {
-#define QUESTION(name, command) {Question::name, command},
+#define QUESTION(name, command, scope) {Question::name, command, QuestionScope::scope},
 #include "viewer/model/questions.def"
 #undef QUESTION
   };
@@ -289,12 +427,14 @@ const Answer* AnswerTo(Context& context, Question question, bool asked) {
     return Find(context, "no-module", module,
                 [] { return Unknown("no module in this dump", "home"); });
   switch (question) {
+    case Question::kLargest:
+      return FromAll(context, "largest", LargestAnswer);
     case Question::kHost:
-      return Host(context, module);
+      return Host(context);
     case Question::kTransfers:
-      return FromFacts(context, "transfers", module, TransferAnswer);
+      return FromAll(context, "transfers", TransferAnswer);
     case Question::kPeak:
-      return Peak(context, module);
+      return Peak(context);
     case Question::kPasses:
       return Passes(context, module, asked);
     case Question::kDifference:
@@ -327,6 +467,41 @@ std::string OutsideText(const dump::TensorFlowSummary& summary) {
   if (count == 0) return {};
   return fmt::format("{} TensorFlow {} outside all clusters", CountText(count),
                      count == 1 ? "node runs" : "nodes run");
+}
+
+std::vector<OutsideNodes> OutsideTable(const dump::TensorFlowSummary& summary) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> groups;
+  for (const dump::TensorFlowNode& node : summary.unclustered)
+    groups[{node.reason, node.op}].push_back(node.name);
+  std::vector<OutsideNodes> rows;
+  for (auto& [key, names] : groups) rows.push_back({key.first, key.second, std::move(names)});
+  std::ranges::stable_sort(rows, std::greater(),
+                           [](const OutsideNodes& row) { return row.names.size(); });
+  return rows;
+}
+
+std::string UnreadText(const dump::DumpModel& dump) {
+  constexpr size_t kMost = 800;
+  std::string text;
+  int64_t more = 0;
+  for (const dump::FileEntry& file : dump.files()) {
+    if (file.role != dump::FileRole::kUnknown) continue;
+    if (text.size() > kMost) {
+      ++more;
+    } else {
+      text +=
+          fmt::format("{}{} ({})", text.empty() ? "" : ", ", file.path, dump::Describe(file.kind));
+    }
+  }
+  return more == 0 ? text : text + fmt::format(" and {} more", CountText(more));
+}
+
+bool IsAboutUnread(const dump::DumpModel& dump, std::string_view warning) {
+  if (warning.ends_with(" more files not recognised")) return true;
+  return std::ranges::any_of(dump.files(), [&](const dump::FileEntry& file) {
+    return file.role == dump::FileRole::kUnknown && warning.starts_with(file.path) &&
+           warning.substr(file.path.size()).starts_with(": not recognised, ");
+  });
 }
 
 const Pending<dump::TensorFlowSummary>* TensorFlowOf(Context& context) {

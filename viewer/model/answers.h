@@ -20,13 +20,15 @@
 namespace hloscope::viewer {
 
 enum class Question : uint8_t {
-#define QUESTION(name, command) name,
+#define QUESTION(name, command, scope) name,
 #include "viewer/model/questions.def"
 #undef QUESTION
 };
+enum class QuestionScope : uint8_t { kDump, kModule };
 struct QuestionRow {
   Question question;
   Command command;
+  QuestionScope scope;
 };
 std::span<const QuestionRow> QuestionRows();
 std::optional<Question> QuestionOf(Command command);
@@ -38,8 +40,8 @@ struct Answer {
   bool is_known = false;  // false: this dump does not tell
 };
 
-// The answer for the module in view; nullptr while something it needs is being read. What would
-// take long on a large dump is computed only once it was asked for: `asked`.
+// The answer for the dump or the module in view; nullptr while something it needs is being read.
+// What would take long on a large dump is computed only once it was asked for: `asked`.
 const Answer* AnswerTo(Context& context, Question question, bool asked);
 
 // The pieces that the dump lacks for a module, each once, without what another file tells: a
@@ -50,6 +52,19 @@ std::vector<dump::MissingPiece> MissingFor(const dump::DumpModel& dump, int32_t 
 const Pending<dump::TensorFlowSummary>* TensorFlowOf(Context& context);
 // "12 TensorFlow nodes run outside all clusters"; empty: none does.
 std::string OutsideText(const dump::TensorFlowSummary& summary);
+// Nodes in none of the clusters, by reason and operation, most nodes first.
+struct OutsideNodes {
+  std::string reason, op;  // reason: empty where nothing is known
+  std::vector<std::string> names;
+};
+std::vector<OutsideNodes> OutsideTable(const dump::TensorFlowSummary& summary);
+
+// Files that are none of XLA's or its front ends', "meta.json (JSON), notes.txt (other text)";
+// empty: none.
+std::string UnreadText(const dump::DumpModel& dump);
+// A warning says no more than that a file is one of those.
+bool IsAboutUnread(const dump::DumpModel& dump, std::string_view warning);
+
 // The facts that Home shows.
 const Pending<ModuleFacts>& FactsOf(Context& context, int32_t module);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/base/checked.h"
+#include "core/debug/align/fingerprint.h"
 #include "viewer/model/number_text.h"
 
 namespace hloscope::viewer {
@@ -50,6 +51,44 @@ void AddPlacement(const hlo::Module& module, const debug::Placement& placement,
   if (facts.fallbacks.size() > kMostListed) facts.fallbacks.resize(kMostListed);
 }
 
+// "f32[8,4] ×3, s32[]": equal neighbours once.
+std::string ShapesText(const std::vector<std::string>& shapes) {
+  constexpr size_t kMost = 400;
+  std::string text;
+  for (size_t i = 0; i < shapes.size();) {
+    size_t end = i + 1;
+    while (end < shapes.size() && shapes[end] == shapes[i]) ++end;
+    if (text.size() > kMost) return text + fmt::format(", {} more", shapes.size() - i);
+    text += (text.empty() ? "" : ", ") + shapes[i];
+    if (end - i > 1) text += fmt::format(" ×{}", end - i);
+    i = end;
+  }
+  return text.empty() ? "()" : text;
+}
+
+std::string SignatureOf(const hlo::Module& module) {
+  std::vector<std::string> arguments, results;
+  for (hlo::InstructionId id : module.Parameters(module.entry_id()))
+    arguments.push_back(id.valid() ? hlo::ToString(module.shape(id), false) : "?");
+  const hlo::Shape& result = module.shape(module.entry().root);
+  if (result.IsTuple()) {
+    for (const hlo::Shape& element : result.elements())
+      results.push_back(hlo::ToString(element, false));
+  }
+  if (!result.IsTuple()) results.push_back(hlo::ToString(result, false));
+  return ShapesText(arguments) + " → " + ShapesText(results);
+}
+
+// What tells the module from others of its name.
+void AddIdentity(const dump::DumpModel& dump, int32_t index, const hlo::Module& module,
+                 ModuleFacts& facts) {
+  facts.signature = SignatureOf(module);
+  const std::string& name = dump.modules()[static_cast<size_t>(index)].name;
+  if (std::ranges::count(dump.modules(), name, &dump::ModuleEntry::name) < 2) return;
+  const uint64_t print = debug::Fingerprint(module).computations[module.entry_id().index];
+  facts.fingerprint = fmt::format("{:08x}", print >> 32);
+}
+
 }  // namespace
 
 int64_t ModuleFacts::Transfer::total() const {
@@ -79,12 +118,14 @@ std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, 
       const debug::Placement placement = debug::PlacementIn(dump, module, **read);
       AddPlacement(**read, placement, *facts);
       AddTransfers(**read, placement, *facts);
+      if (final_stage == 0) AddIdentity(dump, module, **read, *facts);
     } else {
       problem(read.error());
     }
     if (final_stage > 0) {
       if (auto read = dump.Module(module, 0)) {
         facts->instructions_before = static_cast<int64_t>((*read)->instructions().size());
+        AddIdentity(dump, module, **read, *facts);
       } else {
         problem(read.error());
       }

@@ -14,6 +14,12 @@
 namespace hloscope::viewer {
 
 struct ModuleFacts {
+  // Of the entry computation, shapes without layouts: "f32[8,4], s32[] → f32[8]"; empty: not
+  // readable.
+  std::string signature;
+  // Of what the first stage computes, as 8 digits: equal for equal programs. Only where another
+  // module of the dump has this name, else empty.
+  std::string fingerprint;
   int64_t instructions_before = -1, instructions = -1;  // first and final stage; -1: not readable
   int64_t fusions = 0;
   int64_t kernels = -1, thunks = -1;

@@ -177,7 +177,10 @@ class BuffersView : public View {
       const bool is_wide = name == "instruction" || name == "lives";
       ImGui::TableSetupColumn(title, is_wide ? ImGuiTableColumnFlags_WidthStretch : 0,
                               is_wide ? (name == "lives" ? 1.6F : 1.0F)
-                                      : (name == "shape" ? 150.0F : 80.0F) * part * frame.scale);
+                                      : (name == "shape"    ? 150.0F
+                                         : name == "offset" ? 124.0F
+                                                            : 80.0F) *
+                                            part * frame.scale);
     }
     ImGui::TableHeadersRow();
     return true;
@@ -229,7 +232,12 @@ class BuffersView : public View {
       RightLabel(CountText(table_->allocations[a].index));
     }
     ImGui::TableSetColumnIndex(5);
-    RightLabel(CountText(value.offset));
+    const std::string offset = CountText(value.offset);
+    if (ImGui::CalcTextSize(offset.c_str()).x <= ImGui::GetContentRegionAvail().x) {
+      RightLabel(offset);
+    } else {
+      FittedLabel(offset);
+    }
     ImGui::TableSetColumnIndex(6);
     FittedLabel(LifeText(value));
   }

@@ -1,13 +1,16 @@
 // Home: what this dump is, what ran where, what is wrong, and what is missing with the flag for it.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
+#include <imgui/misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "viewer/model/answers.h"
 #include "viewer/model/document.h"
+#include "viewer/model/dump_facts.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/views/questions_panel.h"
@@ -71,13 +74,42 @@ class HomeView : public View {
     }
   }
 
+  bool Run(Command command, Frame& frame) override {
+    const Pending<dump::DumpModel>& dump = frame.context.document.dump();
+    if (command != Command::kFind || !dump.ready() || dump->modules().size() < 2) return false;
+    focus_filter_ = true;
+    return true;
+  }
+
+  std::string State() const override { return filter_; }
+  void SetState(std::string_view state) override { filter_ = state; }
+
+  // The modules in the order shown.
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     if (format != ExportFormat::kCsv || !context.document.dump().ready())
       return View::Export(format, context);
-    std::string out = "module,id,framework,device,stages,files\n";
-    for (const dump::ModuleEntry& entry : context.document.dump()->modules()) {
-      out += fmt::format("{},{},{},{},{},{}\n", CsvCell(entry.name), entry.id, entry.framework,
-                         entry.device, entry.stages.size(), entry.files.size());
+    const dump::DumpModel& dump = *context.document.dump();
+    const DumpFacts* facts = DumpFactsOf(context);
+    const ModuleTimes* times = ModuleTimesOf(context);
+    std::string out =
+        "module,id,framework,device,stages,files,folder,instructions_before,instructions,fusions,"
+        "kernels,memory_bytes,time_ps,signature,fingerprint\n";
+    for (int32_t m : OrderModules(dump, facts, times, order_.by, order_.descending, filter_)) {
+      const auto at = static_cast<size_t>(m);
+      const dump::ModuleEntry& entry = dump.modules()[at];
+      const ModuleFacts* one = facts == nullptr ? nullptr : facts->modules[at].get();
+      auto number = [](int64_t value) { return value < 0 ? std::string() : fmt::to_string(value); };
+      out +=
+          fmt::format("{},{},{},{},{},{},{}", CsvCell(entry.name), entry.id, entry.framework,
+                      entry.device, entry.stages.size(), entry.files.size(), CsvCell(entry.folder));
+      if (one == nullptr) {
+        out += ",,,,,,,,\n";
+        continue;
+      }
+      out += fmt::format(",{},{},{},{},{},{},{},{}\n", number(one->instructions_before),
+                         number(one->instructions), number(one->fusions), number(one->kernels),
+                         number(one->memory_bytes), times == nullptr ? "" : number((*times)[at]),
+                         CsvCell(one->signature), one->fingerprint);
     }
     return out;
   }
@@ -152,70 +184,153 @@ class HomeView : public View {
                          CountText(static_cast<int64_t>(dump.files().size())), BytesText(bytes)));
   }
 
-  static void DrawModules(Frame& frame, const dump::DumpModel& dump) {
+  struct Column {
+    ModuleColumn column;
+    const char* title;
+    float width;  // 0: what is left
+    const char* help;
+  };
+  static constexpr Column kColumns[] = {
+      {ModuleColumn::kName, "module", 0, "name of the module"},
+      {ModuleColumn::kIdentity, "arguments → results", 0,
+       "shapes of the entry computation; where names are shared, with the id of the file names, "
+       "the "
+       "folder and #fingerprint: equal for modules that compute the same"},
+      {ModuleColumn::kDevice, "device", 98, "platform and target"},
+      {ModuleColumn::kStages, "stages", 66, "points of the pipeline in the dump"},
+      {ModuleColumn::kBefore, "before", 74, "instructions in the first stage"},
+      {ModuleColumn::kCompiled, "compiled", 84, "instructions in the final stage"},
+      {ModuleColumn::kFusions, "fusions", 72, "fusions in the final stage"},
+      {ModuleColumn::kKernels, "kernels", 72, "kernels whose code is in the dump"},
+      {ModuleColumn::kMemory, "memory", 80, "bytes of all allocations"},
+      {ModuleColumn::kTime, "time", 80, "time in the profile"},
+  };
+
+  void DrawModules(Frame& frame, const dump::DumpModel& dump) {
     Section(frame, "Modules");
-    ImGuiTableFlags flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit |
-                            ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable;
-    float row = ImGui::GetTextLineHeightWithSpacing() + 2 * frame.scale;
-    auto shown = static_cast<float>(std::min<size_t>(12, dump.modules().size()));
-    if (!ImGui::BeginTable("##modules", 8, flags, ImVec2(0, row * (shown + 1) + 6 * frame.scale)))
+    const bool has_several = dump.modules().size() > 1;
+    if (has_several) DrawFilter(frame);
+    const ModuleTimes* times = ModuleTimesOf(frame.context);
+    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit |
+                                       ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable |
+                                       ImGuiTableFlags_Sortable;
+    const float row = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
+    const auto shown = static_cast<float>(std::min<size_t>(12, dump.modules().size()));
+    const int columns = static_cast<int>(std::size(kColumns)) - (times == nullptr ? 1 : 0);
+    // With times it is another table: it opens with the slowest.
+    if (!ImGui::BeginTable(times == nullptr ? "##modules" : "##timed", columns, kFlags,
+                           ImVec2(0, row * (shown + 1) + 2 * frame.scale)))
       return;
     ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("module", ImGuiTableColumnFlags_WidthStretch);
-    const std::pair<const char*, float> columns[] = {
-        {"device", 110}, {"stages", 58},  {"before", 82}, {"compiled", 82},
-        {"fusions", 66}, {"kernels", 66}, {"memory", 82}};
     // Where there is little room the names keep a part of it.
-    const float part = ImGui::GetContentRegionAvail().x < 860 * frame.scale ? 0.78f : 1.0f;
-    for (const auto& [name, width] : columns)
-      ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthFixed, width * part * frame.scale);
-    ImGui::TableHeadersRow();
+    const float part = ImGui::GetContentRegionAvail().x < 1100 * frame.scale ? 0.86F : 1.0F;
+    const ModuleColumn first = times == nullptr ? ModuleColumn::kCompiled : ModuleColumn::kTime;
+    for (const Column& column : std::span(kColumns).first(static_cast<size_t>(columns))) {
+      ImGuiTableColumnFlags flags =
+          column.width == 0 ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed;
+      if (column.column > ModuleColumn::kDevice)
+        flags |= ImGuiTableColumnFlags_PreferSortDescending;
+      if (column.column == first) flags |= ImGuiTableColumnFlags_DefaultSort;
+      ImGui::TableSetupColumn(column.title, flags,
+                              column.width == 0 ? 1.0F : column.width * part * frame.scale,
+                              static_cast<ImGuiID>(column.column));
+    }
+    DrawHeads(columns);
+    Arrange(frame.context, dump, times);
+    if (std::exchange(take_first_, false) && !rows_.empty())
+      frame.context.navigation.Select(Selection::OfModule(rows_.front()));
     ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(dump.modules().size()));
+    clipper.Begin(static_cast<int>(rows_.size()));
     while (clipper.Step()) {
-      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) DrawModule(frame, dump, i);
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
+        DrawModule(frame, dump, rows_[static_cast<size_t>(i)], times);
     }
     ImGui::EndTable();
+    if (rows_.empty()) Sentence(frame, "no module fits the filter");
   }
 
-  static void DrawModule(Frame& frame, const dump::DumpModel& dump, int32_t m) {
+  void DrawFilter(Frame& frame) {
+    ImGui::SetNextItemWidth(std::min(420 * frame.scale, ImGui::GetContentRegionAvail().x));
+    if (std::exchange(focus_filter_, false)) ImGui::SetKeyboardFocusHere();
+    take_first_ = ImGui::InputTextWithHint("##filter", "filter: name, folder/, id 3, shape, #print",
+                                           &filter_, ImGuiInputTextFlags_EnterReturnsTrue);
+    if (!filter_.empty()) {
+      ImGui::SameLine();
+      Label(frame.theme, Color::kTextSecondary,
+            fmt::format("{} of {}", CountText(std::ssize(rows_)), CountText(modules_)));
+    }
+  }
+
+  static void DrawHeads(int columns) {
+    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+    for (int i = 0; i < columns; ++i) {
+      if (!ImGui::TableSetColumnIndex(i)) continue;
+      ImGui::TableHeader(kColumns[i].title);
+      if (ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort))
+        ImGui::SetTooltip("%s; click to sort", kColumns[i].help);
+    }
+  }
+
+  // The rows, when something they depend on is another.
+  void Arrange(Context& context, const dump::DumpModel& dump, const ModuleTimes* times) {
+    Order order{.dump = &dump, .facts = DumpFactsOf(context), .times = times, .filter = filter_};
+    const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
+    if (specs != nullptr && specs->SpecsCount > 0) {
+      order.by = static_cast<ModuleColumn>(specs->Specs[0].ColumnUserID);
+      order.descending = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
+    }
+    if (order == order_) return;
+    order_ = order;
+    modules_ = std::ssize(dump.modules());
+    rows_ = OrderModules(dump, order.facts, times, order.by, order.descending, filter_);
+  }
+
+  static void DrawModule(Frame& frame, const dump::DumpModel& dump, int32_t m,
+                         const ModuleTimes* times) {
     const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::PushID(m);
-    bool current = frame.context.navigation.module() == m;
-    if (Row(frame, SafeText(entry.name, 90) + "##module", current, false))
+    const std::string name = SafeText(entry.name, 300);
+    const bool is_cut = ImGui::CalcTextSize(name.c_str()).x > ImGui::GetContentRegionAvail().x;
+    if (Row(frame, (is_cut ? "" : name) + "##module", frame.context.navigation.module() == m,
+            false))
       frame.context.navigation.Select(Selection::OfModule(m));
     if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0))
       frame.context.requests.Show("passes");
+    if (is_cut) {
+      ImGui::SameLine(0, 0);
+      FittedLabel(name);
+    }
     ImGui::PopID();
+    const Pending<ModuleFacts>& facts = FactsOf(frame.context, m);
     ImGui::TableNextColumn();
-    Label(frame.theme, Color::kTextSecondary,
-          entry.target.empty() ? entry.device : entry.device + " " + entry.target);
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+    FittedLabel(IdentityText(dump, m, facts.value.get()));
+    ImGui::TableNextColumn();
+    FittedLabel(entry.target.empty() ? entry.device : entry.device + " " + entry.target);
+    ImGui::PopStyleColor();
     ImGui::TableNextColumn();
     RightLabel(CountText(static_cast<int64_t>(entry.stages.size())));
-    const Pending<ModuleFacts>& facts = FactsOf(frame.context, m);
     if (!facts.ready()) {
       ImGui::TableNextColumn();
       Label(frame.theme, Color::kTextDisabled, "…");
       return;
     }
-    auto number = [&](int64_t value) {
+    auto text = [&](bool is_known, const std::string& value) {
       ImGui::TableNextColumn();
-      if (value >= 0)
-        RightLabel(CountText(value));
+      if (is_known)
+        RightLabel(value);
       else
         RightLabel(frame.theme, Color::kTextDisabled, "–");
     };
-    number(facts->instructions_before);
-    number(facts->instructions);
-    number(facts->fusions);
-    number(facts->kernels > 0 ? facts->kernels : -1);
-    ImGui::TableNextColumn();
-    if (facts->memory_bytes >= 0)
-      RightLabel(BytesText(facts->memory_bytes));
-    else
-      RightLabel(frame.theme, Color::kTextDisabled, "–");
+    for (int64_t count : {facts->instructions_before, facts->instructions, facts->fusions,
+                          facts->kernels > 0 ? facts->kernels : -1})
+      text(count >= 0, CountText(count));
+    text(facts->memory_bytes >= 0, BytesText(facts->memory_bytes));
+    if (times == nullptr) return;
+    const int64_t time = (*times)[static_cast<size_t>(m)];
+    text(time > 0, NanosecondsText(static_cast<double>(time) / 1e3));
   }
 
   // The instructions of the module in view by where they run, and what fell to the host, with
@@ -348,6 +463,7 @@ class HomeView : public View {
       ImGui::TableSetupColumn("count", ImGuiTableColumnFlags_WidthFixed, 60 * frame.scale);
       ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, 80 * frame.scale);
       for (const auto& [role, sums] : roles) {
+        if (role == dump::FileRole::kUnknown) continue;
         ImGui::TableNextRow();
         ImGui::TableNextColumn();
         FittedLabel(dump::RowOf(role).description);
@@ -357,6 +473,11 @@ class HomeView : public View {
         RightLabel(frame.theme, Color::kTextSecondary, BytesText(sums.second));
       }
       ImGui::EndTable();
+    }
+    if (const std::string unread = UnreadText(dump); !unread.empty()) {
+      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+      FittedLabel("not read: " + unread);
+      ImGui::PopStyleColor();
     }
   }
 
@@ -369,7 +490,9 @@ class HomeView : public View {
       if (facts.ready()) all.insert(all.end(), facts->problems.begin(), facts->problems.end());
     }
     std::set<std::string> seen;
-    std::erase_if(all, [&](const std::string& text) { return !seen.insert(text).second; });
+    std::erase_if(all, [&](const std::string& text) {
+      return !seen.insert(text).second || IsAboutUnread(dump, text);
+    });
     if (all.empty()) Label(frame.theme, Color::kGood, "no problems found");
     DrawGrouped(frame, all);
   }
@@ -430,19 +553,61 @@ class HomeView : public View {
     if (graphs == nullptr) return;
     Section(frame, "TensorFlow: nodes outside all clusters");
     if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;
-    const std::shared_ptr<const dump::TensorFlowSummary>& summary = graphs->value;
+    const dump::TensorFlowSummary& summary = **graphs;
     Label(fmt::format("{} clusters, {} nodes outside",
-                      CountText(static_cast<int64_t>(summary->clusters.size())),
-                      CountText(static_cast<int64_t>(summary->unclustered.size()))));
-    constexpr size_t kMost = 12;
-    for (size_t i = 0; i < std::min(kMost, summary->unclustered.size()); ++i) {
-      const dump::TensorFlowNode& node = summary->unclustered[i];
-      FittedLabel(fmt::format("{} ({})", node.name, node.op));
-      ImGui::Indent();
-      Sentence(frame, node.reason.empty() ? "reason unknown" : node.reason);
-      ImGui::Unindent();
-    }
+                      CountText(static_cast<int64_t>(summary.clusters.size())),
+                      CountText(static_cast<int64_t>(summary.unclustered.size()))));
+    const std::vector<OutsideNodes> rows = OutsideTable(summary);
+    constexpr size_t kMost = 40;
+    if (rows.empty() ||
+        !ImGui::BeginTable("##outside", 4, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
+      return;
+    ImGui::TableSetupColumn("count", ImGuiTableColumnFlags_WidthFixed, 50 * frame.scale);
+    ImGui::TableSetupColumn("operation", ImGuiTableColumnFlags_WidthStretch, 0.8F);
+    ImGui::TableSetupColumn("reason", ImGuiTableColumnFlags_WidthStretch, 1.6F);
+    ImGui::TableSetupColumn("names", ImGuiTableColumnFlags_WidthStretch, 1.0F);
+    ImGui::TableHeadersRow();
+    for (size_t i = 0; i < std::min(kMost, rows.size()); ++i) DrawOutside(frame, rows[i]);
+    ImGui::EndTable();
+    if (rows.size() > kMost)
+      Sentence(frame, fmt::format("and {} more operations: `hloscope info` lists all nodes",
+                                  CountText(std::ssize(rows) - static_cast<int64_t>(kMost))));
   }
+
+  static void DrawOutside(Frame& frame, const OutsideNodes& row) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    RightLabel(CountText(std::ssize(row.names)));
+    ImGui::TableNextColumn();
+    FittedLabel(row.op);
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+    ImGui::TableNextColumn();
+    FittedLabel(row.reason.empty() ? "reason unknown" : row.reason);
+    ImGui::TableNextColumn();
+    std::string names;
+    for (const std::string& name : row.names) {
+      if (names.size() > 400) break;
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    FittedLabel(names);
+    ImGui::PopStyleColor();
+  }
+
+  // What the rows of the table of modules depend on.
+  struct Order {
+    const dump::DumpModel* dump = nullptr;
+    const DumpFacts* facts = nullptr;
+    const ModuleTimes* times = nullptr;
+    ModuleColumn by = ModuleColumn::kCompiled;
+    bool descending = true;
+    std::string filter;
+    bool operator==(const Order&) const = default;
+  };
+  Order order_;
+  std::vector<int32_t> rows_;
+  int64_t modules_ = 0;
+  std::string filter_;
+  bool focus_filter_ = false, take_first_ = false;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
+#include "viewer/model/memory_groups.h"
 #include "viewer/model/memory_plan.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
@@ -18,7 +19,7 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr float kGutter = 150, kAxisHeight = 20, kCurve = 110;
+constexpr float kGutter = 180, kAxisHeight = 20, kCurve = 110;
 // One point of the program in units of the camera, which counts to a thousandth of it.
 constexpr int64_t kPoint = 1000;
 
@@ -66,6 +67,7 @@ class MemoryView : public View {
       Sentence(frame, "the buffer assignment is empty");
       return;
     }
+    DrawGroups(frame);
     Place(frame);
     if (width_ < 60 * scale_ || height_ < 40 * scale_) return;
     Handle(frame);
@@ -177,6 +179,107 @@ class MemoryView : public View {
       Sentence(frame,
                "no live ranges in the dump, so every buffer spans the whole program: "
                "*-buffer-assignment.txt and *-live-range.txt say it (--xla_dump_hlo_as_text)");
+    }
+  }
+
+  // What the peak is made of; null while that is found out.
+  const MemoryGroups* Groups(Context& context) const {
+    const int32_t stage = context.document.dump()->FinalStage(module_);
+    std::shared_ptr<const hlo::Module> module;
+    if (stage >= 0) {
+      const Pending<hlo::Module>& read = context.data.Module(module_, stage);
+      if (read.waiting()) return nullptr;
+      module = read.value;
+    }
+    return context.cache
+        .Get(PartKey<MemoryGroups>{module_}, "sorting buffers into groups",
+             [table = table_, plan = plan_, module](TaskControl&) {
+               return Computed<MemoryGroups>(
+                   std::make_shared<const MemoryGroups>(GroupsOf(*table, *plan, module.get())));
+             })
+        .value.get();
+  }
+
+  static std::string WordsText(const MemoryGroup& group, size_t most) {
+    std::string text;
+    for (size_t i = 0; i < std::min(most, group.words.size()); ++i) {
+      text += fmt::format("{}{} {}", i == 0 ? "" : ", ", group.words[i].first,
+                          BytesText(group.words[i].second));
+    }
+    if (group.words.size() > most) text += fmt::format(", {} more", group.words.size() - most);
+    return text;
+  }
+
+  std::string ShareText(const MemoryGroup& group, int64_t total) const {
+    const double share =
+        100 * static_cast<double>(group.bytes) / static_cast<double>(std::max<int64_t>(total, 1));
+    return share < 0.05 ? "< 0.1 %" : fmt::format("{:.1f} %", share);
+  }
+
+  void SelectGroup(Context& context, const MemoryGroup& group) const {
+    if (group.largest >= 0) context.navigation.Select(Selection::OfBuffer(module_, group.largest));
+  }
+
+  // Where there is room a table, else a line; a click selects the largest buffer of the group.
+  void DrawGroups(Frame& frame) const {
+    const MemoryGroups* groups = Groups(frame.context);
+    if (groups == nullptr) return Sentence(frame, "sorting buffers into groups …");
+    if (groups->groups.empty()) return;
+    constexpr float kRoomForTable = 440;
+    if (ImGui::GetContentRegionAvail().y < kRoomForTable * frame.scale)
+      return DrawGroupLine(frame, *groups);
+    if (!ImGui::BeginTable("##groups", 5, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
+      return;
+    const float unit = frame.scale;
+    ImGui::TableSetupColumn(plan_->has_lives ? "at the peak" : "all buffers",
+                            ImGuiTableColumnFlags_WidthFixed, 120 * unit);
+    ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, 76 * unit);
+    ImGui::TableSetupColumn("share", ImGuiTableColumnFlags_WidthFixed, 64 * unit);
+    ImGui::TableSetupColumn("buffers", ImGuiTableColumnFlags_WidthFixed, 64 * unit);
+    ImGui::TableSetupColumn("in the words of the program", ImGuiTableColumnFlags_WidthStretch);
+    ImGui::TableHeadersRow();
+    for (const MemoryGroup& group : groups->groups) {
+      ImGui::TableNextRow();
+      ImGui::TableNextColumn();
+      const std::string title(TitleOf(group.use));
+      if (Row(frame, title, false, IsLit(frame.context, group.largest)))
+        SelectGroup(frame.context, group);
+      if (ImGui::IsItemHovered())
+        ImGui::SetTooltip("%s\nclick: its largest buffer", std::string(HelpOf(group.use)).c_str());
+      ImGui::TableNextColumn();
+      RightLabel(BytesText(group.bytes));
+      ImGui::TableNextColumn();
+      RightLabel(ShareText(group, groups->total));
+      ImGui::TableNextColumn();
+      RightLabel(frame.theme, Color::kTextSecondary, CountText(group.values));
+      ImGui::TableNextColumn();
+      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+      FittedLabel(WordsText(group, 12));
+      ImGui::PopStyleColor();
+    }
+    ImGui::EndTable();
+  }
+
+  void DrawGroupLine(Frame& frame, const MemoryGroups& groups) const {
+    bool is_first = true;
+    for (const MemoryGroup& group : groups.groups) {
+      const std::string text = fmt::format("{} {}, {}", TitleOf(group.use), BytesText(group.bytes),
+                                           ShareText(group, groups.total));
+      const float width = ImGui::CalcTextSize(text.c_str()).x;
+      if (!is_first) {
+        ImGui::SameLine(0, 16 * frame.scale);
+        if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+      }
+      is_first = false;
+      if (ImGui::Selectable((text + "##group").c_str(), IsLit(frame.context, group.largest), 0,
+                            ImVec2(width, 0)))
+        SelectGroup(frame.context, group);
+      if (ImGui::IsItemHovered()) {
+        ImGui::SetTooltip("%s", SafeLines(fmt::format("{}\n{}\nclick: its largest buffer",
+                                                      HelpOf(group.use), WordsText(group, 6)),
+                                          1200)
+                                    .c_str());
+      }
     }
   }
 

@@ -4,7 +4,9 @@
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
 #include "viewer/model/document.h"
+#include "viewer/model/dump_facts.h"
 #include "viewer/model/navigation.h"
+#include "viewer/model/task_cache.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -23,11 +25,11 @@ class ModulesView : public View {
     ImGui::SetNextItemWidth(-1);
     if (focus_filter_) ImGui::SetKeyboardFocusHere();
     focus_filter_ = false;
-    ImGui::InputTextWithHint("##filter", "filter modules", &filter_);
+    ImGui::InputTextWithHint("##filter", "filter: name, folder/", &filter_);
     ImGui::BeginChild("##modules");
     for (size_t i = 0; i < dump->modules().size(); ++i) {
-      if (filter_.empty() || dump->modules()[i].name.find(filter_) != std::string::npos)
-        DrawModule(frame, *dump, static_cast<int32_t>(i));
+      const auto m = static_cast<int32_t>(i);
+      if (FitsFilter(*dump, m, KnownFacts(frame.context, m), filter_)) DrawModule(frame, *dump, m);
     }
     ImGui::EndChild();
   }
@@ -62,6 +64,22 @@ class ModulesView : public View {
   }
 
  private:
+  // What was found out already: this view starts nothing.
+  static const ModuleFacts* KnownFacts(Context& context, int32_t m) {
+    const auto* facts = context.cache.Find(PartKey<ModuleFacts>{m});
+    return facts == nullptr ? nullptr : facts->value.get();
+  }
+
+  // Modules of one name are told apart by what is in front of it.
+  static std::string LabelOf(const dump::DumpModel& dump, int32_t m) {
+    const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
+    std::string label = SafeText(entry.name, 60);
+    if (!SharesName(dump, m)) return label;
+    if (entry.id >= 0) label = fmt::format("{}  {}", entry.id, label);
+    if (!entry.folder.empty()) label = SafeText(entry.folder, 30) + "/ " + label;
+    return label;
+  }
+
   static void DrawModule(Frame& frame, const dump::DumpModel& dump, int32_t m) {
     const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
     bool current = frame.context.navigation.module() == m;
@@ -69,15 +87,17 @@ class ModulesView : public View {
     ImGuiTreeNodeFlags flags = ImGuiTreeNodeFlags_OpenOnArrow | ImGuiTreeNodeFlags_SpanAvailWidth |
                                (current ? ImGuiTreeNodeFlags_Selected : 0) |
                                (dump.modules().size() == 1 ? ImGuiTreeNodeFlags_DefaultOpen : 0);
-    bool open = ImGui::TreeNodeEx(SafeText(entry.name, 60).c_str(), flags);
+    bool open = ImGui::TreeNodeEx("##module", flags, "%s", LabelOf(dump, m).c_str());
     if (ImGui::IsItemClicked() && !ImGui::IsItemToggledOpen())
       frame.context.navigation.Select(Selection::OfModule(m));
     if (ImGui::IsItemHovered()) {
-      ImGui::SetTooltip("%s", SafeLines(fmt::format("{}\n{}, {}, {} stages, {} files", entry.name,
-                                                    entry.framework, entry.device,
-                                                    entry.stages.size(), entry.files.size()),
-                                        600)
-                                  .c_str());
+      const std::string identity = IdentityText(dump, m, KnownFacts(frame.context, m));
+      ImGui::SetTooltip(
+          "%s", SafeLines(fmt::format("{}\n{}{}{}, {}, {} stages, {} files", entry.name, identity,
+                                      identity.empty() ? "" : "\n", entry.framework, entry.device,
+                                      entry.stages.size(), entry.files.size()),
+                          1200)
+                    .c_str());
     }
     if (open) {
       for (size_t s = 0; s < entry.stages.size(); ++s) {

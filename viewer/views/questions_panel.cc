@@ -5,6 +5,8 @@
 #include <imgui/imgui.h>
 
 #include "viewer/model/answers.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_facts.h"
 #include "viewer/model/experiment.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
@@ -27,7 +29,12 @@ std::string TextOf(Context& context, const QuestionRow& row, const Answer* answe
     if (const debug::NonFinite* nan = FoundNan(context))
       return nan->instruction + (nan->source.empty() ? "" : ", " + nan->source);
   }
-  return answer == nullptr ? "…" : answer->text;
+  if (answer == nullptr) return "…";
+  const Pending<dump::DumpModel>& dump = context.document.dump();
+  const int32_t module = context.navigation.module();
+  const bool is_of_one = row.scope == QuestionScope::kModule && dump.ready() && module >= 0 &&
+                         dump->modules().size() > 1 && answer->is_known;
+  return is_of_one ? "in " + ModuleTitle(*dump, module) + ": " + answer->text : answer->text;
 }
 
 }  // namespace

@@ -1,0 +1,210 @@
+// Asks for the facts of one module after another, and sorts modules by them.
+#include "viewer/model/dump_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+#include "viewer/model/answers.h"
+#include "viewer/model/document.h"
+#include "viewer/model/profile_model.h"
+#include "viewer/model/task_cache.h"
+
+namespace hloscope::viewer {
+namespace {
+
+// Of files that hold final stages: as much as is read without being asked for.
+constexpr int64_t kMostBytes = 400'000'000;
+// Other work is queued behind no more than these.
+constexpr int kMostAtOnce = 2;
+
+int64_t CompiledBytes(const dump::DumpModel& dump, int32_t module) {
+  const int32_t stage = dump.FinalStage(module);
+  const int32_t file = stage < 0 ? -1 : dump.ModuleFile(module, stage);
+  return file < 0 ? 0 : dump.files()[static_cast<size_t>(file)].bytes;
+}
+
+std::vector<int32_t> AllModules(const dump::DumpModel& dump) {
+  std::vector<int32_t> all(dump.modules().size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+std::string InSmall(std::string_view text) {
+  std::string small(text);
+  std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+  return small;
+}
+
+struct TimesKey {
+  using Value = ModuleTimes;
+  std::string path;
+  auto operator<=>(const TimesKey&) const = default;
+};
+
+// -1: not known.
+int64_t NumberIn(const dump::ModuleEntry& entry, const ModuleFacts* facts, ModuleColumn column) {
+  if (column == ModuleColumn::kStages) return std::ssize(entry.stages);
+  if (facts == nullptr) return -1;
+  switch (column) {
+    case ModuleColumn::kBefore:
+      return facts->instructions_before;
+    case ModuleColumn::kCompiled:
+      return facts->instructions;
+    case ModuleColumn::kFusions:
+      return facts->fusions;
+    case ModuleColumn::kKernels:
+      return facts->kernels > 0 ? facts->kernels : -1;
+    case ModuleColumn::kMemory:
+      return facts->memory_bytes;
+    default:
+      return -1;
+  }
+}
+
+std::string WordsIn(const dump::DumpModel& dump, int32_t module, const ModuleFacts* facts,
+                    ModuleColumn column) {
+  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
+  if (column == ModuleColumn::kName) return entry.name;
+  if (column == ModuleColumn::kDevice) return entry.device + " " + entry.target;
+  return entry.folder + "\n" + (facts == nullptr ? std::string() : facts->signature);
+}
+
+}  // namespace
+
+const DumpFacts* DumpFactsOf(Context& context) {
+  using Key = PartKey<DumpFacts>;
+  if (const auto* done = context.cache.Find(Key{.module = -1, .stage = -1}))
+    return done->value.get();
+  const Pending<dump::DumpModel>& dump = context.document.dump();
+  if (!dump.ready()) return nullptr;
+  std::vector<int32_t> order = AllModules(*dump);
+  std::vector<int64_t> bytes;
+  for (int32_t m : order) bytes.push_back(CompiledBytes(*dump, m));
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](int32_t m) { return bytes[static_cast<size_t>(m)]; });
+  auto facts = std::make_shared<DumpFacts>();
+  facts->modules.resize(order.size());
+  int waiting = 0, failed = 0;
+  int64_t sum = 0;
+  for (int32_t m : order) {
+    sum += bytes[static_cast<size_t>(m)];
+    if (sum > kMostBytes && m != order.front()) {
+      ++facts->left_out;
+      continue;
+    }
+    const Pending<ModuleFacts>& one = FactsOf(context, m);
+    if (one.waiting() && ++waiting >= kMostAtOnce) return nullptr;
+    facts->modules[static_cast<size_t>(m)] = one.value;
+    failed += one.failed() ? 1 : 0;
+  }
+  if (waiting > 0) return nullptr;
+  facts->left_out += failed;
+  // What was cancelled can be resumed: then all is looked at again.
+  return context.cache
+      .Get(Key{.module = failed == 0 ? -1 : -2, .stage = -failed - 1}, "comparing modules",
+           [facts](TaskControl&) { return Computed<DumpFacts>(facts); })
+      .value.get();
+}
+
+const ModuleTimes* ModuleTimesOf(Context& context) {
+  if (!context.document.dump().ready() || ProfilePaths(context).empty()) return nullptr;
+  const Pending<ProfileModel>* profile = ProfileOf(context);
+  if (profile == nullptr || !profile->ready()) return nullptr;
+  return context.cache
+      .Get(TimesKey{(*profile)->path}, "adding up times",
+           [model = profile->value,
+            count = context.document.dump()->modules().size()](TaskControl&) {
+             auto times = std::make_shared<ModuleTimes>(count, 0);
+             for (const profiler::InstructionTime& time : model->attribution->times()) {
+               const int32_t module =
+                   time.target.valid() ? model->dump_modules[time.target.module] : -1;
+               if (module >= 0) (*times)[static_cast<size_t>(module)] += time.self;
+             }
+             return Computed<ModuleTimes>(times);
+           })
+      .value.get();
+}
+
+bool SharesName(const dump::DumpModel& dump, int32_t module) {
+  return std::ranges::count(dump.modules(), dump.modules()[static_cast<size_t>(module)].name,
+                            &dump::ModuleEntry::name) > 1;
+}
+
+std::string ModuleTitle(const dump::DumpModel& dump, int32_t module) {
+  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
+  // Names of clusters are long, and what tells them apart is at both ends.
+  constexpr size_t kMost = 48, kTail = 14;
+  std::string title = entry.name;
+  if (title.size() > kMost) title.replace(kMost - kTail, title.size() - kMost, "…");
+  if (!SharesName(dump, module)) return title;
+  if (entry.id >= 0) title += fmt::format(", id {}", entry.id);
+  if (!entry.folder.empty()) title += " in " + entry.folder;
+  return title;
+}
+
+std::string IdentityText(const dump::DumpModel& dump, int32_t module, const ModuleFacts* facts) {
+  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
+  std::string text;
+  auto add = [&](const std::string& part) {
+    if (!part.empty()) text += (text.empty() ? "" : "  ") + part;
+  };
+  if (SharesName(dump, module) && entry.id >= 0) add(fmt::format("id {}", entry.id));
+  const bool is_elsewhere = std::ranges::any_of(
+      dump.modules(), [&](const dump::ModuleEntry& e) { return e.folder != entry.folder; });
+  if (is_elsewhere) add(entry.folder.empty() ? "./" : entry.folder + "/");
+  if (facts == nullptr) return text;
+  if (!facts->fingerprint.empty()) add("#" + facts->fingerprint);
+  add(facts->signature);
+  return text;
+}
+
+bool FitsFilter(const dump::DumpModel& dump, int32_t module, const ModuleFacts* facts,
+                std::string_view filter) {
+  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
+  std::string all = fmt::format("{}\n{}/\nid {}\n{} {}", entry.name, entry.folder, entry.id,
+                                entry.device, entry.target);
+  if (facts != nullptr) all += "\n" + facts->signature + "\n#" + facts->fingerprint;
+  all = InSmall(all);
+  const std::string words = InSmall(filter);
+  for (size_t at = words.find_first_not_of(' '); at != std::string::npos;) {
+    const size_t end = std::min(words.find(' ', at), words.size());
+    if (all.find(words.substr(at, end - at)) == std::string::npos) return false;
+    at = words.find_first_not_of(' ', end);
+  }
+  return true;
+}
+
+std::vector<int32_t> OrderModules(const dump::DumpModel& dump, const DumpFacts* facts,
+                                  const ModuleTimes* times, ModuleColumn by, bool descending,
+                                  std::string_view filter) {
+  auto facts_of = [&](int32_t m) {
+    return facts == nullptr ? nullptr : facts->modules[static_cast<size_t>(m)].get();
+  };
+  std::vector<int32_t> order = AllModules(dump);
+  std::erase_if(order, [&](int32_t m) { return !FitsFilter(dump, m, facts_of(m), filter); });
+  const bool is_text = by <= ModuleColumn::kDevice;
+  std::vector<std::string> words(is_text ? dump.modules().size() : 0);
+  std::vector<int64_t> numbers(dump.modules().size()), bytes(dump.modules().size());
+  for (int32_t m : order) {
+    const auto at = static_cast<size_t>(m);
+    if (is_text) words[at] = WordsIn(dump, m, facts_of(m), by);
+    numbers[at] = by == ModuleColumn::kTime ? (times == nullptr ? -1 : (*times)[at])
+                                            : NumberIn(dump.modules()[at], facts_of(m), by);
+    bytes[at] = CompiledBytes(dump, m);
+  }
+  std::ranges::stable_sort(order, [&](int32_t left, int32_t right) {
+    const auto a = static_cast<size_t>(left), b = static_cast<size_t>(right);
+    if (is_text && words[a] != words[b]) return (words[a] < words[b]) != descending;
+    if (!is_text && numbers[a] != numbers[b]) {
+      const bool is_known = numbers[a] >= 0 && numbers[b] >= 0;
+      return is_known ? (numbers[a] < numbers[b]) != descending : numbers[a] > numbers[b];
+    }
+    return bytes[a] > bytes[b];
+  });
+  return order;
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,358 @@
+// Sorting of what lives at the peak into groups.
+#include "viewer/model/memory_groups.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace hloscope::viewer {
+namespace {
+
+enum class UseEvidence : uint8_t { kNamePart, kTwin, kOperation };
+struct UseRule {
+  MemoryUse use;
+  UseEvidence evidence;
+  std::string_view word;
+};
+constexpr UseRule kUseRules[] = {
+#define RULE(group, evidence, word) {MemoryUse::group, UseEvidence::evidence, word},
+#include "viewer/model/memory_groups.def"
+};
+
+bool IsWordCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// "p", "blocks", "0", "g1" of "p['blocks'][0]['g1']".
+std::vector<std::string_view> NameParts(std::string_view name) {
+  std::vector<std::string_view> parts;
+  for (size_t at = 0; at < name.size();) {
+    size_t end = at;
+    while (end < name.size() && IsWordCharacter(name[end])) ++end;
+    if (end > at) parts.push_back(name.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+// An instruction's own op_name and where it stands in the source.
+const hlo::OpMetadata* MetadataOf(const hlo::Module& module, hlo::InstructionId id) {
+  const auto* metadata = module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
+  return metadata != nullptr && metadata->op_name.valid() && !module[metadata->op_name].empty()
+             ? metadata
+             : nullptr;
+}
+
+bool PassesOn(hlo::Opcode opcode) {
+  return opcode == hlo::Opcode::kBitcast || opcode == hlo::Opcode::kCopy ||
+         opcode == hlo::Opcode::kGetTupleElement || opcode == hlo::Opcode::kTuple ||
+         opcode == hlo::Opcode::kCopyStart || opcode == hlo::Opcode::kCopyDone;
+}
+
+// What the instructions of one module are for.
+class UseFinder {
+ public:
+  explicit UseFinder(const hlo::Module& module)
+      : module_(module), users_(module), parameters_(module.Parameters(module.entry_id())) {
+    for (uint32_t i = 0; i < module.instructions().size(); ++i)
+      by_name_.emplace(module.name(hlo::InstructionId(i)), i);
+    for (hlo::InstructionId id : parameters_) {
+      const std::string_view name = NameOf(id);
+      const auto parts = NameParts(name);
+      if (parts.size() > 1) ++rests_[RestOf(name, id)];
+    }
+  }
+
+  hlo::InstructionId ByName(std::string_view name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? hlo::InstructionId() : hlo::InstructionId(found->second);
+  }
+  hlo::InstructionId Parameter(int64_t number) const {
+    return number >= 0 && static_cast<size_t>(number) < parameters_.size()
+               ? parameters_[static_cast<size_t>(number)]
+               : hlo::InstructionId();
+  }
+
+  MemoryUse UseOfParameter(hlo::InstructionId id) const {
+    const std::string_view name = NameOf(id);
+    const auto parts = NameParts(name);
+    for (const UseRule& rule : kUseRules) {
+      const bool is_part = rule.evidence == UseEvidence::kNamePart &&
+                           std::ranges::find(parts, rule.word) != parts.end();
+      const bool is_twin = rule.evidence == UseEvidence::kTwin && parts.size() > 1 &&
+                           parts.front() == rule.word && rests_.at(RestOf(name, id)) > 1;
+      if (is_part || is_twin) return rule.use;
+    }
+    return MemoryUse::kParameters;
+  }
+
+  MemoryUse UseOfValue(hlo::InstructionId id) const {
+    if (!id.valid()) return MemoryUse::kTemporaries;
+    const hlo::InstructionId named = Named(id);
+    if (IsBackward(named)) return MemoryUse::kBackward;
+    const bool is_argument = named.valid() && module_[named].opcode == hlo::Opcode::kParameter &&
+                             module_[named].computation == module_.entry_id();
+    return named.valid() && !is_argument && IsReadBackward(id, 4) ? MemoryUse::kActivations
+                                                                  : MemoryUse::kTemporaries;
+  }
+
+  // The first word of an argument's name, the scopes of what computes a value, or the function.
+  std::string WordsOf(hlo::InstructionId id) const {
+    const hlo::InstructionId named = id.valid() ? Named(id) : id;
+    if (!named.valid()) return {};
+    const hlo::OpMetadata& metadata = *MetadataOf(module_, named);
+    const std::string_view op_name = module_[metadata.op_name];
+    if (module_[named].opcode == hlo::Opcode::kParameter) {
+      const auto parts = NameParts(op_name);
+      return parts.empty() ? std::string() : std::string(parts.front());
+    }
+    std::string words = ScopeWords(op_name);
+    return words.empty() ? FunctionOf(metadata) : words;
+  }
+
+ private:
+  std::string_view NameOf(hlo::InstructionId id) const {
+    const auto* metadata = id.valid() ? MetadataOf(module_, id) : nullptr;
+    return metadata == nullptr ? std::string_view() : module_[metadata->op_name];
+  }
+  std::string RestOf(std::string_view name, hlo::InstructionId id) const {
+    const std::string_view first = NameParts(name).front();
+    const auto end = static_cast<size_t>(first.data() + first.size() - name.data());
+    return std::string(name.substr(end)) + " " + hlo::ToString(module_.shape(id), false);
+  }
+
+  // The instruction whose op_name says what computes the value: itself, what it passes on, or the
+  // last named one of what it calls.
+  hlo::InstructionId Named(hlo::InstructionId id) const {
+    constexpr int kMostSteps = 8;
+    for (int step = 0; step < kMostSteps && id.valid(); ++step) {
+      if (MetadataOf(module_, id) != nullptr) return id;
+      const hlo::Instruction& i = module_[id];
+      if (i.opcode == hlo::Opcode::kFusion || i.opcode == hlo::Opcode::kCall) {
+        const auto called = module_.CalledComputations(i);
+        const hlo::InstructionId inside =
+            called.empty() ? hlo::InstructionId() : LastNamed(called.front());
+        if (inside.valid()) return inside;
+      }
+      const bool goes_on = PassesOn(i.opcode) || i.opcode == hlo::Opcode::kFusion;
+      id = goes_on && i.operand_count > 0 ? module_.operands(i).front() : hlo::InstructionId();
+    }
+    return {};
+  }
+  hlo::InstructionId LastNamed(hlo::ComputationId computation) const {
+    const hlo::Computation& c = module_[computation];
+    for (uint32_t k = c.instruction_count; k-- > 0;) {
+      const hlo::InstructionId id(c.first_instruction + k);
+      if (module_[id].opcode != hlo::Opcode::kParameter && MetadataOf(module_, id) != nullptr)
+        return id;
+    }
+    return {};
+  }
+
+  bool IsBackward(hlo::InstructionId named) const {
+    const std::string_view name = NameOf(named);
+    return std::ranges::any_of(kUseRules, [&](const UseRule& rule) {
+      return rule.evidence == UseEvidence::kOperation && rule.use == MemoryUse::kBackward &&
+             name.find(rule.word) != std::string_view::npos;
+    });
+  }
+  bool IsReadBackward(hlo::InstructionId id, int steps) const {
+    return std::ranges::any_of(users_.users(id), [&](hlo::InstructionId user) {
+      if (MetadataOf(module_, user) == nullptr && PassesOn(module_[user].opcode))
+        return steps > 0 && IsReadBackward(user, steps - 1);
+      return IsBackward(Named(user));
+    });
+  }
+
+  std::string FunctionOf(const hlo::OpMetadata& metadata) const {
+    const hlo::StackFrames& frames = module_.header().stack_frames;
+    auto at = [](const auto& list, int32_t id) {
+      return id > 0 && static_cast<size_t>(id) <= list.size() ? &list[static_cast<size_t>(id) - 1]
+                                                              : nullptr;
+    };
+    const auto* frame = at(frames.frames, metadata.stack_frame_id);
+    const auto* location =
+        frame == nullptr ? nullptr : at(frames.locations, frame->file_location_id);
+    const auto* function =
+        location == nullptr ? nullptr : at(frames.function_names, location->function_name_id);
+    if (function != nullptr) {
+      std::string name(module_[*function]);
+      constexpr std::string_view kNested = "<locals>.";
+      for (size_t k = name.find(kNested); k != std::string::npos; k = name.find(kNested))
+        name.erase(k, kNested.size());
+      return name;
+    }
+    if (!metadata.source_file.valid() || metadata.source_line <= 0) return {};
+    const std::string_view file = module_[metadata.source_file];
+    return std::string(file.substr(file.rfind('/') + 1)) + ":" +
+           std::to_string(metadata.source_line);
+  }
+
+  const hlo::Module& module_;
+  hlo::UserIndex users_;
+  std::vector<hlo::InstructionId> parameters_;
+  std::unordered_map<std::string_view, uint32_t> by_name_;
+  std::map<std::string, int> rests_;  // names of arguments behind their first word, with shapes
+};
+
+// Bytes of each box that no larger one of those that live at the point has.
+std::vector<std::pair<const MemoryBox*, int64_t>> OwnBytes(const MemoryPlan& plan) {
+  std::vector<const MemoryBox*> live;
+  std::vector<int64_t> edges;
+  for (const MemoryBox& box : plan.boxes) {
+    if (plan.peak_point < box.first || plan.peak_point > box.last) continue;
+    live.push_back(&box);
+    edges.push_back(box.bottom);
+    edges.push_back(box.bottom + box.size);
+  }
+  std::ranges::sort(edges);
+  edges.erase(std::ranges::unique(edges).begin(), edges.end());
+  std::ranges::stable_sort(live, std::greater(), &MemoryBox::size);
+  // next[e]: the first stretch from e on that nobody has yet.
+  std::vector<size_t> next(edges.size() + 1);
+  std::iota(next.begin(), next.end(), size_t{0});
+  auto free_from = [&](size_t e) {
+    while (next[e] != e) e = next[e] = next[next[e]];
+    return e;
+  };
+  auto index_of = [&](int64_t byte) {
+    return static_cast<size_t>(std::ranges::lower_bound(edges, byte) - edges.begin());
+  };
+  std::vector<std::pair<const MemoryBox*, int64_t>> own;
+  for (const MemoryBox* box : live) {
+    const size_t end = index_of(box->bottom + box->size);
+    int64_t bytes = 0;
+    for (size_t e = free_from(index_of(box->bottom)); e < end; e = free_from(e)) {
+      bytes += edges[e + 1] - edges[e];
+      next[e] = e + 1;
+    }
+    if (bytes > 0) own.emplace_back(box, bytes);
+  }
+  return own;
+}
+
+MemoryUse UseOfKind(AllocationKind kind) {
+  switch (kind) {
+    case AllocationKind::kParameter:
+      return MemoryUse::kParameters;
+    case AllocationKind::kResult:
+      return MemoryUse::kResults;
+    case AllocationKind::kConstant:
+      return MemoryUse::kConstants;
+    case AllocationKind::kThreadLocal:
+      return MemoryUse::kThreadLocal;
+    case AllocationKind::kTemporary:
+      break;
+  }
+  return MemoryUse::kTemporaries;
+}
+
+// One segment of an op_name without what wraps it: "block_*" of "transpose(jvp(block_3))".
+std::string Unwrapped(std::string_view segment) {
+  constexpr std::string_view kGeneric[] = {"while",
+                                           "body",
+                                           "cond",
+                                           "closed_call",
+                                           "remat",
+                                           "checkpoint",
+                                           "rematted_computation",
+                                           "branch_0_fun",
+                                           "branch_1_fun"};
+  for (size_t open = segment.find('('); open != std::string_view::npos && segment.ends_with(')');
+       open = segment.find('('))
+    segment = segment.substr(open + 1, segment.size() - open - 2);
+  if (std::ranges::find(kGeneric, segment) != std::end(kGeneric)) return {};
+  std::string text;
+  for (char c : segment) {
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    const bool is_number = is_digit && (text.ends_with('_') || text.ends_with('*'));
+    if (!is_number) {
+      text += c;
+    } else if (!text.ends_with('*')) {
+      text += '*';
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view TitleOf(MemoryUse use) {
+  static constexpr std::string_view kTitles[] = {
+#define GROUP(name, title, help) title,
+#include "viewer/model/memory_groups.def"
+  };
+  return kTitles[static_cast<size_t>(use)];
+}
+
+std::string_view HelpOf(MemoryUse use) {
+  static constexpr std::string_view kHelps[] = {
+#define GROUP(name, title, help) help,
+#include "viewer/model/memory_groups.def"
+  };
+  return kHelps[static_cast<size_t>(use)];
+}
+
+std::string ScopeWords(std::string_view op_name) {
+  std::string words;
+  int depth = 0;
+  size_t begin = 0;
+  bool is_first = true;
+  for (size_t at = 0; at < op_name.size(); ++at) {
+    if (op_name[at] == '(') ++depth;
+    if (op_name[at] == ')') --depth;
+    if (op_name[at] != '/' || depth > 0) continue;
+    const std::string_view segment = op_name.substr(begin, at - begin);
+    begin = at + 1;
+    // The first is the whole program.
+    const bool is_program = std::exchange(is_first, false) &&
+                            (segment.starts_with("jit(") || segment.starts_with("pjit("));
+    const std::string word = is_program ? std::string() : Unwrapped(segment);
+    if (!word.empty()) words += (words.empty() ? "" : "/") + word;
+  }
+  return words;
+}
+
+MemoryGroups GroupsOf(const dump::BufferTable& table, const MemoryPlan& plan,
+                      const hlo::Module* module) {
+  std::optional<UseFinder> finder;
+  if (module != nullptr) finder.emplace(*module);
+  std::map<MemoryUse, MemoryGroup> groups;
+  std::map<MemoryUse, std::map<std::string, int64_t>> words;
+  MemoryGroups all;
+  for (const auto& [box, bytes] : OwnBytes(plan)) {
+    const dump::BufferValue& value = table.values[static_cast<size_t>(box->value)];
+    MemoryUse use = UseOfKind(box->kind);
+    hlo::InstructionId id;
+    if (finder) {
+      id = box->kind == AllocationKind::kParameter
+               ? finder->Parameter(
+                     table.allocations[static_cast<size_t>(value.allocation)].parameter_number)
+               : finder->ByName(value.instruction);
+      if (use == MemoryUse::kParameters && id.valid()) use = finder->UseOfParameter(id);
+      if (use == MemoryUse::kTemporaries) use = finder->UseOfValue(id);
+      const std::string word = finder->WordsOf(id);
+      if (!word.empty()) words[use][word] += bytes;
+    }
+    MemoryGroup& group = groups[use];
+    group.use = use;
+    group.bytes += bytes;
+    ++group.values;
+    if (group.largest < 0) group.largest = box->value;  // largest first
+    all.total += bytes;
+  }
+  for (auto& [use, group] : groups) {
+    group.words.assign(words[use].begin(), words[use].end());
+    std::ranges::stable_sort(group.words, std::greater(), &std::pair<std::string, int64_t>::second);
+    all.groups.push_back(std::move(group));
+  }
+  std::ranges::stable_sort(all.groups, std::greater(), &MemoryGroup::bytes);
+  return all;
+}
+
+}  // namespace hloscope::viewer

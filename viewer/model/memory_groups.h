@@ -1,0 +1,45 @@
+// MemoryGroups: what the memory at the peak is for, in the words of the user's program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/hlo/module.h"
+#include "viewer/model/memory_plan.h"
+
+namespace hloscope::viewer {
+
+enum class MemoryUse : uint8_t {
+#define GROUP(name, title, help) name,
+#include "viewer/model/memory_groups.def"
+};
+std::string_view TitleOf(MemoryUse use);
+std::string_view HelpOf(MemoryUse use);
+
+struct MemoryGroup {
+  MemoryUse use = MemoryUse::kTemporaries;
+  int64_t bytes = 0;     // at the peak; bytes that several values share count for the largest
+  int64_t values = 0;    // that have such bytes
+  int32_t largest = -1;  // position in BufferTable::values
+  // Arguments by the first word of their name, values by scope or function: bytes, most first.
+  // Values of which nothing is known are left out.
+  std::vector<std::pair<std::string, int64_t>> words;
+};
+
+struct MemoryGroups {
+  std::vector<MemoryGroup> groups;  // most bytes first; they add up to `total`
+  int64_t total = 0;                // MemoryPlan::peak
+};
+
+// `module` is the final stage; null: not readable, then only allocations tell.
+MemoryGroups GroupsOf(const dump::BufferTable& table, const MemoryPlan& plan,
+                      const hlo::Module* module);
+
+// "block_*/attention" of "jit(f)/transpose(jvp(block_3))/attention/dot_general": the user's scopes,
+// numbers as stars; empty: none.
+std::string ScopeWords(std::string_view op_name);
+
+}  // namespace hloscope::viewer
