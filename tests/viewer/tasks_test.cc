@@ -1,4 +1,4 @@
-// Sixteen tasks of a newcomer, each from the keyboard alone and from the mouse alone, beginning
+// Tasks of a newcomer, each from the keyboard alone and from the mouse alone, beginning
 // where a dump was just opened. Steps are counted, and the answer must be on the screen at the end.
 #include <algorithm>
 #include <fstream>
@@ -66,6 +66,11 @@ class TaskTest : public ReadingTest {
   void ClickOn(std::string_view view, std::string_view text) {
     ++steps_;
     ReadingTest::ClickOn(view, text);
+  }
+
+  void Item(const std::string& item) {
+    ++steps_;
+    Click(item);
   }
 
   using Path = std::function<void()>;
@@ -213,11 +218,12 @@ TEST_F(TaskTest, T06CompareTwoStages) {
       [&] {
         ClickOn("window", "Passes");
         ClickOn("changes", "Compare with");
-        ClickOn("window", "0010.simplification.after_algsimp");
+        // The list lies over the rows of the diff: what is read there is not the list alone.
+        Item("**/0010.simplification.after_algsimp.before_simplify-sorts##choice11");
       },
       [&] {
         ExpectSeen("changes", "0010.simplification.after_algsimp");
-        ExpectSeen("changes", "removed");
+        ExpectSeen("changes", "unchanged");
       });
 }
 
@@ -389,18 +395,46 @@ TEST_F(TaskTest, T16MakeTheBundle) {
   std::filesystem::current_path(here);
 }
 
+TEST_F(TaskTest, T20WhichPassSavesMost) {
+  Do(
+      "20 which pass saves most?", {Sample("softmax_passes_a100")}, [&] { Key("Ctrl+3"); },
+      [&] { ClickOn("window", "Passes"); },
+      [&] { ExpectSeen("passes", "triton-softmax-rewriter: −2.05 MB moved"); });
+}
+
+TEST_F(TaskTest, T21WhatWouldBeExpensive) {
+  Do(
+      "21 what would be expensive, without a trace?", {Sample("attention_block")},
+      [&] { Key("Ctrl+5"); }, [&] { ClickOn("window", "Kernels"); },
+      [&] {
+        ExpectSeen("kernels", "flop (estimate)");
+        ExpectSeen("kernels", "bytes (estimate)");
+        ExpectSeen("kernels", "estimate by shapes, no times");
+        ExpectSeen("kernels", "fusion");
+      });
+}
+
+TEST_F(TaskTest, T22WhereCodeAndTraceComeFrom) {
+  Do(
+      "22 how do I get the code or the trace that is missing?", {Sample("attention_block")},
+      [&] { Key("Ctrl+5"); }, [&] { ClickOn("window", "Kernels"); },
+      [&] {
+        ExpectSeen("timeline", "jax.profiler.trace(FOLDER)");
+        ExpectSeen("code", "--xla_dump_emitter_re=.*");
+      });
+}
+
 TEST_F(TaskTest, MedianIsThreeAtMost) {
   std::vector<int> keyboard, mouse;
   for (const auto& [task, steps] : Table()) {
     keyboard.push_back(steps.keyboard);
     mouse.push_back(steps.mouse);
   }
-  ASSERT_EQ(keyboard.size(), 16u);
+  ASSERT_EQ(keyboard.size(), 19u);
   std::ranges::sort(keyboard);
   std::ranges::sort(mouse);
-  // Of sixteen, the larger of the two in the middle.
-  EXPECT_LE(keyboard[8], 3);
-  EXPECT_LE(mouse[8], 3);
+  EXPECT_LE(keyboard[keyboard.size() / 2], 3);
+  EXPECT_LE(mouse[mouse.size() / 2], 3);
 }
 
 }  // namespace
