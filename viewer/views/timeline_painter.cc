@@ -250,11 +250,13 @@ void TimelinePainter::DrawSteps(Frame& frame, ImDrawList& list) const {
     const float x = scene_->XOf(static_cast<double>(at->begin));
     if (x < last_line + 4 * scene_->scale) continue;
     last_line = x;
-    list.AddLine(ImVec2(x, y), ImVec2(x, scene_->top + scene_->height),
-                 frame.theme.With(Color::kAccent, 0.6F), scene_->scale);
     const std::string text = scene_->facts->step_word + " " + SafeText(at->name, 40);
     const float width = ImGui::CalcTextSize(text.c_str()).x;
-    if (x < free || x + width + 4 * scene_->scale > end) continue;
+    // No line through the name of another step.
+    const bool is_named = x >= free && x + width + 4 * scene_->scale <= end;
+    list.AddLine(ImVec2(x, is_named ? y : scene_->top), ImVec2(x, scene_->top + scene_->height),
+                 frame.theme.With(Color::kAccent, 0.6F), scene_->scale);
+    if (!is_named) continue;
     list.AddText(ImVec2(x + 4 * scene_->scale, y), frame.theme[Color::kText], text.c_str());
     free = x + width + 12 * scene_->scale;
   }

@@ -27,8 +27,8 @@ class TimelineView : public View {
     const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
       Sentence(frame,
-               "no trace is open: record one with jax.profiler.trace(FOLDER) in Python, then run "
-               "hloscope open DUMP FOLDER/plugins/profile/…/*.xplane.pb.");
+               "no trace is open: record one with jax.profiler.trace(FOLDER) in Python, then open "
+               "it with hloscope open DUMP TRACE (FOLDER/plugins/profile/…/HOST.xplane.pb).");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;
