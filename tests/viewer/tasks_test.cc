@@ -68,6 +68,11 @@ class TaskTest : public ReadingTest {
     ReadingTest::ClickOn(view, text);
   }
 
+  void Item(const std::string& item) {
+    ++steps_;
+    Click(item);
+  }
+
   using Path = std::function<void()>;
   // Both ways on a freshly opened viewer, then what must be selected and seen.
   void Do(const std::string& task, const std::vector<std::string>& paths, const Path& keyboard,
@@ -213,11 +218,12 @@ TEST_F(TaskTest, T06CompareTwoStages) {
       [&] {
         ClickOn("window", "Passes");
         ClickOn("changes", "Compare with");
-        ClickOn("window", "0010.simplification.after_algsimp");
+        // The list lies over the rows of the diff: what is read there is not the list alone.
+        Item("**/0010.simplification.after_algsimp.before_simplify-sorts##choice11");
       },
       [&] {
         ExpectSeen("changes", "0010.simplification.after_algsimp");
-        ExpectSeen("changes", "removed");
+        ExpectSeen("changes", "unchanged");
       });
 }
 
@@ -479,13 +485,42 @@ TEST_F(TaskTest, T24WhatBecameOfIt) {
       });
 }
 
+TEST_F(TaskTest, T20WhichPassSavesMost) {
+  Do(
+      "20 which pass saves most?", {Sample("softmax_passes_a100")}, [&] { Key("Ctrl+3"); },
+      [&] { ClickOn("window", "Passes"); },
+      [&] { ExpectSeen("passes", "triton-softmax-rewriter: −2.05 MB moved"); });
+}
+
+TEST_F(TaskTest, T21WhatWouldBeExpensive) {
+  Do(
+      "21 what would be expensive, without a trace?", {Sample("attention_block")},
+      [&] { Key("Ctrl+5"); }, [&] { ClickOn("window", "Kernels"); },
+      [&] {
+        ExpectSeen("kernels", "flop (estimate)");
+        ExpectSeen("kernels", "bytes (estimate)");
+        ExpectSeen("kernels", "estimate by shapes, no times");
+        ExpectSeen("kernels", "fusion");
+      });
+}
+
+TEST_F(TaskTest, T22WhereCodeAndTraceComeFrom) {
+  Do(
+      "22 how do I get the code or the trace that is missing?", {Sample("attention_block")},
+      [&] { Key("Ctrl+5"); }, [&] { ClickOn("window", "Kernels"); },
+      [&] {
+        ExpectSeen("timeline", "jax.profiler.trace(FOLDER)");
+        ExpectSeen("code", "--xla_dump_emitter_re=.*");
+      });
+}
+
 TEST_F(TaskTest, MedianIsThreeAtMost) {
   std::vector<int> keyboard, mouse;
   for (const auto& [task, steps] : Table()) {
     keyboard.push_back(steps.keyboard);
     mouse.push_back(steps.mouse);
   }
-  ASSERT_GE(keyboard.size(), 16u);
+  ASSERT_EQ(keyboard.size(), 24u);
   std::ranges::sort(keyboard);
   std::ranges::sort(mouse);
   EXPECT_LE(keyboard[keyboard.size() / 2], 3);

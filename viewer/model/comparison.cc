@@ -10,6 +10,7 @@
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/search_index.h"
+#include "viewer/model/selection_summary.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
@@ -61,12 +62,12 @@ std::vector<ComparisonChoice> ComparisonChoices(Context& context, std::string_vi
                                                 size_t most) {
   std::vector<ComparisonChoice> out;
   const auto modules = context.document.dump()->modules();
-  const int32_t here = context.navigation.module();
+  const int32_t here = context.navigation.module(), shown = ShownChangeStage(context);
   auto add = [&](int32_t m) {
     const auto stages = static_cast<int32_t>(modules[static_cast<size_t>(m)].stages.size());
     for (int32_t s = 0; s < stages && out.size() < most; ++s) {
       const Comparison comparison{.module = m, .stage = s};
-      if (m == here && s == context.navigation.stage()) continue;
+      if (m == here && s == shown) continue;
       std::string text = ComparisonText(context, comparison);
       if (HasWords(text, words)) out.push_back({.comparison = comparison, .text = std::move(text)});
     }

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "core/debug/place/placement.h"
+#include "core/graph/lanes.h"
 #include "profiler/profile_comparison.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -98,9 +100,15 @@ class SheetMaker {
     AddTimes();
     AddKernels();
     AddOthers();
+    if (sheet_->rows.empty()) AddRunning();
+    sheet_->is_estimate =
+        !sheet_->has_times && !sheet_->has_others && in_.module != nullptr && !sheet_->rows.empty();
     for (KernelRow& row : sheet_->rows) Finish(row);
-    std::ranges::stable_sort(sheet_->rows, [](const KernelRow& a, const KernelRow& b) {
-      return a.self != b.self ? a.self > b.self : a.name < b.name;
+    std::ranges::stable_sort(sheet_->rows, [this](const KernelRow& a, const KernelRow& b) {
+      if (a.self != b.self) return a.self > b.self;
+      if (sheet_->is_estimate && a.cost.bytes() != b.cost.bytes())
+        return a.cost.bytes() > b.cost.bytes();
+      return a.name < b.name;
     });
     Explain();
     return sheet_;
@@ -187,6 +195,17 @@ class SheetMaker {
     }
   }
 
+  // Everything that would run by itself: fusions, library calls, copies, collectives, the host.
+  void AddRunning() {
+    if (in_.module == nullptr || in_.dump == nullptr) return;
+    const debug::Placement placement = debug::PlacementIn(*in_.dump, in_.dump_module, *in_.module);
+    if (!placement.compiled) return;
+    for (uint32_t i = 0; i < placement.instructions.size(); ++i) {
+      const InstructionId id(i);
+      if (graph::Executes(placement.instructions[i].place)) Place(RowFor(*in_.module, id));
+    }
+  }
+
   // The second profile, by the names of module and instruction.
   void AddOthers() {
     if (in_.other == nullptr) return;
@@ -241,8 +260,8 @@ class SheetMaker {
   void Explain() {
     if (in_.profile == nullptr) {
       sheet_->notes.emplace_back(
-          "no times: open a trace beside the dump (hloscope open DUMP TRACE); "
-          "jax.profiler.trace(FOLDER) records one");
+          "estimate by shapes, no times: jax.profiler.trace(FOLDER) records a trace, hloscope open "
+          "DUMP TRACE shows both");
     } else if (!sheet_->has_times) {
       sheet_->notes.emplace_back(
           "the trace has no instruction of this module: it is of another program, or of one of "
@@ -258,7 +277,7 @@ class SheetMaker {
     const bool has_code = in_.kernels != nullptr && !in_.kernels->kernels.empty();
     if (in_.dump != nullptr && !has_code) {
       sheet_->notes.emplace_back(
-          "no kernels in this dump: XLA writes LLVM IR and PTX with "
+          "no code in this dump: XLA writes LLVM IR and PTX with "
           "--xla_dump_hlo_as_text --xla_dump_emitter_re=.*");
     }
   }

@@ -42,10 +42,14 @@ struct KernelRow {
 };
 
 struct KernelSheet {
-  std::vector<KernelRow> rows;  // longest self time first, then those without, by name
+  // Longest self time first, then those without by name; of an estimate most bytes first.
+  std::vector<KernelRow> rows;
   int64_t work = 0;  // picoseconds of the profile in this module, other_work of the second
   int64_t other_work = 0;
   bool has_times = false, has_others = false;
+  // No trace has times of it: work is estimated by shapes. Without kernels rows are what would run
+  // by itself.
+  bool is_estimate = false;
   // How often the second profile ran what the first ran once: the median over the rows.
   double other_runs = 1;
   std::string other_path;  // of the second profile; empty: none

@@ -75,7 +75,7 @@ const Pending<DivergeVerdict>& Searched(Context& context, const SearchKey& key) 
                            });
 }
 
-void Search(Context& context, int32_t module, const VerdictQuestion& question) {
+void StartSearch(Context& context, int32_t module, const VerdictQuestion& question) {
   if (const AskedVerdict* asked = AskedOn(context, module)) {
     const SearchKey before{module, asked->question};
     const Pending<DivergeVerdict>& old = Searched(context, before);
@@ -101,11 +101,11 @@ bool IsAbout(const Document& document, int32_t module) {
 void SearchPass(Context& context, int32_t module, uint64_t seed) {
   VerdictQuestion question;
   question.seed = seed;
-  Search(context, module, question);
+  StartSearch(context, module, question);
 }
 
 void SearchDivergence(Context& context, int32_t module, const VerdictQuestion& question) {
-  Search(context, module, question);
+  StartSearch(context, module, question);
 }
 
 const AskedVerdict* AskedOn(Context& context, int32_t module) {

@@ -48,8 +48,9 @@ class CodeView : public View {
     if (!ShowPending(frame, kernels, "the kernels")) return;
     if (kernels->kernels.empty()) {
       Sentence(frame,
-               "no kernels in this dump: XLA writes LLVM IR and PTX beside the modules with "
-               "--xla_dump_hlo_as_text --xla_dump_emitter_re=.*");
+               "no code in this dump: run the program again with "
+               "XLA_FLAGS=\"--xla_dump_to=FOLDER --xla_dump_hlo_as_text "
+               "--xla_dump_emitter_re=.*\" and XLA writes LLVM IR and PTX beside the modules");
       return;
     }
     const int32_t chosen = KernelOf(context, *kernels);
@@ -142,7 +143,14 @@ class CodeView : public View {
     ImGui::PopFont();
     ImGui::SameLine();
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    FittedLabel(range.first_line > 0 ? fmt::format("{}:{}", path, range.first_line) : path);
+    // Code names no instructions line by line: what is lit is all of the kernel.
+    const bool is_part = context.navigation.selection().kind == SelectionKind::kInstruction;
+    const std::string place =
+        range.first_line > 0 ? fmt::format("{}:{}", path, range.first_line) : path;
+    FittedLabel(is_part ? "whole kernel, " + place : place);
+    if (is_part && ImGui::IsItemHovered())
+      ImGui::SetTooltip("%s\nno map from its lines to instructions: lit is the whole kernel",
+                        SafeText(place, 400).c_str());
     ImGui::PopStyleColor();
     const Pending<TextDocument>& document = Document(context, range.file);
     if (!ShowPending(frame, document, "the text")) return;

@@ -217,6 +217,7 @@ class KernelsView : public View {
     } else if (command == Command::kSwapProfiles) {
       swapped_ = !swapped_;
       needs_sort_ = true;
+      if (sheet_ != nullptr) HideSame();
     } else if (command == Command::kStopComparing) {
       frame.context.document.CompareWith({});
     } else {
@@ -264,6 +265,43 @@ class KernelsView : public View {
     return columns;
   }
 
+  // What says the same in every row says nothing: hidden until asked for.
+  void HideSame() {
+    columns_ = Columns();
+    same_.clear();
+    if (sheet_->rows.size() < 2) return;
+    for (const Column* column : columns_) {
+      if (SaysTheSame(*column)) same_.push_back(column);
+    }
+    if (!shows_same_)
+      std::erase_if(columns_,
+                    [&](const Column* c) { return std::ranges::find(same_, c) != same_.end(); });
+  }
+  bool SaysTheSame(const Column& column) const {
+    const std::string first = column.text(*sheet_, sheet_->rows.front());
+    return std::ranges::all_of(
+        sheet_->rows, [&](const KernelRow& row) { return column.text(*sheet_, row) == first; });
+  }
+  // "3 columns with one value hidden", and back.
+  void DrawSame() {
+    if (same_.empty()) return;
+    const char* word = same_.size() == 1 ? "column" : "columns";
+    const std::string text = shows_same_
+                                 ? fmt::format("Hide {} {} with one value", same_.size(), word)
+                                 : fmt::format("{} {} with one value hidden", same_.size(), word);
+    SameLineIfRoom(ButtonWidth(text.c_str()));
+    if (ImGui::Button((text + "###same").c_str())) {
+      shows_same_ = !shows_same_;
+      HideSame();
+    }
+    if (!ImGui::IsItemHovered() || !ImGui::BeginTooltip()) return;
+    for (const Column* column : same_) {
+      const std::string value = column->text(*sheet_, sheet_->rows.front());
+      Label(fmt::format("{}: {}", column->title, value.empty() ? "not known" : value));
+    }
+    ImGui::EndTooltip();
+  }
+
   void Show(const std::shared_ptr<const KernelSheet>& sheet) {
     sheet_ = sheet;
     order_.clear();
@@ -275,6 +313,7 @@ class KernelsView : public View {
       if (fits) order_.push_back(i);
     }
     needs_sort_ = true;
+    HideSame();
   }
 
   void DrawBar(Frame& frame) {
@@ -286,12 +325,14 @@ class KernelsView : public View {
     if (sheet_->has_times) {
       text += fmt::format(", {} in this module", TimeText(static_cast<double>(sheet_->work)));
     }
+    if (sheet_->is_estimate) text += ", estimate";
     ImGui::SameLine();
     Label(frame.theme, Color::kTextSecondary, text);
     ImGui::SameLine();
     if (ImGui::Button("Compare with …")) frame.context.requests.Run(Command::kCompareProfile);
     if (ImGui::IsItemHovered())
       ImGui::SetTooltip("%s", std::string(RowOf(Command::kCompareProfile).help).c_str());
+    DrawSame();
     if (sheet_->has_others) DrawComparison(frame);
     for (const std::string& note : sheet_->notes) Sentence(frame, note);
   }
@@ -369,24 +410,31 @@ class KernelsView : public View {
   }
 
   void DrawTable(Frame& frame) {
-    const std::vector<const Column*> columns = Columns();
+    const std::vector<const Column*>& columns = columns_;
     constexpr ImGuiTableFlags kFlags =
         ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
         ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable | ImGuiTableFlags_Reorderable |
         ImGuiTableFlags_Hideable | ImGuiTableFlags_BordersInnerV | ImGuiTableFlags_SizingFixedFit;
     const std::string id =
-        fmt::format("##kernels{}{}", columns.size(), sheet_->has_others ? "compared" : "");
+        fmt::format("##kernels{}{}{}", columns.size(), sheet_->has_others ? "compared" : "",
+                    sheet_->is_estimate ? "estimate" : "");
     if (!ImGui::BeginTable(id.c_str(), static_cast<int>(columns.size()) + 2, kFlags)) return;
     ImGui::TableSetupScrollFreeze(1, 1);
     ImGui::TableSetupColumn("instruction", ImGuiTableColumnFlags_NoHide, 154 * frame.scale);
     ImGui::TableSetupColumn("opcode", 0, 98 * frame.scale);
     for (size_t c = 0; c < columns.size(); ++c) {
-      const bool is_first = c == 0 && (sheet_->has_times || sheet_->has_others);
+      const bool is_bytes = std::string_view(columns[c]->title) == "bytes";
+      const bool is_first = sheet_->is_estimate ? is_bytes : c == 0;
       const ImGuiTableColumnFlags flags =
           (columns[c]->is_number ? ImGuiTableColumnFlags_PreferSortDescending : 0) |
           (is_first ? ImGuiTableColumnFlags_DefaultSort : 0) |
           (columns[c]->is_hidden ? ImGuiTableColumnFlags_DefaultHide : 0);
-      ImGui::TableSetupColumn(columns[c]->title, flags, columns[c]->width * frame.scale);
+      // Without times there is nothing measured in the table.
+      const bool is_estimate = sheet_->is_estimate && IsWork(columns[c]);
+      const std::string title =
+          is_estimate ? fmt::format("{} (estimate)", columns[c]->title) : columns[c]->title;
+      ImGui::TableSetupColumn(title.c_str(), flags,
+                              (is_estimate ? 118 : columns[c]->width) * frame.scale);
     }
     DrawHeads(columns);
     Sort(columns);
@@ -432,7 +480,14 @@ class KernelsView : public View {
     }
   }
 
+  static bool IsWork(const Column* column) {
+    return std::ranges::any_of(WorkColumns(), [&](const Column& c) { return &c == column; });
+  }
+
   std::shared_ptr<const KernelSheet> sheet_;
+  std::vector<const Column*> columns_;  // behind name and opcode
+  std::vector<const Column*> same_;     // those that say the same in every row
+  bool shows_same_ = false;
   std::vector<uint32_t> order_;
   std::string filter_;
   bool focus_filter_ = false, needs_sort_ = false;

@@ -154,12 +154,16 @@ class PassesView : public View {
     }
     const StageGain& gain = costs->gains[static_cast<size_t>(best)];
     Label(frame.theme, Color::kTextSecondary, "Saves most (estimate):");
-    const std::string text =
-        fmt::format("{}: {} moved", SafeText(PassName(entry.stages[static_cast<size_t>(best)]), 40),
-                    SignedBytesText(gain.bytes));
-    SameLineIfRoom(ImGui::CalcTextSize(text.c_str()).x);
+    const std::string saved = fmt::format(": {} moved", SignedBytesText(gain.bytes));
+    const std::string pass = PassName(entry.stages[static_cast<size_t>(best)]);
+    const auto width = [](const std::string& text) { return ImGui::CalcTextSize(text.c_str()).x; };
+    std::string text = SafeText(pass, 40) + saved;
+    SameLineIfRoom(width(text));
+    for (size_t most = 38; most > 8 && width(text) > ImGui::GetContentRegionAvail().x; most -= 2)
+      text = SafeText(pass, most) + saved;
     if (ImGui::TextLink((text + "##best").c_str())) GoTo(context, module, best);
-    if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", GainText(gain).c_str());
+    if (ImGui::IsItemHovered())
+      ImGui::SetTooltip("%s: %s", SafeText(pass).c_str(), GainText(gain).c_str());
     return costs.value.get();
   }
 
@@ -216,11 +220,18 @@ class PassesView : public View {
     ImGuiTableFlags flags =
         ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
     // The estimates are columns where there is room, else in the tooltip of the row.
-    const float number = ImGui::CalcTextSize("9,999").x, bytes = ImGui::CalcTextSize("−999 MB").x;
+    const bool is_narrow = ImGui::GetContentRegionAvail().x < 320 * frame.scale;
+    const float number = ImGui::CalcTextSize(is_narrow ? "999" : "9,999").x,
+                bytes = ImGui::CalcTextSize("−999 MB").x;
     const float room = ImGui::GetContentRegionAvail().x - 5 * number - 2 * bytes;
     shows_gains_ = costs_ != nullptr && room > 220 * frame.scale;
     const int columns = kColumns + (shows_gains_ ? 3 : 0);
-    if (!ImGui::BeginTable(shows_gains_ ? "##gains" : "##passes", columns, flags)) return;
+    const ImVec2 padding = ImGui::GetStyle().CellPadding;
+    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding,
+                        ImVec2(is_narrow ? padding.x / 2 : padding.x, padding.y));
+    const bool is_open = ImGui::BeginTable(shows_gains_ ? "##gains" : "##passes", columns, flags);
+    ImGui::PopStyleVar();
+    if (!is_open) return;
     ImGui::TableSetupScrollFreeze(0, 1);
     const std::string last = std::to_string(entry.stages.size());
     ImGui::TableSetupColumn("#", ImGuiTableColumnFlags_WidthFixed,
@@ -230,7 +241,7 @@ class PassesView : public View {
     ImGui::TableSetupColumn("−", ImGuiTableColumnFlags_WidthFixed, number);
     ImGui::TableSetupColumn("~", ImGuiTableColumnFlags_WidthFixed, number);
     ImGui::TableSetupColumn("##touched", ImGuiTableColumnFlags_WidthFixed,
-                            (guilty_.empty() ? 14 : 26) * frame.scale);
+                            (guilty_.empty() ? (is_narrow ? 8 : 14) : 26) * frame.scale);
     if (shows_gains_) {
       ImGui::TableSetupColumn("instr.", ImGuiTableColumnFlags_WidthFixed, number);
       ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, bytes);

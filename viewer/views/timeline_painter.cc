@@ -136,11 +136,18 @@ std::string TimelinePainter::Fitted(std::string_view name, float room) {
   return SafeText(name, 8);
 }
 
+Color ColorOf(TimelineCategory category) {
+  static constexpr Color kColors[] = {
+#define TIMELINE_CATEGORY(category, word, color) Color::color,
+#include "viewer/model/timeline_categories.def"
+#undef TIMELINE_CATEGORY
+  };
+  return kColors[static_cast<size_t>(category)];
+}
+
 Color TimelinePainter::ColorOfEvent(const ProfileModel& model, EventId e) const {
-  const profiler::Target target = model.attribution->TargetOf(e);
-  if (!target.valid()) return Color::kFusion;
-  const hlo::Module& m = *model.attribution->modules()[target.module].module;
-  return ColorOf(m[target.instruction].opcode);
+  if (scene_->facts == nullptr) return Color::kFusion;
+  return ColorOf(CategoryOf(model, *scene_->facts, e));
 }
 
 void TimelinePainter::DrawSlice(Frame& frame, const ProfileModel& model, const Slice& slice,
@@ -149,8 +156,7 @@ void TimelinePainter::DrawSlice(Frame& frame, const ProfileModel& model, const S
   const float x1 = std::max(scene_->XOf(static_cast<double>(slice.end)), x0 + 1);
   const float bottom = y + (TimelineRows::kRowHeight - 1) * scene_->scale;
   const Color color = ColorOfEvent(model, slice.longest);
-  const bool is_known =
-      color != Color::kFusion || model.attribution->TargetOf(slice.longest).valid();
+  const bool is_known = model.attribution->TargetOf(slice.longest).valid();
   const bool is_lit = IsLit(model, slice.longest);
   const float strength = scene_->lit.empty() || is_lit ? 1.0F : 0.4F;
   const bool is_selected = selected.valid() && slice.first.index <= selected.index &&
@@ -194,7 +200,7 @@ void TimelinePainter::DrawMarked(Frame& frame) const {
   const float x1 =
       std::min(scene_->XOf(static_cast<double>(marked.range.end)), scene_->left + scene_->width);
   if (x1 <= x0) return;
-  const float axis = scene_->top - kTimelineAxis * scene_->scale;
+  const float axis = scene_->top - scene_->axis * scene_->scale;
   list.AddRectFilled(ImVec2(x0, axis), ImVec2(x1, scene_->top + scene_->height),
                      frame.theme.With(Color::kAccent, 0.14F));
   for (float x : {x0, x1}) {
@@ -205,7 +211,7 @@ void TimelinePainter::DrawMarked(Frame& frame) const {
 
 void TimelinePainter::DrawAxis(Frame& frame, const ProfileModel& model) const {
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  const float axis = scene_->top - kTimelineAxis * scene_->scale,
+  const float axis = scene_->top - scene_->axis * scene_->scale,
               x = scene_->left - kTimelineGutter * scene_->scale;
   std::string base;
   for (const TimelineTick& tick :
@@ -227,7 +233,33 @@ void TimelinePainter::DrawAxis(Frame& frame, const ProfileModel& model) const {
   }
   list.AddText(ImVec2(x + 6 * scene_->scale, axis + 2 * scene_->scale),
                frame.theme[Color::kTextSecondary], left.c_str());
+  DrawSteps(frame, list);
   DrawMarks(frame, model, list);
+}
+
+// A line where each step begins, its name where there is room.
+void TimelinePainter::DrawSteps(Frame& frame, ImDrawList& list) const {
+  if (scene_->facts == nullptr) return;
+  const std::vector<TimelineStep>& steps = scene_->facts->steps;
+  const TimeRange range = scene_->camera.range();
+  const float y = scene_->top - (kTimelineSteps + 5) * scene_->scale;
+  const float end = scene_->left + scene_->width;
+  float last_line = -1e9F, free = scene_->left;
+  for (auto at = std::ranges::lower_bound(steps, range.begin, {}, &TimelineStep::begin);
+       at != steps.end() && at->begin < range.end; ++at) {
+    const float x = scene_->XOf(static_cast<double>(at->begin));
+    if (x < last_line + 4 * scene_->scale) continue;
+    last_line = x;
+    const std::string text = scene_->facts->step_word + " " + SafeText(at->name, 40);
+    const float width = ImGui::CalcTextSize(text.c_str()).x;
+    // No line through the name of another step.
+    const bool is_named = x >= free && x + width + 4 * scene_->scale <= end;
+    list.AddLine(ImVec2(x, is_named ? y : scene_->top), ImVec2(x, scene_->top + scene_->height),
+                 frame.theme.With(Color::kAccent, 0.6F), scene_->scale);
+    if (!is_named) continue;
+    list.AddText(ImVec2(x + 4 * scene_->scale, y), frame.theme[Color::kText], text.c_str());
+    free = x + width + 12 * scene_->scale;
+  }
 }
 
 void TimelinePainter::DrawMarks(Frame& frame, const ProfileModel& model, ImDrawList& list) const {

@@ -7,6 +7,7 @@
 
 #include "viewer/model/profile_model.h"
 #include "viewer/model/timeline_camera.h"
+#include "viewer/model/timeline_facts.h"
 #include "viewer/model/timeline_rows.h"
 #include "viewer/widgets/view.h"
 
@@ -14,12 +15,17 @@ struct ImDrawList;
 
 namespace hloscope::viewer {
 
-inline constexpr float kTimelineGutter = 190, kTimelineAxis = 26;  // logical pixels
+// Logical pixels; steps have a line of the axis of their own.
+inline constexpr float kTimelineGutter = 190, kTimelineAxis = 26, kTimelineSteps = 16;
+
+Color ColorOf(TimelineCategory category);
 
 // What is in sight, and where it stands on the screen.
 struct TimelineScene {
   TimelineRows rows;
   TimelineCamera camera;
+  const TimelineFacts* facts = nullptr;                       // null: not known by now
+  float axis = kTimelineAxis;                                 // logical pixels
   float scroll = 0;                                           // logical pixels
   float scale = 1, left = 0, top = 0, width = 0, height = 0;  // of the lanes, pixels
   std::optional<uint32_t> lit_module;                         // of the attribution
@@ -57,6 +63,7 @@ class TimelinePainter {
   void DrawName(Frame& frame, const ProfileModel& model, const profiler::Slice& slice, float x0,
                 float x1, float y, float strength, ImDrawList& list) const;
   void DrawMarked(Frame& frame) const;
+  void DrawSteps(Frame& frame, ImDrawList& list) const;
   void DrawAxis(Frame& frame, const ProfileModel& model) const;
   // A mark on the axis wherever the lit instruction ran; at most one a pixel.
   void DrawMarks(Frame& frame, const ProfileModel& model, ImDrawList& list) const;

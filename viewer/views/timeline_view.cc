@@ -27,9 +27,8 @@ class TimelineView : public View {
     const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
       Sentence(frame,
-               "no trace is open: open one with hloscope open DUMP TRACE. "
-               "In Python, with "
-               "jax.profiler.trace(FOLDER): … writes one to FOLDER/plugins/profile.");
+               "no trace is open: record one with jax.profiler.trace(FOLDER) in Python, then open "
+               "it with hloscope open DUMP TRACE (FOLDER/plugins/profile/…/HOST.xplane.pb).");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;
@@ -40,6 +39,11 @@ class TimelineView : public View {
     }
     if (shown_ != profile->value) Show(profile->value);
     FindLit(frame.context, model);
+    const Pending<TimelineFacts>& facts = TimelineFactsOf(frame.context, shown_);
+    scene_.facts = facts.ready() ? facts.value.get() : nullptr;
+    if (scene_.facts != nullptr) DrawLegend(frame, *scene_.facts);
+    const bool has_steps = scene_.facts != nullptr && !scene_.facts->steps.empty();
+    scene_.axis = kTimelineAxis + (has_steps ? kTimelineSteps : 0);
     Place(frame);
     if (scene_.width < 40 * scene_.scale || scene_.height < 30 * scene_.scale) return;
     Handle(frame, model);
@@ -97,6 +101,8 @@ class TimelineView : public View {
   std::string Lit(Context& context) const override {
     if (shown_ == nullptr) return {};
     std::string out = fmt::format("lit {}\n", lit_events_);
+    if (scene_.facts != nullptr && scene_.facts->has_overlap())
+      out += OverlapText(*scene_.facts) + "\n";
     if (const EventId e = SelectedEvent(context); e.valid()) {
       out += fmt::format("event {}\n", shown_->store().text(shown_->store().name(e)));
     }
@@ -110,6 +116,48 @@ class TimelineView : public View {
     scene_.camera.SetWhole(model->store().range());
     scene_.scroll = 0;
     painter_.Forget();
+  }
+
+  // What the colours mean, how long each runs, and what runs beside each other.
+  static void DrawLegend(Frame& frame, const TimelineFacts& facts) {
+    bool is_first = true;
+    const auto room = [&](const std::string& text, float before) {
+      if (!is_first) SameLineIfRoom(ImGui::CalcTextSize(text.c_str()).x + before * frame.scale);
+      is_first = false;
+    };
+    for (size_t c = 0; c < kTimelineCategories; ++c) {
+      const auto category = static_cast<TimelineCategory>(c);
+      const bool is_host = category == TimelineCategory::kHost;
+      if (facts.busy[c] == 0 && !is_host) continue;
+      std::string text(WordOf(category));
+      if (!is_host) text += " " + TimeText(static_cast<double>(facts.busy[c]));
+      room(text, 34);
+      Label(frame.theme, ColorOf(category), "■");
+      ImGui::SameLine(0, 4 * frame.scale);
+      Label(frame.theme, Color::kTextSecondary, text);
+      if (ImGui::IsItemHovered())
+        ImGui::SetTooltip(is_host ? "threads of the host, and what belongs to no instruction there"
+                                  : "time in which any event of this kind runs");
+    }
+    if (!facts.steps.empty()) {
+      const std::string text = fmt::format("{} {}{}", CountText(std::ssize(facts.steps)),
+                                           facts.step_word, facts.steps.size() == 1 ? "" : "s");
+      room(text, 18);
+      Label(frame.theme, Color::kTextSecondary, text);
+    }
+    if (!facts.has_overlap()) return;
+    const std::string text = OverlapText(facts);
+    room(text, 18);
+    Label(text);
+    if (ImGui::IsItemHovered())
+      ImGui::SetTooltip("%s of %s of collectives run while the same device computes",
+                        TimeText(static_cast<double>(facts.hidden)).c_str(),
+                        TimeText(static_cast<double>(facts.collective)).c_str());
+  }
+  static std::string OverlapText(const TimelineFacts& facts) {
+    return fmt::format(
+        "collectives: {:.0f} % beside compute",
+        100 * static_cast<double>(facts.hidden) / static_cast<double>(facts.collective));
   }
 
   EventId SelectedEvent(const Context& context) const {
@@ -173,9 +221,9 @@ class TimelineView : public View {
     scene_.scale = frame.scale;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     scene_.left = at.x + kTimelineGutter * scene_.scale;
-    scene_.top = at.y + kTimelineAxis * scene_.scale;
+    scene_.top = at.y + scene_.axis * scene_.scale;
     scene_.width = room.x - kTimelineGutter * scene_.scale;
-    scene_.height = room.y - kTimelineAxis * scene_.scale;
+    scene_.height = room.y - scene_.axis * scene_.scale;
     ImGui::InvisibleButton("##lanes", ImVec2(std::max(room.x, 1.0F), std::max(room.y, 1.0F)),
                            ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight |
                                ImGuiButtonFlags_MouseButtonMiddle);

@@ -1,0 +1,186 @@
+// The screens Passes and Kernels: what is shown first, what a pass saves, what counts as a change,
+// and what stands where there is no trace and no code.
+#include <fmt/format.h>
+
+#include "core/base/file.h"
+#include "core/hlo/text/text.h"
+#include "tests/viewer/reading_fixture.h"
+#include "viewer/model/answers.h"
+#include "viewer/model/comparison.h"
+#include "viewer/model/kernel_sheet.h"
+#include "viewer/model/selection_summary.h"
+#include "viewer/model/stage_columns.h"
+#include "viewer/model/stage_costs.h"
+#include "viewer/model/timeline_facts.h"
+
+namespace hloscope::viewer {
+namespace {
+
+class PassesScreenTest : public ReadingTest {
+ protected:
+  // A module whose pass only wrote frontend attributes.
+  std::string AnnotatedDump() {
+    const std::string folder = Scratch("annotated");
+    std::filesystem::create_directories(folder);
+    const auto write = [&](const std::string& stage, const std::string& attribute) {
+      const std::string text =
+          "HloModule jit_f\nENTRY e {\n  x = f32[256] parameter(0)\n"
+          "  ROOT y = f32[256] add(x, x)" +
+          attribute + "\n}\n";
+      EXPECT_TRUE(WriteFileAtomically(folder + "/module_0001.jit_f." + stage + ".txt", text));
+    };
+    write("before_optimizations", "");
+    write("0001.pipeline.after_annotate.before_end",
+          ", frontend_attributes={note=\"1\"}, backend_config={\"a\":\"b\"}");
+    return folder;
+  }
+};
+
+TEST_F(PassesScreenTest, OpensOnTheLargestChangeUntilAStageIsChosen) {
+  Start({Sample("softmax_passes_a100")});
+  Press("Ctrl+3");
+  const Pending<PassRanking>& ranking = RankingOf(session(), 0);
+  ASSERT_TRUE(ranking.ready());
+  EXPECT_EQ(ShownChangeStage(session()), ranking->order.front());
+  EXPECT_NE(ShownChangeStage(session()), session().navigation.stage());
+  ExpectSeen("changes", "19moved");
+  session().navigation.Select(Selection::OfStage(0, 1));
+  Settle();
+  EXPECT_EQ(ShownChangeStage(session()), 1);
+}
+
+TEST_F(PassesScreenTest, MetadataAloneIsIgnoredOnDemand) {
+  Start({AnnotatedDump()});
+  Press("Ctrl+3");
+  const int32_t stage = session().document.dump()->FinalStage(0);
+  ASSERT_TRUE(DrawUntil([&] { return ShownChanges(session(), 0, stage).ready(); }));
+  EXPECT_EQ(ShownChanges(session(), 0, stage)->counts.rewritten, 1);
+  Click("//###passes.changes/Ignore metadata");
+  Settle();
+  ASSERT_TRUE(DrawUntil([&] { return ShownChanges(session(), 0, stage).ready(); }));
+  EXPECT_FALSE(ShownChanges(session(), 0, stage)->counts.any());
+  ExpectSeen("changes", "no changes");
+}
+
+TEST_F(PassesScreenTest, OrderStaysInSightWhenSortedByChange) {
+  Start({Sample("softmax_passes_a100")});
+  Press("Ctrl+3");
+  Click("//###passes.passes/Most changed first");
+  Settle();
+  // The fourth to run stands first.
+  ExpectSeen("passes", "4call-inliner");
+}
+
+TEST_F(PassesScreenTest, EachPassHasItsEstimate) {
+  Start({Sample("softmax_passes_a100")});
+  Press("Ctrl+3");
+  const Pending<StageCosts>& costs = StageCostsOf(session(), 0);
+  ASSERT_TRUE(costs.ready());
+  double bytes = costs->costs.front().bytes;
+  int64_t instructions = costs->costs.front().instructions;
+  for (const StageGain& gain : costs->gains) {
+    bytes += gain.bytes;
+    instructions += gain.instructions;
+  }
+  EXPECT_EQ(bytes, costs->costs.back().bytes);
+  EXPECT_EQ(instructions, costs->costs.back().instructions);
+  const auto csv = app().dock().Find("passes")->view->Export(ExportFormat::kCsv, session());
+  ASSERT_TRUE(csv);
+  EXPECT_NE(csv->find("bytes_moved_change"), std::string::npos);
+}
+
+TEST(StageCostTest, CountsWhatRunsByItself) {
+  const hlo::ParseResult module = hlo::ParseText(R"(HloModule m
+fused {
+  a = f32[100] parameter(0)
+  b = f32[100] multiply(a, a)
+  ROOT c = f32[100] add(b, a)
+}
+ENTRY e {
+  x = f32[100] parameter(0)
+  f = f32[100] fusion(x), kind=kLoop, calls=fused
+  ROOT g = f32[100] custom-call(f), custom_call_target="__cublas$gemm"
+}
+)");
+  ASSERT_TRUE(module.ok());
+  const StageCost cost = CostOfStage(*module.module);
+  EXPECT_EQ(cost.instructions, 6);
+  EXPECT_EQ(cost.bytes, 1600);  // each reads and writes 400; nothing inside the fusion counts
+  EXPECT_EQ(cost.kernels, 2);
+}
+
+TEST(StageColumnsTest, AllStagesFitHoweverMany) {
+  for (int32_t stages : {1, 2, 86, 150, 5000}) {
+    const StageColumns columns(10, 300, stages, 2);
+    EXPECT_GE(columns.ColumnWidth(), 2);
+    int32_t next = 0;
+    for (int32_t c = 0; c < columns.columns; ++c) {
+      EXPECT_EQ(columns.First(c), next) << "no stage is left out";
+      for (next = columns.First(c); next < columns.First(c + 1); ++next)
+        EXPECT_EQ(columns.ColumnOf(next), c);
+    }
+    EXPECT_EQ(next, stages);
+    EXPECT_LE(columns.Right(stages - 1), 310.01F);
+    EXPECT_EQ(columns.StageAt(10), 0);
+    EXPECT_EQ(columns.StageAt(310), stages - 1);
+  }
+}
+
+TEST_F(PassesScreenTest, KernelsAreEstimatedWithoutATrace) {
+  Start({Sample("attention_block")});
+  Press("Ctrl+5");
+  const Pending<KernelSheet>* sheet = KernelSheetOf(session());
+  ASSERT_TRUE(sheet != nullptr && sheet->ready());
+  EXPECT_TRUE((*sheet)->is_estimate);
+  ASSERT_FALSE((*sheet)->rows.empty());
+  EXPECT_GT((*sheet)->rows.front().cost.bytes(), 0);
+  for (const KernelRow& row : (*sheet)->rows) EXPECT_EQ(row.count, 0) << row.name;
+}
+
+TEST_F(PassesScreenTest, ColumnsOfOneValueAreHiddenUntilAskedFor) {
+  Start({Sample("attention_block_h100")});
+  Press("Ctrl+5");
+  ExpectSeen("kernels", "with one value hidden");
+  Click("//###kernels.kernels/###same");
+  Settle();
+  ExpectSeen("kernels", "with one value");
+  EXPECT_EQ(SeenLines(Seen("kernels")).find("valuehidden"), std::string::npos);
+}
+
+// A made-up trace of a device: a kernel of 10 µs, NCCL beside its last 4 µs and 6 µs longer.
+TEST_F(PassesScreenTest, StepsCategoriesAndOverlapOfATrace) {
+  const std::string path = Scratch("steps.trace.json");
+  const std::string_view event = R"(,{{"ph":"X","pid":1,"tid":{},"ts":{},"dur":{},"name":"{}"}})";
+  std::string json =
+      R"({"displayTimeUnit":"ns","traceEvents":[)"
+      R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:GPU:0"}},)"
+      R"({"ph":"M","pid":1,"tid":1,"name":"thread_name","args":{"name":"Steps"}},)"
+      R"({"ph":"M","pid":1,"tid":2,"name":"thread_name","args":{"name":"Stream #1"}},)"
+      R"({"ph":"M","pid":1,"tid":3,"name":"thread_name","args":{"name":"Stream #2"}})";
+  const auto add = [&](int lane, int at, int length, std::string_view name) {
+    json += fmt::format(fmt::runtime(event), lane, at, length, name);
+  };
+  add(1, 0, 20, "7");
+  add(1, 20, 20, "8");
+  add(2, 0, 10, "loop_add_fusion");
+  add(3, 6, 10, "ncclDevKernel_AllReduce_Sum");
+  add(2, 30, 5, "MemcpyD2H");
+  ASSERT_TRUE(WriteFileAtomically(path, json + "]}"));
+  Start({path});
+  Press("Ctrl+5");
+  const Pending<ProfileModel>* profile = ProfileOf(session());
+  ASSERT_TRUE(profile != nullptr && profile->ready());
+  const auto facts = FindTimelineFacts(**profile);
+  ASSERT_EQ(facts->steps.size(), 2u);
+  EXPECT_EQ(facts->steps[1].name, "8");
+  EXPECT_EQ(facts->step_word, "step");
+  EXPECT_EQ(facts->busy[static_cast<size_t>(TimelineCategory::kCompute)], 10'000'000);
+  EXPECT_EQ(facts->busy[static_cast<size_t>(TimelineCategory::kCopy)], 5'000'000);
+  EXPECT_EQ(facts->collective, 10'000'000);
+  EXPECT_EQ(facts->hidden, 4'000'000);
+  ExpectSeen("timeline", "collectives: 40 % beside compute");
+  ExpectSeen("timeline", "2 steps");
+}
+
+}  // namespace
+}  // namespace hloscope::viewer
