@@ -206,8 +206,8 @@ TEST_F(LabelsTest, FindIsNowhereDead) {
   EXPECT_NE(Lit("graph").find("found 1"), std::string::npos) << Lit("graph");
   Press("Escape");
   // Where a view has none, everything is searched.
-  Press("Ctrl+1");
-  Drive([](ImGuiTestContext* context) { context->WindowFocus("//###home.home"); });
+  Press("Ctrl+6");
+  Drive([](ImGuiTestContext* context) { context->WindowFocus("//###memory.memory"); });
   Press("Ctrl+F");
   EXPECT_EQ(app().popups().kind(), Popups::Kind::kSearch);
   Type("gamma_two");

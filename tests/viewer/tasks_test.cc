@@ -514,6 +514,20 @@ TEST_F(TaskTest, T22WhereCodeAndTraceComeFrom) {
       });
 }
 
+// Questions are about the whole dump: none of the host work is in the module in view.
+TEST_F(TaskTest, AnswersNameTheModule) {
+  const std::string dump = TwinDump(Scratch("four"));
+  ASSERT_TRUE(WriteFileAtomically(
+      dump + "/module_0004.jit_train.sm_9.0_gpu_after_optimizations.txt", kHostModule));
+  Start({dump});
+  EXPECT_NE(session().navigation.module(), 3);
+  ExpectSeen("home", "in jit_train: logged: host callback");
+  ExpectSeen("home", "in jit_train: logged: to the host");
+  Press("Alt+1");
+  EXPECT_EQ(session().navigation.module(), 3);
+  EXPECT_EQ(SelectedName(), "logged");
+}
+
 TEST_F(TaskTest, MedianIsThreeAtMost) {
   std::vector<int> keyboard, mouse;
   for (const auto& [task, steps] : Table()) {

@@ -145,7 +145,11 @@ Answered PeakAnswer(const dump::BufferTable& table, const std::string& where, in
                    "buffers");
   const std::vector<int32_t> live =
       table.live_peak_point >= 0 ? LiveAt(table, table.live_peak_point) : std::vector<int32_t>();
-  if (live.empty()) return Unknown("the buffer assignment has no live ranges", "buffers");
+  if (live.empty()) {
+    return Unknown(
+        where + BytesText(table.total_bytes) + " in all; the buffer assignment has no live ranges",
+        "buffers");
+  }
   const dump::BufferValue& most = table.values[static_cast<size_t>(live.front())];
   const auto point = static_cast<size_t>(table.live_peak_point);
   std::string text = where + fmt::format("{}: {} of {}", Named(most.instruction),

@@ -44,32 +44,13 @@ struct TimesKey {
   auto operator<=>(const TimesKey&) const = default;
 };
 
-// -1: not known.
-int64_t NumberIn(const dump::ModuleEntry& entry, const ModuleFacts* facts, ModuleColumn column) {
-  if (column == ModuleColumn::kStages) return std::ssize(entry.stages);
-  if (facts == nullptr) return -1;
-  switch (column) {
-    case ModuleColumn::kBefore:
-      return facts->instructions_before;
-    case ModuleColumn::kCompiled:
-      return facts->instructions;
-    case ModuleColumn::kFusions:
-      return facts->fusions;
-    case ModuleColumn::kKernels:
-      return facts->kernels > 0 ? facts->kernels : -1;
-    case ModuleColumn::kMemory:
-      return facts->memory_bytes;
-    default:
-      return -1;
-  }
-}
-
 std::string WordsIn(const dump::DumpModel& dump, int32_t module, const ModuleFacts* facts,
                     ModuleColumn column) {
   const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
   if (column == ModuleColumn::kName) return entry.name;
   if (column == ModuleColumn::kDevice) return entry.device + " " + entry.target;
-  return entry.folder + "\n" + (facts == nullptr ? std::string() : facts->signature);
+  if (column == ModuleColumn::kFolder) return entry.folder;
+  return facts == nullptr ? std::string() : facts->signature;
 }
 
 }  // namespace
@@ -152,9 +133,6 @@ std::string IdentityText(const dump::DumpModel& dump, int32_t module, const Modu
     if (!part.empty()) text += (text.empty() ? "" : "  ") + part;
   };
   if (SharesName(dump, module) && entry.id >= 0) add(fmt::format("id {}", entry.id));
-  const bool is_elsewhere = std::ranges::any_of(
-      dump.modules(), [&](const dump::ModuleEntry& e) { return e.folder != entry.folder; });
-  if (is_elsewhere) add(entry.folder.empty() ? "./" : entry.folder + "/");
   if (facts == nullptr) return text;
   if (!facts->fingerprint.empty()) add("#" + facts->fingerprint);
   add(facts->signature);
@@ -177,6 +155,29 @@ bool FitsFilter(const dump::DumpModel& dump, int32_t module, const ModuleFacts* 
   return true;
 }
 
+int64_t NumberIn(const dump::DumpModel& dump, int32_t module, const ModuleFacts* facts,
+                 const ModuleTimes* times, ModuleColumn column) {
+  const auto at = static_cast<size_t>(module);
+  if (column == ModuleColumn::kStages) return std::ssize(dump.modules()[at].stages);
+  if (column == ModuleColumn::kTime)
+    return times == nullptr || (*times)[at] == 0 ? -1 : (*times)[at];
+  if (facts == nullptr) return -1;
+  switch (column) {
+    case ModuleColumn::kBefore:
+      return facts->instructions_before;
+    case ModuleColumn::kCompiled:
+      return facts->instructions;
+    case ModuleColumn::kFusions:
+      return facts->fusions;
+    case ModuleColumn::kKernels:
+      return facts->kernels > 0 ? facts->kernels : -1;
+    case ModuleColumn::kMemory:
+      return facts->memory_bytes;
+    default:
+      return -1;
+  }
+}
+
 std::vector<int32_t> OrderModules(const dump::DumpModel& dump, const DumpFacts* facts,
                                   const ModuleTimes* times, ModuleColumn by, bool descending,
                                   std::string_view filter) {
@@ -191,8 +192,7 @@ std::vector<int32_t> OrderModules(const dump::DumpModel& dump, const DumpFacts* 
   for (int32_t m : order) {
     const auto at = static_cast<size_t>(m);
     if (is_text) words[at] = WordsIn(dump, m, facts_of(m), by);
-    numbers[at] = by == ModuleColumn::kTime ? (times == nullptr ? -1 : (*times)[at])
-                                            : NumberIn(dump.modules()[at], facts_of(m), by);
+    numbers[at] = NumberIn(dump, m, facts_of(m), times, by);
     bytes[at] = CompiledBytes(dump, m);
   }
   std::ranges::stable_sort(order, [&](int32_t left, int32_t right) {

@@ -32,8 +32,8 @@ const ModuleTimes* ModuleTimesOf(Context& context);
 bool SharesName(const dump::DumpModel& dump, int32_t module);
 // The name in a sentence: with id and folder where another module has it too.
 std::string ModuleTitle(const dump::DumpModel& dump, int32_t module);
-// What tells a module apart: id and folder where another has its name, arguments and results,
-// fingerprint. `facts` may be null.
+// What tells a module apart: the id where another has its name, fingerprint, arguments and results.
+// `facts` may be null.
 std::string IdentityText(const dump::DumpModel& dump, int32_t module, const ModuleFacts* facts);
 
 // Every word of `filter` is in its name, folder, "id N", device, arguments or fingerprint, in any
@@ -43,6 +43,7 @@ bool FitsFilter(const dump::DumpModel& dump, int32_t module, const ModuleFacts* 
 
 enum class ModuleColumn : uint8_t {
   kName,
+  kFolder,
   kIdentity,
   kDevice,
   kStages,
@@ -53,6 +54,9 @@ enum class ModuleColumn : uint8_t {
   kMemory,
   kTime,
 };
+// The number in that column, one behind kDevice; -1: not known. `facts` and `times` may be null.
+int64_t NumberIn(const dump::DumpModel& dump, int32_t module, const ModuleFacts* facts,
+                 const ModuleTimes* times, ModuleColumn column);
 // The modules that fit, in the order of that column; those of which it is not known come last, by
 // the size of what was compiled. `facts` and `times` may be null.
 std::vector<int32_t> OrderModules(const dump::DumpModel& dump, const DumpFacts* facts,

@@ -192,10 +192,10 @@ class HomeView : public View {
   };
   static constexpr Column kColumns[] = {
       {ModuleColumn::kName, "module", 0, "name of the module"},
+      {ModuleColumn::kFolder, "folder", 0, "where in the dump its files are"},
       {ModuleColumn::kIdentity, "arguments → results", 0,
-       "shapes of the entry computation; where names are shared, with the id of the file names, "
-       "the "
-       "folder and #fingerprint: equal for modules that compute the same"},
+       "shapes of the entry computation; where names are shared, with the id of the file names "
+       "and a #fingerprint: equal for modules that compute the same"},
       {ModuleColumn::kDevice, "device", 98, "platform and target"},
       {ModuleColumn::kStages, "stages", 66, "points of the pipeline in the dump"},
       {ModuleColumn::kBefore, "before", 74, "instructions in the first stage"},
@@ -216,24 +216,25 @@ class HomeView : public View {
                                        ImGuiTableFlags_Sortable;
     const float row = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
     const auto shown = static_cast<float>(std::min<size_t>(12, dump.modules().size()));
-    const int columns = static_cast<int>(std::size(kColumns)) - (times == nullptr ? 1 : 0);
-    // With times it is another table: it opens with the slowest.
-    if (!ImGui::BeginTable(times == nullptr ? "##modules" : "##timed", columns, kFlags,
-                           ImVec2(0, row * (shown + 1) + 2 * frame.scale)))
+    // Another set of columns is another table; with times it opens with the slowest.
+    const std::vector<const Column*> columns =
+        Columns(dump, times != nullptr, ImGui::GetContentRegionAvail().x / frame.scale);
+    ImGuiID id = 0;
+    for (const Column* column : columns) id |= 1U << static_cast<unsigned>(column->column);
+    if (!ImGui::BeginTable(fmt::format("##modules{}", id).c_str(), static_cast<int>(columns.size()),
+                           kFlags, ImVec2(0, row * (shown + 1) + 2 * frame.scale)))
       return;
     ImGui::TableSetupScrollFreeze(0, 1);
-    // Where there is little room the names keep a part of it.
-    const float part = ImGui::GetContentRegionAvail().x < 1100 * frame.scale ? 0.86F : 1.0F;
     const ModuleColumn first = times == nullptr ? ModuleColumn::kCompiled : ModuleColumn::kTime;
-    for (const Column& column : std::span(kColumns).first(static_cast<size_t>(columns))) {
-      ImGuiTableColumnFlags flags =
-          column.width == 0 ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed;
-      if (column.column > ModuleColumn::kDevice)
+    for (const Column* column : columns) {
+      ImGuiTableColumnFlags flags = column->width == 0 ? ImGuiTableColumnFlags_WidthStretch
+                                                       : ImGuiTableColumnFlags_WidthFixed;
+      if (column->column > ModuleColumn::kDevice)
         flags |= ImGuiTableColumnFlags_PreferSortDescending;
-      if (column.column == first) flags |= ImGuiTableColumnFlags_DefaultSort;
-      ImGui::TableSetupColumn(column.title, flags,
-                              column.width == 0 ? 1.0F : column.width * part * frame.scale,
-                              static_cast<ImGuiID>(column.column));
+      if (column->column == first) flags |= ImGuiTableColumnFlags_DefaultSort;
+      ImGui::TableSetupColumn(column->title, flags,
+                              column->width == 0 ? 1.0F : column->width * frame.scale,
+                              static_cast<ImGuiID>(column->column));
     }
     DrawHeads(columns);
     Arrange(frame.context, dump, times);
@@ -243,7 +244,7 @@ class HomeView : public View {
     clipper.Begin(static_cast<int>(rows_.size()));
     while (clipper.Step()) {
       for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-        DrawModule(frame, dump, rows_[static_cast<size_t>(i)], times);
+        DrawModule(frame, dump, rows_[static_cast<size_t>(i)], columns, times);
     }
     ImGui::EndTable();
     if (rows_.empty()) Sentence(frame, "no module fits the filter");
@@ -261,13 +262,33 @@ class HomeView : public View {
     }
   }
 
-  static void DrawHeads(int columns) {
+  // Those that say something of this dump and for which there is room, `width` logical pixels.
+  static std::vector<const Column*> Columns(const dump::DumpModel& dump, bool has_times,
+                                            float width) {
+    constexpr float kWide = 1150;
+    const std::string& folder = dump.modules().front().folder;
+    const bool has_folders = std::ranges::any_of(
+        dump.modules(), [&](const dump::ModuleEntry& entry) { return entry.folder != folder; });
+    std::vector<const Column*> columns;
+    for (const Column& column : kColumns) {
+      const ModuleColumn c = column.column;
+      const bool is_detail =
+          c == ModuleColumn::kStages || c == ModuleColumn::kBefore || c == ModuleColumn::kFusions;
+      if (c == ModuleColumn::kFolder && !has_folders) continue;
+      if (c == ModuleColumn::kTime && !has_times) continue;
+      if (is_detail && width < kWide) continue;
+      columns.push_back(&column);
+    }
+    return columns;
+  }
+
+  static void DrawHeads(const std::vector<const Column*>& columns) {
     ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-    for (int i = 0; i < columns; ++i) {
-      if (!ImGui::TableSetColumnIndex(i)) continue;
-      ImGui::TableHeader(kColumns[i].title);
+    for (const Column* column : columns) {
+      ImGui::TableNextColumn();
+      ImGui::TableHeader(column->title);
       if (ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort))
-        ImGui::SetTooltip("%s; click to sort", kColumns[i].help);
+        ImGui::SetTooltip("%s; click to sort", column->help);
     }
   }
 
@@ -286,13 +307,31 @@ class HomeView : public View {
   }
 
   static void DrawModule(Frame& frame, const dump::DumpModel& dump, int32_t m,
-                         const ModuleTimes* times) {
-    const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
+                         const std::vector<const Column*>& columns, const ModuleTimes* times) {
+    const Pending<ModuleFacts>& facts = FactsOf(frame.context, m);
     ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    ImGui::PushID(m);
-    const std::string name = SafeText(entry.name, 300);
+    for (const Column* column : columns) {
+      ImGui::TableNextColumn();
+      if (column->column == ModuleColumn::kName) {
+        DrawName(frame, dump, m);
+      } else if (column->column <= ModuleColumn::kDevice) {
+        ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+        FittedLabel(WordsOf(dump, m, facts.value.get(), column->column));
+        ImGui::PopStyleColor();
+      } else {
+        const std::string number = NumberOf(dump, m, facts.value.get(), times, column->column);
+        if (number.empty())
+          RightLabel(frame.theme, Color::kTextDisabled, facts.waiting() ? "…" : "–");
+        else
+          RightLabel(number);
+      }
+    }
+  }
+
+  static void DrawName(Frame& frame, const dump::DumpModel& dump, int32_t m) {
+    const std::string name = SafeText(dump.modules()[static_cast<size_t>(m)].name, 300);
     const bool is_cut = ImGui::CalcTextSize(name.c_str()).x > ImGui::GetContentRegionAvail().x;
+    ImGui::PushID(m);
     if (Row(frame, (is_cut ? "" : name) + "##module", frame.context.navigation.module() == m,
             false))
       frame.context.navigation.Select(Selection::OfModule(m));
@@ -303,34 +342,24 @@ class HomeView : public View {
       FittedLabel(name);
     }
     ImGui::PopID();
-    const Pending<ModuleFacts>& facts = FactsOf(frame.context, m);
-    ImGui::TableNextColumn();
-    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    FittedLabel(IdentityText(dump, m, facts.value.get()));
-    ImGui::TableNextColumn();
-    FittedLabel(entry.target.empty() ? entry.device : entry.device + " " + entry.target);
-    ImGui::PopStyleColor();
-    ImGui::TableNextColumn();
-    RightLabel(CountText(static_cast<int64_t>(entry.stages.size())));
-    if (!facts.ready()) {
-      ImGui::TableNextColumn();
-      Label(frame.theme, Color::kTextDisabled, "…");
-      return;
-    }
-    auto text = [&](bool is_known, const std::string& value) {
-      ImGui::TableNextColumn();
-      if (is_known)
-        RightLabel(value);
-      else
-        RightLabel(frame.theme, Color::kTextDisabled, "–");
-    };
-    for (int64_t count : {facts->instructions_before, facts->instructions, facts->fusions,
-                          facts->kernels > 0 ? facts->kernels : -1})
-      text(count >= 0, CountText(count));
-    text(facts->memory_bytes >= 0, BytesText(facts->memory_bytes));
-    if (times == nullptr) return;
-    const int64_t time = (*times)[static_cast<size_t>(m)];
-    text(time > 0, NanosecondsText(static_cast<double>(time) / 1e3));
+  }
+
+  static std::string WordsOf(const dump::DumpModel& dump, int32_t m, const ModuleFacts* facts,
+                             ModuleColumn column) {
+    const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
+    if (column == ModuleColumn::kFolder) return entry.folder + "/";
+    if (column == ModuleColumn::kIdentity) return IdentityText(dump, m, facts);
+    return entry.target.empty() ? entry.device : entry.device + " " + entry.target;
+  }
+
+  // Empty: not known.
+  static std::string NumberOf(const dump::DumpModel& dump, int32_t m, const ModuleFacts* facts,
+                              const ModuleTimes* times, ModuleColumn column) {
+    const int64_t number = NumberIn(dump, m, facts, times, column);
+    if (number < 0) return {};
+    if (column == ModuleColumn::kMemory) return BytesText(number);
+    if (column == ModuleColumn::kTime) return NanosecondsText(static_cast<double>(number) / 1e3);
+    return CountText(number);
   }
 
   // The instructions of the module in view by where they run, and what fell to the host, with
@@ -564,8 +593,8 @@ class HomeView : public View {
       return;
     ImGui::TableSetupColumn("count", ImGuiTableColumnFlags_WidthFixed, 50 * frame.scale);
     ImGui::TableSetupColumn("operation", ImGuiTableColumnFlags_WidthStretch, 0.8F);
-    ImGui::TableSetupColumn("reason", ImGuiTableColumnFlags_WidthStretch, 1.6F);
-    ImGui::TableSetupColumn("names", ImGuiTableColumnFlags_WidthStretch, 1.0F);
+    ImGui::TableSetupColumn("reason", ImGuiTableColumnFlags_WidthStretch, 2.0F);
+    ImGui::TableSetupColumn("names", ImGuiTableColumnFlags_WidthStretch, 0.6F);
     ImGui::TableHeadersRow();
     for (size_t i = 0; i < std::min(kMost, rows.size()); ++i) DrawOutside(frame, rows[i]);
     ImGui::EndTable();

@@ -3,6 +3,8 @@
 #include <imgui/imgui.h>
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
+#include <algorithm>
+
 #include "viewer/model/document.h"
 #include "viewer/model/dump_facts.h"
 #include "viewer/model/navigation.h"
@@ -70,13 +72,16 @@ class ModulesView : public View {
     return facts == nullptr ? nullptr : facts->value.get();
   }
 
-  // Modules of one name are told apart by what is in front of it.
+  // Behind a name that several have: the id, and the folder where that is shared as well.
   static std::string LabelOf(const dump::DumpModel& dump, int32_t m) {
     const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
     std::string label = SafeText(entry.name, 60);
     if (!SharesName(dump, m)) return label;
-    if (entry.id >= 0) label = fmt::format("{}  {}", entry.id, label);
-    if (!entry.folder.empty()) label = SafeText(entry.folder, 30) + "/ " + label;
+    const auto twins = std::ranges::count_if(dump.modules(), [&](const dump::ModuleEntry& other) {
+      return other.name == entry.name && other.id == entry.id;
+    });
+    if (entry.id >= 0) label += fmt::format("  {}", entry.id);
+    if (twins > 1 && !entry.folder.empty()) label += "  " + SafeText(entry.folder, 60) + "/";
     return label;
   }
 
@@ -93,7 +98,8 @@ class ModulesView : public View {
     if (ImGui::IsItemHovered()) {
       const std::string identity = IdentityText(dump, m, KnownFacts(frame.context, m));
       ImGui::SetTooltip(
-          "%s", SafeLines(fmt::format("{}\n{}{}{}, {}, {} stages, {} files", entry.name, identity,
+          "%s", SafeLines(fmt::format("{}\n{}{}{}{}, {}, {} stages, {} files", entry.name,
+                                      entry.folder.empty() ? "" : entry.folder + "/\n", identity,
                                       identity.empty() ? "" : "\n", entry.framework, entry.device,
                                       entry.stages.size(), entry.files.size()),
                           1200)
