@@ -69,9 +69,9 @@ std::string ExplainGroup(const Tree& tree, NodeId id) {
     sum.flops += cost.flops;
     sum.bytes += cost.bytes;
   });
-  std::string out = fmt::format("{}\n{} in {}", Short(tree.Title(id)),
-                                Counted(node.instructions, "instruction"),
-                                Counted(node.child_count, "box", "boxes"));
+  std::string out =
+      fmt::format("{}\n{} in {}", Short(tree.Title(id)), Counted(node.instructions, "instruction"),
+                  Counted(node.child_count, "box", "boxes"));
   std::vector<std::pair<int64_t, std::string_view>> sorted;
   for (const auto& [opcode, count] : counts) sorted.emplace_back(-count, opcode);
   std::ranges::sort(sorted);

@@ -1,5 +1,5 @@
-// Which kernel computes an operation: what XLA runs as one, numbered, by instruction of the compiled
-// stage and of an earlier one.
+// Which kernel computes an operation: what XLA runs as one, numbered, by instruction of the
+// compiled stage and of an earlier one.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline constexpr uint32_t kNoKernel = UINT32_MAX;
 
 // How a kernel is told from its neighbours: one of kKernelColors, or that of the host or of
 // collectives.
-inline constexpr uint8_t kKernelColors = 6, kHostColor = 6, kCollectiveColor = 7;
+inline constexpr uint8_t kKernelColors = 5, kHostColor = 5, kCollectiveColor = 6;
 
 struct KernelMap {
   struct Kernel {

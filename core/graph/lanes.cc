@@ -98,8 +98,7 @@ debug::Place PlaceOf(const PlaceCounts& counts) {
   return best;
 }
 
-LanePicture PlaceInLanes(const Tree& tree, const Picture& picture,
-                         const PlacesBelow& places) {
+LanePicture PlaceInLanes(const Tree& tree, const Picture& picture, const PlacesBelow& places) {
   LanePicture out;
   out.picture.height = picture.height;
   // Cells: boxes of one lane at about one height stand side by side.

@@ -39,8 +39,8 @@ void FindTelling(const KernelMap& map, const std::vector<int64_t>& inside,
     if (host && !is_host) continue;
     int64_t weight = inside[k];
     if (is_host) {
-      auto moved = std::ranges::find(placement.transfers, kernel.instruction,
-                                     &debug::Transfer::instruction);
+      auto moved =
+          std::ranges::find(placement.transfers, kernel.instruction, &debug::Transfer::instruction);
       weight = moved == placement.transfers.end() ? 0 : std::max<int64_t>(moved->bytes, 0);
     }
     if (host == is_host && weight <= most) continue;

@@ -36,8 +36,7 @@ const T* Row(const std::vector<T>& table, int32_t id) {
 }  // namespace
 
 std::string_view UserWordOf(const hlo::Module& module, hlo::InstructionId id) {
-  const auto* metadata =
-      module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
+  const auto* metadata = module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
   if (metadata == nullptr) return {};
   const hlo::StackFrames& tables = module.header().stack_frames;
   // Frames lead outwards; a table that leads around in a circle ends the way.
@@ -54,8 +53,7 @@ std::string_view UserWordOf(const hlo::Module& module, hlo::InstructionId id) {
     }
     at = frame->parent_frame_id;
   }
-  return metadata->source_file.valid() ? StemOf(module[metadata->source_file])
-                                       : std::string_view();
+  return metadata->source_file.valid() ? StemOf(module[metadata->source_file]) : std::string_view();
 }
 
 }  // namespace hloscope::graph

@@ -279,9 +279,9 @@ TEST_F(LabelsTest, AllGraphsThatAreShownAreExported) {
   Press("Ctrl+2");
   View& graph = *app().dock().Find("graph")->view;
   const std::string all = graph.Export(ExportFormat::kSvg, session()).value_or("");
-  for (const char* part : {"What you wrote: before_optimizations",
-                           "What XLA fused: cpu_after_optimizations",
-                           "Where it runs: cpu_after_optimizations", ">alpha_two<", ">beta_two<"})
+  for (const char* part :
+       {"What you wrote: before_optimizations", "What XLA fused: cpu_after_optimizations",
+        "Where it runs: cpu_after_optimizations", ">alpha_two<", ">beta_two<"})
     EXPECT_NE(all.find(part), std::string::npos) << part;
   Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });
   Press("1");

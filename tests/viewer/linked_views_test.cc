@@ -110,7 +110,7 @@ TEST_F(LinkedViewsTest, OfADumpForAGpu) {
        {"Show unchanged"}},
       {"kernels", "kernels", "triton_softmax.5", "instruction"},
       {"code", "kernels", ".visible .entry", "line", "jit_attention_block:triton_softmax.5"},
-      {"buffers", "memory", "triton_softmax.5", "buffer", "", {"all values"}},
+      {"buffers", "memory", "4.61 kB triton_softmax.5", "buffer", "", {"all values"}},
       {"memory",
        "memory",
        "triton_softmax.5",

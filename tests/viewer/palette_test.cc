@@ -117,6 +117,8 @@ const std::vector<std::vector<Color>> kGroups = {
      Color::kCollective, Color::kParameter, Color::kControl, Color::kElementwise, Color::kFusion},
     {Color::kDeviceGpu, Color::kDeviceOther, Color::kDeviceHost, Color::kDeviceFallback,
      Color::kDeviceNone},
+    {Color::kKernel1, Color::kKernel2, Color::kKernel3, Color::kKernel4, Color::kKernel5,
+     Color::kDeviceFallback},
     {Color::kAdded, Color::kRemoved, Color::kRewritten, Color::kMoved},
     {Color::kBitEqual, Color::kWithinUlp, Color::kWithinBound, Color::kBeyondBound,
      Color::kNotFinite},

@@ -52,7 +52,8 @@ std::vector<SeenCharacter> CharactersIn(float x, float y, float width, float hei
     const std::string_view line = rest.substr(0, end);
     seen.push_back({.x = NumberAfter(line, "x=\""),
                     .y = NumberAfter(line, " y=\""),
-                    .text = Unescaped(line.substr(line.find('>') + 1))});
+                    .text = Unescaped(line.substr(line.find('>') + 1)),
+                    .is_code = line.find("JetBrains") != std::string_view::npos});
     rest.remove_prefix(end);
   }
   // Base lines of one line of text differ by parts of a pixel.

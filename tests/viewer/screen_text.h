@@ -11,6 +11,7 @@ namespace hloscope::viewer {
 struct SeenCharacter {
   float x = 0, y = 0;  // of the pen, pixels
   std::string text;    // one character
+  bool is_code = false;  // in the font whose characters are all as wide
 };
 
 // Characters in a rectangle of pixels, line by line, left to right; blanks are not among them.

@@ -15,6 +15,9 @@ std::string WindowName(const ViewRow& row, std::string_view screen) {
   return std::string(row.title) + "###" + std::string(screen) + "." + std::string(row.id);
 }
 
+// Tabs that come back are made one after another, and each new one would stand in front.
+constexpr int kFramesOfTabs = 3;
+
 // The share of a screen's width for its left area: modules are names, passes have figures too.
 float LeftShare(std::string_view screen) { return screen == "passes" ? 0.26f : 0.17f; }
 
@@ -99,7 +102,8 @@ void Dock::BuildLayout(unsigned dock, float width, float height) {
         panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == area; });
   };
   ImGuiID centre = dock, left = 0, right = 0, bottom = 0, middle = 0;
-  if (has("left")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, LeftShare(screen_), &left, &centre);
+  if (has("left"))
+    ImGui::DockBuilderSplitNode(centre, ImGuiDir_Left, LeftShare(screen_), &left, &centre);
   if (has("right")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Right, 0.25f, &right, &centre);
   if (has("bottom")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.36f, &bottom, &centre);
   if (has("middle")) ImGui::DockBuilderSplitNode(centre, ImGuiDir_Down, 0.5f, &middle, &centre);
@@ -164,11 +168,16 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
     if (AreaOn(*panel.row, screen_).empty()) continue;
     const bool hidden = IsHidden(frame, panel);
     if (!hidden) shown.push_back(&panel);
-    if (!hidden && panel.was_hidden && wanted_front_.empty()) wanted_front_ = panel.row->id;
+    if (!hidden && panel.was_hidden && front_frames_ == 0) {
+      wanted_front_ = panel.row->id;
+      front_frames_ = kFramesOfTabs;
+    }
     panel.was_hidden = hidden;
   }
   focused_view_.clear();
   for (Panel* panel : shown) DrawPanel(frame, *panel);
+  front_frames_ = std::max(front_frames_ - 1, 0);
+  if (front_frames_ == 0) wanted_front_.clear();
 }
 
 // An area at the right whose views have nothing to show gives its room to the others, unless
@@ -176,6 +185,8 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
 bool Dock::IsHidden(const Frame& frame, const Panel& panel) const {
   const std::string_view area = AreaOn(*panel.row, screen_);
   if (area != "right") return false;
+  // Windows that are made later than the others would stand before them whenever a popup closes.
+  if (ImGui::FindWindowByName(WindowName(*panel.row, screen_).c_str()) == nullptr) return false;
   return std::ranges::none_of(panels_, [&](const Panel& other) {
     return AreaOn(*other.row, screen_) == area &&
            (!other.view->IsEmpty(frame.context) || other.row->id == wanted_focus_ ||
@@ -194,13 +205,10 @@ void Dock::DrawPanel(Frame& frame, Panel& panel) {
   // The first tab of an area that comes back stands before the others, without taking the keys.
   if (wanted_front_ == panel.row->id) {
     const ImGuiWindow* window = ImGui::GetCurrentWindow();
-    // The tabs come back in the next frame.
     if (window->DockNode != nullptr) {
       window->DockNode->SelectedTabId = window->TabId;
-      if (window->DockNode->TabBar != nullptr && !window->DockNode->TabBar->Tabs.empty()) {
+      if (window->DockNode->TabBar != nullptr)
         window->DockNode->TabBar->NextSelectedTabId = window->TabId;
-        wanted_front_.clear();
-      }
     }
   }
   if (drawn) {

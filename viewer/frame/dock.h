@@ -39,7 +39,7 @@ class Dock {
   void Reset() { wants_reset_ = true; }
   const std::string& focused_view() const { return focused_view_; }
   // A tab is to come to the front in the next frame.
-  bool is_changing() const { return !wanted_front_.empty(); }
+  bool is_changing() const { return front_frames_ > 0; }
   // The one with the keys, or that had them before a popup took them; empty: none had on this
   // screen.
   std::string acting_view() const;
@@ -54,7 +54,8 @@ class Dock {
 
   std::vector<Panel> panels_;
   std::string screen_ = "home", focused_view_, wanted_focus_ = "home";
-  std::string wanted_front_;  // a view whose tab is to stand before the others
+  std::string wanted_front_;  // a view whose tab is to stand before the others …
+  int front_frames_ = 0;      // … in so many frames more
   std::map<std::string, std::string> last_focus_;  // view by screen
   std::set<std::string> built_;                    // screens whose layout is there
   bool wants_reset_ = false, is_chosen_ = false;

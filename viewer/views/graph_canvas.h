@@ -41,7 +41,7 @@ struct CanvasScene {
   std::function<std::string(graph::NodeId)> explain;  // shown where the pointer rests
   std::function<const debug::Transfer*(graph::NodeId)> transfer;
   graph::NodeId selected;
-  const std::unordered_set<uint32_t>* lit = nullptr;  // by NodeId
+  const std::unordered_set<uint32_t>* lit = nullptr;    // by NodeId
   const std::unordered_set<uint32_t>* found = nullptr;  // hits of a search, by NodeId
   uint32_t lit_kernel = graph::kNoKernel;
 };

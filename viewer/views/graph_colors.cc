@@ -1,4 +1,6 @@
 // Colours of nodes: by category or on a ramp of one hue.
+#include "viewer/views/graph_colors.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,9 +8,8 @@
 #include <cmath>
 
 #include "core/graph/cost.h"
-#include "core/graph/looks.h"
 #include "core/graph/lanes.h"
-#include "viewer/views/graph_colors.h"
+#include "core/graph/looks.h"
 
 namespace hloscope::viewer {
 namespace {

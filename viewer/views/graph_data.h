@@ -43,7 +43,7 @@ struct GraphPart {
 struct GraphData {
   std::shared_ptr<const hlo::Module> module;
   debug::Placement placement;
-  graph::PlacesBelow places;  // refers to the two above
+  graph::PlacesBelow places;                // refers to the two above
   std::vector<hlo::InstructionId> callers;  // by computation; invalid: called by nobody
   std::unordered_map<uint32_t, const debug::Transfer*> transfers;  // by instruction
   mutable graph::FoldableGraph graph;

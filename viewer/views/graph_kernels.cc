@@ -14,18 +14,17 @@
 
 namespace hloscope::viewer {
 
-std::shared_ptr<const StageKernels> KernelsOf(
-    Context& context, int32_t module, int32_t stage,
-    const std::shared_ptr<const GraphData>& data,
-    const std::shared_ptr<const hlo::Module>& first) {
-  const Pending<StageKernels>& found = context.cache.Get(
-      PartKey<StageKernels>{module, stage}, "finding kernels",
-      [placed = data->placement, of = data->module, first](TaskControl&) {
-        auto made = std::make_shared<StageKernels>();
-        made->map = graph::MapKernels(*of, placed);
-        made->overview = graph::MakeOverview(*first, *of, placed);
-        return Computed<StageKernels>(std::move(made));
-      });
+std::shared_ptr<const StageKernels> KernelsOf(Context& context, int32_t module, int32_t stage,
+                                              const std::shared_ptr<const GraphData>& data,
+                                              const std::shared_ptr<const hlo::Module>& first) {
+  const Pending<StageKernels>& found =
+      context.cache.Get(PartKey<StageKernels>{module, stage}, "finding kernels",
+                        [placed = data->placement, of = data->module, first](TaskControl&) {
+                          auto made = std::make_shared<StageKernels>();
+                          made->map = graph::MapKernels(*of, placed);
+                          made->overview = graph::MakeOverview(*first, *of, placed);
+                          return Computed<StageKernels>(std::move(made));
+                        });
   return found.ready() ? found.value : nullptr;
 }
 
@@ -57,8 +56,8 @@ std::vector<hlo::InstructionId> KernelPaint::InstructionsOf(uint32_t kernel, siz
 
 uint32_t ColorOfKernel(const Theme& theme, uint8_t color) {
   constexpr std::array<Color, graph::kCollectiveColor + 1> kColors = {
-      Color::kKernel1, Color::kKernel2, Color::kKernel3,        Color::kKernel4,
-      Color::kKernel5, Color::kKernel6, Color::kDeviceFallback, Color::kCollective};
+      Color::kKernel1, Color::kKernel2,        Color::kKernel3,   Color::kKernel4,
+      Color::kKernel5, Color::kDeviceFallback, Color::kCollective};
   return theme[kColors[color]];
 }
 
@@ -67,8 +66,8 @@ std::string ShownText(const hlo::Module& module, const StageKernels& kernels, ui
   const graph::KernelMap::Kernel& one = kernels.map.kernels[kernel];
   int64_t inside = 0;
   for (uint32_t i = 0; i < kernels.map.kernel_of.size(); ++i) {
-    const bool counts = kernels.map.kernel_of[i] == kernel &&
-                        graph::IsOperation(module, hlo::InstructionId(i));
+    const bool counts =
+        kernels.map.kernel_of[i] == kernel && graph::IsOperation(module, hlo::InstructionId(i));
     inside += counts ? 1 : 0;
   }
   return fmt::format("{}: {} → {}", SafeText(module.name(one.instruction), 60),

@@ -27,10 +27,9 @@ struct SourceKernels {
 };
 
 // Null while they are being found. `data` is of the stage, `first` of the module's first stage.
-std::shared_ptr<const StageKernels> KernelsOf(
-    Context& context, int32_t module, int32_t stage,
-    const std::shared_ptr<const GraphData>& data,
-    const std::shared_ptr<const hlo::Module>& first);
+std::shared_ptr<const StageKernels> KernelsOf(Context& context, int32_t module, int32_t stage,
+                                              const std::shared_ptr<const GraphData>& data,
+                                              const std::shared_ptr<const hlo::Module>& first);
 std::shared_ptr<const SourceKernels> SourceKernelsOf(
     Context& context, int32_t module, int32_t stage,
     const std::shared_ptr<const hlo::Module>& first,

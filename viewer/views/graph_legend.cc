@@ -51,26 +51,26 @@ void DrawLegend(Frame& frame, const std::vector<LegendEntry>& legend) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 2 * frame.scale));
   const float height = ImGui::GetTextLineHeight(), side = height * 0.6f;
   float gap = 0;
-  ForEachEntry(
-      frame, legend, ImGui::GetContentRegionAvail().x, [&](const LegendEntry& entry, bool first) {
-        if (!first) ImGui::SameLine(0, gap);
-        gap = GapAfter(frame, entry);
-        const ImVec2 at = ImGui::GetCursorScreenPos();
-        ImDrawList& list = *ImGui::GetWindowDrawList();
-        const ImVec2 a(at.x, at.y + height * 0.2f);
-        const float wide = entry.outline ? kOutlineWidth * side : side;
-        const ImVec2 b(at.x + wide, a.y + side);
-        if (entry.outline) {
-          DrawOutline(list, a, b, *entry.outline, entry.color, 0.4f * frame.scale,
-                      0.9f * frame.scale);
-        } else {
-          list.AddRectFilled(a, b, entry.color, 2);
-        }
-        ImGui::Dummy({wide + 4 * frame.scale, height});
-        if (entry.text.empty()) return;
-        ImGui::SameLine(0, 2 * frame.scale);
-        Label(frame.theme, Color::kTextSecondary, entry.text);
-      });
+  ForEachEntry(frame, legend, ImGui::GetContentRegionAvail().x,
+               [&](const LegendEntry& entry, bool first) {
+                 if (!first) ImGui::SameLine(0, gap);
+                 gap = GapAfter(frame, entry);
+                 const ImVec2 at = ImGui::GetCursorScreenPos();
+                 ImDrawList& list = *ImGui::GetWindowDrawList();
+                 const ImVec2 a(at.x, at.y + height * 0.2f);
+                 const float wide = entry.outline ? kOutlineWidth * side : side;
+                 const ImVec2 b(at.x + wide, a.y + side);
+                 if (entry.outline) {
+                   DrawOutline(list, a, b, *entry.outline, entry.color, 0.4f * frame.scale,
+                               0.9f * frame.scale);
+                 } else {
+                   list.AddRectFilled(a, b, entry.color, 2);
+                 }
+                 ImGui::Dummy({wide + 4 * frame.scale, height});
+                 if (entry.text.empty()) return;
+                 ImGui::SameLine(0, 2 * frame.scale);
+                 Label(frame.theme, Color::kTextSecondary, entry.text);
+               });
   ImGui::PopStyleVar();
 }
 

@@ -49,8 +49,8 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
   if (!ShowPending(frame, read, "the module of this stage")) return false;
   const Pending<GraphData>& made = frame.context.cache.Get(
       key, "laying out the graph",
-      [text = read.value, part, module, stage, dump = frame.context.document.dump().value](
-          TaskControl&) {
+      [text = read.value, part, module, stage,
+       dump = frame.context.document.dump().value](TaskControl&) {
         return MakeGraphData(text, part, PlacementOf(*dump, module, stage, *text));
       });
   if (!ShowPending(frame, made, "the graph")) return false;
@@ -109,8 +109,7 @@ void GraphLens::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
     const auto place = static_cast<debug::Place>(k);
     if (data_->placement.counts[k] == 0 || place == debug::Place::kUndecided) continue;
     const graph::PlaceLook& look = graph::LookOf(place);
-    legend_.push_back(
-        {PlaceColor(frame.theme, place), std::string(look.text), look.outline});
+    legend_.push_back({PlaceColor(frame.theme, place), std::string(look.text), look.outline});
   }
 }
 
@@ -156,8 +155,7 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
       dress.place = data_->placement.instructions[node.instruction.index].place;
       const auto moved = data_->transfers.find(node.instruction.index);
       if (moved != data_->transfers.end()) dress.transfer = moved->second;
-    } else if (const debug::Place place =
-                   graph::PlaceOf(data_->places.Of(data_->graph.tree(), id));
+    } else if (const debug::Place place = graph::PlaceOf(data_->places.Of(data_->graph.tree(), id));
                place == debug::Place::kHost) {
       // A group with work on the host is as loud as that.
       dress.place = place;
@@ -314,9 +312,9 @@ void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
     // Of the whole stage, also what is not in this picture.
     const bool known = kernels_.kernels != nullptr && kernels_.kernels->overview.compiled &&
                        lane.lane != graph::Lane::kRuntime;
-    std::string count = CountText(
-        known ? kernels_.kernels->overview.lanes[static_cast<size_t>(lane.lane)]
-              : static_cast<int64_t>(lane.instructions));
+    std::string count =
+        CountText(known ? kernels_.kernels->overview.lanes[static_cast<size_t>(lane.lane)]
+                        : static_cast<int64_t>(lane.instructions));
     if (lane.lane == graph::Lane::kHost && data_->placement.bytes > 0)
       count += ", " + graph::BytesText(data_->placement.bytes);
     const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + tall);

@@ -16,12 +16,12 @@ using graph::NodeId;
 using graph::NodeKind;
 using graph::Outline;
 
-// Heights of a node in logical pixels from which on both lines of text, one line, outlines and areas
-// are drawn.
+// Heights of a node in logical pixels from which on both lines of text, one line, outlines and
+// areas are drawn.
 constexpr float kTwoLinesHeight = 34, kTextHeight = 9, kOutlineHeight = 6, kFlatHeight = 2;
 constexpr float kShapeZoom = 1.2f;  // from which on wires say what shape they carry
 constexpr size_t kMostTags = 200;
-constexpr float kHullPadding = 8;   // in the picture
+constexpr float kHullPadding = 8;  // in the picture
 constexpr uint32_t kWireStep = 8;  // of the wires that are drawn where nodes are dots
 
 ImU32 Blend(ImU32 color, float alpha) {
@@ -174,9 +174,9 @@ void GraphPainter::PaintFrame(uint32_t index) {
   const bool call = (*scene_.tree)[box.node].kind == NodeKind::kInstruction;
   const BoxDress& dress = dress_[index];
   const bool kernel = call && dress.kernel != graph::kNoKernel;
-  list_.AddRectFilled(
-      a, b, kernel ? Blend(dress.color, 0.12f) : frame_.theme.With(Color::kRaised, 0.35f),
-      4 * zoom_);
+  list_.AddRectFilled(a, b,
+                      kernel ? Blend(dress.color, 0.12f) : frame_.theme.With(Color::kRaised, 0.35f),
+                      4 * zoom_);
   list_.AddRect(a, b, call ? OutlineColor(dress) : frame_.theme[Color::kLine], 4 * zoom_,
                 (call ? 1.8f : 1.0f) * frame_.scale);
   PaintRing(a, b, index);
@@ -267,8 +267,8 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   const float left = a.x + (graph::kNodePadding + 1) * zoom_;
   const float height = b.y - a.y;
   if (height < kTwoLinesHeight * frame_.scale) {
-    const float font = std::round(
-        std::clamp(height * 0.72f, 9 * frame_.scale, graph::kTitleSize * frame_.scale));
+    const float font =
+        std::round(std::clamp(height * 0.72f, 9 * frame_.scale, graph::kTitleSize * frame_.scale));
     PaintLine(text.title, font, {left, (a.y + b.y - font) / 2 - frame_.scale}, b.x, Color::kText);
     return;
   }
@@ -296,8 +296,8 @@ void GraphPainter::PaintCallout(uint32_t index) {
   const float character = font * graph::kCharacterWidth;
   if (b.y - a.y >= 14 * frame_.scale && (b.x - a.x) > 14 * character) return;
   const ImVec2 low = list_.GetClipRectMin(), high = list_.GetClipRectMax();
-  const std::string text = graph::Elide(
-      title, static_cast<size_t>(std::max(6.0f, (high.x - low.x) / character - 4)));
+  const std::string text =
+      graph::Elide(title, static_cast<size_t>(std::max(6.0f, (high.x - low.x) / character - 4)));
   const float width = static_cast<float>(graph::Columns(text)) * character;
   const float x = std::clamp(a.x, low.x + 4, std::max(low.x + 4, high.x - width - 4));
   const float below = b.y + 5 * frame_.scale;
@@ -355,9 +355,8 @@ void GraphPainter::PaintTransfer(uint32_t index) {
   const ImVec2 at(corner.x - width, corner.y - font - 4 * frame_.scale);
   // Labels that would lie on one another are left out: both can be read nearer by.
   const graph::Area area{at.x, at.y, corner.x, corner.y};
-  if (tags_.size() > kMostTags || std::ranges::any_of(tags_, [&](const graph::Area& other) {
-        return other.Meets(area);
-      }))
+  if (tags_.size() > kMostTags ||
+      std::ranges::any_of(tags_, [&](const graph::Area& other) { return other.Meets(area); }))
     return;
   tags_.push_back(area);
   PaintTag(text, at, font, frame_.theme[Color::kDeviceFallback]);

@@ -295,8 +295,7 @@ class GraphView : public View {
     }
     kernels_ = KernelsOf(frame.context, module_, stage_, data, first);
     if (kernels_ != nullptr && HasSource() && first != data->module)
-      sources_ =
-          SourceKernelsOf(frame.context, module_, stage_, first, data->module, kernels_);
+      sources_ = SourceKernelsOf(frame.context, module_, stage_, first, data->module, kernels_);
   }
 
   KernelPaint PaintOf(size_t which) const {
@@ -311,7 +310,7 @@ class GraphView : public View {
     looked_.insert(seen);
     const Selection& selection = frame.context.navigation.selection();
     if (selection.kind != SelectionKind::kNothing || !kernels_->overview.telling.valid()) return;
-    frame.context.navigation.Select(
+    frame.context.navigation.Suggest(
         Selection::OfInstruction(module_, stage_, kernels_->overview.telling));
   }
 
@@ -363,7 +362,8 @@ class GraphView : public View {
                       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
     ImGui::AlignTextToFramePadding();
     FittedLabel(
-        "One colour is one kernel: follow it from what you wrote through what XLA fused to where it "
+        "One colour is one kernel: follow it from what you wrote through what XLA fused to where "
+        "it "
         "runs. Orange is the host.");
     ImGui::EndChild();
     ImGui::PopStyleColor();
@@ -386,9 +386,9 @@ class GraphView : public View {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 cursor = ImGui::GetCursorPos();
     // Above the pictures, which are windows inside this one, below menus and tooltips.
-    ImGui::BeginChild("##ribbon", {0.01f, 0.01f}, ImGuiChildFlags_None,
-                      ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoBackground |
-                          ImGuiWindowFlags_NoScrollbar);
+    ImGui::BeginChild(
+        "##ribbon", {0.01f, 0.01f}, ImGuiChildFlags_None,
+        ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoScrollbar);
     ImDrawList& above = *ImGui::GetWindowDrawList();
     above.PushClipRect(list.GetClipRectMin(), list.GetClipRectMax());
     DrawRibbon(above, steps, ColorOfKernel(frame.theme, color), frame.scale);
@@ -467,8 +467,8 @@ class GraphView : public View {
       // As many lines as the titles of the lanes, so that rows stand beside one another.
       const float above = GraphLens::LaneTitleHeight() + ImGui::GetStyle().ItemSpacing.y;
       DrawCounts(frame, lens, above);
-      events = lens.Draw(frame, which == kSource ? "##source" : "##fusions", room.x,
-                         room.y - above, look_.minimap && roomy);
+      events = lens.Draw(frame, which == kSource ? "##source" : "##fusions", room.x, room.y - above,
+                         look_.minimap && roomy);
     }
     if (events.hovered.valid()) hovered_next_ = lens.KernelOf(events.hovered);
     if (which == kFusions && first_frame_of_ != lens.data()) {
@@ -489,8 +489,7 @@ class GraphView : public View {
     const auto open = std::ranges::count(boxes, true, &Box::open);
     FittedLabel(open == 0 ? fmt::format("{} boxes", boxes.size())
                           : fmt::format("{} boxes, {} open", boxes.size(), open));
-    if (!sought_.empty())
-      Label(frame.theme, Color::kAccent, fmt::format("{} found", lens.found()));
+    if (!sought_.empty()) Label(frame.theme, Color::kAccent, fmt::format("{} found", lens.found()));
     ImGui::SetCursorPos({corner.x, corner.y + height});
   }
 

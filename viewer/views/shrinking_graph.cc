@@ -33,7 +33,8 @@ const Pending<GraphData>& ShrinkingGraph::LayOut(Context& context) const {
   return context.cache.Get(
       ShrunkGraphKey{number_}, "laying out the graph",
       [module = wanted_, anchors = anchors_](TaskControl&) -> Computed<GraphData> {
-        HLOSCOPE_ASSIGN_OR_RETURN(auto made, MakeGraphData(module, GraphPart(), debug::FindPlacement(*module)));
+        HLOSCOPE_ASSIGN_OR_RETURN(
+            auto made, MakeGraphData(module, GraphPart(), debug::FindPlacement(*module)));
         if (!anchors.empty()) {
           made->graph.SetAnchors(anchors);
           made->graph.Rearrange();

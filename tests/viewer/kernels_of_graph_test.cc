@@ -1,0 +1,178 @@
+// Which kernel computes an operation, what runs where, and the sentence about both.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/base/json.h"
+#include "core/graph/overview.h"
+#include "core/graph/svg.h"
+#include "core/graph/user_words.h"
+#include "core/hlo/text/text.h"
+
+namespace hloscope::graph {
+namespace {
+
+using hlo::InstructionId;
+
+// A fusion of two operations, one call of the host and a copy to its memory; the entry stands
+// before the fused computation calls it.
+constexpr const char* kCompiled = R"(HloModule m, is_scheduled=true
+fused {
+  a = f32[8] parameter(0)
+  twice = f32[8] multiply(a, a)
+  ROOT more = f32[8] add(twice, a)
+}
+ENTRY main {
+  p = f32[8] parameter(0)
+  f = f32[8] fusion(p), kind=kLoop, calls=fused
+  view = f32[2,4] bitcast(f)
+  host = f32[2,4] custom-call(view), custom_call_target="xla_ffi_python_gpu_callback"
+  ROOT t = (f32[2,4], f32[8]) tuple(host, f)
+}
+)";
+constexpr const char* kWritten = R"(HloModule m
+ENTRY main {
+  p = f32[8] parameter(0)
+  twice = f32[8] multiply(p, p)
+  more = f32[8] add(twice, p)
+  view = f32[2,4] reshape(more)
+  host = f32[2,4] custom-call(view), custom_call_target="xla_ffi_python_gpu_callback"
+  ROOT t = (f32[2,4], f32[8]) tuple(host, more)
+}
+)";
+
+std::shared_ptr<const hlo::Module> Parse(const std::string& text) {
+  hlo::ParseResult result = hlo::ParseText(text);
+  EXPECT_TRUE(result.ok()) << (result.diagnostics.empty() ? "" : result.diagnostics[0].message);
+  return result.module;
+}
+
+InstructionId Named(const hlo::Module& module, std::string_view name) {
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    if (module.name(InstructionId(i)) == name) return InstructionId(i);
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+
+TEST(KernelMap, WhatIsFusedIsInTheKernelOfItsFusion) {
+  auto module = Parse(kCompiled);
+  const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
+  const KernelMap map = MapKernels(*module, placement);
+  ASSERT_EQ(map.kernels.size(), 2u);
+  EXPECT_EQ(map.kernels[0].instruction, Named(*module, "f"));
+  EXPECT_EQ(map.kernels[1].color, kHostColor);
+  for (const char* inside : {"f", "twice", "more", "view"})
+    EXPECT_EQ(map.kernel_of[Named(*module, inside).index], 0u) << inside;
+  EXPECT_EQ(map.kernel_of[Named(*module, "host").index], 1u);
+  for (const char* none : {"p", "a", "t"})
+    EXPECT_EQ(map.kernel_of[Named(*module, none).index], kNoKernel) << none;
+}
+
+TEST(KernelMap, OperationsHaveTheKernelTheyBecame) {
+  auto before = Parse(kWritten), after = Parse(kCompiled);
+  const debug::Placement placement = debug::FindPlacement(*after, debug::Target::kGpu);
+  const auto kernel_of = MapOperations(*before, debug::Align(*before, *after),
+                                       MapKernels(*after, placement));
+  EXPECT_EQ(kernel_of[Named(*before, "twice").index], 0u);
+  EXPECT_EQ(kernel_of[Named(*before, "more").index], 0u);
+  EXPECT_EQ(kernel_of[Named(*before, "host").index], 1u);
+  EXPECT_EQ(kernel_of[Named(*before, "p").index], kNoKernel);
+}
+
+TEST(Overview, CountsWhatWasWrittenAndWhatRuns) {
+  auto before = Parse(kWritten), after = Parse(kCompiled);
+  const debug::Placement placement = debug::FindPlacement(*after, debug::Target::kGpu);
+  const Overview overview = MakeOverview(*before, *after, placement);
+  EXPECT_TRUE(overview.compiled);
+  EXPECT_EQ(overview.operations, 4);  // multiply, add, reshape, custom-call
+  EXPECT_EQ(overview.lanes[static_cast<size_t>(Lane::kKernels)], 1);
+  EXPECT_EQ(overview.lanes[static_cast<size_t>(Lane::kHost)], 1);
+  // Work on the host tells more than any kernel.
+  EXPECT_EQ(overview.telling, Named(*after, "host"));
+  const std::string text = ToSentence(overview);
+  EXPECT_TRUE(text.starts_with("4 operations → 1 kernel → 1 operation on the host")) << text;
+  const Overview same = MakeOverview(*before, *before, debug::FindPlacement(*before));
+  EXPECT_EQ(ToSentence(same), "4 operations, not compiled yet");
+}
+
+TEST(Lanes, HoldWhatExecutesAndCountTheRest) {
+  auto module = Parse(kCompiled);
+  const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
+  FoldableGraph graph(Tree(module, module->entry_id()));
+  const PlacesBelow places(*module, placement);
+  const LanePicture lanes = PlaceInLanes(graph.tree(), graph.picture(), places);
+  ASSERT_EQ(lanes.lanes.size(), 2u);
+  EXPECT_EQ(lanes.lanes[0].lane, Lane::kKernels);
+  EXPECT_EQ(lanes.lanes[1].lane, Lane::kHost);
+  EXPECT_EQ(lanes.picture.boxes.size(), 2u);
+  EXPECT_EQ(lanes.no_code, 3u);  // parameter, bitcast, tuple
+}
+
+TEST(Lanes, ALoopRunsWhereItsBodyDoes) {
+  auto module = Parse(R"(HloModule loop, is_scheduled=true
+body { p = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = f32[4] get-tuple-element(p), index=1
+  w = f32[4] custom-call(v), custom_call_target="xla_ffi_python_gpu_callback"
+  ROOT t = (s32[], f32[4]) tuple(i, w) }
+condition { q = (s32[], f32[4]) parameter(0)
+  j = s32[] get-tuple-element(q), index=0
+  ROOT less = pred[] compare(j, j), direction=LT }
+ENTRY main { x = (s32[], f32[4]) parameter(0)
+  ROOT loop = (s32[], f32[4]) while(x), condition=condition, body=body }
+)");
+  const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
+  FoldableGraph graph(Tree(module, module->entry_id()));
+  const PlacesBelow places(*module, placement);
+  const NodeId loop = graph.tree().Find(Named(*module, "loop"));
+  EXPECT_EQ(PlaceOf(places.Of(graph.tree(), loop)), debug::Place::kHost);
+}
+
+TEST(UserWords, FramesComeBeforeFiles) {
+  auto module = Parse(R"(HloModule m
+ENTRY main {
+  p = f32[4] parameter(0)
+  q = f32[4] negate(p), metadata={op_name="jit(f)/neg" source_file="/home/x/attention.py" source_line=3}
+  ROOT r = f32[4] negate(q)
+}
+)");
+  EXPECT_EQ(UserWordOf(*module, Named(*module, "q")), "attention");
+  EXPECT_EQ(UserWordOf(*module, Named(*module, "r")), "");
+}
+
+TEST(Layout, RowsFarWiderThanThePictureAreSplit) {
+  std::vector<FlatNode> nodes(60, FlatNode{200, 44});
+  std::vector<FlatEdge> edges;
+  for (uint32_t k = 1; k < 60; ++k) edges.push_back({0, k});
+  LayoutOptions options;
+  const Arrangement split = Arrange(nodes, edges, options);
+  EXPECT_GT(split.row_count(), 4u);
+  for (uint32_t k = 1; k < 60; ++k) EXPECT_GT(split.row[k], split.row[0]);
+  options.least_split = 1e9f;
+  EXPECT_EQ(Arrange(nodes, edges, options).row_count(), 2u);
+}
+
+TEST(Explain, AGroupTellsItsOpcodesAndCosts) {
+  std::string text = "HloModule m\nENTRY main {\n  x0 = f32[64,64] parameter(0)\n";
+  for (int k = 1; k <= 300; ++k) {
+    const bool dot = k % 3 == 0;
+    text += "  x" + std::to_string(k) + " = f32[64,64] " + (dot ? "dot(" : "add(") + "x" +
+            std::to_string(k - 1) + ", x" + std::to_string(k - 1) + ")" +
+            (dot ? ", lhs_contracting_dims={1}, rhs_contracting_dims={0}" : "") + "\n";
+  }
+  auto module = Parse(text + "  ROOT r = f32[64,64] negate(x300)\n}\n");
+  const Tree tree(module, module->entry_id());
+  for (NodeId id : tree.children(tree.root())) {
+    if (tree[id].kind == NodeKind::kInstruction) continue;
+    const std::string words = Explain(tree, id, nullptr);
+    EXPECT_NE(words.find("opcodes: "), std::string::npos) << words;
+    EXPECT_NE(words.find(" dot"), std::string::npos) << words;
+    EXPECT_NE(words.find("FLOP"), std::string::npos) << words;
+    return;
+  }
+  FAIL() << "no group";
+}
+
+}  // namespace
+}  // namespace hloscope::graph
