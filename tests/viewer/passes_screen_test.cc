@@ -44,6 +44,11 @@ TEST_F(PassesScreenTest, OpensOnTheLargestChangeUntilAStageIsChosen) {
   EXPECT_EQ(ShownChangeStage(session()), ranking->order.front());
   EXPECT_NE(ShownChangeStage(session()), session().navigation.stage());
   ExpectSeen("changes", "19moved");
+  // What the graph selects by itself is no choice of the user's.
+  Press("Ctrl+2");
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kInstruction);
+  Press("Ctrl+3");
+  EXPECT_EQ(ShownChangeStage(session()), ranking->order.front());
   session().navigation.Select(Selection::OfStage(0, 1));
   Settle();
   EXPECT_EQ(ShownChangeStage(session()), 1);

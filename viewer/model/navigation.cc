@@ -20,6 +20,14 @@ void Navigation::Select(const Selection& selection) {
     stage_in_view_[selection.module] = selection.stage;
 }
 
+void Navigation::Suggest(const Selection& selection) {
+  const bool was_chosen = stage_in_view_.contains(selection.module);
+  Select(selection);
+  if (was_chosen) return;
+  stage_in_view_.erase(selection.module);
+  suggested_ = version_;
+}
+
 // For another selection; where that names no module the one in view stays.
 void Navigation::Leave() {
   module_in_view_ = std::max(0, module());
@@ -78,7 +86,8 @@ int32_t Navigation::stage() const {
 
 bool Navigation::was_stage_chosen() const {
   const int32_t module = this->module();
-  return (selection().module == module && selection().stage >= 0) ||
+  const bool is_chosen = suggested_ == 0 || suggested_ != version_;
+  return (is_chosen && selection().module == module && selection().stage >= 0) ||
          stage_in_view_.contains(module);
 }
 

@@ -24,6 +24,8 @@ class Navigation {
   uint64_t version() const { return version_; }  // grows with each other selection
   // Nothing happens where the dump has no such module, stage or file.
   void Select(const Selection& selection);
+  // The same, where it was not the user who chose.
+  void Suggest(const Selection& selection);
   bool CanGoBack() const { return selections_.CanGoBack(); }
   bool CanGoForward() const { return selections_.CanGoForward(); }
   void Back();
@@ -42,7 +44,7 @@ class Navigation {
   int32_t module() const;
   // The stage in view: that of the selection, else the last shown of that module, else the final.
   int32_t stage() const;
-  // Whether any selection so far named a stage of the module in view.
+  // Whether the user chose anything of a stage of the module in view so far.
   bool was_stage_chosen() const;
   // The selection's instruction as it is in `stage` of the module in view; invalid: none.
   hlo::InstructionId InstructionIn(int32_t stage);
@@ -57,6 +59,7 @@ class Navigation {
   Tasks& tasks_;
   History<Selection> selections_;
   uint64_t version_ = 0;
+  uint64_t suggested_ = 0;  // the version that Suggest made
   Counterparts counterparts_;
   uint64_t counterparts_version_ = 0;  // of the selection they were asked for
   uint64_t counterparts_task_ = 0;

@@ -310,7 +310,7 @@ class GraphView : public View {
     looked_.insert(seen);
     const Selection& selection = frame.context.navigation.selection();
     if (selection.kind != SelectionKind::kNothing || !kernels_->overview.telling.valid()) return;
-    frame.context.navigation.Select(
+    frame.context.navigation.Suggest(
         Selection::OfInstruction(module_, stage_, kernels_->overview.telling));
   }
 
