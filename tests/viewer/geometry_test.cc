@@ -20,8 +20,8 @@ class GeometryTest : public ViewerTest {
   // what is written around them. Code is left out: graphs and timelines draw it on grounds of its
   // own, above other code.
   static std::vector<std::string> Overlaps(const Size& size) {
-    std::vector<SeenCharacter> seen = CharactersIn(0, 0, static_cast<float>(size.width),
-                                                   static_cast<float>(size.height));
+    std::vector<SeenCharacter> seen =
+        CharactersIn(0, 0, static_cast<float>(size.width), static_cast<float>(size.height));
     std::erase_if(seen, [](const SeenCharacter& c) { return c.is_code; });
     std::vector<std::string> found;
     for (size_t i = 0; i < seen.size(); ++i) {

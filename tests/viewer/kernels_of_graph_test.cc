@@ -72,8 +72,8 @@ TEST(KernelMap, WhatIsFusedIsInTheKernelOfItsFusion) {
 TEST(KernelMap, OperationsHaveTheKernelTheyBecame) {
   auto before = Parse(kWritten), after = Parse(kCompiled);
   const debug::Placement placement = debug::FindPlacement(*after, debug::Target::kGpu);
-  const auto kernel_of = MapOperations(*before, debug::Align(*before, *after),
-                                       MapKernels(*after, placement));
+  const auto kernel_of =
+      MapOperations(*before, debug::Align(*before, *after), MapKernels(*after, placement));
   EXPECT_EQ(kernel_of[Named(*before, "twice").index], 0u);
   EXPECT_EQ(kernel_of[Named(*before, "more").index], 0u);
   EXPECT_EQ(kernel_of[Named(*before, "host").index], 1u);

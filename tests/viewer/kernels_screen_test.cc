@@ -106,7 +106,8 @@ TEST_F(ViewerTest, TwoTracesStandBesideEachOther) {
   for (const KernelRow& row : (*sheet)->rows) EXPECT_EQ(row.self, row.other_self) << row.name;
   auto csv = app().dock().Find("kernels")->view->Export(ExportFormat::kCsv, session());
   ASSERT_TRUE(csv.has_value());
-  EXPECT_TRUE(csv->starts_with("instruction,opcode,change_ps,ratio,before_ps,after_ps,self_ps,")) << *csv;
+  EXPECT_TRUE(csv->starts_with("instruction,opcode,change_ps,ratio,before_ps,after_ps,self_ps,"))
+      << *csv;
 }
 
 // A trace of another program of the same module, written here: reduce twice as long, dot gone, a

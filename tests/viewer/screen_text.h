@@ -9,8 +9,8 @@
 namespace hloscope::viewer {
 
 struct SeenCharacter {
-  float x = 0, y = 0;  // of the pen, pixels
-  std::string text;    // one character
+  float x = 0, y = 0;    // of the pen, pixels
+  std::string text;      // one character
   bool is_code = false;  // in the font whose characters are all as wide
 };
 

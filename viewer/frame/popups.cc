@@ -285,7 +285,8 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
     if (PathField(hint)) path = text_;
     if (listed_ != text_) {
       listed_ = text_;
-      entries_ = text_.empty() ? std::vector<std::string>() : CompletionsOf(text_, kMostCompletions);
+      entries_ =
+          text_.empty() ? std::vector<std::string>() : CompletionsOf(text_, kMostCompletions);
       refusal_.clear();
     }
     if (!refusal_.empty()) Label(frame.theme, Color::kError, refusal_);
