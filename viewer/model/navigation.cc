@@ -87,6 +87,8 @@ int32_t Navigation::stage() const {
 bool Navigation::was_stage_chosen() const {
   const int32_t module = this->module();
   const bool is_chosen = suggested_ == 0 || suggested_ != version_;
+  // A buffer, a kernel or a line is something of the final stage.
+  if (is_chosen && selection().kind > SelectionKind::kStage) return true;
   return (is_chosen && selection().module == module && selection().stage >= 0) ||
          stage_in_view_.contains(module);
 }
