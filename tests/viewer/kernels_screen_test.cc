@@ -10,9 +10,9 @@
 #include <fstream>
 
 #include "tests/viewer/viewer_fixture.h"
-#include "viewer/model/kernel_sheet.h"
+#include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/marks.h"
-#include "viewer/model/memory_plan.h"
+#include "viewer/facts/memory_plan.h"
 #include "viewer/model/timeline_camera.h"
 
 namespace hloscope::viewer {

@@ -10,7 +10,7 @@
 #include "core/base/file.h"
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/frame/path_completion.h"
-#include "viewer/model/answers.h"
+#include "viewer/facts/answers.h"
 
 namespace hloscope::viewer {
 namespace {

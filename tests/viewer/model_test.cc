@@ -6,10 +6,10 @@
 
 #include "core/hlo/text/text.h"
 #include "viewer/frame/keyboard.h"
-#include "viewer/model/answers.h"
-#include "viewer/model/dump_facts.h"
+#include "viewer/facts/answers.h"
+#include "viewer/facts/dump_facts.h"
 #include "viewer/model/history.h"
-#include "viewer/model/memory_groups.h"
+#include "viewer/facts/memory_groups.h"
 #include "viewer/model/search_index.h"
 #include "viewer/model/state_folder.h"
 #include "viewer/model/text_document.h"

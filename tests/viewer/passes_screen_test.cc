@@ -5,13 +5,13 @@
 #include "core/base/file.h"
 #include "core/hlo/text/text.h"
 #include "tests/viewer/reading_fixture.h"
-#include "viewer/model/answers.h"
-#include "viewer/model/comparison.h"
-#include "viewer/model/kernel_sheet.h"
-#include "viewer/model/selection_summary.h"
+#include "viewer/facts/answers.h"
+#include "viewer/facts/comparison.h"
+#include "viewer/facts/kernel_sheet.h"
+#include "viewer/facts/selection_summary.h"
 #include "viewer/model/stage_columns.h"
-#include "viewer/model/stage_costs.h"
-#include "viewer/model/timeline_facts.h"
+#include "viewer/facts/stage_costs.h"
+#include "viewer/facts/timeline_facts.h"
 
 namespace hloscope::viewer {
 namespace {

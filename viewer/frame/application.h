@@ -14,7 +14,7 @@
 #include "viewer/frame/input_feed.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/popups.h"
-#include "viewer/model/answers.h"
+#include "viewer/facts/answers.h"
 #include "viewer/model/history.h"
 #include "viewer/model/session.h"
 #include "viewer/model/state_folder.h"

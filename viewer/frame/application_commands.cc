@@ -13,8 +13,8 @@
 #include "viewer/frame/application.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/svg.h"
-#include "viewer/model/comparison.h"
-#include "viewer/model/selection_summary.h"
+#include "viewer/facts/comparison.h"
+#include "viewer/facts/selection_summary.h"
 
 namespace hloscope::viewer {
 

@@ -10,7 +10,7 @@
 
 #include "viewer/frame/path_completion.h"
 #include "viewer/model/bookmark.h"
-#include "viewer/model/comparison.h"
+#include "viewer/facts/comparison.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"

@@ -8,7 +8,7 @@
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
-#include "viewer/model/memory_plan.h"
+#include "viewer/facts/memory_plan.h"
 #include "viewer/model/navigation.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"

@@ -9,14 +9,14 @@
 #include <unordered_map>
 
 #include "core/hlo/text/text.h"
-#include "viewer/model/answers.h"
-#include "viewer/model/comparison.h"
+#include "viewer/facts/answers.h"
+#include "viewer/facts/comparison.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
-#include "viewer/model/selection_summary.h"
+#include "viewer/facts/selection_summary.h"
 #include "viewer/model/stage_columns.h"
 #include "viewer/widgets/syntax.h"
 #include "viewer/widgets/view.h"

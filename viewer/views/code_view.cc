@@ -10,7 +10,7 @@
 
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
-#include "viewer/model/kernel_sheet.h"
+#include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/text_pane.h"

@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
-#include "viewer/model/answers.h"
+#include "viewer/facts/answers.h"
 #include "viewer/model/document.h"
-#include "viewer/model/dump_facts.h"
+#include "viewer/facts/dump_facts.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/views/questions_panel.h"

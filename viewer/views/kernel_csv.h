@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "viewer/model/kernel_sheet.h"
+#include "viewer/facts/kernel_sheet.h"
 
 namespace hloscope::viewer {
 

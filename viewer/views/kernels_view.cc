@@ -11,7 +11,7 @@
 #include <limits>
 
 #include "viewer/model/document.h"
-#include "viewer/model/kernel_sheet.h"
+#include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/timeline_camera.h"

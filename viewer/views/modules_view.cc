@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "viewer/model/document.h"
-#include "viewer/model/dump_facts.h"
+#include "viewer/facts/dump_facts.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/widgets/view.h"

@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <array>
 
-#include "viewer/model/answers.h"
-#include "viewer/model/comparison.h"
+#include "viewer/facts/answers.h"
+#include "viewer/facts/comparison.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/pass_search.h"
-#include "viewer/model/selection_summary.h"
-#include "viewer/model/stage_costs.h"
+#include "viewer/facts/selection_summary.h"
+#include "viewer/facts/stage_costs.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 

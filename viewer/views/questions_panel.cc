@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
-#include "viewer/model/answers.h"
+#include "viewer/facts/answers.h"
 #include "viewer/model/document.h"
-#include "viewer/model/dump_facts.h"
+#include "viewer/facts/dump_facts.h"
 #include "viewer/model/experiment.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"

@@ -10,7 +10,7 @@
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
-#include "viewer/model/selection_summary.h"
+#include "viewer/facts/selection_summary.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/widgets/syntax.h"
 #include "viewer/widgets/view.h"

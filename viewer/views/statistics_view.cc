@@ -8,7 +8,7 @@
 #include "profiler/range_statistics.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
-#include "viewer/model/profile_model.h"
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/view.h"

@@ -139,7 +139,7 @@ std::string TimelinePainter::Fitted(std::string_view name, float room) {
 Color ColorOf(TimelineCategory category) {
   static constexpr Color kColors[] = {
 #define TIMELINE_CATEGORY(category, word, color) Color::color,
-#include "viewer/model/timeline_categories.def"
+#include "viewer/facts/timeline_categories.def"
 #undef TIMELINE_CATEGORY
   };
   return kColors[static_cast<size_t>(category)];

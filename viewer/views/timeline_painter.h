@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "viewer/model/profile_model.h"
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/timeline_camera.h"
-#include "viewer/model/timeline_facts.h"
-#include "viewer/model/timeline_rows.h"
+#include "viewer/facts/timeline_facts.h"
+#include "viewer/facts/timeline_rows.h"
 #include "viewer/widgets/view.h"
 
 struct ImDrawList;

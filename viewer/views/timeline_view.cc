@@ -8,7 +8,7 @@
 
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
-#include "viewer/model/profile_model.h"
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/views/timeline_painter.h"
 #include "viewer/widgets/view.h"

@@ -1,5 +1,5 @@
 // Two stages aligned with each other, and the list of all that may be chosen.
-#include "viewer/model/comparison.h"
+#include "viewer/facts/comparison.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/search_index.h"
-#include "viewer/model/selection_summary.h"
+#include "viewer/facts/selection_summary.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {

@@ -9,18 +9,18 @@
 #include <utility>
 #include <vector>
 
-#include "viewer/model/profile_model.h"
+#include "viewer/facts/profile_model.h"
 
 namespace hloscope::viewer {
 
 enum class TimelineCategory : uint8_t {
 #define TIMELINE_CATEGORY(category, word, color) category,
-#include "viewer/model/timeline_categories.def"
+#include "viewer/facts/timeline_categories.def"
 #undef TIMELINE_CATEGORY
 };
 inline constexpr size_t kTimelineCategories = 0
 #define TIMELINE_CATEGORY(...) +1
-#include "viewer/model/timeline_categories.def"
+#include "viewer/facts/timeline_categories.def"
 #undef TIMELINE_CATEGORY
     ;
 std::string_view WordOf(TimelineCategory category);

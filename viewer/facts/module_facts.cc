@@ -1,5 +1,5 @@
 // Reads a module's first and final stage and its tables.
-#include "viewer/model/module_facts.h"
+#include "viewer/facts/module_facts.h"
 
 #include <fmt/format.h>
 

@@ -10,8 +10,8 @@
 
 #include "core/dump/readers/kernels.h"
 #include "core/hlo/analysis/cost.h"
-#include "viewer/model/device_facts.h"
-#include "viewer/model/profile_model.h"
+#include "viewer/facts/device_facts.h"
+#include "viewer/facts/profile_model.h"
 
 namespace hloscope::viewer {
 

@@ -10,7 +10,7 @@
 
 #include "core/dump/dump_model.h"
 #include "viewer/model/context.h"
-#include "viewer/model/module_facts.h"
+#include "viewer/facts/module_facts.h"
 
 namespace hloscope::viewer {
 

@@ -13,7 +13,7 @@
 #include "core/dump/dump_model.h"
 #include "viewer/commands/commands.h"
 #include "viewer/model/context.h"
-#include "viewer/model/module_facts.h"
+#include "viewer/facts/module_facts.h"
 #include "viewer/model/pending.h"
 #include "viewer/model/selection.h"
 
@@ -21,7 +21,7 @@ namespace hloscope::viewer {
 
 enum class Question : uint8_t {
 #define QUESTION(name, command, scope) name,
-#include "viewer/model/questions.def"
+#include "viewer/facts/questions.def"
 #undef QUESTION
 };
 enum class QuestionScope : uint8_t { kDump, kModule };

@@ -1,5 +1,5 @@
 // Laying out of allocations, and sums over lives.
-#include "viewer/model/memory_plan.h"
+#include "viewer/facts/memory_plan.h"
 
 #include <algorithm>
 #include <map>

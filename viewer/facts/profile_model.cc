@@ -1,5 +1,5 @@
 // Traces that are open, and the modules of the dump that ran in them.
-#include "viewer/model/profile_model.h"
+#include "viewer/facts/profile_model.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // Sorting of what lives at the peak into groups.
-#include "viewer/model/memory_groups.h"
+#include "viewer/facts/memory_groups.h"
 
 #include <algorithm>
 #include <cctype>
@@ -21,7 +21,7 @@ struct UseRule {
 };
 constexpr UseRule kUseRules[] = {
 #define RULE(group, evidence, word) {MemoryUse::group, UseEvidence::evidence, word},
-#include "viewer/model/memory_groups.def"
+#include "viewer/facts/memory_groups.def"
 };
 
 bool IsWordCharacter(char c) {
@@ -285,7 +285,7 @@ std::string Unwrapped(std::string_view segment) {
 std::string_view TitleOf(MemoryUse use) {
   static constexpr std::string_view kTitles[] = {
 #define GROUP(name, title, help) title,
-#include "viewer/model/memory_groups.def"
+#include "viewer/facts/memory_groups.def"
   };
   return kTitles[static_cast<size_t>(use)];
 }
@@ -293,7 +293,7 @@ std::string_view TitleOf(MemoryUse use) {
 std::string_view HelpOf(MemoryUse use) {
   static constexpr std::string_view kHelps[] = {
 #define GROUP(name, title, help) help,
-#include "viewer/model/memory_groups.def"
+#include "viewer/facts/memory_groups.def"
   };
   return kHelps[static_cast<size_t>(use)];
 }

@@ -1,5 +1,5 @@
 // Joining kernels, instructions, times and costs.
-#include "viewer/model/kernel_sheet.h"
+#include "viewer/facts/kernel_sheet.h"
 
 #include <fmt/format.h>
 

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "core/hlo/module.h"
-#include "viewer/model/memory_plan.h"
+#include "viewer/facts/memory_plan.h"
 
 namespace hloscope::viewer {
 
 enum class MemoryUse : uint8_t {
 #define GROUP(name, title, help) name,
-#include "viewer/model/memory_groups.def"
+#include "viewer/facts/memory_groups.def"
 };
 std::string_view TitleOf(MemoryUse use);
 std::string_view HelpOf(MemoryUse use);

@@ -1,5 +1,5 @@
 // Asks for the facts of one module after another, and sorts modules by them.
-#include "viewer/model/dump_facts.h"
+#include "viewer/facts/dump_facts.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <cctype>
 #include <numeric>
 
-#include "viewer/model/answers.h"
+#include "viewer/facts/answers.h"
 #include "viewer/model/document.h"
-#include "viewer/model/profile_model.h"
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {

@@ -1,20 +1,20 @@
 // Sentences from counterparts, placement, kernels and times; of a stage, what it holds.
-#include "viewer/model/selection_summary.h"
+#include "viewer/facts/selection_summary.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "viewer/model/answers.h"
-#include "viewer/model/comparison.h"
+#include "viewer/facts/answers.h"
+#include "viewer/facts/comparison.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
-#include "viewer/model/kernel_sheet.h"
+#include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/number_text.h"
-#include "viewer/model/profile_model.h"
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/task_cache.h"
 

@@ -1,5 +1,5 @@
 // Sums over the instructions that run by themselves.
-#include "viewer/model/stage_costs.h"
+#include "viewer/facts/stage_costs.h"
 
 #include <fmt/format.h>
 

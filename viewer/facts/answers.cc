@@ -1,5 +1,5 @@
 // Each answer is found once for a module, in the background.
-#include "viewer/model/answers.h"
+#include "viewer/facts/answers.h"
 
 #include <fmt/format.h>
 
@@ -8,14 +8,14 @@
 
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
-#include "viewer/model/dump_facts.h"
-#include "viewer/model/kernel_sheet.h"
+#include "viewer/facts/dump_facts.h"
+#include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/marks.h"
-#include "viewer/model/memory_plan.h"
+#include "viewer/facts/memory_plan.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/pass_search.h"
-#include "viewer/model/profile_model.h"
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
@@ -409,7 +409,7 @@ Result<std::shared_ptr<const PassRanking>> Rank(const debug::Lineage& lineage,
 std::span<const QuestionRow> QuestionRows() {
   static constexpr QuestionRow kRows[] = {
 #define QUESTION(name, command, scope) {Question::name, command, QuestionScope::scope},
-#include "viewer/model/questions.def"
+#include "viewer/facts/questions.def"
 #undef QUESTION
   };
   return kRows;

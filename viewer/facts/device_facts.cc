@@ -1,5 +1,5 @@
 // Figures of devices out of target configurations and traces.
-#include "viewer/model/device_facts.h"
+#include "viewer/facts/device_facts.h"
 
 #include <algorithm>
 #include <charconv>

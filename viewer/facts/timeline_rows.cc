@@ -1,5 +1,5 @@
 // Places of lanes and rows.
-#include "viewer/model/timeline_rows.h"
+#include "viewer/facts/timeline_rows.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Intervals of each category, merged and intersected.
-#include "viewer/model/timeline_facts.h"
+#include "viewer/facts/timeline_facts.h"
 
 #include <algorithm>
 #include <stop_token>
@@ -146,7 +146,7 @@ void FindSteps(const EventStore& store, TimelineFacts& facts) {
 std::string_view WordOf(TimelineCategory category) {
   static constexpr std::string_view kWords[] = {
 #define TIMELINE_CATEGORY(category, word, color) word,
-#include "viewer/model/timeline_categories.def"
+#include "viewer/facts/timeline_categories.def"
 #undef TIMELINE_CATEGORY
   };
   return kWords[static_cast<size_t>(category)];
