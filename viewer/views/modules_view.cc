@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "viewer/model/document.h"
 #include "viewer/facts/dump_facts.h"
+#include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/widgets/view.h"
@@ -109,9 +109,12 @@ class ModulesView : public View {
       for (size_t s = 0; s < entry.stages.size(); ++s) {
         auto stage = static_cast<int32_t>(s);
         bool shown = current && frame.context.navigation.stage() == stage;
-        std::string label = SafeText(entry.stages[s].name, 70) + "##" + std::to_string(s);
-        if (ImGui::Selectable(label.c_str(), shown))
+        const std::string& name = entry.stages[s].name;
+        const std::string fitted = FittedText(name, ImGui::GetContentRegionAvail().x);
+        if (ImGui::Selectable(fmt::format("{}##{}", fitted, s).c_str(), shown))
           frame.context.navigation.Select(Selection::OfStage(m, stage));
+        if (ImGui::IsItemHovered() && fitted != name)
+          ImGui::SetTooltip("%s", SafeText(name).c_str());
       }
       ImGui::TreePop();
     }

@@ -87,20 +87,22 @@ void Label(const Theme& theme, Color color, std::string_view text) {
   ImGui::PopStyleColor();
 }
 
-void FittedLabel(std::string_view text) {
+std::string FittedText(std::string_view text, float room) {
   std::string safe = SafeText(text, 1000);
-  float room = ImGui::GetContentRegionAvail().x;
-  if (WidthOf(safe) <= room || safe.size() < 12) {
-    Draw(safe);
-    return;
-  }
+  if (WidthOf(safe) <= room || safe.size() < 12) return safe;
   size_t low = 8, high = safe.size();
   while (low + 1 < high) {
     size_t middle = (low + high) / 2;
     (WidthOf(CutInTheMiddle(safe, middle)) <= room ? low : high) = middle;
   }
-  Draw(CutInTheMiddle(safe, low));
-  if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(text, 2000).c_str());
+  return CutInTheMiddle(safe, low);
+}
+
+void FittedLabel(std::string_view text) {
+  const std::string fitted = FittedText(text, ImGui::GetContentRegionAvail().x);
+  Draw(fitted);
+  if (ImGui::IsItemHovered() && fitted != SafeText(text, 1000))
+    ImGui::SetTooltip("%s", SafeText(text, 2000).c_str());
 }
 
 void Title(Frame& frame, std::string_view text) {

@@ -24,7 +24,9 @@ std::string CsvCell(std::string_view text);
 // Text as it is (no format), after SafeText.
 void Label(std::string_view text);
 void Label(const Theme& theme, Color color, std::string_view text);
-// Cut in the middle with "…" to fit the width that is left, the whole as a tooltip.
+// SafeText, cut in the middle with "…" where it is wider than `room` pixels.
+std::string FittedText(std::string_view text, float room);
+// The same in the width that is left, the whole as a tooltip.
 void FittedLabel(std::string_view text);
 void Title(Frame& frame, std::string_view text);
 // A quiet sentence: why a panel or part of it is empty, wrapped.
