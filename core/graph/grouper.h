@@ -51,7 +51,7 @@ class Grouper {
   std::vector<Entity> Divide(std::vector<Entity> entities, uint64_t key);
   std::vector<uint32_t> LiveAfter(std::span<const Entity> entities) const;
   std::string_view PartLabel(std::span<const Entity> members);
-  std::string_view WordOf(std::span<const Entity> members);
+  std::string_view WordOf(std::span<const hlo::InstructionId> leaves);
   Entity EntityOf(NodeId group, std::span<const Entity> members) const;
   uint64_t Signature(NodeId leaf) const;
 

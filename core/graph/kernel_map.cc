@@ -99,6 +99,18 @@ std::vector<uint32_t> MapOperations(const hlo::Module& before, const debug::Alig
   return kernel_of;
 }
 
+KernelMembers::KernelMembers(const std::vector<uint32_t>& kernel_of, size_t kernels)
+    : first_(kernels + 1, 0) {
+  for (uint32_t kernel : kernel_of)
+    first_[kernel == kNoKernel ? 0 : kernel + 1] += kernel != kNoKernel;
+  for (size_t k = 1; k < first_.size(); ++k) first_[k] += first_[k - 1];
+  members_.resize(first_.back());
+  std::vector<uint32_t> next(first_.begin(), first_.end());
+  for (uint32_t i = 0; i < kernel_of.size(); ++i) {
+    if (kernel_of[i] != kNoKernel) members_[next[kernel_of[i]]++] = InstructionId(i);
+  }
+}
+
 bool IsOperation(const hlo::Module& module, InstructionId id) {
   const Opcode opcode = module[id].opcode;
   if (hlo::HasTrait(opcode, hlo::kTraitNoCode)) return false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/debug/align/alignment.h"
@@ -35,6 +36,22 @@ KernelMap MapKernels(const hlo::Module& compiled, const debug::Placement& placem
 // (constants, broadcasts) goes with its first reader that has a kernel.
 std::vector<uint32_t> MapOperations(const hlo::Module& before, const debug::Alignment& links,
                                     const KernelMap& after);
+
+// Instructions by kernel, in program order.
+class KernelMembers {
+ public:
+  KernelMembers() = default;
+  KernelMembers(const std::vector<uint32_t>& kernel_of, size_t kernels);
+  std::span<const hlo::InstructionId> Of(uint32_t kernel) const {
+    return kernel + 1 < first_.size()
+               ? std::span(members_).subspan(first_[kernel], first_[kernel + 1] - first_[kernel])
+               : std::span<const hlo::InstructionId>();
+  }
+
+ private:
+  std::vector<hlo::InstructionId> members_;
+  std::vector<uint32_t> first_;  // by kernel
+};
 
 // True for what computes, moves or communicates: what a user counts as an operation. Not for
 // parameters, constants, tuples, control flow, and what a reduction applies.

@@ -122,16 +122,18 @@ std::vector<Stretch> FindStretches(std::span<const uint64_t> tokens) {
   return taken;
 }
 
+// As many of a group's leaves are asked for their words; more would say the same.
+constexpr size_t kMostAsked = 2000;
+
 // The word that at least `share` of the leaves have; empty where there is none.
-std::string_view MostCommonWord(const Tree& tree, std::span<const NodeId> nodes, double share) {
+std::string_view MostCommonWord(const hlo::Module& module,
+                                std::span<const hlo::InstructionId> leaves, double share) {
   std::unordered_map<std::string_view, int64_t> counts;
+  const size_t step = leaves.size() / kMostAsked + 1;
   int64_t all = 0;
-  for (NodeId id : nodes) {
-    tree.ForEachInstruction(id, [&](hlo::InstructionId each) {
-      ++all;
-      if (const std::string_view word = UserWordOf(tree.module(), each); !word.empty())
-        ++counts[word];
-    });
+  for (size_t k = 0; k < leaves.size(); k += step) {
+    ++all;
+    if (const std::string_view word = UserWordOf(module, leaves[k]); !word.empty()) ++counts[word];
   }
   std::string_view best;
   int64_t most = 0;
@@ -281,11 +283,13 @@ std::vector<Grouper::Entity> Grouper::Divide(std::vector<Entity> entities, uint6
 }
 
 // What the user calls most of a part; empty where that is what all of the program is called.
-std::string_view Grouper::WordOf(std::span<const Entity> members) {
-  if (!common_word_) common_word_ = MostCommonWord(tree_, leaves_, 0.8);
-  std::vector<NodeId> nodes;
-  for (const Entity& member : members) nodes.push_back(member.node);
-  const std::string_view word = MostCommonWord(tree_, nodes, 0.5);
+std::string_view Grouper::WordOf(std::span<const hlo::InstructionId> leaves) {
+  if (!common_word_) {
+    std::vector<hlo::InstructionId> all;
+    for (NodeId leaf : leaves_) all.push_back(tree_[leaf].instruction);
+    common_word_ = MostCommonWord(tree_.module(), all, 0.8);
+  }
+  const std::string_view word = MostCommonWord(tree_.module(), leaves, 0.5);
   return word == *common_word_ ? std::string_view() : word;
 }
 
@@ -293,8 +297,10 @@ std::string_view Grouper::WordOf(std::span<const Entity> members) {
 std::string_view Grouper::PartLabel(std::span<const Entity> members) {
   const hlo::Module& module = tree_.module();
   std::map<std::string_view, int64_t> weights, counts;
+  std::vector<hlo::InstructionId> leaves;
   for (const Entity& member : members) {
     tree_.ForEachInstruction(member.node, [&](hlo::InstructionId id) {
+      leaves.push_back(id);
       const hlo::Opcode opcode = module[id].opcode;
       const std::string_view what =
           IsCall(opcode) ? Stem(module.name(id)) : std::string_view(ToString(opcode));
@@ -305,7 +311,7 @@ std::string_view Grouper::PartLabel(std::span<const Entity> members) {
   std::vector<std::pair<int64_t, std::string_view>> sorted;
   for (auto [what, weight] : weights) sorted.emplace_back(-weight, what);
   std::ranges::sort(sorted);
-  std::string label(WordOf(members));
+  std::string label(WordOf(leaves));
   const size_t most = label.empty() ? 2 : 1;
   if (!label.empty()) label += ": ";
   for (size_t k = 0; k < sorted.size() && k < most; ++k) {

@@ -17,14 +17,14 @@ namespace hloscope::viewer {
 std::shared_ptr<const StageKernels> KernelsOf(Context& context, int32_t module, int32_t stage,
                                               const std::shared_ptr<const GraphData>& data,
                                               const std::shared_ptr<const hlo::Module>& first) {
-  const Pending<StageKernels>& found =
-      context.cache.Get(PartKey<StageKernels>{module, stage}, "finding kernels",
-                        [placed = data->placement, of = data->module, first](TaskControl&) {
-                          auto made = std::make_shared<StageKernels>();
-                          made->map = graph::MapKernels(*of, placed);
-                          made->overview = graph::MakeOverview(*first, *of, placed);
-                          return Computed<StageKernels>(std::move(made));
-                        });
+  const Pending<StageKernels>& found = context.cache.Get(
+      PartKey<StageKernels>{module, stage}, "finding kernels", [data, first](TaskControl&) {
+        auto made = std::make_shared<StageKernels>();
+        made->map = graph::MapKernels(*data->module, data->placement);
+        made->members = graph::KernelMembers(made->map.kernel_of, made->map.kernels.size());
+        made->overview = graph::MakeOverview(*first, *data->module, data->placement);
+        return Computed<StageKernels>(std::move(made));
+      });
   return found.ready() ? found.value : nullptr;
 }
 
@@ -39,19 +39,10 @@ std::shared_ptr<const SourceKernels> SourceKernelsOf(
         auto made = std::make_shared<SourceKernels>();
         made->links = debug::Align(*first, *later);
         made->kernel_of = graph::MapOperations(*first, made->links, kernels->map);
+        made->members = graph::KernelMembers(made->kernel_of, kernels->map.kernels.size());
         return Computed<SourceKernels>(std::move(made));
       });
   return found.ready() ? found.value : nullptr;
-}
-
-std::vector<hlo::InstructionId> KernelPaint::InstructionsOf(uint32_t kernel, size_t most) const {
-  std::vector<hlo::InstructionId> out;
-  if (kernel == graph::kNoKernel) return out;
-  const std::span<const uint32_t> all = kernel_of();
-  for (uint32_t i = 0; i < all.size() && out.size() < most; ++i) {
-    if (all[i] == kernel) out.push_back(hlo::InstructionId(i));
-  }
-  return out;
 }
 
 uint32_t ColorOfKernel(const Theme& theme, uint8_t color) {
@@ -65,11 +56,8 @@ std::string ShownText(const hlo::Module& module, const StageKernels& kernels, ui
   if (kernel >= kernels.map.kernels.size()) return {};
   const graph::KernelMap::Kernel& one = kernels.map.kernels[kernel];
   int64_t inside = 0;
-  for (uint32_t i = 0; i < kernels.map.kernel_of.size(); ++i) {
-    const bool counts =
-        kernels.map.kernel_of[i] == kernel && graph::IsOperation(module, hlo::InstructionId(i));
-    inside += counts ? 1 : 0;
-  }
+  for (hlo::InstructionId id : kernels.members.Of(kernel))
+    inside += graph::IsOperation(module, id) ? 1 : 0;
   return fmt::format("{}: {} → {}", SafeText(module.name(one.instruction), 60),
                      Counted(inside, "operation"), debug::Describe(one.place));
 }

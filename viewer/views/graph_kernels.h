@@ -18,12 +18,14 @@ namespace hloscope::viewer {
 // Of a compiled stage.
 struct StageKernels {
   graph::KernelMap map;
+  graph::KernelMembers members;
   graph::Overview overview;
 };
 // Of the first stage, against another.
 struct SourceKernels {
   debug::Alignment links;
   std::vector<uint32_t> kernel_of;  // by instruction of the first stage
+  graph::KernelMembers members;
 };
 
 // Null while they are being found. `data` is of the stage, `first` of the module's first stage.
@@ -49,8 +51,6 @@ struct KernelPaint {
     const std::span<const uint32_t> all = kernel_of();
     return id.valid() && id.index < all.size() ? all[id.index] : graph::kNoKernel;
   }
-  // Up to `most` instructions of a kernel.
-  std::vector<hlo::InstructionId> InstructionsOf(uint32_t kernel, size_t most) const;
   bool operator==(const KernelPaint&) const = default;
 };
 

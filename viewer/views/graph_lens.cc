@@ -29,7 +29,7 @@ using graph::NodeId;
 using graph::NodeKind;
 
 constexpr size_t kMostOpened = 2000;
-constexpr size_t kMostInRibbon = 400;  // instructions of a kernel that are looked for
+constexpr std::ptrdiff_t kMostInRibbon = 200;  // instructions of a kernel that are looked for
 
 // The final stage runs as all of the dump says, others as the module itself shows.
 debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int32_t stage,
@@ -94,6 +94,7 @@ void GraphLens::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
   if (wanted == painted_ && kernels == kernels_) return;
   painted_ = wanted;
   kernels_ = kernels;
+  kernel_of_node_.clear();
   tints_.clear();
   for (int color = 0; color <= graph::kCollectiveColor; ++color)
     tints_.push_back(ColorOfKernel(frame.theme, static_cast<uint8_t>(color)));
@@ -184,6 +185,12 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
 
 uint32_t GraphLens::KernelOf(NodeId id) const {
   if (kernels_.kernels == nullptr || !id.valid()) return graph::kNoKernel;
+  const auto [at, is_new] = kernel_of_node_.try_emplace(id.index, graph::kNoKernel);
+  if (is_new) at->second = FindKernelOf(id);
+  return at->second;
+}
+
+uint32_t GraphLens::FindKernelOf(NodeId id) const {
   const graph::Tree& tree = data_->graph.tree();
   if (tree[id].kind == NodeKind::kInstruction) return kernels_.Of(tree[id].instruction);
   uint32_t common = graph::kNoKernel;
@@ -205,7 +212,8 @@ RibbonStep GraphLens::AreasOf(uint32_t kernel, bool in_lanes) const {
   // Of the stage itself its own instruction; of what was written all that it was made of.
   std::vector<hlo::InstructionId> ids;
   if (kernels_.source != nullptr) {
-    ids = kernels_.InstructionsOf(kernel, kMostInRibbon);
+    const auto all = kernels_.source->members.Of(kernel);
+    ids.assign(all.begin(), all.begin() + std::min(std::ssize(all), kMostInRibbon));
   } else if (kernel < kernels_.kernels->map.kernels.size()) {
     ids = {kernels_.kernels->map.kernels[kernel].instruction};
   }

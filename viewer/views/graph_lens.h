@@ -78,6 +78,7 @@ class GraphLens {
   void DrawLaneTitles(Frame& frame, float width) const;
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
+  uint32_t FindKernelOf(graph::NodeId id) const;
 
   GraphKey key_;
   mutable std::string open_text_;  // of the nodes that are open, while open_version_ holds
@@ -96,6 +97,7 @@ class GraphLens {
   std::pair<float, float> fitted_size_;
   std::vector<uint32_t> tints_;  // by colour of a kernel
   KernelPaint kernels_;
+  mutable std::unordered_map<uint32_t, uint32_t> kernel_of_node_;  // what KernelOf found
   uint32_t lit_kernel_ = graph::kNoKernel;
   std::string sought_;
   uint64_t sought_version_ = 0;
