@@ -35,10 +35,11 @@ class LabelsTest : public ReadingTest {
     std::filesystem::create_directories(Scratch(folder));
     std::ofstream(Scratch(folder + "/" + file)) << text;
   }
-  // Two modules of two stages each.
+  // Two modules of two stages each; the first has the larger files, and so is in view.
   std::string TwoModules() {
     Write("dump", "module_0000.first.before_optimizations.txt", ModuleText("first", "alpha", 11));
-    Write("dump", "module_0000.first.cpu_after_optimizations.txt", ModuleText("first", "beta", 12));
+    Write("dump", "module_0000.first.cpu_after_optimizations.txt",
+          ModuleText("first", "beta", 12) + std::string(100, '\n'));
     Write("dump", "module_0001.second.before_optimizations.txt", ModuleText("second", "gamma", 13));
     Write("dump", "module_0001.second.cpu_after_optimizations.txt",
           ModuleText("second", "delta", 14));

@@ -30,7 +30,7 @@ void Navigation::Suggest(const Selection& selection) {
 
 // For another selection; where that names no module the one in view stays.
 void Navigation::Leave() {
-  module_in_view_ = std::max(0, module());
+  if (const int32_t now = module(); now >= 0) module_in_view_ = now;
   ++version_;
 }
 
@@ -47,13 +47,30 @@ bool Navigation::Holds(const Selection& selection) const {
   return selection.stage < std::ssize(entry.stages);
 }
 
+// By the bytes of its files, which are known without reading them; the first of equals.
+int32_t Navigation::LargestModule() const {
+  const dump::DumpModel& dump = *document_.dump().value;
+  if (largest_of_ == &dump) return largest_;
+  int64_t most = -1;
+  for (size_t m = 0; m < dump.modules().size(); ++m) {
+    int64_t bytes = 0;
+    for (int32_t file : dump.modules()[m].files)
+      bytes += dump.files()[static_cast<size_t>(file)].bytes;
+    if (bytes <= most) continue;
+    most = bytes;
+    largest_ = static_cast<int32_t>(m);
+  }
+  largest_of_ = &dump;
+  return largest_;
+}
+
 void Navigation::Reset() {
   selections_.Reset({});
   ++version_;
   counterparts_ = {};
   counterparts_complete_ = true;
   counterparts_task_ = 0;
-  module_in_view_ = 0;
+  module_in_view_ = -1;
   stage_in_view_.clear();
 }
 
@@ -73,7 +90,7 @@ int32_t Navigation::module() const {
   int32_t module = ModuleOf(*document_.dump(), selection());
   if (module >= 0) return module;
   if (counterparts_version_ == version_ && counterparts_.module >= 0) return counterparts_.module;
-  return module_in_view_;
+  return module_in_view_ >= 0 ? module_in_view_ : LargestModule();
 }
 
 int32_t Navigation::stage() const {

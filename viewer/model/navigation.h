@@ -39,7 +39,7 @@ class Navigation {
   bool counterparts_complete() const { return counterparts_complete_; }
   // Finds them anew: what was found may be a part.
   void ForgetCounterparts() { counterparts_version_ = 0; }
-  // The module in view: that of the selection, else the last that was, at first the first. -1:
+  // The module in view: that of the selection, else the last that was, at first the largest. -1:
   // none.
   int32_t module() const;
   // The stage in view: that of the selection, else the last shown of that module, else the final.
@@ -53,6 +53,7 @@ class Navigation {
   void Leave();
   void Resolve();
   bool Holds(const Selection& selection) const;
+  int32_t LargestModule() const;
 
   const Document& document_;
   DumpData& data_;
@@ -64,8 +65,10 @@ class Navigation {
   uint64_t counterparts_version_ = 0;  // of the selection they were asked for
   uint64_t counterparts_task_ = 0;
   bool counterparts_complete_ = true;
-  int32_t module_in_view_ = 0;                // where the selection names none
+  int32_t module_in_view_ = -1;               // where the selection names none; -1: the largest
   std::map<int32_t, int32_t> stage_in_view_;  // by module
+  mutable int32_t largest_ = 0;                           // what LargestModule found …
+  mutable const dump::DumpModel* largest_of_ = nullptr;  // … in that dump
 };
 
 }  // namespace hloscope::viewer
