@@ -38,6 +38,16 @@ TEST_F(ViewerTest, AnUnwritableHomeIsASentence) {
   Settle();
 }
 
+TEST_F(ViewerTest, SettingsComeBack) {
+  StateFolder folder(Scratch("settings"));
+  KeptSettings kept{.dark = false, .zoom = 1.5f, .is_maximized = true, .recent = {"a"}};
+  ASSERT_TRUE(folder.WriteSettings(kept).has_value());
+  const KeptSettings read = StateFolder(Scratch("settings")).ReadSettings();
+  EXPECT_FALSE(read.dark);
+  EXPECT_TRUE(read.is_maximized);
+  EXPECT_EQ(read.recent, kept.recent);
+}
+
 TEST_F(ViewerTest, AFullDiskIsASentence) {
   const FullDisk disk;
   state_calls_ = &disk;

@@ -64,6 +64,7 @@ void Application::Start(std::unique_ptr<Surface> surface, const ApplicationOptio
   fonts_ = LoadFonts();
   KeptSettings kept = state_.ReadSettings();
   zoom_ = kept.zoom;
+  if (kept.is_maximized) surface_->Maximize();
   SetTheme(options.theme.empty() ? kept.dark : options.theme != "light");
   std::string layout = state_.ReadLayout();
   if (!layout.empty()) ImGui::LoadIniSettingsFromMemory(layout.data(), layout.size());
@@ -288,7 +289,10 @@ void Application::SayProblems() {
 }
 
 Status Application::SaveSettings() const {
-  return state_.WriteSettings({.dark = theme_.dark(), .zoom = zoom_, .recent = session_->recent});
+  return state_.WriteSettings({.dark = theme_.dark(),
+                               .zoom = zoom_,
+                               .is_maximized = surface_->is_maximized(),
+                               .recent = session_->recent});
 }
 
 Status Application::SaveSession() {

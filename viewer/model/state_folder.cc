@@ -118,6 +118,7 @@ KeptSettings StateFolder::ReadSettings() {
   out.dark = TextOf(json, "theme") != "light";
   out.zoom =
       static_cast<float>(std::clamp<int64_t>(NumberOf(json, "zoom_percent", 100), 50, 300)) / 100;
+  out.is_maximized = json.value("maximized", Json(false)) == Json(true);
   if (json.contains("recent") && json["recent"].is_array()) {
     for (const Json& path : json["recent"]) {
       if (path.is_string() && out.recent.size() < 20) out.recent.push_back(path.get<std::string>());
@@ -160,7 +161,8 @@ Status StateFolder::WriteSettings(const KeptSettings& settings) const {
   std::string text;
   JsonWriter json(text);
   json.BeginObject().Field("version", kVersion).Field("theme", settings.dark ? "dark" : "light");
-  json.Field("zoom_percent", std::lround(settings.zoom * 100)).Key("recent").BeginArray();
+  json.Field("zoom_percent", std::lround(settings.zoom * 100));
+  json.Field("maximized", settings.is_maximized).Key("recent").BeginArray();
   for (const std::string& path : settings.recent) json.Value(path);
   json.EndArray().EndObject();
   return Write("settings.json", text);

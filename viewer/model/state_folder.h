@@ -28,6 +28,7 @@ struct KeptSession {
 struct KeptSettings {
   bool dark = true;
   float zoom = 1;
+  bool is_maximized = false;        // the window fills the display
   std::vector<std::string> recent;  // newest first
 };
 

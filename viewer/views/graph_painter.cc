@@ -294,7 +294,10 @@ void GraphPainter::PaintCallout(uint32_t index) {
   const float font = std::round(12 * frame_.scale);
   const std::string& title = texts_(box.node).title;
   const float character = font * graph::kCharacterWidth;
-  if (b.y - a.y >= 14 * frame_.scale && (b.x - a.x) > 14 * character) return;
+  // What can be read on the box is not said again beside it.
+  const auto wanted = static_cast<float>(std::min<size_t>(graph::Columns(title), 10));
+  if (b.y - a.y >= kTextHeight * frame_.scale && (b.x - a.x) > (wanted + 3) * character * 0.8f)
+    return;
   const ImVec2 low = list_.GetClipRectMin(), high = list_.GetClipRectMax();
   const std::string text =
       graph::Elide(title, static_cast<size_t>(std::max(6.0f, (high.x - low.x) / character - 4)));

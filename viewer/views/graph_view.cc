@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/counted.h"
 #include "core/debug/align/alignment.h"
 #include "core/graph/svg.h"
 #include "viewer/model/document.h"
@@ -487,8 +488,8 @@ class GraphView : public View {
     const ImVec2 corner = ImGui::GetCursorPos();
     const auto& boxes = lens.picture().boxes;
     const auto open = std::ranges::count(boxes, true, &Box::open);
-    FittedLabel(open == 0 ? fmt::format("{} boxes", boxes.size())
-                          : fmt::format("{} boxes, {} open", boxes.size(), open));
+    const std::string all = Counted(boxes.size(), "box", "boxes");
+    FittedLabel(open == 0 ? all : fmt::format("{}, {} open", all, open));
     if (!sought_.empty()) Label(frame.theme, Color::kAccent, fmt::format("{} found", lens.found()));
     ImGui::SetCursorPos({corner.x, corner.y + height});
   }

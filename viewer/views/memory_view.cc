@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viewer/facts/memory_groups.h"
+#include "viewer/facts/memory_plan.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
-#include "viewer/facts/memory_groups.h"
-#include "viewer/facts/memory_plan.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/model/timeline_camera.h"
@@ -340,10 +340,7 @@ class MemoryView : public View {
   }
 
   void HandleKeys(Context& context) {
-    if (ImGui::IsKeyPressed(ImGuiKey_W)) points_.Zoom(0.5, 1.4);
-    if (ImGui::IsKeyPressed(ImGuiKey_S)) points_.Zoom(0.5, 1 / 1.4);
-    if (ImGui::IsKeyPressed(ImGuiKey_A)) points_.Pan(-0.15);
-    if (ImGui::IsKeyPressed(ImGuiKey_D)) points_.Pan(0.15);
+    SteerByKeys(points_, hovered_ ? (ImGui::GetIO().MousePos.x - left_) / width_ : 0.5);
     const int32_t step = (ImGui::IsKeyPressed(ImGuiKey_RightArrow) ? 1 : 0) -
                          (ImGui::IsKeyPressed(ImGuiKey_LeftArrow) ? 1 : 0);
     if (step != 0 && plan_->has_lives) {

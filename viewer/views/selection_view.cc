@@ -6,11 +6,11 @@
 
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/text/text.h"
+#include "viewer/facts/selection_summary.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
-#include "viewer/facts/selection_summary.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/widgets/syntax.h"
 #include "viewer/widgets/view.h"
@@ -291,7 +291,8 @@ class SelectionView : public View {
     if (found.source_file.empty()) return;
     Section(frame, "Source line");
     std::string text = fmt::format("{}:{}", found.source_file, found.source_line);
-    if (ImGui::Selectable((SafeText(text, 80) + "##source").c_str()))
+    if (ImGui::Selectable(
+            (FittedText(text, ImGui::GetContentRegionAvail().x) + "##source").c_str()))
       frame.context.navigation.Select(
           Selection::OfSourceLine(found.source_file, found.source_line, found.module));
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(text, 600).c_str());
@@ -344,10 +345,10 @@ class SelectionView : public View {
     bool first = true;
     for (const Link& link : links) {
       if (!link.range.found()) continue;
-      if (!first) ImGui::SameLine();
-      first = false;
       std::string label = link.name;
       if (link.range.first_line > 0) label += fmt::format(" line {}", link.range.first_line);
+      if (!first) SameLineIfRoom(ButtonWidth(label.c_str()));
+      first = false;
       if (ImGui::SmallButton(label.c_str())) {
         frame.context.navigation.Select(
             Selection::OfTextLine(link.range.file, std::max(1, link.range.first_line)));

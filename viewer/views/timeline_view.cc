@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
-#include "viewer/facts/profile_model.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/views/timeline_painter.h"
 #include "viewer/widgets/view.h"
@@ -289,10 +289,7 @@ class TimelineView : public View {
   void HandleKeys(Frame& frame, const ProfileModel& model) {
     const ImGuiIO& io = ImGui::GetIO();
     if (io.KeyCtrl || io.KeyAlt) return;
-    if (ImGui::IsKeyPressed(ImGuiKey_W)) scene_.camera.Zoom(0.5, 1.4);
-    if (ImGui::IsKeyPressed(ImGuiKey_S)) scene_.camera.Zoom(0.5, 1 / 1.4);
-    if (ImGui::IsKeyPressed(ImGuiKey_A)) scene_.camera.Pan(-0.15);
-    if (ImGui::IsKeyPressed(ImGuiKey_D)) scene_.camera.Pan(0.15);
+    SteerByKeys(scene_.camera, hovered_ ? (io.MousePos.x - scene_.left) / scene_.width : 0.5);
     const bool is_right = ImGui::IsKeyPressed(ImGuiKey_RightArrow);
     if (is_right || ImGui::IsKeyPressed(ImGuiKey_LeftArrow)) {
       const EventId now = SelectedEvent(frame.context);

@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/requests.h"
+#include "viewer/model/timeline_camera.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -146,6 +147,13 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
       return false;
   }
   return false;
+}
+
+void SteerByKeys(TimelineCamera& camera, double at) {
+  if (ImGui::IsKeyPressed(ImGuiKey_W)) camera.Zoom(at, 1.4);
+  if (ImGui::IsKeyPressed(ImGuiKey_S)) camera.Zoom(at, 1 / 1.4);
+  if (ImGui::IsKeyPressed(ImGuiKey_A)) camera.Pan(-0.15);
+  if (ImGui::IsKeyPressed(ImGuiKey_D)) camera.Pan(0.15);
 }
 
 bool Row(Frame& frame, std::string_view id, bool selected, bool lit) {

@@ -11,6 +11,8 @@
 
 namespace hloscope::viewer {
 
+class TimelineCamera;
+
 // Text of strangers made safe to draw: control characters and invalid UTF-8 escaped, on one line,
 // and no longer than `most` bytes, cut in the middle so that a numeric suffix stays.
 std::string SafeText(std::string_view text, size_t most = 200);
@@ -49,6 +51,10 @@ void SameLineIfRoom(float width);
 // The width of a button or check box with that text.
 float ButtonWidth(const char* text);
 float CheckboxWidth(const char* text);
+
+// W and S zoom, A and D move, as in trace viewers: at the share `at` of the width, where the
+// pointer is.
+void SteerByKeys(TimelineCamera& camera, double at);
 
 // A row of a table that can be clicked as a whole; `selected` is the selection itself, `lit` stands
 // for it.

@@ -124,6 +124,12 @@ class GlfwSurface : public Surface {
     return kind_ != SurfaceKind::kWindow || glfwGetWindowAttrib(window_, GLFW_FOCUSED) != 0;
   }
   void SetTitle(const std::string& title) override { glfwSetWindowTitle(window_, title.c_str()); }
+  void Maximize() override {
+    if (kind_ == SurfaceKind::kWindow) glfwMaximizeWindow(window_);
+  }
+  bool is_maximized() const override {
+    return kind_ == SurfaceKind::kWindow && glfwGetWindowAttrib(window_, GLFW_MAXIMIZED) != 0;
+  }
 
   Result<Picture> Pixels() override {
     if (picture_.rgb.empty()) {

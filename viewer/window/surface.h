@@ -49,6 +49,9 @@ class Surface {
   void Drop(std::vector<std::string> paths) { dropped_ = std::move(paths); }
   std::vector<std::string> TakeDroppedPaths() { return std::exchange(dropped_, {}); }
   virtual void SetTitle(const std::string& /*title*/) {}
+  // The window fills the display; nothing where there is none.
+  virtual void Maximize() {}
+  virtual bool is_maximized() const { return false; }
   // What Show() drew last. Fails where there are no pixels.
   virtual Result<Picture> Pixels() = 0;
 
