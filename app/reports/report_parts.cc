@@ -7,8 +7,8 @@
 namespace hloscope::app {
 namespace {
 
-// Where the fields of a part change, older ones no longer count.
-constexpr uint64_t kVersion = 1;
+// Where the fields of a part or what its text says change, older ones no longer count.
+constexpr uint64_t kVersion = 2;
 
 bool TakePart(std::string_view& bytes, dump::FileKey& key, ModulePart& part) {
   return dump::TakePacked(bytes, key) && dump::TakePackedText(bytes, part.text) &&

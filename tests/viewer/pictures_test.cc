@@ -59,6 +59,22 @@ TEST_F(PicturesTest, HitsOfASearchAreCounted) {
   ExpectSeen("graph", "6 found");
 }
 
+TEST_F(PicturesTest, KeysZoomAndMoveAtThePointer) {
+  Show("attention_block_h100");
+  Drive([](ImGuiTestContext* context) {
+    context->WindowFocus("//###graph.graph");
+    context->MouseMoveToPos(ImVec2(700, 600));
+  });
+  const auto zoom = [this] {
+    return std::atof(Lit("graph").substr(Lit("graph").find("zoom ") + 5).c_str());
+  };
+  const double before = zoom();
+  Press("W");
+  EXPECT_GT(zoom(), before * 1.2);
+  Press("S");
+  EXPECT_NEAR(zoom(), before, 0.01);
+}
+
 TEST_F(PicturesTest, AnEmptySideGivesItsRoomAway) {
   Start({Sample("attention_block_h100")});
   EXPECT_EQ(Width("selection"), 0);

@@ -135,9 +135,20 @@ void GraphCanvas::HandlePointer(Frame& frame, const CanvasScene& scene, CanvasEv
   hovered_ = NodeId();
   if (ImGui::IsItemHovered()) {
     hovered_ = HitTest(*scene.picture, px, py);
-    if (io.MouseWheel != 0) {
+    float by = io.MouseWheel * (io.KeyShift ? 0.5f : 0.25f);
+    // W and S zoom, A and D move, as in the timeline.
+    if (frame.focused && !io.WantTextInput && !io.KeyCtrl && !io.KeyAlt) {
+      if (ImGui::IsKeyPressed(ImGuiKey_W)) by += 0.5f;
+      if (ImGui::IsKeyPressed(ImGuiKey_S)) by -= 0.5f;
+      const float across = width_ / zoom / stretch * 0.15f;
+      const float move = (ImGui::IsKeyPressed(ImGuiKey_D) ? across : 0) -
+                         (ImGui::IsKeyPressed(ImGuiKey_A) ? across : 0);
+      x += move;
+      events.moved |= move != 0;
+    }
+    if (by != 0) {
       const float before = zoom;
-      Zoom(std::exp2(io.MouseWheel * (io.KeyShift ? 0.5f : 0.25f)));
+      Zoom(std::exp2(by));
       // What is under the pointer stays there.
       x = px - (px - x) * before / zoom;
       y = py - (py - y) * before / zoom;
