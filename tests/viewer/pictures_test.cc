@@ -30,6 +30,7 @@ TEST_F(PicturesTest, OpenWithTheSentenceAndTheMostTellingKernel) {
   // Undoing what the program chose is no step of the user's.
   EXPECT_FALSE(SelectedName().empty());
   ExpectSeen("graph", "device kernel");  // of the legend of outlines
+  ExpectSeen("graph", "boxes without code");
 }
 
 TEST_F(PicturesTest, WhatIsSelectedIsNotTakenAway) {

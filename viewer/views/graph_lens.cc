@@ -11,6 +11,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "core/base/counted.h"
 #include "core/graph/svg.h"
 #include "core/graph/unfolding.h"
 #include "viewer/model/document.h"
@@ -302,6 +303,13 @@ CanvasEvents GraphLens::DrawLanes(Frame& frame, const char* id, float width, flo
   if (lanes_.lanes.empty())
     list.AddText({corner.x + 8 * frame.scale, below.y + 8 * frame.scale},
                  frame.theme[Color::kTextSecondary], "nothing here executes anything");
+  if (lanes_.no_code > 0) {
+    const std::string left_out = "+ " + Counted(lanes_.no_code, "box", "boxes") + " without code";
+    const ImVec2 size = ImGui::CalcTextSize(left_out.c_str());
+    if (size.x < width - 12 * frame.scale)
+      list.AddText({corner.x + width - size.x - 6 * frame.scale, bottom - size.y - 4 * frame.scale},
+                   frame.theme[Color::kTextSecondary], left_out.c_str());
+  }
   return events;
 }
 
