@@ -71,6 +71,7 @@ class GraphLens {
   size_t found() const { return found_.size(); }
   int32_t module() const { return key_.module; }
   int32_t stage() const { return key_.stage; }
+  uint64_t generation() const { return generation_; }  // of the document that the graph is of
   const std::vector<LegendEntry>& legend() const { return legend_; }
   const graph::Picture& picture() { return data_->graph.picture(); }
 

@@ -55,6 +55,7 @@ class GraphView : public View {
     DrawToolbar(frame);
     FindKernels(frame);
     LookFirst(frame);
+    shown_kernel_ = KernelInView(frame);
     DrawHeadline(frame);
     DrawLenses(frame);
     DrawRibbonOver(frame);
@@ -285,7 +286,8 @@ class GraphView : public View {
   void FindKernels(Frame& frame) {
     kernels_ = nullptr;
     sources_ = nullptr;
-    if (fusions_.data() == nullptr || fusions_.module() != module_ || fusions_.stage() != stage_)
+    if (fusions_.data() == nullptr || fusions_.module() != module_ ||
+        fusions_.stage() != stage_ || fusions_.generation() != generation_)
       return;
     const std::shared_ptr<const GraphData> data = fusions_.shared_data();
     std::shared_ptr<const hlo::Module> first = data->module;
@@ -345,7 +347,6 @@ class GraphView : public View {
       Label(frame.theme, Color::kDeviceFallback, text.substr(host));
     }
     ImGui::PopFont();
-    shown_kernel_ = KernelInView(frame);
     if (shown_kernel_ != graph::kNoKernel) {
       FittedLabel("Shown: " + ShownText(*fusions_.data()->module, *kernels_, shown_kernel_));
     } else {
