@@ -50,8 +50,20 @@ struct DumpModel::Slots {
   std::deque<OfModule> modules;
   std::deque<Lazy<TensorFlowGraph>> graphs;  // by file
   Lazy<TensorFlowSummary> tensorflow;
+  std::mutex opened_mutex;
+  std::optional<FileView> opened;  // the only file, until the module in it is read
   std::mutex warnings_mutex;
   std::vector<std::string> late_warnings;
+
+  // A file that is the whole dump was read when it was opened.
+  Result<LoadedModule> Load(const std::string& path, const Limits& limits) {
+    std::optional<FileView> whole;
+    {
+      const std::scoped_lock lock(opened_mutex);
+      whole.swap(opened);
+    }
+    return whole ? LoadSoundModule(*whole, limits) : LoadSoundModule(path, limits);
+  }
 };
 
 DumpModel::DumpModel(std::string path, const Limits& limits)
@@ -66,11 +78,12 @@ Result<std::shared_ptr<const DumpModel>> DumpModel::Open(const std::string& path
   FileHeads heads;
   model->single_file_ = !IsFolder(path);
   if (model->single_file_) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
     FileEntry entry{path, FileRole::kUnknown, Sniff(file.bytes()),
                     static_cast<int64_t>(file.bytes().size())};
     model->files_.push_back(std::move(entry));
     heads.ends.push_back(TextEnd::kBrace);
+    if (IsModuleKind(model->files_.back().kind)) model->slots_->opened = std::move(file);
   } else {
     if (options.listing == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(own, ListFolder(path, limits, options.stop));
@@ -190,13 +203,13 @@ Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int
                              entry.stages[static_cast<size_t>(stage)].name),
                  path_));
     }
-    Result<LoadedModule> loaded = LoadSoundModule(FullPath(first), limits_);
+    Result<LoadedModule> loaded = slots_->Load(FullPath(first), limits_);
     if (loaded) return loaded->module;
     Warn(loaded.error().ToString());
     for (int32_t k : entry.stages[static_cast<size_t>(stage)].files) {
       const FileEntry& file = files_[static_cast<size_t>(k)];
       if (k == first || !HoldsModule(file)) continue;
-      Result<LoadedModule> other = LoadSoundModule(FullPath(k), limits_);
+      Result<LoadedModule> other = slots_->Load(FullPath(k), limits_);
       if (other) return other->module;
       Warn(other.error().ToString());
     }

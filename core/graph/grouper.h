@@ -49,7 +49,7 @@ class Grouper {
   std::vector<Entity> FoldNamedRepeats(std::span<const Entity> entities);
   std::vector<Entity> FoldStretches(std::vector<Entity> entities, uint64_t key);
   std::vector<Entity> Divide(std::vector<Entity> entities, uint64_t key);
-  std::vector<uint32_t> LiveAfter(std::span<const Entity> entities) const;
+  std::vector<uint32_t> LiveAfter(std::span<const Entity> entities);
   std::string_view PartLabel(std::span<const Entity> members);
   std::string_view WordOf(std::span<const hlo::InstructionId> leaves);
   Entity EntityOf(NodeId group, std::span<const Entity> members) const;
@@ -64,6 +64,7 @@ class Grouper {
   std::unordered_map<uint64_t, uint32_t> inside_;         // parent and segment → scope
   std::unordered_map<uint32_t, uint32_t> scope_of_name_;  // op_name's StringId → scope
   std::optional<std::string_view> common_word_;           // of nearly all leaves; empty: none
+  std::vector<uint32_t> entity_of_;  // by instruction, while LiveAfter works; else UINT32_MAX
 };
 
 }  // namespace hloscope::graph

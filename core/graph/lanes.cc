@@ -53,8 +53,9 @@ bool Executes(debug::Place place) {
          place != debug::Place::kInKernel && place != debug::Place::kControl;
 }
 
-PlacesBelow::PlacesBelow(const hlo::Module& module, const debug::Placement& placement)
-    : module_(module), placement_(placement), by_computation_(module.computations().size()) {
+PlacesBelow::PlacesBelow(const Tree& tree, const debug::Placement& placement)
+    : tree_(tree), placement_(placement), by_computation_(tree.module().computations().size()) {
+  const hlo::Module& module = tree.module();
   for (hlo::ComputationId c : hlo::CallGraphOf(module).callees_first()) {
     const hlo::Computation& computation = module[c];
     for (uint32_t k = 0; k < computation.instruction_count; ++k)
@@ -66,16 +67,23 @@ void PlacesBelow::Add(hlo::InstructionId id, PlaceCounts& counts) const {
   const debug::Place place = placement_.instructions[id.index].place;
   ++counts[static_cast<size_t>(place)];
   if (place != debug::Place::kControl) return;
-  for (const hlo::Call& call : hlo::CallGraphOf(module_).calls(id)) {
+  for (const hlo::Call& call : hlo::CallGraphOf(tree_.module()).calls(id)) {
     const PlaceCounts& body = by_computation_[call.callee.index];
     for (size_t k = 0; k < counts.size(); ++k) counts[k] += body[k];
   }
 }
 
-PlaceCounts PlacesBelow::Of(const Tree& tree, NodeId id) const {
+PlaceCounts PlacesBelow::Of(NodeId id) const {
   PlaceCounts counts = {};
-  tree.ForEachInstruction(id, [&](hlo::InstructionId each) { Add(each, counts); });
-  return counts;
+  if (tree_[id].kind == NodeKind::kInstruction) {
+    Add(tree_[id].instruction, counts);
+    return counts;
+  }
+  return of_groups_.Of(
+      tree_, id, [this](hlo::InstructionId each, PlaceCounts& sum) { Add(each, sum); },
+      [](const PlaceCounts& inside, PlaceCounts& sum) {
+        for (size_t k = 0; k < sum.size(); ++k) sum[k] += inside[k];
+      });
 }
 
 debug::Place PlaceOf(const PlaceCounts& counts) {
@@ -112,7 +120,7 @@ LanePicture PlaceInLanes(const Tree& tree, const Picture& picture, const PlacesB
     inside[box.node.index] = parent.valid() && (inside[parent.index] || tree.IsBody(parent));
     const bool frame = box.open && !tree.IsBody(box.node);
     if (frame || inside[box.node.index]) continue;
-    const PlaceCounts counts = places.Of(tree, box.node);
+    const PlaceCounts counts = places.Of(box.node);
     const debug::Place place = PlaceOf(counts);
     if (place == debug::Place::kNoCode) {
       ++out.no_code;

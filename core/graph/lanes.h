@@ -8,6 +8,7 @@
 
 #include "core/debug/place/placement.h"
 #include "core/graph/picture.h"
+#include "core/graph/sums_below.h"
 
 namespace hloscope::graph {
 
@@ -33,18 +34,20 @@ bool Executes(debug::Place place);
 
 // How many instructions run at each place.
 using PlaceCounts = std::array<uint32_t, debug::kPlaceCount>;
-// The counts below nodes: what a loop, call or conditional runs counts with it.
+// The counts below nodes of a tree: what a loop, call or conditional runs counts with it. Groups
+// are counted once and remembered, so one thread at a time may ask.
 class PlacesBelow {
  public:
-  PlacesBelow(const hlo::Module& module, const debug::Placement& placement);
-  PlaceCounts Of(const Tree& tree, NodeId id) const;
+  PlacesBelow(const Tree& tree, const debug::Placement& placement);
+  PlaceCounts Of(NodeId id) const;
 
  private:
   void Add(hlo::InstructionId id, PlaceCounts& counts) const;
 
-  const hlo::Module& module_;
+  const Tree& tree_;
   const debug::Placement& placement_;
   std::vector<PlaceCounts> by_computation_;
+  mutable SumsBelow<PlaceCounts> of_groups_;
 };
 // Where most of them run; the host as soon as any does.
 debug::Place PlaceOf(const PlaceCounts& counts);

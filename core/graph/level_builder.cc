@@ -31,10 +31,12 @@ FoldableGraph::Level LevelBuilder::Build(NodeId group) {
     }
   }
   MergeEdges(level);
+  for (NodeId leaf : leaves_) child_of_leaf_[leaf.index] = kNoChild;
   return level;
 }
 
 void LevelBuilder::MarkLeaves(NodeId group) {
+  child_of_leaf_.resize(tree_.size(), kNoChild);
   auto children = tree_.children(group);
   std::vector<NodeId> open;
   for (uint32_t k = 0; k < children.size(); ++k) {
@@ -44,14 +46,28 @@ void LevelBuilder::MarkLeaves(NodeId group) {
       open.pop_back();
       if (tree_[id].kind == NodeKind::kInstruction) {
         leaves_.push_back(id);
-        child_of_leaf_.emplace(id.index, k);
+        child_of_leaf_[id.index] = k;
         continue;
       }
       auto inside = tree_.children(id);
       open.insert(open.end(), inside.begin(), inside.end());
     }
   }
-  std::ranges::sort(leaves_);
+  SortLeaves();
+}
+
+// Those of a large group stand close together: looking at all nodes between is quicker.
+void LevelBuilder::SortLeaves() {
+  if (leaves_.empty()) return;
+  const auto [first, last] = std::ranges::minmax(leaves_);
+  if ((last.index - first.index) / 8 > leaves_.size()) {
+    std::ranges::sort(leaves_);
+    return;
+  }
+  leaves_.clear();
+  for (uint32_t id = first.index; id <= last.index; ++id) {
+    if (child_of_leaf_[id] != kNoChild) leaves_.push_back(NodeId(id));
+  }
 }
 
 // The node that stands for `leaf` beside the group, or beside a group around it.
@@ -78,22 +94,22 @@ void LevelBuilder::FindEdges(NodeId group) {
   std::vector<Tree::Source> others;
   const bool root = group == tree_.root();
   for (NodeId leaf : leaves_) {
-    const uint32_t child = child_of_leaf_.at(leaf.index);
+    const uint32_t child = child_of_leaf_[leaf.index];
     others.clear();
     tree_.Sources(leaf, others);
     for (const Tree::Source& s : others) {
-      auto inside = child_of_leaf_.find(s.leaf.index);
-      if (inside == child_of_leaf_.end()) {
+      const uint32_t from = child_of_leaf_[s.leaf.index];
+      if (from == kNoChild) {
         if (!root) found_.push_back({Port(Outside(group, s.leaf), true), child, s.bytes});
-      } else if (inside->second != child) {
-        found_.push_back({inside->second, child, s.bytes});
+      } else if (from != child) {
+        found_.push_back({from, child, s.bytes});
       }
     }
     if (root) continue;
     others.clear();
     tree_.Sinks(leaf, others);
     for (const Tree::Source& s : others) {
-      if (!child_of_leaf_.contains(s.leaf.index))
+      if (child_of_leaf_[s.leaf.index] == kNoChild)
         found_.push_back({child, Port(Outside(group, s.leaf), false), s.bytes});
     }
   }

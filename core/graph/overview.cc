@@ -39,9 +39,12 @@ void FindTelling(const KernelMap& map, const std::vector<int64_t>& inside,
     if (host && !is_host) continue;
     int64_t weight = inside[k];
     if (is_host) {
-      auto moved =
-          std::ranges::find(placement.transfers, kernel.instruction, &debug::Transfer::instruction);
-      weight = moved == placement.transfers.end() ? 0 : std::max<int64_t>(moved->bytes, 0);
+      // They stand in program order.
+      auto moved = std::ranges::lower_bound(placement.transfers, kernel.instruction, {},
+                                            &debug::Transfer::instruction);
+      const bool found = moved != placement.transfers.end() &&
+                         moved->instruction == kernel.instruction;
+      weight = found ? std::max<int64_t>(moved->bytes, 0) : 0;
     }
     if (host == is_host && weight <= most) continue;
     host = is_host;
@@ -55,12 +58,17 @@ void FindTelling(const KernelMap& map, const std::vector<int64_t>& inside,
 
 Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
                       const debug::Placement& placement) {
+  const KernelMap map = placement.compiled ? MapKernels(final_stage, placement) : KernelMap();
+  return MakeOverview(first, final_stage, placement, map);
+}
+
+Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
+                      const debug::Placement& placement, const KernelMap& map) {
   Overview overview;
   overview.compiled = placement.compiled;
   for (uint32_t i = 0; i < first.instructions().size(); ++i)
     overview.operations += IsOperation(first, InstructionId(i)) ? 1 : 0;
   if (!placement.compiled) return overview;
-  const KernelMap map = MapKernels(final_stage, placement);
   for (const KernelMap::Kernel& kernel : map.kernels)
     ++overview.lanes[static_cast<size_t>(LaneOf(kernel.place))];
   std::vector<int64_t> inside(map.kernels.size(), 0);

@@ -70,7 +70,7 @@ void FoldableGraph::Refresh() {
   for (NodeId id : open) {
     auto [at, added] = levels_.try_emplace(id.index);
     if (!added) continue;
-    at->second = LevelBuilder(tree_).Build(id);
+    at->second = LevelBuilder(tree_, child_of_leaf_).Build(id);
     Arrange(at->second);
   }
   for (auto id = open.rbegin(); id != open.rend(); ++id) PlaceLevel(levels_.at(id->index));

@@ -112,6 +112,7 @@ class FoldableGraph {
   std::vector<bool> is_open_;
   std::unordered_map<uint32_t, Level> levels_;  // by NodeId; kept when a group is closed
   Anchors anchors_;
+  std::vector<uint32_t> child_of_leaf_;  // of LevelBuilder
   Picture picture_;
   bool stale_ = true;
   uint64_t version_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/graph/grouper.h"
 #include "core/graph/user_words.h"
@@ -164,10 +165,10 @@ std::vector<Grouper::Entity> Grouper::FoldNamedRepeats(std::span<const Entity> e
     family.members.push_back(entity);
   }
   std::vector<Entity> out;
-  std::vector<bool> gone(tree_.size(), false);
+  std::unordered_set<uint32_t> gone;
   for (auto& [key, family] : families) {
     if (family.members.size() < kLeastRepeats) continue;
-    for (const Entity& member : family.members) gone[member.node.index] = true;
+    for (const Entity& member : family.members) gone.insert(member.node.index);
     const uint64_t group_key = MixKeys(MixKeys(tree_[owner_].key, hlo::HashBytes(family.label)),
                                        family.members[0].signature);
     NodeId group =
@@ -176,7 +177,7 @@ std::vector<Grouper::Entity> Grouper::FoldNamedRepeats(std::span<const Entity> e
     out.push_back(EntityOf(group, family.members));
   }
   for (const Entity& entity : entities) {
-    if (!gone[entity.node.index]) out.push_back(entity);
+    if (!gone.contains(entity.node.index)) out.push_back(entity);
   }
   std::ranges::stable_sort(out, {}, &Entity::position);
   return out;
@@ -214,31 +215,26 @@ std::vector<Grouper::Entity> Grouper::FoldStretches(std::vector<Entity> entities
 }
 
 // After each entity: how many values made so far are still needed by later ones.
-std::vector<uint32_t> Grouper::LiveAfter(std::span<const Entity> entities) const {
+std::vector<uint32_t> Grouper::LiveAfter(std::span<const Entity> entities) {
   const hlo::Module& module = tree_.module();
   const hlo::Computation& c = module[computation_];
-  std::vector<uint32_t> index(c.instruction_count, UINT32_MAX), last(entities.size(), 0);
-  std::vector<NodeId> open;
+  entity_of_.resize(c.instruction_count, UINT32_MAX);
+  std::vector<uint32_t> inside, last(entities.size(), 0);
   for (uint32_t k = 0; k < entities.size(); ++k) {
-    open.assign(1, entities[k].node);
-    while (!open.empty()) {
-      const Node& node = tree_[open.back()];
-      auto children = tree_.children(open.back());
-      open.pop_back();
-      if (node.kind == NodeKind::kInstruction)
-        index[node.instruction.index - c.first_instruction] = k;
-      else
-        open.insert(open.end(), children.begin(), children.end());
-    }
+    tree_.ForEachInstruction(entities[k].node, [&](hlo::InstructionId id) {
+      inside.push_back(id.index - c.first_instruction);
+      entity_of_[inside.back()] = k;
+    });
   }
-  for (uint32_t i = 0; i < c.instruction_count; ++i) {
-    if (index[i] == UINT32_MAX) continue;
+  for (uint32_t i : inside) {
     for (hlo::InstructionId operand :
          module.operands(hlo::InstructionId(c.first_instruction + i))) {
-      const uint32_t from = index[operand.index - c.first_instruction];
-      if (from != UINT32_MAX && from < index[i]) last[from] = std::max(last[from], index[i]);
+      const uint32_t from = entity_of_[operand.index - c.first_instruction];
+      if (from != UINT32_MAX && from < entity_of_[i])
+        last[from] = std::max(last[from], entity_of_[i]);
     }
   }
+  for (uint32_t i : inside) entity_of_[i] = UINT32_MAX;
   std::vector<int32_t> change(entities.size() + 1, 0);
   for (uint32_t k = 0; k < entities.size(); ++k) {
     if (last[k] <= k) continue;

@@ -28,7 +28,7 @@ size_t OperandOfParameter(const hlo::Module& module, InstructionId caller,
 
 Tree::Tree(std::shared_ptr<const hlo::Module> module, hlo::ComputationId computation,
            const TreeOptions& options, std::span<const InstructionId> members)
-    : module_(std::move(module)), options_(options), users_(hlo::UsersOf(*module_)) {
+    : module_(std::move(module)), options_(options), users_(&hlo::UsersOf(*module_)) {
   Node root;
   root.kind = NodeKind::kComputation;
   root.expanded = true;
@@ -102,14 +102,19 @@ void Tree::AddInstance(NodeId owner, hlo::ComputationId id,
   const auto parameters =
       std::ranges::count(m.instructions(c), Opcode::kParameter, &hlo::Instruction::opcode);
   const bool fold_parameters = root && many && parameters > options_.most_parameters;
+  // Groups are few beside their leaves.
+  const size_t more = c.instruction_count + c.instruction_count / 16;
+  if (nodes_.size() + more > nodes_.capacity())
+    nodes_.reserve(std::max(nodes_.size() + more, nodes_.capacity() * 2));
   std::vector<NodeId> leaves;
+  leaves.reserve(c.instruction_count);
   for (uint32_t k = 0; k < c.instruction_count; ++k) {
     Node leaf;
     leaf.instruction = InstructionId(c.first_instruction + k);
     leaf.computation = id;
     leaf.key = MixKeys(nodes_[owner.index].key, hlo::HashBytes(m.name(leaf.instruction)));
     const Opcode opcode = m[leaf.instruction].opcode;
-    const bool used = !users_.users(leaf.instruction).empty() && c.root != leaf.instruction;
+    const bool used = !users_->users(leaf.instruction).empty() && c.root != leaf.instruction;
     leaf.folded = used && ((opcode == Opcode::kConstant && (many || !root)) ||
                            (opcode == Opcode::kParameter && fold_parameters));
     if (member[k] && !leaf.folded) leaves.push_back(NodeId(nodes_.size()));
@@ -171,7 +176,7 @@ void Tree::Sinks(NodeId leaf, std::vector<Source>& out) const {
   for (NodeId at = leaf; at.valid();) {
     const Instance& instance = InstanceOf(at);
     const InstructionId id = (*this)[at].instruction;
-    for (InstructionId user : users_.users(id)) {
+    for (InstructionId user : users_->users(id)) {
       NodeId other = LeafIn(instance, user);
       if (Shown(other)) out.push_back({other, bytes});
     }

@@ -69,7 +69,7 @@ class Tree {
        const TreeOptions& options = {}, std::span<const hlo::InstructionId> members = {});
 
   const hlo::Module& module() const { return *module_; }
-  const hlo::UserIndex& users() const { return users_; }
+  const hlo::UserIndex& users() const { return *users_; }
   NodeId root() const { return NodeId(0u); }
   size_t size() const { return nodes_.size(); }
   const Node& operator[](NodeId id) const { return nodes_[id.index]; }
@@ -145,7 +145,7 @@ class Tree {
 
   std::shared_ptr<const hlo::Module> module_;
   TreeOptions options_;
-  hlo::UserIndex users_;
+  const hlo::UserIndex* users_;  // kept with the module
   std::vector<Node> nodes_;
   std::vector<NodeId> children_;
   std::vector<Instance> instances_;  // by first_leaf

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The viewer's figures as a table: figures.py GRAPH_FRAMES MODULE… [--runs 3] [--open]. Each module is measured in processes of its own.
 
-First frame and first graph count from the start of the process, medians of the runs; CPU time is of all threads. Frames are CPU time from input to draw lists,
+First frame, first graph (the three pictures with colours, hulls and lanes) and all of the screen (with the sentence and the suggested selection
+resolved) count from the start of the process, medians of the runs; CPU time is of all threads. Frames are CPU time from input to draw lists,
 99th percentiles; nothing is rasterised. Memory is the most the process held."""
 import argparse
 import os
@@ -14,6 +15,8 @@ ROWS = (
     ('its CPU time', r'first frame after \d+ ms, (\d+) ms of CPU', 'ms'),
     ('first graph', r'first graph after (\d+) ms', 'ms'),
     ('its CPU time', r'first graph after \d+ ms, (\d+) ms of CPU', 'ms'),
+    ('all of the screen', r'all of the screen after (\d+) ms', 'ms'),
+    ('its CPU time', r'all of the screen after \d+ ms, (\d+) ms of CPU', 'ms'),
     ('frames while zooming', r'zooming: .*99th percentile ([\d.]+) ms', 'ms'),
     ('frames while panning', r'panning: .*99th percentile ([\d.]+) ms', 'ms'),
     ('frames while typing a search', r'typing a search: .*99th percentile ([\d.]+) ms', 'ms'),

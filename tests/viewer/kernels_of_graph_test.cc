@@ -100,7 +100,7 @@ TEST(Lanes, HoldWhatExecutesAndCountTheRest) {
   auto module = Parse(kCompiled);
   const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
   FoldableGraph graph(Tree(module, module->entry_id()));
-  const PlacesBelow places(*module, placement);
+  const PlacesBelow places(graph.tree(), placement);
   const LanePicture lanes = PlaceInLanes(graph.tree(), graph.picture(), places);
   ASSERT_EQ(lanes.lanes.size(), 2u);
   EXPECT_EQ(lanes.lanes[0].lane, Lane::kKernels);
@@ -124,9 +124,9 @@ ENTRY main { x = (s32[], f32[4]) parameter(0)
 )");
   const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
   FoldableGraph graph(Tree(module, module->entry_id()));
-  const PlacesBelow places(*module, placement);
+  const PlacesBelow places(graph.tree(), placement);
   const NodeId loop = graph.tree().Find(Named(*module, "loop"));
-  EXPECT_EQ(PlaceOf(places.Of(graph.tree(), loop)), debug::Place::kHost);
+  EXPECT_EQ(PlaceOf(places.Of(loop)), debug::Place::kHost);
 }
 
 TEST(UserWords, FramesComeBeforeFiles) {

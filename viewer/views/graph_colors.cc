@@ -116,37 +116,50 @@ NodeColors::Value NodeColors::ValueOf(hlo::InstructionId id) const {
 
 // Of a group: the sum of a cost, the latest origin, the most frequent category that matters.
 NodeColors::Value NodeColors::Sum(NodeId id) const {
-  const graph::Tree& tree = data_.graph.tree();
-  std::array<uint32_t, 64> counts = {};
-  Value value;
-  tree.ForEachInstruction(id, [&](hlo::InstructionId each) {
-    const Value one = ValueOf(each);
-    value.number = mode_ == ColorMode::kOrigin ? std::max(value.number, one.number)
-                                               : value.number + one.number;
-    uint32_t weight = 4;
-    if (mode_ == ColorMode::kOpcode) {
-      const auto role = static_cast<graph::Role>(one.category);
-      if (role == graph::Role::kContraction || role == graph::Role::kCollective) weight = 400;
-      if (role == graph::Role::kParameter || role == graph::Role::kFusion) weight = 1;
-    }
-    // The host is seen wherever any of a group is.
-    if (mode_ == ColorMode::kKernel && one.category == graph::kHostColor) weight = 1'000'000;
-    // The worst verdict stands for a group.
-    if (mode_ == ColorMode::kError && one.category >= 0) {
-      const bool compared = one.category != static_cast<int>(Verdict::kFailed);
-      weight = compared ? uint32_t{1} << (4 * one.category) : 1;
-    }
-    if (one.category >= 0) counts[static_cast<size_t>(one.category) % counts.size()] += weight;
-  });
-  auto best = std::ranges::max_element(counts);
-  if (*best > 0) value.category = static_cast<int>(best - counts.begin());
+  if (mode_ == ColorMode::kKernel &&
+      (kernels_.kernels == nullptr || kernels_.kernels->map.kernels.empty()))
+    return {};
+  const Totals& totals = totals_.Of(
+      data_.graph.tree(), id, [this](hlo::InstructionId each, Totals& sum) { Add(each, sum); },
+      [this](const Totals& inside, Totals& sum) {
+        Join(inside.number, sum);
+        for (size_t k = 0; k < sum.weights.size(); ++k) sum.weights[k] += inside.weights[k];
+      });
+  Value value{totals.number, -1};
+  const auto best = std::ranges::max_element(totals.weights);
+  if (*best > 0) value.category = static_cast<int>(best - totals.weights.begin());
   return value;
+}
+
+void NodeColors::Join(double number, Totals& totals) const {
+  totals.number =
+      mode_ == ColorMode::kOrigin ? std::max(totals.number, number) : totals.number + number;
+}
+
+void NodeColors::Add(hlo::InstructionId id, Totals& totals) const {
+  const Value one = ValueOf(id);
+  Join(one.number, totals);
+  if (one.category < 0) return;
+  uint64_t weight = 4;
+  if (mode_ == ColorMode::kOpcode) {
+    const auto role = static_cast<graph::Role>(one.category);
+    if (role == graph::Role::kContraction || role == graph::Role::kCollective) weight = 400;
+    if (role == graph::Role::kParameter || role == graph::Role::kFusion) weight = 1;
+  }
+  // The host is seen wherever any of a group is.
+  if (mode_ == ColorMode::kKernel && one.category == graph::kHostColor) weight = 1'000'000;
+  // The worst verdict stands for a group.
+  if (mode_ == ColorMode::kError) {
+    const bool compared = one.category != static_cast<int>(Verdict::kFailed);
+    weight = compared ? uint64_t{1} << (4 * one.category) : 1;
+  }
+  totals.weights[static_cast<size_t>(one.category) % totals.weights.size()] += weight;
 }
 
 uint32_t NodeColors::Of(NodeId id) const {
   const graph::Node& node = data_.graph.tree()[id];
   if (mode_ == ColorMode::kPlace && node.kind != NodeKind::kInstruction) {
-    const graph::PlaceCounts counts = data_.places.Of(data_.graph.tree(), id);
+    const graph::PlaceCounts counts = data_.places.Of(id);
     return CategoryColor(static_cast<int>(graph::PlaceOf(counts)));
   }
   const Value value = node.kind == NodeKind::kInstruction ? ValueOf(node.instruction) : Sum(id);

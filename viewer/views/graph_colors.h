@@ -1,12 +1,14 @@
 // Colours of a graph's nodes in one mode, and what they mean.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/graph/looks.h"
+#include "core/graph/sums_below.h"
 #include "viewer/lab/error_curve.h"
 #include "viewer/views/graph_data.h"
 #include "viewer/views/graph_kernels.h"
@@ -35,7 +37,14 @@ class NodeColors {
     double number = 0;  // of a ramp
     int category = -1;
   };
+  // Of the instructions in a group.
+  struct Totals {
+    double number = 0;
+    std::array<uint64_t, 16> weights = {};  // by category
+  };
   Value ValueOf(hlo::InstructionId id) const;
+  void Add(hlo::InstructionId id, Totals& totals) const;
+  void Join(double number, Totals& totals) const;
   Value Sum(graph::NodeId id) const;
   uint32_t Ramp(double share) const;
   uint32_t CategoryColor(int category) const;
@@ -50,6 +59,7 @@ class NodeColors {
   Heat heat_;
   KernelPaint kernels_;
   double most_ = 0;
+  mutable graph::SumsBelow<Totals> totals_;
 };
 
 }  // namespace hloscope::viewer

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <tuple>
 #include <unordered_set>
 
+#include "core/base/jobs.h"
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/graph.h"
 #include "viewer/model/task_cache.h"
 
@@ -59,9 +62,30 @@ NodeId GraphData::NodeOf(InstructionId id, bool reveal) const {
   return node.valid() ? graph.Visible(node) : NodeId();
 }
 
+StageKernels::StageKernels(const hlo::Module& module, const debug::Placement& placement)
+    : map(graph::MapKernels(module, placement)), members(map.kernel_of, map.kernels.size()) {
+  for (const graph::KernelMap::Kernel& kernel : map.kernels)
+    ++lanes[static_cast<size_t>(graph::LaneOf(kernel.place))];
+}
+
+GraphData::GraphData(std::shared_ptr<const hlo::Module> of, debug::Placement placed,
+                     std::shared_ptr<const StageKernels> made_kernels, graph::FoldableGraph made)
+    : module(std::move(of)),
+      placement(std::move(placed)),
+      kernels(std::move(made_kernels)),
+      graph(std::move(made)),
+      places(graph.tree(), placement),
+      callers(module->computations().size()) {
+  places.Of(graph.tree().root());  // counts all groups here, in the background
+  for (const debug::Transfer& t : placement.transfers) transfers.emplace(t.instruction.index, &t);
+  const hlo::CallGraph& calls = hlo::CallGraphOf(*module);
+  for (uint32_t c = 0; c < callers.size(); ++c)
+    callers[c] = calls.FirstCaller(hlo::ComputationId(c));
+}
+
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
-    debug::Placement placement) {
+    const std::function<debug::Placement()>& place) {
   std::vector<InstructionId> members;
   if (part.kind == GraphPart::Kind::kAround)
     members = hlo::Neighbourhood(*module, part.from, part.radius);
@@ -75,20 +99,21 @@ Result<std::shared_ptr<const GraphData>> MakeGraphData(
   }
   const hlo::ComputationId computation =
       members.empty() ? module->entry_id() : (*module)[members.front()].computation;
-  graph::FoldableGraph graph(graph::Tree(module, computation, {}, members));
-  graph.picture();
-  auto data = std::make_shared<GraphData>(module, std::move(placement), std::move(graph));
-  for (const debug::Transfer& t : data->placement.transfers)
-    data->transfers.emplace(t.instruction.index, &t);
-  data->callers.resize(module->computations().size());
-  for (uint32_t i = 0; i < module->instructions().size(); ++i) {
-    const hlo::Instruction& instruction = module->instructions()[i];
-    if (!hlo::HasFlag(instruction.opcode, hlo::kFlagCalls)) continue;
-    for (hlo::ComputationId c : module->CalledComputations(instruction)) {
-      if (!data->callers[c.index].valid()) data->callers[c.index] = InstructionId(i);
+  // Neither needs the other.
+  debug::Placement placement;
+  std::shared_ptr<const StageKernels> kernels;
+  std::optional<graph::FoldableGraph> graph;
+  HLOSCOPE_TRY(ParallelFor(2, 2, [&](int64_t half) {
+    if (half == 0) {
+      graph.emplace(graph::Tree(module, computation, {}, members));
+      graph->picture();
+    } else {
+      placement = place();
+      kernels = std::make_shared<StageKernels>(*module, placement);
     }
-  }
-  return data;
+  }));
+  return std::make_shared<GraphData>(module, std::move(placement), std::move(kernels),
+                                     *std::move(graph));
 }
 
 Result<std::shared_ptr<const Origins>> FindOrigins(const debug::Lineage& lineage, int32_t stage,

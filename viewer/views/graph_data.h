@@ -1,7 +1,9 @@
 // What the graph's lenses stand on: a stage's graph laid out.
 #pragma once
 
+#include <array>
 #include <compare>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -39,21 +41,26 @@ struct GraphPart {
   std::strong_ordering operator<=>(const GraphPart& other) const;
 };
 
+// The kernels of a stage; none where it is not compiled.
+struct StageKernels {
+  graph::KernelMap map;
+  graph::KernelMembers members;
+  std::array<int64_t, graph::kLaneCount> lanes = {};  // how many kernels run there
+  StageKernels(const hlo::Module& module, const debug::Placement& placement);
+};
+
 // Made in the background; the graph inside is then folded by the one view that asked.
 struct GraphData {
   std::shared_ptr<const hlo::Module> module;
   debug::Placement placement;
-  graph::PlacesBelow places;                // refers to the two above
+  std::shared_ptr<const StageKernels> kernels;
+  mutable graph::FoldableGraph graph;
+  graph::PlacesBelow places;                // refers to what is above
   std::vector<hlo::InstructionId> callers;  // by computation; invalid: called by nobody
   std::unordered_map<uint32_t, const debug::Transfer*> transfers;  // by instruction
-  mutable graph::FoldableGraph graph;
 
   GraphData(std::shared_ptr<const hlo::Module> of, debug::Placement placed,
-            graph::FoldableGraph made)
-      : module(std::move(of)),
-        placement(std::move(placed)),
-        places(*module, placement),
-        graph(std::move(made)) {}
+            std::shared_ptr<const StageKernels> made_kernels, graph::FoldableGraph made);
   GraphData(const GraphData&) = delete;
   GraphData& operator=(const GraphData&) = delete;
   // The node that stands for an instruction of any computation; `reveal` opens all around it first.
@@ -67,9 +74,10 @@ struct GraphKey {
   auto operator<=>(const GraphKey&) const = default;
 };
 
+// `place` tells where instructions run, on a thread of its own beside the layout.
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
-    debug::Placement placement);
+    const std::function<debug::Placement()>& place);
 
 // The stage in which an instruction of `stage` first had its name, by instruction.
 struct Origins {

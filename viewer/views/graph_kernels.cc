@@ -14,16 +14,13 @@
 
 namespace hloscope::viewer {
 
-std::shared_ptr<const StageKernels> KernelsOf(Context& context, int32_t module, int32_t stage,
-                                              const std::shared_ptr<const GraphData>& data,
-                                              const std::shared_ptr<const hlo::Module>& first) {
-  const Pending<StageKernels>& found = context.cache.Get(
-      PartKey<StageKernels>{module, stage}, "finding kernels", [data, first](TaskControl&) {
-        auto made = std::make_shared<StageKernels>();
-        made->map = graph::MapKernels(*data->module, data->placement);
-        made->members = graph::KernelMembers(made->map.kernel_of, made->map.kernels.size());
-        made->overview = graph::MakeOverview(*first, *data->module, data->placement);
-        return Computed<StageKernels>(std::move(made));
+std::shared_ptr<const graph::Overview> OverviewOf(Context& context, int32_t module, int32_t stage,
+                                                  const std::shared_ptr<const GraphData>& data,
+                                                  const std::shared_ptr<const hlo::Module>& first) {
+  const Pending<graph::Overview>& found = context.cache.Get(
+      PartKey<graph::Overview>{module, stage}, "counting kernels", [data, first](TaskControl&) {
+        return Computed<graph::Overview>(std::make_shared<graph::Overview>(graph::MakeOverview(
+            *first, *data->module, data->placement, data->kernels->map)));
       });
   return found.ready() ? found.value : nullptr;
 }

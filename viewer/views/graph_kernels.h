@@ -1,4 +1,4 @@
-// Kernels of a stage, for the three pictures: what each operation became, and where that runs.
+// Kernels of a stage, for the three pictures: what each operation became, and what that sums up to.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,6 @@
 
 namespace hloscope::viewer {
 
-// Of a compiled stage.
-struct StageKernels {
-  graph::KernelMap map;
-  graph::KernelMembers members;
-  graph::Overview overview;
-};
 // Of the first stage, against another.
 struct SourceKernels {
   debug::Alignment links;
@@ -29,9 +23,9 @@ struct SourceKernels {
 };
 
 // Null while they are being found. `data` is of the stage, `first` of the module's first stage.
-std::shared_ptr<const StageKernels> KernelsOf(Context& context, int32_t module, int32_t stage,
-                                              const std::shared_ptr<const GraphData>& data,
-                                              const std::shared_ptr<const hlo::Module>& first);
+std::shared_ptr<const graph::Overview> OverviewOf(Context& context, int32_t module, int32_t stage,
+                                                  const std::shared_ptr<const GraphData>& data,
+                                                  const std::shared_ptr<const hlo::Module>& first);
 std::shared_ptr<const SourceKernels> SourceKernelsOf(
     Context& context, int32_t module, int32_t stage,
     const std::shared_ptr<const hlo::Module>& first,

@@ -30,6 +30,7 @@ using graph::NodeId;
 using graph::NodeKind;
 
 constexpr size_t kMostOpened = 2000;
+constexpr uint32_t kSeveral = graph::kNoKernel - 1;  // in place of a kernel
 constexpr std::ptrdiff_t kMostInRibbon = 200;  // instructions of a kernel that are looked for
 
 // The final stage runs as all of the dump says, others as the module itself shows.
@@ -52,7 +53,8 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
       key, "laying out the graph",
       [text = read.value, part, module, stage,
        dump = frame.context.document.dump().value](TaskControl&) {
-        return MakeGraphData(text, part, PlacementOf(*dump, module, stage, *text));
+        return MakeGraphData(text, part,
+                             [&] { return PlacementOf(*dump, module, stage, *text); });
       });
   if (!ShowPending(frame, made, "the graph")) return false;
   const bool is_same = generation_ == generation && key_.module == module;
@@ -95,7 +97,7 @@ void GraphLens::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
   if (wanted == painted_ && kernels == kernels_) return;
   painted_ = wanted;
   kernels_ = kernels;
-  kernel_of_node_.clear();
+  kernel_of_group_.clear();
   tints_.clear();
   for (int color = 0; color <= graph::kCollectiveColor; ++color)
     tints_.push_back(ColorOfKernel(frame.theme, static_cast<uint8_t>(color)));
@@ -157,7 +159,7 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
       dress.place = data_->placement.instructions[node.instruction.index].place;
       const auto moved = data_->transfers.find(node.instruction.index);
       if (moved != data_->transfers.end()) dress.transfer = moved->second;
-    } else if (const debug::Place place = graph::PlaceOf(data_->places.Of(data_->graph.tree(), id));
+    } else if (const debug::Place place = graph::PlaceOf(data_->places.Of(id));
                place == debug::Place::kHost) {
       // A group with work on the host is as loud as that.
       dress.place = place;
@@ -185,24 +187,28 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
 }
 
 uint32_t GraphLens::KernelOf(NodeId id) const {
-  if (kernels_.kernels == nullptr || !id.valid()) return graph::kNoKernel;
-  const auto [at, is_new] = kernel_of_node_.try_emplace(id.index, graph::kNoKernel);
-  if (is_new) at->second = FindKernelOf(id);
-  return at->second;
+  if (kernels_.kernels == nullptr || kernels_.kernels->map.kernels.empty() || !id.valid())
+    return graph::kNoKernel;
+  const uint32_t kernel = FindKernelOf(id);
+  return kernel == kSeveral ? graph::kNoKernel : kernel;
 }
 
+// kSeveral where they differ; groups nest no deeper than Grouper makes them.
 uint32_t GraphLens::FindKernelOf(NodeId id) const {
   const graph::Tree& tree = data_->graph.tree();
   if (tree[id].kind == NodeKind::kInstruction) return kernels_.Of(tree[id].instruction);
+  if (const auto known = kernel_of_group_.find(id.index); known != kernel_of_group_.end())
+    return known->second;
   uint32_t common = graph::kNoKernel;
-  bool differ = false;
-  tree.ForEachInstruction(id, [&](hlo::InstructionId each) {
-    const uint32_t kernel = kernels_.Of(each);
-    if (kernel == graph::kNoKernel) return;
-    differ |= common != graph::kNoKernel && common != kernel;
-    common = kernel;
-  });
-  return differ ? graph::kNoKernel : common;
+  for (NodeId child : tree.children(id)) {
+    const uint32_t kernel = FindKernelOf(child);
+    if (kernel == graph::kNoKernel || kernel == common) continue;
+    const bool first = common == graph::kNoKernel;
+    common = first ? kernel : kSeveral;
+    if (common == kSeveral) break;
+  }
+  kernel_of_group_[id.index] = common;
+  return common;
 }
 
 RibbonStep GraphLens::AreasOf(uint32_t kernel, bool in_lanes) const {
@@ -326,10 +332,10 @@ void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
     const float right = left + lane.width * zoom;
     const bool host = graph::IsHost(lane.lane);
     // Of the whole stage, also what is not in this picture.
-    const bool known = kernels_.kernels != nullptr && kernels_.kernels->overview.compiled &&
+    const bool known = kernels_.kernels != nullptr && data_->placement.compiled &&
                        lane.lane != graph::Lane::kRuntime;
     std::string count =
-        CountText(known ? kernels_.kernels->overview.lanes[static_cast<size_t>(lane.lane)]
+        CountText(known ? kernels_.kernels->lanes[static_cast<size_t>(lane.lane)]
                         : static_cast<int64_t>(lane.instructions));
     if (lane.lane == graph::Lane::kHost && data_->placement.bytes > 0)
       count += ", " + graph::BytesText(data_->placement.bytes);

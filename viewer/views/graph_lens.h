@@ -98,7 +98,7 @@ class GraphLens {
   std::pair<float, float> fitted_size_;
   std::vector<uint32_t> tints_;  // by colour of a kernel
   KernelPaint kernels_;
-  mutable std::unordered_map<uint32_t, uint32_t> kernel_of_node_;  // what KernelOf found
+  mutable std::unordered_map<uint32_t, uint32_t> kernel_of_group_;  // what FindKernelOf found
   uint32_t lit_kernel_ = graph::kNoKernel;
   std::string sought_;
   uint64_t sought_version_ = 0;

@@ -285,19 +285,21 @@ class GraphView : public View {
   // What became which kernel, as far as it is found.
   void FindKernels(Frame& frame) {
     kernels_ = nullptr;
+    overview_ = nullptr;
     sources_ = nullptr;
     if (fusions_.data() == nullptr || fusions_.module() != module_ ||
         fusions_.stage() != stage_ || fusions_.generation() != generation_)
       return;
     const std::shared_ptr<const GraphData> data = fusions_.shared_data();
+    kernels_ = data->kernels;
     std::shared_ptr<const hlo::Module> first = data->module;
     if (HasSource()) {
       const Pending<hlo::Module>& read = frame.context.data.Module(module_, 0);
       if (read.waiting()) return;
       if (read.ready()) first = read.value;
     }
-    kernels_ = KernelsOf(frame.context, module_, stage_, data, first);
-    if (kernels_ != nullptr && HasSource() && first != data->module)
+    overview_ = OverviewOf(frame.context, module_, stage_, data, first);
+    if (overview_ != nullptr && HasSource() && first != data->module)
       sources_ = SourceKernelsOf(frame.context, module_, stage_, first, data->module, kernels_);
   }
 
@@ -309,12 +311,12 @@ class GraphView : public View {
   // On opening a module in which nothing is selected: what tells most about it.
   void LookFirst(Frame& frame) {
     const std::pair seen(generation_, module_);
-    if (kernels_ == nullptr || looked_.contains(seen)) return;
+    if (overview_ == nullptr || looked_.contains(seen)) return;
     looked_.insert(seen);
     const Selection& selection = frame.context.navigation.selection();
-    if (selection.kind != SelectionKind::kNothing || !kernels_->overview.telling.valid()) return;
+    if (selection.kind != SelectionKind::kNothing || !overview_->telling.valid()) return;
     frame.context.navigation.Suggest(
-        Selection::OfInstruction(module_, stage_, kernels_->overview.telling));
+        Selection::OfInstruction(module_, stage_, overview_->telling));
   }
 
   // The kernel under the pointer, else that of the selection.
@@ -330,14 +332,14 @@ class GraphView : public View {
   // The module in one sentence, what is selected of it in another, and how to read the pictures.
   void DrawHeadline(Frame& frame) {
     if (ImGui::GetContentRegionAvail().y < kLeastHeightWithLegend * 1.3f * frame.scale) return;
-    if (kernels_ == nullptr) {
+    if (overview_ == nullptr) {
       Label(frame.theme, Color::kTextSecondary, "counting kernels …");
       return;
     }
-    const std::string text = ToSentence(kernels_->overview);
+    const std::string text = ToSentence(*overview_);
     const size_t host = text.rfind(" → ");
-    const bool loud = kernels_->overview.compiled &&
-                      kernels_->overview.lanes[static_cast<size_t>(graph::Lane::kHost)] > 0;
+    const bool loud =
+        overview_->compiled && overview_->lanes[static_cast<size_t>(graph::Lane::kHost)] > 0;
     ImGui::PushFont(frame.strong, 17);
     if (!loud || ImGui::CalcTextSize(text.c_str()).x > ImGui::GetContentRegionAvail().x) {
       FittedLabel(text);
@@ -549,6 +551,7 @@ class GraphView : public View {
   std::optional<size_t> moved_;
   const GraphData* first_frame_of_ = nullptr;
   std::shared_ptr<const StageKernels> kernels_;
+  std::shared_ptr<const graph::Overview> overview_;
   std::shared_ptr<const SourceKernels> sources_;
   std::set<std::pair<uint64_t, int32_t>> looked_;  // generation and module
   uint32_t shown_kernel_ = graph::kNoKernel, hovered_kernel_ = graph::kNoKernel;

@@ -34,7 +34,8 @@ const Pending<GraphData>& ShrinkingGraph::LayOut(Context& context) const {
       ShrunkGraphKey{number_}, "laying out the graph",
       [module = wanted_, anchors = anchors_](TaskControl&) -> Computed<GraphData> {
         HLOSCOPE_ASSIGN_OR_RETURN(
-            auto made, MakeGraphData(module, GraphPart(), debug::FindPlacement(*module)));
+            auto made,
+            MakeGraphData(module, GraphPart(), [&] { return debug::FindPlacement(*module); }));
         if (!anchors.empty()) {
           made->graph.SetAnchors(anchors);
           made->graph.Rearrange();
