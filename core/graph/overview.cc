@@ -42,8 +42,8 @@ void FindTelling(const KernelMap& map, const std::vector<int64_t>& inside,
       // They stand in program order.
       auto moved = std::ranges::lower_bound(placement.transfers, kernel.instruction, {},
                                             &debug::Transfer::instruction);
-      const bool found = moved != placement.transfers.end() &&
-                         moved->instruction == kernel.instruction;
+      const bool found =
+          moved != placement.transfers.end() && moved->instruction == kernel.instruction;
       weight = found ? std::max<int64_t>(moved->bytes, 0) : 0;
     }
     if (host == is_host && weight <= most) continue;

@@ -331,6 +331,15 @@ TEST_F(DumpModelTest, TellsModulesOfOneIdApart) {
   EXPECT_EQ(files, (std::vector<size_t>{1, 1, 1, 2, 2, 2, 4}));
 }
 
+TEST_F(DumpModelTest, AFileThatIsTheDumpIsReadOnce) {
+  Write("m.hlo", kText);
+  const auto model = DumpModel::Open((folder_ / "m.hlo").string(), Limits{});
+  ASSERT_TRUE(model) << model.error().ToString();
+  fs::remove(folder_ / "m.hlo");
+  EXPECT_TRUE((*model)->Module(0, 0)) << (*model)->Module(0, 0).error().ToString();
+  EXPECT_FALSE((*model)->OpenFile(0));
+}
+
 TEST_F(DumpModelTest, TooManyFilesAndNoFolderAreErrors) {
   Limits limits;
   limits.directory_entries = 2;

@@ -1,7 +1,10 @@
 // Which kernel computes an operation, what runs where, and the sentence about both.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/json.h"
 #include "core/graph/overview.h"
@@ -127,6 +130,105 @@ ENTRY main { x = (s32[], f32[4]) parameter(0)
   const PlacesBelow places(graph.tree(), placement);
   const NodeId loop = graph.tree().Find(Named(*module, "loop"));
   EXPECT_EQ(PlaceOf(places.Of(loop)), debug::Place::kHost);
+}
+
+// Layers of adds with a call of the host in every fifth, and a scope whose first and last
+// operations are far apart.
+std::shared_ptr<const hlo::Module> Layers() {
+  std::string text =
+      "HloModule layers, is_scheduled=true\nENTRY main {\n  x0 = f32[8] parameter(0)\n";
+  const auto add = [&](int k, const std::string& scope) {
+    const std::string before = "x" + std::to_string(k - 1);
+    const bool host = k % 25 == 7;
+    text += "  x" + std::to_string(k) + " = f32[8] " + (host ? "custom-call(" : "add(") + before +
+            (host ? "), custom_call_target=\"xla_ffi_python_gpu_callback\""
+                  : ", x" + std::to_string(k / 2) + ")") +
+            ", metadata={op_name=\"jit(f)/" + scope + "/op\"}\n";
+  };
+  int k = 1;
+  for (; k <= 4; ++k) add(k, "ends");
+  for (; k <= 400; ++k)
+    add(k, "block_" + std::to_string(k / 100) + "/layer_" + std::to_string(k / 10));
+  for (; k <= 404; ++k) add(k, "ends");
+  auto module = Parse(text + "  ROOT r = f32[8] negate(x404)\n}\n");
+  return module;
+}
+
+TEST(Lanes, GroupsCountWhatIsInThem) {
+  auto module = Layers();
+  const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
+  FoldableGraph graph(Tree(module, module->entry_id()));
+  const PlacesBelow places(graph.tree(), placement);
+  const Tree& tree = graph.tree();
+  size_t groups = 0, hosts = 0;
+  // Outer groups before and after inner ones: what is remembered changes nothing.
+  for (int round = 0; round < 2; ++round) {
+    for (uint32_t k = 0; k < tree.size(); ++k) {
+      const NodeId id(k);
+      if (tree[id].kind == NodeKind::kInstruction) continue;
+      PlaceCounts counts = {};
+      tree.ForEachInstruction(id, [&](InstructionId each) {
+        ++counts[static_cast<size_t>(placement.instructions[each.index].place)];
+      });
+      EXPECT_EQ(places.Of(id), counts) << tree.Title(id);
+      ++groups;
+      hosts += counts[static_cast<size_t>(debug::Place::kHost)] > 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(groups, 20u);
+  EXPECT_GT(hosts, 5u);
+}
+
+// The child of the root that a node is, or is in.
+NodeId ChildOfRoot(const Tree& tree, NodeId id) {
+  while (tree[id].parent != tree.root()) id = tree[id].parent;
+  return id;
+}
+
+TEST(Picture, WiresStandForAllEdgesBetweenGroupsOpenedInAnyOrder) {
+  auto module = Layers();
+  FoldableGraph graph(Tree(module, module->entry_id()));
+  const Tree& tree = graph.tree();
+  std::map<std::pair<NodeId, NodeId>, uint32_t> edges;
+  for (uint32_t i = 0; i < module->instructions().size(); ++i) {
+    const NodeId to = tree.Find(InstructionId(i));
+    for (InstructionId operand : module->operands(InstructionId(i))) {
+      const NodeId from = tree.Find(operand);
+      if (!from.valid() || !to.valid()) continue;
+      const auto ends = std::pair(ChildOfRoot(tree, from), ChildOfRoot(tree, to));
+      if (ends.first != ends.second) ++edges[ends];
+    }
+  }
+  const auto wires = [&] {
+    std::map<std::pair<NodeId, NodeId>, uint32_t> found;
+    for (const Wire& wire : graph.picture().wires) {
+      if (!wire.from.valid() || !wire.to.valid()) continue;
+      if (tree[wire.from].parent == tree.root() && tree[wire.to].parent == tree.root())
+        found[{wire.from, wire.to}] += wire.edges;
+    }
+    return found;
+  };
+  EXPECT_EQ(wires(), edges);
+  // What is laid out after others, the scattered scope too, leaves no trace in the next.
+  const std::vector<NodeId> children(tree.children(tree.root()).begin(),
+                                     tree.children(tree.root()).end());
+  size_t opened = 0;
+  for (NodeId child : children) opened += graph.Open(child) ? 1 : 0;
+  EXPECT_GT(opened, 1u);
+  graph.picture();
+  graph.Rearrange();
+  EXPECT_EQ(wires(), edges);
+}
+
+TEST(Overview, IsTheSameWithKernelsThatAreKnown) {
+  auto module = Layers();
+  const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
+  const Overview own = MakeOverview(*module, *module, placement);
+  const Overview given = MakeOverview(*module, *module, placement, MapKernels(*module, placement));
+  EXPECT_EQ(ToSentence(own), ToSentence(given));
+  EXPECT_EQ(own.telling, given.telling);
+  EXPECT_EQ(own.lanes, given.lanes);
+  EXPECT_GT(given.lanes[static_cast<size_t>(Lane::kHost)], 10);
 }
 
 TEST(UserWords, FramesComeBeforeFiles) {

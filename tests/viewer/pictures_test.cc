@@ -2,8 +2,13 @@
 #include <imgui.h>
 #include <imgui_te_context.h>
 
+#include <algorithm>
+
+#include "core/dump/dump_model.h"
+#include "core/graph/overview.h"
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/model/bookmark.h"
+#include "viewer/views/graph_data.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -31,6 +36,40 @@ TEST_F(PicturesTest, OpenWithTheSentenceAndTheMostTellingKernel) {
   EXPECT_FALSE(SelectedName().empty());
   ExpectSeen("graph", "device kernel");  // of the legend of outlines
   ExpectSeen("graph", "boxes without code");
+}
+
+TEST_F(PicturesTest, TheGraphDoesNotWaitForItsSentence) {
+  Start({});
+  Press("Ctrl+2");
+  app().Open({Sample("attention_block_h100")});
+  ASSERT_TRUE(DrawUntil([this] { return !Lit("graph").empty(); }));
+  // What is suggested is known with the sentence, which is counted after the graph is there.
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kNothing);
+  Settle();
+  ExpectSeen("graph", "operations → ");
+  EXPECT_FALSE(SelectedName().empty());
+}
+
+TEST_F(PicturesTest, AGraphComesWithItsKernels) {
+  auto dump = dump::DumpModel::Open(Sample("attention_block_h100"), Limits{});
+  ASSERT_TRUE(dump) << dump.error().ToString();
+  auto module = (*dump)->Module(0, (*dump)->FinalStage(0));
+  ASSERT_TRUE(module) << module.error().ToString();
+  const auto place = [&] { return debug::PlacementIn(**dump, 0, **module); };
+  auto data = MakeGraphData(*module, GraphPart(), place);
+  auto again = MakeGraphData(*module, GraphPart(), place);
+  ASSERT_TRUE(data && again);
+  const graph::KernelMap map = graph::MapKernels(**module, place());
+  EXPECT_EQ((*data)->kernels->map.kernel_of, map.kernel_of);
+  EXPECT_EQ((*data)->kernels->lanes, graph::MakeOverview(**module, **module, place()).lanes);
+  EXPECT_EQ((*data)->kernels->members.Of(0).size(),
+            static_cast<size_t>(std::ranges::count(map.kernel_of, 0u)));
+  // The same picture every time, whichever thread is first.
+  const graph::Picture &a = (*data)->graph.picture(), &b = (*again)->graph.picture();
+  EXPECT_EQ(a.points, b.points);
+  EXPECT_TRUE(std::ranges::equal(a.boxes, b.boxes, [](const graph::Box& x, const graph::Box& y) {
+    return x.node == y.node && x.x == y.x && x.y == y.y && x.width == y.width;
+  }));
 }
 
 TEST_F(PicturesTest, WhatIsSelectedIsNotTakenAway) {

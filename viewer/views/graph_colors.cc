@@ -57,6 +57,9 @@ Color ColorOfPlace(debug::Place place) {
   return Color::kDeviceNone;
 }
 
+// The host is seen wherever any of a group is.
+uint64_t WeightOfKernel(int color) { return color == graph::kHostColor ? 1'000'000 : 4; }
+
 uint32_t Mixed(uint32_t a, uint32_t b, double share) {
   uint32_t out = 0xff000000u;
   for (int shift : {0, 8, 16}) {
@@ -119,12 +122,24 @@ NodeColors::Value NodeColors::Sum(NodeId id) const {
   if (mode_ == ColorMode::kKernel &&
       (kernels_.kernels == nullptr || kernels_.kernels->map.kernels.empty()))
     return {};
+  if (mode_ == ColorMode::kKernel && kernels_.source == nullptr &&
+      kernels_.kernels == data_.kernels) {
+    Totals totals;
+    const KernelColorCounts& counts = data_.KernelColorsOf(id);
+    for (size_t k = 0; k < counts.size(); ++k)
+      totals.weights[k] = counts[k] * WeightOfKernel(static_cast<int>(k));
+    return Most(totals);
+  }
   const Totals& totals = totals_.Of(
       data_.graph.tree(), id, [this](hlo::InstructionId each, Totals& sum) { Add(each, sum); },
       [this](const Totals& inside, Totals& sum) {
         Join(inside.number, sum);
         for (size_t k = 0; k < sum.weights.size(); ++k) sum.weights[k] += inside.weights[k];
       });
+  return Most(totals);
+}
+
+NodeColors::Value NodeColors::Most(const Totals& totals) {
   Value value{totals.number, -1};
   const auto best = std::ranges::max_element(totals.weights);
   if (*best > 0) value.category = static_cast<int>(best - totals.weights.begin());
@@ -146,8 +161,7 @@ void NodeColors::Add(hlo::InstructionId id, Totals& totals) const {
     if (role == graph::Role::kContraction || role == graph::Role::kCollective) weight = 400;
     if (role == graph::Role::kParameter || role == graph::Role::kFusion) weight = 1;
   }
-  // The host is seen wherever any of a group is.
-  if (mode_ == ColorMode::kKernel && one.category == graph::kHostColor) weight = 1'000'000;
+  if (mode_ == ColorMode::kKernel) weight = WeightOfKernel(one.category);
   // The worst verdict stands for a group.
   if (mode_ == ColorMode::kError) {
     const bool compared = one.category != static_cast<int>(Verdict::kFailed);

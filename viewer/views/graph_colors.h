@@ -45,6 +45,7 @@ class NodeColors {
   Value ValueOf(hlo::InstructionId id) const;
   void Add(hlo::InstructionId id, Totals& totals) const;
   void Join(double number, Totals& totals) const;
+  static Value Most(const Totals& totals);
   Value Sum(graph::NodeId id) const;
   uint32_t Ramp(double share) const;
   uint32_t CategoryColor(int category) const;

@@ -38,6 +38,19 @@ std::strong_ordering GraphPart::operator<=>(const GraphPart& other) const {
       [](InstructionId a, InstructionId b) { return a.index <=> b.index; });
 }
 
+const KernelColorCounts& GraphData::KernelColorsOf(NodeId group) const {
+  const graph::KernelMap& map = kernels->map;
+  return kernel_colors_.Of(
+      graph.tree(), group,
+      [&map](InstructionId id, KernelColorCounts& sum) {
+        const uint32_t kernel = map.kernel_of[id.index];
+        if (kernel != graph::kNoKernel) ++sum[map.kernels[kernel].color];
+      },
+      [](const KernelColorCounts& inside, KernelColorCounts& sum) {
+        for (size_t k = 0; k < sum.size(); ++k) sum[k] += inside[k];
+      });
+}
+
 NodeId GraphData::NodeOf(InstructionId id, bool reveal) const {
   if (!id.valid() || id.index >= module->instructions().size()) return NodeId();
   const graph::Tree& tree = graph.tree();
@@ -76,7 +89,9 @@ GraphData::GraphData(std::shared_ptr<const hlo::Module> of, debug::Placement pla
       graph(std::move(made)),
       places(graph.tree(), placement),
       callers(module->computations().size()) {
-  places.Of(graph.tree().root());  // counts all groups here, in the background
+  // Groups are counted here, in the background.
+  places.Of(graph.tree().root());
+  KernelColorsOf(graph.tree().root());
   for (const debug::Transfer& t : placement.transfers) transfers.emplace(t.instruction.index, &t);
   const hlo::CallGraph& calls = hlo::CallGraphOf(*module);
   for (uint32_t c = 0; c < callers.size(); ++c)

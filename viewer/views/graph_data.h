@@ -14,6 +14,7 @@
 #include "core/graph/kernel_map.h"
 #include "core/graph/lanes.h"
 #include "core/graph/picture.h"
+#include "core/graph/sums_below.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/model/tasks.h"
 
@@ -49,6 +50,9 @@ struct StageKernels {
   StageKernels(const hlo::Module& module, const debug::Placement& placement);
 };
 
+// How many instructions wear each colour of a kernel.
+using KernelColorCounts = std::array<uint32_t, graph::kCollectiveColor + 1>;
+
 // Made in the background; the graph inside is then folded by the one view that asked.
 struct GraphData {
   std::shared_ptr<const hlo::Module> module;
@@ -65,6 +69,11 @@ struct GraphData {
   GraphData& operator=(const GraphData&) = delete;
   // The node that stands for an instruction of any computation; `reveal` opens all around it first.
   graph::NodeId NodeOf(hlo::InstructionId id, bool reveal) const;
+  // Of a group, by the kernels of this stage.
+  const KernelColorCounts& KernelColorsOf(graph::NodeId group) const;
+
+ private:
+  mutable graph::SumsBelow<KernelColorCounts> kernel_colors_;
 };
 
 struct GraphKey {

@@ -19,8 +19,8 @@ std::shared_ptr<const graph::Overview> OverviewOf(Context& context, int32_t modu
                                                   const std::shared_ptr<const hlo::Module>& first) {
   const Pending<graph::Overview>& found = context.cache.Get(
       PartKey<graph::Overview>{module, stage}, "counting kernels", [data, first](TaskControl&) {
-        return Computed<graph::Overview>(std::make_shared<graph::Overview>(graph::MakeOverview(
-            *first, *data->module, data->placement, data->kernels->map)));
+        return Computed<graph::Overview>(std::make_shared<graph::Overview>(
+            graph::MakeOverview(*first, *data->module, data->placement, data->kernels->map)));
       });
   return found.ready() ? found.value : nullptr;
 }

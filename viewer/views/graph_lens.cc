@@ -31,7 +31,7 @@ using graph::NodeKind;
 
 constexpr size_t kMostOpened = 2000;
 constexpr uint32_t kSeveral = graph::kNoKernel - 1;  // in place of a kernel
-constexpr std::ptrdiff_t kMostInRibbon = 200;  // instructions of a kernel that are looked for
+constexpr std::ptrdiff_t kMostInRibbon = 200;        // instructions of a kernel that are looked for
 
 // The final stage runs as all of the dump says, others as the module itself shows.
 debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int32_t stage,
@@ -53,8 +53,7 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
       key, "laying out the graph",
       [text = read.value, part, module, stage,
        dump = frame.context.document.dump().value](TaskControl&) {
-        return MakeGraphData(text, part,
-                             [&] { return PlacementOf(*dump, module, stage, *text); });
+        return MakeGraphData(text, part, [&] { return PlacementOf(*dump, module, stage, *text); });
       });
   if (!ShowPending(frame, made, "the graph")) return false;
   const bool is_same = generation_ == generation && key_.module == module;
@@ -334,9 +333,8 @@ void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
     // Of the whole stage, also what is not in this picture.
     const bool known = kernels_.kernels != nullptr && data_->placement.compiled &&
                        lane.lane != graph::Lane::kRuntime;
-    std::string count =
-        CountText(known ? kernels_.kernels->lanes[static_cast<size_t>(lane.lane)]
-                        : static_cast<int64_t>(lane.instructions));
+    std::string count = CountText(known ? kernels_.kernels->lanes[static_cast<size_t>(lane.lane)]
+                                        : static_cast<int64_t>(lane.instructions));
     if (lane.lane == graph::Lane::kHost && data_->placement.bytes > 0)
       count += ", " + graph::BytesText(data_->placement.bytes);
     const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + tall);

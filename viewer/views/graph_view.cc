@@ -287,8 +287,8 @@ class GraphView : public View {
     kernels_ = nullptr;
     overview_ = nullptr;
     sources_ = nullptr;
-    if (fusions_.data() == nullptr || fusions_.module() != module_ ||
-        fusions_.stage() != stage_ || fusions_.generation() != generation_)
+    if (fusions_.data() == nullptr || fusions_.module() != module_ || fusions_.stage() != stage_ ||
+        fusions_.generation() != generation_)
       return;
     const std::shared_ptr<const GraphData> data = fusions_.shared_data();
     kernels_ = data->kernels;
@@ -315,8 +315,7 @@ class GraphView : public View {
     looked_.insert(seen);
     const Selection& selection = frame.context.navigation.selection();
     if (selection.kind != SelectionKind::kNothing || !overview_->telling.valid()) return;
-    frame.context.navigation.Suggest(
-        Selection::OfInstruction(module_, stage_, overview_->telling));
+    frame.context.navigation.Suggest(Selection::OfInstruction(module_, stage_, overview_->telling));
   }
 
   // The kernel under the pointer, else that of the selection.

@@ -33,9 +33,9 @@ const Pending<GraphData>& ShrinkingGraph::LayOut(Context& context) const {
   return context.cache.Get(
       ShrunkGraphKey{number_}, "laying out the graph",
       [module = wanted_, anchors = anchors_](TaskControl&) -> Computed<GraphData> {
-        HLOSCOPE_ASSIGN_OR_RETURN(
-            auto made,
-            MakeGraphData(module, GraphPart(), [&] { return debug::FindPlacement(*module); }));
+        HLOSCOPE_ASSIGN_OR_RETURN(auto made, MakeGraphData(module, GraphPart(), [&] {
+                                    return debug::FindPlacement(*module);
+                                  }));
         if (!anchors.empty()) {
           made->graph.SetAnchors(anchors);
           made->graph.Rearrange();
