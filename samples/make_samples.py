@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Makes the samples: runs four small JAX programs on the CPU and keeps what XLA dumped, the inputs and the results; and has
-XLA compile three for GPUs that are only described, by `hloscope compile`, and keeps those dumps.
+"""Makes the samples: runs five JAX programs on the CPU and keeps what XLA dumped, of the small ones also the inputs and the
+results; and has XLA compile four for GPUs that are only described, by `hloscope compile`, and keeps those dumps.
 
   scripts/setup samples --plugins --gpu && .venv/bin/python samples/make_samples.py [NAME…]
 
 Seeds are fixed, so the same jax version on the same kind of CPU gives the same files. HLOSCOPE names the program, if not
 that of the release build."""
 import glob
+import gzip
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 JAX_VERSION = '0.10.2'
+KEPT_OF_LARGE = ('before_optimizations.txt', 'cpu_after_optimizations*.txt', '*.ir-with-opt.ll')
 KEPT = ('before_optimizations.txt', 'before_optimizations.hlo.pb', 'cpu_after_optimizations.txt', 'cpu_after_optimizations.hlo.pb')
 
 
@@ -142,13 +144,104 @@ def data_parallel_step():
         (normal(r, 32, 16), whole), (normal(r, 64, 32), cut), (normal(r, 64, 16), cut)))
 
 
+def gpt(layers, d, heads, vocabulary, batch, length):
+    """A training step of a decoder: mixed precision, AdamW, the inputs of its blocks kept in host memory for the backward
+    pass, and the loss reported by a function on the host. Returns the step and the shapes of its arguments."""
+    import jax
+    import jax.numpy as jnp
+    from jax.ad_checkpoint import checkpoint_name
+
+    def norm(x, scale):
+        wide = x.astype(jnp.float32)
+        return (wide * jax.lax.rsqrt((wide * wide).mean(-1, keepdims=True) + 1e-6)).astype(x.dtype) * scale
+
+    def attention(x, w):
+        q, k, v = jnp.einsum('btd,dnhk->nbhtk', x, w['qkv'])
+        scores = jnp.einsum('bhtk,bhsk->bhts', q, k, preferred_element_type=jnp.float32) / np().sqrt(q.shape[-1]).astype('f4')
+        causal = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+        weights = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf)).astype(x.dtype)
+        return jnp.einsum('bhts,bhsk,hkd->btd', weights, v, w['out'])
+
+    def mlp(x, w):
+        return (jax.nn.silu(x @ w['gate']) * (x @ w['up'])) @ w['down']
+
+    def block(x, w):
+        x = checkpoint_name(x, 'block_input')
+        with jax.named_scope('attention'):
+            x = x + attention(norm(x, w['norm1']), w)
+        with jax.named_scope('mlp'):
+            return x + mlp(norm(x, w['norm2']), w)
+
+    offload = jax.checkpoint_policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=[], names_which_can_be_offloaded=['block_input'], offload_src='device', offload_dst='pinned_host')
+
+    def loss(params, tokens):
+        w = jax.tree.map(lambda p: p.astype(jnp.bfloat16), params)
+        x = w['embed'][tokens[:, :-1]]
+        for i, layer in enumerate(w['layers']):
+            with jax.named_scope(f'layer{i}'):
+                x = jax.checkpoint(block, policy=offload)(x, layer)
+        logits = (norm(x, w['norm']) @ w['embed'].T).astype(jnp.float32)
+        return -jnp.take_along_axis(jax.nn.log_softmax(logits), tokens[:, 1:, None], axis=-1).mean()
+
+    def report_loss(step, value):
+        pass
+
+    def gpt_train_step(params, mean, square, step, tokens):
+        value, gradients = jax.value_and_grad(loss)(params, tokens)
+        jax.debug.callback(report_loss, step, value)
+        with jax.named_scope('adamw'):
+            step = step + 1
+            mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, gradients)
+            square = jax.tree.map(lambda s, g: 0.95 * s + 0.05 * g * g, square, gradients)
+            rate = 3e-4 * jnp.minimum(1.0, step / 100)
+            first, second = 1 - 0.9 ** step, 1 - 0.95 ** step
+            params = jax.tree.map(lambda p, m, s: p - rate * ((m / first) / (jnp.sqrt(s / second) + 1e-8) + 0.1 * p),
+                                  params, mean, square)
+        return params, mean, square, step, value
+
+    def shape(*sizes):
+        return jax.ShapeDtypeStruct(sizes, jnp.float32)
+
+    k = d // heads
+    layer = dict(qkv=shape(d, 3, heads, k), out=shape(heads, k, d), gate=shape(d, 3 * d), up=shape(d, 3 * d),
+                 down=shape(3 * d, d), norm1=shape(d), norm2=shape(d))
+    params = dict(embed=shape(vocabulary, d), norm=shape(d), layers=[layer] * layers)
+    return gpt_train_step, (params, params, params, shape(), jax.ShapeDtypeStruct((batch, length + 1), jnp.int32))
+
+
+def gpt_train_step():
+    """Small enough to run on a CPU."""
+    import jax
+    vocabulary = 1024
+    step, shapes = gpt(4, 128, 4, vocabulary, 4, 128)
+    r = random(7)
+    params, mean, square = (jax.tree.map(lambda s, scale=scale: scale * normal(r, *s.shape), shapes[0]) for scale in (0.05, 0, 0))
+    return step, (params, mean, square, np().float32(0), r.integers(0, vocabulary, shapes[4].shape).astype('i4'))
+
+
+def gpt_train_step_for_gpu():
+    """Twenty-four layers, 360 million parameters."""
+    return gpt(24, 1024, 16, 32000, 8, 1024)
+
+
 SAMPLES = (mlp_train_step, attention_block, conv_net, power_iteration)
+# Without inputs and results, which would be large.
+LARGE_SAMPLES = (gpt_train_step,)
 # Programs compiled for a described GPU: folder, program, device, options of `hloscope compile`.
 GPU_SAMPLES = (('attention_block_h100', attention_block, 'h100', ()),
                ('softmax_passes_a100', softmax, 'a100', ('--passes',)),
-               ('data_parallel_step_b200', data_parallel_step, 'b200', ()))
+               ('data_parallel_step_b200', data_parallel_step, 'b200', ()),
+               # No Python is there for XLA to call.
+               ('gpt_train_step_h100', gpt_train_step_for_gpu, 'h100', ('--xla_gpu_mock_custom_calls=true',)))
+# Of those, programs that are lowered for a GPU and never run: their shapes are too large for a CPU.
+LOWERED_FOR_GPU = (gpt_train_step_for_gpu,)
+# Texts that are longer are kept compressed.
+LARGEST_PLAIN = 1 << 12
 # Left out of those: the IR before LLVM's passes and copies of texts as protos, for their size; what is not the same each time.
 GPU_LEFT_OUT = ('.ir-no-opt.ll', 'memory-usage-report.pb', 'priority_fusion_dump.txt', 'priority_fusion_dump.pb')
+GPU_LEFT_OUT_OF_LARGE = ('.hlo.pb', '.before_validation.ttir.txt', '.after_spmd_partitioner.txt', '.before_config_assignment.txt',
+                         '.thunk_sequence_after_thunk_passes.txt')
 GPU_KEPT_PROTOS = ('before_optimizations.hlo.pb', 'gpu_after_optimizations.hlo.pb')
 
 
@@ -171,11 +264,29 @@ def record(name):
     assert jax.__version__ == JAX_VERSION, f'jax {jax.__version__}, expected {JAX_VERSION}'
     # Source files by their bare names: a dump says nothing of the machine it was made on.
     jax.config.update('jax_hlo_source_file_canonicalization_regex', '.*/')
-    programs = SAMPLES + tuple(program for _, program, _, _ in GPU_SAMPLES)
-    function, arguments = next(s for s in programs if s.__name__ == name)()
+    programs = SAMPLES + LARGE_SAMPLES + tuple(program for _, program, _, _ in GPU_SAMPLES)
+    program = next(s for s in programs if s.__name__ == name)
+    function, arguments = program()
+    if program in LOWERED_FOR_GPU:
+        return lower_for_gpu(function, arguments)
     results = jax.jit(function)(*arguments)
+    if program in LARGE_SAMPLES:
+        return jax.block_until_ready(results)
     for file, prefix, tree in (('inputs.npz', 'in', arguments), ('expected.npz', 'out', results)):
         np().savez(file, **{f'{prefix}{i}': np().asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(tree))})
+
+
+def lower_for_gpu(function, arguments):
+    """What JAX would pass to XLA on a GPU, as dump/NAME.before_optimizations.hlo.pb. Callbacks ask for a device, though only
+    their addresses depend on it; any one does."""
+    import jax
+    from jax._src.interpreters import mlir
+    mlir.ModuleContext.get_backend = lambda *_, **__: jax.devices('cpu')[0].client
+    donated = tuple(range(len(arguments) - 1))
+    lowered = jax.jit(function, donate_argnums=donated).trace(*arguments).lower(lowering_platforms=('cuda',))
+    os.makedirs('dump', exist_ok=True)
+    with open(f'dump/0.jit_{function.__name__}.before_optimizations.hlo.pb', 'wb') as file:
+        file.write(lowered.compiler_ir('hlo').as_serialized_hlo_module_proto())
 
 
 def dump(name, scratch):
@@ -188,38 +299,53 @@ def dump(name, scratch):
     subprocess.run([sys.executable, os.path.join(HERE, 'make_samples.py'), '--record', name], cwd=scratch, env=environment, check=True)
 
 
-def keep(name, files):
+def keep(name, files, packs):
     target = os.path.join(HERE, name)
     shutil.rmtree(target, ignore_errors=True)
     os.makedirs(target)
     for file in files:
-        shutil.copy(file, target)
-    print(name, sum(os.path.getsize(f) for f in files) // 1024, 'KiB')
+        if packs and os.path.getsize(file) > LARGEST_PLAIN:
+            pack(file, os.path.join(target, os.path.basename(file) + '.gz'))
+        else:
+            shutil.copy(file, target)
+    kept = glob.glob(f'{target}/*')
+    print(name, len(kept), 'files,', sum(os.path.getsize(f) for f in kept) // 1024, 'KiB')
+
+
+def pack(source, target):
+    """Without a time stamp or a name, so that the same bytes give the same file."""
+    with open(source, 'rb') as file, open(target, 'wb') as out:
+        with gzip.GzipFile(filename='', mode='wb', compresslevel=9, mtime=0, fileobj=out) as packed:
+            packed.write(file.read())
 
 
 def make(name):
     with tempfile.TemporaryDirectory() as scratch:
         dump(name, scratch)
-        kept = [f for end in KEPT for f in glob.glob(f'{scratch}/dump/*.jit_{name}.{end}')]
-        assert len(kept) == len(KEPT), sorted(os.listdir(f'{scratch}/dump'))
-        keep(name, kept + [f'{scratch}/inputs.npz', f'{scratch}/expected.npz'])
+        is_large = any(name == s.__name__ for s in LARGE_SAMPLES)
+        ends = KEPT_OF_LARGE if is_large else KEPT
+        kept = [f for end in ends for f in glob.glob(f'{scratch}/dump/*.jit_{name}.{end}')]
+        assert len(kept) >= len(ends), sorted(os.listdir(f'{scratch}/dump'))
+        keep(name, kept + ([] if is_large else [f'{scratch}/inputs.npz', f'{scratch}/expected.npz']), packs=is_large)
 
 
 def make_for_gpu(name, program, device, options):
     hloscope = os.environ.get('HLOSCOPE', os.path.join(HERE, '../build/release/app/hloscope'))
     with tempfile.TemporaryDirectory() as scratch:
         dump(program.__name__, scratch)
-        module, = glob.glob(f'{scratch}/dump/*.jit_{program.__name__}.before_optimizations.hlo.pb')
+        module, = glob.glob(f'{scratch}/dump/*.before_optimizations.hlo.pb')
         subprocess.run([hloscope, 'compile', module, '--with', 'xla-gpu', '--target', device, '--dump', f'{scratch}/gpu', *options],
                        check=True, stdout=subprocess.DEVNULL)
-        keep(name, sorted(f for f in glob.glob(f'{scratch}/gpu/*') if not f.endswith(GPU_LEFT_OUT)
-                          and (not f.endswith('.hlo.pb') or f.endswith(GPU_KEPT_PROTOS))))
+        is_large = program in LOWERED_FOR_GPU
+        left_out = GPU_LEFT_OUT + (GPU_LEFT_OUT_OF_LARGE if is_large else ())
+        keep(name, sorted(f for f in glob.glob(f'{scratch}/gpu/*') if not f.endswith(left_out)
+                          and (not f.endswith('.hlo.pb') or f.endswith(GPU_KEPT_PROTOS))), packs=is_large)
 
 
 def main(arguments):
     if arguments[:1] == ['--record']:
         return record(arguments[1])
-    for name in arguments or [s.__name__ for s in SAMPLES] + [row[0] for row in GPU_SAMPLES]:
+    for name in arguments or [s.__name__ for s in SAMPLES + LARGE_SAMPLES] + [row[0] for row in GPU_SAMPLES]:
         row = next((row for row in GPU_SAMPLES if row[0] == name), None)
         make_for_gpu(*row) if row else make(name)
 

@@ -14,12 +14,14 @@ import tempfile
 
 import make_samples
 
+TRACED = make_samples.SAMPLES + make_samples.LARGE_SAMPLES
+
 
 def trace(name, runs, folder):
-    """Compiles first: the trace holds nothing but runs."""
+    """Compiles first: the trace holds nothing but runs, each a step."""
     import jax
     jax.config.update('jax_hlo_source_file_canonicalization_regex', '.*/')
-    sample = next(s for s in make_samples.SAMPLES if s.__name__ == name)
+    sample = next(s for s in TRACED if s.__name__ == name)
     function, arguments = sample()
     arguments = jax.device_put(arguments)
     program = jax.jit(function)
@@ -27,8 +29,9 @@ def trace(name, runs, folder):
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = 0
     with jax.profiler.trace(folder, profiler_options=options):
-        for _ in range(runs):
-            jax.block_until_ready(program(*arguments))
+        for step in range(runs):
+            with jax.profiler.StepTraceAnnotation('step', step_num=step):
+                jax.block_until_ready(program(*arguments))
 
 
 def varint(data, at):
@@ -67,7 +70,7 @@ def keep(source, target):
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('name', nargs='?', default='conv_net', choices=[s.__name__ for s in make_samples.SAMPLES])
+    parser.add_argument('name', nargs='?', default='conv_net', choices=[s.__name__ for s in TRACED])
     parser.add_argument('--runs', type=int, default=20)
     parser.add_argument('--out')
     options = parser.parse_args(arguments)

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/graph/user_words.h"
+#include "core/hlo/opcode_traits.h"
 #include "core/hlo/string_pool.h"
 
 namespace hloscope::graph {
@@ -85,16 +87,21 @@ uint32_t Grouper::ScopeOf(hlo::InstructionId id) {
   return at->second;
 }
 
-// False where too few instructions have a scope beyond the one that all are in.
+// False where too few instructions have a scope beyond the one that all are in. Parameters, tuples
+// and bitcasts, which have none, are not counted.
 bool Grouper::CollectScopes() {
   scope_of_.resize(leaves_.size());
+  size_t counted = 0;
   for (uint32_t k = 0; k < leaves_.size(); ++k) {
-    scope_of_[k] = ScopeOf(tree_[leaves_[k]].instruction);
+    const hlo::InstructionId id = tree_[leaves_[k]].instruction;
+    scope_of_[k] = ScopeOf(id);
+    if (scope_of_[k] == 0 && hlo::HasTrait(tree_.module()[id].opcode, hlo::kTraitNoCode)) continue;
+    ++counted;
     ++scopes_[scope_of_[k]].direct;
   }
   for (Scope& scope : scopes_) scope.total = scope.direct;
   for (size_t s = scopes_.size(); s-- > 1;) scopes_[scopes_[s].parent].total += scopes_[s].total;
-  const auto all = static_cast<double>(leaves_.size());
+  const auto all = static_cast<double>(counted);
   uint32_t useful = 0;
   for (size_t s = 1; s < scopes_.size(); ++s) {
     const uint32_t total = scopes_[s].total;
@@ -155,15 +162,15 @@ std::vector<Grouper::Entity> Grouper::BuildScopes() {
     auto& parent = inside[scopes_[s].parent];
     if (inside[s].size() == 1 && tree_[inside[s][0].node].kind == NodeKind::kScope) {
       Node& only = tree_.nodes_[inside[s][0].node.index];
-      std::string joined(scopes_[s].segment);
-      joined += '/';
-      joined += only.label;
-      only.label = tree_.Keep(std::move(joined));
+      only.label = tree_.Keep(JoinTitles(ScopeTitle(scopes_[s].segment), only.label));
       parent.push_back(inside[s][0]);
       continue;
     }
     std::vector<Entity> members = Finish(std::move(inside[s]), scopes_[s].key);
-    NodeId group = MakeGroup(NodeKind::kScope, scopes_[s].segment, scopes_[s].key, members);
+    std::string title = ScopeTitle(scopes_[s].segment);
+    const std::string_view label =
+        title.empty() ? scopes_[s].segment : tree_.Keep(std::move(title));
+    NodeId group = MakeGroup(NodeKind::kScope, label, scopes_[s].key, members);
     parent.push_back(EntityOf(group, members));
   }
   return Finish(std::move(inside[0]), scopes_[0].key);

@@ -27,6 +27,25 @@ std::string_view StemOf(std::string_view path) {
   return path.substr(0, path.rfind('.'));
 }
 
+constexpr std::string_view kBackward = " (backward)";
+// Transformations that wrap the name of a scope, in JAX's words.
+constexpr std::array<std::string_view, 8> kWrappers = {"jit",  "pjit",      "jvp",        "vmap",
+                                                       "pmap", "transpose", "checkpoint", "remat"};
+// Scopes that calls inside JAX make.
+constexpr std::array<std::string_view, 9> kPlumbing = {
+    "checkpoint",      "remat",           "remat2",           "closed_call", "core_call",
+    "custom_jvp_call", "custom_vjp_call", "core_closed_call", "pjit"};
+
+// "transpose" of "transpose(jvp(x))", which becomes "jvp(x)"; empty where nothing wraps the name.
+std::string_view TakeWrapper(std::string_view& name) {
+  const size_t open = name.find('(');
+  if (open == std::string_view::npos || name.back() != ')') return {};
+  const std::string_view wrapper = name.substr(0, open);
+  if (std::ranges::find(kWrappers, wrapper) == kWrappers.end()) return {};
+  name = name.substr(open + 1, name.size() - open - 2);
+  return wrapper;
+}
+
 template <typename T>
 const T* Row(const std::vector<T>& table, int32_t id) {
   return id >= 1 && static_cast<size_t>(id) <= table.size() ? &table[static_cast<size_t>(id) - 1]
@@ -54,6 +73,29 @@ std::string_view UserWordOf(const hlo::Module& module, hlo::InstructionId id) {
     at = frame->parent_frame_id;
   }
   return metadata->source_file.valid() ? StemOf(module[metadata->source_file]) : std::string_view();
+}
+
+std::string ScopeTitle(std::string_view segment) {
+  bool is_forward = false, is_backward = false;
+  for (std::string_view wrapper = TakeWrapper(segment); !wrapper.empty();
+       wrapper = TakeWrapper(segment)) {
+    is_forward |= wrapper == "jvp";
+    is_backward |= wrapper == "transpose";
+  }
+  if (segment.empty()) return is_backward ? "backward" : is_forward ? "forward" : "";
+  if (segment == "rematted_computation") return "recomputed";
+  if (std::ranges::find(kPlumbing, segment) != kPlumbing.end()) return {};
+  return std::string(segment).append(is_backward ? kBackward : "");
+}
+
+std::string JoinTitles(std::string_view outer, std::string_view inner) {
+  if (outer.empty()) return std::string(inner);
+  std::string_view name = outer;
+  if (name.ends_with(kBackward)) name.remove_suffix(kBackward.size());
+  if (inner == name) return std::string(outer);
+  if (inner.starts_with(name) && inner.substr(name.size()).starts_with('/'))
+    inner.remove_prefix(name.size() + 1);
+  return std::string(outer).append("/").append(inner);
 }
 
 }  // namespace hloscope::graph

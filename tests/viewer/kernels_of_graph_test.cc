@@ -243,6 +243,48 @@ ENTRY main {
   EXPECT_EQ(UserWordOf(*module, Named(*module, "r")), "");
 }
 
+TEST(UserWords, ScopesGoByTheNameThatTheUserGave) {
+  const std::pair<std::string_view, std::string_view> kCases[] = {
+      {"layer0", "layer0"},
+      {"jit(step)", "step"},
+      {"jvp(layer0)", "layer0"},
+      {"transpose(jvp(layer0))", "layer0 (backward)"},
+      {"vmap(jit(f))", "f"},
+      {"jvp()", "forward"},
+      {"transpose(jvp())", "backward"},
+      {"rematted_computation", "recomputed"},
+      {"checkpoint", ""},
+      {"jit()", ""},
+      {"", ""},
+      {"bhts,bhsk->btd", "bhts,bhsk->btd"},
+      {"f(x)", "f(x)"},
+      {"jvp(", "jvp("},
+      {"while", "while"}};
+  for (const auto& [segment, title] : kCases) EXPECT_EQ(ScopeTitle(segment), title) << segment;
+  EXPECT_EQ(JoinTitles("a", "b/c"), "a/b/c");
+  EXPECT_EQ(JoinTitles("", "b"), "b");
+  EXPECT_EQ(JoinTitles("layer0 (backward)", "layer0"), "layer0 (backward)");
+  EXPECT_EQ(JoinTitles("layer0 (backward)", "layer0/mlp"), "layer0 (backward)/mlp");
+  EXPECT_EQ(JoinTitles("layer0 (backward)", "layer01"), "layer0 (backward)/layer01");
+}
+
+// Most instructions of a compiled step are parameters, bitcasts and tuples that nobody named.
+TEST(UserWords, WhatHasNoCodeDoesNotHideTheScopesOfTheRest) {
+  std::string text = "HloModule m\nENTRY main {\n  x0 = f32[2,2] parameter(0)\n";
+  for (int k = 1; k <= 200; ++k)
+    text += fmt::format("  p{0} = f32[4] parameter({0})\n  b{0} = f32[2,2] bitcast(p{0})\n", k);
+  for (int k = 1; k <= 200; ++k) {
+    text +=
+        fmt::format("  x{} = f32[2,2] add(x{}, b{}), metadata={{op_name=\"jit(f)/jvp({})/add\"}}\n",
+                    k, k - 1, k, k % 2 == 0 ? "even" : "odd");
+  }
+  auto module = Parse(text + "  ROOT r = f32[2,2] negate(x200)\n}\n");
+  const Tree tree(module, module->entry_id());
+  std::vector<std::string> titles;
+  for (NodeId id : tree.children(tree.root())) titles.push_back(tree.Title(id));
+  EXPECT_TRUE(std::ranges::find(titles, "even") != titles.end()) << fmt::format("{}", titles);
+}
+
 TEST(Layout, RowsFarWiderThanThePictureAreSplit) {
   std::vector<FlatNode> nodes(60, FlatNode{200, 44});
   std::vector<FlatEdge> edges;
