@@ -3,6 +3,7 @@
 #include <imgui_te_context.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/dump/dump_model.h"
 #include "core/graph/overview.h"
@@ -70,6 +71,33 @@ TEST_F(PicturesTest, AGraphComesWithItsKernels) {
   EXPECT_TRUE(std::ranges::equal(a.boxes, b.boxes, [](const graph::Box& x, const graph::Box& y) {
     return x.node == y.node && x.x == y.x && x.y == y.y && x.width == y.width;
   }));
+}
+
+TEST_F(PicturesTest, ManyAreFoundAsOneByOne) {
+  auto dump = dump::DumpModel::Open(Sample("attention_block_h100"), Limits{});
+  ASSERT_TRUE(dump) << dump.error().ToString();
+  auto module = (*dump)->Module(0, (*dump)->FinalStage(0));
+  ASSERT_TRUE(module) << module.error().ToString();
+  auto data =
+      MakeGraphData(*module, GraphPart(), [&] { return debug::PlacementIn(**dump, 0, **module); });
+  ASSERT_TRUE(data) << data.error().ToString();
+  TaskControl control;
+  for (const char* text : {"", "FUSION", "gemm", "p"}) {
+    auto hits = FindHits(**module, text, control);
+    ASSERT_TRUE(hits);
+    EXPECT_FALSE((*hits)->instructions.empty()) << text;
+    // Closed, then with every third box opened.
+    for (int round = 0; round < 2; ++round) {
+      std::unordered_set<uint32_t> one_by_one, all;
+      for (hlo::InstructionId id : (*hits)->instructions) {
+        if (auto node = (*data)->NodeOf(id, false); node.valid()) one_by_one.insert(node.index);
+      }
+      (*data)->AddNodesOf((*hits)->instructions, all);
+      EXPECT_EQ(all, one_by_one) << text;
+      const std::vector<graph::Box> boxes = (*data)->graph.picture().boxes;
+      for (size_t k = 0; k < boxes.size(); k += 3) (*data)->graph.Open(boxes[k].node);
+    }
+  }
 }
 
 TEST_F(PicturesTest, WhatIsSelectedIsNotTakenAway) {

@@ -75,6 +75,43 @@ NodeId GraphData::NodeOf(InstructionId id, bool reveal) const {
   return node.valid() ? graph.Visible(node) : NodeId();
 }
 
+void GraphData::AddNodesOf(std::span<const InstructionId> ids,
+                           std::unordered_set<uint32_t>& out) const {
+  const graph::Tree& tree = graph.tree();
+  hlo::ComputationId before;
+  NodeId group, shown;     // of the one before: what it is in, and what stands for it
+  bool is_itself = false;  // nothing else does
+  for (InstructionId id : ids) {
+    const hlo::ComputationId computation = (*module)[id].computation;
+    const NodeId leaf = tree.Find(id);
+    const NodeId parent = leaf.valid() ? tree[leaf].parent : NodeId();
+    if (computation == before && parent == group && !is_itself) continue;
+    before = computation;
+    group = parent;
+    shown = NodeOf(id, false);
+    is_itself = shown.valid() && shown == leaf;
+    if (shown.valid()) out.insert(shown.index);
+  }
+}
+
+Result<std::shared_ptr<const GraphHits>> FindHits(const hlo::Module& module, std::string_view text,
+                                                  const TaskControl& control) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  std::string wanted(text), name;
+  std::ranges::transform(wanted, wanted.begin(), lower);
+  auto hits = std::make_shared<GraphHits>();
+  for (uint32_t i = 0; i < module.instructions().size() && !control.stopped(); ++i) {
+    const InstructionId id(i);
+    name.assign(module.name(id));
+    std::ranges::transform(name, name.begin(), lower);
+    if (name.find(wanted) != std::string::npos ||
+        ToString(module[id].opcode).find(wanted) != std::string_view::npos)
+      hits->instructions.push_back(id);
+  }
+  if (control.stopped()) return std::unexpected(Error{ErrorClass::kDied, "cancelled", {}, {}});
+  return hits;
+}
+
 StageKernels::StageKernels(const hlo::Module& module, const debug::Placement& placement)
     : map(graph::MapKernels(module, placement)), members(map.kernel_of, map.kernels.size()) {
   for (const graph::KernelMap::Kernel& kernel : map.kernels)

@@ -5,8 +5,11 @@
 #include <compare>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/debug/align/lineage.h"
@@ -69,6 +72,8 @@ struct GraphData {
   GraphData& operator=(const GraphData&) = delete;
   // The node that stands for an instruction of any computation; `reveal` opens all around it first.
   graph::NodeId NodeOf(hlo::InstructionId id, bool reveal) const;
+  // The nodes that stand for many, in program order; what stands in one group takes one look.
+  void AddNodesOf(std::span<const hlo::InstructionId> ids, std::unordered_set<uint32_t>& out) const;
   // Of a group, by the kernels of this stage.
   const KernelColorCounts& KernelColorsOf(graph::NodeId group) const;
 
@@ -87,6 +92,19 @@ struct GraphKey {
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
     const std::function<debug::Placement()>& place);
+
+// Instructions whose name or opcode has the text, in any case; in program order.
+struct GraphHits {
+  std::vector<hlo::InstructionId> instructions;
+};
+struct GraphHitsKey {
+  using Value = GraphHits;
+  int32_t module = -1, stage = -1;
+  std::string text;
+  auto operator<=>(const GraphHitsKey&) const = default;
+};
+Result<std::shared_ptr<const GraphHits>> FindHits(const hlo::Module& module, std::string_view text,
+                                                  const TaskControl& control);
 
 // The stage in which an instruction of `stage` first had its name, by instruction.
 struct Origins {

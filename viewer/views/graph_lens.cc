@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <sstream>
 
@@ -237,29 +236,27 @@ RibbonStep GraphLens::AreasOf(uint32_t kernel, bool in_lanes) const {
   return areas;
 }
 
-void GraphLens::Find(std::string_view text) {
+void GraphLens::Find(Frame& frame, const std::string& text) {
   if (data_ == nullptr) return;
   const uint64_t version = graph_ * 1'000'003 + data_->graph.version();
   if (text == sought_ && version == sought_version_) return;
+  std::shared_ptr<const GraphHits> hits;
+  if (!text.empty()) {
+    const GraphHitsKey key{module(), stage(), text};
+    const Pending<GraphHits>& found = frame.context.cache.Get(
+        key, "finding in the graph", [module = data_->module, text](TaskControl& control) {
+          return FindHits(*module, text, control);
+        });
+    if (sought_key_ != key) frame.context.cache.Drop(sought_key_);
+    sought_key_ = key;
+    if (!found.ready()) return;  // what was found before stays lit so long
+    hits = found.value;
+  }
   sought_ = text;
   sought_version_ = version;
   found_.clear();
-  if (text.empty()) return;
-  const auto lower = [](std::string_view from) {
-    std::string out(from);
-    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return out;
-  };
-  const std::string wanted = lower(text);
-  const hlo::Module& module = *data_->module;
-  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
-    const hlo::InstructionId id(i);
-    const bool hit = lower(module.name(id)).find(wanted) != std::string::npos ||
-                     ToString(module[id].opcode).find(wanted) != std::string_view::npos;
-    if (!hit) continue;
-    // The box that stands for it: itself, its fusion, or the group it is in.
-    if (const NodeId node = data_->NodeOf(id, false); node.valid()) found_.insert(node.index);
-  }
+  // The box that stands for each: itself, its fusion, or the group it is in.
+  if (hits != nullptr) data_->AddNodesOf(hits->instructions, found_);
 }
 
 CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float height,

@@ -66,8 +66,8 @@ class GraphLens {
   void LightKernel(uint32_t kernel) { lit_kernel_ = kernel; }
   // Where a kernel stands on the screen; in the lanes, where `in_lanes`.
   RibbonStep AreasOf(uint32_t kernel, bool in_lanes) const;
-  // Marks what a search found; all of the stage, or nothing.
-  void Find(std::string_view text);
+  // Marks what a search found in the stage, as soon as the background has; empty: nothing.
+  void Find(Frame& frame, const std::string& text);
   size_t found() const { return found_.size(); }
   int32_t module() const { return key_.module; }
   int32_t stage() const { return key_.stage; }
@@ -101,6 +101,7 @@ class GraphLens {
   mutable std::unordered_map<uint32_t, uint32_t> kernel_of_group_;  // what FindKernelOf found
   uint32_t lit_kernel_ = graph::kNoKernel;
   std::string sought_;
+  GraphHitsKey sought_key_;
   uint64_t sought_version_ = 0;
   std::unordered_set<uint32_t> found_;
   graph::NodeId focus_;

@@ -456,7 +456,7 @@ class GraphView : public View {
     lens.Paint(frame, look_.mode, PaintOf(which));
     lens.Follow(frame);
     lens.LightKernel(shown_kernel_);
-    lens.Find(sought_);
+    lens.Find(frame, sought_);
     const ImVec2 room = ImGui::GetContentRegionAvail();
     if (which == kDevices && !devices_linked_) {
       devices_linked_ = true;
