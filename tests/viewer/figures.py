@@ -20,6 +20,7 @@ ROWS = (
     ('frames while zooming', r'zooming: .*99th percentile ([\d.]+) ms', 'ms'),
     ('frames while panning', r'panning: .*99th percentile ([\d.]+) ms', 'ms'),
     ('frames while typing a search', r'typing a search: .*99th percentile ([\d.]+) ms', 'ms'),
+    ('frames while finding in the graph', r'finding in the graph: .*99th percentile ([\d.]+) ms', 'ms'),
     ('a letter is answered', r'until a letter is answered: .*99th percentile ([\d.]+) ms', 'ms'),
     ('names to search read', r'names to search read in (\d+) ms', 'ms'),
     ('memory', r'most (\d+) kB', 'kB'),

@@ -113,16 +113,13 @@ void Move(Application& application) {
 }
 
 // A word letter by letter and back again, each with the frame that shows its hits.
-void Type(Application& application) {
-  application.Run(Command::kSearch);
+void Type(Application& application, const char* what) {
   auto start = Clock::now();
-  Settle(application);
-  std::printf("names to search read in %.0f ms\n", Milliseconds(start));
   constexpr std::string_view kWord = "reduce fusion";
   const auto letters = static_cast<int>(kWord.size());
   ImGuiIO& io = ImGui::GetIO();
   std::vector<double> answers;
-  Measure(application, "typing a search", [&](int k) {
+  Measure(application, what, [&](int k) {
     const int step = k / 2 % (3 * letters);
     if (k % 2 != 0) {
       start = Clock::now();
@@ -135,6 +132,23 @@ void Type(Application& application) {
     }
   });
   Report("until a letter is answered", std::move(answers));
+}
+
+void Search(Application& application) {
+  application.Run(Command::kSearch);
+  const auto start = Clock::now();
+  Settle(application);
+  std::printf("names to search read in %.0f ms\n", Milliseconds(start));
+  Type(application, "typing a search");
+  for (bool down : {true, false}) {
+    ImGui::GetIO().AddKeyEvent(ImGuiKey_Escape, down);
+    Settle(application);
+  }
+  application.dock().Focus("graph");
+  Settle(application);
+  application.Run(Command::kFind);
+  Settle(application);
+  Type(application, "finding in the graph");
 }
 
 // Since the process was started, by the system's clock ticks of 10 ms.
@@ -180,7 +194,7 @@ int Main(int count, char** arguments) {
     Settle(application);
   }
   Move(application);
-  Type(application);
+  Search(application);
   std::printf("memory now %s, most %s\n", Status("VmRSS").c_str(), Status("VmHWM").c_str());
   return 0;
 }

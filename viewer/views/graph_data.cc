@@ -79,16 +79,18 @@ void GraphData::AddNodesOf(std::span<const InstructionId> ids,
                            std::unordered_set<uint32_t>& out) const {
   const graph::Tree& tree = graph.tree();
   hlo::ComputationId before;
-  NodeId group, shown;     // of the one before: what it is in, and what stands for it
-  bool is_itself = false;  // nothing else does
+  NodeId leaf, group;      // of the one before, and what it is in
+  bool is_itself = false;  // nothing else stands for it
   for (InstructionId id : ids) {
     const hlo::ComputationId computation = (*module)[id].computation;
-    const NodeId leaf = tree.Find(id);
+    // All of a computation that is not drawn stand for its caller.
+    if (computation == before && !leaf.valid()) continue;
+    leaf = tree.Find(id);
     const NodeId parent = leaf.valid() ? tree[leaf].parent : NodeId();
     if (computation == before && parent == group && !is_itself) continue;
     before = computation;
     group = parent;
-    shown = NodeOf(id, false);
+    const NodeId shown = NodeOf(id, false);
     is_itself = shown.valid() && shown == leaf;
     if (shown.valid()) out.insert(shown.index);
   }
