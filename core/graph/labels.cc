@@ -97,6 +97,20 @@ size_t Columns(std::string_view text) {
   return columns;
 }
 
+NodeText TextOf(const hlo::Module& module, hlo::InstructionId id) {
+  const std::string_view name = module.name(id);
+  const std::string_view opcode = ToString(module[id].opcode);
+  NodeText text{Elide(name, kTitleColumns), {}};
+  if (!name.starts_with(opcode)) text.subtitle = opcode;
+  for (const std::string& part : {Detail(module, id), ShapeText(module, id)}) {
+    if (part.empty()) continue;
+    if (!text.subtitle.empty()) text.subtitle += ' ';
+    text.subtitle += part;
+  }
+  text.subtitle = Elide(text.subtitle, kSubtitleColumns);
+  return text;
+}
+
 NodeText TextOf(const Tree& tree, NodeId id) {
   const Node& node = tree[id];
   if (node.kind != NodeKind::kInstruction) {
@@ -104,19 +118,7 @@ NodeText TextOf(const Tree& tree, NodeId id) {
     if (node.kind == NodeKind::kRepeat) title += fmt::format(" ×{}", node.repeats);
     return {title, Counted(node.instructions, "instruction")};
   }
-  const hlo::Module& module = tree.module();
-  const std::string_view name = module.name(node.instruction);
-  const std::string_view opcode = ToString(module[node.instruction].opcode);
-  NodeText text{Elide(name, kTitleColumns), {}};
-  if (!name.starts_with(opcode)) text.subtitle = opcode;
-  for (const std::string& part :
-       {Detail(module, node.instruction), ShapeText(module, node.instruction)}) {
-    if (part.empty()) continue;
-    if (!text.subtitle.empty()) text.subtitle += ' ';
-    text.subtitle += part;
-  }
-  text.subtitle = Elide(text.subtitle, kSubtitleColumns);
-  return text;
+  return TextOf(tree.module(), node.instruction);
 }
 
 NodeText TextOf(const Tree& tree, NodeId id, uint32_t count) {

@@ -26,6 +26,8 @@ size_t Columns(std::string_view text);
 struct NodeText {
   std::string title, subtitle;
 };
+// The two lines of an instruction: name; opcode, shape and what else tells it from others.
+NodeText TextOf(const hlo::Module& module, hlo::InstructionId id);
 // The two lines of a node: name; opcode, shape and what else tells it from others.
 NodeText TextOf(const Tree& tree, NodeId id);
 // The same where only `count` instructions of a group are meant; 0: all.

@@ -120,6 +120,8 @@ constexpr ExportCase kCases[] = {
      "priority-fusion"},
     {"changes", "passes", kPasses, "jit_softmax@0034.fusion.after_priority-fusion.before_cse",
      "change,before,after", "triton_softmax"},
+    {"before-after", "passes", kPasses, "jit_softmax@0034.fusion.after_priority-fusion.before_cse",
+     "change,before,after,x,y", "triton_softmax"},
     {"text", "passes", kPasses, "jit_softmax:triton_softmax.2", "line,is_lit,text", ""},
     {"timeline", "kernels", kCpu, kConvolution, "lane,row,event,start_ps,duration_ps",
      "conv_general_dilated.3"},

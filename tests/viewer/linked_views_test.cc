@@ -18,6 +18,7 @@ const Lights& LightsOfSoftmax() {
       {"graph", "fusions: triton_softmax.5"},
       {"passes", "shown sm_9.0a_gpu_after_optimizations"},
       {"changes", "selected yes"},
+      {"before-after", "after: triton_softmax.5"},
       {"text", "triton_softmax.5 = "},
       {"kernels", "triton_softmax.5\n"},
       {"code", "PTX module_0000.jit_attention_block.13.ptx"},
@@ -33,6 +34,7 @@ const Lights& LightsOfConvolution() {
       {"graph", "fusions: conv_general_dilated.3"},
       {"passes", "shown cpu_after_optimizations"},
       {"changes", "selected yes"},
+      {"before-after", "after: conv_general_dilated.3"},
       {"text", "conv_general_dilated.3 = "},
       {"timeline", "lit 20"},
       {"kernels", "conv_general_dilated.3\n"},
@@ -108,6 +110,7 @@ TEST_F(LinkedViewsTest, OfADumpForAGpu) {
        "instruction",
        "jit_attention_block@sm_9.0a_gpu_after_optimizations:gemm_fusion_dot.5",
        {"Show unchanged"}},
+      {"before-after", "passes", "triton_softmax.5", "instruction", user},
       {"kernels", "kernels", "triton_softmax.5", "instruction"},
       {"code", "kernels", ".visible .entry", "line", "jit_attention_block:triton_softmax.5"},
       {"buffers", "memory", "4.61 kB triton_softmax.5", "buffer", "", {"all values"}},
@@ -182,9 +185,9 @@ TEST_F(LinkedViewsTest, OfAFindingOfTheLab) {
 // What selects is clicked above; what does not is named here, so that no view is forgotten.
 TEST_F(LinkedViewsTest, EveryViewIsCovered) {
   const std::vector<std::string_view> covered = {
-      "graph",   "selection",  "notes",    "text",    "changes",
-      "kernels", "code",       "buffers",  "memory",  "timeline",
-      "passes",  "statistics", "roofline", "modules", "divergence",
+      "graph",      "selection", "notes",   "text",       "changes",  "before-after",
+      "kernels",    "code",      "buffers", "memory",     "timeline", "passes",
+      "statistics", "roofline",  "modules", "divergence",
       "home",     // behaviour_test.cc, tasks_test.cc
       "verdict",  // verdict_test.cc
       "values",   // shows, and selects nothing

@@ -9,9 +9,9 @@
 #include "viewer/facts/comparison.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/selection_summary.h"
-#include "viewer/model/stage_columns.h"
 #include "viewer/facts/stage_costs.h"
 #include "viewer/facts/timeline_facts.h"
+#include "viewer/model/stage_columns.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -74,6 +74,22 @@ TEST_F(PassesScreenTest, OrderStaysInSightWhenSortedByChange) {
   Settle();
   // The fourth to run stands first.
   ExpectSeen("passes", "4call-inliner");
+  EXPECT_LT(SeenLines(Seen("passes")).find("4call-inliner"),
+            SeenLines(Seen("passes")).find("1before_optimizations"));
+  // Stepping goes through the pipeline all the same, and leaves the order of the list as it is.
+  session().navigation.Select(Selection::OfStage(0, 3));
+  Settle();
+  Press("]");
+  EXPECT_EQ(ShownChangeStage(session()), 4);
+  Press("[");
+  EXPECT_EQ(ShownChangeStage(session()), 3);
+  EXPECT_TRUE(session().marks.passes_by_change);
+  ExpectSeen("passes", "4call-inliner");
+  Click("//###passes.passes/Most changed first");
+  Settle();
+  EXPECT_GT(SeenLines(Seen("passes")).find("4call-inliner"),
+            SeenLines(Seen("passes")).find("1before_optimizations"));
+  EXPECT_EQ(ShownChangeStage(session()), 3);
 }
 
 TEST_F(PassesScreenTest, EachPassHasItsEstimate) {

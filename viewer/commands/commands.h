@@ -23,5 +23,8 @@ struct CommandRow {
 };
 std::span<const CommandRow> CommandRows();
 const CommandRow& RowOf(Command command);
+// `when` of a row may name several views, separated by blanks.
+bool IsOfView(const CommandRow& row, std::string_view view);
+std::string_view FirstViewOf(const CommandRow& row);
 
 }  // namespace hloscope::viewer

@@ -10,18 +10,18 @@
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/text/text.h"
+#include "viewer/facts/comparison.h"
+#include "viewer/facts/selection_summary.h"
 #include "viewer/frame/application.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/svg.h"
-#include "viewer/facts/comparison.h"
-#include "viewer/facts/selection_summary.h"
 
 namespace hloscope::viewer {
 
 // Letters go to the panel with the keys; F9 and the like to any panel that is in front.
 bool Application::IsForKeys(const CommandRow& row, bool is_text) {
-  if (row.when == "always" || row.when == "open" || row.when == dock_.acting_view()) return true;
-  const Dock::Panel* panel = dock_.Find(row.when);
+  if (row.when == "always" || row.when == "open" || IsOfView(row, dock_.acting_view())) return true;
+  const Dock::Panel* panel = dock_.Find(FirstViewOf(row));
   return !is_text && panel != nullptr && panel->width > 0;
 }
 
@@ -49,7 +49,8 @@ void Application::Run(Command command) {
   // The view with the keys comes first; a command that names a view goes to that one.
   bool of_view = row.when != "always" && row.when != "open";
   const std::string acting = dock_.acting_view();
-  Dock::Panel* panel = dock_.Find(of_view ? row.when : std::string_view(acting));
+  Dock::Panel* panel =
+      dock_.Find(of_view && !IsOfView(row, acting) ? FirstViewOf(row) : std::string_view(acting));
   Frame frame = MakeFrame();
   if (panel != nullptr && panel->view->Run(command, frame)) {
     // As from the palette: what it does is shown.

@@ -9,15 +9,13 @@
 #include <unordered_map>
 
 #include "core/hlo/text/text.h"
-#include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
+#include "viewer/facts/selection_summary.h"
 #include "viewer/model/document.h"
-#include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
-#include "viewer/model/requests.h"
-#include "viewer/facts/selection_summary.h"
-#include "viewer/model/stage_columns.h"
+#include "viewer/views/change_head.h"
+#include "viewer/views/change_looks.h"
 #include "viewer/widgets/syntax.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -26,46 +24,20 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr float kLeastColumn = 2;  // logical pixels of a stage on the strip
-
 class ChangesView : public View {
  public:
   void Draw(Frame& frame) override {
-    Context& context = frame.context;
-    if (!ShowPending(frame, context.document.dump(), "the dump")) return;
-    const int32_t module = context.navigation.module(), stage = ShownChangeStage(context);
-    if (module < 0 || stage < 0) {
-      Sentence(frame, "no module in this dump");
+    const std::optional<StagePair> pair = DrawChangeHead(frame);
+    if (!pair) return;
+    pair_ = *pair;
+    DrawHead(frame, *pair_.changes);
+    if (!pair_.changes->counts.any() && !unchanged_) {
+      rows_.clear();
+      rows_key_.clear();
       return;
     }
-    DrawScrubber(frame, module);
-    DrawAgainst(frame, module, stage);
-    const Comparison& chosen = context.marks.comparison;
-    if (!chosen.is_set() && stage == 0) {
-      Sentence(frame,
-               "this is the first stage: select a later one on the left, press ], or compare it "
-               "with another");
-      return;
-    }
-    if (chosen.is_set() && chosen.module == module && chosen.stage == stage) {
-      Sentence(frame, "compared with itself: select another stage or module");
-      return;
-    }
-    const Pending<debug::PassChanges>& changes = chosen.is_set()
-                                                     ? CompareStages(context, chosen, module, stage)
-                                                     : ShownChanges(context, module, stage);
-    if (!ShowPending(frame, changes, "what changed")) return;
-    earlier_ = chosen.is_set() ? chosen.stage
-                               : context.data.Provenance(module)->lineage().Neighbour(stage, -1);
-    other_module_ = chosen.is_set() ? chosen.module : module;
-    const Pending<hlo::Module>& before = context.data.Module(other_module_, earlier_);
-    const Pending<hlo::Module>& after = context.data.Module(module, stage);
-    if (!ShowPending(frame, before, "previous stage") || !ShowPending(frame, after, "the stage"))
-      return;
-    DrawHead(frame, *changes);
-    if (!changes->counts.any() && !unchanged_) return;
-    CollectRows(context, *changes, module, stage);
-    DrawRows(frame, *changes, *before, *after, module, stage);
+    CollectRows(frame.context);
+    DrawRows(frame);
   }
 
   bool Run(Command command, Frame& /*frame*/) override {
@@ -81,18 +53,14 @@ class ChangesView : public View {
   void SetState(std::string_view state) override { unchanged_ = state == "1"; }
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {
-    if (format != ExportFormat::kCsv || context.navigation.module() < 0 || earlier_ < 0)
+    if (format != ExportFormat::kCsv || context.navigation.module() < 0 || pair_.changes == nullptr)
       return View::Export(format, context);
-    const Pending<hlo::Module>& before = context.data.Module(other_module_, earlier_);
-    const Pending<hlo::Module>& after =
-        context.data.Module(context.navigation.module(), ShownChangeStage(context));
-    if (!before.ready() || !after.ready()) return View::Export(format, context);
     std::string out = "change,before,after\n";
     for (const Line& line : rows_) {
       if (line.skipped > 0) continue;
       out += fmt::format("{},{},{}\n", debug::ToString(line.kind),
-                         CsvCell(TextOf(*before, line.before, false)),
-                         CsvCell(TextOf(*after, line.after, false)));
+                         CsvCell(TextOf(*pair_.text_before, line.before, false)),
+                         CsvCell(TextOf(*pair_.text_after, line.after, false)));
     }
     return out;
   }
@@ -105,152 +73,26 @@ class ChangesView : public View {
   }
 
  private:
-  // A strip with one mark for each stage, as high as what it changed; dragging goes through them.
-  void DrawScrubber(Frame& frame, int32_t module) {
-    Context& context = frame.context;
-    auto stages = static_cast<int32_t>(
-        context.document.dump()->modules()[static_cast<size_t>(module)].stages.size());
-    ImVec2 at = ImGui::GetCursorScreenPos();
-    float width = ImGui::GetContentRegionAvail().x, height = 34 * frame.scale;
-    ImGui::InvisibleButton("##scrubber", ImVec2(std::max(1.0f, width), height));
-    const StageColumns columns(at.x, width, stages, kLeastColumn * frame.scale);
-    const int32_t under = columns.StageAt(ImGui::GetIO().MousePos.x);
-    const int32_t shown = ShownChangeStage(context);
-    if (ImGui::IsItemActive() && under != shown) {
-      hlo::InstructionId id = context.navigation.InstructionIn(under);
-      context.navigation.Select(id.valid() ? Selection::OfInstruction(module, under, id)
-                                           : Selection::OfStage(module, under));
-    }
-    const dump::ModuleEntry& entry =
-        context.document.dump()->modules()[static_cast<size_t>(module)];
-    if (ImGui::IsItemHovered())
-      ImGui::SetTooltip("%d of %d: %s", under + 1, stages,
-                        SafeText(entry.stages[static_cast<size_t>(under)].name, 300).c_str());
-    ImDrawList* draw = ImGui::GetWindowDrawList();
-    draw->AddRectFilled(at, ImVec2(at.x + width, at.y + height), frame.theme[Color::kCanvas],
-                        3 * frame.scale);
-    const PassRanking* ranking = RankingIn(context, module, stages);
-    for (int32_t c = 0; c < columns.columns; ++c) {
-      const Box box{{columns.Left(columns.First(c)), at.y}, {columns.ColumnWidth(), height}};
-      DrawTick(frame, draw, box, columns.First(c), columns.First(c + 1), ranking, module);
-    }
-  }
-
-  // The changes of all stages, where finding them takes no while; null: not known by now.
-  static const PassRanking* RankingIn(Context& context, int32_t module, int32_t stages) {
-    if (stages < 2 || !MayReadAllStages(context, module)) return nullptr;
-    const Pending<PassRanking>& ranking = RankingOf(context, module, AnnotationsIn(context));
-    return ranking.ready() ? ranking.value.get() : nullptr;
-  }
-  // What is known of one stage; null: nothing by now.
-  static const debug::ChangeCounts* CountsOf(Context& context, const PassRanking* ranking,
-                                             int32_t module, int32_t stage) {
-    if (ranking != nullptr) return &ranking->counts[static_cast<size_t>(stage)];
-    // Of many stages only those near the one in view are compared.
-    constexpr int32_t kNear = 24;
-    if (stage == 0 || std::abs(stage - context.navigation.stage()) > kNear) return nullptr;
-    const Pending<debug::PassChanges>& changes = ShownChanges(context, module, stage);
-    return changes.ready() ? &changes->counts : nullptr;
-  }
-
-  // What stands on the left: the stage before, unless another was chosen.
-  static void DrawAgainst(Frame& frame, int32_t module, int32_t stage) {
-    Context& context = frame.context;
-    Comparison& chosen = context.marks.comparison;
-    const auto& stages = context.document.dump()->modules()[static_cast<size_t>(module)].stages;
-    ImGui::AlignTextToFramePadding();
-    if (chosen.is_set() || stage > 0) {
-      Label(frame.theme, Color::kTextSecondary,
-            chosen.is_set() ? SafeText(ComparisonText(context, chosen), 70) : "previous stage");
-      ImGui::SameLine();
-      Label(frame.theme, Color::kTextSecondary, "→");
-      ImGui::SameLine();
-    }
-    Label(SafeText(stages[static_cast<size_t>(stage)].name, 70));
-    ImGui::SameLine();
-    if (ImGui::Button("Compare with …")) context.requests.Run(Command::kCompare);
-    if (ImGui::IsItemHovered()) ImGui::SetTooltip("with any other stage or module\nCtrl+D");
-    if (!chosen.is_set()) return;
-    ImGui::SameLine();
-    if (ImGui::Button("Previous stage")) chosen = {};
-  }
-
-  struct Box {
-    ImVec2 at, size;
-  };
-
-  // The mark of the stages [first, last), which share a column: as high as the largest change.
-  static void DrawTick(Frame& frame, ImDrawList* draw, const Box& box, int32_t first, int32_t last,
-                       const PassRanking* ranking, int32_t module) {
-    Context& context = frame.context;
-    const float x = box.at.x, step = box.size.x, gap = step > 6 ? 1.0f : 0.0f;
-    const int32_t shown = ShownChangeStage(context);
-    if (first <= shown && shown < last)
-      draw->AddRectFilled(box.at, ImVec2(x + step, box.at.y + box.size.y),
-                          frame.theme[Color::kSelected]);
-    const debug::ChangeCounts* most = nullptr;
-    const auto size = [](const debug::ChangeCounts& c) {
-      return c.added + c.removed + c.rewritten + c.moved;
-    };
-    bool is_touched = false;
-    for (int32_t s = first; s < last; ++s) {
-      is_touched |= context.navigation.counterparts().TouchedInto(s);
-      const debug::ChangeCounts* counts = CountsOf(context, ranking, module, s);
-      if (counts != nullptr && (most == nullptr || size(*counts) > size(*most))) most = counts;
-    }
-    const float bottom = box.at.y + box.size.y - 6 * frame.scale;
-    float top = bottom;
-    auto stack = [&](int64_t count, Color color) {
-      if (count <= 0) return;
-      float tall = std::min(8.0f, 2.0f + std::log2(static_cast<float>(count))) * frame.scale;
-      draw->AddRectFilled(ImVec2(x + gap, top - tall), ImVec2(x + step - gap, top),
-                          frame.theme[color]);
-      top -= tall;
-    };
-    if (most != nullptr) {
-      stack(most->added, Color::kAdded);
-      stack(most->removed, Color::kRemoved);
-      stack(most->rewritten + most->moved, Color::kRewritten);
-    }
-    if (is_touched)
-      draw->AddRectFilled(ImVec2(x + gap, bottom + 2 * frame.scale),
-                          ImVec2(x + step - gap, bottom + 5 * frame.scale),
-                          frame.theme[Color::kAccent]);
-  }
-
   void DrawHead(Frame& frame, const debug::PassChanges& changes) {
     const debug::ChangeCounts& counts = changes.counts;
-    struct Part {
-      int64_t count;
-      const char* word;
-      Color color;
-    };
-    const Part parts[] = {{counts.added, "added", Color::kAdded},
-                          {counts.removed, "removed", Color::kRemoved},
-                          {counts.rewritten, "rewritten", Color::kRewritten},
-                          {counts.moved, "moved", Color::kMoved},
-                          {counts.renamed, "renamed", Color::kTextSecondary},
-                          {counts.unchanged, "unchanged", Color::kTextSecondary}};
     ImGui::AlignTextToFramePadding();
     bool first = true;
-    for (const Part& part : parts) {
-      if (part.count == 0) continue;
+    const auto part = [&](int64_t count, std::string_view word, Color color) {
+      if (count == 0) return;
       if (!first) ImGui::SameLine(0, 14 * frame.scale);
       first = false;
-      Label(frame.theme, part.color, fmt::format("{} {}", CountText(part.count), part.word));
-    }
+      Label(frame.theme, color, fmt::format("{} {}", CountText(count), word));
+    };
+    for (const ChangeLook& look : kChangeLooks)
+      part(CountOf(counts, look.kind), debug::ToString(look.kind), look.color);
+    part(counts.unchanged, "unchanged", Color::kTextSecondary);
     if (!counts.any()) {
       ImGui::SameLine(0, 14 * frame.scale);
       Label(frame.theme, Color::kTextSecondary, "no changes");
     }
     SameLineIfRoom(CheckboxWidth("Show unchanged"));
     ImGui::Checkbox("Show unchanged", &unchanged_);
-    SameLineIfRoom(CheckboxWidth("Ignore metadata"));
-    ImGui::Checkbox("Ignore metadata", &frame.context.marks.ignore_metadata);
-    if (ImGui::IsItemHovered())
-      ImGui::SetTooltip(
-          "differences of backend_config and frontend_attributes alone do not count;\n"
-          "those of metadata={…} never do");
+    DrawIgnoreMetadata(frame);
   }
 
   struct Line {
@@ -259,10 +101,11 @@ class ChangesView : public View {
     uint32_t skipped = 0;  // of a line that stands for a run of unchanged ones
   };
 
-  void CollectRows(Context& context, const debug::PassChanges& changes, int32_t module,
-                   int32_t stage) {
-    std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}", context.document.generation(), module,
-                                  stage, unchanged_, changes.rows.size(), other_module_, earlier_) +
+  void CollectRows(Context& context) {
+    const debug::PassChanges& changes = *pair_.changes;
+    std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}", context.document.generation(),
+                                  pair_.module, pair_.after, unchanged_, changes.rows.size(),
+                                  pair_.module_before, pair_.before) +
                       (context.marks.ignore_metadata ? "/quiet" : "");
     if (key != rows_key_) {
       rows_key_ = key;
@@ -271,15 +114,15 @@ class ChangesView : public View {
       revealed_ = 0;
       for (const debug::DiffRow& row : changes.rows) AddRow(row);
     }
-    hlo::InstructionId now = context.navigation.InstructionIn(stage), was;
-    if (other_module_ == module) was = context.navigation.InstructionIn(earlier_);
+    hlo::InstructionId now = context.navigation.InstructionIn(pair_.after), was;
+    if (pair_.module_before == pair_.module) was = context.navigation.InstructionIn(pair_.before);
     auto found = std::ranges::find_if(rows_, [&](const Line& line) {
       return (now.valid() && line.after.valid() && line.after.index <= now.index &&
               now.index < line.after.index + std::max(1u, line.skipped)) ||
              (was.valid() && !now.valid() && line.before == was);
     });
     selected_row_ = found == rows_.end() ? -1 : static_cast<int64_t>(found - rows_.begin());
-    if (wanted_step_ != 0) StepChange(context, module, stage);
+    if (wanted_step_ != 0) StepChange(context);
   }
 
   // Unchanged ones are one line for each run, unless they are asked for.
@@ -299,31 +142,24 @@ class ChangesView : public View {
     }
   }
 
-  void StepChange(Context& context, int32_t module, int32_t stage) {
+  void StepChange(Context& context) {
     auto count = static_cast<int64_t>(rows_.size());
     for (int64_t i = selected_row_ + wanted_step_; i >= 0 && i < count; i += wanted_step_) {
       const Line& line = rows_[static_cast<size_t>(i)];
       if (line.kind == debug::ChangeKind::kUnchanged) continue;
-      Click(context, line, module, stage);
+      Click(context, line);
       break;
     }
     wanted_step_ = 0;
   }
 
   // What is gone is selected where it was, and this change stays on the screen.
-  void Click(Context& context, const Line& line, int32_t module, int32_t stage) const {
-    if (line.after.valid())
-      return context.navigation.Select(Selection::OfInstruction(module, stage, line.after));
-    const Selection gone = Selection::OfInstruction(other_module_, earlier_, line.before);
-    if (other_module_ == module) {
-      Follow(context, {.selection = gone, .view = {}, .stage = stage});
-    } else {
-      context.navigation.Select(gone);
-    }
+  void Click(Context& context, const Line& line) const {
+    SelectInPair(context, pair_, line.after.valid(), line.after.valid() ? line.after : line.before);
   }
 
-  void DrawRows(Frame& frame, const debug::PassChanges& /*changes*/, const hlo::Module& before,
-                const hlo::Module& after, int32_t module, int32_t stage) {
+  void DrawRows(Frame& frame) {
+    const hlo::Module &before = *pair_.text_before, &after = *pair_.text_after;
     ImGui::PushFont(frame.mono, 15);
     ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.theme[Color::kCanvas]);
     ImGui::BeginChild("##rows");
@@ -340,7 +176,7 @@ class ChangesView : public View {
         ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
         const bool pressed = ImGui::InvisibleButton("##row", ImVec2(std::max(1.0f, width), height));
         ImGui::PopStyleVar();
-        if (pressed && line.skipped == 0) Click(frame.context, line, module, stage);
+        if (pressed && line.skipped == 0) Click(frame.context, line);
         if (ImGui::IsItemHovered() && line.skipped == 0) ShowWhole(before, after, line);
         DrawRow(frame, line, line.skipped > 0 ? nullptr : &TextsOf(before, after, i), at, width,
                 height, i == selected_row_);
@@ -426,32 +262,14 @@ class ChangesView : public View {
       draw->AddText(ImVec2(at.x + sign_width, y), theme[Color::kTextDisabled], text.c_str());
       return;
     }
-    struct Look {
-      const char* sign;
-      Color color, fill;
-    };
-    Look look{" ", Color::kText, Color::kCanvas};
-    switch (line.kind) {
-      case debug::ChangeKind::kAdded:
-        look = {"+", Color::kAdded, Color::kAddedFill};
-        break;
-      case debug::ChangeKind::kRemoved:
-        look = {"-", Color::kRemoved, Color::kRemovedFill};
-        break;
-      case debug::ChangeKind::kRewritten:
-        look = {"~", Color::kRewritten, Color::kRewrittenFill};
-        break;
-      case debug::ChangeKind::kMoved:
-        look = {">", Color::kMoved, Color::kCanvas};
-        break;
-      default:
-        break;
-    }
-    draw->AddText(ImVec2(at.x + 5 * frame.scale, y), theme[look.color], look.sign);
+    const ChangeLook* look = LookOf(line.kind);
+    const Color fill = look == nullptr ? Color::kCanvas : look->fill;
+    if (look != nullptr)
+      draw->AddText(ImVec2(at.x + 5 * frame.scale, y), theme[look->color], look->sign.data());
     DrawWords(frame, texts->words.before, ImVec2(at.x + sign_width, y), half, height,
-              texts->is_one_side ? look.fill : Color::kRemovedFill, line.kind);
+              texts->is_one_side ? fill : Color::kRemovedFill, line.kind);
     DrawWords(frame, texts->words.after, ImVec2(at.x + sign_width + half, y), half, height,
-              texts->is_one_side ? look.fill : Color::kAddedFill, line.kind);
+              texts->is_one_side ? fill : Color::kAddedFill, line.kind);
     draw->AddLine(ImVec2(at.x + sign_width + half - 3, at.y),
                   ImVec2(at.x + sign_width + half - 3, at.y + height), theme[Color::kLine]);
   }
@@ -493,7 +311,7 @@ class ChangesView : public View {
     draw->PopClipRect();
   }
 
-  int32_t earlier_ = -1, other_module_ = -1;
+  StagePair pair_;
   bool unchanged_ = false;
   int wanted_step_ = 0;
   std::vector<Line> rows_;

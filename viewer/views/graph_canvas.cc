@@ -22,12 +22,14 @@ constexpr size_t kMinimapBoxes = 3000;
 
 }  // namespace
 
-void GraphCanvas::Fit(const Picture& picture) {
-  if (picture.width <= 0 || picture.height <= 0) return;
-  const float across = (width_ - 40) / picture.width, down = (height_ - 60) / picture.height;
-  zoom = std::clamp(std::min(across, down), kLeastZoom, 1.0f);
-  x = picture.width / 2;
-  y = picture.height / 2;
+void GraphCanvas::Fit(const Picture& picture) { FitArea({0, 0, picture.width, picture.height}); }
+
+void GraphCanvas::FitArea(const graph::Area& area) {
+  const float wide = area.right - area.left, tall = area.bottom - area.top;
+  if (wide <= 0 || tall <= 0) return;
+  zoom = std::clamp(std::min((width_ - 40) / wide, (height_ - 60) / tall), kLeastZoom, 1.0f);
+  x = (area.left + area.right) / 2;
+  y = (area.top + area.bottom) / 2;
 }
 
 void GraphCanvas::Center(const Box& box) {
@@ -108,9 +110,9 @@ void GraphCanvas::DropSingleHulls(const Picture& picture) {
   }
 }
 
-const graph::NodeText& GraphCanvas::TextOf(const graph::Tree& tree, NodeId id) {
+const graph::NodeText& GraphCanvas::TextOf(const CanvasScene& scene, NodeId id) {
   auto [at, added] = texts_.try_emplace(id.index);
-  if (added) at->second = graph::TextOf(tree, id);
+  if (added) at->second = scene.TextOf(id);
   return at->second;
 }
 
@@ -206,7 +208,7 @@ CanvasEvents GraphCanvas::Draw(Frame& frame, const char* id, ImVec2 size, const 
                     {x - width_ / 2 / zoom / stretch, y - height_ / 2 / zoom,
                      x + width_ / 2 / zoom / stretch, y + height_ / 2 / zoom});
   painter.SetTexts(
-      [this, &scene](NodeId node) -> const graph::NodeText& { return TextOf(*scene.tree, node); });
+      [this, &scene](NodeId node) -> const graph::NodeText& { return TextOf(scene, node); });
   painter.SetJumps(&leaving_, &arriving_);
   painter.Paint(hovered_);
   if (events.clicked.valid() || ImGui::IsItemHovered()) {

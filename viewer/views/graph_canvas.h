@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -29,14 +31,29 @@ struct BoxDress {
   uint32_t kernel = graph::kNoKernel;  // that all of the box is in
   uint32_t tint = 0;                   // the colour of that kernel; 0: in none
   uint32_t hull = 0;                   // the same where the kernel has several boxes
+  // Of what a pass changed: its outline in `color`, and a sign on it. Empty: by its place.
+  std::optional<graph::Outline> change = std::nullopt;
+  std::string_view sign = {};
+  bool is_quiet = false;  // its text is secondary
+};
+
+// How a wire looks that a pass made or took away.
+struct WireDress {
+  uint32_t color = 0;  // 0: as any other
+  bool is_dashed = false;
 };
 
 // What a canvas asks of the view around it.
 struct CanvasScene {
+  // What nodes are: those of a tree, or where that is null, what the two functions say.
   const graph::Tree* tree = nullptr;
+  std::function<graph::NodeText(graph::NodeId)> text;
+  std::function<bool(graph::NodeId)> is_group;
   const graph::Picture* picture = nullptr;
-  uint64_t graph = 0;    // another number for another graph
-  uint64_t version = 0;  // of the picture and of the dress
+  std::span<const graph::Box> ghosts = {};        // faint outlines of what is not in the picture
+  std::function<WireDress(uint32_t)> wire_dress;  // by wire; may be empty
+  uint64_t graph = 0;                             // another number for another graph
+  uint64_t version = 0;                           // of the picture and of the dress
   std::function<BoxDress(graph::NodeId)> dress;
   std::function<std::string(graph::NodeId)> explain;  // shown where the pointer rests
   std::function<const debug::Transfer*(graph::NodeId)> transfer;
@@ -44,6 +61,16 @@ struct CanvasScene {
   const std::unordered_set<uint32_t>* lit = nullptr;    // by NodeId
   const std::unordered_set<uint32_t>* found = nullptr;  // hits of a search, by NodeId
   uint32_t lit_kernel = graph::kNoKernel;
+
+  graph::NodeText TextOf(graph::NodeId id) const {
+    return tree == nullptr ? text(id) : graph::TextOf(*tree, id);
+  }
+  std::string Title(graph::NodeId id) const {
+    return tree == nullptr ? text(id).title : tree->Title(id);
+  }
+  bool IsGroup(graph::NodeId id) const {
+    return tree == nullptr ? is_group(id) : (*tree)[id].kind != graph::NodeKind::kInstruction;
+  }
 };
 
 struct CanvasEvents {
@@ -63,6 +90,8 @@ class GraphCanvas {
   CanvasEvents Draw(Frame& frame, const char* id, ImVec2 size, const CanvasScene& scene,
                     bool minimap);
   void Fit(const graph::Picture& picture);
+  // Brings that part of a picture into view, no larger than it is.
+  void FitArea(const graph::Area& area);
   void Center(const graph::Box& box);
   // True if a good part of the box is on the canvas as it was last drawn.
   bool Shows(const graph::Box& box) const;
@@ -80,7 +109,7 @@ class GraphCanvas {
   void DropSingleHulls(const graph::Picture& picture);
   void HandlePointer(Frame& frame, const CanvasScene& scene, CanvasEvents& events);
   graph::NodeId HitTest(const graph::Picture& picture, float px, float py) const;
-  const graph::NodeText& TextOf(const graph::Tree& tree, graph::NodeId id);
+  const graph::NodeText& TextOf(const CanvasScene& scene, graph::NodeId id);
   void DrawMinimap(Frame& frame, const CanvasScene& scene, CanvasEvents& events);
 
   float width_ = 800, height_ = 600;      // logical pixels

@@ -449,38 +449,26 @@ void GraphLens::Center(const Box& box) {
   canvas_.Center(box);
 }
 
+graph::Direction DirectionOf(Command command) {
+  switch (command) {
+    case Command::kGraphUp:
+      return graph::Direction::kUp;
+    case Command::kGraphLeft:
+      return graph::Direction::kLeft;
+    case Command::kGraphRight:
+      return graph::Direction::kRight;
+    default:
+      return graph::Direction::kDown;
+  }
+}
+
 NodeId GraphLens::Step(Command direction) const {
   const graph::Picture& picture = data_->graph.picture();
   if (!focus_.valid()) return picture.boxes.empty() ? NodeId() : canvas_.NearestToMiddle(picture);
   const Box* here = picture.Find(focus_);
   if (here == nullptr) return NodeId();
-  const bool up = direction == Command::kGraphUp;
-  NodeId best;
-  float least = 0;
-  auto consider = [&](NodeId id) {
-    const Box* box = id.valid() && id != focus_ ? picture.Find(id) : nullptr;
-    if (box == nullptr) return;
-    const float dx = std::abs(box->x + box->width / 2 - here->x - here->width / 2);
-    const float dy = std::abs(box->y - here->y);
-    if (best.valid() && dx + dy >= least) return;
-    best = id;
-    least = dx + dy;
-  };
-  if (up || direction == Command::kGraphDown) {
-    for (const graph::Wire& wire : picture.wires) {
-      if (up && wire.to == focus_) consider(wire.from);
-      if (!up && wire.from == focus_) consider(wire.to);
-    }
-    return best;
-  }
-  const bool left = direction == Command::kGraphLeft;
-  for (NodeId id : data_->graph.tree().children(data_->graph.tree()[focus_].parent)) {
-    const Box* box = picture.Find(id);
-    if (box == nullptr || (left ? box->x >= here->x : box->x <= here->x)) continue;
-    if (box->y > here->y + here->height || box->y + box->height < here->y) continue;
-    consider(id);
-  }
-  return best;
+  return graph::StepFrom(picture, *here, DirectionOf(direction),
+                         data_->graph.tree().children(data_->graph.tree()[focus_].parent));
 }
 
 std::vector<hlo::InstructionId> GraphLens::InstructionsAtFocus() const {

@@ -9,12 +9,16 @@
 #include <unordered_set>
 
 #include "core/graph/lanes.h"
+#include "core/graph/stepping.h"
 #include "viewer/views/graph_canvas.h"
 #include "viewer/views/graph_colors.h"
 #include "viewer/views/graph_data.h"
 #include "viewer/views/graph_ribbon.h"
 
 namespace hloscope::viewer {
+
+// Where an arrow key of the graphs leads.
+graph::Direction DirectionOf(Command command);
 
 class GraphLens {
  public:

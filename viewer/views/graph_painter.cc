@@ -39,6 +39,22 @@ ImU32 Mix(ImU32 a, ImU32 b, float share) {
   return out;
 }
 
+// Very long ones, as when one looks from very near, are drawn through.
+void DashLine(ImDrawList& list, ImVec2 a, ImVec2 b, ImU32 color, float width, float dash) {
+  constexpr float kMostDashes = 400;
+  const float length = std::hypot(b.x - a.x, b.y - a.y);
+  if (length < dash || length > kMostDashes * 2 * dash) {
+    list.AddLine(a, b, color, width);
+    return;
+  }
+  const ImVec2 step((b.x - a.x) / length, (b.y - a.y) / length);
+  for (float at = 0; at < length; at += 2 * dash) {
+    const float end = std::min(at + dash, length);
+    list.AddLine({a.x + step.x * at, a.y + step.y * at}, {a.x + step.x * end, a.y + step.y * end},
+                 color, width);
+  }
+}
+
 }  // namespace
 
 GraphPainter::Detail GraphPainter::DetailNow() const {
@@ -55,6 +71,7 @@ void GraphPainter::Paint(NodeId hovered) {
       seen_, [&](uint32_t k) { (scene_.picture->boxes[k].open ? frames : boxes).push_back(k); });
   // Frames stand before what is in them; within one frame order does not matter.
   std::ranges::sort(frames);
+  PaintGhosts();
   for (uint32_t k : frames) PaintFrame(k);
   if (detail == Detail::kFull || detail == Detail::kNoText) PaintHulls(boxes);
   PaintWires(detail);
@@ -127,17 +144,48 @@ void GraphPainter::PaintWires(Detail detail) {
       color = frame_.theme[Color::kDeviceFallback];
       width += 1.5f;
     }
+    const WireDress dress = scene_.wire_dress ? scene_.wire_dress(w) : WireDress();
+    if (dress.color != 0) {
+      color = dress.color;
+      width += 1.5f;
+    }
     PaintWire(wire, color, width * std::clamp(zoom_, 0.5f * frame_.scale, 1.5f * frame_.scale),
-              curved);
+              curved, dress.is_dashed);
     if (detail == Detail::kFull && zoom_ >= kShapeZoom * frame_.scale) PaintShape(wire);
   });
 }
 
-void GraphPainter::PaintWire(const graph::Wire& wire, uint32_t color, float width, bool curved) {
+// Where the other picture has something.
+void GraphPainter::PaintGhosts() {
+  const float dash = 4 * frame_.scale;
+  for (const Box& box : scene_.ghosts) {
+    const bool lit = scene_.selected == box.node ||
+                     (scene_.lit != nullptr && scene_.lit->contains(box.node.index));
+    const ImU32 color =
+        lit ? frame_.theme[Color::kAccent] : frame_.theme.With(Color::kTextDisabled, 0.55f);
+    if (!seen_.Meets({box.x, box.y, box.x + box.width, box.y + box.height})) continue;
+    const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
+    if (b.y - a.y < 3 * dash) {
+      list_.AddRect(a, b, color, 0, frame_.scale);
+      continue;
+    }
+    DashLine(list_, a, {b.x, a.y}, color, frame_.scale, dash);
+    DashLine(list_, {b.x, a.y}, b, color, frame_.scale, dash);
+    DashLine(list_, b, {a.x, b.y}, color, frame_.scale, dash);
+    DashLine(list_, {a.x, b.y}, a, color, frame_.scale, dash);
+  }
+}
+
+void GraphPainter::PaintWire(const graph::Wire& wire, uint32_t color, float width, bool curved,
+                             bool dashed) {
   for (uint32_t k = 1; k < wire.point_count; ++k) {
     const graph::Point p = scene_.picture->points[wire.first_point + k - 1];
     const graph::Point q = scene_.picture->points[wire.first_point + k];
     const ImVec2 a = ToScreen(p.x, p.y), b = ToScreen(q.x, q.y);
+    if (dashed) {
+      DashLine(list_, a, b, color, width, 5 * frame_.scale);
+      continue;
+    }
     if (!curved || std::abs(a.x - b.x) < 1) {
       list_.AddLine(a, b, color, width);
       continue;
@@ -171,14 +219,19 @@ void GraphPainter::PaintNeighbours(NodeId id) {
 void GraphPainter::PaintFrame(uint32_t index) {
   const Box& box = scene_.picture->boxes[index];
   const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
-  const bool call = (*scene_.tree)[box.node].kind == NodeKind::kInstruction;
+  const bool call = !scene_.IsGroup(box.node);
   const BoxDress& dress = dress_[index];
   const bool kernel = call && dress.kernel != graph::kNoKernel;
   list_.AddRectFilled(a, b,
                       kernel ? Blend(dress.color, 0.12f) : frame_.theme.With(Color::kRaised, 0.35f),
                       4 * zoom_);
-  list_.AddRect(a, b, call ? OutlineColor(dress) : frame_.theme[Color::kLine], 4 * zoom_,
-                (call ? 1.8f : 1.0f) * frame_.scale);
+  if (dress.change) {
+    DrawOutline(list_, a, b, *dress.change, dress.color, zoom_, 1.1f * frame_.scale);
+    PaintSign(index, a, b);
+  } else {
+    list_.AddRect(a, b, call ? OutlineColor(dress) : frame_.theme[Color::kLine], 4 * zoom_,
+                  (call ? 1.8f : 1.0f) * frame_.scale);
+  }
   PaintRing(a, b, index);
 }
 
@@ -210,7 +263,7 @@ void GraphPainter::PaintBox(uint32_t index, Detail detail) {
     PaintRing(a, b, index);
     return;
   }
-  const bool group = (*scene_.tree)[box.node].kind != NodeKind::kInstruction;
+  const bool group = scene_.IsGroup(box.node);
   if (group) {
     // A closed group looks like a pile of sheets.
     const float d = 3 * zoom_;
@@ -225,12 +278,26 @@ void GraphPainter::PaintBox(uint32_t index, Detail detail) {
   list_.AddRectFilled(a, b, frame_.theme[group ? Color::kRaised : Color::kPanel], 3 * zoom_);
   list_.AddRectFilled(a, b, Blend(dress.color, dress.place == debug::Place::kHost ? 0.4f : 0.16f),
                       3 * zoom_);
-  DrawOutline(list_, a, b, graph::LookOf(dress.place).outline, OutlineColor(dress), zoom_,
-              1.2f * frame_.scale);
+  DrawOutline(list_, a, b, dress.change.value_or(graph::LookOf(dress.place).outline),
+              dress.change ? dress.color : OutlineColor(dress), zoom_, 1.2f * frame_.scale);
   list_.AddRectFilled({a.x + 4 * zoom_, a.y + 6 * zoom_}, {a.x + 8 * zoom_, b.y - 6 * zoom_},
                       dress.color);
   PaintRing(a, b, index);
   if (detail == Detail::kFull) PaintText(index, a, b);
+  PaintSign(index, a, b);
+}
+
+// What a pass did, for those who cannot tell the colours: above the box, at its right end.
+void GraphPainter::PaintSign(uint32_t index, ImVec2 a, ImVec2 b) {
+  const BoxDress& dress = dress_[index];
+  const float font = std::round(std::clamp(13 * zoom_, 9 * frame_.scale, 15 * frame_.scale));
+  if (dress.sign.empty() || b.x - a.x < 2 * font) return;
+  const float middle = b.x - font, half = font * 0.62f;
+  list_.AddRectFilled({middle - half, a.y - half}, {middle + half, a.y + half}, dress.color, 3);
+  const float width = font * graph::kCharacterWidth;
+  list_.AddText(frame_.mono, font, {middle - width / 2, a.y - font * 0.58f},
+                frame_.theme[Color::kCanvas], dress.sign.data(),
+                dress.sign.data() + dress.sign.size());
 }
 
 // Of what is in a kernel, that of the kernel; the host and what moves data keep their own.
@@ -266,15 +333,16 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   const graph::NodeText& text = box.count > 0 ? part : whole;
   const float left = a.x + (graph::kNodePadding + 1) * zoom_;
   const float height = b.y - a.y;
+  const Color color = dress_[index].is_quiet ? Color::kTextSecondary : Color::kText;
   if (height < kTwoLinesHeight * frame_.scale) {
     const float font =
         std::round(std::clamp(height * 0.72f, 9 * frame_.scale, graph::kTitleSize * frame_.scale));
-    PaintLine(text.title, font, {left, (a.y + b.y - font) / 2 - frame_.scale}, b.x, Color::kText);
+    PaintLine(text.title, font, {left, (a.y + b.y - font) / 2 - frame_.scale}, b.x, color);
     return;
   }
   const float title = std::round(graph::kTitleSize * zoom_);
   const float subtitle = std::round(graph::kSubtitleSize * zoom_);
-  PaintLine(text.title, title, {left, a.y + 5 * zoom_}, b.x, Color::kText);
+  PaintLine(text.title, title, {left, a.y + 5 * zoom_}, b.x, color);
   PaintLine(text.subtitle, subtitle, {left, a.y + 24 * zoom_}, b.x, Color::kTextSecondary);
 }
 
@@ -311,7 +379,7 @@ void GraphPainter::PaintCallout(uint32_t index) {
 // What a wire carries, in its middle, where there is room for it.
 void GraphPainter::PaintShape(const graph::Wire& wire) {
   const Box* from = wire.from.valid() ? scene_.picture->Find(wire.from) : nullptr;
-  if (from == nullptr || wire.point_count < 2) return;
+  if (scene_.tree == nullptr || from == nullptr || wire.point_count < 2) return;
   const graph::Node& node = (*scene_.tree)[wire.from];
   if (node.kind != NodeKind::kInstruction) return;
   const hlo::Shape& shape = scene_.tree->module().shape(node.instruction);
@@ -381,9 +449,9 @@ void GraphPainter::PaintChip(const std::vector<NodeId>& others, ImVec2 at, float
       others.size() > 1 ? fmt::format(" +{}", others.size() - 1) : std::string();
   const auto columns = static_cast<size_t>(width / (font * graph::kCharacterWidth));
   if (columns < more.size() + 7) return;
-  const std::string name =
-      others[0].valid() ? graph::Elide(scene_.tree->Title(others[0]), columns - more.size() - 2)
-                        : "outside";
+  const std::string name = others[0].valid()
+                               ? graph::Elide(scene_.Title(others[0]), columns - more.size() - 2)
+                               : "outside";
   const std::string text = (up ? "↑ " : "↓ ") + name + more;
   const float text_width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
   const ImVec2 end(at.x + text_width + 4, at.y + font + 2);

@@ -45,10 +45,13 @@ class GraphPainter {
   Detail DetailNow() const;
   void PaintHulls(const std::vector<uint32_t>& boxes);
   void PaintWires(Detail detail);
-  void PaintWire(const graph::Wire& wire, uint32_t color, float width, bool curved);
+  void PaintGhosts();
+  void PaintWire(const graph::Wire& wire, uint32_t color, float width, bool curved,
+                 bool dashed = false);
   void PaintNeighbours(graph::NodeId id);
   void PaintFrame(uint32_t index);
   void PaintFrameTitle(uint32_t index, float font);
+  void PaintSign(uint32_t index, ImVec2 a, ImVec2 b);
   void PaintBox(uint32_t index, Detail detail);
   void PaintText(uint32_t index, ImVec2 a, ImVec2 b);
   void PaintTag(const std::string& text, ImVec2 at, float font, uint32_t color);

@@ -1,0 +1,200 @@
+// The strip and the names above what shows one pass.
+#include "viewer/views/change_head.h"
+
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/facts/answers.h"
+#include "viewer/facts/comparison.h"
+#include "viewer/facts/selection_summary.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/marks.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
+#include "viewer/model/stage_columns.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr float kLeastColumn = 2;  // logical pixels of a stage on the strip
+
+// The changes of all stages, where finding them takes no while; null: not known by now.
+const PassRanking* RankingIn(Context& context, int32_t module, int32_t stages) {
+  if (stages < 2 || !MayReadAllStages(context, module)) return nullptr;
+  const Pending<PassRanking>& ranking = RankingOf(context, module, AnnotationsIn(context));
+  return ranking.ready() ? ranking.value.get() : nullptr;
+}
+// What is known of one stage; null: nothing by now.
+const debug::ChangeCounts* CountsOf(Context& context, const PassRanking* ranking, int32_t module,
+                                    int32_t stage) {
+  if (ranking != nullptr) return &ranking->counts[static_cast<size_t>(stage)];
+  // Of many stages only those near the one in view are compared.
+  constexpr int32_t kNear = 24;
+  if (stage == 0 || std::abs(stage - context.navigation.stage()) > kNear) return nullptr;
+  const Pending<debug::PassChanges>& changes = ShownChanges(context, module, stage);
+  return changes.ready() ? &changes->counts : nullptr;
+}
+
+struct Column {
+  ImVec2 at, size;
+};
+
+// The mark of the stages [first, last), which share a column: as high as the largest change.
+void DrawTick(Frame& frame, ImDrawList* draw, const Column& box, int32_t first, int32_t last,
+              const PassRanking* ranking, int32_t module) {
+  Context& context = frame.context;
+  const float x = box.at.x, step = box.size.x, gap = step > 6 ? 1.0f : 0.0f;
+  const int32_t shown = ShownChangeStage(context);
+  if (first <= shown && shown < last)
+    draw->AddRectFilled(box.at, ImVec2(x + step, box.at.y + box.size.y),
+                        frame.theme[Color::kSelected]);
+  const debug::ChangeCounts* most = nullptr;
+  const auto size = [](const debug::ChangeCounts& c) {
+    return c.added + c.removed + c.rewritten + c.moved;
+  };
+  bool is_touched = false;
+  for (int32_t s = first; s < last; ++s) {
+    is_touched |= context.navigation.counterparts().TouchedInto(s);
+    const debug::ChangeCounts* counts = CountsOf(context, ranking, module, s);
+    if (counts != nullptr && (most == nullptr || size(*counts) > size(*most))) most = counts;
+  }
+  const float bottom = box.at.y + box.size.y - 6 * frame.scale;
+  float top = bottom;
+  auto stack = [&](int64_t count, Color color) {
+    if (count <= 0) return;
+    float tall = std::min(8.0f, 2.0f + std::log2(static_cast<float>(count))) * frame.scale;
+    draw->AddRectFilled(ImVec2(x + gap, top - tall), ImVec2(x + step - gap, top),
+                        frame.theme[color]);
+    top -= tall;
+  };
+  if (most != nullptr) {
+    stack(most->added, Color::kAdded);
+    stack(most->removed, Color::kRemoved);
+    stack(most->rewritten + most->moved, Color::kRewritten);
+  }
+  if (is_touched)
+    draw->AddRectFilled(ImVec2(x + gap, bottom + 2 * frame.scale),
+                        ImVec2(x + step - gap, bottom + 5 * frame.scale),
+                        frame.theme[Color::kAccent]);
+}
+
+// A strip with one mark for each stage, as high as what it changed; dragging goes through them.
+void DrawScrubber(Frame& frame, int32_t module) {
+  Context& context = frame.context;
+  auto stages = static_cast<int32_t>(
+      context.document.dump()->modules()[static_cast<size_t>(module)].stages.size());
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  float width = ImGui::GetContentRegionAvail().x, height = 34 * frame.scale;
+  ImGui::InvisibleButton("##scrubber", ImVec2(std::max(1.0f, width), height));
+  const StageColumns columns(at.x, width, stages, kLeastColumn * frame.scale);
+  const int32_t under = columns.StageAt(ImGui::GetIO().MousePos.x);
+  const int32_t shown = ShownChangeStage(context);
+  if (ImGui::IsItemActive() && under != shown) {
+    hlo::InstructionId id = context.navigation.InstructionIn(under);
+    context.navigation.Select(id.valid() ? Selection::OfInstruction(module, under, id)
+                                         : Selection::OfStage(module, under));
+  }
+  const dump::ModuleEntry& entry = context.document.dump()->modules()[static_cast<size_t>(module)];
+  if (ImGui::IsItemHovered())
+    ImGui::SetTooltip("%d of %d: %s", under + 1, stages,
+                      SafeText(entry.stages[static_cast<size_t>(under)].name, 300).c_str());
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  draw->AddRectFilled(at, ImVec2(at.x + width, at.y + height), frame.theme[Color::kCanvas],
+                      3 * frame.scale);
+  const PassRanking* ranking = RankingIn(context, module, stages);
+  for (int32_t c = 0; c < columns.columns; ++c) {
+    const Column box{{columns.Left(columns.First(c)), at.y}, {columns.ColumnWidth(), height}};
+    DrawTick(frame, draw, box, columns.First(c), columns.First(c + 1), ranking, module);
+  }
+}
+
+// What stands on the left: the stage before, unless another was chosen.
+void DrawAgainst(Frame& frame, int32_t module, int32_t stage) {
+  Context& context = frame.context;
+  Comparison& chosen = context.marks.comparison;
+  const auto& stages = context.document.dump()->modules()[static_cast<size_t>(module)].stages;
+  ImGui::AlignTextToFramePadding();
+  if (chosen.is_set() || stage > 0) {
+    Label(frame.theme, Color::kTextSecondary,
+          chosen.is_set() ? SafeText(ComparisonText(context, chosen), 70) : "previous stage");
+    ImGui::SameLine();
+    Label(frame.theme, Color::kTextSecondary, "→");
+    ImGui::SameLine();
+  }
+  Label(SafeText(stages[static_cast<size_t>(stage)].name, 70));
+  ImGui::SameLine();
+  if (ImGui::Button("Compare with …")) context.requests.Run(Command::kCompare);
+  if (ImGui::IsItemHovered()) ImGui::SetTooltip("with any other stage or module\nCtrl+D");
+  if (!chosen.is_set()) return;
+  ImGui::SameLine();
+  if (ImGui::Button("Previous stage")) chosen = {};
+}
+
+}  // namespace
+
+std::optional<StagePair> DrawChangeHead(Frame& frame) {
+  Context& context = frame.context;
+  if (!ShowPending(frame, context.document.dump(), "the dump")) return {};
+  const int32_t module = context.navigation.module(), stage = ShownChangeStage(context);
+  if (module < 0 || stage < 0) {
+    Sentence(frame, "no module in this dump");
+    return {};
+  }
+  DrawScrubber(frame, module);
+  DrawAgainst(frame, module, stage);
+  const Comparison& chosen = context.marks.comparison;
+  if (!chosen.is_set() && stage == 0) {
+    Sentence(frame,
+             "this is the first stage: select a later one on the left, press ], or compare it "
+             "with another");
+    return {};
+  }
+  if (chosen.is_set() && chosen.module == module && chosen.stage == stage) {
+    Sentence(frame, "compared with itself: select another stage or module");
+    return {};
+  }
+  const Pending<debug::PassChanges>& changes = chosen.is_set()
+                                                   ? CompareStages(context, chosen, module, stage)
+                                                   : ShownChanges(context, module, stage);
+  if (!ShowPending(frame, changes, "what changed")) return {};
+  StagePair pair;
+  pair.module = module;
+  pair.after = stage;
+  pair.changes = changes.value;
+  pair.module_before = chosen.is_set() ? chosen.module : module;
+  pair.before = chosen.is_set() ? chosen.stage
+                                : context.data.Provenance(module)->lineage().Neighbour(stage, -1);
+  const Pending<hlo::Module>& before = context.data.Module(pair.module_before, pair.before);
+  const Pending<hlo::Module>& after = context.data.Module(module, stage);
+  if (!ShowPending(frame, before, "previous stage") || !ShowPending(frame, after, "the stage"))
+    return {};
+  pair.text_before = before.value;
+  pair.text_after = after.value;
+  return pair;
+}
+
+void DrawIgnoreMetadata(Frame& frame) {
+  SameLineIfRoom(CheckboxWidth("Ignore metadata"));
+  ImGui::Checkbox("Ignore metadata", &frame.context.marks.ignore_metadata);
+  if (ImGui::IsItemHovered())
+    ImGui::SetTooltip(
+        "differences of backend_config and frontend_attributes alone do not count;\n"
+        "those of metadata={…} never do");
+}
+
+void SelectInPair(Context& context, const StagePair& pair, bool is_after, hlo::InstructionId id) {
+  if (is_after)
+    return context.navigation.Select(Selection::OfInstruction(pair.module, pair.after, id));
+  const Selection earlier = Selection::OfInstruction(pair.module_before, pair.before, id);
+  if (pair.module_before == pair.module) {
+    Follow(context, {.selection = earlier, .view = {}, .stage = pair.after});
+  } else {
+    context.navigation.Select(earlier);
+  }
+}
+
+}  // namespace hloscope::viewer
