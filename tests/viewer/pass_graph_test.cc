@@ -290,7 +290,7 @@ TEST_F(PassGraphTest, WholeGraphZoomAndUndo) {
   Start({Sample("softmax_passes_a100")});
   Press("Ctrl+3");
   session().requests.Show("before-after");
-  session().navigation.Select(Selection::OfStage(0, 10));
+  session().navigation.Select(Selection::OfStage(0, 12));
   Settle();
   EXPECT_EQ(Lit("before-after").find("whole"), std::string::npos) << Lit("before-after");
   const std::string before = Lit("before-after");

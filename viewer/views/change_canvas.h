@@ -34,7 +34,12 @@ class ChangeCanvas {
   void Light(std::unordered_set<uint32_t> lit, graph::NodeId selected);
   graph::NodeId selected() const { return selected_; }
   void Reveal(graph::NodeId id);
-  void FitChanges() { wants_fit_ = true; }
+  void FitChanges() {
+    wants_fit_ = true;
+    is_moved_ = false;
+  }
+  // The user did not choose the camera: it goes where the changes are.
+  bool is_fitted() const { return !is_moved_; }
   void FitAll();
   void Zoom(float factor);
   void SetZoom(float zoom);

@@ -104,7 +104,8 @@ class PassGraphView : public View {
   // Camera and what is drawn of these two stages.
   std::string Arrangement() const override {
     if (canvas_.drawing() == nullptr) return {};
-    const auto [x, y, zoom] = canvas_.camera();
+    // A camera that is fitted anyway is no step of undo when the picture is there at last.
+    const auto [x, y, zoom] = canvas_.is_fitted() ? std::array<float, 3>() : canvas_.camera();
     return fmt::format("{} {} {} {} {} {} {} {}", pair_number_, x, y, zoom, part_.whole ? 1 : 0,
                        part_.first, part_.radius, fmt::join(part_.toggled, " "));
   }
@@ -118,9 +119,11 @@ class PassGraphView : public View {
     if (!in || pair != pair_number_) return;
     part.whole = whole == 1;
     for (uint32_t node = 0; in >> node;) part.toggled.push_back(node);
-    if (part == part_) return canvas_.SetCamera(camera);
+    const bool is_fitted = camera[2] == 0;
+    if (is_fitted) canvas_.FitChanges();
+    if (part == part_ && !is_fitted) return canvas_.SetCamera(camera);
     part_ = std::move(part);
-    wanted_camera_ = camera;
+    if (!is_fitted) wanted_camera_ = camera;
   }
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {
