@@ -2,6 +2,10 @@
 #include "core/graph/change_graph.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <unordered_map>
 
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/opcode_traits.h"
@@ -41,6 +45,7 @@ ChangeGraph::ChangeGraph(std::shared_ptr<const hlo::Module> before,
                          const debug::PassChanges& changes)
     : modules_{std::move(before), std::move(after)} {
   for (Side side : kSides) FindCallers(side);
+  FindReplaced(changes);
   is_split_.assign(module(Side::kBefore).instructions().size(), false);
   // What is inside of something that is split may be misplaced in turn.
   for (int round = 0; round < kMostRounds; ++round) {
@@ -49,6 +54,46 @@ ChangeGraph::ChangeGraph(std::shared_ptr<const hlo::Module> before,
     if (!SplitMisplaced()) break;
   }
   FindChildren();
+}
+
+void ChangeGraph::Replace(InstructionId before, InstructionId after) {
+  if (replaced_by_[before.index].valid() || replaces_[after.index].valid()) return;
+  replaced_by_[before.index] = after;
+  replaces_[after.index] = before;
+}
+
+// By the same name in the same computation, as when another opcode took its place; calls, by what
+// they have in common inside.
+void ChangeGraph::FindReplaced(const debug::PassChanges& changes) {
+  const hlo::Module &before = module(Side::kBefore), &after = module(Side::kAfter);
+  replaced_by_.assign(before.instructions().size(), InstructionId());
+  replaces_.assign(after.instructions().size(), InstructionId());
+  std::unordered_map<std::string_view, InstructionId> removed;
+  std::map<std::pair<InstructionId, InstructionId>, uint32_t> common;
+  for (const debug::DiffRow& row : changes.rows) {
+    if (row.kind == debug::ChangeKind::kRemoved)
+      removed.emplace(before.name(row.before), row.before);
+    if (!row.before.valid() || !row.after.valid()) continue;
+    const InstructionId was = Caller(Side::kBefore, before[row.before].computation);
+    const InstructionId is = Caller(Side::kAfter, after[row.after].computation);
+    if (was.valid() && is.valid() && changes.of_before[was.index] == debug::ChangeKind::kRemoved &&
+        changes.of_after[is.index] == debug::ChangeKind::kAdded &&
+        before[was].opcode == after[is].opcode)
+      common[{was, is}] += row.count;
+  }
+  const auto computation = [](const hlo::Module& m, InstructionId id) {
+    return m[m[m[id].computation].name];
+  };
+  for (const debug::DiffRow& row : changes.rows) {
+    if (row.kind != debug::ChangeKind::kAdded) continue;
+    const auto at = removed.find(after.name(row.after));
+    if (at != removed.end() && computation(before, at->second) == computation(after, row.after))
+      Replace(at->second, row.after);
+  }
+  std::vector<std::pair<uint32_t, std::pair<InstructionId, InstructionId>>> calls;
+  for (const auto& [pair, count] : common) calls.emplace_back(count, pair);
+  std::ranges::stable_sort(calls, std::greater(), [](const auto& call) { return call.first; });
+  for (const auto& [count, pair] : calls) Replace(pair.first, pair.second);
 }
 
 void ChangeGraph::AddNodes(const debug::PassChanges& changes) {
@@ -62,6 +107,10 @@ void ChangeGraph::AddNodes(const debug::PassChanges& changes) {
       node.kind = row.kind;
       if (row.before.valid()) node.on[0] = InstructionId(row.before.index + k);
       if (row.after.valid()) node.on[1] = InstructionId(row.after.index + k);
+      // It stands where what took its place does.
+      if (row.kind == debug::ChangeKind::kRemoved && replaced_by_[node.on[0].index].valid())
+        continue;
+      if (row.kind == debug::ChangeKind::kAdded) node.on[0] = replaces_[node.on[1].index];
       AddNode(node);
     }
   }

@@ -30,6 +30,14 @@ struct ChangeNode {
   // What moved between frames that both sides have is a node in each; invalid: it is one node.
   NodeId other;
   hlo::InstructionId operator[](Side side) const { return on[IndexOf(side)]; }
+  // What was added in the place of something removed is one node with that.
+  bool is_replaced() const {
+    return kind == debug::ChangeKind::kAdded && on[0].valid() && on[1].valid();
+  }
+  debug::ChangeKind KindOn(Side side) const {
+    const bool is_gone = kind == debug::ChangeKind::kAdded && side == Side::kBefore;
+    return is_gone ? debug::ChangeKind::kRemoved : kind;
+  }
   bool changed() const { return kind != debug::ChangeKind::kUnchanged; }
 };
 
@@ -63,6 +71,8 @@ class ChangeGraph {
   }
 
  private:
+  void FindReplaced(const debug::PassChanges& changes);
+  void Replace(hlo::InstructionId before, hlo::InstructionId after);
   void AddNodes(const debug::PassChanges& changes);
   void AddNode(ChangeNode node);
   bool SplitMisplaced();
@@ -78,6 +88,8 @@ class ChangeGraph {
   std::array<std::vector<hlo::InstructionId>, 2> callers_;  // by computation
   std::array<std::vector<uint32_t>, 2> computation_depth_;  // likewise
   std::vector<bool> is_split_;                              // by instruction before
+  // What was added in the place of what was removed, by the one and by the other.
+  std::vector<hlo::InstructionId> replaced_by_, replaces_;
   std::vector<NodeId> changes_, children_;
   std::vector<uint32_t> first_child_;  // by node; one more for those in no frame, and the end
   std::vector<uint32_t> changed_inside_;

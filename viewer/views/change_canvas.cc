@@ -173,7 +173,8 @@ BoxDress ChangeCanvas::DressOf(Side side, NodeId id, const Theme& theme) const {
   const ChangeNode& node = graph[id];
   BoxDress dress;
   // A frame that this side has not stands for what moves in or out.
-  const ChangeLook* look = LookOf(node[side].valid() ? node.kind : debug::ChangeKind::kMoved);
+  const ChangeLook* look =
+      LookOf(node[side].valid() ? node.KindOn(side) : debug::ChangeKind::kMoved);
   if (look != nullptr) {
     dress.color = theme[look->color];
     dress.change = look->outline;
@@ -257,7 +258,8 @@ NodeId ChangeCanvas::Step(Side side, Command direction) const {
 std::string ChangeCanvas::Explain(NodeId id) const {
   const graph::ChangeGraph& graph = *drawing_->graph;
   const ChangeNode& node = graph[id];
-  std::string out(debug::ToString(node.kind));
+  const Side own = node[Side::kAfter].valid() ? Side::kAfter : Side::kBefore;
+  std::string out(node.is_replaced() ? "replaced" : debug::ToString(node.KindOn(own)));
   if (node.kind == debug::ChangeKind::kMoved) {
     const auto computation = [&](Side side) {
       const hlo::Module& m = graph.module(side);

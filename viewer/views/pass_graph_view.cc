@@ -134,10 +134,10 @@ class PassGraphView : public View {
       const graph::Box* box = drawing->picture.Find(NodeId(n));
       if (box == nullptr) continue;
       const graph::ChangeNode& node = (*drawing->graph)[NodeId(n)];
-      out += fmt::format("{},{},{},{},{},{},{},{}\n", debug::ToString(node.kind),
-                         CsvCell(NameOf(Side::kBefore, NodeId(n))),
-                         CsvCell(NameOf(Side::kAfter, NodeId(n))), box->x, box->y, box->width,
-                         box->height, box->open ? 1 : 0);
+      out += fmt::format(
+          "{},{},{},{},{},{},{},{}\n", node.is_replaced() ? "replaced" : debug::ToString(node.kind),
+          CsvCell(NameOf(Side::kBefore, NodeId(n))), CsvCell(NameOf(Side::kAfter, NodeId(n))),
+          box->x, box->y, box->width, box->height, box->open ? 1 : 0);
     }
     return out;
   }
