@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/hlo/proto/proto.h"
+#include "core/hlo/text/text.h"
 #include "profiler/operation_targets.h"
 
 namespace hloscope::profiler {
@@ -117,6 +118,19 @@ void AddTime(InstructionTime& time, const EventStore& store, const Piece& piece)
   time.self += piece.self;
 }
 
+Result<std::shared_ptr<const hlo::Module>> ModuleOf(const EmbeddedModule& embedded,
+                                                    const Limits& limits) {
+  if (embedded.hlo_proto.empty()) {
+    hlo::ParseResult parsed = hlo::ParseText(embedded.hlo_text, limits);
+    if (parsed.ok()) return parsed.module;
+    return InputError("its text is no HLO module");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile read,
+                            hlo::ReadProto(std::as_bytes(std::span(embedded.hlo_proto)), limits));
+  if (read.module == nullptr) return InputError("its HloProto holds no module");
+  return read.module;
+}
+
 }  // namespace
 
 std::string_view ToString(AttributionReason reason) {
@@ -223,14 +237,14 @@ std::vector<AttributedModule> ReadEmbeddedModules(const Profile& profile, const 
   for (const EmbeddedModule& embedded : profile.modules) {
     // Most programs of a trace only prepare the data; those whose events name them are read.
     if (!named.contains(embedded.program) && !named.contains(-1)) continue;
-    Result<hlo::ProtoFile> read =
-        hlo::ReadProto(std::as_bytes(std::span(embedded.hlo_proto)), limits);
-    if (!read || read->module == nullptr) {
-      warnings.push_back("the module " + embedded.name + " in the trace cannot be read" +
-                         (read ? std::string() : ": " + read.error().message));
+    if (embedded.hlo_proto.empty() && embedded.hlo_text.empty()) continue;
+    auto module = ModuleOf(embedded, limits);
+    if (!module) {
+      warnings.push_back("the module " + embedded.name +
+                         " in the trace cannot be read: " + module.error().message);
       continue;
     }
-    modules.push_back({embedded.program, std::string(read->module->name()), read->module, {}});
+    modules.push_back({embedded.program, std::string((*module)->name()), *module, {}});
   }
   return modules;
 }

@@ -29,6 +29,14 @@ std::string_view ToString(LaneRole role) {
   return {};
 }
 
+std::optional<LaneRole> RoleNamed(std::string_view text) {
+#define LANE_ROLE(role, words, line) \
+  if (text == words) return LaneRole::role;
+#include "profiler/lane_roles.def"
+#undef LANE_ROLE
+  return std::nullopt;
+}
+
 LaneRole RoleOfLine(std::string_view name, bool is_device) {
   static constexpr std::pair<std::string_view, LaneRole> kLines[] = {
 #define LANE_ROLE(role, text, line) {line, LaneRole::role},
@@ -39,6 +47,18 @@ LaneRole RoleOfLine(std::string_view name, bool is_device) {
     if (!line.empty() && line == name) return role;
   }
   return is_device ? LaneRole::kStream : LaneRole::kThread;
+}
+
+std::optional<double> NumberOf(const Argument& argument) {
+  return std::visit(
+      [](const auto& value) -> std::optional<double> {
+        if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
+          return static_cast<double>(value);
+        } else {
+          return std::nullopt;
+        }
+      },
+      argument.value);
 }
 
 uint32_t EventStore::RowOf(EventId e) const {
@@ -119,12 +139,17 @@ void EventStore::BuildIndex() {
 void EventStore::FindRange() {
   range_ = {};
   bool is_first = true;
+  auto add = [&](int64_t begin, int64_t end_of) {
+    range_.begin = is_first ? begin : std::min(range_.begin, begin);
+    range_.end = is_first ? end_of : std::max(range_.end, end_of);
+    is_first = false;
+  };
   for (const Row& row : rows_) {
     if (row.event_count == 0) continue;
-    const EventId first(row.first_event), last(row.first_event + row.event_count - 1);
-    range_.begin = is_first ? start(first) : std::min(range_.begin, start(first));
-    range_.end = is_first ? end(last) : std::max(range_.end, end(last));
-    is_first = false;
+    add(start(EventId(row.first_event)), end(EventId(row.first_event + row.event_count - 1)));
+  }
+  for (const Counter& counter : counters_) {
+    if (counter.sample_count > 0) add(times(counter).front(), times(counter).back());
   }
 }
 
@@ -246,6 +271,7 @@ size_t EventStore::MemoryBytes() const {
   bytes += names_.capacity() * sizeof(NameId) + event_operations_.capacity() * sizeof(OperationId);
   bytes += argument_places_.capacity() * sizeof(argument_places_[0]);
   for (const auto& level : index_) bytes += level.capacity() * sizeof(Block);
+  bytes += sample_times_.capacity() * (sizeof(sample_times_[0]) + sizeof(sample_values_[0]));
   return bytes + rows_.capacity() * sizeof(Row) + lanes_.capacity() * sizeof(Lane);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ using NameId = hlo::StringId;
 using EventId = Id<struct EventTag>;          // index into the columns
 using LaneId = Id<struct LaneTag>;            // index into lanes()
 using OperationId = Id<struct OperationTag>;  // index into operations()
+using CounterId = Id<struct CounterTag>;      // index into counters()
 
 // Starts and durations stay below this, so that their sums and differences cannot overflow.
 inline constexpr int64_t kLongestTime = int64_t{1} << 60;
@@ -41,6 +43,7 @@ enum class LaneRole : uint8_t {
 #undef LANE_ROLE
 };
 std::string_view ToString(LaneRole role);
+std::optional<LaneRole> RoleNamed(std::string_view text);
 // The role of a line of that name: those profilers derive by their names, else a stream of a device
 // or a thread.
 LaneRole RoleOfLine(std::string_view name, bool is_device);
@@ -49,6 +52,8 @@ struct Argument {
   std::string name;
   std::variant<int64_t, uint64_t, double, std::string> value;
 };
+// Its value, where that is a number.
+std::optional<double> NumberOf(const Argument& argument);
 
 // A plane or process of a trace.
 struct Group {
@@ -82,6 +87,13 @@ struct Operation {
   bool operator==(const Operation&) const = default;
 };
 
+// A quantity over time: bytes in use, a clock, a load. Each value holds until the next.
+struct Counter {
+  NameId name, unit;  // "bytes", "%"; the empty text where nothing is said
+  uint32_t group = 0;
+  uint32_t first_sample = 0, sample_count = 0;
+};
+
 // What is drawn at one place: an event, or several too narrow to be told apart.
 struct Slice {
   int64_t begin = 0, end = 0;
@@ -109,7 +121,16 @@ class EventStore {
     return std::span(rows_).subspan(lane.first_row, lane.row_count);
   }
   std::span<const Operation> operations() const { return operations_; }
-  // From the first start to the last end; [0, 0) of an empty store.
+  std::span<const Counter> counters() const { return counters_; }
+  // When the samples of a counter were taken, in order, and what they are.
+  std::span<const int64_t> times(const Counter& counter) const {
+    return std::span(sample_times_).subspan(counter.first_sample, counter.sample_count);
+  }
+  std::span<const double> values(const Counter& counter) const {
+    return std::span(sample_values_).subspan(counter.first_sample, counter.sample_count);
+  }
+  size_t sample_count() const { return sample_times_.size(); }
+  // From the first start or sample to the last; [0, 0) of an empty store.
   TimeRange range() const { return range_; }
   // What time 0 is, in nanoseconds of the clock of the trace.
   int64_t origin_ns() const { return origin_ns_; }
@@ -179,6 +200,9 @@ class EventStore {
   std::vector<Lane> lanes_;
   std::vector<Row> rows_;
   std::vector<Operation> operations_;
+  std::vector<Counter> counters_;
+  std::vector<int64_t> sample_times_;
+  std::vector<double> sample_values_;
   hlo::StringPool texts_;
   TimeRange range_;
   int64_t origin_ns_ = 0;

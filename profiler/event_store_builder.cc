@@ -54,6 +54,18 @@ std::vector<uint32_t> LayOut(std::span<uint32_t> order, const std::vector<int64_
 
 }  // namespace
 
+Status CheckTimes(int64_t start, int64_t duration) {
+  if (start < -kLongestTime || start > kLongestTime) {
+    return InputError("an event starts " + std::to_string(start) +
+                      " ps from the beginning, expected less than two weeks");
+  }
+  if (duration < 0 || duration > kLongestTime) {
+    return InputError("an event lasts " + std::to_string(duration) +
+                      " ps, expected from 0 to two weeks");
+  }
+  return {};
+}
+
 size_t EventStoreBuilder::OperationHash::operator()(const Operation& o) const {
   const size_t names = (size_t{o.module.index} << 32) ^ o.name.index;
   return std::hash<size_t>()(names * 0x9E3779B97F4A7C15u) ^ std::hash<int64_t>()(o.program);
@@ -101,6 +113,11 @@ void EventStoreBuilder::SortGroups() {
   std::iota(order.begin(), order.end(), 0u);
   std::ranges::stable_sort(order, {}, [&](uint32_t g) { return group_sort_[g]; });
   std::vector<Group> sorted;
+  std::vector<uint32_t> place_of(order.size());
+  for (size_t place = 0; place < order.size(); ++place) {
+    place_of[order[place]] = static_cast<uint32_t>(place);
+  }
+  for (Counter& counter : store_->counters_) counter.group = place_of[counter.group];
   for (uint32_t old : order) {
     Group& group = store_->groups_[old];
     std::ranges::stable_sort(group.lanes, {}, [&](LaneId l) { return lane_sort_[l.index]; });
@@ -112,16 +129,42 @@ void EventStoreBuilder::SortGroups() {
   store_->groups_ = std::move(sorted);
 }
 
+CounterId EventStoreBuilder::AddCounter(uint32_t group, std::string_view name,
+                                        std::string_view unit) {
+  store_->counters_.push_back({.name = Name(name), .unit = Name(unit), .group = group});
+  return CounterId(store_->counters_.size() - 1);
+}
+
+Status EventStoreBuilder::AddSample(CounterId counter, int64_t time, double value) {
+  HLOSCOPE_TRY(CheckTimes(time, 0));
+  if (sample_times_.size() >= Id<void>::kNone - 1) {
+    return InputError("more than 4,294,967,294 samples in one profile");
+  }
+  sample_counters_.push_back(counter);
+  sample_times_.push_back(time);
+  sample_values_.push_back(value);
+  return {};
+}
+
+void EventStoreBuilder::SortSamples() {
+  std::vector<uint32_t> order(sample_times_.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(order, {}, [&](uint32_t i) {
+    return std::pair(sample_counters_[i].index, sample_times_[i]);
+  });
+  for (CounterId counter : sample_counters_) ++store_->counters_[counter.index].sample_count;
+  uint32_t first = 0;
+  for (Counter& counter : store_->counters_) {
+    counter.first_sample = first;
+    first += counter.sample_count;
+  }
+  store_->sample_times_ = Reordered(sample_times_, order);
+  store_->sample_values_ = Reordered(sample_values_, order);
+}
+
 Status EventStoreBuilder::Add(LaneId lane, int64_t start, int64_t duration, NameId name,
                               OperationId operation, uint64_t where) {
-  if (start < -kLongestTime || start > kLongestTime) {
-    return InputError("an event starts " + std::to_string(start) +
-                      " ps from the beginning, expected less than two weeks");
-  }
-  if (duration < 0 || duration > kLongestTime) {
-    return InputError("an event lasts " + std::to_string(duration) +
-                      " ps, expected from 0 to two weeks");
-  }
+  HLOSCOPE_TRY(CheckTimes(start, duration));
   if (starts_.size() >= Id<void>::kNone - 1) {
     return InputError("more than 4,294,967,294 events in one profile");
   }
@@ -171,6 +214,7 @@ Result<std::shared_ptr<const EventStore>> EventStoreBuilder::Finish(Jobs& jobs,
   store.event_operations_ = Reordered(operations_, order);
   if (arguments_ != nullptr) store.argument_places_ = Reordered(places_, order);
   store.arguments_ = std::move(arguments_);
+  SortSamples();
   store.FindRange();
   store.BuildIndex();
   return std::shared_ptr<const EventStore>(std::move(store_));

@@ -14,11 +14,16 @@
 
 namespace hloscope::profiler {
 
+// An input error for what no event can have: a start outside ±kLongestTime, a duration outside [0,
+// kLongestTime].
+Status CheckTimes(int64_t start, int64_t duration);
+
 class EventStoreBuilder {
  public:
   EventStoreBuilder();
 
   NameId Name(std::string_view text) { return store_->texts_.Intern(text); }
+  std::string_view text(NameId id) const { return store_->texts_[id]; }
   // The operation of these names and program; the same id for the same three.
   OperationId AddOperation(const Operation& operation);
   // Groups are shown in the order of `sort`, their lanes likewise, equals in the order they are
@@ -42,12 +47,18 @@ class EventStoreBuilder {
              uint64_t where = 0);
   size_t size() const { return starts_.size(); }
 
+  CounterId AddCounter(uint32_t group, std::string_view name, std::string_view unit);
+  // Adds a value of a counter; errors as those of Add.
+  Status AddSample(CounterId counter, int64_t time, double value);
+  size_t sample_count() const { return sample_times_.size(); }
+
   // Sorts, lays the events of every lane in rows and builds the index; the builder is spent. A stop
   // requested is kDied.
   Result<std::shared_ptr<const EventStore>> Finish(Jobs& jobs, const std::stop_token& stop = {});
 
  private:
   void SortGroups();
+  void SortSamples();
 
   struct OperationHash {
     size_t operator()(const Operation& o) const;
@@ -60,6 +71,9 @@ class EventStoreBuilder {
   std::vector<LaneId> lanes_;
   std::vector<OperationId> operations_;
   std::vector<uint64_t> places_;
+  std::vector<CounterId> sample_counters_;
+  std::vector<int64_t> sample_times_;
+  std::vector<double> sample_values_;
   std::shared_ptr<const ArgumentSource> arguments_;
   std::unordered_map<Operation, OperationId, OperationHash> operation_ids_;
 };

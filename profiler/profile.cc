@@ -8,12 +8,15 @@ namespace hloscope::profiler {
 namespace {
 
 struct FormatRow {
-  std::string_view name, ending, title;
+  std::string_view name, endings, title;
   bool (*test)(std::string_view bytes);
   Result<std::shared_ptr<Profile>> (*read)(const FileView& file, const TraceRequest& request);
+  std::string_view written;
+  Result<std::vector<Loss>> (*write)(const WriteRequest& request);
 };
 constexpr FormatRow kFormats[] = {
-#define TRACE_FORMAT(kind, name, ending, title, test, read) {name, ending, title, &test, &read},
+#define TRACE_FORMAT(kind, name, endings, title, test, read, written, write) \
+  {name, endings, title, &test, &read, written, &write},
 #include "profiler/trace_formats.def"
 #undef TRACE_FORMAT
 };
@@ -23,9 +26,20 @@ std::string_view WithoutGzip(std::string_view path) {
   return path;
 }
 
+// Which of `endings`, words between spaces, the path has; empty for none.
+std::string_view EndingOf(std::string_view path, std::string_view endings) {
+  while (!endings.empty()) {
+    const std::string_view ending = endings.substr(0, endings.find(' '));
+    if (path.ends_with(ending)) return ending;
+    endings.remove_prefix(std::min(ending.size() + 1, endings.size()));
+  }
+  return {};
+}
+
 const FormatRow* FormatOfName(std::string_view path) {
-  const auto* row = std::ranges::find_if(
-      kFormats, [&](const FormatRow& r) { return WithoutGzip(path).ends_with(r.ending); });
+  const auto* row = std::ranges::find_if(kFormats, [&](const FormatRow& r) {
+    return !EndingOf(WithoutGzip(path), r.endings).empty();
+  });
   return row == std::ranges::end(kFormats) ? nullptr : row;
 }
 
@@ -35,16 +49,23 @@ const FormatRow* FormatOfBytes(std::string_view bytes) {
   return row == std::ranges::end(kFormats) ? nullptr : row;
 }
 
+std::string FirstOf(std::string_view endings) {
+  return std::string(endings.substr(0, endings.find(' ')));
+}
+std::string AsPattern(std::string_view endings) {
+  return endings.empty() ? std::string() : "*" + FirstOf(endings);
+}
+
 // The modules of the run are in its trace of a format that says more, under the same name.
 void TakeModulesBeside(Profile& profile, const TraceRequest& request) {
   const FormatRow* named = FormatOfName(profile.file.path());
   if (named == nullptr) return;
   std::string stem(WithoutGzip(profile.file.path()));
-  stem.resize(stem.size() - named->ending.size());
+  stem.resize(stem.size() - EndingOf(stem, named->endings).size());
   for (const FormatRow* row = kFormats; row != named; ++row) {
     for (std::string_view packed : {"", ".gz"}) {
       std::error_code error;
-      const std::string path = stem + std::string(row->ending) + std::string(packed);
+      const std::string path = stem + FirstOf(row->endings) + std::string(packed);
       if (!std::filesystem::is_regular_file(path, error)) continue;
       auto file = FileView::Open(path, request.limits);
       if (!file || !row->test(file->bytes())) continue;
@@ -57,13 +78,17 @@ void TakeModulesBeside(Profile& profile, const TraceRequest& request) {
   }
 }
 
-// "a, b or c" of what `text` gives for each format.
+// "a, b or c" of what `text` gives for each format; nothing of those for which it is empty.
 template <typename Text>
 std::string Alternatives(Text text) {
-  std::string out;
+  std::vector<std::string> words;
   for (const FormatRow& row : kFormats) {
-    if (!out.empty()) out += &row + 1 == std::ranges::end(kFormats) ? " or " : ", ";
-    out += text(row);
+    if (std::string word = text(row); !word.empty()) words.push_back(std::move(word));
+  }
+  std::string out;
+  for (size_t w = 0; w < words.size(); ++w) {
+    if (w > 0) out += w + 1 == words.size() ? " or " : ", ";
+    out += words[w];
   }
   return out;
 }
@@ -78,7 +103,24 @@ bool IsTrace(std::string_view bytes) { return FormatOfBytes(bytes) != nullptr; }
 bool IsTraceName(std::string_view path) { return FormatOfName(path) != nullptr; }
 
 std::string TraceNames() {
-  return Alternatives([](const FormatRow& row) { return "*" + std::string(row.ending); });
+  return Alternatives([](const FormatRow& row) { return AsPattern(row.endings); });
+}
+
+std::string WrittenNames() {
+  return Alternatives([](const FormatRow& row) { return AsPattern(row.written); });
+}
+
+bool IsNeverRead(std::string_view) { return false; }
+Result<std::shared_ptr<Profile>> CannotRead(const FileView& file, const TraceRequest&) {
+  return UnsupportedError(file.path() + ": this format is written, not read");
+}
+
+Result<std::vector<Loss>> WriteProfile(const WriteRequest& request) {
+  for (const FormatRow& row : kFormats) {
+    if (!EndingOf(WithoutGzip(request.path), row.written).empty()) return row.write(request);
+  }
+  return InputError(request.path + ": no format of profiles is called so",
+                    "expected " + WrittenNames() + ", or these with .gz behind");
 }
 
 std::vector<std::string> PreferredTraces(const std::vector<std::string>& paths) {

@@ -20,17 +20,19 @@
 namespace hloscope::profiler {
 
 enum class ProfileFormat : uint8_t {
-#define TRACE_FORMAT(kind, name, ending, title, test, read) kind,
+#define TRACE_FORMAT(kind, name, endings, title, test, read, written, write) kind,
 #include "profiler/trace_formats.def"
 #undef TRACE_FORMAT
 };
 std::string_view ToString(ProfileFormat format);
 
-// An HloProto that the trace carries, in wire format.
+// A module that the trace carries: an HloProto in wire format, HLO text, or neither.
 struct EmbeddedModule {
   std::string name;
   int64_t program = -1;
-  std::string_view hlo_proto;  // bytes of the file
+  std::string_view hlo_proto = {}, hlo_text = {};  // bytes of the file, or
+  std::shared_ptr<const std::string> owned = {};   // of this
+  std::string fingerprint = {};                    // empty: none was written
 };
 
 // Something that could not be taken into the store: how often, and the first case in words.
@@ -50,6 +52,8 @@ struct Profile {
   // The trace of the same run beside this one that carries them, where this one has none.
   std::optional<FileView> modules_file;
   std::vector<std::string> hosts;
+  // What was written down of the machine and the run: "jaxlib", "0.10.2".
+  std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::string> errors, warnings;  // of whoever recorded the trace
   std::vector<Loss> losses;                   // ours
 };
@@ -61,13 +65,28 @@ struct TraceRequest {
   bool only_modules = false;  // events may be left out
 };
 
+class Attribution;
+
+struct WriteRequest {
+  const Profile& profile;
+  const Attribution* attribution = nullptr;  // for formats that show it; null: none is known
+  std::string path;
+};
+
 // For each format: whether bytes are of it, as far as their structure tells (a file that was cut
-// off is one still), and its reader.
-#define TRACE_FORMAT(kind, name, ending, title, test, read) \
-  bool test(std::string_view bytes);                        \
-  Result<std::shared_ptr<Profile>> read(const FileView& file, const TraceRequest& request);
+// off is one still), its reader, and its writer, which returns what the format cannot hold.
+#define TRACE_FORMAT(kind, name, endings, title, test, read, written, write)                \
+  bool test(std::string_view bytes);                                                        \
+  Result<std::shared_ptr<Profile>> read(const FileView& file, const TraceRequest& request); \
+  Result<std::vector<Loss>> write(const WriteRequest& request);
 #include "profiler/trace_formats.def"
 #undef TRACE_FORMAT
+
+// Writes a profile in the format that the name of the file says, packed where it ends with .gz. An
+// input error for other names; else those of writing.
+Result<std::vector<Loss>> WriteProfile(const WriteRequest& request);
+// How files may be called that a profile is written to: "*.a or *.b".
+std::string WrittenNames();
 
 // Whether the bytes are of any format, or a file is called as traces are.
 bool IsTrace(std::string_view bytes);

@@ -1,4 +1,5 @@
-// `hloscope profile FILE…`: what a trace holds, and how long which instruction took.
+// `hloscope profile FILE…`: what a trace holds, and how long which instruction took; `-o` writes it
+// in another format.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +30,12 @@ class ProfileCommand : public Command {
          .target = &modules_,
          .help = "the modules that ran, if they are not in the trace: files or dumps",
          .value = "FILE"},
+        {.name = "--out",
+         .target = &out_,
+         .help = "write the profile as " + profiler::WrittenNames() +
+                 " instead (all but .hloprof also with .gz behind); what that cannot hold is named",
+         .value = "FILE",
+         .letter = "-o"},
         {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
     };
   }
@@ -37,6 +44,8 @@ class ProfileCommand : public Command {
     Result<std::vector<profiler::AttributedModule>> modules =
         LoadAttributedModules(modules_, context.limits);
     if (!modules) return Fail(modules.error());
+    if (!out_.empty() && traces_.size() != 1)
+      return Fail(InputError("one trace can be written to " + out_ + ", not several").error());
     int status = kGood;
     const int threads = context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();
     Jobs jobs(threads);
@@ -47,6 +56,13 @@ class ProfileCommand : public Command {
         files = profiler::TracesBelow(given, context.limits);
       if (!files) {
         status = Worse(status, Refuse(given, files.error(), context));
+        continue;
+      }
+      if (!out_.empty() && files->size() != 1) {
+        const std::unexpected<Error> several =
+            InputError(given + ": holds " + std::to_string(files->size()) + " traces",
+                       "name the one that is to be written");
+        status = Worse(status, Refuse(given, several.error(), context));
         continue;
       }
       for (const std::string& file : *files) {
@@ -82,6 +98,7 @@ class ProfileCommand : public Command {
     if (!file) return Refuse(path, file.error(), context);
     Result<ProfileReport> report = ReadProfileReport(*file, modules, context.limits, jobs);
     if (!report) return Refuse(path, report.error(), context);
+    if (!out_.empty()) return WriteOne(*report, context);
     if (Status status = AddNames(*report, jobs); !status)
       return Refuse(path, status.error(), context);
     report->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
@@ -91,7 +108,16 @@ class ProfileCommand : public Command {
     return kGood;
   }
 
+  int WriteOne(const ProfileReport& report, const Context& context) const {
+    auto lost = profiler::WriteProfile({*report.profile, report.attribution.get(), out_});
+    if (!lost) return Refuse(report.path, lost.error(), context);
+    context.json ? WriteOut(ConversionJson(report, out_, *lost))
+                 : PrintOut(ConversionText(report, out_, *lost));
+    return kGood;
+  }
+
   std::vector<std::string> traces_, modules_;
+  std::string out_;
   int64_t top_ = 20;
 };
 

@@ -101,8 +101,48 @@ void AppendNames(const ProfileReport& report, std::string& out) {
   }
 }
 
-std::string LossText(const Loss& loss) {
-  return fmt::format("skipped: {} {}, first: {}", loss.count, loss.what, loss.first);
+std::string LossText(std::string_view verb, const Loss& loss) {
+  return fmt::format("{}: {} {}, first: {}\n", verb, loss.count, loss.what, loss.first);
+}
+
+void AppendLosses(JsonWriter& json, std::string_view key, const std::vector<Loss>& losses) {
+  json.Key(key).BeginArray();
+  for (const Loss& loss : losses) {
+    json.BeginObject()
+        .Field("what", loss.what)
+        .Field("count", loss.count)
+        .Field("first", loss.first)
+        .EndObject();
+  }
+  json.EndArray();
+}
+
+void AppendCounters(const EventStore& store, std::string& out) {
+  for (const profiler::Counter& counter : store.counters()) {
+    if (counter.sample_count == 0) continue;
+    const auto [least, most] = std::ranges::minmax(store.values(counter));
+    const std::string_view unit = store.text(counter.unit);
+    out += fmt::format("  {:<60} {:>17} from {} to {}{}{}\n", Shortened(store.text(counter.name)),
+                       Counted(counter.sample_count, "sample"), least, most,
+                       unit.empty() ? "" : " ", unit);
+  }
+}
+
+void AppendCounters(const EventStore& store, JsonWriter& json) {
+  json.Key("counters").BeginArray();
+  for (const profiler::Counter& counter : store.counters()) {
+    json.BeginObject()
+        .Field("plane", store.text(store.groups()[counter.group].name))
+        .Field("name", store.text(counter.name))
+        .Field("unit", store.text(counter.unit))
+        .Field("samples", counter.sample_count);
+    if (counter.sample_count > 0) {
+      const auto [least, most] = std::ranges::minmax(store.values(counter));
+      json.Field("min", least).Field("max", most).Field("last", store.values(counter).back());
+    }
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 void AppendArgument(JsonWriter& json, const profiler::Argument& argument) {
@@ -275,6 +315,8 @@ std::string ProfileText(const ProfileReport& report) {
   std::string out = fmt::format("{}: {}, {} events in {}\n", report.path, ToString(profile.format),
                                 store.size(), DurationText(store.range().length()));
   AppendLanes(report, out);
+  AppendCounters(store, out);
+  for (const auto& [key, value] : profile.environment) out += fmt::format("{}: {}\n", key, value);
   out += '\n';
   AppendInstructions(report, out);
   out += '\n';
@@ -283,7 +325,7 @@ std::string ProfileText(const ProfileReport& report) {
   for (const std::string& error : profile.errors) out += "profiler error: " + error + '\n';
   for (const std::string& text : profile.warnings) out += "profiler warning: " + text + '\n';
   for (const std::string& warning : report.warnings) out += "warning: " + warning + '\n';
-  for (const Loss& loss : profile.losses) out += LossText(loss) + '\n';
+  for (const Loss& loss : profile.losses) out += LossText("skipped", loss);
   return out;
 }
 
@@ -301,13 +343,17 @@ std::string ProfileJson(const ProfileReport& report) {
       .Field("begin_ns", Nanoseconds(store.range().begin))
       .Field("span_ns", Nanoseconds(store.range().length()));
   AppendTexts(json, "hosts", profile.hosts);
+  json.Key("environment").BeginObject();
+  for (const auto& [key, value] : profile.environment) json.Field(key, value);
+  json.EndObject();
   AppendGroups(report, json);
+  AppendCounters(store, json);
   json.Key("modules").BeginArray();
   for (const profiler::EmbeddedModule& module : profile.modules) {
     json.BeginObject()
         .Field("name", module.name)
         .Field("program", module.program)
-        .Field("bytes", module.hlo_proto.size())
+        .Field("bytes", module.hlo_proto.size() + module.hlo_text.size())
         .EndObject();
   }
   json.EndArray().Key("modules_file");
@@ -318,16 +364,38 @@ std::string ProfileJson(const ProfileReport& report) {
   std::vector<std::string> warnings = profile.warnings;
   warnings.insert(warnings.end(), report.warnings.begin(), report.warnings.end());
   AppendTexts(json, "warnings", warnings);
-  json.Key("losses").BeginArray();
-  for (const Loss& loss : profile.losses) {
-    json.BeginObject()
-        .Field("what", loss.what)
-        .Field("count", loss.count)
-        .Field("first", loss.first)
-        .EndObject();
-  }
-  json.EndArray().Field("time_ms", report.time_ms).EndObject();
+  AppendLosses(json, "losses", profile.losses);
+  json.Field("time_ms", report.time_ms).EndObject();
   return out + "\n";
+}
+
+std::string ConversionText(const ProfileReport& report, const std::string& out,
+                           const std::vector<Loss>& lost) {
+  const EventStore& store = *report.profile->store;
+  std::string text = fmt::format("{}: {} and {} of {}\n", out, Counted(store.size(), "event"),
+                                 Counted(store.sample_count(), "sample"), report.path);
+  for (const Loss& loss : report.profile->losses) text += LossText("skipped", loss);
+  for (const Loss& loss : lost) text += LossText("has no place in this format", loss);
+  return text;
+}
+
+std::string ConversionJson(const ProfileReport& report, const std::string& out,
+                           const std::vector<Loss>& lost) {
+  const EventStore& store = *report.profile->store;
+  std::string text;
+  JsonWriter json(text);
+  json.BeginObject()
+      .Field("file", report.path)
+      .Field("status", "ok")
+      .Field("format", ToString(report.profile->format))
+      .Field("output", out)
+      .Field("events", store.size())
+      .Field("lanes", store.lanes().size())
+      .Field("samples", store.sample_count());
+  AppendLosses(json, "losses", report.profile->losses);
+  AppendLosses(json, "lost", lost);
+  json.EndObject();
+  return text + "\n";
 }
 
 }  // namespace hloscope::app

@@ -42,6 +42,12 @@ std::string ProfileText(const ProfileReport& report);
 // One line.
 std::string ProfileJson(const ProfileReport& report);
 
+// What was written to `out`, and what its format cannot hold.
+std::string ConversionText(const ProfileReport& report, const std::string& out,
+                           const std::vector<profiler::Loss>& lost);
+std::string ConversionJson(const ProfileReport& report, const std::string& out,
+                           const std::vector<profiler::Loss>& lost);
+
 // Picoseconds in the unit that suits: "1.25 ms".
 std::string DurationText(int64_t picoseconds);
 double Nanoseconds(int64_t picoseconds);

@@ -37,6 +37,10 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   int get() const { return fd_; }
+  void Reset(int fd) {
+    Close();
+    fd_ = fd;
+  }
   // 0, or -1 where the system reports a late write error.
   int Close() { return fd_ < 0 ? 0 : calls_.Close(std::exchange(fd_, -1)); }
 
@@ -182,16 +186,15 @@ Target TargetOf(const std::string& path) {
   return {error ? path : real.string(), status.st_mode};
 }
 
-Status WriteInPlace(const std::string& path, std::string_view bytes, const FileCalls& calls) {
-  Descriptor file(calls.Open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY, 0), calls);
-  if (file.get() < 0) return SystemError(path, "open for writing");
-  HLOSCOPE_TRY(WriteAll(file.get(), bytes, calls));
-  if (file.Close() != 0) return SystemError(path, "close");
-  return {};
-}
-
-// Creates a file beside `path` that was not there before; `name` is set to its path.
-int CreateBeside(const std::string& path, mode_t mode, const FileCalls& calls, std::string* name) {
+// Creates a file beside `path`; `name` is set to its path. One that says what it is part of takes
+// the place of an earlier one, others were not there before.
+int CreateBeside(const std::string& path, std::string_view partial, mode_t mode,
+                 const FileCalls& calls, std::string* name) {
+  if (!partial.empty()) {
+    *name = path + std::string(partial);
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+    return calls.Open(name->c_str(), flags, mode);
+  }
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
     *name = (folder / fmt::format(".hloscope-{}-{}.tmp", ::getpid(), attempt)).string();
@@ -200,19 +203,6 @@ int CreateBeside(const std::string& path, mode_t mode, const FileCalls& calls, s
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   return -1;
-}
-
-Status WriteAndRename(Descriptor& file, const std::string& name, const Target& target,
-                      std::string_view bytes, const FileCalls& calls) {
-  HLOSCOPE_TRY(WriteAll(file.get(), bytes, calls));
-  // A file that was there keeps its mode, whatever the umask; where that cannot be set, the file is
-  // written all the same.
-  if (target.mode.has_value()) (void)::fchmod(file.get(), *target.mode & kPermissionBits);
-  if (calls.Sync(file.get()) != 0) return SystemError(target.path, "write to disk");
-  if (file.Close() != 0) return SystemError(target.path, "close");
-  if (calls.Rename(name.c_str(), target.path.c_str()) != 0)
-    return SystemError(target.path, "replace");
-  return {};
 }
 
 }  // namespace
@@ -244,25 +234,81 @@ FileView FileView::FromBytes(std::string path, std::string bytes) {
   return FileView(std::move(contents));
 }
 
+struct FileWriter::State {
+  std::string path;  // as given
+  Target target;
+  const FileCalls& calls;
+  std::string name;  // of what is written until it is whole; empty: it is written in place
+  Descriptor file;
+
+  State(std::string given, const FileCalls& system)
+      : path(std::move(given)), target(TargetOf(path)), calls(system), file(-1, system) {}
+  ~State() {
+    if (!name.empty()) calls.Unlink(name.c_str());
+  }
+
+  Status Open(std::string_view partial) {
+    if (target.mode.has_value() && S_ISDIR(*target.mode)) {
+      return InputError("is a folder, not a file");
+    }
+    if (target.mode.has_value() && !S_ISREG(*target.mode)) {
+      file.Reset(calls.Open(target.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY, 0));
+      if (file.get() < 0) return SystemError(target.path, "open for writing");
+      return {};
+    }
+    const mode_t mode = target.mode.value_or(0666) & kPermissionBits;
+    std::string beside;
+    file.Reset(CreateBeside(target.path, partial, mode, calls, &beside));
+    if (file.get() < 0) return CreateError(path, target.path);
+    name = std::move(beside);
+    return {};
+  }
+
+  Status Finish() {
+    if (name.empty()) {
+      if (file.Close() != 0) return SystemError(target.path, "close");
+      return {};
+    }
+    // A file that was there keeps its mode, whatever the umask; where that cannot be set, the file
+    // is written all the same.
+    if (target.mode.has_value()) (void)::fchmod(file.get(), *target.mode & kPermissionBits);
+    if (calls.Sync(file.get()) != 0) return SystemError(target.path, "write to disk");
+    if (file.Close() != 0) return SystemError(target.path, "close");
+    if (calls.Rename(name.c_str(), target.path.c_str()) != 0)
+      return SystemError(target.path, "replace");
+    name.clear();
+    return {};
+  }
+
+  Status Named(Status status) const {
+    if (status) return status;
+    return AtPath(path, std::unexpected(std::move(status).error()));
+  }
+};
+
+FileWriter::FileWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+FileWriter::FileWriter(FileWriter&&) noexcept = default;
+FileWriter& FileWriter::operator=(FileWriter&&) noexcept = default;
+FileWriter::~FileWriter() = default;
+
+Result<FileWriter> FileWriter::Create(const std::string& path, std::string_view partial,
+                                      const FileCalls& calls) {
+  auto state = std::make_unique<State>(path, calls);
+  HLOSCOPE_TRY(state->Named(state->Open(partial)));
+  return FileWriter(std::move(state));
+}
+
+Status FileWriter::Append(std::string_view bytes) {
+  return state_->Named(WriteAll(state_->file.get(), bytes, state_->calls));
+}
+
+Status FileWriter::Finish() { return state_->Named(state_->Finish()); }
+
 Status WriteFileAtomically(const std::string& path, std::string_view bytes,
                            const FileCalls& calls) {
-  const Target target = TargetOf(path);
-  if (target.mode.has_value() && S_ISDIR(*target.mode)) {
-    return AtPath(path, InputError("is a folder, not a file"));
-  }
-  Status status;
-  if (target.mode.has_value() && !S_ISREG(*target.mode)) {
-    status = WriteInPlace(target.path, bytes, calls);
-  } else {
-    std::string name;
-    const mode_t mode = target.mode.value_or(0666) & kPermissionBits;
-    Descriptor file(CreateBeside(target.path, mode, calls, &name), calls);
-    if (file.get() < 0) return CreateError(path, target.path);
-    status = WriteAndRename(file, name, target, bytes, calls);
-    if (!status.has_value()) calls.Unlink(name.c_str());
-  }
-  if (!status.has_value()) return AtPath(path, std::unexpected(std::move(status).error()));
-  return status;
+  HLOSCOPE_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(path, {}, calls));
+  HLOSCOPE_TRY(writer.Append(bytes));
+  return writer.Finish();
 }
 
 }  // namespace hloscope

@@ -102,4 +102,15 @@ Result<ByteBuffer> Gunzip(std::string_view packed, const Limits& limits) {
   return out;
 }
 
+Result<ByteBuffer> Unzlib(std::string_view packed, const Limits& limits) {
+  const size_t total_packed = packed.size();
+  Stream stream(new z_stream{});
+  if (inflateInit2(stream.get(), MAX_WBITS) != Z_OK)
+    return EnvironmentError("cannot initialise zlib");
+  ByteBuffer out;
+  HLOSCOPE_TRY(GunzipMember(*stream, packed, total_packed, limits, out));
+  if (!out.Finish()) return EnvironmentError("out of memory while decompressing zlib data");
+  return out;
+}
+
 }  // namespace hloscope

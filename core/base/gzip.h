@@ -1,4 +1,4 @@
-// Unpacking of gzip data within limits.
+// Unpacking of gzip and zlib data within limits.
 #pragma once
 
 #include <string_view>
@@ -16,5 +16,8 @@ bool IsGzip(std::string_view bytes);
 // broken or cut off, or unpack to more than `compression_ratio` times their size or more than
 // `archive_member_bytes`.
 Result<ByteBuffer> Gunzip(std::string_view packed, const Limits& limits);
+
+// The same for data with a header of zlib, which is one member.
+Result<ByteBuffer> Unzlib(std::string_view packed, const Limits& limits);
 
 }  // namespace hloscope

@@ -2,6 +2,7 @@
 #include "core/base/zip.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/deflate.h"
 #include "core/base/text.h"
 #include "core/base/zip_format.h"
 
@@ -17,6 +19,8 @@ namespace hloscope {
 namespace {
 
 using namespace zip;  // NOLINT: the records of the format
+
+constexpr size_t kPiece = size_t{1} << 30;  // zlib counts in 32 bits
 
 uint64_t Field(std::string_view bytes, size_t at, size_t size) {
   uint64_t value = 0;
@@ -287,7 +291,7 @@ Result<std::string> ZipArchive::Read(const Member& member) const {
     bytes = std::string(packed);
   }
   if (!bytes) return Bad(fmt::format("{} does not unpack to its declared size", shown));
-  if (Crc(*bytes) != member.crc) return Bad(shown + " is damaged (wrong CRC)");
+  if (Crc32(*bytes) != member.crc) return Bad(shown + " is damaged (wrong CRC)");
   return *std::move(bytes);
 }
 

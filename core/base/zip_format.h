@@ -1,12 +1,8 @@
 // The records of a zip file, as the reader and the writer know them (APPNOTE 6.3).
 #pragma once
 
-#include <zlib.h>
-
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace hloscope::zip {
 
@@ -19,15 +15,5 @@ inline constexpr uint64_t kIn64 = 0xffffffffu;  // "the zip64 field has it"
 inline constexpr uint16_t kZip64Field = 1, kStored = 0, kDeflated = 8;
 inline constexpr uint16_t kEncryptedFlag = 1, kSizesFollowFlag = 8;
 inline constexpr uint64_t kMostMembers = 0xffff;
-inline constexpr size_t kPiece = size_t{1} << 30;  // zlib counts in 32 bits
-
-inline uint32_t Crc(std::string_view bytes) {
-  uLong crc = crc32(0, nullptr, 0);
-  for (size_t at = 0; at < bytes.size(); at += kPiece) {
-    const std::string_view piece = bytes.substr(at, std::min(kPiece, bytes.size() - at));
-    crc = crc32(crc, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(piece.size()));
-  }
-  return static_cast<uint32_t>(crc);
-}
 
 }  // namespace hloscope::zip

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/deflate.h"
 #include "core/base/zip.h"
 #include "core/base/zip_format.h"
 
@@ -30,28 +31,10 @@ void AppendNarrow(std::string& out, uint64_t value, uint64_t wide_from) {
   Append(out, value >= wide_from ? kIn64 : value, 4);
 }
 
-// Raw deflate data; empty where they would not be smaller.
-std::string Deflate(std::string_view bytes) {
-  z_stream stream = {};
-  if (bytes.size() > kPiece ||
-      deflateInit2(&stream, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-    return {};
-  }
-  std::string out(bytes.size(), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const bool fits = deflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_out != 0;
-  out.resize(fits ? out.size() - stream.avail_out : 0);
-  deflateEnd(&stream);
-  return out;
-}
-
 // A member behind `out`, and its entry behind `directory`.
 void AppendMember(std::string& out, std::string& directory, const ZipEntry& entry,
                   uint64_t wide_from) {
-  const std::string deflated = entry.deflate ? Deflate(entry.bytes) : std::string();
+  const std::string deflated = entry.deflate ? Deflate(entry.bytes, 6) : std::string();
   const std::string_view data = deflated.empty() ? entry.bytes : deflated;
   const uint64_t offset = out.size(), sizes[] = {entry.bytes.size(), data.size(), offset};
   const std::string local = Zip64Field(std::span(sizes).first(2), wide_from);
@@ -62,7 +45,7 @@ void AppendMember(std::string& out, std::string& directory, const ZipEntry& entr
   Append(common, 0, 2);  // flags
   Append(common, deflated.empty() ? kStored : kDeflated, 2);
   Append(common, uint64_t{0x21} << 16, 4);  // 1980-01-01: the same bytes every time
-  Append(common, Crc(entry.bytes), 4);
+  Append(common, Crc32(entry.bytes), 4);
   AppendNarrow(common, sizes[1], wide_from);
   AppendNarrow(common, sizes[0], wide_from);
   Append(common, entry.name.size(), 2);

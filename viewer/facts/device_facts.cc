@@ -23,15 +23,6 @@ double NumberAfter(std::string_view text, std::string_view key) {
   return 0;
 }
 
-double NumberOf(const profiler::Argument& argument) {
-  if (const auto* real = std::get_if<double>(&argument.value)) return *real;
-  if (const auto* whole = std::get_if<int64_t>(&argument.value)) return static_cast<double>(*whole);
-  if (const auto* whole = std::get_if<uint64_t>(&argument.value)) {
-    return static_cast<double>(*whole);
-  }
-  return 0;
-}
-
 }  // namespace
 
 DeviceFacts FactsFromTarget(std::string_view config) {
@@ -52,10 +43,9 @@ DeviceFacts FactsFromTrace(const profiler::EventStore& store) {
   for (const profiler::Group& group : store.groups()) {
     if (!group.is_device) continue;
     for (const profiler::Argument& fact : group.facts) {
-      if (fact.name == "peak_teraflops_per_second") facts.flops_per_second = NumberOf(fact) * 1e12;
-      if (fact.name == "peak_hbm_bw_gigabytes_per_second") {
-        facts.bytes_per_second = NumberOf(fact) * 1e9;
-      }
+      const double value = NumberOf(fact).value_or(0);
+      if (fact.name == "peak_teraflops_per_second") facts.flops_per_second = value * 1e12;
+      if (fact.name == "peak_hbm_bw_gigabytes_per_second") facts.bytes_per_second = value * 1e9;
     }
     if (facts.flops_per_second > 0 || facts.bytes_per_second > 0) {
       facts.source = "the trace";

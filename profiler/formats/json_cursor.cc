@@ -1,5 +1,5 @@
 // Tokens of JSON.
-#include "profiler/json_cursor.h"
+#include "profiler/formats/json_cursor.h"
 
 #include <charconv>
 #include <cstring>

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "core/base/checked.h"
-#include "profiler/chrome_event.h"
 #include "profiler/event_store_builder.h"
-#include "profiler/losses.h"
+#include "profiler/formats/chrome_event.h"
+#include "profiler/formats/losses.h"
 #include "profiler/profile.h"
 
 namespace hloscope::profiler {
@@ -27,6 +27,7 @@ enum class Phase : uint8_t {
   kAsyncEnd,
   kAsyncInstant,
   kMetadata,
+  kCounter,
   kLeftOut,
 };
 
@@ -38,7 +39,7 @@ struct PhaseRow {
 PhaseRow RowOfPhase(char letter) {
   static constexpr std::pair<char, PhaseRow> kRows[] = {
 #define PHASE(character, what, words) {character, {Phase::what, words}},
-#include "profiler/chrome_phases.def"
+#include "profiler/formats/chrome_phases.def"
 #undef PHASE
   };
   for (const auto& [character, row] : kRows) {
@@ -78,7 +79,7 @@ class ChromeReader {
 
   Result<std::shared_ptr<Profile>> Read() {
     const bool is_whole = FindEvents() && ReadEvents();
-    if (!is_whole && builder_.size() == 0) {
+    if (!is_whole && builder_.size() == 0 && builder_.sample_count() == 0) {
       return InputError(file_.path() + ": the JSON breaks at byte " +
                             std::to_string(cursor_.position()) + ", before the first event",
                         "expected {\"traceEvents\": [{…}, …]} or a list of events");
@@ -101,12 +102,14 @@ class ChromeReader {
     uint32_t group = 0;
     std::string name;
     int64_t sort = 0;
+    bool is_device = false;
   };
   struct Thread {
     LaneId lane;
     size_t process = 0;
     std::string name;
     int64_t sort = 0;
+    std::optional<LaneRole> role = {};
   };
   struct Open {
     LaneId lane;
@@ -123,9 +126,25 @@ class ChromeReader {
     bool is_first = true;
     while (std::optional<std::string_view> key = cursor_.NextKey(is_first)) {
       if (*key == "traceEvents") return cursor_.Consume('[');
+      const size_t where = cursor_.position();
       if (!cursor_.SkipValue()) return false;
+      if (*key == "otherData") TakeEnvironment(where);
     }
     return false;
+  }
+
+  // The texts among the members of an object.
+  void TakeEnvironment(size_t where) {
+    JsonCursor cursor(file_.bytes(), request_.limits.nesting, where);
+    if (!cursor.Consume('{')) return;
+    bool is_first = true;
+    while (std::optional<std::string_view> key = cursor.NextKey(is_first)) {
+      if (std::optional<std::string_view> text = cursor.ReadRawString()) {
+        profile_->environment.emplace_back(Unescape(*key), Unescape(*text));
+      } else if (!cursor.SkipValue()) {
+        return;
+      }
+    }
   }
 
   bool ReadEvents() {
@@ -170,6 +189,8 @@ class ChromeReader {
         return;
       case Phase::kAsyncEnd:
         return End(open_async_[AsyncKey(event)], *start, event);
+      case Phase::kCounter:
+        return TakeSamples(event, *start);
       default:
         return;
     }
@@ -180,6 +201,26 @@ class ChromeReader {
       return "at byte " + std::to_string(event.where) +
              (event.name.empty() ? std::string() : ": " + Unescape(event.name.substr(0, 80)));
     });
+  }
+
+  // Each number among the arguments is a value of a counter of its own.
+  void TakeSamples(const ChromeEvent& event, int64_t time) {
+    JsonCursor cursor(file_.bytes(), request_.limits.nesting, event.where);
+    for (const Argument& argument : ReadChromeArguments(cursor)) {
+      std::optional<double> value = NumberOf(argument);
+      if (!value) {
+        Leave("values of counters that are no numbers", event);
+        continue;
+      }
+      std::string name = Unescape(event.name);
+      if (argument.name != "value") name.append(name.empty() ? "" : " ").append(argument.name);
+      if (!event.id.empty()) name.append(" ").append(Unescape(event.id));
+      const size_t process = ProcessOf(event.process);
+      auto [entry, is_new] = counters_.try_emplace({process, name});
+      if (is_new) entry->second = builder_.AddCounter(processes_[process].group, name, "");
+      const Status added = builder_.AddSample(entry->second, time, *value);
+      if (!added) Leave("events at impossible times", event);
+    }
   }
 
   void Add(const Open& begun, int64_t duration) {
@@ -249,7 +290,7 @@ class ChromeReader {
     auto [entry, is_new] = process_ids_.try_emplace(std::string(id), processes_.size());
     if (is_new) {
       const uint32_t group = builder_.AddGroup("", false);
-      processes_.push_back({group, "process " + Unescape(id), IntegerOr(id, 0)});
+      processes_.push_back({group, "process " + Unescape(id), IntegerOr(id, 0), false});
     }
     return entry->second;
   }
@@ -288,27 +329,44 @@ class ChromeReader {
 
   void TakeMetadata(const ChromeEvent& event) {
     if (event.name == "process_name") {
-      processes_[ProcessOf(event.process)].name = Unescape(event.shown_name);
+      Process& process = processes_[ProcessOf(event.process)];
+      process.name = Unescape(event.shown_name);
+      process.is_device = event.is_device.empty() ? process.name.starts_with("/device:")
+                                                  : event.is_device == "true";
     } else if (event.name == "process_sort_index") {
       processes_[ProcessOf(event.process)].sort = IntegerOr(event.sort_index, 0);
     } else if (event.name == "thread_name") {
-      ThreadOf(event).name = Unescape(event.shown_name);
+      if (!event.part_of.empty() && JoinThread(event)) return;
+      Thread& thread = ThreadOf(event);
+      thread.name = Unescape(event.shown_name);
+      thread.role = RoleNamed(event.role);
     } else if (event.name == "thread_sort_index") {
       ThreadOf(event).sort = IntegerOr(event.sort_index, 0);
     }
+  }
+
+  // A thread that holds what overlaps in the lane of another; false where it has a lane already.
+  bool JoinThread(const ChromeEvent& event) {
+    const Thread& whole = ThreadOf(event.process, event.part_of);
+    key_.assign(event.process).append(1, '\0').append(event.thread);
+    const size_t index = static_cast<size_t>(&whole - threads_.data());
+    const bool is_new = thread_ids_.try_emplace(key_, index).second;
+    last_ = kNoThread;
+    return is_new;
   }
 
   // Devices come first, whatever the indices say.
   void NameLanes() {
     constexpr int64_t kFar = int64_t{1} << 40;
     for (const Process& process : processes_) {
-      const bool is_device = process.name.starts_with("/device:");
-      const int64_t sort = std::clamp(process.sort, -kFar, kFar) - (is_device ? 4 * kFar : 0);
-      builder_.SetGroup(process.group, process.name, is_device, sort);
+      const int64_t sort =
+          std::clamp(process.sort, -kFar, kFar) - (process.is_device ? 4 * kFar : 0);
+      builder_.SetGroup(process.group, process.name, process.is_device, sort);
     }
     for (const Thread& thread : threads_) {
-      const bool is_device = processes_[thread.process].name.starts_with("/device:");
-      builder_.SetLane(thread.lane, thread.name, RoleOfLine(thread.name, is_device), thread.sort);
+      const bool is_device = processes_[thread.process].is_device;
+      builder_.SetLane(thread.lane, thread.name,
+                       thread.role.value_or(RoleOfLine(thread.name, is_device)), thread.sort);
     }
   }
 
@@ -328,6 +386,7 @@ class ChromeReader {
   size_t last_ = kNoThread;
   std::map<uint32_t, std::vector<Open>> open_;
   std::map<std::string, std::vector<Open>> open_async_;
+  std::map<std::pair<size_t, std::string>, CounterId> counters_;
   std::optional<int64_t> origin_;
   int64_t last_time_ = 0;
 };

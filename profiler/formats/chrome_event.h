@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "profiler/event_store.h"
-#include "profiler/json_cursor.h"
+#include "profiler/formats/json_cursor.h"
 
 namespace hloscope::profiler {
 
@@ -29,7 +29,7 @@ struct ChromeEvent {
   std::optional<Microseconds> time, duration;
   bool has_bad_number = false;
   // Of its arguments, those that are understood.
-  std::string_view operation, module, program, shown_name, sort_index;
+  std::string_view operation, module, program, shown_name, sort_index, role, part_of, is_device;
 };
 
 // The event whose `{` is the next token; nullopt if the text is malformed.

@@ -1,5 +1,5 @@
 // Reading of the tables of an XPlane.
-#include "profiler/xplane_metadata.h"
+#include "profiler/formats/xplane_metadata.h"
 
 #include "core/hlo/proto/wire_reader.h"
 

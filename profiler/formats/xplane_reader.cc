@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "core/base/checked.h"
 #include "core/hlo/proto/wire_reader.h"
 #include "profiler/event_store_builder.h"
-#include "profiler/losses.h"
+#include "profiler/formats/losses.h"
+#include "profiler/formats/xplane_metadata.h"
 #include "profiler/profile.h"
-#include "profiler/xplane_metadata.h"
 
 namespace hloscope::profiler {
 namespace {
@@ -98,7 +99,7 @@ class XSpaceReader {
       HLOSCOPE_TRY(ReadLines(planes_[p]));
       arguments_->AddPlane(OffsetOf(plane_bytes_[p]), std::move(planes_[p].stat_names));
     }
-    if (builder_.size() == 0 && is_cut_ && !request_.only_modules) {
+    if (builder_.size() == 0 && builder_.sample_count() == 0 && is_cut_ && !request_.only_modules) {
       return InputError(file_.path() + ": ends or breaks before the first event",
                         "copy the .xplane.pb again, and stop the trace before reading it");
     }
@@ -208,17 +209,61 @@ class XSpaceReader {
     LineHead head;
     if (!ReadLineHead(line, head)) CountBreak("line", line);
     if (!head.has_events) return {};
-    const std::string_view name = head.shown.empty() ? head.name : head.shown;
-    const LaneId lane =
-        builder_.AddLane(group, name, RoleOfLine(head.name, is_device), head.display_id);
     std::optional<int64_t> begin = CheckedSub(head.timestamp_ns, origin_ns_);
     if (begin) begin = CheckedMul(*begin, kPicosecondsPerNanosecond);
+    const LaneRole role = RoleOfLine(head.name, is_device);
+    if (role == LaneRole::kCounters) {
+      ReadCounters(line, plane, group, begin);
+      return {};
+    }
+    const std::string_view name = head.shown.empty() ? head.name : head.shown;
+    const LaneId lane = builder_.AddLane(group, name, role, head.display_id);
     WireReader reader(line);
     WireField field;
     while (reader.Next(field)) {
       if (field.tag == AsBytes(4)) HLOSCOPE_TRY(ReadEvent(field, plane, lane, begin));
     }
     return {};
+  }
+
+  // An event of the line of counters has their values as its stats.
+  void ReadCounters(std::string_view line, const PlaneParts& plane, uint32_t group,
+                    std::optional<int64_t> begin) {
+    WireReader reader(line);
+    WireField event, field;
+    while (reader.Next(event)) {
+      if (event.tag != AsBytes(4)) continue;
+      int64_t metadata = 0, offset = 0;
+      std::vector<Argument> values;
+      WireReader parts(event.bytes);
+      while (parts.Next(field)) {
+        if (field.tag == AsVarint(1)) metadata = field.AsInt64();
+        if (field.tag == AsVarint(2)) offset = field.AsInt64();
+        if (field.tag == AsBytes(4)) values.push_back(ReadStat(field.bytes, plane.stat_names));
+      }
+      if (!parts.ok()) CountBreak("event", event.raw);
+      const NameId name = NameOf(plane.events.Find(metadata));
+      const std::optional<int64_t> time = begin ? CheckedAdd(*begin, offset) : std::nullopt;
+      for (const Argument& value : values) AddSample(group, name, value, time, OffsetOf(event.raw));
+    }
+  }
+
+  void AddSample(uint32_t group, NameId name, const Argument& value, std::optional<int64_t> time,
+                 uint64_t where) {
+    const std::optional<double> number = NumberOf(value);
+    if (!number) {
+      return losses_.Count("values of counters that are no numbers",
+                           [&] { return "at byte " + std::to_string(where); });
+    }
+    std::string text(builder_.text(name));
+    if (value.name != "value") text.append(" ").append(value.name);
+    auto [entry, is_new] = counters_.try_emplace({group, text});
+    if (is_new) entry->second = builder_.AddCounter(group, text, "");
+    Status added = InputError("its time is out of range");
+    if (time) added = builder_.AddSample(entry->second, *time, *number);
+    if (added) return;
+    losses_.Count("events at impossible times",
+                  [&] { return added.error().message + ", at byte " + std::to_string(where); });
   }
 
   Status ReadEvent(const WireField& event, const PlaneParts& plane, LaneId lane,
@@ -292,6 +337,7 @@ class XSpaceReader {
   bool is_cut_ = false;
   Operation last_;
   OperationId last_operation_;
+  std::map<std::pair<uint32_t, std::string>, CounterId> counters_;
 };
 
 // Whether all fields that can be read are those of an XPlane; the last may be cut off.

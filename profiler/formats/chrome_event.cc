@@ -1,5 +1,5 @@
 // Reading of the JSON objects of a Chrome trace.
-#include "profiler/chrome_event.h"
+#include "profiler/formats/chrome_event.h"
 
 #include <charconv>
 #include <cmath>
@@ -36,24 +36,25 @@ bool ReadInto(JsonCursor& cursor, std::string_view& target) {
   return text.has_value();
 }
 
-bool ReadArguments(JsonCursor& cursor, ChromeEvent& event) {
+std::string_view* ArgumentOfKey(ChromeEvent& event, std::string_view key) {
+  if (key == "hlo_op") return &event.operation;
+  if (key == "hlo_module") return &event.module;
+  if (key == "program_id") return &event.program;
+  if (key == "name") return &event.shown_name;
+  if (key == "sort_index") return &event.sort_index;
+  if (key == "role") return &event.role;
+  if (key == "part_of") return &event.part_of;
+  if (key == "is_device") return &event.is_device;
+  return nullptr;
+}
+
+bool ReadChromeValues(JsonCursor& cursor, ChromeEvent& event) {
   if (!cursor.Consume('{')) return cursor.SkipValue().has_value();
   bool is_first = true;
   while (std::optional<std::string_view> key = cursor.NextKey(is_first)) {
-    bool sound = true;
-    if (*key == "hlo_op") {
-      sound = ReadInto(cursor, event.operation);
-    } else if (*key == "hlo_module") {
-      sound = ReadInto(cursor, event.module);
-    } else if (*key == "program_id") {
-      sound = ReadInto(cursor, event.program);
-    } else if (*key == "name") {
-      sound = ReadInto(cursor, event.shown_name);
-    } else if (*key == "sort_index") {
-      sound = ReadInto(cursor, event.sort_index);
-    } else {
-      sound = cursor.SkipValue().has_value();
-    }
+    std::string_view* const target = ArgumentOfKey(event, *key);
+    const bool sound =
+        target != nullptr ? ReadInto(cursor, *target) : cursor.SkipValue().has_value();
     if (!sound) return false;
   }
   return !cursor.failed();
@@ -75,7 +76,7 @@ bool ReadMember(JsonCursor& cursor, std::string_view key, ChromeEvent& event) {
   if (key == "name") return ReadInto(cursor, event.name);
   if (key == "cat") return ReadInto(cursor, event.category);
   if (key == "id" || key == "id2") return ReadInto(cursor, event.id);
-  if (key == "args") return ReadArguments(cursor, event);
+  if (key == "args") return ReadChromeValues(cursor, event);
   if (key != "ph") return cursor.SkipValue().has_value();
   std::string_view phase;
   if (!ReadInto(cursor, phase)) return false;
@@ -92,9 +93,13 @@ Argument ArgumentOf(std::string_view key, JsonCursor& cursor) {
   const std::string_view text = cursor.SkipValue().value_or("");
   const char* end = text.data() + text.size();
   int64_t integer = 0;
+  uint64_t large = 0;
   double real = 0;
   if (auto r = std::from_chars(text.data(), end, integer); r.ec == std::errc() && r.ptr == end) {
     argument.value = integer;
+  } else if (auto u = std::from_chars(text.data(), end, large);
+             u.ec == std::errc() && u.ptr == end) {
+    argument.value = large;
   } else if (auto d = std::from_chars(text.data(), end, real);
              d.ec == std::errc() && d.ptr == end) {
     argument.value = real;
