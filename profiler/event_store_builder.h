@@ -24,6 +24,7 @@ class EventStoreBuilder {
 
   NameId Name(std::string_view text) { return store_->texts_.Intern(text); }
   std::string_view text(NameId id) const { return store_->texts_[id]; }
+  bool is_device(uint32_t group) const { return store_->groups_[group].is_device; }
   // The operation of these names and program; the same id for the same three.
   OperationId AddOperation(const Operation& operation);
   // Groups are shown in the order of `sort`, their lanes likewise, equals in the order they are

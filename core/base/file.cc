@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/file_writer.h"
 #include "core/base/gzip.h"
 
 namespace hloscope {

@@ -270,8 +270,7 @@ class HloprofReader {
   }
 
   bool IsWanted(uint32_t kind) const {
-    return !request_.only_modules ||
-           (kind != kEvents && kind != kSamples && kind != kArguments);
+    return !request_.only_modules || (kind != kEvents && kind != kSamples && kind != kArguments);
   }
 
   Status TakeBatch(std::span<const BlockPlace> blocks) {
@@ -422,10 +421,11 @@ class HloprofReader {
 
   Status TakeEvents(const EventColumns& columns) {
     const size_t count = columns.lanes.size();
-    if (std::cmp_greater(builder_.size() + count, request_.limits.profile_events)) {
-      return InputError(file_.path() + ": more events than the limit profile-events, " +
-                            std::to_string(request_.limits.profile_events),
-                        "raise it with --limit profile-events=N");
+    constexpr size_t kEventBytes = 40;  // in the store
+    if (std::cmp_greater((builder_.size() + count) * kEventBytes, request_.limits.archive_bytes)) {
+      return InputError(file_.path() + ": its events take more memory than the limit archive, " +
+                            std::to_string(request_.limits.archive_bytes) + " bytes",
+                        "raise it with --limit archive=BYTES");
     }
     std::optional<size_t> block;
     if (!columns.argument_sizes.empty() && last_arguments_ != nullptr) {

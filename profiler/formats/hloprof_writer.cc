@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/deflate.h"
-#include "core/base/file.h"
+#include "core/base/file_writer.h"
 #include "profiler/event_store_builder.h"
 #include "profiler/formats/hloprof_format.h"
 

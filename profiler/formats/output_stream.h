@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/base/deflate.h"
-#include "core/base/file.h"
+#include "core/base/file_writer.h"
 #include "core/base/result.h"
 
 namespace hloscope::profiler {

@@ -36,7 +36,7 @@ struct PacketHead {
 
 // Fields of packets that hold no events: what is known of the system, of the recording itself.
 bool IsAboutTheTrace(uint32_t number) {
-  static constexpr uint32_t kNumbers[] = {2,  33, 35, 36, 43, 45, 46, 47, 48,  51, 64,
+  static constexpr uint32_t kNumbers[] = {2,  33, 35, 36, 43, 45, 46,  47,  48,  51, 64,
                                           67, 69, 72, 82, 89, 90, 107, 124, 126, 138};
   return std::ranges::find(kNumbers, number) != std::end(kNumbers);
 }
@@ -225,12 +225,9 @@ class PerfettoReader {
     int64_t time = 0;  // picoseconds
     size_t track = 0;
     uint64_t type = 0;
-    NameId name;
-    OperationId operation;
+    NameId name = {};
+    OperationId operation = {};
     uint64_t where = 0;
-  };
-  struct Open {
-    Mark begin;
   };
 
   void Take(std::string_view bytes) {

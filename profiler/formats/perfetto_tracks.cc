@@ -128,8 +128,8 @@ size_t PerfettoTracks::IndexOf(uint64_t uuid) {
 size_t PerfettoTracks::IndexOfSequence(uint32_t sequence) {
   auto [entry, is_new] = by_sequence_.try_emplace(sequence, tracks_.size());
   if (is_new) {
-    tracks_.push_back({.name = "sequence " + std::to_string(sequence),
-                       .merge = PerfettoTrack::Merge::kNever});
+    tracks_.push_back(
+        {.name = "sequence " + std::to_string(sequence), .merge = PerfettoTrack::Merge::kNever});
   }
   return entry->second;
 }

@@ -22,15 +22,15 @@ struct PerfettoCounter {
 
 struct PerfettoTrack {
   uint64_t uuid = 0, parent = 0;
-  std::string name, description;
+  std::string name = {}, description = {};
   int64_t process = -1, thread = -1;  // ids of the system; -1: none
   int64_t rank = 0;                   // among its siblings
   enum class Merge : uint8_t { kByName, kNever, kByKey } merge = Merge::kByName;
-  std::string merge_key;
-  std::optional<PerfettoCounter> counter;
+  std::string merge_key = {};
+  std::optional<PerfettoCounter> counter = {};
   // Worked out when the first event asks.
-  std::optional<LaneId> lane;
-  std::optional<CounterId> counter_id;
+  std::optional<LaneId> lane = {};
+  std::optional<CounterId> counter_id = {};
   double counted = 0;
 };
 

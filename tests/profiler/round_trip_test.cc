@@ -101,7 +101,7 @@ TEST(RoundTripTest, WhatNamesDoNotTellIsKept) {
 
 TEST(RoundTripTest, ArgumentsAreKept) {
   const auto profile = SampleProfile();
-  for (std::string_view name : {"t.hloprof", "t.trace.json", "t.xplane.pb"}) {
+  for (std::string_view name : {"t.hloprof", "t.pftrace", "t.trace.json", "t.xplane.pb"}) {
     SCOPED_TRACE(name);
     auto read = ReadBytes(Written(*profile, std::string(name)));
     ASSERT_TRUE(read.has_value());
