@@ -202,6 +202,7 @@ class PerfettoReader {
     std::ranges::stable_sort(marks_, {}, &Mark::time);
     for (const Mark& mark : marks_) Apply(mark);
     EndWhatIsOpen();
+    tracks_.AddProcesses();
     if (builder_.size() == 0 && builder_.sample_count() == 0 && bytes_->is_cut()) {
       return InputError(file_.path() + ": ends or breaks before the first event",
                         "copy the trace again");

@@ -144,6 +144,12 @@ uint32_t PerfettoTracks::GroupOfProcess(Process& process) {
   return *process.group;
 }
 
+void PerfettoTracks::AddProcesses() {
+  for (auto& [id, process] : processes_) {
+    if (!process.name.empty()) GroupOfProcess(process);
+  }
+}
+
 // The process above a track; else the topmost track above it, by its name.
 uint32_t PerfettoTracks::GroupOf(size_t index) {
   size_t top = index;

@@ -49,6 +49,8 @@ class PerfettoTracks {
   PerfettoTrack& at(size_t index) { return tracks_[index]; }
   size_t size() const { return tracks_.size(); }
 
+  // Processes without events are groups too.
+  void AddProcesses();
   LaneId LaneOf(size_t index);
   CounterId CounterOf(size_t index);
 

@@ -208,6 +208,32 @@ class CommandLine(unittest.TestCase):
         found, = json_lines(run('profile', beside, '--json')[1])
         self.assertEqual((found['share'], found['modules_file']), (1, os.path.join(SAMPLES, 'conv_net', 'conv_net.xplane.pb.gz')))
 
+    def test_profile_converts_by_extension(self):
+        trace = os.path.join(SAMPLES, 'conv_net', 'conv_net.xplane.pb.gz')
+        whole, = json_lines(run('profile', trace, '--json')[1])
+        for ending in ('hloprof', 'xplane.pb', 'xplane.pb.gz', 'pftrace', 'trace.json', 'trace.json.gz'):
+            # A folder of its own: the modules of a trace are also taken from one beside it.
+            os.makedirs(os.path.join(self.folder.name, ending), exist_ok=True)
+            out = os.path.join(self.folder.name, ending, 'c.' + ending)
+            status, text, err = run('profile', trace, '-o', out, '--json')
+            self.assertEqual((status, err), (0, ''), ending)
+            record, = json_lines(text)
+            self.assertEqual((record['output'], record['events'], record['losses']), (out, 839, []))
+            holds_modules = ending.startswith(('hloprof', 'xplane'))
+            self.assertEqual([loss['what'] for loss in record['lost']], [] if holds_modules else ['modules', 'facts of devices'])
+            again, = json_lines(run('profile', out, '--module', os.path.join(SAMPLES, 'conv_net'), '--json')[1])
+            lanes = [[lane['name'] for lane in plane['lanes']] for plane in whole['planes']]
+            self.assertEqual([[lane['name'] for lane in plane['lanes']] for plane in again['planes']], lanes, ending)
+            self.assertEqual((again['events'], again['share'], again['losses']), (839, 1, []), ending)
+            times = lambda report: [(row['instruction'], row['count'], row['self_ns']) for row in report['instructions']]
+            self.assertEqual(times(again), times(whole), ending)
+        out = os.path.join(self.folder.name, 'c.csv')
+        self.assertEqual(run('profile', trace, '-o', out)[0], 0)
+        self.assertEqual(len(contents(out).splitlines()), 840)
+        for wrong in ('c.txt', 'none/c.json', 'c.hloprof.gz'):
+            self.assertEqual(run('profile', trace, '-o', os.path.join(self.folder.name, wrong))[0], 2, wrong)
+        self.assertEqual(run('profile', trace, trace, '-o', out)[0], 2)
+
     def test_profile_refuses_what_is_no_trace(self):
         status, out, _ = run('profile', TEXT, '--json')
         self.assertEqual((status, json_lines(out)[0]['status']), (3, 'unsupported'))

@@ -88,7 +88,7 @@ std::string TraceSeed(std::string_view file) {
     if (!plain) return {};
     bytes = plain->bytes();
   }
-  if (!profiler::IsXSpace(bytes) && !profiler::IsChromeTrace(bytes)) return {};
+  if (!profiler::IsTrace(bytes)) return {};
   bytes.resize(std::min(bytes.size(), kMostTraceBytes));
   return bytes;
 }
