@@ -306,6 +306,34 @@ TEST_F(PassGraphTest, ChangesAreStoppedAtInProgramOrder) {
   EXPECT_EQ(ShownChangeStage(session()), RankingOf(session(), 0)->order.front());
 }
 
+// What is gone is selected where it was, and its pass stays on the screen; a frame counts when
+// shut.
+TEST_F(PassGraphTest, AClickSelectsInItsStageAndEnterClosesAFrame) {
+  Start({});
+  app().SelectWhenOpen("jit_softmax@0034.fusion.after_priority-fusion.before_cse");
+  app().Open({Sample("softmax_passes_a100")});
+  app().dock().SetScreen("passes");
+  Settle();
+  session().requests.Show("before-after");
+  Settle();
+  const int32_t stage = ShownChangeStage(session());
+  ClickOn("before-after", "triton_softmax.3");
+  EXPECT_EQ(SelectedName(), "triton_softmax.3");
+  EXPECT_EQ(session().navigation.selection().stage, stage - 1);
+  EXPECT_EQ(ShownChangeStage(session()), stage);
+  ExpectSeen("before-after", "change 8 of 9");
+  EXPECT_NE(Lit("before-after").find("before: triton_softmax.3"), std::string::npos);
+  // Down to its user, the fusion that it goes into.
+  Press("Down");
+  EXPECT_NE(SelectedName(), "triton_softmax.3");
+  ClickOn("before-after", "triton_softmax.2");
+  EXPECT_EQ(SelectedName(), "triton_softmax.2");
+  Press("Enter");
+  ExpectSeen("before-after", "changed inside");
+  Press("Enter");
+  EXPECT_EQ(SeenLines(Seen("before-after")).find("changedinside"), std::string::npos);
+}
+
 TEST_F(PassGraphTest, WholeGraphZoomAndUndo) {
   Start({Sample("softmax_passes_a100")});
   Press("Ctrl+3");
