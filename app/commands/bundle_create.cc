@@ -24,7 +24,7 @@ Result<ProfileReport> ReadTrace(const std::string& path, const std::string& modu
   std::vector<profiler::AttributedModule> modules;
   if (auto given = LoadAttributedModules({module}, limits); given) modules = *std::move(given);
   HLOSCOPE_ASSIGN_OR_RETURN(ProfileReport report, ReadProfileReport(file, modules, limits, jobs));
-  HLOSCOPE_TRY(AddNames(report, jobs));
+  HLOSCOPE_TRY(AddStatistics(report, jobs));
   return report;
 }
 

@@ -35,6 +35,10 @@ class InfoCommand : public Command {
              .help = "one instruction through all passes, to its kernel, buffers and source line; "
                      "or the instructions of kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE",
              .value = "[MODULE:]INSTRUCTION[@STAGE]"},
+            {.name = "--sass",
+             .target = &sass_,
+             .help = "with --select kernel=NAME: its registers, memory and SASS, by ptxas and "
+                     "nvdisasm or cuobjdump of this machine"},
             {.name = "--passes", .target = &passes_, .help = "what each pass changed, a line each"},
             {.name = "--diff",
              .target = &diff_,
@@ -55,7 +59,7 @@ class InfoCommand : public Command {
   int Run(const Context& context) override {
     int status = kGood;
     for (const std::string& path : paths_) {
-      if (selection_ || passes_ || diff_) {
+      if (selection_ || passes_ || diff_ || sass_) {
         status = Worse(status, Lineage(path, context));
         continue;
       }
@@ -68,9 +72,14 @@ class InfoCommand : public Command {
 
  private:
   int Lineage(const std::string& path, const Context& context) {
-    Result<std::string> text = selection_ ? SelectionText(path, *selection_, context)
-                               : diff_    ? PassDiffText(path, *diff_, context)
-                                          : PassesText(path, {module_, changed_only_}, context);
+    if (sass_ && !selection_) {
+      const auto error = InputError("--sass: expected --select kernel=NAME beside it");
+      return Fail(path, error.error(), context);
+    }
+    Result<std::string> text = sass_        ? SassText(path, *selection_, context)
+                               : selection_ ? SelectionText(path, *selection_, context)
+                               : diff_      ? PassDiffText(path, *diff_, context)
+                                            : PassesText(path, {module_, changed_only_}, context);
     if (!text) return Fail(path, text.error(), context);
     context.json ? WriteOut(*text) : PrintOut(*text);
     return kGood;
@@ -283,7 +292,7 @@ class InfoCommand : public Command {
   std::vector<std::string> paths_;
   std::optional<std::string> selection_, diff_;
   std::string module_;
-  bool passes_ = false, changed_only_ = false, no_cache_ = false;
+  bool sass_ = false, passes_ = false, changed_only_ = false, no_cache_ = false;
 };
 
 }  // namespace

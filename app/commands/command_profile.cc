@@ -99,7 +99,7 @@ class ProfileCommand : public Command {
     Result<ProfileReport> report = ReadProfileReport(*file, modules, context.limits, jobs);
     if (!report) return Refuse(path, report.error(), context);
     if (!out_.empty()) return WriteOne(*report, context);
-    if (Status status = AddNames(*report, jobs); !status)
+    if (Status status = AddStatistics(*report, jobs); !status)
       return Refuse(path, status.error(), context);
     report->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;

@@ -14,6 +14,11 @@ namespace hloscope::app {
 Result<std::string> SelectionText(const std::string& path, const std::string& selection,
                                   const Context& context);
 
+// Registers, memory and SASS of a kernel, made by CUDA's tools; `selection` is [MODULE:]kernel=NAME.
+// Fails where there is no such kernel, nothing to make it of, or no tool, saying what helps.
+Result<std::string> SassText(const std::string& path, const std::string& selection,
+                             const Context& context);
+
 // A line per pass with what it changed; of one module, and only of passes that changed it, if
 // asked.
 struct PassesRequest {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "app/inputs.h"
+#include "app/reports/critical_path_report.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
@@ -285,10 +286,12 @@ Result<ProfileReport> ReadProfileReport(const FileView& file,
   return report;
 }
 
-Status AddNames(ProfileReport& report, Jobs& jobs) {
+Status AddStatistics(ProfileReport& report, Jobs& jobs) {
   const EventStore& store = *report.profile->store;
   const profiler::TimeRange all{store.range().begin, store.range().end + 1};
   HLOSCOPE_ASSIGN_OR_RETURN(report.names, profiler::Statistics(store, {all, {}}, jobs));
+  HLOSCOPE_ASSIGN_OR_RETURN(report.critical_path,
+                            profiler::FindCriticalPath(*report.attribution, std::nullopt, jobs));
   return {};
 }
 
@@ -320,6 +323,8 @@ std::string ProfileText(const ProfileReport& report) {
   out += '\n';
   AppendInstructions(report, out);
   out += '\n';
+  out += CriticalPathText(*report.attribution, report.critical_path, report.top);
+  if (!report.critical_path.steps.empty()) out += '\n';
   AppendNames(report, out);
   if (profile.modules_file) out += fmt::format("modules from {}\n", profile.modules_file->path());
   for (const std::string& error : profile.errors) out += "profiler error: " + error + '\n';
@@ -359,6 +364,7 @@ std::string ProfileJson(const ProfileReport& report) {
   json.EndArray().Key("modules_file");
   profile.modules_file ? json.Value(profile.modules_file->path()) : json.Null();
   AppendAttribution(report, json);
+  AppendCriticalPath(*report.attribution, report.critical_path, json);
   AppendNames(report, json);
   AppendTexts(json, "errors", profile.errors);
   std::vector<std::string> warnings = profile.warnings;

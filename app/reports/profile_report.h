@@ -10,6 +10,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "profiler/attribution.h"
+#include "profiler/critical_path.h"
 #include "profiler/profile.h"
 #include "profiler/range_statistics.h"
 
@@ -20,6 +21,7 @@ struct ProfileReport {
   std::shared_ptr<const profiler::Profile> profile;
   std::shared_ptr<const profiler::Attribution> attribution;
   std::vector<profiler::DurationStatistics> names;  // of all events
+  profiler::CriticalPath critical_path;             // from the first work to the last
   std::vector<std::string> warnings;
   double time_ms = 0;
   size_t top = 20;  // rows of each table
@@ -31,12 +33,12 @@ Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
     const std::vector<std::string>& paths, const Limits& limits);
 
 // Reads a trace and ties it to the modules it carries, and to those of `given` that it does not;
-// `names` stay empty.
+// `names` and `critical_path` stay empty.
 Result<ProfileReport> ReadProfileReport(const FileView& file,
                                         const std::vector<profiler::AttributedModule>& given,
                                         const Limits& limits, Jobs& jobs);
-// The statistics of all events by their names.
-Status AddNames(ProfileReport& report, Jobs& jobs);
+// The statistics of all events by their names, and the critical path.
+Status AddStatistics(ProfileReport& report, Jobs& jobs);
 
 std::string ProfileText(const ProfileReport& report);
 // One line.

@@ -47,8 +47,10 @@ class ChildProcess {
   // What it prints, to be read without blocking.
   int output() const { return output_.get(); }
 
-  // All that it prints until it closes its output; it is killed when `stop` asks it to end.
-  std::string ReadAll(const std::stop_token& stop);
+  // All that it prints until it closes its output; it is killed when `stop` asks it to end, and at
+  // `last`.
+  std::string ReadAll(const std::stop_token& stop, std::chrono::steady_clock::time_point last =
+                                                       std::chrono::steady_clock::time_point::max());
 
   // SIGKILL; does not wait.
   void Kill();

@@ -179,6 +179,20 @@ class CommandLine(unittest.TestCase):
         status, out, _ = run('profile', trace, '--top', '3')
         self.assertEqual(status, 0)
         self.assertIn('100.0 % attributed to instructions', out)
+        self.assertIn('critical path: ', out)
+
+    def test_critical_path_of_a_real_trace_fills_its_range(self):
+        trace = os.path.join(SAMPLES, 'conv_net', 'conv_net.xplane.pb.gz')
+        record, = json_lines(run('profile', trace, '--json')[1])
+        sums, steps = record['critical_path_sums'], record['critical_path']
+        self.assertEqual((len(steps), sums['left_out']), (sums['steps'], 0))
+        self.assertAlmostEqual(sum(s['duration_us'] for s in steps), sums['busy_us'], 3)
+        self.assertAlmostEqual(sum(s['wait_us'] for s in steps) + sums['last_wait_us'], sums['wait_us'], 3)
+        self.assertAlmostEqual(sums['busy_us'] + sums['wait_us'], sums['length_us'], 3)
+        self.assertEqual(sum(sums['links'].values()), len(steps))
+        for before, after in zip(steps, steps[1:]):
+            self.assertAlmostEqual(before['start_us'] + before['duration_us'] + after['wait_us'], after['start_us'], 3)
+        self.assertIn('instruction', steps[0])
 
     def test_compare_of_profiles_scales_to_as_many_runs(self):
         trace = os.path.join(SAMPLES, 'conv_net', 'conv_net.xplane.pb.gz')

@@ -157,6 +157,33 @@ class Reading(unittest.TestCase):
         self.assertEqual([c['computation'] for c in record['changed'] if c['what'] == 'opcode add became maximum'], ['sum_a'])
         self.assertEqual((record['added'], record['removed']), ([], []))
 
+    def test_sass_of_a_kernel(self):
+        home = os.path.join(self.folder, 'cuda')
+        os.makedirs(home + '/bin')
+        outputs = {
+            'ptxas': "ptxas info : Compiling entry function 'gemm_fusion_dot_3' for 'sm_90a'\n"
+                     'ptxas info    : Used 40 registers, used 1 barriers, 1024 bytes smem\n',
+            'nvdisasm': '//----- .text.gemm_fusion_dot_3 -----\n//## File ".nv_debug_ptx_txt", line 25\n/*0000*/ EXIT ;\n',
+        }
+        for name, text in outputs.items():
+            path = os.path.join(home, 'bin', name)
+            with open(path, 'w') as script:
+                script.write("#!/bin/sh\ncat <<'END'\n" + text + 'END\n')
+            os.chmod(path, 0o755)
+        dump = os.path.join(SAMPLES, 'attention_block_h100')
+        command = [HLOSCOPE, 'info', dump, '--select', 'kernel=gemm_fusion_dot_3', '--sass']
+        environment = dict(os.environ, CUDA_HOME=home)
+        done = subprocess.run(command + ['--json'], capture_output=True, text=True, env=environment)
+        record = json.loads(done.stdout)
+        self.assertEqual((done.returncode, record['registers'], record['shared_bytes'], record['target']), (0, 40, 1024, 'sm_90a'))
+        self.assertEqual(record['sass'], [{'offset': 0, 'text': 'EXIT', 'ptx_line': 25}])
+        self.assertEqual(record['instructions'], ['gemm_fusion_dot.3'])
+        text = subprocess.run(command, capture_output=True, text=True, env=environment).stdout
+        self.assertIn('40 registers, 1024 bytes of static shared memory, 1 barrier', text)
+        for wrong in (['--sass'], ['--sass', '--select', 'kernel=nothing'], ['--sass', '--select', 'add.1']):
+            done = subprocess.run([HLOSCOPE, 'info', dump, *wrong], capture_output=True, text=True, env=environment)
+            self.assertEqual(done.returncode, 2, done.stderr)
+
     def test_compare_of_folders_of_profiles(self):
         one, two = (os.path.join(self.folder, name, 'plugins', 'profile', 'now') for name in ('one', 'two'))
         for folder in (one, two):

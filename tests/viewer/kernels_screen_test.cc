@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/facts/kernel_sheet.h"
-#include "viewer/model/marks.h"
 #include "viewer/facts/memory_plan.h"
+#include "viewer/facts/trace_partners.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/timeline_camera.h"
 
 namespace hloscope::viewer {
@@ -179,6 +181,118 @@ TEST_F(ViewerTest, ASecondProfileIsChosenAndSortedByTheLargestChange) {
   EXPECT_TRUE(Has(line(names[2]), ",-60000000,0,60000000,0,")) << csv();
   Click("//###kernels.kernels/Stop comparing");
   EXPECT_TRUE(csv().starts_with("instruction,opcode,self_ps,")) << csv();
+}
+
+TEST_F(ViewerTest, TheCriticalPathIsLitAndSummedUp) {
+  Start({Sample("conv_net")});
+  Press("Ctrl+5");
+  Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.timeline"); });
+  EXPECT_FALSE(Has(Lit("timeline"), "critical path"));
+  Press("P");
+  EXPECT_TRUE(Has(Lit("timeline"), "critical path: ")) << Lit("timeline");
+  EXPECT_TRUE(Has(Lit("timeline"), "% of the trace")) << Lit("timeline");
+  // A click on the name of a call above the lanes marks it; the path is of that call then.
+  Drive([](ImGuiTestContext* context) {
+    const ImRect lanes = context->ItemInfo(kTimeline).RectFull;
+    context->MouseMoveToPos(ImVec2(lanes.Min.x + 600, lanes.Min.y + 32));
+    context->MouseClick(0);
+  });
+  EXPECT_TRUE(session().marks.timeline.is_set);
+  EXPECT_TRUE(Has(Lit("timeline"), "% of the call")) << Lit("timeline");
+  Click("//###kernels.statistics/#TAB");
+  EXPECT_TRUE(Has(Lit("statistics"), "path ")) << Lit("statistics");
+  auto csv = app().dock().Find("statistics")->view->Export(ExportFormat::kCsv, session());
+  ASSERT_TRUE(csv.has_value());
+  EXPECT_TRUE(csv->starts_with("name,busy_ps,steps,wait_before_ps\n")) << *csv;
+  Click("//###kernels.statistics/Critical path");
+  EXPECT_FALSE(session().marks.critical_path);
+  EXPECT_FALSE(Has(Lit("statistics"), "path "));
+}
+
+TEST_F(ViewerTest, ASecondTraceStandsUnderTheFirst) {
+  const std::string first = Scratch("first.trace.json"), second = Scratch("second.trace.json");
+  Start({Sample("conv_net")});
+  auto module = session().document.dump()->Module(0, session().document.dump()->FinalStage(0));
+  ASSERT_TRUE(module);
+  std::vector<std::string> names;
+  std::vector<hlo::InstructionId> ids;
+  const hlo::Computation& entry = (*module)->entry();
+  for (uint32_t i = 0; i < entry.instruction_count && names.size() < 4; ++i) {
+    const hlo::InstructionId id(entry.first_instruction + i);
+    const hlo::Opcode opcode = (**module)[id].opcode;
+    if (opcode == hlo::Opcode::kParameter || opcode == hlo::Opcode::kConstant) continue;
+    names.emplace_back((*module)->name(id));
+    ids.push_back(id);
+  }
+  ASSERT_EQ(names.size(), 4u);
+  WriteOtherTrace(first, {{names[0], 10}, {names[1], 20}, {names[2], 30}});
+  WriteOtherTrace(second, {{names[0], 15}, {names[1], 19}, {names[3], 12}});
+  app().Open({Sample("conv_net"), first});
+  Settle();
+  Press("Ctrl+5");
+  EXPECT_FALSE(Has(Lit("timeline"), "above"));
+  session().document.CompareWith(second);
+  Settle();
+  session().navigation.Select(
+      Selection::OfInstruction(0, session().document.dump()->FinalStage(0), ids[1]));
+  Settle();
+  EXPECT_TRUE(Has(Lit("timeline"),
+                  "lit 2\nfirst above, lit 2 in the second, aligned by their first instruction\n"))
+      << Lit("timeline");
+  const Pending<ProfileModel>* profile = ProfileOf(session());
+  ASSERT_TRUE(profile != nullptr && profile->ready());
+  const SecondTrace other = SecondTraceOf(session(), profile->value);
+  ASSERT_NE(other.partners, nullptr);
+  EXPECT_EQ(other.partners->MissingText(false), "1 instruction only before, 1 only after");
+  EXPECT_EQ(other.partners->only_first, std::vector<std::string>{names[2]});
+  EXPECT_EQ(other.partners->only_second, std::vector<std::string>{names[3]});
+  auto csv = app().dock().Find("timeline")->view->Export(ExportFormat::kCsv, session());
+  ASSERT_TRUE(csv.has_value());
+  EXPECT_TRUE(csv->starts_with("trace,lane,row,event,start_ps,duration_ps\nbefore,")) << *csv;
+  EXPECT_TRUE(Has(*csv, "\nafter,"));
+  Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.timeline"); });
+  Press("X");
+  EXPECT_TRUE(Has(Lit("timeline"), "second above")) << Lit("timeline");
+  EXPECT_TRUE(session().marks.profiles_swapped);
+  Click("//###kernels.timeline/Stop comparing");
+  EXPECT_FALSE(Has(Lit("timeline"), "above")) << Lit("timeline");
+}
+
+// Scripts stand in for CUDA's tools, so that this runs everywhere.
+TEST_F(ViewerTest, SassIsMadeOnRequestOnly) {
+  const auto script = [&](const std::string& name, const std::string& body) {
+    std::filesystem::create_directories(Scratch("cuda/bin"));
+    const std::string path = Scratch("cuda/bin/" + name);
+    std::ofstream(path) << "#!/bin/sh\ntouch " << Scratch("ran") << "\ncat <<'END'\n" << body;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  };
+  script("ptxas",
+         "ptxas info    : Compiling entry function 'gemm_fusion_dot_3' for 'sm_90a'\n"
+         "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+         "ptxas info    : Used 40 registers, used 1 barriers, 1024 bytes smem\nEND\n");
+  script("nvdisasm",
+         "//--------- .text.gemm_fusion_dot_3 ---------\n//## File \".nv_debug_ptx_txt\", line 25\n"
+         "/*0000*/ LDC R1, c[0x0][0x28] ;\n//## File \".nv_debug_ptx_txt\", line 26\n"
+         "/*0010*/ S2R R0, SR_TID.X ;\n/*0020*/ EXIT ;\nEND\n");
+  setenv("CUDA_HOME", Scratch("cuda").c_str(), 1);
+  Start({Sample("attention_block_h100")});
+  Press("Ctrl+5");
+  const Pending<KernelSheet>* sheet = KernelSheetOf(session());
+  ASSERT_TRUE(sheet != nullptr && sheet->ready());
+  const auto row = std::ranges::find((*sheet)->rows, "gemm_fusion_dot.3", &KernelRow::name);
+  Click(fmt::format("//###kernels.kernels/**/##row{}", row - (*sheet)->rows.begin()));
+  EXPECT_FALSE(std::filesystem::exists(Scratch("ran"))) << "opening runs nothing";
+  EXPECT_FALSE(Has(Lit("code"), "SASS"));
+  Click("//###kernels.code/Assemble PTX");
+  EXPECT_TRUE(std::filesystem::exists(Scratch("ran")));
+  EXPECT_TRUE(Has(Lit("code"), "SASS 3 of 3 lines")) << Lit("code");
+  // A line of PTX lights what was made of it.
+  const dump::KernelTable& kernels = *session().data.Kernels(0);
+  session().navigation.Select(
+      Selection::OfTextLine(kernels.Find("gemm_fusion_dot_3")->ptx.file, 26));
+  Settle();
+  EXPECT_TRUE(Has(Lit("code"), "SASS 2 of 3 lines")) << Lit("code");
+  unsetenv("CUDA_HOME");
 }
 
 TEST_F(ViewerTest, ASecondDumpIsComparedByItsTrace) {

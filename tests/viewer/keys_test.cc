@@ -425,6 +425,10 @@ Cases KeysTest::ExperimentCases() {
   Case swaps = profiles, stops = profiles;
   swaps.check = [this] { return Changed("kernels"); };
   stops.check = [this] { return session().document.second_profile().empty(); };
+  const Case path{"conv_net", "", "kernels", "timeline",
+                  [this] { return session().marks.critical_path; }};
+  const Case sass{"attention_block_h100", "jit_attention_block:gemm_fusion_dot.3", "kernels",
+                  "code", [this] { return session().marks.asked_machine_code.size() == 1; }};
   const Case base{"mlp_train_step", "", "divergence", "divergence", {}, choose};
   Case runs = base, values = base, diverges = base;
   diverges.prepare = [this] {
@@ -435,9 +439,15 @@ Cases KeysTest::ExperimentCases() {
   runs.check = [this] { return session().experiment.report() != nullptr; };
   values.check = [this] { return Has(Lit("values"), "values of "); };
   values.prepare = run;
-  return {{kCurveNext, curve_next},   {kCurvePrevious, curve_previous}, {kRunExperiment, runs},
-          {kValues, values},          {kSwapProfiles, swaps},           {kStopComparing, stops},
-          {kFindDivergence, diverges}};
+  return {{kCurveNext, curve_next},
+          {kCurvePrevious, curve_previous},
+          {kRunExperiment, runs},
+          {kValues, values},
+          {kSwapProfiles, swaps},
+          {kStopComparing, stops},
+          {kFindDivergence, diverges},
+          {kCriticalPath, path},
+          {kShowSass, sass}};
 }
 
 Cases KeysTest::All() {

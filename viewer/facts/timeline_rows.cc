@@ -5,36 +5,45 @@
 
 namespace hloscope::viewer {
 
-void TimelineRows::Show(const profiler::EventStore& store) {
-  store_ = &store;
-  folded_.clear();
+void TimelineRows::Show(std::vector<Trace> traces) {
+  traces_ = std::move(traces);
   Build();
 }
 
-void TimelineRows::Toggle(uint32_t group) {
+void TimelineRows::Toggle(const TimelineStrip& strip) {
+  const std::pair group(strip.trace, strip.group);
   if (!folded_.erase(group)) folded_.insert(group);
   Build();
 }
 
 void TimelineRows::Build() {
   strips_.clear();
+  strip_of_row_.clear();
   float y = 0;
-  for (uint32_t g = 0; g < store_->groups().size(); ++g) {
-    const profiler::Group& group = store_->groups()[g];
+  for (const Trace& trace : traces_) AddTrace(trace, y);
+  height_ = y;
+}
+
+void TimelineRows::AddTrace(const Trace& trace, float& y) {
+  const profiler::EventStore& store = *trace.store;
+  std::vector<int32_t>& places = strip_of_row_[trace.number];
+  places.assign(store.rows().size(), -1);
+  for (uint32_t g = 0; g < store.groups().size(); ++g) {
+    const profiler::Group& group = store.groups()[g];
     if (group.lanes.empty()) continue;
-    strips_.push_back({.group = g, .row = std::nullopt, .lane = {}, .y = y});
+    strips_.push_back({.trace = trace.number, .group = g, .row = std::nullopt, .lane = {}, .y = y});
     y += kHeadHeight;
-    if (is_folded(g)) continue;
+    if (folded_.contains({trace.number, g})) continue;
     for (profiler::LaneId id : group.lanes) {
-      const profiler::Lane& lane = store_->lanes()[id.index];
+      const profiler::Lane& lane = store.lanes()[id.index];
       for (uint32_t r = 0; r < lane.row_count; ++r) {
-        strips_.push_back({g, lane.first_row + r, id, r == 0, y});
+        places[lane.first_row + r] = static_cast<int32_t>(strips_.size());
+        strips_.push_back({trace.number, g, lane.first_row + r, id, r == 0, y});
         y += kRowHeight;
       }
       y += kLaneGap;
     }
   }
-  height_ = y;
 }
 
 const TimelineStrip* TimelineRows::At(float y) const {
@@ -51,9 +60,11 @@ std::pair<size_t, size_t> TimelineRows::Between(float top, float bottom) const {
           static_cast<size_t>(std::max(first, last) - strips_.begin())};
 }
 
-const TimelineStrip* TimelineRows::Of(uint32_t row) const {
-  auto found = std::ranges::find(strips_, std::optional(row), &TimelineStrip::row);
-  return found == strips_.end() ? nullptr : &*found;
+const TimelineStrip* TimelineRows::Of(uint8_t trace, uint32_t row) const {
+  const auto places = strip_of_row_.find(trace);
+  if (places == strip_of_row_.end() || row >= places->second.size()) return nullptr;
+  const int32_t at = places->second[row];
+  return at < 0 ? nullptr : &strips_[static_cast<size_t>(at)];
 }
 
 }  // namespace hloscope::viewer

@@ -1,10 +1,12 @@
-// TimelineRows: which rows of a profile are drawn where, groups folded or not. No drawing.
+// TimelineRows: which rows of one profile or two are drawn where, groups folded or not. No drawing.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "profiler/event_store.h"
@@ -13,6 +15,7 @@ namespace hloscope::viewer {
 
 // One strip of the timeline: the head of a group, or a row of a lane.
 struct TimelineStrip {
+  uint8_t trace = 0;  // as told to Show
   uint32_t group = 0;
   std::optional<uint32_t> row;  // absent: the head of the group
   profiler::LaneId lane;
@@ -24,9 +27,17 @@ class TimelineRows {
  public:
   static constexpr float kHeadHeight = 22, kRowHeight = 18, kLaneGap = 4;
 
-  void Show(const profiler::EventStore& store);
-  void Toggle(uint32_t group);
-  bool is_folded(uint32_t group) const { return folded_.contains(group); }
+  // The traces from top to bottom, each by a number of the caller's; groups stay folded.
+  struct Trace {
+    uint8_t number = 0;
+    const profiler::EventStore* store = nullptr;
+  };
+  void Show(std::vector<Trace> traces);
+  // Opens or folds the group of a strip.
+  void Toggle(const TimelineStrip& strip);
+  bool is_folded(const TimelineStrip& strip) const {
+    return folded_.contains({strip.trace, strip.group});
+  }
 
   std::span<const TimelineStrip> strips() const { return strips_; }
   float height() const { return height_; }
@@ -34,14 +45,17 @@ class TimelineRows {
   const TimelineStrip* At(float y) const;
   // Those that begin or end in [top, bottom), as positions in strips().
   std::pair<size_t, size_t> Between(float top, float bottom) const;
-  const TimelineStrip* Of(uint32_t row) const;
+  // Null: its group is folded.
+  const TimelineStrip* Of(uint8_t trace, uint32_t row) const;
 
  private:
   void Build();
+  void AddTrace(const Trace& trace, float& y);
 
-  const profiler::EventStore* store_ = nullptr;
-  std::set<uint32_t> folded_;
+  std::vector<Trace> traces_;
+  std::set<std::pair<uint8_t, uint32_t>> folded_;  // traces and groups
   std::vector<TimelineStrip> strips_;
+  std::map<uint8_t, std::vector<int32_t>> strip_of_row_;  // by trace and row; -1: folded
   float height_ = 0;
 };
 

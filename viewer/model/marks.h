@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "profiler/event_store.h"
 
@@ -34,6 +35,7 @@ struct ShownChange {
 struct TimelineRange {
   profiler::TimeRange range;
   bool is_set = false;
+  bool is_dragged = false;  // it will be another one in a moment
 };
 
 // The point of the program that is marked on the screen Memory.
@@ -63,6 +65,9 @@ struct Marks {
   ShownChange shown_change;
   TimelineRange timeline;
   MemoryPoint memory;
+  bool critical_path = false;     // the timeline lights it
+  TimelineRange path_range;       // that it was last found of
+  bool profiles_swapped = false;  // the second profile is the one before
   bool passes_by_change = false;  // most changed first
   // What only advises a backend does not count as a change.
   bool ignore_metadata = false;
@@ -70,6 +75,7 @@ struct Marks {
   std::map<int32_t, AskedVerdict> asked_verdicts;            // by module: the last
   std::map<int32_t, std::shared_ptr<Reduction>> reductions;  // by module
   std::shared_ptr<BundleMaking> bundle;                      // the last; null: none
+  std::set<std::pair<int32_t, int32_t>> asked_machine_code;  // modules and kernels
   std::set<int32_t> asked_passes;  // modules whose stages are all to be compared, however many
 };
 

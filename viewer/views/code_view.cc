@@ -1,16 +1,19 @@
 // Code: what was made of the selected instruction, as Triton or MLIR, LLVM IR and PTX side by side,
-// its lines lit.
+// and SASS on request, its lines lit.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <iterator>
 #include <optional>
+#include <set>
 
+#include "viewer/facts/kernel_code.h"
+#include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
-#include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/text_pane.h"
@@ -23,7 +26,7 @@ namespace {
 // The forms a kernel can be read in, in the order in which they are made.
 struct Form {
   const char* title;
-  dump::TextRange dump::Kernel::* range;
+  dump::TextRange dump::Kernel::*range;
 };
 constexpr std::array<Form, 5> kForms = {{{"Triton", &dump::Kernel::triton},
                                          {"MLIR", &dump::Kernel::mlir},
@@ -65,6 +68,12 @@ class CodeView : public View {
     DrawKernel(frame, module, kernels->kernels[static_cast<size_t>(chosen)], chosen);
   }
 
+  bool Run(Command command, Frame& frame) override {
+    if (command != Command::kShowSass || !offers_sass_) return false;
+    AskMachineCode(frame.context, shown_module_, shown_kernel_);
+    return true;
+  }
+
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     if (format != ExportFormat::kCsv || shown_forms_ == 0 || lit_.empty())
       return View::Export(format, context);
@@ -97,7 +106,9 @@ class CodeView : public View {
   }
 
   void DrawKernel(Frame& frame, int32_t module, const dump::Kernel& kernel, int32_t number) {
-    DrawFacts(frame, kernel, number);
+    const Pending<MachineCodeText>* sass = MachineCodeOf(frame.context, module, number);
+    DrawFacts(frame, kernel, number, sass);
+    DrawSassButton(frame, module, kernel, number, sass);
     std::vector<const Form*> forms;
     for (const Form& form : kForms) {
       const bool is_there = (kernel.*form.range).found();
@@ -106,19 +117,23 @@ class CodeView : public View {
       if (is_there && !is_older) forms.push_back(&form);
     }
     lit_.clear();
-    if (forms.empty()) {
+    if (forms.empty() && sass == nullptr) {
       Sentence(
           frame,
           "no text of this kernel was dumped: --xla_dump_emitter_re=.* writes LLVM IR and PTX");
       return;
     }
-    if (forms.size() > panes_.size())
-      forms.erase(forms.begin(), forms.end() - static_cast<long>(panes_.size()));
+    // Three beside each other can be read; what ran comes last.
+    const size_t room = panes_.size() - (sass != nullptr ? 1 : 0);
+    if (forms.size() > room)
+      forms.erase(forms.begin(), forms.end() - static_cast<std::ptrdiff_t>(room));
     shown_forms_ = forms.size();
     const bool is_new = shown_module_ != module || shown_kernel_ != number;
     shown_module_ = module;
     shown_kernel_ = number;
-    if (!ImGui::BeginTable("##forms", static_cast<int>(forms.size()),
+    lines_ = CodeLinesOf(frame.context, module, number);
+    const size_t columns = forms.size() + (sass != nullptr ? 1 : 0);
+    if (!ImGui::BeginTable(fmt::format("##forms{}", columns).c_str(), static_cast<int>(columns),
                            ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV,
                            ImGui::GetContentRegionAvail())) {
       return;
@@ -129,6 +144,10 @@ class CodeView : public View {
       ImGui::PushID(static_cast<int>(i));
       DrawForm(frame, *forms[i], kernel.*(forms[i]->range), panes_[i], is_new);
       ImGui::PopID();
+    }
+    if (sass != nullptr) {
+      ImGui::TableNextColumn();
+      DrawSass(frame, kernel, *sass);
     }
     ImGui::EndTable();
   }
@@ -142,16 +161,10 @@ class CodeView : public View {
     Label(form.title);
     ImGui::PopFont();
     ImGui::SameLine();
-    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    // Code names no instructions line by line: what is lit is all of the kernel.
-    const bool is_part = context.navigation.selection().kind == SelectionKind::kInstruction;
+    const std::set<int64_t>* own = LinesIn(range.file);
     const std::string place =
         range.first_line > 0 ? fmt::format("{}:{}", path, range.first_line) : path;
-    FittedLabel(is_part ? "whole kernel, " + place : place);
-    if (is_part && ImGui::IsItemHovered())
-      ImGui::SetTooltip("%s\nno map from its lines to instructions: lit is the whole kernel",
-                        SafeText(place, 400).c_str());
-    ImGui::PopStyleColor();
+    DrawPlace(frame, place, own);
     const Pending<TextDocument>& document = Document(context, range.file);
     if (!ShowPending(frame, document, "the text")) return;
     const bool is_other = pane.document() != document.value.get();
@@ -160,14 +173,118 @@ class CodeView : public View {
     constexpr int32_t kMost = 20'000;
     const int32_t last = std::min(range.last_line, range.first_line + kMost);
     for (int32_t line = std::max(range.first_line, 1); line <= last; ++line) lines.insert(line - 1);
+    if (own != nullptr) lines = *own;
+    const int64_t first = lines.empty() ? 0 : *lines.begin();
+    const bool is_moved =
+        own != nullptr && first != (pane.lit().empty() ? -1 : *pane.lit().begin());
     pane.SetLit(std::move(lines));
     if (is_other || is_new) pane.GoTo(std::max(range.first_line - 1, 0));
-    lit_ += fmt::format("{} {}:{}-{}\n", form.title, path, range.first_line, range.last_line);
+    if (is_moved) pane.Reveal(first);
+    if (range.file == reveal_file_ && reveal_line_ > 0) pane.Reveal(reveal_line_ - 1);
+    if (range.file == reveal_file_) reveal_line_ = 0;
+    lit_ += own == nullptr
+                ? fmt::format("{} {}:{}-{}\n", form.title, path, range.first_line, range.last_line)
+                : fmt::format("{} {}: {} lines\n", form.title, path, own->size());
     ImGui::BeginChild("##text", ImGui::GetContentRegionAvail());
     if (const int64_t line = pane.Draw(frame); line >= 0) {
       context.navigation.Select(Selection::OfTextLine(range.file, static_cast<int32_t>(line + 1)));
     }
     ImGui::EndChild();
+  }
+
+  // The lines of a file that compute the selected instruction; null: no map says so.
+  const std::set<int64_t>* LinesIn(int32_t file) const {
+    if (lines_ == nullptr || !lines_->ready()) return nullptr;
+    const auto found = (*lines_)->lines.find(file);
+    return found == (*lines_)->lines.end() || found->second.empty() ? nullptr : &found->second;
+  }
+
+  // Where the text is, and whether what is lit is the instruction or all of its kernel.
+  static void DrawPlace(Frame& frame, const std::string& place, const std::set<int64_t>* own) {
+    const bool is_part = frame.context.navigation.selection().kind == SelectionKind::kInstruction;
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+    FittedLabel(own != nullptr ? fmt::format("{} lines, {}", own->size(), place)
+                : is_part      ? "whole kernel, " + place
+                               : place);
+    if (is_part && ImGui::IsItemHovered()) {
+      ImGui::SetTooltip("%s\n%s", SafeText(place, 400).c_str(),
+                        own != nullptr
+                            ? "lit are the lines that compute the instruction, by debug "
+                              "information and names in the code"
+                            : "no map from its lines to instructions: lit is the whole kernel");
+    }
+    ImGui::PopStyleColor();
+  }
+
+  // Opening a dump runs nothing: the tools of CUDA are started by this button only.
+  void DrawSassButton(Frame& frame, int32_t module, const dump::Kernel& kernel, int32_t number,
+                      const Pending<MachineCodeText>* sass) {
+    offers_sass_ = replay::MayHaveMachineCode(*frame.context.document.dump(), module, kernel);
+    if (!offers_sass_ || (sass != nullptr && !sass->failed())) return;
+    const char* text = sass != nullptr      ? "Try again"
+                       : kernel.ptx.found() ? "Assemble PTX"
+                                            : "Show SASS";
+    if (ImGui::Button(text)) AskMachineCode(frame.context, module, number);
+    if (ImGui::IsItemHovered())
+      ImGui::SetTooltip("%s", std::string(RowOf(Command::kShowSass).help).c_str());
+  }
+
+  void DrawSass(Frame& frame, const dump::Kernel& kernel, const Pending<MachineCodeText>& sass) {
+    ImGui::PushFont(frame.strong, 0);
+    Label("SASS");
+    ImGui::PopFont();
+    if (sass.failed()) {
+      ImGui::BeginChild("##failed", ImGui::GetContentRegionAvail());
+      ImGui::PushTextWrapPos(0);
+      Label(SafeLines(sass.error.ToString(), 200'000));
+      ImGui::PopTextWrapPos();
+      ImGui::EndChild();
+      return;
+    }
+    if (!sass.ready()) {
+      Sentence(frame, "assembling and disassembling in a child process …");
+      return;
+    }
+    ImGui::SameLine();
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+    FittedLabel((sass->code.target.empty() ? "" : sass->code.target + ", ") + sass->code.source);
+    ImGui::PopStyleColor();
+    if (ImGui::IsItemHovered()) {
+      ImGui::SetTooltip("%s%s", SafeText(sass->code.source, 400).c_str(),
+                        sass->code.has_ptx_lines
+                            ? "\nthe first number is the line of PTX; a click shows it"
+                            : "\nno map to lines of PTX: it is the whole kernel");
+    }
+    if (!sass->code.note.empty()) Sentence(frame, sass->code.note);
+    if (sass->text == nullptr) return;
+    sass_pane_.Show(sass->text);
+    sass_pane_.SetLit(LitSass(frame.context, kernel, *sass));
+    lit_ += fmt::format("SASS {} of {} lines\n", sass_pane_.lit().size(), sass->text->lines());
+    ImGui::BeginChild("##sass", ImGui::GetContentRegionAvail());
+    const int64_t line = sass_pane_.Draw(frame);
+    ImGui::EndChild();
+    if (line < 0 || static_cast<size_t>(line) >= sass->ptx_lines.size()) return;
+    const int32_t ptx_line = sass->ptx_lines[static_cast<size_t>(line)];
+    if (ptx_line <= 0 || !kernel.ptx.found()) return;
+    reveal_file_ = kernel.ptx.file;
+    reveal_line_ = ptx_line;
+    frame.context.navigation.Select(Selection::OfTextLine(kernel.ptx.file, ptx_line));
+  }
+
+  // What was made of the selected line of PTX, or of those of the instruction; else all of it.
+  std::set<int64_t> LitSass(const Context& context, const dump::Kernel& kernel,
+                            const MachineCodeText& sass) const {
+    const Selection& now = context.navigation.selection();
+    std::set<int64_t> wanted;
+    if (const std::set<int64_t>* own = LinesIn(kernel.ptx.file)) wanted = *own;
+    const bool is_line = now.kind == SelectionKind::kTextLine && now.file == kernel.ptx.file;
+    if (is_line) wanted = {now.line - 1};
+    std::set<int64_t> lit;
+    for (size_t k = 0; k < sass.ptx_lines.size(); ++k) {
+      const bool is_made = wanted.contains(int64_t{sass.ptx_lines[k]} - 1);
+      if (wanted.empty() || is_made) lit.insert(static_cast<int64_t>(k));
+    }
+    return lit;
   }
 
   static const Pending<TextDocument>& Document(Context& context, int32_t file) {
@@ -179,7 +296,8 @@ class CodeView : public View {
   }
 
   // One line: what is launched, and how much of a core it can fill.
-  static void DrawFacts(Frame& frame, const dump::Kernel& kernel, int32_t number) {
+  static void DrawFacts(Frame& frame, const dump::Kernel& kernel, int32_t number,
+                        const Pending<MachineCodeText>* sass) {
     std::string text;
     auto add = [&](const std::string& part) { text += (text.empty() ? "" : "   ") + part; };
     if (kernel.launch.blocks) add("grid " + Joined(*kernel.launch.blocks));
@@ -187,10 +305,18 @@ class CodeView : public View {
     if (!kernel.launch.threads && kernel.max_threads) {
       add(fmt::format("at most {} threads a block", *kernel.max_threads));
     }
-    if (kernel.registers) add(fmt::format("{} registers", *kernel.registers));
-    if (kernel.shared_bytes) add(BytesText(*kernel.shared_bytes) + " shared");
-    if (const KernelRow* row = RowOf(frame.context, number)) {
-      if (row->occupancy >= 0) {
+    const bool is_made = sass != nullptr && sass->ready();
+    if (is_made) {
+      if (const std::string made = ResourcesText((*sass)->code.resources); !made.empty()) add(made);
+    } else {
+      if (kernel.registers) add(fmt::format("{} registers", *kernel.registers));
+      if (kernel.shared_bytes) add(BytesText(*kernel.shared_bytes) + " shared");
+    }
+    if (const KernelRow* row = KernelRowOf(frame.context, number)) {
+      const double made = is_made ? MadeOccupancy(frame.context, *row, (*sass)->code) : -1;
+      if (made >= 0) {
+        add(fmt::format("theoretical occupancy {:.0f} %", 100 * made));
+      } else if (row->occupancy >= 0) {
         add(fmt::format("occupancy {}{:.0f} %", row->is_occupancy_bound ? "at most " : "",
                         100 * row->occupancy));
       }
@@ -205,7 +331,21 @@ class CodeView : public View {
     ImGui::PopStyleColor();
   }
 
-  static const KernelRow* RowOf(Context& context, int32_t kernel) {
+  // By the registers that the assembler gave; -1: the device or the launch is not known.
+  static double MadeOccupancy(Context& context, const KernelRow& row,
+                              const replay::MachineCode& code) {
+    const Pending<KernelSheet>* sheet = KernelSheetOf(context);
+    if (sheet == nullptr || !sheet->ready() || !row.launch.threads || !code.resources.registers)
+      return -1;
+    const auto& [x, y, z] = *row.launch.threads;
+    const double shared = static_cast<double>(
+        std::max(code.resources.shared_bytes.value_or(0), row.shared_bytes.value_or(0)));
+    return Occupancy((*sheet)->device,
+                     static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z),
+                     static_cast<double>(*code.resources.registers), shared);
+  }
+
+  static const KernelRow* KernelRowOf(Context& context, int32_t kernel) {
     const Pending<KernelSheet>* sheet = KernelSheetOf(context);
     if (sheet == nullptr || !sheet->ready()) return nullptr;
     auto row = std::ranges::find((*sheet)->rows, kernel, &KernelRow::kernel_index);
@@ -213,6 +353,10 @@ class CodeView : public View {
   }
 
   std::array<TextPane, 3> panes_;
+  TextPane sass_pane_;
+  const Pending<CodeLines>* lines_ = nullptr;  // of this frame
+  bool offers_sass_ = false;
+  int32_t reveal_file_ = -1, reveal_line_ = 0;  // a line of PTX that was asked for; 0: none
   int32_t shown_module_ = -1, shown_kernel_ = -1;
   size_t shown_forms_ = 0;  // of panes_
   std::string lit_;

@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "viewer/model/document.h"
 #include "viewer/facts/kernel_sheet.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/timeline_camera.h"
@@ -205,6 +207,7 @@ class KernelsView : public View {
       return;
     }
     if (!ShowPending(frame, *sheet, "the table of kernels")) return;
+    TakeSwap(context);
     if (sheet_ != sheet->value || order_.empty()) Show(sheet->value);
     DrawBar(frame);
     if (sheet_->rows.empty()) return;
@@ -215,9 +218,7 @@ class KernelsView : public View {
     if (command == Command::kFind) {
       focus_filter_ = true;
     } else if (command == Command::kSwapProfiles) {
-      swapped_ = !swapped_;
-      needs_sort_ = true;
-      if (sheet_ != nullptr) HideSame();
+      frame.context.marks.profiles_swapped = !frame.context.marks.profiles_swapped;
     } else if (command == Command::kStopComparing) {
       frame.context.document.CompareWith({});
     } else {
@@ -227,8 +228,8 @@ class KernelsView : public View {
   }
   std::string State() const override { return (swapped_ ? "<" : "") + filter_; }
   void SetState(std::string_view state) override {
-    swapped_ = state.starts_with('<');
-    filter_ = state.substr(swapped_ ? 1 : 0);
+    wants_swap_ = state.starts_with('<');
+    filter_ = state.substr(*wants_swap_ ? 1 : 0);
     order_.clear();
   }
 
@@ -300,6 +301,16 @@ class KernelsView : public View {
       Label(fmt::format("{}: {}", column->title, value.empty() ? "not known" : value));
     }
     ImGui::EndTooltip();
+  }
+
+  // Which profile is the one before is the same for every view.
+  void TakeSwap(Context& context) {
+    if (wants_swap_) context.marks.profiles_swapped = *wants_swap_;
+    wants_swap_.reset();
+    if (swapped_ == context.marks.profiles_swapped) return;
+    swapped_ = context.marks.profiles_swapped;
+    needs_sort_ = true;
+    if (sheet_ != nullptr) HideSame();
   }
 
   void Show(const std::shared_ptr<const KernelSheet>& sheet) {
@@ -491,7 +502,8 @@ class KernelsView : public View {
   std::vector<uint32_t> order_;
   std::string filter_;
   bool focus_filter_ = false, needs_sort_ = false;
-  bool swapped_ = false;  // the second profile is the one before
+  bool swapped_ = false;            // the second profile is the one before, when last drawn
+  std::optional<bool> wants_swap_;  // as it was kept
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Statistics: what took how long in the marked range of the timeline, or in all of it.
+// Statistics: what took how long in the marked range of the timeline, or in all of it; or what of
+// it is on the critical path.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
@@ -6,9 +7,10 @@
 
 #include "core/base/jobs.h"
 #include "profiler/range_statistics.h"
+#include "viewer/facts/path_facts.h"
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
-#include "viewer/facts/profile_model.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/view.h"
@@ -32,9 +34,7 @@ class StatisticsView : public View {
   void Draw(Frame& frame) override {
     const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
-      Sentence(
-          frame,
-          "no trace is open");
+      Sentence(frame, "no trace is open");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;
@@ -52,6 +52,15 @@ class StatisticsView : public View {
                                       ExactTimeText(range.begin - store.range().begin))
                         : "whole trace; drag on the time axis, or Shift+drag, to "
                           "select a range");
+    SameLineIfRoom(CheckboxWidth("Critical path"));
+    ImGui::Checkbox("Critical path", &frame.context.marks.critical_path);
+    if (ImGui::IsItemHovered())
+      ImGui::SetTooltip("%s", std::string(RowOf(Command::kCriticalPath).help).c_str());
+    path_.reset();
+    if (frame.context.marks.critical_path) {
+      DrawPath(frame, profile->value);
+      return;
+    }
     const Pending<Rows>& rows = Ask(frame.context, **profile);
     if (!ShowPending(frame, rows, "the statistics")) return;
     if (rows->empty()) {
@@ -64,6 +73,8 @@ class StatisticsView : public View {
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     const Pending<ProfileModel>* profile = ProfileOf(context);
+    if (format == ExportFormat::kCsv && path_ != nullptr && profile != nullptr && profile->ready())
+      return PathCsv(**profile, path_->path);
     const bool is_there = rows_ != nullptr && profile != nullptr && profile->ready();
     if (format != ExportFormat::kCsv || !is_there) return View::Export(format, context);
     std::string out = "event,inside_ps,count,min_ps,p50_ps,p90_ps,p99_ps,max_ps\n";
@@ -77,12 +88,83 @@ class StatisticsView : public View {
 
   std::string Lit(Context& context) const override {
     const Pending<ProfileModel>* profile = ProfileOf(context);
+    if (path_ != nullptr && profile != nullptr && profile->ready() && !path_->path.times.empty()) {
+      const profiler::PathTime& first = path_->path.times.front();
+      return fmt::format("path {} {}\n", first.count, PathName(**profile, first));
+    }
     if (rows_ == nullptr || rows_->empty() || profile == nullptr || !profile->ready()) return {};
     return fmt::format("{} {}\n", rows_->front().count,
                        (*profile)->store().text(profiler::NameId(rows_->front().key)));
   }
 
  private:
+  // The instruction, or the event that belongs to none.
+  static std::string PathName(const ProfileModel& model, const profiler::PathTime& time) {
+    if (!time.target.valid()) return std::string(model.store().text(time.name));
+    const hlo::Module& module = *model.attribution->modules()[time.target.module].module;
+    return std::string(module.name(time.target.instruction));
+  }
+
+  static std::string PathCsv(const ProfileModel& model, const profiler::CriticalPath& path) {
+    std::string out = "name,busy_ps,steps,wait_before_ps\n";
+    for (const profiler::PathTime& time : path.times) {
+      out += fmt::format("{},{},{},{}\n", CsvCell(PathName(model, time)), time.busy, time.count,
+                         time.wait);
+    }
+    return out + fmt::format("\"waiting behind the last step\",0,0,{}\n", path.last_wait);
+  }
+
+  // What is on the critical path, and what waits stand before it.
+  void DrawPath(Frame& frame, const std::shared_ptr<const ProfileModel>& model) {
+    const Pending<PathFacts>* path = PathFactsOf(frame.context, model);
+    if (path == nullptr || path->waiting()) {
+      Sentence(frame, "finding the critical path …");
+      return;
+    }
+    if (!ShowPending(frame, *path, "the critical path")) return;
+    path_ = path->value;
+    Label(PathText(path_->path, frame.context.marks.timeline.is_set ? "range" : "trace"));
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", PathHelp(path_->path).c_str());
+    if (path_->path.times.empty()) return;
+    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                                       ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV |
+                                       ImGuiTableFlags_SizingFixedFit;
+    if (!ImGui::BeginTable("##path", 5, kFlags)) return;
+    ImGui::TableSetupScrollFreeze(0, 1);
+    ImGui::TableSetupColumn("on the critical path", ImGuiTableColumnFlags_WidthStretch);
+    for (const char* title : {"busy", "share", "steps", "wait before"})
+      ImGui::TableSetupColumn(title, 0, 82 * frame.scale);
+    ImGui::TableHeadersRow();
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(path_->path.times.size()));
+    while (clipper.Step()) {
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
+        DrawPathRow(frame, *model, path_->path.times[static_cast<size_t>(i)], i);
+    }
+    ImGui::EndTable();
+  }
+
+  void DrawPathRow(Frame& frame, const ProfileModel& model, const profiler::PathTime& time,
+                   int number) const {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    const Selection& now = frame.context.navigation.selection();
+    const bool is_selected =
+        now.kind == SelectionKind::kEvent && now.event == static_cast<int64_t>(time.longest.index);
+    if (Row(frame, fmt::format("##path{}", number), is_selected, false))
+      frame.context.navigation.Select(SelectionOf(frame.context, model, time.longest));
+    ImGui::SameLine(0, 0);
+    FittedLabel(PathName(model, time));
+    const double length = static_cast<double>(std::max<int64_t>(path_->path.range.length(), 1));
+    for (const std::string& text :
+         {TimeText(static_cast<double>(time.busy)),
+          fmt::format("{:.1f} %", 100 * static_cast<double>(time.busy) / length),
+          CountText(time.count), TimeText(static_cast<double>(time.wait))}) {
+      ImGui::TableNextColumn();
+      RightLabel(text);
+    }
+  }
+
   const Pending<Rows>& Ask(Context& context, const ProfileModel& model) {
     const StatisticsKey key{model.path, range_.begin, range_.end};
     if (key != key_) context.cache.Drop(key_);
@@ -148,6 +230,7 @@ class StatisticsView : public View {
   bool asked_ = false;
   StatisticsKey key_;
   std::shared_ptr<const Rows> rows_;
+  std::shared_ptr<const PathFacts> path_;  // null: all events are shown
 };
 
 }  // namespace

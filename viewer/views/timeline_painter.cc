@@ -36,24 +36,21 @@ float TimelineScene::XOf(double time) const {
   return left + static_cast<float>(std::clamp(camera.XOf(time, width), -1e4, 1e5));
 }
 
-void TimelinePainter::Draw(Frame& frame, const std::shared_ptr<const ProfileModel>& model,
-                           const TimelineScene& scene, EventId selected) {
+void TimelinePainter::Draw(Frame& frame, const TimelineScene& scene) {
   scene_ = &scene;
-  shown_ = model;
-  selected_ = selected;
-  DrawStrips(frame, *model);
+  DrawStrips(frame);
   DrawMarked(frame);
-  DrawAxis(frame, *model);
+  DrawAxis(frame);
 }
 
-bool TimelinePainter::IsLit(const ProfileModel& model, EventId e) const {
-  if (scene_->lit.empty()) return false;
-  const profiler::Target target = model.attribution->TargetOf(e);
-  return target.valid() && target.module == *scene_->lit_module &&
-         std::ranges::find(scene_->lit, target.instruction) != scene_->lit.end();
+bool TimelinePainter::IsLit(const TimelineTrace& trace, EventId e) {
+  if (trace.lit.empty()) return false;
+  const profiler::Target target = trace.model->attribution->TargetOf(e);
+  return target.valid() && target.module == *trace.lit_module &&
+         std::ranges::find(trace.lit, target.instruction) != trace.lit.end();
 }
 
-void TimelinePainter::Collect(const ProfileModel& model, size_t first, size_t last) {
+void TimelinePainter::Collect(size_t first, size_t last) {
   const TimeRange range = scene_->camera.range();
   if (!drawn_.empty() && drawn_range_ == range && drawn_first_ == first && drawn_last_ == last &&
       drawn_width_ == scene_->width) {
@@ -74,45 +71,47 @@ void TimelinePainter::Collect(const ProfileModel& model, size_t first, size_t la
     const TimelineStrip& strip = scene_->rows.strips()[s];
     if (!strip.row) continue;
     const size_t begin = slices_.size();
-    model.store().AppendSlices(*strip.row, range, resolution, slices_);
+    const TimelineTrace& trace = scene_->traces[strip.trace];
+    const TimeRange own{range.begin - trace.shift, range.end - trace.shift};
+    trace.model->store().AppendSlices(*strip.row, own, resolution, slices_);
     drawn_.push_back({s, begin, slices_.size()});
   }
 }
 
-void TimelinePainter::DrawStrips(Frame& frame, const ProfileModel& model) {
+void TimelinePainter::DrawStrips(Frame& frame) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const float bottom = scene_->top + scene_->height;
   list.AddRectFilled(ImVec2(scene_->left, scene_->top),
                      ImVec2(scene_->left + scene_->width, bottom), frame.theme[Color::kCanvas]);
   const auto [first, last] =
       scene_->rows.Between(scene_->scroll, scene_->scroll + scene_->height / scene_->scale);
-  Collect(model, first, last);
+  Collect(first, last);
   list.PushClipRect(ImVec2(scene_->left - kTimelineGutter * scene_->scale, scene_->top),
                     ImVec2(scene_->left + scene_->width, bottom), true);
-  for (size_t s = first; s < last; ++s) DrawStripHead(frame, model, scene_->rows.strips()[s], list);
+  for (size_t s = first; s < last; ++s) DrawStripHead(frame, scene_->rows.strips()[s], list);
   list.PopClipRect();
   list.PushClipRect(ImVec2(scene_->left, scene_->top), ImVec2(scene_->left + scene_->width, bottom),
                     true);
-  const EventId selected = selected_;
   for (const Drawn& drawn : drawn_) {
-    const float y = scene_->YOf(scene_->rows.strips()[drawn.strip]);
-    for (size_t i = drawn.first; i < drawn.last; ++i) {
-      DrawSlice(frame, model, slices_[i], y, selected, list);
-    }
+    for (size_t i = drawn.first; i < drawn.last; ++i)
+      DrawSlice(frame, scene_->rows.strips()[drawn.strip], slices_[i], list);
   }
+  DrawPathLines(frame, list);
   list.PopClipRect();
 }
 
-void TimelinePainter::DrawStripHead(Frame& frame, const ProfileModel& model,
-                                    const TimelineStrip& strip, ImDrawList& list) const {
-  const EventStore& store = model.store();
+void TimelinePainter::DrawStripHead(Frame& frame, const TimelineStrip& strip,
+                                    ImDrawList& list) const {
+  const TimelineTrace& trace = scene_->traces[strip.trace];
+  const EventStore& store = trace.model->store();
   const float y = scene_->YOf(strip), x = scene_->left - kTimelineGutter * scene_->scale;
   if (!strip.row) {
     list.AddRectFilled(
         ImVec2(x, y),
         ImVec2(scene_->left + scene_->width, y + TimelineRows::kHeadHeight * scene_->scale),
         frame.theme[Color::kRaised]);
-    std::string name = scene_->rows.is_folded(strip.group) ? "▸ " : "▾ ";
+    std::string name = scene_->rows.is_folded(strip) ? "▸ " : "▾ ";
+    if (!trace.label.empty()) name += trace.label + ": ";
     name += SafeText(store.text(store.groups()[strip.group].name), 80);
     list.AddText(ImVec2(x + 6 * scene_->scale, y + 3 * scene_->scale), frame.theme[Color::kText],
                  name.c_str());
@@ -145,51 +144,89 @@ Color ColorOf(TimelineCategory category) {
   return kColors[static_cast<size_t>(category)];
 }
 
-Color TimelinePainter::ColorOfEvent(const ProfileModel& model, EventId e) const {
-  if (scene_->facts == nullptr) return Color::kFusion;
-  return ColorOf(CategoryOf(model, *scene_->facts, e));
+Color TimelinePainter::ColorOfEvent(const TimelineTrace& trace, EventId e) {
+  if (trace.facts == nullptr) return Color::kFusion;
+  return ColorOf(CategoryOf(*trace.model, *trace.facts, e));
 }
 
-void TimelinePainter::DrawSlice(Frame& frame, const ProfileModel& model, const Slice& slice,
-                                float y, EventId selected, ImDrawList& list) const {
-  const float x0 = scene_->XOf(static_cast<double>(slice.begin));
-  const float x1 = std::max(scene_->XOf(static_cast<double>(slice.end)), x0 + 1);
+void TimelinePainter::DrawSlice(Frame& frame, const TimelineStrip& strip, const Slice& slice,
+                                ImDrawList& list) const {
+  const TimelineTrace& trace = scene_->traces[strip.trace];
+  const auto shift = static_cast<double>(trace.shift);
+  const float x0 = scene_->XOf(static_cast<double>(slice.begin) + shift);
+  const float x1 = std::max(scene_->XOf(static_cast<double>(slice.end) + shift), x0 + 1);
+  const float y = scene_->YOf(strip);
   const float bottom = y + (TimelineRows::kRowHeight - 1) * scene_->scale;
-  const Color color = ColorOfEvent(model, slice.longest);
-  const bool is_known = model.attribution->TargetOf(slice.longest).valid();
-  const bool is_lit = IsLit(model, slice.longest);
-  const float strength = scene_->lit.empty() || is_lit ? 1.0F : 0.4F;
+  const bool is_lit = IsLit(trace, slice.longest);
+  const bool is_on_path =
+      scene_->path != nullptr && strip.trace == 0 && scene_->path->Has(slice.first, slice.count);
+  float strength = !scene_->is_lit() || is_lit ? 1.0F : 0.4F;
+  if (scene_->path != nullptr) strength = is_on_path ? 1.0F : std::min(strength, 0.25F);
+  DrawBox(frame, {trace, slice, x0, x1, y, strength}, list);
+  const EventId selected = trace.selected;
   const bool is_selected = selected.valid() && slice.first.index <= selected.index &&
                            selected.index < slice.first.index + slice.count;
+  const bool is_wide = x1 - x0 >= 8 * scene_->scale;
+  if (is_selected || ((is_lit || is_on_path) && is_wide)) {
+    const Color color = is_selected || is_lit ? Color::kAccent : Color::kText;
+    list.AddRect(ImVec2(x0, y), ImVec2(x1, bottom), frame.theme[color], 0,
+                 (is_selected ? 2.0F : 1.0F) * scene_->scale);
+  }
+}
+
+void TimelinePainter::DrawBox(Frame& frame, const Placed& placed, ImDrawList& list) const {
+  const auto& [trace, slice, x0, x1, y, strength] = placed;
+  const float bottom = y + (TimelineRows::kRowHeight - 1) * scene_->scale;
+  const Color color = ColorOfEvent(trace, slice.longest);
+  const bool is_known = trace.model->attribution->TargetOf(slice.longest).valid();
   if (x1 - x0 < 8 * scene_->scale) {
     const int64_t length = std::max<int64_t>(slice.end - slice.begin, 1);
     const float share = static_cast<float>(slice.busy) / static_cast<float>(length);
     const float alpha = (is_known ? 0.35F + 0.65F * share : 0.35F) * strength;
     list.AddRectFilled(ImVec2(x0, y), ImVec2(x1, bottom), frame.theme.With(color, alpha));
-  } else {
-    list.AddRectFilled(ImVec2(x0, y), ImVec2(x1 - 1, bottom),
-                       frame.theme.With(color, (is_known ? 0.34F : 0.2F) * strength));
-    list.AddRectFilled(ImVec2(x0, y), ImVec2(x0 + 3 * scene_->scale, bottom),
-                       frame.theme.With(color, strength));
-    DrawName(frame, model, slice, x0, x1, y, strength, list);
+    return;
   }
-  if (is_selected || (is_lit && x1 - x0 >= 8 * scene_->scale)) {
-    list.AddRect(ImVec2(x0, y), ImVec2(x1, bottom), frame.theme[Color::kAccent], 0,
-                 (is_selected ? 2.0F : 1.0F) * scene_->scale);
-  }
+  list.AddRectFilled(ImVec2(x0, y), ImVec2(x1 - 1, bottom),
+                     frame.theme.With(color, (is_known ? 0.34F : 0.2F) * strength));
+  list.AddRectFilled(ImVec2(x0, y), ImVec2(x0 + 3 * scene_->scale, bottom),
+                     frame.theme.With(color, strength));
+  DrawName(frame, placed, list);
 }
 
-void TimelinePainter::DrawName(Frame& frame, const ProfileModel& model, const Slice& slice,
-                               float x0, float x1, float y, float strength,
-                               ImDrawList& list) const {
+void TimelinePainter::DrawName(Frame& frame, const Placed& placed, ImDrawList& list) const {
+  const auto& [trace, slice, x0, x1, y, strength] = placed;
   const float begin = std::max(x0, scene_->left) + 5 * scene_->scale;
   if (slice.count != 1 || x1 - begin < 24 * scene_->scale) return;
-  const std::string name = SafeText(model.store().text(model.store().name(slice.first)), 120);
+  const EventStore& store = trace.model->store();
+  const std::string name = SafeText(store.text(store.name(slice.first)), 120);
   const ImVec4 clip(begin, y, x1 - 2 * scene_->scale, y + TimelineRows::kRowHeight * scene_->scale);
   const float size = 13 * scene_->scale;
   list.AddText(ImGui::GetFont(), size, ImVec2(begin, y + 1 * scene_->scale),
                frame.theme.With(Color::kText, 0.35F + 0.65F * strength), name.c_str(), nullptr, 0,
                &clip);
+}
+
+void TimelinePainter::DrawPathLines(Frame& frame, ImDrawList& list) const {
+  if (scene_->path == nullptr) return;
+  const std::vector<profiler::PathStep>& steps = scene_->path->path.steps;
+  const TimeRange range = scene_->camera.range();
+  const auto first = std::ranges::lower_bound(steps, range.begin, {}, &profiler::PathStep::end);
+  const auto last = std::ranges::lower_bound(steps, range.end, {}, &profiler::PathStep::begin);
+  // More than a few a pixel would be a block of colour.
+  if (last <= first || last - first > 2000) return;
+  const EventStore& store = scene_->first().model->store();
+  const ImU32 color = frame.theme.With(Color::kText, 0.7F);
+  for (auto step = first; step != last; ++step) {
+    if (step == steps.begin()) continue;
+    const TimelineStrip* from = scene_->rows.Of(0, store.RowOf(std::prev(step)->event));
+    const TimelineStrip* to = scene_->rows.Of(0, store.RowOf(step->event));
+    if (from == nullptr || to == nullptr) continue;
+    const float middle = TimelineRows::kRowHeight / 2 * scene_->scale;
+    list.AddLine(
+        ImVec2(scene_->XOf(static_cast<double>(std::prev(step)->end)), scene_->YOf(*from) + middle),
+        ImVec2(scene_->XOf(static_cast<double>(step->begin)), scene_->YOf(*to) + middle), color,
+        scene_->scale);
+  }
 }
 
 void TimelinePainter::DrawMarked(Frame& frame) const {
@@ -209,7 +246,7 @@ void TimelinePainter::DrawMarked(Frame& frame) const {
   }
 }
 
-void TimelinePainter::DrawAxis(Frame& frame, const ProfileModel& model) const {
+void TimelinePainter::DrawAxis(Frame& frame) const {
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const float axis = scene_->top - scene_->axis * scene_->scale,
               x = scene_->left - kTimelineGutter * scene_->scale;
@@ -234,13 +271,14 @@ void TimelinePainter::DrawAxis(Frame& frame, const ProfileModel& model) const {
   list.AddText(ImVec2(x + 6 * scene_->scale, axis + 2 * scene_->scale),
                frame.theme[Color::kTextSecondary], left.c_str());
   DrawSteps(frame, list);
-  DrawMarks(frame, model, list);
+  DrawMarks(frame, list);
 }
 
 // A line where each step begins, its name where there is room.
 void TimelinePainter::DrawSteps(Frame& frame, ImDrawList& list) const {
-  if (scene_->facts == nullptr) return;
-  const std::vector<TimelineStep>& steps = scene_->facts->steps;
+  const TimelineFacts* facts = scene_->first().facts.get();
+  if (facts == nullptr) return;
+  const std::vector<TimelineStep>& steps = facts->steps;
   const TimeRange range = scene_->camera.range();
   const float y = scene_->top - (kTimelineSteps + 5) * scene_->scale;
   const float end = scene_->left + scene_->width;
@@ -250,7 +288,7 @@ void TimelinePainter::DrawSteps(Frame& frame, ImDrawList& list) const {
     const float x = scene_->XOf(static_cast<double>(at->begin));
     if (x < last_line + 4 * scene_->scale) continue;
     last_line = x;
-    const std::string text = scene_->facts->step_word + " " + SafeText(at->name, 40);
+    const std::string text = facts->step_word + " " + SafeText(at->name, 40);
     const float width = ImGui::CalcTextSize(text.c_str()).x;
     // No line through the name of another step.
     const bool is_named = x >= free && x + width + 4 * scene_->scale <= end;
@@ -262,11 +300,11 @@ void TimelinePainter::DrawSteps(Frame& frame, ImDrawList& list) const {
   }
 }
 
-void TimelinePainter::DrawMarks(Frame& frame, const ProfileModel& model, ImDrawList& list) const {
-  if (scene_->lit.empty()) return;
-  const Pending<LitEvents>& lit = LitOf(frame.context, model);
+void TimelinePainter::DrawMarks(Frame& frame, ImDrawList& list) const {
+  if (scene_->first().lit.empty()) return;
+  const Pending<LitEvents>& lit = LitOf(frame.context);
   if (!lit.ready()) return;
-  const EventStore& store = model.store();
+  const EventStore& store = scene_->first().model->store();
   auto at = std::ranges::lower_bound(lit->events, scene_->camera.range().begin, {},
                                      [&](EventId e) { return store.start(e); });
   while (at != lit->events.end() && store.start(*at) < scene_->camera.range().end) {
@@ -280,13 +318,13 @@ void TimelinePainter::DrawMarks(Frame& frame, const ProfileModel& model, ImDrawL
   }
 }
 
-const Pending<LitEvents>& TimelinePainter::LitOf(Context& context,
-                                                 const ProfileModel& model) const {
-  LitKey key{.path = model.path, .module = *scene_->lit_module, .instructions = {}};
-  for (hlo::InstructionId id : scene_->lit) key.instructions.push_back(id.index);
+const Pending<LitEvents>& TimelinePainter::LitOf(Context& context) const {
+  const TimelineTrace& trace = scene_->first();
+  LitKey key{.path = trace.model->path, .module = *trace.lit_module, .instructions = {}};
+  for (hlo::InstructionId id : trace.lit) key.instructions.push_back(id.index);
   return context.cache.Get(
       key, "finding events",
-      [shown = shown_, lit = scene_->lit, module = *scene_->lit_module](TaskControl&) {
+      [shown = trace.model, lit = trace.lit, module = *trace.lit_module](TaskControl&) {
         auto found = std::make_shared<LitEvents>();
         for (hlo::InstructionId id : lit) {
           const std::vector<EventId> events = shown->attribution->EventsOf(module, id);

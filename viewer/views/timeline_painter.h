@@ -1,14 +1,17 @@
 // The timeline's lanes, slices and axis on a draw list.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "viewer/facts/path_facts.h"
 #include "viewer/facts/profile_model.h"
-#include "viewer/model/timeline_camera.h"
 #include "viewer/facts/timeline_facts.h"
 #include "viewer/facts/timeline_rows.h"
+#include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/view.h"
 
 struct ImDrawList;
@@ -20,17 +23,30 @@ inline constexpr float kTimelineGutter = 190, kTimelineAxis = 26, kTimelineSteps
 
 Color ColorOf(TimelineCategory category);
 
-// What is in sight, and where it stands on the screen.
+// One of the traces that are drawn. Number 0 is the first profile, 1 the one beside it.
+struct TimelineTrace {
+  std::shared_ptr<const ProfileModel> model;   // null: there is none
+  std::shared_ptr<const TimelineFacts> facts;  // null: not known by now
+  int64_t shift = 0;                           // picoseconds that its times are moved by
+  std::string label;                           // "before"; empty: it is alone
+  std::optional<uint32_t> lit_module;          // of the attribution
+  std::vector<hlo::InstructionId> lit;         // instructions of it
+  profiler::EventId selected;
+};
+inline constexpr size_t kTimelineTraces = 2;
+
+// What is in sight, and where it stands on the screen. Times are those of the first trace.
 struct TimelineScene {
+  std::array<TimelineTrace, kTimelineTraces> traces;
+  std::shared_ptr<const PathFacts> path;  // of the first; null: not shown
   TimelineRows rows;
   TimelineCamera camera;
-  const TimelineFacts* facts = nullptr;                       // null: not known by now
   float axis = kTimelineAxis;                                 // logical pixels
   float scroll = 0;                                           // logical pixels
   float scale = 1, left = 0, top = 0, width = 0, height = 0;  // of the lanes, pixels
-  std::optional<uint32_t> lit_module;                         // of the attribution
-  std::vector<hlo::InstructionId> lit;                        // instructions of it
 
+  const TimelineTrace& first() const { return traces[0]; }
+  bool is_lit() const { return !traces[0].lit.empty() || !traces[1].lit.empty(); }
   double TimeAt(float x) const { return camera.TimeAt(x - left, width); }
   float XOf(double time) const;
   float YOf(const TimelineStrip& strip) const { return top + (strip.y - scroll) * scale; }
@@ -40,38 +56,43 @@ struct LitEvents;
 
 class TimelinePainter {
  public:
-  void Draw(Frame& frame, const std::shared_ptr<const ProfileModel>& model,
-            const TimelineScene& scene, profiler::EventId selected);
+  void Draw(Frame& frame, const TimelineScene& scene);
   // What was drawn holds no more, as where lanes were folded.
   void Forget() { drawn_.clear(); }
 
  private:
-  bool IsLit(const ProfileModel& model, profiler::EventId e) const;
   struct Drawn {
     size_t strip;
     size_t first, last;  // of slices_
   };
+  // One slice on its way to the screen.
+  struct Placed {
+    const TimelineTrace& trace;
+    const profiler::Slice& slice;
+    float x0, x1, y;
+    float strength;  // 0 to 1: what is not lit steps back
+  };
+  static bool IsLit(const TimelineTrace& trace, profiler::EventId e);
   // The slices of every row in sight; kept while nothing moves.
-  void Collect(const ProfileModel& model, size_t first, size_t last);
-  void DrawStrips(Frame& frame, const ProfileModel& model);
-  void DrawStripHead(Frame& frame, const ProfileModel& model, const TimelineStrip& strip,
-                     ImDrawList& list) const;
+  void Collect(size_t first, size_t last);
+  void DrawStrips(Frame& frame);
+  void DrawStripHead(Frame& frame, const TimelineStrip& strip, ImDrawList& list) const;
   static std::string Fitted(std::string_view name, float room);
-  Color ColorOfEvent(const ProfileModel& model, profiler::EventId e) const;
-  void DrawSlice(Frame& frame, const ProfileModel& model, const profiler::Slice& slice, float y,
-                 profiler::EventId selected, ImDrawList& list) const;
-  void DrawName(Frame& frame, const ProfileModel& model, const profiler::Slice& slice, float x0,
-                float x1, float y, float strength, ImDrawList& list) const;
+  static Color ColorOfEvent(const TimelineTrace& trace, profiler::EventId e);
+  void DrawSlice(Frame& frame, const TimelineStrip& strip, const profiler::Slice& slice,
+                 ImDrawList& list) const;
+  void DrawBox(Frame& frame, const Placed& placed, ImDrawList& list) const;
+  void DrawName(Frame& frame, const Placed& placed, ImDrawList& list) const;
+  // From the end of each step of the critical path to the beginning of the next.
+  void DrawPathLines(Frame& frame, ImDrawList& list) const;
   void DrawMarked(Frame& frame) const;
   void DrawSteps(Frame& frame, ImDrawList& list) const;
-  void DrawAxis(Frame& frame, const ProfileModel& model) const;
+  void DrawAxis(Frame& frame) const;
   // A mark on the axis wherever the lit instruction ran; at most one a pixel.
-  void DrawMarks(Frame& frame, const ProfileModel& model, ImDrawList& list) const;
-  const Pending<LitEvents>& LitOf(Context& context, const ProfileModel& model) const;
+  void DrawMarks(Frame& frame, ImDrawList& list) const;
+  const Pending<LitEvents>& LitOf(Context& context) const;
 
   const TimelineScene* scene_ = nullptr;  // of the frame that is drawn
-  std::shared_ptr<const ProfileModel> shown_;
-  profiler::EventId selected_;
   std::vector<Drawn> drawn_;
   std::vector<profiler::Slice> slices_;
   profiler::TimeRange drawn_range_;

@@ -1,15 +1,21 @@
-// Timeline: the lanes of a profile. Wheel zooms, dragging pans, dragging with Shift or on the axis
-// marks a range.
+// Timeline: the lanes of a profile, and of a second one under or above them. Wheel zooms, dragging
+// pans, dragging with Shift or on the axis marks a range.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 
 #include "viewer/facts/profile_model.h"
+#include "viewer/facts/trace_partners.h"
+#include "viewer/model/document.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
 #include "viewer/model/task_cache.h"
+#include "viewer/views/timeline_legend.h"
 #include "viewer/views/timeline_painter.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -37,24 +43,25 @@ class TimelineView : public View {
       Sentence(frame, "the trace has no events");
       return;
     }
-    if (shown_ != profile->value) Show(profile->value);
-    FindLit(frame.context, model);
-    const Pending<TimelineFacts>& facts = TimelineFactsOf(frame.context, shown_);
-    scene_.facts = facts.ready() ? facts.value.get() : nullptr;
-    if (scene_.facts != nullptr) DrawLegend(frame, *scene_.facts);
-    const bool has_steps = scene_.facts != nullptr && !scene_.facts->steps.empty();
-    scene_.axis = kTimelineAxis + (has_steps ? kTimelineSteps : 0);
+    TakeMarks(frame.context);
+    second_ = SecondTraceOf(frame.context, profile->value);
+    Show(frame.context, profile->value);
+    FindLit(frame.context);
+    DrawAbove(frame);
     Place(frame);
     if (scene_.width < 40 * scene_.scale || scene_.height < 30 * scene_.scale) return;
-    Handle(frame, model);
-    painter_.Draw(frame, shown_, scene_, SelectedEvent(frame.context));
-    DrawHover(frame, model);
+    Handle(frame);
+    painter_.Draw(frame, scene_);
+    DrawHover(frame);
   }
 
   bool Run(Command command, Frame& frame) override {
     const Pending<ProfileModel>* profile = ProfileOf(frame.context);
-    if (profile == nullptr || !profile->ready() || shown_ == nullptr) return false;
+    if (profile == nullptr || !profile->ready() || shown() == nullptr) return false;
     switch (command) {
+      case Command::kCriticalPath:
+        frame.context.marks.critical_path = !frame.context.marks.critical_path;
+        return true;
       case Command::kFitAll:
         scene_.camera.FitAll();
         return true;
@@ -65,23 +72,62 @@ class TimelineView : public View {
     }
   }
 
+  std::string State() const override { return shows_path_ ? "critical-path" : ""; }
+  void SetState(std::string_view state) override { wants_path_ = state == "critical-path"; }
   std::string Arrangement() const override {
-    return fmt::format("{} {}", static_cast<const void*>(shown_.get()), scene_.camera.Text());
+    return fmt::format("{} {}", static_cast<const void*>(shown().get()), scene_.camera.Text());
   }
   void SetArrangement(std::string_view arrangement) override {
-    const std::string mine = fmt::format("{} ", static_cast<const void*>(shown_.get()));
-    if (shown_ != nullptr && arrangement.starts_with(mine))
+    const std::string mine = fmt::format("{} ", static_cast<const void*>(shown().get()));
+    if (shown() != nullptr && arrangement.starts_with(mine))
       scene_.camera.SetText(arrangement.substr(mine.size()));
   }
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {
-    if (format != ExportFormat::kCsv || shown_ == nullptr) return View::Export(format, context);
-    const EventStore& store = shown_->store();
-    const auto begin = static_cast<int64_t>(scene_.camera.begin());
+    if (format != ExportFormat::kCsv || shown() == nullptr) return View::Export(format, context);
+    std::string out = scene_.traces[1].model == nullptr ? "" : "trace,";
+    out += "lane,row,event,start_ps,duration_ps\n";
+    size_t count = 0;
+    for (const TimelineTrace& trace : scene_.traces) {
+      if (trace.model != nullptr) HLOSCOPE_TRY(AppendCsv(trace, count, out));
+    }
+    return out;
+  }
+
+  std::string Lit(Context& context) const override {
+    if (shown() == nullptr) return {};
+    std::string out = fmt::format("lit {}\n", lit_events_[0]);
+    const TimelineFacts* facts = scene_.first().facts.get();
+    if (facts != nullptr && facts->has_overlap()) out += OverlapText(*facts) + "\n";
+    if (const EventId e = SelectedEvent(context); e.valid())
+      out += fmt::format("event {}\n", shown()->store().text(shown()->store().name(e)));
+    if (scene_.path != nullptr) out += PathText(scene_.path->path, RangeWord(context)) + "\n";
+    if (scene_.traces[1].model != nullptr) {
+      out += fmt::format("{} above, lit {} in the second, aligned {}\n",
+                         scene_.rows.strips().front().trace == 0 ? "first" : "second",
+                         lit_events_[1], second_.partners->aligned_by);
+    }
+    return out;
+  }
+
+ private:
+  static constexpr const char* kBefore = "before";
+  static constexpr const char* kAfter = "after";
+
+  // An event of one of the traces.
+  struct Pointed {
+    size_t trace = 0;
+    EventId event;
+  };
+
+  const std::shared_ptr<const ProfileModel>& shown() const { return scene_.traces[0].model; }
+
+  // Events of the trace that are in sight.
+  Status AppendCsv(const TimelineTrace& trace, size_t& count, std::string& out) const {
+    const EventStore& store = trace.model->store();
+    const auto begin = static_cast<int64_t>(scene_.camera.begin()) - trace.shift;
     const TimeRange range{begin, begin + static_cast<int64_t>(scene_.camera.length())};
     constexpr size_t kMost = 1'000'000;
-    size_t count = 0;
-    std::string out = "lane,row,event,start_ps,duration_ps\n";
     for (uint32_t row = 0; row < store.rows().size(); ++row) {
       const profiler::Lane& lane = store.lanes()[store.rows()[row].lane.index];
       const auto [first, last] = store.EventsIn(row, range);
@@ -90,128 +136,168 @@ class TimelineView : public View {
         return UnsupportedError("more than a million events are visible", "zoom in");
       for (uint64_t e = first.index; e < last.index; ++e) {
         const EventId event(e);
+        if (!trace.label.empty()) out += trace.label + ",";
         out += fmt::format("{},{},{},{},{}\n", CsvCell(store.text(lane.name)), row,
                            CsvCell(store.text(store.name(event))), store.start(event),
                            store.duration(event));
       }
     }
-    return out;
+    return {};
   }
 
-  std::string Lit(Context& context) const override {
-    if (shown_ == nullptr) return {};
-    std::string out = fmt::format("lit {}\n", lit_events_);
-    if (scene_.facts != nullptr && scene_.facts->has_overlap())
-      out += OverlapText(*scene_.facts) + "\n";
-    if (const EventId e = SelectedEvent(context); e.valid()) {
-      out += fmt::format("event {}\n", shown_->store().text(shown_->store().name(e)));
+  // What other views have set, and what was kept from the last start.
+  void TakeMarks(Context& context) {
+    if (wants_path_) context.marks.critical_path = *wants_path_;
+    wants_path_.reset();
+    shows_path_ = context.marks.critical_path;
+  }
+
+  void Show(Context& context, const std::shared_ptr<const ProfileModel>& model) {
+    TimelineTrace& first = scene_.traces[0];
+    TimelineTrace& second = scene_.traces[1];
+    const bool swapped = context.marks.profiles_swapped;
+    const bool is_other = first.model != model;
+    const bool is_changed = is_other || second.model != second_.model || swapped != shows_swapped_;
+    const Pending<TimelineFacts>& facts = TimelineFactsOf(context, model);
+    first.facts = facts.ready() ? facts.value : nullptr;
+    const Pending<PathFacts>* path = shows_path_ ? PathFactsOf(context, model) : nullptr;
+    scene_.path = path != nullptr && path->ready() ? path->value : nullptr;
+    if (!is_changed) return;
+    if (is_other) scene_.rows = TimelineRows();
+    first.model = model;
+    second.model = second_.model;
+    second.facts = second_.facts;
+    second.shift = second_.model == nullptr ? 0 : second_.partners->shift;
+    const bool is_alone = second.model == nullptr;
+    first.label = is_alone ? "" : swapped ? kAfter : kBefore;
+    second.label = is_alone ? "" : swapped ? kBefore : kAfter;
+    shows_swapped_ = swapped;
+    lit_version_ = UINT64_MAX;
+    Arrange();
+  }
+
+  // What comes first stands above. The camera stays where it shows the same traces.
+  void Arrange() {
+    std::vector<TimelineRows::Trace> order;
+    TimeRange whole = shown()->store().range();
+    for (size_t t = 0; t < kTimelineTraces; ++t) {
+      const TimelineTrace& trace = scene_.traces[shows_swapped_ ? 1 - t : t];
+      if (trace.model == nullptr) continue;
+      order.push_back({static_cast<uint8_t>(&trace - scene_.traces.data()), &trace.model->store()});
+      const TimeRange own = trace.model->store().range();
+      whole.begin = std::min(whole.begin, own.begin + trace.shift);
+      whole.end = std::max(whole.end, own.end + trace.shift);
     }
-    return out;
-  }
-
- private:
-  void Show(const std::shared_ptr<const ProfileModel>& model) {
-    shown_ = model;
-    scene_.rows.Show(model->store());
-    scene_.camera.SetWhole(model->store().range());
+    scene_.rows.Show(std::move(order));
+    if (scene_.camera.whole() != whole) scene_.camera.SetWhole(whole);
     scene_.scroll = 0;
     painter_.Forget();
   }
 
-  // What the colours mean, how long each runs, and what runs beside each other.
-  static void DrawLegend(Frame& frame, const TimelineFacts& facts) {
-    bool is_first = true;
-    const auto room = [&](const std::string& text, float before) {
-      if (!is_first) SameLineIfRoom(ImGui::CalcTextSize(text.c_str()).x + before * frame.scale);
-      is_first = false;
-    };
-    for (size_t c = 0; c < kTimelineCategories; ++c) {
-      const auto category = static_cast<TimelineCategory>(c);
-      const bool is_host = category == TimelineCategory::kHost;
-      if (facts.busy[c] == 0 && !is_host) continue;
-      std::string text(WordOf(category));
-      if (!is_host) text += " " + TimeText(static_cast<double>(facts.busy[c]));
-      room(text, 34);
-      Label(frame.theme, ColorOf(category), "■");
-      ImGui::SameLine(0, 4 * frame.scale);
-      Label(frame.theme, Color::kTextSecondary, text);
-      if (ImGui::IsItemHovered())
-        ImGui::SetTooltip(is_host ? "threads of the host, and what belongs to no instruction there"
-                                  : "time in which any event of this kind runs");
-    }
-    if (!facts.steps.empty()) {
-      const std::string text = fmt::format("{} {}{}", CountText(std::ssize(facts.steps)),
-                                           facts.step_word, facts.steps.size() == 1 ? "" : "s");
-      room(text, 18);
-      Label(frame.theme, Color::kTextSecondary, text);
-    }
-    if (!facts.has_overlap()) return;
-    const std::string text = OverlapText(facts);
-    room(text, 18);
-    Label(text);
-    if (ImGui::IsItemHovered())
-      ImGui::SetTooltip("%s of %s of collectives run while the same device computes",
-                        TimeText(static_cast<double>(facts.hidden)).c_str(),
-                        TimeText(static_cast<double>(facts.collective)).c_str());
+  // The lines above the lanes.
+  void DrawAbove(Frame& frame) {
+    const TimelineFacts* facts = scene_.first().facts.get();
+    if (facts != nullptr) DrawTimelineLegend(frame, *facts);
+    if (shows_path_)
+      DrawPathSums(frame, PathFactsOf(frame.context, shown()), RangeWord(frame.context));
+    if (ProfileOf(frame.context, 1) != nullptr) DrawTraceComparison(frame, second_, shown()->path);
+    const bool has_steps = facts != nullptr && !facts->steps.empty();
+    scene_.axis = kTimelineAxis + (has_steps ? kTimelineSteps : 0);
   }
-  static std::string OverlapText(const TimelineFacts& facts) {
-    return fmt::format(
-        "collectives: {:.0f} % beside compute",
-        100 * static_cast<double>(facts.hidden) / static_cast<double>(facts.collective));
+
+  // What the critical path is of: a step, where one is marked.
+  std::string_view RangeWord(const Context& context) const {
+    const TimelineRange& marked = context.marks.timeline;
+    if (!marked.is_set) return "trace";
+    const TimelineFacts* facts = scene_.first().facts.get();
+    const TimeRange step = facts == nullptr ? TimeRange() : StepAt(*facts, marked.range.begin);
+    return step == marked.range ? std::string_view(facts->step_word) : "range";
+  }
+
+  // From the beginning of the step at `time` to that of the next; empty before the first.
+  TimeRange StepAt(const TimelineFacts& facts, int64_t time) const {
+    const auto next = std::ranges::upper_bound(facts.steps, time, {}, &TimelineStep::begin);
+    if (next == facts.steps.begin()) return {};
+    const int64_t end = next == facts.steps.end() ? shown()->store().range().end : next->begin;
+    return {std::prev(next)->begin, end};
   }
 
   EventId SelectedEvent(const Context& context) const {
     const Selection& now = context.navigation.selection();
     if (now.kind != SelectionKind::kEvent || now.event < 0) return {};
     const auto index = static_cast<uint64_t>(now.event);
-    return index < shown_->store().size() ? EventId(static_cast<size_t>(index)) : EventId();
+    return index < shown()->store().size() ? EventId(static_cast<size_t>(index)) : EventId();
   }
 
-  // The instructions of the attribution that stand for the selection.
-  void FindLit(Context& context, const ProfileModel& model) {
+  // The instructions of the attribution that stand for the selection, and their partners.
+  void FindLit(Context& context) {
     const Counterparts& found = context.navigation.counterparts();
     const bool is_whole = context.navigation.counterparts_complete();
     if (lit_version_ == context.navigation.version() && lit_was_whole_ == is_whole) return;
     lit_version_ = context.navigation.version();
     lit_was_whole_ = is_whole;
-    scene_.lit.clear();
-    scene_.lit_module = model.ModuleFor(found.module);
-    if (const EventId e = SelectedEvent(context); e.valid()) {
-      const profiler::Target target = model.attribution->TargetOf(e);
+    TimelineTrace& first = scene_.traces[0];
+    first.lit.clear();
+    first.lit_module = shown()->ModuleFor(found.module);
+    first.selected = SelectedEvent(context);
+    if (first.selected.valid()) {
+      const profiler::Target target = shown()->attribution->TargetOf(first.selected);
       if (target.valid()) {
-        scene_.lit_module = target.module;
-        scene_.lit.push_back(target.instruction);
+        first.lit_module = target.module;
+        first.lit.push_back(target.instruction);
       }
     }
     if (context.navigation.selection().kind > SelectionKind::kStage) {
-      scene_.lit.insert(scene_.lit.end(), found.kernel_instructions.begin(),
-                        found.kernel_instructions.end());
-      scene_.lit.insert(scene_.lit.end(), found.final_instructions.begin(),
-                        found.final_instructions.end());
+      first.lit.insert(first.lit.end(), found.kernel_instructions.begin(),
+                       found.kernel_instructions.end());
+      first.lit.insert(first.lit.end(), found.final_instructions.begin(),
+                       found.final_instructions.end());
     }
-    if (!scene_.lit_module) scene_.lit.clear();
-    lit_events_ = 0;
-    for (hlo::InstructionId id : scene_.lit) {
-      const profiler::InstructionTime* time = model.attribution->TimeOf(*scene_.lit_module, id);
-      if (time != nullptr) lit_events_ = std::max(lit_events_, time->count);
-    }
-    if (lit_events_ == 0) scene_.lit.clear();
+    if (!first.lit_module) first.lit.clear();
+    FindPartners();
+    for (size_t t = 0; t < kTimelineTraces; ++t) lit_events_[t] = CountLit(scene_.traces[t]);
     painter_.Forget();
+  }
+
+  void FindPartners() {
+    const TimelineTrace& first = scene_.traces[0];
+    TimelineTrace& second = scene_.traces[1];
+    second.lit.clear();
+    second.lit_module.reset();
+    if (second.model == nullptr) return;
+    for (hlo::InstructionId id : first.lit) {
+      const profiler::Target partner =
+          second_.partners->PartnerOf(false, {.module = *first.lit_module, .instruction = id});
+      if (!partner.valid()) continue;
+      second.lit_module = partner.module;
+      second.lit.push_back(partner.instruction);
+    }
+  }
+
+  // How many events are lit; what never ran lights nothing.
+  static int64_t CountLit(TimelineTrace& trace) {
+    int64_t count = 0;
+    for (hlo::InstructionId id : trace.lit) {
+      const profiler::InstructionTime* time =
+          trace.model->attribution->TimeOf(*trace.lit_module, id);
+      if (time != nullptr) count = std::max(count, time->count);
+    }
+    if (count == 0) trace.lit.clear();
+    return count;
   }
 
   bool FitSelection(Context& context) {
     EventId e = SelectedEvent(context);
-    if (!e.valid() && !scene_.lit.empty()) {
-      for (hlo::InstructionId id : scene_.lit) {
-        const profiler::InstructionTime* time = shown_->attribution->TimeOf(*scene_.lit_module, id);
-        if (time != nullptr) e = time->longest;
-      }
+    const TimelineTrace& first = scene_.first();
+    for (hlo::InstructionId id : first.lit) {
+      const profiler::InstructionTime* time = shown()->attribution->TimeOf(*first.lit_module, id);
+      if (time != nullptr && !SelectedEvent(context).valid()) e = time->longest;
     }
     if (!e.valid()) return false;
-    const EventStore& store = shown_->store();
+    const EventStore& store = shown()->store();
     const int64_t room = std::max<int64_t>(store.duration(e) * 2, 1000);
     scene_.camera.Fit({store.start(e) - room, store.end(e) + room});
-    if (const TimelineStrip* strip = scene_.rows.Of(store.RowOf(e))) {
+    if (const TimelineStrip* strip = scene_.rows.Of(0, store.RowOf(e))) {
       scene_.scroll = std::max(0.0F, strip->y - scene_.height / scene_.scale / 3);
     }
     return true;
@@ -232,7 +318,7 @@ class TimelineView : public View {
     held_ = ImGui::IsItemActive();
   }
 
-  void Handle(Frame& frame, const ProfileModel& model) {
+  void Handle(Frame& frame) {
     const ImGuiIO& io = ImGui::GetIO();
     if (hovered_ && io.MouseWheel != 0) {
       if (io.KeyShift || io.MousePos.x < scene_.left) {
@@ -243,20 +329,22 @@ class TimelineView : public View {
       }
     }
     if (hovered_ && io.MouseWheelH != 0) scene_.camera.Pan(-0.1 * io.MouseWheelH);
-    HandleMouse(frame, model);
-    if (frame.focused && !io.WantTextInput) HandleKeys(frame, model);
+    HandleMouse(frame);
+    if (frame.focused && !io.WantTextInput) HandleKeys(frame);
     const float most = std::max(0.0F, scene_.rows.height() - scene_.height / scene_.scale);
     scene_.scroll = std::clamp(scene_.scroll, 0.0F, most);
   }
 
-  void HandleMouse(Frame& frame, const ProfileModel& model) {
+  void HandleMouse(Frame& frame) {
     const ImGuiIO& io = ImGui::GetIO();
     const bool is_left = ImGui::IsMouseDown(ImGuiMouseButton_Left);
     if (hovered_ && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
       marking_ = io.KeyShift || io.MousePos.y < scene_.top;
       mark_from_ = scene_.TimeAt(io.MousePos.x);
     }
-    if (held_ && marking_ && is_left && ImGui::IsMouseDragging(ImGuiMouseButton_Left, 3)) {
+    const bool is_marking = held_ && marking_ && is_left;
+    frame.context.marks.timeline.is_dragged = is_marking;
+    if (is_marking && ImGui::IsMouseDragging(ImGuiMouseButton_Left, 3)) {
       Mark(frame.context, mark_from_, scene_.TimeAt(io.MousePos.x));
     } else if (held_ && !marking_ && (io.MouseDelta.x != 0 || io.MouseDelta.y != 0)) {
       scene_.camera.Pan(-io.MouseDelta.x / scene_.width);
@@ -266,17 +354,55 @@ class TimelineView : public View {
     const bool is_click = hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
                           std::abs(moved.x) + std::abs(moved.y) < 4;
     if (!is_click) return;
+    const TimelineStrip* strip = StripAt(io.MousePos.y);
     if (io.MousePos.y < scene_.top) {
-      frame.context.marks.timeline.is_set = false;
+      ClickAxis(frame.context);
+    } else if (strip != nullptr && !strip->row) {
+      scene_.rows.Toggle(*strip);
+      painter_.Forget();
+    } else if (const Pointed at = EventUnder(); at.event.valid()) {
+      SelectEvent(frame.context, at);
+    }
+  }
+
+  // On the name of a step: it is marked. Elsewhere nothing is any more.
+  void ClickAxis(Context& context) {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    TimelineRange& marked = context.marks.timeline;
+    marked.is_set = false;
+    const TimelineFacts* facts = scene_.first().facts.get();
+    const float below = scene_.top - mouse.y;  // of the lanes
+    if (facts == nullptr || facts->steps.empty() || mouse.x < scene_.left ||
+        below > (kTimelineSteps + 5) * scene_.scale)
+      return;
+    const TimeRange step = StepAt(*facts, static_cast<int64_t>(scene_.TimeAt(mouse.x)));
+    if (step.length() > 0) marked = {.range = step, .is_set = true, .is_dragged = false};
+  }
+
+  // Of the second trace the partner is selected: what is selected is always of the first.
+  void SelectEvent(Context& context, const Pointed& at) {
+    if (at.trace == 0) {
+      context.navigation.Select(SelectionOf(context, *shown(), at.event));
       return;
     }
-    const TimelineStrip* strip = StripAt(io.MousePos.y);
-    if (strip != nullptr && !strip->row) {
-      scene_.rows.Toggle(strip->group);
-      painter_.Forget();
-    } else if (const EventId e = EventUnder(model); e.valid()) {
-      frame.context.navigation.Select(SelectionOf(frame.context, model, e));
+    const profiler::Target partner = PartnerOf(at);
+    if (!partner.valid()) return;
+    const int32_t module = shown()->dump_modules[partner.module];
+    const profiler::InstructionTime* time =
+        shown()->attribution->TimeOf(partner.module, partner.instruction);
+    if (module >= 0) {
+      context.navigation.Select(Selection::OfInstruction(
+          module, context.document.dump()->FinalStage(module), partner.instruction));
+    } else if (time != nullptr) {
+      context.navigation.Select(SelectionOf(context, *shown(), time->longest));
     }
+  }
+
+  // The same instruction in the other trace; invalid: there is none.
+  profiler::Target PartnerOf(const Pointed& at) const {
+    if (second_.model == nullptr) return {};
+    const ProfileModel& model = *scene_.traces[at.trace].model;
+    return second_.partners->PartnerOf(at.trace == 1, model.attribution->TargetOf(at.event));
   }
 
   void Mark(Context& context, double from, double to) {
@@ -286,9 +412,13 @@ class TimelineView : public View {
     marked.is_set = marked.range.length() > 0;
   }
 
-  void HandleKeys(Frame& frame, const ProfileModel& model) {
+  void HandleKeys(Frame& frame) {
     const ImGuiIO& io = ImGui::GetIO();
     if (io.KeyCtrl || io.KeyAlt) return;
+    const bool is_compared = scene_.traces[1].model != nullptr;
+    if (is_compared && ImGui::IsKeyPressed(ImGuiKey_X, false))
+      frame.context.requests.Run(Command::kSwapProfiles);
+    const ProfileModel& model = *shown();
     SteerByKeys(scene_.camera, hovered_ ? (io.MousePos.x - scene_.left) / scene_.width : 0.5);
     const bool is_right = ImGui::IsKeyPressed(ImGuiKey_RightArrow);
     if (is_right || ImGui::IsKeyPressed(ImGuiKey_LeftArrow)) {
@@ -308,7 +438,7 @@ class TimelineView : public View {
           static_cast<double>(store.start(e)) + 0.5 * static_cast<double>(store.duration(e));
       scene_.camera.Pan((middle - scene_.camera.begin()) / scene_.camera.length() - 0.5);
     }
-    const TimelineStrip* strip = scene_.rows.Of(store.RowOf(e));
+    const TimelineStrip* strip = scene_.rows.Of(0, store.RowOf(e));
     if (strip == nullptr) return;
     const float bottom = strip->y + TimelineRows::kRowHeight - scene_.height / scene_.scale;
     scene_.scroll = std::clamp(scene_.scroll, bottom, std::max(bottom, strip->y));
@@ -319,33 +449,74 @@ class TimelineView : public View {
                           : scene_.rows.At((y - scene_.top) / scene_.scale + scene_.scroll);
   }
 
-  EventId EventUnder(const ProfileModel& model) const {
+  Pointed EventUnder() const {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const TimelineStrip* strip = StripAt(mouse.y);
     if (strip == nullptr || !strip->row || mouse.x < scene_.left) return {};
+    const TimelineTrace& trace = scene_.traces[strip->trace];
     const auto tolerance = static_cast<int64_t>(scene_.camera.length() / scene_.width * 3);
-    return model.store().EventAt(*strip->row, static_cast<int64_t>(scene_.TimeAt(mouse.x)),
-                                 tolerance);
+    const auto time = static_cast<int64_t>(scene_.TimeAt(mouse.x)) - trace.shift;
+    return {strip->trace, trace.model->store().EventAt(*strip->row, time, tolerance)};
   }
 
-  void DrawHover(Frame& frame, const ProfileModel& model) const {
+  void DrawHover(Frame& frame) const {
     if (!hovered_ || held_) return;
-    const EventId e = EventUnder(model);
-    if (!e.valid()) return;
+    const Pointed at = EventUnder();
+    if (!at.event.valid()) return;
+    const ProfileModel& model = *scene_.traces[at.trace].model;
     const EventStore& store = model.store();
     ImGui::BeginTooltip();
     ImGui::PushFont(frame.strong, 0);
-    Label(SafeText(store.text(store.name(e)), 100));
+    Label(SafeText(store.text(store.name(at.event)), 100));
     ImGui::PopFont();
-    Label(fmt::format("{} at {}", TimeText(static_cast<double>(store.duration(e))),
-                      ExactTimeText(store.start(e) - store.range().begin)));
-    const profiler::Target target = model.attribution->TargetOf(e);
+    Label(fmt::format("{} at {}", TimeText(static_cast<double>(store.duration(at.event))),
+                      ExactTimeText(store.start(at.event) - store.range().begin)));
+    const profiler::Target target = model.attribution->TargetOf(at.event);
     if (target.valid()) {
       const profiler::AttributedModule& owner = model.attribution->modules()[target.module];
       Label(frame.theme, Color::kTextSecondary,
             fmt::format("{}: {} ({})", owner.name, owner.module->name(target.instruction),
                         hlo::ToString((*owner.module)[target.instruction].opcode)));
     }
+    DrawPartner(frame, at, target);
+    DrawPathHover(frame, at);
+    DrawArguments(frame, store, at.event);
+    ImGui::EndTooltip();
+  }
+
+  // What the same instruction takes in the other trace.
+  void DrawPartner(Frame& frame, const Pointed& at, const profiler::Target& target) const {
+    if (second_.model == nullptr || !target.valid()) return;
+    const TimelineTrace& other = scene_.traces[1 - at.trace];
+    const profiler::Target partner = PartnerOf(at);
+    const profiler::InstructionTime* time =
+        partner.valid() ? other.model->attribution->TimeOf(partner.module, partner.instruction)
+                        : nullptr;
+    Label(frame.theme, Color::kTextSecondary,
+          time == nullptr
+              ? other.label + ": no event of this instruction"
+              : fmt::format("{}: {} × {} on average", other.label, time->count,
+                            TimeText(static_cast<double>(time->total) /
+                                     static_cast<double>(std::max<int64_t>(time->count, 1)))));
+  }
+
+  // Why the event is on the critical path.
+  void DrawPathHover(Frame& frame, const Pointed& at) const {
+    if (scene_.path == nullptr || at.trace != 0 || !scene_.path->Has(at.event, 1)) return;
+    const std::vector<profiler::PathStep>& steps = scene_.path->path.steps;
+    const auto from = std::ranges::lower_bound(steps, shown()->store().start(at.event), {},
+                                               &profiler::PathStep::end);
+    const auto step = std::ranges::find(from, steps.end(), at.event, &profiler::PathStep::event);
+    if (step == steps.end()) return;
+    std::string text = "on the critical path";
+    if (step->wait > 0)
+      text += fmt::format(", {} of waiting before", TimeText(static_cast<double>(step->wait)));
+    Label(text);
+    Label(frame.theme, Color::kTextSecondary,
+          fmt::format("{}: {}", CertaintyOf(step->link), ExplanationOf(step->link)));
+  }
+
+  static void DrawArguments(Frame& frame, const EventStore& store, EventId e) {
     size_t shown = 0;
     for (const profiler::Argument& argument : store.Arguments(e)) {
       if (argument.name.starts_with('_') || ++shown > 12) continue;
@@ -354,16 +525,17 @@ class TimelineView : public View {
       Label(frame.theme, Color::kTextSecondary,
             fmt::format("{} = {}", SafeText(argument.name, 40), value));
     }
-    ImGui::EndTooltip();
   }
 
-  std::shared_ptr<const ProfileModel> shown_;
   TimelineScene scene_;
+  SecondTrace second_;
+  bool shows_swapped_ = false, shows_path_ = false;
+  std::optional<bool> wants_path_;  // as it was kept
   bool hovered_ = false, held_ = false, marking_ = false;
   double mark_from_ = 0;
   uint64_t lit_version_ = UINT64_MAX;
   bool lit_was_whole_ = false;
-  int64_t lit_events_ = 0;
+  std::array<int64_t, kTimelineTraces> lit_events_ = {};
   TimelinePainter painter_;
 };
 

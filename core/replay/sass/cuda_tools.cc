@@ -1,0 +1,60 @@
+// Folders in order, the first that has the file.
+#include "core/replay/sass/cuda_tools.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/replay/plugins/python_environments.h"
+
+namespace hloscope::replay {
+namespace {
+
+// Below a folder of packages: where wheels put programs.
+constexpr const char* kWheelFolders[] = {
+    "nvidia/cu13/bin",           "nvidia/cuda_nvcc/bin",       "nvidia/cuda_nvdisasm/bin",
+    "nvidia/cuda_cuobjdump/bin", "triton/backends/nvidia/bin",
+};
+
+std::vector<std::string> ToolFolders() {
+  std::vector<std::string> folders;
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const std::string_view home = EnvironmentVariable(name); !home.empty())
+      folders.push_back(std::string(home) + "/bin");
+  }
+  for (std::string& folder : SplitPathList(EnvironmentVariable("PATH")))
+    folders.push_back(std::move(folder));
+  std::vector<PythonEnvironment> environments = ActivePythonEnvironments();
+  if (const std::string own = PrivatePluginEnvironment(); !own.empty())
+    environments.push_back(ReadPythonEnvironment("", own));
+  for (const PythonEnvironment& environment : environments) {
+    for (const std::string& packages : environment.folders) {
+      for (const char* wheel : kWheelFolders) folders.push_back(packages + "/" + wheel);
+    }
+  }
+  folders.emplace_back("/usr/local/cuda/bin");
+  return folders;
+}
+
+std::string ProgramIn(const std::vector<std::string>& folders, const char* name) {
+  for (const std::string& folder : folders) {
+    const std::string path = folder + "/" + name;
+    std::error_code error;
+    if (std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0)
+      return path;
+  }
+  return {};
+}
+
+}  // namespace
+
+CudaTools FindCudaTools() {
+  CudaTools tools;
+  tools.searched = ToolFolders();
+  tools.ptxas = ProgramIn(tools.searched, "ptxas");
+  tools.nvdisasm = ProgramIn(tools.searched, "nvdisasm");
+  tools.cuobjdump = ProgramIn(tools.searched, "cuobjdump");
+  return tools;
+}
+
+}  // namespace hloscope::replay

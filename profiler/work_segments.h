@@ -1,0 +1,66 @@
+// WorkSegments: the work of a trace in stretches of time that do not overlap within a lane: each
+// moment belongs to the innermost event that covers it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "core/base/jobs.h"
+#include "core/base/result.h"
+#include "profiler/attribution.h"
+
+namespace hloscope::profiler {
+
+struct WorkSegment {
+  static constexpr uint32_t kNoKey = 0xffffffff;
+
+  int64_t begin = 0, end = 0;  // begin < end
+  EventId event;
+  LaneId lane;
+  uint32_t key = kNoKey;  // of the instruction: TargetKeys::Of
+};
+
+// One number for each instruction of the modules of an attribution.
+class TargetKeys {
+ public:
+  explicit TargetKeys(const Attribution& attribution);
+  uint32_t Of(const Target& target) const {
+    return target.valid() ? first_[target.module] + target.instruction.index : WorkSegment::kNoKey;
+  }
+  uint32_t Of(uint32_t module, hlo::InstructionId id) const { return first_[module] + id.index; }
+  size_t size() const { return first_.back(); }
+
+ private:
+  std::vector<uint32_t> first_;  // by module, and behind the last
+};
+
+// The lanes whose events are work: streams of devices; the operations of devices that have none;
+// where no device works, what belongs to an operation on threads of the host. `launches` are the
+// threads that launch work of a device; all their events count.
+struct WorkLanes {
+  std::vector<bool> work, launches;  // by lane
+};
+
+class WorkSegments {
+ public:
+  // kDied where `stop` was requested. Takes n log n steps of the events in those lanes.
+  static Result<WorkSegments> Make(const Attribution& attribution, const TargetKeys& keys,
+                                   const WorkLanes& lanes, TimeRange range, Jobs& jobs,
+                                   const std::stop_token& stop);
+
+  std::span<const WorkSegment> all() const { return segments_; }  // by lane, then by time
+  std::span<const WorkSegment> OfLane(LaneId lane) const {
+    return std::span(segments_).subspan(first_[lane.index],
+                                        first_[lane.index + 1] - first_[lane.index]);
+  }
+  // The place in all() of the last segment of a lane that begins before `time`; -1: none.
+  int64_t LastBefore(LaneId lane, int64_t time) const;
+
+ private:
+  std::vector<WorkSegment> segments_;
+  std::vector<size_t> first_;  // by lane, and behind the last
+};
+
+}  // namespace hloscope::profiler

@@ -1,0 +1,103 @@
+// Code of kernels, worked out in the background.
+#include "viewer/facts/kernel_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/debug/align/code_lines.h"
+#include "core/debug/align/provenance.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/marks.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/task_cache.h"
+
+namespace hloscope::viewer {
+namespace {
+
+struct CodeLinesKey {
+  using Value = CodeLines;
+  int32_t module = -1, kernel = -1;
+  uint32_t instruction = 0;
+  auto operator<=>(const CodeLinesKey&) const = default;
+};
+
+struct MachineCodeKey {
+  using Value = MachineCodeText;
+  int32_t module = -1, kernel = -1;
+  auto operator<=>(const MachineCodeKey&) const = default;
+};
+
+Computed<CodeLines> FindLines(const dump::DumpModel& dump, int32_t module, int32_t kernel,
+                              hlo::InstructionId id) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto table, dump.Kernels(module));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto final, dump.Module(module, dump.FinalStage(module)));
+  auto out = std::make_shared<CodeLines>();
+  if (debug::KernelInstructions(*final)[id.index] == id) return out;
+  for (const debug::InstructionCode& code :
+       debug::FindInstructionCode(dump, table->kernels[static_cast<size_t>(kernel)], *final, id)) {
+    for (const debug::CodeLine& line : code.lines) out->lines[code.file].insert(line.line - 1);
+  }
+  return out;
+}
+
+// A line for each instruction: its line of PTX, its place, itself.
+Computed<MachineCodeText> MakeText(const dump::DumpModel& dump, int32_t module, int32_t kernel,
+                                   const std::stop_token& stop) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto table, dump.Kernels(module));
+  auto out = std::make_shared<MachineCodeText>();
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      out->code, replay::MachineCodeIn(dump, module, table->kernels[static_cast<size_t>(kernel)],
+                                       replay::FindCudaTools(), stop));
+  if (out->code.lines.empty()) return out;
+  std::string text;
+  for (const replay::SassLine& line : out->code.lines) {
+    if (line.offset < 0) {
+      text += line.text + "\n";
+    } else if (out->code.has_ptx_lines) {
+      text +=
+          fmt::format("{:>4} {:04x}  {}\n", line.ptx_line > 0 ? std::to_string(line.ptx_line) : "",
+                      line.offset, line.text);
+    } else {
+      text += fmt::format("{:04x}  {}\n", line.offset, line.text);
+    }
+    out->ptx_lines.push_back(line.ptx_line);
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      out->text, TextDocument::Make(FileView::FromBytes("SASS", text), dump::FileKind::kPtx, stop));
+  return out;
+}
+
+}  // namespace
+
+const Pending<CodeLines>* CodeLinesOf(Context& context, int32_t module, int32_t kernel) {
+  const Counterparts& found = context.navigation.counterparts();
+  const bool is_instruction =
+      context.navigation.selection().kind == SelectionKind::kInstruction && found.module == module;
+  if (!is_instruction || found.final_instructions.empty()) return nullptr;
+  const hlo::InstructionId id = found.final_instructions.front();
+  if (std::ranges::find(found.kernel_instructions, id) != found.kernel_instructions.end())
+    return nullptr;
+  return &context.cache.Get(CodeLinesKey{module, kernel, id.index}, "finding lines of code",
+                            [dump = context.document.dump().value, module, kernel,
+                             id](TaskControl&) { return FindLines(*dump, module, kernel, id); });
+}
+
+const Pending<MachineCodeText>* MachineCodeOf(Context& context, int32_t module, int32_t kernel) {
+  if (!context.marks.asked_machine_code.contains({module, kernel})) return nullptr;
+  return &context.cache.Get(
+      MachineCodeKey{module, kernel}, "making SASS",
+      [dump = context.document.dump().value, module, kernel](TaskControl& control) {
+        return MakeText(*dump, module, kernel, control.stop());
+      });
+}
+
+void AskMachineCode(Context& context, int32_t module, int32_t kernel) {
+  const MachineCodeKey key{module, kernel};
+  const Pending<MachineCodeText>* known = context.cache.Find(key);
+  if (known != nullptr && known->failed()) context.cache.Drop(key);
+  context.marks.asked_machine_code.emplace(module, kernel);
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,36 @@
+// What the code of a kernel says beyond its texts: which of its lines compute the selected
+// instruction, and its machine code, which is made in a child process when somebody asks for it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "core/replay/sass/machine_code.h"
+#include "viewer/model/context.h"
+#include "viewer/model/pending.h"
+#include "viewer/model/text_document.h"
+
+namespace hloscope::viewer {
+
+// By file of the dump, lines counted from 0; a text that says nothing of the instruction has none.
+struct CodeLines {
+  std::map<int32_t, std::set<int64_t>> lines;
+};
+// Of the selected instruction where it is only a part of what the kernel computes; null where it is
+// all of it, or nothing of the kind is selected.
+const Pending<CodeLines>* CodeLinesOf(Context& context, int32_t module, int32_t kernel);
+
+struct MachineCodeText {
+  replay::MachineCode code;
+  std::shared_ptr<const TextDocument> text;  // null: no tool that prints it
+  std::vector<int32_t> ptx_lines;            // by line of the text, counted from 1; 0: not known
+};
+// Null: nobody has asked for it.
+const Pending<MachineCodeText>* MachineCodeOf(Context& context, int32_t module, int32_t kernel);
+// Makes it, also once more where that failed.
+void AskMachineCode(Context& context, int32_t module, int32_t kernel);
+
+}  // namespace hloscope::viewer
