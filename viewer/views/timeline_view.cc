@@ -15,6 +15,7 @@
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/task_cache.h"
+#include "viewer/views/timeline_hover.h"
 #include "viewer/views/timeline_legend.h"
 #include "viewer/views/timeline_painter.h"
 #include "viewer/widgets/view.h"
@@ -52,7 +53,7 @@ class TimelineView : public View {
     if (scene_.width < 40 * scene_.scale || scene_.height < 30 * scene_.scale) return;
     Handle(frame);
     painter_.Draw(frame, scene_);
-    DrawHover(frame);
+    if (hovered_ && !held_) DrawTimelineHover(frame, scene_, second_, EventUnder());
   }
 
   bool Run(Command command, Frame& frame) override {
@@ -113,12 +114,6 @@ class TimelineView : public View {
  private:
   static constexpr const char* kBefore = "before";
   static constexpr const char* kAfter = "after";
-
-  // An event of one of the traces.
-  struct Pointed {
-    size_t trace = 0;
-    EventId event;
-  };
 
   const std::shared_ptr<const ProfileModel>& shown() const { return scene_.traces[0].model; }
 
@@ -360,7 +355,7 @@ class TimelineView : public View {
     } else if (strip != nullptr && !strip->row) {
       scene_.rows.Toggle(*strip);
       painter_.Forget();
-    } else if (const Pointed at = EventUnder(); at.event.valid()) {
+    } else if (const TimelinePoint at = EventUnder(); at.event.valid()) {
       SelectEvent(frame.context, at);
     }
   }
@@ -380,12 +375,12 @@ class TimelineView : public View {
   }
 
   // Of the second trace the partner is selected: what is selected is always of the first.
-  void SelectEvent(Context& context, const Pointed& at) {
+  void SelectEvent(Context& context, const TimelinePoint& at) {
     if (at.trace == 0) {
       context.navigation.Select(SelectionOf(context, *shown(), at.event));
       return;
     }
-    const profiler::Target partner = PartnerOf(at);
+    const profiler::Target partner = PartnerOf(scene_, second_, at);
     if (!partner.valid()) return;
     const int32_t module = shown()->dump_modules[partner.module];
     const profiler::InstructionTime* time =
@@ -396,13 +391,6 @@ class TimelineView : public View {
     } else if (time != nullptr) {
       context.navigation.Select(SelectionOf(context, *shown(), time->longest));
     }
-  }
-
-  // The same instruction in the other trace; invalid: there is none.
-  profiler::Target PartnerOf(const Pointed& at) const {
-    if (second_.model == nullptr) return {};
-    const ProfileModel& model = *scene_.traces[at.trace].model;
-    return second_.partners->PartnerOf(at.trace == 1, model.attribution->TargetOf(at.event));
   }
 
   void Mark(Context& context, double from, double to) {
@@ -449,7 +437,7 @@ class TimelineView : public View {
                           : scene_.rows.At((y - scene_.top) / scene_.scale + scene_.scroll);
   }
 
-  Pointed EventUnder() const {
+  TimelinePoint EventUnder() const {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const TimelineStrip* strip = StripAt(mouse.y);
     if (strip == nullptr || !strip->row || mouse.x < scene_.left) return {};
@@ -457,74 +445,6 @@ class TimelineView : public View {
     const auto tolerance = static_cast<int64_t>(scene_.camera.length() / scene_.width * 3);
     const auto time = static_cast<int64_t>(scene_.TimeAt(mouse.x)) - trace.shift;
     return {strip->trace, trace.model->store().EventAt(*strip->row, time, tolerance)};
-  }
-
-  void DrawHover(Frame& frame) const {
-    if (!hovered_ || held_) return;
-    const Pointed at = EventUnder();
-    if (!at.event.valid()) return;
-    const ProfileModel& model = *scene_.traces[at.trace].model;
-    const EventStore& store = model.store();
-    ImGui::BeginTooltip();
-    ImGui::PushFont(frame.strong, 0);
-    Label(SafeText(store.text(store.name(at.event)), 100));
-    ImGui::PopFont();
-    Label(fmt::format("{} at {}", TimeText(static_cast<double>(store.duration(at.event))),
-                      ExactTimeText(store.start(at.event) - store.range().begin)));
-    const profiler::Target target = model.attribution->TargetOf(at.event);
-    if (target.valid()) {
-      const profiler::AttributedModule& owner = model.attribution->modules()[target.module];
-      Label(frame.theme, Color::kTextSecondary,
-            fmt::format("{}: {} ({})", owner.name, owner.module->name(target.instruction),
-                        hlo::ToString((*owner.module)[target.instruction].opcode)));
-    }
-    DrawPartner(frame, at, target);
-    DrawPathHover(frame, at);
-    DrawArguments(frame, store, at.event);
-    ImGui::EndTooltip();
-  }
-
-  // What the same instruction takes in the other trace.
-  void DrawPartner(Frame& frame, const Pointed& at, const profiler::Target& target) const {
-    if (second_.model == nullptr || !target.valid()) return;
-    const TimelineTrace& other = scene_.traces[1 - at.trace];
-    const profiler::Target partner = PartnerOf(at);
-    const profiler::InstructionTime* time =
-        partner.valid() ? other.model->attribution->TimeOf(partner.module, partner.instruction)
-                        : nullptr;
-    Label(frame.theme, Color::kTextSecondary,
-          time == nullptr
-              ? other.label + ": no event of this instruction"
-              : fmt::format("{}: {} × {} on average", other.label, time->count,
-                            TimeText(static_cast<double>(time->total) /
-                                     static_cast<double>(std::max<int64_t>(time->count, 1)))));
-  }
-
-  // Why the event is on the critical path.
-  void DrawPathHover(Frame& frame, const Pointed& at) const {
-    if (scene_.path == nullptr || at.trace != 0 || !scene_.path->Has(at.event, 1)) return;
-    const std::vector<profiler::PathStep>& steps = scene_.path->path.steps;
-    const auto from = std::ranges::lower_bound(steps, shown()->store().start(at.event), {},
-                                               &profiler::PathStep::end);
-    const auto step = std::ranges::find(from, steps.end(), at.event, &profiler::PathStep::event);
-    if (step == steps.end()) return;
-    std::string text = "on the critical path";
-    if (step->wait > 0)
-      text += fmt::format(", {} of waiting before", TimeText(static_cast<double>(step->wait)));
-    Label(text);
-    Label(frame.theme, Color::kTextSecondary,
-          fmt::format("{}: {}", CertaintyOf(step->link), ExplanationOf(step->link)));
-  }
-
-  static void DrawArguments(Frame& frame, const EventStore& store, EventId e) {
-    size_t shown = 0;
-    for (const profiler::Argument& argument : store.Arguments(e)) {
-      if (argument.name.starts_with('_') || ++shown > 12) continue;
-      const std::string value = std::visit(
-          [](const auto& v) { return SafeText(fmt::format("{}", v), 80); }, argument.value);
-      Label(frame.theme, Color::kTextSecondary,
-            fmt::format("{} = {}", SafeText(argument.name, 40), value));
-    }
   }
 
   TimelineScene scene_;
