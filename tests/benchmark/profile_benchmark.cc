@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/critical_path.h"
 #include "profiler/event_store_builder.h"
 #include "profiler/range_statistics.h"
 
@@ -96,9 +97,24 @@ void BM_Statistics(benchmark::State& state) {
   }
 }
 
+// Of all events, or of one over 2^range(0) of the whole.
+void BM_CriticalPath(benchmark::State& state) {
+  const std::shared_ptr<const Attribution> attribution =
+      Attribution::Make(std::shared_ptr<const EventStore>(&Store(), [](const EventStore*) {}), {},
+                        SharedJobs(AvailableCpus()))
+          .value();
+  const int64_t length = Store().range().length() >> state.range(0);
+  while (state.KeepRunning()) {
+    const CriticalPath path =
+        FindCriticalPath(*attribution, TimeRange{0, length}, SharedJobs(AvailableCpus())).value();
+    state.counters["steps"] = static_cast<double>(path.steps.size());
+  }
+}
+
 BENCHMARK(BM_Build)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Pan)->DenseRange(0, 24, 4)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Statistics)->Arg(0)->Arg(6)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_CriticalPath)->Arg(0)->Arg(3)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace hloscope::profiler

@@ -209,10 +209,10 @@ body {
   ROOT t = (s32[], f32[4]) tuple(next, y)
 }
 condition {
-  s2 = (s32[], f32[4]) parameter(0)
-  i2 = s32[] get-tuple-element(s2), index=0
+  state = (s32[], f32[4]) parameter(0)
+  count = s32[] get-tuple-element(state), index=0
   ten = s32[] constant(10)
-  ROOT less = pred[] compare(i2, ten), direction=LT
+  ROOT less = pred[] compare(count, ten), direction=LT
 }
 ENTRY main {
   p = f32[4] parameter(0)

@@ -18,7 +18,7 @@ namespace hloscope::replay {
 namespace {
 
 constexpr const char* kDisassemblerFix =
-    "pip install nvidia-cuda-nvdisasm, or set CUDA_HOME to a CUDA toolkit";
+    "scripts/setup --gpu or pip install nvidia-cuda-nvdisasm, or set CUDA_HOME to a CUDA toolkit";
 
 struct ToolOutput {
   std::string text;
