@@ -47,10 +47,8 @@ class ChildProcess {
   // What it prints, to be read without blocking.
   int output() const { return output_.get(); }
 
-  // All that it prints until it closes its output; it is killed when `stop` asks it to end, and at
-  // `last`.
-  std::string ReadAll(const std::stop_token& stop, std::chrono::steady_clock::time_point last =
-                                                       std::chrono::steady_clock::time_point::max());
+  // All that it prints until it closes its output; it is killed when `stop` asks it to end.
+  std::string ReadAll(const std::stop_token& stop);
 
   // SIGKILL; does not wait.
   void Kill();
