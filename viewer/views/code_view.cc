@@ -107,8 +107,12 @@ class CodeView : public View {
 
   void DrawKernel(Frame& frame, int32_t module, const dump::Kernel& kernel, int32_t number) {
     const Pending<MachineCodeText>* sass = MachineCodeOf(frame.context, module, number);
-    DrawFacts(frame, kernel, number, sass);
+    ImGui::AlignTextToFramePadding();
+    ImGui::PushFont(frame.strong, 0);
+    Label(SafeText(kernel.name, 80));
+    ImGui::PopFont();
     DrawSassButton(frame, module, kernel, number, sass);
+    DrawFacts(frame, kernel, number, sass);
     std::vector<const Form*> forms;
     for (const Form& form : kForms) {
       const bool is_there = (kernel.*form.range).found();
@@ -224,6 +228,7 @@ class CodeView : public View {
     const char* text = sass != nullptr      ? "Try again"
                        : kernel.ptx.found() ? "Assemble PTX"
                                             : "Show SASS";
+    ImGui::SameLine(0, 12 * frame.scale);
     if (ImGui::Button(text)) AskMachineCode(frame.context, module, number);
     if (ImGui::IsItemHovered())
       ImGui::SetTooltip("%s", std::string(RowOf(Command::kShowSass).help).c_str());
@@ -322,9 +327,6 @@ class CodeView : public View {
       }
       if (row->count > 0) add(fmt::format("{} × {}", row->count, TimeText(row->mean())));
     }
-    ImGui::PushFont(frame.strong, 0);
-    Label(SafeText(kernel.name, 80));
-    ImGui::PopFont();
     ImGui::SameLine(0, 12 * frame.scale);
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
     FittedLabel(text.empty() ? std::string("launch dimensions are not in this dump") : text);

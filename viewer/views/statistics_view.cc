@@ -47,6 +47,7 @@ class StatisticsView : public View {
       range_ = range;
       asked_ = true;
     }
+    ImGui::AlignTextToFramePadding();
     Label(frame.theme, Color::kTextSecondary,
           marked.is_set ? fmt::format("{} from {}", TimeText(static_cast<double>(range.length())),
                                       ExactTimeText(range.begin - store.range().begin))

@@ -33,6 +33,7 @@ class LegendLine {
   void Room(float width) {
     if (!is_first_) SameLineIfRoom(width + 4 * frame_.scale);
     is_first_ = false;
+    ImGui::AlignTextToFramePadding();  // switches stand in the same line
   }
 
  private:
