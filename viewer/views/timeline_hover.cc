@@ -1,11 +1,10 @@
 // The tooltip of an event: times, instruction, the other trace, the critical path, arguments.
-#include "viewer/views/timeline_hover.h"
-
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
 #include <algorithm>
 
+#include "viewer/views/timeline_painter.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {

@@ -1,6 +1,4 @@
 // Words and switches above the lanes.
-#include "viewer/views/timeline_legend.h"
-
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
@@ -9,6 +7,7 @@
 #include "viewer/model/document.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/requests.h"
+#include "viewer/views/timeline_painter.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {

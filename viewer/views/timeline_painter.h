@@ -1,4 +1,5 @@
-// The timeline's lanes, slices and axis on a draw list.
+// What the timeline draws: lanes, slices and axis, the words above them and the tooltip of an
+// event.
 #pragma once
 
 #include <array>
@@ -11,6 +12,7 @@
 #include "viewer/facts/profile_model.h"
 #include "viewer/facts/timeline_facts.h"
 #include "viewer/facts/timeline_rows.h"
+#include "viewer/facts/trace_partners.h"
 #include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/view.h"
 
@@ -99,5 +101,35 @@ class TimelinePainter {
   size_t drawn_first_ = 0, drawn_last_ = 0;
   float drawn_width_ = 0;
 };
+
+// Above the lanes (timeline_legend.cc).
+
+// What the colours mean, how long each runs, what runs beside each other, and the switch of the
+// critical path.
+void DrawTimelineLegend(Frame& frame, const TimelineFacts& facts);
+
+// Sums of the critical path by what it does and waits for; "step" where the range is one.
+void DrawPathSums(Frame& frame, const Pending<PathFacts>* path, std::string_view of_what);
+
+// What stands beside what, how it was aligned, and what has no partner.
+void DrawTraceComparison(Frame& frame, const SecondTrace& second, std::string_view first_path);
+
+// "collectives: 40 % beside compute".
+std::string OverlapText(const TimelineFacts& facts);
+
+// Under the pointer (timeline_hover.cc).
+
+// An event of one of the traces; invalid: none.
+struct TimelinePoint {
+  size_t trace = 0;
+  profiler::EventId event;
+};
+
+// The same instruction in the other trace; invalid: there is none.
+profiler::Target PartnerOf(const TimelineScene& scene, const SecondTrace& second,
+                           const TimelinePoint& at);
+
+void DrawTimelineHover(Frame& frame, const TimelineScene& scene, const SecondTrace& second,
+                       const TimelinePoint& at);
 
 }  // namespace hloscope::viewer

@@ -15,8 +15,6 @@
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/task_cache.h"
-#include "viewer/views/timeline_hover.h"
-#include "viewer/views/timeline_legend.h"
 #include "viewer/views/timeline_painter.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
