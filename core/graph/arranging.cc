@@ -1,6 +1,7 @@
 // Arrange: rows, bends of long edges, and the order in rows.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/graph/layered.h"
 
@@ -47,23 +48,24 @@ class Arranger {
     return down;
   }
 
-  // Nodes of one row are not joined: a row that is far wider than a picture of good proportions
-  // becomes several, so that a fitted picture can still be read.
+  // Nodes of one row are not joined: a row that is too wide for the picture's proportions becomes
+  // several, so that a fitted picture can still be read.
   void SplitWideRows() {
-    std::vector<float> width;
-    float area = 0;
+    std::vector<float> width, height;
     for (uint32_t v = 0; v < out_.node_count; ++v) {
       if (nodes_[v].pin != RowPin::kFree) continue;
-      if (out_.row[v] >= width.size()) width.resize(out_.row[v] + 1, 0);
+      if (out_.row[v] >= width.size()) {
+        width.resize(out_.row[v] + 1, 0);
+        height.resize(out_.row[v] + 1, 0);
+      }
       width[out_.row[v]] += nodes_[v].width + options_.node_gap;
-      area += (nodes_[v].width + options_.node_gap) * (nodes_[v].height + options_.row_gap);
+      height[out_.row[v]] = std::max(height[out_.row[v]], nodes_[v].height + options_.row_gap);
     }
-    const float most = std::max(options_.least_split, std::sqrt(area) * options_.proportion);
+    const float most = MostWidth(width, height);
     if (std::ranges::none_of(width, [&](float w) { return w > most; })) return;
     // Where each row begins among the new ones, and how many it becomes.
     std::vector<uint32_t> first(width.size() + 1, 0);
-    for (size_t r = 0; r < width.size(); ++r)
-      first[r + 1] = first[r] + std::max(1u, static_cast<uint32_t>(std::ceil(width[r] / most)));
+    for (size_t r = 0; r < width.size(); ++r) first[r + 1] = first[r] + PartsOf(width[r], most);
     std::vector<float> used(width.size(), 0);
     for (uint32_t v = 0; v < out_.node_count; ++v) {
       uint32_t& row = out_.row[v];
@@ -78,6 +80,27 @@ class Arranger {
       const auto part = static_cast<uint32_t>(share * static_cast<float>(parts));
       row = first[row] + (nodes_[v].pin == RowPin::kFree ? std::min(part, parts - 1) : 0);
     }
+  }
+
+  static uint32_t PartsOf(float width, float most) {
+    return std::max(1u, static_cast<uint32_t>(std::ceil(width / most)));
+  }
+
+  // The width of rows at which the fitted picture is largest: narrower ones make it higher.
+  float MostWidth(const std::vector<float>& width, const std::vector<float>& height) const {
+    constexpr float kStep = 0.85f;
+    float best = width.empty() ? 0 : std::ranges::max(width);
+    float least = std::numeric_limits<float>::infinity();
+    for (float most = best; most >= options_.least_split; most *= kStep) {
+      float high = 0;
+      for (size_t r = 0; r < width.size(); ++r)
+        high += height[r] * static_cast<float>(PartsOf(width[r], most));
+      const float size = std::max(most / options_.proportion, high);
+      if (size >= least) continue;
+      least = size;
+      best = most;
+    }
+    return std::max(best, options_.least_split);
   }
 
   // The rows an edge leads down; 0 where it has no way, for two nodes pinned to one border.

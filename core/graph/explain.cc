@@ -1,12 +1,12 @@
 // What a reader is told about a node when the pointer rests on it.
+#include "core/graph/explain.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "core/base/counted.h"
-#include "core/graph/cost.h"
-#include "core/graph/svg.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::graph {
@@ -61,30 +61,40 @@ void AddPlace(std::string& out, const debug::Placement& placement, hlo::Instruct
 // What is in a group: its opcodes, most first, and what they cost.
 std::string ExplainGroup(const Tree& tree, NodeId id) {
   const Node& node = tree[id];
-  std::map<std::string_view, int64_t> counts;
-  Cost sum;
-  tree.ForEachInstruction(id, [&](hlo::InstructionId each) {
-    ++counts[ToString(tree.module()[each].opcode)];
-    const Cost cost = CostOf(tree.module(), each);
-    sum.flops += cost.flops;
-    sum.bytes += cost.bytes;
-  });
+  const GroupSums sums = SumsOf(tree, id);
   std::string out =
       fmt::format("{}\n{} in {}", Short(tree.Title(id)), Counted(node.instructions, "instruction"),
                   Counted(node.child_count, "box", "boxes"));
-  std::vector<std::pair<int64_t, std::string_view>> sorted;
-  for (const auto& [opcode, count] : counts) sorted.emplace_back(-count, opcode);
-  std::ranges::sort(sorted);
   out += "\nopcodes:";
-  for (size_t k = 0; k < sorted.size() && k < kMostNames; ++k)
-    out += fmt::format("{} {} {}", k == 0 ? "" : ",", -sorted[k].first, sorted[k].second);
-  if (sorted.size() > kMostNames) out += fmt::format(" and {} more", sorted.size() - kMostNames);
-  out += fmt::format("\nestimate: {}, {} read and written", FlopsText(sum.flops),
-                     BytesText(static_cast<int64_t>(std::min(sum.bytes, 9e18))));
-  return out;
+  for (size_t k = 0; k < sums.opcodes.size() && k < kMostNames; ++k)
+    out += fmt::format("{} {} {}", k == 0 ? "" : ",", sums.opcodes[k].second,
+                       ToString(sums.opcodes[k].first));
+  if (sums.opcodes.size() > kMostNames)
+    out += fmt::format(" and {} more", sums.opcodes.size() - kMostNames);
+  return out + "\n" + CostText(sums);
 }
 
 }  // namespace
+
+GroupSums SumsOf(const Tree& tree, NodeId id) {
+  std::map<hlo::Opcode, int64_t> counts;
+  GroupSums sums;
+  tree.ForEachInstruction(id, [&](hlo::InstructionId each) {
+    ++counts[tree.module()[each].opcode];
+    const Cost cost = CostOf(tree.module(), each);
+    sums.cost.flops += cost.flops;
+    sums.cost.bytes += cost.bytes;
+  });
+  sums.opcodes.assign(counts.begin(), counts.end());
+  std::ranges::sort(sums.opcodes, {},
+                    [](const auto& each) { return std::pair(-each.second, ToString(each.first)); });
+  return sums;
+}
+
+std::string CostText(const GroupSums& sums) {
+  return fmt::format("estimate: {}, {} read and written", FlopsText(sums.cost.flops),
+                     BytesText(static_cast<int64_t>(std::min(sums.cost.bytes, 9e18))));
+}
 
 std::string Explain(const Tree& tree, NodeId id, const debug::Placement* placement) {
   const Node& node = tree[id];

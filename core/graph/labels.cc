@@ -128,6 +128,29 @@ NodeText TextOf(const Tree& tree, NodeId id, uint32_t count) {
   return text;
 }
 
+std::string TitleWithin(const Tree& tree, NodeId id, const NodeText& text, size_t columns) {
+  constexpr size_t kEnoughOfTitle = 10, kEnoughOfGroup = 6, kLeast = 4;
+  if (Columns(text.title) <= columns) return text.title;
+  if (columns >= kEnoughOfTitle) return Elide(text.title, columns);
+  if (columns < kLeast) return {};
+  const auto head = [&](std::string_view whole) {
+    return std::string(whole.substr(0, BytesWithin(whole, columns - 1))) + "…";
+  };
+  const Node& node = tree[id];
+  if (node.kind != NodeKind::kInstruction) {
+    const std::string count = node.kind == NodeKind::kRepeat ? fmt::format("×{}", node.repeats)
+                                                             : std::to_string(node.instructions);
+    if (columns >= kEnoughOfGroup) return head(text.title);
+    return Columns(count) <= columns ? count : std::string();
+  }
+  // What a fusion or a parameter is called says more than that it is one.
+  const Opcode opcode = tree.module()[node.instruction].opcode;
+  if (opcode == Opcode::kFusion || opcode == Opcode::kCustomCall || opcode == Opcode::kParameter)
+    return head(text.title);
+  const std::string_view name = ToString(opcode);
+  return name.size() <= columns ? std::string(name) : head(name);
+}
+
 FlatNode SizeOf(const NodeText& text) {
   const float title = static_cast<float>(Columns(text.title)) * kTitleSize * kCharacterWidth;
   const float subtitle =

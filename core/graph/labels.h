@@ -33,6 +33,11 @@ NodeText TextOf(const Tree& tree, NodeId id);
 // The same where only `count` instructions of a group are meant; 0: all.
 NodeText TextOf(const Tree& tree, NodeId id, uint32_t count);
 
+// What is written on a node that has room for `columns` only: its title, cut where enough of it is
+// left; else its opcode or how its fusion's name begins, or of a group how many instructions are in
+// it; empty where nothing fits.
+std::string TitleWithin(const Tree& tree, NodeId id, const NodeText& text, size_t columns);
+
 // The size of a closed node with that text.
 FlatNode SizeOf(const NodeText& text);
 

@@ -43,10 +43,24 @@ struct LayoutOptions {
   int large = 60000;           // items from which on a half or a third of the sweeps has to do
   int exchange_limit = 20000;  // items up to which neighbours are exchanged one by one
   float node_gap = 18, row_gap = 40;
-  // Rows wider than this, and than so many times the side of a square as large as all nodes, are
-  // split.
-  float least_split = 1100, proportion = 0.9f;
+  double gravity = 0;  // how much every node is drawn to the middle; an edge counts 1
+  // Width by height of the pane that the picture is fitted to: rows that are too wide for it are
+  // split, down to `least_split`.
+  float proportion = 0.8f, least_split = 500;
+  // Where rows are too many for it, they stand in up to so many columns, as text does.
+  uint32_t most_columns = 1;
 };
+
+// What a picture that is fitted to a pane of that proportion is laid out with.
+inline LayoutOptions ForPane(float proportion) {
+  LayoutOptions options;
+  options.proportion = proportion;
+  options.most_columns = 6;
+  options.row_gap = 30;  // labels of jumps fit between rows
+  options.node_gap = 14;
+  options.gravity = 0.6;
+  return options;
+}
 
 // Rows and the order in them. Depends on the graph alone, never on sizes: a node that grows,
 // because its group was opened, moves nothing else out of order.
@@ -59,6 +73,7 @@ struct Arrangement {
   std::vector<bool> reversed;                  // by edge: drawn against the rows, closes a cycle
   std::vector<bool> jump;                      // by edge: not routed
   int64_t crossings = 0;                       // of routed segments
+  std::vector<uint32_t> column_first;          // the first row of every column; empty: all in one
   uint32_t row_count() const {
     return row_first.empty() ? 0 : static_cast<uint32_t>(row_first.size() - 1);
   }
@@ -68,6 +83,11 @@ struct Arrangement {
 // an earlier picture that the order starts from (NaN: none). Ends of edges must be nodes.
 Arrangement Arrange(std::span<const FlatNode> nodes, std::span<const FlatEdge> edges,
                     const LayoutOptions& options, std::span<const float> wanted = {});
+
+// The same for a whole picture: in columns where rows are too many for the pane, and with narrower
+// rows where the picture would be too wide. Nodes that grow later change nothing.
+Arrangement ArrangeForPane(std::span<const FlatNode> nodes, std::span<const FlatEdge> edges,
+                           const LayoutOptions& options, std::span<const float> wanted = {});
 
 struct FlatLayout {
   std::vector<Point> center;                       // of every node

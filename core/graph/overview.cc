@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
 #include "core/base/counted.h"
 #include "core/base/json.h"
+#include "core/graph/cost.h"
 #include "core/graph/labels.h"
 
 namespace hloscope::graph {
@@ -28,27 +31,37 @@ int64_t At(const Overview& overview, Lane lane) {
   return overview.lanes[static_cast<size_t>(lane)];
 }
 
-// Work on the host comes first, with most bytes; then the kernel of most operations.
-void FindTelling(const KernelMap& map, const std::vector<int64_t>& inside,
-                 const debug::Placement& placement, Overview& overview) {
-  int64_t most = -1;
-  bool host = false;
+// How much a kernel tells of a module, the more the greater: work on the host comes first, with
+// most bytes; then the kernel of most operations; of equals no copy, and the one that costs most.
+using Telling = std::tuple<bool, int64_t, bool, double>;
+
+Telling TellingOf(const hlo::Module& module, const KernelMap::Kernel& kernel, int64_t inside,
+                  const debug::Placement& placement) {
+  if (kernel.place == debug::Place::kHost) {
+    // They stand in program order.
+    auto moved = std::ranges::lower_bound(placement.transfers, kernel.instruction, {},
+                                          &debug::Transfer::instruction);
+    const bool known =
+        moved != placement.transfers.end() && moved->instruction == kernel.instruction;
+    return {true, known ? std::max<int64_t>(moved->bytes, 0) : 0, true, 0};
+  }
+  const Cost cost = CostOf(module, kernel.instruction);
+  return {false, inside, kernel.place != debug::Place::kCopy, cost.flops + cost.bytes};
+}
+
+void FindTelling(const hlo::Module& module, const KernelMap& map,
+                 const std::vector<int64_t>& inside, const debug::Placement& placement,
+                 Overview& overview) {
+  std::optional<Telling> most;
   for (uint32_t k = 0; k < map.kernels.size(); ++k) {
     const KernelMap::Kernel& kernel = map.kernels[k];
-    const bool is_host = kernel.place == debug::Place::kHost;
-    if (host && !is_host) continue;
-    int64_t weight = inside[k];
-    if (is_host) {
-      // They stand in program order.
-      auto moved = std::ranges::lower_bound(placement.transfers, kernel.instruction, {},
-                                            &debug::Transfer::instruction);
-      const bool found =
-          moved != placement.transfers.end() && moved->instruction == kernel.instruction;
-      weight = found ? std::max<int64_t>(moved->bytes, 0) : 0;
-    }
-    if (host == is_host && weight <= most) continue;
-    host = is_host;
-    most = weight;
+    // What a cost takes to find is spent on those that may win.
+    if (most && kernel.place != debug::Place::kHost &&
+        (std::get<0>(*most) || inside[k] < std::get<1>(*most)))
+      continue;
+    const Telling telling = TellingOf(module, kernel, inside[k], placement);
+    if (most && telling <= *most) continue;
+    most = telling;
     overview.telling = kernel.instruction;
     overview.telling_operations = inside[k];
   }
@@ -79,7 +92,7 @@ Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
   }
   overview.host_bytes = placement.bytes;
   overview.unknown_transfers = placement.unknown_transfers;
-  FindTelling(map, inside, placement, overview);
+  FindTelling(final_stage, map, inside, placement, overview);
   return overview;
 }
 

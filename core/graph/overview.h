@@ -18,7 +18,7 @@ struct Overview {
   int64_t host_bytes = 0;         // between host and device in one run, as far as it is known
   int64_t unknown_transfers = 0;  // moves whose bytes or number is not known
   // What tells most: work on the host, most bytes first, else the kernel that most operations
-  // became; invalid where nothing executes.
+  // became, of equals the most costly that is no copy; invalid where nothing executes.
   hlo::InstructionId telling;
   int64_t telling_operations = 0;  // inside it
 };

@@ -71,14 +71,24 @@ void FoldableGraph::Refresh() {
     auto [at, added] = levels_.try_emplace(id.index);
     if (!added) continue;
     at->second = LevelBuilder(tree_, child_of_leaf_).Build(id);
-    Arrange(at->second);
+    Arrange(at->second, id == tree_.root());
   }
   for (auto id = open.rbegin(); id != open.rend(); ++id) PlaceLevel(levels_.at(id->index));
   Compose();
 }
 
+void FoldableGraph::SetProportion(float proportion) {
+  if (proportion == options_.proportion) return;
+  options_.proportion = proportion;
+  // What stood on the left stays there.
+  if (anchors_.empty()) anchors_ = MakeAnchors();
+  for (auto& [group, level] : levels_) Arrange(level, group == tree_.root().index);
+  stale_ = true;
+}
+
 // Rows and order, once: opening something inside changes sizes only.
-void FoldableGraph::Arrange(Level& level) {
+void FoldableGraph::Arrange(Level& level, bool root) {
+  level.flat_edges.clear();
   std::vector<uint32_t> operands(level.items.size(), 0);
   for (const LevelEdge& e : level.edges) ++operands[e.to];
   auto gathers = [&](uint32_t item) {
@@ -101,7 +111,11 @@ void FoldableGraph::Arrange(Level& level) {
     auto at = k < level.children ? anchors_.find(tree_[level.items[k]].key) : anchors_.end();
     wanted.push_back(at == anchors_.end() ? std::numeric_limits<float>::quiet_NaN() : at->second);
   }
-  level.arrangement = graph::Arrange(level.sizes, level.flat_edges, options_, wanted);
+  if (root) {
+    level.arrangement = ArrangeForPane(level.sizes, level.flat_edges, options_, wanted);
+  } else {
+    level.arrangement = graph::Arrange(level.sizes, level.flat_edges, options_, wanted);
+  }
 }
 
 // Where the wire of an open frame from (or to) an outside node goes on inside, from its centre.

@@ -69,6 +69,9 @@ class FoldableGraph {
   }
   void SetAnchors(Anchors anchors) { anchors_ = std::move(anchors); }
   Anchors MakeAnchors() const;
+  // Width by height of the pane: rows and columns are found anew where it is another one.
+  void SetProportion(float proportion);
+  float proportion() const { return options_.proportion; }
   // Finds rows and order anew, as after SetAnchors.
   void Rearrange() {
     levels_.clear();
@@ -101,7 +104,7 @@ class FoldableGraph {
 
   void Refresh();
   std::vector<NodeId> OpenNodes() const;
-  void Arrange(Level& level);
+  void Arrange(Level& level, bool root);
   void PlaceLevel(Level& level);
   float PortOffset(NodeId inner, NodeId outside, bool in) const;
   void Compose();

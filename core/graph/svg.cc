@@ -5,27 +5,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <iterator>
 #include <unordered_set>
 
 #include "core/base/text.h"
 #include "core/graph/looks.h"
+#include "core/graph/svg_shapes.h"
 
 namespace hloscope::graph {
 namespace {
 
-constexpr float kMargin = 24, kLegendRow = 26;
-constexpr std::string_view kSvgStyle =
-    "text{font-family:'JetBrains Mono','DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1a1f26}"
-    ".t{font-size:14px}.s{font-size:12px;fill:#566271}.h{font-size:15px;font-weight:bold}"
-    ".o{paint-order:stroke;stroke:#fafafa;stroke-width:4px}.j{font-size:10px;fill:#1566d1;paint-"
-    "order:stroke;stroke:#fff;stroke-width:3px}.w{fill:"
-    "none;stroke:#8792a0}.m{fill:none;stroke:#a3310a}"
-    ".b{fill:none;stroke:#8792a0;stroke-dasharray:5 "
-    "3}.f{fill:#000;fill-opacity:.025;stroke:#b6bfca}"
-    ".d{fill:none;stroke-dasharray:4 3}g:target>*:first-child+*{stroke-width:4}";
-
+constexpr float kMargin = kSvgMargin, kLegendRow = 26;
 class SvgWriter {
  public:
   SvgWriter(FoldableGraph& graph, const SvgOptions& options)
@@ -38,21 +28,25 @@ class SvgWriter {
     FindPresent();
     FindJumps();
     const float legend = LegendHeight();
-    const float width = std::max(picture_.width + 2 * kMargin, 640.0f);
+    const float width = SvgWidth(picture_);
     const float height = picture_.height + 2 * kMargin + legend;
     Add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
         "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\">\n<title>{2}</title>\n<style>{3}</style>\n",
-        width, height, EscapeHtml(options_.heading), kSvgStyle);
+        width, height, EscapeHtml(options_.heading), SvgStyle(options_.colors));
     Add("<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" "
         "markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 "
-        "1L7 4L0 7z\" fill=\"#8792a0\"/></marker></defs>\n");
-    Add("<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#ffffff\"/>\n", width, height);
+        "1L7 4L0 7z\" fill=\"#{:06x}\"/></marker></defs>\n",
+        options_.colors.wire);
+    Add("<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#{:06x}\"/>\n", width, height,
+        options_.colors.ground);
     AddLegend(width);
     Add("<g transform=\"translate({:.1f} {:.1f})\">\n", (width - picture_.width) / 2,
         kMargin + legend);
     for (const Box& box : picture_.boxes) {
       if (box.open) AddFrame(box);
     }
+    AddLanes();
+    if (options_.dress) AddHulls();
     for (const Wire& wire : picture_.wires) AddWire(wire);
     for (const Box& box : picture_.boxes) {
       if (box.open) AddFrameTitle(box);
@@ -68,6 +62,14 @@ class SvgWriter {
   template <typename... Args>
   void Add(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+  }
+
+  // Of a picture that is dressed, what it is dressed in stands beside it.
+  bool HasLegend() const { return !options_.dress; }
+  uint32_t Fill(const SvgDress& dress) const {
+    if (!options_.dress) return options_.colors.node;
+    return MixColors(options_.colors.node, dress.color,
+                     dress.place == debug::Place::kHost ? 0.4f : 0.16f);
   }
 
   debug::Place PlaceOf(NodeId id) const {
@@ -135,69 +137,40 @@ class SvgWriter {
     return row + 1;
   }
   float LegendHeight() const {
-    const float width = std::max(picture_.width + 2 * kMargin, 640.0f);
+    const float width = SvgWidth(picture_);
+    if (!HasLegend()) return SvgHeadingHeight(options_);
     const int rows = ForEachItem(width, [](const Item&, float, int) {});
     return 30 + static_cast<float>(rows) * kLegendRow + 14;
   }
   void AddLegend(float width) {
     Add("<text class=\"h\" x=\"{}\" y=\"{}\">{}</text>\n", kMargin, kMargin + 12,
         EscapeHtml(Elide(options_.heading, static_cast<size_t>((width - 2 * kMargin) / 9.2f))));
+    if (!HasLegend()) return;
     ForEachItem(width, [&](const Item& item, float x, int row) {
       const float y = kMargin + 30 + static_cast<float>(row) * kLegendRow;
       if (item.role) {
         Add("<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"5\" height=\"16\" fill=\"#{:06x}\"/>", x + 20,
             y, ColorOf(static_cast<Role>(item.index)));
       } else {
-        AddOutline({x, y, 26, 16}, static_cast<debug::Place>(item.index), "#ffffff");
+        const PlaceLook& look = LookOf(static_cast<debug::Place>(item.index));
+        AddOutline({x, y, 26, 16}, look.outline, options_.colors.ground, look.color);
       }
       Add("<text class=\"s\" x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n", x + 34, y + 12, item.text);
     });
   }
 
   // --- Boxes
-  struct Area {
-    float x, y, width, height;
-  };
-  void AddOutline(const Area& a, debug::Place place, std::string_view fill) {
-    const PlaceLook& look = LookOf(place);
-    const std::string paint = fmt::format("fill=\"{}\" stroke=\"#{:06x}\"", fill, look.color);
-    const float r = a.x + a.width, b = a.y + a.height, c = std::min(7.0f, a.height / 4);
-    switch (look.outline) {
-      case Outline::kHexagon:
-        Add("<path d=\"M{:.1f} {:.1f}H{:.1f}L{:.1f} {:.1f}L{:.1f} {:.1f}H{:.1f}L{:.1f} {:.1f}z\" "
-            "{} "
-            "stroke-width=\"2\"/>",
-            a.x + c, a.y, r - c, r, (a.y + b) / 2, r - c, b, a.x + c, a.x, (a.y + b) / 2, paint);
-        break;
-      case Outline::kCutCorners:
-        Add("<path d=\"M{0:.1f} {1:.1f}H{2:.1f}L{3:.1f} {4:.1f}V{5:.1f}L{2:.1f} "
-            "{6:.1f}H{0:.1f}L{7:.1f} "
-            "{5:.1f}V{4:.1f}z\" {8} stroke-width=\"2.5\"/>",
-            a.x + c, a.y, r - c, r, a.y + c, b - c, b, a.x, paint);
-        break;
-      case Outline::kCylinder:
-        Add("<path d=\"M{0:.1f} {1:.1f}A{2:.1f} {3:.1f} 0 0 1 {4:.1f} {1:.1f}V{5:.1f}A{2:.1f} "
-            "{3:.1f} 0 0 "
-            "1 {0:.1f} {5:.1f}z\" {6} stroke-width=\"2\"/><path class=\"w\" "
-            "style=\"stroke:#{7:06x}\" d=\"M{0:.1f} {1:.1f}A{2:.1f} {3:.1f} 0 0 0 {4:.1f} "
-            "{1:.1f}\"/>",
-            a.x, a.y + c / 2, a.width / 2, c / 2, r, b - c / 2, paint, look.color);
-        break;
-      default:
-        AddRectangle(a, look.outline, paint);
-    }
-    if (look.outline == Outline::kDoubleSides) {
-      Add("<path d=\"M{:.1f} {:.1f}V{:.1f}M{:.1f} {:.1f}V{:.1f}\" {}/>", a.x + 3.5f, a.y, b,
-          r - 3.5f, a.y, b, paint);
-    }
+  void AddOutline(const SvgArea& area, Outline outline, uint32_t fill, uint32_t stroke) {
+    AppendOutline(area, outline, fill, stroke, out_);
   }
-  void AddRectangle(const Area& a, Outline outline, const std::string& paint) {
-    const float radius = outline == Outline::kRounded ? a.height / 2.6f : 3;
-    const float line = outline == Outline::kRectangle || outline == Outline::kDoubleSides ? 2 : 1;
-    Add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"{:.0f}\" {} "
-        "stroke-width=\"{:.0f}\"{}/>",
-        a.x, a.y, a.width, a.height, radius, paint, line,
-        outline == Outline::kDashed ? " stroke-dasharray=\"4 3\"" : "");
+  // How a box is painted: as the options say, else by role and place, for paper.
+  SvgDress DressOf(NodeId id) const {
+    if (options_.dress) return options_.dress(id);
+    SvgDress dress;
+    dress.place = PlaceOf(id);
+    dress.color = IsInstruction(id) ? ColorOf(RoleAt(id)) : options_.colors.line;
+    dress.outline = LookOf(dress.place).color;
+    return dress;
   }
 
   void BeginNode(const Box& box) {
@@ -212,7 +185,7 @@ class SvgWriter {
   void AddFrame(const Box& box) {
     BeginNode(box);
     const bool call = IsInstruction(box.node);
-    const uint32_t color = call ? LookOf(PlaceOf(box.node)).color : 0xb6bfca;
+    const uint32_t color = call ? DressOf(box.node).outline : options_.colors.line;
     Add("<rect class=\"f\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"5\" "
         "style=\"stroke:#{:06x};stroke-width:{}\"/>",
         box.x, box.y, box.width, box.height, color, call ? 2 : 1);
@@ -234,15 +207,25 @@ class SvgWriter {
   void AddNode(const Box& box) {
     BeginNode(box);
     const bool instruction = IsInstruction(box.node);
-    const Area area{box.x, box.y, box.width, box.height};
+    const SvgArea area{box.x, box.y, box.width, box.height};
+    const SvgDress dress = DressOf(box.node);
     if (instruction) {
-      AddOutline(area, PlaceOf(box.node), "#ffffff");
+      AddOutline(area, LookOf(dress.place).outline, Fill(dress), dress.outline);
     } else {
-      AddStack(area);
+      AddStack(area, dress);
     }
-    if (instruction) {
+    if (instruction || options_.dress) {
       Add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"4\" height=\"{:.1f}\" fill=\"#{:06x}\"/>",
-          box.x + 5, box.y + 6, box.height - 12, ColorOf(RoleAt(box.node)));
+          box.x + 5, box.y + 6, box.height - 12, dress.color);
+    }
+    if (dress.ring) {
+      Add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"5\" "
+          "fill=\"none\" stroke=\"#{:06x}\" stroke-width=\"3\"/>",
+          box.x - 4, box.y - 4, box.width + 8, box.height + 8, *dress.ring);
+    }
+    if (!dress.mark.empty()) {
+      Add("<text class=\"k\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", box.x + 2,
+          box.y + box.height + 17, EscapeHtml(dress.mark));
     }
     if (Linked(box.node)) Add("<a href=\"#i{}\">", tree_[box.node].instruction.index);
     NodeText text = TextOf(tree_, box.node, box.count);
@@ -263,11 +246,69 @@ class SvgWriter {
   }
 
   // A closed group looks like a pile of sheets.
-  void AddStack(const Area& a) {
+  void AddStack(const SvgArea& a, const SvgDress& dress) {
     for (float shift : {6.0f, 3.0f, 0.0f}) {
+      const uint32_t fill = options_.dress && shift == 0 ? Fill(dress) : options_.colors.raised;
       Add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"3\" "
-          "fill=\"#f6f7f9\" stroke=\"#8792a0\"/>",
-          a.x + shift, a.y + shift, a.width - 6, a.height - 6);
+          "fill=\"#{:06x}\" stroke=\"#{:06x}\"/>",
+          a.x + shift, a.y + shift, a.width - 6, a.height - 6, fill, options_.colors.wire);
+    }
+  }
+
+  // Inflated boxes of one kernel, and the wires between them as broad bands.
+  void AddHulls() {
+    constexpr float kPadding = 8;
+    std::unordered_map<uint32_t, SvgDress> hulls;
+    for (const Box& box : picture_.boxes) {
+      if (box.open) continue;
+      SvgDress dress = DressOf(box.node);
+      if (dress.hull) hulls.emplace(box.node.index, std::move(dress));
+    }
+    for (const Wire& wire : picture_.wires) {
+      const auto from = hulls.find(wire.from.index), to = hulls.find(wire.to.index);
+      if (wire.point_count < 2 || from == hulls.end() || to == hulls.end() ||
+          from->second.kernel != to->second.kernel || Turns(wire))
+        continue;
+      Add("<path fill=\"none\" stroke=\"#{:06x}\" stroke-width=\"{:.0f}\" d=\"", *from->second.hull,
+          2.2f * kPadding);
+      AddPath(wire);
+      out_ += "\"/>\n";
+    }
+    for (const Box& box : picture_.boxes) {
+      const auto found = hulls.find(box.node.index);
+      if (box.open || found == hulls.end()) continue;
+      Add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"10\" "
+          "fill=\"#{:06x}\"/>\n",
+          box.x - kPadding, box.y - kPadding, box.width + 2 * kPadding, box.height + 2 * kPadding,
+          *found->second.hull);
+    }
+  }
+
+  // True for a wire that goes on in the next column.
+  bool Turns(const Wire& wire) const {
+    for (uint32_t k = 1; k < wire.point_count; ++k) {
+      const Point* p = &picture_.points[wire.first_point + k];
+      if (p[0].y + 1 < p[-1].y && !wire.reversed) return true;
+    }
+    return false;
+  }
+
+  // Titles above the lanes, and what parts them.
+  void AddLanes() {
+    for (size_t k = 0; k < options_.lanes.size(); ++k) {
+      const SvgLane& lane = options_.lanes[k];
+      if (lane.loud) {
+        Add("<rect x=\"{:.1f}\" y=\"-40\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#{:06x}\" "
+            "fill-opacity=\".1\"/>",
+            lane.left - 20, lane.width + 40, picture_.height + 60, options_.colors.host);
+      }
+      Add("<text class=\"t\" {4} x=\"{0:.1f}\" y=\"-26\">{1}</text><text class=\"t\" {4} "
+          "x=\"{0:.1f}\" y=\"-8\" font-weight=\"bold\">{2}</text>{3}",
+          lane.left, EscapeHtml(lane.title), EscapeHtml(lane.count), "\n",
+          lane.loud ? "style=\"fill:" + HexColor(options_.colors.host) + "\"" : "");
+      if (k + 1 == options_.lanes.size()) break;
+      Add("<path class=\"w\" d=\"M{:.1f} -40V{:.1f}\"/>\n",
+          (lane.left + lane.width + options_.lanes[k + 1].left) / 2, picture_.height + 20);
     }
   }
 
@@ -282,10 +323,10 @@ class SvgWriter {
     const debug::Transfer* t = transfers_[tree_[box.node].instruction.index];
     if (t == nullptr) return;
     const bool to_host = t->direction == debug::TransferDirection::kToHost;
-    Add("<text class=\"j\" style=\"fill:#a3310a;font-weight:bold;text-anchor:end\" x=\"{:.1f}\" "
-        "y=\"{:.1f}\">{} {}</text>",
+    Add("<text class=\"j\" style=\"fill:#{4:06x};font-weight:bold;text-anchor:end\" x=\"{0:.1f}\" "
+        "y=\"{1:.1f}\">{2} {3}</text>",
         box.x + box.width, box.y - 4, to_host ? "→ host" : "→ device",
-        t->bytes < 0 ? "size unknown" : BytesText(t->bytes));
+        t->bytes < 0 ? "size unknown" : BytesText(t->bytes), options_.colors.host);
   }
   void AddChip(const Box& box, std::string_view arrow, const std::vector<NodeId>& others, float y,
                size_t columns) {
@@ -304,17 +345,24 @@ class SvgWriter {
   }
   void AddWire(const Wire& wire) {
     if (wire.point_count < 2) return;
-    auto p = std::span(picture_.points).subspan(wire.first_point, wire.point_count);
     const bool moves = Moves(wire.from) || Moves(wire.to);
     // Wider for more bytes: 1 up to 1 kB, 3 from 1 GB on.
     float width = 1;
     for (int64_t b = wire.bytes; b > 1024 && width < 3; b /= 32) width += 0.5f;
     if (moves) width += 1;
-    Add("<path class=\"{}\" stroke-width=\"{:.1f}\" d=\"M{:.1f} {:.1f}",
+    Add("<path class=\"{}\" stroke-width=\"{:.1f}\" d=\"",
         moves           ? "m"
         : wire.reversed ? "b"
                         : "w",
-        width, p[0].x, p[0].y);
+        width);
+    AddPath(wire);
+    Add("\"{}><title>{} → {}{}</title></path>\n",
+        picture_.Find(wire.to) != nullptr ? " marker-end=\"url(#a)\"" : "", NameOf(wire.from),
+        NameOf(wire.to), wire.bytes > 0 ? ": " + BytesText(wire.bytes) : "");
+  }
+  void AddPath(const Wire& wire) {
+    auto p = std::span(picture_.points).subspan(wire.first_point, wire.point_count);
+    Add("M{:.1f} {:.1f}", p[0].x, p[0].y);
     for (size_t k = 1; k < p.size(); ++k) {
       if (p[k].x == p[k - 1].x) {
         Add("V{:.1f}", p[k].y);
@@ -324,9 +372,6 @@ class SvgWriter {
       Add("C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}", p[k - 1].x, middle, p[k].x, middle, p[k].x,
           p[k].y);
     }
-    Add("\"{}><title>{} → {}{}</title></path>\n",
-        picture_.Find(wire.to) != nullptr ? " marker-end=\"url(#a)\"" : "", NameOf(wire.from),
-        NameOf(wire.to), wire.bytes > 0 ? ": " + BytesText(wire.bytes) : "");
   }
   std::string NameOf(NodeId id) const {
     return id.valid() ? EscapeHtml(Elide(tree_.Title(id), 60)) : "outside";
@@ -345,25 +390,6 @@ class SvgWriter {
 };
 
 }  // namespace
-
-std::string SideBySide(std::span<const std::string> pictures) {
-  std::string inside;
-  int left = 0, most_height = 0;
-  for (const std::string& picture : pictures) {
-    int width = 0, height = 0;
-    const size_t size = picture.find(" width=");
-    if (size == std::string::npos ||
-        std::sscanf(picture.c_str() + size, " width=\"%d\" height=\"%d\"", &width, &height) != 2)
-      continue;
-    inside += picture.substr(0, size) + fmt::format(" x=\"{}\"", left) + picture.substr(size);
-    left += width;
-    most_height = std::max(most_height, height);
-  }
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
-      "{1}\">\n{2}</svg>\n",
-      left, most_height, inside);
-}
 
 std::string ToSvg(FoldableGraph& graph, const SvgOptions& options) {
   return SvgWriter(graph, options).Run();

@@ -1,13 +1,41 @@
 // Pictures of a graph for browsers and papers: no scripts, every text of the module escaped.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/debug/place/placement.h"
+#include "core/graph/explain.h"
 #include "core/graph/picture.h"
 
 namespace hloscope::graph {
+
+// Colours of a picture, 0xRRGGBB: of paper, or of a window's theme.
+struct SvgColors {
+  uint32_t ground = 0xffffff, node = 0xffffff, raised = 0xf6f7f9, line = 0xb6bfca;
+  uint32_t text = 0x1a1f26, secondary = 0x566271, wire = 0x8792a0;
+  uint32_t link = 0x1566d1, host = 0xa3310a;
+};
+
+// How a box is painted beyond its text; colours 0xRRGGBB.
+struct SvgDress {
+  uint32_t color = 0, outline = 0;  // of its stripe, pale of its ground; around it
+  std::optional<uint32_t> hull;     // behind the boxes that became one kernel
+  uint32_t kernel = 0;              // which kernel that is
+  debug::Place place = debug::Place::kUndecided;
+  std::optional<uint32_t> ring;  // around what is shown
+  std::string mark;              // written below it
+};
+
+struct SvgLane {
+  float left = 0, width = 0;
+  std::string title, count;
+  bool loud = false;  // the host
+};
 
 struct SvgOptions {
   const debug::Placement* placement = nullptr;  // null: nodes do not show where they run
@@ -15,13 +43,14 @@ struct SvgOptions {
   std::string heading;         // above the picture, not escaped
   const Picture* picture = nullptr;  // other places for the same nodes; null: those of the graph
   std::string prefix;  // of the ids of nodes, where several pictures stand in one document
+  SvgColors colors;
+  // Empty: colours by role of the opcode and place, with a legend of them.
+  std::function<SvgDress(NodeId)> dress;
+  std::vector<SvgLane> lanes;  // titles above, for a picture of lanes
 };
 
 // The picture as it is open, with a legend of what occurs in it.
 std::string ToSvg(FoldableGraph& graph, const SvgOptions& options);
-
-// Pictures that ToSvg made, side by side in one.
-std::string SideBySide(std::span<const std::string> pictures);
 
 // A page: heading, picture, and the text of every computation of `shown` in a fold of its own.
 std::string ToHtml(FoldableGraph& graph, const SvgOptions& options,
@@ -30,8 +59,5 @@ std::string ToHtml(FoldableGraph& graph, const SvgOptions& options,
 // Graphviz: bodies as clusters in place of the instructions that call them.
 std::string ToDot(const hlo::Module& module, std::span<const hlo::InstructionId> shown,
                   const debug::Placement* placement);
-
-// What a reader is told about a node: lines of text, not escaped.
-std::string Explain(const Tree& tree, NodeId id, const debug::Placement* placement);
 
 }  // namespace hloscope::graph

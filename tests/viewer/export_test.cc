@@ -113,7 +113,7 @@ constexpr const char *kGpu = "attention_block_h100", *kPasses = "softmax_passes_
 constexpr ExportCase kCases[] = {
     {"home", "home", kGpu, kFusion, "module,id,framework", "jit_attention_block"},
     {"modules", "graph", kGpu, kFusion, "module,id,stage", "before_optimizations"},
-    {"graph", "graph", kGpu, kFusion, "node,opcode,place", "gemm_fusion_dot.3"},
+    {"graph", "graph", kGpu, kFusion, "node,opcode,place,kernel,lane", "gemm_fusion_dot.3"},
     {"selection", "home", kGpu, kFusion, "what,where,name", "gemm_fusion_dot_3"},
     {"notes", "home", kGpu, kFusion, "title,note", "a, \"quoted\" note"},
     {"passes", "passes", kPasses, "jit_softmax:triton_softmax.2", "stage,pipeline,pass,added",

@@ -4,6 +4,9 @@
 //   graph_bench json MODULE COMPUTATION [SPAN]  the same as JSON: sizes, edges and drawn lines;
 //   where SPAN is given, edges
 //                                           over more rows become jumps
+//   graph_bench fit WIDTH HEIGHT MODULE…    how large boxes are where the closed graph of each
+//   module
+//                                           fits a pane of that many pixels
 //   graph_bench measure                     reads `from to x y x y …`, a drawn edge a line, and
 //   prints how often
 //                                           edges without a common end cross, and how long all are
@@ -23,6 +26,7 @@
 #include "core/base/json.h"
 #include "core/dump/load.h"
 #include "core/graph/layout.h"
+#include "core/graph/picture.h"
 
 namespace hloscope::graph {
 namespace {
@@ -178,6 +182,25 @@ void Measure() {
   std::printf("%lld %.0f\n", static_cast<long long>(CountDrawnCrossings(lines)), length);
 }
 
+// The picture of the entry as it stands when it is opened, fitted to a pane of the window.
+bool PrintFit(float width, float height, const char* path) {
+  Result<dump::LoadedModule> loaded = dump::LoadModule(path, Limits());
+  if (!loaded) return false;
+  FoldableGraph graph(Tree(loaded->module, loaded->module->entry_id()), ForPane(width / height));
+  const double start = CpuMilliseconds();
+  const Picture& picture = graph.picture();
+  const double spent = CpuMilliseconds() - start;
+  const float zoom = std::min({(width - 40) / std::max(picture.width, 1.0f),
+                               (height - 60) / std::max(picture.height, 1.0f), 1.0f});
+  size_t jumps = 0;
+  for (const Wire& wire : picture.wires) jumps += wire.jump ? 1 : 0;
+  std::printf("%s: %zu boxes, %zu jumps, %.0f x %.0f, zoom %.3f, boxes %.1f px high, %.1f ms\n",
+              path, picture.boxes.size(), jumps, static_cast<double>(picture.width),
+              static_cast<double>(picture.height), static_cast<double>(zoom),
+              static_cast<double>(zoom * kNodeHeight), spent);
+  return true;
+}
+
 int Main(int count, char** arguments) {
   const std::string mode = count > 1 ? arguments[1] : "";
   if (mode == "random" && count == 4) {
@@ -188,6 +211,14 @@ int Main(int count, char** arguments) {
   if (mode == "measure") {
     Measure();
     return 0;
+  }
+  if (mode == "fit" && count > 4) {
+    bool all = true;
+    for (int k = 4; k < count; ++k) {
+      all &= PrintFit(static_cast<float>(std::atof(arguments[2])),
+                      static_cast<float>(std::atof(arguments[3])), arguments[k]);
+    }
+    return all ? 0 : 2;
   }
   if ((mode != "flat" && mode != "json") || count < 3) return 2;
   Result<dump::LoadedModule> loaded = dump::LoadModule(arguments[2], Limits());

@@ -3,6 +3,7 @@
 #include <imgui_te_context.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/views/graph_data.h"
@@ -182,6 +183,61 @@ TEST_F(GraphViewTest, ExportsTheGraphAsItIsOpen) {
   ASSERT_TRUE(svg.has_value());
   EXPECT_TRUE(svg->starts_with("<svg"));
   EXPECT_EQ(svg->find("<script"), std::string::npos);
+  // As the window has it: the sentences, the lanes, the colours of the theme, the ribbon.
+  for (const char* part :
+       {" operations → ", "Shown: ", " you wrote → ", "What you wrote: ", ">kernels</text>",
+        "fill=\"#14171c\"", "fill-opacity=\"0.2\"", "one colour, one kernel"})
+    EXPECT_TRUE(Has(*svg, part)) << part;
+  const Result<std::string> table =
+      app().dock().Find("graph")->view->Export(ExportFormat::kCsv, session());
+  ASSERT_TRUE(table.has_value());
+  const std::string name(Final().name(Fusion()));
+  const std::string cell = '"' + name + '"';
+  EXPECT_TRUE(Has(*table, cell + ",fusion,device_kernel," + cell + ",kernels,")) << *table;
+}
+
+TEST_F(GraphViewTest, AClosedLoopSaysWhichKernelItHolds) {
+  Show("power_iteration");
+  const hlo::Module& module = Final();
+  hlo::InstructionId inside;
+  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
+    const hlo::InstructionId id(k);
+    if (module[id].computation == module.entry_id() || module[id].opcode != hlo::Opcode::kFusion)
+      continue;
+    inside = id;
+  }
+  ASSERT_TRUE(inside.valid());
+  session().navigation.Select(Selection::OfInstruction(0, session().navigation.stage(), inside));
+  Settle();
+  const Result<std::string> svg =
+      app().dock().Find("graph")->view->Export(ExportFormat::kSvg, session());
+  ASSERT_TRUE(svg.has_value());
+  EXPECT_TRUE(Has(*svg, "holds " + std::string(module.name(inside)))) << Lit("graph");
+}
+
+TEST_F(GraphViewTest, HidingPicturesLaysOutForTheRoom) {
+  Show(kSample);
+  SelectFusion();
+  const auto proportion = [this] {
+    std::istringstream in(app().dock().Find("graph")->view->Arrangement());
+    std::string line;
+    std::getline(in, line);
+    std::getline(in, line);
+    std::istringstream words(line);
+    float graph = 0, found = 0;
+    words >> graph >> found;
+    return found;
+  };
+  const float narrow = proportion();
+  const std::string selected = SelectedName();
+  Press("1");
+  Press("3");
+  const float wide = proportion();
+  EXPECT_GT(wide, narrow);
+  EXPECT_EQ(SelectedName(), selected);
+  Press("3");
+  Press("1");
+  EXPECT_LT(proportion(), wide);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
   ten_seconds.py check FOLDER                     compares FOLDER/answers.json with them; exit status 1 if any differs
 
 answers.json is an object by picture ("01", …) of: operations, kernels, libraries, copies, collectives, host (numbers), host_bytes (as it
-stands in the picture, or "none"), shown (the name of what is shown), shown_operations (how many operations are in it)."""
+stands in the picture, or "none"), shown (the name of what is shown), shown_operations (how many operations are in it: the first number after its name)."""
 import json
 import pathlib
 import subprocess

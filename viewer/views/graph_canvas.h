@@ -31,6 +31,7 @@ struct BoxDress {
   uint32_t kernel = graph::kNoKernel;  // that all of the box is in
   uint32_t tint = 0;                   // the colour of that kernel; 0: in none
   uint32_t hull = 0;                   // the same where the kernel has several boxes
+  uint32_t weight = 1;                 // how much is in it: whose name is shown first
   // Of what a pass changed: its outline in `color`, and a sign on it. Empty: by its place.
   std::optional<graph::Outline> change = std::nullopt;
   std::string_view sign = {};
@@ -42,6 +43,8 @@ struct WireDress {
   uint32_t color = 0;  // 0: as any other
   bool is_dashed = false;
 };
+
+inline constexpr size_t kLeastColumns = 6;  // of a text that is cut
 
 // What a canvas asks of the view around it.
 struct CanvasScene {
@@ -61,12 +64,19 @@ struct CanvasScene {
   const std::unordered_set<uint32_t>* lit = nullptr;    // by NodeId
   const std::unordered_set<uint32_t>* found = nullptr;  // hits of a search, by NodeId
   uint32_t lit_kernel = graph::kNoKernel;
+  graph::NodeId holder;  // a closed box that the lit kernel is in, under another name; or invalid
+  std::string held;      // what is written beside it
 
   graph::NodeText TextOf(graph::NodeId id) const {
     return tree == nullptr ? text(id) : graph::TextOf(*tree, id);
   }
   std::string Title(graph::NodeId id) const {
     return tree == nullptr ? text(id).title : tree->Title(id);
+  }
+  // What is written on a box that has room for so many columns only.
+  std::string TitleWithin(graph::NodeId id, const graph::NodeText& text, size_t columns) const {
+    if (tree != nullptr) return graph::TitleWithin(*tree, id, text, columns);
+    return columns >= kLeastColumns ? graph::Elide(text.title, columns) : std::string();
   }
   bool IsGroup(graph::NodeId id) const {
     return tree == nullptr ? is_group(id) : (*tree)[id].kind != graph::NodeKind::kInstruction;

@@ -114,8 +114,10 @@ Result<std::shared_ptr<const GraphHits>> FindHits(const hlo::Module& module, std
   return hits;
 }
 
-StageKernels::StageKernels(const hlo::Module& module, const debug::Placement& placement)
-    : map(graph::MapKernels(module, placement)), members(map.kernel_of, map.kernels.size()) {
+StageKernels::StageKernels(std::shared_ptr<const hlo::Module> of, const debug::Placement& placement)
+    : module(std::move(of)),
+      map(graph::MapKernels(*module, placement)),
+      members(map.kernel_of, map.kernels.size()) {
   for (const graph::KernelMap::Kernel& kernel : map.kernels)
     ++lanes[static_cast<size_t>(graph::LaneOf(kernel.place))];
 }
@@ -139,7 +141,7 @@ GraphData::GraphData(std::shared_ptr<const hlo::Module> of, debug::Placement pla
 
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
-    const std::function<debug::Placement()>& place) {
+    const std::function<debug::Placement()>& place, float proportion) {
   std::vector<InstructionId> members;
   if (part.kind == GraphPart::Kind::kAround)
     members = hlo::Neighbourhood(*module, part.from, part.radius);
@@ -159,11 +161,11 @@ Result<std::shared_ptr<const GraphData>> MakeGraphData(
   std::optional<graph::FoldableGraph> graph;
   HLOSCOPE_TRY(ParallelFor(2, 2, [&](int64_t half) {
     if (half == 0) {
-      graph.emplace(graph::Tree(module, computation, {}, members));
+      graph.emplace(graph::Tree(module, computation, {}, members), graph::ForPane(proportion));
       graph->picture();
     } else {
       placement = place();
-      kernels = std::make_shared<StageKernels>(*module, placement);
+      kernels = std::make_shared<StageKernels>(module, placement);
     }
   }));
   return std::make_shared<GraphData>(module, std::move(placement), std::move(kernels),

@@ -47,10 +47,11 @@ struct GraphPart {
 
 // The kernels of a stage; none where it is not compiled.
 struct StageKernels {
+  std::shared_ptr<const hlo::Module> module;
   graph::KernelMap map;
   graph::KernelMembers members;
   std::array<int64_t, graph::kLaneCount> lanes = {};  // how many kernels run there
-  StageKernels(const hlo::Module& module, const debug::Placement& placement);
+  StageKernels(std::shared_ptr<const hlo::Module> of, const debug::Placement& placement);
 };
 
 // How many instructions wear each colour of a kernel.
@@ -88,10 +89,11 @@ struct GraphKey {
   auto operator<=>(const GraphKey&) const = default;
 };
 
-// `place` tells where instructions run, on a thread of its own beside the layout.
+// `place` tells where instructions run, on a thread of its own beside the layout; `proportion` is
+// width by height of the pane that it is made for.
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
-    const std::function<debug::Placement()>& place);
+    const std::function<debug::Placement()>& place, float proportion = 1);
 
 // Instructions whose name or opcode has the text, in any case; in program order.
 struct GraphHits {

@@ -13,6 +13,14 @@
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
+namespace {
+
+int64_t CountOperations(const hlo::Module& module, std::span<const hlo::InstructionId> members) {
+  return std::ranges::count_if(
+      members, [&](hlo::InstructionId id) { return graph::IsOperation(module, id); });
+}
+
+}  // namespace
 
 std::shared_ptr<const graph::Overview> OverviewOf(Context& context, int32_t module, int32_t stage,
                                                   const std::shared_ptr<const GraphData>& data,
@@ -37,6 +45,7 @@ std::shared_ptr<const SourceKernels> SourceKernelsOf(
         made->links = debug::Align(*first, *later);
         made->kernel_of = graph::MapOperations(*first, made->links, kernels->map);
         made->members = graph::KernelMembers(made->kernel_of, kernels->map.kernels.size());
+        made->first = first;
         return Computed<SourceKernels>(std::move(made));
       });
   return found.ready() ? found.value : nullptr;
@@ -49,14 +58,24 @@ uint32_t ColorOfKernel(const Theme& theme, uint8_t color) {
   return theme[kColors[color]];
 }
 
-std::string ShownText(const hlo::Module& module, const StageKernels& kernels, uint32_t kernel) {
+std::string NameOfKernel(const StageKernels& kernels, uint32_t kernel) {
+  if (kernel >= kernels.map.kernels.size()) return {};
+  return SafeText(kernels.module->name(kernels.map.kernels[kernel].instruction), 60);
+}
+
+std::string ShownText(const StageKernels& kernels, const SourceKernels* source, uint32_t kernel) {
   if (kernel >= kernels.map.kernels.size()) return {};
   const graph::KernelMap::Kernel& one = kernels.map.kernels[kernel];
-  int64_t inside = 0;
-  for (hlo::InstructionId id : kernels.members.Of(kernel))
-    inside += graph::IsOperation(module, id) ? 1 : 0;
-  return fmt::format("{}: {} → {}", SafeText(module.name(one.instruction), 60),
-                     Counted(inside, "operation"), debug::Describe(one.place));
+  std::string from;
+  if (source != nullptr) {
+    const int64_t written = CountOperations(*source->first, source->members.Of(kernel));
+    from = written == 0 ? std::string(", none of them yours")
+                        : fmt::format(", from {} you wrote", written);
+  }
+  return fmt::format(
+      "{}: {}{} → {}", NameOfKernel(kernels, kernel),
+      Counted(CountOperations(*kernels.module, kernels.members.Of(kernel)), "operation"), from,
+      debug::Describe(one.place));
 }
 
 }  // namespace hloscope::viewer

@@ -20,6 +20,7 @@ struct SourceKernels {
   debug::Alignment links;
   std::vector<uint32_t> kernel_of;  // by instruction of the first stage
   graph::KernelMembers members;
+  std::shared_ptr<const hlo::Module> first;
 };
 
 // Null while they are being found. `data` is of the stage, `first` of the module's first stage.
@@ -51,7 +52,11 @@ struct KernelPaint {
 // The colour of a kernel, among those of the theme.
 uint32_t ColorOfKernel(const Theme& theme, uint8_t color);
 
-// "fusion.3: 12 operations in 1 kernel", of a kernel; in the words of the stage's overview.
-std::string ShownText(const hlo::Module& module, const StageKernels& kernels, uint32_t kernel);
+// "fusion.3": what a kernel is called.
+std::string NameOfKernel(const StageKernels& kernels, uint32_t kernel);
+
+// "fusion.3: 12 operations, from 9 you wrote → device kernel", of a kernel; `source`, where what
+// was written is shown, may be null.
+std::string ShownText(const StageKernels& kernels, const SourceKernels* source, uint32_t kernel);
 
 }  // namespace hloscope::viewer

@@ -18,6 +18,7 @@
 #include "viewer/model/experiment.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
+#include "viewer/views/graph_card.h"
 #include "viewer/views/graph_outline.h"
 #include "viewer/widgets/widgets.h"
 
@@ -30,7 +31,15 @@ using graph::NodeKind;
 
 constexpr size_t kMostOpened = 2000;
 constexpr uint32_t kSeveral = graph::kNoKernel - 1;  // in place of a kernel
-constexpr std::ptrdiff_t kMostInRibbon = 200;        // instructions of a kernel that are looked for
+
+// The proportion to lay out for in a pane of that size. Steps, and only where the pane is far from
+// the one before: resizing it a little moves nothing.
+float ProportionFor(float width, float height, float before) {
+  constexpr float kFar = 0.6f, kStepsPerDouble = 2;
+  const float is = std::log2(std::clamp(width / std::max(height, 1.0f), 0.2f, 5.0f));
+  if (before > 0 && std::abs(is - std::log2(before)) < kFar) return before;
+  return std::exp2(std::round(is * kStepsPerDouble) / kStepsPerDouble);
+}
 
 // The final stage runs as all of the dump says, others as the module itself shows.
 debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int32_t stage,
@@ -48,11 +57,13 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
   if (key == key_ && generation == generation_ && data_ != nullptr) return true;
   const Pending<hlo::Module>& read = frame.context.data.Module(module, stage);
   if (!ShowPending(frame, read, "the module of this stage")) return false;
+  const ImVec2 room = ImGui::GetContentRegionAvail();
   const Pending<GraphData>& made = frame.context.cache.Get(
       key, "laying out the graph",
-      [text = read.value, part, module, stage,
-       dump = frame.context.document.dump().value](TaskControl&) {
-        return MakeGraphData(text, part, [&] { return PlacementOf(*dump, module, stage, *text); });
+      [text = read.value, part, module, stage, dump = frame.context.document.dump().value,
+       proportion = ProportionFor(room.x, room.y - LaneTitleHeight(), 0)](TaskControl&) {
+        return MakeGraphData(
+            text, part, [&] { return PlacementOf(*dump, module, stage, *text); }, proportion);
       });
   if (!ShowPending(frame, made, "the graph")) return false;
   const bool is_same = generation_ == generation && key_.module == module;
@@ -94,6 +105,7 @@ void GraphLens::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
                   origins != nullptr, data_->graph.tree().size(), errors.verdict, errors.findings);
   if (wanted == painted_ && kernels == kernels_) return;
   painted_ = wanted;
+  theme_ = &frame.theme;
   kernels_ = kernels;
   kernel_of_group_.clear();
   tints_.clear();
@@ -162,6 +174,7 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
       // A group with work on the host is as loud as that.
       dress.place = place;
     }
+    dress.weight = WeightOf(id);
     dress.kernel = KernelOf(id);
     if (dress.kernel == graph::kNoKernel) return dress;
     const graph::KernelMap::Kernel& kernel = kernels_.kernels->map.kernels[dress.kernel];
@@ -181,7 +194,20 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
   scene.lit = &lit_;
   scene.found = &found_;
   scene.lit_kernel = lit_kernel_;
+  MarkHolder(picture, scene);
   return scene;
+}
+
+// How much is in a box: instructions, those of a kernel or a body too.
+uint32_t GraphLens::WeightOf(NodeId id) const {
+  const graph::Node& node = data_->graph.tree()[id];
+  if (node.kind != NodeKind::kInstruction) return node.instructions;
+  const uint32_t kernel = kernels_.Of(node.instruction);
+  if (kernel != graph::kNoKernel && kernels_.source == nullptr)
+    return static_cast<uint32_t>(kernels_.kernels->members.Of(kernel).size());
+  uint32_t weight = 0;
+  for (uint32_t count : data_->places.Of(id)) weight += count;
+  return weight;
 }
 
 uint32_t GraphLens::KernelOf(NodeId id) const {
@@ -214,24 +240,8 @@ RibbonStep GraphLens::AreasOf(uint32_t kernel, bool in_lanes) const {
   if (data_ == nullptr || kernels_.kernels == nullptr || kernel == graph::kNoKernel) return areas;
   const graph::Picture& picture = in_lanes ? lanes_.picture : data_->graph.picture();
   const GraphCanvas& canvas = in_lanes ? lanes_canvas_ : canvas_;
-  // Of the stage itself its own instruction; of what was written all that it was made of.
-  std::vector<hlo::InstructionId> ids;
-  if (kernels_.source != nullptr) {
-    const auto all = kernels_.source->members.Of(kernel);
-    ids.assign(all.begin(), all.begin() + std::min(std::ssize(all), kMostInRibbon));
-  } else if (kernel < kernels_.kernels->map.kernels.size()) {
-    ids = {kernels_.kernels->map.kernels[kernel].instruction};
-  }
-  std::unordered_set<uint32_t> seen;
-  for (hlo::InstructionId id : ids) {
-    NodeId node = data_->NodeOf(id, false);
-    // In the lanes a body stands in its caller.
-    while (in_lanes && node.valid() && picture.Find(node) == nullptr)
-      node = data_->graph.tree()[node].parent;
-    if (!node.valid() || !seen.insert(node.index).second) continue;
-    const Box* box = picture.Find(node);
-    if (box == nullptr) continue;
-    if (const auto area = canvas.OnScreen(*box)) areas.push_back(*area);
+  for (NodeId node : NodesOf(kernel, picture)) {
+    if (const auto area = canvas.OnScreen(*picture.Find(node))) areas.push_back(*area);
   }
   return areas;
 }
@@ -259,8 +269,27 @@ void GraphLens::Find(Frame& frame, const std::string& text) {
   if (hits != nullptr) data_->AddNodesOf(hits->instructions, found_);
 }
 
+// Lays out anew where the pane has become much wider or higher; what is selected, else what is in
+// the middle, stays where it is. Not while a border is being dragged.
+void GraphLens::KeepProportion(float width, float height) {
+  const float wanted = ProportionFor(width, height, data_->graph.proportion());
+  if (wanted == data_->graph.proportion() || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
+  NodeId kept = focus_;
+  if (!kept.valid() || data_->graph.picture().Find(kept) == nullptr)
+    kept = canvas_.NearestToMiddle(data_->graph.picture());
+  const Box* found = kept.valid() ? data_->graph.picture().Find(kept) : nullptr;
+  const Box before = found == nullptr ? Box() : *found;
+  data_->graph.SetProportion(wanted);
+  fitted_size_ = {};
+  if (const Box* after = found == nullptr ? nullptr : data_->graph.picture().Find(kept)) {
+    canvas_.x += after->x - before.x;
+    canvas_.y += after->y - before.y;
+  }
+}
+
 CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float height,
                              bool minimap) {
+  KeepProportion(width, height);
   const graph::Picture& picture = data_->graph.picture();
   CanvasEvents events = canvas_.Draw(frame, id, {width, height}, SceneOf(picture), minimap);
   if (events.moved) follows_size_ = false;
@@ -269,7 +298,20 @@ CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float he
     fitted_size_ = {width, height};
     canvas_.Fit(picture);
   }
+  DrawCard(frame, width, height);
   return events;
+}
+
+// What is in the group that is selected here.
+void GraphLens::DrawCard(Frame& frame, float width, float height) {
+  const graph::Tree& tree = data_->graph.tree();
+  if (!focus_.valid() || focus_ != chosen_ || tree[focus_].kind == NodeKind::kInstruction) return;
+  if (summed_ != std::pair(graph_, focus_.index)) {
+    summed_ = {graph_, focus_.index};
+    sums_ = graph::SumsOf(tree, focus_);
+  }
+  const ImVec2 corner = ImGui::GetItemRectMin();
+  DrawGroupCard(frame, tree, focus_, sums_, corner, {corner.x + width, corner.y + height});
 }
 
 float GraphLens::LaneTitleHeight() { return 2 * ImGui::GetTextLineHeight(); }
@@ -315,6 +357,23 @@ CanvasEvents GraphLens::DrawLanes(Frame& frame, const char* id, float width, flo
   return events;
 }
 
+std::string GraphLens::TitleOf(const graph::LaneSpan& lane) const {
+  const bool known = data_->placement.compiled || lane.lane != graph::Lane::kRuntime;
+  return known ? std::string(graph::TitleOf(lane.lane)) : "not decided yet";
+}
+
+// How many instructions run in a lane of the whole stage, also what is not in this picture; of the
+// host also how many bytes move.
+std::string GraphLens::CountIn(const graph::LaneSpan& lane) const {
+  const bool known = kernels_.kernels != nullptr && data_->placement.compiled &&
+                     lane.lane != graph::Lane::kRuntime;
+  std::string count = CountText(known ? kernels_.kernels->lanes[static_cast<size_t>(lane.lane)]
+                                      : static_cast<int64_t>(lane.instructions));
+  if (lane.lane == graph::Lane::kHost && data_->placement.bytes > 0)
+    count += ", " + graph::BytesText(data_->placement.bytes);
+  return count;
+}
+
 // Two lines above the canvas: what each lane is; how many instructions run there, and of the host
 // how many bytes move.
 void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
@@ -327,22 +386,16 @@ void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
     const float left = corner.x + width / 2 + (lane.left - lanes_canvas_.x) * zoom;
     const float right = left + lane.width * zoom;
     const bool host = graph::IsHost(lane.lane);
-    // Of the whole stage, also what is not in this picture.
-    const bool known = kernels_.kernels != nullptr && data_->placement.compiled &&
-                       lane.lane != graph::Lane::kRuntime;
-    std::string count = CountText(known ? kernels_.kernels->lanes[static_cast<size_t>(lane.lane)]
-                                        : static_cast<int64_t>(lane.instructions));
-    if (lane.lane == graph::Lane::kHost && data_->placement.bytes > 0)
-      count += ", " + graph::BytesText(data_->placement.bytes);
+    const std::string count = CountIn(lane);
     const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + tall);
     const auto text = [&](ImFont* font, float y, uint32_t color, const std::string& what) {
       list.AddText(font, ImGui::GetFontSize(), {left, y}, color, what.c_str(), nullptr, 0, &clip);
     };
     const uint32_t color = frame.theme[host ? Color::kDeviceFallback : Color::kTextSecondary];
-    text(host ? frame.strong : frame.font, corner.y, color, std::string(TitleOf(lane.lane)));
+    text(host ? frame.strong : frame.font, corner.y, color, TitleOf(lane));
     text(frame.strong, corner.y + line, host ? color : frame.theme[Color::kText], count);
     if (ImGui::IsMouseHoveringRect({left, corner.y}, {right, corner.y + tall}))
-      ImGui::SetTooltip("%s: %s", std::string(TitleOf(lane.lane)).c_str(), count.c_str());
+      ImGui::SetTooltip("%s: %s", TitleOf(lane).c_str(), count.c_str());
   }
   ImGui::Dummy({width, tall});
 }
@@ -378,14 +431,20 @@ void GraphLens::OpenAll() {
 
 std::string GraphLens::Csv() const {
   const graph::Tree& tree = data_->graph.tree();
-  std::string out = "node,opcode,place,x,y,width,height,open\n";
+  std::string out = "node,opcode,place,kernel,lane,x,y,width,height,open\n";
   for (const Box& box : data_->graph.picture().boxes) {
     const hlo::InstructionId id = tree[box.node].instruction;
     const bool is_one = id.valid() && id.index < data_->placement.instructions.size();
-    out += fmt::format("{},{},{},{},{},{},{},{}\n", CsvCell(tree.Title(box.node)),
-                       is_one ? hlo::ToString((*data_->module)[id].opcode) : "",
-                       is_one ? debug::KeyOf(data_->placement.instructions[id.index].place) : "",
-                       box.x, box.y, box.width, box.height, box.open ? 1 : 0);
+    // Of a group only where all of it is in one.
+    const uint32_t kernel = KernelOf(box.node);
+    const bool in_one = kernel != graph::kNoKernel;
+    out += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{}\n", CsvCell(tree.Title(box.node)),
+        is_one ? hlo::ToString((*data_->module)[id].opcode) : "",
+        is_one ? debug::KeyOf(data_->placement.instructions[id.index].place) : "",
+        in_one ? CsvCell(NameOfKernel(*kernels_.kernels, kernel)) : "",
+        in_one ? graph::KeyOf(graph::LaneOf(kernels_.kernels->map.kernels[kernel].place)) : "",
+        box.x, box.y, box.width, box.height, box.open ? 1 : 0);
   }
   return out;
 }
@@ -402,16 +461,17 @@ std::string GraphLens::Arrangement() const {
     std::ranges::sort(open);
     open_text_ = fmt::format("{}", fmt::join(open, " "));
   }
-  return fmt::format("{} {} {} {} {} {} {}", graph_, canvas_.x, canvas_.y, canvas_.zoom,
-                     lanes_canvas_.y, lanes_canvas_.zoom, open_text_);
+  return fmt::format("{} {} {} {} {} {} {} {}", graph_, data_->graph.proportion(), canvas_.x,
+                     canvas_.y, canvas_.zoom, lanes_canvas_.y, lanes_canvas_.zoom, open_text_);
 }
 
 void GraphLens::SetArrangement(std::string_view text) {
   if (data_ == nullptr) return;
   std::istringstream in{std::string(text)};
   uint64_t graph = 0;
+  float proportion = 0;
   std::array<float, 5> camera = {};
-  in >> graph;
+  in >> graph >> proportion;
   for (float& value : camera) in >> value;
   if (!in || graph != graph_) return;
   std::vector<bool> wanted(data_->graph.tree().size());
@@ -427,6 +487,8 @@ void GraphLens::SetArrangement(std::string_view text) {
     if (box.open && !stays) data_->graph.Close(box.node);
   }
   if (focus_.valid()) focus_ = data_->graph.Visible(focus_);
+  // Of another layout only what was open is the same.
+  if (proportion != data_->graph.proportion()) return canvas_.Fit(data_->graph.picture());
   follows_size_ = false;
   canvas_.x = camera[0];
   canvas_.y = camera[1];

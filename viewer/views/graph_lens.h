@@ -10,6 +10,7 @@
 
 #include "core/graph/lanes.h"
 #include "core/graph/stepping.h"
+#include "core/graph/svg_sheet.h"
 #include "viewer/views/graph_canvas.h"
 #include "viewer/views/graph_colors.h"
 #include "viewer/views/graph_data.h"
@@ -43,12 +44,14 @@ class GraphLens {
   void SetArrangement(std::string_view text);
   // What is drawn as CSV, one box a row.
   std::string Csv() const;
+  // The picture, or its lanes, as it looks; after Paint.
+  graph::SvgPane ToPane(bool lanes) const;
   // Brings the node that stands for the selection into view, opening what is around it.
   void Reveal(Frame& frame);
   // The next node along a wire (vertical) or beside this one; invalid where there is none.
   graph::NodeId Step(Command direction) const;
   void Center(const graph::Box& box);
-  void Focus(graph::NodeId id) { focus_ = id; }
+  void Focus(graph::NodeId id) { focus_ = chosen_ = id; }
   graph::NodeId focus() const { return focus_; }
   // The instructions that the focus stands for, of one computation; all of a group.
   std::vector<hlo::InstructionId> InstructionsAtFocus() const;
@@ -76,14 +79,25 @@ class GraphLens {
   int32_t module() const { return key_.module; }
   int32_t stage() const { return key_.stage; }
   uint64_t generation() const { return generation_; }  // of the document that the graph is of
+  const Theme* theme() const { return theme_; }        // of the last Paint
   const std::vector<LegendEntry>& legend() const { return legend_; }
   const graph::Picture& picture() { return data_->graph.picture(); }
 
  private:
+  void DrawCard(Frame& frame, float width, float height);
+  void KeepProportion(float width, float height);
   void DrawLaneTitles(Frame& frame, float width) const;
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
   uint32_t FindKernelOf(graph::NodeId id) const;
+  std::string TitleOf(const graph::LaneSpan& lane) const;
+  std::string CountIn(const graph::LaneSpan& lane) const;
+  uint32_t WeightOf(graph::NodeId id) const;
+  // --- graph_held.cc
+  // The nodes that stand for a kernel in a picture.
+  std::vector<graph::NodeId> NodesOf(uint32_t kernel, const graph::Picture& picture) const;
+  // Says in which box the lit kernel is, where none bears its name.
+  void MarkHolder(const graph::Picture& picture, CanvasScene& scene) const;
 
   GraphKey key_;
   mutable std::string open_text_;  // of the nodes that are open, while open_version_ holds
@@ -92,6 +106,7 @@ class GraphLens {
   uint64_t generation_ = 0;  // of the context
   uint64_t graph_ = 0;       // grows with each other graph
   std::optional<NodeColors> colors_;
+  const Theme* theme_ = nullptr;
   std::string painted_;  // what the colours are of
   uint64_t dress_version_ = 0;
   std::vector<LegendEntry> legend_;
@@ -109,6 +124,9 @@ class GraphLens {
   uint64_t sought_version_ = 0;
   std::unordered_set<uint32_t> found_;
   graph::NodeId focus_;
+  graph::NodeId chosen_;  // by the user in this picture, not by following the selection
+  std::pair<uint64_t, uint32_t> summed_ = {0, 0};  // graph and group that sums_ are of
+  graph::GroupSums sums_;
   uint64_t followed_ = UINT64_MAX;
   bool followed_complete_ = false;
   std::unordered_set<uint32_t> lit_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "viewer/views/graph_canvas.h"
+
 namespace hloscope::viewer {
 namespace {
 
@@ -66,6 +68,14 @@ void DrawOutline(ImDrawList& list, ImVec2 a, ImVec2 b, Outline outline, uint32_t
     default:
       list.AddRect(a, b, Paler(color, 0.7f), 3 * zoom, line);
   }
+}
+
+uint32_t OutlineColor(const Theme& theme, const BoxDress& dress) {
+  const debug::Place place = dress.place;
+  const bool own = place == debug::Place::kHost || place == debug::Place::kHostMemory ||
+                   place == debug::Place::kCollective;
+  return dress.kernel == graph::kNoKernel || own || dress.tint == 0 ? PlaceColor(theme, place)
+                                                                    : dress.tint;
 }
 
 }  // namespace hloscope::viewer

@@ -8,11 +8,16 @@
 
 namespace hloscope::viewer {
 
+struct BoxDress;
+
 uint32_t PlaceColor(const Theme& theme, debug::Place place);
 
 // The outline of a box from `a` to `b`; `zoom` scales its corners, `line` is the width of a thin
 // line in pixels.
 void DrawOutline(ImDrawList& list, ImVec2 a, ImVec2 b, graph::Outline outline, uint32_t color,
                  float zoom, float line);
+
+// Of what is in a kernel, that of the kernel; the host and what moves data keep their own.
+uint32_t OutlineColor(const Theme& theme, const BoxDress& dress);
 
 }  // namespace hloscope::viewer

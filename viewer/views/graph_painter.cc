@@ -19,8 +19,9 @@ using graph::Outline;
 // Heights of a node in logical pixels from which on both lines of text, one line, outlines and
 // areas are drawn.
 constexpr float kTwoLinesHeight = 34, kTextHeight = 9, kOutlineHeight = 6, kFlatHeight = 2;
-constexpr float kShapeZoom = 1.2f;  // from which on wires say what shape they carry
-constexpr size_t kMostTags = 200;
+constexpr float kShapeZoom = 0.9f;  // from which on wires say what shape they carry
+constexpr float kChipZoom = 0.45f;  // from which on labels of jumps fit between rows
+constexpr float kLeastFont = 9;
 constexpr float kHullPadding = 8;  // in the picture
 constexpr uint32_t kWireStep = 8;  // of the wires that are drawn where nodes are dots
 
@@ -83,14 +84,13 @@ void GraphPainter::Paint(NodeId hovered) {
   for (size_t k = 0; k < boxes.size(); k += step) PaintBox(boxes[k], detail);
   const float font = std::max(9.0f * frame_.scale, graph::kSubtitleSize * zoom_);
   for (uint32_t k : frames) PaintFrameTitle(k, font);
-  // What moves between host and device is said at every zoom.
+  // What is shown, and what moves between host and device, is said at every zoom.
+  PaintCallouts();
   for (size_t k = 0; k < boxes.size(); k += step) PaintTransfer(boxes[k]);
-  if (detail == Detail::kFull) {
+  if (zoom_ >= kChipZoom * frame_.scale) {
     for (uint32_t k : boxes) PaintChips(k);
   }
-  if (const auto at = scene_.picture->box_of_node.find(scene_.selected.index);
-      scene_.selected.valid() && at != scene_.picture->box_of_node.end())
-    PaintCallout(at->second);
+  if (detail != Detail::kFull) PaintNames(boxes);
 }
 
 // Inflated boxes, and the wires between them as broad bands: opaque, so that overlaps do not show.
@@ -108,7 +108,7 @@ void GraphPainter::PaintHulls(const std::vector<uint32_t>& boxes) {
     const auto end = scene_.picture->box_of_node.end();
     if (from == end || to == end) return;
     const BoxDress& dress = dress_[from->second];
-    if (dress.hull == 0 || dress.kernel != dress_[to->second].kernel) return;
+    if (dress.hull == 0 || dress.kernel != dress_[to->second].kernel || Turns(wire)) return;
     PaintWire(wire, soft(dress), 2.2f * grow, true);
   });
   for (uint32_t k : boxes) {
@@ -119,6 +119,15 @@ void GraphPainter::PaintHulls(const std::vector<uint32_t>& boxes) {
     list_.AddRectFilled({a.x - grow, a.y - grow}, {b.x + grow, b.y + grow}, soft(dress),
                         1.3f * grow);
   }
+}
+
+// True for a wire that goes on in the next column: as a band it would be louder than what it joins.
+bool GraphPainter::Turns(const graph::Wire& wire) const {
+  for (uint32_t k = 1; k < wire.point_count; ++k) {
+    const graph::Point* p = &scene_.picture->points[wire.first_point + k];
+    if (p[0].y + 1 < p[-1].y && !wire.reversed) return true;
+  }
+  return false;
 }
 
 bool GraphPainter::Moves(const graph::Wire& wire) const {
@@ -229,8 +238,8 @@ void GraphPainter::PaintFrame(uint32_t index) {
     DrawOutline(list_, a, b, *dress.change, dress.color, zoom_, 1.1f * frame_.scale);
     PaintSign(index, a, b);
   } else {
-    list_.AddRect(a, b, call ? OutlineColor(dress) : frame_.theme[Color::kLine], 4 * zoom_,
-                  (call ? 1.8f : 1.0f) * frame_.scale);
+    list_.AddRect(a, b, call ? OutlineColor(frame_.theme, dress) : frame_.theme[Color::kLine],
+                  4 * zoom_, (call ? 1.8f : 1.0f) * frame_.scale);
   }
   PaintRing(a, b, index);
 }
@@ -279,7 +288,8 @@ void GraphPainter::PaintBox(uint32_t index, Detail detail) {
   list_.AddRectFilled(a, b, Blend(dress.color, dress.place == debug::Place::kHost ? 0.4f : 0.16f),
                       3 * zoom_);
   DrawOutline(list_, a, b, dress.change.value_or(graph::LookOf(dress.place).outline),
-              dress.change ? dress.color : OutlineColor(dress), zoom_, 1.2f * frame_.scale);
+              dress.change ? dress.color : OutlineColor(frame_.theme, dress), zoom_,
+              1.2f * frame_.scale);
   list_.AddRectFilled({a.x + 4 * zoom_, a.y + 6 * zoom_}, {a.x + 8 * zoom_, b.y - 6 * zoom_},
                       dress.color);
   PaintRing(a, b, index);
@@ -300,29 +310,10 @@ void GraphPainter::PaintSign(uint32_t index, ImVec2 a, ImVec2 b) {
                 dress.sign.data() + dress.sign.size());
 }
 
-// Of what is in a kernel, that of the kernel; the host and what moves data keep their own.
-uint32_t GraphPainter::OutlineColor(const BoxDress& dress) const {
-  const debug::Place place = dress.place;
-  const bool own = place == debug::Place::kHost || place == debug::Place::kHostMemory ||
-                   place == debug::Place::kCollective;
-  return dress.kernel == graph::kNoKernel || own || dress.tint == 0
-             ? PlaceColor(frame_.theme, place)
-             : dress.tint;
-}
-
-// Boxes of the devices may be narrower than their texts, which are cut in the middle then.
-void GraphPainter::PaintLine(const std::string& text, float font, ImVec2 at, float right,
-                             Color color) {
-  constexpr size_t kLeastColumns = 6;
-  const float room = (right - 2 * zoom_ - at.x) / (font * graph::kCharacterWidth);
-  const auto columns = static_cast<size_t>(std::max(room, 0.0f));
-  const size_t needed = graph::Columns(text);
-  if (needed > columns && columns < kLeastColumns) return;
-  if (needed <= columns) {
-    list_.AddText(frame_.mono, font, at, frame_.theme[color], text.c_str());
-  } else {
-    list_.AddText(frame_.mono, font, at, frame_.theme[color], graph::Elide(text, columns).c_str());
-  }
+// How many characters fit from `left` to the right side of a box.
+size_t GraphPainter::ColumnsWithin(float font, float left, float right) const {
+  const float room = (right - 2 * zoom_ - left) / (font * graph::kCharacterWidth);
+  return static_cast<size_t>(std::max(room, 0.0f));
 }
 
 void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
@@ -335,45 +326,21 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   const float height = b.y - a.y;
   const Color color = dress_[index].is_quiet ? Color::kTextSecondary : Color::kText;
   if (height < kTwoLinesHeight * frame_.scale) {
-    const float font =
-        std::round(std::clamp(height * 0.72f, 9 * frame_.scale, graph::kTitleSize * frame_.scale));
-    PaintLine(text.title, font, {left, (a.y + b.y - font) / 2 - frame_.scale}, b.x, color);
+    const float font = std::floor(std::max(graph::kTitleSize * zoom_, kLeastFont * frame_.scale));
+    const std::string name = scene_.TitleWithin(box.node, text, ColumnsWithin(font, left, b.x));
+    list_.AddText(frame_.mono, font, {left, (a.y + b.y - font) / 2 - frame_.scale},
+                  frame_.theme[color], name.c_str());
     return;
   }
   const float title = std::round(graph::kTitleSize * zoom_);
   const float subtitle = std::round(graph::kSubtitleSize * zoom_);
-  PaintLine(text.title, title, {left, a.y + 5 * zoom_}, b.x, color);
-  PaintLine(text.subtitle, subtitle, {left, a.y + 24 * zoom_}, b.x, Color::kTextSecondary);
-}
-
-// Text on a ground of its own, that can be read over wires.
-void GraphPainter::PaintTag(const std::string& text, ImVec2 at, float font, uint32_t color) {
-  const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
-  list_.AddRectFilled({at.x - 3, at.y - 1}, {at.x + width + 3, at.y + font + 3},
-                      frame_.theme.With(Color::kCanvas, 0.9f), 2);
-  list_.AddText(frame_.mono, font, at, color, text.c_str());
-}
-
-// The name of what is selected, where its box is too small to bear it.
-void GraphPainter::PaintCallout(uint32_t index) {
-  const Box& box = scene_.picture->boxes[index];
-  if (box.open) return;
-  const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
-  const float font = std::round(12 * frame_.scale);
-  const std::string& title = texts_(box.node).title;
-  const float character = font * graph::kCharacterWidth;
-  // What can be read on the box is not said again beside it.
-  const auto wanted = static_cast<float>(std::min<size_t>(graph::Columns(title), 10));
-  if (b.y - a.y >= kTextHeight * frame_.scale && (b.x - a.x) > (wanted + 3) * character * 0.8f)
-    return;
-  const ImVec2 low = list_.GetClipRectMin(), high = list_.GetClipRectMax();
-  const std::string text =
-      graph::Elide(title, static_cast<size_t>(std::max(6.0f, (high.x - low.x) / character - 4)));
-  const float width = static_cast<float>(graph::Columns(text)) * character;
-  const float x = std::clamp(a.x, low.x + 4, std::max(low.x + 4, high.x - width - 4));
-  const float below = b.y + 5 * frame_.scale;
-  PaintTag(text, {x, below + font + 4 < high.y ? below : a.y - font - 6 * frame_.scale}, font,
-           frame_.theme[Color::kAccent]);
+  const std::string name = scene_.TitleWithin(box.node, text, ColumnsWithin(title, left, b.x));
+  list_.AddText(frame_.mono, title, {left, a.y + 5 * zoom_}, frame_.theme[color], name.c_str());
+  // Boxes of the devices may be narrower than their texts, which are cut in the middle then.
+  const size_t columns = ColumnsWithin(subtitle, left, b.x);
+  if (columns < kLeastColumns && columns < graph::Columns(text.subtitle)) return;
+  list_.AddText(frame_.mono, subtitle, {left, a.y + 24 * zoom_},
+                frame_.theme[Color::kTextSecondary], graph::Elide(text.subtitle, columns).c_str());
 }
 
 // What a wire carries, in its middle, where there is room for it.
@@ -409,28 +376,6 @@ void GraphPainter::PaintRing(ImVec2 a, ImVec2 b, uint32_t index) {
   const uint32_t color = selected || lit ? frame_.theme[Color::kAccent] : dress_[index].tint;
   list_.AddRect({a.x - gap, a.y - gap}, {b.x + gap, b.y + gap}, color, 4 * zoom_,
                 (selected ? 3.0f : 1.8f) * frame_.scale);
-}
-
-void GraphPainter::PaintTransfer(uint32_t index) {
-  const Box& box = scene_.picture->boxes[index];
-  const debug::Transfer* transfer = dress_[index].transfer;
-  if (transfer == nullptr) return;
-  const bool to_host = transfer->direction == debug::TransferDirection::kToHost;
-  const std::string text =
-      fmt::format("{} {}", to_host ? "→ host" : "→ device",
-                  transfer->bytes < 0 ? "size unknown" : graph::BytesText(transfer->bytes));
-  const float font = std::round(std::max(10 * frame_.scale, 11 * zoom_));
-  // Above the box, where its right end is: labels of jumps begin at the left.
-  const ImVec2 corner = ToScreen(box.x + box.width, box.y);
-  const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
-  const ImVec2 at(corner.x - width, corner.y - font - 4 * frame_.scale);
-  // Labels that would lie on one another are left out: both can be read nearer by.
-  const graph::Area area{at.x, at.y, corner.x, corner.y};
-  if (tags_.size() > kMostTags ||
-      std::ranges::any_of(tags_, [&](const graph::Area& other) { return other.Meets(area); }))
-    return;
-  tags_.push_back(area);
-  PaintTag(text, at, font, frame_.theme[Color::kDeviceFallback]);
 }
 
 void GraphPainter::PaintChips(uint32_t index) {

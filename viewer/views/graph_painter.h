@@ -54,16 +54,22 @@ class GraphPainter {
   void PaintSign(uint32_t index, ImVec2 a, ImVec2 b);
   void PaintBox(uint32_t index, Detail detail);
   void PaintText(uint32_t index, ImVec2 a, ImVec2 b);
+  size_t ColumnsWithin(float font, float left, float right) const;
   void PaintTag(const std::string& text, ImVec2 at, float font, uint32_t color);
-  void PaintLine(const std::string& text, float font, ImVec2 at, float right, Color color);
+  bool PaintTagIfFree(const std::string& text, ImVec2 at, float font, uint32_t color);
   void PaintRing(ImVec2 a, ImVec2 b, uint32_t index);
-  void PaintCallout(uint32_t index);
+  // --- graph_callouts.cc
+  void PaintCallouts();
+  void PaintCallout(uint32_t index, const std::string& whole);
+  bool IsReadable(uint32_t index) const;
+  bool CoversBox(const graph::Area& area, graph::NodeId but) const;
+  void PaintNames(const std::vector<uint32_t>& boxes);
   void PaintShape(const graph::Wire& wire);
-  uint32_t OutlineColor(const BoxDress& dress) const;
   void PaintChips(uint32_t index);
   void PaintChip(const std::vector<graph::NodeId>& others, ImVec2 at, float width, bool up);
   void PaintTransfer(uint32_t index);
   bool Moves(const graph::Wire& wire) const;
+  bool Turns(const graph::Wire& wire) const;
 
   struct Chip {
     ImVec2 a, b;
@@ -83,7 +89,7 @@ class GraphPainter {
   const Jumps* leaving_ = nullptr;
   const Jumps* arriving_ = nullptr;
   std::vector<Chip> chips_;
-  std::vector<graph::Area> tags_;  // of transfers, as they were drawn
+  std::vector<graph::Area> tags_;  // as they were drawn: none lies on another
 };
 
 }  // namespace hloscope::viewer

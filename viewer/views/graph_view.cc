@@ -12,10 +12,10 @@
 
 #include "core/base/counted.h"
 #include "core/debug/align/alignment.h"
-#include "core/graph/svg.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
+#include "viewer/views/graph_export.h"
 #include "viewer/views/graph_kernels.h"
 #include "viewer/views/graph_legend.h"
 #include "viewer/views/graph_lens.h"
@@ -105,21 +105,22 @@ class GraphView : public View {
   }
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {
-    if (fusions_.data() == nullptr || format == ExportFormat::kPng)
+    if (fusions_.data() == nullptr || fusions_.theme() == nullptr || format == ExportFormat::kPng)
       return View::Export(format, context);
     if (format == ExportFormat::kCsv) return fusions_.Csv();
-    std::vector<std::string> pictures;
+    std::vector<graph::SvgPane> panes;
     for (size_t k : look_.ShownNow(HasSource())) {
       const GraphLens& lens = k == kSource ? source_ : fusions_;
-      if (lens.data() == nullptr) continue;
-      graph::SvgOptions options;
-      options.placement = &lens.data()->placement;
-      options.heading = TitleOf(context, k);
-      options.prefix = fmt::format("g{}", k);
-      if (k == kDevices) options.picture = &fusions_.lanes().picture;
-      pictures.push_back(graph::ToSvg(lens.data()->graph, options));
+      if (lens.data() == nullptr || lens.theme() == nullptr) continue;
+      panes.push_back(lens.ToPane(k == kDevices));
+      panes.back().options.heading = TitleOf(context, k);
+      panes.back().options.prefix = fmt::format("g{}", k);
     }
-    return graph::SideBySide(pictures);
+    const bool shown = shown_kernel_ != graph::kNoKernel;
+    return ToSheet(
+        std::move(panes), Words(), *fusions_.theme(),
+        shown ? ColorOfKernel(*fusions_.theme(), kernels_->map.kernels[shown_kernel_].color) : 0,
+        Legend());
   }
 
   std::string Lit(Context& /*context*/) const override {
@@ -335,25 +336,37 @@ class GraphView : public View {
       Label(frame.theme, Color::kTextSecondary, "counting kernels …");
       return;
     }
-    const std::string text = ToSentence(*overview_);
-    const size_t host = text.rfind(" → ");
-    const bool loud =
-        overview_->compiled && overview_->lanes[static_cast<size_t>(graph::Lane::kHost)] > 0;
+    const SheetWords words = Words();
     ImGui::PushFont(frame.strong, 17);
-    if (!loud || ImGui::CalcTextSize(text.c_str()).x > ImGui::GetContentRegionAvail().x) {
+    const std::string text = words.headline + words.loud;
+    if (ImGui::CalcTextSize(text.c_str()).x > ImGui::GetContentRegionAvail().x) {
       FittedLabel(text);
     } else {
-      Label(text.substr(0, host));
+      Label(words.headline);
       ImGui::SameLine(0, 0);
-      Label(frame.theme, Color::kDeviceFallback, text.substr(host));
+      Label(frame.theme, Color::kDeviceFallback, words.loud);
     }
     ImGui::PopFont();
     if (shown_kernel_ != graph::kNoKernel) {
-      FittedLabel("Shown: " + ShownText(*fusions_.data()->module, *kernels_, shown_kernel_));
+      FittedLabel(words.shown);
     } else {
-      Label(frame.theme, Color::kTextSecondary, "Shown: no kernel selected");
+      Label(frame.theme, Color::kTextSecondary, words.shown);
     }
     if (look_.caption) DrawCaption(frame);
+  }
+
+  SheetWords Words() const {
+    if (overview_ == nullptr) return {};
+    SheetWords words{ToSentence(*overview_), {}, "Shown: no kernel selected"};
+    const size_t host = words.headline.rfind(" → ");
+    if (host != std::string::npos && overview_->compiled &&
+        overview_->lanes[static_cast<size_t>(graph::Lane::kHost)] > 0) {
+      words.loud = words.headline.substr(host);
+      words.headline.resize(host);
+    }
+    if (shown_kernel_ != graph::kNoKernel)
+      words.shown = "Shown: " + ShownText(*kernels_, sources_.get(), shown_kernel_);
+    return words;
   }
 
   void DrawCaption(Frame& frame) {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "viewer/facts/answers.h"
-#include "viewer/model/document.h"
 #include "viewer/facts/dump_facts.h"
+#include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/views/questions_panel.h"
@@ -26,16 +26,16 @@ struct PlaceLook {
   Color color;
 };
 constexpr PlaceLook kPlaces[] = {
-    {debug::Place::kDeviceKernel, Color::kDeviceGpu},
-    {debug::Place::kInKernel, Color::kGood},
-    {debug::Place::kLibraryCall, Color::kContraction},
-    {debug::Place::kCollective, Color::kCollective},
-    {debug::Place::kHost, Color::kDeviceFallback},
-    {debug::Place::kHostMemory, Color::kDeviceHost},
-    {debug::Place::kCopy, Color::kMovement},
-    {debug::Place::kControl, Color::kControl},
-    {debug::Place::kNoCode, Color::kDeviceNone},
-    {debug::Place::kUndecided, Color::kTextDisabled},
+    {debug::Place::kDeviceKernel, Color::kPlaceKernel},
+    {debug::Place::kInKernel, Color::kPlaceInKernel},
+    {debug::Place::kLibraryCall, Color::kPlaceLibrary},
+    {debug::Place::kCollective, Color::kPlaceCollective},
+    {debug::Place::kHost, Color::kPlaceHost},
+    {debug::Place::kHostMemory, Color::kPlaceHostMemory},
+    {debug::Place::kCopy, Color::kPlaceCopy},
+    {debug::Place::kControl, Color::kPlaceControl},
+    {debug::Place::kNoCode, Color::kPlaceNoCode},
+    {debug::Place::kUndecided, Color::kLine},
 };
 
 class HomeView : public View {
