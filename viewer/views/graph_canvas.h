@@ -74,9 +74,9 @@ struct CanvasScene {
     return tree == nullptr ? text(id).title : tree->Title(id);
   }
   // What is written on a box that has room for so many columns only.
-  std::string TitleWithin(graph::NodeId id, const graph::NodeText& text, size_t columns) const {
-    if (tree != nullptr) return graph::TitleWithin(*tree, id, text, columns);
-    return columns >= kLeastColumns ? graph::Elide(text.title, columns) : std::string();
+  std::string TitleWithin(graph::NodeId id, const graph::NodeText& whole, size_t columns) const {
+    if (tree != nullptr) return graph::TitleWithin(*tree, id, whole, columns);
+    return columns >= kLeastColumns ? graph::Elide(whole.title, columns) : std::string();
   }
   bool IsGroup(graph::NodeId id) const {
     return tree == nullptr ? is_group(id) : (*tree)[id].kind != graph::NodeKind::kInstruction;
