@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/looks.h"
 #include "core/graph/svg.h"
 
 namespace hloscope::graph {

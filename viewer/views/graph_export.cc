@@ -1,5 +1,4 @@
 // A lens as SVG: boxes, hulls, rings and lanes in the colours of the window.
-#include "viewer/views/graph_export.h"
 
 #include <algorithm>
 #include <unordered_map>

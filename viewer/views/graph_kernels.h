@@ -12,6 +12,7 @@
 #include "core/graph/overview.h"
 #include "viewer/model/context.h"
 #include "viewer/views/graph_data.h"
+#include "viewer/widgets/theme.h"
 
 namespace hloscope::viewer {
 

@@ -1,8 +1,11 @@
 // The legend below the graphs.
 #pragma once
 
+#include <imgui/imgui.h>
+
 #include <vector>
 
+#include "core/graph/explain.h"
 #include "viewer/views/graph_colors.h"
 #include "viewer/widgets/view.h"
 
@@ -13,5 +16,10 @@ inline constexpr float kLeastHeightWithLegend = 240;  // of the view, in logical
 // 0 where there is hardly room for the pictures themselves.
 float LegendHeight(Frame& frame, const std::vector<LegendEntry>& legend);
 void DrawLegend(Frame& frame, const std::vector<LegendEntry>& legend);
+
+// What is in the group that is selected, on a card.
+// At the lower left of the canvas from `a` to `b`; nothing where the canvas is too small for it.
+void DrawGroupCard(Frame& frame, const graph::Tree& tree, graph::NodeId group,
+                   const graph::GroupSums& sums, ImVec2 a, ImVec2 b);
 
 }  // namespace hloscope::viewer

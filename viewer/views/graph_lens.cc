@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <sstream>
+#include <unordered_set>
 
 #include "core/base/counted.h"
 #include "core/graph/svg.h"
@@ -18,7 +19,7 @@
 #include "viewer/model/experiment.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
-#include "viewer/views/graph_card.h"
+#include "viewer/views/graph_legend.h"
 #include "viewer/views/graph_outline.h"
 #include "viewer/widgets/widgets.h"
 
@@ -30,6 +31,7 @@ using graph::NodeId;
 using graph::NodeKind;
 
 constexpr size_t kMostOpened = 2000;
+constexpr std::ptrdiff_t kMostInRibbon = 200;        // instructions of a kernel that are looked for
 constexpr uint32_t kSeveral = graph::kNoKernel - 1;  // in place of a kernel
 
 // The proportion to lay out for in a pane of that size. Steps, and only where the pane is far from
@@ -559,6 +561,47 @@ hlo::InstructionId GraphLens::InstructionOf(NodeId id) const {
     id = children.front();
   }
   return id.valid() ? tree[id].instruction : hlo::InstructionId();
+}
+
+std::vector<graph::NodeId> GraphLens::NodesOf(uint32_t kernel,
+                                              const graph::Picture& picture) const {
+  if (kernel == graph::kNoKernel) return {};
+  // Of the stage itself its own instruction; of what was written all that it was made of.
+  std::vector<hlo::InstructionId> ids;
+  if (kernels_.source != nullptr) {
+    const auto all = kernels_.source->members.Of(kernel);
+    ids.assign(all.begin(), all.begin() + std::min(std::ssize(all), kMostInRibbon));
+  } else if (kernels_.kernels != nullptr && kernel < kernels_.kernels->map.kernels.size()) {
+    ids = {kernels_.kernels->map.kernels[kernel].instruction};
+  }
+  std::vector<graph::NodeId> nodes;
+  std::unordered_set<uint32_t> seen;
+  for (hlo::InstructionId id : ids) {
+    graph::NodeId node = data_->NodeOf(id, false);
+    // In the lanes a body stands in its caller.
+    while (node.valid() && picture.Find(node) == nullptr) node = data_->graph.tree()[node].parent;
+    if (node.valid() && seen.insert(node.index).second) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+void GraphLens::MarkHolder(const graph::Picture& picture, CanvasScene& scene) const {
+  if (kernels_.kernels == nullptr || lit_kernel_ >= kernels_.kernels->map.kernels.size()) return;
+  const graph::Tree& tree = data_->graph.tree();
+  const hlo::InstructionId itself = kernels_.kernels->map.kernels[lit_kernel_].instruction;
+  const bool written = kernels_.source != nullptr;
+  for (graph::NodeId node : NodesOf(lit_kernel_, picture)) {
+    const bool one = tree[node].kind == graph::NodeKind::kInstruction;
+    // A box of the kernel itself has its colour and name; loops and groups have names of their own.
+    if (one && (written ? KernelOf(node) == lit_kernel_ : tree[node].instruction == itself))
+      continue;
+    const std::string_view word = !written                        ? "holds"
+                                  : KernelOf(node) == lit_kernel_ ? "became"
+                                                                  : "partly became";
+    scene.holder = node;
+    scene.held = fmt::format("{} {}", word, NameOfKernel(*kernels_.kernels, lit_kernel_));
+    return;
+  }
 }
 
 }  // namespace hloscope::viewer

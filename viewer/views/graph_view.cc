@@ -15,7 +15,6 @@
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
-#include "viewer/views/graph_export.h"
 #include "viewer/views/graph_kernels.h"
 #include "viewer/views/graph_legend.h"
 #include "viewer/views/graph_lens.h"
