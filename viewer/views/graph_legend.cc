@@ -16,7 +16,7 @@ namespace hloscope::viewer {
 namespace {
 
 constexpr size_t kBars = 6;
-constexpr float kWidth = 250, kLeastRoom = 300, kBarsFrom = 130, kPadding = 8;
+constexpr float kCardWidth = 250, kLeastCardRoom = 300, kBarsFrom = 130, kCardPadding = 8;
 constexpr float kOutlineWidth = 2.2f;  // of an outline, in widths of a filled square
 
 float EntryWidth(Frame& frame, const LegendEntry& entry) {
@@ -86,10 +86,10 @@ void DrawLegend(Frame& frame, const std::vector<LegendEntry>& legend) {
 void DrawGroupCard(Frame& frame, const graph::Tree& tree, graph::NodeId group,
                    const graph::GroupSums& sums, ImVec2 a, ImVec2 b) {
   const float scale = frame.scale, line = ImGui::GetTextLineHeight() + 2 * scale;
-  if (b.x - a.x < kLeastRoom * scale || b.y - a.y < kLeastRoom * scale) return;
+  if (b.x - a.x < kLeastCardRoom * scale || b.y - a.y < kLeastCardRoom * scale) return;
   const size_t bars = std::min(sums.opcodes.size(), kBars);
   const bool more = sums.opcodes.size() > bars;
-  const float pad = kPadding * scale, width = kWidth * scale;
+  const float pad = kCardPadding * scale, width = kCardWidth * scale;
   const float height = line * static_cast<float>(3 + bars + (more ? 1 : 0)) + 2 * pad;
   const ImVec2 corner(a.x + pad, b.y - pad - height);
   ImDrawList& list = *ImGui::GetWindowDrawList();
