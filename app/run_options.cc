@@ -58,7 +58,8 @@ std::vector<OptionSpec> RunOptionSet::InputSpecs() {
                      "the platform to run on; by default the interpreter"),
       {.name = "--inputs",
        .target = &request_.inputs,
-       .help = "values of the parameters: .npz, .npy files in order, or a folder with input_N.npy",
+       .help = "values of the parameters: .npz, .npy files in order, a folder with input_N.npy, a "
+               "snapshot, or a bundle",
        .value = "FILE"},
       {.name = "--infeed",
        .target = &request_.infeed,

@@ -105,6 +105,19 @@ TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
   ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, note).has_value());
   EXPECT_EQ(all, (std::vector<std::string>{"a", "wrong", "b", "c"}));
   EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
+  // Statistics of both sides where they are asked for.
+  request.statistics = true;
+  const auto look = [&](const InstructionReport& report) {
+    if (report.instruction != "wrong") return;
+    ASSERT_EQ(report.actual_statistics.size(), 1u);
+    ASSERT_EQ(report.expected_statistics.size(), 1u);
+    const auto &actual = report.actual_statistics[0], &expected = report.expected_statistics[0];
+    EXPECT_EQ(actual.elements, 8);
+    EXPECT_EQ(actual.first[0], expected.first[0]);
+    EXPECT_FLOAT_EQ(static_cast<float>(actual.first[3]), static_cast<float>(expected.first[3]) + 1);
+  };
+  ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, look).has_value());
+  request.statistics = false;
   // The other way round the values are wrong, and still only the instruction itself differs.
   differing.clear();
   request.platform = right.get();

@@ -157,6 +157,8 @@ TEST_F(Capture, OneInstructionInEveryForm) {
   EXPECT_EQ(numbers.elements, 2);
   EXPECT_EQ(numbers.low, bytes.data<float>()[1]);
   EXPECT_EQ(numbers.high, bytes.data<float>()[0]);
+  EXPECT_EQ(numbers.first[0], bytes.data<float>()[0]);
+  EXPECT_EQ(numbers.first[1], bytes.data<float>()[1]);
 }
 
 TEST_F(Capture, ResultsInEveryForm) {

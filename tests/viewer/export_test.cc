@@ -135,6 +135,7 @@ constexpr ExportCase kCases[] = {
     {"buffers", "memory", kGpu, kFusion, "bytes,instruction,shape", "qkv.1"},
     {"divergence", "divergence", "mlp_train_step", "", "instruction,verdict", ""},
     {"values", "divergence", "mlp_train_step", "", "index,", ""},
+    {"pinned", "divergence", "mlp_train_step", "", "instruction,computation,module", "interpreter"},
     {"verdict", "divergence", "mlp_train_step", "", "kind,what,closes,detail", ""},
     {"curve", "divergence", "mlp_train_step", "", "instruction,computation,opcode", ""},
     {"reducer", "divergence", "mlp_train_step", "", "kind,tries,instructions,text",
@@ -167,6 +168,8 @@ class ExportTest : public ViewerTest {
         Selection::OfInstruction(0, 0, session().experiment.module()->entry().root));
     Settle();
     app().Run(Command::kValues);
+    Settle();
+    app().Run(Command::kPin);
     Settle();
   }
   // By the palette; the path is that which is asked for, in another folder.

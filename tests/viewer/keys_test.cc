@@ -439,7 +439,19 @@ Cases KeysTest::ExperimentCases() {
   runs.check = [this] { return session().experiment.report() != nullptr; };
   values.check = [this] { return Has(Lit("values"), "values of "); };
   values.prepare = run;
-  return {{kCurveNext, curve_next},
+  Case pins = base, chooses = base;
+  pins.view = "divergence";
+  pins.prepare = [this, choose] {
+    choose();
+    session().navigation.Select(
+        Selection::OfInstruction(0, 0, (*session().document.dump()->Module(0, 0))->entry().root));
+    Settle();
+  };
+  pins.check = [this] { return !Lit("pinned").empty(); };
+  chooses.check = [this] { return app().popups().kind() == Popups::Kind::kInputs; };
+  return {{kPin, pins},
+          {kChooseInputs, chooses},
+          {kCurveNext, curve_next},
           {kCurvePrevious, curve_previous},
           {kRunExperiment, runs},
           {kValues, values},

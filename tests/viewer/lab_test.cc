@@ -62,7 +62,7 @@ TEST_F(LabTest, AKeptCurveIsShownAndNothingRuns) {
                    R"("diverging":1,"max_abs_error":0.5,"max_rel_error":"inf")") +
       "]"));
   EXPECT_EQ(Lit("curve"), "points 2\nchosen sum\nreaches out0\nreaches out3");
-  ExpectSeen("curve", "first beyond the bounds: sum (add)");
+  ExpectSeen("curve", "first beyond tolerance: sum (add)");
   ExpectSeen("curve", "out0, out3");
   ClickOn("curve", "tanh");
   EXPECT_EQ(SelectedName(), "t");
@@ -78,7 +78,8 @@ TEST_F(LabTest, AKeptCurveIsShownAndNothingRuns) {
   app().Run(Command::kGraphHeat);
   Settle();
   EXPECT_EQ(app().dock().screen(), "graph");
-  ExpectSeen("graph", "differs");
+  ExpectSeen("graph", "beyond tolerance 1");
+  ExpectSeen("graph", "within 4 ULP 1");
 }
 
 TEST_F(LabTest, CurvesThatNobodyShouldWrite) {
@@ -330,7 +331,8 @@ ENTRY e {
       dump::WriteTensors(Scratch("small.npz"), dump::TensorNames::kInputs, std::span(&zeros, 1)));
   Start({path});
   Press("Ctrl+4");
-  ExpectSeen("divergence", "inputs from small.npz");
+  Settle();
+  ExpectSeen("divergence", "small.npz: 1 of 1 parameter");
   app().Run(Command::kFindNan);
   Settle();
   EXPECT_TRUE(Has(Lit("divergence"), "the first NaN appears in born")) << Lit("divergence");

@@ -532,6 +532,55 @@ TEST_F(TaskTest, T25WhatItDidToTheGraph) {
       });
 }
 
+TEST_F(TaskTest, T26WhatValuesItHas) {
+  const auto run = [&] {
+    Press("Ctrl+4");
+    app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n1");
+    Settle();
+    Press("F9");
+  };
+  const std::string path = Scratch("module_0001.jit_loss.before_optimizations.txt");
+  ASSERT_TRUE(WriteFileAtomically(path, kNanModule));
+  Do(
+      "26 after a run: what values does an instruction have?", {path},
+      [&] {
+        run();
+        Key("Ctrl+P");
+        Words("born");
+        Key("Enter");
+        Key("Shift+V");
+      },
+      [&] {
+        run();
+        ClickOn("divergence", "born");
+        Item("//###divergence.values/Pin");
+      },
+      [&] {
+        ExpectSeen("pinned", "NaN, NaN, NaN, NaN");
+        ExpectSeen("pinned", "same bits");
+      });
+  Do(
+      "27 after a run: pin its values, run again, what changed?", {path},
+      [&] {
+        run();
+        Press("Ctrl+P");
+        Type("zero");
+        Press("Enter");
+        Key("Shift+V");
+        Key("F9");
+      },
+      [&] {
+        run();
+        ClickOn("divergence", "zero");
+        Item("//###divergence.values/Pin");
+        Item("//###divergence.divergence/Run");
+      },
+      [&] {
+        ExpectSeen("pinned", "0, 0, 0, 0");
+        EXPECT_EQ(session().experiment.runs(), 2u);
+      });
+}
+
 // Questions are about the whole dump: none of the host work is in the module in view.
 TEST_F(TaskTest, AnswersNameTheModule) {
   const std::string dump = TwinDump(Scratch("four"));
@@ -555,7 +604,7 @@ TEST_F(TaskTest, MedianIsThreeAtMost) {
     keyboard.push_back(steps.keyboard);
     mouse.push_back(steps.mouse);
   }
-  ASSERT_EQ(keyboard.size(), 25u);
+  ASSERT_EQ(keyboard.size(), 27u);
   std::ranges::sort(keyboard);
   std::ranges::sort(mouse);
   EXPECT_LE(keyboard[keyboard.size() / 2], 3);

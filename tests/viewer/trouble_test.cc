@@ -324,7 +324,7 @@ TEST_F(ViewerTest, AWorkersDeathIsASentenceAndTheNextRunWorks) {
   EXPECT_TRUE(std::filesystem::exists(died));
   EXPECT_TRUE(Has(Lit("divergence"), "died")) << Lit("divergence");
   Click("//###divergence.divergence/Run");
-  EXPECT_EQ(Lit("divergence"), "equal");
+  EXPECT_TRUE(Has(Lit("divergence"), "same bits: ")) << Lit("divergence");
 }
 
 }  // namespace

@@ -147,6 +147,16 @@ bool Application::RunOnSelection(Command command) {
     case Command::kReduce:
       RunIn("reducer", command);
       return true;
+    case Command::kPin: {
+      Frame frame = MakeFrame();
+      dock_.Find("pinned")->view->Run(command, frame);
+      // Brought to the front where it has a place; elsewhere the sentence has to do.
+      if (dock_.screen() == "divergence") BringUp("pinned");
+      return true;
+    }
+    case Command::kChooseInputs:
+      popups_.Show(Popups::Kind::kInputs);
+      return true;
     case Command::kMakeBundle:
       popups_.ShowBundle(BundlePopup::DefaultPath(*session_));
       return true;

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "viewer/facts/comparison.h"
 #include "viewer/frame/path_completion.h"
 #include "viewer/model/bookmark.h"
-#include "viewer/facts/comparison.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
@@ -72,6 +72,8 @@ void Popups::Draw(Frame& frame, const Actions& actions) {
       return DrawCompare(frame);
     case Kind::kExport:
       return DrawExport(frame, actions);
+    case Kind::kInputs:
+      return DrawInputs(frame);
     case Kind::kCompareProfile:
       return DrawCompareProfile(frame, actions);
     case Kind::kBundle:
@@ -302,8 +304,8 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
       (entries_[i].ends_with('/') ? into : path) = entries_[i];
     }
     if (!into.empty()) text_ = into;
-    Label(frame.theme, Color::kTextSecondary, "recent");
-    if (actions.recent == nullptr || actions.recent->empty()) Sentence(frame, "nothing opened yet");
+    if (actions.recent != nullptr) Label(frame.theme, Color::kTextSecondary, "recent");
+    if (actions.recent != nullptr && actions.recent->empty()) Sentence(frame, "nothing opened yet");
     for (size_t i = 0; actions.recent != nullptr && i < actions.recent->size(); ++i) {
       const std::string& recent = (*actions.recent)[i];
       std::string label = SafeText(recent, 100) + "##recent" + std::to_string(i);
@@ -334,6 +336,15 @@ void Popups::DrawCompareProfile(Frame& frame, const Actions& actions) {
   if (path.empty()) return;
   frame.context.document.CompareWith(std::move(path));
   frame.context.requests.Show("kernels");
+}
+
+void Popups::DrawInputs(Frame& frame) {
+  std::string path =
+      AskForPath(frame, "Run on the values in a file",
+                 "path of an .npz, a snapshot, a bundle, or a folder with input_N.npy", {});
+  if (path.empty()) return;
+  frame.context.marks.chosen_inputs = std::move(path);
+  frame.context.requests.Show("divergence");
 }
 
 void Popups::DrawCompare(Frame& frame) {

@@ -24,6 +24,7 @@ class Popups {
     kNote,
     kCompare,
     kCompareProfile,
+    kInputs,
     kExport,
     kBundle
   };
@@ -62,6 +63,7 @@ class Popups {
   std::string AskForPath(Frame& frame, const char* title, const char* hint, const Actions& actions);
   void DrawOpen(Frame& frame, const Actions& actions);
   void DrawCompareProfile(Frame& frame, const Actions& actions);
+  void DrawInputs(Frame& frame);
   void DrawNote(Frame& frame);
   void DrawCompare(Frame& frame);
   void DrawExport(Frame& frame, const Actions& actions);

@@ -38,7 +38,7 @@ WalkPoint PointOf(const Finding& finding, const hlo::Module& module) {
   point.opcode = hlo::ToString(module[id].opcode);
   point.executions = 1;
   point.differing = finding.verdict > Verdict::kSameBits;
-  point.diverging = finding.verdict >= Verdict::kBeyond;
+  point.diverging = StandsOut(finding.verdict);
   point.max_abs_error = finding.max_abs_error;
   point.max_rel_error = finding.max_rel_error;
   point.max_ulp = finding.max_ulp;
@@ -51,7 +51,7 @@ ErrorCurve CurveOfRun(const Experiment& experiment) {
   std::vector<Finding> findings(experiment.findings().begin(), experiment.findings().end());
   std::ranges::sort(findings, {}, [](const Finding& f) { return f.instruction.index; });
   for (const Finding& finding : findings) {
-    if (finding.verdict == Verdict::kFailed) continue;
+    if (!IsCompared(finding.verdict)) continue;
     ++curve.compared;
     if (finding.verdict == Verdict::kSameBits) {
       ++*curve.same_bits;
@@ -100,23 +100,26 @@ CurveVersion CurveVersionOf(Context& context, int32_t module) {
   return {ReadyVerdict(context, module), 0};
 }
 
-ErrorCurve CurveOf(Context& context, int32_t module) {
-  if (RanThis(context.experiment, module)) return CurveOfRun(context.experiment);
-  const DivergeVerdict* verdict = ReadyVerdict(context, module);
-  if (verdict == nullptr || !verdict->walk) return {};
-  const debug::ValueWalk& walk = *verdict->walk;
-  ErrorCurve curve{
+ErrorCurve CurveOfVerdict(const DivergeVerdict& verdict) {
+  if (!verdict.walk) return {};
+  const debug::ValueWalk& walk = *verdict.walk;
+  return {
       .points = walk.curve,
       .reached = walk.reached,
       .compared = walk.compared,
       .same_bits = walk.one_at_a_time ? std::nullopt : std::optional(walk.same_bits),
       .inner = walk.inner ? walk.inner->instruction : "",
-      .source = fmt::format("the verdict of {} against {}", verdict->platform, verdict->reference)};
-  return curve;
+      .source = fmt::format("the verdict of {} against {}", verdict.platform, verdict.reference)};
+}
+
+ErrorCurve CurveOf(Context& context, int32_t module) {
+  if (RanThis(context.experiment, module)) return CurveOfRun(context.experiment);
+  const DivergeVerdict* verdict = ReadyVerdict(context, module);
+  if (verdict == nullptr) return {};
+  return CurveOfVerdict(*verdict);
 }
 
 Verdict VerdictOf(const WalkPoint& point) {
-  constexpr uint64_t kFewUlp = 4;
   // Errors are of pairs of finite elements: where none is left, NaN or infinity stands on one side.
   const bool one_sided = point.diverging > 0 && point.max_abs_error == 0;
   if (one_sided || !std::isfinite(point.max_abs_error)) return Verdict::kNotFinite;
@@ -142,6 +145,19 @@ Selection FindPoint(Context& context, int32_t module, const WalkPoint& point) {
     if (id.valid()) return Selection::OfInstruction(module, stage, id);
   }
   return {};
+}
+
+VerdictCounts CountsOf(const Heat& heat) {
+  VerdictCounts counts;
+  for (const auto& [instruction, verdict] : heat) counts.Add(verdict);
+  return counts;
+}
+
+VerdictCounts CountsOf(const ErrorCurve& curve) {
+  VerdictCounts counts;
+  counts.Add(Verdict::kSameBits, curve.same_bits.value_or(0));
+  for (const WalkPoint& point : curve.points) counts.Add(VerdictOf(point));
+  return counts;
 }
 
 Heat HeatOf(Context& context, int32_t module, int32_t stage, const hlo::Module& read) {

@@ -31,11 +31,14 @@ struct CurveVersion {
   bool operator==(const CurveVersion&) const = default;
 };
 CurveVersion CurveVersionOf(Context& context, int32_t module);
+ErrorCurve CurveOfVerdict(const debug::DivergeVerdict& verdict);
 // Empty where nothing was compared.
 ErrorCurve CurveOf(Context& context, int32_t module);
 
 // How a point did, as the lab says of an instruction.
 Verdict VerdictOf(const debug::WalkPoint& point);
+// How many instructions did so; values with the same bits where their number is known.
+VerdictCounts CountsOf(const ErrorCurve& curve);
 // The worst error of a point for an axis by powers of ten: 1e300 for infinite or NaN ones.
 double HeightOf(const debug::WalkPoint& point, bool relative);
 
@@ -45,6 +48,7 @@ Selection FindPoint(Context& context, int32_t module, const debug::WalkPoint& po
 
 // Verdicts by instruction of one stage: colours of a graph.
 using Heat = std::unordered_map<uint32_t, Verdict>;
+VerdictCounts CountsOf(const Heat& heat);
 Heat HeatOf(Context& context, int32_t module, int32_t stage, const hlo::Module& read);
 
 }  // namespace hloscope::viewer

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "core/debug/run/failure.h"
 #include "core/replay/platform_table.h"
 #include "viewer/model/document.h"
@@ -58,18 +56,6 @@ std::optional<FaultRun> FaultRunOf(Context& context, int32_t module) {
   return ran;
 }
 
-std::string InputsBeside(Context& context, int32_t module, int32_t stage) {
-  const dump::DumpModel& dump = *context.document.dump();
-  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
-  if (stage < 0 || static_cast<size_t>(stage) >= entry.stages.size()) return {};
-  const int32_t file = dump.ModuleFile(module, stage);
-  if (file < 0) return {};
-  const std::filesystem::path path =
-      std::filesystem::path(dump.FullPath(file)).replace_extension(".npz");
-  std::error_code error;
-  return std::filesystem::is_regular_file(path, error) ? path.string() : std::string();
-}
-
 std::string RunText(const debug::RunRequest& request) {
   std::string text = request.platform;
   if (!request.reference_platform.empty()) text += " against " + request.reference_platform;
@@ -77,9 +63,7 @@ std::string RunText(const debug::RunRequest& request) {
     text +=
         *request.find == debug::NonFiniteKind::kNan ? ", the first NaN" : ", the first infinity";
   }
-  if (request.inputs.empty()) return text + fmt::format(", seed {}", request.seed);
-  const std::string file = std::filesystem::path(request.inputs.front()).filename().string();
-  return text + ", inputs from " + file;
+  return text + ", " + InputsText(request);
 }
 
 }  // namespace hloscope::viewer

@@ -21,10 +21,6 @@ struct FaultRun {
 // the same. nullopt: the module was not run, and there is no verdict on it.
 std::optional<FaultRun> FaultRunOf(Context& context, int32_t module);
 
-// The archive of inputs that lies beside the file of that stage under the same name, as reducing
-// writes one; empty: none.
-std::string InputsBeside(Context& context, int32_t module, int32_t stage);
-
 // "PLATFORM against REFERENCE, seed 3".
 std::string RunText(const debug::RunRequest& request);
 

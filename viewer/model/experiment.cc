@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 #include "core/debug/run/extract.h"
@@ -21,16 +22,6 @@ using debug::InstructionReport;
 using debug::LeafComparison;
 using hlo::InstructionId;
 
-constexpr uint64_t kFewUlp = 4;
-
-Verdict VerdictOf(const InstructionReport& report, uint64_t ulp, bool bits, bool finite) {
-  if (report.error || !report.compared) return Verdict::kFailed;
-  if (!finite) return Verdict::kNotFinite;
-  if (report.differs()) return Verdict::kBeyond;
-  if (bits) return Verdict::kSameBits;
-  return ulp <= kFewUlp ? Verdict::kWithinUlp : Verdict::kWithinBound;
-}
-
 std::string NoteOf(const InstructionReport& report) {
   if (report.error) return report.error->ToString();
   if (report.together_with.empty()) return report.compared ? "" : "nothing to compare";
@@ -39,20 +30,25 @@ std::string NoteOf(const InstructionReport& report) {
   return note;
 }
 
+Verdict VerdictOfReport(const InstructionReport& report) {
+  if (report.error) return Verdict::kFailed;
+  if (!report.compared) return Verdict::kNotCompared;
+  Verdict worst = Verdict::kSameBits;
+  for (const LeafComparison& leaf : report.outputs) worst = std::max(worst, VerdictOf(leaf));
+  return worst;
+}
+
 Finding FindingOf(const InstructionReport& report, InstructionId instruction) {
   Finding finding;
   finding.instruction = instruction;
-  bool bits = true, finite = true;
   for (const LeafComparison& leaf : report.outputs) {
     finding.elements += leaf.elements;
     finding.mismatched += leaf.mismatched;
     finding.max_abs_error = std::max(finding.max_abs_error, leaf.max_abs_error);
     finding.max_rel_error = std::max(finding.max_rel_error, leaf.max_rel_error);
     finding.max_ulp = std::max(finding.max_ulp, leaf.max_ulp);
-    bits &= leaf.max_ulp == 0 && leaf.mismatched == 0;
-    finite &= leaf.nan_mismatched == 0 && leaf.inf_mismatched == 0;
   }
-  finding.verdict = VerdictOf(report, finding.max_ulp, bits, finite);
+  finding.verdict = VerdictOfReport(report);
   finding.note = NoteOf(report);
   return finding;
 }
@@ -132,26 +128,65 @@ void CaptureBoth(const std::shared_ptr<const hlo::Module>& module, const std::st
     }
   }
   if (report.error) pair.note = report.error->ToString();
+  pair.bounds = request.bounds;
+  const size_t both = std::min(pair.reference_leaves.size(), pair.actual_leaves.size());
+  for (size_t i = 0; i < both; ++i) {
+    pair.counts.push_back(
+        CountElements(pair.actual_leaves[i], pair.reference_leaves[i], request.bounds));
+  }
+}
+
+RunValues ValuesBefore(const std::shared_ptr<const hlo::Module>& module,
+                       const ExperimentRequest& request) {
+  RunValues values;
+  values.module = module;
+  values.module_index = request.module_index;
+  values.stage = request.stage;
+  values.platform = request.platform;
+  values.reference = request.isolate ? request.reference_platform : "";
+  values.inputs = InputsText(request);
+  return values;
+}
+
+void AddArguments(std::span<const hlo::Literal> arguments, RunValues& values) {
+  const auto parameters = values.module->Parameters(values.module->entry_id());
+  for (size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i) {
+    if (!parameters[i].valid()) continue;
+    HeldValues held;
+    held.platform = DescribeLeaves(arguments[i]);
+    if (!values.reference.empty()) held.reference = held.platform;
+    values.of[parameters[i].index] = std::move(held);
+  }
+}
+
+// What was not seen so far, as the reference evaluator has it on the same inputs.
+void AddInner(const std::shared_ptr<const hlo::Module>& module, const debug::RunRequest& run,
+              const std::stop_token& stop, RunValues& values) {
+  constexpr double kMostSeconds = 30;
+  debug::RunRequest request = run;
+  request.platform = replay::ReferencePlatform().name;
+  request.reference_platform.clear();
+  request.isolate = false;
+  request.find.reset();
+  request.deadline_seconds = std::min(run.deadline_seconds.value_or(kMostSeconds), kMostSeconds);
+  request.capture.results = replay::CaptureForm::kNone;
+  request.capture.items = {{replay::CaptureScope::kAll, replay::CaptureForm::kStatistics, {}}};
+  HeldCollector collector;
+  const auto ran = debug::RunCapturing(module, request, collector, stop);
+  if (!ran) values.note = "values are missing: " + ran.error().ToString();
+  if (collector.is_full) {
+    values.note = fmt::format("values of the first {} instructions are kept", kMostHeld);
+  }
+  for (auto& [index, held] : collector.values) values.of.try_emplace(index, std::move(held));
 }
 
 }  // namespace
 
-std::string_view ToString(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kSameBits:
-      return "bitwise equal";
-    case Verdict::kWithinUlp:
-      return "within 4 ULP";
-    case Verdict::kWithinBound:
-      return "within tolerance";
-    case Verdict::kBeyond:
-      return "differs";
-    case Verdict::kNotFinite:
-      return "NaN or infinity";
-    case Verdict::kFailed:
-      return "not compared";
-  }
-  return "";
+std::string InputsText(const debug::RunRequest& request) {
+  if (request.inputs.empty()) return fmt::format("seed {}", request.seed);
+  const std::filesystem::path path(request.inputs.front());
+  const std::string name = path.filename().string();
+  return "inputs from " + (name.empty() ? path.parent_path().filename().string() : name);
 }
 
 Experiment::Experiment(std::function<void()> wake, std::string worker_program)
@@ -216,18 +251,23 @@ void Experiment::Retire() {
 
 void Experiment::Start(std::shared_ptr<const hlo::Module> module,
                        const ExperimentRequest& request) {
-  Reset();
+  Clear();
   request_ = request;
   module_ = std::move(module);
   const debug::RunRequest run = MakeRequest();
   expected_ = run.isolate ? CountRun(*module_) : 0;
   Begin("running on " + request.platform,
-        [module = module_, run, wake = wake_](News& news, const std::stop_token& stop) {
+        [module = module_, run, asked = std::make_shared<ExperimentRequest>(request), wake = wake_](
+            News& news, const std::stop_token& stop) {
           const auto names = NamesOfEntry(*module);
           debug::RunRequest own = run;
+          RunValues values = ValuesBefore(module, *asked);
           own.on_instruction = [&](const InstructionReport& report) {
             const auto known = names.find(report.instruction);
             if (known == names.end()) return;
+            if (!report.actual_statistics.empty() && values.of.size() < kMostHeld) {
+              values.of[known->second.index] = HeldOf(report, !values.reference.empty());
+            }
             {
               const std::lock_guard lock(news.mutex);
               news.findings.push_back(FindingOf(report, known->second));
@@ -240,8 +280,17 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
             if (wake) wake();
           };
           debug::RunReport report = debug::RunModule(module, own, stop);
+          AddArguments(report.arguments, values);
+          const bool has_ended = report.status == debug::RunStatus::kDied || stop.stop_requested();
+          {
+            const std::lock_guard lock(news.mutex);
+            news.report = std::move(report);
+          }
+          if (wake) wake();
+          // The verdict is there by now; what is inside calls, loops and fusions comes behind it.
+          if (!has_ended) AddInner(module, run, stop, values);
           const std::lock_guard lock(news.mutex);
-          news.report = std::move(report);
+          news.values = std::move(values);
         });
 }
 
@@ -270,6 +319,11 @@ void Experiment::Cancel() {
 }
 
 void Experiment::Reset() {
+  Clear();
+  values_.clear();
+}
+
+void Experiment::Clear() {
   Retire();
   running_ = false;
   news_.reset();
@@ -291,6 +345,7 @@ bool Experiment::Update() {
     if (news_->report) report_ = std::exchange(news_->report, std::nullopt);
     if (news_->progress) progress_ = std::exchange(news_->progress, std::nullopt);
     if (news_->captured) captured_ = std::exchange(news_->captured, std::nullopt);
+    if (news_->values) Keep(*std::exchange(news_->values, std::nullopt));
     finished = news_->finished;
   }
   for (Finding& finding : findings) {
@@ -324,6 +379,24 @@ double Experiment::seconds() const {
 const Finding* Experiment::Of(InstructionId instruction) const {
   const auto known = by_instruction_.find(instruction.index);
   return known == by_instruction_.end() ? nullptr : &findings_[known->second];
+}
+
+// The last runs of some stages: of those that stand side by side, and the ones before.
+void Experiment::Keep(RunValues values) {
+  constexpr size_t kMostRuns = 4;
+  std::erase_if(values_, [&](const RunValues& known) {
+    return known.module_index == values.module_index && known.stage == values.stage;
+  });
+  if (values_.size() >= kMostRuns) values_.erase(values_.begin());
+  values.number = ++runs_;
+  values_.push_back(std::move(values));
+}
+
+const RunValues* Experiment::ValuesOf(int32_t module_index, int32_t stage) const {
+  const auto known = std::ranges::find_if(values_, [&](const RunValues& values) {
+    return values.module_index == module_index && values.stage == stage;
+  });
+  return known == values_.end() ? nullptr : &*known;
 }
 
 std::vector<std::string> PlatformsHere() {

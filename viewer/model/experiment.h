@@ -20,21 +20,23 @@
 #include "core/debug/run/run_module.h"
 #include "core/hlo/module.h"
 #include "core/replay/workers/worker_pool.h"
+#include "viewer/model/held_values.h"
+#include "viewer/model/verdict_table.h"
 
 namespace hloscope::viewer {
 
 // What is to run, by default every instruction of the entry by itself first.
 struct ExperimentRequest : debug::RunRequest {
   ExperimentRequest() {
-    isolate = true;
+    isolate = statistics = true;
     deadline_seconds = 120;
   }
 
   int32_t module_index = -1, stage = -1;  // of the dump, for those who show it
 };
 
-enum class Verdict : uint8_t { kSameBits, kWithinUlp, kWithinBound, kBeyond, kNotFinite, kFailed };
-std::string_view ToString(Verdict verdict);
+// "seed 3", "inputs from a.npz": what a run is given.
+std::string InputsText(const debug::RunRequest& request);
 
 // How one instruction did.
 struct Finding {
@@ -50,6 +52,8 @@ struct Finding {
 struct CapturedPair {
   hlo::InstructionId instruction;
   std::vector<hlo::Literal> reference_leaves, actual_leaves;  // arrays, tuples flattened
+  std::vector<VerdictCounts> counts;                          // of elements, by leaf of both
+  debug::BoundsRequest bounds;                                // by which they compare
   std::string note;                                           // why a side has none
 };
 
@@ -89,6 +93,9 @@ class Experiment {
   std::shared_ptr<replay::WorkerPool> MakeWorkers(int most) const;
   const std::string& program() const { return program_; }  // that serves as a worker
   const CapturedPair* captured() const { return captured_ ? &*captured_ : nullptr; }
+  // What the instructions of that stage held in its last run; null: it was not run, or long ago.
+  const RunValues* ValuesOf(int32_t module_index, int32_t stage) const;
+  uint64_t runs() const { return runs_; }  // that ended with values
 
  private:
   struct News {
@@ -96,12 +103,15 @@ class Experiment {
     std::vector<Finding> findings;
     std::optional<debug::RunReport> report;
     std::optional<CapturedPair> captured;
+    std::optional<RunValues> values;
     std::optional<replay::RunProgress> progress;
     bool finished = false;
   };
   using Job = std::function<void(News& news, const std::stop_token& stop)>;
   void Begin(std::string doing, Job job);
   debug::RunRequest MakeRequest() const;
+  void Clear();
+  void Keep(RunValues values);
 
   std::function<void()> wake_;
   std::string program_;
@@ -117,6 +127,8 @@ class Experiment {
   int64_t expected_ = 0;
   std::optional<debug::RunReport> report_;
   std::optional<CapturedPair> captured_;
+  std::vector<RunValues> values_;  // of stages, the newest last
+  uint64_t runs_ = 0;
   std::optional<replay::RunProgress> progress_;  // of what runs
   // What was told to stop may take a while to: it is waited for when it has ended.
   struct Running {

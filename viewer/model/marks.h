@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "profiler/event_store.h"
+#include "viewer/model/selection.h"
 
 namespace hloscope::viewer {
 
@@ -60,7 +61,15 @@ struct AskedVerdict {
   std::chrono::steady_clock::time_point since;
 };
 
+// The instruction under the pointer, in a graph, a list or a curve.
+struct Hovered {
+  Selection selection;
+  int frame = -1000;  // of ImGui, when it was seen there last
+};
+
 struct Marks {
+  Hovered hovered;
+  std::string chosen_inputs;  // the file that the lab was last told to run on; empty: none
   Comparison comparison;
   ShownChange shown_change;
   TimelineRange timeline;

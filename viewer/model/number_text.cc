@@ -56,4 +56,17 @@ std::string NanosecondsText(double nanoseconds) {
   return fmt::format("{:.{}f} {}", nanoseconds, digits, kUnits[unit]);
 }
 
+std::string ErrorText(double error) {
+  if (error == 0) return {};
+  if (std::isnan(error)) return "NaN";
+  return std::isfinite(error) ? fmt::format("{:.2e}", error) : "inf";
+}
+
+std::string UlpText(uint64_t ulp) {
+  constexpr uint64_t kFar = 999'999'999;
+  return ulp > kFar ? "far" : SomeText(static_cast<int64_t>(ulp));
+}
+
+std::string SomeText(int64_t count) { return count == 0 ? std::string() : CountText(count); }
+
 }  // namespace hloscope::viewer

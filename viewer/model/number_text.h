@@ -15,4 +15,12 @@ std::string CountText(int64_t count);
 // "1.25 ms".
 std::string NanosecondsText(double nanoseconds);
 
+// "1.25e-07", "inf", "NaN": an error in a table; empty where nothing differs, so that what does is
+// seen.
+std::string ErrorText(double error);
+// "12"; "far" for what no one counts; empty where nothing differs.
+std::string UlpText(uint64_t ulp);
+// "1,234"; empty for none.
+std::string SomeText(int64_t count);
+
 }  // namespace hloscope::viewer

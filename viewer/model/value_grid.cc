@@ -31,14 +31,22 @@ double NumberOf(const hlo::Literal& literal, int64_t element) {
 
 }  // namespace
 
-ValueGrid::ValueGrid(hlo::Literal reference, std::optional<hlo::Literal> actual)
-    : reference_(std::move(reference)), actual_(std::move(actual)) {
+ValueGrid::ValueGrid(hlo::Literal reference, std::optional<hlo::Literal> actual,
+                     const debug::BoundsRequest& bounds)
+    : reference_(std::move(reference)),
+      actual_(std::move(actual)),
+      bounds_(debug::BoundsFor(reference_.shape().element_type(), bounds)) {
   const auto dimensions = reference_.shape().dimensions();
   if (!dimensions.empty()) columns_ = dimensions.back();
   if (dimensions.size() > 1) rows_ = dimensions[dimensions.size() - 2];
   for (size_t d = 0; d + 2 < dimensions.size(); ++d) pages_ *= dimensions[d];
   elements_ = rows_ * columns_ * pages_;
   step_ = std::max<int64_t>(1, elements_ / kMostCounted);
+}
+
+std::optional<Verdict> ValueGrid::VerdictAt(int64_t element) const {
+  if (!actual_) return std::nullopt;
+  return VerdictOfElement(*actual_, reference_, element, bounds_);
 }
 
 std::string ValueGrid::IndexText(int64_t element) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/hlo/literal.h"
+#include "viewer/model/verdict_table.h"
 
 namespace hloscope::viewer {
 
@@ -25,7 +26,9 @@ class ValueGrid {
   static constexpr size_t kBins = 64;
 
   // Both are arrays, `actual` of the reference's element type and size where it is given.
-  ValueGrid(hlo::Literal reference, std::optional<hlo::Literal> actual);
+  // `bounds` judge elements.
+  ValueGrid(hlo::Literal reference, std::optional<hlo::Literal> actual,
+            const debug::BoundsRequest& bounds = {});
 
   const hlo::Shape& shape() const { return reference_.shape(); }
   bool has_actual() const { return actual_.has_value(); }
@@ -43,6 +46,9 @@ class ValueGrid {
   // kError.
   double Number(ValueSide side, int64_t element) const;
 
+  // How an element of both sides does; nullopt: there is one side only.
+  std::optional<Verdict> VerdictAt(int64_t element) const;
+
   // Over all elements, or as many as fit a tenth of a second (see `sampled`).
   const ValueSummary& summary(ValueSide side);
   // Counts of kBins equal steps from least to largest.
@@ -58,6 +64,7 @@ class ValueGrid {
 
   hlo::Literal reference_;
   std::optional<hlo::Literal> actual_;
+  debug::ErrorBounds bounds_;
   int64_t rows_ = 1, columns_ = 1, pages_ = 1, elements_ = 0;
   int64_t step_ = 1;  // every so many elements are counted
   std::array<std::optional<Counted>, 4> counted_;

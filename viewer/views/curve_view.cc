@@ -8,11 +8,15 @@
 #include <cmath>
 
 #include "viewer/lab/error_curve.h"
+#include "viewer/lab/hover_values.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
+#include "viewer/views/verdict_legend.h"
+#include "viewer/widgets/verdict_mark.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -21,8 +25,19 @@ namespace {
 
 using debug::WalkPoint;
 
-std::string NumberText(double value) {
-  return std::isfinite(value) ? fmt::format("{:.2e}", value) : std::isnan(value) ? "NaN" : "inf";
+std::string PointText(const WalkPoint& point) {
+  std::string text = fmt::format("{} ({}): {}", SafeText(point.instruction, 80),
+                                 SafeText(point.opcode, 40), ToString(VerdictOf(point)));
+  if (const std::string error = ErrorText(point.max_abs_error); !error.empty()) {
+    text += fmt::format("\nlargest error {}, relative {}", error, ErrorText(point.max_rel_error));
+    if (point.max_ulp > 0) text += fmt::format(", {} ULP", UlpText(point.max_ulp));
+  }
+  if (point.diverging > 0) {
+    text +=
+        fmt::format("\n{} of {} executions beyond tolerance", point.diverging, point.executions);
+  }
+  if (!point.worst_calls.empty()) text += "\n" + SafeText(point.worst_calls, 120);
+  return text;
 }
 
 class CurveView : public View {
@@ -40,7 +55,7 @@ class CurveView : public View {
                       "--reference_platform B --json` prints a verdict that can be opened here");
     }
     DrawHead(frame);
-    if (curve_.points.empty()) return Sentence(frame, "every value is the same bit for bit");
+    if (curve_.points.empty()) return Sentence(frame, "every value has the same bits");
     const float height = ImGui::GetContentRegionAvail().y;
     DrawPlot(frame, std::max(height * 0.55F, 120 * frame.scale));
     DrawTable(frame);
@@ -92,6 +107,7 @@ class CurveView : public View {
     version_ = version;
     module_ = module;
     curve_ = CurveOf(context, module);
+    counts_ = CountsOf(curve_);
     chosen_ = -1;
     wanted_ = -1;
     fits_ = true;
@@ -143,18 +159,18 @@ class CurveView : public View {
     Label(frame.theme, Color::kTextSecondary,
           fmt::format("{}: {}, {} instructions differ", curve_.source,
                       curve_.same_bits
-                          ? fmt::format("{} of {} values the same bit for bit",
+                          ? fmt::format("{} of {} values have the same bits",
                                         CountText(*curve_.same_bits), CountText(curve_.compared))
                           : CountText(curve_.compared) + " values, one kernel at a time",
                       CountText(static_cast<int64_t>(curve_.points.size()))));
     if (first_ >= 0) {
       const WalkPoint& first = curve_.points[static_cast<size_t>(first_)];
       ImGui::PushFont(frame.strong, 0);
-      Label(frame.theme, Color::kBeyondBound,
-            SafeText(
-                fmt::format("first beyond the bounds: {} ({}){}", first.instruction, first.opcode,
-                            curve_.inner.empty() ? "" : ", inside it " + curve_.inner),
-                160));
+      Label(
+          frame.theme, Color::kBeyondBound,
+          SafeText(fmt::format("first beyond tolerance: {} ({}){}", first.instruction, first.opcode,
+                               curve_.inner.empty() ? "" : ", inside it " + curve_.inner),
+                   160));
       ImGui::PopFont();
     }
     std::string reached;
@@ -165,10 +181,11 @@ class CurveView : public View {
     if (curve_.reached.size() > kMost) {
       reached += fmt::format(" and {} more", curve_.reached.size() - kMost);
     }
-    Fact(frame, "reaches results", reached.empty() ? "none beyond the bounds" : reached);
+    Fact(frame, "reaches results", reached.empty() ? "none beyond tolerance" : reached);
     ImGui::Checkbox("relative error", &relative_);
     SameLineIfRoom(ButtonWidth("Show on the graph"));
     if (ImGui::Button("Show on the graph")) frame.context.requests.Run(Command::kGraphHeat);
+    DrawVerdictLegend(frame, counts_, curve_.same_bits ? "values" : "instructions");
   }
 
   // Powers of ten of what is finite.
@@ -255,7 +272,7 @@ class CurveView : public View {
       const Color color = ColorOf(VerdictOf(curve_.points[i]));
       const bool is_chosen = static_cast<int64_t>(i) == chosen_;
       list.AddLine({at.x, bottom}, at, frame.theme.With(color, 0.5F), frame.scale);
-      list.AddCircleFilled(at, 3.5F * frame.scale, frame.theme[color]);
+      DrawVerdictMark(list, at, 4 * frame.scale, frame.theme, VerdictOf(curve_.points[i]));
       if (is_chosen) {
         list.AddCircle(at, 7 * frame.scale, frame.theme[Color::kAccent], 0, 2 * frame.scale);
       }
@@ -268,16 +285,28 @@ class CurveView : public View {
     }
     ImPlot::PopPlotClipRect();
     if (nearest < 0 || !ImPlot::IsPlotHovered()) return;
-    const WalkPoint& point = curve_.points[static_cast<size_t>(nearest)];
-    ImGui::SetTooltip(
-        "%s", fmt::format("{} ({})\n{} absolute, {} relative, {} ULP\n{} of {} "
-                          "executions beyond the bounds{}",
-                          SafeText(point.instruction, 80), SafeText(point.opcode, 40),
-                          NumberText(point.max_abs_error), NumberText(point.max_rel_error),
-                          point.max_ulp, point.diverging, point.executions,
-                          point.worst_calls.empty() ? "" : "\n" + SafeText(point.worst_calls, 120))
-                  .c_str());
+    HoverPoint(frame.context, nearest);
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) Choose(nearest);
+  }
+
+  // Its place is looked for once, not in every frame that the pointer rests.
+  void HoverPoint(Context& context, int64_t point) {
+    if (point != hovered_ || hovered_version_ != version_) {
+      hovered_ = point;
+      hovered_version_ = version_;
+      hovered_place_ = FindPoint(context, module_, curve_.points[static_cast<size_t>(point)]);
+    }
+    std::string text = PointText(curve_.points[static_cast<size_t>(point)]);
+    if (hovered_place_.kind == SelectionKind::kInstruction) {
+      context.marks.hovered = {hovered_place_, ImGui::GetFrameCount()};
+      const Pending<hlo::Module>& read =
+          context.data.Module(hovered_place_.module, hovered_place_.stage);
+      if (read.ready()) {
+        text += "\n\n" + SafeLines(HoverValues(context, hovered_place_.module, hovered_place_.stage,
+                                               *read, hovered_place_.instruction));
+      }
+    }
+    ImGui::SetTooltip("%s", text.c_str());
   }
 
   // Beside the point, on the other side where the plot ends.
@@ -315,29 +344,34 @@ class CurveView : public View {
     ImGui::TableNextColumn();
     ImGui::PushID(row);
     if (Row(frame, "##point", row == chosen_, false)) Choose(row);
+    if (ImGui::IsItemHovered()) HoverPoint(frame.context, row);
     ImGui::PopID();
     ImGui::SameLine(0, 0);
     FittedLabel(point.instruction);
     ImGui::TableNextColumn();
     Label(SafeText(point.opcode, 24));
     ImGui::TableNextColumn();
-    Label(frame.theme, ColorOf(verdict), ToString(verdict));
+    VerdictLabel(frame, verdict);
     ImGui::TableNextColumn();
-    RightLabel(fmt::format("{} of {}", point.diverging, point.executions));
+    RightLabel(point.diverging == 0 ? ""
+                                    : fmt::format("{} of {}", point.diverging, point.executions));
     ImGui::TableNextColumn();
-    RightLabel(NumberText(point.max_abs_error));
+    RightLabel(ErrorText(point.max_abs_error));
     ImGui::TableNextColumn();
-    RightLabel(NumberText(point.max_rel_error));
+    RightLabel(ErrorText(point.max_rel_error));
     ImGui::TableNextColumn();
-    RightLabel(point.max_ulp > 999'999'999 ? "far"
-                                           : CountText(static_cast<int64_t>(point.max_ulp)));
+    RightLabel(UlpText(point.max_ulp));
   }
 
   ErrorCurve curve_;
+  VerdictCounts counts_;
   CurveVersion version_;
   int32_t module_ = -1;
   int64_t chosen_ = -1, wanted_ = -1, first_ = -1;
   uint64_t seen_selection_ = 0;
+  int64_t hovered_ = -1;
+  CurveVersion hovered_version_;
+  Selection hovered_place_;
   bool relative_ = true, was_relative_ = true, fits_ = true;
   double low_ = 1e-8, high_ = 1;
 };

@@ -9,22 +9,33 @@
 #include <chrono>
 #include <cmath>
 
+#include "core/base/counted.h"
+#include "viewer/lab/hover_values.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/pass_search.h"
 #include "viewer/model/tasks.h"
+#include "viewer/widgets/verdict_mark.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
 
-std::string ErrorText(double error) {
-  if (error == 0) return "0";
-  return std::isfinite(error) ? fmt::format("{:.2e}", error) : "inf";
-}
-
-std::string UlpText(uint64_t ulp) {
-  return ulp > 999'999'999 ? "far" : CountText(static_cast<int64_t>(ulp));
+// What the last columns of both tables say; blank where nothing differs.
+struct Difference {
+  int64_t mismatched = 0;
+  double max_abs_error = 0, max_rel_error = 0;
+  uint64_t max_ulp = 0;
+};
+void DrawDifference(const Difference& difference) {
+  ImGui::TableNextColumn();
+  RightLabel(SomeText(difference.mismatched));
+  ImGui::TableNextColumn();
+  RightLabel(ErrorText(difference.max_abs_error));
+  ImGui::TableNextColumn();
+  RightLabel(ErrorText(difference.max_rel_error));
+  ImGui::TableNextColumn();
+  RightLabel(UlpText(difference.max_ulp));
 }
 
 void DrawFinding(Frame& frame, const Experiment& experiment, const Finding& finding) {
@@ -39,27 +50,62 @@ void DrawFinding(Frame& frame, const Experiment& experiment, const Finding& find
     context.navigation.Select(
         Selection::OfInstruction(experiment.request().module_index, stage, finding.instruction));
   }
-  if (!finding.note.empty() && ImGui::IsItemHovered()) {
-    ImGui::SetTooltip("%s", SafeText(finding.note, 800).c_str());
+  if (ImGui::IsItemHovered()) {
+    const int32_t index = experiment.request().module_index;
+    context.marks.hovered = {Selection::OfInstruction(index, stage, finding.instruction),
+                             ImGui::GetFrameCount()};
+    const std::string values = HoverValues(context, index, stage, module, finding.instruction);
+    const std::string note = finding.note.empty() ? "" : SafeText(finding.note, 800) + "\n";
+    ImGui::SetTooltip("%s%s", note.c_str(), SafeLines(values).c_str());
   }
   ImGui::SameLine();
   FittedLabel(module.name(finding.instruction));
   ImGui::TableNextColumn();
   Label(frame.theme, Color::kTextSecondary, hlo::ToString(module[finding.instruction].opcode));
   ImGui::TableNextColumn();
-  const bool plain = finding.verdict == Verdict::kSameBits;
-  Label(frame.theme, plain ? Color::kTextSecondary : ColorOf(finding.verdict),
-        ToString(finding.verdict));
-  const bool compared = finding.verdict != Verdict::kFailed;
-  ImGui::TableNextColumn();
-  RightLabel(compared ? CountText(finding.mismatched) : "");
-  ImGui::TableNextColumn();
-  RightLabel(compared ? ErrorText(finding.max_abs_error) : "");
-  ImGui::TableNextColumn();
-  RightLabel(compared ? ErrorText(finding.max_rel_error) : "");
-  ImGui::TableNextColumn();
-  RightLabel(compared ? UlpText(finding.max_ulp) : "");
+  VerdictLabel(frame, finding.verdict);
+  DrawDifference(
+      {finding.mismatched, finding.max_abs_error, finding.max_rel_error, finding.max_ulp});
   ImGui::PopID();
+}
+
+// "12 of 14 results have the same bits, the largest error is 1.2e-07 (3 ULP)".
+std::string LargestOf(const VerdictCounts& counts, const Difference& largest, int64_t compared) {
+  std::string text =
+      fmt::format("{} of {} have the same bits", CountText(counts[Verdict::kSameBits]),
+                  Counted(static_cast<size_t>(compared), "result"));
+  if (largest.max_abs_error > 0) {
+    text += fmt::format(", the largest error is {} ({} ULP)", ErrorText(largest.max_abs_error),
+                        UlpText(largest.max_ulp));
+  }
+  return text;
+}
+
+// What was compared with a bound is within it or beyond it, and the same only where bits are.
+std::string StatusText(const debug::RunReport& report) {
+  VerdictCounts counts;
+  Difference largest;
+  int64_t compared = 0;
+  for (const debug::RunOutput& output : report.outputs) {
+    if (!output.compared) continue;
+    ++compared;
+    counts.Add(VerdictOf(output.comparison));
+    largest.max_abs_error = std::max(largest.max_abs_error, output.comparison.max_abs_error);
+    largest.max_ulp = std::max(largest.max_ulp, output.comparison.max_ulp);
+  }
+  const bool judged =
+      report.status == debug::RunStatus::kEqual || report.status == debug::RunStatus::kDiffers;
+  if (report.status == debug::RunStatus::kRan) return "it ran; nothing was compared";
+  if (!judged || compared == 0) return std::string(debug::ToString(report.status));
+  if (report.status == debug::RunStatus::kDiffers) {
+    const int64_t beyond = counts[Verdict::kBeyond] + counts[Verdict::kNotFinite];
+    return fmt::format("beyond tolerance: {} of {}", CountText(beyond),
+                       Counted(static_cast<size_t>(compared), "result"));
+  }
+  if (counts[Verdict::kSameBits] == compared) {
+    return fmt::format("same bits: {}", Counted(static_cast<size_t>(compared), "result"));
+  }
+  return "within tolerance: " + LargestOf(counts, largest, compared);
 }
 
 }  // namespace
@@ -99,10 +145,10 @@ std::string VerdictText(const Experiment& experiment) {
     return fmt::format("no {} found", what);
   }
   if (report->first_divergent) {
-    return fmt::format("{} and {} first differ at {}", report->platform, report->reference,
-                       report->first_divergent->instruction);
+    return fmt::format("{} and {} first differ beyond tolerance at {}", report->platform,
+                       report->reference, report->first_divergent->instruction);
   }
-  std::string text(debug::ToString(report->status));
+  std::string text = StatusText(*report);
   if (report->error) text += ": " + report->error->ToString();
   return text;
 }
@@ -110,29 +156,27 @@ std::string VerdictText(const Experiment& experiment) {
 void DrawOutputs(Frame& frame, const debug::RunReport& report) {
   const bool compared = std::ranges::any_of(report.outputs, &debug::RunOutput::compared);
   if (!compared ||
-      !ImGui::BeginTable("##outputs", 6, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
+      !ImGui::BeginTable("##outputs", 7, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
     return;
-  for (const char* title : {"result", "shape", "mismatched", "max error", "relative", "ULP"}) {
+  for (const char* title :
+       {"result", "shape", "verdict", "mismatched", "max error", "relative", "ULP"}) {
     ImGui::TableSetupColumn(title);
   }
   ImGui::TableHeadersRow();
   constexpr size_t kMostShown = 12;
   for (size_t i = 0; i < std::min(report.outputs.size(), kMostShown); ++i) {
-    const debug::LeafComparison& leaf = report.outputs[i].comparison;
+    const debug::RunOutput& output = report.outputs[i];
+    const debug::LeafComparison& leaf = output.comparison;
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     Label(fmt::format("{{{}}}", fmt::join(leaf.index, ",")));
     ImGui::TableNextColumn();
     Label(hlo::ToString(leaf.shape, false));
     ImGui::TableNextColumn();
-    RightLabel(frame.theme, leaf.equal() ? Color::kText : Color::kBeyondBound,
-               fmt::format("{} of {}", CountText(leaf.mismatched), CountText(leaf.elements)));
-    ImGui::TableNextColumn();
-    RightLabel(ErrorText(leaf.max_abs_error));
-    ImGui::TableNextColumn();
-    RightLabel(ErrorText(leaf.max_rel_error));
-    ImGui::TableNextColumn();
-    RightLabel(UlpText(leaf.max_ulp));
+    VerdictLabel(frame, output.missing    ? Verdict::kFailed
+                        : output.compared ? VerdictOf(leaf)
+                                          : Verdict::kNotCompared);
+    DrawDifference({leaf.mismatched, leaf.max_abs_error, leaf.max_rel_error, leaf.max_ulp});
   }
   ImGui::EndTable();
   if (report.outputs.size() > kMostShown) {

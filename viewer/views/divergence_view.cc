@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -22,7 +21,9 @@
 #include "viewer/model/pass_search.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/tasks.h"
+#include "viewer/views/divergence_inputs.h"
 #include "viewer/views/divergence_outcome.h"
+#include "viewer/views/verdict_legend.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -40,6 +41,7 @@ class DivergenceView : public View {
       return;
     }
     StartWaiting(context);
+    if (wants_divergence_) FindDivergence(context, module);
     DrawChoices(frame, module);
     DrawButtons(frame, module);
     ImGui::Separator();
@@ -105,7 +107,7 @@ class DivergenceView : public View {
     const Experiment& experiment = context.experiment;
     std::string out = VerdictText(experiment);
     for (const Finding& f : experiment.findings()) {
-      if (f.verdict < Verdict::kBeyond) continue;
+      if (!StandsOut(f.verdict)) continue;
       out += fmt::format("\n{} {}", experiment.module()->name(f.instruction), ToString(f.verdict));
     }
     return out;
@@ -125,11 +127,8 @@ class DivergenceView : public View {
     FittedLabel(entry.name);
     Name(frame, "stage", false);
     ChooseStage(frame, entry);
-    Name(frame, "seed", SameLineFits(110 * frame.scale));
-    ImGui::SetNextItemWidth(110 * frame.scale);
-    ImGui::InputInt("##seed", &seed_, 1);
-    seed_ = std::max(seed_, 0);
-    ChooseInputs(frame, module);
+    Name(frame, "inputs", false);
+    inputs_.Draw(frame, module, stage_);
     Name(frame, "platform", false);
     Choose(frame, "##platform", platform_, false);
     Name(frame, "reference", SameLineFits(150 * frame.scale));
@@ -172,19 +171,6 @@ class DivergenceView : public View {
       if (ImGui::Selectable(label.c_str(), s == stage_)) stage_ = s;
     }
     ImGui::EndCombo();
-  }
-
-  // Those that lie beside the module, where there are any.
-  void ChooseInputs(Frame& frame, int32_t module) {
-    const std::string path = InputsBeside(frame.context, module, stage_);
-    if (path.empty()) return;
-    const std::string file = std::filesystem::path(path).filename().string();
-    const std::string label = "inputs from " + SafeText(file, 40);
-    SameLineIfRoom(CheckboxWidth(label.c_str()));
-    ImGui::Checkbox((label + "###inputs").c_str(), &takes_inputs_);
-  }
-  std::string InputsOf(Context& context, int32_t module) const {
-    return takes_inputs_ ? InputsBeside(context, module, stage_) : std::string();
   }
 
   void Choose(Frame& frame, const char* name, std::string& value, bool may_be_none) {
@@ -250,11 +236,14 @@ class DivergenceView : public View {
     if (reference_.empty()) {
       return context.messages.Post(Severity::kNote, "choose a reference platform first");
     }
-    VerdictQuestion question{.seed = static_cast<uint64_t>(seed_),
-                             .platform = platform_,
-                             .reference = reference_,
-                             .stage = stage_};
-    question.inputs = InputsOf(context, module);
+    if (!inputs_.IsKnown(context, module, stage_)) {
+      wants_divergence_ = true;
+      return;
+    }
+    wants_divergence_ = false;
+    VerdictQuestion question{
+        .seed = inputs_.seed(), .platform = platform_, .reference = reference_, .stage = stage_};
+    question.inputs = inputs_.PathOf(context, module, stage_);
     if (own_bounds_) question.absolute = absolute_, question.relative = relative_;
     SearchDivergence(context, module, question);
     context.requests.Show("verdict");
@@ -265,17 +254,16 @@ class DivergenceView : public View {
     if (verdict != nullptr && verdict->waiting()) context.tasks.Cancel(verdict->task);
   }
 
-  // What is to run starts as soon as the module is read.
+  // What is to run starts as soon as the module is read, and its inputs were looked at.
   void Start(Context& context, int32_t module, std::optional<debug::NonFiniteKind> find) {
     ExperimentRequest request;
     request.module_index = module;
     request.stage = stage_;
     request.platform = find ? std::string(replay::ReferencePlatform().name) : platform_;
     request.reference_platform = find ? std::string() : reference_;
-    request.seed = static_cast<uint64_t>(seed_);
+    request.seed = inputs_.seed();
     request.isolate = isolate_;
     request.find = find;
-    if (const std::string own = InputsOf(context, module); !own.empty()) request.inputs = {own};
     if (own_bounds_) {
       request.bounds = {absolute_, relative_};
     }
@@ -287,7 +275,11 @@ class DivergenceView : public View {
   void StartWaiting(Context& context) {
     if (!waiting_) return;
     const Pending<hlo::Module>& read = context.data.Module(waiting_->module_index, waiting_->stage);
-    if (read.waiting()) return;
+    const int32_t module = waiting_->module_index, stage = waiting_->stage;
+    if (read.waiting() || !inputs_.IsKnown(context, module, stage)) return;
+    if (const std::string path = inputs_.PathOf(context, module, stage); !path.empty()) {
+      waiting_->inputs = {path};
+    }
     if (read.ready()) context.experiment.Start(read.value, *waiting_);
     if (read.failed()) {
       context.messages.Post(Severity::kError, "run failed: " + read.error.ToString());
@@ -301,8 +293,9 @@ class DivergenceView : public View {
     if (experiment.module() == nullptr) {
       Sentence(
           frame,
-          "Run compares the two platforms on generated inputs, in child processes: a crash or "
-          "hang does no harm here. Find the divergence compares the values inside the optimized "
+          "Run compares the two platforms on these inputs, in child processes: a crash or "
+          "hang does no harm here. Then the pointer shows the values of any instruction. Find the "
+          "divergence compares the values inside the optimized "
           "module and names the first instruction that differs, and the pass or the cause. Find "
           "NaN shows the instruction where the first one appears.");
       return;
@@ -375,12 +368,15 @@ class DivergenceView : public View {
     }
     ImGui::Checkbox("differences only", &only_differences_);
     std::vector<size_t> rows;
+    VerdictCounts counts;
     for (size_t i = 0; i < experiment.findings().size(); ++i) {
-      if (!only_differences_ || experiment.findings()[i].verdict >= Verdict::kBeyond)
-        rows.push_back(i);
+      const Verdict verdict = experiment.findings()[i].verdict;
+      counts.Add(verdict);
+      if (!only_differences_ || StandsOut(verdict)) rows.push_back(i);
     }
+    DrawVerdictLegend(frame, counts, "instructions");
     if (rows.empty()) {
-      Sentence(frame, "no instruction differs when checked separately");
+      Sentence(frame, "no instruction is beyond tolerance when checked separately");
       return;
     }
     viewer::DrawFindings(frame, experiment, rows);
@@ -389,8 +385,9 @@ class DivergenceView : public View {
   std::vector<std::string> platforms_;
   std::string platform_, reference_{replay::ReferencePlatform().name};
   std::optional<ExperimentRequest> waiting_;  // for its module to be read
-  int stage_ = 0, seed_ = 0;
-  bool takes_inputs_ = true;
+  InputsChoice inputs_;
+  int stage_ = 0;
+  bool wants_divergence_ = false;  // as soon as its inputs were looked at
   bool isolate_ = true, own_bounds_ = false, only_differences_ = false, selects_finding_ = false;
   double absolute_ = 1e-4, relative_ = 1e-4;
 };

@@ -16,6 +16,7 @@
 #include "core/graph/looks.h"
 #include "core/graph/picture.h"
 #include "core/graph/spatial_index.h"
+#include "viewer/model/verdict_table.h"
 #include "viewer/widgets/view.h"
 
 struct ImDrawList;
@@ -32,6 +33,7 @@ struct BoxDress {
   uint32_t tint = 0;                   // the colour of that kernel; 0: in none
   uint32_t hull = 0;                   // the same where the kernel has several boxes
   uint32_t weight = 1;                 // how much is in it: whose name is shown first
+  std::optional<Verdict> verdict = std::nullopt;  // whose mark the box bears
   // Of what a pass changed: its outline in `color`, and a sign on it. Empty: by its place.
   std::optional<graph::Outline> change = std::nullopt;
   std::string_view sign = {};

@@ -10,6 +10,7 @@
 #include "core/graph/cost.h"
 #include "core/graph/lanes.h"
 #include "core/graph/looks.h"
+#include "viewer/views/verdict_legend.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -136,7 +137,25 @@ NodeColors::Value NodeColors::Sum(NodeId id) const {
         Join(inside.number, sum);
         for (size_t k = 0; k < sum.weights.size(); ++k) sum.weights[k] += inside.weights[k];
       });
-  return Most(totals);
+  return mode_ == ColorMode::kError ? WorstOf(totals) : Most(totals);
+}
+
+// The worst verdict stands for a group; that something did not run only where nothing was compared.
+NodeColors::Value NodeColors::WorstOf(const Totals& totals) {
+  constexpr auto kFailed = static_cast<size_t>(Verdict::kFailed);
+  int worst = totals.weights[kFailed] > 0 ? static_cast<int>(kFailed) : -1;
+  for (size_t k = 0; k < kFailed; ++k) {
+    if (totals.weights[k] > 0) worst = static_cast<int>(k);
+  }
+  return {0, worst};
+}
+
+std::optional<Verdict> NodeColors::VerdictAt(NodeId id) const {
+  if (mode_ != ColorMode::kError) return std::nullopt;
+  const graph::Node& node = data_.graph.tree()[id];
+  const Value value = node.kind == NodeKind::kInstruction ? ValueOf(node.instruction) : Sum(id);
+  if (value.category < 0) return std::nullopt;
+  return static_cast<Verdict>(value.category);
 }
 
 NodeColors::Value NodeColors::Most(const Totals& totals) {
@@ -162,11 +181,6 @@ void NodeColors::Add(hlo::InstructionId id, Totals& totals) const {
     if (role == graph::Role::kParameter || role == graph::Role::kFusion) weight = 1;
   }
   if (mode_ == ColorMode::kKernel) weight = WeightOfKernel(one.category);
-  // The worst verdict stands for a group.
-  if (mode_ == ColorMode::kError) {
-    const bool compared = one.category != static_cast<int>(Verdict::kFailed);
-    weight = compared ? uint64_t{1} << (4 * one.category) : 1;
-  }
   totals.weights[static_cast<size_t>(one.category) % totals.weights.size()] += weight;
 }
 
@@ -253,9 +267,7 @@ std::vector<LegendEntry> NodeColors::Legend(std::span<const std::string> stage_n
                 "no values of this stage compared: the Divergence screen does that"}};
         break;
       }
-      for (int k = 0; k <= static_cast<int>(Verdict::kFailed); ++k) {
-        out.push_back({CategoryColor(k), std::string(ToString(static_cast<Verdict>(k)))});
-      }
+      out = VerdictLegend(theme_, CountsOf(heat_));
       out.push_back({theme_[Color::kDeviceNone], "nothing known"});
       break;
     case ColorMode::kKernel:

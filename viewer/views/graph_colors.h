@@ -21,6 +21,7 @@ struct LegendEntry {
   uint32_t color = 0;  // 0xAABBGGRR
   std::string text;
   std::optional<graph::Outline> outline = std::nullopt;  // drawn so, instead of filled
+  std::optional<Verdict> verdict = std::nullopt;         // drawn as its mark
 };
 
 // Colours of nodes in one mode.
@@ -30,6 +31,8 @@ class NodeColors {
   NodeColors(const GraphData& data, ColorMode mode, const Theme& theme, const Origins* origins,
              Heat heat, KernelPaint kernels);
   uint32_t Of(graph::NodeId id) const;
+  // Of a node where colours stand for verdicts, of a group the worst of those that were compared.
+  std::optional<Verdict> VerdictAt(graph::NodeId id) const;
   std::vector<LegendEntry> Legend(std::span<const std::string> stage_names) const;
 
  private:
@@ -46,6 +49,7 @@ class NodeColors {
   void Add(hlo::InstructionId id, Totals& totals) const;
   void Join(double number, Totals& totals) const;
   static Value Most(const Totals& totals);
+  static Value WorstOf(const Totals& totals);
   Value Sum(graph::NodeId id) const;
   uint32_t Ramp(double share) const;
   uint32_t CategoryColor(int category) const;

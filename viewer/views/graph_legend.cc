@@ -10,6 +10,7 @@
 #include "core/base/counted.h"
 #include "viewer/model/number_text.h"
 #include "viewer/views/graph_outline.h"
+#include "viewer/widgets/verdict_mark.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -68,7 +69,10 @@ void DrawLegend(Frame& frame, const std::vector<LegendEntry>& legend) {
                  const ImVec2 a(at.x, at.y + height * 0.2f);
                  const float wide = entry.outline ? kOutlineWidth * side : side;
                  const ImVec2 b(at.x + wide, a.y + side);
-                 if (entry.outline) {
+                 if (entry.verdict) {
+                   DrawVerdictMark(list, {at.x + side / 2, at.y + height / 2}, side / 2,
+                                   frame.theme, *entry.verdict);
+                 } else if (entry.outline) {
                    DrawOutline(list, a, b, *entry.outline, entry.color, 0.4f * frame.scale,
                                0.9f * frame.scale);
                  } else {

@@ -14,9 +14,11 @@
 #include "core/base/counted.h"
 #include "core/graph/svg.h"
 #include "core/graph/unfolding.h"
+#include "viewer/lab/hover_values.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/experiment.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/views/graph_legend.h"
@@ -54,6 +56,7 @@ debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int32_
 }  // namespace
 
 bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part) {
+  context_ = &frame.context;
   const uint64_t generation = frame.context.document.generation();
   const GraphKey key{module, stage, part};
   if (key == key_ && generation == generation_ && data_ != nullptr) return true;
@@ -154,7 +157,20 @@ void GraphLens::Follow(Frame& frame) {
 }
 
 std::string GraphLens::Explain(NodeId id) const {
-  return graph::Explain(data_->graph.tree(), id, &data_->placement);
+  const std::string text = graph::Explain(data_->graph.tree(), id, &data_->placement);
+  const graph::Node& node = data_->graph.tree()[id];
+  if (node.kind != NodeKind::kInstruction || context_ == nullptr) return text;
+  return text + "\n\n" +
+         HoverValues(*context_, module(), stage(), *data_->module, node.instruction);
+}
+
+// For what acts on the instruction under the pointer.
+void GraphLens::NoteHovered(const CanvasEvents& events) const {
+  if (!events.hovered.valid()) return;
+  const graph::Node& node = data_->graph.tree()[events.hovered];
+  if (node.kind != NodeKind::kInstruction) return;
+  context_->marks.hovered = {Selection::OfInstruction(module(), stage(), node.instruction),
+                             ImGui::GetFrameCount()};
 }
 
 CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
@@ -166,6 +182,7 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
   scene.dress = [this](NodeId id) {
     BoxDress dress;
     dress.color = colors_->Of(id);
+    dress.verdict = colors_->VerdictAt(id);
     const graph::Node& node = data_->graph.tree()[id];
     if (node.kind == NodeKind::kInstruction) {
       dress.place = data_->placement.instructions[node.instruction.index].place;
@@ -294,6 +311,7 @@ CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float he
   KeepProportion(width, height);
   const graph::Picture& picture = data_->graph.picture();
   CanvasEvents events = canvas_.Draw(frame, id, {width, height}, SceneOf(picture), minimap);
+  NoteHovered(events);
   if (events.moved) follows_size_ = false;
   if (!fitted_ || (follows_size_ && fitted_size_ != std::pair(width, height))) {
     fitted_ = true;
@@ -333,6 +351,7 @@ CanvasEvents GraphLens::DrawLanes(Frame& frame, const char* id, float width, flo
   const ImVec2 below = ImGui::GetCursorScreenPos();
   CanvasEvents events = lanes_canvas_.Draw(frame, id, {width, height - (below.y - corner.y)},
                                            SceneOf(lanes_.picture), false);
+  NoteHovered(events);
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const float zoom = lanes_canvas_.zoom * lanes_canvas_.stretch * frame.scale;
   const float bottom = corner.y + height;

@@ -89,6 +89,7 @@ class GraphLens {
   void DrawLaneTitles(Frame& frame, float width) const;
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
+  void NoteHovered(const CanvasEvents& events) const;
   uint32_t FindKernelOf(graph::NodeId id) const;
   std::string TitleOf(const graph::LaneSpan& lane) const;
   std::string CountIn(const graph::LaneSpan& lane) const;
@@ -99,6 +100,7 @@ class GraphLens {
   // Says in which box the lit kernel is, where none bears its name.
   void MarkHolder(const graph::Picture& picture, CanvasScene& scene) const;
 
+  Context* context_ = nullptr;  // of the frame that is drawn
   GraphKey key_;
   mutable std::string open_text_;  // of the nodes that are open, while open_version_ holds
   mutable uint64_t open_version_ = UINT64_MAX;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "viewer/views/graph_outline.h"
+#include "viewer/widgets/verdict_mark.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -293,6 +294,12 @@ void GraphPainter::PaintBox(uint32_t index, Detail detail) {
   list_.AddRectFilled({a.x + 4 * zoom_, a.y + 6 * zoom_}, {a.x + 8 * zoom_, b.y - 6 * zoom_},
                       dress.color);
   PaintRing(a, b, index);
+  if (dress.verdict) {
+    // In the corner, so that it is told without its colour too.
+    const float radius = std::clamp(5 * zoom_, 2.5F * frame_.scale, 6 * frame_.scale);
+    DrawVerdictMark(list_, {b.x - 2 * radius, a.y + 2 * radius}, radius, frame_.theme,
+                    *dress.verdict);
+  }
   if (detail == Detail::kFull) PaintText(index, a, b);
   PaintSign(index, a, b);
 }

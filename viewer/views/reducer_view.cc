@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "core/hlo/text/text.h"
+#include "viewer/lab/hover_values.h"
 #include "viewer/lab/reduction.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -164,10 +165,14 @@ class ReducerView : public View {
   void DrawShrinking(Frame& frame, const Reduction& reduction, const ReductionProgress& progress) {
     const std::shared_ptr<const hlo::Module> module = ModuleNow(frame, reduction, progress);
     if (module == nullptr) return;
+    const auto values = [&context = frame.context, run = reduction.run](const hlo::Module& small,
+                                                                        hlo::InstructionId id) {
+      return HoverValuesOfWhole(context, run.module, run.stage, small, id);
+    };
     constexpr float kWide = 760, kCurveHeight = 150, kLowCurveHeight = 100, kGraphShare = 0.58F;
     const ImVec2 room = ImGui::GetContentRegionAvail();
     if (room.x >= kWide * frame.scale) {
-      graph_.Draw(frame, module, room.x * kGraphShare, room.y);
+      graph_.Draw(frame, module, room.x * kGraphShare, room.y, values);
       ImGui::SameLine();
       ImGui::BeginChild("##beside", ImVec2(0, room.y));
       DrawSteps(frame, progress, kCurveHeight * frame.scale);
@@ -179,7 +184,7 @@ class ReducerView : public View {
     if (!ImGui::BeginTabBar("##shown")) return;
     if (ImGui::BeginTabItem("Graph")) {
       const ImVec2 left = ImGui::GetContentRegionAvail();
-      graph_.Draw(frame, module, left.x, left.y);
+      graph_.Draw(frame, module, left.x, left.y, values);
       ImGui::EndTabItem();
     }
     if (progress.smallest != nullptr && ImGui::BeginTabItem("Text")) {

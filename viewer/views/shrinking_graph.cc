@@ -76,7 +76,10 @@ CanvasScene ShrinkingGraph::Scene(const graph::Picture& picture) const {
   scene.version = shown_->graph.version() * 1'000'003 + dress_version_;
   scene.dress = [this](NodeId id) { return BoxDress{.color = colors_->Of(id)}; };
   scene.explain = [this](NodeId id) {
-    return graph::Explain(shown_->graph.tree(), id, &shown_->placement);
+    const std::string text = graph::Explain(shown_->graph.tree(), id, &shown_->placement);
+    const graph::Node& node = shown_->graph.tree()[id];
+    if (node.kind != graph::NodeKind::kInstruction || !values_) return text;
+    return text + "\n\n" + values_(*shown_->module, node.instruction);
   };
   scene.transfer = [](NodeId) -> const debug::Transfer* { return nullptr; };
   scene.lit = &lit_;
@@ -84,7 +87,8 @@ CanvasScene ShrinkingGraph::Scene(const graph::Picture& picture) const {
 }
 
 void ShrinkingGraph::Draw(Frame& frame, const std::shared_ptr<const hlo::Module>& module,
-                          float width, float height) {
+                          float width, float height, Values values) {
+  values_ = std::move(values);
   if (wanted_ == nullptr) Want(module);
   const Pending<GraphData>* made = &LayOut(frame.context);
   // One layout at a time: those that came meanwhile are passed over.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,9 +16,11 @@ namespace hloscope::viewer {
 
 class ShrinkingGraph {
  public:
-  // Draws `module`, or what came before it while it is being laid out.
+  // Draws `module`, or what came before it while it is being laid out. `values` says what is known
+  // of an instruction of it, where the pointer rests.
+  using Values = std::function<std::string(const hlo::Module&, hlo::InstructionId)>;
   void Draw(Frame& frame, const std::shared_ptr<const hlo::Module>& module, float width,
-            float height);
+            float height, Values values);
   // Brings everything into view, now and after each change.
   void Fit() { is_moved_ = false; }
   // "9 boxes"; empty: nothing is drawn yet.
@@ -39,6 +42,7 @@ class ShrinkingGraph {
   uint64_t graph_ = 0, dress_version_ = 0;
   bool is_moved_ = false;  // the camera, by the user
   GraphCanvas canvas_;
+  Values values_;
   std::unordered_set<uint32_t> lit_;
 };
 

@@ -10,9 +10,13 @@
 #include <optional>
 
 #include "viewer/model/experiment.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
 #include "viewer/model/value_grid.h"
+#include "viewer/views/verdict_legend.h"
+#include "viewer/widgets/verdict_mark.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -49,6 +53,10 @@ class ValuesView : public View {
     if (grids_.empty()) {
       Sentence(frame, "the result of this instruction is not an array");
       return;
+    }
+    if (static_cast<size_t>(leaf_) < pair->counts.size() &&
+        grids_[static_cast<size_t>(leaf_)].has_actual()) {
+      DrawVerdictLegend(frame, pair->counts[static_cast<size_t>(leaf_)], "elements");
     }
     DrawChoices(frame);
     ValueGrid& grid = grids_[static_cast<size_t>(leaf_)];
@@ -126,8 +134,21 @@ class ValuesView : public View {
     ImGui::BeginDisabled(!id.valid() || experiment.running());
     if (ImGui::Button("Values")) Ask(frame.context);
     ImGui::EndDisabled();
-    ImGui::SameLine();
     const CapturedPair* pair = experiment.captured();
+    ImGui::SameLine();
+    const hlo::InstructionId pinned = pair != nullptr ? pair->instruction : id;
+    ImGui::BeginDisabled(!pinned.valid());
+    if (ImGui::Button("Pin")) {
+      frame.context.marks.hovered = {Selection::OfInstruction(experiment.request().module_index,
+                                                              experiment.request().stage, pinned),
+                                     ImGui::GetFrameCount()};
+      frame.context.requests.Run(Command::kPin);
+    }
+    ImGui::EndDisabled();
+    ImGui::SetItemTooltip(
+        "keep these values in the panel Pinned while others are selected and "
+        "after another run (Shift+V)");
+    ImGui::SameLine();
     if (pair != nullptr) {
       FittedLabel(
           fmt::format("of {} on the interpreter{}", experiment.module()->name(pair->instruction),
@@ -157,7 +178,7 @@ class ValuesView : public View {
           pair.actual_leaves[i].shape().element_type() ==
               pair.reference_leaves[i].shape().element_type();
       if (fits) actual = pair.actual_leaves[i];
-      grids_.emplace_back(pair.reference_leaves[i], std::move(actual));
+      grids_.emplace_back(pair.reference_leaves[i], std::move(actual), pair.bounds);
     }
   }
 
@@ -234,20 +255,39 @@ class ValuesView : public View {
     Label(frame.theme, Color::kTextSecondary, std::to_string(row));
     for (int c = 0; c < columns; ++c) {
       const int64_t at = grid.At(page_, row, column_ + c);
-      const bool differs = grid.has_actual() && grid.Number(ValueSide::kUlp, at) != 0;
-      const double number = grid.Number(side(), at);
-      const Color color = !std::isfinite(number) ? Color::kNotFinite
-                          : differs              ? Color::kWithinBound
-                                                 : Color::kText;
+      const std::optional<Verdict> verdict = grid.VerdictAt(at);
       ImGui::TableNextColumn();
-      RightLabel(frame.theme, color, grid.Text(side(), at));
+      DrawElement(frame, verdict, TextOf(grid, side(), at));
       if (ImGui::IsItemHovered()) {
-        ImGui::SetTooltip("%s\nreference %s\nplatform %s\nULP %s", grid.IndexText(at).c_str(),
-                          grid.Text(ValueSide::kReference, at).c_str(),
-                          grid.has_actual() ? grid.Text(ValueSide::kActual, at).c_str() : "-",
-                          grid.has_actual() ? grid.Text(ValueSide::kUlp, at).c_str() : "-");
+        std::string text = fmt::format("{}\nreference {}", grid.IndexText(at),
+                                       grid.Text(ValueSide::kReference, at));
+        if (verdict) {
+          text += fmt::format("\nplatform {}\n{}, {} ULP", grid.Text(ValueSide::kActual, at),
+                              ToString(*verdict), grid.Text(ValueSide::kUlp, at));
+        }
+        ImGui::SetTooltip("%s", text.c_str());
       }
     }
+  }
+
+  // Distances are blank where nothing differs.
+  static std::string TextOf(const ValueGrid& grid, ValueSide side, int64_t at) {
+    const bool is_distance = side == ValueSide::kUlp || side == ValueSide::kError;
+    if (is_distance && grid.VerdictAt(at) == Verdict::kSameBits) return {};
+    return grid.Text(side, at);
+  }
+
+  // The mark of its verdict before it, where there is something to see.
+  static void DrawElement(Frame& frame, std::optional<Verdict> verdict, const std::string& text) {
+    const float radius = ImGui::GetTextLineHeight() * 0.25F;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    if (verdict && *verdict != Verdict::kSameBits) {
+      DrawVerdictMark(*ImGui::GetWindowDrawList(),
+                      {at.x + radius, at.y + ImGui::GetTextLineHeight() / 2}, radius, frame.theme,
+                      *verdict);
+    }
+    ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 3 * radius);
+    RightLabel(frame.theme, Color::kText, text);
   }
 
   void DrawPicture(Frame& frame, ValueGrid& grid) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "viewer/lab/error_curve.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
@@ -14,6 +15,8 @@
 #include "viewer/model/requests.h"
 #include "viewer/views/divergence_outcome.h"
 #include "viewer/views/stage_strip.h"
+#include "viewer/views/verdict_legend.h"
+#include "viewer/widgets/verdict_mark.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -124,7 +127,7 @@ class VerdictView : public View {
     }
   }
 
-  static void DrawVerdict(Frame& frame, int32_t module, const DivergeVerdict& verdict) {
+  void DrawVerdict(Frame& frame, int32_t module, const DivergeVerdict& verdict) {
     ImGui::PushFont(frame.strong, 0);
     const bool bad = verdict.status != debug::RunStatus::kEqual;
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[bad ? Color::kBeyondBound : Color::kText]);
@@ -133,6 +136,7 @@ class VerdictView : public View {
     ImGui::PopTextWrapPos();
     ImGui::PopStyleColor();
     ImGui::PopFont();
+    DrawCompared(frame, verdict);
     DrawStageStrip(frame, module, verdict);
     DrawFacts(frame, verdict);
     DrawPasses(frame, module, verdict);
@@ -143,6 +147,16 @@ class VerdictView : public View {
     for (const std::string& text : verdict.warnings) {
       Label(frame.theme, Color::kWarning, SafeText(text, 400));
     }
+  }
+
+  // How the values inside it compare, in the words of the error curve.
+  void DrawCompared(Frame& frame, const DivergeVerdict& verdict) {
+    if (!verdict.walk) return;
+    if (counted_ != &verdict) {
+      counted_ = &verdict;
+      counts_ = CountsOf(CurveOfVerdict(verdict));
+    }
+    DrawVerdictLegend(frame, counts_, verdict.walk->one_at_a_time ? "instructions" : "values");
   }
 
   static void DrawFacts(Frame& frame, const DivergeVerdict& verdict) {
@@ -205,6 +219,8 @@ class VerdictView : public View {
       if (!blame.place->calls.empty()) Fact(frame, "reached by", SafeText(blame.place->calls));
     }
     Fact(frame, "results", ErrorPhrase(blame.worst));
+    ImGui::SameLine(0, 16 * frame.scale);
+    VerdictLabel(frame, VerdictOf(blame.worst));
     DrawEdit(frame, blame.edit);
     ImGui::Unindent(14 * frame.scale);
   }
@@ -249,6 +265,8 @@ class VerdictView : public View {
   }
 
   int seed_ = 0;
+  const DivergeVerdict* counted_ = nullptr;  // whose values these are
+  VerdictCounts counts_;
   bool selects_ = false;  // what is found
 };
 

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "core/graph/looks.h"
-#include "viewer/model/experiment.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -52,21 +51,12 @@ Color ColorOf(hlo::Opcode opcode) {
 }
 
 Color ColorOf(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kSameBits:
-      return Color::kBitEqual;
-    case Verdict::kWithinUlp:
-      return Color::kWithinUlp;
-    case Verdict::kWithinBound:
-      return Color::kWithinBound;
-    case Verdict::kBeyond:
-      return Color::kBeyondBound;
-    case Verdict::kNotFinite:
-      return Color::kNotFinite;
-    case Verdict::kFailed:
-      return Color::kDeviceNone;
-  }
-  return Color::kDeviceNone;
+  constexpr Color kOfVerdicts[] = {
+#define VERDICT(name, words, color, mark, help) Color::color,
+#include "viewer/model/verdicts.def"
+#undef VERDICT
+  };
+  return kOfVerdicts[static_cast<size_t>(verdict)];
 }
 
 std::string_view SignOf(Color role) {

@@ -11,7 +11,7 @@
 
 namespace hloscope::viewer {
 
-enum class Verdict : uint8_t;  // of experiment.h
+enum class Verdict : uint8_t;  // of verdict_table.h
 
 enum class Color : uint8_t {
 #define COLOR(name, dark, light, help) name,

@@ -92,6 +92,7 @@ class Judge {
         into_.histogram.relative[0] += n;
         continue;
       }
+      into_.other_bits = true;
       eval::LoadAs<double>(type_, from_a, a, n);
       eval::LoadAs<double>(type_, from_e, e, n);
       LoadAllKeys(type_, from_a, ka, n);
@@ -196,6 +197,7 @@ void PairStatistics::Add(const PairStatistics& later) {
   inf.actual += later.inf.actual;
   inf.expected += later.inf.expected;
   inf_opposite += later.inf_opposite;
+  other_bits |= later.other_bits;
   if (first.at < 0) first = later.first;
   const bool worse =
       later.worst.at >= 0 &&

@@ -22,6 +22,7 @@ struct PairStatistics {
   OneSided nan, inf;
   int64_t inf_opposite = 0;
   Place first, worst;
+  bool other_bits = false;  // some pair has
   ErrorHistogram histogram;
   // The largest relative error among the elements of each absolute class.
   std::array<double, ErrorHistogram::kClasses> max_rel_by_abs = {};

@@ -231,6 +231,7 @@ LeafComparison CompareArrays(const Literal& actual, const Literal& expected,
                      hlo::ToString(expected.shape(), false);
     return result;
   }
+  result.same_bits = !actual.shape().IsArray();  // tokens
   if (!actual.shape().IsArray()) return result;
   if (actual.elided() || expected.elided()) {
     result.problem = "elements missing";
@@ -245,8 +246,10 @@ LeafComparison CompareArrays(const Literal& actual, const Literal& expected,
   }
   const ArrayComparison comparison(actual, expected, sizes, result.bounds);
   result.elements = comparison.elements();
+  result.same_bits = true;
   if (result.elements == 0) return result;
   const PairStatistics pairs = comparison.Run();
+  result.same_bits = !pairs.other_bits;
   result.mismatched = pairs.mismatched;
   result.max_abs_error = pairs.max_abs_error;
   result.max_rel_error = pairs.max_rel_error;

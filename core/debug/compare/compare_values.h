@@ -75,7 +75,8 @@ struct LeafComparison {
   // empty where NaN or an infinity stands alone.
   std::vector<BoundPair> passing_bounds;
   ErrorBounds bounds;
-  std::string problem;  // shapes or dynamic sizes differ: nothing was compared
+  std::string problem;     // shapes or dynamic sizes differ: nothing was compared
+  bool same_bits = false;  // every bit that was compared is the same, signs of zero and NaNs too
   bool equal() const { return mismatched == 0 && problem.empty(); }
 };
 

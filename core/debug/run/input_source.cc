@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/debug/denormals.h"
+#include "core/debug/run/recorded_arguments.h"
 #include "core/debug/run/run_literals.h"
 #include "core/dump/tensors/tensor_values.h"
 
@@ -37,9 +38,14 @@ void InputSource::Flush() {
 }
 
 Result<RunInputs> InputSource::Find(int64_t iteration) {
+  if (NamesSnapshot(request_.inputs)) {
+    HLOSCOPE_ASSIGN_OR_RETURN(RecordedArguments known,
+                              ReadSnapshotArguments(request_.inputs[0], request_.limits));
+    recorded_ = std::move(known.result);
+    return SpreadArguments(std::move(known.arguments), module_, placement_);
+  }
   if (!request_.inputs.empty()) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
-                              dump::TensorFiles::Open(request_.inputs, request_.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto files, OpenInputs(request_.inputs, request_.limits));
     if (iteration == 0) {
       report_.warnings.insert(report_.warnings.end(), files.notes().begin(), files.notes().end());
     }

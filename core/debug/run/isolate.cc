@@ -330,12 +330,24 @@ class Isolation::Runner {
     }
     if (report.error) return;
     report.compared = true;
+    if (request_.statistics) {
+      report.actual_statistics = Describe(job.actual);
+      report.expected_statistics = Describe(expected);
+    }
     const auto shapes = module_.shape(job.piece.results[0]).Leaves();
     for (size_t i = 0; i < std::min({job.actual.size(), expected.size(), shapes.size()}); ++i) {
       LeafComparison leaf = CompareArrays(*job.actual[i], *expected[i], request_.bounds);
       leaf.index = shapes[i].first;
       report.outputs.push_back(std::move(leaf));
     }
+  }
+
+  static std::vector<replay::ValueStatistics> Describe(const Leaves& leaves) {
+    std::vector<replay::ValueStatistics> all;
+    for (const Result<Literal>& leaf : leaves) {
+      all.push_back(leaf.has_value() ? replay::StatisticsOf(*leaf) : replay::ValueStatistics());
+    }
+    return all;
   }
 
   InstructionReport Blank(InstructionId id) const {
@@ -356,6 +368,7 @@ class Isolation::Runner {
       for (const Result<Literal>& leaf : ValueOf(id)) {
         if (!leaf.has_value() && !report.error) report.error = leaf.error();
       }
+      if (request_.statistics) report.actual_statistics = Describe(ValueOf(id));
       for (const auto& [index, shape] : module_.shape(id).Leaves()) {
         LeafComparison leaf;
         leaf.index = index;

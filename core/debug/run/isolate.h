@@ -22,8 +22,10 @@ struct InstructionReport {
   std::string instruction, computation, opcode, source;
   bool compared = false;
   std::vector<LeafComparison> outputs;  // one per leaf of its value
-  std::optional<Error> error;           // why it did not run, or is of no value to compare
-  double run_us = 0;                    // of the module it ran in, others beside it
+  // Of the same leaves on both sides, where they are asked for; of what could not be had nothing.
+  std::vector<replay::ValueStatistics> actual_statistics, expected_statistics;
+  std::optional<Error> error;  // why it did not run, or is of no value to compare
+  double run_us = 0;           // of the module it ran in, others beside it
   // Where it took others beside it for a difference: their names, in order.
   std::vector<std::string> together_with;
   bool differs() const;
@@ -34,6 +36,7 @@ struct IsolateRequest {
   replay::Platform* reference = nullptr;  // says what each should give; null: nothing is compared
   replay::RunOptions options, reference_options;
   BoundsRequest bounds;
+  bool statistics = false;                // of values go into the reports
   int64_t keep_bytes = int64_t{1} << 31;  // values are kept for GrowPieces up to this
 };
 

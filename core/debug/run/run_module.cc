@@ -308,6 +308,7 @@ class Replay {
       options->give_outfeed = nullptr;
     }
     request.bounds = request_.bounds;
+    request.statistics = request_.statistics;
     isolation_.emplace(*module_, std::move(request));
     return isolation_->Run(source_->inputs().arguments, [&](const InstructionReport& instruction) {
       if (request_.on_instruction) request_.on_instruction(instruction);

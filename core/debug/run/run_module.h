@@ -52,8 +52,9 @@ struct RunRequest : replay::RunOptions {
   std::optional<double> deadline_seconds;  // --deadline, of the whole replay; absent: the limit
   bool verify = true;                      // false: --no-verify
   bool reference_passes = true;            // --run_reference_hlo_passes
-  bool precise = false;  // --precise: how far each side is from the value in double precision
-  bool isolate = false;  // --isolate_instructions, before the module as a whole
+  bool precise = false;     // --precise: how far each side is from the value in double precision
+  bool isolate = false;     // --isolate_instructions, before the module as a whole
+  bool statistics = false;  // of values go into what isolate reports
   std::function<void(const InstructionReport&)> on_instruction;  // of isolate, as they come
   std::optional<NonFiniteKind> find;                             // --find
   std::function<void(const replay::RunProgress&)> on_progress;   // as it comes, from any thread

@@ -169,6 +169,14 @@ void TensorFiles::NumberAsTheyCome(size_t archive) {
       named < names.size() ? " …" : ""));
 }
 
+TensorFiles TensorFiles::Of(NpzArchive archive, const Limits& limits) {
+  TensorFiles files;
+  files.limits_ = limits;
+  files.archives_.push_back(std::move(archive));
+  files.NumberAsTheyCome(0);
+  return files;
+}
+
 Result<TensorFiles> TensorFiles::Open(std::span<const std::string> paths, const Limits& limits) {
   TensorFiles files;
   files.limits_ = limits;

@@ -36,6 +36,9 @@ class TensorFiles {
   // numbered in the order given.
   static Result<TensorFiles> Open(std::span<const std::string> paths, const Limits& limits = {});
 
+  // The arrays of one archive that is open.
+  static TensorFiles Of(NpzArchive archive, const Limits& limits = {});
+
   // What is said of archives whose arrays are numbered as they come.
   const std::vector<std::string>& notes() const { return notes_; }
 

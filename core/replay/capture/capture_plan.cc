@@ -29,6 +29,8 @@ uint64_t HashOf(const Literal& array) {
   return hlo::HashBytes(what);
 }
 
+}  // namespace
+
 ValueStatistics StatisticsOf(const Literal& array) {
   ValueStatistics all;
   if (!array.shape().IsArray() || array.elided()) return all;
@@ -41,6 +43,7 @@ ValueStatistics StatisticsOf(const Literal& array) {
   for (int64_t begin = 0; begin < all.elements; begin += kBlock) {
     const int64_t n = std::min(kBlock, all.elements - begin);
     eval::LoadAs<double>(type, array.bytes().data() + begin * bytes, block, n);
+    if (begin == 0) std::copy_n(block, std::min(n, ValueStatistics::kFirst), all.first);
     for (int64_t i = 0; i < n; ++i) {
       const double x = block[i];
       all.nans += std::isnan(x) ? 1 : 0;
@@ -59,8 +62,6 @@ ValueStatistics StatisticsOf(const Literal& array) {
   all.rms = std::sqrt(squares / static_cast<double>(finite));
   return all;
 }
-
-}  // namespace
 
 uint64_t StageFingerprint(const hlo::Module& module) {
   return hlo::HashBytes(hlo::ModuleToProto(module));

@@ -34,7 +34,11 @@ enum class CaptureForm : uint8_t { kNone, kBytes, kHash, kStatistics };
 struct ValueStatistics {
   int64_t elements = 0, nans = 0, infinities = 0, zeros = 0;
   double low = 0, high = 0, mean = 0, rms = 0;  // of the finite ones; 0 where there are none
+  static constexpr int64_t kFirst = 6;
+  double first[kFirst] = {};  // the first elements, min(kFirst, elements) of them
 };
+// Nothing of what is no array, or has no elements in the file.
+ValueStatistics StatisticsOf(const hlo::Literal& array);
 
 enum class CaptureScope : uint8_t {
   kInstructions,      // those that are named

@@ -1,0 +1,57 @@
+// Reading arguments from what was recorded with a module.
+#include "core/debug/run/recorded_arguments.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "core/dump/bundle_file.h"
+#include "core/dump/load.h"
+
+namespace hloscope::debug {
+namespace {
+
+constexpr std::string_view kBundleEnding = ".hlob";
+
+}  // namespace
+
+bool HoldsArrays(const std::string& path) {
+  std::error_code error;
+  return path.ends_with(".npz") || path.ends_with(".npy") ||
+         std::filesystem::is_directory(path, error);
+}
+
+bool NamesSnapshot(std::span<const std::string> paths) {
+  constexpr std::string_view kEndings[] = {".pb", ".pbtxt", ".txt", ".pb.gz"};
+  return paths.size() == 1 && !HoldsArrays(paths[0]) &&
+         std::ranges::any_of(kEndings, [&](std::string_view e) { return paths[0].ends_with(e); });
+}
+
+Result<RecordedArguments> ReadSnapshotArguments(const std::string& path, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded, dump::LoadSoundModule(path, limits));
+  if (loaded.proto.arguments.empty()) {
+    return InputError(
+        path + ": contains no values of parameters",
+        "give a snapshot, an .npz, .npy files, a folder with input_N.npy, or a bundle");
+  }
+  return RecordedArguments{std::move(loaded.proto.arguments.front()),
+                           std::move(loaded.proto.result)};
+}
+
+Result<dump::TensorFiles> OpenInputs(std::span<const std::string> paths, const Limits& limits) {
+  if (paths.size() != 1 || !paths[0].ends_with(kBundleEnding)) {
+    return dump::TensorFiles::Open(paths, limits);
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::BundleFile::Open(paths[0], limits));
+  if (!bundle.Has(dump::BundlePart::kInputs)) {
+    return InputError(paths[0] + ": the bundle contains no values of parameters",
+                      "make it with --values all, or run with the seed that it names");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes, bundle.Read(dump::BundlePart::kInputs));
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      dump::NpzArchive archive,
+      dump::NpzArchive::Open(FileView::FromBytes(paths[0], std::move(bytes)), limits));
+  return dump::TensorFiles::Of(std::move(archive), limits);
+}
+
+}  // namespace hloscope::debug

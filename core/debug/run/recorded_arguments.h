@@ -1,0 +1,32 @@
+// RecordedArguments: the values that a snapshot or a bundle has for the parameters of its module.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/dump/tensors/tensor_values.h"
+#include "core/hlo/literal.h"
+
+namespace hloscope::debug {
+
+struct RecordedArguments {
+  std::vector<hlo::Literal> arguments;  // one per parameter
+  std::optional<hlo::Literal> result;   // recorded beside them
+};
+
+// The file is told by its name to hold arrays of numpy, or to be a folder of such; a bundle or a
+// snapshot otherwise.
+bool HoldsArrays(const std::string& path);
+
+// Those of the first execution in a snapshot. Input error: no snapshot, or without values.
+Result<RecordedArguments> ReadSnapshotArguments(const std::string& path, const Limits& limits);
+
+// What --inputs names: arrays of numpy, or those in a bundle.
+Result<dump::TensorFiles> OpenInputs(std::span<const std::string> paths, const Limits& limits);
+// --inputs names a snapshot.
+bool NamesSnapshot(std::span<const std::string> paths);
+
+}  // namespace hloscope::debug

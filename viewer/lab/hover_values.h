@@ -1,0 +1,35 @@
+// What the pointer says of the values of an instruction, wherever it is drawn.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/hlo/module.h"
+#include "viewer/model/context.h"
+#include "viewer/model/held_values.h"
+
+namespace hloscope::viewer {
+
+// What is known of an instruction: of a run, or of a constant what the file says.
+struct KnownValues {
+  HeldValues held;
+  std::string platform, reference;  // whose the two sides are; "the file" for constants
+  std::string inputs;               // of the run; empty for constants
+  uint64_t run = 0;                 // its number; 0 for constants
+};
+// nullopt: nothing; HoverValues says why.
+std::optional<KnownValues> KnownValuesOf(Context& context, int32_t module, int32_t stage,
+                                         const hlo::Module& read, hlo::InstructionId instruction);
+
+// Lines for a tooltip: values of both sides and how far they are apart, or how to get them.
+std::string HoverValues(Context& context, int32_t module, int32_t stage, const hlo::Module& read,
+                        hlo::InstructionId instruction);
+
+// The same of an instruction of a smaller module: what the one of that name held in the whole one.
+std::string HoverValuesOfWhole(Context& context, int32_t module, int32_t stage,
+                               const hlo::Module& small, hlo::InstructionId instruction);
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,64 @@
+// HeldValues: what is kept of the values of every instruction after a run: statistics and the first
+// elements, not the values themselves.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/debug/run/isolate.h"
+#include "core/hlo/module.h"
+#include "core/replay/capture/run_stream.h"
+
+namespace hloscope::viewer {
+
+// Of one instruction, by leaf of its value.
+struct HeldValues {
+  std::vector<replay::ValueStatistics> platform, reference;  // empty: not known
+  bool is_evaluated = false;  // `reference` is what the reference evaluator has, whatever was asked
+  int64_t executions = 1;     // these are of the last one
+  int64_t executions_with_nan = 0;
+};
+
+// Of all instructions of a module, as one run left them.
+struct RunValues {
+  std::shared_ptr<const hlo::Module> module;
+  int32_t module_index = -1, stage = -1;
+  uint64_t number = 0;              // another for each run
+  std::string platform, reference;  // whose values they are; one of them may be empty
+  std::string inputs;               // "seed 3", "inputs.npz"
+  std::string note;                 // why some are missing; empty: none is
+  std::unordered_map<uint32_t, HeldValues> of;
+};
+
+// More than these are not kept.
+inline constexpr size_t kMostHeld = 200'000;
+
+// What an instruction holds: tuples, their elements, and parameters of fusions and calls hold what
+// they are made of. Its platform and reference may be empty; nullopt: nothing is known.
+std::optional<HeldValues> HeldBy(const RunValues& values, hlo::InstructionId instruction);
+
+// Of literals as they are given, tuples taken apart.
+std::vector<replay::ValueStatistics> DescribeLeaves(const hlo::Literal& literal);
+// What an isolated instruction reported.
+HeldValues HeldOf(const debug::InstructionReport& report, bool has_reference);
+
+// Takes statistics that a run tells, on its first device: of each instruction the last execution.
+class HeldCollector : public replay::RunStream {
+ public:
+  void Take(replay::RunEvent event) override;
+  std::unordered_map<uint32_t, HeldValues> values;  // in `reference`
+  bool is_full = false;                             // there were more than kMostHeld
+};
+
+// "0.25, -1, 3e-05, …": the first elements, as an array of that type has them.
+std::string FirstElementsText(const replay::ValueStatistics& values, hlo::ElementType type);
+// "-1 to 3, mean 0.5, 2 NaN, 1 infinite"; "empty".
+std::string RangeText(const replay::ValueStatistics& values);
+std::string NumberText(double value);
+
+}  // namespace hloscope::viewer
