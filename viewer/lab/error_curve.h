@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/debug/diverge/value_walk.h"
+#include "core/debug/diverge/verdict.h"
 #include "viewer/model/context.h"
 #include "viewer/model/experiment.h"
 #include "viewer/model/selection.h"
