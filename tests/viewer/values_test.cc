@@ -17,7 +17,7 @@
 #include "viewer/lab/recorded_inputs.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/number_text.h"
-#include "viewer/views/verdict_legend.h"
+#include "viewer/views/graph_legend.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -1,6 +1,4 @@
 // Choosing inputs.
-#include "viewer/views/divergence_inputs.h"
-
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
@@ -8,6 +6,7 @@
 
 #include "viewer/model/marks.h"
 #include "viewer/model/requests.h"
+#include "viewer/views/divergence_outcome.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {

@@ -21,9 +21,8 @@
 #include "viewer/model/pass_search.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/tasks.h"
-#include "viewer/views/divergence_inputs.h"
 #include "viewer/views/divergence_outcome.h"
-#include "viewer/views/verdict_legend.h"
+#include "viewer/views/graph_legend.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 

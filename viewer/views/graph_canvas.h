@@ -29,10 +29,10 @@ struct BoxDress {
   uint32_t color = 0;  // of the stripe, or of the whole box where it is small; 0xAABBGGRR
   debug::Place place = debug::Place::kUndecided;
   const debug::Transfer* transfer = nullptr;
-  uint32_t kernel = graph::kNoKernel;  // that all of the box is in
-  uint32_t tint = 0;                   // the colour of that kernel; 0: in none
-  uint32_t hull = 0;                   // the same where the kernel has several boxes
-  uint32_t weight = 1;                 // how much is in it: whose name is shown first
+  uint32_t kernel = graph::kNoKernel;             // that all of the box is in
+  uint32_t tint = 0;                              // the colour of that kernel; 0: in none
+  uint32_t hull = 0;                              // the same where the kernel has several boxes
+  uint32_t weight = 1;                            // how much is in it: whose name is shown first
   std::optional<Verdict> verdict = std::nullopt;  // whose mark the box bears
   // Of what a pass changed: its outline in `color`, and a sign on it. Empty: by its place.
   std::optional<graph::Outline> change = std::nullopt;

@@ -10,7 +10,7 @@
 #include "core/graph/cost.h"
 #include "core/graph/lanes.h"
 #include "core/graph/looks.h"
-#include "viewer/views/verdict_legend.h"
+#include "viewer/views/graph_legend.h"
 
 namespace hloscope::viewer {
 namespace {

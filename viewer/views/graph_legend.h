@@ -1,11 +1,13 @@
-// The legend below the graphs.
+// Legends: below the graphs, and of verdicts.
 #pragma once
 
 #include <imgui/imgui.h>
 
+#include <string_view>
 #include <vector>
 
 #include "core/graph/explain.h"
+#include "viewer/model/verdict_table.h"
 #include "viewer/views/graph_colors.h"
 #include "viewer/widgets/view.h"
 
@@ -21,5 +23,11 @@ void DrawLegend(Frame& frame, const std::vector<LegendEntry>& legend);
 // At the lower left of the canvas from `a` to `b`; nothing where the canvas is too small for it.
 void DrawGroupCard(Frame& frame, const graph::Tree& tree, graph::NodeId group,
                    const graph::GroupSums& sums, ImVec2 a, ImVec2 b);
+
+// The legend of verdicts, the same for the list, the curve, the values and the graph: an entry for
+// each verdict that there is any of, the worst first, with how many there are.
+std::vector<LegendEntry> VerdictLegend(const Theme& theme, const VerdictCounts& counts);
+// Draws it in the lines at hand, behind what is counted: "instructions".
+void DrawVerdictLegend(Frame& frame, const VerdictCounts& counts, std::string_view counted);
 
 }  // namespace hloscope::viewer

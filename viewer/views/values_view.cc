@@ -15,7 +15,7 @@
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/value_grid.h"
-#include "viewer/views/verdict_legend.h"
+#include "viewer/views/graph_legend.h"
 #include "viewer/widgets/verdict_mark.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
