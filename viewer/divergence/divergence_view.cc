@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/replay/platform_table.h"
+#include "viewer/divergence/divergence_outcome.h"
 #include "viewer/lab/fault_run.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -21,7 +22,6 @@
 #include "viewer/model/pass_search.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/tasks.h"
-#include "viewer/views/divergence_outcome.h"
 #include "viewer/views/graph_legend.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"

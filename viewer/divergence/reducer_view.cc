@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "core/hlo/text/text.h"
+#include "viewer/divergence/shrinking_graph.h"
 #include "viewer/lab/hover_values.h"
 #include "viewer/lab/reduction.h"
 #include "viewer/model/document.h"
@@ -16,7 +17,6 @@
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
-#include "viewer/views/shrinking_graph.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 

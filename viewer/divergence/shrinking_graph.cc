@@ -1,5 +1,5 @@
 // Layouts of ever smaller modules.
-#include "viewer/views/shrinking_graph.h"
+#include "viewer/divergence/shrinking_graph.h"
 
 #include <fmt/format.h>
 #include <imgui/imgui.h>

@@ -1,5 +1,5 @@
 // Tables of the divergence lab.
-#include "viewer/views/divergence_outcome.h"
+#include "viewer/divergence/divergence_outcome.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

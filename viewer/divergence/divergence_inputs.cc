@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "viewer/divergence/divergence_outcome.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/requests.h"
-#include "viewer/views/divergence_outcome.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {

@@ -1,5 +1,5 @@
 // Drawing the strip, and selecting the stage under the pointer.
-#include "viewer/views/stage_strip.h"
+#include "viewer/divergence/stage_strip.h"
 
 #include <fmt/format.h>
 #include <imgui/imgui.h>
