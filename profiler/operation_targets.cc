@@ -1,35 +1,9 @@
 // Names of instructions, kernels and annotations.
 #include "profiler/operation_targets.h"
 
-#include <charconv>
+#include "profiler/annotation_text.h"
 
 namespace hloscope::profiler {
-namespace {
-
-// The value of `key` in an annotation `…#key=value,key=value#`; empty where it has none.
-std::string_view AnnotationValue(std::string_view name, std::string_view key) {
-  const size_t begin = name.find('#');
-  if (begin == std::string_view::npos) return {};
-  std::string_view pairs = name.substr(begin + 1);
-  pairs = pairs.substr(0, pairs.find('#'));
-  while (!pairs.empty()) {
-    const size_t comma = std::min(pairs.find(','), pairs.size());
-    const std::string_view pair = pairs.substr(0, comma);
-    if (pair.starts_with(key) && pair.substr(key.size()).starts_with('=')) {
-      return pair.substr(key.size() + 1);
-    }
-    pairs.remove_prefix(std::min(comma + 1, pairs.size()));
-  }
-  return {};
-}
-
-int64_t ProgramFrom(std::string_view text) {
-  int64_t program = -1;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), program);
-  return error == std::errc() && end == text.data() + text.size() ? program : -1;
-}
-
-}  // namespace
 
 std::string KernelNameOf(std::string_view instruction) {
   std::string name(instruction);
@@ -111,13 +85,13 @@ Target OperationTargets::OfKernel(std::string_view name) const {
 Target OperationTargets::OfName(std::string_view name) const {
   if (const std::string_view op = AnnotationValue(name, "hlo_op"); !op.empty()) {
     Target target = OfOperation(AnnotationValue(name, "hlo_module"), op,
-                                ProgramFrom(AnnotationValue(name, "program_id")));
+                                NumberIn(AnnotationValue(name, "program_id")));
     target.reason = AttributionReason::kAnnotation;
     return target;
   }
   const size_t slash = name.find('/');
-  if (slash != std::string_view::npos && ProgramFrom(name.substr(0, slash)) >= 0) {
-    return OfOperation({}, name.substr(slash + 1), ProgramFrom(name.substr(0, slash)));
+  if (slash != std::string_view::npos && NumberIn(name.substr(0, slash)) >= 0) {
+    return OfOperation({}, name.substr(slash + 1), NumberIn(name.substr(0, slash)));
   }
   return OfKernel(name);
 }

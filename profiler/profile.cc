@@ -115,6 +115,10 @@ Result<std::shared_ptr<Profile>> CannotRead(const FileView& file, const TraceReq
   return UnsupportedError(file.path() + ": this format is written, not read");
 }
 
+Result<std::vector<Loss>> CannotWrite(const WriteRequest& request) {
+  return UnsupportedError(request.path + ": this format is read, not written");
+}
+
 Result<std::vector<Loss>> WriteProfile(const WriteRequest& request) {
   for (const FormatRow& row : kFormats) {
     if (!EndingOf(WithoutGzip(request.path), row.written).empty()) return row.write(request);

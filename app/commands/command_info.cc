@@ -10,6 +10,7 @@
 #include "app/output.h"
 #include "app/reports/bundle_report.h"
 #include "app/reports/dump_report.h"
+#include "app/reports/profile_report.h"
 #include "app/version.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
@@ -27,7 +28,7 @@ class InfoCommand : public Command {
   std::vector<OptionSpec> Options() override {
     return {{.name = "paths",
              .target = &paths_,
-             .help = "dump directories or module files; - is standard input",
+             .help = "dump directories, modules, bundles or traces; - is standard input",
              .value = "PATH",
              .required = true},
             {.name = "--select",
@@ -195,6 +196,8 @@ class InfoCommand : public Command {
   int File(const std::string& path, const Context& context) {
     Result<FileView> file = FileView::Open(path, context.limits);
     if (!file) return Fail(path, file.error(), context);
+    if (!dump::IsModuleKind(dump::Sniff(file->bytes())) && profiler::IsTrace(file->bytes()))
+      return Trace(*file, context);
     if (ShowOtherKind(*file, context)) return kGood;
     Result<dump::LoadedModule> loaded = dump::LoadModule(*file, context.limits);
     if (!loaded) return Fail(path, loaded.error(), context);
@@ -214,6 +217,17 @@ class InfoCommand : public Command {
     if (!context.json && bundle) PrintOut(BundleText(bundle->file, bundle->manifest));
     context.json ? WriteOut(FileJson(*loaded, summary, bundle ? &*bundle : nullptr))
                  : PrintOut(FileText(*loaded, summary));
+    return kGood;
+  }
+
+  static int Trace(const FileView& file, const Context& context) {
+    Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
+    Result<ProfileReport> report = ReadProfileReport(file, {}, context.limits, jobs);
+    if (!report) return Fail(file.path(), report.error(), context);
+    if (Status added = AddNames(*report, jobs); !added)
+      return Fail(file.path(), added.error(), context);
+    report->top = 5;
+    context.json ? WriteOut(ProfileJson(*report)) : PrintOut(ProfileText(*report));
     return kGood;
   }
 

@@ -30,7 +30,8 @@ struct PacketHead {
   uint32_t sequence = 0, clock = 0;
   uint64_t timestamp = 0, flags = 0;
   bool has_timestamp = false, is_cleared = false, dropped_before = false;
-  std::string_view snapshot, interned, defaults, thread, track, event, event_field;
+  std::string_view snapshot, defaults, thread, track, event, event_field;
+  std::vector<std::string_view> interned;
   uint32_t other = 0;  // a field of data that is not read
 };
 
@@ -70,7 +71,7 @@ PacketHead ReadHead(std::string_view bytes) {
         head.snapshot = field.bytes;
         break;
       case AsBytes(packet::kInternedData):
-        head.interned = field.bytes;
+        head.interned.push_back(field.bytes);
         break;
       case AsBytes(packet::kDefaults):
         head.defaults = field.bytes;
@@ -255,7 +256,7 @@ class PerfettoReader {
     if ((head.flags & packet::kFlagNeedsState) != 0 && !sequence.is_sound) {
       return Leave("packets whose names were lost with earlier ones", bytes);
     }
-    if (!head.interned.empty()) sequence.names->Add(head.interned, builder_);
+    for (std::string_view interned : head.interned) sequence.names->Add(interned, builder_);
     if (head.other == packet::kZstd) return Leave("packets packed with zstd", bytes);
     if (head.other != 0) {
       losses_.Count("packets of other sources of data", [&] {

@@ -1,8 +1,11 @@
-// Panning, zooming and summing up a profile of ten million events: PROFILE_EVENTS sets another
-// number.
+// Writing, loading, panning, zooming and summing up a profile of ten million events: PROFILE_EVENTS
+// sets another number, TMPDIR where files of them are written.
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -10,6 +13,7 @@
 
 #include "profiler/critical_path.h"
 #include "profiler/event_store_builder.h"
+#include "profiler/profile.h"
 #include "profiler/range_statistics.h"
 
 namespace hloscope::profiler {
@@ -44,13 +48,47 @@ void AddEvents(EventStoreBuilder& builder, size_t count) {
   }
 }
 
-const EventStore& Store() {
+std::shared_ptr<const EventStore> SharedStore() {
   static const std::shared_ptr<const EventStore> store = [] {
     EventStoreBuilder builder;
     AddEvents(builder, WantedEvents());
     return builder.Finish(SharedJobs(AvailableCpus())).value();
   }();
-  return *store;
+  return store;
+}
+const EventStore& Store() { return *SharedStore(); }
+
+// A file of all events in a format; written once.
+const std::string& FileIn(const std::string& ending) {
+  static std::map<std::string, std::string> paths;
+  auto [entry, is_new] = paths.try_emplace(ending);
+  if (!is_new) return entry->second;
+  entry->second = (std::filesystem::temp_directory_path() /
+                   ("profile_benchmark_" + std::to_string(getpid()) + ending))
+                      .string();
+  Profile profile(FileView::FromBytes("made", ""), ProfileFormat::kHloprof);
+  profile.store = SharedStore();
+  if (!WriteProfile({profile, nullptr, entry->second})) std::abort();
+  return entry->second;
+}
+
+void BM_Write(benchmark::State& state, const std::string& ending) {
+  Profile profile(FileView::FromBytes("made", ""), ProfileFormat::kHloprof);
+  profile.store = SharedStore();
+  const std::string path = FileIn(ending);
+  while (state.KeepRunning()) benchmark::DoNotOptimize(WriteProfile({profile, nullptr, path}));
+}
+
+void BM_Load(benchmark::State& state, const std::string& ending) {
+  const std::string path = FileIn(ending);
+  while (state.KeepRunning()) {
+    auto profile = OpenProfile(path, Limits(), SharedJobs(AvailableCpus())).value();
+    if (profile->store->size() != Store().size()) state.SkipWithError("events are missing");
+    const auto events = static_cast<double>(profile->store->size());
+    state.counters["file"] = static_cast<double>(profile->file.bytes().size()) / events;
+    state.counters["store"] = static_cast<double>(profile->store->MemoryBytes()) / events;
+  }
+  std::filesystem::remove(path);
 }
 
 // What one frame asks for: the slices of every row, two pixels each at least.
@@ -111,6 +149,12 @@ void BM_CriticalPath(benchmark::State& state) {
   }
 }
 
+BENCHMARK_CAPTURE(BM_Write, hloprof, std::string(".hloprof"))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Load, hloprof, std::string(".hloprof"))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Write, xplane, std::string(".xplane.pb"))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Load, xplane, std::string(".xplane.pb"))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Load, perfetto, std::string(".pftrace"))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Load, chrome, std::string(".trace.json"))->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Build)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Pan)->DenseRange(0, 24, 4)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Statistics)->Arg(0)->Arg(6)->Unit(benchmark::kMillisecond);

@@ -21,6 +21,14 @@ std::string VerdictIn(const std::string& path, const Limits& limits) {
   return bundle->Read(dump::BundlePart::kVerdict).value_or("");
 }
 
+// A trace by its name; one of the many things that are called .json by what is in it.
+bool IsTraceFile(const std::string& path, const Limits& limits) {
+  if (profiler::IsTraceName(path)) return true;
+  if (!path.ends_with(".json")) return false;
+  const Result<FileView> file = FileView::Open(path, limits);
+  return file && profiler::IsTrace(file->bytes());
+}
+
 }  // namespace
 
 void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages) {
@@ -35,7 +43,7 @@ void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Message
   verdict_json_.clear();
   verdict_is_own_ = false;
   for (const std::string& path : paths) {
-    if (profiler::IsTraceName(path)) {
+    if (IsTraceFile(path, limits_)) {
       profile_paths_.push_back(path);
     } else if (TakeVerdict(path, messages)) {
       continue;
