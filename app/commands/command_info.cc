@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <unordered_map>
 
 #include "app/command.h"
 #include "app/commands/info_lineage.h"
@@ -22,6 +23,8 @@
 
 namespace hloscope::app {
 namespace {
+
+constexpr size_t kMostShapes = 8;  // of parameters or results in a line of text
 
 class InfoCommand : public Command {
  public:
@@ -245,6 +248,25 @@ class InfoCommand : public Command {
     return ExitStatusOf(error);
   }
 
+  // All of a few shapes; of many, how often each of the first occurs.
+  static std::string ShapesText(const std::vector<std::string>& shapes) {
+    if (shapes.size() <= kMostShapes) return fmt::format("{}", fmt::join(shapes, " "));
+    std::vector<std::pair<std::string_view, size_t>> counts;
+    std::unordered_map<std::string_view, size_t> at;
+    for (const std::string& shape : shapes) {
+      const auto [found, is_new] = at.try_emplace(shape, counts.size());
+      if (is_new) counts.emplace_back(shape, 0);
+      ++counts[found->second].second;
+    }
+    std::string out = fmt::format("{} arrays:", shapes.size());
+    for (size_t k = 0; k < std::min(counts.size(), kMostShapes); ++k)
+      out += fmt::format("{} {} × {}", k > 0 ? "," : "", counts[k].second, counts[k].first);
+    if (counts.size() > kMostShapes)
+      out += fmt::format(" and {} (--json lists all)",
+                         Counted(counts.size() - kMostShapes, "more shape"));
+    return out;
+  }
+
   static std::string FileText(const dump::LoadedModule& loaded, const hlo::ModuleSummary& s) {
     const hlo::Module& m = *loaded.module;
     std::string out =
@@ -255,9 +277,15 @@ class InfoCommand : public Command {
                        m.header().is_scheduled ? ", scheduled" : "");
     out += fmt::format("  replica_count {}, num_partitions {}\n", m.header().replica_count,
                        m.header().num_partitions);
-    out += "  parameters:";
-    for (const std::string& shape : s.parameters) out += " " + shape;
-    out += fmt::format(" ({})\n  result: {} ({})\n", BytesText(s.parameter_bytes), s.result,
+    std::vector<std::string> results;
+    const hlo::Shape& result = m.shape(m.entry().root);
+    if (result.IsTuple()) {
+      for (const hlo::Shape& element : result.elements()) results.push_back(ToString(element));
+    }
+    out += fmt::format("  parameters: {} ({})\n", ShapesText(s.parameters),
+                       BytesText(s.parameter_bytes));
+    out += fmt::format("  result: {} ({})\n",
+                       results.size() > kMostShapes ? ShapesText(results) : s.result,
                        BytesText(s.result_bytes));
     if (s.elided_constants != 0) {
       out += fmt::format(
