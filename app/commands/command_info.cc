@@ -227,7 +227,7 @@ class InfoCommand : public Command {
     Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
     Result<ProfileReport> report = ReadProfileReport(file, {}, context.limits, jobs);
     if (!report) return Fail(file.path(), report.error(), context);
-    if (Status added = AddNames(*report, jobs); !added)
+    if (Status added = AddStatistics(*report, jobs); !added)
       return Fail(file.path(), added.error(), context);
     report->top = 5;
     context.json ? WriteOut(ProfileJson(*report)) : PrintOut(ProfileText(*report));
