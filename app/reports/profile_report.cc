@@ -184,6 +184,7 @@ void AppendInstruction(const ProfileReport& report, const InstructionTime& time,
       .Field("source", words.source)
       .Field("reason", ToString(time.target.reason))
       .Field("count", time.count)
+      .Field("self_us", Nanoseconds(time.self) / 1e3)
       .Field("self_ns", Nanoseconds(time.self))
       .Field("total_ns", Nanoseconds(time.total))
       .Field("mean_ns", Nanoseconds(time.total) / static_cast<double>(time.count))
@@ -344,6 +345,8 @@ std::string ProfileJson(const ProfileReport& report) {
       .Field("status", "ok")
       .Field("format", ToString(profile.format))
       .Field("events", store.size())
+      .Field("lanes", store.lanes().size())
+      .Field("attributed", report.attribution->totals().share())
       .Field("origin_ns", store.origin_ns())
       .Field("begin_ns", Nanoseconds(store.range().begin))
       .Field("span_ns", Nanoseconds(store.range().length()));

@@ -5,6 +5,7 @@
 import gzip
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -238,7 +239,7 @@ class CommandLine(unittest.TestCase):
             again, = json_lines(run('profile', out, '--module', os.path.join(SAMPLES, 'conv_net'), '--json')[1])
             lanes = [[lane['name'] for lane in plane['lanes']] for plane in whole['planes']]
             self.assertEqual([[lane['name'] for lane in plane['lanes']] for plane in again['planes']], lanes, ending)
-            self.assertEqual((again['events'], again['share'], again['losses']), (839, 1, []), ending)
+            self.assertEqual((again['events'], again['lanes'], again['attributed'], again['losses']), (839, 2, 1, []), ending)
             times = lambda report: [(row['instruction'], row['count'], row['self_ns']) for row in report['instructions']]
             self.assertEqual(times(again), times(whole), ending)
         out = os.path.join(self.folder.name, 'c.csv')
@@ -247,6 +248,34 @@ class CommandLine(unittest.TestCase):
         for wrong in ('c.txt', 'none/c.json', 'c.hloprof.gz'):
             self.assertEqual(run('profile', trace, '-o', os.path.join(self.folder.name, wrong))[0], 2, wrong)
         self.assertEqual(run('profile', trace, trace, '-o', out)[0], 2)
+
+    def test_profile_reads_exports_of_nsight_systems(self):
+        path = os.path.join(self.folder.name, 'n.sqlite')
+        db = sqlite3.connect(path)
+        process = 41984 << 24
+        db.executescript(f'''
+            CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+            CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, text TEXT, globalTid INT, textId INT);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT, nameId INT);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, contextId INT, streamId INT, correlationId INT,
+              globalPid INT, shortName INT);
+            INSERT INTO StringIds VALUES (1, 'cuLaunchKernel'), (2, 'made_by_a_library');
+            INSERT INTO NVTX_EVENTS VALUES (100, 900, 59, 'XlaModule:#hlo_module=jit_conv_net,program_id=0#', {process + 11}, NULL);
+            INSERT INTO NVTX_EVENTS VALUES (200, 300, 59, 'Thunk:#hlo_op=ynn_fusion#', {process + 11}, NULL);
+            INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (210, 220, {process + 11}, 5, 1);
+            INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 4000, 0, 1, 7, 5, {process}, 2);''')
+        db.commit()
+        db.close()
+        out = os.path.join(self.folder.name, 'n.hloprof')
+        self.assertEqual(run('profile', path, '-o', out)[0], 0)
+        for trace in (path, out):
+            record, = json_lines(run('profile', trace, '--module', os.path.join(SAMPLES, 'conv_net'), '--json')[1])
+            self.assertEqual((record['events'], record['losses'], record['share']), (4, [], 1))
+            row, = record['instructions']
+            self.assertEqual((row['instruction'], row['self_ns']), ('ynn_fusion', 3000))
+        self.assertEqual(run('profile', path, '-o', path)[0], 2)
+        info, = json_lines(run('info', out, '--json')[1])
+        self.assertEqual((info['format'], info['events']), ('hloprof', 4))
 
     def test_profile_refuses_what_is_no_trace(self):
         status, out, _ = run('profile', TEXT, '--json')

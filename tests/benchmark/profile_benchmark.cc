@@ -149,12 +149,24 @@ void BM_CriticalPath(benchmark::State& state) {
   }
 }
 
-BENCHMARK_CAPTURE(BM_Write, hloprof, std::string(".hloprof"))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Load, hloprof, std::string(".hloprof"))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Write, xplane, std::string(".xplane.pb"))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Load, xplane, std::string(".xplane.pb"))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Load, perfetto, std::string(".pftrace"))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Load, chrome, std::string(".trace.json"))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Write, hloprof, std::string(".hloprof"))
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Load, hloprof, std::string(".hloprof"))
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Write, xplane, std::string(".xplane.pb"))
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Load, xplane, std::string(".xplane.pb"))
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Load, perfetto, std::string(".pftrace"))
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Load, chrome, std::string(".trace.json"))
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Build)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Pan)->DenseRange(0, 24, 4)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Statistics)->Arg(0)->Arg(6)->Unit(benchmark::kMillisecond);
