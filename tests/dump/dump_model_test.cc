@@ -232,6 +232,8 @@ TEST_F(DumpModelTest, KernelsOfObjectsAndProfilesBesideTheModule) {
   Write("module_0001.f.obj-file.a_kernel_module.o", kElf);
   Write("plugins/profile/run_1/host.xplane.pb", "\x0a\x03\x12\x01x");
   Write("plugins/profile/run_1/host.trace.json.gz", "{\"traceEvents\": []}");
+  for (const char* ending : {"hloprof", "hloprof.part", "pftrace", "perfetto-trace", "sqlite"})
+    Write("plugins/profile/run_1/host." + std::string(ending), "bytes");
   auto model = Open();
   ASSERT_EQ(model->modules().size(), 1u);
   for (const FileEntry& file : model->files()) {
