@@ -13,6 +13,8 @@
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/memory_plan.h"
+#include "viewer/facts/profile_model.h"
+#include "viewer/facts/selection_summary.h"
 #include "viewer/facts/trace_partners.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/timeline_camera.h"
@@ -38,6 +40,34 @@ TEST_F(ViewerTest, TheSlowestKernelIsTheFirstRowAndLightsTheTimeline) {
   EXPECT_TRUE(Has(Lit("memory"), "")) << "not drawn yet";
   Press("Ctrl+6");
   EXPECT_TRUE(Has(Lit("memory"), "conv_general_dilated.3 13312\n")) << Lit("memory");
+}
+
+TEST_F(ViewerTest, TheFirstKernelWithCodeIsSelectedUntilSomebodyChooses) {
+  Start({Sample("attention_block_h100")});
+  Press("Ctrl+5");
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kInstruction);
+  EXPECT_FALSE(Lit("code").empty());
+  Press("Escape");
+  Settle();
+  EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kNothing) << "it is not forced";
+}
+
+TEST_F(ViewerTest, AnEventOfNoInstructionIsToldByItsName) {
+  Start({Sample("conv_net")});
+  Press("Ctrl+5");
+  const Pending<ProfileModel>* model = ProfileOf(session());
+  ASSERT_TRUE(model != nullptr && model->ready());
+  const profiler::EventStore& store = (*model)->store();
+  int32_t module = -1;
+  uint32_t event = 0;
+  while (event < store.size() && (*model)->InstructionOf(profiler::EventId(event), module).valid())
+    ++event;
+  ASSERT_LT(event, store.size());
+  session().navigation.Select(Selection::OfEvent(event));
+  Settle();
+  EXPECT_EQ(NameOfSelectedEvent(session()), store.text(store.name(profiler::EventId(event))));
+  EXPECT_TRUE(Has(Lit("selection"), "after the start of the trace")) << Lit("selection");
+  EXPECT_TRUE(Has(Lit("selection"), "belongs to no instruction of the dump")) << Lit("selection");
 }
 
 TEST_F(ViewerTest, AnEventSelectsItsInstructionAndKeysWalkAlongTheLane) {

@@ -8,15 +8,16 @@
 
 #include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
+#include "viewer/facts/kernel_sheet.h"
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
-#include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/number_text.h"
-#include "viewer/facts/profile_model.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/task_cache.h"
+#include "viewer/model/timeline_camera.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -213,7 +214,37 @@ std::vector<SummaryLine> TellStage(Context& context) {
   return lines;
 }
 
+// The event that is selected and its trace; null where that is not read.
+const ProfileModel* TraceOfSelected(Context& context) {
+  const Selection& now = context.navigation.selection();
+  const Pending<ProfileModel>* model = ProfileOf(context);
+  if (now.kind != SelectionKind::kEvent || model == nullptr || !model->ready()) return nullptr;
+  const bool is_in = now.event >= 0 && now.event < static_cast<int64_t>((*model)->store().size());
+  return is_in ? model->value.get() : nullptr;
+}
+
+// What a trace says of an event that is no instruction's.
+std::vector<SummaryLine> TellEvent(Context& context) {
+  const ProfileModel* model = TraceOfSelected(context);
+  if (model == nullptr) return {};
+  const profiler::EventStore& store = model->store();
+  const profiler::EventId event(static_cast<uint32_t>(context.navigation.selection().event));
+  return {
+      {.text = fmt::format("takes {}, {} after the start of the trace",
+                           TimeText(static_cast<double>(store.duration(event))),
+                           TimeText(static_cast<double>(store.start(event) - store.range().begin))),
+       .view = "timeline"},
+      {.text = "belongs to no instruction of the dump"}};
+}
+
 }  // namespace
+
+std::string NameOfSelectedEvent(Context& context) {
+  const ProfileModel* model = TraceOfSelected(context);
+  if (model == nullptr) return {};
+  const profiler::EventId event(static_cast<uint32_t>(context.navigation.selection().event));
+  return std::string(model->store().text(model->store().name(event)));
+}
 
 std::vector<SummaryLine> SummarizeSelection(Context& context) {
   const Selection& now = context.navigation.selection();
@@ -226,6 +257,8 @@ std::vector<SummaryLine> SummarizeSelection(Context& context) {
                       now.kind == SelectionKind::kSourceLine;
   if (!context.document.dump().ready() || !is_one) return {};
   const Counterparts& found = context.navigation.counterparts();
+  const bool is_tied = found.module >= 0 && !found.stages.empty();
+  if (now.kind == SelectionKind::kEvent && !is_tied) return TellEvent(context);
   if (found.module < 0) return {};
   return Teller(context, found).Tell();
 }

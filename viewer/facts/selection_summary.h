@@ -27,6 +27,9 @@ struct SummaryLine {
 // what it holds.
 std::vector<SummaryLine> SummarizeSelection(Context& context);
 
+// The name that the trace gives the event that is selected; empty where it is not an event.
+std::string NameOfSelectedEvent(Context& context);
+
 // Follows a line: selects and shows.
 void Follow(Context& context, const SummaryLine& line);
 

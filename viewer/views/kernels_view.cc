@@ -10,9 +10,10 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <set>
 
-#include "viewer/model/document.h"
 #include "viewer/facts/kernel_sheet.h"
+#include "viewer/model/document.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
@@ -212,6 +213,7 @@ class KernelsView : public View {
     DrawBar(frame);
     if (sheet_->rows.empty()) return;
     DrawTable(frame);
+    LookFirst(context);
   }
 
   bool Run(Command command, Frame& frame) override {
@@ -388,6 +390,22 @@ class KernelsView : public View {
            now.stage == context.document.dump()->FinalStage(now.module);
   }
 
+  // On opening a module in which nothing is selected: the first kernel that has code, so that its
+  // code and its slices of the timeline are there to see.
+  void LookFirst(Context& context) {
+    const std::pair seen(context.document.generation(), context.navigation.module());
+    if (seen.second < 0 || order_.empty() || !looked_.insert(seen).second) return;
+    if (context.navigation.selection().kind != SelectionKind::kNothing) return;
+    const auto has_code = [&](uint32_t row) {
+      return sheet_->rows[row].kernel_index >= 0 && sheet_->rows[row].instruction.valid();
+    };
+    const auto first = std::ranges::find_if(order_, has_code);
+    if (first == order_.end()) return;
+    context.navigation.Suggest(
+        Selection::OfInstruction(seen.second, context.document.dump()->FinalStage(seen.second),
+                                 sheet_->rows[*first].instruction));
+  }
+
   void Click(Frame& frame, const KernelRow& row) const {
     Context& context = frame.context;
     const int32_t module = context.navigation.module();
@@ -504,6 +522,7 @@ class KernelsView : public View {
   bool focus_filter_ = false, needs_sort_ = false;
   bool swapped_ = false;            // the second profile is the one before, when last drawn
   std::optional<bool> wants_swap_;  // as it was kept
+  std::set<std::pair<uint64_t, int32_t>> looked_;  // generation and module
 };
 
 }  // namespace

@@ -135,6 +135,10 @@ class SelectionView : public View {
       case SelectionKind::kSourceLine:
         name = fmt::format("{}:{}", now.source_file, now.source_line);
         break;
+      case SelectionKind::kEvent:
+        if (std::string of_event = NameOfSelectedEvent(context); !of_event.empty())
+          name = SafeText(of_event, 100);
+        break;
       default:
         if (hlo::InstructionId id = context.navigation.InstructionIn(context.navigation.stage());
             id.valid()) {
