@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "core/base/fnv.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/opcode_traits.h"
 
@@ -20,10 +21,8 @@ bool IsKept(char c) {
 }
 
 uint64_t HashOf(std::string_view name) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(IsKept(c) ? c : '_')) * 1099511628211u;
-  }
+  uint64_t hash = kFnvStart;
+  for (char c : name) hash = FnvStep(hash, static_cast<uint8_t>(IsKept(c) ? c : '_'));
   return hash;
 }
 

@@ -5,6 +5,7 @@
 #include <implot/implot.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "viewer/lab/error_curve.h"
@@ -183,8 +184,9 @@ class CurveView : public View {
     }
     Fact(frame, "reaches results", reached.empty() ? "none beyond tolerance" : reached);
     ImGui::Checkbox("relative error", &relative_);
+    Help("show errors relative to the value instead of absolute ones");
     SameLineIfRoom(ButtonWidth("Show on the graph"));
-    if (ImGui::Button("Show on the graph")) frame.context.requests.Run(Command::kGraphHeat);
+    CommandButton(frame, Command::kGraphHeat, "Show on the graph");
     DrawVerdictLegend(frame, counts_, curve_.same_bits ? "values" : "instructions");
   }
 
@@ -328,7 +330,15 @@ class CurveView : public View {
     for (const char* title : {"opcode", "verdict", "beyond", "max error", "relative", "ULP"}) {
       ImGui::TableSetupColumn(title);
     }
-    ImGui::TableHeadersRow();
+    static constexpr std::array kHelp = {
+        "instruction of the module",
+        "its opcode",
+        "how its values compare",
+        "executions whose values are beyond the bounds, of all",
+        "largest absolute error",
+        "largest relative error",
+        "largest error in units of the last place"};
+    HeaderRow(kHelp);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(curve_.points.size()));
     while (clipper.Step()) {

@@ -82,6 +82,7 @@ void InputsChoice::Draw(Frame& frame, int32_t module, int32_t stage) {
     ImGui::SameLine();
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputInt("##seed", &seed_, 1);
+    Help("seed of the generated inputs");
     seed_ = std::max(seed_, 0);
   }
   if (chosen == nullptr || chosen->fits()) return;

@@ -6,6 +6,7 @@
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -116,6 +117,7 @@ bool DrawVerdictProgress(Frame& frame, int32_t module) {
   const AskedVerdict* asked = AskedOn(context, module);
   if (verdict == nullptr || !verdict->waiting() || asked == nullptr) return false;
   if (ImGui::Button("Cancel")) context.tasks.Cancel(verdict->task);
+  Help("stop this search");
   ImGui::SameLine();
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - asked->since;
   float part = -1.0F * static_cast<float>(frame.seconds);
@@ -193,7 +195,14 @@ void DrawFindings(Frame& frame, const Experiment& experiment, const std::vector<
   for (const char* title : {"opcode", "verdict", "mismatched", "max error", "relative", "ULP"}) {
     ImGui::TableSetupColumn(title);
   }
-  ImGui::TableHeadersRow();
+  static constexpr std::array kHelp = {"instruction of the module",
+                                       "its opcode",
+                                       "how its values compare",
+                                       "elements beyond the bounds",
+                                       "largest absolute error",
+                                       "largest relative error",
+                                       "largest error in units of the last place"};
+  HeaderRow(kHelp);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(rows.size()));
   while (clipper.Step()) {

@@ -134,15 +134,19 @@ class DivergenceView : public View {
     Choose(frame, "##reference", reference_, true);
     SameLineIfRoom(CheckboxWidth("check each instruction separately"));
     ImGui::Checkbox("check each instruction separately", &isolate_);
+    Help("run every instruction by itself on both platforms, with the same operands");
     SameLineIfRoom(CheckboxWidth("custom tolerance"));
     ImGui::Checkbox("custom tolerance", &own_bounds_);
+    Help("bounds of your own instead of those of the element type");
     if (!own_bounds_) return;
     Name(frame, "absolute", false);
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputDouble("##absolute", &absolute_, 0, 0, "%.1e");
+    Help("largest absolute error that still counts as equal");
     Name(frame, "relative", true);
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputDouble("##relative", &relative_, 0, 0, "%.1e");
+    Help("largest relative error that still counts as equal");
   }
 
   // There is room for another name and a choice of that width in the line of the last item.
@@ -163,7 +167,9 @@ class DivergenceView : public View {
   void ChooseStage(Frame& frame, const dump::ModuleEntry& entry) {
     ImGui::SetNextItemWidth(std::min(360 * frame.scale, ImGui::GetContentRegionAvail().x));
     const std::string shown = SafeText(entry.stages[static_cast<size_t>(stage_)].name, 48);
-    if (!ImGui::BeginCombo("##stage", shown.c_str())) return;
+    const bool is_open = ImGui::BeginCombo("##stage", shown.c_str());
+    Help("the stage that is run: " + entry.stages[static_cast<size_t>(stage_)].name);
+    if (!is_open) return;
     for (int s = 0; s < static_cast<int>(entry.stages.size()); ++s) {
       const std::string label =
           fmt::format("{}##{}", SafeText(entry.stages[static_cast<size_t>(s)].name, 80), s);
@@ -175,7 +181,9 @@ class DivergenceView : public View {
   void Choose(Frame& frame, const char* name, std::string& value, bool may_be_none) {
     ImGui::SetNextItemWidth(150 * frame.scale);
     const std::string shown = value.empty() ? "none" : SafeText(value, 40);
-    if (!ImGui::BeginCombo(name, shown.c_str())) return;
+    const bool is_open = ImGui::BeginCombo(name, shown.c_str());
+    Help(may_be_none ? "the platform to compare with" : "the platform that runs the module");
+    if (!is_open) return;
     if (may_be_none && ImGui::Selectable("none", value.empty())) value.clear();
     for (const std::string& platform : platforms_) {
       if (ImGui::Selectable(platform.c_str(), platform == value)) value = platform;
@@ -187,6 +195,7 @@ class DivergenceView : public View {
     Experiment& experiment = frame.context.experiment;
     if (experiment.running()) {
       if (ImGui::Button("Cancel")) experiment.Cancel();
+      Help("stop this run");
       ImGui::SameLine();
       const auto done = std::ssize(experiment.findings());
       std::string text = fmt::format("{}, {:.1f} s", experiment.doing(), experiment.seconds());
@@ -202,27 +211,26 @@ class DivergenceView : public View {
     }
     if (DrawVerdictProgress(frame, module)) return;
     if (ImGui::Button("Run")) Start(frame.context, module, std::nullopt);
+    Help(Command::kRunExperiment);
     ImGui::SameLine();
     if (ImGui::Button("Find NaN")) Start(frame.context, module, debug::NonFiniteKind::kNan);
+    Help(Command::kFindNan);
     ImGui::SameLine();
     if (ImGui::Button("Find infinity"))
       Start(frame.context, module, debug::NonFiniteKind::kInfinity);
+    Help("run the module in a child process and select where the first infinity appears");
     SameLineIfRoom(ButtonWidth("Find the divergence"));
     ImGui::BeginDisabled(reference_.empty());
     if (ImGui::Button("Find the divergence")) FindDivergence(frame.context, module);
     ImGui::EndDisabled();
-    if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
-      ImGui::SetTooltip("%s", reference_.empty()
-                                  ? "choose a reference platform first"
-                                  : "compare the values inside the optimized module, fusions as "
-                                    "they are, and name instruction, pass or cause");
-    }
+    reference_.empty() ? Help("choose a reference platform first")
+                       : Help(Command::kFindDivergence);
     if (experiment.report() != nullptr) {
       SameLineIfRoom(ButtonWidth("Shrink the module"));
-      if (ImGui::Button("Shrink the module")) frame.context.requests.Run(Command::kReduce);
+      CommandButton(frame, Command::kReduce, "Shrink the module");
     }
     SameLineIfRoom(ButtonWidth("Make a bundle"));
-    if (ImGui::Button("Make a bundle")) frame.context.requests.Run(Command::kMakeBundle);
+    CommandButton(frame, Command::kMakeBundle, "Make a bundle");
     if (platforms_.size() == 1) {
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary,
@@ -337,7 +345,9 @@ class DivergenceView : public View {
     if (!first.source.empty()) Fact(frame, "source line", first.source);
     // Found once, it is selected once; the button brings it back.
     const bool is_new = std::exchange(selects_finding_, false);
-    if (ImGui::SmallButton("Select it") || is_new) {
+    const bool pressed = ImGui::SmallButton("Select it");
+    Help("select this instruction, here and on all screens");
+    if (pressed || is_new) {
       SelectNamed(frame.context, experiment, first.instruction, first.computation);
     }
   }
@@ -366,6 +376,7 @@ class DivergenceView : public View {
       return;
     }
     ImGui::Checkbox("differences only", &only_differences_);
+    Help("hide instructions that are equal or within the bounds");
     std::vector<size_t> rows;
     VerdictCounts counts;
     for (size_t i = 0; i < experiment.findings().size(); ++i) {

@@ -105,9 +105,10 @@ class ReducerView : public View {
     const std::optional<FaultRun> run = FaultRunOf(context, module);
     ImGui::BeginDisabled(!run);
     if (ImGui::Button("Shrink the module")) StartReduction(context, module);
+    Help(Command::kReduce);
     ImGui::EndDisabled();
     SameLineIfRoom(ButtonWidth("Make a bundle"));
-    if (ImGui::Button("Make a bundle")) context.requests.Run(Command::kMakeBundle);
+    CommandButton(frame, Command::kMakeBundle, "Make a bundle");
     if (!run) {
       return Sentence(frame,
                       "Nothing has failed yet: run the module on the panel Divergence, or open a "
@@ -119,6 +120,7 @@ class ReducerView : public View {
 
   static void DrawRunning(Frame& frame, int32_t module, const ReductionProgress& progress) {
     if (ImGui::Button("Stop")) StopReduction(frame.context, module);
+    Help("stop; the smallest module so far is kept");
     ImGui::SameLine();
     const std::string text =
         progress.before == 0
@@ -149,10 +151,14 @@ class ReducerView : public View {
                                                  ButtonWidth("Save") - ButtonWidth("Open it") -
                                                  2 * ImGui::GetStyle().ItemSpacing.x));
     ImGui::InputText("##path", &path_);
+    Help("where the smallest module is saved");
     ImGui::SameLine();
     const bool opens = ImGui::Button("Open it");
+    Help("save the smallest module and open it here");
     ImGui::SameLine();
-    if (!ImGui::Button("Save") && !opens) return;
+    const bool saves = ImGui::Button("Save");
+    Help("save the smallest module");
+    if (!saves && !opens) return;
     const Status saved = SaveReduced(report, path_);
     frame.context.messages.Post(
         saved ? Severity::kNote : Severity::kError,
@@ -182,12 +188,12 @@ class ReducerView : public View {
     }
     DrawSteps(frame, progress, kLowCurveHeight * frame.scale);
     if (!ImGui::BeginTabBar("##shown")) return;
-    if (ImGui::BeginTabItem("Graph")) {
+    if (BeginTab("Graph", "the module as it shrinks, as a graph")) {
       const ImVec2 left = ImGui::GetContentRegionAvail();
       graph_.Draw(frame, module, left.x, left.y, values);
       ImGui::EndTabItem();
     }
-    if (progress.smallest != nullptr && ImGui::BeginTabItem("Text")) {
+    if (progress.smallest != nullptr && BeginTab("Text", "the smallest module so far, as text")) {
       DrawModule(frame, progress);
       ImGui::EndTabItem();
     }

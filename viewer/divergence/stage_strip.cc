@@ -101,7 +101,7 @@ void DrawStageStrip(Frame& frame, int32_t module, const debug::DivergeVerdict& v
     context.navigation.Select(Selection::OfStage(module, under));
   }
   if (ImGui::IsItemHovered()) {
-    ImGui::SetTooltip("%s", SafeText(stages[static_cast<size_t>(under)].name).c_str());
+    Help(stages[static_cast<size_t>(under)].name);
   }
   Paint(frame, strip, colors, shown);
   if (shown >= 0 && shown < columns.stages) {

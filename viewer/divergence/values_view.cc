@@ -61,15 +61,15 @@ class ValuesView : public View {
     DrawChoices(frame);
     ValueGrid& grid = grids_[static_cast<size_t>(leaf_)];
     if (!ImGui::BeginTabBar("##forms")) return;
-    if (ImGui::BeginTabItem("Table")) {
+    if (BeginTab("Table", "the numbers themselves")) {
       DrawTable(frame, grid);
       ImGui::EndTabItem();
     }
-    if (ImGui::BeginTabItem("Picture")) {
+    if (BeginTab("Picture", "a pixel for each element")) {
       DrawPicture(frame, grid);
       ImGui::EndTabItem();
     }
-    if (ImGui::BeginTabItem("Histogram")) {
+    if (BeginTab("Histogram", "how often which values occur")) {
       DrawHistogram(frame, grid);
       ImGui::EndTabItem();
     }
@@ -133,6 +133,7 @@ class ValuesView : public View {
     const hlo::InstructionId id = Selected(frame.context);
     ImGui::BeginDisabled(!id.valid() || experiment.running());
     if (ImGui::Button("Values")) Ask(frame.context);
+    Help(Command::kValues);
     ImGui::EndDisabled();
     const CapturedPair* pair = experiment.captured();
     ImGui::SameLine();
@@ -190,7 +191,9 @@ class ValuesView : public View {
     if (grids_.size() > 1) {
       ImGui::SameLine();
       ImGui::SetNextItemWidth(90 * frame.scale);
-      if (ImGui::InputInt("element of the tuple", &leaf_, 1)) {
+      const bool changed = ImGui::InputInt("element of the tuple", &leaf_, 1);
+      Help("which element of the tuple is shown");
+      if (changed) {
         leaf_ = std::clamp(leaf_, 0, static_cast<int>(grids_.size()) - 1);
         page_ = column_ = 0;
       }
@@ -199,6 +202,7 @@ class ValuesView : public View {
       for (int s = 0; s < static_cast<int>(kSides.size()); ++s) {
         ImGui::SameLine();
         ImGui::RadioButton(kSides[static_cast<size_t>(s)], &side_, s);
+        Help("show these values");
       }
     } else {
       side_ = 0;
@@ -206,6 +210,7 @@ class ValuesView : public View {
     if (grid.pages() > 1) {
       ImGui::SetNextItemWidth(120 * frame.scale);
       ImGui::InputInt("page", &page_, 1);
+      Help("which slice of the outer dimensions is shown");
       page_ = std::clamp(page_, 0, static_cast<int>(std::min<int64_t>(grid.pages(), 1 << 30)) - 1);
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary,
@@ -225,6 +230,7 @@ class ValuesView : public View {
     if (grid.columns() > kColumnsShown) {
       ImGui::SetNextItemWidth(160 * frame.scale);
       ImGui::InputInt("first column", &column_, kColumnsShown, 10 * kColumnsShown);
+      Help("the first column that is shown");
     }
     column_ = std::clamp(column_, 0,
                          static_cast<int>(std::min<int64_t>(grid.columns() - columns, 1 << 30)));
@@ -237,7 +243,7 @@ class ValuesView : public View {
     for (int c = 0; c < columns; ++c) {
       ImGui::TableSetupColumn(std::to_string(column_ + c).c_str());
     }
-    ImGui::TableHeadersRow();
+    HeaderRow({});
     ImGui::PushFont(frame.mono, 14);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(std::min<int64_t>(grid.rows(), 500'000)));

@@ -5,6 +5,7 @@
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <array>
 
 #include "viewer/divergence/divergence_outcome.h"
 #include "viewer/divergence/stage_strip.h"
@@ -112,18 +113,20 @@ class VerdictView : public View {
     if (ImGui::Button("Find the pass")) {
       SearchPass(frame.context, module, static_cast<uint64_t>(seed_));
     }
+    Help(Command::kAskPass);
     ImGui::SameLine(0, 24 * frame.scale);
     Label(frame.theme, Color::kTextSecondary, "seed");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputInt("##seed", &seed_, 1);
+    Help("seed of the generated inputs");
     seed_ = std::max(seed_, 0);
     for (const auto& [label, command] : {std::pair("Show on the graph", Command::kGraphHeat),
                                          std::pair("Shrink the module", Command::kReduce),
                                          std::pair("Make a bundle", Command::kMakeBundle)}) {
       if (verdict == nullptr || !verdict->ready()) return;
       SameLineIfRoom(ButtonWidth(label));
-      if (ImGui::Button(label)) frame.context.requests.Run(command);
+      CommandButton(frame, command, label);
     }
   }
 
@@ -211,7 +214,7 @@ class VerdictView : public View {
         fmt::format("{}  in {}{}", SafeText(blame.pass, 60), SafeText(blame.pipeline, 60),
                     blame.restores ? "  (restores the numbers)" : "");
     if (ImGui::Selectable(title.c_str(), shown)) SelectBlame(frame.context, module, blame);
-    if (ImGui::IsItemHovered()) ImGui::SetTooltip("select it, here and on the screen Passes");
+    Help("select it, here and on the screen Passes");
     ImGui::Indent(14 * frame.scale);
     if (blame.place) {
       Fact(frame, "instruction",
@@ -250,7 +253,10 @@ class VerdictView : public View {
     ImGui::TableSetupColumn("closes the gap", ImGuiTableColumnFlags_WidthFixed,
                             std::max(answer, ImGui::CalcTextSize("closes the gap").x));
     ImGui::TableSetupColumn("figures", ImGuiTableColumnFlags_WidthStretch, 4);
-    ImGui::TableHeadersRow();
+    static constexpr std::array kHelp = {"what was changed for a run",
+                                         "whether the platforms agree with it",
+                                         "errors that remained"};
+    HeaderRow(kHelp);
     for (const DivergeTry& attempt : verdict.tries) {
       ImGui::TableNextRow();
       ImGui::TableNextColumn();

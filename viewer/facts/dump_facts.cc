@@ -116,10 +116,7 @@ bool SharesName(const dump::DumpModel& dump, int32_t module) {
 
 std::string ModuleTitle(const dump::DumpModel& dump, int32_t module) {
   const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
-  // Names of clusters are long, and what tells them apart is at both ends.
-  constexpr size_t kMost = 48, kTail = 14;
   std::string title = entry.name;
-  if (title.size() > kMost) title.replace(kMost - kTail, title.size() - kMost, "…");
   if (!SharesName(dump, module)) return title;
   if (entry.id >= 0) title += fmt::format(", id {}", entry.id);
   if (!entry.folder.empty()) title += " in " + entry.folder;

@@ -126,7 +126,7 @@ class Application {
   void DrawCrumbs(Frame& frame, float right);
   void DrawStatusBar(Frame& frame);
   void DrawMessages(Frame& frame);
-  void DrawNews();
+  void DrawNews(Frame& frame);
   void ExportView(ExportFormat format);
   void WriteExport(const std::string& path);
   void FinishExport();

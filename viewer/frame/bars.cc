@@ -29,13 +29,6 @@ bool QuietButton(const Theme& theme, const char* label, bool active, bool enable
   return pressed;
 }
 
-void Tooltip(const CommandRow& row) {
-  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
-  std::string keys(row.keys);
-  std::string text = fmt::format("{}{}{}", row.help, keys.empty() ? "" : "\n", keys);
-  ImGui::SetTooltip("%s", text.c_str());
-}
-
 }  // namespace
 
 void Application::DrawToolbar(Frame& frame) {
@@ -51,11 +44,11 @@ void Application::DrawToolbar(Frame& frame) {
     ImGui::SameLine(0, 14 * frame.scale);
     if (QuietButton(theme_, "<##back", false, session_->navigation.CanGoBack()))
       Run(Command::kBack);
-    Tooltip(RowOf(Command::kBack));
+    Help(Command::kBack);
     ImGui::SameLine(0, 0);
     if (QuietButton(theme_, ">##forward", false, session_->navigation.CanGoForward()))
       Run(Command::kForward);
-    Tooltip(RowOf(Command::kForward));
+    Help(Command::kForward);
     ImGui::SameLine();
 
     const bool is_narrow = ImGui::GetWindowWidth() < 1280 * frame.scale;
@@ -69,14 +62,14 @@ void Application::DrawToolbar(Frame& frame) {
     if (ImGui::Button(search, ImVec2(search_width, 0))) Run(Command::kSearch);
     ImGui::PopStyleColor();
     ImGui::PopStyleVar();
-    Tooltip(RowOf(Command::kSearch));
+    Help(Command::kSearch);
     ImGui::SameLine();
     if (QuietButton(theme_, theme_.dark() ? "Light##theme" : "Dark##theme", false))
       Run(Command::kTheme);
-    Tooltip(RowOf(Command::kTheme));
+    Help(Command::kTheme);
     ImGui::SameLine(0, 0);
     if (QuietButton(theme_, "?##keys", false)) Run(Command::kKeys);
-    Tooltip(RowOf(Command::kKeys));
+    Help(Command::kKeys);
   }
   ImGui::End();
   ImGui::PopStyleVar(2);
@@ -89,12 +82,9 @@ void Application::DrawScreenTabs(Frame& frame) {
     if (&screen != ScreenRows().data()) ImGui::SameLine(0, 2 * frame.scale);
     std::string label(screen.title);
     if (QuietButton(theme_, label.c_str(), dock_.screen() == screen.id)) dock_.SetScreen(screen.id);
-    if (ImGui::IsItemHovered()) {
-      auto number = static_cast<int>(&screen - ScreenRows().data()) + 1;
-      ImGui::PushFont(frame.font, 0);
-      ImGui::SetTooltip("%s\nCtrl+%d", std::string(screen.help).c_str(), number);
-      ImGui::PopFont();
-    }
+    ImGui::PushFont(frame.font, 0);
+    Help(fmt::format("{}\nCtrl+{}", screen.help, &screen - ScreenRows().data() + 1));
+    ImGui::PopFont();
   }
   ImGui::PopFont();
 }
@@ -137,7 +127,7 @@ void Application::DrawCrumbs(Frame& frame, float right) {
     }
     std::string label = SafeText(crumbs[i].text, most) + "##crumb" + std::to_string(i);
     if (QuietButton(theme_, label.c_str(), false)) session_->navigation.Select(crumbs[i].selection);
-    if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(crumbs[i].text, 600).c_str());
+    Help(SafeText(crumbs[i].text, 600));
   }
 }
 
@@ -160,8 +150,7 @@ void Application::DrawStatusBar(Frame& frame) {
       if (session_->was_cancelled()) {
         Label(theme_, Color::kWarning, "cancelled: not everything was loaded");
         ImGui::SameLine();
-        if (ImGui::SmallButton("Resume##resume")) session_->requests.Run(Command::kResume);
-        Tooltip(RowOf(Command::kResume));
+        CommandButton(frame, Command::kResume, "Resume##resume", true);
       } else if (dump.ready()) {
         Label(theme_, Color::kTextSecondary,
               fmt::format("{}   modules: {}   files: {}", SafeText(session_->document.path(), 120),
@@ -178,7 +167,7 @@ void Application::DrawStatusBar(Frame& frame) {
       if (tasks.size() > 1) text += fmt::format("   and {} more", tasks.size() - 1);
       Label(theme_, Color::kAccent, text);
       ImGui::SameLine();
-      if (ImGui::SmallButton("Cancel")) Run(Command::kCancel);
+      CommandButton(frame, Command::kCancel, "Cancel", true);
     }
     ImGui::PopFont();
   }
@@ -188,14 +177,14 @@ void Application::DrawStatusBar(Frame& frame) {
 }
 
 // The dump is still being written, or was again.
-void Application::DrawNews() {
+void Application::DrawNews(Frame& frame) {
   ImGui::PushTextWrapPos(0);
   ImGui::TextUnformatted(SafeText(ToString(session_->document.news()), 400).c_str());
   ImGui::PopTextWrapPos();
-  if (ImGui::SmallButton("Reload##news")) session_->requests.Run(Command::kReload);
-  Tooltip(RowOf(Command::kReload));
+  CommandButton(frame, Command::kReload, "Reload##news", true);
   ImGui::SameLine();
   if (ImGui::SmallButton("Later##news")) session_->document.ForgetNews();
+  Help("keep what was read; Reload stays possible with F5");
 }
 
 // Sentences lie above the status bar, over the panels, until they are read.
@@ -227,8 +216,11 @@ void Application::DrawMessages(Frame& frame) {
       ImGui::PopTextWrapPos();
       ImGui::PopStyleColor();
     }
-    if (!messages.empty() && ImGui::SmallButton("Close##messages")) session_->messages.Clear();
-    if (has_news) DrawNews();
+    if (!messages.empty()) {
+      if (ImGui::SmallButton("Close##messages")) session_->messages.Clear();
+      Help("hide these messages");
+    }
+    if (has_news) DrawNews(frame);
   }
   ImGui::End();
   ImGui::PopStyleColor();

@@ -64,7 +64,7 @@ bool BeginParts(Frame& frame) {
 void DrawPart(dump::BundlePart part, const std::string& size, const char* when = "") {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
-  Label(dump::FileOf(part));
+  FittedLabel(dump::FileOf(part));
   ImGui::TableNextColumn();
   RightLabel(size);
   ImGui::TableNextColumn();
@@ -110,12 +110,14 @@ void BundlePopup::DrawButtons(Frame& frame, int32_t module, const std::string& p
   const BundleMaking* last = LastBundle(context);
   if (last != nullptr && last->made.waiting()) {
     if (ImGui::Button("Stop")) context.tasks.Cancel(last->made.task);
+    Help("stop; no bundle is written");
     ImGui::SameLine();
     return Label(frame.theme, Color::kTextSecondary,
                  "running the module, then replaying the bundle in a clean process …");
   }
   ImGui::PushStyleColor(ImGuiCol_Button, frame.theme[Color::kCanvas]);
   const bool pressed = ImGui::Button("Write the bundle");
+  Help("run the module, replay the bundle in a clean process and write it\nEnter");
   ImGui::PopStyleColor();
   if ((pressed || entered) && !path.empty()) {
     wish_.path = path;
@@ -135,12 +137,14 @@ void BundlePopup::DrawWish(Frame& frame) {
   for (const PolicyRow& row : kPolicies) {
     ImGui::SameLine(0, 16 * frame.scale);
     if (ImGui::RadioButton(row.label, wish_.values == row.policy)) wish_.values = row.policy;
-    ImGui::SetItemTooltip("%s", row.help);
+    Help(row.help);
   }
   ImGui::SameLine(0, 28 * frame.scale);
   ImGui::Checkbox("without source lines", &wish_.no_source);
+  Help("leave out the names and lines of source files");
   ImGui::SetNextItemWidth(-1);
   ImGui::InputTextWithHint("##note", "a note for the reader (optional)", &wish_.note);
+  Help("a note that is shown in the report");
   if (!ImGui::IsItemActive()) planned_note_ = wish_.note;
 }
 

@@ -202,6 +202,8 @@ void Dock::DrawPanel(Frame& frame, Panel& panel) {
   }
   const bool drawn = ImGui::Begin(
       name.c_str(), nullptr, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoFocusOnAppearing);
+  // The last item is its tab here.
+  Help(panel.row->help);
   // The first tab of an area that comes back stands before the others, without taking the keys.
   if (wanted_front_ == panel.row->id) {
     const ImGuiWindow* window = ImGui::GetCurrentWindow();

@@ -111,7 +111,10 @@ void Popups::End() {
 bool Popups::Field(const char* hint) {
   if (fresh_) ImGui::SetKeyboardFocusHere();
   ImGui::SetNextItemWidth(-1);
-  return ImGui::InputTextWithHint("##field", hint, &text_, ImGuiInputTextFlags_EnterReturnsTrue);
+  const bool entered =
+      ImGui::InputTextWithHint("##field", hint, &text_, ImGuiInputTextFlags_EnterReturnsTrue);
+  Help(hint);
+  return entered;
 }
 
 void Popups::MoveChosen(int count) {
@@ -140,7 +143,7 @@ void Popups::DrawKeys(Frame& frame) {
         ImGui::TableNextColumn();
         Label(frame.theme, Color::kAccent, row.keys);
         ImGui::TableNextColumn();
-        Label(row.title);
+        FittedLabel(row.title);
         ImGui::TableNextColumn();
         FittedLabel(row.help);
         ImGui::TableNextColumn();
@@ -168,6 +171,7 @@ void Popups::DrawPalette(Frame& frame, const Actions& actions) {
       bool chosen = static_cast<int>(i) == chosen_;
       if (ImGui::Selectable(std::string(rows[i]->title).c_str(), chosen) || (chosen && enter))
         run = rows[i]->command;
+      Help(rows[i]->help);
       if (chosen) ImGui::SetScrollHereY(0.5f);
       ImGui::SameLine();
       RightLabel(frame.theme, Color::kTextSecondary, rows[i]->keys);
@@ -251,6 +255,7 @@ void Popups::DrawHits(Frame& frame) {
       frame.context.navigation.Select(hits_[i].selection);
       Close();
     }
+    WholeIfCut(hits_[i].text, label);
     if (chosen && !ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5f);
     ImGui::PopID();
     ImGui::TableNextColumn();
@@ -272,9 +277,11 @@ bool Popups::PathField(const char* hint) {
     data->InsertChars(0, longer.c_str());
     return 0;
   };
-  return ImGui::InputTextWithHint(
+  const bool entered = ImGui::InputTextWithHint(
       "##field", hint, &text_,
       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackCompletion, complete);
+  Help(hint);
+  return entered;
 }
 
 // The path that was chosen, of those opened before or typed; empty: none yet. One that is not there
@@ -292,14 +299,19 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
       refusal_.clear();
     }
     if (!refusal_.empty()) Label(frame.theme, Color::kError, refusal_);
-    if (!text_.empty() && ImGui::Button("Open")) path = text_;
+    if (!text_.empty()) {
+      if (ImGui::Button("Open")) path = text_;
+      Help("open this path\nEnter");
+    }
     ImGui::BeginChild("##paths");
     if (!entries_.empty())
       Label(frame.theme, Color::kTextSecondary, "in this folder (Tab completes)");
     std::string into;
     for (size_t i = 0; i < entries_.size(); ++i) {
       const std::string label = SafeText(entries_[i], 100) + "##entry" + std::to_string(i);
-      if (!ImGui::Selectable(label.c_str())) continue;
+      const bool pressed = ImGui::Selectable(label.c_str());
+      WholeIfCut(entries_[i], SafeText(entries_[i], 100));
+      if (!pressed) continue;
       // A folder is gone into; Open or Enter open it as a dump.
       (entries_[i].ends_with('/') ? into : path) = entries_[i];
     }
@@ -310,6 +322,7 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
       const std::string& recent = (*actions.recent)[i];
       std::string label = SafeText(recent, 100) + "##recent" + std::to_string(i);
       if (ImGui::Selectable(label.c_str())) path = recent;
+      WholeIfCut(recent, SafeText(recent, 100));
     }
     ImGui::EndChild();
     if (!path.empty() && !Exists(path)) {
@@ -363,6 +376,7 @@ void Popups::DrawCompare(Frame& frame) {
       const std::string label = fmt::format("{}##choice{}", SafeText(choices[i].text, 100), i);
       if (ImGui::Selectable(label.c_str(), is_chosen) || (is_chosen && enter))
         chosen = choices[i].comparison;
+      WholeIfCut(choices[i].text, SafeText(choices[i].text, 100));
       if (is_chosen && !ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5f);
     }
     if (choices.empty()) Sentence(frame, "no matches");
@@ -380,6 +394,7 @@ void Popups::DrawExport(Frame& frame, const Actions& actions) {
   if (Begin(frame, "##export", 760, 150)) {
     Title(frame, title_);
     if (Field("path of the file") || ImGui::Button("Write")) path = text_;
+    Help("write the file");
     std::error_code error;
     const bool exists = std::filesystem::exists(text_, error);
     Label(frame.theme, exists ? Color::kWarning : Color::kTextSecondary,

@@ -11,6 +11,7 @@
 
 #include "core/base/closest_text.h"
 #include "core/base/file.h"
+#include "core/base/fnv.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/hlo/analysis/find_instruction.h"
@@ -37,9 +38,7 @@ int64_t NumberOf(const Json& json, const char* key, int64_t absent) {
 
 // A file name for a path: the same in every run.
 std::string NameFor(const std::string& path) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (char c : path) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  return fmt::format("session-{:016x}.json", hash);
+  return fmt::format("session-{:016x}.json", FnvOf(path));
 }
 
 std::string FullPath(const std::string& path) {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "viewer/facts/memory_plan.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
-#include "viewer/facts/memory_plan.h"
 #include "viewer/model/navigation.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -84,18 +84,23 @@ class BuffersView : public View {
     Context& context = frame.context;
     const MemoryPoint& marked = context.marks.memory;
     const bool is_peak = marked.module != module_ || marked.point < 0;
-    auto choice = [&](const char* text, Show what) {
+    auto choice = [&](const char* text, Show what, const char* help) {
       if (ImGui::RadioButton(text, show_ == what)) show_ = what;
+      Help(help);
       ImGui::SameLine(0, 12 * frame.scale);
     };
-    choice(is_peak ? "at the peak" : "at the selected point", Show::kPoint);
-    choice("all values", Show::kAll);
-    choice("growth since", Show::kGrowth);
+    choice(is_peak ? "at the peak" : "at the selected point", Show::kPoint,
+           "values live at the point that is marked in Memory; at first the peak");
+    choice("all values", Show::kAll, "all values of the buffer assignment, largest first");
+    choice("growth since", Show::kGrowth, "what grew against another module of the dump");
     if (show_ == Show::kGrowth) {
       DrawModules(frame);
-    } else if (!is_peak && ImGui::SmallButton("back to the peak")) {
-      context.marks.memory = {};
     } else {
+      if (!is_peak) {
+        if (ImGui::SmallButton("back to the peak")) context.marks.memory = {};
+        Help("show what is live at the peak again");
+        ImGui::SameLine();
+      }
       ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
       FittedLabel(Summary(context));
       ImGui::PopStyleColor();
@@ -116,12 +121,13 @@ class BuffersView : public View {
     const bool is_known = other_ >= 0 && static_cast<size_t>(other_) < modules.size();
     ImGui::SetNextItemWidth(-1);
     const std::string shown = is_known ? NameOf(modules, other_) : "select a module";
-    if (!ImGui::BeginCombo("##other", SafeText(shown, 80).c_str())) return;
+    const bool is_open = ImGui::BeginCombo("##other", SafeText(shown, 80).c_str());
+    Help("the module to compare with: " + shown);
+    if (!is_open) return;
     for (size_t m = 0; m < modules.size(); ++m) {
       if (static_cast<int32_t>(m) == module_) continue;
-      const std::string label =
-          SafeText(NameOf(modules, static_cast<int32_t>(m)), 90) + fmt::format("##{}", m);
-      if (ImGui::Selectable(label.c_str(), other_ == static_cast<int32_t>(m)))
+      if (Choice(NameOf(modules, static_cast<int32_t>(m)), fmt::to_string(m),
+                 other_ == static_cast<int32_t>(m)))
         other_ = static_cast<int32_t>(m);
     }
     ImGui::EndCombo();
@@ -164,25 +170,23 @@ class BuffersView : public View {
     });
   }
 
-  static bool BeginTable(Frame& frame, const char* id, std::span<const char* const> titles) {
+  static bool BeginTable(const char* id, std::span<const char* const> titles,
+                         std::span<const char* const> help) {
     constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
-                                       ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV |
-                                       ImGuiTableFlags_SizingFixedFit;
+                                       ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
     if (!ImGui::BeginTable(id, static_cast<int>(titles.size()), kFlags)) return false;
     ImGui::TableSetupScrollFreeze(0, 1);
-    // Where there is little room the names keep a part of it.
-    const float part = ImGui::GetContentRegionAvail().x < 720 * frame.scale ? 0.7F : 1.0F;
+    // Shares of the room, so that names keep theirs where there is little.
     for (const char* title : titles) {
       const std::string_view name = title;
-      const bool is_wide = name == "instruction" || name == "lives";
-      ImGui::TableSetupColumn(title, is_wide ? ImGuiTableColumnFlags_WidthStretch : 0,
-                              is_wide ? (name == "lives" ? 1.6F : 1.0F)
-                                      : (name == "shape"    ? 150.0F
-                                         : name == "offset" ? 124.0F
-                                                            : 80.0F) *
-                                            part * frame.scale);
+      ImGui::TableSetupColumn(title, ImGuiTableColumnFlags_WidthStretch,
+                              name == "lives"         ? 2.6F
+                              : name == "instruction" ? 2.2F
+                              : name == "shape"       ? 1.9F
+                              : name == "offset"      ? 1.3F
+                                                      : 1.0F);
     }
-    ImGui::TableHeadersRow();
+    HeaderRow(help);
     return true;
   }
 
@@ -196,7 +200,15 @@ class BuffersView : public View {
     }
     static constexpr std::array<const char*, 7> kTitles = {
         "bytes", "instruction", "shape", "kind", "allocation", "offset", "lives"};
-    if (!BeginTable(frame, "##values", kTitles)) return;
+    static constexpr std::array<const char*, 7> kHelp = {
+        "size of the value",
+        "instruction that makes it, and which part of its tuple",
+        "element type and dimensions",
+        "what the allocation is for",
+        "number of the allocation it lies in",
+        "where it begins in the allocation, in bytes",
+        "from the first instruction that needs it to the last"};
+    if (!BeginTable("##values", kTitles, kHelp)) return;
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(values_.size()));
     while (clipper.Step()) {
@@ -225,19 +237,14 @@ class BuffersView : public View {
     ImGui::TableSetColumnIndex(2);
     FittedLabel(value.shape);
     ImGui::TableSetColumnIndex(3);
-    Label(KindText(value));
+    FittedLabel(KindText(value));
     ImGui::TableSetColumnIndex(4);
     const auto a = static_cast<size_t>(value.allocation);
     if (value.allocation >= 0 && a < table_->allocations.size()) {
       RightLabel(CountText(table_->allocations[a].index));
     }
     ImGui::TableSetColumnIndex(5);
-    const std::string offset = CountText(value.offset);
-    if (ImGui::CalcTextSize(offset.c_str()).x <= ImGui::GetContentRegionAvail().x) {
-      RightLabel(offset);
-    } else {
-      FittedLabel(offset);
-    }
+    RightLabel(CountText(value.offset));
     ImGui::TableSetColumnIndex(6);
     FittedLabel(LifeText(value));
   }
@@ -283,7 +290,10 @@ class BuffersView : public View {
     }
     static constexpr std::array<const char*, 5> kTitles = {"grown by", "here", "there",
                                                            "instruction", "shape"};
-    if (!BeginTable(frame, "##growth", kTitles)) return;
+    static constexpr std::array<const char*, 5> kHelp = {
+        "size here less size there", "size in this module", "size in the other module",
+        "instruction that makes it", "element type and dimensions"};
+    if (!BeginTable("##growth", kTitles, kHelp)) return;
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(growth_.size()));
     while (clipper.Step()) {

@@ -16,7 +16,7 @@ void ToggleButton(const char* label, bool& value, const char* help) {
   if (was) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_ButtonActive));
   if (ImGui::Button(label)) value = !value;
   if (was) ImGui::PopStyleColor();
-  ImGui::SetItemTooltip("%s", help);
+  Help(help);
 }
 
 }  // namespace
@@ -82,22 +82,24 @@ void DrawLookBar(Frame& frame, GraphLook& look, bool has_source) {
   for (size_t k = first; k < kShownCount; ++k) {
     if (k > first) SameLineIfRoom(ButtonWidth(kGraphTitles[k]));
     bool value = look.shown[k];
-    ToggleButton(kGraphTitles[k], value, "show or hide this graph (1, 2, 3)");
+    ToggleButton(kGraphTitles[k], value, "show or hide this graph\n1, 2, 3");
     if (value != look.shown[k]) look.Toggle(k);
   }
   SameLineIfRoom(170 * frame.scale);
   ImGui::SetNextItemWidth(170 * frame.scale);
-  if (ImGui::BeginCombo("##colour", ColorModeRows()[static_cast<size_t>(look.mode)].title.data())) {
+  const bool is_open =
+      ImGui::BeginCombo("##colour", ColorModeRows()[static_cast<size_t>(look.mode)].title.data());
+  Help("what the colours of the boxes mean\nC");
+  if (is_open) {
     for (const ColorModeRow& row : ColorModeRows()) {
       if (ImGui::Selectable(row.title.data(), row.mode == look.mode)) look.mode = row.mode;
     }
     ImGui::EndCombo();
   }
-  ImGui::SetItemTooltip("colour nodes by … (C)");
   SameLineIfRoom(ButtonWidth("Link"));
-  ToggleButton("Link", look.linked, "link cameras (L)");
+  ToggleButton("Link", look.linked, "move and zoom the graphs together\nL");
   SameLineIfRoom(ButtonWidth("Map"));
-  ToggleButton("Map", look.minimap, "minimap (M)");
+  ToggleButton("Map", look.minimap, "show or hide the minimap\nM");
 }
 
 }  // namespace hloscope::viewer

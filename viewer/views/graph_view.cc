@@ -233,20 +233,21 @@ class GraphView : public View {
     SameLineIfRoom(ButtonWidth("Whole graph"));
     if (part_.kind == GraphPart::Kind::kWhole) {
       if (ImGui::Button("Around")) RunOnPart(Command::kGraphAround, frame);
-      ImGui::SetItemTooltip("only the neighbourhood of the selection (N); Shift+N: wider");
+      Help("only the neighbourhood of the selection; Shift+N: wider\nN");
       SameLineIfRoom(ButtonWidth("Paths to here"));
       if (ImGui::Button(path_from_.valid() ? "Paths to here" : "Paths"))
         RunOnPart(Command::kGraphPaths, frame);
-      ImGui::SetItemTooltip("mark the selection, then show all paths to the next selection (P)");
-    } else if (ImGui::Button("Whole graph")) {
-      part_ = GraphPart();
+      Help(Command::kGraphPaths);
+    } else {
+      if (ImGui::Button("Whole graph")) part_ = GraphPart();
+      Help("show the whole graph again");
     }
     SameLineIfRoom(160 * frame.scale);
     ImGui::SetNextItemWidth(160 * frame.scale);
     if (wants_find_) ImGui::SetKeyboardFocusHere();
     wants_find_ = false;
     ImGui::InputTextWithHint("##find", "find in the graphs", &sought_);
-    ImGui::SetItemTooltip("names and opcodes; every hit is lit (Ctrl+F)");
+    Help("names and opcodes; every hit is lit\nCtrl+F");
     ImGui::SameLine();
     Summary(frame);
   }
@@ -384,7 +385,7 @@ class GraphView : public View {
     ImGui::PopStyleColor();
     ImGui::SameLine();
     if (ImGui::Button(kHide)) look_.caption = false;
-    ImGui::SetItemTooltip("hide this line; Reset layout of the screen shows it again");
+    Help("hide this line; Reset layout of the screen shows it again");
   }
 
   // From what you wrote through the kernel to its lane, over all three pictures.

@@ -4,6 +4,7 @@
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -47,7 +48,7 @@ class HomeView : public View {
     if (dump.failed()) {
       Title(frame, "Cannot open");
       Sentence(frame, dump.error.ToString());
-      if (ImGui::Button("Reload")) context.requests.Run(Command::kReload);
+      CommandButton(frame, Command::kReload, "Reload");
       return DrawOpenButton(frame);
     }
     if (!ShowPending(frame, dump, context.document.path())) return;
@@ -153,8 +154,7 @@ class HomeView : public View {
     std::vector<std::string> recent = frame.context.recent;
     if (recent.empty()) Sentence(frame, "nothing opened yet");
     for (size_t i = 0; i < recent.size(); ++i) {
-      if (ImGui::Selectable((SafeText(recent[i], 140) + "##recent" + std::to_string(i)).c_str()))
-        frame.context.requests.Open({recent[i]});
+      if (Choice(recent[i], "recent" + std::to_string(i))) frame.context.requests.Open({recent[i]});
     }
   }
 
@@ -255,6 +255,7 @@ class HomeView : public View {
     if (std::exchange(focus_filter_, false)) ImGui::SetKeyboardFocusHere();
     take_first_ = ImGui::InputTextWithHint("##filter", "filter: name, folder/, id 3, shape, #print",
                                            &filter_, ImGuiInputTextFlags_EnterReturnsTrue);
+    Help("show only modules with these words, shapes or ids; Enter selects the first\nCtrl+F");
     if (!filter_.empty()) {
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary,
@@ -287,8 +288,7 @@ class HomeView : public View {
     for (const Column* column : columns) {
       ImGui::TableNextColumn();
       ImGui::TableHeader(column->title);
-      if (ImGui::IsItemHovered(ImGuiHoveredFlags_DelayShort))
-        ImGui::SetTooltip("%s; click to sort", column->help);
+      Help(fmt::format("{}: {}; click to sort", column->title, column->help));
     }
   }
 
@@ -370,8 +370,7 @@ class HomeView : public View {
     Section(frame, "Where instructions run");
     const Pending<ModuleFacts>& facts = FactsOf(frame.context, module);
     if (!ShowPending(frame, facts, "the module")) return;
-    Label(frame.theme, Color::kTextSecondary,
-          SafeText(dump.modules()[static_cast<size_t>(module)].name, 70));
+    Label(frame.theme, Color::kTextSecondary, dump.modules()[static_cast<size_t>(module)].name);
     if (!facts->compiled) {
       Sentence(frame,
                "the last stage of this module is not optimized; without "
@@ -388,7 +387,7 @@ class HomeView : public View {
     for (size_t i = 0; i < std::min<size_t>(8, facts->fallbacks.size()); ++i) {
       const ModuleFacts::Fallback& fallback = facts->fallbacks[i];
       ImGui::PushID(static_cast<int>(i));
-      if (ImGui::Selectable((SafeText(fallback.name, 40) + "##fallback").c_str()))
+      if (Choice(fallback.name, "fallback"))
         frame.context.navigation.Select(
             Selection::OfInstruction(module, stage, fallback.instruction));
       ImGui::PopID();
@@ -432,7 +431,7 @@ class HomeView : public View {
         frame.context.navigation.Select(selection);
       ImGui::PopID();
       ImGui::SameLine(0, 0);
-      Label(SafeText(transfer.name, 40));
+      Label(transfer.name);
       ImGui::SameLine(0, 12 * frame.scale);
       ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
       FittedLabel(TransferText(transfer));
@@ -570,6 +569,7 @@ class HomeView : public View {
         ImGui::PopFont();
         ImGui::SameLine();
         if (ImGui::SmallButton("Copy")) ImGui::SetClipboardText(piece.flag.c_str());
+        Help("copy this flag");
       }
       ImGui::PopID();
     }
@@ -595,7 +595,9 @@ class HomeView : public View {
     ImGui::TableSetupColumn("operation", ImGuiTableColumnFlags_WidthStretch, 0.8F);
     ImGui::TableSetupColumn("reason", ImGuiTableColumnFlags_WidthStretch, 2.0F);
     ImGui::TableSetupColumn("names", ImGuiTableColumnFlags_WidthStretch, 0.6F);
-    ImGui::TableHeadersRow();
+    static constexpr std::array kHelp = {"nodes", "operation of TensorFlow",
+                                         "why they are in no cluster", "names of the nodes"};
+    HeaderRow(kHelp);
     for (size_t i = 0; i < std::min(kMost, rows.size()); ++i) DrawOutside(frame, rows[i]);
     ImGui::EndTable();
     if (rows.size() > kMost)

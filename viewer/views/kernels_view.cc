@@ -334,6 +334,7 @@ class KernelsView : public View {
     if (focus_filter_) ImGui::SetKeyboardFocusHere();
     focus_filter_ = false;
     if (ImGui::InputTextWithHint("##filter", "filter kernels", &filter_)) Show(sheet_);
+    Help("show only instructions, kernels or opcodes with these letters\nCtrl+F");
     std::string text = fmt::format("{} of {}", order_.size(), sheet_->rows.size());
     if (sheet_->has_times) {
       text += fmt::format(", {} in this module", TimeText(static_cast<double>(sheet_->work)));
@@ -342,9 +343,7 @@ class KernelsView : public View {
     ImGui::SameLine();
     Label(frame.theme, Color::kTextSecondary, text);
     ImGui::SameLine();
-    if (ImGui::Button("Compare with …")) frame.context.requests.Run(Command::kCompareProfile);
-    if (ImGui::IsItemHovered())
-      ImGui::SetTooltip("%s", std::string(RowOf(Command::kCompareProfile).help).c_str());
+    CommandButton(frame, Command::kCompareProfile, "Compare with …");
     DrawSame();
     if (sheet_->has_others) DrawComparison(frame);
     for (const std::string& note : sheet_->notes) Sentence(frame, note);
@@ -356,10 +355,10 @@ class KernelsView : public View {
     double after = static_cast<double>(sheet_->other_work) / sheet_->other_runs;
     if (swapped_) std::swap(before, after);
     ImGui::SameLine();
-    if (ImGui::Button("Swap")) frame.context.requests.Run(Command::kSwapProfiles);
+    CommandButton(frame, Command::kSwapProfiles, "Swap");
     if (!frame.context.document.second_profile().empty()) {
       ImGui::SameLine();
-      if (ImGui::Button("Stop comparing")) frame.context.requests.Run(Command::kStopComparing);
+      CommandButton(frame, Command::kStopComparing, "Stop comparing");
     }
     const std::string other = std::filesystem::path(sheet_->other_path).filename().string();
     std::string text = fmt::format("{}: {} before, {} after",
@@ -482,8 +481,10 @@ class KernelsView : public View {
     for (int c = 0; c < static_cast<int>(columns.size()) + 2; ++c) {
       if (!ImGui::TableSetColumnIndex(c)) continue;
       ImGui::TableHeader(ImGui::TableGetColumnName(c));
-      if (c < 2 || !ImGui::IsItemHovered()) continue;
-      ImGui::SetTooltip("%s", columns[static_cast<size_t>(c) - 2]->help);
+      Help(fmt::format("{}: {}; click to sort", ImGui::TableGetColumnName(c),
+                       c == 0   ? "the instruction, or what the trace calls it"
+                       : c == 1 ? "its opcode"
+                                : columns[static_cast<size_t>(c) - 2]->help));
     }
   }
 

@@ -3,6 +3,7 @@
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "viewer/facts/memory_groups.h"
@@ -237,15 +238,17 @@ class MemoryView : public View {
     ImGui::TableSetupColumn("share", ImGuiTableColumnFlags_WidthFixed, 64 * unit);
     ImGui::TableSetupColumn("buffers", ImGuiTableColumnFlags_WidthFixed, 64 * unit);
     ImGui::TableSetupColumn("in the words of the program", ImGuiTableColumnFlags_WidthStretch);
-    ImGui::TableHeadersRow();
+    static constexpr std::array kHelp = {"what the buffers are for", "bytes of the group",
+                                         "share of all bytes", "number of buffers",
+                                         "names of the program with most bytes"};
+    HeaderRow(kHelp);
     for (const MemoryGroup& group : groups->groups) {
       ImGui::TableNextRow();
       ImGui::TableNextColumn();
       const std::string title(TitleOf(group.use));
       if (Row(frame, title, false, IsLit(frame.context, group.largest)))
         SelectGroup(frame.context, group);
-      if (ImGui::IsItemHovered())
-        ImGui::SetTooltip("%s\nclick: its largest buffer", std::string(HelpOf(group.use)).c_str());
+      Help(fmt::format("{}\nclick: its largest buffer", HelpOf(group.use)));
       ImGui::TableNextColumn();
       RightLabel(BytesText(group.bytes));
       ImGui::TableNextColumn();
@@ -274,12 +277,8 @@ class MemoryView : public View {
       if (ImGui::Selectable((text + "##group").c_str(), IsLit(frame.context, group.largest), 0,
                             ImVec2(width, 0)))
         SelectGroup(frame.context, group);
-      if (ImGui::IsItemHovered()) {
-        ImGui::SetTooltip("%s", SafeLines(fmt::format("{}\n{}\nclick: its largest buffer",
-                                                      HelpOf(group.use), WordsText(group, 6)),
-                                          1200)
-                                    .c_str());
-      }
+      Help(
+          fmt::format("{}\n{}\nclick: its largest buffer", HelpOf(group.use), WordsText(group, 6)));
     }
   }
 
@@ -522,6 +521,12 @@ class MemoryView : public View {
   }
 
   // The marked point, its instruction and bytes; and the peak.
+  std::string PointText(int32_t point) const {
+    return fmt::format("{}point {} of {}: {}, {} live",
+                       point == plan_->peak_point ? "the peak, " : "", CountText(point),
+                       CountText(static_cast<int64_t>(plan_->live.size())), NameAt(point),
+                       BytesText(plan_->live[static_cast<size_t>(point)]));
+  }
   void DrawPoint(Frame& frame) const {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const int32_t point = Marked(frame.context);
@@ -535,24 +540,22 @@ class MemoryView : public View {
     };
     line(plan_->peak_point, Color::kWarning);
     if (point != plan_->peak_point) line(point, Color::kAccent);
-    const bool is_peak = point == plan_->peak_point;
-    const std::string text =
-        fmt::format("{}point {} of {}: {}, {} live", is_peak ? "the peak, " : "", CountText(point),
-                    CountText(static_cast<int64_t>(plan_->live.size())), NameAt(point),
-                    BytesText(plan_->live[static_cast<size_t>(point)]));
-    list.AddText(ImVec2(left_ + 2 * scale_, axis + 1 * scale_),
-                 frame.theme[is_peak ? Color::kWarning : Color::kAccent], text.c_str());
+    const Color color = point == plan_->peak_point ? Color::kWarning : Color::kAccent;
+    list.AddText(ImVec2(left_ + 2 * scale_, axis + 1 * scale_), frame.theme[color],
+                 FittedText(PointText(point), width_ - 4 * scale_).c_str());
   }
 
   void DrawHover(Frame& frame) const {
     if (!hovered_ || held_) return;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
+    if (mouse.y < curve_top_ && plan_->has_lives) {
+      if (const int32_t point = Marked(frame.context); point >= 0) Help(PointText(point));
+      return;
+    }
     if (mouse.y < top_ && mouse.x >= left_ && plan_->has_lives) {
       const auto p = static_cast<size_t>(PointAt(mouse.x));
-      ImGui::SetTooltip("%s",
-                        fmt::format("{}: {} live\nclick to mark this point",
-                                    NameAt(static_cast<int32_t>(p)), BytesText(plan_->live[p]))
-                            .c_str());
+      Help(fmt::format("{}: {} live\nclick to mark this point", NameAt(static_cast<int32_t>(p)),
+                       BytesText(plan_->live[p])));
       return;
     }
     const MemoryBox* box = BoxUnder();

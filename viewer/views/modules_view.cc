@@ -28,6 +28,7 @@ class ModulesView : public View {
     if (focus_filter_) ImGui::SetKeyboardFocusHere();
     focus_filter_ = false;
     ImGui::InputTextWithHint("##filter", "filter: name, folder/", &filter_);
+    Help("show only modules whose name or folder has these words\nCtrl+F");
     ImGui::BeginChild("##modules");
     for (size_t i = 0; i < dump->modules().size(); ++i) {
       const auto m = static_cast<int32_t>(i);
@@ -92,18 +93,17 @@ class ModulesView : public View {
     ImGuiTreeNodeFlags flags = ImGuiTreeNodeFlags_OpenOnArrow | ImGuiTreeNodeFlags_SpanAvailWidth |
                                (current ? ImGuiTreeNodeFlags_Selected : 0) |
                                (dump.modules().size() == 1 ? ImGuiTreeNodeFlags_DefaultOpen : 0);
-    bool open = ImGui::TreeNodeEx("##module", flags, "%s", LabelOf(dump, m).c_str());
+    const float room = ImGui::GetContentRegionAvail().x - ImGui::GetTreeNodeToLabelSpacing();
+    const std::string label = FittedText(LabelOf(dump, m), room);
+    bool open = ImGui::TreeNodeEx("##module", flags, "%s", label.c_str());
     if (ImGui::IsItemClicked() && !ImGui::IsItemToggledOpen())
       frame.context.navigation.Select(Selection::OfModule(m));
     if (ImGui::IsItemHovered()) {
       const std::string identity = IdentityText(dump, m, KnownFacts(frame.context, m));
-      ImGui::SetTooltip(
-          "%s", SafeLines(fmt::format("{}\n{}{}{}{}, {}, {} stages, {} files", entry.name,
-                                      entry.folder.empty() ? "" : entry.folder + "/\n", identity,
-                                      identity.empty() ? "" : "\n", entry.framework, entry.device,
-                                      entry.stages.size(), entry.files.size()),
-                          1200)
-                    .c_str());
+      Help(fmt::format("{}\n{}{}{}{}, {}, {} stages, {} files", entry.name,
+                       entry.folder.empty() ? "" : entry.folder + "/\n", identity,
+                       identity.empty() ? "" : "\n", entry.framework, entry.device,
+                       entry.stages.size(), entry.files.size()));
     }
     if (open) {
       for (size_t s = 0; s < entry.stages.size(); ++s) {
@@ -113,8 +113,7 @@ class ModulesView : public View {
         const std::string fitted = FittedText(name, ImGui::GetContentRegionAvail().x);
         if (ImGui::Selectable(fmt::format("{}##{}", fitted, s).c_str(), shown))
           frame.context.navigation.Select(Selection::OfStage(m, stage));
-        if (ImGui::IsItemHovered() && fitted != name)
-          ImGui::SetTooltip("%s", SafeText(name).c_str());
+        WholeIfCut(name, fitted);
       }
       ImGui::TreePop();
     }

@@ -27,10 +27,13 @@ class NotesView : public View {
                             bookmarks[i].selection == frame.context.navigation.selection(), 0,
                             ImVec2(ImGui::GetContentRegionAvail().x - 70 * frame.scale, 0)))
         frame.context.navigation.Select(bookmarks[i].selection);
+      WholeIfCut(bookmarks[i].title, SafeText(bookmarks[i].title, 60));
       ImGui::SameLine();
       if (ImGui::SmallButton("Remove")) removed = i;
+      Help("remove this bookmark and its note");
       ImGui::SetNextItemWidth(-1);
       ImGui::InputTextWithHint("##note", "note", &bookmarks[i].note);
+      Help("your note, kept with the session");
       ImGui::PopID();
     }
     if (removed < bookmarks.size())

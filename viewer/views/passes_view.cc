@@ -8,13 +8,13 @@
 
 #include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
+#include "viewer/facts/selection_summary.h"
+#include "viewer/facts/stage_costs.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/pass_search.h"
-#include "viewer/facts/selection_summary.h"
-#include "viewer/facts/stage_costs.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
@@ -38,10 +38,13 @@ class PassesView : public View {
     if (focus_filter_) ImGui::SetKeyboardFocusHere();
     focus_filter_ = false;
     ImGui::InputTextWithHint("##filter", "filter passes", &filter_);
+    Help("show only passes with these letters\nCtrl+F");
     ImGui::Checkbox("Changed only", &only_changes_);
+    Help("hide passes that changed nothing");
     SameLineIfRoom(CheckboxWidth("Most changed first"));
     bool& by_change = context.marks.passes_by_change;
     ImGui::Checkbox("Most changed first", &by_change);
+    Help("sort by the number of changes instead of the order in which the passes ran");
     if (by_change && RankingOf(context, module, AnnotationsIn(context)).waiting())
       Label(frame.theme, Color::kTextSecondary, "comparing all stages …");
     costs_ = entry.stages.size() > 1 ? CostsIn(frame, entry, module) : nullptr;
@@ -121,10 +124,11 @@ class PassesView : public View {
     auto modules = frame.context.document.dump()->modules();
     ImGui::SetNextItemWidth(-1);
     std::string shown = SafeText(modules[static_cast<size_t>(module)].name, 60);
-    if (!ImGui::BeginCombo("##module", shown.c_str(), ImGuiComboFlags_HeightLarge)) return;
+    const bool is_open = ImGui::BeginCombo("##module", shown.c_str(), ImGuiComboFlags_HeightLarge);
+    Help("the module whose passes are shown: " + modules[static_cast<size_t>(module)].name);
+    if (!is_open) return;
     for (size_t i = 0; i < modules.size(); ++i) {
-      std::string label = SafeText(modules[i].name, 80) + "##" + std::to_string(i);
-      if (ImGui::Selectable(label.c_str(), static_cast<int32_t>(i) == module))
+      if (Choice(modules[i].name, std::to_string(i), static_cast<int32_t>(i) == module))
         frame.context.navigation.Select(Selection::OfModule(static_cast<int32_t>(i)));
     }
     ImGui::EndCombo();
@@ -137,9 +141,8 @@ class PassesView : public View {
     if (!MayReadAllStages(context, module)) {
       if (FactsOf(context, module).waiting()) return nullptr;
       if (ImGui::Button("Estimate all passes")) context.marks.asked_passes.insert(module);
-      if (ImGui::IsItemHovered())
-        ImGui::SetTooltip("reads and compares all %zu stages, which takes a while",
-                          entry.stages.size());
+      Help(fmt::format("reads and compares all {} stages, which takes a while",
+                       entry.stages.size()));
       return nullptr;
     }
     const Pending<StageCosts>& costs = StageCostsOf(context, module);
@@ -162,8 +165,7 @@ class PassesView : public View {
     for (size_t most = 38; most > 8 && width(text) > ImGui::GetContentRegionAvail().x; most -= 2)
       text = SafeText(pass, most) + saved;
     if (ImGui::TextLink((text + "##best").c_str())) GoTo(context, module, best);
-    if (ImGui::IsItemHovered())
-      ImGui::SetTooltip("%s: %s", SafeText(pass).c_str(), GainText(gain).c_str());
+    Help(fmt::format("{}{}\n{}", pass, saved, GainText(gain)));
     return costs.value.get();
   }
 
@@ -277,7 +279,7 @@ class PassesView : public View {
     for (int c = 0; c < columns; ++c) {
       if (!ImGui::TableSetColumnIndex(c)) continue;
       ImGui::TableHeader(ImGui::TableGetColumnName(c));
-      if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", kHelp[static_cast<size_t>(c)]);
+      Help(kHelp[static_cast<size_t>(c)]);
     }
   }
 
@@ -295,10 +297,7 @@ class PassesView : public View {
     }
     const StageGain gain =
         costs_ == nullptr ? StageGain() : costs_->gains[static_cast<size_t>(stage)];
-    if (ImGui::IsItemHovered()) {
-      ImGui::SetTooltip("%s%s", SafeText(row.name, 400).c_str(),
-                        gain.is_known ? ("\n" + GainText(gain)).c_str() : "");
-    }
+    Help(gain.is_known ? row.name + "\n" + GainText(gain) : row.name);
     ImGui::SameLine(0, 0);
     RightLabel(frame.theme, Color::kTextSecondary, std::to_string(stage + 1));
     ImGui::TableNextColumn();
@@ -308,12 +307,12 @@ class PassesView : public View {
     ImGui::TableSetColumnIndex(5);
     if (context.navigation.counterparts().TouchedInto(stage)) {
       Label(frame.theme, Color::kAccent, "•");
-      if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass changed the selection");
+      Help("this pass changed the selection");
     }
     if (std::ranges::find(guilty_, stage) != guilty_.end()) {
       ImGui::SameLine(0, 0);
       Label(frame.theme, Color::kBeyondBound, "✗");
-      if (ImGui::IsItemHovered()) ImGui::SetTooltip("this pass changed the numbers, see Verdict");
+      Help("this pass changed the numbers, see Verdict");
     }
     if (shows_gains_ && gain.is_known) DrawGain(frame, gain);
     ImGui::PopID();
@@ -324,7 +323,7 @@ class PassesView : public View {
       if (value == 0) return;
       ImGui::TableSetColumnIndex(column);
       RightLabel(frame.theme, value < 0 ? Color::kText : Color::kTextSecondary, text);
-      if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", GainText(gain).c_str());
+      Help(GainText(gain));
     };
     cell(kColumns, static_cast<double>(gain.instructions), SignedCountText(gain.instructions));
     cell(kColumns + 1, gain.bytes, SignedBytesText(gain.bytes));
@@ -353,8 +352,7 @@ class PassesView : public View {
       ImGui::TableSetColumnIndex(2);
       if (changes.failed()) {
         Label(frame.theme, Color::kWarning, "?");
-        if (ImGui::IsItemHovered())
-          ImGui::SetTooltip("%s", SafeText(changes.error.ToString(), 600).c_str());
+        Help(changes.error.ToString());
       } else {
         Label(frame.theme, Color::kTextDisabled, "…");
       }
@@ -369,7 +367,7 @@ class PassesView : public View {
       ImGui::TableSetColumnIndex(i + 2);
       if (columns[i].second == 0) continue;
       RightLabel(frame.theme, columns[i].first, ShortCountText(columns[i].second));
-      if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", CountText(columns[i].second).c_str());
+      Help(CountText(columns[i].second));
     }
   }
 

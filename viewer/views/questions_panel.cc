@@ -5,8 +5,8 @@
 #include <imgui/imgui.h>
 
 #include "viewer/facts/answers.h"
-#include "viewer/model/document.h"
 #include "viewer/facts/dump_facts.h"
+#include "viewer/model/document.h"
 #include "viewer/model/experiment.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
@@ -51,7 +51,7 @@ void DrawQuestions(Frame& frame) {
     ImGui::TableNextColumn();
     if (Row(frame, "##" + std::string(command.id), false, false))
       frame.context.requests.Run(row.command);
-    if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", std::string(command.help).c_str());
+    Help(row.command);
     ImGui::SameLine(0, 0);
     Label(frame.theme, Color::kAccent, command.title);
     ImGui::TableNextColumn();

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viewer/model/document.h"
 #include "viewer/facts/kernel_sheet.h"
+#include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/timeline_camera.h"
 #include "viewer/widgets/view.h"

@@ -167,7 +167,7 @@ class SelectionView : public View {
       ImGui::BeginDisabled(!leads);
       if (ImGui::Selectable("##line", false, 0, ImVec2(room, size.y))) Follow(frame.context, line);
       ImGui::EndDisabled();
-      if (leads && ImGui::IsItemHovered()) ImGui::SetTooltip("go to");
+      if (leads) Help("go to");
       ImGui::PopID();
       ImGui::SetCursorPos(at);
       ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[kTones[static_cast<size_t>(line.tone)]]);
@@ -229,7 +229,7 @@ class SelectionView : public View {
     ImGui::TextUnformatted(folded_.c_str());
     ImGui::PopTextWrapPos();
     ImGui::PopFont();
-    if (folded_ != text_ && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", text_.c_str());
+    if (folded_ != text_) Help(text_);
     if (instruction.operand_count > 0) {
       Section(frame, fmt::format("Operands ({})", instruction.operand_count));
       DrawLinks(frame, m, module, stage, m.operands(id));
@@ -245,7 +245,7 @@ class SelectionView : public View {
     if (ImGui::Selectable(label.c_str(), false, 0, ImGui::CalcTextSize(label.c_str())))
       frame.context.requests.Run(Command::kShowUses);
     ImGui::PopStyleColor();
-    if (ImGui::IsItemHovered()) ImGui::SetTooltip("find all instructions with this opcode\nCtrl+U");
+    Help(Command::kShowUses);
   }
 
   static void DrawUsers(Frame& frame, const std::shared_ptr<const hlo::Module>& m, int32_t module,
@@ -286,7 +286,7 @@ class SelectionView : public View {
     Color role = ColorOf(m[id].opcode);
     Label(frame.theme, role, SignOf(role));
     ImGui::SameLine();
-    if (ImGui::Selectable(SafeText(m.name(id), 50).c_str()))
+    if (Choice(m.name(id), "link"))
       frame.context.navigation.Select(Selection::OfInstruction(module, stage, id));
     ImGui::PopID();
   }
@@ -295,11 +295,9 @@ class SelectionView : public View {
     if (found.source_file.empty()) return;
     Section(frame, "Source line");
     std::string text = fmt::format("{}:{}", found.source_file, found.source_line);
-    if (ImGui::Selectable(
-            (FittedText(text, ImGui::GetContentRegionAvail().x) + "##source").c_str()))
+    if (Choice(text, "source"))
       frame.context.navigation.Select(
           Selection::OfSourceLine(found.source_file, found.source_line, found.module));
-    if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", SafeText(text, 600).c_str());
   }
 
   static void DrawCode(Frame& frame, const Counterparts& found) {
@@ -312,8 +310,7 @@ class SelectionView : public View {
           if (!Has(kernels->kernels, k)) continue;
           const dump::Kernel& kernel = kernels->kernels[static_cast<size_t>(k)];
           ImGui::PushID(k);
-          if (ImGui::Selectable(SafeText(kernel.name, 60).c_str(),
-                                context.navigation.selection().kernel == k))
+          if (Choice(kernel.name, "kernel", context.navigation.selection().kernel == k))
             context.navigation.Select(Selection::OfKernel(found.module, k));
           CodeLinks(frame, kernel);
           ImGui::PopID();
@@ -326,9 +323,8 @@ class SelectionView : public View {
         for (int32_t t : Few(found.thunks)) {
           if (!Has(thunks->thunks, t)) continue;
           const dump::Thunk& thunk = thunks->thunks[static_cast<size_t>(t)];
-          std::string label =
-              fmt::format("{} {}##thunk{}", thunk.kind, SafeText(thunk.instruction, 50), t);
-          if (ImGui::Selectable(label.c_str(), context.navigation.selection().thunk == t))
+          if (Choice(fmt::format("{} {}", thunk.kind, thunk.instruction), fmt::format("thunk{}", t),
+                     context.navigation.selection().thunk == t))
             context.navigation.Select(Selection::OfThunk(found.module, t));
         }
       }
@@ -353,7 +349,9 @@ class SelectionView : public View {
       if (link.range.first_line > 0) label += fmt::format(" line {}", link.range.first_line);
       if (!first) SameLineIfRoom(ButtonWidth(label.c_str()));
       first = false;
-      if (ImGui::SmallButton(label.c_str())) {
+      const bool pressed = ImGui::SmallButton(label.c_str());
+      Help("show the kernel in this file");
+      if (pressed) {
         frame.context.navigation.Select(
             Selection::OfTextLine(link.range.file, std::max(1, link.range.first_line)));
         frame.context.requests.Show("text");
@@ -370,9 +368,9 @@ class SelectionView : public View {
     for (int32_t b : Few(found.buffers)) {
       if (!Has(buffers->values, b)) continue;
       const dump::BufferValue& value = buffers->values[static_cast<size_t>(b)];
-      std::string label = fmt::format("{} at {} of allocation {}##buffer{}", BytesText(value.size),
-                                      value.offset, value.allocation, b);
-      if (ImGui::Selectable(label.c_str(), context.navigation.selection().buffer == b))
+      if (Choice(fmt::format("{} at {} of allocation {}", BytesText(value.size), value.offset,
+                             value.allocation),
+                 fmt::format("buffer{}", b), context.navigation.selection().buffer == b))
         context.navigation.Select(Selection::OfBuffer(found.module, b));
     }
   }
@@ -420,15 +418,15 @@ class SelectionView : public View {
     ImGui::PushID(at.stage);
     if (ImGui::Selectable("##step", context.navigation.stage() == at.stage))
       context.navigation.Select(Selection::OfInstruction(found.module, at.stage, at.instruction));
-    if (ImGui::IsItemHovered()) {
-      ImGui::SetTooltip("%s\n%s, confidence %.2f", SafeText(stage.name, 300).c_str(),
-                        std::string(debug::Describe(at.reason)).c_str(),
-                        static_cast<double>(at.confidence));
-    }
+    Help(fmt::format("{}\n{}\n{}, confidence {:.2f}", stage.name, name, debug::Describe(at.reason),
+                     at.confidence));
     ImGui::SameLine(0, 0);
-    std::string label = SafeText(ShortStage(stage), 22);
-    if (last > at.stage) label += fmt::format(" +{}", last - at.stage);
-    Label(frame.theme, found.TouchedInto(at.stage) ? Color::kAccent : Color::kTextSecondary, label);
+    const Color color = found.TouchedInto(at.stage) ? Color::kAccent : Color::kTextSecondary;
+    Label(frame.theme, color, SafeText(ShortStage(stage), 22));
+    if (last > at.stage) {
+      ImGui::SameLine(0, 4 * frame.scale);
+      Label(frame.theme, color, fmt::format("+{}", last - at.stage));
+    }
     ImGui::SameLine(200 * frame.scale);
     FittedLabel(name);
     ImGui::PopID();

@@ -4,6 +4,7 @@
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/jobs.h"
 #include "profiler/range_statistics.h"
@@ -135,7 +136,11 @@ class StatisticsView : public View {
     ImGui::TableSetupColumn("on the critical path", ImGuiTableColumnFlags_WidthStretch);
     for (const char* title : {"busy", "share", "steps", "wait before"})
       ImGui::TableSetupColumn(title, 0, 82 * frame.scale);
-    ImGui::TableHeadersRow();
+    static constexpr std::array kHelp = {
+        "name of the event",        "time inside the range in all", "events in the range",
+        "mean duration",            "shortest duration",            "half of them are shorter",
+        "9 of 10 are shorter",      "99 of 100 are shorter",        "longest duration"};
+    HeaderRow(kHelp);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(path_->path.times.size()));
     while (clipper.Step()) {
@@ -191,7 +196,11 @@ class StatisticsView : public View {
     for (const char* title : {"in range", "count", "mean", "min", "median", "p90", "p99", "max"}) {
       ImGui::TableSetupColumn(title, 0, 74 * frame.scale);
     }
-    ImGui::TableHeadersRow();
+    static constexpr std::array kHelp = {
+        "name of the event",        "time inside the range in all", "events in the range",
+        "mean duration",            "shortest duration",            "half of them are shorter",
+        "9 of 10 are shorter",      "99 of 100 are shorter",        "longest duration"};
+    HeaderRow(kHelp);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));
     while (clipper.Step()) {

@@ -265,13 +265,18 @@ class TextView : public View {
     else if (int32_t m = context.navigation.module(), s = context.navigation.stage();
              m >= 0 && s >= 0)
       shown = dump.modules()[static_cast<size_t>(m)].stages[static_cast<size_t>(s)].name;
-    if (ImGui::BeginCombo("##file", SafeText(shown, 90).c_str(), ImGuiComboFlags_HeightLarge)) {
+    const std::string fitted =
+        FittedText(shown, ImGui::CalcItemWidth() - ImGui::GetFrameHeight() - 12 * frame.scale);
+    const bool is_open = ImGui::BeginCombo("##file", fitted.c_str(), ImGuiComboFlags_HeightLarge);
+    Help("which file of the dump is shown: " + shown);
+    if (is_open) {
       DrawFiles(context, dump);
       ImGui::EndCombo();
     }
     ImGui::SameLine();
     bool folded = pane_.folded();
     if (ImGui::Button(folded ? "Unfold" : "Fold", ImVec2(fold_width, 0))) pane_.SetFolded(!folded);
+    Help(Command::kTextFold);
     ImGui::SameLine();
     ImGui::SetNextItemWidth(-1);
     if (focus_find_) ImGui::SetKeyboardFocusHere();
@@ -279,6 +284,7 @@ class TextView : public View {
     if (ImGui::InputTextWithHint("##find", "find, or :LINE", &find_,
                                  ImGuiInputTextFlags_EnterReturnsTrue))
       Find(context, ImGui::GetIO().KeyShift);
+    Help("find these words, or go to a line as :120; Enter: next, Shift+Enter: previous\nCtrl+F");
     if (ImGui::IsItemEdited()) pane_.SetMarked(find_.starts_with(':') ? "" : find_);
     if (!message_.empty()) Label(frame.theme, Color::kWarning, message_);
   }
@@ -293,9 +299,8 @@ class TextView : public View {
                     file.kind == dump::FileKind::kMlirBytecode ||
                     file.kind == dump::FileKind::kUnknown;
       if (binary || (file.module >= 0 && file.module != module)) continue;
-      std::string label =
-          fmt::format("{}   {}##{}", SafeText(file.path, 110), BytesText(file.bytes), i);
-      if (ImGui::Selectable(label.c_str(), file_ == static_cast<int32_t>(i)))
+      if (Choice(fmt::format("{}   {}", file.path, BytesText(file.bytes)), fmt::to_string(i),
+                 file_ == static_cast<int32_t>(i)))
         file_ = static_cast<int32_t>(i);
     }
   }

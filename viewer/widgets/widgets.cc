@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <imgui/imgui.h>
+#include <imgui/imgui_internal.h>
 
 #include <algorithm>
 #include <array>
@@ -29,13 +30,72 @@ std::string CutInTheMiddle(std::string_view text, size_t most) {
   return std::string(text.substr(0, head)) + "…" + std::string(text.substr(tail));
 }
 
-void Draw(std::string_view text) { ImGui::TextUnformatted(text.data(), text.data() + text.size()); }
-
 float WidthOf(std::string_view text) {
   return ImGui::CalcTextSize(text.data(), text.data() + text.size()).x;
 }
 
+// Takes the place of a tooltip that was there: what is inside says more than what is around it.
+void ShowTooltip(std::string_view text) {
+  if (!ImGui::BeginTooltipEx(ImGuiTooltipFlags_OverridePrevious, ImGuiWindowFlags_None)) return;
+  constexpr float kWidest = 46;  // heights of a line: about 90 characters
+  ImGui::PushTextWrapPos(
+      std::min(kWidest * ImGui::GetFontSize(), 0.9f * ImGui::GetMainViewport()->WorkSize.x));
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+}
+
+void Draw(std::string_view whole, std::string_view shown) {
+  ImGui::TextUnformatted(shown.data(), shown.data() + shown.size());
+  WholeIfCut(whole, shown);
+}
+void Draw(std::string_view whole) { Draw(whole, SafeText(whole)); }
+
 }  // namespace
+
+void Help(std::string_view text) {
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) ShowTooltip(SafeLines(text));
+}
+
+void Help(Command command) {
+  const CommandRow& row = RowOf(command);
+  Help(fmt::format("{}{}{}", row.help, row.keys.empty() ? "" : "\n", row.keys));
+}
+
+void WholeIfCut(std::string_view whole, std::string_view shown) {
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  const ImGuiWindow& window = *ImGui::GetCurrentWindowRead();
+  const float right = std::min(ImGui::GetItemRectMax().x, window.ClipRect.Max.x);
+  const float begin = ImGui::GetItemRectMin().x;
+  const bool fits = begin + WidthOf(shown) <= right + 1 && begin + 1 >= window.ClipRect.Min.x;
+  if (!fits || whole != shown) ShowTooltip(SafeText(whole, 2000));
+}
+
+bool CommandButton(Frame& frame, Command command, const char* label, bool is_small) {
+  const bool pressed = is_small ? ImGui::SmallButton(label) : ImGui::Button(label);
+  Help(command);
+  if (pressed) frame.context.requests.Run(command);
+  return pressed;
+}
+
+bool BeginTab(const char* title, std::string_view help) {
+  const bool is_open = ImGui::BeginTabItem(title);
+  Help(help);
+  return is_open;
+}
+
+void HeaderRow(std::span<const char* const> help) {
+  ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+  for (int c = 0; c < ImGui::TableGetColumnCount(); ++c) {
+    if (!ImGui::TableSetColumnIndex(c)) continue;
+    const char* name = ImGui::TableGetColumnName(c);
+    ImGui::PushID(c);
+    ImGui::TableHeader(name);
+    ImGui::PopID();
+    if (static_cast<size_t>(c) < help.size())
+      Help(fmt::format("{}: {}", name, help[static_cast<size_t>(c)]));
+  }
+}
 
 std::string SafeText(std::string_view text, size_t most) {
   // Escaping makes text up to eight times longer; what is cut away need not be escaped first.
@@ -80,7 +140,7 @@ float CheckboxWidth(const char* text) {
          ImGui::GetStyle().ItemInnerSpacing.x;
 }
 
-void Label(std::string_view text) { Draw(SafeText(text)); }
+void Label(std::string_view text) { Draw(text); }
 
 void Label(const Theme& theme, Color color, std::string_view text) {
   ImGui::PushStyleColor(ImGuiCol_Text, theme[color]);
@@ -100,10 +160,7 @@ std::string FittedText(std::string_view text, float room) {
 }
 
 void FittedLabel(std::string_view text) {
-  const std::string fitted = FittedText(text, ImGui::GetContentRegionAvail().x);
-  Draw(fitted);
-  if (ImGui::IsItemHovered() && fitted != SafeText(text, 1000))
-    ImGui::SetTooltip("%s", SafeText(text, 2000).c_str());
+  Draw(text, FittedText(text, ImGui::GetContentRegionAvail().x));
 }
 
 void Title(Frame& frame, std::string_view text) {
@@ -115,7 +172,7 @@ void Title(Frame& frame, std::string_view text) {
 void Sentence(Frame& frame, std::string_view text) {
   ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
   ImGui::PushTextWrapPos(0);
-  Draw(SafeText(text, 1000));
+  ImGui::TextUnformatted(SafeText(text, 1000).c_str());
   ImGui::PopTextWrapPos();
   ImGui::PopStyleColor();
 }
@@ -141,7 +198,7 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
       Sentence(frame, fmt::format("cannot load {}: {}", what, error.ToString()));
       if (frame.context.marks.was_cancelled) {
         ImGui::PushID(&error);
-        if (ImGui::SmallButton("Resume")) frame.context.requests.Run(Command::kResume);
+        CommandButton(frame, Command::kResume, "Resume", true);
         ImGui::PopID();
       }
       return false;
@@ -156,6 +213,13 @@ void SteerByKeys(TimelineCamera& camera, double at) {
   if (ImGui::IsKeyPressed(ImGuiKey_D)) camera.Pan(0.15);
 }
 
+bool Choice(std::string_view text, std::string_view id, bool selected) {
+  const std::string fitted = FittedText(text, ImGui::GetContentRegionAvail().x);
+  const bool pressed = ImGui::Selectable(fmt::format("{}##{}", fitted, id).c_str(), selected);
+  WholeIfCut(text, fitted);
+  return pressed;
+}
+
 bool Row(Frame& frame, std::string_view id, bool selected, bool lit) {
   if (lit && !selected) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, frame.theme[Color::kLit]);
   return ImGui::Selectable(std::string(id).c_str(), selected,
@@ -163,10 +227,10 @@ bool Row(Frame& frame, std::string_view id, bool selected, bool lit) {
 }
 
 void RightLabel(std::string_view text) {
-  std::string safe = SafeText(text);
-  float room = ImGui::GetContentRegionAvail().x - WidthOf(safe);
+  const std::string fitted = FittedText(text, ImGui::GetContentRegionAvail().x);
+  const float room = ImGui::GetContentRegionAvail().x - WidthOf(fitted);
   if (room > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room);
-  Draw(safe);
+  Draw(text, fitted);
 }
 
 void RightLabel(const Theme& theme, Color color, std::string_view text) {

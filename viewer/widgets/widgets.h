@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,21 @@ std::string SafeLines(std::string_view text, size_t most = 4000);
 // A cell of a CSV table: quoted, quotes inside doubled, control characters escaped.
 std::string CsvCell(std::string_view text);
 
-// Text as it is (no format), after SafeText.
+// A tooltip of the last item while the pointer is on it, also where it is disabled: a sentence, or
+// what a command does and its keys.
+void Help(std::string_view text);
+void Help(Command command);
+// The whole text as a tooltip where the last item shows less of it: cut in what is `shown`, or by
+// the item's room.
+void WholeIfCut(std::string_view whole, std::string_view shown);
+// A button that asks for a command of commands.def, with its help.
+bool CommandButton(Frame& frame, Command command, const char* label, bool is_small = false);
+// A tab of a tab bar, with its help; ended by ImGui::EndTabItem where true.
+bool BeginTab(const char* title, std::string_view help);
+// The headers of a table, each with a sentence; click to sort where the table sorts.
+void HeaderRow(std::span<const char* const> help);
+
+// Text as it is (no format), after SafeText; what does not show is its tooltip.
 void Label(std::string_view text);
 void Label(const Theme& theme, Color color, std::string_view text);
 // SafeText, cut in the middle with "…" where it is wider than `room` pixels.
@@ -56,6 +71,9 @@ float CheckboxWidth(const char* text);
 // pointer is.
 void SteerByKeys(TimelineCamera& camera, double at);
 
+// A line of text that can be clicked, cut to the room there is, the whole as a tooltip. `id` tells
+// it from others in the same place.
+bool Choice(std::string_view text, std::string_view id, bool selected = false);
 // A row of a table that can be clicked as a whole; `selected` is the selection itself, `lit` stands
 // for it.
 bool Row(Frame& frame, std::string_view id, bool selected, bool lit);

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/base/fnv.h"
+
 namespace hloscope::debug {
 namespace {
 
@@ -14,11 +16,9 @@ constexpr uint32_t kUnpaired = InstructionPairs::kNone;
 
 // Passes that clean names only change these.
 uint64_t NameHash(std::string_view name) {
-  uint64_t h = 1469598103934665603u;
-  for (char c : name) {
-    h = (h ^ static_cast<uint8_t>(c == '.' || c == '-' ? '_' : c)) * 1099511628211u;
-  }
-  return h;
+  uint64_t hash = kFnvStart;
+  for (char c : name) hash = FnvStep(hash, static_cast<uint8_t>(c == '.' || c == '-' ? '_' : c));
+  return hash;
 }
 
 class Pairer {

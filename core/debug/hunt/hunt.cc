@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "core/base/file.h"
+#include "core/base/fnv.h"
 #include "core/base/jobs.h"
 #include "core/debug/hunt/mutant.h"
 #include "core/debug/hunt/program_maker.h"
@@ -53,11 +54,9 @@ std::string WhatIs(const HuntRequest& request) {
   return what;
 }
 
-// The name of files: of a fault by its key's hash, 64 bits of FNV-1a.
+// The name of files: of a fault by its key's hash.
 std::string FileStem(std::string_view what, std::string_view key) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("{}-{:016x}", what, hash);
+  return fmt::format("{}-{:016x}", what, FnvOf(key));
 }
 
 // One program and what came of it.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/fnv.h"
 #include "core/debug/hunt/suspect.h"
 #include "core/dump/tensors/tensor_values.h"
 
@@ -30,12 +31,10 @@ bool DrawsWithoutSeed(const hlo::Module& module) {
 }
 
 uint64_t HashOfValues(const RunReport& report) {
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  uint64_t hash = kFnvStart;
   for (const RunOutput& output : report.outputs) {
     for (const hlo::Literal& leaf : dump::FlattenLiteral(output.value)) {
-      for (const std::byte b : leaf.bytes()) {
-        hash = (hash ^ static_cast<uint64_t>(b)) * 0x100000001b3u;
-      }
+      for (const std::byte b : leaf.bytes()) hash = FnvStep(hash, static_cast<uint8_t>(b));
     }
   }
   return hash;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/fnv.h"
 #include "core/eval/numbers/wide.h"
 
 namespace hloscope::eval {
@@ -49,10 +50,7 @@ void FillRandom(ElementType type, uint64_t seed, std::byte* out, int64_t count) 
 }
 
 uint64_t SeedOfConstant(uint64_t seed, std::string_view name) {
-  for (const char c : name) {  // FNV-1a
-    seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
-  return seed;
+  return FnvOf(name, seed);
 }
 
 }  // namespace hloscope::eval
