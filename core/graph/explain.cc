@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/base/counted.h"
+#include "core/graph/labels.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::graph {
@@ -102,8 +103,9 @@ std::string Explain(const Tree& tree, NodeId id, const debug::Placement* placeme
   if (node.kind != NodeKind::kInstruction) return ExplainGroup(tree, id);
   const hlo::Instruction& i = module[node.instruction];
   std::string out = Short(module.name(node.instruction));
-  out +=
-      fmt::format("\n{} {}", ToString(i.opcode), Short(ToString(module.shape(node.instruction))));
+  const std::string detail = DetailOf(module, node.instruction);
+  out += fmt::format("\n{}{}{} {}", ToString(i.opcode), detail.empty() ? "" : " ", Short(detail),
+                     Short(ToString(module.shape(node.instruction))));
   auto operands = module.operands(i);
   if (!operands.empty()) out += "\noperands: " + NamesOf(module, operands);
   auto users = tree.users().users(node.instruction);

@@ -43,8 +43,9 @@ std::string ShapeText(const hlo::Module& module, hlo::InstructionId id) {
                      shape.elements().size());
 }
 
-// What a call is beyond its opcode: kind of fusion, target of a custom call, what a reduction does.
-std::string Detail(const hlo::Module& module, hlo::InstructionId id) {
+}  // namespace
+
+std::string DetailOf(const hlo::Module& module, hlo::InstructionId id) {
   const hlo::Instruction& i = module[id];
   switch (i.opcode) {
     case Opcode::kFusion:
@@ -60,8 +61,6 @@ std::string Detail(const hlo::Module& module, hlo::InstructionId id) {
   }
   return std::string();
 }
-
-}  // namespace
 
 std::string Elide(std::string_view text, size_t columns) {
   // Texts of strangers may be very long: no more of them than can be seen is looked at.
@@ -102,7 +101,7 @@ NodeText TextOf(const hlo::Module& module, hlo::InstructionId id) {
   const std::string_view opcode = ToString(module[id].opcode);
   NodeText text{Elide(name, kTitleColumns), {}};
   if (!name.starts_with(opcode)) text.subtitle = opcode;
-  for (const std::string& part : {Detail(module, id), ShapeText(module, id)}) {
+  for (const std::string& part : {DetailOf(module, id), ShapeText(module, id)}) {
     if (part.empty()) continue;
     if (!text.subtitle.empty()) text.subtitle += ' ';
     text.subtitle += part;

@@ -23,6 +23,10 @@ std::string Elide(std::string_view text, size_t columns);
 // Columns of a text as Elide returns it; wide East Asian characters count two.
 size_t Columns(std::string_view text);
 
+// What a call is beyond its opcode: kind of fusion, target of a custom call, direction of a
+// comparison; empty: nothing.
+std::string DetailOf(const hlo::Module& module, hlo::InstructionId id);
+
 struct NodeText {
   std::string title, subtitle;
 };

@@ -107,6 +107,15 @@ std::vector<DrawnText> DrawnTexts() {
 
 std::vector<DrawnControl> DrawnControls() { return NotesNow().controls; }
 
+void NoteControls() {
+  ImGuiContextHook hook;
+  hook.Type = ImGuiContextHookType_NewFramePost;
+  hook.Callback = [](ImGuiContext* context, ImGuiContextHook*) {
+    context->TestEngineHookItems = true;
+  };
+  ImGui::AddContextHook(ImGui::GetCurrentContext(), &hook);
+}
+
 std::string DrawnTooltip() {
   std::string lines;
   for (const DrawnText& text : NotesNow().texts) {

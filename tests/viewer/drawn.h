@@ -38,6 +38,9 @@ struct DrawnControl {
 // Of the last frame that was made; hidden windows are left out.
 std::vector<DrawnText> DrawnTexts();
 std::vector<DrawnControl> DrawnControls();
+// Controls are noted from the next frame on, until the viewer ends: Dear ImGui names them only
+// where somebody listens.
+void NoteControls();
 // The lines of the tooltip; empty: there is none.
 std::string DrawnTooltip();
 

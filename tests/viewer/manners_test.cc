@@ -1,7 +1,7 @@
 // What cannot be read can be asked for: labels that are cut, and every control, say it in a
 // tooltip, on all screens.
+#include <fmt/format.h>
 #include <imgui.h>
-#include <imgui_te_context.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -98,6 +98,7 @@ class MannersTest : public ViewerTest {
                 .height = window.height,
                 .scale = window.scale};
     Start({});
+    NoteControls();
     if (app().theme().dark() != dark) Press("Ctrl+T");
     if (!what.selected.empty()) app().SelectWhenOpen(what.selected);
     app().Open({what.path});
@@ -150,25 +151,15 @@ class MannersTest : public ViewerTest {
     });
   }
 
-  // Dear ImGui names its items while the test engine runs.
-  std::vector<DrawnControl> Controls() {
-    std::vector<DrawnControl> controls;
-    Drive([&](ImGuiTestContext* context) {
-      context->Yield(2);
-      controls = DrawnControls();
-    });
-    return controls;
-  }
-
   void CheckControls(const std::string& where, std::string_view of = "") {
     PointNowhere();
     std::set<std::pair<std::string, std::string>> asked;
-    for (const DrawnControl& control : Controls()) {
+    for (const DrawnControl& control : DrawnControls()) {
       if (control.kind != ControlKind::kControl || !control.window.starts_with(of)) continue;
       if (!asked.insert({control.window, control.label}).second) continue;
       ++asked_controls_;
       const std::string said = TooltipOn(control.seen);
-      const std::string key = KeyOf(control.label);
+      const std::string key = KeyOf(control.label, said);
       if (said.empty())
         faults_.insert(where + ", " + control.window + ": " + control.label + " has no help");
       else if (said.find(key) == std::string::npos)
@@ -177,14 +168,16 @@ class MannersTest : public ViewerTest {
     }
   }
 
-  // The first key of the command that a control is named after.
-  static std::string KeyOf(std::string_view label) {
+  // The first key of the command that a control is named after, and those of the command whose help
+  // it shows.
+  static std::string KeyOf(std::string_view label, std::string_view said) {
     label = label.substr(0, label.find("##"));
+    std::string named;
     for (const CommandRow& row : CommandRows()) {
-      if (row.title == label && row.when != "graph")
-        return std::string(row.keys.substr(0, row.keys.find(' ')));
+      if (said == fmt::format("{}\n{}\n", row.help, row.keys)) return std::string(row.keys);
+      if (row.title == label && row.when != "graph") named = row.keys.substr(0, row.keys.find(' '));
     }
-    return {};
+    return named;
   }
 
   void Report() {

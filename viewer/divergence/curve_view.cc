@@ -330,14 +330,13 @@ class CurveView : public View {
     for (const char* title : {"opcode", "verdict", "beyond", "max error", "relative", "ULP"}) {
       ImGui::TableSetupColumn(title);
     }
-    static constexpr std::array kHelp = {
-        "instruction of the module",
-        "its opcode",
-        "how its values compare",
-        "executions whose values are beyond the bounds, of all",
-        "largest absolute error",
-        "largest relative error",
-        "largest error in units of the last place"};
+    static constexpr std::array kHelp = {"instruction of the module",
+                                         "its opcode",
+                                         "how its values compare",
+                                         "executions whose values are beyond the bounds, of all",
+                                         "largest absolute error",
+                                         "largest relative error",
+                                         "largest error in units of the last place"};
     HeaderRow(kHelp);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(curve_.points.size()));

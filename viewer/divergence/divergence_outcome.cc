@@ -164,7 +164,14 @@ void DrawOutputs(Frame& frame, const debug::RunReport& report) {
        {"result", "shape", "verdict", "mismatched", "max error", "relative", "ULP"}) {
     ImGui::TableSetupColumn(title);
   }
-  ImGui::TableHeadersRow();
+  static constexpr std::array kHelp = {"place in the result's tuple",
+                                       "element type and dimensions",
+                                       "how its values compare",
+                                       "elements beyond the bounds",
+                                       "largest absolute error",
+                                       "largest relative error",
+                                       "largest error in units of the last place"};
+  HeaderRow(kHelp);
   constexpr size_t kMostShown = 12;
   for (size_t i = 0; i < std::min(report.outputs.size(), kMostShown); ++i) {
     const debug::RunOutput& output = report.outputs[i];

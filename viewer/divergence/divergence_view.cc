@@ -223,8 +223,7 @@ class DivergenceView : public View {
     ImGui::BeginDisabled(reference_.empty());
     if (ImGui::Button("Find the divergence")) FindDivergence(frame.context, module);
     ImGui::EndDisabled();
-    reference_.empty() ? Help("choose a reference platform first")
-                       : Help(Command::kFindDivergence);
+    reference_.empty() ? Help("choose a reference platform first") : Help(Command::kFindDivergence);
     if (experiment.report() != nullptr) {
       SameLineIfRoom(ButtonWidth("Shrink the module"));
       CommandButton(frame, Command::kReduce, "Shrink the module");

@@ -99,9 +99,8 @@ void DrawScrubber(Frame& frame, int32_t module) {
                                          : Selection::OfStage(module, under));
   }
   const dump::ModuleEntry& entry = context.document.dump()->modules()[static_cast<size_t>(module)];
-  if (ImGui::IsItemHovered())
-    ImGui::SetTooltip("%d of %d: %s", under + 1, stages,
-                      SafeText(entry.stages[static_cast<size_t>(under)].name, 300).c_str());
+  Help(fmt::format("{} of {}: {}", under + 1, stages,
+                   entry.stages[static_cast<size_t>(under)].name));
   ImDrawList* draw = ImGui::GetWindowDrawList();
   draw->AddRectFilled(at, ImVec2(at.x + width, at.y + height), frame.theme[Color::kCanvas],
                       3 * frame.scale);
@@ -127,11 +126,11 @@ void DrawAgainst(Frame& frame, int32_t module, int32_t stage) {
   }
   Label(SafeText(stages[static_cast<size_t>(stage)].name, 70));
   ImGui::SameLine();
-  if (ImGui::Button("Compare with …")) context.requests.Run(Command::kCompare);
-  if (ImGui::IsItemHovered()) ImGui::SetTooltip("with any other stage or module\nCtrl+D");
+  CommandButton(frame, Command::kCompare, "Compare with …");
   if (!chosen.is_set()) return;
   ImGui::SameLine();
   if (ImGui::Button("Previous stage")) chosen = {};
+  Help("compare with the stage before again");
 }
 
 }  // namespace
@@ -180,10 +179,9 @@ std::optional<StagePair> DrawChangeHead(Frame& frame) {
 void DrawIgnoreMetadata(Frame& frame) {
   SameLineIfRoom(CheckboxWidth("Ignore metadata"));
   ImGui::Checkbox("Ignore metadata", &frame.context.marks.ignore_metadata);
-  if (ImGui::IsItemHovered())
-    ImGui::SetTooltip(
-        "differences of backend_config and frontend_attributes alone do not count;\n"
-        "those of metadata={…} never do");
+  Help(
+      "differences of backend_config and frontend_attributes alone do not count; those of "
+      "metadata={…} never do");
 }
 
 void SelectInPair(Context& context, const StagePair& pair, bool is_after, hlo::InstructionId id) {

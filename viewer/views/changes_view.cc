@@ -92,6 +92,7 @@ class ChangesView : public View {
     }
     SameLineIfRoom(CheckboxWidth("Show unchanged"));
     ImGui::Checkbox("Show unchanged", &unchanged_);
+    Help("show also the instructions that are the same in both");
     DrawIgnoreMetadata(frame);
   }
 

@@ -568,7 +568,7 @@ class HomeView : public View {
         Label(frame.theme, Color::kAccent, piece.flag);
         ImGui::PopFont();
         ImGui::SameLine();
-        if (ImGui::SmallButton("Copy")) ImGui::SetClipboardText(piece.flag.c_str());
+        if (ImGui::SmallButton("Copy flag")) ImGui::SetClipboardText(piece.flag.c_str());
         Help("copy this flag");
       }
       ImGui::PopID();

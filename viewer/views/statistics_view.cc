@@ -136,10 +136,10 @@ class StatisticsView : public View {
     ImGui::TableSetupColumn("on the critical path", ImGuiTableColumnFlags_WidthStretch);
     for (const char* title : {"busy", "share", "steps", "wait before"})
       ImGui::TableSetupColumn(title, 0, 82 * frame.scale);
-    static constexpr std::array kHelp = {
-        "name of the event",        "time inside the range in all", "events in the range",
-        "mean duration",            "shortest duration",            "half of them are shorter",
-        "9 of 10 are shorter",      "99 of 100 are shorter",        "longest duration"};
+    static constexpr std::array kHelp = {"instruction, or name of the event",
+                                         "time in which only it was waited for",
+                                         "part of the whole path", "how often it is on the path",
+                                         "time in which nothing ran before it"};
     HeaderRow(kHelp);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(path_->path.times.size()));
@@ -196,10 +196,11 @@ class StatisticsView : public View {
     for (const char* title : {"in range", "count", "mean", "min", "median", "p90", "p99", "max"}) {
       ImGui::TableSetupColumn(title, 0, 74 * frame.scale);
     }
-    static constexpr std::array kHelp = {
-        "name of the event",        "time inside the range in all", "events in the range",
-        "mean duration",            "shortest duration",            "half of them are shorter",
-        "9 of 10 are shorter",      "99 of 100 are shorter",        "longest duration"};
+    static constexpr std::array kHelp = {"name of the event",   "time inside the range in all",
+                                         "events in the range", "mean duration",
+                                         "shortest duration",   "half of them are shorter",
+                                         "9 of 10 are shorter", "99 of 100 are shorter",
+                                         "longest duration"};
     HeaderRow(kHelp);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));

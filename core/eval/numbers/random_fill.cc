@@ -49,8 +49,6 @@ void FillRandom(ElementType type, uint64_t seed, std::byte* out, int64_t count) 
   }
 }
 
-uint64_t SeedOfConstant(uint64_t seed, std::string_view name) {
-  return FnvOf(name, seed);
-}
+uint64_t SeedOfConstant(uint64_t seed, std::string_view name) { return FnvOf(name, seed); }
 
 }  // namespace hloscope::eval
