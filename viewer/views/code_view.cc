@@ -230,8 +230,7 @@ class CodeView : public View {
                                             : "Show SASS";
     ImGui::SameLine(0, 12 * frame.scale);
     if (ImGui::Button(text)) AskMachineCode(frame.context, module, number);
-    if (ImGui::IsItemHovered())
-      ImGui::SetTooltip("%s", std::string(RowOf(Command::kShowSass).help).c_str());
+    Help(Command::kShowSass);
   }
 
   void DrawSass(Frame& frame, const dump::Kernel& kernel, const Pending<MachineCodeText>& sass) {

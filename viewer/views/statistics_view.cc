@@ -56,8 +56,7 @@ class StatisticsView : public View {
                           "select a range");
     SameLineIfRoom(CheckboxWidth("Critical path"));
     ImGui::Checkbox("Critical path", &frame.context.marks.critical_path);
-    if (ImGui::IsItemHovered())
-      ImGui::SetTooltip("%s", std::string(RowOf(Command::kCriticalPath).help).c_str());
+    Help(Command::kCriticalPath);
     path_.reset();
     if (frame.context.marks.critical_path) {
       DrawPath(frame, profile->value);
@@ -126,7 +125,7 @@ class StatisticsView : public View {
     if (!ShowPending(frame, *path, "the critical path")) return;
     path_ = path->value;
     Label(PathText(path_->path, frame.context.marks.timeline.is_set ? "range" : "trace"));
-    if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", PathHelp(path_->path).c_str());
+    Help(PathHelp(path_->path));
     if (path_->path.times.empty()) return;
     constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                        ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV |

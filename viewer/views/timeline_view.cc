@@ -51,7 +51,10 @@ class TimelineView : public View {
     if (scene_.width < 40 * scene_.scale || scene_.height < 30 * scene_.scale) return;
     Handle(frame);
     painter_.Draw(frame, scene_);
-    if (hovered_ && !held_) DrawTimelineHover(frame, scene_, second_, EventUnder());
+    if (hovered_ && !held_) {
+      SayLane();
+      DrawTimelineHover(frame, scene_, second_, EventUnder());
+    }
   }
 
   bool Run(Command command, Frame& frame) override {
@@ -433,6 +436,15 @@ class TimelineView : public View {
   const TimelineStrip* StripAt(float y) const {
     return y < scene_.top ? nullptr
                           : scene_.rows.At((y - scene_.top) / scene_.scale + scene_.scroll);
+  }
+
+  // Names of lanes are cut to the room beside them.
+  void SayLane() const {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const TimelineStrip* strip = StripAt(mouse.y);
+    if (strip == nullptr || !strip->row || mouse.x >= scene_.left) return;
+    const EventStore& store = scene_.traces[strip->trace].model->store();
+    Help(store.text(store.lanes()[strip->lane.index].name));
   }
 
   TimelinePoint EventUnder() const {
