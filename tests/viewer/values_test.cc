@@ -3,6 +3,7 @@
 #include <imgui.h>
 #include <imgui_te_context.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -15,6 +16,7 @@
 #include "viewer/lab/hover_values.h"
 #include "viewer/lab/pins.h"
 #include "viewer/lab/recorded_inputs.h"
+#include "viewer/model/experiment.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/number_text.h"
 #include "viewer/views/graph_legend.h"
@@ -200,6 +202,45 @@ TEST_F(ValuesTest, ThePointerShowsValuesOfEveryInstructionAfterARun) {
   session().marks.hovered = {};
   // The list says the same, and so does the pointer on it.
   ExpectSeen("divergence", "same bits");
+}
+
+// Inputs of the whole module are none of the part that is run for its values.
+TEST_F(ValuesTest, ValuesOfBothPlatformsOnRecordedInputs) {
+  const std::vector<std::string> here = PlatformsHere();
+  if (std::ranges::find(here, "xla-cpu") == here.end()) GTEST_SKIP() << "no plugin of XLA:CPU";
+  Start({Write(R"(HloModule held
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[] constant(3)
+  three = f32[4] broadcast(y), dimensions={}
+  sum = f32[4] add(x, three)
+  ROOT t = f32[4] tanh(sum)
+}
+)",
+               {0.1F, 0.2F, 0.3F, 0.4F})});
+  Press("Ctrl+4");
+  app().dock().Find("divergence")->view->SetState("xla-cpu\ninterpreter\n0\n1");
+  app().dock().Focus("divergence");
+  Settle();
+  Press("F9");
+  EXPECT_TRUE(Has(Hover("sum"), "xla-cpu: 3.1, 3.2, 3.3, 3.4")) << Hover("sum");
+  EXPECT_TRUE(Has(Hover("sum"), "interpreter: 3.1, 3.2, 3.3, 3.4")) << Hover("sum");
+  Select("t");
+  app().Run(Command::kValues);
+  Settle();
+  ASSERT_NE(session().experiment.captured(), nullptr);
+  EXPECT_EQ(session().experiment.captured()->note, "");
+  EXPECT_EQ(session().experiment.captured()->actual_leaves.size(), 1u);
+  EXPECT_EQ(session().experiment.captured()->counts.size(), 1u);
+}
+
+TEST(HeldValuesTest, ElementsThatDifferReadDifferently) {
+  const replay::ValueStatistics a = replay::StatisticsOf(Floats({1.0F / 3, 1e-7F}));
+  const replay::ValueStatistics b =
+      replay::StatisticsOf(Floats({std::nextafter(1.0F / 3, 1.0F), 1e-7F}));
+  EXPECT_EQ(FirstElementsText(a, hlo::ElementType::kF32), "0.33333334, 1e-07");
+  EXPECT_NE(FirstElementsText(a, hlo::ElementType::kF32),
+            FirstElementsText(b, hlo::ElementType::kF32));
 }
 
 TEST_F(ValuesTest, ValuesOfAStageThatWasNotRunAreNotMadeUp) {

@@ -109,6 +109,20 @@ std::string StatusText(const debug::RunReport& report) {
   return "within tolerance: " + LargestOf(counts, largest, compared);
 }
 
+void DrawOutput(Frame& frame, const debug::RunOutput& output) {
+  const debug::LeafComparison& leaf = output.comparison;
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  Label(fmt::format("{{{}}}", fmt::join(leaf.index, ",")));
+  ImGui::TableNextColumn();
+  Label(hlo::ToString(leaf.shape, false));
+  ImGui::TableNextColumn();
+  VerdictLabel(frame, output.missing    ? Verdict::kFailed
+                      : output.compared ? VerdictOf(leaf)
+                                        : Verdict::kNotCompared);
+  DrawDifference({leaf.mismatched, leaf.max_abs_error, leaf.max_rel_error, leaf.max_ulp});
+}
+
 }  // namespace
 
 bool DrawVerdictProgress(Frame& frame, int32_t module) {
@@ -157,9 +171,14 @@ std::string VerdictText(const Experiment& experiment) {
 
 void DrawOutputs(Frame& frame, const debug::RunReport& report) {
   const bool compared = std::ranges::any_of(report.outputs, &debug::RunOutput::compared);
-  if (!compared ||
-      !ImGui::BeginTable("##outputs", 7, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
-    return;
+  // A part of them at a time: the instructions below have room too.
+  constexpr size_t kMostRows = 6;
+  const float rows = static_cast<float>(std::min(report.outputs.size(), kMostRows)) + 1.2F;
+  constexpr ImGuiTableFlags kFlags =
+      ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY;
+  const ImVec2 size(0, rows * (ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y));
+  if (!compared || !ImGui::BeginTable("##outputs", 7, kFlags, size)) return;
+  ImGui::TableSetupScrollFreeze(0, 1);
   for (const char* title :
        {"result", "shape", "verdict", "mismatched", "max error", "relative", "ULP"}) {
     ImGui::TableSetupColumn(title);
@@ -167,30 +186,19 @@ void DrawOutputs(Frame& frame, const debug::RunReport& report) {
   static constexpr std::array kHelp = {"place in the result's tuple",
                                        "element type and dimensions",
                                        "how its values compare",
-                                       "elements beyond the bounds",
+                                       "elements beyond tolerance",
                                        "largest absolute error",
                                        "largest relative error",
                                        "largest error in units of the last place"};
   HeaderRow(kHelp);
-  constexpr size_t kMostShown = 12;
-  for (size_t i = 0; i < std::min(report.outputs.size(), kMostShown); ++i) {
-    const debug::RunOutput& output = report.outputs[i];
-    const debug::LeafComparison& leaf = output.comparison;
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    Label(fmt::format("{{{}}}", fmt::join(leaf.index, ",")));
-    ImGui::TableNextColumn();
-    Label(hlo::ToString(leaf.shape, false));
-    ImGui::TableNextColumn();
-    VerdictLabel(frame, output.missing    ? Verdict::kFailed
-                        : output.compared ? VerdictOf(leaf)
-                                          : Verdict::kNotCompared);
-    DrawDifference({leaf.mismatched, leaf.max_abs_error, leaf.max_rel_error, leaf.max_ulp});
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(report.outputs.size()));
+  while (clipper.Step()) {
+    for (int r = clipper.DisplayStart; r < clipper.DisplayEnd; ++r) {
+      DrawOutput(frame, report.outputs[static_cast<size_t>(r)]);
+    }
   }
   ImGui::EndTable();
-  if (report.outputs.size() > kMostShown) {
-    Sentence(frame, fmt::format("and {} more results", report.outputs.size() - kMostShown));
-  }
 }
 
 void DrawFindings(Frame& frame, const Experiment& experiment, const std::vector<size_t>& rows) {

@@ -16,7 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostPins = 200;  // that are read back
+constexpr size_t kMostPins = 200;    // that are read back
+constexpr int64_t kFirstPinned = 4;  // elements that a row has room for
 
 // Every text of a side and of a pin with its name in the session.
 constexpr std::pair<const char*, std::string PinnedSide::*> kSideFields[] = {
@@ -46,7 +47,8 @@ void TakeFields(const json& from, const std::pair<const char*, std::string T::*>
 
 PinnedSide SideOf(std::string platform, const replay::ValueStatistics& values,
                   hlo::ElementType type) {
-  PinnedSide side{.platform = std::move(platform), .first = FirstElementsText(values, type)};
+  PinnedSide side{.platform = std::move(platform),
+                  .first = FirstElementsText(values, type, kFirstPinned)};
   if (values.elements - values.nans - values.infinities > 0) {
     side.least = NumberText(values.low);
     side.largest = NumberText(values.high);

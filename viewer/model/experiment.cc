@@ -121,6 +121,7 @@ void CaptureBoth(const std::shared_ptr<const hlo::Module>& module, const std::st
   debug::RunRequest alone = request;
   alone.platform = platform;
   alone.arguments = values->arguments;
+  alone.inputs.clear();  // are those of the whole module
   const debug::RunReport report = debug::RunModule(cut->module, alone, stop);
   for (const debug::RunOutput& output : report.outputs) {
     if (!output.missing && output.value.shape().IsArray()) {

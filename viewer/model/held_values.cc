@@ -163,22 +163,29 @@ void HeldCollector::Take(replay::RunEvent event) {
 std::string NumberText(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return fmt::format("{:.6g}", value);
+  return fmt::format("{:.9g}", value);
 }
 
-std::string FirstElementsText(const ValueStatistics& values, hlo::ElementType type) {
+namespace {
+
+// The shortest text that reads back as the same element.
+std::string ElementText(double x, hlo::ElementType type) {
   constexpr double kExact = 9007199254740992;  // 2^53: whole numbers below are exact
+  if (type == hlo::ElementType::kPred) return x != 0 ? "true" : "false";
+  if (!std::isfinite(x)) return NumberText(x);
+  const bool is_real = hlo::IsFloat(type) || hlo::IsComplex(type);
+  if (!is_real && std::abs(x) < kExact) return fmt::format("{:.0f}", x);
+  const bool is_wide = !is_real || hlo::BitWidth(hlo::RealPart(type)) > 32;
+  return is_wide ? fmt::format("{}", x) : fmt::format("{}", static_cast<float>(x));
+}
+
+}  // namespace
+
+std::string FirstElementsText(const ValueStatistics& values, hlo::ElementType type, int64_t most) {
   std::string text;
-  const int64_t shown = std::min(values.elements, ValueStatistics::kFirst);
+  const int64_t shown = std::min({values.elements, ValueStatistics::kFirst, most});
   for (int64_t i = 0; i < shown; ++i) {
-    const double x = values.first[i];
-    const bool whole = !hlo::IsFloat(type) && !hlo::IsComplex(type) && std::abs(x) < kExact;
-    if (i > 0) text += ", ";
-    if (type == hlo::ElementType::kPred) {
-      text += x != 0 ? "true" : "false";
-    } else {
-      text += whole ? fmt::format("{:.0f}", x) : NumberText(x);
-    }
+    text += (i > 0 ? ", " : "") + ElementText(values.first[i], type);
   }
   return values.elements > shown ? text + ", …" : text;
 }

@@ -55,8 +55,10 @@ class HeldCollector : public replay::RunStream {
   bool is_full = false;                             // there were more than kMostHeld
 };
 
-// "0.25, -1, 3e-05, …": the first elements, as an array of that type has them.
-std::string FirstElementsText(const replay::ValueStatistics& values, hlo::ElementType type);
+// "0.25, -1, 3e-05, …": the first elements, `most` of them, as an array of that type has them: two
+// that differ read differently.
+std::string FirstElementsText(const replay::ValueStatistics& values, hlo::ElementType type,
+                              int64_t most = replay::ValueStatistics::kFirst);
 // "-1 to 3, mean 0.5, 2 NaN, 1 infinite"; "empty".
 std::string RangeText(const replay::ValueStatistics& values);
 std::string NumberText(double value);
