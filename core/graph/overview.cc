@@ -113,6 +113,8 @@ std::string ToSentence(const Overview& overview) {
                     : fmt::format(" → {} on the host", Counted(host, "operation"));
   if (memory > 0) text += ", " + Counted(memory, "move") + " to or from host memory";
   if (overview.host_bytes > 0) text += fmt::format(", {} moved", BytesText(overview.host_bytes));
+  if (host + memory > 0 && overview.host_bytes == 0 && overview.unknown_transfers == 0)
+    text += ", no bytes moved";
   if (overview.unknown_transfers > 0)
     text += fmt::format(" and {} of unknown size", Counted(overview.unknown_transfers, "move"));
   return text;

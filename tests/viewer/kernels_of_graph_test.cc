@@ -95,6 +95,9 @@ TEST(Overview, CountsWhatWasWrittenAndWhatRuns) {
   EXPECT_EQ(overview.telling, Named(*after, "host"));
   const std::string text = ToSentence(overview);
   EXPECT_TRUE(text.starts_with("4 operations → 1 kernel → 1 operation on the host")) << text;
+  Overview quiet = overview;
+  quiet.host_bytes = quiet.unknown_transfers = 0;
+  EXPECT_TRUE(ToSentence(quiet).ends_with("on the host, no bytes moved")) << ToSentence(quiet);
   const Overview same = MakeOverview(*before, *before, debug::FindPlacement(*before));
   EXPECT_EQ(ToSentence(same), "4 operations, not compiled yet");
 }

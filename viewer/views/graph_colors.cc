@@ -279,9 +279,13 @@ std::vector<LegendEntry> NodeColors::Legend(std::span<const std::string> stage_n
         const bool last = k + 1 == graph::kKernelColors;
         out.push_back({CategoryColor(k), last ? "one colour, one kernel; colours come again" : ""});
       }
-      out.push_back({CategoryColor(graph::kCollectiveColor), "between devices"});
-      out.push_back({CategoryColor(graph::kHostColor), "host"});
-      out.push_back({theme_[Color::kDeviceNone], "no code"});
+      for (const auto& [color, text] : {std::pair(graph::kCollectiveColor, "between devices"),
+                                        std::pair(graph::kHostColor, "host")}) {
+        if (std::ranges::find(kernels_.kernels->map.kernels, color,
+                              &graph::KernelMap::Kernel::color) !=
+            kernels_.kernels->map.kernels.end())
+          out.push_back({CategoryColor(color), text});
+      }
       break;
   }
   return out;

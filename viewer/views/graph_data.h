@@ -51,6 +51,8 @@ struct StageKernels {
   graph::KernelMap map;
   graph::KernelMembers members;
   std::array<int64_t, graph::kLaneCount> lanes = {};  // how many kernels run there
+  std::array<int64_t, graph::kLaneCount> lane_bytes =
+      {};  // moved to or from the host, as far as known
   StageKernels(std::shared_ptr<const hlo::Module> of, const debug::Placement& placement);
 };
 

@@ -390,8 +390,9 @@ std::string GraphLens::CountIn(const graph::LaneSpan& lane) const {
                      lane.lane != graph::Lane::kRuntime;
   std::string count = CountText(known ? kernels_.kernels->lanes[static_cast<size_t>(lane.lane)]
                                       : static_cast<int64_t>(lane.instructions));
-  if (lane.lane == graph::Lane::kHost && data_->placement.bytes > 0)
-    count += ", " + graph::BytesText(data_->placement.bytes);
+  const int64_t bytes =
+      known ? kernels_.kernels->lane_bytes[static_cast<size_t>(lane.lane)] : int64_t{0};
+  if (bytes > 0) count += ", " + graph::BytesText(bytes);
   return count;
 }
 
@@ -410,7 +411,10 @@ void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
     const std::string count = CountIn(lane);
     const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + tall);
     const auto text = [&](ImFont* font, float y, uint32_t color, const std::string& what) {
-      list.AddText(font, ImGui::GetFontSize(), {left, y}, color, what.c_str(), nullptr, 0, &clip);
+      ImGui::PushFont(font, 0);
+      const std::string fitted = FittedText(what, clip.z - clip.x);
+      ImGui::PopFont();
+      list.AddText(font, ImGui::GetFontSize(), {left, y}, color, fitted.c_str(), nullptr, 0, &clip);
     };
     const uint32_t color = frame.theme[host ? Color::kDeviceFallback : Color::kTextSecondary];
     text(host ? frame.strong : frame.font, corner.y, color, TitleOf(lane));
