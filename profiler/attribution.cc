@@ -3,6 +3,7 @@
 #include "profiler/attribution.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -106,16 +107,51 @@ uint64_t KeyOf(uint32_t module, hlo::InstructionId instruction) {
   return uint64_t{module} << 32 | instruction.index;
 }
 
-void AddTime(InstructionTime& time, const EventStore& store, const Piece& piece) {
-  const int64_t duration = store.duration(piece.event);
-  time.min = time.count == 0 ? duration : std::min(time.min, duration);
-  if (time.count == 0 || duration > time.max) {
-    time.max = duration;
+// What an event stands for: itself, or many executions.
+struct Executions {
+  int64_t count = 1, total = 0, min = 0, max = 0;
+};
+Executions ExecutionsOf(const EventStore& store, EventId e) {
+  const int64_t duration = store.duration(e);
+  Executions executions{1, duration, duration, duration};
+  if (!store.text(store.name(e)).ends_with(kSummedSuffix)) return executions;
+  for (const Argument& argument : store.Arguments(e)) {
+    const auto number = static_cast<int64_t>(NumberOf(argument).value_or(0));
+    if (number < 1 || number > kLongestTime / 1000) continue;
+    if (argument.name == kExecutionsArgument) executions.count = number;
+    if (argument.name == kTotalArgument) executions.total = number * 1000;
+    if (argument.name == kLeastArgument) executions.min = number * 1000;
+    if (argument.name == kMostArgument) executions.max = number * 1000;
+  }
+  return executions;
+}
+
+struct TimeOfTarget {
+  InstructionTime time;
+  std::vector<int64_t> durations;  // of events that stand for themselves
+};
+
+void AddTime(TimeOfTarget& target, const EventStore& store, const Piece& piece) {
+  InstructionTime& time = target.time;
+  const Executions told = ExecutionsOf(store, piece.event);
+  if (told.count == 1) target.durations.push_back(told.total);
+  time.min = time.count == 0 ? told.min : std::min(time.min, told.min);
+  if (time.count == 0 || told.max > time.max) {
+    time.max = told.max;
     time.longest = piece.event;
   }
-  ++time.count;
-  time.total += duration;
+  time.count += told.count;
+  time.total += told.total;
   time.self += piece.self;
+}
+
+// The duration that `share` of them do not exceed (nearest rank).
+int64_t Percentile(std::vector<int64_t>& durations, double share) {
+  if (durations.empty()) return 0;
+  const double rank = std::ceil(share * static_cast<double>(durations.size()));
+  const auto at = durations.begin() + static_cast<int64_t>(std::max(rank, 1.0)) - 1;
+  std::ranges::nth_element(durations, at);
+  return *at;
 }
 
 Result<std::shared_ptr<const hlo::Module>> ModuleOf(const EmbeddedModule& embedded,
@@ -181,7 +217,7 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
         SubtractInner(events, pieces[l]);
       },
       stop));
-  std::map<Target, InstructionTime, TargetLess> times;
+  std::map<Target, TimeOfTarget, TargetLess> times;
   std::map<NameId, UnattributedTime> unknown;
   for (const std::vector<Piece>& lane : pieces) {
     for (const Piece& piece : lane) {
@@ -192,8 +228,8 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
       result->totals_.work += piece.self;
       const Target target = result->TargetOf(piece.event);
       if (target.valid()) {
-        InstructionTime& time = times[target];
-        time.target = target;
+        TimeOfTarget& time = times[target];
+        time.time.target = target;
         AddTime(time, events, piece);
         result->totals_.attributed += piece.self;
         continue;
@@ -204,7 +240,11 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
       ++other.count;
     }
   }
-  for (auto& [target, time] : times) result->times_.push_back(time);
+  for (auto& [target, time] : times) {
+    time.time.median = Percentile(time.durations, 0.5);
+    time.time.p90 = Percentile(time.durations, 0.9);
+    result->times_.push_back(time.time);
+  }
   for (auto& [name, time] : unknown) result->unattributed_.push_back(time);
   std::ranges::stable_sort(result->times_, std::greater<>(), &InstructionTime::self);
   std::ranges::stable_sort(result->unattributed_, std::greater<>(), &UnattributedTime::self);

@@ -7,6 +7,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -45,6 +46,16 @@ struct Target {
   friend bool operator==(const Target&, const Target&) = default;
 };
 
+// An event called so behind its instruction's name stands for many executions, as recorders write
+// what would be too many events: it lasts as long as they took outside other instructions. How many
+// they were, and nanoseconds of them with all inside, of the shortest and of the longest, stand in
+// its arguments.
+inline constexpr std::string_view kSummedSuffix = " (summed)";
+inline constexpr std::string_view kExecutionsArgument = "executions";
+inline constexpr std::string_view kTotalArgument = "total_ns";
+inline constexpr std::string_view kLeastArgument = "min_ns";
+inline constexpr std::string_view kMostArgument = "max_ns";
+
 // What one instruction took. `self` leaves out what other instructions took inside its events (the
 // body of a while).
 struct InstructionTime {
@@ -52,6 +63,7 @@ struct InstructionTime {
   int64_t count = 0;
   int64_t total = 0, self = 0;  // picoseconds
   int64_t min = 0, max = 0;
+  int64_t median = 0, p90 = 0;  // of the executions that have an event of their own
   EventId longest;
 };
 

@@ -43,6 +43,13 @@ const FormatRow* FormatOfName(std::string_view path) {
   return row == std::ranges::end(kFormats) ? nullptr : row;
 }
 
+const FormatRow* WrittenFormat(std::string_view path) {
+  const auto* row = std::ranges::find_if(kFormats, [&](const FormatRow& r) {
+    return !EndingOf(WithoutGzip(path), r.written).empty();
+  });
+  return row == std::ranges::end(kFormats) ? nullptr : row;
+}
+
 const FormatRow* FormatOfBytes(std::string_view bytes) {
   const auto* row =
       std::ranges::find_if(kFormats, [&](const FormatRow& r) { return r.test(bytes); });
@@ -119,12 +126,15 @@ Result<std::vector<Loss>> CannotWrite(const WriteRequest& request) {
   return UnsupportedError(request.path + ": this format is read, not written");
 }
 
-Result<std::vector<Loss>> WriteProfile(const WriteRequest& request) {
-  for (const FormatRow& row : kFormats) {
-    if (!EndingOf(WithoutGzip(request.path), row.written).empty()) return row.write(request);
-  }
-  return InputError(request.path + ": no format of profiles is called so",
+Status CheckWritten(std::string_view path) {
+  if (WrittenFormat(path) != nullptr) return {};
+  return InputError(std::string(path) + ": no format of profiles is called so",
                     "expected " + WrittenNames() + ", or these with .gz behind");
+}
+
+Result<std::vector<Loss>> WriteProfile(const WriteRequest& request) {
+  HLOSCOPE_TRY(CheckWritten(request.path));
+  return WrittenFormat(request.path)->write(request);
 }
 
 std::vector<std::string> PreferredTraces(const std::vector<std::string>& paths) {

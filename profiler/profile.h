@@ -85,6 +85,8 @@ struct WriteRequest {
 // Writes a profile in the format that the name of the file says, packed where it ends with .gz. An
 // input error for other names; else those of writing.
 Result<std::vector<Loss>> WriteProfile(const WriteRequest& request);
+// An input error where WriteProfile would refuse the name.
+Status CheckWritten(std::string_view path);
 // How files may be called that a profile is written to: "*.a or *.b".
 std::string WrittenNames();
 

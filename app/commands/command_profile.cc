@@ -3,13 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 
+#include "app/cancel.h"
 #include "app/command.h"
+#include "app/commands/record_profile.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/reports/profile_report.h"
+#include "app/reports/run_report.h"
+#include "app/run_options.h"
+#include "app/workers.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
 
@@ -19,11 +26,11 @@ namespace {
 class ProfileCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
-    return {
+    std::vector<OptionSpec> all = {
         {.name = "traces",
          .target = &traces_,
-         .help =
-             "traces (" + profiler::TraceNames() + ", packed or not), or folders that hold some",
+         .help = "traces (" + profiler::TraceNames() +
+                 ", packed or not), or folders that hold some; modules are run and recorded",
          .value = "FILE",
          .required = true},
         {.name = "--module",
@@ -38,9 +45,15 @@ class ProfileCommand : public Command {
          .letter = "-o"},
         {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
     };
+    for (std::vector<OptionSpec> specs :
+         {run_.InputSpecs(), run_.ComparisonSpecs(), run_.RepeatSpecs(), run_.MachineSpecs()}) {
+      for (OptionSpec& spec : specs) all.push_back(std::move(spec));
+    }
+    return all;
   }
 
   int Run(const Context& context) override {
+    if (Status ready = run_.Prepare(context); !ready) return Fail(ready.error());
     Result<std::vector<profiler::AttributedModule>> modules =
         LoadAttributedModules(modules_, context.limits);
     if (!modules) return Fail(modules.error());
@@ -92,10 +105,12 @@ class ProfileCommand : public Command {
   }
 
   int RunOne(const std::string& path, const std::vector<profiler::AttributedModule>& modules,
-             const Context& context, Jobs& jobs) const {
+             const Context& context, Jobs& jobs) {
     const auto start = std::chrono::steady_clock::now();
     Result<FileView> file = FileView::Open(path, context.limits);
     if (!file) return Refuse(path, file.error(), context);
+    const bool is_trace = profiler::IsTrace(file->bytes());
+    if (!is_trace && dump::IsModuleKind(dump::Sniff(file->bytes()))) return Record(path, context);
     Result<ProfileReport> report = ReadProfileReport(*file, modules, context.limits, jobs);
     if (!report) return Refuse(path, report.error(), context);
     if (!out_.empty()) return WriteOne(*report, context);
@@ -108,6 +123,50 @@ class ProfileCommand : public Command {
     return kGood;
   }
 
+  // Runs a module and tells what was recorded of it.
+  int Record(const std::string& path, const Context& context) {
+    const auto start = std::chrono::steady_clock::now();
+    std::string out = out_;
+    if (!out.empty()) {
+      Result<std::string> file = ProfilePath(out, std::span(&path, 1));
+      if (!file) return Refuse(path, file.error(), context);
+      out = *std::move(file);
+    }
+    const CancelOnSignals cancel;
+    debug::RunRequest& request = run_.request();
+    if (request.workers == nullptr) {
+      request.workers =
+          StartWorkers(std::array{request.platform, request.reference_platform}, context.limits);
+    }
+    debug::RunRecorder recorder;
+    request.recorder = &recorder;
+    request.measure_recording = true;
+    std::optional<debug::CommandSpan> span(std::in_place, &recorder, "read " + path);
+    Result<LoadedRun> loaded = run_.Load(path, context.limits, cancel.token());
+    span.reset();
+    if (!loaded) return Refuse(path, loaded.error(), context);
+    const debug::RunReport run = debug::RunModule(loaded->module, loaded->request, cancel.token());
+    if (run.timing.run_us.empty() && run.error) return Refuse(path, *run.error, context);
+    std::vector<profiler::Loss> lost;
+    Result<ProfileReport> report = FinishProfile(recorder, out, lost, context);
+    if (!report) return Refuse(path, report.error(), context);
+    report->path = path;
+    report->recorded = {run.module,
+                        run.platform,
+                        run.reference,
+                        out,
+                        run.timing.run_us,
+                        run.timing.unrecorded_us,
+                        !run.recording_changed_bits};
+    report->warnings.insert(report->warnings.end(), run.warnings.begin(), run.warnings.end());
+    report->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    report->time_ms = time.count();
+    context.json ? WriteOut(ProfileJson(*report)) : PrintOut(ProfileText(*report));
+    if (const auto error = RunReportError(path, run)) PrintError(*error);
+    return ExitStatusOf(run.status);
+  }
+
   int WriteOne(const ProfileReport& report, const Context& context) const {
     auto lost = profiler::WriteProfile({*report.profile, report.attribution.get(), out_});
     if (!lost) return Refuse(report.path, lost.error(), context);
@@ -116,6 +175,7 @@ class ProfileCommand : public Command {
     return kGood;
   }
 
+  RunOptionSet run_;
   std::vector<std::string> traces_, modules_;
   std::string out_;
   int64_t top_ = 20;

@@ -4,11 +4,14 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/commands/pack_bundle.h"
+#include "app/commands/record_profile.h"
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/reports/instruction_report.h"
@@ -51,6 +54,12 @@ class RunCommand : public Command {
     if (bundle_.asked() && files->size() != 1) {
       return Fail(InputError("--bundle takes one module").error());
     }
+    if (!profile_.empty()) {
+      Result<std::string> path = ProfilePath(profile_, *files);
+      if (!path) return Fail(path.error());
+      profile_ = *std::move(path);
+      request_.recorder = &recorder_.emplace();
+    }
     const CancelOnSignals cancel;
     request_.workers =
         StartWorkers(std::array{request_.platform, request_.reference_platform}, context.limits);
@@ -64,6 +73,7 @@ class RunCommand : public Command {
       if (cancel.token().stop_requested()) break;
       progress.Step();
     }
+    if (recorder_) status = Worse(status, WriteRecorded(context).first);
     return status;
   }
 
@@ -90,6 +100,11 @@ class RunCommand : public Command {
         {.name = "--print_literals",
          .target = &print_literals_,
          .help = "print inputs and results"},
+        {.name = "--profile",
+         .target = &profile_,
+         .help = "record the runs and write a profile of all modules to " +
+                 profiler::WrittenNames() + ", or as .hloprof into a folder",
+         .value = "OUT"},
     };
   }
 
@@ -113,10 +128,6 @@ class RunCommand : public Command {
                  "run them on the CPU yet",
          .value = "HOW",
          .choices = {"cpu", "error"}},
-        {.name = "--profile",
-         .target = &profile_,
-         .help = "write a profile, on platforms that record one",
-         .value = "OUT"},
     };
   }
 
@@ -124,10 +135,6 @@ class RunCommand : public Command {
   Status Prepare(const Context& context) {
     if (Status ready = shared_.Prepare(context); !ready) return ready;
     HLOSCOPE_TRY(bundle_.Check());
-    if (!profile_.empty()) {
-      request_.notes.push_back(
-          fmt::format("no profile was written: {} does not record one", request_.platform));
-    }
     return {};
   }
 
@@ -189,9 +196,11 @@ class RunCommand : public Command {
                                          "names it")
                             .error());
     }
+    std::optional<debug::CommandSpan> span(std::in_place, request_.recorder, "read " + file);
     const auto start = std::chrono::steady_clock::now();
     Result<LoadedRun> loaded = shared_.Load(file, context.limits, stop);
     if (!loaded) return RefusedRun(request_, loaded.error());
+    span.reset();
     const double load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     RunRequest& request = loaded->request;
@@ -217,12 +226,29 @@ class RunCommand : public Command {
     int made = kGood;
     if (bundle_.asked()) {
       FlushOut();
-      made = bundle_.Make(file, {.report = std::move(report)}, shared_, context, stop, line);
+      BundleFindings findings{.report = std::move(report)};
+      if (recorder_) {
+        auto [written, profile] = WriteRecorded(context);
+        made = written;
+        findings.profile = std::move(profile);
+      }
+      made = Worse(made, bundle_.Make(file, std::move(findings), shared_, context, stop, line));
     } else if (!context.json && IsWorthReporting(report)) {
       PrintOut(ReportHint(file, shared_.OptionsText(request_)));
     }
     WriteOut(line);
     return Worse(status, made);
+  }
+
+  // The exit status, and what `profile --json` says of what was recorded.
+  std::pair<int, std::string> WriteRecorded(const Context& context) {
+    std::vector<profiler::Loss> lost;
+    const Result<ProfileReport> written = FinishProfile(*recorder_, profile_, lost, context);
+    recorder_.reset();
+    request_.recorder = nullptr;
+    if (!written) return {Fail(written.error()), {}};
+    if (!context.json) PrintOut(WrittenText(*written, lost));
+    return {kGood, ProfileJson(*written)};
   }
 
   // What is refused, or not supported, is no fault.
@@ -250,6 +276,7 @@ class RunCommand : public Command {
   RunRequest& request_ = shared_.request();
   BundleStep bundle_;
   std::string fallback_ = "error", profile_;
+  std::optional<debug::RunRecorder> recorder_;
   bool print_literals_ = false;
   bool modules_are_many_ = false;
   std::set<std::string> stems_;  // names that files of modules have

@@ -66,23 +66,24 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
   out += fmt::format("{} busy, {:.1f} % attributed to instructions; {} of executor overhead\n",
                      DurationText(totals.work), 100 * totals.share(), DurationText(totals.between));
   if (!attribution.times().empty()) {
-    out += fmt::format("{:>7} {:>10} {:>8} {:>10} {:>10}  instruction\n", "share", "self", "count",
-                       "mean", "max");
+    out += fmt::format("{:>7} {:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  instruction\n", "share",
+                       "self", "count", "min", "median", "p90", "max");
   }
   const size_t rows = std::min(report.top, attribution.times().size());
   for (const InstructionTime& time : attribution.times().first(rows)) {
     const InstructionWords words = WordsOf(report, time);
-    out += fmt::format("{:>5.1f} % {:>10} {:>8} {:>10} {:>10}  {}:{} ({}){}\n",
+    out += fmt::format("{:>5.1f} % {:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  {}:{} ({}){}\n",
                        100 * static_cast<double>(time.self) / static_cast<double>(totals.work),
-                       DurationText(time.self), time.count, DurationText(time.total / time.count),
-                       DurationText(time.max), words.module, Shortened(words.name), words.opcode,
+                       DurationText(time.self), time.count, DurationText(time.min),
+                       DurationText(time.median), DurationText(time.p90), DurationText(time.max),
+                       words.module, Shortened(words.name), words.opcode,
                        words.source.empty() ? "" : "  " + words.source);
   }
   for (const profiler::UnattributedTime& time :
        attribution.unattributed().first(std::min(report.top, attribution.unattributed().size()))) {
-    out += fmt::format("{:>5.1f} % {:>10} {:>8} {:>10} {:>10}  {} (no instruction)\n",
+    out += fmt::format("{:>5.1f} % {:>10} {:>8} {:>43}  {} (no instruction)\n",
                        100 * static_cast<double>(time.self) / static_cast<double>(totals.work),
-                       DurationText(time.self), time.count, "", "",
+                       DurationText(time.self), time.count, "",
                        Shortened(report.profile->store->text(time.name)));
   }
 }
@@ -189,6 +190,8 @@ void AppendInstruction(const ProfileReport& report, const InstructionTime& time,
       .Field("total_ns", Nanoseconds(time.total))
       .Field("mean_ns", Nanoseconds(time.total) / static_cast<double>(time.count))
       .Field("min_ns", Nanoseconds(time.min))
+      .Field("median_ns", Nanoseconds(time.median))
+      .Field("p90_ns", Nanoseconds(time.p90))
       .Field("max_ns", Nanoseconds(time.max))
       .Field("share", static_cast<double>(time.self) /
                           static_cast<double>(std::max<int64_t>(totals.work, 1)))
@@ -239,17 +242,57 @@ void AppendTexts(JsonWriter& json, std::string_view key, const std::vector<std::
   json.EndArray();
 }
 
-// Why a file that is no trace cannot be profiled: it would have to be run.
-Error NotATrace(const FileView& file, Error error) {
-  const dump::FileKind kind = dump::Sniff(file.bytes());
-  if (!dump::IsModuleKind(kind)) return error;
-  return UnsupportedError(
-             file.path() + ": this is a module; `profile` reads traces and cannot record one yet",
-             "record it with jax.profiler.trace(FOLDER), then: hloscope profile FOLDER")
-      .error();
+double Median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + std::ssize(values) / 2);
+  return values[values.size() / 2];
+}
+
+void AppendRuns(const RecordedRuns& runs, std::string& out) {
+  if (!runs.written.empty()) out += "written to " + runs.written + "\n";
+  if (!runs.run_us.empty()) {
+    out += fmt::format("{} on {}{}{}: {}, median {}\n", runs.module, runs.platform,
+                       runs.reference.empty() ? "" : " and on ", runs.reference,
+                       Counted(runs.run_us.size(), "run"),
+                       DurationText(static_cast<int64_t>(Median(runs.run_us) * 1e6)));
+  }
+  const auto overhead = runs.overhead();
+  if (!overhead) {
+    out += "overhead of recording: not measured\n";
+    return;
+  }
+  out += fmt::format(
+      "overhead of recording: {:+.1f} % (median of {}, each in turn with one that is "
+      "not recorded: {}); results have {} bits without it\n",
+      100 * *overhead, Counted(runs.unrecorded_us.size(), "run"),
+      DurationText(static_cast<int64_t>(Median(runs.unrecorded_us) * 1e6)),
+      runs.same_bits ? "the same" : "OTHER");
+}
+
+void AppendRuns(const RecordedRuns& runs, JsonWriter& json) {
+  json.Field("module", runs.module).Field("platform", runs.platform).Key("reference");
+  runs.reference.empty() ? json.Null() : json.Value(runs.reference);
+  json.Key("written");
+  runs.written.empty() ? json.Null() : json.Value(runs.written);
+  const auto times = [&](std::string_view key, const std::vector<double>& values) {
+    json.Key(key).BeginArray();
+    for (const double us : values) json.Value(us);
+    json.EndArray();
+  };
+  times("run_us", runs.run_us);
+  times("unrecorded_us", runs.unrecorded_us);
+  json.Key("overhead");
+  const auto overhead = runs.overhead();
+  overhead ? json.Value(*overhead) : json.Null();
+  json.Key("same_bits");
+  overhead ? json.Value(runs.same_bits) : json.Null();
 }
 
 }  // namespace
+
+std::optional<double> RecordedRuns::overhead() const {
+  if (run_us.empty() || unrecorded_us.empty()) return std::nullopt;
+  return Median(run_us) / std::max(Median(unrecorded_us), 1e-3) - 1;
+}
 
 Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
     const std::vector<std::string>& paths, const Limits& limits) {
@@ -269,13 +312,20 @@ Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
 Result<ProfileReport> ReadProfileReport(const FileView& file,
                                         const std::vector<profiler::AttributedModule>& given,
                                         const Limits& limits, Jobs& jobs) {
-  ProfileReport report;
+  HLOSCOPE_ASSIGN_OR_RETURN(auto profile, profiler::ReadProfile(file, limits, jobs));
+  HLOSCOPE_ASSIGN_OR_RETURN(ProfileReport report,
+                            MakeProfileReport(std::move(profile), given, limits, jobs));
   report.path = file.path();
-  auto profile = profiler::ReadProfile(file, limits, jobs);
-  if (!profile) return std::unexpected(NotATrace(file, profile.error()));
-  report.profile = *profile;
+  return report;
+}
+
+Result<ProfileReport> MakeProfileReport(std::shared_ptr<const profiler::Profile> profile,
+                                        const std::vector<profiler::AttributedModule>& given,
+                                        const Limits& limits, Jobs& jobs) {
+  ProfileReport report;
+  report.profile = std::move(profile);
   std::vector<profiler::AttributedModule> modules =
-      profiler::ReadEmbeddedModules(**profile, limits, report.warnings);
+      profiler::ReadEmbeddedModules(*report.profile, limits, report.warnings);
   // The trace knows better than we are told: modules of a name it carries are not added.
   for (const profiler::AttributedModule& module : given) {
     const bool is_there = std::ranges::any_of(
@@ -283,7 +333,8 @@ Result<ProfileReport> ReadProfileReport(const FileView& file,
     if (!is_there) modules.push_back(module);
   }
   HLOSCOPE_ASSIGN_OR_RETURN(
-      report.attribution, profiler::Attribution::Make((*profile)->store, std::move(modules), jobs));
+      report.attribution,
+      profiler::Attribution::Make(report.profile->store, std::move(modules), jobs));
   return report;
 }
 
@@ -318,6 +369,7 @@ std::string ProfileText(const ProfileReport& report) {
   const EventStore& store = *profile.store;
   std::string out = fmt::format("{}: {}, {} events in {}\n", report.path, ToString(profile.format),
                                 store.size(), DurationText(store.range().length()));
+  if (report.recorded) AppendRuns(*report.recorded, out);
   AppendLanes(report, out);
   AppendCounters(store, out);
   for (const auto& [key, value] : profile.environment) out += fmt::format("{}: {}\n", key, value);
@@ -350,6 +402,7 @@ std::string ProfileJson(const ProfileReport& report) {
       .Field("origin_ns", store.origin_ns())
       .Field("begin_ns", Nanoseconds(store.range().begin))
       .Field("span_ns", Nanoseconds(store.range().length()));
+  if (report.recorded) AppendRuns(*report.recorded, json);
   AppendTexts(json, "hosts", profile.hosts);
   json.Key("environment").BeginObject();
   for (const auto& [key, value] : profile.environment) json.Field(key, value);
@@ -384,6 +437,18 @@ std::string ConversionText(const ProfileReport& report, const std::string& out,
   std::string text = fmt::format("{}: {} and {} of {}\n", out, Counted(store.size(), "event"),
                                  Counted(store.sample_count(), "sample"), report.path);
   for (const Loss& loss : report.profile->losses) text += LossText("skipped", loss);
+  for (const Loss& loss : lost) text += LossText("has no place in this format", loss);
+  return text;
+}
+
+std::string WrittenText(const ProfileReport& report, const std::vector<Loss>& lost) {
+  const profiler::Profile& profile = *report.profile;
+  const EventStore& store = *profile.store;
+  std::string text = fmt::format(
+      "profile {}: {}, {} (overhead of recording: not measured; `hloscope profile MODULE` does)\n",
+      report.path, Counted(store.size(), "event"), Counted(store.sample_count(), "sample"));
+  for (const std::string& warning : profile.warnings) text += "profile: " + warning + '\n';
+  for (const Loss& loss : profile.losses) text += LossText("not recorded", loss);
   for (const Loss& loss : lost) text += LossText("has no place in this format", loss);
   return text;
 }

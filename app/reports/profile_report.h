@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,16 @@
 
 namespace hloscope::app {
 
+// What is known of the runs that a profile was recorded of.
+struct RecordedRuns {
+  std::string module, platform, reference;  // the latter empty: none
+  std::string written;                      // the file it went to; empty: none
+  std::vector<double> run_us, unrecorded_us;
+  bool same_bits = true;  // with and without recording
+  // How much longer recorded runs took in the median; nullopt: not measured.
+  std::optional<double> overhead() const;
+};
+
 struct ProfileReport {
   std::string path;  // as given
   std::shared_ptr<const profiler::Profile> profile;
@@ -23,6 +34,7 @@ struct ProfileReport {
   std::vector<profiler::DurationStatistics> names;  // of all events
   profiler::CriticalPath critical_path;             // from the first work to the last
   std::vector<std::string> warnings;
+  std::optional<RecordedRuns> recorded;
   double time_ms = 0;
   size_t top = 20;  // rows of each table
 };
@@ -32,6 +44,11 @@ struct ProfileReport {
 Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
     const std::vector<std::string>& paths, const Limits& limits);
 
+// The profile tied to the modules it carries, and to those of `given` that it does not; `names`
+// stay empty.
+Result<ProfileReport> MakeProfileReport(std::shared_ptr<const profiler::Profile> profile,
+                                        const std::vector<profiler::AttributedModule>& given,
+                                        const Limits& limits, Jobs& jobs);
 // Reads a trace and ties it to the modules it carries, and to those of `given` that it does not;
 // `names` and `critical_path` stay empty.
 Result<ProfileReport> ReadProfileReport(const FileView& file,
@@ -47,6 +64,8 @@ std::string ProfileJson(const ProfileReport& report);
 // What was written to `out`, and what its format cannot hold.
 std::string ConversionText(const ProfileReport& report, const std::string& out,
                            const std::vector<profiler::Loss>& lost);
+// What was recorded and written to the report's path.
+std::string WrittenText(const ProfileReport& report, const std::vector<profiler::Loss>& lost);
 std::string ConversionJson(const ProfileReport& report, const std::string& out,
                            const std::vector<profiler::Loss>& lost);
 

@@ -1,8 +1,7 @@
 // The interpreter row: the reference evaluator as a platform.
 #include <fmt/format.h>
 
-#include <chrono>
-
+#include "core/base/scope_exit.h"
 #include "core/eval/machine/evaluator.h"
 #include "core/hlo/sharding/topology.h"
 #include "core/replay/capture/plan_observer.h"
@@ -11,7 +10,6 @@
 namespace hloscope::replay {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using hlo::Literal;
 using hlo::Shape;
 
@@ -63,6 +61,8 @@ class InterpreterExecutable : public Executable {
     how.fill_elided = fill_elided_;
     how.infeed = options.take_infeed;
     how.outfeed = options.give_outfeed;
+    eval::Recording recording{.most_steps = options.record_steps, .devices = {}};
+    if (options.record_steps > 0) how.recording = &recording;
     if (!options.capture.wants_more_than_results())
       return Evaluate(arguments, how, options, stream);
     HLOSCOPE_ASSIGN_OR_RETURN(const auto observer,
@@ -80,10 +80,11 @@ class InterpreterExecutable : public Executable {
   Result<RunResult> Evaluate(std::span<const std::vector<Literal>> arguments,
                              const eval::EvaluateOptions& how, const RunOptions& options,
                              RunStream& stream) const {
-    const Clock::time_point start = Clock::now();
-    HLOSCOPE_ASSIGN_OR_RETURN(const eval::DeviceEvaluation run,
-                              eval::EvaluateOnDevices(*module_, topology_, arguments, how));
-    const std::chrono::duration<double, std::micro> time = Clock::now() - start;
+    const int64_t start_ns = eval::SteadyNanoseconds();
+    const auto evaluated = eval::EvaluateOnDevices(*module_, topology_, arguments, how);
+    const int64_t run_ns = eval::SteadyNanoseconds() - start_ns;
+    const OnScopeExit record([&] { TellRecording(how.recording, start_ns, run_ns, stream); });
+    HLOSCOPE_ASSIGN_OR_RETURN(const eval::DeviceEvaluation& run, evaluated);
     const hlo::InstructionId root = module_->entry().root;
     for (int64_t device = 0; std::cmp_less(device, run.results.size()); ++device) {
       int64_t leaf = 0;
@@ -91,7 +92,18 @@ class InterpreterExecutable : public Executable {
                  options.capture, root, stream);
     }
     for (const std::string& warning : run.warnings) stream.Take(RunWarning{warning});
-    return RunResult{time.count(), run.peak_bytes};
+    return RunResult{static_cast<double>(run_ns) / 1e3, run.peak_bytes};
+  }
+
+  // Behind the results; also of a run that came to no end.
+  static void TellRecording(eval::Recording* recording, int64_t start_ns, int64_t run_ns,
+                            RunStream& stream) {
+    if (recording == nullptr) return;
+    for (size_t d = 0; d < recording->devices.size(); ++d) {
+      stream.Take(TraceSlice{std::string(kRunSlice), std::string(kDeviceLane) + std::to_string(d),
+                             start_ns, run_ns});
+      stream.Take(TraceSteps{static_cast<int64_t>(d), std::move(recording->devices[d])});
+    }
   }
 
   std::shared_ptr<const hlo::Module> module_;

@@ -39,6 +39,8 @@ class Executable {
                                 const RunOptions& options, RunStream& stream) = 0;
   // What loading took the platform where it runs in another process; else it is known already.
   virtual std::optional<double> load_ms() const { return std::nullopt; }
+  // Parts of the last loading, where it was to be recorded; the second call has none.
+  virtual std::vector<TraceSlice> TakeLoadSlices() { return {}; }
 };
 
 class Platform {

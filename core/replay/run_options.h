@@ -39,6 +39,9 @@ struct RunOptions {
   // Of running.
   uint64_t rng_seed = 42;  // of instructions that draw random numbers
   CapturePlan capture;
+  // Of running: how many executions of instructions are told one by one, with lanes and counters;
+  // 0: nothing is recorded. Results are the same.
+  int64_t record_steps = 0;
 
   // These stay where the caller is. Feeds are called for each array that an infeed takes and an
   // outfeed gives, in order; devices may call at the same time. Null: made up, or dropped.

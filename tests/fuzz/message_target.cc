@@ -44,7 +44,7 @@ RunEvent EventAbout(std::string_view file, size_t number) {
                      .instruction = hlo::InstructionId(7u),
                      .leaf = 2};
   const std::string text(file.substr(0, 40));
-  switch (number % 9) {
+  switch (number % 12) {
     case 0:
       return replay::LeafResult{.device = 0, .leaf = 1, .value = ArrayOf(file)};
     case 1:
@@ -59,8 +59,19 @@ RunEvent EventAbout(std::string_view file, size_t number) {
       return replay::RunFallback{
           .instruction = text, .opcode = "dot", .reason = "", .detail = text};
     case 6:
-      return replay::TraceSlice{.key = key, .name = text, .lane = "thread", .duration_ns = 12};
+      return replay::TraceSlice{.name = text, .lane = "thread", .start_ns = 1, .duration_ns = 12};
     case 7:
+      return replay::TraceSteps{
+          .device = 1,
+          .steps = {.paths = {{}, {0, hlo::InstructionId(7u), 3}},
+                    .steps = {{hlo::InstructionId(5u), 1, 10, 20}, {hlo::InstructionId(), 0, 1, 2}},
+                    .sums = {{0, 100, 18, 1, 2}},
+                    .live = {{12, 4096}}}};
+    case 8:
+      return replay::TraceSamples{.name = text, .unit = "bytes", .samples = {{3, 0.5}}};
+    case 9:
+      return replay::TraceFile{.bytes = text};
+    case 10:
       return replay::RunProgress{.what = text, .done = 3, .total = 9};
     default:
       return replay::RunFault{key, InputError(text, "none").error()};

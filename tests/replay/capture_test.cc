@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <set>
 #include <sstream>
@@ -273,6 +274,79 @@ TEST_F(Capture, WhatThereIsNotIsSaid) {
 }
 
 // A platform that gives results only says so by its name.
+// Every step of a device, by the instruction's name, as "name path"; the path's iterations
+// included.
+std::vector<std::string> StepTexts(const Module& module, const eval::DeviceRecording& told) {
+  std::vector<std::string> texts;
+  for (const eval::RecordedStep& step : told.steps) {
+    std::string text(module.name(step.instruction));
+    for (uint32_t path = step.path; path != 0; path = told.paths[path].parent) {
+      text += " " + std::string(module.name(told.paths[path].caller)) + "[" +
+              std::to_string(told.paths[path].iteration) + "]";
+    }
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+// What a worker tells of kLoop where that many steps are recorded.
+Events Recorded(const std::shared_ptr<const Module>& module, int64_t steps) {
+  WorkerPoolOptions pool;
+  pool.program = HLOSCOPE_BINARY;
+  RunOptions options;
+  options.record_steps = steps;
+  Events events;
+  const auto remote =
+      (*MakeWorkerPlatform("interpreter", std::make_shared<WorkerPool>(pool)))->Load(module, {});
+  EXPECT_TRUE((*remote)->Run(TwoFloats(), options, events).has_value());
+  return events;
+}
+
+TEST(Recording, StepsHaveTheirCallsAndChangeNothing) {
+  const auto module = hlo::Parsed(kLoop);
+  const Events plain = Recorded(module, 0);
+  const Events recorded = Recorded(module, 1000);
+  ASSERT_EQ(plain.Of<TraceSteps>().size(), 0u);
+  ASSERT_EQ(recorded.Of<TraceSteps>().size(), 1u);
+  EXPECT_EQ(TextOf(RunEvent(*plain.Of<LeafResult>()[0])),
+            TextOf(RunEvent(*recorded.Of<LeafResult>()[0])));
+  const eval::DeviceRecording& told = recorded.Of<TraceSteps>()[0]->steps;
+  const std::vector<std::string> texts = StepTexts(*module, told);
+  EXPECT_EQ(std::ranges::count(texts, "loop"), 1);
+  for (const char* text : {"t step[0] loop[2]", "step loop[2]", "less loop[3]", "out"}) {
+    EXPECT_EQ(std::ranges::count(texts, text), 1) << text;
+  }
+  EXPECT_EQ(std::ranges::count(texts, "step loop[3]"), 0);
+  EXPECT_TRUE(told.sums.empty());
+  EXPECT_EQ(told.lost, 0);
+}
+
+TEST(Recording, StepsBeyondTheRoomForThemAreSummed) {
+  const auto module = hlo::Parsed(kLoop);
+  const Events recorded = Recorded(module, 12);
+  const eval::DeviceRecording& told = recorded.Of<TraceSteps>()[0]->steps;
+  std::map<std::string, int64_t> counts;
+  int64_t self = 0;
+  for (const eval::RecordedStep& step : told.steps) {
+    ++counts[std::string(module->name(step.instruction))];
+  }
+  for (const eval::SummedSteps& sum : told.sums) {
+    counts[std::string(module->name(told.steps[sum.step].instruction))] += sum.count - 1;
+    self += told.steps[sum.step].duration_ns;
+    EXPECT_LE(sum.min_ns, sum.max_ns);
+    EXPECT_LE(told.steps[sum.step].duration_ns, sum.total_ns);
+  }
+  EXPECT_FALSE(told.sums.empty());
+  EXPECT_EQ(counts["t"], 3);
+  EXPECT_EQ(counts["less"], 4);
+  EXPECT_EQ(counts["out"], 1);
+  const auto loop = std::ranges::find_if(told.steps, [&](const eval::RecordedStep& step) {
+    return step.path == 0 && module->name(step.instruction) == "loop";
+  });
+  ASSERT_NE(loop, told.steps.end());
+  EXPECT_LE(self, loop->duration_ns);
+}
+
 TEST(Platforms, SayWhatTheyCannotCapture) {
   CapturePlan plan;
   plan.results = CaptureForm::kStatistics;
@@ -321,7 +395,16 @@ std::vector<RunEvent> EveryEvent() {
           SearchFinding{"name", "fields", {eval::Value::Array(array)}},
           RunWarning{"text"},
           RunFallback{"i", "op", "reason", "detail", 12, 0.5},
-          TraceSlice{key, "kernel", "stream 1", 10, 20},
+          TraceSlice{"kernel", "stream 1", 10, 20},
+          TraceSteps{1,
+                     {{{}, {0, InstructionId(3u), 2}},
+                      {{InstructionId(5u), 1, 10, 20}, {{}, 0, 30, 1}},
+                      {{0, 100, 18, 1, 2}},
+                      {{12, 4096}},
+                      7,
+                      8}},
+          TraceSamples{"memory", "bytes", {{3, 0.5}, {4, 1.5}}},
+          TraceFile{"bytes"},
           RunProgress{"instructions", 3, 7},
           RunFault{key, Error{ErrorClass::kInternal, "race", {}, {}}}};
 }

@@ -168,13 +168,34 @@ class Replay {
   Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, Side side,
                                                    RunTiming& timing) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, MakePlatform(name));
+    replay::RunOptions options = OptionsFor(side, 0);
+    RunRecorder* const recorder = request_.recorder;
+    if (recorder != nullptr) {
+      ProgramOf(side) = recorder->AddProgram(module_, name, side == Side::kReference);
+      options.record_steps = recorder->steps_left();
+    }
+    const CommandSpan span(recorder, "load on " + name);
     const Clock::time_point start = Clock::now();
-    auto executable = platform->Load(module_, OptionsFor(side, 0));
+    auto executable = platform->Load(module_, options);
     timing.compile_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     if (executable.has_value()) {
       timing.compile_ms = (*executable)->load_ms().value_or(timing.compile_ms);
+      for (replay::TraceSlice& slice : (*executable)->TakeLoadSlices()) {
+        replay::RunEvent event = std::move(slice);
+        if (recorder != nullptr) recorder->Take(*ProgramOf(side), event);
+      }
     }
     return executable;
+  }
+
+  std::optional<uint32_t>& ProgramOf(Side side) {
+    return side == Side::kTest ? test_program_ : reference_program_;
+  }
+  // Of what is recorded; nullopt for all that runs beside.
+  std::optional<uint32_t> ProgramOf(const replay::Executable& executable) const {
+    if (&executable == test_.get()) return test_program_;
+    if (&executable == reference_.get()) return reference_program_;
+    return std::nullopt;
   }
 
   Result<std::unique_ptr<replay::Platform>> MakePlatform(std::string_view name) const {
@@ -217,7 +238,7 @@ class Replay {
     const size_t known = report_.warnings.size();
     ResultCollector collector(report_, request_.on_progress);
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
-                              RunInto(collector, executable, OptionsFor(Side::kTest, iteration)));
+                              RunRecorded(collector, executable, iteration));
     // One platform on both sides says whose words they are.
     const bool ambiguous = request_.platform == request_.reference_platform;
     for (size_t i = known; i < report_.warnings.size() && ambiguous; ++i) {
@@ -225,7 +246,44 @@ class Replay {
     }
     timing.run_us.push_back(run.run_us);
     timing.peak_bytes = std::max(timing.peak_bytes, run.peak_bytes);
-    return collector.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr);
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        Leaves results, collector.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr));
+    if (request_.recorder != nullptr && request_.measure_recording && ProgramOf(executable)) {
+      HLOSCOPE_TRY(RunUnrecorded(executable, iteration, results, timing));
+    }
+    return results;
+  }
+
+  Result<replay::RunResult> RunRecorded(ResultCollector& collector, replay::Executable& executable,
+                                        int64_t iteration) {
+    replay::RunOptions options = OptionsFor(Side::kTest, iteration);
+    const std::optional<uint32_t> program = ProgramOf(executable);
+    if (request_.recorder == nullptr || !program) return RunInto(collector, executable, options);
+    options.record_steps = request_.recorder->steps_left();
+    request_.recorder->BeginRun(*program);
+    RecordingStream stream(*request_.recorder, *program, collector);
+    const CommandSpan span(request_.recorder, "run");
+    return RunInto(stream, executable, options);
+  }
+
+  // The same again, for what recording costs.
+  Status RunUnrecorded(replay::Executable& executable, int64_t iteration, const Leaves& recorded,
+                       RunTiming& timing) {
+    RunReport untold;
+    ResultCollector collector(untold, request_.on_progress);
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
+                              RunInto(collector, executable, OptionsFor(Side::kTest, iteration)));
+    timing.unrecorded_us.push_back(run.run_us);
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const Leaves again,
+        collector.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr));
+    report_.recording_changed_bits |= !std::ranges::equal(again, recorded, SameLeaf);
+    return {};
+  }
+
+  static bool SameLeaf(const Result<Literal>& a, const Result<Literal>& b) {
+    if (!a.has_value() || !b.has_value()) return a.has_value() == b.has_value();
+    return std::ranges::equal(a->bytes(), b->bytes());
   }
 
   Result<replay::RunResult> RunInto(replay::RunStream& stream, replay::Executable& executable,
@@ -251,8 +309,13 @@ class Replay {
     return {};
   }
 
+  Status PrepareInputs(int64_t iteration) {
+    const CommandSpan span(request_.recorder, "inputs");
+    return source_->Prepare(iteration);
+  }
+
   Status RunIteration(int64_t iteration) {
-    HLOSCOPE_TRY(source_->Prepare(iteration));
+    HLOSCOPE_TRY(PrepareInputs(iteration));
     if (request_.isolate && iteration == 0) HLOSCOPE_TRY(IsolateInstructions());
     HLOSCOPE_ASSIGN_OR_RETURN(Leaves results, RunOn(*test_, iteration, report_.timing));
     if (iteration == 0) HLOSCOPE_TRY(ReportFeeds());
@@ -276,6 +339,7 @@ class Replay {
       HLOSCOPE_ASSIGN_OR_RETURN(const Leaves reference,
                                 RunOn(*reference_, iteration, *report_.reference_timing));
       RecordReference(reference);
+      const CommandSpan span(request_.recorder, "compare");
       HLOSCOPE_TRY(judge_->CompareWith(reference, outputs));
       if (request_.precise)
         judge_->AddPreciseSides(outputs, request_.reference_platform, reference);
@@ -312,6 +376,9 @@ class Replay {
     isolation_.emplace(*module_, std::move(request));
     return isolation_->Run(source_->inputs().arguments, [&](const InstructionReport& instruction) {
       if (request_.on_instruction) request_.on_instruction(instruction);
+      if (request_.recorder != nullptr && test_program_ && instruction.run_us > 0) {
+        request_.recorder->AddAlone(*test_program_, instruction.instruction, instruction.run_us);
+      }
       if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
       if (!instruction.error || instruction.error->error_class != ErrorClass::kDied) return;
       (void)Survive(std::unexpected(*instruction.error), instruction.instruction);
@@ -435,6 +502,7 @@ class Replay {
   int64_t deaths_ = 0;          // survived
   HostFeeds feeds_;
   std::unique_ptr<replay::Executable> test_, reference_;
+  std::optional<uint32_t> test_program_, reference_program_;  // of request_.recorder
   std::unique_ptr<replay::Platform> isolating_, isolating_reference_;
   std::optional<Isolation> isolation_;  // of the first iteration
   std::unique_ptr<replay::Executable> precise_executable_;

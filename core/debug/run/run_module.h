@@ -16,6 +16,7 @@
 #include "core/debug/compare/precise_distance.h"
 #include "core/debug/nonfinite/find_nonfinite.h"
 #include "core/debug/run/isolate.h"
+#include "core/debug/run/run_recorder.h"
 #include "core/hlo/module.h"
 #include "core/replay/platform.h"
 #include "core/replay/workers/worker_pool.h"
@@ -60,6 +61,8 @@ struct RunRequest : replay::RunOptions {
   std::function<void(const replay::RunProgress&)> on_progress;   // as it comes, from any thread
   std::vector<std::string> notes;                                // go into the report's warnings
   std::shared_ptr<replay::WorkerPool> workers;                   // null: everything in this process
+  RunRecorder* recorder = nullptr;  // takes a profile of the runs; null: none is made
+  bool measure_recording = false;   // each recorded run is repeated unrecorded, in turns
 };
 
 enum class RunStatus : uint8_t { kEqual, kDiffers, kRan, kUnsupported, kError, kDied };
@@ -70,6 +73,7 @@ struct RunTiming {
   double load_ms = 0;     // inputs read or made up
   double compile_ms = 0;  // the platform's Load
   std::vector<double> run_us;
+  std::vector<double> unrecorded_us;  // of runs for comparison where others are recorded
   int64_t peak_bytes = 0;
 };
 
@@ -117,6 +121,7 @@ struct RunReport {
   std::vector<replay::RunFallback> fallbacks;        // each as often as it happened
   std::vector<std::string> warnings;    // "out3 is not among the expected values: not compared" …
   std::optional<Error> error;           // for kUnsupported, kError and kDied: the first
+  bool recording_changed_bits = false;  // of a result, which would be a fault of ours
   std::vector<hlo::Literal> arguments;  // what it ran on, one per parameter, devices together
 };
 

@@ -33,6 +33,7 @@ class BufferPool {
   void Close();
 
   int64_t peak_bytes() const { return peak_; }
+  int64_t live_bytes() const { return live_; }
 
  private:
   std::byte* TakeKept(int64_t bytes);

@@ -9,6 +9,8 @@
 #include <new>
 #include <vector>
 
+#include "core/eval/machine/recording.h"
+
 namespace hloscope::eval {
 namespace {
 
@@ -65,6 +67,8 @@ class DeviceScheduler::Stage {
   }
 
   bool HasEnded(int64_t device) { return At(device).state == State::kEnded; }
+
+  std::function<void(int64_t, int64_t, int64_t)> on_wait_;
 
  private:
   struct Place {
@@ -166,8 +170,14 @@ class DeviceScheduler::Stage {
   void PassOn(int64_t device) {
     const int64_t next = Next(device);
     if (next == device || next < 0) return;
+    if (!on_wait_) {
+      Hand(next);
+      return Sleep(device);
+    }
+    const int64_t start = SteadyNanoseconds();
     Hand(next);
     Sleep(device);
+    on_wait_(device, start, SteadyNanoseconds());
   }
 
   void Hand(int64_t device) {
@@ -192,6 +202,9 @@ class DeviceScheduler::Stage {
 DeviceScheduler::DeviceScheduler(int64_t devices) : stage_(std::make_unique<Stage>(devices)) {}
 DeviceScheduler::~DeviceScheduler() = default;
 int64_t DeviceScheduler::devices() const { return stage_->devices(); }
+void DeviceScheduler::set_on_wait(std::function<void(int64_t, int64_t, int64_t)> on_wait) {
+  stage_->on_wait_ = std::move(on_wait);
+}
 Status DeviceScheduler::Run(int64_t stack_bytes, const std::function<Status(int64_t)>& body) {
   return stage_->Run(stack_bytes, body);
 }

@@ -20,6 +20,9 @@ class DeviceScheduler {
   DeviceScheduler& operator=(const DeviceScheduler&) = delete;
 
   int64_t devices() const;
+  // Told of each time that a device handed over, by its own thread: nanoseconds of the steady
+  // clock.
+  void set_on_wait(std::function<void(int64_t device, int64_t start_ns, int64_t end_ns)> on_wait);
 
   // Calls body(device) once for each device, from 0 on, each on a thread with `stack_bytes` of
   // stack (a single device on the caller's), and returns when all have ended. The first error ends

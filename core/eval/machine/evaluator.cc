@@ -83,6 +83,19 @@ hlo::DeviceCounts CountsFor(const hlo::Topology& topology) {
   return {topology.counts.replicas, 1};
 }
 
+// One for each device where the run is recorded.
+std::vector<StepRecorder> RecordersFor(const hlo::Module& module, int64_t devices,
+                                       const RunState& run, const EvaluateOptions& options) {
+  std::vector<StepRecorder> recorders;
+  if (options.recording == nullptr) return recorders;
+  options.recording->devices.assign(static_cast<size_t>(devices), {});
+  for (DeviceRecording& out : options.recording->devices) {
+    recorders.emplace_back(module.instructions().size(), options.recording->most_steps / devices,
+                           run, out);
+  }
+  return recorders;
+}
+
 Result<DeviceEvaluation> Run(const hlo::Module& module, const hlo::Topology& topology,
                              std::span<const std::vector<hlo::Literal>> arguments,
                              const EvaluateOptions& options) {
@@ -105,9 +118,17 @@ Result<DeviceEvaluation> Run(const hlo::Module& module, const hlo::Topology& top
   DeviceSet devices(module, counts);
   if (per_list > 1) devices.ShareWork({options.rng_seed, options.rng_seed});
   std::vector<Value> results(static_cast<size_t>(counts.devices()));
+  std::vector<StepRecorder> recorders = RecordersFor(module, counts.devices(), run, options);
+  if (!recorders.empty()) {
+    devices.turns().set_on_wait([&](int64_t device, int64_t start_ns, int64_t end_ns) {
+      recorders[static_cast<size_t>(device)].Waited(start_ns, end_ns);
+    });
+  }
   const int64_t stack = kStackBytes + options.limits.nesting * kStackBytesPerLevel;
   HLOSCOPE_TRY(devices.turns().Run(stack, [&](int64_t device) {
-    Machine machine(module, options, run, devices, device);
+    StepRecorder* const recorder =
+        recorders.empty() ? nullptr : &recorders[static_cast<size_t>(device)];
+    Machine machine(module, options, run, devices, device, recorder);
     return RunDevice(machine, arguments[static_cast<size_t>(device / per_list)],
                      results[static_cast<size_t>(device)]);
   }));

@@ -14,6 +14,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/eval/machine/recording.h"
 #include "core/eval/machine/value.h"
 #include "core/hlo/module.h"
 #include "core/hlo/sharding/topology.h"
@@ -66,6 +67,8 @@ struct EvaluateOptions {
   std::function<Status(const hlo::Literal&)> outfeed;
   // Takes the module that a library call expands to, instead of it being run; see expand_call.h.
   std::shared_ptr<const hlo::Module>* expansion = nullptr;
+  // Takes down when each instruction ran; null: nothing is recorded. Results are the same.
+  Recording* recording = nullptr;
   // Seeds rng, rng-bit-generator's default algorithm and rng-get-and-update-state.
   uint64_t rng_seed = 42;
 };

@@ -113,12 +113,13 @@ std::unexpected<Error> Unsupported(const KernelCall& call, std::string_view why)
 }
 
 Machine::Machine(const hlo::Module& module, const EvaluateOptions& options, RunState& run,
-                 DeviceSet& devices, int64_t device)
+                 DeviceSet& devices, int64_t device, StepRecorder* recorder)
     : module_(module),
       options_(options),
       run_(run),
       devices_(devices),
       device_(device),
+      recorder_(recorder),
       schedules_(module.computations().size()),
       random_{options.rng_seed, options.rng_seed} {
   if (SharedWork* shared = devices.SharedWorkOf(device)) {
@@ -261,10 +262,12 @@ Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<V
       const uint32_t from = operand.index - first;
       if (schedule.last_use[from] == position) values[from] = Value();
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(values[position],
-                              options_.observer == nullptr
-                                  ? RunStep(instruction, operands, arguments)
-                                  : RunObserved(instruction, operands, arguments));
+    Result<Value> value = options_.observer == nullptr
+                              ? RunStep(instruction, operands, arguments)
+                              : RunObserved(instruction, operands, arguments);
+    if (recorder_ != nullptr) recorder_->Ended(instruction);
+    if (!value.has_value()) return std::unexpected(std::move(value).error());
+    values[position] = *std::move(value);
     if (memory != nullptr) memory->Remember(position, values[position]);
   }
   return {};
@@ -280,6 +283,10 @@ Result<Value> Machine::Call(ComputationId id, std::vector<Value> arguments, Loop
   const hlo::Computation& computation = module_[id];
   std::vector<Value> values(computation.instruction_count);
   LocalValues::InComputation scope(local_.get(), id);
+  if (recorder_ != nullptr) recorder_->Enter(frames_);
+  const OnScopeExit leave([this] {
+    if (recorder_ != nullptr) recorder_->Leave();
+  });
   HLOSCOPE_TRY(RunAll(id, arguments, values, memory));
   if (memory != nullptr) memory->Ran();
   scope.Succeeded();

@@ -30,7 +30,7 @@ struct KernelRow;
 class Machine {
  public:
   Machine(const hlo::Module& module, const EvaluateOptions& options, RunState& run,
-          DeviceSet& devices, int64_t device = 0);
+          DeviceSet& devices, int64_t device = 0, StepRecorder* recorder = nullptr);
 
   const hlo::Module& module() const { return module_; }
   const EvaluateOptions& options() const { return options_; }
@@ -88,6 +88,7 @@ class Machine {
   RunState& run_;
   DeviceSet& devices_;
   int64_t device_;
+  StepRecorder* recorder_;  // null: nothing is recorded
   std::vector<std::unique_ptr<const Schedule>> schedules_;
   std::vector<std::unique_ptr<const LoopInvariants>> invariants_;  // by body; empty without loops
   std::unique_ptr<const Repeatable> repeatable_;

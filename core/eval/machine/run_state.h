@@ -44,6 +44,7 @@ class RunState {
   int threads() const { return threads_; }
   int64_t steps() const { return steps_; }
   int64_t peak_bytes() const { return pool_->peak_bytes(); }
+  int64_t live_bytes() const { return pool_->live_bytes(); }
 
  private:
   const Limits& limits_;

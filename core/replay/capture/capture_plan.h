@@ -15,8 +15,8 @@
 
 namespace hloscope::replay {
 
-// Which value it is, the same for captured values and for slices of a profile: of which module, on
-// which device, behind which calls in which iterations, of which instruction, which leaf of it.
+// Which value it is: of which module, on which device, behind which calls in which iterations, of
+// which instruction, which leaf of it.
 struct ValueKey {
   uint64_t stage = 0;  // StageFingerprint of the module
   int64_t device = 0;

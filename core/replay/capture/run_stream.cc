@@ -5,6 +5,18 @@
 
 namespace hloscope::replay {
 
+void PhaseRecorder::Enter(std::string_view name, std::string_view lane) {
+  if (!records_) return;
+  End();
+  phase_ = {std::string(name), std::string(lane), eval::SteadyNanoseconds(), 0};
+}
+
+void PhaseRecorder::End() {
+  if (phase_.name.empty()) return;
+  phase_.duration_ns = eval::SteadyNanoseconds() - phase_.start_ns;
+  stream_.Take(std::exchange(phase_, {}));
+}
+
 void TellResult(RunStream& stream, const CapturePlan& plan, hlo::InstructionId root,
                 LeafResult result) {
   switch (plan.results) {

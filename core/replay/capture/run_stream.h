@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/eval/machine/recording.h"
 #include "core/eval/machine/value.h"
 #include "core/hlo/literal.h"
 #include "core/replay/capture/capture_plan.h"
@@ -43,11 +46,33 @@ struct RunFallback {
   double time_us = 0;
 };
 
-// Time that an instruction took.
+// Something that took time and is no instruction. Times here and below are of the steady clock,
+// which all processes of a machine share.
 struct TraceSlice {
-  ValueKey key;
-  std::string name, lane;  // of the kernel or call; where it ran
+  std::string name, lane;  // what it was; where it ran
   int64_t start_ns = 0, duration_ns = 0;
+};
+
+// Slices that mean something to whoever works out times: a run as a whole, in the lane of each
+// device; its instructions lie inside. profiler/executor_events.def has the same words.
+inline constexpr std::string_view kRunSlice = "run of the module";
+inline constexpr std::string_view kWaitSlice = "wait for other devices";
+// Lanes: of a device, with its number behind; of all devices of a program; of what goes to them and
+// comes back.
+inline constexpr std::string_view kDeviceLane = "device ";
+inline constexpr std::string_view kProgramLane = "program";
+inline constexpr std::string_view kTransferLane = "transfers";
+
+// When the instructions of one device ran.
+struct TraceSteps {
+  int64_t device = 0;
+  eval::DeviceRecording steps;
+};
+
+// Values of a quantity over time: nanoseconds and value.
+struct TraceSamples {
+  std::string name, unit;
+  std::vector<std::pair<int64_t, double>> samples;
 };
 
 // How far it is: `done` of `total` of what `what` says ("results read back").
@@ -62,14 +87,38 @@ struct RunFault {
   Error error;
 };
 
-using RunEvent = std::variant<LeafResult, CapturedValue, SearchFinding, RunWarning, RunFallback,
-                              TraceSlice, RunProgress, RunFault>;
+// The trace that a library's own profiler made of a run, as the bytes of a file of a format that
+// the profiler reads.
+struct TraceFile {
+  std::string bytes;
+};
+
+using RunEvent =
+    std::variant<LeafResult, CapturedValue, SearchFinding, RunWarning, RunFallback, TraceSlice,
+                 TraceSteps, TraceSamples, TraceFile, RunProgress, RunFault>;
 
 class RunStream {
  public:
   virtual ~RunStream() = default;
   // One at a time, from the thread that runs or, where devices run on threads, from any of them.
   virtual void Take(RunEvent event) = 0;
+};
+
+// Tells the phases of a run one behind the other, each until the next or the end.
+class PhaseRecorder {
+ public:
+  PhaseRecorder(bool records, RunStream& stream) : records_(records), stream_(stream) {}
+  ~PhaseRecorder() { End(); }
+  PhaseRecorder(const PhaseRecorder&) = delete;
+  PhaseRecorder& operator=(const PhaseRecorder&) = delete;
+  void Enter(std::string_view name, std::string_view lane);
+
+ private:
+  void End();
+
+  bool records_;
+  RunStream& stream_;
+  TraceSlice phase_;  // of no name: none
 };
 
 // Tells a leaf of the result in the form that the plan wants it in.

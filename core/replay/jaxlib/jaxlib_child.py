@@ -302,6 +302,7 @@ class Jaxlib:
         if len(devices) != len(values):
             raise Refused('internal', f'it compiled for {len(devices)} devices, expected {len(values)}')
         arguments = [self.put(list(each), devices) for each in zip(*values)]
+        session, trace_note = self.profiler() if job['trace'] else (None, '')
         at('run')
         start = time.perf_counter()
         outputs = executable.execute_sharded(arguments).disassemble_into_single_device_arrays()
@@ -310,13 +311,27 @@ class Jaxlib:
                 array.block_until_ready()
         microseconds = 1e6 * (time.perf_counter() - start)
         at('read')
+        trace = session.stop() if session else b''
         specs, parts = [[] for _ in devices], [[] for _ in devices]
         for output in outputs:
             for device, array in enumerate(output):
                 spec, part = self.arrays.to_bytes(self.host(array))
                 specs[device].append(spec)
                 parts[device].append(part)
-        answer({'run_us': microseconds, 'outputs': specs}, [part for device in parts for part in device])
+        answer({'run_us': microseconds, 'outputs': specs, 'trace': len(trace), 'trace_note': trace_note},
+               [part for device in parts for part in device] + [trace])
+
+    def profiler(self):
+        """A session of the profiler in this jaxlib, whose stop() gives an XSpace; or why there is none."""
+        try:
+            profiler = getattr(self.xla, 'profiler', None)
+            if profiler is None:
+                from jaxlib import _profiler as profiler
+            options = profiler.ProfileOptions()
+            options.python_tracer_level = 0
+            return profiler.ProfilerSession(options), ''
+        except Exception as error:
+            return None, f'its profiler cannot be started: {error}'
 
     def host(self, array):
         if hasattr(array, '_single_device_array_to_np_array_did_copy'):

@@ -190,13 +190,12 @@ Result<Literal> ReadArray(const Json& spec, Parts& parts) {
   return Literal::Dense(shape, {part->begin(), part->end()});
 }
 
-Result<DeviceArrays> ReadOutputs(const Answer& answer, size_t devices) {
+Result<DeviceArrays> ReadOutputs(const Answer& answer, size_t devices, Parts& parts) {
   const auto outputs = answer.json.find("outputs");
   if (outputs == answer.json.end() || !outputs->is_array() || outputs->size() != devices) {
     return Garbled("results of another number of devices");
   }
   DeviceArrays arrays;
-  Parts parts(answer.frame);
   for (const Json& device : *outputs) {
     if (!device.is_array()) return Garbled("results of a device are no list");
     std::vector<Literal>& list = arrays.emplace_back();
@@ -282,7 +281,7 @@ Result<JaxlibProgram> JaxlibProcess::Compile(const JaxlibCompileRequest& request
 
 Result<JaxlibResults> JaxlibProcess::Run(uint64_t program,
                                          std::span<const std::vector<Literal>> arguments,
-                                         const JobBounds& bounds) {
+                                         bool trace, const JobBounds& bounds) {
   Json lists = Json::array();
   std::vector<std::span<const std::byte>> data;
   for (const std::vector<Literal>& device : arguments) {
@@ -292,11 +291,19 @@ Result<JaxlibResults> JaxlibProcess::Run(uint64_t program,
       data.push_back(argument.bytes());
     }
   }
-  const Json job = {{"do", "run"}, {"id", program}, {"arguments", std::move(lists)}};
+  const Json job = {
+      {"do", "run"}, {"id", program}, {"arguments", std::move(lists)}, {"trace", trace}};
   HLOSCOPE_ASSIGN_OR_RETURN(const Answer answer, Ask(*worker_, facts_, job, data, bounds));
   JaxlibResults results;
   results.run_us = answer.Number("run_us");
-  HLOSCOPE_ASSIGN_OR_RETURN(results.outputs, ReadOutputs(answer, arguments.size()));
+  Parts parts(answer.frame);
+  HLOSCOPE_ASSIGN_OR_RETURN(results.outputs, ReadOutputs(answer, arguments.size(), parts));
+  results.trace_note = answer.Text("trace_note").substr(0, kMostMessage);
+  const auto size = answer.json.find("trace");
+  const auto bytes = size == answer.json.end() ? std::nullopt : SizeOf(*size);
+  const auto part = bytes ? parts.Next(*bytes) : std::nullopt;
+  if (!part) return Garbled("a run without a trace");
+  results.trace.assign(reinterpret_cast<const char*>(part->data()), part->size());
   return results;
 }
 

@@ -60,6 +60,8 @@ using DeviceArrays = std::vector<std::vector<hlo::Literal>>;
 struct JaxlibResults {
   double run_us = 0;  // from arguments resident to results ready
   DeviceArrays outputs;
+  std::string trace;       // an XSpace; empty: none was asked for, or
+  std::string trace_note;  // why there is none
 };
 
 class JaxlibProcess {
@@ -71,9 +73,10 @@ class JaxlibProcess {
 
   // Errors: unsupported where this jaxlib cannot take the module as StableHLO; XLA's own; died.
   Result<JaxlibProgram> Compile(const JaxlibCompileRequest& request, const JobBounds& bounds);
-  // One list of arrays per device. Errors: XLA's own; died; internal for an answer without sense.
+  // One list of arrays per device; with `trace` its profiler runs too. Errors: XLA's own; died;
+  // internal for an answer without sense.
   Result<JaxlibResults> Run(uint64_t program, std::span<const std::vector<hlo::Literal>> arguments,
-                            const JobBounds& bounds);
+                            bool trace, const JobBounds& bounds);
   void Unload(uint64_t program);
 
   const JaxlibFacts& facts() const { return facts_; }

@@ -106,11 +106,17 @@ class JaxlibExecutable : public Executable {
     HLOSCOPE_TRY(CheckCapture(row_, options.capture));
     if (!child_->IsUsable()) HLOSCOPE_TRY(Load(options));  // it died of an earlier run
     for (const std::string& warning : warnings_) stream.Take(RunWarning{warning});
+    const bool records = options.record_steps > 0;
+    PhaseRecorder phases(records, stream);
+    phases.Enter("copies in, run, copies out of the child", kTransferLane);
     pjrt::LeafTraffic traffic(adapted_);
     HLOSCOPE_ASSIGN_OR_RETURN(const DeviceArrays arguments, traffic.Arguments(inputs));
     HLOSCOPE_ASSIGN_OR_RETURN(
         const JaxlibResults results,
-        child_->Run(program_.id, arguments, BoundsOf(options, options_.limits)));
+        child_->Run(program_.id, arguments, records, BoundsOf(options, options_.limits)));
+    phases.Enter("results", kTransferLane);
+    if (!results.trace.empty()) stream.Take(TraceFile{results.trace});
+    if (!results.trace_note.empty()) stream.Take(RunWarning{results.trace_note});
     HLOSCOPE_TRY(traffic.Emit(ArrayOutputs(results.outputs), options.capture, root_, stream));
     return RunResult{results.run_us, PeakBytes()};
   }

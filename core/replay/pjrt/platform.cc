@@ -69,6 +69,8 @@ class PjrtExecutable : public Executable {
                               "load the module with the capture plan");
     }
     for (const std::string& warning : adapted_.warnings) stream.Take(RunWarning{warning});
+    PhaseRecorder phases(options.record_steps > 0, stream);
+    phases.Enter("copies in", kTransferLane);
     pjrt::LeafTraffic traffic(adapted_);
     HLOSCOPE_ASSIGN_OR_RETURN(const auto arguments, traffic.Arguments(inputs));
     std::vector<std::vector<pjrt::OwnedBuffer>> buffers(program_.devices.size());
@@ -85,10 +87,12 @@ class PjrtExecutable : public Executable {
       sink.emplace(*captures_->module, captures_->points, options.capture, stream);
       scope.emplace(captures_->program, *sink);
     }
+    phases.Enter(kRunSlice, kProgramLane);
     const Clock::time_point start = Clock::now();
     HLOSCOPE_ASSIGN_OR_RETURN(auto results, client_->Execute(program_, buffers));
     scope.reset();
     const std::chrono::duration<double, std::micro> time = Clock::now() - start;
+    phases.Enter("copies out", kTransferLane);
     buffers.clear();
     HLOSCOPE_TRY(traffic.Emit(PluginOutputs(*client_, results), options.capture, root_, stream));
     return RunResult{time.count(), memory_};

@@ -16,6 +16,14 @@ void Archive(ByteReader& in, CaptureItem& item) {
 void Archive(ByteWriter& out, const SearchRequest& search) { out(search.name, search.request); }
 void Archive(ByteReader& in, SearchRequest& search) { in(search.name, search.request); }
 
+void Archive(ByteWriter& out, const TraceSlice& slice) {
+  out(slice.name, slice.lane, slice.start_ns, slice.duration_ns);
+}
+void Archive(ByteReader& in, TraceSlice& slice) {
+  in(slice.name, slice.lane, slice.start_ns, slice.duration_ns);
+  if (slice.duration_ns < 0) in.Fail();
+}
+
 namespace {
 
 using hlo::Literal;
@@ -103,17 +111,35 @@ void Get(ValueReader& in, RunFallback& event) {
   event.time_us = in.Get<double>();
 }
 
-void Put(ValueWriter& out, const TraceSlice& event) {
-  out.PutKey(event.key);
-  out.Put(event.name, event.lane, event.start_ns, event.duration_ns);
+void Put(ValueWriter& out, const TraceSlice& event) { out.Put(event); }
+void Get(ValueReader& in, TraceSlice& event) { event = in.Get<TraceSlice>(); }
+
+void Put(ValueWriter& out, const TraceSteps& event) {
+  const eval::DeviceRecording& told = event.steps;
+  out.Put(event.device, told.paths, told.steps, told.sums, told.live, told.lost, told.lost_ns);
 }
-void Get(ValueReader& in, TraceSlice& event) {
-  event.key = in.GetKey();
+void Get(ValueReader& in, TraceSteps& event) {
+  event.device = in.Get<int64_t>();
+  eval::DeviceRecording& told = event.steps;
+  told.paths = in.Get<decltype(told.paths)>();
+  told.steps = in.Get<decltype(told.steps)>();
+  told.sums = in.Get<decltype(told.sums)>();
+  told.live = in.Get<decltype(told.live)>();
+  told.lost = in.Get<int64_t>();
+  told.lost_ns = in.Get<int64_t>();
+}
+
+void Put(ValueWriter& out, const TraceSamples& event) {
+  out.Put(event.name, event.unit, event.samples);
+}
+void Get(ValueReader& in, TraceSamples& event) {
   event.name = in.Get<std::string>();
-  event.lane = in.Get<std::string>();
-  event.start_ns = in.Get<int64_t>();
-  event.duration_ns = in.Get<int64_t>();
+  event.unit = in.Get<std::string>();
+  event.samples = in.Get<decltype(event.samples)>();
 }
+
+void Put(ValueWriter& out, const TraceFile& event) { out.Put(event.bytes); }
+void Get(ValueReader& in, TraceFile& event) { event.bytes = in.Get<std::string>(); }
 
 void Put(ValueWriter& out, const RunProgress& event) {
   out.Put(event.what, event.done, event.total);
@@ -164,7 +190,8 @@ std::optional<RunEvent> GetEvent(ValueReader& in) {
 
 void PutOptions(ValueWriter& out, const RunOptions& options) {
   out.Put(options.limits, options.memory_bytes, options.threads, options.deadline,
-          options.fill_elided, options.rng_seed, options.run_passes, options.xla_flags);
+          options.fill_elided, options.rng_seed, options.run_passes, options.xla_flags,
+          options.record_steps);
   Put(out, options.capture);
 }
 
@@ -178,6 +205,7 @@ RunOptions GetOptions(ValueReader& in) {
   options.rng_seed = in.Get<uint64_t>();
   options.run_passes = in.Get<bool>();
   options.xla_flags = in.Get<decltype(options.xla_flags)>();
+  options.record_steps = in.Get<int64_t>();
   Get(in, options.capture);
   return options;
 }

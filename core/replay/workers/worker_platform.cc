@@ -85,6 +85,7 @@ class WorkerExecutable : public Executable {
   }
 
   std::optional<double> load_ms() const override { return load_ms_; }
+  std::vector<TraceSlice> TakeLoadSlices() override { return std::exchange(load_slices_, {}); }
 
  private:
   Status LoadInto(WorkerProcess& worker, const JobBounds& bounds) {
@@ -101,6 +102,7 @@ class WorkerExecutable : public Executable {
       switch (static_cast<FrameKind>(frame.kind)) {
         case FrameKind::kLoaded:
           load_ms_ = in.Get<double>();
+          load_slices_ = in.Get<std::vector<TraceSlice>>();
           break;
         case FrameKind::kFailed:
           failure = in.GetError();
@@ -206,6 +208,23 @@ class WorkerExecutable : public Executable {
                  key.path,
                  [count](const eval::Frame& frame) { return frame.caller.index < count; });
     }
+    bool IsSound(const TraceSteps& told) const {
+      const size_t count = module.instructions().size();
+      const auto& [paths, steps, sums, live, lost, lost_ns] = told.steps;
+      if (told.device < 0 || paths.empty()) return false;
+      for (size_t p = 1; p < paths.size(); ++p) {
+        if (paths[p].parent >= p || paths[p].caller.index >= count) return false;
+      }
+      return std::ranges::all_of(
+                 steps,
+                 [&](const eval::RecordedStep& step) {
+                   return step.path < paths.size() && step.duration_ns >= 0 &&
+                          (!step.instruction.valid() || step.instruction.index < count);
+                 }) &&
+             std::ranges::all_of(sums, [&](const eval::SummedSteps& sum) {
+               return sum.step < steps.size() && steps[sum.step].instruction.valid();
+             });
+    }
     template <typename Event>
     bool IsSound(const Event& event) const {
       if constexpr (requires { event.key; }) {
@@ -258,6 +277,7 @@ class WorkerExecutable : public Executable {
   uint64_t generation_ = 0, id_ = 0;  // where it is loaded; 0: nowhere
   Inputs sent_;                       // what the worker has of the last run
   std::optional<double> load_ms_;
+  std::vector<TraceSlice> load_slices_;
 };
 
 class WorkerPlatform : public Platform {

@@ -111,6 +111,9 @@ class ValueReader {
 void PutOptions(ValueWriter& out, const RunOptions& options);
 RunOptions GetOptions(ValueReader& in);
 
+void Archive(ByteWriter& out, const TraceSlice& slice);
+void Archive(ByteReader& in, TraceSlice& slice);
+
 void PutEvent(ValueWriter& out, const RunEvent& event);
 // Nothing where it is malformed. Ids and numbers in it may still be of what there is not.
 std::optional<RunEvent> GetEvent(ValueReader& in);

@@ -17,9 +17,12 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/hlo/module_image.h"
 #include "core/replay/workers/isolated_task.h"
+#include "core/replay/workers/process_sampler.h"
 #include "core/replay/workers/worker_fault.h"
 
 namespace hloscope::replay {
@@ -89,11 +92,34 @@ class StageNote {
  public:
   explicit StageNote(std::shared_ptr<void> page) : page_(std::move(page)) {}
   void Enter(WorkerStage stage) {
+    const int64_t now = eval::SteadyNanoseconds();
+    if (records_) slices_.push_back(SliceUntil(now));
+    stage_ = stage;
+    entered_ = now;
     static_cast<WorkerPage*>(page_.get())->stage.store(static_cast<uint32_t>(stage));
     fault_.At(stage);
   }
+  // From the stage at hand on; what came before is forgotten.
+  void Record(bool records) {
+    records_ = records;
+    slices_.clear();
+  }
+  // What is recorded, with the stage at hand until now.
+  std::vector<TraceSlice> TakeSlices() {
+    if (records_) slices_.push_back(SliceUntil(eval::SteadyNanoseconds()));
+    records_ = false;
+    return std::exchange(slices_, {});
+  }
 
  private:
+  TraceSlice SliceUntil(int64_t now) const {
+    return {std::string(ToString(stage_)), "worker", entered_, now - entered_};
+  }
+
+  bool records_ = false;
+  WorkerStage stage_ = WorkerStage::kStart;
+  int64_t entered_ = 0;
+  std::vector<TraceSlice> slices_;
   std::shared_ptr<void> page_;
   WorkerFault fault_ = WorkerFault::FromEnvironment();
 };
@@ -181,6 +207,7 @@ class Server {
     const auto name = in.Get<std::string>();
     const RunOptions options = GetOptions(in);
     if (!in.ok()) return InputError("malformed message to a worker");
+    stage_.Record(options.record_steps > 0);
     std::unique_ptr<Platform>& platform = platforms_[name];
     if (platform == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(platform, MakePlatform(name));
@@ -195,7 +222,7 @@ class Server {
     const std::chrono::duration<double, std::milli> time = Clock::now() - start;
     loaded_[id] = std::move(loaded);
     ValueWriter done(FrameKind::kLoaded);
-    done.Put(time.count());
+    done.Put(time.count(), stage_.TakeSlices());
     channel_.Send(done);
     return {};
   }
@@ -213,13 +240,25 @@ class Server {
     SetFeeds(options, takes, gives);
     stage_.Enter(WorkerStage::kRun);
     SendingStream stream(channel_, stage_);
-    const auto result = loaded.executable->Run(loaded.inputs, options, stream);
+    const auto result = RunRecorded(*loaded.executable, loaded.inputs, options, stream);
     if (!result.has_value() || result->peak_bytes > kKeptBytes) malloc_trim(0);
     if (!result.has_value()) return std::unexpected(result.error());
     ValueWriter done(FrameKind::kRan);
     done.Put(result->run_us, result->peak_bytes, result->ended_by_plan, result->executions);
     channel_.Send(done);
     return {};
+  }
+
+  // Where it is to be recorded, stages and what the process takes are told too, behind all else.
+  Result<RunResult> RunRecorded(Executable& executable, const Inputs& inputs,
+                                const RunOptions& options, RunStream& stream) {
+    if (options.record_steps <= 0) return executable.Run(inputs, options, stream);
+    stage_.Record(true);
+    ProcessSampler sampler;
+    auto result = executable.Run(inputs, options, stream);
+    for (TraceSlice& slice : stage_.TakeSlices()) stream.Take(std::move(slice));
+    for (TraceSamples& samples : sampler.Stop()) stream.Take(std::move(samples));
+    return result;
   }
 
   Status Task(ValueReader& in) {

@@ -1,0 +1,342 @@
+// RunRecorder.
+#include "core/debug/run/run_recorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ranges>
+
+#include "core/base/limits.h"
+#include "core/hlo/proto/proto.h"
+#include "profiler/attribution.h"
+
+namespace hloscope::debug {
+
+using profiler::Argument;
+using profiler::LaneRole;
+
+namespace {
+
+constexpr int64_t kPicoseconds = 1000;     // in a nanosecond
+constexpr int64_t kFewestSteps = 1 << 14;  // of a run, however many came before
+constexpr std::string_view kCommandGroup = "hloscope";
+constexpr std::string_view kCommandLane = "command";
+constexpr std::string_view kAloneLane = "timed alone, not in the run";
+
+// "while.3 [5] > call.2": the calls that lead to a computation, with the iteration of loops.
+std::string PathText(const hlo::Module& module, std::span<const eval::CallPath> paths,
+                     uint32_t path) {
+  std::vector<uint32_t> calls;
+  for (; path != 0; path = paths[path].parent) calls.push_back(path);
+  std::string text;
+  for (const uint32_t call : std::views::reverse(calls)) {
+    if (!text.empty()) text += " > ";
+    text += module.name(paths[call].caller);
+    if (paths[call].iteration == eval::CallPath::kSummed) {
+      text += " [summed]";
+    } else if (module[paths[call].caller].opcode == hlo::Opcode::kWhile) {
+      text += fmt::format(" [{}]", paths[call].iteration);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+// Arguments are made of the steps when they are asked for. A place is the number of the batch, from
+// 1, and the step in it.
+class RunRecorder::Arguments : public profiler::ArgumentSource {
+ public:
+  struct Batch {
+    std::shared_ptr<const hlo::Module> module;
+    int64_t run = 0;
+    replay::TraceSteps told;
+    std::shared_ptr<const profiler::EventStore> trace = {};  // instead, with its events
+  };
+
+  uint64_t Add(Batch batch) {
+    batches_.push_back(std::move(batch));
+    return uint64_t{batches_.size()} << 32;
+  }
+  const replay::TraceSteps& told(uint64_t place) const { return batches_[(place >> 32) - 1].told; }
+
+  std::vector<Argument> Read(uint64_t where) const override {
+    if (where >> 32 == 0 || where >> 32 > batches_.size()) return {};
+    const Batch& batch = batches_[(where >> 32) - 1];
+    if (batch.trace != nullptr) {
+      return batch.trace->Arguments(profiler::EventId(static_cast<uint32_t>(where)));
+    }
+    const eval::DeviceRecording& told = batch.told.steps;
+    const auto index = static_cast<uint32_t>(where);
+    const eval::RecordedStep& step = told.steps[index];
+    const hlo::Module& module = *batch.module;
+    std::vector<Argument> all = {{"run", batch.run}, {"device", batch.told.device}};
+    if (step.path != 0) AddPath(module, told, step.path, all);
+    if (!step.instruction.valid()) return all;
+    const hlo::Instruction& instruction = module[step.instruction];
+    all.push_back({"computation", std::string(module[module[instruction.computation].name])});
+    if (const auto bytes = module.shape(step.instruction).ByteSize()) {
+      all.push_back({"bytes", *bytes});
+    }
+    const auto target = module.GetString(instruction, hlo::AttributeKey::kCustomCallTarget);
+    if (!target.empty()) all.push_back({"kernel", std::string(target)});
+    AddSum(told, index, all);
+    return all;
+  }
+
+ private:
+  static void AddPath(const hlo::Module& module, const eval::DeviceRecording& told, uint32_t path,
+                      std::vector<Argument>& all) {
+    all.push_back({"path", PathText(module, told.paths, path)});
+    for (; path != 0; path = told.paths[path].parent) {
+      const eval::CallPath& call = told.paths[path];
+      if (call.iteration == eval::CallPath::kSummed) return;
+      if (module[call.caller].opcode != hlo::Opcode::kWhile) continue;
+      all.push_back({"iteration", call.iteration});
+      return;
+    }
+  }
+  static void AddSum(const eval::DeviceRecording& told, uint64_t step, std::vector<Argument>& all) {
+    const auto sum = std::ranges::lower_bound(told.sums, step, {}, &eval::SummedSteps::step);
+    if (sum == told.sums.end() || sum->step != step) return;
+    all.push_back({std::string(profiler::kExecutionsArgument), sum->count});
+    all.push_back({std::string(profiler::kTotalArgument), sum->total_ns});
+    all.push_back({std::string(profiler::kLeastArgument), sum->min_ns});
+    all.push_back({std::string(profiler::kMostArgument), sum->max_ns});
+  }
+
+  std::vector<Batch> batches_;
+};
+
+RunRecorder::RunRecorder(int64_t most_steps)
+    : most_steps_(most_steps),
+      origin_ns_(eval::SteadyNanoseconds()),
+      origin_epoch_ns_(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                           std::chrono::system_clock::now().time_since_epoch())
+                           .count()),
+      arguments_(std::make_shared<Arguments>()) {
+  builder_.set_origin_ns(origin_epoch_ns_);
+  builder_.set_arguments(arguments_);
+  Lane(std::string(kCommandGroup), std::string(kCommandLane));
+}
+
+RunRecorder::~RunRecorder() = default;
+
+uint32_t RunRecorder::AddProgram(std::shared_ptr<const hlo::Module> module,
+                                 std::string_view platform, bool is_reference) {
+  Program program;
+  program.label = fmt::format("{} on {}", module->name(), platform);
+  program.group = fmt::format("{}{}", platform, is_reference ? " (reference)" : "");
+  program.number = next_number_++;
+  program.operations.resize(module->instructions().size());
+  program.module = std::move(module);
+  AddFact(fmt::format("program {}", program.number),
+          program.label + (is_reference ? ", the reference" : ""));
+  programs_.push_back(std::move(program));
+  return static_cast<uint32_t>(programs_.size() - 1);
+}
+
+int64_t RunRecorder::steps_left() const {
+  return std::max(most_steps_ - static_cast<int64_t>(builder_.size()), kFewestSteps);
+}
+
+bool RunRecorder::Take(uint32_t program, replay::RunEvent& event) {
+  Program& of = programs_[program];
+  if (const auto* slice = std::get_if<replay::TraceSlice>(&event)) {
+    Add(Lane(of.group, slice->lane), slice->start_ns, slice->duration_ns, slice->name);
+  } else if (auto* steps = std::get_if<replay::TraceSteps>(&event)) {
+    AddSteps(of, std::move(*steps));
+  } else if (const auto* samples = std::get_if<replay::TraceSamples>(&event)) {
+    AddSamples(of, *samples);
+  } else if (auto* trace = std::get_if<replay::TraceFile>(&event)) {
+    AddTrace(of, std::move(trace->bytes));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void RunRecorder::AddAlone(uint32_t program, std::string_view instruction, double run_us) {
+  Program& of = programs_[program];
+  const auto lasted = static_cast<int64_t>(run_us * 1e3);
+  if (of.alone_ns == 0) of.alone_ns = eval::SteadyNanoseconds() - lasted;
+  Add(Lane(of.group, std::string(kAloneLane)), of.alone_ns, lasted, instruction);
+  of.alone_ns += lasted;
+}
+
+void RunRecorder::AddCommand(std::string_view what, int64_t start_ns, int64_t end_ns) {
+  Add(Lane(std::string(kCommandGroup), std::string(kCommandLane)), start_ns, end_ns - start_ns,
+      what);
+}
+
+Result<std::shared_ptr<const profiler::Profile>> RunRecorder::Finish(Jobs& jobs) {
+  HLOSCOPE_TRY(status_);
+  auto profile = std::make_shared<profiler::Profile>(FileView::FromBytes("", ""),
+                                                     profiler::ProfileFormat::kHloprof);
+  for (const Program& program : programs_) {
+    profiler::EmbeddedModule module{.name = std::string(program.module->name()),
+                                    .program = program.number};
+    hlo::ProtoFile file;
+    file.kind = hlo::ProtoKind::kHlo;
+    file.module = program.module;
+    module.owned = std::make_shared<const std::string>(hlo::HloToProto(file));
+    module.hlo_proto = *module.owned;
+    profile->modules.push_back(std::move(module));
+  }
+  std::ranges::move(traced_modules_, std::back_inserter(profile->modules));
+  std::ranges::stable_sort(profile->modules, {}, &profiler::EmbeddedModule::program);
+  profile->environment = std::move(environment_);
+  profile->warnings = std::move(warnings_);
+  profile->losses = std::move(losses_);
+  HLOSCOPE_ASSIGN_OR_RETURN(profile->store, builder_.Finish(jobs));
+  return std::shared_ptr<const profiler::Profile>(std::move(profile));
+}
+
+uint32_t RunRecorder::Group(const std::string& name, bool is_device) {
+  const auto [entry, is_new] = groups_.try_emplace(name, 0);
+  if (is_new) {
+    entry->second = builder_.AddGroup(name, is_device, static_cast<int64_t>(groups_.size()));
+  }
+  return entry->second;
+}
+
+profiler::LaneId RunRecorder::Lane(const std::string& group, const std::string& lane, LaneRole role,
+                                   bool is_device) {
+  const auto [entry, is_new] = lanes_.try_emplace({group, lane});
+  if (is_new) {
+    entry->second =
+        builder_.AddLane(Group(group, is_device), lane, role, static_cast<int64_t>(lanes_.size()));
+  }
+  return entry->second;
+}
+
+profiler::OperationId RunRecorder::OperationOf(Program& program, hlo::InstructionId id) {
+  profiler::OperationId& operation = program.operations[id.index];
+  if (!operation.valid()) {
+    operation = builder_.AddOperation({.module = builder_.Name(program.module->name()),
+                                       .name = builder_.Name(program.module->name(id)),
+                                       .program = program.number});
+  }
+  return operation;
+}
+
+void RunRecorder::Add(profiler::LaneId lane, int64_t start_ns, int64_t duration_ns,
+                      std::string_view name, profiler::OperationId operation, uint64_t where) {
+  const Status added =
+      builder_.Add(lane, (start_ns - origin_ns_) * kPicoseconds, duration_ns * kPicoseconds,
+                   builder_.Name(name), operation, where);
+  if (!added.has_value() && status_.has_value()) status_ = added;
+}
+
+void RunRecorder::AddSamples(const Program& program, const replay::TraceSamples& samples) {
+  const auto [entry, is_new] = counters_.try_emplace({program.group, samples.name});
+  if (is_new) {
+    entry->second = builder_.AddCounter(Group(program.group), samples.name, samples.unit);
+  }
+  for (const auto& [time_ns, value] : samples.samples) {
+    const Status added =
+        builder_.AddSample(entry->second, (time_ns - origin_ns_) * kPicoseconds, value);
+    if (!added.has_value() && status_.has_value()) status_ = added;
+  }
+}
+
+// What the trace says stays as it is, but for the numbers of programs: they are its process's own.
+void RunRecorder::AddTrace(Program& program, std::string bytes) {
+  Jobs alone(1);
+  const auto read =
+      profiler::ReadProfile(FileView::FromBytes("trace", std::move(bytes)), Limits(), alone);
+  if (!read.has_value()) {
+    warnings_.push_back(program.label + ": its trace cannot be read: " + read.error().message);
+    return;
+  }
+  const profiler::Profile& trace = **read;
+  const profiler::EventStore& store = *trace.store;
+  const auto number_of = [&](int64_t own) {
+    if (own < 0) return own;
+    const auto [entry, is_new] = program.traced.try_emplace(own, next_number_);
+    if (is_new) ++next_number_;
+    return entry->second;
+  };
+  for (const profiler::EmbeddedModule& module : trace.modules) {
+    if (program.traced.contains(module.program)) continue;
+    profiler::EmbeddedModule own{.name = module.name, .program = number_of(module.program)};
+    own.owned = std::make_shared<const std::string>(module.hlo_proto);
+    own.hlo_proto = *own.owned;
+    AddFact(fmt::format("program {}", own.program),
+            fmt::format("{} as compiled, of {}", module.name, program.label));
+    traced_modules_.push_back(std::move(own));
+  }
+  std::vector<profiler::OperationId> operations;
+  for (const profiler::Operation& o : store.operations()) {
+    const auto name = [&](profiler::NameId id) {
+      return id.valid() ? builder_.Name(store.text(id)) : id;
+    };
+    operations.push_back(builder_.AddOperation(
+        {.module = name(o.module), .name = name(o.name), .program = number_of(o.program)}));
+  }
+  const int64_t shift = (store.origin_ns() - origin_epoch_ns_) * kPicoseconds;
+  const uint64_t place =
+      arguments_->Add({program.module, program.runs - 1, {}, read.value()->store});
+  for (const profiler::Row& row : store.rows()) {
+    const profiler::Lane& lane = store.lanes()[row.lane.index];
+    const profiler::Group& group = store.groups()[lane.group];
+    const profiler::LaneId own =
+        Lane(fmt::format("{} {}", program.group, store.text(group.name)),
+             std::string(store.text(lane.name)), lane.role, group.is_device);
+    for (uint32_t i = row.first_event; i < row.first_event + row.event_count; ++i) {
+      const profiler::EventId e(i);
+      const profiler::OperationId operation = store.operation(e);
+      const Status added = builder_.Add(
+          own, store.start(e) + shift, store.duration(e), builder_.Name(store.text(store.name(e))),
+          operation.valid() ? operations[operation.index] : operation, place | i);
+      if (!added.has_value() && status_.has_value()) status_ = added;
+    }
+  }
+}
+
+void RunRecorder::AddSteps(Program& program, replay::TraceSteps steps) {
+  const profiler::LaneId lane =
+      Lane(program.group, std::string(replay::kDeviceLane) + std::to_string(steps.device));
+  replay::TraceSamples live{"live bytes of values", "bytes", {}};
+  for (const eval::LiveBytes& sample : steps.steps.live) {
+    live.samples.emplace_back(sample.time_ns, static_cast<double>(sample.bytes));
+  }
+  AddSamples(program, live);
+  const uint64_t place =
+      arguments_->Add({program.module, program.runs - 1, std::move(steps), nullptr});
+  const eval::DeviceRecording& told = arguments_->told(place).steps;
+  auto sum = told.sums.begin();
+  std::string name;
+  for (uint32_t i = 0; i < told.steps.size(); ++i) {
+    const eval::RecordedStep& step = told.steps[i];
+    const uint64_t where = place | i;
+    if (!step.instruction.valid()) {
+      Add(lane, step.start_ns, step.duration_ns, replay::kWaitSlice, {}, where);
+      continue;
+    }
+    name = program.module->name(step.instruction);
+    if (sum != told.sums.end() && sum->step == i) {
+      name += profiler::kSummedSuffix;
+      ++sum;
+    }
+    Add(lane, step.start_ns, step.duration_ns, name, OperationOf(program, step.instruction), where);
+  }
+  CountSums(program, told);
+}
+
+void RunRecorder::CountSums(const Program& program, const eval::DeviceRecording& told) {
+  int64_t executions = 0;
+  for (const eval::SummedSteps& sum : told.sums) executions += sum.count;
+  if (executions > 0) {
+    warnings_.push_back(fmt::format(
+        "{}: {} executions of instructions are summed by instruction (`{}` behind the name), "
+        "since more than {} ran",
+        program.label, executions, profiler::kSummedSuffix.substr(1), most_steps_));
+  }
+  if (told.lost == 0) return;
+  losses_.push_back({"executions of instructions that were too many even to be summed", told.lost,
+                     fmt::format("{}, {} us in all", program.label, told.lost_ns / 1000)});
+}
+
+}  // namespace hloscope::debug

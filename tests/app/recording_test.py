@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Profiles that runs make: what is in them, whether times add up, and that results do not change.
+
+  recording_test.py HLOSCOPE SAMPLES"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+import zipfile
+
+from command_tests import FolderTest
+
+HLOSCOPE, SAMPLES = sys.argv[1], sys.argv[2]
+TURNS = 5
+LOOP = '''HloModule loop
+fused {
+  p = f32[64] parameter(0)
+  t = f32[64] tanh(p)
+  ROOT inside = f32[64] add(t, p)
+}
+body {
+  s = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[64] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  step = f32[64] fusion(x), kind=kLoop, calls=fused
+  ROOT r = (s32[], f32[64]) tuple(next, step)
+}
+condition {
+  c = (s32[], f32[64]) parameter(0)
+  n = s32[] get-tuple-element(c), index=0
+  limit = s32[] constant(TURNS)
+  ROOT less = pred[] compare(n, limit), direction=LT
+}
+ENTRY e {
+  a = f32[64] parameter(0)
+  zero = s32[] constant(0)
+  start = (s32[], f32[64]) tuple(zero, a)
+  loop = (s32[], f32[64]) while(start), condition=condition, body=body
+  last = f32[64] get-tuple-element(loop), index=1
+  ROOT out = f32[64] multiply(last, last)
+}
+'''
+DEVICES = '''HloModule devices, replica_count=2
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT sum = f32[] add(x, y)
+}
+ENTRY e {
+  a = f32[8] parameter(0)
+  b = f32[8] negate(a)
+  ROOT all = f32[8] all-reduce(b), replica_groups={{0,1}}, to_apply=add
+}
+'''
+
+
+def run(*arguments):
+    done = subprocess.run([HLOSCOPE, *arguments], capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Recording(FolderTest):
+    def module(self, text, turns=TURNS):
+        return self.path('m.hlo', text.replace('TURNS', str(turns)))
+
+    def record(self, text, *options, turns=TURNS, out='p.hloprof'):
+        """What `profile` says of the file that a run wrote."""
+        out = os.path.join(self.folder, out)
+        status, _, err = run('run', self.module(text, turns), '--profile', out, *options)
+        self.assertEqual(status, 0, err)
+        status, text, err = run('profile', out, '--json')
+        self.assertEqual(status, 0, err)
+        return json.loads(text)
+
+    def events(self, text, **options):
+        """(name, begin, end, arguments) of the steps in the lane of the device."""
+        self.record(text, out='p.trace.json', **options)
+        with open(os.path.join(self.folder, 'p.trace.json'), encoding='utf-8') as file:
+            all_events = json.load(file)['traceEvents']
+        return [(e['name'], e['ts'], e['ts'] + e['dur'], e.get('args', {})) for e in all_events
+                if e['ph'] == 'X' and 'hlo_op' in e.get('args', {})]
+
+    def test_every_execution_is_counted(self):
+        told = self.record(LOOP)
+        counts = {entry['instruction']: entry['count'] for entry in told['instructions']}
+        self.assertEqual(counts['loop'], 1)
+        self.assertEqual(counts['tanh' if 'tanh' in counts else 't'], TURNS)
+        self.assertEqual(counts['step'], TURNS)
+        self.assertEqual(counts['less'], TURNS + 1)
+        self.assertEqual(told['attributed'], 1)
+        self.assertEqual((told['losses'], told['status']), ([], 'ok'))
+        self.assertEqual({counter['name'] for counter in told['counters']},
+                         {'live bytes of values', 'resident memory', 'CPU time of all threads'})
+        lanes = {(plane['name'], lane['name']) for plane in told['planes'] for lane in plane['lanes']}
+        self.assertEqual(lanes, {('hloscope', 'command'), ('interpreter', 'worker'), ('interpreter', 'device 0')})
+
+    def test_times_add_up_to_the_run(self):
+        told = self.record(LOOP, turns=2000)
+        in_the_run, = [name['total_ns'] for name in told['events_by_name'] if name['name'] == 'run of the module']
+        of_instructions = sum(entry['self_ns'] for entry in told['instructions'])
+        self.assertAlmostEqual(of_instructions + told['between_ns'], in_the_run, delta=1)
+
+    def test_steps_lie_inside_what_calls_them(self):
+        events = self.events(LOOP)
+        loop, = [e for e in events if e[0] == 'loop']
+        steps = [e for e in events if e[0] == 'step']
+        self.assertEqual([e[3]['iteration'] for e in steps], list(range(TURNS)))
+        self.assertEqual([e[3]['path'] for e in steps], [f'loop [{i}]' for i in range(TURNS)])
+        self.assertTrue(all(e[3]['computation'] == 'body' and e[3]['bytes'] == 256 for e in steps))
+        for step in steps:
+            self.assertTrue(loop[1] <= step[1] and step[2] <= loop[2])
+        for inner, step in zip([e for e in events if e[0] == 't'], steps):
+            self.assertTrue(step[1] <= inner[1] and inner[2] <= step[2])
+            self.assertEqual(inner[3]['path'], step[3]['path'] + ' > step')
+
+    def test_results_are_the_same(self):
+        module = self.module(LOOP)
+        for name, options in (('plain.npz', ()), ('recorded.npz', ('--profile', self.folder + '/p.hloprof'))):
+            self.assertEqual(run('run', module, '--outputs', os.path.join(self.folder, name), *options)[0], 0)
+        with zipfile.ZipFile(self.folder + '/plain.npz') as a, zipfile.ZipFile(self.folder + '/recorded.npz') as b:
+            self.assertEqual([a.read(n) for n in a.namelist()], [b.read(n) for n in b.namelist()])
+
+    def test_what_is_too_much_is_summed(self):
+        turns = 200_000
+        told = self.record(LOOP, turns=turns)
+        self.assertLess(told['events'], 2_200_000)
+        counts = {entry['instruction']: entry['count'] for entry in told['instructions']}
+        self.assertEqual((counts['next'], counts['less'], counts['t']), (turns, turns + 1, turns))
+        self.assertTrue(any('summed' in warning for warning in told['warnings']), told['warnings'])
+        in_the_run, = [name['total_ns'] for name in told['events_by_name'] if name['name'] == 'run of the module']
+        of_instructions = sum(entry['self_ns'] for entry in told['instructions'])
+        self.assertAlmostEqual((of_instructions + told['between_ns']) / in_the_run, 1, delta=0.001)
+
+    def test_devices_have_lanes_and_wait(self):
+        told = self.record(DEVICES)
+        lanes = {lane['name'] for plane in told['planes'] for lane in plane['lanes'] if plane['name'] == 'interpreter'}
+        self.assertEqual(lanes, {'worker', 'device 0', 'device 1'})
+        self.assertIn('wait for other devices', {name['name'] for name in told['events_by_name']})
+        self.assertEqual({e['count'] for e in told['instructions']}, {2})
+
+    def test_a_reference_and_repetitions(self):
+        told = self.record(LOOP, '--reference_platform', 'interpreter', '--repeat', '3')
+        self.assertEqual([plane['name'] for plane in told['planes']],
+                         ['hloscope', 'interpreter', 'interpreter (reference)'])
+        self.assertEqual({entry['program']: entry['count'] for entry in told['instructions'] if entry['instruction'] == 'loop'},
+                         {1: 3, 2: 1})
+
+    def test_several_modules_in_a_folder(self):
+        out = os.path.join(self.folder, 'profiles/')
+        one, two = self.module(LOOP), self.path('two.hlo', DEVICES)
+        self.assertEqual(run('run', one, two, '--profile', out)[0], 0)
+        told = json.loads(run('profile', out, '--json')[1])
+        self.assertEqual([module['name'] for module in told['modules']], ['loop', 'devices'])
+
+    def test_a_name_of_no_format_is_refused_before_anything_runs(self):
+        status, out, err = run('run', self.module(LOOP), '--profile', self.folder + '/p.txt')
+        self.assertEqual((status, out), (2, ''))
+        self.assertIn('no format of profiles', err)
+
+    def test_profile_runs_a_module_and_measures_the_overhead(self):
+        out = os.path.join(self.folder, 'p.hloprof')
+        status, text, err = run('profile', self.module(LOOP), '--repeat', '3', '--json', '-o', out)
+        self.assertEqual(status, 0, err)
+        told = json.loads(text)
+        self.assertEqual((len(told['run_us']), len(told['unrecorded_us'])), (3, 3))
+        self.assertEqual((told['same_bits'], told['written'], told['platform']), (True, out, 'interpreter'))
+        self.assertIsInstance(told['overhead'], float)
+        step, = [entry for entry in told['instructions'] if entry['instruction'] == 'step']
+        self.assertEqual(step['count'], 3 * TURNS)
+        self.assertTrue(step['min_ns'] <= step['median_ns'] <= step['p90_ns'] <= step['max_ns'])
+        self.assertEqual(json.loads(run('profile', out, '--json')[1])['events'], told['events'])
+        status, text, _ = run('profile', self.module(LOOP))
+        self.assertEqual(status, 0)
+        self.assertIn('overhead of recording: ', text)
+
+    def test_a_bundle_carries_it(self):
+        bundle = os.path.join(self.folder, 'b.hlob')
+        status, _, err = run('run', self.module(LOOP), '--profile', self.folder + '/p.hloprof', '--bundle', bundle)
+        self.assertEqual(status, 0, err)
+        with zipfile.ZipFile(bundle) as archive:
+            self.assertTrue(any('profile' in name for name in archive.namelist()), archive.namelist())
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
