@@ -148,7 +148,7 @@ class ProfileCommand : public Command {
     const debug::RunReport run = debug::RunModule(loaded->module, loaded->request, cancel.token());
     if (run.timing.run_us.empty() && run.error) return Refuse(path, *run.error, context);
     std::vector<profiler::Loss> lost;
-    Result<ProfileReport> report = FinishProfile(recorder, out, lost, context);
+    Result<ProfileReport> report = FinishProfile(recorder, out, true, lost, context);
     if (!report) return Refuse(path, report.error(), context);
     report->path = path;
     report->recorded = {run.module,

@@ -243,12 +243,13 @@ class RunCommand : public Command {
   // The exit status, and what `profile --json` says of what was recorded.
   std::pair<int, std::string> WriteRecorded(const Context& context) {
     std::vector<profiler::Loss> lost;
-    const Result<ProfileReport> written = FinishProfile(*recorder_, profile_, lost, context);
+    const Result<ProfileReport> written =
+        FinishProfile(*recorder_, profile_, bundle_.asked(), lost, context);
     recorder_.reset();
     request_.recorder = nullptr;
     if (!written) return {Fail(written.error()), {}};
     if (!context.json) PrintOut(WrittenText(*written, lost));
-    return {kGood, ProfileJson(*written)};
+    return {kGood, bundle_.asked() ? ProfileJson(*written) : std::string()};
   }
 
   // What is refused, or not supported, is no fault.

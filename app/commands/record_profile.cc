@@ -22,7 +22,8 @@ Result<std::string> ProfilePath(const std::string& out, std::span<const std::str
 }
 
 Result<ProfileReport> FinishProfile(debug::RunRecorder& recorder, const std::string& path,
-                                    std::vector<profiler::Loss>& lost, const Context& context) {
+                                    bool statistics, std::vector<profiler::Loss>& lost,
+                                    const Context& context) {
   Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
   HLOSCOPE_ASSIGN_OR_RETURN(auto profile, recorder.Finish(jobs));
   HLOSCOPE_ASSIGN_OR_RETURN(ProfileReport report,
@@ -32,7 +33,7 @@ Result<ProfileReport> FinishProfile(debug::RunRecorder& recorder, const std::str
     HLOSCOPE_ASSIGN_OR_RETURN(
         lost, profiler::WriteProfile({*report.profile, report.attribution.get(), path}));
   }
-  HLOSCOPE_TRY(AddNames(report, jobs));
+  if (statistics) HLOSCOPE_TRY(AddStatistics(report, jobs));
   return report;
 }
 

@@ -16,8 +16,9 @@ namespace hloscope::app {
 Result<std::string> ProfilePath(const std::string& out, std::span<const std::string> modules);
 
 // What was recorded, tied to its modules; written to `path` unless that is empty, when `lost` gets
-// what the format cannot hold.
+// what the format cannot hold. `statistics` are for who shows the report.
 Result<ProfileReport> FinishProfile(debug::RunRecorder& recorder, const std::string& path,
-                                    std::vector<profiler::Loss>& lost, const Context& context);
+                                    bool statistics, std::vector<profiler::Loss>& lost,
+                                    const Context& context);
 
 }  // namespace hloscope::app
