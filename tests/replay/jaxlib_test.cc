@@ -63,7 +63,7 @@ class JaxlibChild : public ::testing::Test {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto child, JaxlibProcess::Start(Opened(body), Bounds()));
     const std::vector<std::vector<Literal>> arguments = {
         {Literal::Of<float>(Shape::Array(ElementType::kF32, {2}), std::vector<float>{1, 2})}};
-    return child->Run(1, arguments, Bounds());
+    return child->Run(1, arguments, false, Bounds());
   }
 
   fs::path folder_;
@@ -143,7 +143,7 @@ TEST_F(JaxlibChild, DeathsAndHangsAreNamedWithTheirStage) {
 
   const auto child = JaxlibProcess::Start(Opened("    time.sleep(1000)\n"), Bounds());
   ASSERT_TRUE(child.has_value());
-  const auto hung = (*child)->Run(1, std::vector<std::vector<Literal>>(1), Bounds(0));
+  const auto hung = (*child)->Run(1, std::vector<std::vector<Literal>>(1), false, Bounds(0));
   ASSERT_FALSE(hung.has_value());
   EXPECT_NE(hung.error().message.find("the deadline passed"), std::string::npos);
   EXPECT_FALSE((*child)->IsUsable());

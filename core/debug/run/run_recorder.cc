@@ -275,7 +275,16 @@ void RunRecorder::AddTrace(Program& program, std::string bytes) {
     operations.push_back(builder_.AddOperation(
         {.module = name(o.module), .name = name(o.name), .program = number_of(o.program)}));
   }
-  const int64_t shift = (store.origin_ns() - origin_epoch_ns_) * kPicoseconds;
+  // Times that are no time of day count from the start of the profiler: it ended just before now.
+  const bool is_time_of_day = store.origin_ns() > origin_epoch_ns_ / 2;
+  const int64_t shift =
+      is_time_of_day ? (store.origin_ns() - origin_epoch_ns_) * kPicoseconds
+                     : (eval::SteadyNanoseconds() - origin_ns_) * kPicoseconds - store.range().end;
+  if (!is_time_of_day && program.runs == 1) {
+    warnings_.push_back(program.label +
+                        ": its trace has no time of day; it is shown as if it had ended when it "
+                        "was received");
+  }
   const uint64_t place =
       arguments_->Add({program.module, program.runs - 1, {}, read.value()->store});
   for (const profiler::Row& row : store.rows()) {

@@ -299,6 +299,7 @@ Result<JaxlibResults> JaxlibProcess::Run(uint64_t program,
   Parts parts(answer.frame);
   HLOSCOPE_ASSIGN_OR_RETURN(results.outputs, ReadOutputs(answer, arguments.size(), parts));
   results.trace_note = answer.Text("trace_note").substr(0, kMostMessage);
+  if (!trace) return results;
   const auto size = answer.json.find("trace");
   const auto bytes = size == answer.json.end() ? std::nullopt : SizeOf(*size);
   const auto part = bytes ? parts.Next(*bytes) : std::nullopt;
