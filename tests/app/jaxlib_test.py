@@ -179,6 +179,20 @@ class Jaxlib(FolderTest):
         for python in PYTHONS:
             self.expect(python, module, 'equal')
 
+    def test_its_own_profiler_tells_the_thunks(self):
+        module = self.path('profiled.hlo', 'HloModule profiled\nENTRY e {\n  x = f32[64,64] parameter(0)\n  s = f32[64,64] sine(x)\n'
+                           '  ROOT y = f32[64,64] dot(s, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n')
+        for python in PYTHONS:
+            done = subprocess.run([HLOSCOPE, 'profile', module, '--platform', 'jaxlib', '--python', python, '--repeat', '2', '--json'],
+                                  capture_output=True, text=True, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            told = json.loads(done.stdout)
+            if any('its profiler cannot be started' in warning for warning in told['warnings']):
+                continue
+            self.assertTrue(told['instructions'], python)
+            self.assertEqual({entry['program'] for entry in told['instructions']}, {2})
+            self.assertEqual(told['attributed'], 1)
+
     def test_samples(self):
         for python in PYTHONS:
             for module in glob.glob(os.path.join(SAMPLES, '*', '*before_optimizations.hlo.pb')):
