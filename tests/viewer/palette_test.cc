@@ -168,7 +168,9 @@ TEST(Palette, TextAndMarksStandOut) {
     for (Color text :
          {Color::kText, Color::kTextSecondary, Color::kAccent, Color::kWarning, Color::kError,
           Color::kGood, Color::kCodeKeyword, Color::kCodeType, Color::kCodeNumber,
-          Color::kCodeString, Color::kCodeComment, Color::kCodeName}) {
+          Color::kCodeString, Color::kCodeComment, Color::kCodeName, Color::kAdded,
+          Color::kRemoved, Color::kRewritten, Color::kMoved, Color::kDeviceFallback,
+          Color::kBeyondBound}) {
       for (Color ground : {Color::kPanel, Color::kCanvas}) {
         EXPECT_GE(Contrast(theme.Rgb(text), theme.Rgb(ground)), 4.5)
             << (dark ? "dark " : "light ") << NameOf(text);

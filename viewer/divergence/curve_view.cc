@@ -333,7 +333,7 @@ class CurveView : public View {
     static constexpr std::array kHelp = {"instruction of the module",
                                          "its opcode",
                                          "how its values compare",
-                                         "executions whose values are beyond the bounds, of all",
+                                         "executions whose values are beyond tolerance, of all",
                                          "largest absolute error",
                                          "largest relative error",
                                          "largest error in units of the last place"};

@@ -213,7 +213,7 @@ void DrawFindings(Frame& frame, const Experiment& experiment, const std::vector<
   static constexpr std::array kHelp = {"instruction of the module",
                                        "its opcode",
                                        "how its values compare",
-                                       "elements beyond the bounds",
+                                       "elements beyond tolerance",
                                        "largest absolute error",
                                        "largest relative error",
                                        "largest error in units of the last place"};
