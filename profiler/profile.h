@@ -52,7 +52,7 @@ struct Profile {
   // The trace of the same run beside this one that carries them, where this one has none.
   std::optional<FileView> modules_file;
   std::vector<std::string> hosts;
-  // What was written down of the machine and the run: "jaxlib", "0.10.2".
+  // What was written down of the machine and the run: "CPU", "two cores".
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::string> errors, warnings;  // of whoever recorded the trace
   std::vector<Loss> losses;                   // ours

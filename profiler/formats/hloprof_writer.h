@@ -45,7 +45,7 @@ class HloprofWriter {
 
   // A module that ran, or only its fingerprint where its bytes are empty.
   Status AddModule(const EmbeddedModule& module);
-  // `key` says what is known of the machine and the run: "jaxlib", "CPU".
+  // `key` says what is known of the machine and the run: "CPU", "framework".
   Status AddEnvironment(std::string_view key, std::string_view value);
   Status AddHost(std::string_view name);
   Status AddError(std::string_view text);

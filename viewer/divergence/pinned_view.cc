@@ -28,7 +28,7 @@ constexpr PinColumn kPinColumns[] = {
     {"mean", &PinnedSide::mean, "of the finite elements"},
     {"NaN", &PinnedSide::nans, "how many elements are NaN; empty: none"}};
 
-// "f: xla-cpu 1, 2; interpreter 1, 2".
+// "f: PLATFORM 1, 2; REFERENCE 1, 2".
 std::string TextOfPin(const Pin& pin) {
   std::string text = SafeText(pin.instruction, 60);
   if (pin.sides.empty()) return text + "; its values come with the next run";

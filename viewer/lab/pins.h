@@ -16,7 +16,7 @@ namespace hloscope::viewer {
 
 // What a pin keeps of one side: texts, as they were shown.
 struct PinnedSide {
-  std::string platform = {};  // "xla-cpu", "interpreter", "the file"
+  std::string platform = {};  // its name, or "the file"
   std::string first = {};     // elements
   std::string least = {}, largest = {}, mean = {}, nans = {};
   bool operator==(const PinnedSide&) const = default;
