@@ -81,16 +81,29 @@ class Samples(unittest.TestCase):
 
     def test_dumps_for_described_devices(self):
         folders = sorted(set(os.path.dirname(f) for f in glob.glob(SAMPLES + '/*/*gpu_target_config.pbtxt')))
-        self.assertEqual([os.path.basename(f) for f in folders], ['attention_block_h100', 'data_parallel_step_b200', 'softmax_passes_a100'])
+        self.assertEqual([os.path.basename(f) for f in folders], ['attention_block_h100', 'data_parallel_step_b200', 'gpt_train_step_h100', 'softmax_passes_a100'])
         for folder in folders:
             with self.subTest(folder=folder):
-                self.assertTrue(all(os.path.getsize(f) for f in glob.glob(folder + '/*.ptx')))
-                for stage in ('before_optimizations', '*gpu_after_optimizations'):
+                self.assertTrue(all(os.path.getsize(f) for f in glob.glob(folder + '/*.ptx*')))
+                # The large one is kept as text alone.
+                for stage in () if 'gpt' in folder else ('before_optimizations', '*gpu_after_optimizations'):
                     status, records, errors = hloscope('compare', *forms(folder, stage))
                     self.assertEqual((status, records[-1]['status'], errors), (0, 'equal', ''), records)
                 status, records, _ = hloscope('verify', folder)
                 self.assertEqual((status, {r['status'] for r in records}), (0, {'ok'}))
-        self.assertEqual(hloscope('run', *forms(folders[2], 'before_optimizations'))[0], 0)
+        self.assertEqual(hloscope('run', *forms(folders[3], 'before_optimizations'))[0], 0)
+
+    def test_the_training_step_reports_to_the_host(self):
+        for name, kernels, moves, moved in (('gpt_train_step', 498, 0, 0), ('gpt_train_step_h100', 1662, 48, 48 * 2 * 8 * 1024 * 1024 + 8)):
+            with self.subTest(sample=name):
+                status, records, errors = hloscope('info', f'{SAMPLES}/{name}')
+                self.assertEqual((status, errors), (0, ''))
+                overview = records[0]['modules'][0]['overview']
+                self.assertEqual([overview[k] for k in ('kernels', 'host', 'host_memory', 'host_bytes')], [kernels, 1, moves, moved])
+                self.assertEqual(overview['shown']['instruction'], 'debug_callback.1')
+        status, records, _ = hloscope('profile', f'{SAMPLES}/gpt_train_step/gpt_train_step.xplane.pb.gz')
+        self.assertEqual(status, 0)
+        self.assertGreater(records[0]['attributed'], 0.99)
 
 
 if __name__ == '__main__':

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfloat>
 #include <cmath>
 #include <sstream>
 #include <unordered_set>
@@ -35,6 +36,7 @@ using graph::NodeKind;
 constexpr size_t kMostOpened = 2000;
 constexpr std::ptrdiff_t kMostInRibbon = 200;        // instructions of a kernel that are looked for
 constexpr uint32_t kSeveral = graph::kNoKernel - 1;  // in place of a kernel
+constexpr float kLeastTitle = 0.75f;                 // of the size of text
 
 // The proportion to lay out for in a pane of that size. Steps, and only where the pane is far from
 // the one before: resizing it a little moves nothing.
@@ -411,10 +413,11 @@ void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
     const std::string count = CountIn(lane);
     const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + tall);
     const auto text = [&](ImFont* font, float y, uint32_t color, const std::string& what) {
-      ImGui::PushFont(font, 0);
-      const std::string fitted = FittedText(what, clip.z - clip.x);
-      ImGui::PopFont();
-      list.AddText(font, ImGui::GetFontSize(), {left, y}, color, fitted.c_str(), nullptr, 0, &clip);
+      // A title is a little smaller before it is cut.
+      const float size = ImGui::GetFontSize();
+      const float needs = font->CalcTextSizeA(size, FLT_MAX, 0, what.c_str()).x;
+      const float fits = std::clamp((clip.z - clip.x) / std::max(needs, 1.0f), kLeastTitle, 1.0f);
+      list.AddText(font, size * fits, {left, y}, color, what.c_str(), nullptr, 0, &clip);
     };
     const uint32_t color = frame.theme[host ? Color::kDeviceFallback : Color::kTextSecondary];
     text(host ? frame.strong : frame.font, corner.y, color, TitleOf(lane));
