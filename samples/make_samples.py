@@ -305,18 +305,18 @@ def keep(name, files, packs):
     os.makedirs(target)
     for file in files:
         if packs and os.path.getsize(file) > LARGEST_PLAIN:
-            pack(file, os.path.join(target, os.path.basename(file) + '.gz'))
+            with open(file, 'rb') as source:
+                pack(source.read(), os.path.join(target, os.path.basename(file) + '.gz'))
         else:
             shutil.copy(file, target)
     kept = glob.glob(f'{target}/*')
     print(name, len(kept), 'files,', sum(os.path.getsize(f) for f in kept) // 1024, 'KiB')
 
 
-def pack(source, target):
+def pack(data, target):
     """Without a time stamp or a name, so that the same bytes give the same file."""
-    with open(source, 'rb') as file, open(target, 'wb') as out:
-        with gzip.GzipFile(filename='', mode='wb', compresslevel=9, mtime=0, fileobj=out) as packed:
-            packed.write(file.read())
+    with open(target, 'wb') as file, gzip.GzipFile(filename='', mode='wb', compresslevel=9, mtime=0, fileobj=file) as packed:
+        packed.write(data)
 
 
 def make(name):

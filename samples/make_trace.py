@@ -57,14 +57,11 @@ def without_host(space):
 
 
 def keep(source, target):
-    """Packs without a time stamp or a name, so that the same bytes give the same file."""
     with (gzip.open if source.endswith('.gz') else open)(source, 'rb') as file:
         data = file.read()
     if source.endswith('.xplane.pb'):
         data = without_host(data)
-    with open(target, 'wb') as file:
-        with gzip.GzipFile(filename='', mode='wb', compresslevel=9, mtime=0, fileobj=file) as packed:
-            packed.write(data)
+    make_samples.pack(data, target)
     print(os.path.relpath(target), os.path.getsize(target) // 1024, 'KiB')
 
 
