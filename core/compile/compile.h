@@ -1,0 +1,52 @@
+// Compile: what the compiler decides about a module, without writing any code: passes, fusion and
+// the kernels that are left. core/codegen writes the code of the kernels.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::compile {
+
+struct CompileOptions {
+  std::vector<std::string> disabled_passes;  // by name, as passes.def has them
+  bool keep_stages = false;                  // the module behind every pass that changed it
+};
+
+// What a pass made of a module.
+struct Stage {
+  std::string pass;
+  std::shared_ptr<const hlo::Module> module;
+  // By id in the module before: its id here; invalid where it was removed.
+  std::vector<hlo::InstructionId> new_id;
+};
+
+// Why two instructions share a kernel or do not; ids are of the module before fusion.
+struct FusionDecision {
+  hlo::InstructionId producer, consumer;
+  bool is_fused = false;
+  std::string reason;  // "3 users, 18 MB recomputed"
+};
+
+struct Compilation {
+  // The module to run: its fusions are ours, everything is in the order of execution.
+  std::shared_ptr<const hlo::Module> module;
+  // Instructions of `module` that are run as kernels, in order.
+  std::vector<hlo::InstructionId> kernels;
+  std::vector<FusionDecision> decisions;
+  std::shared_ptr<const hlo::Module> before_fusion;
+  // By id in the module as given: where the value of the instruction is in `module`; invalid where
+  // no instruction has it any more.
+  std::vector<hlo::InstructionId> new_id;
+  std::vector<Stage> stages;  // empty unless they are kept
+};
+
+// Compiles for one processor. Errors: a pass named in the options that there is not (input), or a
+// pass left a module that does not verify (internal).
+Result<Compilation> Compile(std::shared_ptr<const hlo::Module> module,
+                            const CompileOptions& options = {});
+
+}  // namespace hloscope::compile

@@ -1,0 +1,62 @@
+// KernelCode: the machine code of a kernel and how it is to be called.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::compile {
+
+// Computes grains [begin, end). `operands` has one address per operand of the instruction, in
+// order, `results` one per leaf of its value; arrays are dense and row-major whatever the layouts
+// say, elements as in a Literal (one byte each below eight bits). No address overlaps another but
+// as KernelCode::in_place says. `scratch` is the same memory for all grains of one call.
+using GrainFunction = void (*)(const std::byte* const* operands, std::byte* const* results,
+                               std::byte* scratch, int64_t begin, int64_t end);
+
+struct KernelCode {
+  std::string name;  // of the symbol, as it stands in the LLVM IR
+  GrainFunction run = nullptr;
+  // Where not null, run once behind all grains: what partial results come to.
+  GrainFunction finish = nullptr;
+  // Grains are independent of each other and of the number of threads.
+  int64_t grains = 1;
+  int64_t scratch_bytes = 0;
+  // What a grain reads and writes, in bytes, about: how many belong on one thread.
+  int64_t grain_bytes = 0;
+  // By leaf of the result: the operand in whose memory the result must be made (its bytes are there
+  // already, as in an update in place), -1 where it is written whole.
+  std::vector<int> in_place;
+};
+
+// Code of kernels, alive as long as this is.
+class KernelLibrary {
+ public:
+  virtual ~KernelLibrary() = default;
+  // The code of that instruction of the module; null where it has none.
+  virtual const KernelCode* Find(hlo::InstructionId id) const = 0;
+  // How many functions there are: equal kernels share one.
+  virtual int64_t function_count() const = 0;
+};
+
+struct CodegenOptions {
+  int threads = 0;     // to compile with; 0: one for each CPU
+  std::string target;  // an LLVM CPU name; empty: this machine
+  // Where not null: the LLVM IR before and the assembly behind LLVM's passes are put there.
+  std::string* llvm_ir = nullptr;
+  std::string* assembly = nullptr;
+};
+
+// The entry of core/codegen's library, found there by the name below.
+using GenerateKernelsFunction = Result<std::unique_ptr<KernelLibrary>> (*)(
+    std::shared_ptr<const hlo::Module> module, std::span<const hlo::InstructionId> kernels,
+    const CodegenOptions& options);
+inline constexpr const char* kGenerateKernels = "hloscope_generate_kernels";
+
+}  // namespace hloscope::compile

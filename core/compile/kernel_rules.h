@@ -1,0 +1,25 @@
+// What a kernel is made of: which instructions core/codegen writes code for, alone or inside a
+// fusion. Fusion asks here before it puts instructions together.
+#pragma once
+
+#include "core/hlo/module.h"
+
+namespace hloscope::compile {
+
+// A constant of up to this many elements is part of the code of the kernels that read it.
+inline constexpr int64_t kMostElementsInCode = 64;
+
+// True if the instruction can stand inside a kernel: an element of its value is computed from
+// elements of its operands. Parameters can; what has effects, dynamic shapes or tuples cannot.
+bool IsElemental(const hlo::Module& module, hlo::InstructionId id);
+
+// True if the instruction can be what a kernel yields: an elemental one, or one that is emitted as
+// a loop of its own (reduce, dynamic-update-slice in place).
+bool IsKernelRoot(const hlo::Module& module, hlo::InstructionId id);
+
+// True if code can be written for the instruction as a kernel: a root, or a fusion all of whose
+// instructions are elemental but its root (each of them where the root is a tuple), which is a
+// root.
+bool IsKernel(const hlo::Module& module, hlo::InstructionId id);
+
+}  // namespace hloscope::compile
