@@ -1,15 +1,296 @@
-// The rules of what a kernel is made of.
+// The rules of what a kernel is made of: the conditions of kernel_rules.def.
 #include "core/compile/kernel_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::compile {
 
+using hlo::AttributeKey;
+using hlo::ComputationId;
+using hlo::ElementType;
+using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Module;
+using hlo::Opcode;
+using hlo::Shape;
 
-bool IsElemental(const Module&, InstructionId) { return false; }
+namespace {
 
-bool IsKernelRoot(const Module& module, InstructionId id) { return IsElemental(module, id); }
+// A computation of more instructions is not applied inside a kernel.
+constexpr uint32_t kMostApplied = 64;
 
-bool IsKernel(const Module& module, InstructionId id) { return IsKernelRoot(module, id); }
+// Numbers of whole bytes that hardware computes with, or that widen to such.
+bool HasKernelType(const Shape& shape) {
+  const ElementType type = shape.element_type();
+  return shape.IsArray() && !IsComplex(type) && BitWidth(type) >= (IsFloat(type) ? 16 : 8);
+}
+
+// A static array of such a type with elements.
+bool IsKernelArray(const Shape& shape) {
+  return HasKernelType(shape) && shape.is_static() &&
+         std::ranges::find(shape.dimensions(), 0) == shape.dimensions().end() &&
+         shape.ByteSize().has_value();
+}
+
+bool AreKernelArrays(const Module& module, InstructionId id) {
+  return IsKernelArray(module.shape(id)) &&
+         std::ranges::all_of(module.operands(id), [&](InstructionId operand) {
+           return IsKernelArray(module.shape(operand));
+         });
+}
+
+bool OperandsAgreeFrom(const Module& module, InstructionId id, size_t first, size_t end) {
+  const auto operands = module.operands(id);
+  for (size_t k = first; k < std::min(end, operands.size()); ++k) {
+    if (module.shape(operands[k]).element_type() != module.shape(id).element_type()) return false;
+  }
+  return true;
+}
+
+bool AreIntegerScalars(const Module& module, std::span<const InstructionId> ids) {
+  return std::ranges::all_of(ids, [&](InstructionId id) {
+    return module.shape(id).IsScalar() && IsInteger(module.shape(id).element_type());
+  });
+}
+
+// ---- Conditions of ELEMENTAL rows; types, sizes and dynamic dimensions have been looked at.
+
+bool Always(const Module&, InstructionId) { return true; }
+bool Never(const Module&, InstructionId) { return false; }
+
+// No operand of another type than the result: no mixed precision.
+bool TypesAgree(const Module& module, InstructionId id) {
+  return OperandsAgreeFrom(module, id, 0, SIZE_MAX);
+}
+
+bool OperandsAgree(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  return module.shape(operands[0]).element_type() == module.shape(operands[1]).element_type();
+}
+
+bool ChoicesAgree(const Module& module, InstructionId id) {
+  return OperandsAgreeFrom(module, id, 1, 3);
+}
+
+bool KeepsWidth(const Module& module, InstructionId id) {
+  return BitWidth(module.shape(id).element_type()) ==
+         BitWidth(module.shape(module.operands(id)[0]).element_type());
+}
+
+// True if a layout keeps elements in row-major order; dimensions of one element may lie anywhere.
+bool IsRowMajor(const Shape& shape) {
+  if (!shape.has_layout()) return true;
+  int64_t last = -1;
+  for (const int64_t d : shape.layout().minor_to_major) {
+    if (d < 0 || std::cmp_greater_equal(d, shape.rank())) return false;
+    if (shape.dimension(static_cast<size_t>(d)) == 1) continue;
+    if (last >= 0 && d > last) return false;
+    last = d;
+  }
+  return true;
+}
+
+// A bitcast that means a reshape of row-major values.
+bool KeepsOrder(const Module& module, InstructionId id) {
+  const Shape& from = module.shape(module.operands(id)[0]);
+  const Shape& to = module.shape(id);
+  return from.element_type() == to.element_type() && from.ElementCount() == to.ElementCount() &&
+         IsRowMajor(from) && IsRowMajor(to);
+}
+
+bool IsInCode(const Module& module, InstructionId id) {
+  const auto* literal = module.Get<hlo::Literal>(module[id], AttributeKey::kConstantValue);
+  const auto count = module.shape(id).ElementCount();
+  return literal != nullptr && !literal->elided() && count && *count <= kMostElementsInCode;
+}
+
+bool HasScalarIndices(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  return OperandsAgreeFrom(module, id, 0, 1) &&
+         operands.size() == 1 + module.shape(operands[0]).rank() &&
+         AreIntegerScalars(module, operands.subspan(1));
+}
+
+bool HasIntegerIndices(const Module& module, InstructionId id) {
+  return OperandsAgreeFrom(module, id, 0, 1) &&
+         IsInteger(module.shape(module.operands(id)[1]).element_type());
+}
+
+// True if every instruction is an elementwise one on scalars; the root may group several.
+bool IsScalarComputation(const Module& module, ComputationId id, size_t results) {
+  if (!id.valid() || module[id].instruction_count > kMostApplied) return false;
+  const hlo::Computation& computation = module[id];
+  for (uint32_t k = 0; k < computation.instruction_count; ++k) {
+    const InstructionId each(computation.first_instruction + k);
+    const Opcode opcode = module[each].opcode;
+    if (each == computation.root && opcode == Opcode::kTuple && results > 1) continue;
+    const bool fits =
+        opcode == Opcode::kParameter || opcode == Opcode::kConstant ||
+        (Info(opcode).category == hlo::Category::kElementwise && opcode != Opcode::kMap);
+    if (!fits || !module.shape(each).IsScalar() || !IsElemental(module, each)) return false;
+  }
+  const Shape& result = module.shape(computation.root);
+  return results == 1 ? result.IsScalar() : result.IsTuple() && result.elements().size() == results;
+}
+
+// True if the parameters have the element types of `values`, in order, from `first` on.
+bool TakesTypesOf(const Module& module, ComputationId id, std::span<const InstructionId> values,
+                  size_t first) {
+  const auto parameters = module.Parameters(id);
+  if (parameters.size() < first + values.size()) return false;
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (!parameters[first + k].valid() || module.shape(parameters[first + k]).element_type() !=
+                                              module.shape(values[k]).element_type()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool AppliesScalars(const Module& module, InstructionId id) {
+  const ComputationId applied = module.GetComputation(module[id], AttributeKey::kToApply);
+  return IsScalarComputation(module, applied, 1) &&
+         TakesTypesOf(module, applied, module.operands(id), 0) &&
+         module.shape(module[applied].root).element_type() == module.shape(id).element_type();
+}
+
+// ---- Conditions of ROOT rows.
+
+bool UpdatesAtScalarIndices(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  return AreKernelArrays(module, id) && OperandsAgreeFrom(module, id, 0, 2) &&
+         operands.size() == 2 + module.shape(id).rank() &&
+         AreIntegerScalars(module, operands.subspan(2));
+}
+
+bool ReducesScalars(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  const size_t count = operands.size() / 2;
+  const auto values = operands.first(count), initial = operands.subspan(count);
+  const auto is_array = [&](InstructionId operand) { return IsKernelArray(module.shape(operand)); };
+  if (count == 0 || !std::ranges::all_of(operands, is_array)) return false;
+  const Shape& shape = module.shape(id);
+  const std::span<const Shape> results = shape.IsTuple() ? shape.elements() : std::span(&shape, 1);
+  const ComputationId applied = module.GetComputation(module[id], AttributeKey::kToApply);
+  if (results.size() != count || !IsScalarComputation(module, applied, count) ||
+      !TakesTypesOf(module, applied, values, 0) || !TakesTypesOf(module, applied, values, count)) {
+    return false;
+  }
+  const Shape& made = module.shape(module[applied].root);
+  for (size_t k = 0; k < count; ++k) {
+    const ElementType type = module.shape(values[k]).element_type();
+    if (module.shape(initial[k]).element_type() != type || results[k].element_type() != type ||
+        (made.IsTuple() ? made.elements()[k] : made).element_type() != type) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// ---- The table.
+
+using Condition = bool (*)(const Module&, InstructionId);
+
+constexpr auto kElemental = [] {
+  std::array<Condition, hlo::kOpcodeCount> rows{};
+#define ELEMENTAL(opcode, condition) rows[static_cast<size_t>(Opcode::opcode)] = &condition;
+#define ROOT(opcode, condition)
+#include "core/compile/kernel_rules.def"
+#undef ELEMENTAL
+#undef ROOT
+  return rows;
+}();
+
+constexpr auto kRoot = [] {
+  std::array<Condition, hlo::kOpcodeCount> rows{};
+#define ELEMENTAL(opcode, condition)
+#define ROOT(opcode, condition) rows[static_cast<size_t>(Opcode::opcode)] = &condition;
+#include "core/compile/kernel_rules.def"
+#undef ELEMENTAL
+#undef ROOT
+  return rows;
+}();
+
+Condition ElementalCondition(Opcode opcode) {
+  const Condition row = kElemental[static_cast<size_t>(opcode)];
+  const bool plain = row == nullptr && Info(opcode).category == hlo::Category::kElementwise;
+  return plain ? &TypesAgree : row;
+}
+
+// Several results of one loop: elements of arrays of the same dimensions, or reduces of arrays of
+// the same dimensions over the same of them.
+bool ShareLoop(const Module& module, std::span<const InstructionId> roots) {
+  const auto loop_of = [&](InstructionId id) {
+    return module.shape(module[id].opcode == Opcode::kReduce ? module.operands(id)[0] : id)
+        .dimensions();
+  };
+  const auto reduced = [&](InstructionId id) {
+    return module[id].opcode == Opcode::kReduce
+               ? module.GetInts(module[id], AttributeKey::kDimensions)
+               : std::span<const int64_t>();
+  };
+  return std::ranges::all_of(roots, [&](InstructionId id) {
+    return module[id].opcode != Opcode::kDynamicUpdateSlice && module.shape(id).IsArray() &&
+           (module[id].opcode == Opcode::kReduce) == (module[roots[0]].opcode == Opcode::kReduce) &&
+           std::ranges::equal(loop_of(id), loop_of(roots[0])) &&
+           std::ranges::equal(reduced(id), reduced(roots[0]));
+  });
+}
+
+// In a fusion the memory of a parameter is updated, which nothing else there may read.
+bool UpdatesParameter(const Module& module, const hlo::Computation& computation, InstructionId id) {
+  if (module[id].opcode != Opcode::kDynamicUpdateSlice) return true;
+  const InstructionId updated = module.operands(id)[0];
+  if (module[updated].opcode != Opcode::kParameter) return false;
+  int64_t reads = 0;
+  for (const Instruction& each : module.instructions(computation)) {
+    reads += std::ranges::count(module.operands(each), updated);
+  }
+  return reads == 1;
+}
+
+bool IsKernelFusion(const Module& module, InstructionId id) {
+  const ComputationId called = module.GetComputation(module[id], AttributeKey::kCalls);
+  const int64_t kind = module.GetInt(module[id], AttributeKey::kFusionKind);
+  if (!called.valid() || kind == static_cast<int64_t>(hlo::FusionKind::kCustom)) return false;
+  const hlo::Computation& computation = module[called];
+  const InstructionId root = computation.root;
+  const bool is_tuple = module[root].opcode == Opcode::kTuple;
+  const std::span<const InstructionId> roots =
+      is_tuple ? module.operands(root) : std::span(&computation.root, 1);
+  for (uint32_t k = 0; k < computation.instruction_count; ++k) {
+    const InstructionId each(computation.first_instruction + k);
+    if (is_tuple && each == root) continue;
+    const bool is_root = std::ranges::find(roots, each) != roots.end();
+    if (!(is_root ? IsKernelRoot(module, each) : IsElemental(module, each))) return false;
+    for (const InstructionId operand : module.operands(each)) {
+      if (!IsElemental(module, operand)) return false;
+    }
+  }
+  if (roots.empty() || (is_tuple && !ShareLoop(module, roots))) return false;
+  return UpdatesParameter(module, computation, roots[0]);
+}
+
+}  // namespace
+
+bool IsElemental(const Module& module, InstructionId id) {
+  const Condition condition = ElementalCondition(module[id].opcode);
+  return condition != nullptr && AreKernelArrays(module, id) && condition(module, id);
+}
+
+bool IsKernelRoot(const Module& module, InstructionId id) {
+  const Condition condition = kRoot[static_cast<size_t>(module[id].opcode)];
+  return condition != nullptr ? condition(module, id) : IsElemental(module, id);
+}
+
+bool IsKernel(const Module& module, InstructionId id) {
+  const Opcode opcode = module[id].opcode;
+  if (opcode == Opcode::kFusion) return IsKernelFusion(module, id);
+  return !HasTrait(opcode, hlo::kTraitNoCode) && IsKernelRoot(module, id);
+}
 
 }  // namespace hloscope::compile

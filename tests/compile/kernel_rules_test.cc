@@ -1,0 +1,104 @@
+// Tests of what can stand inside a kernel and what a kernel can be.
+#include "core/compile/kernel_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/hlo/parsed.h"
+
+namespace hloscope::compile {
+namespace {
+
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Named;
+using hlo::Parsed;
+
+constexpr const char* kText = R"(HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+mixed { a = f32[] parameter(0) b = f32[] parameter(1) c = f16[] convert(a) d = f16[] convert(b) e = f16[] add(c, d) ROOT s = f32[] convert(e) }
+pair {
+  a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)
+  lt = pred[] compare(a, b), direction=LT
+  v = f32[] select(lt, a, b) w = s32[] select(lt, i, j)
+  ROOT t = (f32[], s32[]) tuple(v, w)
+}
+deep { a = f32[] parameter(0) v = f32[4] broadcast(a), dimensions={} z = f32[] constant(0) ROOT s = f32[] reduce(v, z), dimensions={0}, to_apply=add }
+sum_exp { p = f32[4,8] parameter(0) e = f32[4,8] exponential(p) z = f32[] constant(0) ROOT r = f32[4] reduce(e, z), dimensions={1}, to_apply=add }
+middle { p = f32[4,8] parameter(0) z = f32[] constant(0) r = f32[4] reduce(p, z), dimensions={1}, to_apply=add ROOT e = f32[4] exponential(r) }
+two { p = f32[4,8] parameter(0) z = f32[] constant(0) r = f32[4] reduce(p, z), dimensions={1}, to_apply=add q = f32[4] reduce(p, z), dimensions={1}, to_apply=add ROOT t = (f32[4], f32[4]) tuple(r, q) }
+two_ways { p = f32[4,4] parameter(0) z = f32[] constant(0) r = f32[4] reduce(p, z), dimensions={1}, to_apply=add q = f32[4] reduce(p, z), dimensions={0}, to_apply=add ROOT t = (f32[4], f32[4]) tuple(r, q) }
+both { p = f32[4,8] parameter(0) n = f32[4,8] negate(p) e = f32[4,8] exponential(p) ROOT t = (f32[4,8], f32[4,8]) tuple(n, e) }
+update { p = f32[4,8] parameter(0) u = f32[1,8] parameter(1) i = s32[] parameter(2) n = f32[1,8] negate(u) ROOT d = f32[4,8] dynamic-update-slice(p, n, i, i) }
+update_read { p = f32[4,8] parameter(0) i = s32[] parameter(1) u = f32[1,8] slice(p), slice={[0:1], [0:8]} ROOT d = f32[4,8] dynamic-update-slice(p, u, i, i) }
+ENTRY e {
+  x = f32[4,8] parameter(0)
+  c = c64[4] parameter(1)
+  d = f32[<=4] parameter(2)
+  n = f32[0] parameter(3)
+  nibbles = s4[4] parameter(4)
+  i = s32[] parameter(5)
+  u = f32[1,8] parameter(6)
+  h = bf16[4,8] parameter(7)
+  k = s32[4,8] parameter(8)
+  z = f32[] constant(0)
+  few = f32[2] constant({1, 2})
+  far = f32[4] constant({...})
+  exp = f32[4,8] exponential(x)
+  exp_c = c64[4] exponential(c)
+  exp_d = f32[<=4] exponential(d)
+  exp_n = f32[0] exponential(n)
+  not_nibbles = s4[4] not(nibbles)
+  mixed_add = f32[4,8] add(x, h)
+  wide = f32[4,8] convert(h)
+  bits = s32[4,8] bitcast-convert(x)
+  halves = u16[4,8,2] bitcast-convert(x)
+  flat = f32[32]{0} bitcast(f32[4,8]{1,0} x)
+  turned = f32[8,4]{0,1} bitcast(f32[4,8]{1,0} x)
+  some = f32[1,8] dynamic-slice(x, i, i), dynamic_slice_sizes={1,8}
+  filled = f32[3] pad(n, z), padding=3_0
+  sum = f32[4] reduce(x, z), dimensions={1}, to_apply=add
+  sum_mixed = f32[4] reduce(x, z), dimensions={1}, to_apply=mixed
+  largest = (f32[4], s32[4]) reduce(x, k, z, i), dimensions={1}, to_apply=pair
+  sum_n = f32[] reduce(n, z), dimensions={0}, to_apply=add
+  mapped = f32[4,8] map(x, x), dimensions={0,1}, to_apply=add
+  mapped_deep = f32[4,8] map(x), dimensions={0,1}, to_apply=deep
+  updated = f32[4,8] dynamic-update-slice(x, u, i, i)
+  f_sum_exp = f32[4] fusion(x), kind=kInput, calls=sum_exp
+  f_middle = f32[4] fusion(x), kind=kLoop, calls=middle
+  f_two = (f32[4], f32[4]) fusion(x), kind=kInput, calls=two
+  square = f32[4,4] slice(x), slice={[0:4], [0:4]}
+  f_two_ways = (f32[4], f32[4]) fusion(square), kind=kInput, calls=two_ways
+  f_both = (f32[4,8], f32[4,8]) fusion(x), kind=kLoop, calls=both
+  f_custom = f32[4] fusion(x), kind=kCustom, calls=sum_exp
+  f_update = f32[4,8] fusion(x, u, i), kind=kLoop, calls=update
+  f_update_read = f32[4,8] fusion(x, i), kind=kLoop, calls=update_read
+  ROOT t = (f32[4,8]) tuple(exp)
+})";
+
+TEST(KernelRules, Elemental) {
+  const auto module = Parsed(kText);
+  for (const char* name : {"x", "few", "exp", "wide", "bits", "flat", "some", "mapped", "square"}) {
+    EXPECT_TRUE(IsElemental(*module, Named(*module, name))) << name;
+  }
+  for (const char* name : {"far", "exp_c", "exp_d", "exp_n", "not_nibbles", "mixed_add", "halves",
+                           "turned", "filled", "sum", "mapped_deep", "updated", "t", "f_both"}) {
+    EXPECT_FALSE(IsElemental(*module, Named(*module, name))) << name;
+  }
+}
+
+TEST(KernelRules, Kernels) {
+  const auto module = Parsed(kText);
+  for (const char* name : {"exp", "sum", "sum_mixed", "largest", "updated", "f_sum_exp", "f_two",
+                           "f_both", "f_update"}) {
+    EXPECT_TRUE(IsKernel(*module, Named(*module, name))) << name;
+  }
+  for (const char* name : {"x", "few", "flat", "sum_n", "exp_c", "f_middle", "f_two_ways",
+                           "f_custom", "f_update_read"}) {
+    EXPECT_FALSE(IsKernel(*module, Named(*module, name))) << name;
+  }
+}
+
+}  // namespace
+}  // namespace hloscope::compile
