@@ -19,12 +19,18 @@ struct Piece {
   EventId event;
   int64_t self = 0;
   bool is_executor = false;
+  bool joins_instruction = false;  // an executor whose time inside an instruction is its own
 };
 
-std::vector<NameId> ExecutorNames(const EventStore& store) {
-  std::vector<NameId> names;
-#define EXECUTOR_EVENT(text) \
-  if (NameId id = store.FindName(text); id.valid()) names.push_back(id);
+struct ExecutorName {
+  NameId name;
+  bool joins_instruction;
+};
+
+std::vector<ExecutorName> ExecutorNames(const EventStore& store) {
+  std::vector<ExecutorName> names;
+#define EXECUTOR_EVENT(text, joins) \
+  if (NameId id = store.FindName(text); id.valid()) names.push_back({id, joins});
 #include "profiler/executor_events.def"
 #undef EXECUTOR_EVENT
   return names;
@@ -61,14 +67,18 @@ std::vector<LaneWork> WorkOfLanes(const EventStore& store) {
 }
 
 std::vector<Piece> PiecesOf(const EventStore& store, const Lane& lane, LaneWork work,
-                            const std::vector<NameId>& executors) {
+                            const std::vector<ExecutorName>& executors) {
   std::vector<Piece> pieces;
   for (uint32_t i = lane.first_event; i < lane.first_event + lane.event_count; ++i) {
     const EventId e(i);
     const bool is_work = work == LaneWork::kEverything || store.operation(e).valid();
-    const bool is_executor =
-        !is_work && std::ranges::find(executors, store.name(e)) != executors.end();
-    if (is_work || is_executor) pieces.push_back({e, store.duration(e), is_executor});
+    if (is_work) {
+      pieces.push_back({.event = e, .self = store.duration(e)});
+      continue;
+    }
+    const auto executor = std::ranges::find(executors, store.name(e), &ExecutorName::name);
+    if (executor == executors.end()) continue;
+    pieces.push_back({e, store.duration(e), true, executor->joins_instruction});
   }
   std::ranges::stable_sort(pieces, [&](const Piece& a, const Piece& b) {
     const int64_t start_a = store.start(a.event), start_b = store.start(b.event);
@@ -85,6 +95,12 @@ void SubtractInner(const EventStore& store, std::vector<Piece>& pieces) {
     int64_t time = store.start(piece.event);
     const int64_t end = store.end(piece.event);
     while (!open.empty() && store.end(open.back()->event) <= time) open.pop_back();
+    if (piece.joins_instruction && std::ranges::any_of(open, [&](const Piece* p) {
+          return !p->is_executor && store.end(p->event) > time;
+        })) {
+      piece.self = 0;
+      continue;
+    }
     while (!open.empty() && time < end) {
       const int64_t other_end = store.end(open.back()->event);
       const int64_t covered = std::min(end, other_end) - time;
@@ -205,7 +221,7 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
   for (size_t n = 0; n < events.name_count(); ++n) {
     result->by_name_.push_back(targets.OfName(events.text(NameId(n))));
   }
-  const std::vector<NameId> executors = ExecutorNames(events);
+  const std::vector<ExecutorName> executors = ExecutorNames(events);
   const std::vector<LaneWork> work = WorkOfLanes(events);
   std::vector<std::vector<Piece>> pieces(work.size());
   HLOSCOPE_TRY(jobs.ParallelFor(

@@ -78,7 +78,7 @@ struct UnattributedTime {
 struct AttributionTotals {
   int64_t work = 0;        // inside kernels, thunks and copies: attributed and unattributed
   int64_t attributed = 0;  // of an instruction
-  int64_t between = 0;     // inside an executor but outside every thunk: what running them costs
+  int64_t between = 0;     // inside an executor but outside every instruction: what running costs
   // Of work, 0 to 1; 1 where there is no work.
   double share() const {
     return work == 0 ? 1 : static_cast<double>(attributed) / static_cast<double>(work);

@@ -5,6 +5,7 @@
 #include "app/commands/bundle.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "app/reports/attributed_modules.h"
 #include "app/reports/bundle_report.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/profile_report.h"

@@ -9,6 +9,7 @@
 #include "app/command.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "app/reports/attributed_modules.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/run_report.h"
 #include "app/shared_options.h"

@@ -13,6 +13,7 @@
 #include "app/commands/record_profile.h"
 #include "app/inputs.h"
 #include "app/output.h"
+#include "app/reports/attributed_modules.h"
 #include "app/reports/profile_report.h"
 #include "app/reports/run_report.h"
 #include "app/run_options.h"

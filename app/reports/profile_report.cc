@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/inputs.h"
+#include "app/reports/attributed_modules.h"
 #include "app/reports/critical_path_report.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
-#include "core/dump/load.h"
 #include "core/hlo/analysis/source_line.h"
 
 namespace hloscope::app {
@@ -294,21 +293,6 @@ std::optional<double> RecordedRuns::overhead() const {
   return Median(run_us) / std::max(Median(unrecorded_us), 1e-3) - 1;
 }
 
-Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
-    const std::vector<std::string>& paths, const Limits& limits) {
-  std::vector<profiler::AttributedModule> modules;
-  for (const std::string& given : paths) {
-    HLOSCOPE_ASSIGN_OR_RETURN(std::vector<std::string> files, ExpandDirectories({given}, limits));
-    const bool is_dump = files.size() != 1 || files.front() != given;
-    for (const std::string& file : files) {
-      if (is_dump && !file.ends_with("after_optimizations.txt")) continue;
-      HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded, dump::LoadSoundModule(file, limits));
-      modules.push_back({-1, std::string(loaded.module->name()), loaded.module, {}});
-    }
-  }
-  return modules;
-}
-
 Result<ProfileReport> ReadProfileReport(const FileView& file,
                                         const std::vector<profiler::AttributedModule>& given,
                                         const Limits& limits, Jobs& jobs) {
@@ -326,12 +310,7 @@ Result<ProfileReport> MakeProfileReport(std::shared_ptr<const profiler::Profile>
   report.profile = std::move(profile);
   std::vector<profiler::AttributedModule> modules =
       profiler::ReadEmbeddedModules(*report.profile, limits, report.warnings);
-  // The trace knows better than we are told: modules of a name it carries are not added.
-  for (const profiler::AttributedModule& module : given) {
-    const bool is_there = std::ranges::any_of(
-        modules, [&](const auto& m) { return m.program >= 0 && m.name == module.name; });
-    if (!is_there) modules.push_back(module);
-  }
+  AddGivenModules(*report.profile->store, given, modules);
   HLOSCOPE_ASSIGN_OR_RETURN(
       report.attribution,
       profiler::Attribution::Make(report.profile->store, std::move(modules), jobs));

@@ -39,11 +39,6 @@ struct ProfileReport {
   size_t top = 20;  // rows of each table
 };
 
-// The modules that ran, for traces that carry none. What ran is the module after optimization; of a
-// dump no other is taken.
-Result<std::vector<profiler::AttributedModule>> LoadAttributedModules(
-    const std::vector<std::string>& paths, const Limits& limits);
-
 // The profile tied to the modules it carries, and to those of `given` that it does not; `names`
 // stay empty.
 Result<ProfileReport> MakeProfileReport(std::shared_ptr<const profiler::Profile> profile,

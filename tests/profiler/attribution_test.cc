@@ -126,6 +126,22 @@ TEST(AttributionTest, AMomentBelongsToTheInnermostEvent) {
   EXPECT_EQ(attribution->TimeOf(0, attribution->times()[0].target.instruction)->total, 50);
 }
 
+// What running the body of a loop costs is the loop's; waiting for others is nobody's.
+TEST(AttributionTest, AnExecutorInsideAnInstructionIsItsOwn) {
+  Lanes host("/host:CPU", false);
+  host.Add(0, 100, "ThunkExecutor::Execute");
+  host.Add(10, 60, "while", "sub_3");
+  host.Add(20, 30, "ThunkExecutor::Execute");
+  host.Add(25, 10, "add", "add.1");
+  host.Add(55, 5, "wait for other devices");
+  host.Add(200, 40, "ThunkExecutor::Execute");
+  host.Add(210, 10, "add", "add.1");
+  auto attribution = host.Attribute({{-1, "m", SmallModule("m"), {}}});
+  EXPECT_EQ(SelfTimes(*attribution),
+            (std::map<std::string, int64_t>{{"m:sub_3", 45}, {"m:add.1", 20}}));
+  EXPECT_EQ(attribution->totals().between, 75);
+}
+
 TEST(AttributionTest, OfADeviceTheStreamsCountAndTheHostDoesNot) {
   Lanes device("/device:GPU:0", true);
   device.Add(0, 10, "loop_mul_2");
