@@ -58,10 +58,9 @@ TEST_F(ViewerTest, AnEventOfNoInstructionIsToldByItsName) {
   const Pending<ProfileModel>* model = ProfileOf(session());
   ASSERT_TRUE(model != nullptr && model->ready());
   const profiler::EventStore& store = (*model)->store();
-  int32_t module = -1;
+  const profiler::Attribution& attribution = *(*model)->attribution;
   uint32_t event = 0;
-  while (event < store.size() && (*model)->InstructionOf(profiler::EventId(event), module).valid())
-    ++event;
+  while (event < store.size() && attribution.TargetOf(profiler::EventId(event)).valid()) ++event;
   ASSERT_LT(event, store.size());
   session().navigation.Select(Selection::OfEvent(event));
   Settle();

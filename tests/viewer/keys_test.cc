@@ -430,7 +430,8 @@ Cases KeysTest::ExperimentCases() {
   const Case sass{"attention_block_h100", "jit_attention_block:gemm_fusion_dot.3", "kernels",
                   "code", [this] { return session().marks.asked_machine_code.size() == 1; }};
   const Case base{"mlp_train_step", "", "divergence", "divergence", {}, choose};
-  Case runs = base, values = base, diverges = base;
+  Case runs = base, values = base, diverges = base, records = base;
+  records.check = [this] { return Changed("divergence"); };
   diverges.prepare = [this] {
     app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n0");
     Settle();
@@ -458,6 +459,7 @@ Cases KeysTest::ExperimentCases() {
           {kSwapProfiles, swaps},
           {kStopComparing, stops},
           {kFindDivergence, diverges},
+          {kRecordProfile, records},
           {kCriticalPath, path},
           {kShowSass, sass}};
 }

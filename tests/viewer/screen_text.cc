@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -29,6 +30,43 @@ std::string Unescaped(std::string_view text) {
   return std::string(text == "&#39;" ? "'" : text);
 }
 
+// Where a path of triangles lies, where they fill a box of a window's size and hide what is behind.
+struct Cover {
+  float left = 1e9F, top = 1e9F, right = -1e9F, bottom = -1e9F;
+  bool Holds(const SeenCharacter& c) const {
+    return left <= c.x && c.x <= right && top <= c.y && c.y <= bottom;
+  }
+};
+std::optional<Cover> CoverOf(std::string_view path) {
+  constexpr double kSmallest = 200.0 * 200.0;
+  Cover box;
+  double filled = 0;
+  std::array<std::array<float, 2>, 3> corners;
+  size_t corner = 0;
+  if (path.find("fill-opacity=\"1.00\"") == std::string_view::npos) return std::nullopt;
+  for (size_t at = path.find("d=\"") + 3; at < path.size() && path[at] != '"';) {
+    if (path[at] == 'Z') corner = 0;
+    if (path[at] != 'M' && path[at] != 'L') {
+      ++at;
+      continue;
+    }
+    auto& [x, y] = corners[corner];
+    const char* end = path.data() + path.size();
+    const char* next = std::from_chars(path.data() + at + 1, end, x).ptr;
+    next = std::from_chars(next + 1, end, y).ptr;
+    at = static_cast<size_t>(next - path.data());
+    box.left = std::min(box.left, x), box.right = std::max(box.right, x);
+    box.top = std::min(box.top, y), box.bottom = std::max(box.bottom, y);
+    if (++corner < 3) continue;
+    const auto& [a, b, c] = corners;
+    filled += std::abs((b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])) / 2;
+    corner = 0;
+  }
+  const double area = (box.right - box.left) * (box.bottom - box.top);
+  if (area < kSmallest || filled < 0.97 * area) return std::nullopt;
+  return box;
+}
+
 std::string WithoutBlanks(std::string_view text) {
   std::string out(text);
   std::erase(out, ' ');
@@ -45,16 +83,18 @@ std::vector<SeenCharacter> CharactersIn(float x, float y, float width, float hei
     return seen;
   }
   std::string_view rest = *svg;
-  constexpr std::string_view kStart = "<text ", kEnd = "</text>";
-  for (size_t at = rest.find(kStart); at != std::string_view::npos; at = rest.find(kStart)) {
-    rest.remove_prefix(at);
-    const size_t end = rest.find(kEnd);
-    const std::string_view line = rest.substr(0, end);
+  while (!rest.empty()) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (const auto cover = line.starts_with("<path ") ? CoverOf(line) : std::nullopt) {
+      std::erase_if(seen, [&](const SeenCharacter& c) { return cover->Holds(c); });
+    }
+    if (!line.starts_with("<text ")) continue;
+    line.remove_suffix(std::string_view("</text>").size());
     seen.push_back({.x = NumberAfter(line, "x=\""),
                     .y = NumberAfter(line, " y=\""),
                     .text = Unescaped(line.substr(line.find('>') + 1)),
                     .is_code = line.find("JetBrains") != std::string_view::npos});
-    rest.remove_prefix(end);
   }
   // Base lines of one line of text differ by parts of a pixel.
   std::ranges::stable_sort(seen, {}, &SeenCharacter::y);

@@ -57,6 +57,9 @@ class DivergenceView : public View {
       case Command::kFindNan:
         Start(frame.context, module, debug::NonFiniteKind::kNan);
         return true;
+      case Command::kRecordProfile:
+        record_ = !record_;
+        return true;
       case Command::kFindDivergence:
         FindDivergence(frame.context, module);
         return true;
@@ -70,11 +73,11 @@ class DivergenceView : public View {
   }
 
   std::string State() const override {
-    return fmt::format("{}\n{}\n{}\n{}", platform_, reference_, only_differences_ ? 1 : 0,
-                       isolate_ ? 1 : 0);
+    return fmt::format("{}\n{}\n{}\n{}\n{}", platform_, reference_, only_differences_ ? 1 : 0,
+                       isolate_ ? 1 : 0, record_ ? 1 : 0);
   }
   void SetState(std::string_view state) override {
-    std::array<std::string, 4> parts;
+    std::array<std::string, 5> parts;
     for (std::string& part : parts) {
       const size_t end = std::min(state.find('\n'), state.size());
       part = state.substr(0, end);
@@ -85,6 +88,7 @@ class DivergenceView : public View {
     reference_ = parts[1];
     only_differences_ = parts[2] == "1";
     isolate_ = parts[3] == "1";
+    record_ = parts[4] == "1";
   }
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {
@@ -135,6 +139,9 @@ class DivergenceView : public View {
     SameLineIfRoom(CheckboxWidth("check each instruction separately"));
     ImGui::Checkbox("check each instruction separately", &isolate_);
     Help("run every instruction by itself on both platforms, with the same operands");
+    SameLineIfRoom(CheckboxWidth("record a profile"));
+    ImGui::Checkbox("record a profile", &record_);
+    Help(Command::kRecordProfile);
     SameLineIfRoom(CheckboxWidth("custom tolerance"));
     ImGui::Checkbox("custom tolerance", &own_bounds_);
     Help("bounds of your own instead of those of the element type");
@@ -269,6 +276,7 @@ class DivergenceView : public View {
     request.reference_platform = find ? std::string() : reference_;
     request.seed = inputs_.seed();
     request.isolate = isolate_;
+    request.record = record_ && !find;
     request.find = find;
     if (own_bounds_) {
       request.bounds = {absolute_, relative_};
@@ -397,7 +405,8 @@ class DivergenceView : public View {
   InputsChoice inputs_;
   int stage_ = 0;
   bool wants_divergence_ = false;  // as soon as its inputs were looked at
-  bool isolate_ = true, own_bounds_ = false, only_differences_ = false, selects_finding_ = false;
+  bool isolate_ = true, record_ = false, own_bounds_ = false, only_differences_ = false;
+  bool selects_finding_ = false;
   double absolute_ = 1e-4, relative_ = 1e-4;
 };
 

@@ -6,16 +6,16 @@
 #include <algorithm>
 #include <map>
 
-#include "viewer/model/document.h"
-#include "viewer/model/dump_data.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/facts/kernel_sheet.h"
-#include "viewer/model/marks.h"
 #include "viewer/facts/memory_plan.h"
+#include "viewer/facts/profile_model.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/pass_search.h"
-#include "viewer/facts/profile_model.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
@@ -158,15 +158,14 @@ Answered PeakAnswer(const dump::BufferTable& table, const std::string& where, in
   return Known(text, Selection::OfBuffer(module, live.front()), "buffers");
 }
 
-Answered SlowestAnswer(const KernelSheet& sheet, const std::string& where, int32_t module,
-                       int32_t stage) {
+Answered SlowestAnswer(const KernelSheet& sheet, const std::string& where, int32_t module) {
   if (!sheet.has_times || sheet.rows.empty() || sheet.rows.front().count == 0)
     return Unknown("the profile has no events of this module", "kernels");
   const KernelRow& row = sheet.rows.front();
   std::string text = where + fmt::format("{}: {}", Named(row.name), TimeShareText(sheet, row));
   Selection selection = Selection::OfEvent(row.longest.index);
   if (module >= 0 && row.instruction.valid())
-    selection = Selection::OfInstruction(module, stage, row.instruction);
+    selection = Selection::OfInstruction(module, sheet.stage, row.instruction);
   return Known(text, selection, "kernels");
 }
 
@@ -286,18 +285,17 @@ std::optional<const Answer*> SlowestElsewhere(Context& context, int32_t module) 
   const ProfileModel& model = **profile;
   const auto times = model.attribution->times();
   auto module_of = [&](const profiler::InstructionTime& time) {
-    return time.target.valid() ? model.dump_modules[time.target.module] : -1;
+    return model.TimedModule(time.target);
   };
   const auto first = std::ranges::find_if(
       times, [&](const profiler::InstructionTime& time) { return module_of(time) >= 0; });
   if (first == times.end() || module_of(*first) == module) return std::nullopt;
   const int32_t there = module_of(*first);
-  const int32_t stage = context.document.dump()->FinalStage(there);
-  if (stage < 0) return std::nullopt;
+  const int32_t stage = model.StageFor(there);
   const Pending<hlo::Module>& read = context.data.Module(there, stage);
   if (read.waiting()) return nullptr;
   if (!read.ready()) return std::nullopt;
-  return Find(context, "slowest-elsewhere", there,
+  return Find(context, "slowest elsewhere in " + model.path, there,
               [name = std::string(read->name(first->target.instruction)), time = *first, there,
                stage, where = InModule(*context.document.dump(), there)] {
                 return Known(
@@ -317,13 +315,12 @@ const Answer* Slowest(Context& context, int32_t module) {
   if (const auto elsewhere = SlowestElsewhere(context, module)) return *elsewhere;
   const Pending<KernelSheet>* sheet = KernelSheetOf(context);
   if (sheet == nullptr || sheet->waiting()) return nullptr;
-  const int32_t stage = module >= 0 ? context.document.dump()->FinalStage(module) : -1;
   const bool has_dump = module >= 0 && context.document.dump().ready();
-  return Find(context, "slowest", module,
-              [sheet = sheet->value, error = sheet->error, module, stage,
+  return Find(context, "slowest in " + ProfilePaths(context).front(), module,
+              [sheet = sheet->value, error = sheet->error, module,
                where = has_dump ? InModule(*context.document.dump(), module) : std::string()] {
                 return sheet == nullptr ? Unknown(ReadErrorText(error), "kernels")
-                                        : SlowestAnswer(*sheet, where, module, stage);
+                                        : SlowestAnswer(*sheet, where, module);
               });
 }
 

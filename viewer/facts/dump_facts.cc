@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "viewer/facts/answers.h"
-#include "viewer/model/document.h"
 #include "viewer/facts/profile_model.h"
+#include "viewer/model/document.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
@@ -100,8 +100,7 @@ const ModuleTimes* ModuleTimesOf(Context& context) {
             count = context.document.dump()->modules().size()](TaskControl&) {
              auto times = std::make_shared<ModuleTimes>(count, 0);
              for (const profiler::InstructionTime& time : model->attribution->times()) {
-               const int32_t module =
-                   time.target.valid() ? model->dump_modules[time.target.module] : -1;
+               const int32_t module = model->TimedModule(time.target);
                if (module >= 0) (*times)[static_cast<size_t>(module)] += time.self;
              }
              return Computed<ModuleTimes>(times);

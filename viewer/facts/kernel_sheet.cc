@@ -31,7 +31,7 @@ struct Inputs {
   std::shared_ptr<const dump::DumpModel> dump;
   std::shared_ptr<const ProfileModel> profile, other;
   std::string other_error;  // why the second cannot be read
-  int32_t dump_module = -1;
+  int32_t dump_module = -1, stage = -1;
 };
 
 // "regs:32 static_shared:0 grid:4,1,1 block:128,1,1 occ_pct:100": the number behind a key.
@@ -88,6 +88,7 @@ class SheetMaker {
   explicit SheetMaker(const Inputs& in) : in_(in) {}
 
   std::shared_ptr<const KernelSheet> Make() {
+    sheet_->stage = in_.stage;
     if (in_.module != nullptr) {
       costs_.emplace(*in_.module);
       for (uint32_t i = 0; i < in_.module->instructions().size(); ++i)
@@ -139,6 +140,9 @@ class SheetMaker {
     sheet_->has_times = !sheet_->rows.empty();
   }
 
+  // Kernels are code of the module as it was compiled.
+  bool IsOfFinalStage() const { return in_.stage == in_.dump->FinalStage(in_.dump_module); }
+
   // Costs of the modules a trace carries.
   hlo::Cost CostIn(const profiler::Target& target) {
     auto [model, is_new] = traced_costs_.try_emplace(target.module, nullptr);
@@ -164,7 +168,7 @@ class SheetMaker {
   }
 
   void AddKernels() {
-    if (in_.kernels == nullptr || in_.module == nullptr) return;
+    if (in_.kernels == nullptr || in_.module == nullptr || !IsOfFinalStage()) return;
     for (size_t k = 0; k < in_.kernels->kernels.size(); ++k) {
       const dump::Kernel& kernel = in_.kernels->kernels[k];
       if (kernel.instructions.empty()) AddKernel(kernel, k, kernel.name);
@@ -257,7 +261,29 @@ class SheetMaker {
     if (row.count > 0) AddDetails(in_.profile->store(), row);
   }
 
+  // Whose times they are, where a profile of ours says it, and of which stage.
+  void SayWhatRan() {
+    const std::optional<uint32_t> own = in_.profile->ModuleFor(in_.dump_module);
+    if (!own) return;
+    const std::string program =
+        fmt::format("program {}", in_.profile->attribution->modules()[*own].program);
+    std::string note;
+    for (const auto& [key, value] : in_.profile->profile->environment) {
+      if (key == program) note = "times of " + value;
+    }
+    if (!IsOfFinalStage()) {
+      const dump::ModuleEntry& entry = in_.dump->modules()[static_cast<size_t>(in_.dump_module)];
+      note += fmt::format("{}of stage {}", note.empty() ? "times " : ", ",
+                          entry.stages[static_cast<size_t>(in_.stage)].name);
+      if (HasCode()) note += ": kernels of the compiled module are left out";
+    }
+    if (!note.empty()) sheet_->notes.push_back(std::move(note));
+  }
+
+  bool HasCode() const { return in_.kernels != nullptr && !in_.kernels->kernels.empty(); }
+
   void Explain() {
+    if (in_.profile != nullptr && in_.dump != nullptr && sheet_->has_times) SayWhatRan();
     if (in_.profile == nullptr) {
       sheet_->notes.emplace_back(
           "estimate by shapes, no times: jax.profiler.trace(FOLDER) records a trace, hloscope open "
@@ -274,8 +300,7 @@ class SheetMaker {
       sheet_->notes.push_back("the second profile, " + in_.other->path +
                               ", names no instruction of a module of this name");
     }
-    const bool has_code = in_.kernels != nullptr && !in_.kernels->kernels.empty();
-    if (in_.dump != nullptr && !has_code) {
+    if (in_.dump != nullptr && !HasCode()) {
       sheet_->notes.emplace_back(
           "no code in this dump: XLA writes LLVM IR and PTX with "
           "--xla_dump_hlo_as_text --xla_dump_emitter_re=.*");
@@ -338,9 +363,10 @@ const Pending<KernelSheet>* KernelSheetOf(Context& context) {
   if (context.document.dump().ready() && context.navigation.module() >= 0) {
     in.dump = context.document.dump().value;
     in.dump_module = context.navigation.module();
-    const int32_t stage = in.dump->FinalStage(in.dump_module);
-    if (stage >= 0) {
-      const Pending<hlo::Module>& module = context.data.Module(in.dump_module, stage);
+    const int32_t ran = in.profile == nullptr ? -1 : in.profile->StageFor(in.dump_module);
+    in.stage = ran >= 0 ? ran : in.dump->FinalStage(in.dump_module);
+    if (in.stage >= 0) {
+      const Pending<hlo::Module>& module = context.data.Module(in.dump_module, in.stage);
       if (module.waiting()) return nullptr;
       in.module = module.value;
     }

@@ -21,7 +21,7 @@ struct KernelRow {
   std::string opcode;
   hlo::Opcode code = hlo::Opcode::kCustomCall;
   int32_t kernel_index = -1;       // in the KernelTable of the module
-  hlo::InstructionId instruction;  // of the final stage; invalid: of none known
+  hlo::InstructionId instruction;  // of the stage of the sheet; invalid: of none known
   // Of the profile, in picoseconds; 0 events: none.
   int64_t count = 0, self = 0, total = 0, min = 0, max = 0;
   profiler::EventId longest;
@@ -42,6 +42,8 @@ struct KernelRow {
 };
 
 struct KernelSheet {
+  // Of the module in view: what ran in the profile, else the final one; -1: there is no dump.
+  int32_t stage = -1;
   // Longest self time first, then those without by name; of an estimate most bytes first.
   std::vector<KernelRow> rows;
   int64_t work = 0;  // picoseconds of the profile in this module, other_work of the second

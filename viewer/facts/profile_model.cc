@@ -67,8 +67,64 @@ void AddDumpModules(const dump::DumpModel& dump, const Profile& profile,
     module->program = is_named ? entry.id : programs.empty() ? -1 : *programs.begin();
     module->name = entry.name;
     modules.push_back(*std::move(module));
-    model.dump_modules.push_back(static_cast<int32_t>(m));
+    model.places.push_back({static_cast<int32_t>(m), dump.FinalStage(static_cast<int32_t>(m))});
   }
+}
+
+// Names and opcodes of all instructions, sorted: a text may have them in another order than a
+// proto.
+std::vector<std::pair<std::string_view, hlo::Opcode>> NamedOpcodes(const hlo::Module& module) {
+  std::vector<std::pair<std::string_view, hlo::Opcode>> named;
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const hlo::InstructionId id(i);
+    named.emplace_back(module.name(id), module[id].opcode);
+  }
+  std::ranges::sort(named);
+  return named;
+}
+
+bool IsSameProgram(const hlo::Module& a, const hlo::Module& b) {
+  return a.instructions().size() == b.instructions().size() && NamedOpcodes(a) == NamedOpcodes(b);
+}
+
+// The stage of the dump's module that a module of the trace is; -1: none. The final one and the
+// first are what mostly runs.
+int32_t StageOf(const dump::DumpModel& dump, int32_t m, const hlo::Module& traced,
+                std::shared_ptr<const hlo::Module>& found, const std::stop_token& stop) {
+  const int32_t final_stage = dump.FinalStage(m);
+  std::vector<int32_t> order = {final_stage};
+  const auto count = std::ssize(dump.modules()[static_cast<size_t>(m)].stages);
+  for (int32_t s = 0; s < count; ++s) {
+    if (s != final_stage) order.push_back(s);
+  }
+  for (const int32_t stage : order) {
+    if (stage < 0 || stop.stop_requested()) continue;
+    const auto module = dump.Module(m, stage);
+    if (!module || !IsSameProgram(**module, traced)) continue;
+    found = *module;
+    return stage;
+  }
+  return -1;
+}
+
+// What we recorded says which stage ran, on one platform or two: the module that goes with it.
+void AddRecordedModules(const dump::DumpModel& dump, const Profile& profile,
+                        std::vector<AttributedModule>& carried,
+                        std::vector<AttributedModule>& modules, ProfileModel& model,
+                        const std::stop_token& stop) {
+  if (profile.format != profiler::ProfileFormat::kHloprof) return;
+  std::erase_if(carried, [&](AttributedModule& traced) {
+    for (size_t m = 0; m < dump.modules().size(); ++m) {
+      if (dump.modules()[m].name != traced.name) continue;
+      const auto known = static_cast<int32_t>(m);
+      const int32_t stage = StageOf(dump, known, *traced.module, traced.module, stop);
+      if (stage < 0) continue;
+      modules.push_back(std::move(traced));
+      model.places.push_back({known, stage});
+      return true;
+    }
+    return false;
+  });
 }
 
 using ModelResult = Result<std::shared_ptr<const ProfileModel>>;
@@ -86,16 +142,19 @@ ModelResult ReadModel(const std::string& path, const std::shared_ptr<const dump:
   auto model = std::make_shared<ProfileModel>();
   model->path = path;
   HLOSCOPE_ASSIGN_OR_RETURN(model->profile, profiler::OpenProfile(path, limits, jobs, stop));
-  std::vector<AttributedModule> modules;
-  if (dump != nullptr) AddDumpModules(*dump, *model->profile, modules, *model);
-  for (AttributedModule& embedded :
-       profiler::ReadEmbeddedModules(*model->profile, limits, model->warnings)) {
+  std::vector<AttributedModule> modules,
+      carried = profiler::ReadEmbeddedModules(*model->profile, limits, model->warnings);
+  if (dump != nullptr) {
+    AddRecordedModules(*dump, *model->profile, carried, modules, *model, stop);
+    if (modules.empty()) AddDumpModules(*dump, *model->profile, modules, *model);
+  }
+  for (AttributedModule& embedded : carried) {
     const bool is_there = std::ranges::any_of(modules, [&](const AttributedModule& m) {
       return m.program == embedded.program && m.name == embedded.name;
     });
     if (is_there) continue;
     modules.push_back(std::move(embedded));
-    model->dump_modules.push_back(-1);
+    model->places.emplace_back();
   }
   HLOSCOPE_ASSIGN_OR_RETURN(
       model->attribution,
@@ -126,17 +185,29 @@ ModelResult ReadOther(const std::string& path, const std::shared_ptr<const dump:
 
 }  // namespace
 
-hlo::InstructionId ProfileModel::InstructionOf(profiler::EventId event,
-                                               int32_t& dump_module) const {
-  const profiler::Target target = attribution->TargetOf(event);
-  dump_module = target.valid() ? dump_modules[target.module] : -1;
-  return target.instruction;
+std::optional<uint32_t> ProfileModel::ModuleFor(int32_t dump_module) const {
+  const auto found = std::ranges::find(places, dump_module, &Place::module);
+  if (dump_module < 0 || found == places.end()) return std::nullopt;
+  return static_cast<uint32_t>(found - places.begin());
 }
 
-std::optional<uint32_t> ProfileModel::ModuleFor(int32_t dump_module) const {
-  auto found = std::ranges::find(dump_modules, dump_module);
-  if (dump_module < 0 || found == dump_modules.end()) return std::nullopt;
-  return static_cast<uint32_t>(found - dump_modules.begin());
+std::vector<uint32_t> ProfileModel::ModulesFor(int32_t dump_module) const {
+  std::vector<uint32_t> modules;
+  const std::optional<uint32_t> first = ModuleFor(dump_module);
+  for (uint32_t m = first.value_or(0); first && m < places.size(); ++m) {
+    if (places[m] == places[*first]) modules.push_back(m);
+  }
+  return modules;
+}
+
+int32_t ProfileModel::TimedModule(const profiler::Target& target) const {
+  const int32_t module = target.valid() ? places[target.module].module : -1;
+  return ModuleFor(module) == target.module ? module : -1;
+}
+
+int32_t ProfileModel::StageFor(int32_t dump_module) const {
+  const std::optional<uint32_t> module = ModuleFor(dump_module);
+  return module ? places[*module].stage : -1;
 }
 
 namespace {
@@ -176,13 +247,14 @@ const Pending<ProfileModel>* ProfileOf(Context& context, size_t which) {
                             });
 }
 
-Selection SelectionOf(const Context& context, const ProfileModel& model, profiler::EventId event) {
-  int32_t module = -1;
-  const hlo::InstructionId instruction = model.InstructionOf(event, module);
-  Selection selection = Selection::OfEvent(event.index, module);
-  if (module >= 0) {
-    selection.stage = context.document.dump()->FinalStage(module);
-    selection.instruction = instruction;
+Selection SelectionOf(const ProfileModel& model, profiler::EventId event) {
+  const profiler::Target target = model.attribution->TargetOf(event);
+  const ProfileModel::Place place =
+      target.valid() ? model.places[target.module] : ProfileModel::Place();
+  Selection selection = Selection::OfEvent(event.index, place.module);
+  if (place.module >= 0) {
+    selection.stage = place.stage;
+    selection.instruction = target.instruction;
   }
   return selection;
 }

@@ -22,15 +22,24 @@ struct ProfileModel {
   std::string path;
   std::shared_ptr<const profiler::Profile> profile;
   std::shared_ptr<const profiler::Attribution> attribution;
-  // For each module of the attribution: that of the dump, -1 where it is only in the trace.
-  std::vector<int32_t> dump_modules;
+  // What ran of the dump: a module in one of its stages, mostly the final one.
+  struct Place {
+    int32_t module = -1, stage = -1;  // -1: it is only in the trace
+    bool operator==(const Place&) const = default;
+  };
+  std::vector<Place> places;  // for each module of the attribution
   std::vector<std::string> warnings;
 
   const profiler::EventStore& store() const { return *profile->store; }
-  // The instruction of that dump module's final stage that an event belongs to; invalid if none.
-  hlo::InstructionId InstructionOf(profiler::EventId event, int32_t& dump_module) const;
-  // The module of the attribution that stands for a module of the dump.
+  // The module of the attribution that stands for a module of the dump: the first, where several
+  // platforms ran it.
   std::optional<uint32_t> ModuleFor(int32_t dump_module) const;
+  // That, and those that ran the same stage besides.
+  std::vector<uint32_t> ModulesFor(int32_t dump_module) const;
+  // The module of the dump whose time a target's is; -1: of none, or ModuleFor is another.
+  int32_t TimedModule(const profiler::Target& target) const;
+  // What ran of a module of the dump; -1: nothing did.
+  int32_t StageFor(int32_t dump_module) const;
 };
 
 // The traces that were opened, else those that lie in the dump; the second is the one to
@@ -41,6 +50,6 @@ std::vector<std::string> ProfilePaths(const Context& context);
 const Pending<ProfileModel>* ProfileOf(Context& context, size_t which = 0);
 
 // What clicking an event selects.
-Selection SelectionOf(const Context& context, const ProfileModel& model, profiler::EventId event);
+Selection SelectionOf(const ProfileModel& model, profiler::EventId event);
 
 }  // namespace hloscope::viewer

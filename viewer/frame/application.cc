@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "profiler/profile.h"
+#include "viewer/facts/profile_model.h"
 #include "viewer/model/find_again.h"
 #include "viewer/model/pass_search.h"
 
@@ -71,6 +72,7 @@ void Application::Start(std::unique_ptr<Surface> surface, const ApplicationOptio
   SessionOptions session;
   session.worker_program = options.worker_program;
   session.limits = options.limits;
+  session.state_folder = options.state_folder;
   session.wake = [surface = surface_.get()] { surface->Wake(); };
   session_ = std::make_unique<Session>(std::move(session));
   session_->recent = kept.recent;
@@ -207,6 +209,7 @@ void Application::TakeRequests() {
   OpenDropped(surface_->TakeDroppedPaths());
   if (!std::exchange(was_focused_, surface_->focused()) && was_focused_)
     session_->document.LookForNews();
+  if (const auto profile = session_->experiment.TakeProfile()) ShowProfile(*profile);
   Requests::All asked = session_->requests.Take();
   if (asked.command) Run(*asked.command);
   if (!asked.paths.empty()) Open(asked.paths);
@@ -232,6 +235,27 @@ void Application::TakeRequests() {
     TrySelect();
     if (!wanted_view_.empty()) BringUp(std::exchange(wanted_view_, {}));
   }
+}
+
+void Application::ShowProfile(const Result<RunProfile>& profile) {
+  Messages& messages = session_->messages;
+  if (!profile) {
+    return messages.Post(Severity::kError, "the run has no profile: " + profile.error().ToString());
+  }
+  std::string text = "profile of the run: " + profile->path;
+  if (!profile->is_kept) text += ", until the window is closed";
+  if (const auto before = ProfilePaths(*session_); !before.empty()) {
+    text += fmt::format("; shown in place of {}", before.front());
+  }
+  messages.Post(Severity::kNote, std::move(text));
+  for (const profiler::Loss& loss : profile->lost) {
+    messages.Post(Severity::kWarning,
+                  fmt::format("{}: {} × {}", profile->path, loss.count, loss.what));
+  }
+  session_->document.ShowProfile(profile->path);
+  session_->navigation.ForgetEvents();
+  session_->marks.timeline = {};
+  session_->requests.Show("timeline");
 }
 
 void Application::ShowVerdict() {

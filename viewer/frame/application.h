@@ -10,11 +10,11 @@
 
 #include "core/base/file_calls.h"
 #include "core/base/limits.h"
+#include "viewer/facts/answers.h"
 #include "viewer/frame/dock.h"
 #include "viewer/frame/input_feed.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/popups.h"
-#include "viewer/facts/answers.h"
 #include "viewer/model/history.h"
 #include "viewer/model/session.h"
 #include "viewer/model/state_folder.h"
@@ -106,6 +106,8 @@ class Application {
   void FurtherPasses(bool input);
   // The place of a verdict that was opened is selected, unless something else is asked for.
   void ShowVerdict();
+  // The profile of a run is the one in view from now on, or the user hears why it is not.
+  void ShowProfile(const Result<RunProfile>& profile);
   void TrySelect();
   void KeepForAgain();
   void FindAllAgain();

@@ -267,6 +267,14 @@ hlo::InstructionId Counterparts::In(int32_t stage) const {
   auto found = std::ranges::find(stages, stage, &StageCounterpart::stage);
   return found != stages.end() ? found->instruction : hlo::InstructionId();
 }
+std::vector<InstructionId> Counterparts::AllIn(int32_t stage) const {
+  std::vector<InstructionId> all;
+  for (const StageCounterpart& each : stages) {
+    if (each.stage == stage) all.push_back(each.instruction);
+  }
+  return all;
+}
+
 bool Counterparts::TouchedInto(int32_t stage) const {
   // A link belongs to the step it leads to, away from the start.
   int32_t there = stage <= start_stage ? stage - 1 : stage;

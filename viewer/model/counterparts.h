@@ -47,6 +47,8 @@ struct Counterparts {
 
   // The best instruction of a stage; invalid where there is none.
   hlo::InstructionId In(int32_t stage) const;
+  // All of a stage, best first.
+  std::vector<hlo::InstructionId> AllIn(int32_t stage) const;
   // The pass that led to this stage made it another instruction, or changed what it does: by the
   // link over that step.
   bool TouchedInto(int32_t stage) const;

@@ -34,6 +34,8 @@ class Document {
   void Open(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages);
   const std::string& path() const { return path_; }  // of the dump, empty: nothing is open
   const std::vector<std::string>& profile_paths() const { return profile_paths_; }
+  // The profile in view from now on, in place of those that were opened.
+  void ShowProfile(std::string path) { profile_paths_ = {std::move(path)}; }
   const Pending<dump::DumpModel>& dump() const { return dump_; }
   const Pending<debug::DivergeVerdict>& verdict() const { return verdict_; }
   const std::string& verdict_json() const { return verdict_json_; }  // as it was read

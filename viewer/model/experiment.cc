@@ -190,8 +190,11 @@ std::string InputsText(const debug::RunRequest& request) {
   return "inputs from " + (name.empty() ? path.parent_path().filename().string() : name);
 }
 
-Experiment::Experiment(std::function<void()> wake, std::string worker_program)
-    : wake_(std::move(wake)), program_(std::move(worker_program)) {
+Experiment::Experiment(std::function<void()> wake, std::string worker_program,
+                       std::string state_folder)
+    : wake_(std::move(wake)),
+      program_(std::move(worker_program)),
+      profiles_(std::make_shared<RunProfiles>(std::move(state_folder))) {
   replay::WorkerPoolOptions options;
   options.program = program_;
   options.evidence_folder = replay::EvidenceFolder();
@@ -258,10 +261,12 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
   const debug::RunRequest run = MakeRequest();
   expected_ = run.isolate ? CountRun(*module_) : 0;
   Begin("running on " + request.platform,
-        [module = module_, run, asked = std::make_shared<ExperimentRequest>(request), wake = wake_](
-            News& news, const std::stop_token& stop) {
+        [module = module_, run, asked = std::make_shared<ExperimentRequest>(request), wake = wake_,
+         profiles = profiles_](News& news, const std::stop_token& stop) {
           const auto names = NamesOfEntry(*module);
           debug::RunRequest own = run;
+          std::optional<debug::RunRecorder> recorder;
+          if (asked->record) own.recorder = &recorder.emplace();
           RunValues values = ValuesBefore(module, *asked);
           own.on_instruction = [&](const InstructionReport& report) {
             const auto known = names.find(report.instruction);
@@ -286,6 +291,13 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
           {
             const std::lock_guard lock(news.mutex);
             news.report = std::move(report);
+          }
+          if (wake) wake();
+          if (recorder && !stop.stop_requested()) {
+            Result<RunProfile> profile =
+                profiles->Write(*recorder, module->name(), asked->platform);
+            const std::lock_guard lock(news.mutex);
+            news.profile = std::move(profile);
           }
           if (wake) wake();
           // The verdict is there by now; what is inside calls, loops and fusions comes behind it.
@@ -334,6 +346,7 @@ void Experiment::Clear() {
   expected_ = 0;
   report_.reset();
   captured_.reset();
+  profile_.reset();
 }
 
 bool Experiment::Update() {
@@ -346,6 +359,7 @@ bool Experiment::Update() {
     if (news_->report) report_ = std::exchange(news_->report, std::nullopt);
     if (news_->progress) progress_ = std::exchange(news_->progress, std::nullopt);
     if (news_->captured) captured_ = std::exchange(news_->captured, std::nullopt);
+    if (news_->profile) profile_ = std::exchange(news_->profile, std::nullopt);
     if (news_->values) Keep(*std::exchange(news_->values, std::nullopt));
     finished = news_->finished;
   }

@@ -15,12 +15,14 @@
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/debug/run/run_module.h"
 #include "core/hlo/module.h"
 #include "core/replay/workers/worker_pool.h"
 #include "viewer/model/held_values.h"
+#include "viewer/model/run_profiles.h"
 #include "viewer/model/verdict_table.h"
 
 namespace hloscope::viewer {
@@ -33,6 +35,7 @@ struct ExperimentRequest : debug::RunRequest {
   }
 
   int32_t module_index = -1, stage = -1;  // of the dump, for those who show it
+  bool record = false;                    // a profile of the run
 };
 
 // "seed 3", "inputs from a.npz": what a run is given.
@@ -59,8 +62,10 @@ struct CapturedPair {
 
 class Experiment {
  public:
-  // `wake` is called from any thread when there is news; `worker_program` serves as a worker.
-  explicit Experiment(std::function<void()> wake, std::string worker_program = kThisProgram);
+  // `wake` is called from any thread when there is news; `worker_program` serves as a worker;
+  // profiles of runs go below `state_folder` (RunProfiles).
+  explicit Experiment(std::function<void()> wake, std::string worker_program = kThisProgram,
+                      std::string state_folder = {});
   // Stops what runs and waits for it; nothing else here waits.
   ~Experiment();
   Experiment(const Experiment&) = delete;
@@ -96,6 +101,8 @@ class Experiment {
   // What the instructions of that stage held in its last run; null: it was not run, or long ago.
   const RunValues* ValuesOf(int32_t module_index, int32_t stage) const;
   uint64_t runs() const { return runs_; }  // that ended with values
+  // The profile of the last run, or why there is none, once it is written; then nullopt.
+  std::optional<Result<RunProfile>> TakeProfile() { return std::exchange(profile_, std::nullopt); }
 
  private:
   struct News {
@@ -104,6 +111,7 @@ class Experiment {
     std::optional<debug::RunReport> report;
     std::optional<CapturedPair> captured;
     std::optional<RunValues> values;
+    std::optional<Result<RunProfile>> profile;
     std::optional<replay::RunProgress> progress;
     bool finished = false;
   };
@@ -129,6 +137,8 @@ class Experiment {
   std::optional<CapturedPair> captured_;
   std::vector<RunValues> values_;  // of stages, the newest last
   uint64_t runs_ = 0;
+  std::shared_ptr<RunProfiles> profiles_;
+  std::optional<Result<RunProfile>> profile_;
   std::optional<replay::RunProgress> progress_;  // of what runs
   // What was told to stop may take a while to: it is waited for when it has ended.
   struct Running {

@@ -27,6 +27,11 @@ class History {
   }
   // Takes the place of the current entry, as for a move that goes on.
   void Replace(T now) { entries_[at_] = std::move(now); }
+  // Calls `change` with each entry.
+  template <typename F>
+  void ForEach(F change) {
+    for (T& entry : entries_) change(entry);
+  }
   bool Back() { return CanGoBack() && (--at_, true); }
   bool Forward() { return CanGoForward() && (++at_, true); }
   void Reset(T first) {

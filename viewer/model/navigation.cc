@@ -74,6 +74,17 @@ void Navigation::Reset() {
   stage_in_view_.clear();
 }
 
+void Navigation::ForgetEvents() {
+  selections_.ForEach([](Selection& selection) {
+    if (selection.kind != SelectionKind::kEvent) return;
+    const bool is_tied = selection.stage >= 0 && selection.instruction.valid();
+    selection =
+        is_tied ? Selection::OfInstruction(selection.module, selection.stage, selection.instruction)
+                : Selection();
+  });
+  ++version_;
+}
+
 void Navigation::Back() {
   if (!CanGoBack()) return;
   Leave();

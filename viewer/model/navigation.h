@@ -32,6 +32,8 @@ class Navigation {
   void Forward();
   // As when another dump is opened.
   void Reset();
+  // As when another profile is shown: of a selected event its instruction is left, or nothing.
+  void ForgetEvents();
 
   // Everything that stands for the selection elsewhere: what is known already, complete once
   // counterparts_complete(). Never null fields; empty where nothing is selected.
@@ -67,7 +69,7 @@ class Navigation {
   bool counterparts_complete_ = true;
   int32_t module_in_view_ = -1;               // where the selection names none; -1: the largest
   std::map<int32_t, int32_t> stage_in_view_;  // by module
-  mutable int32_t largest_ = 0;                           // what LargestModule found …
+  mutable int32_t largest_ = 0;               // what LargestModule found …
   mutable const dump::DumpModel* largest_of_ = nullptr;  // … in that dump
 };
 

@@ -16,7 +16,7 @@ Session::Session(const SessionOptions& options)
               .recent = recent_,
               .tasks = tasks_},
       document_(options.limits, options.wake),
-      experiment_(options.wake, options.worker_program),
+      experiment_(options.wake, options.worker_program, options.state_folder),
       cache_(tasks),
       data_(document_, cache_),
       navigation_(document_, data_, tasks),

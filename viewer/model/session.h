@@ -27,6 +27,7 @@ struct SessionOptions {
   int threads = 2;
   std::function<void()> wake;                 // from any thread: there is something to draw
   std::string worker_program = kThisProgram;  // runs what the divergence lab asks for
+  std::string state_folder;                   // where profiles of its runs go; empty: none is kept
 };
 
 class Session : public Context {

@@ -371,22 +371,22 @@ class KernelsView : public View {
     Sentence(frame, text);
   }
 
-  static bool IsLit(Context& context, const KernelRow& row) {
+  bool IsLit(Context& context, const KernelRow& row) const {
     if (context.navigation.selection().kind <= SelectionKind::kStage) return false;
     const Counterparts& found = context.navigation.counterparts();
     if (row.kernel_index >= 0 && found.HasKernel(row.kernel_index)) return true;
-    auto has = [&](const std::vector<hlo::InstructionId>& ids) {
-      return row.instruction.valid() && std::ranges::find(ids, row.instruction) != ids.end();
-    };
-    return has(found.kernel_instructions) || has(found.final_instructions);
+    if (!row.instruction.valid()) return false;
+    const auto& of_kernels = found.kernel_instructions;
+    return found.InStage(sheet_->stage, row.instruction) ||
+           (sheet_->stage == found.final_stage &&
+            std::ranges::find(of_kernels, row.instruction) != of_kernels.end());
   }
 
-  static bool IsSelected(Context& context, const KernelRow& row) {
+  bool IsSelected(Context& context, const KernelRow& row) const {
     const Selection& now = context.navigation.selection();
     if (now.kind == SelectionKind::kKernel) return now.kernel == row.kernel_index;
     return now.kind == SelectionKind::kInstruction && row.instruction.valid() &&
-           now.instruction == row.instruction &&
-           now.stage == context.document.dump()->FinalStage(now.module);
+           now.instruction == row.instruction && now.stage == sheet_->stage;
   }
 
   // On opening a module in which nothing is selected: the first kernel that has code, so that its
@@ -401,16 +401,14 @@ class KernelsView : public View {
     const auto first = std::ranges::find_if(order_, has_code);
     if (first == order_.end()) return;
     context.navigation.Suggest(
-        Selection::OfInstruction(seen.second, context.document.dump()->FinalStage(seen.second),
-                                 sheet_->rows[*first].instruction));
+        Selection::OfInstruction(seen.second, sheet_->stage, sheet_->rows[*first].instruction));
   }
 
   void Click(Frame& frame, const KernelRow& row) const {
     Context& context = frame.context;
     const int32_t module = context.navigation.module();
     if (module >= 0 && row.instruction.valid()) {
-      const int32_t stage = context.document.dump()->FinalStage(module);
-      context.navigation.Select(Selection::OfInstruction(module, stage, row.instruction));
+      context.navigation.Select(Selection::OfInstruction(module, sheet_->stage, row.instruction));
     } else if (module >= 0 && row.kernel_index >= 0) {
       context.navigation.Select(Selection::OfKernel(module, row.kernel_index));
     } else if (row.longest.valid()) {

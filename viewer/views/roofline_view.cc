@@ -64,7 +64,7 @@ class RooflineView : public View {
     const Pending<KernelSheet>* sheet = KernelSheetOf(context);
     if (sheet == nullptr || !sheet->ready()) return out;
     for (const Point& point : PointsOf(**sheet)) {
-      if (IsLit(context, *point.row)) out += "lit " + point.row->name + "\n";
+      if (IsLit(context, **sheet, *point.row)) out += "lit " + point.row->name + "\n";
     }
     return out;
   }
@@ -142,11 +142,10 @@ class RooflineView : public View {
     ImPlot::PopPlotClipRect();
   }
 
-  static bool IsLit(Context& context, const KernelRow& row) {
+  static bool IsLit(Context& context, const KernelSheet& sheet, const KernelRow& row) {
     if (context.navigation.selection().kind <= SelectionKind::kStage || !row.instruction.valid())
       return false;
-    const auto& ids = context.navigation.counterparts().final_instructions;
-    return std::ranges::find(ids, row.instruction) != ids.end();
+    return context.navigation.counterparts().InStage(sheet.stage, row.instruction);
   }
 
   static void DrawPoints(Frame& frame, const KernelSheet& sheet, const std::vector<Point>& points) {
@@ -165,7 +164,7 @@ class RooflineView : public View {
           (3.5F + 16 * static_cast<float>(std::sqrt(std::max(share, 0.0)))) * frame.scale;
       const uint32_t fill = frame.theme.With(ColorOf(p.row->code), 0.55F);
       list.AddCircleFilled(at, radius, fill);
-      const bool is_lit = IsLit(context, *p.row);
+      const bool is_lit = IsLit(context, sheet, *p.row);
       list.AddCircle(at, radius, frame.theme[is_lit ? Color::kAccent : ColorOf(p.row->code)], 0,
                      (is_lit ? 2.5F : 1.0F) * frame.scale);
       if (is_lit || share > 0.1) {
@@ -193,8 +192,7 @@ class RooflineView : public View {
     const bool clicked = ImGui::IsMouseClicked(ImGuiMouseButton_Left);
     const int32_t module = context.navigation.module();
     if (clicked && module >= 0 && row.instruction.valid()) {
-      context.navigation.Select(Selection::OfInstruction(
-          module, context.document.dump()->FinalStage(module), row.instruction));
+      context.navigation.Select(Selection::OfInstruction(module, sheet.stage, row.instruction));
     }
   }
 

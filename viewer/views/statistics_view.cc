@@ -157,7 +157,7 @@ class StatisticsView : public View {
     const bool is_selected =
         now.kind == SelectionKind::kEvent && now.event == static_cast<int64_t>(time.longest.index);
     if (Row(frame, fmt::format("##path{}", number), is_selected, false))
-      frame.context.navigation.Select(SelectionOf(frame.context, model, time.longest));
+      frame.context.navigation.Select(SelectionOf(model, time.longest));
     ImGui::SameLine(0, 0);
     FittedLabel(PathName(model, time));
     const double length = static_cast<double>(std::max<int64_t>(path_->path.range.length(), 1));
@@ -218,7 +218,7 @@ class StatisticsView : public View {
     const bool is_selected =
         now.kind == SelectionKind::kEvent && now.event == static_cast<int64_t>(s.longest.index);
     if (Row(frame, fmt::format("##name{}", s.key), is_selected, false)) {
-      frame.context.navigation.Select(SelectionOf(frame.context, model, s.longest));
+      frame.context.navigation.Select(SelectionOf(model, s.longest));
     }
     ImGui::SameLine(0, 0);
     FittedLabel(model.store().text(profiler::NameId(s.key)));

@@ -27,8 +27,7 @@ struct LitEvents {
 struct LitKey {
   using Value = LitEvents;
   std::string path;
-  uint32_t module = 0;
-  std::vector<uint32_t> instructions;
+  std::vector<uint32_t> modules, instructions;
   auto operator<=>(const LitKey&) const = default;
 };
 
@@ -46,7 +45,8 @@ void TimelinePainter::Draw(Frame& frame, const TimelineScene& scene) {
 bool TimelinePainter::IsLit(const TimelineTrace& trace, EventId e) {
   if (trace.lit.empty()) return false;
   const profiler::Target target = trace.model->attribution->TargetOf(e);
-  return target.valid() && target.module == *trace.lit_module &&
+  return target.valid() &&
+         std::ranges::find(trace.lit_modules, target.module) != trace.lit_modules.end() &&
          std::ranges::find(trace.lit, target.instruction) != trace.lit.end();
 }
 
@@ -320,15 +320,17 @@ void TimelinePainter::DrawMarks(Frame& frame, ImDrawList& list) const {
 
 const Pending<LitEvents>& TimelinePainter::LitOf(Context& context) const {
   const TimelineTrace& trace = scene_->first();
-  LitKey key{.path = trace.model->path, .module = *trace.lit_module, .instructions = {}};
+  LitKey key{.path = trace.model->path, .modules = trace.lit_modules, .instructions = {}};
   for (hlo::InstructionId id : trace.lit) key.instructions.push_back(id.index);
   return context.cache.Get(
       key, "finding events",
-      [shown = trace.model, lit = trace.lit, module = *trace.lit_module](TaskControl&) {
+      [shown = trace.model, lit = trace.lit, modules = trace.lit_modules](TaskControl&) {
         auto found = std::make_shared<LitEvents>();
         for (hlo::InstructionId id : lit) {
-          const std::vector<EventId> events = shown->attribution->EventsOf(module, id);
-          found->events.insert(found->events.end(), events.begin(), events.end());
+          for (const uint32_t module : modules) {
+            const std::vector<EventId> events = shown->attribution->EventsOf(module, id);
+            found->events.insert(found->events.end(), events.begin(), events.end());
+          }
         }
         std::ranges::sort(found->events, {}, [&](EventId e) { return shown->store().start(e); });
         return Result<std::shared_ptr<const LitEvents>>(found);

@@ -31,8 +31,8 @@ struct TimelineTrace {
   std::shared_ptr<const TimelineFacts> facts;  // null: not known by now
   int64_t shift = 0;                           // picoseconds that its times are moved by
   std::string label;                           // "before"; empty: it is alone
-  std::optional<uint32_t> lit_module;          // of the attribution
-  std::vector<hlo::InstructionId> lit;         // instructions of it
+  std::vector<uint32_t> lit_modules;           // of the attribution
+  std::vector<hlo::InstructionId> lit;         // instructions of each of them
   profiler::EventId selected;
 };
 inline constexpr size_t kTimelineTraces = 2;

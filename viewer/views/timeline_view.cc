@@ -234,38 +234,45 @@ class TimelineView : public View {
     lit_was_whole_ = is_whole;
     TimelineTrace& first = scene_.traces[0];
     first.lit.clear();
-    first.lit_module = shown()->ModuleFor(found.module);
+    first.lit_modules = shown()->ModulesFor(found.module);
+    const int32_t stage = shown()->StageFor(found.module);
     first.selected = SelectedEvent(context);
     if (first.selected.valid()) {
       const profiler::Target target = shown()->attribution->TargetOf(first.selected);
-      if (target.valid()) {
-        first.lit_module = target.module;
-        first.lit.push_back(target.instruction);
+      if (target.valid() && !Contains(first.lit_modules, target.module)) {
+        first.lit_modules = {target.module};
       }
+      if (target.valid()) first.lit.push_back(target.instruction);
     }
     if (context.navigation.selection().kind > SelectionKind::kStage) {
-      first.lit.insert(first.lit.end(), found.kernel_instructions.begin(),
-                       found.kernel_instructions.end());
-      first.lit.insert(first.lit.end(), found.final_instructions.begin(),
-                       found.final_instructions.end());
+      if (stage == found.final_stage) Append(found.kernel_instructions, first.lit);
+      Append(found.AllIn(stage), first.lit);
     }
-    if (!first.lit_module) first.lit.clear();
+    if (first.lit_modules.empty()) first.lit.clear();
     FindPartners();
     for (size_t t = 0; t < kTimelineTraces; ++t) lit_events_[t] = CountLit(scene_.traces[t]);
     painter_.Forget();
+  }
+
+  static bool Contains(const std::vector<uint32_t>& modules, uint32_t module) {
+    return std::ranges::find(modules, module) != modules.end();
+  }
+  static void Append(const std::vector<hlo::InstructionId>& from,
+                     std::vector<hlo::InstructionId>& to) {
+    to.insert(to.end(), from.begin(), from.end());
   }
 
   void FindPartners() {
     const TimelineTrace& first = scene_.traces[0];
     TimelineTrace& second = scene_.traces[1];
     second.lit.clear();
-    second.lit_module.reset();
+    second.lit_modules.clear();
     if (second.model == nullptr) return;
     for (hlo::InstructionId id : first.lit) {
       const profiler::Target partner =
-          second_.partners->PartnerOf(false, {.module = *first.lit_module, .instruction = id});
+          second_.partners->PartnerOf(false, {.module = first.lit_modules[0], .instruction = id});
       if (!partner.valid()) continue;
-      second.lit_module = partner.module;
+      second.lit_modules = {partner.module};
       second.lit.push_back(partner.instruction);
     }
   }
@@ -274,9 +281,10 @@ class TimelineView : public View {
   static int64_t CountLit(TimelineTrace& trace) {
     int64_t count = 0;
     for (hlo::InstructionId id : trace.lit) {
-      const profiler::InstructionTime* time =
-          trace.model->attribution->TimeOf(*trace.lit_module, id);
-      if (time != nullptr) count = std::max(count, time->count);
+      for (const uint32_t module : trace.lit_modules) {
+        const profiler::InstructionTime* time = trace.model->attribution->TimeOf(module, id);
+        if (time != nullptr) count = std::max(count, time->count);
+      }
     }
     if (count == 0) trace.lit.clear();
     return count;
@@ -286,7 +294,8 @@ class TimelineView : public View {
     EventId e = SelectedEvent(context);
     const TimelineTrace& first = scene_.first();
     for (hlo::InstructionId id : first.lit) {
-      const profiler::InstructionTime* time = shown()->attribution->TimeOf(*first.lit_module, id);
+      const profiler::InstructionTime* time =
+          shown()->attribution->TimeOf(first.lit_modules[0], id);
       if (time != nullptr && !SelectedEvent(context).valid()) e = time->longest;
     }
     if (!e.valid()) return false;
@@ -378,19 +387,18 @@ class TimelineView : public View {
   // Of the second trace the partner is selected: what is selected is always of the first.
   void SelectEvent(Context& context, const TimelinePoint& at) {
     if (at.trace == 0) {
-      context.navigation.Select(SelectionOf(context, *shown(), at.event));
+      context.navigation.Select(SelectionOf(*shown(), at.event));
       return;
     }
     const profiler::Target partner = PartnerOf(scene_, second_, at);
     if (!partner.valid()) return;
-    const int32_t module = shown()->dump_modules[partner.module];
+    const auto& [module, stage] = shown()->places[partner.module];
     const profiler::InstructionTime* time =
         shown()->attribution->TimeOf(partner.module, partner.instruction);
     if (module >= 0) {
-      context.navigation.Select(Selection::OfInstruction(
-          module, context.document.dump()->FinalStage(module), partner.instruction));
+      context.navigation.Select(Selection::OfInstruction(module, stage, partner.instruction));
     } else if (time != nullptr) {
-      context.navigation.Select(SelectionOf(context, *shown(), time->longest));
+      context.navigation.Select(SelectionOf(*shown(), time->longest));
     }
   }
 
@@ -414,7 +422,7 @@ class TimelineView : public View {
       const EventId now = SelectedEvent(frame.context);
       const EventId next = now.valid() ? model.store().Neighbour(now, is_right) : EventId(0u);
       if (!next.valid()) return;
-      frame.context.navigation.Select(SelectionOf(frame.context, model, next));
+      frame.context.navigation.Select(SelectionOf(model, next));
       Reveal(model.store(), next);
     }
   }

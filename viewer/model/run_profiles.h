@@ -1,0 +1,47 @@
+// RunProfiles: the profiles that the divergence lab records of its runs, as files that outlast
+// them.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/debug/run/run_recorder.h"
+#include "core/replay/pjrt/scratch_folder.h"
+#include "profiler/profile.h"
+
+namespace hloscope::viewer {
+
+// One that was written.
+struct RunProfile {
+  std::string path;
+  bool is_kept = true;               // false: it goes when the window is closed
+  std::vector<profiler::Loss> lost;  // what its format cannot hold
+};
+
+class RunProfiles {
+ public:
+  static constexpr size_t kMostKept = 20;
+
+  // They lie in the folder `profiles` of this one, at most kMostKept, the oldest removed first; in
+  // one of their own that goes with this object where it is empty.
+  explicit RunProfiles(std::string state_folder) : state_folder_(std::move(state_folder)) {}
+
+  // Writes what was recorded, which is spent, to a file of its own, named after module and
+  // platform. Errors: those of recording and of writing.
+  Result<RunProfile> Write(debug::RunRecorder& recorder, std::string_view module,
+                           std::string_view platform);
+
+ private:
+  // The folder, made where it is not there.
+  Result<std::string> Folder();
+
+  const std::string state_folder_;
+  std::mutex mutex_;  // a run that was stopped may still be writing
+  std::optional<replay::ScratchFolder> scratch_;
+};
+
+}  // namespace hloscope::viewer
