@@ -1,43 +1,21 @@
 // `hloscope open`: loads the viewer's library and calls it.
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "app/command.h"
 #include "app/output.h"
+#include "core/base/own_library.h"
 #include "viewer/open.h"
 
 namespace hloscope::app {
 namespace {
 
-// Beside the program in a build, in ../lib/hloscope once installed.
-std::vector<std::string> LibraryPlaces() {
-  std::error_code error;
-  std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  std::filesystem::path folder = program.parent_path();
-  std::vector<std::string> out = {(folder / "libhloscope_viewer.so").string()};
-  std::filesystem::path libraries = folder.parent_path() / "lib";
-  out.push_back((libraries / "hloscope/libhloscope_viewer.so").string());
-  out.push_back((libraries / "x86_64-linux-gnu/hloscope/libhloscope_viewer.so").string());
-  return out;
-}
-
 Result<HloscopeOpenViewer> LoadViewer() {
-  std::string reason = "libhloscope_viewer.so is neither beside the program nor in ../lib/hloscope";
-  for (const std::string& path : LibraryPlaces()) {
-    if (access(path.c_str(), F_OK) != 0) continue;
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) {
-      if (void* entry = dlsym(library, "hloscope_open_viewer"))
-        return reinterpret_cast<HloscopeOpenViewer>(entry);
-    }
-    reason = dlerror();
-  }
-  return EnvironmentError("cannot load the viewer: " + reason,
-                          "run `scripts/setup build`, then build again");
+  HLOSCOPE_ASSIGN_OR_RETURN(void* const entry,
+                            FindInOwnLibrary("viewer", "hloscope_open_viewer",
+                                             "run `scripts/setup build`, then build again"));
+  return reinterpret_cast<HloscopeOpenViewer>(entry);
 }
 
 std::string StateFolder() {

@@ -45,6 +45,23 @@ void WriteBounds(JsonWriter& json, const RunReport& report) {
   json.EndObject();
 }
 
+void WriteExecuted(JsonWriter& json, const replay::RunExecuted& executed) {
+  json.BeginObject()
+      .Field("kernels", executed.kernels)
+      .Field("library_calls", executed.library_calls)
+      .Field("evaluated", executed.evaluated)
+      .Key("evaluated_ops")
+      .BeginArray();
+  for (const replay::RunExecuted::Evaluated& op : executed.evaluated_ops) {
+    json.BeginObject()
+        .Field("opcode", op.opcode)
+        .Field("count", op.count)
+        .Field("reason", op.reason)
+        .EndObject();
+  }
+  json.EndArray().EndObject();
+}
+
 void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
   json.Key("repeat").BeginObject().Field("runs", repeat.runs).Field("bits", repeat.same_bits);
   json.Key("differing_run");
@@ -202,10 +219,29 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
         .Field("time_us", fallback.time_us)
         .EndObject();
   }
-  json.EndArray().Key("error");
+  json.EndArray().Key("executed");
+  if (report.executed) {
+    WriteExecuted(json, *report.executed);
+  } else {
+    json.Null();
+  }
+  json.Key("error");
   report.error ? json.Value(report.error->ToString()) : json.Null();
   json.EndObject();
   return out + "\n";
+}
+
+// "  executed: 12 kernels, 3 library calls; the evaluator ran 2 instructions (sort 2)".
+std::string ExecutedText(const replay::RunExecuted& executed) {
+  std::string out = fmt::format("  executed: {} kernels, {} library calls", executed.kernels,
+                                executed.library_calls);
+  if (executed.evaluated == 0) return out + "\n";
+  std::vector<std::string> ops;
+  for (const replay::RunExecuted::Evaluated& op : executed.evaluated_ops) {
+    ops.push_back(fmt::format("{} {}: {}", op.count, op.opcode, op.reason));
+  }
+  return out + fmt::format("; the evaluator ran {} instructions ({})\n", executed.evaluated,
+                           fmt::join(ops, ", "));
 }
 
 std::string RunReportText(const std::string& file, const RunReport& report) {
@@ -235,6 +271,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
                     *report.found_no_nonfinite == debug::NonFiniteKind::kNan ? "NaN" : "infinity");
   }
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
+  if (report.executed) out += ExecutedText(*report.executed);
   return ran ? out + TimingText(report) : out;
 }
 

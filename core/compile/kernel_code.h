@@ -46,8 +46,8 @@ class KernelLibrary {
 };
 
 struct CodegenOptions {
-  int threads = 0;     // to compile with; 0: one for each CPU
-  std::string target;  // an LLVM CPU name; empty: this machine
+  int threads = 0;          // to compile with; 0: one for each CPU
+  std::string target = {};  // an LLVM CPU name; empty: this machine
   // Where not null: the LLVM IR before and the assembly behind LLVM's passes are put there.
   std::string* llvm_ir = nullptr;
   std::string* assembly = nullptr;

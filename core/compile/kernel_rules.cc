@@ -293,4 +293,8 @@ bool IsKernel(const Module& module, InstructionId id) {
   return !HasTrait(opcode, hlo::kTraitNoCode) && IsKernelRoot(module, id);
 }
 
+std::string_view WhyNoKernel(const Module& module, InstructionId id) {
+  return IsKernel(module, id) ? "" : "unsupported opcode";
+}
+
 }  // namespace hloscope::compile

@@ -2,6 +2,8 @@
 // fusion. Fusion asks here before it puts instructions together.
 #pragma once
 
+#include <string_view>
+
 #include "core/hlo/module.h"
 
 namespace hloscope::compile {
@@ -21,5 +23,9 @@ bool IsKernelRoot(const hlo::Module& module, hlo::InstructionId id);
 // instructions are elemental but its root (each of them where the root is a tuple), which is a
 // root.
 bool IsKernel(const hlo::Module& module, hlo::InstructionId id);
+
+// Why IsKernel says no, in one of PRODUCT's words for fallbacks: "unsupported opcode", "unsupported
+// element type", "dynamic shape"; empty where it says yes.
+std::string_view WhyNoKernel(const hlo::Module& module, hlo::InstructionId id);
 
 }  // namespace hloscope::compile

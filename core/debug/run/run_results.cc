@@ -50,6 +50,9 @@ void ResultCollector::Take(replay::RunEvent event) {
   if (auto* fallback = std::get_if<replay::RunFallback>(&event)) {
     report_.fallbacks.push_back(std::move(*fallback));
   }
+  if (auto* executed = std::get_if<replay::RunExecuted>(&event)) {
+    report_.executed = std::move(*executed);
+  }
 }
 
 void ResultCollector::Keep(replay::LeafResult result) {

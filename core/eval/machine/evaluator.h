@@ -14,6 +14,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/eval/machine/compiled_kernels.h"
 #include "core/eval/machine/recording.h"
 #include "core/eval/machine/value.h"
 #include "core/hlo/module.h"
@@ -69,6 +70,8 @@ struct EvaluateOptions {
   std::shared_ptr<const hlo::Module>* expansion = nullptr;
   // Takes down when each instruction ran; null: nothing is recorded. Results are the same.
   Recording* recording = nullptr;
+  // Runs the instructions it has; null: the evaluator's kernels run all.
+  const CompiledKernels* compiled = nullptr;
   // Seeds rng, rng-bit-generator's default algorithm and rng-get-and-update-state.
   uint64_t rng_seed = 42;
 };

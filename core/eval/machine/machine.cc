@@ -11,6 +11,7 @@
 #include "core/base/scope_exit.h"
 #include "core/eval/machine/kernels.h"
 #include "core/hlo/analysis/effects.h"
+#include "core/hlo/opcode_traits.h"
 
 namespace hloscope::eval {
 
@@ -175,6 +176,14 @@ const Schedule& Machine::ScheduleOf(ComputationId id) {
   return *slot;
 }
 
+// True if the instruction has compiled code, and operands that it is made for.
+bool Machine::IsCompiled(const KernelCall& call) const {
+  if (!options_.compiled->Has(call.id)) return false;
+  return std::ranges::all_of(call.operands, [](const Value& operand) {
+    return operand.is_array() && operand.literal().dynamic_sizes().empty();
+  });
+}
+
 // Kernels rely on what XLA's verifier does not ask for: that floats which meet are of one type, and
 // that a value is of the type it is declared with.
 Result<Value> Machine::Apply(KernelCall& call, const KernelRow& row) {
@@ -194,10 +203,20 @@ Result<Value> Machine::Apply(KernelCall& call, const KernelRow& row) {
   return value;
 }
 
+Result<Value> Machine::ApplyBesideCompiled(KernelCall& call, const KernelRow& row) {
+  if (IsCompiled(call)) return options_.compiled->Run(call);
+  if (hlo::HasTrait(call.opcode(), hlo::kTraitNoCode | hlo::kTraitRunsBody))
+    return Apply(call, row);
+  const int64_t start = SteadyNanoseconds();
+  Result<Value> value = Apply(call, row);
+  options_.compiled->Evaluated(call.id, SteadyNanoseconds() - start);
+  return value;
+}
+
 Result<Value> Machine::RunKernel(KernelCall& call, const KernelRow& row) {
   frames_.push_back({call.id});
   const OnScopeExit pop([&] { frames_.pop_back(); });
-  return Apply(call, row);
+  return options_.compiled == nullptr ? Apply(call, row) : ApplyBesideCompiled(call, row);
 }
 
 Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operands,

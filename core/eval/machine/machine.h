@@ -73,6 +73,8 @@ class Machine {
  private:
   const Schedule& ScheduleOf(hlo::ComputationId id);
   Result<Value> Apply(KernelCall& call, const KernelRow& row);
+  bool IsCompiled(const KernelCall& call) const;
+  Result<Value> ApplyBesideCompiled(KernelCall& call, const KernelRow& row);
   Result<Value> RunKernel(KernelCall& call, const KernelRow& row);
   Result<Value> RunInstruction(hlo::InstructionId id, std::span<Value> operands,
                                std::span<Value> arguments);

@@ -46,6 +46,17 @@ struct RunFallback {
   double time_us = 0;
 };
 
+// Behind a run of a platform that compiles: how often what ran, and what of it the evaluator ran.
+struct RunExecuted {
+  struct Evaluated {
+    std::string opcode;
+    int64_t count = 0;
+    std::string reason;
+  };
+  int64_t kernels = 0, library_calls = 0, evaluated = 0;
+  std::vector<Evaluated> evaluated_ops = {};
+};
+
 // Something that took time and is no instruction. Times here and below are of the steady clock,
 // which all processes of a machine share.
 struct TraceSlice {
@@ -95,7 +106,7 @@ struct TraceFile {
 
 using RunEvent =
     std::variant<LeafResult, CapturedValue, SearchFinding, RunWarning, RunFallback, TraceSlice,
-                 TraceSteps, TraceSamples, TraceFile, RunProgress, RunFault>;
+                 TraceSteps, TraceSamples, TraceFile, RunProgress, RunFault, RunExecuted>;
 
 class RunStream {
  public:

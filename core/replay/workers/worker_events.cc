@@ -111,6 +111,25 @@ void Get(ValueReader& in, RunFallback& event) {
   event.time_us = in.Get<double>();
 }
 
+void Put(ValueWriter& out, const RunExecuted& event) {
+  out.Put(event.kernels, event.library_calls, event.evaluated,
+          static_cast<uint64_t>(event.evaluated_ops.size()));
+  for (const RunExecuted::Evaluated& op : event.evaluated_ops) {
+    out.Put(op.opcode, op.count, op.reason);
+  }
+}
+void Get(ValueReader& in, RunExecuted& event) {
+  for (int64_t* count : {&event.kernels, &event.library_calls, &event.evaluated}) {
+    *count = in.Get<int64_t>();
+  }
+  for (auto left = in.Get<uint64_t>(); left > 0 && in.ok(); --left) {
+    RunExecuted::Evaluated& op = event.evaluated_ops.emplace_back();
+    op.opcode = in.Get<std::string>();
+    op.count = in.Get<int64_t>();
+    op.reason = in.Get<std::string>();
+  }
+}
+
 void Put(ValueWriter& out, const TraceSlice& event) { out.Put(event); }
 void Get(ValueReader& in, TraceSlice& event) { event = in.Get<TraceSlice>(); }
 

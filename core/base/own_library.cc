@@ -1,0 +1,42 @@
+// Looks for the program's own libraries and loads them.
+#include "core/base/own_library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+namespace hloscope {
+namespace {
+
+// Programs of tests lie in a folder beside the program's.
+std::vector<std::string> Places(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path folder = program.parent_path();
+  const std::filesystem::path above = folder.parent_path();
+  return {folder / file, above / "lib/hloscope" / file,
+          above / "lib/x86_64-linux-gnu/hloscope" / file, above / "app" / file};
+}
+
+}  // namespace
+
+Result<void*> FindInOwnLibrary(std::string_view name, const char* symbol, std::string hint) {
+  const std::string file = fmt::format("libhloscope_{}.so", name);
+  std::string reason = file + " is neither beside the program nor in ../lib/hloscope";
+  for (const std::string& path : Places(file)) {
+    if (access(path.c_str(), F_OK) != 0) continue;
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) {
+      if (void* found = dlsym(library, symbol)) return found;
+    }
+    reason = dlerror();
+  }
+  return EnvironmentError(fmt::format("cannot load the library {}: {}", name, reason),
+                          std::move(hint));
+}
+
+}  // namespace hloscope

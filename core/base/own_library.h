@@ -1,0 +1,16 @@
+// Libraries of this program that not every process needs.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace hloscope {
+
+// The address of `symbol` in libhloscope_NAME.so, which is loaded and stays so: beside the program
+// in a build, in ../lib/hloscope once installed. An environment error, whose fix is `hint`, where
+// there is none or it cannot be loaded.
+Result<void*> FindInOwnLibrary(std::string_view name, const char* symbol, std::string hint);
+
+}  // namespace hloscope

@@ -1,0 +1,79 @@
+// The row of our own compiler: kernels where there are any, the evaluator around them.
+#include "core/base/own_library.h"
+#include "core/compile/compile.h"
+#include "core/replay/compiled/kernel_runner.h"
+#include "core/replay/evaluating.h"
+
+namespace hloscope::replay {
+namespace {
+
+using hlo::InstructionId;
+
+// By id in the compiled module: whose value of the given one it is.
+std::vector<InstructionId> OriginsOf(const compile::Compilation& compilation) {
+  std::vector<InstructionId> origins(compilation.module->instructions().size());
+  for (uint32_t i = 0; i < compilation.new_id.size(); ++i) {
+    const InstructionId now = compilation.new_id[i];
+    if (now.valid()) origins[now.index] = InstructionId(i);
+  }
+  return origins;
+}
+
+class CompilerExecutable : public EvaluatorExecutable {
+ public:
+  CompilerExecutable(const PlatformRow& row, std::shared_ptr<const hlo::Module> module,
+                     const RunOptions& options, const compile::Compilation& compilation,
+                     std::unique_ptr<compile::KernelLibrary> library)
+      : EvaluatorExecutable(std::move(module), options,
+                            RewrittenModule{compilation.module, OriginsOf(compilation)}),
+        row_(row),
+        compiled_(compilation.module),
+        library_(std::move(library)) {}
+
+  Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
+                        const RunOptions& options, RunStream& stream) override {
+    HLOSCOPE_TRY(CheckCapture(row_, options.capture));
+    const KernelRunner kernels(*compiled_, *library_);
+    set_compiled(&kernels);
+    auto result = EvaluatorExecutable::Run(inputs, options, stream);
+    set_compiled(nullptr);
+    kernels.Tell(stream);
+    return result;
+  }
+
+ private:
+  const PlatformRow& row_;
+  std::shared_ptr<const hlo::Module> compiled_;
+  std::unique_ptr<compile::KernelLibrary> library_;
+};
+
+class CompilerPlatform : public Platform {
+ public:
+  explicit CompilerPlatform(const PlatformRow& row) : row_(row) {}
+  std::string_view name() const override { return row_.name; }
+
+  Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                           const RunOptions& options) override {
+    HLOSCOPE_TRY(CheckCapture(row_, options.capture));
+    HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compilation, compile::Compile(module));
+    HLOSCOPE_ASSIGN_OR_RETURN(void* const entry,
+                              FindInOwnLibrary("codegen", compile::kGenerateKernels,
+                                               "run `scripts/setup build`, then build again"));
+    const auto generate = *static_cast<const compile::GenerateKernelsFunction*>(entry);
+    HLOSCOPE_ASSIGN_OR_RETURN(auto library, generate(compilation.module, compilation.kernels,
+                                                     {.threads = options.threads}));
+    return std::make_unique<CompilerExecutable>(row_, std::move(module), options, compilation,
+                                                std::move(library));
+  }
+
+ private:
+  const PlatformRow& row_;
+};
+
+}  // namespace
+
+std::unique_ptr<Platform> MakeCompilerPlatform(const PlatformRow& row, std::string_view) {
+  return std::make_unique<CompilerPlatform>(row);
+}
+
+}  // namespace hloscope::replay

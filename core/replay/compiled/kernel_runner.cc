@@ -1,0 +1,110 @@
+// KernelRunner: addresses and memory for kernels, grains for threads.
+#include "core/replay/compiled/kernel_runner.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/compile/kernel_rules.h"
+#include "core/eval/machine/machine.h"
+
+namespace hloscope::replay {
+
+using compile::KernelCode;
+using eval::Buffer;
+using eval::Value;
+using hlo::InstructionId;
+using hlo::Shape;
+
+namespace {
+
+// What one thread takes at a time: long enough to be worth handing out, short enough to share.
+constexpr int64_t kBytesPerTurn = int64_t{256} << 10;
+
+std::span<const Shape> LeafShapes(const Shape& shape) {
+  return shape.IsTuple() ? shape.elements() : std::span(&shape, 1);
+}
+
+// Memory for one leaf of a result: its own, or that of the operand it is an update of.
+Result<Buffer> LeafBuffer(eval::KernelCall& call, const Shape& shape, int in_place) {
+  if (in_place < 0) return call.machine.Allocate(shape);
+  Value& operand = call.operands[static_cast<size_t>(in_place)];
+  const Value copy = operand.WithShape(operand.shape());
+  if (Buffer own = operand.TakeBuffer(); own.data() != nullptr) return own;
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
+  std::memcpy(buffer.data(), copy.data(), buffer.size);
+  return buffer;
+}
+
+}  // namespace
+
+Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
+  const KernelCode& code = *library_.Find(call.id);
+  std::vector<const std::byte*> operands;
+  for (const Value& operand : call.operands) operands.push_back(operand.data());
+  std::vector<Buffer> buffers;
+  std::vector<std::byte*> results;
+  const auto shapes = LeafShapes(call.shape());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        Buffer buffer,
+        LeafBuffer(call, shapes[i], i < code.in_place.size() ? code.in_place[i] : -1));
+    results.push_back(buffer.data());
+    buffers.push_back(std::move(buffer));
+  }
+  Buffer scratch;
+  if (code.scratch_bytes > 0) {
+    HLOSCOPE_ASSIGN_OR_RETURN(scratch, call.machine.Allocate(code.scratch_bytes));
+  }
+  const int64_t per_turn =
+      std::max<int64_t>(1, kBytesPerTurn / std::max<int64_t>(1, code.grain_bytes));
+  HLOSCOPE_TRY(call.machine.ForRanges(code.grains, per_turn, [&](IndexRange range) -> Status {
+    code.run(operands.data(), results.data(), scratch.data(), range.begin, range.end);
+    return {};
+  }));
+  if (code.finish != nullptr) {
+    code.finish(operands.data(), results.data(), scratch.data(), 0, code.grains);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    ++kernels_;
+  }
+  if (!call.shape().IsTuple()) return Value::Array(call.shape(), std::move(buffers[0]));
+  std::vector<Value> elements;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    elements.push_back(Value::Array(shapes[i], std::move(buffers[i])));
+  }
+  return Value::Tuple(std::move(elements));
+}
+
+void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
+  const std::lock_guard lock(mutex_);
+  HandOver& it = evaluated_[id];
+  ++it.count;
+  it.nanoseconds += nanoseconds;
+}
+
+void KernelRunner::Tell(RunStream& stream) const {
+  RunExecuted executed{.kernels = kernels_, .library_calls = library_calls_};
+  for (const auto& [id, it] : evaluated_) {
+    const std::string opcode(hlo::ToString(module_[id].opcode));
+    const std::string reason(compile::WhyNoKernel(module_, id));
+    executed.evaluated += it.count;
+    const auto same = std::ranges::find_if(executed.evaluated_ops, [&](const auto& op) {
+      return op.opcode == opcode && op.reason == reason;
+    });
+    if (same == executed.evaluated_ops.end()) {
+      executed.evaluated_ops.push_back({opcode, it.count, reason});
+    } else {
+      same->count += it.count;
+    }
+    stream.Take(RunFallback{.instruction = std::string(module_.name(id)),
+                            .opcode = opcode,
+                            .reason = reason,
+                            .detail = "the evaluator ran it in place",
+                            .bytes_moved = 0,
+                            .time_us = static_cast<double>(it.nanoseconds) / 1e3});
+  }
+  stream.Take(std::move(executed));
+}
+
+}  // namespace hloscope::replay

@@ -1,0 +1,40 @@
+// KernelRunner: lets the evaluator run the kernels of a compiled module, and counts what they and
+// the evaluator did.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "core/compile/kernel_code.h"
+#include "core/eval/machine/compiled_kernels.h"
+#include "core/replay/capture/run_stream.h"
+
+namespace hloscope::replay {
+
+// Of one run of a module.
+class KernelRunner : public eval::CompiledKernels {
+ public:
+  KernelRunner(const hlo::Module& module, const compile::KernelLibrary& library)
+      : module_(module), library_(library) {}
+
+  bool Has(hlo::InstructionId id) const override { return library_.Find(id) != nullptr; }
+  Result<eval::Value> Run(eval::KernelCall& call) const override;
+  void Evaluated(hlo::InstructionId id, int64_t nanoseconds) const override;
+
+  // Behind the run: what ran, and each instruction that the evaluator computed as a fallback.
+  void Tell(RunStream& stream) const;
+
+ private:
+  struct HandOver {
+    int64_t count = 0, nanoseconds = 0;
+  };
+
+  const hlo::Module& module_;
+  const compile::KernelLibrary& library_;
+  mutable std::mutex mutex_;  // devices run at the same time
+  mutable int64_t kernels_ = 0, library_calls_ = 0;
+  mutable std::map<hlo::InstructionId, HandOver> evaluated_;
+};
+
+}  // namespace hloscope::replay

@@ -1,0 +1,50 @@
+// EvaluatorExecutable: a module that the evaluator runs, with or without compiled kernels.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/eval/machine/evaluator.h"
+#include "core/hlo/sharding/topology.h"
+#include "core/replay/platform.h"
+
+namespace hloscope::replay {
+
+// The module as it runs, where that is not the one that was given.
+struct RewrittenModule {
+  std::shared_ptr<const hlo::Module> module;
+  // By id in `module`: the instruction of the given module whose value it is; invalid: of none.
+  std::vector<hlo::InstructionId> origin;
+};
+
+class EvaluatorExecutable : public Executable {
+ public:
+  EvaluatorExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
+                      std::optional<RewrittenModule> rewritten = std::nullopt);
+
+  Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
+                        const RunOptions& options, RunStream& stream) override;
+
+ protected:
+  // What takes part in the runs that follow; null: the evaluator alone.
+  void set_compiled(const eval::CompiledKernels* compiled) { compiled_ = compiled; }
+
+ private:
+  Result<RunResult> Evaluate(std::span<const std::vector<hlo::Literal>> arguments,
+                             const eval::EvaluateOptions& how, const RunOptions& options,
+                             RunStream& stream) const;
+  void TellRecording(eval::Recording* recording, int64_t start_ns, int64_t run_ns,
+                     RunStream& stream) const;
+  const hlo::Module& running() const { return rewritten_ ? *rewritten_->module : *module_; }
+
+  std::shared_ptr<const hlo::Module> module_;  // as given
+  std::optional<RewrittenModule> rewritten_;
+  Limits limits_;
+  std::optional<uint64_t> fill_elided_;
+  hlo::Topology topology_;
+  const eval::CompiledKernels* compiled_ = nullptr;
+};
+
+}  // namespace hloscope::replay
