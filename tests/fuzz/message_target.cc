@@ -44,7 +44,7 @@ RunEvent EventAbout(std::string_view file, size_t number) {
                      .instruction = hlo::InstructionId(7u),
                      .leaf = 2};
   const std::string text(file.substr(0, 40));
-  switch (number % 12) {
+  switch (number % 13) {
     case 0:
       return replay::LeafResult{.device = 0, .leaf = 1, .value = ArrayOf(file)};
     case 1:
@@ -73,6 +73,9 @@ RunEvent EventAbout(std::string_view file, size_t number) {
       return replay::TraceFile{.bytes = text};
     case 10:
       return replay::RunProgress{.what = text, .done = 3, .total = 9};
+    case 11:
+      return replay::RunExecuted{
+          .kernels = 3, .evaluated = 1, .evaluated_ops = {{text, 1, "unsupported opcode"}}};
     default:
       return replay::RunFault{key, InputError(text, "none").error()};
   }

@@ -13,6 +13,8 @@ struct KernelCall;
 class CompiledKernels {
  public:
   virtual ~CompiledKernels() = default;
+  // The module whose ids it speaks of. What library calls expand to is another one.
+  virtual const hlo::Module& module() const = 0;
   virtual bool Has(hlo::InstructionId id) const = 0;
   // The value of an instruction that it has; all operands are arrays of the declared sizes. Errors
   // end the run but those of kernels that make a value missing.

@@ -120,6 +120,9 @@ Machine::Machine(const hlo::Module& module, const EvaluateOptions& options, RunS
       run_(run),
       devices_(devices),
       device_(device),
+      compiled_(options.compiled != nullptr && &options.compiled->module() == &module
+                    ? options.compiled
+                    : nullptr),
       recorder_(recorder),
       schedules_(module.computations().size()),
       random_{options.rng_seed, options.rng_seed} {
@@ -178,7 +181,7 @@ const Schedule& Machine::ScheduleOf(ComputationId id) {
 
 // True if the instruction has compiled code, and operands that it is made for.
 bool Machine::IsCompiled(const KernelCall& call) const {
-  if (!options_.compiled->Has(call.id)) return false;
+  if (!compiled_->Has(call.id)) return false;
   return std::ranges::all_of(call.operands, [](const Value& operand) {
     return operand.is_array() && operand.literal().dynamic_sizes().empty();
   });
@@ -204,19 +207,19 @@ Result<Value> Machine::Apply(KernelCall& call, const KernelRow& row) {
 }
 
 Result<Value> Machine::ApplyBesideCompiled(KernelCall& call, const KernelRow& row) {
-  if (IsCompiled(call)) return options_.compiled->Run(call);
+  if (IsCompiled(call)) return compiled_->Run(call);
   if (hlo::HasTrait(call.opcode(), hlo::kTraitNoCode | hlo::kTraitRunsBody))
     return Apply(call, row);
   const int64_t start = SteadyNanoseconds();
   Result<Value> value = Apply(call, row);
-  options_.compiled->Evaluated(call.id, SteadyNanoseconds() - start);
+  compiled_->Evaluated(call.id, SteadyNanoseconds() - start);
   return value;
 }
 
 Result<Value> Machine::RunKernel(KernelCall& call, const KernelRow& row) {
   frames_.push_back({call.id});
   const OnScopeExit pop([&] { frames_.pop_back(); });
-  return options_.compiled == nullptr ? Apply(call, row) : ApplyBesideCompiled(call, row);
+  return compiled_ == nullptr ? Apply(call, row) : ApplyBesideCompiled(call, row);
 }
 
 Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operands,

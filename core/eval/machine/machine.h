@@ -90,7 +90,8 @@ class Machine {
   RunState& run_;
   DeviceSet& devices_;
   int64_t device_;
-  StepRecorder* recorder_;  // null: nothing is recorded
+  const CompiledKernels* compiled_;  // of this module; null: there are none
+  StepRecorder* recorder_;           // null: nothing is recorded
   std::vector<std::unique_ptr<const Schedule>> schedules_;
   std::vector<std::unique_ptr<const LoopInvariants>> invariants_;  // by body; empty without loops
   std::unique_ptr<const Repeatable> repeatable_;

@@ -18,6 +18,7 @@ class KernelRunner : public eval::CompiledKernels {
   KernelRunner(const hlo::Module& module, const compile::KernelLibrary& library)
       : module_(module), library_(library) {}
 
+  const hlo::Module& module() const override { return module_; }
   bool Has(hlo::InstructionId id) const override { return library_.Find(id) != nullptr; }
   Result<eval::Value> Run(eval::KernelCall& call) const override;
   void Evaluated(hlo::InstructionId id, int64_t nanoseconds) const override;
