@@ -294,7 +294,19 @@ bool IsKernel(const Module& module, InstructionId id) {
 }
 
 std::string_view WhyNoKernel(const Module& module, InstructionId id) {
-  return IsKernel(module, id) ? "" : "unsupported opcode";
+  if (IsKernel(module, id)) return "";
+  const auto any = [&](const auto& is) {
+    const auto leaves = module.shape(id).Leaves();
+    return std::ranges::any_of(leaves, [&](const auto& leaf) { return is(*leaf.second); }) ||
+           std::ranges::any_of(module.operands(id), [&](InstructionId operand) {
+             return module.shape(operand).IsArray() && is(module.shape(operand));
+           });
+  };
+  if (any([](const Shape& s) { return s.IsArray() && !s.is_static(); })) return "dynamic shape";
+  if (any([](const Shape& s) { return s.IsArray() && !HasKernelType(s); })) {
+    return "unsupported element type";
+  }
+  return "unsupported opcode";
 }
 
 }  // namespace hloscope::compile
