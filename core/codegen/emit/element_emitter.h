@@ -1,0 +1,101 @@
+// ElementEmitter: the code of an element of an instruction, for the lanes of an index.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/codegen/emit/index.h"
+#include "core/codegen/math/numbers.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::codegen {
+
+// Elements in memory, dense and row-major.
+struct Array {
+  llvm::Value* address = nullptr;
+  bool is_fixed = true;  // nothing writes there while the kernel runs
+};
+
+class ElementEmitter {
+ public:
+  // `arrays`: by id, the instructions whose values are in memory.
+  ElementEmitter(const hlo::Module& module, IndexMath& math,
+                 std::unordered_map<uint32_t, Array> arrays)
+      : module_(module), math_(math), b_(math.builder()), arrays_(std::move(arrays)) {}
+
+  // The elements in registers; a scalar where all lanes want the same one.
+  llvm::Value* Emit(hlo::InstructionId id, Index index);
+  // The element of a scalar, or of an array's only element.
+  llvm::Value* EmitScalar(hlo::InstructionId id) { return Emit(id, OnlyElement(id)); }
+
+  // Where a block of the sizes of `window` begins along dimension d of an array: a start moved so
+  // that it lies inside.
+  LaneNumber Start(hlo::InstructionId start, Index index, int64_t last);
+
+  // What was emitted before holds no longer: code behind this is not reached from it alone.
+  void Forget() { scopes_.assign(1, {}); }
+  // True if something could not be emitted; the code is of no use then.
+  bool has_failed() const { return has_failed_; }
+
+ private:
+  struct Request {
+    hlo::InstructionId id;
+    Index index;
+    auto operator<=>(const Request&) const = default;
+  };
+  struct Frame {
+    Request request;
+    std::vector<Request> operands;
+    std::vector<llvm::Value*> values;
+  };
+
+  llvm::Value* Find(const Request& request) const;
+  // True where elements of the operands at one index each are all it takes.
+  bool IsPlain(hlo::InstructionId id) const;
+  std::vector<Request> OperandsOf(const Request& request);
+  Index OperandIndex(const Request& request, size_t operand);
+  llvm::Value* Finish(const Frame& frame);
+  // Emits what is not plain.
+  llvm::Value* Special(const Request& request);
+  llvm::Value* Load(const Array& array, const Request& request);
+  llvm::Value* Constant(const Request& request);
+  llvm::Value* Iota(const Request& request);
+  llvm::Value* Pad(const Request& request);
+  llvm::Value* Concatenate(const Request& request);
+  llvm::Value* DynamicSlice(const Request& request);
+  llvm::Value* Gather(const Request& request);
+  llvm::Value* Failed(hlo::InstructionId id);
+
+  // Whether `number` is below `limit`, read as unsigned: a scalar where it is uniform.
+  llvm::Value* IsBelow(const LaneNumber& number, int64_t limit);
+  struct Condition {
+    llvm::Value* all = nullptr;    // of all lanes; null: true
+    llvm::Value* lanes = nullptr;  // of each; null: true
+  };
+  void And(Condition& condition, llvm::Value* other);
+  // The request's elements in lanes where the condition holds, `otherwise` elsewhere. What it takes
+  // is not done where it holds nowhere.
+  llvm::Value* Where(const Condition& condition, Request request, llvm::Value* otherwise);
+
+  Index OnlyElement(hlo::InstructionId id);
+  std::span<const int64_t> Sizes(hlo::InstructionId id) const {
+    return module_.shape(id).dimensions();
+  }
+  std::span<const int64_t> Ints(hlo::InstructionId id, hlo::AttributeKey key) const {
+    return module_.GetInts(module_[id], key);
+  }
+
+  const hlo::Module& module_;
+  IndexMath& math_;
+  Builder& b_;
+  std::unordered_map<uint32_t, Array> arrays_;
+  std::vector<std::map<Request, llvm::Value*>> scopes_{1};
+  int64_t emitted_ = 0;
+  int depth_ = 0;
+  bool has_failed_ = false;
+};
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,412 @@
+// Elementwise instructions. Integers wrap; division by zero gives all ones, remainder the dividend;
+// shifts by the width or more give zeros or signs.
+#include "core/codegen/emit/elementwise.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "core/codegen/math/functions.h"
+#include "core/codegen/math/symbols.h"
+
+namespace hloscope::codegen {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::ComparisonDirection;
+using hlo::ElementType;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using llvm::Value;
+namespace Intrinsic = llvm::Intrinsic;
+
+struct Operands {
+  std::span<Value* const> values;
+  ElementType type;  // of the operand the opcode goes by
+
+  Value* operator[](size_t i) const { return values[i]; }
+};
+
+Value* AllOnes(Value* like) { return llvm::Constant::getAllOnesValue(like->getType()); }
+Value* Zero(Value* like) { return llvm::Constant::getNullValue(like->getType()); }
+int BitsIn(Value* x) { return static_cast<int>(x->getType()->getScalarSizeInBits()); }
+
+// x / y and x % y of integers, as HLO has them. The hardware traps where y is 0 or overflows.
+Value* IntegerQuotient(Builder& b, Opcode opcode, Value* x, Value* y, bool is_signed) {
+  const bool is_divide = opcode == Opcode::kDivide;
+  Value* one = IntegerLike(y, 1);
+  Value* is_zero = b.CreateICmpEQ(y, Zero(y));
+  Value* safe = b.CreateSelect(is_zero, one, y);
+  if (!is_signed) {
+    Value* result = is_divide ? b.CreateUDiv(x, safe) : b.CreateURem(x, safe);
+    return b.CreateSelect(is_zero, is_divide ? AllOnes(x) : x, result);
+  }
+  Value* is_minus_one = b.CreateICmpEQ(y, AllOnes(y));
+  safe = b.CreateSelect(is_minus_one, one, safe);
+  Value* result = is_divide ? b.CreateSDiv(x, safe) : b.CreateSRem(x, safe);
+  result = b.CreateSelect(is_minus_one, is_divide ? b.CreateNeg(x) : Zero(x), result);
+  return b.CreateSelect(is_zero, is_divide ? AllOnes(x) : x, result);
+}
+
+Value* IntegerPower(Builder& b, Value* x, Value* y, ElementType type) {
+  const bool is_signed = hlo::IsSigned(type);
+  llvm::Type* wide = LanesLike(x, b.getInt64Ty());
+  Value* operands[] = {b.CreateIntCast(x, wide, is_signed), b.CreateIntCast(y, wide, is_signed)};
+  return b.CreateTrunc(CallByLane(b, Opcode::kPower, operands, is_signed), x->getType());
+}
+
+Value* Shifted(Builder& b, Opcode opcode, Value* x, Value* amount) {
+  const int bits = BitsIn(x);
+  Value* fits = b.CreateICmpULT(amount, IntegerLike(amount, bits));
+  Value* safe = b.CreateSelect(fits, amount, IntegerLike(amount, bits - 1));
+  if (opcode == Opcode::kShiftRightArithmetic) return b.CreateAShr(x, safe);
+  Value* moved = opcode == Opcode::kShiftLeft ? b.CreateShl(x, safe) : b.CreateLShr(x, safe);
+  return b.CreateSelect(fits, moved, Zero(x));
+}
+
+Value* UpperHalf(Builder& b, Value* x, Value* y, bool is_signed) {
+  const int bits = BitsIn(x);
+  llvm::Type* wide = LanesLike(x, b.getIntNTy(static_cast<unsigned>(2 * bits)));
+  Value* product =
+      b.CreateMul(b.CreateIntCast(x, wide, is_signed), b.CreateIntCast(y, wide, is_signed));
+  return b.CreateTrunc(b.CreateLShr(product, IntegerLike(product, bits)), x->getType());
+}
+
+Value* IntegerOrPred(Builder& b, Opcode opcode, const Operands& in) {
+  Value* x = in[0];
+  Value* y = in.values.size() > 1 ? in[1] : nullptr;
+  const bool is_signed = hlo::IsSigned(in.type), is_pred = in.type == ElementType::kPred;
+  switch (opcode) {
+    case Opcode::kAbs:
+      return is_signed ? b.CreateSelect(b.CreateICmpSLT(x, Zero(x)), b.CreateNeg(x), x) : x;
+    case Opcode::kAdd:
+      return is_pred ? b.CreateOr(x, y) : b.CreateAdd(x, y);
+    case Opcode::kAnd:
+      return b.CreateAnd(x, y);
+    case Opcode::kCeil:
+    case Opcode::kFloor:
+    case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven:
+      return x;
+    case Opcode::kClz:
+      return b.CreateIntrinsic(Intrinsic::ctlz, {x->getType()}, {x, b.getFalse()});
+    case Opcode::kDivide:
+    case Opcode::kRemainder:
+      return IntegerQuotient(b, opcode, x, y, is_signed);
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+      return Extreme(b, opcode, x, y, in.type);
+    case Opcode::kMulhi:
+      return UpperHalf(b, x, y, is_signed);
+    case Opcode::kMultiply:
+      return is_pred ? b.CreateAnd(x, y) : b.CreateMul(x, y);
+    case Opcode::kNegate:
+      return b.CreateNeg(x);
+    case Opcode::kNot:
+      return b.CreateNot(x);
+    case Opcode::kOr:
+      return b.CreateOr(x, y);
+    case Opcode::kPopulationCount:
+      return Call(b, Intrinsic::ctpop, {x});
+    case Opcode::kPower:
+      return IntegerPower(b, x, y, in.type);
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
+      return Shifted(b, opcode, x, y);
+    case Opcode::kSign: {
+      Value* above = b.CreateZExt(
+          is_signed ? b.CreateICmpSGT(x, Zero(x)) : b.CreateICmpNE(x, Zero(x)), x->getType());
+      return is_signed ? b.CreateOr(above, b.CreateAShr(x, IntegerLike(x, BitsIn(x) - 1))) : above;
+    }
+    case Opcode::kSubtract:
+      return b.CreateSub(x, y);
+    case Opcode::kXor:
+      return b.CreateXor(x, y);
+    default:
+      return nullptr;
+  }
+}
+
+// Of f32 or f64.
+Value* Floating(Builder& b, Opcode opcode, std::span<Value* const> in) {
+  Value* x = in[0];
+  switch (opcode) {
+    case Opcode::kAdd:
+      return b.CreateFAdd(x, in[1]);
+    case Opcode::kDivide:
+      return b.CreateFDiv(x, in[1]);
+    case Opcode::kMultiply:
+      return b.CreateFMul(x, in[1]);
+    case Opcode::kSubtract:
+      return b.CreateFSub(x, in[1]);
+    case Opcode::kSign: {
+      Value* sign = Call(b, Intrinsic::copysign, {NumberLike(x, 1), x});
+      return b.CreateSelect(b.CreateFCmpUEQ(x, Zero(x)), x, sign);
+    }
+    default:
+      return Function(b, opcode, in);
+  }
+}
+
+bool ActsOnBits(Opcode opcode) { return opcode == Opcode::kAbs || opcode == Opcode::kNegate; }
+
+Value* OnBits(Builder& b, Opcode opcode, Value* x) {
+  Value* bits = BitsOf(b, x);
+  Value* sign = IntegerLike(bits, static_cast<int64_t>(uint64_t{1} << (BitsIn(x) - 1)));
+  Value* changed =
+      opcode == Opcode::kAbs ? b.CreateAnd(bits, b.CreateNot(sign)) : b.CreateXor(bits, sign);
+  return b.CreateBitCast(changed, x->getType());
+}
+
+Value* Float(Builder& b, Opcode opcode, const Operands& in) {
+  if (ActsOnBits(opcode)) return OnBits(b, opcode, in[0]);
+  if (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum) {
+    return Extreme(b, opcode, in[0], in[1], in.type);
+  }
+  std::vector<Value*> wide;
+  for (Value* value : in.values) wide.push_back(Widened(b, value, in.type));
+  if (opcode == Opcode::kIsFinite) {
+    return b.CreateFCmpOLT(Call(b, Intrinsic::fabs, {wide[0]}),
+                           llvm::ConstantFP::getInfinity(wide[0]->getType()));
+  }
+  Value* result = Floating(b, opcode, wide);
+  return result == nullptr ? nullptr : Rounded(b, result, in.type);
+}
+
+// Floats as integers of the same order: -NaN < -inf < … < -0 < +0 < … < inf < NaN.
+Value* TotalOrderKey(Builder& b, Value* x) {
+  Value* bits = BitsOf(b, x);
+  const int width = BitsIn(bits);
+  Value* sign = b.CreateAShr(bits, IntegerLike(bits, width - 1));
+  return b.CreateXor(bits, b.CreateLShr(sign, IntegerLike(bits, 1)));
+}
+
+llvm::CmpInst::Predicate IntegerPredicate(ComparisonDirection direction, bool is_signed) {
+  using P = llvm::CmpInst::Predicate;
+  switch (direction) {
+    case ComparisonDirection::kEq:
+      return P::ICMP_EQ;
+    case ComparisonDirection::kNe:
+      return P::ICMP_NE;
+    case ComparisonDirection::kGe:
+      return is_signed ? P::ICMP_SGE : P::ICMP_UGE;
+    case ComparisonDirection::kGt:
+      return is_signed ? P::ICMP_SGT : P::ICMP_UGT;
+    case ComparisonDirection::kLe:
+      return is_signed ? P::ICMP_SLE : P::ICMP_ULE;
+    case ComparisonDirection::kLt:
+      return is_signed ? P::ICMP_SLT : P::ICMP_ULT;
+  }
+  return P::ICMP_EQ;
+}
+
+llvm::CmpInst::Predicate FloatPredicate(ComparisonDirection direction) {
+  using P = llvm::CmpInst::Predicate;
+  constexpr P kBy[] = {P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OGE,
+                       P::FCMP_OGT, P::FCMP_OLE, P::FCMP_OLT};
+  return kBy[static_cast<size_t>(direction)];
+}
+
+bool IsTotalOrder(const Module& module, const Instruction& i) {
+  return module.GetInt(i, AttributeKey::kComparisonType) ==
+             static_cast<int64_t>(hlo::ComparisonType::kTotalOrder) ||
+         module.GetInt(i, AttributeKey::kOrder) ==
+             static_cast<int64_t>(hlo::ComparisonOrder::kTotal);
+}
+
+Value* Compared(Builder& b, const Module& module, const Instruction& i, const Operands& in) {
+  const auto direction =
+      static_cast<ComparisonDirection>(module.GetInt(i, AttributeKey::kDirection));
+  if (!hlo::IsFloat(in.type)) {
+    return b.CreateICmp(IntegerPredicate(direction, hlo::IsSigned(in.type)), in[0], in[1]);
+  }
+  if (IsTotalOrder(module, i)) {
+    return b.CreateICmp(IntegerPredicate(direction, true), TotalOrderKey(b, in[0]),
+                        TotalOrderKey(b, in[1]));
+  }
+  return b.CreateFCmp(FloatPredicate(direction), Widened(b, in[0], in.type),
+                      Widened(b, in[1], in.type));
+}
+
+// min(max(low, x), high); NaN if any of the three is, that of x first.
+Value* Clamped(Builder& b, const Operands& in) {
+  Value *low = in[0], *x = in[1], *high = in[2];
+  if (!hlo::IsFloat(in.type)) {
+    Value* raised = Extreme(b, Opcode::kMaximum, x, low, in.type);
+    return Extreme(b, Opcode::kMinimum, raised, high, in.type);
+  }
+  low = Widened(b, low, in.type), x = Widened(b, x, in.type), high = Widened(b, high, in.type);
+  Value* result = b.CreateSelect(b.CreateFCmpOLT(x, low), low, x);
+  result = b.CreateSelect(b.CreateFCmpOGT(result, high), high, result);
+  result = b.CreateSelect(IsNan(b, high), high, result);
+  result = b.CreateSelect(IsNan(b, low), low, result);
+  return Rounded(b, b.CreateSelect(IsNan(b, x), x, result), in.type);
+}
+
+struct FloatBits {
+  int exponent, mantissa;
+};
+FloatBits BitsOfType(ElementType type) {
+  switch (type) {
+    case ElementType::kF16:
+      return {5, 10};
+    case ElementType::kBF16:
+      return {8, 7};
+    case ElementType::kF64:
+      return {11, 52};
+    default:
+      return {8, 23};
+  }
+}
+
+// Rounds the mantissa (nearest even), then the exponent's range: too large is infinity, too small
+// is zero of the same sign. NaN stays NaN (XLA: HloEvaluator::HandleReducePrecision).
+Value* ReducedPrecision(Builder& b, const Module& module, const Instruction& i, Value* x,
+                        ElementType type) {
+  const auto [exponent_bits, mantissa_bits] = BitsOfType(type);
+  const auto exponent = module.GetInt(i, AttributeKey::kExponentBits);
+  const auto mantissa = std::max<int64_t>(0, module.GetInt(i, AttributeKey::kMantissaBits));
+  Value* input = BitsOf(b, x);
+  Value* bits = input;
+  const auto constant = [&](uint64_t value) {
+    return IntegerLike(input, static_cast<int64_t>(value));
+  };
+  const uint64_t sign = uint64_t{1} << (exponent_bits + mantissa_bits);
+  const uint64_t infinity = ((uint64_t{1} << exponent_bits) - 1) << mantissa_bits;
+  if (mantissa < mantissa_bits) {
+    const auto dropped = static_cast<uint64_t>(mantissa_bits - mantissa);
+    Value* last = b.CreateAnd(b.CreateLShr(bits, constant(dropped)), constant(1));
+    Value* half = b.CreateAdd(last, constant((uint64_t{1} << (dropped - 1)) - 1));
+    bits = b.CreateAnd(b.CreateAdd(bits, half), constant(~((uint64_t{1} << dropped) - 1)));
+  }
+  if (exponent < exponent_bits) {
+    const uint64_t bias = (uint64_t{1} << (exponent_bits - 1)) - 1;
+    const uint64_t reduced = exponent < 1 ? 0 : (uint64_t{1} << (exponent - 1)) - 1;
+    Value* signs = b.CreateAnd(bits, constant(sign));
+    Value* exponents = b.CreateAnd(bits, constant(infinity));
+    Value* too_large = b.CreateICmpUGT(exponents, constant((bias + reduced) << mantissa_bits));
+    Value* too_small = b.CreateICmpULE(exponents, constant((bias - reduced) << mantissa_bits));
+    bits = b.CreateSelect(too_small, signs, bits);
+    bits = b.CreateSelect(too_large, b.CreateOr(signs, constant(infinity)), bits);
+  }
+  Value* is_nan = b.CreateICmpUGT(b.CreateAnd(input, constant(sign - 1)), constant(infinity));
+  return b.CreateBitCast(b.CreateSelect(is_nan, input, bits), x->getType());
+}
+
+// As many lanes in all as in the widest of them.
+std::vector<Value*> InEqualLanes(Builder& b, std::span<Value* const> operands) {
+  unsigned lanes = 1;
+  for (Value* operand : operands) {
+    if (auto* type = llvm::dyn_cast<llvm::FixedVectorType>(operand->getType())) {
+      lanes = type->getNumElements();
+    }
+  }
+  std::vector<Value*> out(operands.begin(), operands.end());
+  for (Value*& each : out) {
+    if (lanes > 1 && !each->getType()->isVectorTy()) each = b.CreateVectorSplat(lanes, each);
+  }
+  return out;
+}
+
+}  // namespace
+
+Value* Extreme(Builder& b, Opcode opcode, Value* x, Value* y, ElementType type) {
+  const bool is_maximum = opcode == Opcode::kMaximum;
+  if (type == ElementType::kPred) return is_maximum ? b.CreateOr(x, y) : b.CreateAnd(x, y);
+  if (hlo::IsFloat(type)) {
+    const auto id = is_maximum ? Intrinsic::maximum : Intrinsic::minimum;
+    return Rounded(b, Call(b, id, {Widened(b, x, type), Widened(b, y, type)}), type);
+  }
+  const bool is_signed = hlo::IsSigned(type);
+  const auto id = is_maximum ? (is_signed ? Intrinsic::smax : Intrinsic::umax)
+                             : (is_signed ? Intrinsic::smin : Intrinsic::umin);
+  return Call(b, id, {x, y});
+}
+
+Value* Elementwise(Builder& b, const Module& module, InstructionId id,
+                   std::span<Value* const> operands) {
+  const Instruction& i = module[id];
+  const ElementType result = module.shape(id).element_type();
+  const std::vector<Value*> values = InEqualLanes(b, operands);
+  const size_t goes_by = i.opcode == Opcode::kSelect ? 1 : 0;
+  const ElementType type = module.shape(module.operands(id)[goes_by]).element_type();
+  const Operands in{values, type};
+  switch (i.opcode) {
+    case Opcode::kCopy:
+      return in[0];
+    case Opcode::kConvert:
+      return Converted(b, in[0], type, result);
+    case Opcode::kBitcastConvert: {
+      Value* bits = in[0];
+      if (type == ElementType::kPred) bits = ToMemory(b, bits, type);
+      if (result == ElementType::kPred) return FromMemory(b, BitsOf(b, bits), result);
+      return b.CreateBitCast(bits, LanesLike(bits, RegisterType(b, result)));
+    }
+    case Opcode::kSelect:
+      return b.CreateSelect(in[0], in[1], in[2]);
+    case Opcode::kClamp:
+      return Clamped(b, in);
+    case Opcode::kCompare:
+      return Compared(b, module, i, in);
+    case Opcode::kReducePrecision:
+      return ReducedPrecision(b, module, i, in[0], type);
+    case Opcode::kMap: {
+      const auto results =
+          Applied(b, module, module.GetComputation(i, AttributeKey::kToApply), in.values);
+      return results.size() == 1 ? results[0] : nullptr;
+    }
+    default:
+      return hlo::IsFloat(type) ? Float(b, i.opcode, in) : IntegerOrPred(b, i.opcode, in);
+  }
+}
+
+llvm::Constant* ElementOf(Builder& b, const hlo::Literal& literal, size_t i) {
+  const ElementType type = literal.shape().element_type();
+  uint64_t bits = 0;
+  const auto size = static_cast<size_t>(hlo::StorageBytes(type));
+  std::memcpy(&bits, literal.bytes().data() + i * size, size);
+  llvm::Type* in_register = RegisterType(b, type);
+  if (type == ElementType::kPred) return b.getInt1(bits != 0);
+  llvm::Constant* integer =
+      llvm::ConstantInt::get(b.getIntNTy(static_cast<unsigned>(8 * size)), bits);
+  return llvm::ConstantExpr::getBitCast(integer, in_register);
+}
+
+std::vector<Value*> Applied(Builder& b, const Module& module, hlo::ComputationId id,
+                            std::span<Value* const> arguments) {
+  const hlo::Computation& computation = module[id];
+  std::unordered_map<uint32_t, Value*> values;
+  for (uint32_t k = 0; k < computation.instruction_count; ++k) {
+    const InstructionId each(computation.first_instruction + k);
+    const Instruction& i = module[each];
+    if (i.opcode == Opcode::kTuple) continue;
+    if (i.opcode == Opcode::kParameter) {
+      const auto number = static_cast<size_t>(module.GetInt(i, AttributeKey::kParameterNumber));
+      values[each.index] = arguments[number];
+      continue;
+    }
+    if (i.opcode == Opcode::kConstant) {
+      values[each.index] =
+          ElementOf(b, *module.Get<hlo::Literal>(i, AttributeKey::kConstantValue), 0);
+      continue;
+    }
+    std::vector<Value*> operands;
+    for (InstructionId operand : module.operands(each)) operands.push_back(values[operand.index]);
+    Value* value = Elementwise(b, module, each, operands);
+    if (value == nullptr) return {};
+    values[each.index] = value;
+  }
+  std::vector<Value*> results;
+  if (module[computation.root].opcode != Opcode::kTuple) return {values[computation.root.index]};
+  for (InstructionId operand : module.operands(computation.root)) {
+    results.push_back(values[operand.index]);
+  }
+  return results;
+}
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,29 @@
+// EmitKernel: the functions of one kernel.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+#include "core/codegen/emit/kernel.h"
+#include "core/compile/kernel_code.h"
+
+namespace hloscope::codegen {
+
+// What was written of a kernel; its addresses are known once it is linked.
+struct EmittedKernel {
+  compile::KernelCode code;  // all but the addresses
+  bool is_complete = false;  // false: there is no code for it
+  bool has_finish = false;   // a second function, of the name with kFinishSuffix behind it
+};
+inline constexpr const char* kFinishSuffix = "_finish";
+
+// Writes the functions of the kernel into the module.
+EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::string& name);
+
+// By what the roots are.
+EmittedKernel EmitLoop(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitReduce(llvm::Module& module, const Kernel& kernel, const std::string& name);
+
+}  // namespace hloscope::codegen

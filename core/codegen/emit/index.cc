@@ -1,0 +1,166 @@
+// Indices as sums of uniform numbers and lanes.
+#include "core/codegen/emit/index.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace hloscope::codegen {
+
+using llvm::Value;
+
+int64_t ProductOf(std::span<const int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+}
+
+bool Index::is_uniform() const {
+  return mask == nullptr &&
+         std::ranges::all_of(groups, [](const IndexGroup& g) { return g.number.is_uniform(); });
+}
+
+LaneNumber IndexMath::Constant(int64_t value) const {
+  return {b_.getInt64(static_cast<uint64_t>(value)), 0, nullptr,
+          value == 0 ? int64_t{1} << 40 : std::abs(value)};
+}
+
+Value* IndexMath::Lanes(int64_t step) {
+  std::vector<llvm::Constant*> lanes;
+  for (int i = 0; i < width_; ++i) {
+    lanes.push_back(
+        llvm::ConstantInt::getSigned(b_.getIntNTy(static_cast<unsigned>(lane_bits_)), step * i));
+  }
+  return llvm::ConstantVector::get(lanes);
+}
+
+Value* IndexMath::Vector(const LaneNumber& a) {
+  if (a.lanes != nullptr) return a.lanes;
+  Value* base = b_.CreateTrunc(a.base, b_.getIntNTy(static_cast<unsigned>(lane_bits_)));
+  if (width_ == 1) return base;
+  Value* splat = b_.CreateVectorSplat(static_cast<unsigned>(width_), base);
+  return a.step == 0 ? splat : b_.CreateAdd(splat, Lanes(a.step));
+}
+
+LaneNumber IndexMath::Add(const LaneNumber& a, const LaneNumber& b) {
+  if (a.lanes != nullptr || b.lanes != nullptr) {
+    return FromVector(b_.CreateAdd(Vector(a), Vector(b)));
+  }
+  return {b_.CreateAdd(a.base, b.base), a.step + b.step, nullptr, std::gcd(a.multiple, b.multiple)};
+}
+
+LaneNumber IndexMath::Multiply(const LaneNumber& a, int64_t factor) {
+  if (factor == 1) return a;
+  if (factor == 0) return Constant(0);
+  if (a.lanes != nullptr) {
+    Value* by = llvm::ConstantInt::getSigned(a.lanes->getType(), factor);
+    return FromVector(b_.CreateMul(a.lanes, by));
+  }
+  const int64_t multiple =
+      std::min(a.multiple, int64_t{1} << 20) * std::min(std::abs(factor), int64_t{1} << 20);
+  return {b_.CreateMul(a.base, b_.getInt64(static_cast<uint64_t>(factor))), a.step * factor,
+          nullptr, multiple};
+}
+
+std::pair<LaneNumber, LaneNumber> IndexMath::Divide(const LaneNumber& a, int64_t divisor) {
+  if (divisor == 1) return {a, Constant(0)};
+  const int64_t common = std::gcd(a.multiple, divisor);
+  // Lanes stay within one multiple of the divisor.
+  const bool stays = a.step >= 0 && a.step * (width_ - 1) < common;
+  if (a.lanes == nullptr && stays) {
+    Value* by = b_.getInt64(static_cast<uint64_t>(divisor));
+    return {{b_.CreateUDiv(a.base, by), 0, nullptr, std::max<int64_t>(1, a.multiple / divisor)},
+            {b_.CreateURem(a.base, by), a.step, nullptr, common}};
+  }
+  Value* lanes = Vector(a);
+  Value* by = llvm::ConstantInt::getSigned(lanes->getType(), divisor);
+  return {FromVector(b_.CreateUDiv(lanes, by)), FromVector(b_.CreateURem(lanes, by))};
+}
+
+void IndexMath::CutAt(Index& index, std::span<const int64_t> sizes, size_t at) {
+  size_t first = 0;
+  for (size_t g = 0; g < index.groups.size(); ++g) {
+    const size_t end = first + index.groups[g].count;
+    if (at > first && at < end) {
+      const int64_t left = ProductOf(sizes.subspan(first, at - first));
+      const int64_t right = ProductOf(sizes.subspan(at, end - at));
+      const LaneNumber whole = index.groups[g].number;
+      auto [major, minor] = left == 1 ? std::pair(Constant(0), whole) : Divide(whole, right);
+      index.groups[g] = {at - first, major};
+      index.groups.insert(index.groups.begin() + static_cast<ptrdiff_t>(g) + 1, {end - at, minor});
+      return;
+    }
+    first = end;
+  }
+}
+
+LaneNumber& IndexMath::Of(Index& index, std::span<const int64_t> sizes, size_t d) {
+  CutAt(index, sizes, d);
+  CutAt(index, sizes, d + 1);
+  size_t first = 0, g = 0;
+  while (first < d) first += index.groups[g++].count;
+  return index.groups[g].number;
+}
+
+LaneNumber IndexMath::Offset(const Index& index, std::span<const int64_t> sizes) {
+  LaneNumber sum = Constant(0);
+  size_t first = 0;
+  for (const IndexGroup& group : index.groups) {
+    first += group.count;
+    sum = Add(sum, Multiply(group.number, ProductOf(sizes.subspan(first))));
+  }
+  return sum;
+}
+
+Index IndexMath::Select(Index index, std::span<const int64_t> sizes,
+                        std::span<const int64_t> from) {
+  std::vector<int64_t> follower(sizes.size(), -1);  // the operand's dimension by the result's
+  for (size_t j = 0; j < from.size(); ++j) {
+    follower[static_cast<size_t>(from[j])] = static_cast<int64_t>(j);
+  }
+  for (size_t d = 1; d < sizes.size(); ++d) {
+    const bool both_absent = follower[d] < 0 && follower[d - 1] < 0;
+    const bool in_order =
+        follower[d] >= 0 && follower[d - 1] >= 0 && follower[d] == follower[d - 1] + 1;
+    if (!both_absent && !in_order) CutAt(index, sizes, d);
+  }
+  std::vector<const IndexGroup*> at(sizes.size(), nullptr);  // by the group's first dimension
+  size_t first = 0;
+  for (const IndexGroup& group : index.groups) {
+    at[first] = &group;
+    first += group.count;
+  }
+  Index out;
+  out.mask = index.mask;
+  for (size_t j = 0; j < from.size(); j += out.groups.back().count) {
+    out.groups.push_back(*at[static_cast<size_t>(from[j])]);
+  }
+  return out;
+}
+
+Index IndexMath::Reshape(Index index, std::span<const int64_t> sizes, std::span<const int64_t> to) {
+  Index out;
+  out.mask = index.mask;
+  size_t g = 0, i = 0, j = 0;
+  // Each round takes the fewest dimensions of both sides that make up as many elements and no part
+  // of a group.
+  while (i < sizes.size() || j < to.size()) {
+    int64_t left = 1, right = 1;
+    LaneNumber number = Constant(0);
+    const size_t first = j;
+    bool took = false;
+    while (!took || left != right || (i == sizes.size() && j < to.size())) {
+      took = true;
+      if (i < sizes.size() && (left <= right || j == to.size())) {
+        const IndexGroup& group = index.groups[g++];
+        const int64_t size = ProductOf(sizes.subspan(i, group.count));
+        number = left == 1 ? group.number : Add(Multiply(number, size), group.number);
+        left *= size;
+        i += group.count;
+      } else {
+        right *= to[j++];
+      }
+    }
+    if (j > first) out.groups.push_back({j - first, number});
+  }
+  return out;
+}
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,87 @@
+// Index: which element of an array each lane of a vector wants, and how operations that move
+// elements change it.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+namespace hloscope::codegen {
+
+// A number per lane: base + lane·step, or any.
+struct LaneNumber {
+  llvm::Value* base = nullptr;  // i64
+  int64_t step = 0;
+  llvm::Value* lanes = nullptr;  // where not null, a vector that stands for base and step
+  int64_t multiple = 1;          // of which base is known to be one
+
+  bool is_uniform() const { return lanes == nullptr && step == 0; }
+  auto operator<=>(const LaneNumber&) const = default;
+};
+
+// The dimensions from one on, as one row-major number.
+struct IndexGroup {
+  size_t count = 1;
+  LaneNumber number;
+  auto operator<=>(const IndexGroup&) const = default;
+};
+
+// Groups cover all dimensions of the array in order. Numbers of lanes outside the mask may lie
+// outside the array.
+struct Index {
+  std::vector<IndexGroup> groups;
+  llvm::Value* mask = nullptr;  // a vector of i1; null: all lanes
+
+  bool is_uniform() const;
+  auto operator<=>(const Index&) const = default;
+};
+
+// Arithmetic of lane numbers and indices. Sums of products with constants are kept as base and step
+// where they can be.
+class IndexMath {
+ public:
+  // Vectors of numbers are made of `lane_bits` wide integers.
+  IndexMath(llvm::IRBuilder<>& builder, int width, int lane_bits)
+      : b_(builder), width_(width), lane_bits_(lane_bits) {}
+
+  int width() const { return width_; }
+  int lane_bits() const { return lane_bits_; }
+  llvm::IRBuilder<>& builder() { return b_; }
+
+  LaneNumber Constant(int64_t value) const;
+  LaneNumber Add(const LaneNumber& a, const LaneNumber& b);
+  LaneNumber AddConstant(const LaneNumber& a, int64_t c) { return Add(a, Constant(c)); }
+  LaneNumber Multiply(const LaneNumber& a, int64_t factor);
+  // Quotient and remainder of numbers that are not negative.
+  std::pair<LaneNumber, LaneNumber> Divide(const LaneNumber& a, int64_t divisor);
+  // As a vector of `lane_bits` integers, whether or not they differ.
+  llvm::Value* Vector(const LaneNumber& a);
+  LaneNumber FromVector(llvm::Value* lanes) const { return {nullptr, 0, lanes, 1}; }
+  LaneNumber FromScalar(llvm::Value* scalar) const { return {scalar, 0, nullptr, 1}; }
+
+  // Splits the group that reaches across the border before dimension `at`.
+  void CutAt(Index& index, std::span<const int64_t> sizes, size_t at);
+  // The number of dimension d alone.
+  LaneNumber& Of(Index& index, std::span<const int64_t> sizes, size_t d);
+  // Where the element lies in a dense array.
+  LaneNumber Offset(const Index& index, std::span<const int64_t> sizes);
+  // The index of an operand whose dimension j follows dimension from[j] of the result.
+  Index Select(Index index, std::span<const int64_t> sizes, std::span<const int64_t> from);
+  // The index of the same element in an array of other sizes and as many elements.
+  Index Reshape(Index index, std::span<const int64_t> sizes, std::span<const int64_t> to);
+
+ private:
+  llvm::Value* Lanes(int64_t step);  // (0, step, 2·step, …)
+
+  llvm::IRBuilder<>& b_;
+  int width_, lane_bits_;
+};
+
+int64_t ProductOf(std::span<const int64_t> sizes);
+
+}  // namespace hloscope::codegen

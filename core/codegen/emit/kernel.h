@@ -1,0 +1,25 @@
+// Kernel: what a kernel is made of, whether it is a fusion or a single instruction.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/hlo/module.h"
+
+namespace hloscope::codegen {
+
+struct Kernel {
+  const hlo::Module& module;
+  hlo::InstructionId id;
+  std::vector<hlo::InstructionId> roots;       // what it yields; of a reduce of several arrays, it
+  std::vector<hlo::InstructionId> parameters;  // by operand: what stands for it among the rest
+  std::vector<hlo::InstructionId> instructions;  // all but parameters, operands before users
+
+  Kernel(const hlo::Module& m, hlo::InstructionId kernel);
+  bool IsParameter(hlo::InstructionId i) const;
+};
+
+// A text that is the same for kernels that the same code computes.
+std::string KeyOf(const Kernel& kernel);
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,111 @@
+// The frame of a kernel's function, its loops and stores.
+#include "core/codegen/emit/kernel_function.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+namespace hloscope::codegen {
+
+using llvm::Value;
+
+namespace {
+
+constexpr uint64_t kPointerBytes = 8;
+
+Value* LoadPointer(Builder& b, Value* list, size_t i) {
+  Value* at = b.CreateConstGEP1_64(b.getPtrTy(), list, i);
+  llvm::LoadInst* load = b.CreateAlignedLoad(b.getPtrTy(), at, llvm::Align(kPointerBytes));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
+  return load;
+}
+
+size_t LeafCount(const hlo::Shape& shape) { return shape.IsTuple() ? shape.elements().size() : 1; }
+
+}  // namespace
+
+KernelFunction::KernelFunction(llvm::Module& module, const Kernel& kernel, const std::string& name,
+                               int in_place)
+    : b_(module.getContext()) {
+  llvm::Type* pointer = b_.getPtrTy();
+  llvm::Type* number = b_.getInt64Ty();
+  auto* type =
+      llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, number, number}, false);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+  function_->setDoesNotThrow();
+  function_->addFnAttr("prefer-vector-width", "512");
+  function_->getArg(0)->setName("operands");
+  function_->getArg(1)->setName("results");
+  function_->getArg(2)->setName("scratch");
+  function_->getArg(3)->setName("begin");
+  function_->getArg(4)->setName("end");
+  b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function_));
+  scratch_ = function_->getArg(2);
+  begin_ = function_->getArg(3);
+  end_ = function_->getArg(4);
+  for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+    arrays_.try_emplace(kernel.parameters[i].index, LoadPointer(b_, function_->getArg(0), i),
+                        static_cast<int>(i) != in_place);
+  }
+  const size_t leaves = LeafCount(kernel.module.shape(kernel.id));
+  for (size_t i = 0; i < leaves; ++i) {
+    results_.push_back(LoadPointer(b_, function_->getArg(1), i));
+  }
+}
+
+std::vector<Value*> KernelFunction::Loop(
+    Value* from, Value* to, int64_t step, std::vector<Value*> initial,
+    const std::function<std::vector<Value*>(Value*, std::vector<Value*>)>& body) {
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  auto* round = llvm::BasicBlock::Create(b_.getContext(), "loop", function_);
+  auto* behind = llvm::BasicBlock::Create(b_.getContext(), "done", function_);
+  b_.CreateCondBr(b_.CreateICmpSLT(from, to), round, behind);
+  b_.SetInsertPoint(round);
+  llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2, "i");
+  i->addIncoming(from, before);
+  std::vector<llvm::PHINode*> phis;
+  std::vector<Value*> values;
+  for (Value* value : initial) {
+    phis.push_back(b_.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+    values.push_back(phis.back());
+  }
+  const std::vector<Value*> next = body(i, values);
+  Value* next_i = b_.CreateNSWAdd(i, Int(step));
+  llvm::BasicBlock* last = b_.GetInsertBlock();
+  i->addIncoming(next_i, last);
+  for (size_t k = 0; k < phis.size(); ++k) phis[k]->addIncoming(next[k], last);
+  b_.CreateCondBr(b_.CreateICmpSLT(next_i, to), round, behind);
+  b_.SetInsertPoint(behind);
+  std::vector<Value*> results;
+  for (size_t k = 0; k < initial.size(); ++k) {
+    llvm::PHINode* result = b_.CreatePHI(initial[k]->getType(), 2);
+    result->addIncoming(initial[k], before);
+    result->addIncoming(next[k], last);
+    results.push_back(result);
+  }
+  return results;
+}
+
+void KernelFunction::Loop(Value* from, Value* to, int64_t step,
+                          const std::function<void(Value*)>& body) {
+  Loop(from, to, step, {}, [&](Value* i, const std::vector<Value*>&) {
+    body(i);
+    return std::vector<Value*>();
+  });
+}
+
+void KernelFunction::Store(Value* value, hlo::ElementType type, Value* address, Value* at,
+                           int width) {
+  value = ToMemory(b_, value, type);
+  llvm::Type* element = MemoryType(b_, type);
+  if (width > 1 && !value->getType()->isVectorTy()) {
+    value = b_.CreateVectorSplat(static_cast<unsigned>(width), value);
+  }
+  b_.CreateAlignedStore(value, b_.CreateGEP(element, address, at),
+                        llvm::Align(static_cast<uint64_t>(hlo::StorageBytes(type))));
+}
+
+Value* KernelFunction::Smaller(Value* a, Value* b) {
+  return Call(b_, llvm::Intrinsic::smin, {a, b});
+}
+
+}  // namespace hloscope::codegen

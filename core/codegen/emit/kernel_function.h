@@ -1,0 +1,57 @@
+// KernelFunction: an LLVM function of the form compile::GrainFunction while it is being written.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/codegen/emit/element_emitter.h"
+#include "core/codegen/emit/kernel.h"
+
+namespace hloscope::codegen {
+
+class KernelFunction {
+ public:
+  // Begins a function of that name; what is written to `in_place` (an operand, or -1) is not fixed.
+  KernelFunction(llvm::Module& module, const Kernel& kernel, const std::string& name, int in_place);
+
+  Builder& builder() { return b_; }
+  llvm::Value* begin() const { return begin_; }
+  llvm::Value* end() const { return end_; }
+  llvm::Value* scratch() const { return scratch_; }
+  llvm::Value* result(size_t leaf) const { return results_[leaf]; }
+  // The arrays that operands are, by what stands for them in the kernel.
+  std::unordered_map<uint32_t, Array> Arrays() const { return arrays_; }
+
+  // Runs body(i) for i = from, from + step, … below `to`. Values made in the body are of no use
+  // behind it.
+  void Loop(llvm::Value* from, llvm::Value* to, int64_t step,
+            const std::function<void(llvm::Value*)>& body);
+  // The same with values that go from round to round: body(i, values) gives the next ones, and the
+  // last ones are returned.
+  std::vector<llvm::Value*> Loop(
+      llvm::Value* from, llvm::Value* to, int64_t step, std::vector<llvm::Value*> initial,
+      const std::function<std::vector<llvm::Value*>(llvm::Value*, std::vector<llvm::Value*>)>&
+          body);
+
+  // Writes elements from element number `at` of an array on.
+  void Store(llvm::Value* value, hlo::ElementType type, llvm::Value* address, llvm::Value* at,
+             int width);
+  llvm::Value* Int(int64_t value) { return b_.getInt64(static_cast<uint64_t>(value)); }
+  llvm::Value* Smaller(llvm::Value* a, llvm::Value* b);
+
+  void Finish() { b_.CreateRetVoid(); }
+
+ private:
+  llvm::Function* function_;
+  Builder b_;
+  llvm::Value *begin_, *end_, *scratch_;
+  std::vector<llvm::Value*> results_;
+  std::unordered_map<uint32_t, Array> arrays_;
+};
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,34 @@
+// LoopSpace: the loops that run over the elements of a kernel: which dimensions may be run through
+// as one, and how many lanes a vector has.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/codegen/emit/kernel.h"
+
+namespace hloscope::codegen {
+
+// By dimension d: true if dimensions d-1 and d of the arrays `roots`, all of these sizes, are not
+// neighbours everywhere in what they are computed from, so that one loop over both would have to
+// divide. True for 0. Dimensions of size 1 belong to those before them.
+std::vector<bool> Borders(const Kernel& kernel, std::span<const hlo::InstructionId> roots,
+                          std::span<const int64_t> sizes);
+
+// Dimensions that one loop runs through.
+struct LoopGroup {
+  size_t count = 0;
+  int64_t size = 1;
+};
+// Groups between the borders.
+std::vector<LoopGroup> Grouped(std::span<const int64_t> sizes, const std::vector<bool>& borders);
+
+// Lanes of a vector of the widest elements that are not scalars, as the widest registers hold.
+int FullWidth(const Kernel& kernel);
+// Bits of the integers that number lanes: 32 where all arrays have fewer elements.
+int LaneBits(const Kernel& kernel);
+// Bytes read and written per element of a result of so many elements, about.
+int64_t BytesPerElement(const Kernel& kernel, int64_t elements);
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,269 @@
+// Elements that take more than those of the operands at one index each.
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+#include "core/codegen/emit/element_emitter.h"
+#include "core/codegen/emit/elementwise.h"
+
+namespace hloscope::codegen {
+
+using hlo::AttributeKey;
+using hlo::ElementType;
+using hlo::InstructionId;
+using hlo::Opcode;
+using llvm::Value;
+
+namespace {
+
+constexpr int kDeepest = 64;  // special elements inside each other
+
+bool Contains(std::span<const int64_t> list, size_t value) {
+  return std::ranges::find(list, static_cast<int64_t>(value)) != list.end();
+}
+
+}  // namespace
+
+Value* ElementEmitter::Special(const Request& request) {
+  if (const auto array = arrays_.find(request.id.index); array != arrays_.end()) {
+    return Load(array->second, request);
+  }
+  if (depth_ >= kDeepest || has_failed_) return Failed(request.id);
+  ++depth_;
+  Value* value = nullptr;
+  switch (module_[request.id].opcode) {
+    case Opcode::kConcatenate:
+      value = Concatenate(request);
+      break;
+    case Opcode::kConstant:
+      value = Constant(request);
+      break;
+    case Opcode::kDynamicSlice:
+      value = DynamicSlice(request);
+      break;
+    case Opcode::kGather:
+      value = Gather(request);
+      break;
+    case Opcode::kIota:
+      value = Iota(request);
+      break;
+    case Opcode::kPad:
+      value = Pad(request);
+      break;
+    default:
+      value = Failed(request.id);
+  }
+  --depth_;
+  return value;
+}
+
+Value* ElementEmitter::Constant(const Request& request) {
+  const auto* literal =
+      module_.Get<hlo::Literal>(module_[request.id], AttributeKey::kConstantValue);
+  if (literal == nullptr || literal->elided()) return Failed(request.id);
+  const auto count = static_cast<size_t>(ProductOf(Sizes(request.id)));
+  if (count == 1) return ElementOf(b_, *literal, 0);
+  const auto bytes = literal->bytes();
+  llvm::Constant* data = llvm::ConstantDataArray::get(
+      b_.getContext(),
+      llvm::ArrayRef(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
+  auto* global = new llvm::GlobalVariable(*b_.GetInsertBlock()->getModule(), data->getType(), true,
+                                          llvm::GlobalValue::PrivateLinkage, data, "constant");
+  global->setAlignment(llvm::Align(64));
+  return Load(arrays_[request.id.index] = {global, true}, request);
+}
+
+Value* ElementEmitter::Iota(const Request& request) {
+  const auto d =
+      static_cast<size_t>(module_.GetInt(module_[request.id], AttributeKey::kIotaDimension));
+  Index index = request.index;
+  const LaneNumber number = math_.Of(index, Sizes(request.id), d);
+  const ElementType type = module_.shape(request.id).element_type();
+  if (number.is_uniform()) return Converted(b_, number.base, ElementType::kS64, type);
+  const bool is_short = math_.lane_bits() == 32;
+  return Converted(b_, math_.Vector(number), is_short ? ElementType::kS32 : ElementType::kS64,
+                   type);
+}
+
+Value* ElementEmitter::IsBelow(const LaneNumber& number, int64_t limit) {
+  Value* value = number.is_uniform() ? number.base : math_.Vector(number);
+  return b_.CreateICmpULT(value, IntegerLike(value, limit));
+}
+
+void ElementEmitter::And(Condition& condition, Value* other) {
+  Value*& part = other->getType()->isVectorTy() ? condition.lanes : condition.all;
+  part = part == nullptr ? other : b_.CreateAnd(part, other);
+}
+
+Value* ElementEmitter::Where(const Condition& condition, Request request, Value* otherwise) {
+  if (condition.lanes != nullptr) {
+    Value*& mask = request.index.mask;
+    mask = mask == nullptr ? condition.lanes : b_.CreateAnd(mask, condition.lanes);
+  }
+  Value* anywhere = condition.all;
+  if (condition.lanes != nullptr) {
+    Value* some = b_.CreateOrReduce(request.index.mask);
+    anywhere = anywhere == nullptr ? some : b_.CreateAnd(anywhere, some);
+  }
+  if (anywhere == nullptr) return Emit(request.id, std::move(request.index));
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  llvm::Function* function = before->getParent();
+  auto* inside = llvm::BasicBlock::Create(b_.getContext(), "inside", function);
+  auto* behind = llvm::BasicBlock::Create(b_.getContext(), "behind", function);
+  b_.CreateCondBr(anywhere, inside, behind);
+  b_.SetInsertPoint(inside);
+  scopes_.emplace_back();
+  Value* value = Emit(request.id, std::move(request.index));
+  scopes_.pop_back();
+  const auto width = static_cast<unsigned>(math_.width());
+  const bool differs = condition.lanes != nullptr || value->getType()->isVectorTy() ||
+                       otherwise->getType()->isVectorTy();
+  if (differs && width > 1) {
+    if (!value->getType()->isVectorTy()) value = b_.CreateVectorSplat(width, value);
+    if (!otherwise->getType()->isVectorTy()) {
+      llvm::IRBuilderBase::InsertPointGuard guard(b_);
+      b_.SetInsertPoint(before->getTerminator());
+      otherwise = b_.CreateVectorSplat(width, otherwise);
+    }
+  }
+  if (condition.lanes != nullptr) value = b_.CreateSelect(condition.lanes, value, otherwise);
+  llvm::BasicBlock* from = b_.GetInsertBlock();
+  b_.CreateBr(behind);
+  b_.SetInsertPoint(behind);
+  llvm::PHINode* phi = b_.CreatePHI(value->getType(), 2);
+  phi->addIncoming(otherwise, before);
+  phi->addIncoming(value, from);
+  return phi;
+}
+
+Value* ElementEmitter::Pad(const Request& request) {
+  const InstructionId id = request.id, operand = module_.operands(id)[0];
+  const auto sizes = Sizes(id), inner = Sizes(operand);
+  const auto padding = Ints(id, AttributeKey::kPadding);
+  Value* otherwise = EmitScalar(module_.operands(id)[1]);
+  Index index = request.index;
+  Condition condition;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t low = padding[3 * d], high = padding[3 * d + 1], step = padding[3 * d + 2] + 1;
+    if (low == 0 && high == 0 && step == 1) continue;
+    LaneNumber& number = math_.Of(index, sizes, d);
+    number = math_.AddConstant(number, -low);
+    And(condition, IsBelow(number, (inner[d] - 1) * step + 1));
+    if (step == 1) continue;
+    const auto [quotient, rest] = math_.Divide(number, step);
+    And(condition, IsBelow(rest, 1));
+    number = quotient;
+  }
+  return Where(condition, {operand, std::move(index)}, otherwise);
+}
+
+Value* ElementEmitter::Concatenate(const Request& request) {
+  const InstructionId id = request.id;
+  const auto d = static_cast<size_t>(Ints(id, AttributeKey::kDimensions)[0]);
+  const auto operands = module_.operands(id);
+  Value* value = llvm::Constant::getNullValue(RegisterType(b_, module_.shape(id).element_type()));
+  int64_t first = 0;
+  for (const InstructionId operand : operands) {
+    Index index = request.index;
+    LaneNumber& number = math_.Of(index, Sizes(id), d);
+    number = math_.AddConstant(number, -first);
+    Condition condition;
+    if (operands.size() > 1) And(condition, IsBelow(number, Sizes(operand)[d]));
+    value = Where(condition, {operand, std::move(index)}, value);
+    first += Sizes(operand)[d];
+  }
+  return value;
+}
+
+LaneNumber ElementEmitter::Start(InstructionId start, Index index, int64_t last) {
+  const ElementType type = module_.shape(start).element_type();
+  Value* value = Emit(start, std::move(index));
+  const int bits = hlo::BitWidth(type) - (hlo::IsSigned(type) ? 1 : 0);
+  const bool may_exceed = bits >= 63 || last < (int64_t{1} << bits) - 1;
+  Value* limit = IntegerLike(value, last);
+  if (hlo::IsSigned(type)) {
+    value = Call(b_, llvm::Intrinsic::smax, {value, IntegerLike(value, 0)});
+    if (may_exceed) value = Call(b_, llvm::Intrinsic::smin, {value, limit});
+  } else if (may_exceed) {
+    value = Call(b_, llvm::Intrinsic::umin, {value, limit});
+  }
+  const bool is_vector = value->getType()->isVectorTy();
+  llvm::Type* to =
+      is_vector ? b_.getIntNTy(static_cast<unsigned>(math_.lane_bits())) : b_.getInt64Ty();
+  value = b_.CreateZExtOrTrunc(value, LanesLike(value, to));
+  return is_vector ? math_.FromVector(value) : math_.FromScalar(value);
+}
+
+Value* ElementEmitter::DynamicSlice(const Request& request) {
+  const InstructionId id = request.id;
+  const auto operands = module_.operands(id);
+  const auto sizes = Sizes(id), whole = Sizes(operands[0]);
+  Index index = request.index;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == whole[d]) continue;  // it can only start at 0
+    const LaneNumber start = Start(operands[1 + d], {}, whole[d] - sizes[d]);
+    LaneNumber& number = math_.Of(index, sizes, d);
+    number = math_.Add(start, number);
+  }
+  return Emit(operands[0], std::move(index));
+}
+
+Value* ElementEmitter::Gather(const Request& request) {
+  const InstructionId id = request.id;
+  const auto operands = module_.operands(id);
+  const auto sizes = Sizes(id), whole = Sizes(operands[0]), index_sizes = Sizes(operands[1]);
+  const auto offset_dims = Ints(id, AttributeKey::kOffsetDims);
+  const auto collapsed = Ints(id, AttributeKey::kCollapsedSliceDims);
+  const auto batching = Ints(id, AttributeKey::kOperandBatchingDims);
+  const auto index_batching = Ints(id, AttributeKey::kStartIndicesBatchingDims);
+  const auto start_map = Ints(id, AttributeKey::kStartIndexMap);
+  const auto slice_sizes = Ints(id, AttributeKey::kSliceSizes);
+  const auto vector_dim =
+      static_cast<size_t>(module_.GetInt(module_[id], AttributeKey::kIndexVectorDim));
+
+  // Dimensions of the indices, the vectors' own left out, are those of the result that are no
+  // offsets, in order.
+  Index result = request.index;
+  std::vector<LaneNumber> batch;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (!Contains(offset_dims, d)) batch.push_back(math_.Of(result, sizes, d));
+  }
+  Index where;
+  where.mask = request.index.mask;
+  std::vector<LaneNumber> by_index_dim(index_sizes.size(), math_.Constant(0));
+  for (size_t d = 0, next = 0; d < index_sizes.size(); ++d) {
+    if (d != vector_dim) by_index_dim[d] = batch[next++];
+    where.groups.push_back({1, by_index_dim[d]});
+  }
+  Index unmasked = where;
+  unmasked.mask = nullptr;
+  if (unmasked.is_uniform()) where = unmasked;
+
+  std::vector<LaneNumber> numbers(whole.size(), math_.Constant(0));
+  for (size_t k = 0; k < start_map.size(); ++k) {
+    const auto d = static_cast<size_t>(start_map[k]);
+    if (slice_sizes[d] == whole[d]) continue;
+    Index at = where;
+    if (vector_dim < index_sizes.size()) {
+      at.groups[vector_dim].number = math_.Constant(static_cast<int64_t>(k));
+    }
+    numbers[d] = Start(operands[1], std::move(at), whole[d] - slice_sizes[d]);
+  }
+  for (size_t i = 0; i < batching.size(); ++i) {
+    numbers[static_cast<size_t>(batching[i])] =
+        by_index_dim[static_cast<size_t>(index_batching[i])];
+  }
+  Index index;
+  index.mask = request.index.mask;
+  for (size_t d = 0, next = 0; d < whole.size(); ++d) {
+    LaneNumber number = numbers[d];
+    if (!Contains(collapsed, d) && !Contains(batching, d)) {
+      number = math_.Add(number, math_.Of(result, sizes, static_cast<size_t>(offset_dims[next++])));
+    }
+    index.groups.push_back({1, number});
+  }
+  return Emit(operands[0], std::move(index));
+}
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,166 @@
+// Element types in registers and conversions between them.
+#include "core/codegen/math/numbers.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+namespace hloscope::codegen {
+
+using hlo::ElementType;
+using llvm::Constant;
+using llvm::Type;
+using llvm::Value;
+
+Type* RegisterType(Builder& b, ElementType type) {
+  switch (type) {
+    case ElementType::kPred:
+      return b.getInt1Ty();
+    case ElementType::kF32:
+      return b.getFloatTy();
+    case ElementType::kF64:
+      return b.getDoubleTy();
+    default:
+      return b.getIntNTy(static_cast<unsigned>(hlo::BitWidth(type)));
+  }
+}
+
+Type* MemoryType(Builder& b, ElementType type) {
+  return type == ElementType::kPred ? b.getInt8Ty() : RegisterType(b, type);
+}
+
+Type* LanesLike(Value* like, Type* type) {
+  const auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(like->getType());
+  return lanes == nullptr ? type : llvm::FixedVectorType::get(type, lanes->getNumElements());
+}
+
+Constant* NumberLike(Value* like, double value) {
+  return llvm::ConstantFP::get(like->getType(), value);
+}
+
+Constant* IntegerLike(Value* like, int64_t value) {
+  return llvm::ConstantInt::getSigned(like->getType(), value);
+}
+
+Value* Call(Builder& b, llvm::Intrinsic::ID id, std::initializer_list<Value*> operands) {
+  return b.CreateIntrinsic(id, {(*operands.begin())->getType()}, llvm::ArrayRef<Value*>(operands));
+}
+
+Value* BitsOf(Builder& b, Value* x) {
+  if (x->getType()->isIntOrIntVectorTy()) return x;
+  return b.CreateBitCast(x, LanesLike(x, b.getIntNTy(x->getType()->getScalarSizeInBits())));
+}
+
+Value* IsNan(Builder& b, Value* x) { return b.CreateFCmpUNO(x, x); }
+
+Value* Widened(Builder& b, Value* x, ElementType type) {
+  Type* single = LanesLike(x, b.getFloatTy());
+  if (type == ElementType::kF16) {
+    return b.CreateFPExt(b.CreateBitCast(x, LanesLike(x, b.getHalfTy())), single);
+  }
+  if (type == ElementType::kBF16) {
+    Value* wide = b.CreateZExt(x, LanesLike(x, b.getInt32Ty()));
+    return b.CreateBitCast(b.CreateShl(wide, IntegerLike(wide, 16)), single);
+  }
+  return x;
+}
+
+Value* Rounded(Builder& b, Value* x, ElementType type) {
+  if (type == ElementType::kF16) {
+    Value* half = b.CreateFPTrunc(x, LanesLike(x, b.getHalfTy()));
+    return b.CreateBitCast(half, LanesLike(x, b.getInt16Ty()));
+  }
+  if (type == ElementType::kBF16) {
+    Value* bits = BitsOf(b, x);
+    Value* last = b.CreateAnd(b.CreateLShr(bits, IntegerLike(bits, 16)), IntegerLike(bits, 1));
+    Value* up = b.CreateAdd(b.CreateAdd(bits, IntegerLike(bits, 0x7fff)), last);
+    Value* quiet = b.CreateOr(bits, IntegerLike(bits, 0x400000));
+    Value* rounded = b.CreateSelect(IsNan(b, x), quiet, up);
+    return b.CreateTrunc(b.CreateLShr(rounded, IntegerLike(bits, 16)),
+                         LanesLike(x, b.getInt16Ty()));
+  }
+  return x;
+}
+
+Value* FromMemory(Builder& b, Value* x, ElementType type) {
+  return type == ElementType::kPred ? b.CreateICmpNE(x, IntegerLike(x, 0)) : x;
+}
+
+Value* ToMemory(Builder& b, Value* x, ElementType type) {
+  return type == ElementType::kPred ? b.CreateZExt(x, LanesLike(x, b.getInt8Ty())) : x;
+}
+
+namespace {
+
+// A double as a float whose further rounding is right: what is lost leaves its trace in the last
+// bit (round to odd).
+Value* OddFloat(Builder& b, Value* x) {
+  Value* nearest = b.CreateFPTrunc(x, LanesLike(x, b.getFloatTy()));
+  Value* back = b.CreateFPExt(nearest, x->getType());
+  Value* bits = BitsOf(b, nearest);
+  Value* too_large =
+      b.CreateFCmpOGT(Call(b, llvm::Intrinsic::fabs, {back}), Call(b, llvm::Intrinsic::fabs, {x}));
+  Value* cut = b.CreateSub(bits, b.CreateZExt(too_large, bits->getType()));
+  Value* odd = b.CreateBitCast(b.CreateOr(cut, IntegerLike(cut, 1)), nearest->getType());
+  Value* is_infinite = b.CreateFCmpOEQ(Call(b, llvm::Intrinsic::fabs, {back}),
+                                       llvm::ConstantFP::getInfinity(x->getType()));
+  Value* stays = b.CreateOr(b.CreateFCmpUEQ(back, x), is_infinite);
+  return b.CreateSelect(stays, nearest, odd);
+}
+
+// A 64-bit integer as a double, rounded to odd.
+Value* OddDouble(Builder& b, Value* x, bool is_signed) {
+  Value* magnitude = x;
+  Value* is_negative = nullptr;
+  if (is_signed) {
+    is_negative = b.CreateICmpSLT(x, IntegerLike(x, 0));
+    magnitude = b.CreateSelect(is_negative, b.CreateNeg(x), x);
+  }
+  Type* wide = LanesLike(x, b.getDoubleTy());
+  Value* is_large = b.CreateICmpUGE(magnitude, IntegerLike(x, int64_t{1} << 53));
+  Value* lost = b.CreateAnd(magnitude, IntegerLike(x, 0x7ff));
+  Value* sticky = b.CreateZExt(b.CreateICmpNE(lost, IntegerLike(x, 0)), x->getType());
+  Value* cut = b.CreateOr(b.CreateLShr(magnitude, IntegerLike(x, 11)), sticky);
+  Value* scaled = b.CreateFMul(b.CreateUIToFP(cut, wide), llvm::ConstantFP::get(wide, 2048.0));
+  Value* value = b.CreateSelect(is_large, scaled, b.CreateUIToFP(magnitude, wide));
+  return is_negative == nullptr ? value : b.CreateSelect(is_negative, b.CreateFNeg(value), value);
+}
+
+Value* FromInteger(Builder& b, Value* x, bool is_signed, ElementType to) {
+  const unsigned bits = x->getType()->getScalarSizeInBits();
+  Type* type = LanesLike(x, to == ElementType::kF64 ? b.getDoubleTy() : b.getFloatTy());
+  const auto convert = [&](Type* into) {
+    return is_signed ? b.CreateSIToFP(x, into) : b.CreateUIToFP(x, into);
+  };
+  if (!IsNarrowFloat(to) || bits <= 16) return Rounded(b, convert(type), to);
+  Value* wide = bits == 64 ? OddDouble(b, x, is_signed) : convert(LanesLike(x, b.getDoubleTy()));
+  return Rounded(b, OddFloat(b, wide), to);
+}
+
+Value* ToInteger(Builder& b, Value* x, ElementType to) {
+  Type* type = LanesLike(x, RegisterType(b, to));
+  const auto id = hlo::IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+  return b.CreateIntrinsic(id, {type, x->getType()}, {x});
+}
+
+}  // namespace
+
+Value* Converted(Builder& b, Value* x, ElementType from, ElementType to) {
+  if (from == to) return x;
+  if (hlo::IsFloat(from)) {
+    x = Widened(b, x, from);
+    if (to == ElementType::kPred) return b.CreateFCmpUNE(x, NumberLike(x, 0));
+    if (!hlo::IsFloat(to)) return ToInteger(b, x, to);
+    const bool is_wide = from == ElementType::kF64;
+    if (to == ElementType::kF64) return b.CreateFPExt(x, LanesLike(x, b.getDoubleTy()));
+    if (to == ElementType::kF32) {
+      return is_wide ? b.CreateFPTrunc(x, LanesLike(x, b.getFloatTy())) : x;
+    }
+    return Rounded(b, is_wide ? OddFloat(b, x) : x, to);
+  }
+  if (to == ElementType::kPred) return b.CreateICmpNE(x, IntegerLike(x, 0));
+  const bool is_signed = hlo::IsSigned(from);
+  if (from == ElementType::kPred) x = b.CreateZExt(x, LanesLike(x, b.getInt8Ty()));
+  if (hlo::IsFloat(to)) return FromInteger(b, x, is_signed, to);
+  return b.CreateIntCast(x, LanesLike(x, RegisterType(b, to)), is_signed);
+}
+
+}  // namespace hloscope::codegen

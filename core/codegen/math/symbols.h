@@ -1,0 +1,24 @@
+// What compiled code may call outside of itself: one table, no other symbol of the process.
+#pragma once
+
+#include <span>
+
+#include "core/codegen/math/numbers.h"
+#include "core/hlo/opcode.h"
+
+namespace hloscope::codegen {
+
+struct Symbol {
+  const char* name;
+  void* address;
+};
+// All symbols that compiled code may reach.
+std::span<const Symbol> Symbols();
+
+// `opcode` of floats (f32 or f64) or of 64-bit integers through a function of the table, lane by
+// lane; what is narrower than f64 is computed in f64 and rounded once. Null where the table has
+// none.
+llvm::Value* CallByLane(Builder& b, hlo::Opcode opcode, std::span<llvm::Value* const> operands,
+                        bool is_signed = true);
+
+}  // namespace hloscope::codegen

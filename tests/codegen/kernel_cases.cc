@@ -1,0 +1,224 @@
+// Kernels of a test, compiled and compared.
+#include "tests/codegen/kernel_cases.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "core/codegen/generate.h"
+#include "core/eval/machine/evaluator.h"
+#include "core/hlo/float_types.h"
+#include "tests/hlo/parsed.h"
+
+namespace hloscope::codegen {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::ElementType;
+using hlo::Literal;
+using hlo::Shape;
+
+template <typename Bits>
+int64_t Ordered(Bits bits, int width) {
+  const auto value = static_cast<int64_t>(bits);
+  const int64_t sign = int64_t{1} << (width - 1);
+  return width < 64 ? ((value & sign) != 0 ? -(value & (sign - 1)) : value)
+                    : (value < 0 ? std::numeric_limits<int64_t>::min() - value : value);
+}
+
+struct Number {
+  double value = 0;
+  int64_t order = 0;
+};
+
+Number NumberAt(const Literal& literal, size_t i) {
+  const ElementType type = literal.shape().element_type();
+  uint64_t bits = 0;
+  const auto size = static_cast<size_t>(hlo::StorageBytes(type));
+  std::memcpy(&bits, literal.bytes().data() + i * size, size);
+  const int64_t order = Ordered(bits, hlo::BitWidth(type));
+  if (type == ElementType::kF64) return {std::bit_cast<double>(bits), order};
+  if (type == ElementType::kF32) {
+    return {static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))), order};
+  }
+  const hlo::FloatFormat* format = hlo::FindFloatFormat(type);
+  if (format == nullptr) return {0, static_cast<int64_t>(bits)};
+  return {static_cast<double>(hlo::DecodeFloat(*format, static_cast<uint32_t>(bits))), order};
+}
+
+bool IsWithin(const Literal& got, const Literal& want, size_t i, const Bound& bound) {
+  const Number a = NumberAt(got, i), b = NumberAt(want, i);
+  if (!hlo::IsFloat(want.shape().element_type())) return a.order == b.order;
+  if (std::isnan(b.value) || std::isnan(a.value)) return std::isnan(a.value) == std::isnan(b.value);
+  if (std::memcmp(&a.value, &b.value, sizeof(double)) == 0) return true;
+  if (bound.ulps > 0 && std::abs(static_cast<double>(a.order - b.order)) <= bound.ulps) return true;
+  return bound.relative > 0 && std::abs(a.value - b.value) <=
+                                   bound.relative * std::max(std::abs(a.value), std::abs(b.value));
+}
+
+void ExpectEqual(const Literal& got, const Literal& want, const Bound& bound,
+                 const std::string& text) {
+  const auto count = static_cast<size_t>(want.shape().ElementCount().value());
+  int shown = 0;
+  for (size_t i = 0; i < count && shown < 4; ++i) {
+    if (IsWithin(got, want, i, bound)) continue;
+    ++shown;
+    const Number a = NumberAt(got, i), b = NumberAt(want, i);
+    ADD_FAILURE() << "element " << i << ": got " << a.value << " (" << a.order << "), want "
+                  << b.value << " (" << b.order << ")\n"
+                  << text;
+  }
+}
+
+// What a kernel needs to be called.
+struct Memory {
+  std::vector<std::vector<std::byte>> operands, results;
+  std::vector<std::byte> scratch;
+};
+
+Memory Called(const hlo::Module& module, hlo::InstructionId root, const compile::KernelCode& code,
+              const std::vector<Literal>& arguments, uint64_t seed) {
+  Memory memory;
+  for (const hlo::InstructionId operand : module.operands(root)) {
+    const hlo::Instruction& i = module[operand];
+    const Literal& literal =
+        i.opcode == hlo::Opcode::kConstant
+            ? *module.Get<Literal>(i, AttributeKey::kConstantValue)
+            : arguments[static_cast<size_t>(module.GetInt(i, AttributeKey::kParameterNumber))];
+    memory.operands.emplace_back(literal.bytes().begin(), literal.bytes().end());
+  }
+  const auto leaves = module.shape(root).Leaves();
+  for (const auto& leaf : leaves) {
+    memory.results.emplace_back(static_cast<size_t>(leaf.second->ByteSize().value()),
+                                std::byte{0x5a});
+  }
+  memory.scratch.assign(static_cast<size_t>(code.scratch_bytes) + 64, std::byte{0xa5});
+  std::vector<const std::byte*> in;
+  std::vector<std::byte*> out;
+  for (auto& each : memory.operands) in.push_back(each.data());
+  for (size_t i = 0; i < memory.results.size(); ++i) {
+    const int in_place = code.in_place.empty() ? -1 : code.in_place[i];
+    if (in_place >= 0) memory.results[i] = memory.operands[static_cast<size_t>(in_place)];
+    out.push_back(memory.results[i].data());
+    if (in_place >= 0) in[static_cast<size_t>(in_place)] = out.back();
+  }
+  const auto address = reinterpret_cast<uintptr_t>(memory.scratch.data());
+  std::byte* scratch = memory.scratch.data() + (64 - address % 64) % 64;
+  std::vector<int64_t> order(static_cast<size_t>(code.grains));
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937_64 random(seed);
+  if (order.size() < 1000) std::shuffle(order.begin(), order.end(), random);
+  for (const int64_t grain : order) code.run(in.data(), out.data(), scratch, grain, grain + 1);
+  if (code.finish != nullptr) code.finish(in.data(), out.data(), scratch, 0, 1);
+  return memory;
+}
+
+}  // namespace
+
+std::string Fused(const std::string& parameters, const std::string& body, const std::string& result,
+                  const std::string& before) {
+  std::string entry, call, inner;
+  int n = 0;
+  for (size_t at = 0; at < parameters.size(); ++n) {
+    const size_t end = std::min(parameters.find(' ', at), parameters.size());
+    const std::string shape = parameters.substr(at, end - at);
+    inner += fmt::format("  p{0} = {1} parameter({0})\n", n, shape);
+    entry += fmt::format("  a{0} = {1} parameter({0})\n", n, shape);
+    call += fmt::format("{}a{}", n == 0 ? "" : ", ", n);
+    at = end + 1;
+  }
+  return fmt::format(
+      "HloModule m\n{}f {{\n{}{}\n}}\nENTRY e {{\n{}  ROOT r = {} fusion({}), kind=kLoop, "
+      "calls=f\n}}\n",
+      before, inner, body, entry, result, call);
+}
+
+Literal RandomLiteral(const Shape& shape, uint64_t seed) {
+  const ElementType type = shape.element_type();
+  const auto count = static_cast<size_t>(shape.ElementCount().value());
+  const auto size = static_cast<size_t>(hlo::StorageBytes(type));
+  std::vector<std::byte> bytes(count * size);
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal(0, 2);
+  const double special[] = {0.0,
+                            -0.0,
+                            1,
+                            -1,
+                            std::numeric_limits<double>::infinity(),
+                            -std::numeric_limits<double>::infinity(),
+                            std::numeric_limits<double>::quiet_NaN(),
+                            1e-40,
+                            -3e-42,
+                            6e4,
+                            3e38,
+                            0.5,
+                            2.5,
+                            1e-30,
+                            255,
+                            -128.5};
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t bits = random();
+    if (hlo::IsFloat(type)) {
+      const double value =
+          bits % 8 == 0 ? special[(bits >> 8) % std::size(special)] : normal(random);
+      if (type == ElementType::kF64) {
+        bits = std::bit_cast<uint64_t>(value);
+      } else if (type == ElementType::kF32) {
+        bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+      } else {
+        bits = hlo::EncodeFloat(*hlo::FindFloatFormat(type), value);
+      }
+    } else if (type == ElementType::kPred) {
+      bits &= 1;
+    } else if (bits % 4 == 0) {
+      bits = (bits >> 8) % 9 - 4;  // small ones: shifts, divisors
+    } else if (bits % 16 == 1) {
+      bits = uint64_t{1} << (hlo::BitWidth(type) - 1);
+    }
+    std::memcpy(bytes.data() + i * size, &bits, size);
+  }
+  return Literal::Dense(shape, std::move(bytes));
+}
+
+void ExpectAsEvaluated(const std::string& text, const std::vector<Literal>& arguments,
+                       Bound bound) {
+  const auto module = hlo::Parsed(text);
+  ASSERT_NE(module, nullptr) << text;
+  const auto want = eval::Evaluate(*module, arguments);
+  ASSERT_TRUE(want.has_value()) << want.error().ToString() << text;
+  const hlo::InstructionId root = module->entry().root;
+  const hlo::InstructionId kernels[] = {root};
+  compile::CodegenOptions options;
+  options.threads = 1;
+  const auto library = GenerateKernels(module, kernels, options);
+  ASSERT_TRUE(library.has_value()) << library.error().ToString() << text;
+  const compile::KernelCode* code = (*library)->Find(root);
+  ASSERT_NE(code, nullptr) << "no code\n" << text;
+  Memory memory = Called(*module, root, *code, arguments, 7);
+  const auto leaves = module->shape(root).Leaves();
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const Literal got = Literal::Dense(*leaves[i].second, std::move(memory.results[i]));
+    const eval::Value& value =
+        module->shape(root).IsTuple() ? want->result.elements()[i] : want->result;
+    ExpectEqual(got, value.literal(), bound, text);
+  }
+}
+
+void ExpectAsEvaluated(const std::string& text, uint64_t seed, Bound bound) {
+  const auto module = hlo::Parsed(text);
+  ASSERT_NE(module, nullptr) << text;
+  std::vector<Literal> arguments;
+  for (const hlo::InstructionId parameter : module->Parameters(module->entry_id())) {
+    arguments.push_back(RandomLiteral(module->shape(parameter), seed++));
+  }
+  ExpectAsEvaluated(text, arguments, bound);
+}
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,215 @@
+// Kernels that are one loop: elementwise, and what moves elements.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/codegen/kernel_cases.h"
+
+namespace hloscope::codegen {
+namespace {
+
+TEST(Loop, AddsAndMultiplies) {
+  for (const std::string size :
+       {"1", "2", "3", "7", "15", "16", "17", "31", "64", "1000", "40003"}) {
+    const std::string s = "f32[" + size + "]";
+    ExpectAsEvaluated(Fused(s + " " + s + " " + s,
+                            "  m = " + s + " multiply(p1, p2)\n  ROOT r = " + s + " add(p0, m)",
+                            s));
+  }
+}
+
+TEST(Loop, RunsOverRowsWithABroadcast) {
+  for (const std::string columns : {"1", "2", "3", "5", "8", "17", "64", "100"}) {
+    const std::string s = "f32[13," + columns + "]";
+    ExpectAsEvaluated(Fused(s + " f32[" + columns + "] f32[13]",
+                            "  b = " + s + " broadcast(p1), dimensions={1}\n  c = " + s +
+                                " broadcast(p2), dimensions={0}\n  m = " + s +
+                                " multiply(p0, b)\n  ROOT r = " + s + " add(m, c)",
+                            s));
+  }
+}
+
+constexpr const char* kFloats[] = {"f32", "f64", "f16", "bf16"};
+constexpr const char* kIntegers[] = {"s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"};
+
+// One instruction, of these operand types, over 200 elements and over the first few lanes.
+void ExpectOpcode(const std::string& opcode, const std::vector<std::string>& operands,
+                  const std::string& result, const std::string& attributes = {}, Bound bound = {}) {
+  for (const int count : {5, 1024}) {
+    std::string parameters, names;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      parameters += fmt::format("  p{0} = {1}[{2}] parameter({0})\n", i, operands[i], count);
+      names += fmt::format("{}p{}", i == 0 ? "" : ", ", i);
+    }
+    ExpectAsEvaluated(fmt::format("HloModule m\nENTRY e {{\n{}  ROOT r = {}[{}] {}({}){}\n}}\n",
+                                  parameters, result, count, opcode, names, attributes),
+                      3, bound);
+  }
+}
+
+TEST(Loop, ComputesFloatsExactly) {
+  for (const std::string type : kFloats) {
+    for (const std::string opcode : {"abs", "ceil", "copy", "floor", "negate", "round-nearest-afz",
+                                     "round-nearest-even", "sign", "sqrt"}) {
+      ExpectOpcode(opcode, {type}, type);
+    }
+    for (const std::string opcode :
+         {"add", "divide", "maximum", "minimum", "multiply", "remainder", "subtract"}) {
+      ExpectOpcode(opcode, {type, type}, type);
+    }
+    ExpectOpcode("is-finite", {type}, "pred");
+    ExpectOpcode("clamp", {type, type, type}, type);
+    ExpectOpcode("select", {"pred", type, type}, type);
+    for (const int exponent : {2, 5, 8, 11}) {
+      for (const int mantissa : {0, 3, 7, 10, 23, 52}) {
+        ExpectOpcode("reduce-precision", {type}, type,
+                     fmt::format(", exponent_bits={}, mantissa_bits={}", exponent, mantissa));
+      }
+    }
+  }
+}
+
+TEST(Loop, ComputesIntegersExactly) {
+  for (const std::string type : kIntegers) {
+    for (const std::string opcode :
+         {"abs", "copy", "count-leading-zeros", "negate", "not", "popcnt", "sign"}) {
+      ExpectOpcode(opcode, {type}, type);
+    }
+    for (const std::string opcode :
+         {"add", "and", "divide", "maximum", "minimum", "mulhi", "multiply", "or", "power",
+          "remainder", "shift-left", "shift-right-arithmetic", "shift-right-logical", "subtract",
+          "xor"}) {
+      ExpectOpcode(opcode, {type, type}, type);
+    }
+    ExpectOpcode("clamp", {type, type, type}, type);
+    ExpectOpcode("select", {"pred", type, type}, type);
+  }
+  for (const std::string opcode : {"add", "and", "maximum", "minimum", "multiply", "or", "xor"}) {
+    ExpectOpcode(opcode, {"pred", "pred"}, "pred");
+  }
+  ExpectOpcode("not", {"pred"}, "pred");
+  ExpectOpcode("select", {"pred", "pred", "pred"}, "pred");
+}
+
+TEST(Loop, ComparesAllTypes) {
+  std::vector<std::string> types = {"pred"};
+  types.insert(types.end(), std::begin(kFloats), std::end(kFloats));
+  types.insert(types.end(), std::begin(kIntegers), std::end(kIntegers));
+  for (const std::string& type : types) {
+    for (const std::string direction : {"EQ", "NE", "GE", "GT", "LE", "LT"}) {
+      ExpectOpcode("compare", {type, type}, "pred", ", direction=" + direction);
+    }
+  }
+  for (const std::string type : kFloats) {
+    for (const std::string direction : {"EQ", "NE", "GE", "GT", "LE", "LT"}) {
+      ExpectOpcode("compare", {type, type}, "pred",
+                   ", direction=" + direction + ", type=TOTALORDER");
+    }
+  }
+}
+
+TEST(Loop, ConvertsBetweenAllTypes) {
+  std::vector<std::string> types = {"pred"};
+  types.insert(types.end(), std::begin(kFloats), std::end(kFloats));
+  types.insert(types.end(), std::begin(kIntegers), std::end(kIntegers));
+  for (const std::string& from : types) {
+    for (const std::string& to : types) ExpectOpcode("convert", {from}, to);
+  }
+  ExpectOpcode("bitcast-convert", {"f32"}, "s32");
+  ExpectOpcode("bitcast-convert", {"u16"}, "bf16");
+  ExpectOpcode("bitcast-convert", {"f16"}, "u16");
+  ExpectOpcode("bitcast-convert", {"u64"}, "f64");
+}
+
+TEST(Loop, ComputesFunctions) {
+  for (const std::string type : kFloats) {
+    const Bound bound{type == "f32" || type == "f64" ? 2.0 : 1.0, 0};
+    for (const std::string opcode :
+         {"acos", "acosh",        "asin",     "asinh", "atan",        "atanh",
+          "cbrt", "cosine",       "cosh",     "erf",   "exponential", "exponential-minus-one",
+          "log",  "log-plus-one", "logistic", "rsqrt", "sine",        "sinh",
+          "tan",  "tanh"}) {
+      ExpectOpcode(opcode, {type}, type, "", bound);
+    }
+    ExpectOpcode("atan2", {type, type}, type, "", bound);
+    ExpectOpcode("power", {type, type}, type, "", bound);
+  }
+}
+
+TEST(Loop, MovesElements) {
+  const auto expect = [](const std::string& operands, const std::string& instruction,
+                         const std::string& result, const std::string& type) {
+    std::string parameters, typed;
+    for (size_t at = 0; at < operands.size();) {
+      const size_t end = std::min(operands.find(' ', at), operands.size());
+      const std::string shape = operands.substr(at, end - at);
+      parameters += (parameters.empty() ? "" : " ") + (shape[0] == '[' ? type + shape : shape);
+      at = end + 1;
+    }
+    ExpectAsEvaluated(Fused(parameters,
+                            "  x = " + type + result + " " + instruction + "\n  ROOT r = " + type +
+                                result + " maximum(x, x)",
+                            type + result));
+  };
+  for (const std::string type : {"f32", "u8", "s64", "bf16"}) {
+    expect("[33,70]", "transpose(p0), dimensions={1,0}", "[70,33]", type);
+    expect("[5,7,40]", "transpose(p0), dimensions={0,2,1}", "[5,40,7]", type);
+    expect("[5,7,40]", "transpose(p0), dimensions={1,0,2}", "[7,5,40]", type);
+    expect("[5,7,40]", "transpose(p0), dimensions={2,1,0}", "[40,7,5]", type);
+    expect("[33,70]", "slice(p0), slice={[3:30],[1:70:3]}", "[27,23]", type);
+    expect("[33,70]", "slice(p0), slice={[3:30],[0:70]}", "[27,70]", type);
+    expect("[33,70]", "reverse(p0), dimensions={1}", "[33,70]", type);
+    expect("[33,70]", "reverse(p0), dimensions={0,1}", "[33,70]", type);
+    expect("[33,70]", "reshape(p0)", "[70,33]", type);
+    expect("[33,70]", "reshape(p0)", "[11,3,7,10]", type);
+    expect("[4,8,16]", "reshape(p0)", "[32,16]", type);
+    expect("[33,70]", "reshape(p0)", "[2310]", type);
+    expect("[33,70] []", "pad(p0, p1), padding=1_2x3_0", "[36,73]", type);
+    expect("[33,70] []", "pad(p0, p1), padding=-1_2x-3_5", "[34,72]", type);
+    expect("[33,20] []", "pad(p0, p1), padding=-1_2_1x1_-2_2", "[66,57]", type);
+    expect("[33,70] [33,5] [33,20]", "concatenate(p0, p1, p2), dimensions={1}", "[33,95]", type);
+    expect("[33,70] [2,70] [20,70]", "concatenate(p0, p1, p2), dimensions={0}", "[55,70]", type);
+    expect("[33,70] s32[] s64[]", "dynamic-slice(p0, p1, p2), dynamic_slice_sizes={5,64}", "[5,64]",
+           type);
+    expect("[100,70] s32[40,1]",
+           "gather(p0, p1), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+           "index_vector_dim=1, slice_sizes={1,70}",
+           "[40,70]", type);
+    expect("[100,70] u8[2,40]",
+           "gather(p0, p1), offset_dims={0,1}, collapsed_slice_dims={}, start_index_map={0,1}, "
+           "index_vector_dim=0, slice_sizes={7,3}",
+           "[7,3,40]", type);
+    expect("[6,100,7] u64[6,40]",
+           "gather(p0, p1), offset_dims={2}, collapsed_slice_dims={1}, start_index_map={1}, "
+           "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, "
+           "slice_sizes={1,1,7}",
+           "[6,40,7]", type);
+    expect("[7]", "broadcast(p0), dimensions={1}", "[4,7,9]", type);
+    expect("[]", "broadcast(p0), dimensions={}", "[4,7,9]", type);
+    expect("[]", "iota(), iota_dimension=1", "[4,300]", type);
+    expect("[]", "iota(), iota_dimension=0", "[4,300]", type);
+  }
+}
+
+TEST(Loop, YieldsSeveralArrays) {
+  ExpectAsEvaluated(
+      Fused("f32[40,50] f32[50]",
+            "  b = f32[40,50] broadcast(p1), dimensions={1}\n"
+            "  s = f32[40,50] add(p0, b)\n  c = pred[40,50] compare(s, b), direction=GT\n"
+            "  d = f64[40,50] convert(s)\n"
+            "  ROOT r = (f32[40,50], pred[40,50], f64[40,50]) tuple(s, c, d)",
+            "(f32[40,50], pred[40,50], f64[40,50])"));
+}
+
+TEST(Loop, UpdatesInPlace) {
+  ExpectAsEvaluated(Fused("f32[40,50] f32[7,50] s32[] s32[]",
+                          "  n = f32[7,50] negate(p1)\n"
+                          "  ROOT r = f32[40,50] dynamic-update-slice(p0, n, p2, p3)",
+                          "f32[40,50]"));
+  ExpectAsEvaluated(
+      "HloModule m\nENTRY e {\n  a = s8[9,3,50] parameter(0)\n  u = s8[2,1,33] parameter(1)\n"
+      "  i = s32[] parameter(2)\n  j = u8[] parameter(3)\n  k = s64[] parameter(4)\n"
+      "  ROOT r = s8[9,3,50] dynamic-update-slice(a, u, i, j, k)\n}\n");
+}
+
+}  // namespace
+}  // namespace hloscope::codegen
