@@ -1,19 +1,91 @@
 // Compile: runs the passes and fusion over a module.
 #include "core/compile/compile.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
+#include "core/base/closest_text.h"
 #include "core/compile/kernel_rules.h"
+#include "core/compile/passes/pass.h"
+#include "core/compile/run_computations.h"
+#include "core/hlo/verify/verifier.h"
 
 namespace hloscope::compile {
 
-Result<Compilation> Compile(std::shared_ptr<const hlo::Module> module, const CompileOptions&) {
-  Compilation out;
-  for (uint32_t i = 0; i < module->instructions().size(); ++i) {
-    out.new_id.emplace_back(i);
-    if (IsKernel(*module, hlo::InstructionId(i))) out.kernels.emplace_back(i);
+using hlo::InstructionId;
+using hlo::Module;
+
+namespace {
+
+Status CheckPassNames(const CompileOptions& options) {
+  for (const std::string& name : options.disabled_passes) {
+    if (std::ranges::find(kPasses, name, &PassRow::name) != std::end(kPasses)) continue;
+    std::string names;
+    for (const PassRow& row : kPasses)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+    return InputError(fmt::format("there is no pass `{}`", name),
+                      fmt::format("the passes are {}", names));
   }
+  return {};
+}
+
+Status CheckModule(const Module& module, std::string_view pass) {
+  for (const hlo::Diagnostic& d : hlo::Verify(module)) {
+    if (d.severity != hlo::Severity::kError) continue;
+    return InternalError(fmt::format("{}: {} does not verify: {}", pass, module.name(), d.message));
+  }
+  return {};
+}
+
+// Elements are moved at the speed of memory without code of their own.
+bool IsWorthCode(const Module& module, InstructionId id) {
+  return Info(module[id].opcode).category != hlo::Category::kDataMovement &&
+         module[id].opcode != hlo::Opcode::kIota;
+}
+
+std::vector<InstructionId> FindKernels(const Module& module) {
+  std::vector<InstructionId> kernels;
+  const std::vector<bool> runs = RunComputations(module);
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const InstructionId id(i);
+    if (runs[module[id].computation.index] && IsWorthCode(module, id) && IsKernel(module, id)) {
+      kernels.push_back(id);
+    }
+  }
+  return kernels;
+}
+
+// `then` behind `first`, which an empty `first` leaves as it is.
+void Compose(std::vector<InstructionId>& first, const std::vector<InstructionId>& then) {
+  for (InstructionId& id : first) {
+    if (id.valid()) id = then[id.index];
+  }
+}
+
+}  // namespace
+
+Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileOptions& options) {
+  HLOSCOPE_TRY(CheckPassNames(options));
+  Compilation out;
+  for (uint32_t i = 0; i < module->instructions().size(); ++i) out.new_id.emplace_back(i);
   out.before_fusion = module;
+  for (const PassRow& row : kPasses) {
+    if (std::ranges::find(options.disabled_passes, row.name) != options.disabled_passes.end()) {
+      continue;
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(PassResult result, row.run(module, out));
+    if (row.run == &Fuse) out.before_fusion = module;
+    if (result.module == nullptr) continue;
+    module = result.module;
+    if (options.verify) HLOSCOPE_TRY(CheckModule(*module, row.name));
+    Compose(out.new_id, result.new_id);
+    if (options.keep_stages) {
+      out.stages.push_back({std::string(row.name), module, std::move(result.new_id)});
+    }
+  }
+  out.kernels = FindKernels(*module);
   out.module = std::move(module);
   return out;
 }

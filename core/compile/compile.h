@@ -14,6 +14,7 @@ namespace hloscope::compile {
 struct CompileOptions {
   std::vector<std::string> disabled_passes;  // by name, as passes.def has them
   bool keep_stages = false;                  // the module behind every pass that changed it
+  bool verify = false;                       // the module behind every pass, for tests
 };
 
 // What a pass made of a module.

@@ -112,25 +112,43 @@ void Rewriter::Remove(InstructionId id) {
   for (uint32_t k = 0; k < node.operand_count; ++k) Unlink(node.first_use + k);
 }
 
-Opcode Rewriter::OpcodeOf(InstructionId id) const {
+Opcode Rewriter::opcode(InstructionId id) const {
   size_t old = original_->instructions().size();
   return id.index < old ? (*original_)[id].opcode : added_[id.index - old].opcode;
 }
 
-std::span<const Attribute> Rewriter::AttributesOf(InstructionId id) const {
+std::span<const Attribute> Rewriter::attributes(InstructionId id) const {
   size_t old = original_->instructions().size();
   if (id.index < old) return original_->attributes((*original_)[id]);
   return added_[id.index - old].attributes;
 }
 
-std::string_view Rewriter::NameOf(InstructionId id) const {
+std::string_view Rewriter::name(InstructionId id) const {
   size_t old = original_->instructions().size();
   if (id.index < old) return original_->name(id);
   return builder_.module()[added_[id.index - old].name];
 }
 
+const Shape& Rewriter::shape(InstructionId id) const {
+  const size_t old = original_->instructions().size();
+  return builder_.module()[id.index < old ? (*original_)[id].shape : added_[id.index - old].shape];
+}
+
+ComputationId Rewriter::AddComputation(std::string_view name, ComputationId user) {
+  added_computations_.push_back({builder_.Intern(name), user});
+  members_.emplace_back();
+  roots_.emplace_back();
+  computation_removed_.push_back(false);
+  return ComputationId(members_.size() - 1);
+}
+
+StringId Rewriter::NameOf(ComputationId id) const {
+  const size_t old = original_->computations().size();
+  return id.index < old ? (*original_)[id].name : added_computations_[id.index - old].name;
+}
+
 std::span<const uint32_t> Rewriter::ControlPredecessorsOf(InstructionId id) const {
-  for (const Attribute& a : AttributesOf(id)) {
+  for (const Attribute& a : attributes(id)) {
     if (a.key == AttributeKey::kControlPredecessors) return builder_.module().IdsOf(a);
   }
   return {};
@@ -138,7 +156,7 @@ std::span<const uint32_t> Rewriter::ControlPredecessorsOf(InstructionId id) cons
 
 std::vector<ComputationId> Rewriter::CallsOf(InstructionId id) const {
   std::vector<ComputationId> calls;
-  for (const Attribute& a : AttributesOf(id)) {
+  for (const Attribute& a : attributes(id)) {
     if (Info(a.key).kind == ValueKind::kComputation) calls.push_back(ComputationId(a.value));
     if (Info(a.key).kind != ValueKind::kComputations) continue;
     for (uint32_t c : builder_.module().IdsOf(a)) calls.push_back(ComputationId(c));

@@ -27,12 +27,34 @@ class Rewriter {
   std::vector<InstructionId> operands(InstructionId id) const;
   InstructionId root(ComputationId id) const { return roots_[id.index]; }
   bool removed(InstructionId id) const { return nodes_[id.index].removed; }
+  uint32_t operand_count(InstructionId id) const { return nodes_[id.index].operand_count; }
+  InstructionId operand(InstructionId id, size_t slot) const {
+    return uses_[nodes_[id.index].first_use + slot].operand;
+  }
+  bool has_users(InstructionId id) const { return nodes_[id.index].head != kNone; }
+  ComputationId computation(InstructionId id) const { return nodes_[id.index].computation; }
+  // Those of a computation, removed ones too; added ones come last.
+  std::span<const InstructionId> members(ComputationId id) const { return members_[id.index]; }
+  size_t computation_count() const { return members_.size(); }
+  size_t instruction_count() const { return nodes_.size(); }  // removed ones counted
+  // Of old and added instructions; their values are in builder().module(). References hold until
+  // the next edit.
+  Opcode opcode(InstructionId id) const;
+  const Shape& shape(InstructionId id) const;
+  std::span<const Attribute> attributes(InstructionId id) const;
+  std::string_view name(InstructionId id) const;
+  // The instructions of a computation that are left, operands and control predecessors first, in
+  // file order where free. An input error where they form a cycle. `state` starts empty and may
+  // serve many computations, each of them once.
+  Result<std::vector<InstructionId>> Order(ComputationId id, std::vector<uint8_t>& state) const;
 
   // A new instruction at the end of `computation`; its id may be used in later edits. The shape is
   // interned.
   InstructionId Add(ComputationId computation, std::string_view name, Opcode opcode, Shape shape,
                     std::span<const InstructionId> operands,
                     std::span<const Attribute> attributes = {});
+  // A new computation, to be filled by Add and SetRoot; it comes before `user`, which will call it.
+  ComputationId AddComputation(std::string_view name, ComputationId user);
   // Attribute and string factory of the new module; attributes of old instructions stay valid in
   // it.
   ModuleBuilder& builder() { return builder_; }
@@ -78,11 +100,16 @@ class Rewriter {
     std::vector<Attribute> attributes;
   };
 
+  struct AddedComputation {
+    StringId name;
+    ComputationId user;
+  };
+
   void Link(uint32_t use);
   void Unlink(uint32_t use);
-  Opcode OpcodeOf(InstructionId id) const;
-  std::span<const Attribute> AttributesOf(InstructionId id) const;
-  std::string_view NameOf(InstructionId id) const;
+  StringId NameOf(ComputationId id) const;
+  // Where a computation stands in the new module: behind all of smaller places.
+  std::pair<uint32_t, bool> PlaceOf(ComputationId id) const;
   std::span<const uint32_t> ControlPredecessorsOf(InstructionId id) const;
   std::vector<ComputationId> CallsOf(InstructionId id) const;
   // Operands and control predecessors that are not removed.
@@ -94,7 +121,6 @@ class Rewriter {
                     std::vector<bool>& live);
 
   Status CheckFinished() const;
-  Result<std::vector<InstructionId>> OrderOf(ComputationId id, std::vector<uint8_t>& state) const;
   std::vector<Attribute> MapAttributes(InstructionId id, const RewriteResult& result);
   void Emit(ComputationId id, std::span<const InstructionId> order, RewriteResult& result);
   void CarryOver(const RewriteResult& result);
@@ -103,6 +129,7 @@ class Rewriter {
   ModuleBuilder builder_;
   std::vector<Node> nodes_;  // of the original's instructions, then of added_
   std::vector<Added> added_;
+  std::vector<AddedComputation> added_computations_;
   std::vector<Use> uses_;
   std::vector<InstructionId> roots_;
   std::vector<std::vector<InstructionId>> members_;  // by computation, in file order

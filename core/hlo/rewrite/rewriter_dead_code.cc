@@ -8,7 +8,7 @@
 namespace hloscope::hlo {
 
 bool Rewriter::HasEffect(InstructionId id, const std::vector<bool>& with_effects) const {
-  return HasOwnEffect(OpcodeOf(id), AttributesOf(id)) ||
+  return HasOwnEffect(opcode(id), attributes(id)) ||
          std::ranges::any_of(CallsOf(id), [&](ComputationId c) { return with_effects[c.index]; });
 }
 
@@ -19,7 +19,7 @@ std::vector<bool> Rewriter::ComputationsWithEffects() const {
   for (uint32_t c = 0; c < members_.size(); ++c) {
     for (InstructionId id : members_[c]) {
       if (nodes_[id.index].removed) continue;
-      if (HasOwnEffect(OpcodeOf(id), AttributesOf(id))) with_effects[c] = true;
+      if (HasOwnEffect(opcode(id), attributes(id))) with_effects[c] = true;
       for (ComputationId callee : CallsOf(id)) calls.push_back({id, ComputationId(c), callee});
     }
   }
@@ -32,7 +32,7 @@ void Rewriter::RemoveDeadIn(ComputationId id, const std::vector<bool>& with_effe
   std::vector<InstructionId> open;
   for (InstructionId member : members) {
     if (nodes_[member.index].removed) continue;
-    bool keep = member == roots_[id.index] || OpcodeOf(member) == Opcode::kParameter ||
+    bool keep = member == roots_[id.index] || opcode(member) == Opcode::kParameter ||
                 HasEffect(member, with_effects);
     if (keep) open.push_back(member);
   }

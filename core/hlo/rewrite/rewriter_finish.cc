@@ -27,7 +27,7 @@ Status Rewriter::CheckFinished() const {
       continue;
     }
     return InputError(fmt::format("computation {} has no root after the edits",
-                                  (*original_)[original_->computations()[c].name]));
+                                  builder_.module()[NameOf(ComputationId(c))]));
   }
   for (const Node& node : nodes_) {
     if (node.removed) continue;
@@ -37,7 +37,7 @@ Status Rewriter::CheckFinished() const {
       const Node& used = nodes_[operand.index];
       if (!used.removed && used.computation == node.computation) continue;
       return InputError(fmt::format("{} uses {}, which was removed or is in another computation",
-                                    NameOf(user), NameOf(operand)));
+                                    name(user), name(operand)));
     }
   }
   return {};
@@ -45,8 +45,9 @@ Status Rewriter::CheckFinished() const {
 
 // Depth-first in file order, so that a computation that needs no reordering keeps its order and a
 // new operand comes right before its first user.
-Result<std::vector<InstructionId>> Rewriter::OrderOf(ComputationId id,
-                                                     std::vector<uint8_t>& state) const {
+Result<std::vector<InstructionId>> Rewriter::Order(ComputationId id,
+                                                   std::vector<uint8_t>& state) const {
+  state.resize(nodes_.size(), kNew);
   std::vector<InstructionId> order;
   std::vector<Visit> stack;
   std::vector<InstructionId> dependencies;
@@ -72,7 +73,7 @@ Result<std::vector<InstructionId>> Rewriter::OrderOf(ComputationId id,
       if (nodes_[next.index].computation != id || state[next.index] == kDone) continue;
       if (state[next.index] == kOpen) {
         return InputError(
-            fmt::format("{} depends on itself through {}", NameOf(next), NameOf(stack.back().id)));
+            fmt::format("{} depends on itself through {}", name(next), name(stack.back().id)));
       }
       open(next);
     }
@@ -80,10 +81,20 @@ Result<std::vector<InstructionId>> Rewriter::OrderOf(ComputationId id,
   return order;
 }
 
+std::pair<uint32_t, bool> Rewriter::PlaceOf(ComputationId id) const {
+  const size_t old = original_->computations().size();
+  bool is_old = true;
+  while (id.index >= old) {
+    id = added_computations_[id.index - old].user;
+    is_old = false;
+  }
+  return {(*original_)[id].first_instruction, is_old};
+}
+
 // The attributes with the ids of the new module; lists that change are made anew.
 std::vector<Attribute> Rewriter::MapAttributes(InstructionId id, const RewriteResult& result) {
   std::vector<Attribute> mapped;
-  for (Attribute a : AttributesOf(id)) {
+  for (Attribute a : attributes(id)) {
     ValueKind kind = Info(a.key).kind;
     if (kind == ValueKind::kComputation && a.value < new_computation_.size()) {
       a.value = new_computation_[a.value].index;
@@ -110,7 +121,6 @@ std::vector<Attribute> Rewriter::MapAttributes(InstructionId id, const RewriteRe
 
 void Rewriter::Emit(ComputationId id, std::span<const InstructionId> order, RewriteResult& result) {
   size_t old_count = original_->instructions().size();
-  const Computation& computation = (*original_)[id];
   builder_.BeginComputation(new_computation_[id.index]);
   size_t next = builder_.NextInstruction().index;
   for (InstructionId old : order) result.new_id[old.index] = InstructionId(next++);
@@ -127,7 +137,9 @@ void Rewriter::Emit(ComputationId id, std::span<const InstructionId> order, Rewr
       builder_.AddInstruction(a.name, a.opcode, a.shape, new_operands, attributes);
     }
   }
-  builder_.EndComputation(result.new_id[roots_[id.index].index], computation.execution_thread);
+  const StringId thread =
+      id.index < original_->computations().size() ? (*original_)[id].execution_thread : StringId();
+  builder_.EndComputation(result.new_id[roots_[id.index].index], thread);
 }
 
 // Ids and unknown fields of the proto the module was read from.
@@ -161,15 +173,14 @@ Result<RewriteResult> Rewriter::Finish() {
   new_computation_.assign(members_.size(), ComputationId());
   for (uint32_t c = 0; c < members_.size(); ++c) {
     if (computation_removed_[c]) continue;
-    new_computation_[c] = builder_.DeclareComputation(original_->computations()[c].name);
+    new_computation_[c] = builder_.DeclareComputation(NameOf(ComputationId(c)));
     by_place.push_back(c);
   }
-  std::ranges::stable_sort(
-      by_place, {}, [&](uint32_t c) { return original_->computations()[c].first_instruction; });
+  std::ranges::stable_sort(by_place, {}, [&](uint32_t c) { return PlaceOf(ComputationId(c)); });
   builder_.Reserve(nodes_.size());
   std::vector<uint8_t> state(nodes_.size(), kNew);
   for (uint32_t c : by_place) {
-    HLOSCOPE_ASSIGN_OR_RETURN(std::vector<InstructionId> order, OrderOf(ComputationId(c), state));
+    HLOSCOPE_ASSIGN_OR_RETURN(std::vector<InstructionId> order, Order(ComputationId(c), state));
     Emit(ComputationId(c), order, result);
   }
   builder_.SetEntry(new_computation_[original_->entry_id().index]);

@@ -1,0 +1,195 @@
+// Fuse: plans the kernels of every computation that runs and writes them as fusions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/compile/fusion/kernel_plan.h"
+#include "core/compile/kernel_rules.h"
+#include "core/compile/passes/edit.h"
+#include "core/compile/run_computations.h"
+
+namespace hloscope::compile {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::ComputationId;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::Shape;
+
+namespace {
+
+// As many opcodes as the name of a fusion has.
+constexpr size_t kMostInName = 4;
+
+class FusionWriter {
+ public:
+  explicit FusionWriter(const std::shared_ptr<const Module>& module)
+      : module_(*module), edit_(module) {
+    for (const hlo::Computation& c : module_.computations()) names_.emplace(module_[c.name]);
+  }
+
+  void Write(const KernelGroup& group) {
+    if (group.roots.size() + group.members.size() < 2) return;
+    const InstructionId first = group.roots.front();
+    const std::string name = NameOf(group);
+    body_ = edit_.rewriter().AddComputation(ComputationName(name), module_[first].computation);
+    inside_.clear();
+    operands_.clear();
+    parameters_.clear();
+    std::vector<InstructionId> all = group.members;
+    all.insert(all.end(), group.roots.begin(), group.roots.end());
+    std::ranges::sort(all);
+    mine_ = {all.begin(), all.end()};
+    for (const InstructionId id : all) inside_[id] = CopyIn(id);
+    WriteFusion(group, name);
+  }
+
+  Result<PassResult> Finish() { return edit_.Finish(); }
+
+ private:
+  static bool IsReduce(const Module& module, InstructionId id) {
+    return module[id].opcode == Opcode::kReduce;
+  }
+
+  // input_exponential_reduce_fusion: the last opcodes that compute something.
+  std::string NameOf(const KernelGroup& group) const {
+    std::vector<InstructionId> all = group.members;
+    all.insert(all.end(), group.roots.begin(), group.roots.end());
+    std::ranges::sort(all);
+    std::vector<std::string> words;
+    for (size_t k = all.size(); k-- > 0 && words.size() < kMostInName;) {
+      const Opcode opcode = module_[all[k]].opcode;
+      if (opcode == Opcode::kBroadcast && !words.empty()) continue;
+      std::string word(ToString(opcode));
+      std::ranges::replace(word, '-', '_');
+      if (std::ranges::find(words, word) == words.end()) words.insert(words.begin(), word);
+    }
+    std::string name = IsReduce(module_, group.roots[0]) ? "input" : "loop";
+    for (const std::string& word : words) name += "_" + word;
+    return name + "_fusion";
+  }
+
+  std::string ComputationName(const std::string& fusion) {
+    const std::string wanted = "fused_" + fusion.substr(0, fusion.size() - 7);
+    std::string name = wanted;
+    while (!names_.insert(name).second) name = fmt::format("{}.{}", wanted, ++numbers_[wanted]);
+    return name;
+  }
+
+  InstructionId AddIn(std::string_view name, Opcode opcode, const Shape& shape,
+                      std::span<const InstructionId> operands,
+                      std::span<const Attribute> attributes) {
+    return edit_.rewriter().Add(body_, edit_.UniqueName(name), opcode, shape, operands, attributes);
+  }
+
+  InstructionId Parameter(InstructionId outside) {
+    const auto known = parameters_.find(outside);
+    if (known != parameters_.end()) return known->second;
+    const auto number = static_cast<int64_t>(operands_.size());
+    const auto now = now_.find(outside);
+    operands_.push_back(now == now_.end() ? outside : now->second);
+    const Attribute attribute =
+        edit_.rewriter().builder().MakeInt(AttributeKey::kParameterNumber, number);
+    const InstructionId id = AddIn(fmt::format("param_{}", number), Opcode::kParameter,
+                                   module_.shape(outside), {}, std::span(&attribute, 1));
+    parameters_[outside] = id;
+    return id;
+  }
+
+  InstructionId OperandIn(InstructionId user, size_t slot) {
+    const InstructionId operand = module_.operands(user)[slot];
+    if (mine_.contains(operand)) return inside_.at(operand);
+    const bool is_updated = module_[user].opcode == Opcode::kDynamicUpdateSlice && slot == 0;
+    if (module_[operand].opcode != Opcode::kConstant || is_updated ||
+        !IsElemental(module_, operand)) {
+      return Parameter(operand);
+    }
+    const auto known = inside_.find(operand);
+    if (known != inside_.end()) return known->second;
+    return inside_[operand] =
+               AddIn(module_.name(operand), Opcode::kConstant, module_.shape(operand), {},
+                     module_.attributes(module_[operand]));
+  }
+
+  InstructionId CopyIn(InstructionId id) {
+    std::vector<InstructionId> operands;
+    for (size_t slot = 0; slot < module_.operands(id).size(); ++slot) {
+      operands.push_back(OperandIn(id, slot));
+    }
+    const InstructionId copy = AddIn(module_.name(id), module_[id].opcode, module_.shape(id),
+                                     operands, module_.attributes(module_[id]));
+    if (noted_.insert(id).second) edit_.NoteSameValue(id, copy);
+    return copy;
+  }
+
+  void Replace(InstructionId root, InstructionId result) {
+    edit_.Replace(root, result);
+    now_[root] = result;
+  }
+
+  void WriteFusion(const KernelGroup& group, const std::string& name) {
+    hlo::Rewriter& rewriter = edit_.rewriter();
+    const InstructionId last = group.roots.back();
+    const hlo::FusionKind kind =
+        IsReduce(module_, last) ? hlo::FusionKind::kInput : hlo::FusionKind::kLoop;
+    const std::vector<Attribute> attributes = {
+        rewriter.builder().MakeEnum(AttributeKey::kFusionKind, static_cast<int32_t>(kind)),
+        rewriter.builder().MakeComputation(AttributeKey::kCalls, body_)};
+    if (group.roots.size() == 1) {
+      rewriter.SetRoot(body_, inside_.at(last));
+      edit_.Replace(
+          last, edit_.Add(last, name, Opcode::kFusion, module_.shape(last), operands_, attributes));
+      return;
+    }
+    std::vector<InstructionId> results;
+    std::vector<Shape> shapes;
+    for (const InstructionId root : group.roots) {
+      results.push_back(inside_.at(root));
+      shapes.push_back(module_.shape(root));
+    }
+    const Shape shape = Shape::Tuple(shapes);
+    rewriter.SetRoot(body_, AddIn("tuple", Opcode::kTuple, shape, results, {}));
+    const InstructionId fusion =
+        edit_.Add(last, name, Opcode::kFusion, shape, operands_, attributes);
+    for (size_t k = 0; k < group.roots.size(); ++k) {
+      const Attribute index =
+          rewriter.builder().MakeInt(AttributeKey::kIndex, static_cast<int64_t>(k));
+      Replace(group.roots[k],
+              edit_.Add(group.roots[k], "get-tuple-element", Opcode::kGetTupleElement,
+                        module_.shape(group.roots[k]), {fusion}, {index}));
+    }
+  }
+
+  const Module& module_;
+  Edit edit_;
+  std::unordered_set<std::string> names_;  // of computations
+  std::unordered_map<std::string, uint32_t> numbers_;
+  std::unordered_set<InstructionId> noted_;
+  std::unordered_map<InstructionId, InstructionId> now_;  // by root that was written
+  // Of the fusion being written.
+  ComputationId body_;
+  std::unordered_set<InstructionId> mine_;
+  std::unordered_map<InstructionId, InstructionId> inside_, parameters_;
+  std::vector<InstructionId> operands_;
+};
+
+}  // namespace
+
+Result<PassResult> Fuse(const std::shared_ptr<const Module>& module, Compilation& out) {
+  FusionWriter writer(module);
+  const std::vector<bool> runs = RunComputations(*module);
+  for (uint32_t c = 0; c < runs.size(); ++c) {
+    if (!runs[c]) continue;
+    KernelPlan plan = PlanKernels(*module, ComputationId(c));
+    out.decisions.insert(out.decisions.end(), std::make_move_iterator(plan.decisions.begin()),
+                         std::make_move_iterator(plan.decisions.end()));
+    for (const KernelGroup& group : plan.groups) writer.Write(group);
+  }
+  return writer.Finish();
+}
+
+}  // namespace hloscope::compile

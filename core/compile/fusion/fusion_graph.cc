@@ -1,0 +1,240 @@
+// Deciding what is computed inside its readers' kernels. A kernel is its root and everything
+// computed inside it, which are ancestors of the root: so kernels never depend on each other in a
+// cycle, whatever is decided.
+#include "core/compile/fusion/fusion_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/compile/kernel_rules.h"
+#include "core/hlo/opcode_traits.h"
+
+namespace hloscope::compile {
+
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::Shape;
+
+namespace {
+
+// Times in picoseconds. A kernel that is not run, and its result that is not allocated.
+constexpr double kLaunch = 300'000;
+// A byte moved within the caches, and one beyond them.
+constexpr double kCachedByte = 20, kFarByte = 80;
+constexpr double kCacheBytes = 16e6;
+// A scalar that more kernels read is computed once.
+constexpr double kMostOfScalar = 8;
+// Parts of a concatenation, each of them a branch of the code.
+constexpr size_t kMostParts = 4;
+// Rearranging more than this is left to the blocked copies of the evaluator.
+constexpr double kMostRearranged = 1e6;
+
+double BytesOf(const Module& module, InstructionId id) {
+  return static_cast<double>(module.shape(id).ByteSize().value_or(0));
+}
+
+// "12.3 MB".
+std::string BytesText(double bytes) {
+  if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
+  if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
+  if (bytes < 1e9) return fmt::format("{:.1f} MB", bytes / 1e6);
+  return fmt::format("{:.1f} GB", bytes / 1e9);
+}
+
+// True for a transpose whose neighbouring elements come from far apart.
+bool MovesMinorDimension(const Module& module, InstructionId id) {
+  if (module[id].opcode != Opcode::kTranspose) return false;
+  const auto order = module.GetInts(module[id], AttributeKey::kDimensions);
+  for (size_t d = order.size(); d-- > 0;) {
+    if (module.shape(id).dimension(d) == 1) continue;
+    // The innermost dimension with elements has to be the operand's innermost, too.
+    const Shape& from = module.shape(module.operands(id)[0]);
+    for (size_t k = from.rank(); k-- > 0;) {
+      if (from.dimension(k) != 1) return std::cmp_not_equal(order[d], k);
+    }
+  }
+  return false;
+}
+
+bool IsScattered(const Module& module, InstructionId id) {
+  return module[id].opcode == Opcode::kGather || MovesMinorDimension(module, id);
+}
+
+}  // namespace
+
+FusionGraph::FusionGraph(const Module& module, hlo::ComputationId computation,
+                         std::vector<FusionDecision>& decisions)
+    : module_(module),
+      first_(module[computation].first_instruction),
+      root_(module[computation].root),
+      nodes_(module[computation].instruction_count),
+      pinned_(nodes_.size(), false),
+      decisions_(decisions) {
+  for (Position p = 0; p < nodes_.size(); ++p) {
+    const hlo::Attribute* before = module_.Find(id(p), AttributeKey::kControlPredecessors);
+    if (before == nullptr) continue;
+    pinned_[p] = true;
+    for (const uint32_t other : module_.IdsOf(*before)) {
+      if (other - first_ < pinned_.size()) pinned_[other - first_] = true;
+    }
+  }
+  nodes_[position(root_)].is_read_outside = true;
+  nodes_[position(root_)].outside_user = "the result";
+  for (Position p = static_cast<Position>(nodes_.size()); p-- > 0;) Decide(p);
+}
+
+bool FusionGraph::CanBeRoot(Position p) const {
+  const Opcode opcode = module_[id(p)].opcode;
+  return !pinned_[p] && !HasTrait(opcode, hlo::kTraitNoCode) && IsKernelRoot(module_, id(p));
+}
+
+std::vector<Position> FusionGraph::KernelsOf(const Node& node) const {
+  std::vector<Position> kernels;
+  for (const Reader& reader : node.readers) kernels.push_back(reader.kernel);
+  std::ranges::sort(kernels);
+  kernels.erase(std::ranges::unique(kernels).begin(), kernels.end());
+  return kernels;
+}
+
+void FusionGraph::Decide(Position p) {
+  Node& node = nodes_[p];
+  const Opcode opcode = module_[id(p)].opcode;
+  if (opcode == Opcode::kConstant && IsElemental(module_, id(p))) {
+    node.role = Role::kInCode;
+    return;
+  }
+  const bool is_elemental = opcode != Opcode::kParameter && opcode != Opcode::kConstant &&
+                            !pinned_[p] && IsElemental(module_, id(p));
+  if (is_elemental && !node.readers.empty()) {
+    const std::vector<Position> kernels = KernelsOf(node);
+    const Verdict verdict = Judge(p, kernels);
+    for (size_t k = 0; k < std::min<size_t>(kernels.size(), 8); ++k) {
+      decisions_.push_back({id(p), id(kernels[k]), verdict.is_fused, verdict.reason});
+    }
+    if (verdict.is_fused) return MakeInside(p, kernels);
+  }
+  // Reshapes move nothing, and the evaluator copies large transposes in blocks.
+  const bool is_copied_better =
+      opcode == Opcode::kReshape || opcode == Opcode::kBitcast ||
+      (opcode == Opcode::kConcatenate && module_.operands(id(p)).size() > kMostParts) ||
+      (MovesMinorDimension(module_, id(p)) && BytesOf(module_, id(p)) > kMostRearranged);
+  if (CanBeRoot(p) && !is_copied_better) return MakeRoot(p);
+  MakeOutside(p);
+}
+
+// What forbids to compute `p` inside `kernels`, empty where nothing does.
+std::string FusionGraph::Obstacle(Position p, const std::vector<Position>& kernels) const {
+  const Node& node = nodes_[p];
+  if (node.is_read_outside) return fmt::format("{} needs it as a whole", node.outside_user);
+  const auto operands = module_.operands(id(p));
+  for (const Position kernel : kernels) {
+    const Node& root = nodes_[kernel];
+    if (root.size + 1 > kMostInKernel) {
+      return fmt::format("{} has {} instructions", module_.name(id(kernel)), root.size);
+    }
+    if (root.operands + operands.size() > kMostOperands + 1) {
+      return fmt::format("{} reads {} values", module_.name(id(kernel)), root.operands);
+    }
+    if (module_[id(kernel)].opcode != Opcode::kDynamicUpdateSlice) continue;
+    const auto of_root = module_.operands(id(kernel));
+    const InstructionId updated = of_root[0];
+    if (std::ranges::count(of_root, updated) > 1 || updated == id(p) ||
+        std::ranges::find(operands, updated) != operands.end()) {
+      return fmt::format("{} is updated in place and read here", module_.name(updated));
+    }
+  }
+  return {};
+}
+
+FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<Position>& kernels) const {
+  const std::string obstacle = Obstacle(p, kernels);
+  if (!obstacle.empty()) return {false, obstacle};
+  const InstructionId self = id(p);
+  const double elements = ElementCount(module_.shape(self)), bytes = BytesOf(module_, self);
+  const double cost = CostOf(module_[self].opcode);
+  const auto users = static_cast<double>(kernels.size());
+  double count = 0;
+  for (const Reader& reader : nodes_[p].readers) count += reader.reads.count;
+  const double again = std::max(0.0, count - elements);
+  const std::string recomputed =
+      fmt::format("{} user{}, {:.6g} of {:.6g} elements computed again", kernels.size(),
+                  kernels.size() == 1 ? "" : "s", again, elements);
+  if (cost == 0) return {true, "costs nothing"};
+  if (elements > 1 && cost >= kDearCost && again > 0.05 * elements) return {false, recomputed};
+  if (IsScattered(module_, self) && bytes > kMostRearranged) {
+    return {false, fmt::format("rearranges {}", BytesText(bytes))};
+  }
+  if (elements == 1 && users > kMostOfScalar) {
+    return {false, fmt::format("{} users of a scalar", kernels.size())};
+  }
+  // Further kernels that read what it reads.
+  double read_more = 0;
+  for (const InstructionId operand : module_.operands(self)) {
+    if (nodes_[position(operand)].role == Role::kInCode) continue;
+    if (CostOf(module_[operand].opcode) == 0) continue;
+    read_more += BytesOf(module_, operand) * (users - 1);
+  }
+  const double saved = bytes * (users + 1) - read_more;
+  const double byte_time = bytes > kCacheBytes ? kFarByte : kCachedByte;
+  const double gain = kLaunch + saved * byte_time - again * cost;
+  if (gain < 0) {
+    return {false,
+            fmt::format("{}, for {} moved less", recomputed, BytesText(std::max(0.0, saved)))};
+  }
+  if (again == 0) return {true, fmt::format("{} moved less", BytesText(std::max(0.0, saved)))};
+  return {true, fmt::format("{} moved less, {}", BytesText(std::max(0.0, saved)), recomputed)};
+}
+
+void FusionGraph::MakeOutside(Position p) {
+  nodes_[p].role = Role::kOutside;
+  for (const InstructionId operand : module_.operands(id(p))) {
+    Node& node = nodes_[position(operand)];
+    node.is_read_outside = true;
+    node.outside_user = module_.name(id(p));
+  }
+}
+
+void FusionGraph::MakeRoot(Position p) {
+  nodes_[p].role = Role::kRoot;
+  ReadOperands(p, p, {.map = 0, .count = LoopCount(module_, id(p))});
+}
+
+void FusionGraph::MakeInside(Position p, const std::vector<Position>& kernels) {
+  nodes_[p].role = Role::kInside;
+  for (const Position kernel : kernels) {
+    ++nodes_[kernel].size;
+    --nodes_[kernel].operands;
+  }
+  // By index: an instruction may read itself never, but its operands' lists grow.
+  for (size_t k = 0; k < nodes_[p].readers.size(); ++k) {
+    const Reader reader = nodes_[p].readers[k];
+    ReadOperands(p, reader.kernel, reader.reads);
+  }
+}
+
+void FusionGraph::ReadOperands(Position p, Position kernel, const Reads& reads) {
+  const auto operands = module_.operands(id(p));
+  for (size_t slot = 0; slot < operands.size(); ++slot) {
+    AddReader(position(operands[slot]), kernel, OperandReads(module_, id(p), slot, reads));
+  }
+}
+
+void FusionGraph::AddReader(Position p, Position kernel, const Reads& reads) {
+  Node& node = nodes_[p];
+  if (module_[id(p)].opcode == Opcode::kConstant && IsElemental(module_, id(p))) return;
+  const uint64_t of_kernel = uint64_t{p} << 32 | kernel;
+  if (read_.insert(of_kernel).second) ++nodes_[kernel].operands;
+  const auto [found, is_new] =
+      reader_index_.try_emplace({of_kernel, reads.map}, static_cast<uint32_t>(node.readers.size()));
+  if (!is_new) {
+    double& count = node.readers[found->second].reads.count;
+    count = std::max(count, reads.count);
+    return;
+  }
+  node.readers.push_back({kernel, reads});
+}
+
+}  // namespace hloscope::compile

@@ -1,0 +1,119 @@
+// Index maps by the table access.def, and costs by the table costs.def.
+#include "core/compile/fusion/index_map.h"
+
+#include <array>
+
+namespace hloscope::compile {
+
+using hlo::Attribute;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::Shape;
+
+namespace {
+
+enum class Access : uint8_t { kSame, kMoved, kPart, kIndexed, kReduced, kUpdated };
+
+constexpr auto kAccess = [] {
+  std::array<Access, hlo::kOpcodeCount> rows{};
+#define ACCESS(opcode, how) rows[static_cast<size_t>(Opcode::opcode)] = Access::how;
+#include "core/compile/fusion/access.def"
+#undef ACCESS
+  return rows;
+}();
+
+constexpr auto kCosts = [] {
+  std::array<double, hlo::kOpcodeCount> rows{};
+  rows.fill(kPlainCost);
+#define COST(opcode, time) rows[static_cast<size_t>(Opcode::opcode)] = time;
+#include "core/compile/fusion/costs.def"
+#undef COST
+  return rows;
+}();
+
+constexpr uint64_t kScalarMap = 1;
+
+// FNV's prime spreads well enough for a few thousand maps.
+uint64_t Mixed(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x100000001b3u; }
+
+uint64_t Mixed(uint64_t hash, std::span<const int64_t> values) {
+  hash = Mixed(hash, values.size());
+  for (const int64_t value : values) hash = Mixed(hash, static_cast<uint64_t>(value));
+  return hash;
+}
+
+// The same for instructions that move elements the same way.
+uint64_t MovedMap(const Module& module, InstructionId id, uint64_t map) {
+  uint64_t hash = Mixed(0xcbf29ce484222325u, map);
+  hash = Mixed(hash, static_cast<uint64_t>(module[id].opcode));
+  hash = Mixed(hash, module.shape(id).dimensions());
+  hash = Mixed(hash, module.shape(module.operands(id)[0]).dimensions());
+  for (const Attribute& a : module.attributes(module[id])) {
+    switch (Info(a.key).kind) {
+      case hlo::ValueKind::kInts:
+      case hlo::ValueKind::kPadding:
+      case hlo::ValueKind::kSlices:
+        hash = Mixed(Mixed(hash, static_cast<uint64_t>(a.key)), module.IntsOf(a));
+        break;
+      default:
+        break;
+    }
+  }
+  return hash;
+}
+
+// The map of one instruction alone.
+uint64_t OwnMap(InstructionId id, size_t slot, uint64_t map) {
+  return Mixed(Mixed(Mixed(0x9e3779b97f4a7c15u, map), id.index), slot);
+}
+
+// The indices of a gather are read as often as a start index has coordinates, those of a
+// dynamic-slice are scalars.
+Reads IndexedReads(const Module& module, InstructionId id, size_t slot, const Reads& reads) {
+  if (slot == 0) return {OwnMap(id, slot, reads.map), reads.count};
+  const auto coordinates = module.GetInts(module[id], hlo::AttributeKey::kStartIndexMap).size();
+  return {OwnMap(id, slot, reads.map), reads.count * static_cast<double>(coordinates)};
+}
+
+}  // namespace
+
+double ElementCount(const Shape& shape) {
+  const Shape* array = &shape;
+  while (array->IsTuple() && !array->elements().empty()) array = &array->elements()[0];
+  double count = 1;
+  for (const int64_t size : array->dimensions()) count *= static_cast<double>(size);
+  return count;
+}
+
+double CostOf(Opcode opcode) { return kCosts[static_cast<size_t>(opcode)]; }
+
+double LoopCount(const Module& module, InstructionId id) {
+  const Access access = kAccess[static_cast<size_t>(module[id].opcode)];
+  if (access == Access::kReduced) return ElementCount(module.shape(module.operands(id)[0]));
+  if (access == Access::kUpdated) return ElementCount(module.shape(module.operands(id)[1]));
+  return ElementCount(module.shape(id));
+}
+
+Reads OperandReads(const Module& module, InstructionId id, size_t slot, const Reads& reads) {
+  const InstructionId operand = module.operands(id)[slot];
+  if (module.shape(operand).IsScalar()) return {kScalarMap, 1};
+  const double elements = ElementCount(module.shape(operand));
+  switch (kAccess[static_cast<size_t>(module[id].opcode)]) {
+    case Access::kSame:
+      return reads;
+    case Access::kMoved:
+      return {MovedMap(module, id, reads.map), reads.count};
+    case Access::kPart:
+      return {OwnMap(id, slot, reads.map), reads.count * elements / ElementCount(module.shape(id))};
+    case Access::kIndexed:
+      return IndexedReads(module, id, slot, reads);
+    case Access::kReduced:
+      return {reads.map, elements};
+    case Access::kUpdated:
+      return slot == 0 ? Reads{OwnMap(id, slot, reads.map), 0} : Reads{reads.map, elements};
+  }
+  return reads;
+}
+
+}  // namespace hloscope::compile

@@ -1,0 +1,16 @@
+// Planning the kernels of one computation.
+#include "core/compile/fusion/kernel_plan.h"
+
+#include "core/compile/fusion/fusion_graph.h"
+#include "core/compile/fusion/merge_kernels.h"
+
+namespace hloscope::compile {
+
+KernelPlan PlanKernels(const hlo::Module& module, hlo::ComputationId computation) {
+  KernelPlan plan;
+  const FusionGraph graph(module, computation, plan.decisions);
+  plan.groups = MergeKernels(graph, plan.decisions);
+  return plan;
+}
+
+}  // namespace hloscope::compile

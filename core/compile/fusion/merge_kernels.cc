@@ -1,0 +1,290 @@
+// Merging kernels. What depends on a kernel has a higher level than it; kernels of one level do
+// not depend on each other, and a kernel may join a reader of it if all else that reads it has a
+// higher level than that reader. Either way every edge still leads to a higher level: no cycles.
+#include "core/compile/fusion/merge_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace hloscope::compile {
+
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+
+namespace {
+
+// Loops of up to this many elements join others that read nothing in common: a run is saved.
+constexpr double kSmallLoop = 4096;
+constexpr int kRounds = 2;
+
+// A kernel, or an instruction that is none.
+struct Unit {
+  std::vector<Position> roots = {}, members = {};  // ascending; the roots are not among the members
+  std::vector<Position> inputs = {};               // values read from outside, ascending
+  uint32_t level = 0;
+  bool is_merged_away = false;
+};
+
+class Merger {
+ public:
+  Merger(const FusionGraph& graph, std::vector<FusionDecision>& decisions)
+      : graph_(graph),
+        module_(graph.module()),
+        unit_of_(graph.size()),
+        units_(graph.size()),
+        decisions_(decisions) {
+    MakeUnits();
+  }
+
+  std::vector<KernelGroup> Run() {
+    for (int round = 0; round < kRounds; ++round) {
+      FindLevels();
+      MergeSiblings();
+      MergeIntoReaders();
+    }
+    return Groups();
+  }
+
+ private:
+  // What merged kernels must have in common.
+  struct Loop {
+    bool is_reduce = false;
+    std::vector<int64_t> dimensions = {}, reduced = {};
+    auto operator<=>(const Loop&) const = default;
+  };
+
+  InstructionId id(Position p) const { return graph_.id(p); }
+  bool IsKernel(Position unit) const {
+    return !units_[unit].is_merged_away && graph_[unit].role == Role::kRoot;
+  }
+
+  // One unit for each kernel and each instruction outside, at its position.
+  void MakeUnits() {
+    for (Position p = 0; p < graph_.size(); ++p) {
+      unit_of_[p] = p;
+      const Role role = graph_[p].role;
+      if (role == Role::kRoot || role == Role::kOutside) units_[p].roots = {p};
+      if (role == Role::kInside) units_[p].is_merged_away = true;
+      Position last = static_cast<Position>(-1);
+      std::vector<Position> kernels;
+      for (const Reader& reader : graph_[p].readers) kernels.push_back(reader.kernel);
+      std::ranges::sort(kernels);
+      for (const Position kernel : kernels) {
+        if (kernel == last) continue;
+        last = kernel;
+        (role == Role::kInside ? units_[kernel].members : units_[kernel].inputs).push_back(p);
+      }
+      if (role == Role::kOutside) AddOutsideInputs(p);
+    }
+  }
+
+  // Operands, and what has to run before.
+  void AddOutsideInputs(Position p) {
+    std::vector<Position>& inputs = units_[p].inputs;
+    for (const InstructionId operand : module_.operands(id(p))) {
+      inputs.push_back(graph_.position(operand));
+    }
+    if (const auto* before = module_.Find(id(p), AttributeKey::kControlPredecessors)) {
+      for (const uint32_t other : module_.IdsOf(*before)) {
+        const Position position = graph_.position(InstructionId(other));
+        if (position < graph_.size()) inputs.push_back(position);
+      }
+    }
+    std::ranges::sort(inputs);
+    inputs.erase(std::ranges::unique(inputs).begin(), inputs.end());
+  }
+
+  // Levels so far say an order in which inputs come first; the first time, positions do.
+  void FindLevels() {
+    std::vector<Position> order;
+    for (Position p = 0; p < units_.size(); ++p) {
+      if (!units_[p].is_merged_away) order.push_back(p);
+    }
+    std::ranges::stable_sort(order, {}, [&](Position p) { return units_[p].level; });
+    for (const Position p : order) {
+      uint32_t level = 0;
+      for (const Position input : units_[p].inputs) {
+        level = std::max(level, units_[unit_of_[input]].level + 1);
+      }
+      units_[p].level = level;
+    }
+  }
+
+  Loop LoopOf(Position root) const {
+    const Opcode opcode = module_[id(root)].opcode;
+    const bool is_reduce = opcode == Opcode::kReduce;
+    const auto sizes =
+        module_.shape(is_reduce ? module_.operands(id(root))[0] : id(root)).dimensions();
+    Loop loop{.is_reduce = is_reduce, .dimensions = {sizes.begin(), sizes.end()}};
+    if (is_reduce) {
+      const auto reduced = module_.GetInts(module_[id(root)], AttributeKey::kDimensions);
+      loop.reduced.assign(reduced.begin(), reduced.end());
+    }
+    return loop;
+  }
+
+  // Updates in place and several reduces in one instruction stay alone.
+  bool MayMerge(Position unit) const {
+    return IsKernel(unit) && module_.shape(id(unit)).IsArray() &&
+           module_[id(unit)].opcode != Opcode::kDynamicUpdateSlice;
+  }
+
+  static double Count(const Loop& loop) {
+    return std::accumulate(loop.dimensions.begin(), loop.dimensions.end(), 1.0,
+                           [](double a, int64_t b) { return a * static_cast<double>(b); });
+  }
+
+  static std::vector<Position> Union(const std::vector<Position>& a,
+                                     const std::vector<Position>& b) {
+    std::vector<Position> both;
+    std::ranges::set_union(a, b, std::back_inserter(both));
+    return both;
+  }
+
+  // The two as one; `keep` has their level.
+  Unit Together(Position keep, Position gone) const {
+    const Unit &a = units_[keep], &b = units_[gone];
+    Unit unit{.roots = Union(a.roots, b.roots), .level = a.level};
+    const auto is_root = [&](Position p) { return std::ranges::binary_search(unit.roots, p); };
+    unit.members = Union(a.members, b.members);
+    std::erase_if(unit.members, is_root);
+    unit.inputs = Union(a.inputs, b.inputs);
+    std::erase_if(unit.inputs, is_root);
+    return unit;
+  }
+
+  static bool FitsLimits(const Unit& unit) {
+    return unit.roots.size() + unit.members.size() <= kMostInKernel &&
+           unit.inputs.size() <= kMostOperands && unit.roots.size() <= kMostResults;
+  }
+
+  bool TryMerge(Position keep, Position gone, std::string reason) {
+    Unit unit = Together(keep, gone);
+    if (!FitsLimits(unit)) return false;
+    decisions_.push_back({id(gone), id(keep), true, std::move(reason)});
+    units_[keep] = std::move(unit);
+    units_[gone].is_merged_away = true;
+    for (const Position root : units_[keep].roots) unit_of_[root] = keep;
+    return true;
+  }
+
+  // True if the kernel reads the value at the index of its loop.
+  bool ReadsInStep(Position kernel, Position value) const {
+    return std::ranges::any_of(graph_[value].readers, [&](const Reader& reader) {
+      return unit_of_[reader.kernel] == kernel && reader.reads.map == 0;
+    });
+  }
+  bool ReadsOnlyInStep(Position kernel, Position value) const {
+    return std::ranges::all_of(graph_[value].readers, [&](const Reader& reader) {
+      return unit_of_[reader.kernel] != kernel || reader.reads.map == 0;
+    });
+  }
+
+  void MergeSiblings() {
+    std::map<std::pair<uint32_t, Loop>, std::vector<Position>> buckets;
+    for (Position p = 0; p < units_.size(); ++p) {
+      if (MayMerge(p)) buckets[{units_[p].level, LoopOf(p)}].push_back(p);
+    }
+    // In the order of the map: the same on every run.
+    for (const auto& [key, kernels] : buckets) {
+      if (kernels.size() > 1) MergeBucket(kernels, Count(key.second));
+    }
+  }
+
+  void MergeBucket(const std::vector<Position>& kernels, double loop) {
+    std::map<Position, Position> last_reader;  // by value read in step with the loop
+    Position last = kernels[0];
+    for (const Position kernel : kernels) {
+      Position joined = kernel;
+      for (const Position input : units_[kernel].inputs) {
+        if (ElementCount(module_.shape(id(input))) < loop || !ReadsInStep(kernel, input)) continue;
+        const auto reader = last_reader.find(input);
+        if (reader == last_reader.end()) continue;
+        if (TryMerge(reader->second, kernel,
+                     fmt::format("both read {}", module_.name(id(input))))) {
+          joined = reader->second;
+          break;
+        }
+      }
+      if (joined == kernel && last != kernel && loop <= kSmallLoop &&
+          !units_[last].is_merged_away &&
+          TryMerge(last, kernel, fmt::format("two loops of {:.0f} elements", loop))) {
+        joined = last;
+      }
+      for (const Position input : units_[joined].inputs) {
+        if (ReadsInStep(joined, input)) last_reader[input] = joined;
+      }
+      last = joined;
+    }
+  }
+
+  // By unit: the lowest level of what reads it, but `reader`.
+  uint32_t LowestOtherReader(Position unit, Position reader,
+                             const std::vector<std::vector<Position>>& readers) const {
+    uint32_t lowest = UINT32_MAX;
+    for (const Position root : units_[unit].roots) {
+      for (const Position other : readers[root]) {
+        const Position now = unit_of_[other];
+        if (now != reader && now != unit) lowest = std::min(lowest, units_[now].level);
+      }
+    }
+    return lowest;
+  }
+
+  void MergeIntoReaders() {
+    std::vector<std::vector<Position>> readers(units_.size());  // by value: units
+    for (Position p = 0; p < units_.size(); ++p) {
+      if (units_[p].is_merged_away) continue;
+      for (const Position input : units_[p].inputs) readers[input].push_back(p);
+    }
+    for (Position reader = 0; reader < units_.size(); ++reader) {
+      if (!MayMerge(reader)) continue;
+      const Loop loop = LoopOf(reader);
+      if (loop.is_reduce) continue;
+      const std::vector<Position> inputs = units_[reader].inputs;
+      for (const Position input : inputs) {
+        const Position made_by = unit_of_[input];
+        if (made_by == reader || !MayMerge(made_by) || LoopOf(made_by) != loop) continue;
+        const bool in_step = std::ranges::all_of(
+            units_[made_by].roots, [&](Position root) { return ReadsOnlyInStep(reader, root); });
+        if (!in_step || LowestOtherReader(made_by, reader, readers) <= units_[reader].level) {
+          continue;
+        }
+        TryMerge(reader, made_by, fmt::format("{} is in hand", module_.name(id(input))));
+      }
+    }
+  }
+
+  std::vector<KernelGroup> Groups() const {
+    std::vector<KernelGroup> groups;
+    for (Position p = 0; p < units_.size(); ++p) {
+      if (!IsKernel(p)) continue;
+      KernelGroup group;
+      for (const Position root : units_[p].roots) group.roots.push_back(id(root));
+      for (const Position member : units_[p].members) group.members.push_back(id(member));
+      groups.push_back(std::move(group));
+    }
+    return groups;
+  }
+
+  const FusionGraph& graph_;
+  const Module& module_;
+  std::vector<Position> unit_of_;  // by value: the unit that yields it
+  std::vector<Unit> units_;        // by position
+  std::vector<FusionDecision>& decisions_;
+};
+
+}  // namespace
+
+std::vector<KernelGroup> MergeKernels(const FusionGraph& graph,
+                                      std::vector<FusionDecision>& decisions) {
+  return Merger(graph, decisions).Run();
+}
+
+}  // namespace hloscope::compile

@@ -1,0 +1,128 @@
+// Edits of one pass.
+#include "core/compile/passes/edit.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace hloscope::compile {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Opcode;
+using hlo::Shape;
+
+Edit::Edit(std::shared_ptr<const hlo::Module> module)
+    : original_(std::move(module)), rewriter_(original_) {
+  const hlo::Module& m = *original_;
+  pinned_.resize(m.instructions().size(), false);
+  for (uint32_t i = 0; i < m.instructions().size(); ++i) {
+    const Attribute* before = m.Find(InstructionId(i), AttributeKey::kControlPredecessors);
+    if (before == nullptr) continue;
+    pinned_[i] = true;
+    for (const uint32_t id : m.IdsOf(*before)) {
+      if (id < pinned_.size()) pinned_[id] = true;
+    }
+  }
+}
+
+const Attribute* Edit::Find(InstructionId id, AttributeKey key) const {
+  for (const Attribute& a : rewriter_.attributes(id)) {
+    if (a.key == key) return &a;
+  }
+  return nullptr;
+}
+
+std::vector<int64_t> Edit::Ints(InstructionId id, AttributeKey key) {
+  const Attribute* a = Find(id, key);
+  if (a == nullptr) return {};
+  const auto list = values().IntsOf(*a);
+  return {list.begin(), list.end()};
+}
+
+int64_t Edit::Int(InstructionId id, AttributeKey key) {
+  const Attribute* a = Find(id, key);
+  return a == nullptr ? 0 : values().IntOf(*a);
+}
+
+InstructionId Edit::Add(InstructionId like, std::string_view name, Opcode opcode, Shape shape,
+                        std::span<const InstructionId> operands,
+                        std::vector<Attribute> attributes) {
+  if (const Attribute* metadata = Find(like, AttributeKey::kMetadata)) {
+    attributes.push_back(*metadata);
+  }
+  return rewriter_.Add(rewriter_.computation(like), UniqueName(name), opcode, std::move(shape),
+                       operands, attributes);
+}
+
+InstructionId Edit::AddScalar(InstructionId like, hlo::ElementType type,
+                              std::vector<std::byte> bytes) {
+  const Attribute value = rewriter_.builder().Make(
+      AttributeKey::kConstantValue, hlo::Literal::Dense(Shape::Scalar(type), std::move(bytes)));
+  return Add(like, "constant", Opcode::kConstant, Shape::Scalar(type), {}, {value});
+}
+
+void Edit::CountNames() {
+  if (!names_.empty()) return;
+  for (uint32_t i = 0; i < rewriter_.instruction_count(); ++i) {
+    ++names_[std::string(rewriter_.name(InstructionId(i)))];
+  }
+}
+
+uint32_t Edit::NameCount(std::string_view name) {
+  CountNames();
+  const auto found = names_.find(std::string(name));
+  return found == names_.end() ? 0 : found->second;
+}
+
+std::string Edit::UniqueName(std::string_view name) {
+  CountNames();
+  std::string wanted(name);
+  if (names_.emplace(wanted, 1).second) return wanted;
+  const size_t dot = wanted.find_last_not_of("0123456789");
+  if (dot != std::string::npos && dot > 0 && wanted[dot] == '.') wanted.resize(dot);
+  uint32_t& number = next_number_[wanted];
+  while (true) {
+    std::string numbered = fmt::format("{}.{}", wanted, ++number);
+    if (names_.emplace(numbered, 1).second) return numbered;
+  }
+}
+
+bool Edit::MayReplace(InstructionId from, InstructionId to) const {
+  if (IsPinned(from)) return false;
+  for (const InstructionId user : rewriter_.users(from)) {
+    if (opcode(user) == Opcode::kBitcast && !(shape(from) == shape(to))) return false;
+  }
+  return true;
+}
+
+void Edit::Replace(InstructionId from, InstructionId to) {
+  rewriter_.ReplaceAllUses(from, to);
+  NoteSameValue(from, to);
+  changed_ = true;
+}
+
+InstructionId Edit::Resolve(InstructionId id) const {
+  for (auto next = forward_.find(id); next != forward_.end(); next = forward_.find(id)) {
+    id = next->second;
+  }
+  return id;
+}
+
+Result<PassResult> Edit::Finish() {
+  PassResult result;
+  if (!changed_) return result;
+  rewriter_.RemoveDeadCode();
+  HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult rewritten, rewriter_.Finish());
+  result.module = std::move(rewritten.module);
+  result.new_id.resize(original_->instructions().size());
+  for (uint32_t i = 0; i < result.new_id.size(); ++i) {
+    const InstructionId id(i);
+    result.new_id[i] =
+        rewritten.new_id[i].valid() ? rewritten.new_id[i] : rewritten.new_id[Resolve(id).index];
+  }
+  return result;
+}
+
+}  // namespace hloscope::compile

@@ -1,0 +1,84 @@
+// Edit: a module on its way through a pass: a Rewriter that knows which value replaced which.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/compile/passes/pass.h"
+#include "core/hlo/rewrite/rewriter.h"
+
+namespace hloscope::compile {
+
+class Edit {
+ public:
+  explicit Edit(std::shared_ptr<const hlo::Module> module);
+
+  hlo::Rewriter& rewriter() { return rewriter_; }
+  const hlo::Rewriter& rewriter() const { return rewriter_; }
+  const hlo::Module& original() const { return *original_; }
+  // Holds the values of attributes, of old and new instructions.
+  const hlo::Module& values() { return rewriter_.builder().module(); }
+
+  hlo::Opcode opcode(hlo::InstructionId id) const { return rewriter_.opcode(id); }
+  const hlo::Shape& shape(hlo::InstructionId id) const { return rewriter_.shape(id); }
+  hlo::InstructionId operand(hlo::InstructionId id, size_t slot) const {
+    return rewriter_.operand(id, slot);
+  }
+  // The attribute of that key, or null; valid until the next edit.
+  const hlo::Attribute* Find(hlo::InstructionId id, hlo::AttributeKey key) const;
+  // Values by key, copied; empty or 0 where absent.
+  std::vector<int64_t> Ints(hlo::InstructionId id, hlo::AttributeKey key);
+  int64_t Int(hlo::InstructionId id, hlo::AttributeKey key);
+
+  // True for what a control dependency holds in its place: it is not replaced.
+  bool IsPinned(hlo::InstructionId id) const {
+    return id.index < pinned_.size() && pinned_[id.index];
+  }
+
+  // False where a control dependency or a bitcast, which means its operand's layout, would notice.
+  bool MayReplace(hlo::InstructionId from, hlo::InstructionId to) const;
+
+  // A new instruction beside `like`, with its metadata; the name is made unique.
+  hlo::InstructionId Add(hlo::InstructionId like, std::string_view name, hlo::Opcode opcode,
+                         hlo::Shape shape, std::span<const hlo::InstructionId> operands,
+                         std::vector<hlo::Attribute> attributes = {});
+  hlo::InstructionId Add(hlo::InstructionId like, std::string_view name, hlo::Opcode opcode,
+                         hlo::Shape shape, std::initializer_list<hlo::InstructionId> operands,
+                         std::vector<hlo::Attribute> attributes = {}) {
+    return Add(like, name, opcode, std::move(shape), std::span(operands), std::move(attributes));
+  }
+  // A constant of one number; `bytes` are its element.
+  hlo::InstructionId AddScalar(hlo::InstructionId like, hlo::ElementType type,
+                               std::vector<std::byte> bytes);
+  // `name`, or with a number behind it where an instruction has that name.
+  std::string UniqueName(std::string_view name);
+  // How many instructions have had that name.
+  uint32_t NameCount(std::string_view name);
+
+  // Uses of `from` become uses of `to`, which has its value.
+  void Replace(hlo::InstructionId from, hlo::InstructionId to);
+  // Says that `to` has the value of `from` too, which is going to be dropped.
+  void NoteSameValue(hlo::InstructionId from, hlo::InstructionId to) { forward_[from] = to; }
+  bool changed() const { return changed_; }
+  void NoteChange() { changed_ = true; }
+
+  // Drops what is dead and hands over the new module; no module where nothing was changed.
+  Result<PassResult> Finish();
+
+ private:
+  void CountNames();
+  hlo::InstructionId Resolve(hlo::InstructionId id) const;
+
+  std::shared_ptr<const hlo::Module> original_;
+  hlo::Rewriter rewriter_;
+  std::vector<bool> pinned_;
+  std::unordered_map<hlo::InstructionId, hlo::InstructionId> forward_;
+  std::unordered_map<std::string, uint32_t> names_;  // their counts; filled when first asked for
+  std::unordered_map<std::string, uint32_t> next_number_;
+  bool changed_ = false;
+};
+
+}  // namespace hloscope::compile

@@ -1,0 +1,40 @@
+// Pass: one step of the compiler, a row of passes.def.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/compile/compile.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::compile {
+
+struct PassResult {
+  std::shared_ptr<const hlo::Module> module;  // null where nothing changed
+  // By id in the module before: where its value is now; invalid where no instruction has it.
+  std::vector<hlo::InstructionId> new_id;
+};
+
+// `out` takes what a pass has to say beside the module. Errors are our own (internal).
+using PassFunction = Result<PassResult> (*)(const std::shared_ptr<const hlo::Module>& module,
+                                            Compilation& out);
+
+#define PASS(name, function, what) \
+  Result<PassResult> function(const std::shared_ptr<const hlo::Module>& module, Compilation& out);
+#include "core/compile/passes/passes.def"
+#undef PASS
+
+struct PassRow {
+  std::string_view name;
+  PassFunction run;
+  std::string_view what;
+};
+inline constexpr PassRow kPasses[] = {
+#define PASS(name, function, what) {name, &function, what},
+#include "core/compile/passes/passes.def"
+#undef PASS
+};
+
+}  // namespace hloscope::compile

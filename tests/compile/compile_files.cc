@@ -1,0 +1,88 @@
+// compile_files [--deadline SECONDS] [--off PASS] [--print] FILE…: compiles modules, one line each:
+// sizes, kernels, time, and whether the result means the same. Random programs of `hunt`: --random
+// SEED COUNT.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/debug/hunt/program_maker.h"
+#include "core/dump/load.h"
+#include "core/hlo/text/text.h"
+#include "tests/compile/meaning.h"
+
+namespace hloscope::compile {
+namespace {
+
+int failures = 0;
+
+void Report(const std::string& name, const std::shared_ptr<const hlo::Module>& module,
+            const CompileOptions& options, double deadline, bool is_quiet) {
+  const Meaning m = CompareMeaning(module, options, 0, deadline);
+  if (!m.problem.empty()) ++failures;
+  if (is_quiet && m.problem.empty()) return;
+  const std::string verdict = !m.problem.empty() ? "DIFFERS " + m.problem
+                              : deadline == 0    ? "compiled"
+                              : !m.was_run       ? "not run: " + m.why_not
+                              : m.same_bits      ? "same bits"
+                                                 : "same within bounds";
+  const size_t after = m.compilation.module ? m.compilation.module->instructions().size() : 0;
+  fmt::print("{}: {} -> {} instructions, {} kernels, {:.2f} ms, {}\n", name,
+             module->instructions().size(), after, m.compilation.kernels.size(), m.compile_ms,
+             verdict);
+}
+
+int Main(std::vector<std::string> arguments) {
+  CompileOptions options;
+  double deadline = 20;
+  bool print = false;
+  for (size_t k = 0; k < arguments.size(); ++k) {
+    const std::string& argument = arguments[k];
+    if (argument == "--deadline") {
+      deadline = std::stod(arguments[++k]);
+    } else if (argument == "--off") {
+      options.disabled_passes.push_back(arguments[++k]);
+    } else if (argument == "--print") {
+      print = true;
+    } else if (argument == "--random") {
+      const uint64_t seed = std::stoull(arguments[k + 1]), count = std::stoull(arguments[k + 2]);
+      k += 2;
+      for (uint64_t n = 0; n < count; ++n) {
+        const auto program = debug::RandomProgram(seed, n);
+        const auto& header = program->header();
+        if (header.replica_count * header.num_partitions != 1) continue;
+        Report(fmt::format("{}/{}", seed, n), program, options, deadline, true);
+      }
+    } else {
+      const auto loaded = dump::LoadSoundModule(argument, Limits());
+      if (!loaded) {
+        fmt::print("{}: not read: {}\n", argument, loaded.error().message);
+        continue;
+      }
+      if (print) {
+        const auto compiled = Compile(loaded->module, options);
+        if (!compiled) continue;
+        std::string text;
+        hlo::PrintText(*compiled->module, hlo::TextFormat::kShort, text);
+        fmt::print("{}\n", text);
+        for (const FusionDecision& d : compiled->decisions) {
+          fmt::print("// {} -> {}: {}, {}\n", compiled->before_fusion->name(d.producer),
+                     compiled->before_fusion->name(d.consumer), d.is_fused ? "fused" : "not fused",
+                     d.reason);
+        }
+      }
+      Report(argument, loaded->module, options, deadline, false);
+    }
+    std::fflush(stdout);
+  }
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace hloscope::compile
+
+int main(int argc, char** argv) {
+  return hloscope::compile::Main(std::vector<std::string>(argv + 1, argv + argc));
+}
