@@ -1,8 +1,492 @@
 // Kernels that reduce arrays of the same dimensions over the same of them.
+//
+// Lanes are elements that are combined with each other (rows) or elements of the result (columns).
+// Associative reducers combine in a tree that depends on the sizes alone: several accumulators in
+// turn, runs of a bounded length one behind the other, parts of their own grains where the results
+// alone would be too few of them.
+#include <algorithm>
+#include <bit>
+
 #include "core/codegen/emit/emit_kernel.h"
+#include "core/codegen/emit/kernel_function.h"
+#include "core/codegen/emit/loop_space.h"
+#include "core/codegen/emit/reducers.h"
 
 namespace hloscope::codegen {
+namespace {
 
-EmittedKernel EmitReduce(llvm::Module&, const Kernel&, const std::string&) { return {}; }
+using hlo::ElementType;
+using hlo::InstructionId;
+using llvm::Value;
+
+constexpr int64_t kGrainBytes = 1 << 16;
+constexpr int64_t kPartBytes = 1 << 18;  // read for one part of a result, at least
+constexpr int64_t kEnoughGrains = 16;    // results that are so many need no parts
+constexpr int64_t kMostParts = 64;
+constexpr int64_t kRun = 256;     // combined one after the other, before the sum joins others
+constexpr int64_t kTurns = 4;     // accumulators in turn
+constexpr int64_t kSlots = 64;    // vectors of results that one unit makes
+constexpr int64_t kFewLanes = 8;  // fewer are worth looking for others
+
+struct Group : LoopGroup {
+  bool is_reduced = false;
+};
+
+class ReduceKernel {
+ public:
+  ReduceKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)
+      : module_(module),
+        kernel_(kernel),
+        name_(name),
+        reducers_(kernel),
+        function_(std::make_unique<KernelFunction>(module, kernel, name, -1)) {
+    MakeGroups();
+    ChooseLanes();
+    ChooseGrains();
+  }
+
+  EmittedKernel Emit() {
+    EmittedKernel out;
+    out.code.name = name_;
+    out.code.grains = ((units_ - 1) / grain_ + 1) * parts_;
+    out.code.scratch_bytes = parts_ > 1 ? ScratchBytes() : 0;
+    out.code.grain_bytes = grain_ * UnitElements() / parts_ * bytes_;
+    out.code.in_place.assign(reducers_.count(), -1);
+    out.has_finish = parts_ > 1;
+    IndexMath math(function_->builder(), width_, width_ == 1 ? 64 : LaneBits(kernel_));
+    ElementEmitter emitter(kernel_.module, math, function_->Arrays());
+    math_ = &math;
+    emitter_ = &emitter;
+    // Grains of one part stand behind those of the part before.
+    function_->Loop(function_->begin(), function_->end(), 1, [&](Value* number) {
+      Builder& b = function_->builder();
+      Value* per_part = Int((units_ - 1) / grain_ + 1);
+      Value* from = b.CreateMul(b.CreateURem(number, per_part), Int(grain_));
+      Value* to = function_->Smaller(b.CreateAdd(from, Int(grain_)), Int(units_));
+      part_ = parts_ > 1 ? b.CreateUDiv(number, per_part) : nullptr;
+      function_->Loop(from, to, 1, [&](Value* unit) { Unit(unit); });
+    });
+    function_->Finish();
+    out.is_complete = !emitter.has_failed() && !has_failed_;
+    if (parts_ > 1) out.is_complete &= EmitFinish();
+    return out;
+  }
+
+ private:
+  Value* Int(int64_t value) { return function_->Int(value); }
+
+  void MakeGroups() {
+    sizes_ = reducers_.sizes();
+    const auto dimensions = reducers_.dimensions();
+    const auto is_reduced = [&](size_t d) {
+      return std::ranges::find(dimensions, static_cast<int64_t>(d)) != dimensions.end();
+    };
+    auto borders = Borders(kernel_, reducers_.inputs(), sizes_);
+    std::vector<size_t> longer;  // dimensions of more than one element
+    for (size_t d = 0; d < sizes_.size(); ++d) {
+      if (sizes_[d] == 1) continue;
+      if (!longer.empty() && is_reduced(longer.back()) != is_reduced(d)) borders[d] = true;
+      longer.push_back(d);
+    }
+    size_t d = 0;
+    for (const LoopGroup& group : Grouped(sizes_, borders)) {
+      groups_.push_back({group, false});
+      for (const size_t end = d + group.count; d < end; ++d) {
+        if (sizes_[d] != 1) groups_.back().is_reduced = is_reduced(d);
+      }
+      (groups_.back().is_reduced ? reduced_ : kept_) *= group.size;
+    }
+    bytes_ = BytesPerElement(kernel_, kept_ * reduced_);
+  }
+
+  // The last group of the kind with at least so many elements; -1 if there is none.
+  int LastGroup(bool is_reduced, int64_t at_least) const {
+    for (size_t g = groups_.size(); g-- > 0;) {
+      if (groups_[g].is_reduced != is_reduced) continue;
+      // Results are written by lane only along their last dimension.
+      return groups_[g].size >= at_least ? static_cast<int>(g) : -1;
+    }
+    return -1;
+  }
+
+  void ChooseLanes() {
+    const int kept = LastGroup(false, kFewLanes), reduced = LastGroup(true, kFewLanes);
+    const int minor = static_cast<int>(groups_.size()) - 1;
+    if (!reducers_.AreAssociative()) {
+      lane_ = LastGroup(false, 2);
+    } else if (kept == minor || (kept >= 0 && reduced != minor)) {
+      lane_ = kept;
+    } else {
+      lane_ = reduced >= 0 ? reduced : minor;
+    }
+    const int64_t size = lane_ < 0 ? 1 : groups_[static_cast<size_t>(lane_)].size;
+    width_ = static_cast<int>(
+        std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(size, FullWidth(kernel_)))));
+    slots_ = 1;
+    if (HasKeptLanes()) {
+      const int64_t vectors = (size - 1) / width_ + 1;
+      slots_ = lane_ == minor ? std::min(vectors, kSlots) : 1;
+      blocks_ = (vectors - 1) / slots_ + 1;
+    }
+  }
+  bool HasKeptLanes() const {
+    return lane_ >= 0 && !groups_[static_cast<size_t>(lane_)].is_reduced;
+  }
+
+  int64_t UnitElements() const { return reduced_ * (HasKeptLanes() ? slots_ * width_ : 1); }
+
+  void ChooseGrains() {
+    units_ = HasKeptLanes() ? kept_ / groups_[static_cast<size_t>(lane_)].size * blocks_ : kept_;
+    const int64_t unit_bytes = UnitElements() * bytes_;
+    grain_ = std::clamp<int64_t>(kGrainBytes / std::max<int64_t>(1, unit_bytes), 1, units_);
+    if (!reducers_.AreAssociative() || units_ / grain_ >= kEnoughGrains) return;
+    const int64_t parts = std::min(kMostParts, reduced_ * kept_ * bytes_ / kPartBytes);
+    // The longest reduced group is cut into parts of whole vectors.
+    int64_t longest = 1;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      if (!groups_[g].is_reduced || groups_[g].size <= longest) continue;
+      longest = groups_[g].size;
+      cut_ = static_cast<int>(g);
+    }
+    if (parts < 2 || longest < 2 * width_) {
+      cut_ = -1;
+      return;
+    }
+    part_size_ = (longest - 1) / parts + 1;
+    part_size_ = (part_size_ + width_ - 1) / width_ * width_;
+    parts_ = (longest - 1) / part_size_ + 1;
+    if (parts_ == 1) cut_ = -1;
+  }
+
+  int64_t AccumulatorBytes(size_t i) const {
+    return hlo::StorageBytes(reducers_.AccumulatorType(i));
+  }
+  // Partial results: array by array, part by part.
+  int64_t PartialsOf(size_t i) const {
+    int64_t at = 0;
+    for (size_t k = 0; k < i; ++k) {
+      at += (parts_ * kept_ * AccumulatorBytes(k) + 63) / 64 * 64;
+    }
+    return at;
+  }
+  int64_t ScratchBytes() const { return PartialsOf(reducers_.count()); }
+
+  Accumulators Start() { return reducers_.Start(*emitter_, function_->builder(), width_); }
+  Accumulators Combine(const Accumulators& left, const Accumulators& right) {
+    Accumulators out = reducers_.Combine(function_->builder(), left, right);
+    if (out.empty()) {
+      has_failed_ = true;
+      return left;
+    }
+    return out;
+  }
+
+  // ---- A unit: one result, or a block of lanes of results.
+
+  void Unit(Value* unit) {
+    Builder& b = function_->builder();
+    numbers_.assign(groups_.size(), math_->Constant(0));
+    Value* rest = unit;
+    Value* block = nullptr;
+    if (HasKeptLanes()) {
+      block = b.CreateURem(rest, Int(blocks_));
+      rest = b.CreateUDiv(rest, Int(blocks_));
+    }
+    Value* result = Int(0);  // the first of the unit, without its lanes
+    int64_t stride = 1;
+    for (size_t g = groups_.size(); g-- > 0;) {
+      if (groups_[g].is_reduced) continue;
+      if (static_cast<int>(g) != lane_) {
+        Value* number = b.CreateURem(rest, Int(groups_[g].size));
+        rest = b.CreateUDiv(rest, Int(groups_[g].size));
+        numbers_[g] = math_->FromScalar(number);
+        result = b.CreateAdd(result, b.CreateMul(number, Int(stride)));
+      }
+      stride *= groups_[g].size;
+    }
+    if (!HasKeptLanes()) {
+      Accumulators total = Fold(0, Start());
+      if (lane_ >= 0) total = reducers_.CombineLanes(b, total);
+      return Write(total, result, 1);
+    }
+    const int64_t size = groups_[static_cast<size_t>(lane_)].size;
+    Value* first = b.CreateMul(block, Int(slots_));
+    if (slots_ == 1) {
+      Value* at = LaneStart(first, size);
+      numbers_[static_cast<size_t>(lane_)] = Lanes(at);
+      return Write(Fold(0, Start()), b.CreateAdd(result, at), width_);
+    }
+    const int64_t vectors = (size - 1) / width_ + 1;
+    Value* end = function_->Smaller(b.CreateAdd(first, Int(slots_)), Int(vectors));
+    Block(first, end, result, size);
+  }
+
+  // The element at which vector number `vector` of a dimension begins; the last one is moved back.
+  Value* LaneStart(Value* vector, int64_t size) {
+    Value* at = function_->builder().CreateMul(vector, Int(width_));
+    return size % width_ == 0 ? at : function_->Smaller(at, Int(size - width_));
+  }
+  LaneNumber Lanes(Value* at) const { return {at, width_ == 1 ? 0 : 1, nullptr, 1}; }
+
+  void Write(const Accumulators& values, Value* result, int lanes) {
+    Builder& b = function_->builder();
+    if (parts_ == 1) {
+      const Accumulators results = reducers_.Results(*emitter_, b, values);
+      for (size_t i = 0; i < results.size(); ++i) {
+        function_->Store(results[i], reducers_.ResultType(i), function_->result(i), result, lanes);
+      }
+      return;
+    }
+    Value* at = b.CreateAdd(result, b.CreateMul(part_, Int(kept_)));
+    for (size_t i = 0; i < values.size(); ++i) {
+      function_->Store(values[i], reducers_.AccumulatorType(i), Partials(i), at, lanes);
+    }
+  }
+  Value* Partials(size_t i) {
+    return function_->builder().CreateGEP(function_->builder().getInt8Ty(), function_->scratch(),
+                                          Int(PartialsOf(i)));
+  }
+
+  // ---- Folds.
+
+  bool IsLastReduced(size_t g) const {
+    return std::none_of(groups_.begin() + static_cast<ptrdiff_t>(g) + 1, groups_.end(),
+                        [](const Group& group) { return group.is_reduced; });
+  }
+
+  // The range of group g that this part takes.
+  std::pair<Value*, Value*> RangeOf(size_t g) {
+    if (static_cast<int>(g) != cut_) return {Int(0), Int(groups_[g].size)};
+    Builder& b = function_->builder();
+    Value* from = b.CreateMul(part_, Int(part_size_));
+    return {from, function_->Smaller(b.CreateAdd(from, Int(part_size_)), Int(groups_[g].size))};
+  }
+
+  // Combines `total` with all elements of the groups from g on.
+  Accumulators Fold(size_t g, const Accumulators& total) {
+    while (g < groups_.size() && !groups_[g].is_reduced) ++g;
+    if (g == groups_.size()) return Combine(total, Element());
+    const auto [from, to] = RangeOf(g);
+    const int64_t step = static_cast<int>(g) == lane_ ? width_ : 1;
+    const int64_t longest = static_cast<int>(g) == cut_ ? part_size_ : groups_[g].size;
+    const int64_t run = kRun * step * (step > 1 ? kTurns : 1);
+    if (!reducers_.AreAssociative() || longest <= run) return Run(g, from, to, step, total);
+    return function_->Loop(from, to, run, total, [&](Value* i, const Accumulators& so_far) {
+      Value* end = function_->Smaller(function_->builder().CreateAdd(i, Int(run)), to);
+      return Combine(so_far, Run(g, i, end, step, Start()));
+    });
+  }
+
+  // The same for a part of group g, one after the other.
+  Accumulators Run(size_t g, Value* from, Value* to, int64_t step, const Accumulators& total) {
+    if (step > 1) return InTurns(g, from, to, total);
+    return function_->Loop(from, to, 1, total, [&](Value* i, const Accumulators& so_far) {
+      numbers_[g] = math_->FromScalar(i);
+      if (IsLastReduced(g) || !reducers_.AreAssociative()) return Fold(g + 1, so_far);
+      return Combine(so_far, Fold(g + 1, Start()));
+    });
+  }
+
+  // Lanes along a reduced group: accumulators take turns, so that one need not wait for the other.
+  Accumulators InTurns(size_t g, Value* from, Value* to, const Accumulators& total) {
+    const size_t count = total.size();
+    const auto turns =
+        static_cast<size_t>(groups_[g].size >= 2 * kTurns * width_ && count <= 2 ? kTurns : 1);
+    Accumulators all = total;
+    for (size_t turn = 1; turn < turns; ++turn) {
+      const Accumulators more = Start();
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    const int64_t size = groups_[g].size;
+    const bool is_even = size % width_ == 0;
+    all = function_->Loop(from, to, width_, all, [&](Value* i, Accumulators values) {
+      Builder& b = function_->builder();
+      Value* at = is_even ? i : function_->Smaller(i, b.CreateSub(to, Int(width_)));
+      numbers_[g] = {at, 1, nullptr, is_even ? width_ : 1};
+      const Accumulators own(values.begin(), values.begin() + static_cast<ptrdiff_t>(count));
+      Accumulators next = Combine(own, Element());
+      if (!is_even) {  // lanes that were taken already
+        Value* is_new = IsFrom(b.CreateSub(i, at));
+        for (size_t k = 0; k < count; ++k) next[k] = b.CreateSelect(is_new, next[k], own[k]);
+      }
+      values.erase(values.begin(), values.begin() + static_cast<ptrdiff_t>(count));
+      values.insert(values.end(), next.begin(), next.end());
+      return values;
+    });
+    Accumulators sum(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
+    for (size_t turn = 1; turn < turns; ++turn) {
+      const auto first = all.begin() + static_cast<ptrdiff_t>(turn * count);
+      sum = Combine(sum, Accumulators(first, first + static_cast<ptrdiff_t>(count)));
+    }
+    return sum;
+  }
+  // Lanes number `first` and up.
+  Value* IsFrom(Value* first) {
+    Builder& b = function_->builder();
+    LaneNumber lanes = math_->Constant(0);
+    lanes.step = 1;
+    return b.CreateICmpUGE(math_->Vector(lanes), math_->Vector(math_->FromScalar(first)));
+  }
+
+  Accumulators Element() {
+    Index index;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      index.groups.push_back({groups_[g].count, numbers_[g]});
+    }
+    return reducers_.Elements(*emitter_, function_->builder(), index, width_);
+  }
+
+  // ---- Blocks of columns: accumulators in memory, rows as they lie.
+
+  using Places = std::vector<Value*>;
+
+  // Room for the accumulators of all slots.
+  Places Room() {
+    Builder& b = function_->builder();
+    llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+    Builder at(&entry, entry.begin());
+    Places places;
+    for (size_t i = 0; i < reducers_.count(); ++i) {
+      auto* room = at.CreateAlloca(VectorType(i), at.getInt64(static_cast<uint64_t>(slots_)));
+      room->setAlignment(llvm::Align(64));
+      places.push_back(room);
+    }
+    return places;
+  }
+  llvm::Type* VectorType(size_t i) {
+    llvm::Type* type = MemoryType(function_->builder(), reducers_.AccumulatorType(i));
+    return width_ == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(width_));
+  }
+  Accumulators LoadSlot(const Places& places, Value* slot) {
+    Builder& b = function_->builder();
+    Accumulators values;
+    for (size_t i = 0; i < places.size(); ++i) {
+      Value* value = b.CreateLoad(VectorType(i), b.CreateGEP(VectorType(i), places[i], slot));
+      values.push_back(FromMemory(b, value, reducers_.AccumulatorType(i)));
+    }
+    return values;
+  }
+  void StoreSlot(const Places& places, Value* slot, const Accumulators& values) {
+    Builder& b = function_->builder();
+    for (size_t i = 0; i < places.size(); ++i) {
+      b.CreateStore(ToMemory(b, values[i], reducers_.AccumulatorType(i)),
+                    b.CreateGEP(VectorType(i), places[i], slot));
+    }
+  }
+
+  void Block(Value* first, Value* end, Value* result, int64_t size) {
+    Builder& b = function_->builder();
+    const bool in_runs = reducers_.AreAssociative() && reduced_ > 2 * kRun;
+    const Places places = Room(), totals = in_runs ? Room() : places;
+    const auto each_slot = [&](const std::function<void(Value*, Value*)>& body) {
+      function_->Loop(first, end, 1, [&](Value* vector) {
+        body(vector, function_->builder().CreateSub(vector, first));
+      });
+    };
+    each_slot([&](Value*, Value* slot) { StoreSlot(totals, slot, Start()); });
+    Rows(
+        0, in_runs,
+        [&](bool begins_run) {
+          if (begins_run) {
+            each_slot([&](Value*, Value* slot) { StoreSlot(places, slot, Start()); });
+            return;
+          }
+          each_slot([&](Value* vector, Value* slot) {
+            numbers_[static_cast<size_t>(lane_)] = Lanes(LaneStart(vector, size));
+            StoreSlot(places, slot, Combine(LoadSlot(places, slot), Element()));
+          });
+        },
+        [&] {
+          each_slot([&](Value*, Value* slot) {
+            StoreSlot(totals, slot, Combine(LoadSlot(totals, slot), LoadSlot(places, slot)));
+          });
+        });
+    each_slot([&](Value* vector, Value* slot) {
+      Write(LoadSlot(totals, slot), b.CreateAdd(result, LaneStart(vector, size)), width_);
+    });
+  }
+
+  // Calls row(false) for every row of the groups from g on; the last group's rows in runs, each
+  // begun by row(true) and ended by end_run().
+  void Rows(size_t g, bool in_runs, const std::function<void(bool)>& row,
+            const std::function<void()>& end_run) {
+    while (g < groups_.size() && !groups_[g].is_reduced) ++g;
+    if (g == groups_.size()) return row(false);
+    const auto [from, to] = RangeOf(g);
+    const auto each = [&](Value* begin, Value* end) {
+      function_->Loop(begin, end, 1, [&](Value* i) {
+        numbers_[g] = math_->FromScalar(i);
+        Rows(g + 1, in_runs, row, end_run);
+      });
+    };
+    if (!in_runs || !IsLastReduced(g)) return each(from, to);
+    function_->Loop(from, to, kRun, [&](Value* begin) {
+      row(true);
+      each(begin, function_->Smaller(function_->builder().CreateAdd(begin, Int(kRun)), to));
+      end_run();
+    });
+  }
+
+  // ---- The second function: the parts of each result, in order.
+
+  bool EmitFinish() {
+    function_ = std::make_unique<KernelFunction>(module_, kernel_, name_ + kFinishSuffix, -1);
+    Builder& b = function_->builder();
+    IndexMath math(b, 1, 64);
+    ElementEmitter emitter(kernel_.module, math, function_->Arrays());
+    const auto partial = [&](Value* part, Value* result) {
+      Accumulators values;
+      Value* at = b.CreateAdd(result, b.CreateMul(part, Int(kept_)));
+      for (size_t i = 0; i < reducers_.count(); ++i) {
+        const ElementType type = reducers_.AccumulatorType(i);
+        llvm::Type* in_memory = MemoryType(b, type);
+        Value* value = b.CreateLoad(in_memory, b.CreateGEP(in_memory, Partials(i), at));
+        values.push_back(FromMemory(b, value, type));
+      }
+      return values;
+    };
+    function_->Loop(Int(0), Int(kept_), 1, [&](Value* result) {
+      const Accumulators total =
+          function_->Loop(Int(1), Int(parts_), 1, partial(Int(0), result),
+                          [&](Value* part, const Accumulators& sum) {
+                            return reducers_.Combine(b, sum, partial(part, result));
+                          });
+      const Accumulators results = reducers_.Results(emitter, b, total);
+      for (size_t i = 0; i < results.size(); ++i) {
+        function_->Store(results[i], reducers_.ResultType(i), function_->result(i), result, 1);
+      }
+    });
+    function_->Finish();
+    return !emitter.has_failed();
+  }
+
+  llvm::Module& module_;
+  const Kernel& kernel_;
+  std::string name_;
+  Reducers reducers_;
+  std::unique_ptr<KernelFunction> function_;
+  IndexMath* math_ = nullptr;
+  ElementEmitter* emitter_ = nullptr;
+  bool has_failed_ = false;
+
+  std::span<const int64_t> sizes_;
+  std::vector<Group> groups_;
+  int64_t kept_ = 1, reduced_ = 1;  // elements of the result, and combined into each
+  int64_t bytes_ = 1;               // read and written per element
+  int lane_ = -1;                   // the group that lanes run along; -1: there are none
+  int width_ = 1;
+  int64_t slots_ = 1, blocks_ = 1;  // vectors of results in a unit, units along the lanes
+  int64_t units_ = 1, grain_ = 1;   // in all, in a grain
+  int cut_ = -1;                    // the group that is cut into parts
+  int64_t parts_ = 1, part_size_ = 1;
+  Value* part_ = nullptr;
+  std::vector<LaneNumber> numbers_;  // by group, where we are
+};
+
+}  // namespace
+
+EmittedKernel EmitReduce(llvm::Module& module, const Kernel& kernel, const std::string& name) {
+  return ReduceKernel(module, kernel, name).Emit();
+}
 
 }  // namespace hloscope::codegen

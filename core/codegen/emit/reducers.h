@@ -1,0 +1,63 @@
+// Reducers: what the reduces of a kernel combine elements with.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/codegen/emit/element_emitter.h"
+#include "core/codegen/emit/kernel.h"
+
+namespace hloscope::codegen {
+
+// Values of all arrays that the reduces of a kernel reduce, in order, one per array.
+using Accumulators = std::vector<llvm::Value*>;
+
+class Reducers {
+ public:
+  explicit Reducers(const Kernel& kernel);
+
+  // True if every reduce combines each of its arrays by one associative operation: then elements
+  // may be grouped in any way, and sums and products of f16 and bf16 are kept in f32, to be rounded
+  // once at the end.
+  bool AreAssociative() const { return associative_; }
+  size_t count() const { return arrays_.size(); }
+  // The type an accumulator is kept in, and that of the array.
+  hlo::ElementType AccumulatorType(size_t i) const { return arrays_[i].accumulator; }
+  hlo::ElementType ResultType(size_t i) const { return arrays_[i].type; }
+  // The dimensions of all arrays, and which of them are reduced.
+  std::span<const int64_t> sizes() const;
+  std::span<const int64_t> dimensions() const;
+  // The arrays themselves.
+  std::vector<hlo::InstructionId> inputs() const;
+
+  // What elements are first combined with: what leaves them as they are or, where there may be no
+  // such, the initial values. `width` lanes.
+  Accumulators Start(ElementEmitter& emitter, Builder& b, int width) const;
+  // The elements of all arrays at an index, in `width` lanes.
+  Accumulators Elements(ElementEmitter& emitter, Builder& b, const Index& index, int width) const;
+  // Empty where there is no code.
+  Accumulators Combine(Builder& b, const Accumulators& left, const Accumulators& right) const;
+  // Combines the lanes of vectors, halves with halves; scalars.
+  Accumulators CombineLanes(Builder& b, Accumulators vectors) const;
+  // The results: the initial values taken in if Start() has not, rounded.
+  Accumulators Results(ElementEmitter& emitter, Builder& b, Accumulators values) const;
+
+ private:
+  struct Array {
+    hlo::InstructionId input, initial;
+    hlo::ElementType type, accumulator;
+    hlo::Opcode opcode = {};  // where associative
+  };
+  struct Reduce {
+    hlo::ComputationId applied;
+    size_t first, count;  // of its arrays
+  };
+
+  const hlo::Module& module_;
+  hlo::InstructionId root_;
+  std::vector<Array> arrays_;
+  std::vector<Reduce> reduces_;
+  bool associative_ = true;
+};
+
+}  // namespace hloscope::codegen
