@@ -277,7 +277,7 @@ TEST_F(ViewerTest, ASecondTraceStandsUnderTheFirst) {
   EXPECT_EQ(other.partners->only_second, std::vector<std::string>{names[3]});
   auto csv = app().dock().Find("timeline")->view->Export(ExportFormat::kCsv, session());
   ASSERT_TRUE(csv.has_value());
-  EXPECT_TRUE(csv->starts_with("trace,lane,row,event,start_ps,duration_ps\nbefore,")) << *csv;
+  EXPECT_TRUE(csv->starts_with("trace,lane,row,event,start_ps,duration_ps,value,unit\nbefore,")) << *csv;
   EXPECT_TRUE(Has(*csv, "\nafter,"));
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.timeline"); });
   Press("X");

@@ -171,6 +171,8 @@ std::shared_ptr<const TimelineFacts> FindTimelineFacts(const ProfileModel& model
   const EventStore& store = model.store();
   auto facts = std::make_shared<TimelineFacts>();
   FindSteps(store, *facts);
+  for (const profiler::Counter& counter : store.counters())
+    facts->counters.emplace_back(store, counter);
   for (const profiler::AttributedModule& m : model.attribution->modules())
     facts->categories.push_back(CategoriesOf(*m.module));
   for (size_t g = 0; g < store.groups().size(); ++g) {

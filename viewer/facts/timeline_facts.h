@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "viewer/facts/counter_curve.h"
 #include "viewer/facts/profile_model.h"
 
 namespace hloscope::viewer {
@@ -37,6 +38,7 @@ struct TimelineFacts {
   std::vector<TimelineStep> steps;  // in order
   // Of the instructions of each module of the attribution.
   std::vector<std::vector<TimelineCategory>> categories;
+  std::vector<CounterCurve> counters;  // of the store
   // What told the steps: "step" of the trace's own lane, "run" of a module; empty: nothing did.
   std::string step_word;
   int64_t collective = 0;  // picoseconds, both on the same device …

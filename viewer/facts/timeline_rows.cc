@@ -26,35 +26,49 @@ void TimelineRows::Build() {
 
 void TimelineRows::AddTrace(const Trace& trace, float& y) {
   const profiler::EventStore& store = *trace.store;
-  std::vector<int32_t>& places = strip_of_row_[trace.number];
-  places.assign(store.rows().size(), -1);
+  strip_of_row_[trace.number].assign(store.rows().size(), -1);
   for (uint32_t g = 0; g < store.groups().size(); ++g) {
-    const profiler::Group& group = store.groups()[g];
-    if (group.lanes.empty()) continue;
-    strips_.push_back({.trace = trace.number, .group = g, .row = std::nullopt, .lane = {}, .y = y});
+    if (store.groups()[g].lanes.empty() && !HasCounters(store, g)) continue;
+    strips_.push_back({.trace = trace.number, .group = g, .y = y});
     y += kHeadHeight;
-    if (folded_.contains({trace.number, g})) continue;
-    for (profiler::LaneId id : group.lanes) {
-      const profiler::Lane& lane = store.lanes()[id.index];
-      for (uint32_t r = 0; r < lane.row_count; ++r) {
-        places[lane.first_row + r] = static_cast<int32_t>(strips_.size());
-        strips_.push_back({trace.number, g, lane.first_row + r, id, r == 0, y});
-        y += kRowHeight;
-      }
-      y += kLaneGap;
-    }
+    if (!folded_.contains({trace.number, g})) AddLanes(trace, g, y);
   }
+}
+
+void TimelineRows::AddLanes(const Trace& trace, uint32_t group, float& y) {
+  const profiler::EventStore& store = *trace.store;
+  std::vector<int32_t>& places = strip_of_row_[trace.number];
+  for (profiler::LaneId id : store.groups()[group].lanes) {
+    const profiler::Lane& lane = store.lanes()[id.index];
+    for (uint32_t r = 0; r < lane.row_count; ++r) {
+      places[lane.first_row + r] = static_cast<int32_t>(strips_.size());
+      strips_.push_back({trace.number, group, lane.first_row + r, id, r == 0, y});
+      y += kRowHeight;
+    }
+    y += kLaneGap;
+  }
+  for (uint32_t c = 0; c < store.counters().size(); ++c) {
+    if (store.counters()[c].group != group || store.counters()[c].sample_count == 0) continue;
+    strips_.push_back({.trace = trace.number, .group = group, .y = y, .counter = c});
+    y += kCounterHeight + kLaneGap;
+  }
+}
+
+bool TimelineRows::HasCounters(const profiler::EventStore& store, uint32_t group) {
+  return std::ranges::any_of(store.counters(), [group](const profiler::Counter& counter) {
+    return counter.group == group && counter.sample_count > 0;
+  });
 }
 
 const TimelineStrip* TimelineRows::At(float y) const {
   auto after = std::ranges::upper_bound(strips_, y, {}, &TimelineStrip::y);
   if (after == strips_.begin() || y >= height_) return nullptr;
   const TimelineStrip& strip = *std::prev(after);
-  return y < strip.y + (strip.row ? kRowHeight : kHeadHeight) ? &strip : nullptr;
+  return y < strip.y + HeightOf(strip) ? &strip : nullptr;
 }
 
 std::pair<size_t, size_t> TimelineRows::Between(float top, float bottom) const {
-  auto first = std::ranges::upper_bound(strips_, top - kHeadHeight, {}, &TimelineStrip::y);
+  auto first = std::ranges::upper_bound(strips_, top - kCounterHeight, {}, &TimelineStrip::y);
   auto last = std::ranges::lower_bound(strips_, bottom, {}, &TimelineStrip::y);
   return {static_cast<size_t>(first - strips_.begin()),
           static_cast<size_t>(std::max(first, last) - strips_.begin())};

@@ -13,19 +13,22 @@
 
 namespace hloscope::viewer {
 
-// One strip of the timeline: the head of a group, or a row of a lane.
+// One strip of the timeline: the head of a group, a row of a lane, or a counter.
 struct TimelineStrip {
   uint8_t trace = 0;  // as told to Show
   uint32_t group = 0;
-  std::optional<uint32_t> row;  // absent: the head of the group
-  profiler::LaneId lane;
+  std::optional<uint32_t> row = {};  // absent: the head of the group, or a counter
+  profiler::LaneId lane = {};
   bool is_first_of_lane = false;
-  float y = 0;  // logical pixels from the top of all
+  float y = 0;                           // logical pixels from the top of all
+  std::optional<uint32_t> counter = {};  // index into the store's
+
+  bool is_head() const { return !row && !counter; }
 };
 
 class TimelineRows {
  public:
-  static constexpr float kHeadHeight = 22, kRowHeight = 18, kLaneGap = 4;
+  static constexpr float kHeadHeight = 22, kRowHeight = 18, kLaneGap = 4, kCounterHeight = 36;
 
   // The traces from top to bottom, each by a number of the caller's; groups stay folded.
   struct Trace {
@@ -51,6 +54,12 @@ class TimelineRows {
  private:
   void Build();
   void AddTrace(const Trace& trace, float& y);
+  void AddLanes(const Trace& trace, uint32_t group, float& y);
+  // False: the group has none.
+  static bool HasCounters(const profiler::EventStore& store, uint32_t group);
+  static float HeightOf(const TimelineStrip& strip) {
+    return strip.counter ? kCounterHeight : strip.row ? kRowHeight : kHeadHeight;
+  }
 
   std::vector<Trace> traces_;
   std::set<std::pair<uint8_t, uint32_t>> folded_;  // traces and groups

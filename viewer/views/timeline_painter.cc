@@ -96,6 +96,7 @@ void TimelinePainter::DrawStrips(Frame& frame) {
     for (size_t i = drawn.first; i < drawn.last; ++i)
       DrawSlice(frame, scene_->rows.strips()[drawn.strip], slices_[i], list);
   }
+  for (size_t s = first; s < last; ++s) DrawCounter(frame, *scene_, scene_->rows.strips()[s], list);
   DrawPathLines(frame, list);
   list.PopClipRect();
 }
@@ -105,7 +106,7 @@ void TimelinePainter::DrawStripHead(Frame& frame, const TimelineStrip& strip,
   const TimelineTrace& trace = scene_->traces[strip.trace];
   const EventStore& store = trace.model->store();
   const float y = scene_->YOf(strip), x = scene_->left - kTimelineGutter * scene_->scale;
-  if (!strip.row) {
+  if (strip.is_head()) {
     list.AddRectFilled(
         ImVec2(x, y),
         ImVec2(scene_->left + scene_->width, y + TimelineRows::kHeadHeight * scene_->scale),
@@ -117,14 +118,22 @@ void TimelinePainter::DrawStripHead(Frame& frame, const TimelineStrip& strip,
                  name.c_str());
     return;
   }
-  if (!strip.is_first_of_lane) return;
+  if (!strip.is_first_of_lane && !strip.counter) return;
   list.AddLine(ImVec2(x, y - 2 * scene_->scale),
                ImVec2(scene_->left + scene_->width, y - 2 * scene_->scale),
                frame.theme.With(Color::kLine, 0.6F));
-  const std::string name = Fitted(store.text(store.lanes()[strip.lane.index].name),
-                                  (kTimelineGutter - 18) * scene_->scale);
-  list.AddText(ImVec2(x + 12 * scene_->scale, y + 1 * scene_->scale),
-               frame.theme[Color::kTextSecondary], name.c_str());
+  const std::string title = strip.counter
+                                ? CounterTitle(*scene_, strip)
+                                : std::string(store.text(store.lanes()[strip.lane.index].name));
+  float line = y + 1 * scene_->scale;
+  for (std::string_view rest = title; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    const std::string name = Fitted(part, (kTimelineGutter - 18) * scene_->scale);
+    list.AddText(ImVec2(x + 12 * scene_->scale, line), frame.theme[Color::kTextSecondary],
+                 name.c_str());
+    line += 17 * scene_->scale;
+  }
 }
 
 std::string TimelinePainter::Fitted(std::string_view name, float room) {

@@ -102,6 +102,17 @@ class TimelinePainter {
   float drawn_width_ = 0;
 };
 
+// Counters (timeline_counters.cc).
+
+// The curve of a counter in its strip; nothing until the facts of the trace are known.
+void DrawCounter(Frame& frame, const TimelineScene& scene, const TimelineStrip& strip,
+                 ImDrawList& list);
+// "resident memory" and, on a second line, "0 B to 231 MB".
+std::string CounterTitle(const TimelineScene& scene, const TimelineStrip& strip);
+// The value at a time, in a tooltip and as a point on the curve.
+void DrawCounterHover(Frame& frame, const TimelineScene& scene, const TimelineStrip& strip,
+                      double time);
+
 // Above the lanes (timeline_legend.cc).
 
 // What the colours mean, how long each runs, what runs beside each other, and the switch of the

@@ -38,7 +38,7 @@ class TimelineView : public View {
     }
     if (!ShowPending(frame, *profile, "the trace")) return;
     const ProfileModel& model = **profile;
-    if (model.store().size() == 0) {
+    if (model.store().size() == 0 && model.store().sample_count() == 0) {
       Sentence(frame, "the trace has no events");
       return;
     }
@@ -54,6 +54,7 @@ class TimelineView : public View {
     if (hovered_ && !held_) {
       SayLane();
       DrawTimelineHover(frame, scene_, second_, EventUnder());
+      SayCounter(frame);
     }
   }
 
@@ -88,10 +89,12 @@ class TimelineView : public View {
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     if (format != ExportFormat::kCsv || shown() == nullptr) return View::Export(format, context);
     std::string out = scene_.traces[1].model == nullptr ? "" : "trace,";
-    out += "lane,row,event,start_ps,duration_ps\n";
+    out += "lane,row,event,start_ps,duration_ps,value,unit\n";
     size_t count = 0;
     for (const TimelineTrace& trace : scene_.traces) {
-      if (trace.model != nullptr) HLOSCOPE_TRY(AppendCsv(trace, count, out));
+      if (trace.model == nullptr) continue;
+      HLOSCOPE_TRY(AppendCsv(trace, count, out));
+      HLOSCOPE_TRY(AppendCounters(trace, count, out));
     }
     return out;
   }
@@ -118,22 +121,53 @@ class TimelineView : public View {
 
   const std::shared_ptr<const ProfileModel>& shown() const { return scene_.traces[0].model; }
 
+  static constexpr size_t kMostRows = 1'000'000;
+
+  // What of a trace is in sight, in its own time.
+  TimeRange InSight(const TimelineTrace& trace) const {
+    const auto begin = static_cast<int64_t>(scene_.camera.begin()) - trace.shift;
+    return {begin, begin + static_cast<int64_t>(scene_.camera.length())};
+  }
+
+  // Samples of counters that are in sight, each until the next.
+  Status AppendCounters(const TimelineTrace& trace, size_t& count, std::string& out) const {
+    const EventStore& store = trace.model->store();
+    const TimeRange range = InSight(trace);
+    for (const profiler::Counter& counter : store.counters()) {
+      const std::span<const int64_t> times = store.times(counter);
+      const auto after = std::ranges::upper_bound(times, range.begin);
+      const auto last = std::ranges::lower_bound(times, range.end);
+      const auto first = after == times.begin() ? after : std::prev(after);
+      if (first >= last) continue;
+      count += static_cast<size_t>(last - first);
+      if (count > kMostRows)
+        return UnsupportedError("more than a million samples are visible", "zoom in");
+      for (auto at = first; at < last; ++at) {
+        const int64_t until = std::next(at) == times.end() ? store.range().end : *std::next(at);
+        if (!trace.label.empty()) out += trace.label + ",";
+        out += fmt::format("{},,,{},{},{},{}\n", CsvCell(store.text(counter.name)), *at,
+                           std::max<int64_t>(until - *at, 0),
+                           store.values(counter)[static_cast<size_t>(at - times.begin())],
+                           CsvCell(store.text(counter.unit)));
+      }
+    }
+    return {};
+  }
+
   // Events of the trace that are in sight.
   Status AppendCsv(const TimelineTrace& trace, size_t& count, std::string& out) const {
     const EventStore& store = trace.model->store();
-    const auto begin = static_cast<int64_t>(scene_.camera.begin()) - trace.shift;
-    const TimeRange range{begin, begin + static_cast<int64_t>(scene_.camera.length())};
-    constexpr size_t kMost = 1'000'000;
+    const TimeRange range = InSight(trace);
     for (uint32_t row = 0; row < store.rows().size(); ++row) {
       const profiler::Lane& lane = store.lanes()[store.rows()[row].lane.index];
       const auto [first, last] = store.EventsIn(row, range);
       count += last.index - first.index;
-      if (count > kMost)
+      if (count > kMostRows)
         return UnsupportedError("more than a million events are visible", "zoom in");
       for (uint64_t e = first.index; e < last.index; ++e) {
         const EventId event(e);
         if (!trace.label.empty()) out += trace.label + ",";
-        out += fmt::format("{},{},{},{},{}\n", CsvCell(store.text(lane.name)), row,
+        out += fmt::format("{},{},{},{},{},,\n", CsvCell(store.text(lane.name)), row,
                            CsvCell(store.text(store.name(event))), store.start(event),
                            store.duration(event));
       }
@@ -362,7 +396,7 @@ class TimelineView : public View {
     const TimelineStrip* strip = StripAt(io.MousePos.y);
     if (io.MousePos.y < scene_.top) {
       ClickAxis(frame.context);
-    } else if (strip != nullptr && !strip->row) {
+    } else if (strip != nullptr && strip->is_head()) {
       scene_.rows.Toggle(*strip);
       painter_.Forget();
     } else if (const TimelinePoint at = EventUnder(); at.event.valid()) {
@@ -450,9 +484,17 @@ class TimelineView : public View {
   void SayLane() const {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const TimelineStrip* strip = StripAt(mouse.y);
-    if (strip == nullptr || !strip->row || mouse.x >= scene_.left) return;
+    if (strip == nullptr || strip->is_head() || mouse.x >= scene_.left) return;
     const EventStore& store = scene_.traces[strip->trace].model->store();
-    Help(store.text(store.lanes()[strip->lane.index].name));
+    strip->counter ? Help(CounterTitle(scene_, *strip))
+                   : Help(store.text(store.lanes()[strip->lane.index].name));
+  }
+
+  void SayCounter(Frame& frame) const {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const TimelineStrip* strip = StripAt(mouse.y);
+    if (strip != nullptr && strip->counter && mouse.x >= scene_.left)
+      DrawCounterHover(frame, scene_, *strip, scene_.TimeAt(mouse.x));
   }
 
   TimelinePoint EventUnder() const {
