@@ -13,6 +13,15 @@
 
 namespace hloscope::compile {
 
+// A library that does the work of a kernel instead of generated code. Any thread may call it.
+class LibraryCall {
+ public:
+  virtual ~LibraryCall() = default;
+  // As a GrainFunction; an internal error where the library refuses, in its words.
+  virtual Status Run(const std::byte* const* operands, std::byte* const* results,
+                     std::byte* scratch, int64_t begin, int64_t end) const = 0;
+};
+
 // Computes grains [begin, end). `operands` has one address per operand of the instruction, in
 // order, `results` one per leaf of its value; arrays are dense and row-major whatever the layouts
 // say, elements as in a Literal (one byte each below eight bits). No address overlaps another but
@@ -23,6 +32,8 @@ using GrainFunction = void (*)(const std::byte* const* operands, std::byte* cons
 struct KernelCode {
   std::string name;  // of the symbol, as it stands in the LLVM IR
   GrainFunction run = nullptr;
+  // Where not null, what runs instead.
+  std::shared_ptr<const LibraryCall> library = nullptr;
   // Where not null, run once behind all grains: what partial results come to.
   GrainFunction finish = nullptr;
   // Grains are independent of each other and of the number of threads.
@@ -57,6 +68,10 @@ struct CodegenOptions {
 using GenerateKernelsFunction = Result<std::unique_ptr<KernelLibrary>> (*)(
     std::shared_ptr<const hlo::Module> module, std::span<const hlo::InstructionId> kernels,
     const CodegenOptions& options);
+// Likewise for library calls, which are made for their shapes.
+using MakeLibraryCallsFunction = Result<std::unique_ptr<KernelLibrary>> (*)(
+    std::shared_ptr<const hlo::Module> module, std::span<const hlo::InstructionId> calls);
+inline constexpr const char* kMakeLibraryCalls = "hloscope_make_library_calls";
 inline constexpr const char* kGenerateKernels = "hloscope_generate_kernels";
 
 }  // namespace hloscope::compile

@@ -1,6 +1,7 @@
 // The row of our own compiler: kernels where there are any, the evaluator around them.
 #include "core/base/own_library.h"
 #include "core/compile/compile.h"
+#include "core/compile/library_rules.h"
 #include "core/replay/compiled/kernel_runner.h"
 #include "core/replay/evaluating.h"
 
@@ -19,21 +20,30 @@ std::vector<InstructionId> OriginsOf(const compile::Compilation& compilation) {
   return origins;
 }
 
+// What code generation is entered by, under that name.
+template <typename Function>
+Result<Function> EntryOf(const char* name) {
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      void* const entry,
+      FindInOwnLibrary("codegen", name, "run `scripts/setup build`, then build again"));
+  return *static_cast<const Function*>(entry);
+}
+
 class CompilerExecutable : public EvaluatorExecutable {
  public:
   CompilerExecutable(const PlatformRow& row, std::shared_ptr<const hlo::Module> module,
                      const RunOptions& options, const compile::Compilation& compilation,
-                     std::unique_ptr<compile::KernelLibrary> library)
+                     std::vector<std::unique_ptr<compile::KernelLibrary>> libraries)
       : EvaluatorExecutable(std::move(module), options,
                             RewrittenModule{compilation.module, OriginsOf(compilation)}),
         row_(row),
         compiled_(compilation.module),
-        library_(std::move(library)) {}
+        libraries_(std::move(libraries)) {}
 
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
     HLOSCOPE_TRY(CheckCapture(row_, options.capture));
-    const KernelRunner kernels(*compiled_, *library_);
+    const KernelRunner kernels(*compiled_, libraries_);
     set_compiled(&kernels);
     auto result = EvaluatorExecutable::Run(inputs, options, stream);
     set_compiled(nullptr);
@@ -44,7 +54,7 @@ class CompilerExecutable : public EvaluatorExecutable {
  private:
   const PlatformRow& row_;
   std::shared_ptr<const hlo::Module> compiled_;
-  std::unique_ptr<compile::KernelLibrary> library_;
+  std::vector<std::unique_ptr<compile::KernelLibrary>> libraries_;
 };
 
 class CompilerPlatform : public Platform {
@@ -56,14 +66,17 @@ class CompilerPlatform : public Platform {
                                            const RunOptions& options) override {
     HLOSCOPE_TRY(CheckCapture(row_, options.capture));
     HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compilation, compile::Compile(module));
-    HLOSCOPE_ASSIGN_OR_RETURN(void* const entry,
-                              FindInOwnLibrary("codegen", compile::kGenerateKernels,
-                                               "run `scripts/setup build`, then build again"));
-    const auto generate = *static_cast<const compile::GenerateKernelsFunction*>(entry);
-    HLOSCOPE_ASSIGN_OR_RETURN(auto library, generate(compilation.module, compilation.kernels,
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto generate,
+                              EntryOf<compile::GenerateKernelsFunction>(compile::kGenerateKernels));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls, EntryOf<compile::MakeLibraryCallsFunction>(
+                                                         compile::kMakeLibraryCalls));
+    std::vector<std::unique_ptr<compile::KernelLibrary>> libraries(2);
+    HLOSCOPE_ASSIGN_OR_RETURN(libraries[0], generate(compilation.module, compilation.kernels,
                                                      {.threads = options.threads}));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        libraries[1], make_calls(compilation.module, compile::LibraryCallsOf(*compilation.module)));
     return std::make_unique<CompilerExecutable>(row_, std::move(module), options, compilation,
-                                                std::move(library));
+                                                std::move(libraries));
   }
 
  private:

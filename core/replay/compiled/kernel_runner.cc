@@ -37,8 +37,15 @@ Result<Buffer> LeafBuffer(eval::KernelCall& call, const Shape& shape, int in_pla
 
 }  // namespace
 
+const KernelCode* KernelRunner::Find(InstructionId id) const {
+  for (const auto& library : libraries_) {
+    if (const KernelCode* code = library->Find(id)) return code;
+  }
+  return nullptr;
+}
+
 Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
-  const KernelCode& code = *library_.Find(call.id);
+  const KernelCode& code = *Find(call.id);
   std::vector<const std::byte*> operands;
   for (const Value& operand : call.operands) operands.push_back(operand.data());
   std::vector<Buffer> buffers;
@@ -58,6 +65,10 @@ Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
   const int64_t per_turn =
       std::max<int64_t>(1, kBytesPerTurn / std::max<int64_t>(1, code.grain_bytes));
   HLOSCOPE_TRY(call.machine.ForRanges(code.grains, per_turn, [&](IndexRange range) -> Status {
+    if (code.library != nullptr) {
+      return code.library->Run(operands.data(), results.data(), scratch.data(), range.begin,
+                               range.end);
+    }
     code.run(operands.data(), results.data(), scratch.data(), range.begin, range.end);
     return {};
   }));
@@ -66,7 +77,7 @@ Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
   }
   {
     const std::lock_guard lock(mutex_);
-    ++kernels_;
+    ++(code.library != nullptr ? library_calls_ : kernels_);
   }
   if (!call.shape().IsTuple()) return Value::Array(call.shape(), std::move(buffers[0]));
   std::vector<Value> elements;

@@ -15,11 +15,13 @@ namespace hloscope::replay {
 // Of one run of a module.
 class KernelRunner : public eval::CompiledKernels {
  public:
-  KernelRunner(const hlo::Module& module, const compile::KernelLibrary& library)
-      : module_(module), library_(library) {}
+  // `libraries` have the code of different instructions.
+  KernelRunner(const hlo::Module& module,
+               std::span<const std::unique_ptr<compile::KernelLibrary>> libraries)
+      : module_(module), libraries_(libraries) {}
 
   const hlo::Module& module() const override { return module_; }
-  bool Has(hlo::InstructionId id) const override { return library_.Find(id) != nullptr; }
+  bool Has(hlo::InstructionId id) const override { return Find(id) != nullptr; }
   Result<eval::Value> Run(eval::KernelCall& call) const override;
   void Evaluated(hlo::InstructionId id, int64_t nanoseconds) const override;
 
@@ -31,8 +33,10 @@ class KernelRunner : public eval::CompiledKernels {
     int64_t count = 0, nanoseconds = 0;
   };
 
+  const compile::KernelCode* Find(hlo::InstructionId id) const;
+
   const hlo::Module& module_;
-  const compile::KernelLibrary& library_;
+  std::span<const std::unique_ptr<compile::KernelLibrary>> libraries_;
   mutable std::mutex mutex_;  // devices run at the same time
   mutable int64_t kernels_ = 0, library_calls_ = 0;
   mutable std::map<hlo::InstructionId, HandOver> evaluated_;

@@ -1,0 +1,35 @@
+// What calls of oneDNN share: the processor, one thread, and errors in our own form.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/hlo/element_type.h"
+
+namespace hloscope::codegen {
+
+// The processor as oneDNN sees it. From here on the calling thread gives oneDNN no other threads:
+// grains are shared out by us, so that bits do not depend on how many there are.
+const dnnl::engine& OneDnnEngine();
+
+// The type of that name; `undef` for what oneDNN has none for.
+dnnl::memory::data_type OneDnnType(hlo::ElementType type);
+
+// Calls `make`; what oneDNN throws becomes an unsupported error: it has no code for that here.
+Status MakeWithOneDnn(const std::function<void()>& make);
+
+// An argument of a primitive: what it is, how it lies and where.
+struct OneDnnArgument {
+  int what;
+  const dnnl::memory::desc* form;
+  const std::byte* address;
+};
+
+// Runs a primitive on the calling thread, with memory of the thread's own of `scratch_bytes`.
+Status RunOneDnn(const dnnl::primitive& primitive, const dnnl::memory::desc& scratch,
+                 std::span<const OneDnnArgument> arguments);
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,133 @@
+// Dimensions of a dot, merged where their strides allow it.
+#include "core/compile/dot_form.h"
+
+#include <algorithm>
+
+namespace hloscope::compile {
+
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Shape;
+
+namespace {
+
+using Loop = DotForm::Loop;
+
+std::vector<int64_t> RowMajorStrides(const Shape& shape) {
+  std::vector<int64_t> strides(shape.rank(), 1);
+  for (size_t d = shape.rank(); d-- > 1;) strides[d - 1] = strides[d] * shape.dimension(d);
+  return strides;
+}
+
+bool Holds(std::span<const int64_t> dimensions, size_t d) {
+  return std::ranges::find(dimensions, static_cast<int64_t>(d)) != dimensions.end();
+}
+
+// The dimensions of an operand that are in neither list, outermost first; `side` is the stride of
+// it that they move.
+std::vector<Loop> FreeLoops(const Shape& shape, std::span<const int64_t> batch,
+                            std::span<const int64_t> contracting, int64_t Loop::* side) {
+  const std::vector<int64_t> strides = RowMajorStrides(shape);
+  std::vector<Loop> loops;
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    if (Holds(batch, d) || Holds(contracting, d) || shape.dimension(d) == 1) continue;
+    Loop& loop = loops.emplace_back();
+    loop.size = shape.dimension(d);
+    loop.*side = strides[d];
+  }
+  return loops;
+}
+
+// Dimensions that two operands share, outermost first as they are listed.
+std::vector<Loop> SharedLoops(const Shape& left, std::span<const int64_t> of_left,
+                              const Shape& right, std::span<const int64_t> of_right) {
+  const std::vector<int64_t> left_strides = RowMajorStrides(left),
+                             right_strides = RowMajorStrides(right);
+  std::vector<Loop> loops;
+  for (size_t i = 0; i < of_left.size(); ++i) {
+    const auto l = static_cast<size_t>(of_left[i]), r = static_cast<size_t>(of_right[i]);
+    if (left.dimension(l) == 1) continue;
+    loops.push_back({left.dimension(l), left_strides[l], right_strides[r], 0});
+  }
+  return loops;
+}
+
+// Joins neighbours that are one dimension in every array.
+void Merge(std::vector<Loop>& loops) {
+  std::vector<Loop> merged;
+  for (const Loop& inner : loops) {
+    if (!merged.empty()) {
+      Loop& outer = merged.back();
+      const int64_t size = inner.size;
+      if (outer.left == inner.left * size && outer.right == inner.right * size &&
+          outer.out == inner.out * size) {
+        outer = {outer.size * size, inner.left, inner.right, inner.out};
+        continue;
+      }
+    }
+    merged.push_back(inner);
+  }
+  loops = std::move(merged);
+}
+
+void SetOutStrides(std::span<Loop> outermost_first, int64_t& stride) {
+  for (size_t i = outermost_first.size(); i-- > 0;) {
+    outermost_first[i].out = stride;
+    stride *= outermost_first[i].size;
+  }
+}
+
+Loop TakeInnermost(std::vector<Loop>& loops) {
+  if (loops.empty()) return {};
+  const Loop inner = loops.back();
+  loops.pop_back();
+  return inner;
+}
+
+}  // namespace
+
+int64_t DotForm::products() const {
+  int64_t turns = 1;
+  for (const Loop& loop : loops) turns *= loop.size;
+  return turns;
+}
+
+std::optional<DotForm> DotFormOf(const Module& module, InstructionId dot) {
+  const hlo::Instruction& instruction = module[dot];
+  const Shape& left = module.shape(module.operands(dot)[0]);
+  const Shape& right = module.shape(module.operands(dot)[1]);
+  const auto left_batch = module.GetInts(instruction, AttributeKey::kLhsBatchDims),
+             right_batch = module.GetInts(instruction, AttributeKey::kRhsBatchDims),
+             left_sum = module.GetInts(instruction, AttributeKey::kLhsContractingDims),
+             right_sum = module.GetInts(instruction, AttributeKey::kRhsContractingDims);
+  std::vector<Loop> batch = SharedLoops(left, left_batch, right, right_batch);
+  std::vector<Loop> rows = FreeLoops(left, left_batch, left_sum, &Loop::left);
+  std::vector<Loop> columns = FreeLoops(right, right_batch, right_sum, &Loop::right);
+  std::vector<Loop> sums = SharedLoops(left, left_sum, right, right_sum);
+  std::ranges::sort(sums, std::greater(), &Loop::left);
+  Merge(sums);
+  if (sums.size() > 1 || left_sum.empty()) return std::nullopt;
+  int64_t stride = 1;
+  SetOutStrides(columns, stride);
+  SetOutStrides(rows, stride);
+  SetOutStrides(batch, stride);
+  for (std::vector<Loop>* loops : {&batch, &rows, &columns}) Merge(*loops);
+  const Loop row = TakeInnermost(rows), column = TakeInnermost(columns), sum = TakeInnermost(sums);
+  DotForm form;
+  form.rows = row.size;
+  form.columns = column.size;
+  form.depth = sum.size;
+  form.left_row = row.left;
+  form.left_depth = sum.left;
+  form.right_depth = sum.right;
+  form.right_column = column.right;
+  form.out_row = row.out;
+  form.out_column = column.out;
+  for (const std::vector<Loop>* loops : {&batch, &rows, &columns}) {
+    form.loops.insert(form.loops.end(), loops->begin(), loops->end());
+  }
+  return form;
+}
+
+}  // namespace hloscope::compile

@@ -1,0 +1,31 @@
+// DotForm: a dot as products of matrices, one for each index of some loops around them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/hlo/module.h"
+
+namespace hloscope::compile {
+
+// Strides are in elements; operands and result are dense and row-major.
+struct DotForm {
+  // A loop around the product: its length and what one turn moves in each array.
+  struct Loop {
+    int64_t size = 1, left = 0, right = 0, out = 0;
+  };
+  std::vector<Loop> loops;  // outermost first: batch dimensions, and free ones that do not merge
+  // out[row, column] = Σ_depth left[row, depth]·right[depth, column]
+  int64_t rows = 1, columns = 1, depth = 1;
+  int64_t left_row = 1, left_depth = 1;
+  int64_t right_depth = 1, right_column = 1;
+  int64_t out_row = 1, out_column = 1;
+
+  int64_t products() const;  // how many turns all loops make
+};
+
+// The form of a dot without sparsity; nullopt where its contracting dimensions do not merge to one
+// because the operands have them in different orders, or where nothing is summed up.
+std::optional<DotForm> DotFormOf(const hlo::Module& module, hlo::InstructionId dot);
+
+}  // namespace hloscope::compile

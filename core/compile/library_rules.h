@@ -1,0 +1,18 @@
+// Which instructions are calls of libraries: what these do better than a kernel of our own.
+#pragma once
+
+#include <vector>
+
+#include "core/hlo/module.h"
+
+namespace hloscope::compile {
+
+// True for a dot or convolution of static arrays of a type that oneDNN multiplies (f32, or bf16
+// on processors that do), in a form that it takes. Whether this processor can is asked when the
+// call is made.
+bool IsLibraryCall(const hlo::Module& module, hlo::InstructionId id);
+
+// All of them in a module.
+std::vector<hlo::InstructionId> LibraryCallsOf(const hlo::Module& module);
+
+}  // namespace hloscope::compile
