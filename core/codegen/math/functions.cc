@@ -10,6 +10,30 @@ namespace hloscope::codegen {
 using hlo::Opcode;
 using llvm::Value;
 
+namespace {
+
+struct SingleRow {
+  Opcode opcode;
+  Expression (*function)(Expression x);
+};
+constexpr SingleRow kSingle[] = {
+    {Opcode::kCos, Cos},           {Opcode::kErf, Erf}, {Opcode::kExp, Exp},
+    {Opcode::kExpm1, Expm1},       {Opcode::kLog, Log}, {Opcode::kLog1p, Log1p},
+    {Opcode::kLogistic, Logistic}, {Opcode::kSin, Sin}, {Opcode::kTanh, Tanh},
+};
+
+Value* OfSingle(Builder& b, Opcode opcode, std::span<Value* const> operands) {
+  if (opcode == Opcode::kPower) {
+    return Power({b, operands[0]}, {b, operands[1]}).value();
+  }
+  for (const SingleRow& row : kSingle) {
+    if (row.opcode == opcode) return row.function({b, operands[0]}).value();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 Value* Function(Builder& b, Opcode opcode, std::span<Value* const> operands) {
   Value* x = operands[0];
   switch (opcode) {
@@ -26,8 +50,12 @@ Value* Function(Builder& b, Opcode opcode, std::span<Value* const> operands) {
     case Opcode::kRsqrt:
       return b.CreateFDiv(NumberLike(x, 1), Call(b, llvm::Intrinsic::sqrt, {x}));
     default:
-      return CallByLane(b, opcode, operands);
+      break;
   }
+  if (x->getType()->getScalarType()->isFloatTy()) {
+    if (Value* value = OfSingle(b, opcode, operands)) return value;
+  }
+  return CallByLane(b, opcode, operands);
 }
 
 }  // namespace hloscope::codegen

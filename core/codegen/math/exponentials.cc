@@ -1,0 +1,100 @@
+// exp and what is made of it. Coefficients are minimax fits of this project (Remez' algorithm).
+#include <cmath>
+#include <numbers>
+
+#include "core/codegen/math/exponential_parts.h"
+
+namespace hloscope::codegen {
+
+namespace {
+
+constexpr double kLog2E = std::numbers::log2e, kLn2 = std::numbers::ln2;
+
+// x = n·ln 2 + r with |r| <= ln 2 / 2. Adding a large number rounds to an integer, whose bits are
+// then those of the sum. The products with the parts of ln 2 are exact enough with fma.
+struct Reduced {
+  Expression r;
+  Expression n;  // an integer of the width of r
+};
+Reduced ReduceByLn2(Expression x) {
+  const bool is_double = x.IsDouble();
+  const double magic = is_double ? 0x1.8p52 : 0x1.8p23;
+  const double high = is_double ? kLn2 : static_cast<double>(static_cast<float>(kLn2));
+  const double low = is_double ? 2.3190468138462996e-17 : kLn2 - high;
+  const Expression shifted = x.Fma(kLog2E, magic);
+  const Expression n = shifted - magic;
+  const Expression r = n.Fma(-low, n.Fma(-high, x));
+  return {r, shifted.Bits() - x.Number(magic).Bits()};
+}
+
+// 2^n for n in the range of normal numbers.
+Expression PowerOfTwo(Expression n, Expression like) {
+  return like.IsDouble() ? ((n + 1023) << 52).AsNumber(like) : ((n + 127) << 23).AsNumber(like);
+}
+
+}  // namespace
+
+ExponentialParts PartsOfExp(Expression x) {
+  const auto [r, n] = ReduceByLn2(x);
+  const Expression q =
+      r.Polynomial({0.5000000067677066, 0.16666665868943897, 0.04166629496207212,
+                    0.008333497085991005, 0.0013944658787129933, 0.00019790332057336777});
+  return {(r * r).Fma(q, r), PowerOfTwo(n, r)};
+}
+
+Expression Exp(Expression x) {
+  // e^-104 rounds to 0 and e^89 to infinity.
+  const auto [r, n] = ReduceByLn2(x.Clamped(-104, 89));
+  const Expression q = r.Polynomial({0.4999999403953552, 0.1666652113199234, 0.04166838899254799,
+                                     0.008368716575205326, 0.001381459878757596});
+  const Expression y = (r * r).Fma(q, r) + 1;
+  // In two steps, so that denormal results are rounded once and 2^128 is not needed.
+  const Expression half = n >> 1;
+  return y * PowerOfTwo(half, r) * PowerOfTwo(n - half, r);
+}
+
+Expression Expm1(Expression x) {
+  const auto [p, scale] = PartsOfExp(x.ToDouble().Clamped(-60, 89));
+  const Expression y = scale.Fma(p, scale - 1).ToFloat();
+  return Select(x == 0, x, y);  // keeps the sign of 0
+}
+
+Expression Logistic(Expression x) {
+  const Expression z = Exp(-x.Abs()), sum = z + 1;
+  const Expression is_negative = x < 0, one = x.Number(1);
+  const Expression numerator = Select(is_negative, z, one);
+  const Expression q = numerator / sum;
+  // What the sum and the quotient lost, divided by the sum.
+  const Expression lost = (-q).Fma(sum, numerator) - q * (z - (sum - 1));
+  return lost.Fma(Select(is_negative, one - q, q), q);
+}
+
+Expression Tanh(Expression x) {
+  const Expression a = x.Abs(), z = x * x;
+  const Expression small =
+      (x * z).Fma(z.Polynomial({-0.33333298563957214, 0.1333191841840744, -0.053783345967531204,
+                                0.02079417183995247, -0.0058928849175572395}),
+                  x);
+  const Expression e = Exp(a.Clamped(0, 10) * 2);
+  const Expression large = x.Number(1) - x.Number(2) / (e + 1);
+  // The square of a denormal is 0, which is added to it exactly; the sign of 0 is kept apart.
+  return Select(a < 0.6, small, large).WithSignOf(x);
+}
+
+// Below 1 a polynomial, above 1 - e^t(x): there the error of t is small beside 1.
+Expression Erf(Expression x) {
+  const Expression a = x.Abs(), z = x * x;
+  const Expression small =
+      x.Fma(z.Polynomial({0.12837916612625122, -0.3761262595653534, 0.1128358393907547,
+                          -0.026853766292333603, 0.005188231356441975, -0.0008009264711290598,
+                          7.850522524677217e-05}),
+            x);
+  const Expression t =
+      a.Clamped(0, 4).Polynomial({5.3590352763421834e-05, -1.1289716958999634, -0.6343653798103333,
+                                  -0.10724727809429169, 0.024508843198418617, -0.003961050882935524,
+                                  0.00039562766323797405, -1.8122389519703574e-05});
+  const Expression large = x.Number(1) - Exp(t);
+  return Select(a < 1, small, large).WithSignOf(x);
+}
+
+}  // namespace hloscope::codegen
