@@ -18,6 +18,7 @@ int BenchParse(std::span<const std::string> files, int64_t repeats, const Contex
 struct BenchRunOptions {
   std::string platform{replay::ReferencePlatform().name}, against;
   std::optional<int64_t> threads, seed, fill_elided, repeats;
+  std::optional<double> deadline_seconds;  // of each module
 };
 // Compile and run times on one platform beside another; both are held to `threads` CPUs.
 int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <array>
+#include <chrono>
 
 #include "app/any_module.h"
 #include "app/cancel.h"
@@ -58,8 +59,11 @@ std::string Json(const std::string& file, const BenchRunOptions& options,
   if (report.against) {
     json.Field("against", options.against);
     WriteFigures(json, "against_", *report.against);
-    json.Field("ratio_compile", report.platform.compile_ms / report.against->compile_ms);
-    json.Field("ratio_run", report.platform.run_us / report.against->run_us);
+    json.Field("status", report.difference ? "differs" : "equal");
+    if (!report.difference) {
+      json.Field("ratio_compile", report.platform.compile_ms / report.against->compile_ms);
+      json.Field("ratio_run", report.platform.run_us / report.against->run_us);
+    }
   }
   json.Key("warnings").BeginArray();
   for (const std::string& warning : report.warnings) json.Value(warning);
@@ -78,8 +82,10 @@ std::string Line(const std::string& file, const BenchReport& report) {
   std::string line = fmt::format("{:>10.2f} {:>11.1f}", own.compile_ms, own.run_us);
   if (report.against) {
     const BenchFigures& other = *report.against;
-    line += fmt::format(" {:>10.2f} {:>11.1f} {:>8.2f} {:>8.2f}", other.compile_ms, other.run_us,
-                        own.compile_ms / other.compile_ms, own.run_us / other.run_us);
+    line += fmt::format(" {:>10.2f} {:>11.1f}", other.compile_ms, other.run_us);
+    line += report.difference ? fmt::format(" {:>17}", "results differ")
+                              : fmt::format(" {:>8.2f} {:>8.2f}", own.compile_ms / other.compile_ms,
+                                            own.run_us / other.run_us);
   }
   return line + "  " + file + "\n";
 }
@@ -93,8 +99,13 @@ std::string Heading(const BenchRunOptions& options) {
   return heading + "  module\n";
 }
 
-Result<BenchReport> Measure(const std::string& file, const debug::BenchRequest& request,
-                            const std::stop_token& stop) {
+Result<BenchReport> Measure(const std::string& file, debug::BenchRequest request,
+                            const BenchRunOptions& options, const std::stop_token& stop) {
+  using Clock = std::chrono::steady_clock;
+  if (options.deadline_seconds) {
+    request.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                          std::chrono::duration<double>(*options.deadline_seconds));
+  }
   HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
                             LoadAnySoundModule(file, request.limits, "", stop));
   return debug::BenchRun(loaded.module, request, stop);
@@ -123,7 +134,7 @@ int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
   if (!context.json) PrintOut(Heading(options));
   int status = kGood;
   for (const std::string& file : files) {
-    const Result<BenchReport> report = Measure(file, request, cancel.token());
+    const Result<BenchReport> report = Measure(file, request, options, cancel.token());
     if (!report) {
       PrintError(file + ": " + report.error().ToString());
       if (context.json) WriteOut(RunErrorJson(file, report.error()));

@@ -40,6 +40,7 @@ class BenchCommand : public Command {
          .help = "run: seed of the generated inputs (0)",
          .value = "N"},
         FillElidedOption(&run_.fill_elided),
+        DeadlineOption(&run_.deadline_seconds, "run: a module"),
     };
   }
 

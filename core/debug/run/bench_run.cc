@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/debug/run/output_judge.h"
 #include "core/debug/run/run_inputs.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/device_values.h"
@@ -24,13 +25,15 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// Results are dropped; one without a value ends the measurement.
+// Results are dropped unless they are to be kept; one without a value ends the measurement.
 class Outcome : public replay::RunStream {
  public:
-  explicit Outcome(std::vector<std::string>& warnings) : warnings_(warnings) {}
+  explicit Outcome(std::vector<std::string>& warnings, ResultCollector* kept = nullptr)
+      : warnings_(warnings), kept_(kept) {}
   void Take(replay::RunEvent event) override {
     if (auto* result = std::get_if<replay::LeafResult>(&event)) {
-      if (!result->value && !error_) error_ = std::move(result->value).error();
+      if (!result->value && !error_) error_ = result->value.error();
+      if (kept_ != nullptr) return kept_->Take(std::move(event));
     }
     const auto* warning = std::get_if<replay::RunWarning>(&event);
     if (warning == nullptr || std::ranges::count(warnings_, warning->text) != 0) return;
@@ -40,6 +43,7 @@ class Outcome : public replay::RunStream {
 
  private:
   std::vector<std::string>& warnings_;
+  ResultCollector* kept_;
   std::optional<Error> error_;
 };
 
@@ -68,13 +72,19 @@ class Side {
     return std::ssize(compile_ms_) < kCompiles && compile_ms_.back() < kSlowCompileMs;
   }
 
-  Status Run(const RunInputs& inputs, std::vector<std::string>& warnings, bool counts) {
-    Outcome outcome(warnings);
-    HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
-                              executable_->Run(inputs.lists, options_, outcome));
-    if (outcome.error()) return std::unexpected(*outcome.error());
-    if (counts) run_us_.push_back(run.run_us);
+  Status Run(const RunInputs& inputs, std::vector<std::string>& warnings) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run, RunInto(Outcome(warnings), inputs));
+    run_us_.push_back(run.run_us);
     return {};
+  }
+  // The results of a run that does not count.
+  Result<Leaves> ResultsOf(const RunInputs& inputs, const replay::Placement& placement,
+                           std::vector<std::string>& warnings) {
+    RunReport untold;
+    ResultCollector kept(untold);
+    HLOSCOPE_TRY(RunInto(Outcome(warnings, &kept), inputs));
+    std::vector<replay::LeafPlacement> places;
+    return kept.Gather(placement, places, nullptr);
   }
 
   BenchFigures Figures() const {
@@ -82,6 +92,12 @@ class Side {
   }
 
  private:
+  Result<replay::RunResult> RunInto(Outcome outcome, const RunInputs& inputs) {
+    auto run = executable_->Run(inputs.lists, options_, outcome);
+    if (run.has_value() && outcome.error()) return std::unexpected(*outcome.error());
+    return run;
+  }
+
   std::string name_;
   std::shared_ptr<const hlo::Module> module_;
   std::shared_ptr<replay::WorkerPool> workers_;
@@ -89,6 +105,23 @@ class Side {
   std::unique_ptr<replay::Executable> executable_;
   std::vector<double> compile_ms_, run_us_;
 };
+
+// Runs each once. The first result of the first side that is not what the second has.
+Result<std::optional<LeafComparison>> DifferenceOf(const hlo::Module& module,
+                                                   const replay::Placement& placement,
+                                                   std::vector<Side>& sides,
+                                                   const RunInputs& inputs,
+                                                   std::vector<std::string>& warnings) {
+  std::vector<Leaves> results;
+  for (Side& side : sides) {
+    HLOSCOPE_ASSIGN_OR_RETURN(Leaves leaves, side.ResultsOf(inputs, placement, warnings));
+    results.push_back(std::move(leaves));
+  }
+  if (results.size() < 2) return std::nullopt;
+  RunReport untold;
+  const RunRequest bounds;
+  return OutputJudge(module, placement, bounds, untold).FirstDifference(results[0], results[1]);
+}
 
 Status CheckSound(const hlo::Module& module, const Limits& limits) {
   for (const hlo::Diagnostic& diagnostic : hlo::Verify(module, {false, limits})) {
@@ -101,7 +134,6 @@ Status CheckSound(const hlo::Module& module, const Limits& limits) {
 
 Status RunScheduled(std::vector<Side>& sides, const RunInputs& inputs, const BenchRequest& request,
                     std::vector<std::string>& warnings) {
-  for (Side& side : sides) HLOSCOPE_TRY(side.Run(inputs, warnings, false));
   const Clock::time_point start = Clock::now();
   const auto enough = [&](int64_t runs) {
     if (request.repeats > 0) return runs >= request.repeats;
@@ -109,7 +141,7 @@ Status RunScheduled(std::vector<Side>& sides, const RunInputs& inputs, const Ben
     return runs >= kLeastRuns && seconds >= request.seconds;
   };
   for (int64_t runs = 0; !enough(runs); ++runs) {
-    for (Side& side : sides) HLOSCOPE_TRY(side.Run(inputs, warnings, true));
+    for (Side& side : sides) HLOSCOPE_TRY(side.Run(inputs, warnings));
   }
   return {};
 }
@@ -133,6 +165,8 @@ Result<BenchReport> BenchRun(const std::shared_ptr<const hlo::Module>& module,
   do {
     for (Side& side : sides) HLOSCOPE_TRY(side.Compile());
   } while (std::ranges::all_of(sides, &Side::CompilesAgain));
+  HLOSCOPE_ASSIGN_OR_RETURN(report.difference,
+                            DifferenceOf(*module, placement, sides, inputs, report.warnings));
   HLOSCOPE_TRY(RunScheduled(sides, inputs, request, report.warnings));
   report.platform = sides[0].Figures();
   if (sides.size() > 1) report.against = sides[1].Figures();

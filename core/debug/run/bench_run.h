@@ -10,6 +10,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/debug/compare/compare_values.h"
 #include "core/hlo/module.h"
 #include "core/replay/run_options.h"
 #include "core/replay/workers/worker_pool.h"
@@ -36,6 +37,8 @@ struct BenchFigures {
 struct BenchReport {
   BenchFigures platform;
   std::optional<BenchFigures> against;
+  // With `against`: where the results of both are apart by more than the bounds of a replay.
+  std::optional<LeafComparison> difference;
   std::vector<std::string> warnings;  // of inputs and runs, each once
 };
 
