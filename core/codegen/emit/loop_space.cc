@@ -17,6 +17,7 @@ using hlo::Opcode;
 
 constexpr int kNone = -1;
 constexpr size_t kMostVisits = 20000;
+constexpr int64_t kLargeRead = 4096;  // elements that do not stay in the nearest cache
 
 // The dimensions of the results, those of size 1 left out, that one dimension of an array is made
 // of: from `low` to `high`. Where several dimensions are made of the same ones, the first has only
@@ -38,13 +39,16 @@ class BorderFinder {
     is_border_.assign(static_cast<size_t>(count_) + 1, false);
   }
 
-  std::vector<bool> Find(std::span<const InstructionId> roots) {
+  void Walk(std::span<const InstructionId> roots) {
     for (InstructionId root : roots) Visit(root, root_);
     while (!pending_.empty()) {
       const auto [id, labels] = pending_.back();
       pending_.pop_back();
       Follow(id, labels);
     }
+  }
+
+  std::vector<bool> Borders() const {
     std::vector<bool> borders(root_.size(), false);
     for (size_t d = 0; d < root_.size(); ++d) {
       borders[d] = d == 0 || (root_[d].low > 0 && is_border_[static_cast<size_t>(root_[d].low)]);
@@ -52,13 +56,33 @@ class BorderFinder {
     return borders;
   }
 
+  int TransposedDimension() const {
+    if (transposed_ == kNone) return -1;
+    const auto found =
+        std::ranges::find_if(root_, [&](const Label& l) { return l.high == transposed_; });
+    return static_cast<int>(found - root_.begin());
+  }
+
  private:
   std::span<const int64_t> Sizes(InstructionId id) const { return module_.shape(id).dimensions(); }
 
   void Visit(InstructionId id, const Labels& labels) {
     Constrain(id, labels);
-    if (kernel_.IsParameter(id) || seen_.size() > kMostVisits) return;
+    if (kernel_.IsParameter(id)) return Read(id, labels);
+    if (seen_.size() > kMostVisits) return;
     if (seen_.emplace(id, labels).second) pending_.emplace_back(id, labels);
+  }
+
+  void Read(InstructionId id, const Labels& labels) {
+    const auto sizes = Sizes(id);
+    for (size_t d = sizes.size(); d-- > 0;) {
+      if (sizes[d] == 1) continue;
+      const bool is_large = ProductOf(sizes) >= kLargeRead;
+      if (is_large && labels[d].high != kNone && labels[d].high != count_ - 1) {
+        transposed_ = labels[d].high;
+      }
+      return;
+    }
   }
 
   // Neighbours in the results have to be neighbours here, or both be absent.
@@ -192,6 +216,7 @@ class BorderFinder {
   const Module& module_;
   Labels root_;
   int count_ = 0;
+  int transposed_ = kNone;
   std::vector<bool> is_border_;
   std::set<std::pair<InstructionId, Labels>> seen_;
   std::vector<std::pair<InstructionId, Labels>> pending_;
@@ -201,7 +226,16 @@ class BorderFinder {
 
 std::vector<bool> Borders(const Kernel& kernel, std::span<const InstructionId> roots,
                           std::span<const int64_t> sizes) {
-  return BorderFinder(kernel, sizes).Find(roots);
+  BorderFinder finder(kernel, sizes);
+  finder.Walk(roots);
+  return finder.Borders();
+}
+
+int TransposedDimension(const Kernel& kernel, std::span<const InstructionId> roots,
+                        std::span<const int64_t> sizes) {
+  BorderFinder finder(kernel, sizes);
+  finder.Walk(roots);
+  return finder.TransposedDimension();
 }
 
 std::vector<LoopGroup> Grouped(std::span<const int64_t> sizes, const std::vector<bool>& borders) {

@@ -16,6 +16,11 @@ namespace hloscope::codegen {
 std::vector<bool> Borders(const Kernel& kernel, std::span<const hlo::InstructionId> roots,
                           std::span<const int64_t> sizes);
 
+// The dimension of the results along which a large parameter is read element after element, where
+// that is not the last one (longer than 1): a transposition. -1: there is none.
+int TransposedDimension(const Kernel& kernel, std::span<const hlo::InstructionId> roots,
+                        std::span<const int64_t> sizes);
+
 // Dimensions that one loop runs through.
 struct LoopGroup {
   size_t count = 0;
