@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "core/base/closest_text.h"
@@ -75,7 +76,10 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
     if (std::ranges::find(options.disabled_passes, row.name) != options.disabled_passes.end()) {
       continue;
     }
+    const auto begin = std::chrono::steady_clock::now();
     HLOSCOPE_ASSIGN_OR_RETURN(PassResult result, row.run(module, out));
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+    out.times.push_back({row.name, time.count()});
     if (row.run == &Fuse) out.before_fusion = module;
     if (result.module == nullptr) continue;
     module = result.module;

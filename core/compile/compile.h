@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -32,6 +33,12 @@ struct FusionDecision {
   std::string reason;  // "3 users, 18 MB recomputed"
 };
 
+// How long a pass took.
+struct PassTime {
+  std::string_view pass;
+  double milliseconds = 0;
+};
+
 struct Compilation {
   // The module to run: its fusions are ours, everything is in the order of execution.
   std::shared_ptr<const hlo::Module> module;
@@ -42,7 +49,8 @@ struct Compilation {
   // By id in the module as given: where the value of the instruction is in `module`; invalid where
   // no instruction has it any more.
   std::vector<hlo::InstructionId> new_id;
-  std::vector<Stage> stages;  // empty unless they are kept
+  std::vector<Stage> stages;    // empty unless they are kept
+  std::vector<PassTime> times;  // of the passes that ran, in order
 };
 
 // Compiles for one processor. Errors: a pass named in the options that there is not (input), or a

@@ -3,6 +3,7 @@
 // SEED COUNT.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -11,6 +12,7 @@
 #include "core/debug/hunt/program_maker.h"
 #include "core/dump/load.h"
 #include "core/hlo/text/text.h"
+#include "core/hlo/verify/verifier.h"
 #include "tests/compile/meaning.h"
 
 namespace hloscope::compile {
@@ -61,12 +63,21 @@ int Main(std::vector<std::string> arguments) {
         fmt::print("{}: not read: {}\n", argument, loaded.error().message);
         continue;
       }
+      const auto diagnostics = hlo::Verify(*loaded->module);
+      if (std::ranges::any_of(diagnostics,
+                              [](const auto& d) { return d.severity == hlo::Severity::kError; })) {
+        fmt::print("{}: does not verify\n", argument);
+        continue;
+      }
       if (print) {
         const auto compiled = Compile(loaded->module, options);
         if (!compiled) continue;
         std::string text;
         hlo::PrintText(*compiled->module, hlo::TextFormat::kShort, text);
         fmt::print("{}\n", text);
+        for (const PassTime& time : compiled->times) {
+          fmt::print("// {} {:.2f} ms\n", time.pass, time.milliseconds);
+        }
         for (const FusionDecision& d : compiled->decisions) {
           fmt::print("// {} -> {}: {}, {}\n", compiled->before_fusion->name(d.producer),
                      compiled->before_fusion->name(d.consumer), d.is_fused ? "fused" : "not fused",

@@ -28,7 +28,12 @@ constexpr size_t kMostInName = 4;
 class FusionWriter {
  public:
   explicit FusionWriter(const std::shared_ptr<const Module>& module)
-      : module_(*module), edit_(module) {
+      : module_(*module),
+        edit_(module),
+        slots_(module->instructions().size()),
+        parameters_(slots_.size()),
+        is_noted_(slots_.size()),
+        now_(slots_.size()) {
     for (const hlo::Computation& c : module_.computations()) names_.emplace(module_[c.name]);
   }
 
@@ -37,20 +42,23 @@ class FusionWriter {
     const InstructionId first = group.roots.front();
     const std::string name = NameOf(group);
     body_ = edit_.rewriter().AddComputation(ComputationName(name), module_[first].computation);
-    inside_.clear();
     operands_.clear();
-    parameters_.clear();
+    ++group_;
     std::vector<InstructionId> all = group.members;
     all.insert(all.end(), group.roots.begin(), group.roots.end());
     std::ranges::sort(all);
-    mine_ = {all.begin(), all.end()};
-    for (const InstructionId id : all) inside_[id] = CopyIn(id);
+    for (const InstructionId id : all) slots_[id.index] = {group_, CopyIn(id)};
     WriteFusion(group, name);
   }
 
   Result<PassResult> Finish() { return edit_.Finish(); }
 
  private:
+  struct Slot {
+    uint32_t group = 0;  // the fusion it is of
+    InstructionId inside;
+  };
+
   static bool IsReduce(const Module& module, InstructionId id) {
     return module[id].opcode == Opcode::kReduce;
   }
@@ -87,32 +95,31 @@ class FusionWriter {
   }
 
   InstructionId Parameter(InstructionId outside) {
-    const auto known = parameters_.find(outside);
-    if (known != parameters_.end()) return known->second;
+    Slot& parameter = parameters_[outside.index];
+    if (parameter.group == group_) return parameter.inside;
     const auto number = static_cast<int64_t>(operands_.size());
-    const auto now = now_.find(outside);
-    operands_.push_back(now == now_.end() ? outside : now->second);
+    const InstructionId now = now_[outside.index];
+    operands_.push_back(now.valid() ? now : outside);
     const Attribute attribute =
         edit_.rewriter().builder().MakeInt(AttributeKey::kParameterNumber, number);
     const InstructionId id = AddIn(fmt::format("param_{}", number), Opcode::kParameter,
                                    module_.shape(outside), {}, std::span(&attribute, 1));
-    parameters_[outside] = id;
+    parameter = {group_, id};
     return id;
   }
 
   InstructionId OperandIn(InstructionId user, size_t slot) {
     const InstructionId operand = module_.operands(user)[slot];
-    if (mine_.contains(operand)) return inside_.at(operand);
-    const bool is_updated = module_[user].opcode == Opcode::kDynamicUpdateSlice && slot == 0;
-    if (module_[operand].opcode != Opcode::kConstant || is_updated ||
-        !IsElemental(module_, operand)) {
+    if (module_[user].opcode == Opcode::kDynamicUpdateSlice && slot == 0) return Parameter(operand);
+    // Operands come first, so those of the kernel have been copied.
+    if (slots_[operand.index].group == group_) return slots_[operand.index].inside;
+    if (module_[operand].opcode != Opcode::kConstant || !IsElemental(module_, operand)) {
       return Parameter(operand);
     }
-    const auto known = inside_.find(operand);
-    if (known != inside_.end()) return known->second;
-    return inside_[operand] =
-               AddIn(module_.name(operand), Opcode::kConstant, module_.shape(operand), {},
-                     module_.attributes(module_[operand]));
+    slots_[operand.index] = {
+        group_, AddIn(module_.name(operand), Opcode::kConstant, module_.shape(operand), {},
+                      module_.attributes(module_[operand]))};
+    return slots_[operand.index].inside;
   }
 
   InstructionId CopyIn(InstructionId id) {
@@ -122,13 +129,14 @@ class FusionWriter {
     }
     const InstructionId copy = AddIn(module_.name(id), module_[id].opcode, module_.shape(id),
                                      operands, module_.attributes(module_[id]));
-    if (noted_.insert(id).second) edit_.NoteSameValue(id, copy);
+    if (!is_noted_[id.index]) edit_.NoteSameValue(id, copy);
+    is_noted_[id.index] = true;
     return copy;
   }
 
   void Replace(InstructionId root, InstructionId result) {
     edit_.Replace(root, result);
-    now_[root] = result;
+    now_[root.index] = result;
   }
 
   void WriteFusion(const KernelGroup& group, const std::string& name) {
@@ -140,7 +148,7 @@ class FusionWriter {
         rewriter.builder().MakeEnum(AttributeKey::kFusionKind, static_cast<int32_t>(kind)),
         rewriter.builder().MakeComputation(AttributeKey::kCalls, body_)};
     if (group.roots.size() == 1) {
-      rewriter.SetRoot(body_, inside_.at(last));
+      rewriter.SetRoot(body_, slots_[last.index].inside);
       edit_.Replace(
           last, edit_.Add(last, name, Opcode::kFusion, module_.shape(last), operands_, attributes));
       return;
@@ -148,7 +156,7 @@ class FusionWriter {
     std::vector<InstructionId> results;
     std::vector<Shape> shapes;
     for (const InstructionId root : group.roots) {
-      results.push_back(inside_.at(root));
+      results.push_back(slots_[root.index].inside);
       shapes.push_back(module_.shape(root));
     }
     const Shape shape = Shape::Tuple(shapes);
@@ -168,12 +176,13 @@ class FusionWriter {
   Edit edit_;
   std::unordered_set<std::string> names_;  // of computations
   std::unordered_map<std::string, uint32_t> numbers_;
-  std::unordered_set<InstructionId> noted_;
-  std::unordered_map<InstructionId, InstructionId> now_;  // by root that was written
+  // By instruction.
+  std::vector<Slot> slots_, parameters_;  // its copy, or its parameter, in the fusion being written
+  std::vector<bool> is_noted_;
+  std::vector<InstructionId> now_;  // of roots that were written
   // Of the fusion being written.
+  uint32_t group_ = 0;
   ComputationId body_;
-  std::unordered_set<InstructionId> mine_;
-  std::unordered_map<InstructionId, InstructionId> inside_, parameters_;
   std::vector<InstructionId> operands_;
 };
 

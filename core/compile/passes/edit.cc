@@ -65,27 +65,32 @@ InstructionId Edit::AddScalar(InstructionId like, hlo::ElementType type,
 
 void Edit::CountNames() {
   if (!names_.empty()) return;
-  for (uint32_t i = 0; i < rewriter_.instruction_count(); ++i) {
-    ++names_[std::string(rewriter_.name(InstructionId(i)))];
-  }
+  names_.resize(values().strings().size() + 1, 0);
+  for (const hlo::Instruction& i : original_->instructions()) ++names_[i.name.index];
 }
 
 uint32_t Edit::NameCount(std::string_view name) {
   CountNames();
-  const auto found = names_.find(std::string(name));
-  return found == names_.end() ? 0 : found->second;
+  const hlo::StringId id = values().strings().Find(name);
+  return id.valid() && id.index < names_.size() ? names_[id.index] : 0;
+}
+
+bool Edit::TakeName(std::string_view name) {
+  const hlo::StringId id = rewriter_.builder().Intern(name);
+  if (id.index >= names_.size()) names_.resize(2 * size_t{id.index}, 0);
+  return names_[id.index]++ == 0;
 }
 
 std::string Edit::UniqueName(std::string_view name) {
   CountNames();
   std::string wanted(name);
-  if (names_.emplace(wanted, 1).second) return wanted;
+  if (TakeName(wanted)) return wanted;
   const size_t dot = wanted.find_last_not_of("0123456789");
   if (dot != std::string::npos && dot > 0 && wanted[dot] == '.') wanted.resize(dot);
-  uint32_t& number = next_number_[wanted];
+  uint32_t& number = next_number_[rewriter_.builder().Intern(wanted)];
   while (true) {
     std::string numbered = fmt::format("{}.{}", wanted, ++number);
-    if (names_.emplace(numbered, 1).second) return numbered;
+    if (TakeName(numbered)) return numbered;
   }
 }
 

@@ -70,14 +70,16 @@ class Edit {
 
  private:
   void CountNames();
+  // Takes the name where it is free.
+  bool TakeName(std::string_view name);
   hlo::InstructionId Resolve(hlo::InstructionId id) const;
 
   std::shared_ptr<const hlo::Module> original_;
   hlo::Rewriter rewriter_;
   std::vector<bool> pinned_;
   std::unordered_map<hlo::InstructionId, hlo::InstructionId> forward_;
-  std::unordered_map<std::string, uint32_t> names_;  // their counts; filled when first asked for
-  std::unordered_map<std::string, uint32_t> next_number_;
+  std::vector<uint32_t> names_;  // by text: instructions of that name; filled when first asked for
+  std::unordered_map<hlo::StringId, uint32_t> next_number_;
   bool changed_ = false;
 };
 
