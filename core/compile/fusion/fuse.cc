@@ -149,8 +149,8 @@ class FusionWriter {
         rewriter.builder().MakeComputation(AttributeKey::kCalls, body_)};
     if (group.roots.size() == 1) {
       rewriter.SetRoot(body_, slots_[last.index].inside);
-      edit_.Replace(
-          last, edit_.Add(last, name, Opcode::kFusion, module_.shape(last), operands_, attributes));
+      Replace(last,
+              edit_.Add(last, name, Opcode::kFusion, module_.shape(last), operands_, attributes));
       return;
     }
     std::vector<InstructionId> results;

@@ -41,6 +41,17 @@ bool IsOfScalar(Edit& edit, InstructionId id) {
   return edit.opcode(id) == Opcode::kBroadcast && edit.shape(edit.operand(id, 0)).IsScalar();
 }
 
+// The same operation on other sizes.
+InstructionId Again(Edit& edit, InstructionId id, const Sizes& sizes,
+                    std::span<const InstructionId> operands) {
+  std::vector<hlo::Attribute> attributes;
+  for (const hlo::Attribute& a : edit.rewriter().attributes(id)) {
+    if (!IsCommon(a.key)) attributes.push_back(a);
+  }
+  return edit.Add(id, ToString(edit.opcode(id)), edit.opcode(id),
+                  Shape::Array(edit.shape(id).element_type(), sizes), operands, attributes);
+}
+
 // The operand under all broadcasts of a scalar.
 InstructionId OfScalar(Edit& edit, InstructionId id) {
   const InstructionId operand = edit.operand(id, 0);
@@ -304,14 +315,39 @@ InstructionId ElementwiseOfBroadcasts(Edit& edit, InstructionId id) {
       operands.push_back(inner);
     }
   }
-  std::vector<hlo::Attribute> attributes;
-  for (const hlo::Attribute& a : edit.rewriter().attributes(id)) {
-    if (!IsCommon(a.key)) attributes.push_back(a);
+  return Broadcast(edit, id, Again(edit, id, sizes, operands), dimensions);
+}
+
+// Computed before reshapes that put in or take out dimensions of one element.
+InstructionId ElementwiseOfReshapes(Edit& edit, InstructionId id) {
+  const size_t count = edit.rewriter().operand_count(id);
+  InstructionId model;
+  for (size_t k = 0; k < count; ++k) {
+    const InstructionId operand = edit.operand(id, k);
+    if (SizesOf(edit.shape(operand)) != SizesOf(edit.shape(id))) return kNoReplacement;
+    if (IsOfScalar(edit, operand)) continue;
+    if (edit.opcode(operand) != Opcode::kReshape) return kNoReplacement;
+    if (!model.valid()) model = edit.operand(operand, 0);
+    if (SizesOf(edit.shape(edit.operand(operand, 0))) != SizesOf(edit.shape(model))) {
+      return kNoReplacement;
+    }
   }
-  const InstructionId made =
-      edit.Add(id, ToString(edit.opcode(id)), edit.opcode(id),
-               Shape::Array(edit.shape(id).element_type(), sizes), operands, attributes);
-  return Broadcast(edit, id, made, dimensions);
+  if (!model.valid()) return kNoReplacement;
+  const Sizes sizes = SizesOf(edit.shape(model));
+  Sizes before = sizes, after = SizesOf(edit.shape(id));
+  std::erase(before, 1);
+  std::erase(after, 1);
+  if (before != after) return kNoReplacement;
+  std::vector<InstructionId> operands;
+  for (size_t k = 0; k < count; ++k) {
+    const InstructionId operand = edit.operand(id, k), inner = edit.operand(operand, 0);
+    const bool is_scalar = IsOfScalar(edit, operand);
+    const Shape shape = Shape::Array(edit.shape(operand).element_type(), sizes);
+    operands.push_back(is_scalar ? WithInts(edit, operand, Opcode::kBroadcast, shape, inner,
+                                            AttributeKey::kDimensions, {})
+                                 : inner);
+  }
+  return Reshape(edit, id, Again(edit, id, sizes, operands));
 }
 
 }  // namespace hloscope::compile

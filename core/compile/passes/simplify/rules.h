@@ -17,6 +17,8 @@ using SimplifyRule = hlo::InstructionId (*)(Edit& edit, hlo::InstructionId id);
 #undef RULE
 // For every elementwise opcode: of broadcasts of the same kind, it is computed before them.
 hlo::InstructionId ElementwiseOfBroadcasts(Edit& edit, hlo::InstructionId id);
+// Likewise of reshapes that only put in or take out dimensions of one element.
+hlo::InstructionId ElementwiseOfReshapes(Edit& edit, hlo::InstructionId id);
 
 // ---- Shared (shared.cc)
 

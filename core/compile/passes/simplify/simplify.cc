@@ -105,7 +105,8 @@ class Simplifier {
     }
     if (Info(edit_.opcode(id)).category == hlo::Category::kElementwise &&
         edit_.opcode(id) != Opcode::kMap) {
-      const InstructionId now = ElementwiseOfBroadcasts(edit_, id);
+      InstructionId now = ElementwiseOfBroadcasts(edit_, id);
+      if (!now.valid()) now = ElementwiseOfReshapes(edit_, id);
       if (Fits(id, now)) return now;
     }
     return kNoReplacement;

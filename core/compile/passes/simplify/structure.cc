@@ -59,20 +59,18 @@ std::vector<int64_t> Through(const std::vector<int64_t>& order, std::vector<int6
   return dimensions;
 }
 
-// The product on the operand of the transpose in `slot`, where that keeps the order of the
-// dimensions that are left.
+// The product on the operand of the transpose in `slot`, where that is as good: one dimension is
+// summed up, one at most is left, and the innermost one is one of the two.
 InstructionId WithoutTranspose(Edit& edit, InstructionId id, size_t slot, AttributeKey batch_key,
                                AttributeKey contracting_key) {
   const InstructionId operand = edit.operand(id, slot);
   if (edit.opcode(operand) != Opcode::kTranspose) return kNoReplacement;
   const auto order = edit.Ints(operand, AttributeKey::kDimensions);
   const auto batch = edit.Ints(id, batch_key), contracting = edit.Ints(id, contracting_key);
-  int64_t last = -1;
-  for (size_t d = 0; d < order.size(); ++d) {
-    const auto is_this = [&](int64_t other) { return std::cmp_equal(other, d); };
-    if (std::ranges::any_of(batch, is_this) || std::ranges::any_of(contracting, is_this)) continue;
-    if (order[d] < last) return kNoReplacement;
-    last = order[d];
+  if (contracting.size() != 1 || order.size() > batch.size() + 2) return kNoReplacement;
+  const auto innermost = static_cast<int64_t>(order.size()) - 1;
+  if (std::ranges::any_of(Through(order, batch), [&](int64_t d) { return d == innermost; })) {
+    return kNoReplacement;
   }
   std::vector<Attribute> attributes;
   for (const Attribute& a : edit.rewriter().attributes(id)) {
