@@ -42,8 +42,9 @@ Status CheckModule(const Module& module, std::string_view pass) {
 
 // Elements are moved at the speed of memory without code of their own.
 bool IsWorthCode(const Module& module, InstructionId id) {
-  return Info(module[id].opcode).category != hlo::Category::kDataMovement &&
-         module[id].opcode != hlo::Opcode::kIota;
+  const hlo::Opcode opcode = module[id].opcode;
+  return opcode == hlo::Opcode::kGather ||
+         (Info(opcode).category != hlo::Category::kDataMovement && opcode != hlo::Opcode::kIota);
 }
 
 std::vector<InstructionId> FindKernels(const Module& module) {

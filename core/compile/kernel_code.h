@@ -17,6 +17,11 @@ namespace hloscope::compile {
 class LibraryCall {
  public:
   virtual ~LibraryCall() = default;
+  // Once for each execution, before any grain: what goes into the scratch memory.
+  virtual Status Prepare(const std::byte* const* operands, std::byte* scratch) const {
+    (void)operands, (void)scratch;
+    return {};
+  }
   // As a GrainFunction; an internal error where the library refuses, in its words.
   virtual Status Run(const std::byte* const* operands, std::byte* const* results,
                      std::byte* scratch, int64_t begin, int64_t end) const = 0;

@@ -7,6 +7,7 @@
 
 namespace hloscope::compile {
 
+using hlo::AttributeKey;
 using hlo::ElementType;
 using hlo::InstructionId;
 using hlo::Module;
@@ -20,6 +21,20 @@ bool IsWholeArray(const Shape& shape) {
          std::ranges::find(shape.dimensions(), 0) == shape.dimensions().end();
 }
 
+// As convolution normalization leaves it, in up to three dimensions.
+bool IsPlainConvolution(const Module& module, InstructionId id) {
+  const auto* dims = module.Get<hlo::ConvolutionDims>(module[id], AttributeKey::kDimLabels);
+  const auto* window = module.Get<hlo::Window>(module[id], AttributeKey::kWindow);
+  const auto is_plain = [](const hlo::WindowDimension& w) {
+    return w.base_dilation == 1 && !w.window_reversal && w.padding_low >= 0 && w.padding_high >= 0;
+  };
+  return dims != nullptr && dims->input_spatial.size() <= 3 &&
+         module.GetInt(module[id], AttributeKey::kBatchGroupCount, 1) == 1 &&
+         (window == nullptr || std::ranges::all_of(window->dimensions, is_plain));
+}
+
+}  // namespace
+
 // Products of one type, summed up in f32 and rounded once to the result's.
 bool HasLibraryTypes(const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
@@ -30,17 +45,14 @@ bool HasLibraryTypes(const Module& module, InstructionId id) {
           (type == ElementType::kBF16 && (out == type || out == ElementType::kF32)));
 }
 
-bool IsLibraryDot(const Module& module, InstructionId id) {
-  if (module.operands(id).size() != 2 || !HasLibraryTypes(module, id)) return false;
-  return DotFormOf(module, id).has_value();
-}
-
-}  // namespace
-
 bool IsLibraryCall(const Module& module, InstructionId id) {
+  const Opcode opcode = module[id].opcode;
+  if (opcode != Opcode::kDot && opcode != Opcode::kConvolution) return false;
   const auto is_whole = [&](InstructionId operand) { return IsWholeArray(module.shape(operand)); };
   if (!is_whole(id) || !std::ranges::all_of(module.operands(id), is_whole)) return false;
-  return module[id].opcode == Opcode::kDot && IsLibraryDot(module, id);
+  if (module.operands(id).size() != 2 || !HasLibraryTypes(module, id)) return false;
+  if (opcode == Opcode::kDot) return DotFormOf(module, id).has_value();
+  return IsPlainConvolution(module, id);
 }
 
 std::vector<InstructionId> LibraryCallsOf(const Module& module) {

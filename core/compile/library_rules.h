@@ -12,6 +12,9 @@ namespace hloscope::compile {
 // call is made.
 bool IsLibraryCall(const hlo::Module& module, hlo::InstructionId id);
 
+// Operands of one type that oneDNN multiplies, and a result that it sums up to.
+bool HasLibraryTypes(const hlo::Module& module, hlo::InstructionId id);
+
 // All of them in a module.
 std::vector<hlo::InstructionId> LibraryCallsOf(const hlo::Module& module);
 

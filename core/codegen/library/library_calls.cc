@@ -5,7 +5,9 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/codegen/library/convolution_call.h"
 #include "core/codegen/library/dot_call.h"
+#include "core/hlo/window.h"
 
 namespace hloscope::codegen {
 
@@ -27,7 +29,9 @@ class Calls : public compile::KernelLibrary {
   Status Add(const Module& module, InstructionId id, const std::string& key) {
     auto [it, is_new] = made_.try_emplace(key);
     if (is_new) {
-      Result<KernelCode> code = MakeDotCall(module, id);
+      Result<KernelCode> code = module[id].opcode == hlo::Opcode::kDot
+                                    ? MakeDotCall(module, id)
+                                    : MakeConvolutionCall(module, id);
       if (code.has_value()) {
         it->second = std::make_shared<const KernelCode>(*std::move(code));
       } else if (code.error().error_class != ErrorClass::kUnsupported) {
@@ -54,6 +58,20 @@ std::string KeyOf(const Module& module, InstructionId id) {
         hlo::AttributeKey::kLhsContractingDims, hlo::AttributeKey::kRhsContractingDims}) {
     key += '|';
     for (const int64_t d : module.GetInts(module[id], attribute)) key += std::to_string(d) + ",";
+  }
+  if (const auto* window = module.Get<hlo::Window>(module[id], hlo::AttributeKey::kWindow)) {
+    for (const hlo::WindowDimension& each : window->dimensions) key += hlo::Text(each);
+  }
+  const auto* dims = module.Get<hlo::ConvolutionDims>(module[id], hlo::AttributeKey::kDimLabels);
+  if (dims == nullptr) return key;
+  key += std::to_string(module.GetInt(module[id], hlo::AttributeKey::kFeatureGroupCount, 1));
+  for (const int64_t d : {dims->input_batch, dims->input_feature, dims->kernel_input_feature,
+                          dims->kernel_output_feature, dims->output_batch, dims->output_feature}) {
+    key += "|" + std::to_string(d);
+  }
+  for (const auto* list : {&dims->input_spatial, &dims->kernel_spatial, &dims->output_spatial}) {
+    key += '|';
+    for (const int64_t d : *list) key += std::to_string(d) + ",";
   }
   return key;
 }

@@ -11,21 +11,19 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// Memory of one thread that grows to what its largest call needs.
-std::byte* ThreadScratch(size_t bytes) {
-  thread_local std::vector<std::byte> memory;
-  if (memory.size() < bytes + kAlignment) memory.resize(bytes + kAlignment);
-  void* place = memory.data();
-  size_t room = memory.size();
-  return static_cast<std::byte*>(std::align(kAlignment, bytes, place, room));
-}
-
 }  // namespace
 
 const dnnl::engine& OneDnnEngine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   omp_set_num_threads(1);
   return engine;
+}
+
+std::byte* Room(std::vector<std::byte>& memory, size_t bytes) {
+  if (memory.size() < bytes + kAlignment) memory.resize(bytes + kAlignment);
+  void* place = memory.data();
+  size_t room = memory.size();
+  return static_cast<std::byte*>(std::align(kAlignment, bytes, place, room));
 }
 
 dnnl::memory::data_type OneDnnType(hlo::ElementType type) {
@@ -54,9 +52,10 @@ Status RunOneDnn(const dnnl::primitive& primitive, const dnnl::memory::desc& scr
       all.emplace(each.what,
                   dnnl::memory(*each.form, engine, const_cast<std::byte*>(each.address)));
     }
+    thread_local std::vector<std::byte> scratch_memory;
     if (scratch.get_size() > 0) {
       all.emplace(DNNL_ARG_SCRATCHPAD,
-                  dnnl::memory(scratch, engine, ThreadScratch(scratch.get_size())));
+                  dnnl::memory(scratch, engine, Room(scratch_memory, scratch.get_size())));
     }
     primitive.execute(stream, all);
     stream.wait();

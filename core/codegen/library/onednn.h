@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <span>
 #include <vector>
 
 #include "core/base/result.h"
@@ -27,6 +28,9 @@ struct OneDnnArgument {
   const dnnl::memory::desc* form;
   const std::byte* address;
 };
+
+// That many bytes of a thread's own memory, which grows, aligned to a cache line.
+std::byte* Room(std::vector<std::byte>& memory, size_t bytes);
 
 // Runs a primitive on the calling thread, with memory of the thread's own of `scratch_bytes`.
 Status RunOneDnn(const dnnl::primitive& primitive, const dnnl::memory::desc& scratch,

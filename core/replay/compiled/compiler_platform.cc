@@ -2,6 +2,8 @@
 #include "core/base/own_library.h"
 #include "core/compile/compile.h"
 #include "core/compile/library_rules.h"
+#include "core/compile/passes/pass.h"
+#include "core/hlo/sharding/topology.h"
 #include "core/replay/compiled/kernel_runner.h"
 #include "core/replay/evaluating.h"
 
@@ -27,6 +29,17 @@ Result<Function> EntryOf(const char* name) {
       void* const entry,
       FindInOwnLibrary("codegen", name, "run `scripts/setup build`, then build again"));
   return *static_cast<const Function*>(entry);
+}
+
+// Values of an unpartitioned module with manual regions are global outside of them and a device's
+// own inside. Which is which follows from the instructions as they were given, so they stay.
+compile::CompileOptions OptionsFor(const hlo::Module& module, const RunOptions& options) {
+  compile::CompileOptions how;
+  const hlo::Topology topology = hlo::TopologyOf(module, options.limits.devices);
+  if (topology.unpartitioned && topology.has_device_work) {
+    for (const compile::PassRow& row : compile::kPasses) how.disabled_passes.emplace_back(row.name);
+  }
+  return how;
 }
 
 class CompilerExecutable : public EvaluatorExecutable {
@@ -65,7 +78,8 @@ class CompilerPlatform : public Platform {
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
                                            const RunOptions& options) override {
     HLOSCOPE_TRY(CheckCapture(row_, options.capture));
-    HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compilation, compile::Compile(module));
+    HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compilation,
+                              compile::Compile(module, OptionsFor(*module, options)));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto generate,
                               EntryOf<compile::GenerateKernelsFunction>(compile::kGenerateKernels));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls, EntryOf<compile::MakeLibraryCallsFunction>(

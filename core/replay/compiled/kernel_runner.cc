@@ -62,6 +62,9 @@ Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
   if (code.scratch_bytes > 0) {
     HLOSCOPE_ASSIGN_OR_RETURN(scratch, call.machine.Allocate(code.scratch_bytes));
   }
+  if (code.library != nullptr) {
+    HLOSCOPE_TRY(code.library->Prepare(operands.data(), scratch.data()));
+  }
   const int64_t per_turn =
       std::max<int64_t>(1, kBytesPerTurn / std::max<int64_t>(1, code.grain_bytes));
   HLOSCOPE_TRY(call.machine.ForRanges(code.grains, per_turn, [&](IndexRange range) -> Status {

@@ -1,0 +1,188 @@
+// Convolution normalization: what libraries do not take is written with a pad, a reverse, groups of
+// features instead of groups of the batch, and f32 instead of f16.
+#include <algorithm>
+
+#include "core/compile/passes/edit.h"
+#include "core/compile/run_computations.h"
+
+namespace hloscope::compile {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::ConvolutionDims;
+using hlo::ElementType;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::Shape;
+using hlo::WindowDimension;
+
+namespace {
+
+constexpr ElementType kAccumulator = ElementType::kF32;
+
+std::vector<int64_t> Sizes(const Shape& shape) {
+  return {shape.dimensions().begin(), shape.dimensions().end()};
+}
+
+bool IsStaticArray(const Shape& shape) {
+  return shape.IsArray() && shape.is_static() && shape.ByteSize().value_or(0) > 0;
+}
+
+// One convolution on its way to its plain form.
+class Convolution {
+ public:
+  Convolution(Edit& edit, InstructionId id)
+      : edit_(edit), id_(id), left_(edit.operand(id, 0)), right_(edit.operand(id, 1)) {
+    const Module& values = edit.values();
+    dims_ = values.Of<ConvolutionDims>(*edit.Find(id, AttributeKey::kDimLabels));
+    const Attribute* window = edit.Find(id, AttributeKey::kWindow);
+    if (window != nullptr) window_ = values.Of<hlo::Window>(*window);
+    window_.dimensions.resize(dims_.input_spatial.size());
+    feature_groups_ = std::max<int64_t>(1, edit.Int(id, AttributeKey::kFeatureGroupCount));
+    batch_groups_ = std::max<int64_t>(1, edit.Int(id, AttributeKey::kBatchGroupCount));
+  }
+
+  void Normalize() {
+    const Shape result = edit_.shape(id_);
+    WidenOperands();
+    PadInput();
+    ReverseKernel();
+    GroupFeatures();
+    if (!is_changed_) return;
+    const ElementType type = IsHalf(result) ? kAccumulator : result.element_type();
+    hlo::ModuleBuilder& builder = edit_.rewriter().builder();
+    const InstructionId plain =
+        edit_.Add(id_, "convolution", Opcode::kConvolution, Shape::Array(type, Sizes(result)),
+                  {left_, right_},
+                  {builder.Make(AttributeKey::kWindow, window_),
+                   builder.Make(AttributeKey::kDimLabels, dims_),
+                   builder.MakeInt(AttributeKey::kFeatureGroupCount, feature_groups_),
+                   builder.MakeInt(AttributeKey::kBatchGroupCount, 1)});
+    edit_.Replace(id_,
+                  type == result.element_type()
+                      ? plain
+                      : edit_.Add(id_, "convert", Opcode::kConvert,
+                                  Shape::Array(result.element_type(), Sizes(result)), {plain}));
+  }
+
+ private:
+  static bool IsHalf(const Shape& shape) { return shape.element_type() == ElementType::kF16; }
+
+  // Products of f16 are exact in f32, where XLA sums them up too.
+  void WidenOperands() {
+    for (InstructionId* operand : {&left_, &right_}) {
+      if (!IsHalf(edit_.shape(*operand))) continue;
+      *operand = edit_.Add(id_, "convert", Opcode::kConvert,
+                           Shape::Array(kAccumulator, Sizes(edit_.shape(*operand))), {*operand});
+      is_changed_ = true;
+    }
+  }
+
+  // Input dilation and padding that cuts off become a pad.
+  void PadInput() {
+    const auto needs = [](const WindowDimension& w) {
+      return w.base_dilation != 1 || w.padding_low < 0 || w.padding_high < 0;
+    };
+    if (std::ranges::none_of(window_.dimensions, needs)) return;
+    std::vector<int64_t> sizes = Sizes(edit_.shape(left_)), padding(sizes.size() * 3);
+    for (size_t s = 0; s < window_.dimensions.size(); ++s) {
+      WindowDimension& w = window_.dimensions[s];
+      if (!needs(w)) continue;
+      const auto d = static_cast<size_t>(dims_.input_spatial[s]);
+      padding[d * 3] = w.padding_low;
+      padding[d * 3 + 1] = w.padding_high;
+      padding[d * 3 + 2] = w.base_dilation - 1;
+      sizes[d] = std::max<int64_t>(0, (sizes[d] - 1) * w.base_dilation + 1) + w.padding_low +
+                 w.padding_high;
+      w.padding_low = w.padding_high = 0;
+      w.base_dilation = 1;
+    }
+    const ElementType type = edit_.shape(left_).element_type();
+    const InstructionId zero = edit_.AddScalar(
+        id_, type, std::vector<std::byte>(static_cast<size_t>(hlo::BitWidth(type) / 8)));
+    left_ = edit_.Add(id_, "pad", Opcode::kPad, Shape::Array(type, sizes), {left_, zero},
+                      {edit_.rewriter().builder().MakeInts(AttributeKey::kPadding, padding)});
+    is_changed_ = true;
+  }
+
+  void ReverseKernel() {
+    std::vector<int64_t> reversed;
+    for (size_t s = 0; s < window_.dimensions.size(); ++s) {
+      if (!window_.dimensions[s].window_reversal) continue;
+      window_.dimensions[s].window_reversal = false;
+      reversed.push_back(dims_.kernel_spatial[s]);
+    }
+    if (reversed.empty()) return;
+    std::ranges::sort(reversed);
+    const Shape shape =
+        Shape::Array(edit_.shape(right_).element_type(), Sizes(edit_.shape(right_)));
+    right_ = edit_.Add(id_, "reverse", Opcode::kReverse, shape, {right_},
+                       {edit_.rewriter().builder().MakeInts(AttributeKey::kDimensions, reversed)});
+    is_changed_ = true;
+  }
+
+  // The batch's groups are the outer part of the input's features: each meets its own output
+  // features there as well (XLA: ConvolutionGroupConverter).
+  void GroupFeatures() {
+    if (batch_groups_ == 1) return;
+    const ElementType type = edit_.shape(left_).element_type();
+    std::vector<int64_t> sizes = Sizes(edit_.shape(left_));
+    const auto batch = static_cast<size_t>(dims_.input_batch),
+               feature = static_cast<size_t>(dims_.input_feature);
+    std::vector<int64_t> split = sizes;
+    split[batch] /= batch_groups_;
+    split.insert(split.begin() + dims_.input_batch, batch_groups_);
+    // In `split`, dimensions from the batch on stand one later; the groups go before the features.
+    std::vector<int64_t> order;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (d == feature) order.push_back(dims_.input_batch);
+      order.push_back(static_cast<int64_t>(d + (d >= batch ? 1 : 0)));
+    }
+    std::vector<int64_t> moved;
+    for (const int64_t d : order) moved.push_back(split[static_cast<size_t>(d)]);
+    sizes[batch] /= batch_groups_;
+    sizes[feature] *= batch_groups_;
+    left_ = edit_.Add(id_, "reshape", Opcode::kReshape, Shape::Array(type, split), {left_});
+    left_ = edit_.Add(id_, "transpose", Opcode::kTranspose, Shape::Array(type, moved), {left_},
+                      {edit_.rewriter().builder().MakeInts(AttributeKey::kDimensions, order)});
+    left_ = edit_.Add(id_, "reshape", Opcode::kReshape, Shape::Array(type, sizes), {left_});
+    feature_groups_ = batch_groups_;
+    is_changed_ = true;
+  }
+
+  Edit& edit_;
+  InstructionId id_, left_, right_;
+  ConvolutionDims dims_;
+  hlo::Window window_;
+  int64_t feature_groups_ = 1, batch_groups_ = 1;
+  bool is_changed_ = false;
+};
+
+bool IsNormalizable(const Module& module, InstructionId id) {
+  const auto is_fit = [&](InstructionId each) {
+    const ElementType type = module.shape(each).element_type();
+    return IsStaticArray(module.shape(each)) &&
+           (type == ElementType::kF16 || type == ElementType::kBF16 || type == kAccumulator);
+  };
+  return module.operands(id).size() == 2 && is_fit(id) &&
+         std::ranges::all_of(module.operands(id), is_fit);
+}
+
+}  // namespace
+
+Result<PassResult> NormalizeConvolutions(const std::shared_ptr<const Module>& module,
+                                         Compilation&) {
+  const std::vector<bool> runs = RunComputations(*module);
+  Edit edit(module);
+  for (uint32_t k = 0; k < module->instructions().size(); ++k) {
+    const InstructionId id(k);
+    if ((*module)[id].opcode == Opcode::kConvolution && runs[(*module)[id].computation.index] &&
+        !edit.IsPinned(id) && IsNormalizable(*module, id)) {
+      Convolution(edit, id).Normalize();
+    }
+  }
+  return edit.Finish();
+}
+
+}  // namespace hloscope::compile

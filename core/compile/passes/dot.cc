@@ -1,0 +1,217 @@
+// Dot decomposition: dots that no library takes become transposes before one that it takes, or
+// products that are summed up.
+#include <algorithm>
+
+#include "core/compile/dot_form.h"
+#include "core/compile/library_rules.h"
+#include "core/compile/passes/edit.h"
+#include "core/compile/run_computations.h"
+
+namespace hloscope::compile {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::ComputationId;
+using hlo::ElementType;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::Shape;
+
+namespace {
+
+using Dimensions = std::vector<int64_t>;
+
+// More products are left to the evaluator, which multiplies matrices as such.
+constexpr int64_t kMostProducts = int64_t{1} << 22;
+
+Dimensions Sizes(const Shape& shape) {
+  return {shape.dimensions().begin(), shape.dimensions().end()};
+}
+
+bool IsFit(const Shape& shape) {
+  const ElementType type = shape.element_type();
+  return shape.IsArray() && shape.is_static() && shape.ByteSize().value_or(0) > 0 &&
+         !hlo::IsComplex(type) && hlo::BitWidth(type) >= (hlo::IsFloat(type) ? 16 : 8);
+}
+
+// Wide enough for what is summed up, as XLA:CPU has it.
+ElementType SumType(ElementType result) {
+  return result == ElementType::kF16 || result == ElementType::kBF16 ? ElementType::kF32 : result;
+}
+
+class Dot {
+ public:
+  Dot(Edit& edit, InstructionId id) : edit_(edit), id_(id) {
+    for (size_t side = 0; side < 2; ++side) {
+      const auto batch = side == 0 ? AttributeKey::kLhsBatchDims : AttributeKey::kRhsBatchDims;
+      const auto sums =
+          side == 0 ? AttributeKey::kLhsContractingDims : AttributeKey::kRhsContractingDims;
+      batch_[side] = edit.Ints(id, batch);
+      sums_[side] = edit.Ints(id, sums);
+      for (int64_t d = 0; std::cmp_less(d, edit.shape(edit.operand(id, side)).rank()); ++d) {
+        const bool is_free =
+            !std::ranges::count(batch_[side], d) && !std::ranges::count(sums_[side], d);
+        if (is_free) free_[side].push_back(d);
+      }
+    }
+  }
+
+  // Batch dimensions, free ones, those that are summed up, in this order on both sides.
+  void Order() {
+    InstructionId operands[2];
+    std::vector<Attribute> attributes;
+    hlo::ModuleBuilder& builder = edit_.rewriter().builder();
+    for (size_t side = 0; side < 2; ++side) {
+      Dimensions order = batch_[side];
+      order.insert(order.end(), free_[side].begin(), free_[side].end());
+      const auto first_sum = static_cast<int64_t>(order.size());
+      order.insert(order.end(), sums_[side].begin(), sums_[side].end());
+      operands[side] = Transposed(edit_.operand(id_, side), order);
+      Dimensions batch, sums;
+      for (int64_t d = 0; std::cmp_less(d, batch_[side].size()); ++d) batch.push_back(d);
+      for (int64_t d = first_sum; std::cmp_less(d, order.size()); ++d) sums.push_back(d);
+      const bool is_left = side == 0;
+      attributes.push_back(builder.MakeInts(
+          is_left ? AttributeKey::kLhsBatchDims : AttributeKey::kRhsBatchDims, batch));
+      attributes.push_back(builder.MakeInts(
+          is_left ? AttributeKey::kLhsContractingDims : AttributeKey::kRhsContractingDims, sums));
+    }
+    const Shape result = Plain(edit_.shape(id_));
+    edit_.Replace(id_, edit_.Add(id_, "dot", Opcode::kDot, result, operands, attributes));
+  }
+
+  // The sum over products of both sides, each broadcast along the free dimensions of the other.
+  void Expand() {
+    const Shape result = Plain(edit_.shape(id_));
+    const ElementType type = SumType(result.element_type());
+    Dimensions sizes = Sizes(result), summed;
+    for (const int64_t d : sums_[0]) {
+      summed.push_back(static_cast<int64_t>(sizes.size()));
+      sizes.push_back(edit_.shape(edit_.operand(id_, 0)).dimension(static_cast<size_t>(d)));
+    }
+    const Shape products = Shape::Array(type, sizes);
+    InstructionId sides[2];
+    for (size_t side = 0; side < 2; ++side) sides[side] = Broadcast(side, products);
+    const InstructionId product =
+        edit_.Add(id_, "multiply", Opcode::kMultiply, products, {sides[0], sides[1]});
+    InstructionId made = summed.empty() ? product : Sum(product, summed, result, type);
+    if (type != result.element_type()) {
+      made = edit_.Add(id_, "convert", Opcode::kConvert, result, {made});
+    }
+    edit_.Replace(id_, made);
+  }
+
+ private:
+  static Shape Plain(const Shape& shape) {
+    return Shape::Array(shape.element_type(), Sizes(shape));
+  }
+
+  InstructionId Transposed(InstructionId operand, const Dimensions& order) {
+    if (std::ranges::is_sorted(order)) return operand;
+    Dimensions sizes;
+    for (const int64_t d : order) {
+      sizes.push_back(edit_.shape(operand).dimension(static_cast<size_t>(d)));
+    }
+    return edit_.Add(id_, "transpose", Opcode::kTranspose,
+                     Shape::Array(edit_.shape(operand).element_type(), sizes), {operand},
+                     {edit_.rewriter().builder().MakeInts(AttributeKey::kDimensions, order)});
+  }
+
+  // The operand, of the products' type and dimensions: batch, free ones of the left, of the right,
+  // those that are summed up.
+  InstructionId Broadcast(size_t side, const Shape& products) {
+    InstructionId operand = edit_.operand(id_, side);
+    if (edit_.shape(operand).element_type() != products.element_type()) {
+      operand =
+          edit_.Add(id_, "convert", Opcode::kConvert,
+                    Shape::Array(products.element_type(), Sizes(edit_.shape(operand))), {operand});
+    }
+    Dimensions to(edit_.shape(operand).rank());
+    const auto place = [&](const Dimensions& dimensions, size_t first) {
+      for (size_t i = 0; i < dimensions.size(); ++i) {
+        to[static_cast<size_t>(dimensions[i])] = static_cast<int64_t>(first + i);
+      }
+    };
+    const size_t batch = batch_[0].size();
+    place(batch_[side], 0);
+    place(free_[side], side == 0 ? batch : batch + free_[0].size());
+    place(sums_[side], batch + free_[0].size() + free_[1].size());
+    if (!std::ranges::is_sorted(to)) {
+      Dimensions order(to.size()), sorted = to;
+      std::ranges::sort(sorted);
+      for (size_t d = 0; d < to.size(); ++d) {
+        order[static_cast<size_t>(std::ranges::find(sorted, to[d]) - sorted.begin())] =
+            static_cast<int64_t>(d);
+      }
+      operand = Transposed(operand, order);
+      to = sorted;
+    }
+    return edit_.Add(id_, "broadcast", Opcode::kBroadcast, products, {operand},
+                     {edit_.rewriter().builder().MakeInts(AttributeKey::kDimensions, to)});
+  }
+
+  InstructionId Sum(InstructionId product, const Dimensions& summed, const Shape& result,
+                    ElementType type) {
+    hlo::Rewriter& rewriter = edit_.rewriter();
+    const ComputationId sum =
+        rewriter.AddComputation(edit_.UniqueName("dot_sum"), rewriter.computation(id_));
+    InstructionId parameters[2];
+    for (int64_t k = 0; k < 2; ++k) {
+      const Attribute number = rewriter.builder().MakeInt(AttributeKey::kParameterNumber, k);
+      parameters[k] = rewriter.Add(sum, edit_.UniqueName(k == 0 ? "x" : "y"), Opcode::kParameter,
+                                   Shape::Scalar(type), {}, std::span(&number, 1));
+    }
+    const Opcode add = type == ElementType::kPred ? Opcode::kOr : Opcode::kAdd;
+    rewriter.SetRoot(
+        sum, rewriter.Add(sum, edit_.UniqueName("sum"), add, Shape::Scalar(type), parameters));
+    const InstructionId zero = edit_.AddScalar(
+        id_, type, std::vector<std::byte>(static_cast<size_t>(hlo::BitWidth(type) + 7) / 8));
+    return edit_.Add(id_, "reduce", Opcode::kReduce, Shape::Array(type, Sizes(result)),
+                     {product, zero},
+                     {rewriter.builder().MakeInts(AttributeKey::kDimensions, summed),
+                      rewriter.builder().MakeComputation(AttributeKey::kToApply, sum)});
+  }
+
+  Edit& edit_;
+  InstructionId id_;
+  Dimensions batch_[2], sums_[2], free_[2];
+};
+
+int64_t ProductsOf(const Module& module, InstructionId dot) {
+  int64_t products = module.shape(dot).ElementCount().value_or(0);
+  const Shape& left = module.shape(module.operands(dot)[0]);
+  for (const int64_t d : module.GetInts(module[dot], AttributeKey::kLhsContractingDims)) {
+    const auto size = left.dimension(static_cast<size_t>(d));
+    if (size > 0 && products > kMostProducts / size) return kMostProducts + 1;
+    products *= size;
+  }
+  return products;
+}
+
+}  // namespace
+
+Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Compilation&) {
+  const std::vector<bool> runs = RunComputations(*module);
+  Edit edit(module);
+  for (uint32_t k = 0; k < module->instructions().size(); ++k) {
+    const InstructionId id(k);
+    const auto operands = module->operands(id);
+    const bool is_dot = (*module)[id].opcode == Opcode::kDot && operands.size() == 2 &&
+                        runs[(*module)[id].computation.index] && !edit.IsPinned(id);
+    if (!is_dot || IsLibraryCall(*module, id) || !IsFit(module->shape(id)) ||
+        !IsFit(module->shape(operands[0])) || !IsFit(module->shape(operands[1]))) {
+      continue;
+    }
+    const bool is_library_type = HasLibraryTypes(*module, id);
+    const bool sums = !module->GetInts((*module)[id], AttributeKey::kLhsContractingDims).empty();
+    if (is_library_type && sums) {
+      Dot(edit, id).Order();
+    } else if (ProductsOf(*module, id) <= kMostProducts) {
+      Dot(edit, id).Expand();
+    }
+  }
+  return edit.Finish();
+}
+
+}  // namespace hloscope::compile
