@@ -70,6 +70,7 @@ void ExpandBitcast(Edit& edit, InstructionId id) {
   }
   if (!IsIdentity(to_order)) made = transpose(made, to, Inverse(to_order));
   edit.Replace(id, made);
+  edit.rewriter().Remove(id);
 }
 
 // By instruction: those whose layout means something: custom calls, whose code may ask for it, and

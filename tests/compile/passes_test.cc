@@ -1,0 +1,166 @@
+// Tests of the passes but fusion and algebraic simplification, and of what Compile says of them.
+#include <gtest/gtest.h>
+
+#include "core/compile/compile.h"
+#include "core/hlo/analysis/call_graph.h"
+#include "tests/compile/expression.h"
+#include "tests/hlo/parsed.h"
+
+namespace hloscope::compile {
+namespace {
+
+using hlo::Named;
+using hlo::Parsed;
+
+TEST(Passes, DeadCodeGoesAndEffectsStay) {
+  const auto module = AfterPass("dead-code-elimination", R"(HloModule m
+unused { a = f32[] parameter(0) ROOT b = f32[] negate(a) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  dead = f32[4] exponential(x)
+  t = token[] after-all()
+  out = token[] outfeed(x, t)
+  ROOT r = f32[4] negate(x)
+})");
+  EXPECT_EQ(module->computations().size(), 1u);
+  EXPECT_EQ(module->instructions().size(), 4u);
+}
+
+TEST(Passes, CallsAndFusionsAreInlined) {
+  const auto module = AfterPass("inlining", R"(HloModule m
+inner { a = f32[4] parameter(0) ROOT b = f32[4] negate(a) }
+outer { a.1 = f32[4] parameter(0) c = f32[4] call(a.1), to_apply=inner ROOT d = f32[4] exponential(c) }
+fused { p = f32[4] parameter(1) q = f32[4] parameter(0) ROOT s = f32[4] subtract(p, q) }
+kept { p.1 = f32[4] parameter(0) ROOT s.1 = f32[4] cosine(p.1) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] call(x), to_apply=outer
+  z = f32[4] call(y), to_apply=outer
+  k = f32[4] fusion(z), kind=kCustom, calls=kept
+  ROOT r = f32[4] fusion(x, k), kind=kLoop, calls=fused
+})");
+  EXPECT_EQ(Expression(*module),
+            "subtract(fusion(exponential(negate(exponential(negate(x))))), x)");
+  EXPECT_EQ(module->computations().size(), 2u);
+}
+
+TEST(Passes, CalleesWithEffectsAreNotInlined) {
+  const auto module = AfterPass("inlining", R"(HloModule m
+random { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r.1 = f32[4] rng(a, b), distribution=rng_uniform }
+ENTRY e {
+  x = f32[] parameter(0)
+  ROOT r = f32[4] call(x, x), to_apply=random
+})");
+  EXPECT_EQ(Expression(*module), "call(x, x)");
+}
+
+TEST(Passes, BitcastsBecomeWhatTheyMean) {
+  const auto module = AfterPass("layout-normalization", R"(HloModule m
+ENTRY e {
+  x = f32[4,6]{0,1} parameter(0)
+  c = f32[4,6]{1,0} copy(x)
+  a = f32[24]{0} bitcast(x)
+  b = f32[24]{0} bitcast(c)
+  d = f32[6,4]{1,0} bitcast(x)
+  ROOT t = (f32[24]{0}, f32[24]{0}, f32[6,4]{1,0}) tuple(a, b, d)
+})");
+  EXPECT_EQ(Expression(*module),
+            "tuple(reshape(transpose{1,0}(x)), reshape(x), transpose{1,0}(x))");
+  EXPECT_EQ(ToString(module->shape(Named(*module, "x"))), "f32[4,6]{1,0}");
+}
+
+TEST(Passes, LayoutsOfCustomCallsStay) {
+  const auto module = AfterPass("layout-normalization", R"(HloModule m
+ENTRY e {
+  x = f32[4,6]{0,1} parameter(0)
+  ROOT c = f32[4,6]{0,1} custom-call(x), custom_call_target="t"
+})");
+  EXPECT_EQ(ToString(module->shape(module->entry().root)), "f32[4,6]{0,1}");
+}
+
+TEST(Passes, MapsBecomeElementwise) {
+  const auto module = AfterPass("legalization", R"(HloModule m
+body { a = f32[] parameter(0) two = f32[] constant(2) b = f32[] multiply(a, two) ROOT c = f32[] exponential(b) }
+ENTRY e { x = f32[4] parameter(0) ROOT r = f32[4] map(x), dimensions={0}, to_apply=body })");
+  EXPECT_EQ(Expression(*module), "exponential(multiply(x, broadcast{}(2)))");
+}
+
+TEST(Passes, EqualInstructionsAreOne) {
+  const auto module = AfterPass("common-subexpressions", R"(HloModule m
+one { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+two { c = f32[] parameter(0) d = f32[] parameter(1) ROOT t = f32[] add(c, d) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  z0 = f32[] constant(0)
+  z1 = f32[] constant(0)
+  z2 = f32[] constant(-0.0)
+  a0 = f32[] reduce(x, z0), dimensions={0}, to_apply=one
+  a1 = f32[] reduce(x, z1), dimensions={0}, to_apply=two, metadata={op_name="elsewhere"}
+  a2 = f32[] reduce(x, z2), dimensions={0}, to_apply=two
+  far0 = f32[4] constant({...})
+  far1 = f32[4] constant({...})
+  lo = f32[] constant(0)
+  r0 = f32[4] rng(z0, a0), distribution=rng_uniform
+  r1 = f32[4] rng(z0, a0), distribution=rng_uniform
+  ROOT r = (f32[], f32[], f32[], f32[4], f32[4], f32[4], f32[4]) tuple(a0, a1, a2, far0, far1, r0, r1)
+})");
+  const auto operands = module->operands(module->entry().root);
+  EXPECT_EQ(operands[0], operands[1]);
+  EXPECT_NE(operands[0], operands[2]);
+  EXPECT_NE(operands[3], operands[4]);
+  EXPECT_NE(operands[5], operands[6]);
+}
+
+TEST(Passes, ControlDependenciesHold) {
+  const auto module = AfterPass("common-subexpressions", R"(HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  a = f32[4] exponential(x)
+  b = f32[4] exponential(x), control-predecessors={a}
+  ROOT t = (f32[4], f32[4]) tuple(a, b)
+})");
+  const auto operands = module->operands(module->entry().root);
+  EXPECT_NE(operands[0], operands[1]);
+}
+
+TEST(Compile, ProvenanceStagesAndNames) {
+  const auto module = Parsed(R"(HloModule m
+callee { a = f32[4] parameter(0) b = f32[4] exponential(a) ROOT c = f32[4] negate(b) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] call(x), to_apply=callee
+  n = f32[4] negate(y)
+  d = f32[4] cosine(x)
+  ROOT r = f32[4] add(n, x)
+})");
+  CompileOptions options;
+  options.keep_stages = true;
+  options.verify = true;
+  const auto compiled = Compile(module, options);
+  ASSERT_TRUE(compiled.has_value());
+  const auto now = [&](const char* name) { return compiled->new_id[Named(*module, name).index]; };
+  EXPECT_FALSE(now("d").valid());
+  ASSERT_TRUE(now("b").valid());
+  EXPECT_EQ((*compiled->module)[now("b")].opcode, hlo::Opcode::kExp);
+  // n is −(−b) and so b; r is what the kernel yields.
+  EXPECT_EQ(now("n"), now("b"));
+  EXPECT_EQ((*compiled->module)[now("r")].opcode, hlo::Opcode::kFusion);
+  EXPECT_EQ(compiled->module->name(now("r")), "loop_exponential_add_fusion");
+  ASSERT_EQ(compiled->kernels.size(), 1u);
+  EXPECT_EQ(compiled->kernels[0], now("r"));
+  std::vector<std::string> passes;
+  for (const Stage& stage : compiled->stages) passes.push_back(stage.pass);
+  EXPECT_EQ(passes, (std::vector<std::string>{"dead-code-elimination", "inlining",
+                                              "algebraic-simplification", "fusion"}));
+  options.disabled_passes = {"fusion"};
+  const auto unfused = Compile(module, options);
+  ASSERT_TRUE(unfused.has_value());
+  EXPECT_EQ(unfused->kernels.size(), 2u);
+  options.disabled_passes = {"fusoin"};
+  const auto unknown = Compile(module, options);
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_TRUE(unknown.error().message.contains("`fusoin`"));
+}
+
+}  // namespace
+}  // namespace hloscope::compile
