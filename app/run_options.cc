@@ -123,6 +123,15 @@ std::vector<OptionSpec> RunOptionSet::ComparisonSpecs() {
   };
 }
 
+std::vector<OptionSpec> RunOptionSet::IsolateSpecs() {
+  return {
+      {.name = "--isolate_instructions",
+       .target = &request_.isolate,
+       .help =
+           "first run each instruction of the entry computation separately, on its real operand "
+           "values; where a profile is recorded, it is timed so too"}};
+}
+
 std::vector<OptionSpec> RunOptionSet::RepeatSpecs() {
   return {
       {.name = "--find",

@@ -27,6 +27,7 @@ class RunOptionSet {
  public:
   std::vector<OptionSpec> InputSpecs();       // what it runs on which platform, and on what inputs
   std::vector<OptionSpec> ComparisonSpecs();  // what the results are compared with
+  std::vector<OptionSpec> IsolateSpecs();     // whether each instruction runs by itself first
   std::vector<OptionSpec> RepeatSpecs();      // how often it runs, and what is looked for
   std::vector<OptionSpec> MachineSpecs();     // what it may take; flags of XLA
 

@@ -234,11 +234,18 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
       },
       stop));
   std::map<Target, TimeOfTarget, TargetLess> times;
-  std::map<NameId, UnattributedTime> unknown;
+  std::map<NameId, UnattributedTime> unknown, between;
+  const auto add = [&](std::map<NameId, UnattributedTime>& to, const Piece& piece) {
+    UnattributedTime& time = to[events.name(piece.event)];
+    time.name = events.name(piece.event);
+    time.self += piece.self;
+    ++time.count;
+  };
   for (const std::vector<Piece>& lane : pieces) {
     for (const Piece& piece : lane) {
       if (piece.is_executor) {
         result->totals_.between += piece.self;
+        if (piece.self > 0) add(between, piece);
         continue;
       }
       result->totals_.work += piece.self;
@@ -250,10 +257,7 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
         result->totals_.attributed += piece.self;
         continue;
       }
-      UnattributedTime& other = unknown[events.name(piece.event)];
-      other.name = events.name(piece.event);
-      other.self += piece.self;
-      ++other.count;
+      add(unknown, piece);
     }
   }
   for (auto& [target, time] : times) {
@@ -262,8 +266,11 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
     result->times_.push_back(time.time);
   }
   for (auto& [name, time] : unknown) result->unattributed_.push_back(time);
+  for (auto& [name, time] : between) result->between_.push_back(time);
   std::ranges::stable_sort(result->times_, std::greater<>(), &InstructionTime::self);
-  std::ranges::stable_sort(result->unattributed_, std::greater<>(), &UnattributedTime::self);
+  for (auto* list : {&result->unattributed_, &result->between_}) {
+    std::ranges::stable_sort(*list, std::greater<>(), &UnattributedTime::self);
+  }
   for (size_t k = 0; k < result->times_.size(); ++k) {
     const Target& target = result->times_[k].target;
     result->time_of_.emplace(KeyOf(target.module, target.instruction), k);

@@ -67,7 +67,7 @@ struct InstructionTime {
   EventId longest;
 };
 
-// Work that belongs to no instruction known: events of one name.
+// Time that belongs to no instruction known: events of one name.
 struct UnattributedTime {
   NameId name;
   int64_t count = 0, self = 0;
@@ -101,6 +101,8 @@ class Attribution {
   // Longest `self` first.
   std::span<const InstructionTime> times() const { return times_; }
   std::span<const UnattributedTime> unattributed() const { return unattributed_; }
+  // The parts of totals().between by the events they are spent in, those that took some.
+  std::span<const UnattributedTime> between() const { return between_; }
   const AttributionTotals& totals() const { return totals_; }
   // The entry of an instruction in times(), or null.
   const InstructionTime* TimeOf(uint32_t module, hlo::InstructionId instruction) const;
@@ -115,7 +117,7 @@ class Attribution {
   std::vector<Target> by_operation_, by_name_;
   std::vector<InstructionTime> times_;
   std::unordered_map<uint64_t, size_t> time_of_;  // by module and instruction, into times_
-  std::vector<UnattributedTime> unattributed_;
+  std::vector<UnattributedTime> unattributed_, between_;
   AttributionTotals totals_;
 };
 

@@ -47,7 +47,8 @@ class ProfileCommand : public Command {
         {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
     };
     for (std::vector<OptionSpec> specs :
-         {run_.InputSpecs(), run_.ComparisonSpecs(), run_.RepeatSpecs(), run_.MachineSpecs()}) {
+         {run_.InputSpecs(), run_.ComparisonSpecs(), run_.IsolateSpecs(), run_.RepeatSpecs(),
+          run_.MachineSpecs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;

@@ -40,8 +40,8 @@ class RunCommand : public Command {
          .value = "MODULE",
          .required = true}};
     for (std::vector<OptionSpec> specs :
-         {shared_.InputSpecs(), OutputOptions(), shared_.ComparisonSpecs(), RepeatOptions(),
-          shared_.MachineSpecs(), bundle_.Specs(), FutureOptions()}) {
+         {shared_.InputSpecs(), OutputOptions(), shared_.ComparisonSpecs(), shared_.IsolateSpecs(),
+          shared_.RepeatSpecs(), shared_.MachineSpecs(), bundle_.Specs(), FutureOptions()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;
@@ -106,17 +106,6 @@ class RunCommand : public Command {
                  profiler::WrittenNames() + ", or as .hloprof into a folder",
          .value = "OUT"},
     };
-  }
-
-  // How closely it is looked at, and how often.
-  std::vector<OptionSpec> RepeatOptions() {
-    std::vector<OptionSpec> specs = {
-        {.name = "--isolate_instructions",
-         .target = &request_.isolate,
-         .help = "first run each instruction of the entry computation separately, on its real "
-                 "operand values"}};
-    for (OptionSpec& spec : shared_.RepeatSpecs()) specs.push_back(std::move(spec));
-    return specs;
   }
 
   // What no platform does yet.

@@ -62,8 +62,13 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
     out += "no event names an instruction or a kernel\n";
     return;
   }
-  out += fmt::format("{} busy, {:.1f} % attributed to instructions; {} of executor overhead\n",
+  out += fmt::format("{} busy, {:.1f} % attributed to instructions; {} outside of instructions",
                      DurationText(totals.work), 100 * totals.share(), DurationText(totals.between));
+  for (const profiler::UnattributedTime& part : attribution.between()) {
+    out += fmt::format("{}{} {}", part.name == attribution.between().front().name ? ": " : ", ",
+                       report.profile->store->text(part.name), DurationText(part.self));
+  }
+  out += '\n';
   if (!attribution.times().empty()) {
     out += fmt::format("{:>7} {:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  instruction\n", "share",
                        "self", "count", "min", "median", "p90", "max");
@@ -206,15 +211,20 @@ void AppendAttribution(const ProfileReport& report, JsonWriter& json) {
       .Field("share", totals.share());
   json.Key("instructions").BeginArray();
   for (const InstructionTime& time : attribution.times()) AppendInstruction(report, time, json);
-  json.EndArray().Key("unattributed").BeginArray();
-  for (const profiler::UnattributedTime& time : attribution.unattributed()) {
-    json.BeginObject()
-        .Field("name", report.profile->store->text(time.name))
-        .Field("count", time.count)
-        .Field("self_ns", Nanoseconds(time.self))
-        .EndObject();
-  }
   json.EndArray();
+  const auto names = [&](std::string_view key, std::span<const profiler::UnattributedTime> times) {
+    json.Key(key).BeginArray();
+    for (const profiler::UnattributedTime& time : times) {
+      json.BeginObject()
+          .Field("name", report.profile->store->text(time.name))
+          .Field("count", time.count)
+          .Field("self_ns", Nanoseconds(time.self))
+          .EndObject();
+    }
+    json.EndArray();
+  };
+  names("unattributed", attribution.unattributed());
+  names("between", attribution.between());
 }
 
 void AppendNames(const ProfileReport& report, JsonWriter& json) {
@@ -256,13 +266,16 @@ void AppendRuns(const RecordedRuns& runs, std::string& out) {
   }
   const auto overhead = runs.overhead();
   if (!overhead) {
-    out += "overhead of recording: not measured\n";
+    out += runs.unrecorded_us.empty()
+               ? "overhead of recording: not measured\n"
+               : "overhead of recording: not measured, the first run takes longer with it or "
+                 "without; --repeat 5 measures it\n";
     return;
   }
   out += fmt::format(
-      "overhead of recording: {:+.1f} % (median of {}, each in turn with one that is "
-      "not recorded: {}); results have {} bits without it\n",
-      100 * *overhead, Counted(runs.unrecorded_us.size(), "run"),
+      "overhead of recording: {:+.1f} % (median of {} behind the first, each in turn with one that "
+      "is not recorded: {}); results have {} bits without it\n",
+      100 * *overhead, Counted(runs.unrecorded_us.size() - 1, "run"),
       DurationText(static_cast<int64_t>(Median(runs.unrecorded_us) * 1e6)),
       runs.same_bits ? "the same" : "OTHER");
 }
@@ -283,14 +296,16 @@ void AppendRuns(const RecordedRuns& runs, JsonWriter& json) {
   const auto overhead = runs.overhead();
   overhead ? json.Value(*overhead) : json.Null();
   json.Key("same_bits");
-  overhead ? json.Value(runs.same_bits) : json.Null();
+  runs.unrecorded_us.empty() ? json.Null() : json.Value(runs.same_bits);
 }
 
 }  // namespace
 
 std::optional<double> RecordedRuns::overhead() const {
-  if (run_us.empty() || unrecorded_us.empty()) return std::nullopt;
-  return Median(run_us) / std::max(Median(unrecorded_us), 1e-3) - 1;
+  if (run_us.size() < 2 || unrecorded_us.size() < 2) return std::nullopt;
+  const std::vector<double> with(run_us.begin() + 1, run_us.end());
+  const std::vector<double> without(unrecorded_us.begin() + 1, unrecorded_us.end());
+  return Median(with) / std::max(Median(without), 1e-3) - 1;
 }
 
 Result<ProfileReport> ReadProfileReport(const FileView& file,

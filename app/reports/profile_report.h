@@ -23,7 +23,7 @@ struct RecordedRuns {
   std::string written;                      // the file it went to; empty: none
   std::vector<double> run_us, unrecorded_us;
   bool same_bits = true;  // with and without recording
-  // How much longer recorded runs took in the median; nullopt: not measured.
+  // How much longer recorded runs behind the first took in the median; nullopt: not measured.
   std::optional<double> overhead() const;
 };
 

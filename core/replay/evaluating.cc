@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/scope_exit.h"
 #include "core/replay/capture/plan_observer.h"
 
@@ -50,6 +52,42 @@ void TellOrigins(std::span<const InstructionId> origin, eval::DeviceRecording& t
   told.sums = std::move(sums);
 }
 
+// The run of a device as a whole, and what of it lies before its first instruction and behind its
+// last.
+void TellAround(const eval::Recording& recording, size_t device, int64_t start, int64_t end,
+                RunStream& stream) {
+  const auto tell = [&](std::string_view what, int64_t from, int64_t to) {
+    if (to <= from) return;
+    stream.Take(TraceSlice{std::string(what), std::string(kDeviceLane) + std::to_string(device),
+                           from, to - from});
+  };
+  tell(kRunSlice, start, end);
+  const eval::DeviceSpan& own = recording.spans[device];
+  if (own.ended_ns == 0) return tell(kSetUpSlice, start, end);  // it never ran
+  int64_t first_turn = own.begun_ns, all_ended = own.ended_ns;
+  for (const eval::DeviceSpan& other : recording.spans) {
+    if (other.ended_ns == 0) continue;
+    first_turn = std::min(first_turn, other.begun_ns);
+    all_ended = std::max(all_ended, other.ended_ns);
+  }
+  int64_t first = own.ended_ns, last = own.ended_ns;
+  bool is_first = true;
+  for (const eval::RecordedStep& step : recording.devices[device].steps) {
+    if (step.path != 0 || !step.instruction.valid()) continue;  // of the entry only
+    if (is_first) first = step.start_ns;
+    is_first = false;
+    last = step.start_ns + step.duration_ns;
+  }
+  const bool waited = own.begun_ns > first_turn;
+  tell(kSetUpSlice, start, waited ? first_turn : first);
+  tell(kWaitSlice, first_turn, own.begun_ns);
+  if (waited) tell(kSetUpSlice, own.begun_ns, first);
+  tell(kEndSlice, last, all_ended > own.ended_ns ? own.ended_ns : end);
+  if (all_ended == own.ended_ns) return;
+  tell(kWaitSlice, own.ended_ns, all_ended);
+  tell(kEndSlice, all_ended, end);
+}
+
 }  // namespace
 
 EvaluatorExecutable::EvaluatorExecutable(std::shared_ptr<const hlo::Module> module,
@@ -90,7 +128,7 @@ Result<RunResult> EvaluatorExecutable::Run(std::span<const std::vector<Literal>>
   how.infeed = options.take_infeed;
   how.outfeed = options.give_outfeed;
   how.compiled = compiled_;
-  eval::Recording recording{.most_steps = options.record_steps, .devices = {}};
+  eval::Recording recording{.most_steps = options.record_steps, .devices = {}, .spans = {}};
   if (options.record_steps > 0) how.recording = &recording;
   if (!options.capture.wants_more_than_results()) return Evaluate(arguments, how, options, stream);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto observer,
@@ -128,9 +166,8 @@ void EvaluatorExecutable::TellRecording(eval::Recording* recording, int64_t star
                                         int64_t run_ns, RunStream& stream) const {
   if (recording == nullptr) return;
   for (size_t d = 0; d < recording->devices.size(); ++d) {
+    TellAround(*recording, d, start_ns, start_ns + run_ns, stream);
     if (rewritten_) TellOrigins(rewritten_->origin, recording->devices[d]);
-    stream.Take(TraceSlice{std::string(kRunSlice), std::string(kDeviceLane) + std::to_string(d),
-                           start_ns, run_ns});
     stream.Take(TraceSteps{static_cast<int64_t>(d), std::move(recording->devices[d])});
   }
 }

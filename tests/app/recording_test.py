@@ -176,6 +176,34 @@ class Recording(FolderTest):
         self.assertEqual(status, 0)
         self.assertIn('overhead of recording: ', text)
 
+    def test_every_moment_of_a_run_is_of_an_instruction_or_of_a_step_with_a_name(self):
+        for text, names in ((LOOP, {'set-up of the run', 'end of the run'}),
+                            (DEVICES, {'set-up of the run', 'wait for other devices', 'end of the run'})):
+            told = self.record(text)
+            self.assertEqual({part['name'] for part in told['between']}, names)
+            self.assertAlmostEqual(sum(part['self_ns'] for part in told['between']), told['between_ns'])
+            run_ns, = [event['total_ns'] for event in told['events_by_name'] if event['name'] == 'run of the module']
+            self.assertAlmostEqual(told['work_ns'] + told['between_ns'], run_ns)
+
+    def test_one_run_measures_no_overhead(self):
+        told = json.loads(run('profile', self.module(LOOP), '--json')[1])
+        self.assertEqual((told['overhead'], told['same_bits']), (None, True))
+
+    def test_of_a_plugin_it_is_said_what_was_timed(self):
+        module = self.module(LOOP)
+        if run('run', module, '--platform', 'xla-cpu')[0] != 0:
+            self.skipTest('no CPU plugin')
+        told = json.loads(run('profile', module, '--platform', 'xla-cpu', '--json')[1])
+        self.assertEqual(told['instructions'], [])
+        self.assertTrue(any('--isolate_instructions times each' in text for text in told['warnings']), told['warnings'])
+        told = json.loads(run('profile', module, '--platform', 'xla-cpu', '--isolate_instructions', '--json')[1])
+        self.assertEqual({entry['instruction']: entry['count'] for entry in told['instructions']}, {'loop': 1, 'out': 1})
+        self.assertTrue(any('by itself' in text for text in told['warnings']), told['warnings'])
+        # Where the run tells its instructions, what ran alone is not among them.
+        told = json.loads(run('profile', module, '--isolate_instructions', '--json')[1])
+        self.assertEqual([entry['count'] for entry in told['instructions'] if entry['instruction'] == 'out'], [1])
+        self.assertEqual(told['warnings'], [])
+
     def test_a_bundle_carries_it(self):
         bundle = os.path.join(self.folder, 'b.hlob')
         status, _, err = run('run', self.module(LOOP), '--profile', self.folder + '/p.hloprof', '--bundle', bundle)

@@ -24,6 +24,7 @@ using Leaves = std::vector<Result<Literal>>;
 
 constexpr size_t kMostPieces = 64;                  // of one module
 constexpr int64_t kMostBytes = int64_t{256} << 20;  // that its parameters take
+constexpr int64_t kTimedRuns = 5;                   // of an instruction alone
 constexpr int64_t kDeepest = 16;                    // to which pieces grow
 
 class Collector : public replay::RunStream {
@@ -298,6 +299,7 @@ class Isolation::Runner {
       } else {
         HLOSCOPE_TRY(Judge(jobs[next++], report));
       }
+      HLOSCOPE_TRY(TimeAlone(InstructionId(first_ + i), report));
       on_instruction(report);
     }
     return {};
@@ -376,7 +378,31 @@ class Isolation::Runner {
         leaf.elements = shape->ElementCount().value_or(0);
         report.outputs.push_back(std::move(leaf));
       }
+      HLOSCOPE_TRY(TimeAlone(id, report));
       on_instruction(report);
+    }
+    return {};
+  }
+
+  // What does not run alone has no such time.
+  Status TimeAlone(InstructionId id, InstructionReport& report) const {
+    if (!request_.time_alone || report.error) return {};
+    const Piece piece = CutPiece(module_, id, 0);
+    std::vector<Literal> inputs;
+    if (!AddInputs(piece, inputs).has_value()) return {};
+    const JoinedPieces joined = JoinPieces(module_, std::span(&piece, 1));
+    const auto executable = request_.platform->Load(joined.module, request_.options);
+    if (!executable.has_value()) {
+      return EndsTheRun(executable.error()) ? std::unexpected(executable.error()) : Status();
+    }
+    for (int64_t i = 0; i < kTimedRuns; ++i) {
+      Collector collector;
+      const auto run = (*executable)->Run({&inputs, 1}, request_.options, collector);
+      if (!run.has_value()) {
+        report.alone_us.reset();
+        return EndsTheRun(run.error()) ? std::unexpected(run.error()) : Status();
+      }
+      report.alone_us = std::min(report.alone_us.value_or(run->run_us), run->run_us);
     }
     return {};
   }

@@ -24,8 +24,9 @@ struct InstructionReport {
   std::vector<LeafComparison> outputs;  // one per leaf of its value
   // Of the same leaves on both sides, where they are asked for; of what could not be had nothing.
   std::vector<replay::ValueStatistics> actual_statistics, expected_statistics;
-  std::optional<Error> error;  // why it did not run, or is of no value to compare
-  double run_us = 0;           // of the module it ran in, others beside it
+  std::optional<Error> error;      // why it did not run, or is of no value to compare
+  double run_us = 0;               // of the module it ran in, others beside it
+  std::optional<double> alone_us;  // by itself, the least of some runs; where that is asked for
   // Where it took others beside it for a difference: their names, in order.
   std::vector<std::string> together_with;
   bool differs() const;
@@ -37,6 +38,7 @@ struct IsolateRequest {
   replay::RunOptions options, reference_options;
   BoundsRequest bounds;
   bool statistics = false;                // of values go into the reports
+  bool time_alone = false;                // each is compiled and run by itself for alone_us
   int64_t keep_bytes = int64_t{1} << 31;  // values are kept for GrowPieces up to this
 };
 

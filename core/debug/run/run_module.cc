@@ -373,11 +373,12 @@ class Replay {
     }
     request.bounds = request_.bounds;
     request.statistics = request_.statistics;
+    request.time_alone = request_.recorder != nullptr;
     isolation_.emplace(*module_, std::move(request));
     return isolation_->Run(source_->inputs().arguments, [&](const InstructionReport& instruction) {
       if (request_.on_instruction) request_.on_instruction(instruction);
-      if (request_.recorder != nullptr && test_program_ && instruction.run_us > 0) {
-        request_.recorder->AddAlone(*test_program_, instruction.instruction, instruction.run_us);
+      if (test_program_ && instruction.alone_us) {
+        request_.recorder->AddAlone(*test_program_, instruction.instruction, *instruction.alone_us);
       }
       if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
       if (!instruction.error || instruction.error->error_class != ErrorClass::kDied) return;

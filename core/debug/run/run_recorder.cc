@@ -7,8 +7,10 @@
 #include <chrono>
 #include <ranges>
 
+#include "core/base/counted.h"
 #include "core/base/limits.h"
 #include "core/hlo/proto/proto.h"
+#include "core/replay/platform_table.h"
 #include "profiler/attribution.h"
 
 namespace hloscope::debug {
@@ -158,11 +160,45 @@ bool RunRecorder::Take(uint32_t program, replay::RunEvent& event) {
 }
 
 void RunRecorder::AddAlone(uint32_t program, std::string_view instruction, double run_us) {
-  Program& of = programs_[program];
+  std::vector<Alone>& alone = programs_[program].alone;
   const auto lasted = static_cast<int64_t>(run_us * 1e3);
-  if (of.alone_ns == 0) of.alone_ns = eval::SteadyNanoseconds() - lasted;
-  Add(Lane(of.group, std::string(kAloneLane)), of.alone_ns, lasted, instruction);
-  of.alone_ns += lasted;
+  const int64_t start = alone.empty() ? eval::SteadyNanoseconds() - lasted
+                                      : alone.back().start_ns + alone.back().duration_ns;
+  alone.push_back({std::string(instruction), start, lasted});
+}
+
+// Says what was timed where the platform tells less than instructions in the run.
+void RunRecorder::TellAlone(Program& program) {
+  const profiler::LaneId lane =
+      program.alone.empty() ? profiler::LaneId() : Lane(program.group, std::string(kAloneLane));
+  int64_t together = 0;
+  for (const Alone& alone : program.alone) {
+    profiler::OperationId operation;
+    const hlo::Computation& entry = program.module->entry();
+    for (uint32_t i = 0; i < entry.instruction_count && !program.tells_instructions; ++i) {
+      const hlo::InstructionId id(entry.first_instruction + i);
+      if (program.module->name(id) == alone.instruction) operation = OperationOf(program, id);
+    }
+    Add(lane, alone.start_ns, alone.duration_ns, alone.instruction, operation);
+    together += alone.duration_ns;
+  }
+  if (program.tells_instructions || program.runs == 0) return;
+  std::string text = fmt::format(
+      "{}: it tells no times of instructions in the run; timed were the run as a whole and what is "
+      "around it",
+      program.label);
+  if (!program.alone.empty()) {
+    text += fmt::format(
+        ". The times of {} are those of each compiled and run by itself, the least of some runs: "
+        "{:.1f} us together, without the fusion with others and with the call around each",
+        Counted(program.alone.size(), "instruction"), static_cast<double>(together) / 1e3);
+  } else {
+    text += "; --isolate_instructions times each instruction by itself";
+    if (const auto* row = replay::PlatformWith(replay::kNeedsPython); row != nullptr) {
+      text += fmt::format(", and --platform {} has a profiler", row->name);
+    }
+  }
+  warnings_.push_back(std::move(text));
 }
 
 void RunRecorder::AddCommand(std::string_view what, int64_t start_ns, int64_t end_ns) {
@@ -171,6 +207,7 @@ void RunRecorder::AddCommand(std::string_view what, int64_t start_ns, int64_t en
 }
 
 Result<std::shared_ptr<const profiler::Profile>> RunRecorder::Finish(Jobs& jobs) {
+  for (Program& program : programs_) TellAlone(program);
   HLOSCOPE_TRY(status_);
   auto profile = std::make_shared<profiler::Profile>(FileView::FromBytes("", ""),
                                                      profiler::ProfileFormat::kHloprof);
@@ -186,6 +223,11 @@ Result<std::shared_ptr<const profiler::Profile>> RunRecorder::Finish(Jobs& jobs)
   }
   std::ranges::move(traced_modules_, std::back_inserter(profile->modules));
   std::ranges::stable_sort(profile->modules, {}, &profiler::EmbeddedModule::program);
+  if (std::ranges::any_of(programs_, &Program::has_steps)) {
+    AddFact("taking down an execution",
+            fmt::format("takes {:.0f} ns on this machine, which are part of the time of each",
+                        eval::MeasuredStepCost()));
+  }
   profile->environment = std::move(environment_);
   profile->warnings = std::move(warnings_);
   profile->losses = std::move(losses_);
@@ -296,6 +338,7 @@ void RunRecorder::AddTrace(Program& program, std::string bytes) {
     for (uint32_t i = row.first_event; i < row.first_event + row.event_count; ++i) {
       const profiler::EventId e(i);
       const profiler::OperationId operation = store.operation(e);
+      program.tells_instructions |= operation.valid();
       const Status added = builder_.Add(
           own, store.start(e) + shift, store.duration(e), builder_.Name(store.text(store.name(e))),
           operation.valid() ? operations[operation.index] : operation, place | i);
@@ -305,6 +348,7 @@ void RunRecorder::AddTrace(Program& program, std::string bytes) {
 }
 
 void RunRecorder::AddSteps(Program& program, replay::TraceSteps steps) {
+  program.tells_instructions = program.has_steps = true;
   const profiler::LaneId lane =
       Lane(program.group, std::string(replay::kDeviceLane) + std::to_string(steps.device));
   replay::TraceSamples live{"live bytes of values", "bytes", {}};

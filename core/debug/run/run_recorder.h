@@ -38,7 +38,8 @@ class RunRecorder {
   void BeginRun(uint32_t program) { ++programs_[program].runs; }
   // Takes what belongs to a profile; false for all else.
   bool Take(uint32_t program, replay::RunEvent& event);
-  // An instruction that ran by itself, not in the run.
+  // An instruction of the entry that ran by itself, not in the run. Where nothing tells the times
+  // of instructions in the run, they take these.
   void AddAlone(uint32_t program, std::string_view instruction, double run_us);
   // What the command did, in its lane.
   void AddCommand(std::string_view what, int64_t start_ns, int64_t end_ns);
@@ -52,6 +53,10 @@ class RunRecorder {
 
  private:
   class Arguments;
+  struct Alone {
+    std::string instruction;
+    int64_t start_ns = 0, duration_ns = 0;
+  };
   struct Program {
     std::shared_ptr<const hlo::Module> module;
     std::string label;  // "jit_step on interpreter"
@@ -59,7 +64,8 @@ class RunRecorder {
     int64_t number = 0;  // as traces have it
     int64_t runs = 0;
     std::map<int64_t, int64_t> traced = {};              // numbers of programs in its own traces
-    int64_t alone_ns = 0;                                // where the next of those begins
+    bool tells_instructions = false, has_steps = false;  // in its runs; of ours
+    std::vector<Alone> alone = {};
     std::vector<profiler::OperationId> operations = {};  // by instruction; invalid: none yet
   };
 
@@ -73,6 +79,7 @@ class RunRecorder {
   void AddTrace(Program& program, std::string bytes);
   void AddSamples(const Program& program, const replay::TraceSamples& samples);
   void AddSteps(Program& program, replay::TraceSteps steps);
+  void TellAlone(Program& program);
   void CountSums(const Program& program, const eval::DeviceRecording& told);
 
   int64_t most_steps_, origin_ns_, origin_epoch_ns_;

@@ -89,6 +89,7 @@ std::vector<StepRecorder> RecordersFor(const hlo::Module& module, int64_t device
   std::vector<StepRecorder> recorders;
   if (options.recording == nullptr) return recorders;
   options.recording->devices.assign(static_cast<size_t>(devices), {});
+  options.recording->spans.assign(static_cast<size_t>(devices), {});
   for (DeviceRecording& out : options.recording->devices) {
     recorders.emplace_back(module.instructions().size(), options.recording->most_steps / devices,
                            run, out);
@@ -128,9 +129,17 @@ Result<DeviceEvaluation> Run(const hlo::Module& module, const hlo::Topology& top
   HLOSCOPE_TRY(devices.turns().Run(stack, [&](int64_t device) {
     StepRecorder* const recorder =
         recorders.empty() ? nullptr : &recorders[static_cast<size_t>(device)];
-    Machine machine(module, options, run, devices, device, recorder);
-    return RunDevice(machine, arguments[static_cast<size_t>(device / per_list)],
-                     results[static_cast<size_t>(device)]);
+    DeviceSpan* const span =
+        recorder == nullptr ? nullptr : &options.recording->spans[static_cast<size_t>(device)];
+    if (span != nullptr) span->begun_ns = SteadyNanoseconds();
+    Status status;
+    {
+      Machine machine(module, options, run, devices, device, recorder);
+      status = RunDevice(machine, arguments[static_cast<size_t>(device / per_list)],
+                         results[static_cast<size_t>(device)]);
+    }
+    if (span != nullptr) span->ended_ns = SteadyNanoseconds();
+    return status;
   }));
   DeviceEvaluation evaluation;
   evaluation.steps = run.steps();

@@ -20,6 +20,24 @@ int64_t SteadyNanoseconds() {
       .count();
 }
 
+double MeasuredStepCost() {
+  constexpr int64_t kSteps = 1 << 12, kRounds = 3;
+  const EvaluateOptions options;
+  const RunState run(options);
+  int64_t least = 0;
+  for (int64_t round = 0; round < kRounds; ++round) {
+    DeviceRecording out;
+    StepRecorder recorder(1, kSteps * 2, run, out);
+    recorder.Enter({});
+    const int64_t start = SteadyNanoseconds();
+    for (int64_t i = 0; i < kSteps; ++i) recorder.Ended(hlo::InstructionId(0u));
+    const int64_t taken = SteadyNanoseconds() - start;
+    recorder.Leave();
+    least = round == 0 ? taken : std::min(least, taken);
+  }
+  return static_cast<double>(least) / static_cast<double>(kSteps);
+}
+
 StepRecorder::StepRecorder(size_t instructions, int64_t most_steps, const RunState& run,
                            DeviceRecording& out)
     : run_(run),

@@ -53,11 +53,21 @@ struct DeviceRecording {
   int64_t lost = 0, lost_ns = 0;    // executions that not even sums have, and their time
 };
 
+// The nanoseconds that taking down one step takes on this machine, which are part of the time of
+// its instruction: measured at each call, in about a millisecond.
+double MeasuredStepCost();
+
+// A device's first turn, and when it had nothing more to do; 0: it never ran.
+struct DeviceSpan {
+  int64_t begun_ns = 0, ended_ns = 0;
+};
+
 struct Recording {
   // Steps and calls told one by one, of all devices together; what comes later is summed by
   // instruction, but for the entry's own.
   int64_t most_steps = 0;
   std::vector<DeviceRecording> devices;
+  std::vector<DeviceSpan> spans;  // by device
 };
 
 // Used by its device's thread only. Takes one look at the clock for each instruction, no lock.

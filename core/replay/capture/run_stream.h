@@ -68,6 +68,8 @@ struct TraceSlice {
 // device; its instructions lie inside. profiler/executor_events.def has the same words.
 inline constexpr std::string_view kRunSlice = "run of the module";
 inline constexpr std::string_view kWaitSlice = "wait for other devices";
+inline constexpr std::string_view kSetUpSlice = "set-up of the run";
+inline constexpr std::string_view kEndSlice = "end of the run";
 // Lanes: of a device, with its number behind; of all devices of a program; of what goes to them and
 // comes back.
 inline constexpr std::string_view kDeviceLane = "device ";
