@@ -12,6 +12,10 @@
 
 namespace hloscope::profiler {
 
+// The member of a trace that says of what nanosecond of the clock its times count, as PyTorch
+// writes it too.
+inline constexpr std::string_view kBaseTimeKey = "baseTimeNanoseconds";
+
 // A decimal number of microseconds, exact to the picosecond: whole ones, and picoseconds of [0,
 // 1000000).
 struct Microseconds {

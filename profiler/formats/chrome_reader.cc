@@ -79,6 +79,7 @@ class ChromeReader {
 
   Result<std::shared_ptr<Profile>> Read() {
     const bool is_whole = FindEvents() && ReadEvents();
+    if (is_whole && is_object_) ReadMembers("");
     if (!is_whole && builder_.size() == 0 && builder_.sample_count() == 0) {
       return InputError(file_.path() + ": the JSON breaks at byte " +
                             std::to_string(cursor_.position()) + ", before the first event",
@@ -92,6 +93,7 @@ class ChromeReader {
     }
     EndWhatIsOpen();
     NameLanes();
+    SetOrigin();
     HLOSCOPE_ASSIGN_OR_RETURN(profile_->store, builder_.Finish(request_.jobs, request_.stop));
     profile_->losses = losses_.Take();
     return profile_;
@@ -123,14 +125,33 @@ class ChromeReader {
   bool FindEvents() {
     if (cursor_.Consume('[')) return true;
     if (!cursor_.Consume('{')) return false;
-    bool is_first = true;
-    while (std::optional<std::string_view> key = cursor_.NextKey(is_first)) {
-      if (*key == "traceEvents") return cursor_.Consume('[');
+    is_object_ = true;
+    return ReadMembers("traceEvents") && cursor_.Consume('[');
+  }
+
+  // Takes what members of the object around say of the trace, up to that of the name `last`; false
+  // if there is none of it.
+  bool ReadMembers(std::string_view last) {
+    while (std::optional<std::string_view> key = cursor_.NextKey(is_first_member_)) {
+      if (*key == last) return true;
       const size_t where = cursor_.position();
       if (!cursor_.SkipValue()) return false;
       if (*key == "otherData") TakeEnvironment(where);
+      if (*key == kBaseTimeKey) {
+        constexpr std::string_view kSpace = " \t\r\n";
+        std::string_view value = file_.bytes().substr(where, cursor_.position() - where);
+        value = value.substr(std::min(value.find_first_not_of(kSpace), value.size()));
+        base_ns_ = IntegerOr(value.substr(0, value.find_last_not_of(kSpace) + 1), 0);
+      }
     }
     return false;
+  }
+
+  // Time 0 is that of the first event, in whole microseconds from the base that the trace names.
+  void SetOrigin() {
+    std::optional<int64_t> origin = CheckedMul<int64_t>(origin_.value_or(0), 1000);
+    if (origin) origin = CheckedAdd(*origin, base_ns_);
+    builder_.set_origin_ns(origin.value_or(0));
   }
 
   // The texts among the members of an object.
@@ -251,12 +272,8 @@ class ChromeReader {
     for (auto& [key, events] : open_async_) std::ranges::for_each(events, end);
   }
 
-  // Time 0 is that of the first event, in whole microseconds.
   std::optional<int64_t> TimeOf(const Microseconds& time) {
-    if (!origin_) {
-      origin_ = time.whole;
-      builder_.set_origin_ns(CheckedMul<int64_t>(time.whole, 1000).value_or(0));
-    }
+    if (!origin_) origin_ = time.whole;
     std::optional<int64_t> whole = CheckedSub(time.whole, *origin_);
     if (whole) whole = CheckedMul(*whole, kPicosecondsPerMicrosecond);
     if (whole) whole = CheckedAdd(*whole, time.picoseconds);
@@ -388,6 +405,8 @@ class ChromeReader {
   std::map<std::string, std::vector<Open>> open_async_;
   std::map<std::pair<size_t, std::string>, CounterId> counters_;
   std::optional<int64_t> origin_;
+  int64_t base_ns_ = 0;
+  bool is_object_ = false, is_first_member_ = true;
   int64_t last_time_ = 0;
 };
 

@@ -1,29 +1,25 @@
 // A profile as a Chrome trace, which Perfetto's and Chrome's windows open too. They drop events
 // that overlap without lying in one another, so such lanes are written as several threads of one
-// name.
+// name. They read times as doubles, which have no nanoseconds of the time of day: times count from
+// the origin, which is named beside.
 #include <cmath>
 #include <utility>
 
 #include "core/base/append.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "profiler/formats/chrome_event.h"
 #include "profiler/formats/export.h"
 #include "profiler/formats/output_stream.h"
 
 namespace hloscope::profiler {
 namespace {
 
-// Nanoseconds and picoseconds as microseconds: "12.000345".
-void AppendMicroseconds(std::string& out, int64_t nanoseconds, int64_t picoseconds) {
+// Picoseconds as microseconds: "12.000345".
+void AppendMicroseconds(std::string& out, int64_t picoseconds) {
   constexpr int64_t kPerMicrosecond = 1'000'000;
-  const auto floor_divide = [](int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); };
-  int64_t whole = floor_divide(nanoseconds, 1000);
-  int64_t rest = (nanoseconds - whole * 1000) * 1000;
-  const int64_t more = floor_divide(picoseconds, kPerMicrosecond);
-  whole += more;
-  rest += picoseconds - more * kPerMicrosecond;
-  whole += rest / kPerMicrosecond;
-  rest %= kPerMicrosecond;
+  int64_t whole = picoseconds / kPerMicrosecond - (picoseconds % kPerMicrosecond < 0 ? 1 : 0);
+  int64_t rest = picoseconds - whole * kPerMicrosecond;
   if (whole < 0 && rest > 0) {  // -1 and 0.75 are -0.25
     ++whole;
     rest = kPerMicrosecond - rest;
@@ -45,7 +41,13 @@ class ChromeWriter {
 
   Result<std::vector<Loss>> Write() {
     std::string& out = file_.buffer();
-    out += "{\"displayTimeUnit\":\"ns\",\"otherData\":{";
+    out += "{\"displayTimeUnit\":\"ns\",";
+    if (store_.origin_ns() != 0) {
+      out.append("\"").append(kBaseTimeKey).append("\":");
+      AppendInteger(out, store_.origin_ns());
+      out += ',';
+    }
+    out += "\"otherData\":{";
     for (size_t i = 0; i < profile_.environment.size(); ++i) {
       const auto& [key, value] = profile_.environment[i];
       out += (i == 0 ? "" : ",") + Json(key) + ':' + Json(value);
@@ -110,9 +112,9 @@ class ChromeWriter {
     out.append("{\"ph\":\"X\",\"pid\":").append(process_).append(",\"tid\":");
     AppendInteger(out, thread);
     out += ",\"ts\":";
-    AppendMicroseconds(out, store_.origin_ns(), store_.start(e));
+    AppendMicroseconds(out, store_.start(e));
     out += ",\"dur\":";
-    AppendMicroseconds(out, 0, store_.duration(e));
+    AppendMicroseconds(out, store_.duration(e));
     out.append(",\"name\":").append(NameJson(store_.name(e)));
     const std::vector<Argument> arguments = ArgumentsToWrite(store_, e);
     if (!arguments.empty()) {
@@ -148,7 +150,7 @@ class ChromeWriter {
       std::string& out = Next();
       out.append("{\"ph\":\"C\",\"pid\":").append(std::to_string(counter.group + 1));
       out += ",\"ts\":";
-      AppendMicroseconds(out, store_.origin_ns(), store_.times(counter)[i]);
+      AppendMicroseconds(out, store_.times(counter)[i]);
       out.append(",\"name\":").append(NameJson(counter.name)).append(",\"args\":{\"value\":");
       const double value = store_.values(counter)[i];
       if (!std::isfinite(value)) {

