@@ -205,6 +205,10 @@ TEST(Loop, UpdatesInPlace) {
                           "  n = f32[7,50] negate(p1)\n"
                           "  ROOT r = f32[40,50] dynamic-update-slice(p0, n, p2, p3)",
                           "f32[40,50]"));
+  ExpectAsEvaluated(Fused("f32[4,9,5,8] f32[2,1,5,8] s32[] s32[] s32[] s32[]",
+                          "  ROOT r = f32[4,9,5,8] dynamic-update-slice(p0, p1, p2, p3, p4, p5)",
+                          "f32[4,9,5,8]"));
+  ExpectAsEvaluated(Fused("f32[] f32[]", "  ROOT r = f32[] dynamic-update-slice(p0, p1)", "f32[]"));
   ExpectAsEvaluated(
       "HloModule m\nENTRY e {\n  a = s8[9,3,50] parameter(0)\n  u = s8[2,1,33] parameter(1)\n"
       "  i = s32[] parameter(2)\n  j = u8[] parameter(3)\n  k = s64[] parameter(4)\n"

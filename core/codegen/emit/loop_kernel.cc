@@ -18,6 +18,7 @@ constexpr int64_t kGrainBytes = 1 << 15;  // read and written by a grain, about
 constexpr int64_t kLongRow = 1 << 13;     // elements; longer ones are cut
 constexpr int64_t kTiledRow = 1 << 8;     // the same where rows are gone through by tiles
 constexpr int64_t kLine = 64;             // bytes that memory is read by
+constexpr size_t kFewInstructions = 8;    // that may stand in the code once for each lane
 
 // The loops around the vector loop are one loop over units: a row, or a piece of one.
 class LoopKernel {
@@ -79,14 +80,18 @@ class LoopKernel {
   // it are read with each other.
   void FindTile() {
     if (groups_.size() < 2) return;
-    const int d = TransposedDimension(kernel_, kernel_.roots, sizes_);
-    if (d < 0) return;
+    const Transposition transposition = FindTransposition(kernel_, kernel_.roots, sizes_);
+    if (transposition.dimension < 0) return;
+    const auto d = static_cast<size_t>(transposition.dimension);
     size_t first = 0, g = 0;
-    for (; static_cast<size_t>(d) >= first + groups_[g].count; ++g) first += groups_[g].count;
+    for (; d >= first + groups_[g].count; ++g) first += groups_[g].count;
     if (g + 1 == groups_.size()) return;
     tiled_ = g;
+    const int64_t rows = groups_[g].size, lanes = FullWidth(kernel_);
+    in_registers_ = transposition.is_only && kernel_.instructions.size() <= kFewInstructions &&
+                    rows >= lanes && groups_.back().size >= lanes;
     const auto bytes = hlo::StorageBytes(kernel_.module.shape(kernel_.roots[0]).element_type());
-    tile_ = std::min<int64_t>(groups_[g].size, kLine / bytes);
+    tile_ = in_registers_ ? lanes : std::min<int64_t>(rows, kLine / bytes);
   }
   int64_t Steps(size_t g) const {
     return tile_ > 1 && g == tiled_ ? (groups_[g].size - 1) / tile_ + 1 : groups_[g].size;
@@ -111,11 +116,73 @@ class LoopKernel {
                                    function_.Int(groups_[tiled_].size));
     function_.Loop(from, to, width_, [&](Value* i) {
       Value* at = LaneStart(i, to);
+      if (in_registers_) return Square(math, emitter, outer, tile, at);
       function_.Loop(tile, end, 1, [&](Value* t) {
         outer[tiled_] = math.FromScalar(t);
         Vector(math, emitter, outer, at);
       });
     });
+  }
+
+  // As many rows as lanes: computed with lanes across the rows, as memory is read, and turned.
+  void Square(IndexMath& math, ElementEmitter& emitter, std::vector<LaneNumber> outer, Value* tile,
+              Value* at) {
+    Builder& b = function_.builder();
+    const int64_t rows = groups_[tiled_].size;
+    const bool is_even = rows % width_ == 0;
+    Value* first = is_even ? tile : function_.Smaller(tile, function_.Int(rows - width_));
+    const auto index_at = [&](const LaneNumber& row, Value* lane) {
+      Index index;
+      for (size_t g = 0; g < groups_.size(); ++g) {
+        const LaneNumber& number = g == tiled_ ? row : outer[g];
+        index.groups.push_back(
+            {groups_[g].count, g + 1 < groups_.size() ? number : math.FromScalar(lane)});
+      }
+      return index;
+    };
+    for (size_t k = 0; k < kernel_.roots.size(); ++k) {
+      const hlo::ElementType type = kernel_.module.shape(kernel_.roots[k]).element_type();
+      std::vector<Value*> square;
+      for (int lane = 0; lane < width_; ++lane) {
+        emitter.Forget();
+        const LaneNumber across{first, 1, nullptr, is_even ? width_ : 1};
+        Value* value =
+            emitter.Emit(kernel_.roots[k], index_at(across, b.CreateAdd(at, function_.Int(lane))));
+        if (!value->getType()->isVectorTy()) {
+          value = b.CreateVectorSplat(static_cast<unsigned>(width_), value);
+        }
+        square.push_back(ToMemory(b, value, type));
+      }
+      Turn(square);
+      for (int row = 0; row < width_; ++row) {
+        const Index index = index_at(math.FromScalar(b.CreateAdd(first, function_.Int(row))), at);
+        Value* address =
+            b.CreateGEP(MemoryType(b, type), function_.result(k), math.Offset(index, sizes_).base);
+        b.CreateAlignedStore(square[static_cast<size_t>(row)], address,
+                             llvm::Align(static_cast<uint64_t>(hlo::StorageBytes(type))));
+      }
+    }
+  }
+
+  // Transposes a square of vectors: at each distance, the blocks off the diagonal change places.
+  void Turn(std::vector<Value*>& square) {
+    Builder& b = function_.builder();
+    for (int distance = width_ / 2; distance > 0; distance /= 2) {
+      std::vector<int> upper, lower;
+      for (int lane = 0; lane < width_; ++lane) {
+        const bool is_right = (lane & distance) != 0;
+        upper.push_back(is_right ? width_ + lane - distance : lane);
+        lower.push_back(is_right ? width_ + lane : lane + distance);
+      }
+      for (int row = 0; row < width_; ++row) {
+        if ((row & distance) != 0) continue;
+        Value*& above = square[static_cast<size_t>(row)];
+        Value*& below = square[static_cast<size_t>(row + distance)];
+        Value* turned = b.CreateShuffleVector(above, below, upper);
+        below = b.CreateShuffleVector(above, below, lower);
+        above = turned;
+      }
+    }
   }
 
   // Where the vector at i begins. A last one that would reach beyond is moved back: what it
@@ -157,6 +224,7 @@ class LoopKernel {
   int64_t units_ = 1;  // in a grain
   size_t tiled_ = 0;   // the group whose rows are gone through by tiles, where there are any
   int64_t tile_ = 1;
+  bool in_registers_ = false;  // tiles are squares that are turned in registers
   int width_ = 1;
 };
 

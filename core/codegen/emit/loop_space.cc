@@ -56,11 +56,11 @@ class BorderFinder {
     return borders;
   }
 
-  int TransposedDimension() const {
-    if (transposed_ == kNone) return -1;
+  Transposition Transposed() const {
+    if (transposed_ == kNone) return {};
     const auto found =
         std::ranges::find_if(root_, [&](const Label& l) { return l.high == transposed_; });
-    return static_cast<int>(found - root_.begin());
+    return {static_cast<int>(found - root_.begin()), is_only_};
   }
 
  private:
@@ -77,10 +77,11 @@ class BorderFinder {
     const auto sizes = Sizes(id);
     for (size_t d = sizes.size(); d-- > 0;) {
       if (sizes[d] == 1) continue;
-      const bool is_large = ProductOf(sizes) >= kLargeRead;
-      if (is_large && labels[d].high != kNone && labels[d].high != count_ - 1) {
-        transposed_ = labels[d].high;
-      }
+      if (ProductOf(sizes) < kLargeRead) return;
+      const int along = labels[d].high;
+      is_only_ &=
+          along != kNone && along != count_ - 1 && (transposed_ == kNone || transposed_ == along);
+      if (along != kNone && along != count_ - 1) transposed_ = along;
       return;
     }
   }
@@ -217,6 +218,7 @@ class BorderFinder {
   Labels root_;
   int count_ = 0;
   int transposed_ = kNone;
+  bool is_only_ = true;
   std::vector<bool> is_border_;
   std::set<std::pair<InstructionId, Labels>> seen_;
   std::vector<std::pair<InstructionId, Labels>> pending_;
@@ -231,11 +233,11 @@ std::vector<bool> Borders(const Kernel& kernel, std::span<const InstructionId> r
   return finder.Borders();
 }
 
-int TransposedDimension(const Kernel& kernel, std::span<const InstructionId> roots,
-                        std::span<const int64_t> sizes) {
+Transposition FindTransposition(const Kernel& kernel, std::span<const InstructionId> roots,
+                                std::span<const int64_t> sizes) {
   BorderFinder finder(kernel, sizes);
   finder.Walk(roots);
-  return finder.TransposedDimension();
+  return finder.Transposed();
 }
 
 std::vector<LoopGroup> Grouped(std::span<const int64_t> sizes, const std::vector<bool>& borders) {

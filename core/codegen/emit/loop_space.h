@@ -16,10 +16,15 @@ namespace hloscope::codegen {
 std::vector<bool> Borders(const Kernel& kernel, std::span<const hlo::InstructionId> roots,
                           std::span<const int64_t> sizes);
 
-// The dimension of the results along which a large parameter is read element after element, where
-// that is not the last one (longer than 1): a transposition. -1: there is none.
-int TransposedDimension(const Kernel& kernel, std::span<const hlo::InstructionId> roots,
-                        std::span<const int64_t> sizes);
+// How large parameters are read across the results.
+struct Transposition {
+  // The dimension of the results along which one is read element after element, where that is not
+  // the last one (longer than 1). -1: there is none.
+  int dimension = -1;
+  bool is_only = true;  // all others are read along it too
+};
+Transposition FindTransposition(const Kernel& kernel, std::span<const hlo::InstructionId> roots,
+                                std::span<const int64_t> sizes);
 
 // Dimensions that one loop runs through.
 struct LoopGroup {

@@ -29,7 +29,12 @@ EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::
   const auto in_place = static_cast<int>(updated - kernel.parameters.begin());
   KernelFunction function(module, kernel, name, in_place);
   Builder& b = function.builder();
-  const int64_t row = sizes.empty() ? 1 : sizes.back(), rows = ProductOf(sizes) / row;
+  // Dimensions that are updated whole are run through together with the one before them.
+  const InstructionId update[] = {operands[1]};
+  std::vector<bool> borders = Borders(kernel, update, sizes);
+  for (size_t d = 0; d < sizes.size(); ++d) borders[d] = borders[d] || sizes[d] != whole[d];
+  const std::vector<LoopGroup> groups = Grouped(sizes, borders);
+  const int64_t row = groups.empty() ? 1 : groups.back().size, rows = ProductOf(sizes) / row;
   const int width = static_cast<int>(
       std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(FullWidth(kernel), row))));
   const int64_t grain = std::max<int64_t>(1, kGrainElements / row);
@@ -39,37 +44,35 @@ EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::
 
   IndexMath math(b, width, width == 1 ? 64 : LaneBits(kernel));
   ElementEmitter emitter(kernel.module, math, function.Arrays());
-  std::vector<LaneNumber> starts;
+  Index start;  // of the block, by dimension
   for (size_t d = 0; d < sizes.size(); ++d) {
-    starts.push_back(sizes[d] == whole[d]
-                         ? math.Constant(0)
-                         : emitter.Start(operands[2 + d], {}, whole[d] - sizes[d]));
+    start.groups.push_back({1, sizes[d] == whole[d]
+                                   ? math.Constant(0)
+                                   : emitter.Start(operands[2 + d], {}, whole[d] - sizes[d])});
   }
+  const LaneNumber first = math.Offset(start, whole);
   Value* from = b.CreateMul(function.begin(), function.Int(grain));
   Value* to =
       function.Smaller(b.CreateMul(function.end(), function.Int(grain)), function.Int(rows));
   function.Loop(from, to, 1, [&](Value* unit) {
-    std::vector<LaneNumber> outer(sizes.empty() ? 0 : sizes.size() - 1);
+    Index index;
+    index.groups.resize(groups.size());
     Value* rest = unit;
-    for (size_t d = outer.size(); d-- > 0;) {
-      outer[d] = math.FromScalar(b.CreateURem(rest, function.Int(sizes[d])));
-      rest = b.CreateUDiv(rest, function.Int(sizes[d]));
+    for (size_t g = groups.size(); g-- > 0;) {
+      index.groups[g].count = groups[g].count;
+      if (g + 1 == groups.size()) continue;
+      index.groups[g].number = math.FromScalar(b.CreateURem(rest, function.Int(groups[g].size)));
+      rest = b.CreateUDiv(rest, function.Int(groups[g].size));
     }
     function.Loop(function.Int(0), function.Int(row), width, [&](Value* i) {
       emitter.Forget();
-      Index index, where;
-      for (size_t d = 0; d < sizes.size(); ++d) {
-        LaneNumber number = math.Constant(0);
-        if (d + 1 < sizes.size()) {
-          number = outer[d];
-        } else {
-          number = {function.Smaller(i, function.Int(row - width)), width == 1 ? 0 : 1, nullptr, 1};
-        }
-        index.groups.push_back({1, number});
-        where.groups.push_back({1, math.Add(starts[d], number)});
+      if (!groups.empty()) {
+        index.groups.back().number = {function.Smaller(i, function.Int(row - width)),
+                                      width == 1 ? 0 : 1, nullptr, 1};
       }
+      const LaneNumber at = math.Add(first, math.Offset(index, whole));
       function.Store(emitter.Emit(operands[1], index), kernel.module.shape(root).element_type(),
-                     function.result(0), math.Offset(where, whole).base, width);
+                     function.result(0), at.base, width);
     });
   });
   function.Finish();
