@@ -1,4 +1,4 @@
-// `hloscope compile`: XLA compiles a module, and its dump is kept.
+// `hloscope compile`: XLA or our own compiler compiles a module, and its dump is kept.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +7,7 @@
 
 #include "app/cancel.h"
 #include "app/command.h"
+#include "app/commands/own_compile.h"
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/shared_options.h"
@@ -42,7 +43,7 @@ class CompileCommand : public Command {
          .suggestions = replay::GpuTargetNames()},
         {.name = "--dump",
          .target = &request_.dump,
-         .help = "keep XLA's dump in this folder",
+         .help = "keep a dump of the compilation in this folder",
          .value = "DIR"},
         {.name = "--passes",
          .target = &request_.passes,
@@ -72,6 +73,7 @@ class CompileCommand : public Command {
   int Run(const Context& context) override {
     const CancelOnSignals cancel;
     request_.limits = context.limits;
+    if (request_.platform.empty()) return RunOwn(context);
     const Result<replay::CompileModuleReport> report = Compile(context, cancel.token());
     if (!report) {
       if (context.json) WriteOut(ErrorJson(report.error()));
@@ -85,23 +87,28 @@ class CompileCommand : public Command {
 
  private:
   OptionSpec CompilerOption() {
-    OptionSpec spec = PlatformOption("--with", &request_.platform, "the XLA that compiles");
+    OptionSpec spec = PlatformOption("--with", &request_.platform,
+                                     "the XLA that compiles; without it our own compiler does");
     std::erase_if(spec.suggestions, [](const std::string& name) {
       const replay::PlatformRow* row = replay::FindPlatform(name);
       return row != nullptr && !row->Has(replay::kDumps);
     });
-    spec.required = true;
     return spec;
   }
 
-  Status CheckOptions() {
-    if (deadline_ < 0) return InputError("--deadline: expected more than 0 seconds");
-    if (deadline_ > 0) request_.limits.run_deadline_seconds = deadline_;
+  Status CheckWhatToWrite() const {
     if (emit_.empty() != output_.empty()) return InputError("--emit and -o need each other");
     if (request_.dump.empty() && emit_.empty()) {
       return InputError("nothing to write: give --dump DIR, or --emit hlo -o OUT");
     }
     if (request_.passes && request_.dump.empty()) return InputError("--passes needs --dump DIR");
+    return {};
+  }
+
+  Status CheckOptions() {
+    HLOSCOPE_TRY(CheckWhatToWrite());
+    if (deadline_ < 0) return InputError("--deadline: expected more than 0 seconds");
+    if (deadline_ > 0) request_.limits.run_deadline_seconds = deadline_;
     request_.optimized_module = !emit_.empty();
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
     HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(request_.limits));
@@ -114,20 +121,8 @@ class CompileCommand : public Command {
 
   Result<replay::CompileModuleReport> Compile(const Context& context, const std::stop_token& stop) {
     HLOSCOPE_TRY(CheckOptions());
-    std::optional<ModuleForm> form;
-    if (!output_.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(form, output_ == "-" ? Result<ModuleForm>(ModuleForm::kHlo)
-                                                     : ModuleFormFromPath(output_));
-    }
-    HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat format,
-                              dump::InputFormatFromName(input_format_));
-    HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
-                              dump::LoadSoundModule(module_, context.limits, format));
-    for (const hlo::Diagnostic& d : hlo::Verify(*loaded.module, {false, context.limits})) {
-      if (d.severity != hlo::Severity::kError) continue;
-      return std::unexpected(
-          Error{ErrorClass::kInput, d.message, dump::Places(loaded).Of(d), d.hint});
-    }
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<ModuleForm> form, OutputForm());
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, Load(context));
     const dump::CompletedModule completed = dump::CompleteFromDump(loaded, context.limits);
     auto report = replay::CompileModule(completed.module, request_, stop);
     if (!report) {
@@ -136,14 +131,95 @@ class CompileCommand : public Command {
     }
     report->warnings.insert(report->warnings.begin(), completed.notes.begin(),
                             completed.notes.end());
-    if (form) HLOSCOPE_TRY(WriteOptimized(report->optimized_module, *form));
+    if (form) {
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          const hlo::ProtoFile file,
+          hlo::ReadProto(std::as_bytes(std::span(report->optimized_module)), request_.limits));
+      HLOSCOPE_TRY(WriteOptimized(file.module, *form));
+    }
     return report;
   }
 
-  Status WriteOptimized(const std::string& bytes, ModuleForm form) const {
-    HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile file,
-                              hlo::ReadProto(std::as_bytes(std::span(bytes)), request_.limits));
-    const std::string text = RenderModule({}, file.module, form);
+  // Absent where no module is written.
+  Result<std::optional<ModuleForm>> OutputForm() const {
+    if (output_.empty()) return std::nullopt;
+    if (output_ == "-") return ModuleForm::kHlo;
+    HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form, ModuleFormFromPath(output_));
+    return form;
+  }
+
+  Result<dump::LoadedModule> Load(const Context& context) const {
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat format,
+                              dump::InputFormatFromName(input_format_));
+    HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded,
+                              dump::LoadSoundModule(module_, context.limits, format));
+    for (const hlo::Diagnostic& d : hlo::Verify(*loaded.module, {false, context.limits})) {
+      if (d.severity != hlo::Severity::kError) continue;
+      return std::unexpected(
+          Error{ErrorClass::kInput, d.message, dump::Places(loaded).Of(d), d.hint});
+    }
+    return loaded;
+  }
+
+  Result<OwnCompileReport> CompileOwn(const Context& context) const {
+    HLOSCOPE_TRY(CheckWhatToWrite());
+    if (!request_.target.empty() || !only_passes_.empty() || xla_options_.names_any() ||
+        fill_elided_) {
+      return InputError(
+          "--target, --only_passes, --fill_elided and flags of XLA need --with, which says the "
+          "XLA that compiles");
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<ModuleForm> form, OutputForm());
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, Load(context));
+    HLOSCOPE_ASSIGN_OR_RETURN(OwnCompileReport report,
+                              OwnCompile(loaded.module, request_.dump, request_.passes));
+    if (form) HLOSCOPE_TRY(WriteOptimized(report.module, *form));
+    return report;
+  }
+
+  int RunOwn(const Context& context) const {
+    const Result<OwnCompileReport> report = CompileOwn(context);
+    if (!report) {
+      if (context.json) WriteOut(ErrorJson(report.error()));
+      PrintError(report.error());
+      return ExitStatusOf(report.error());
+    }
+    if (output_ == "-") return kGood;
+    context.json ? WriteOut(Json(*report)) : PrintOut(Text(*report));
+    return kGood;
+  }
+
+  std::string Text(const OwnCompileReport& report) const {
+    std::string out = fmt::format(
+        "{}: compiled in {:.1f} ms: {} became {}, {} of them kernels\n", module_, report.compile_ms,
+        Counted(report.instructions_before, "instruction"), report.instructions, report.kernels);
+    if (!request_.dump.empty()) {
+      out += fmt::format("  {}: {}; `hloscope info {}` shows them\n", request_.dump,
+                         Counted(report.dump_files, "file"), request_.dump);
+    }
+    if (!output_.empty()) out += fmt::format("  {}: the optimised module\n", output_);
+    return out;
+  }
+
+  std::string Json(const OwnCompileReport& report) const {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject()
+        .Field("module", module_)
+        .Field("status", "ok")
+        .Field("compile_ms", report.compile_ms)
+        .Field("instructions_before", report.instructions_before)
+        .Field("instructions", report.instructions)
+        .Field("kernels", report.kernels)
+        .Field("dump", request_.dump)
+        .Field("files", report.dump_files)
+        .Field("output", output_)
+        .EndObject();
+    return out + "\n";
+  }
+
+  Status WriteOptimized(std::shared_ptr<const hlo::Module> module, ModuleForm form) const {
+    const std::string text = RenderModule({}, std::move(module), form);
     if (output_ != "-") return WriteFileAtomically(output_, text);
     WriteOut(text);
     return {};

@@ -105,7 +105,7 @@ class CommandLine(unittest.TestCase):
 
     def test_usage_errors_say_what_is_expected(self):
         for message, arguments in (
-                ('--format needs a value: FORM', ['show', TEXT, '--format']), ('FILE is missing', ['verify']), ('--with PLATFORM is missing', ['compile', TEXT]),
+                ('--format needs a value: FORM', ['show', TEXT, '--format']), ('FILE is missing', ['verify']), ('nothing to write: give --dump DIR', ['compile', TEXT]),
                 ('--radius: expected a whole number, got `x`', ['show', '--radius', 'x', TEXT]),
                 ('--scale: expected a number, got `x`', ['open', '--scale', 'x']), ('unexpected argument `c`', ['compare', 'a', 'b', 'c']),
                 ('--jobs -1: expected 0 or more', ['verify', '--jobs', '-1', TEXT]), ('name a module file', ['show', MLP]),

@@ -88,6 +88,26 @@ class Compile(FolderTest):
         self.expect_error('no such file', self.path('gone.hlo'), '--with', 'xla-cpu', *dump)
         self.assertFalse(os.path.exists(self.path('dump')))
 
+    def test_our_own_compiler(self):
+        module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n  s = f32[8] sine(p)\n  n = f32[8] negate(s)\n'
+                                    '  ROOT m = f32[8] negate(n)\n}\n')
+        fused = self.path('fused.hlo')
+        done = self.run_it(module, '--emit', 'hlo', '-o', fused, '--json')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)['kernels'], 1)
+        with open(fused, encoding='utf-8') as f:
+            self.assertNotIn('negate', f.read())
+        module = self.path('k.hlo', 'HloModule k\nENTRY e {\n  p = f32[8] parameter(0)\n  s = f32[8] sine(p)\n  ROOT n = f32[8] add(s, p)\n}\n')
+        dump = self.path('own')
+        done = self.run_it(module, '--dump', dump, '--passes')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('3 instructions became 5, 1 of them kernels', done.stdout)
+        done = subprocess.run([HLOSCOPE, 'info', dump, '--passes'], capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('0001 optimization: fusion', done.stdout)
+        self.expect_error('give --dump DIR, or --emit hlo -o OUT', module)
+        self.expect_error('need --with', module, '--dump', dump, '--target', 'h100')
+
     def test_extract_takes_the_value_of_a_platform(self):
         self.need('xla-cpu')
         module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  p = f32[3] parameter(0)\n  s = f32[3] sine(p)\n  ROOT n = f32[3] negate(s)\n}\n')
