@@ -55,15 +55,17 @@ Result<Target> Target::Make(const std::string& cpu) {
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, message);
   if (target == nullptr) return UnsupportedError("LLVM: " + message);
   const std::string name = cpu.empty() ? llvm::sys::getHostCPUName().str() : cpu;
+  const std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(triple, "", ""));
+  if (known == nullptr || !known->isCPUStringValid(name)) {
+    return UnsupportedError(fmt::format("target {}: LLVM has no processor of that name", name),
+                            "llc -mcpu=help lists the names");
+  }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, name, cpu.empty() ? HostFeatures() : "", options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
-  if (machine == nullptr || !machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
-    return UnsupportedError(fmt::format("target {}: LLVM has no processor of that name", name),
-                            "llc -mcpu=help lists the names");
-  }
+  if (machine == nullptr) return UnsupportedError("LLVM writes no code for " + triple);
   return Target(std::move(machine));
 }
 

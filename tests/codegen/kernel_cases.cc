@@ -25,6 +25,8 @@ using hlo::ElementType;
 using hlo::Literal;
 using hlo::Shape;
 
+std::string target_of_tests;
+
 template <typename Bits>
 int64_t Ordered(Bits bits, int width) {
   const auto value = static_cast<int64_t>(bits);
@@ -122,6 +124,8 @@ Memory Called(const hlo::Module& module, hlo::InstructionId root, const compile:
 
 }  // namespace
 
+void SetTarget(const std::string& target) { target_of_tests = target; }
+
 std::string Fused(const std::string& parameters, const std::string& body, const std::string& result,
                   const std::string& before) {
   std::string entry, call, inner;
@@ -197,6 +201,7 @@ void ExpectAsEvaluated(const std::string& text, const std::vector<Literal>& argu
   const hlo::InstructionId kernels[] = {root};
   compile::CodegenOptions options;
   options.threads = 1;
+  options.target = target_of_tests;
   const auto library = GenerateKernels(module, kernels, options);
   ASSERT_TRUE(library.has_value()) << library.error().ToString() << text;
   const compile::KernelCode* code = (*library)->Find(root);

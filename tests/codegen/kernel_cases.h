@@ -20,11 +20,16 @@ struct Bound {
 void ExpectAsEvaluated(const std::string& text, uint64_t seed = 1, Bound bound = {});
 void ExpectAsEvaluated(const std::string& text, const std::vector<hlo::Literal>& arguments,
                        Bound bound = {});
+// Code of all tests from here on is written for that processor; empty: this machine.
+void SetTarget(const std::string& target);
 
 // A module whose entry is one fusion: parameters p0, p1, … of these shapes (separated by spaces),
 // the text of the body with its ROOT, the shape of its result, computations before it.
 std::string Fused(const std::string& parameters, const std::string& body, const std::string& result,
                   const std::string& before = {});
+
+// A random fusion of operations that are exact.
+std::string RandomFusion(uint64_t seed);
 
 // Elements of a type, special values among them.
 hlo::Literal RandomLiteral(const hlo::Shape& shape, uint64_t seed);
