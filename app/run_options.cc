@@ -13,6 +13,7 @@
 #include "core/base/checked.h"
 #include "core/base/quoted.h"
 #include "core/debug/bundle/manifest.h"
+#include "core/debug/run/skip_callbacks.h"
 #include "core/dump/complete_module.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/run_targets.h"
@@ -86,6 +87,9 @@ std::vector<OptionSpec> RunOptionSet::InputSpecs() {
        .target = &request_.edge_values,
        .help = "generated inputs also hold infinities, NaN, denormals, the ends of integer types "
                "and indices out of range"},
+      {.name = "--skip_callbacks",
+       .target = &skip_callbacks_,
+       .help = "leave out host callbacks, such as jax.debug.callback, whose results nobody uses"},
       {.name = "--input_literals_file",
        .target = &request_.input_literals,
        .help = "inputs of each iteration (RunHloModuleLiterals, text or binary)",
@@ -291,6 +295,7 @@ std::string RunOptionSet::OptionsText(const debug::RunRequest& request) const {
   add("--infeed", request.infeed);
   add("--expect", request.expect);
   add("--input_format", {input_format_});
+  if (skip_callbacks_) text += " --skip_callbacks";
   add("--python", {python_});
   add("--reference_python", {request.reference_python});
   return text;
@@ -313,6 +318,11 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
   if (Status sound = Verify(loaded, limits); !sound) return std::unexpected(sound.error());
   dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   LoadedRun run{std::move(loaded), completed.module, request_};
+  if (skip_callbacks_) {
+    HLOSCOPE_ASSIGN_OR_RETURN(debug::WithoutCallbacks without, debug::SkipCallbacks(run.module));
+    run.module = std::move(without.module);
+    if (!without.skipped.empty()) run.request.notes.push_back(debug::SkippedText(without.skipped));
+  }
   run.request.notes.insert(run.request.notes.end(), completed.notes.begin(), completed.notes.end());
   if (!run.loaded.proto.arguments.empty())
     run.request.arguments = run.loaded.proto.arguments.front();

@@ -47,8 +47,8 @@ class RunOptionSet {
   std::string OptionsText(const debug::RunRequest& request) const;
 
   // Reads and verifies `file` (- is standard input). The request takes inputs and result of a
-  // snapshot, and a note for each thing that came from elsewhere in the dump. Absent request
-  // workers stay absent: the caller starts them.
+  // snapshot, and a note for each thing that came from elsewhere in the dump or was left out.
+  // Absent request workers stay absent: the caller starts them.
   Result<LoadedRun> Load(const std::string& file, const Limits& limits,
                          const std::stop_token& stop) const;
 
@@ -67,7 +67,7 @@ class RunOptionSet {
   std::vector<std::string> pythons_;
   std::vector<std::string> reference_flags_;
   XlaOptions xla_options_;
-  bool no_verify_ = false, several_pythons_ = false;
+  bool no_verify_ = false, several_pythons_ = false, skip_callbacks_ = false;
 };
 
 // The error as the report of a replay that did not begin.

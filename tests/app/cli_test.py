@@ -491,6 +491,23 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(record['outputs'][0]['worst_mismatch'], {'index': [2], 'actual': '13', 'expected': '14'})
         self.assertEqual(run('run', module, '--iterations', '2', '--input_literals_file', text)[0], 2)
 
+    def test_host_callbacks_are_skipped_on_request(self):
+        text = ('HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  call = %s custom-call(x), '
+                'custom_call_target="xla_ffi_python_cpu_callback", custom_call_has_side_effect=true\n'
+                '  ROOT y = f32[2] add(x, %s)\n}\n')
+        unused, used = (self.file(name + '.hlo', text % shapes)
+                        for name, shapes in (('unused', ('()', 'x')), ('used', ('f32[2]', 'call'))))
+        status, out, _ = run('run', unused, '--json')
+        self.assertEqual((status, json_lines(out)[0]['status']), (3, 'unsupported'))
+        self.assertIn('--skip_callbacks', out)
+        status, out, _ = run('run', unused, '--skip_callbacks', '--json')
+        record = json_lines(out)[0]
+        self.assertEqual((status, record['status']), (0, 'ran'))
+        self.assertIn('skipped a host callback: call; nobody uses what it returns', record['warnings'])
+        status, out, _ = run('run', used, '--skip_callbacks', '--json')
+        self.assertEqual((status, json_lines(out)[0]['status']), (3, 'unsupported'))
+        self.assertIn('call: a host callback whose result is used, by y', out)
+
     def test_compare_tells_first_from_worst(self):
         module = self.file('c.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[3] constant({1, 2, 4})\n}\n')
         other = self.file('d.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[3] constant({1, 2.5, 8})\n}\n')

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "viewer/divergence/divergence_outcome.h"
 #include "viewer/divergence/stage_strip.h"
@@ -85,6 +86,12 @@ class VerdictView : public View {
                          CsvCell(attempt.detail));
     }
     return out;
+  }
+
+  std::string State() const override { return seed_ == 0 ? "" : fmt::to_string(seed_); }
+  void SetState(std::string_view state) override {
+    seed_ = 0;
+    std::from_chars(state.data(), state.data() + state.size(), seed_);
   }
 
   std::string Lit(Context& context) const override {
@@ -178,7 +185,7 @@ class VerdictView : public View {
            fmt::format("{}, {} evaluated: the others read the same as the one before",
                        verdict.stages, verdict.evaluated));
     }
-    if (verdict.cause) Fact(frame, "cause", SafeText(Describe(*verdict.cause), 300));
+    if (verdict.cause) Fact(frame, "cause", SafeText(CausePhrase(verdict), 300));
     if (!verdict.cured_by.empty()) {
       Fact(frame, "cured by", SafeText(fmt::format("{}", fmt::join(verdict.cured_by, ", ")), 400));
     }

@@ -74,8 +74,15 @@ std::string DifferenceSentence(const DivergeVerdict& verdict) {
   }
   if (verdict.worst && !verdict.worst->equal()) out += "; " + ErrorPhrase(*verdict.worst);
   out += NearerPhrase(verdict);
-  if (verdict.cause) out += fmt::format("; the cause is {}", Describe(*verdict.cause));
+  if (verdict.cause) out += fmt::format("; the cause is {}", CausePhrase(verdict));
   return out;
+}
+
+// The two sides are neighbours: no value of the type lies between them.
+bool IsOneStep(const LeafComparison& leaf) {
+  return leaf.problem.empty() && leaf.mismatched > 0 && leaf.max_ulp == 1 &&
+         leaf.nan_mismatched == 0 && leaf.inf_mismatched == 0 && leaf.shape.IsArray() &&
+         hlo::IsFloat(leaf.shape.element_type());
 }
 
 std::string FailureSentence(const DivergeVerdict& verdict) {
@@ -106,6 +113,18 @@ std::string EqualSentence(const DivergeVerdict& verdict) {
 
 std::string_view KeyOf(Cause cause) { return kCauses[static_cast<size_t>(cause)].key; }
 std::string_view Describe(Cause cause) { return kCauses[static_cast<size_t>(cause)].text; }
+
+std::string CausePhrase(const DivergeVerdict& verdict) {
+  if (!verdict.cause) return {};
+  const bool is_library = verdict.cause == Cause::kLibrary;
+  const bool may_round = is_library || verdict.cause == Cause::kCodeGeneration;
+  if (!may_round || !verdict.worst || !IsOneStep(*verdict.worst)) {
+    return std::string(Describe(*verdict.cause));
+  }
+  return fmt::format("a rounding of one step in {} by {}",
+                     hlo::ToString(verdict.worst->shape.element_type()),
+                     is_library ? "a library call or library fusion" : "the generated code");
+}
 
 std::string ErrorPhrase(const LeafComparison& leaf) {
   if (!leaf.problem.empty()) return leaf.problem;

@@ -89,6 +89,10 @@ DivergeVerdict RefusedVerdict(Error error);
 // Writes the sentence from everything else.
 void WriteSentence(DivergeVerdict& verdict);
 
+// What stands after "the cause is": of a library or generated code that is one step away in the
+// type of the values, that; else what Describe says. Empty where there is no cause.
+std::string CausePhrase(const DivergeVerdict& verdict);
+
 // "largest error 0.5 absolute, 0.1 relative, 3 of 16 elements".
 std::string ErrorPhrase(const LeafComparison& leaf);
 

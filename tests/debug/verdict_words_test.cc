@@ -1,0 +1,54 @@
+// Verdicts in words: what is called a rounding is one.
+#include <gtest/gtest.h>
+
+#include "core/debug/diverge/verdict.h"
+
+namespace hloscope::debug {
+namespace {
+
+DivergeVerdict Differing(hlo::ElementType type, uint64_t max_ulp, Cause cause) {
+  DivergeVerdict verdict;
+  verdict.status = RunStatus::kDiffers;
+  verdict.platform = "xla-cpu";
+  verdict.reference = "interpreter";
+  verdict.place = DivergePlace{"dot.1", "main", ""};
+  verdict.cause = cause;
+  LeafComparison& worst = verdict.worst.emplace();
+  worst.shape = hlo::Shape::Array(type, {4});
+  worst.elements = 4;
+  worst.mismatched = 1;
+  worst.max_abs_error = 0.5;
+  worst.max_rel_error = 0.004;
+  worst.max_ulp = max_ulp;
+  return verdict;
+}
+
+TEST(VerdictWordsTest, OneStepIsARounding) {
+  DivergeVerdict verdict = Differing(hlo::ElementType::kBF16, 1, Cause::kLibrary);
+  WriteSentence(verdict);
+  EXPECT_EQ(verdict.sentence,
+            "first differs at dot.1 in main; 1 of 4 elements differ, largest error 0.5 absolute, "
+            "0.004 relative; the cause is a rounding of one step in bf16 by a library call or "
+            "library fusion");
+  EXPECT_EQ(KeyOf(*verdict.cause), "library");
+  EXPECT_EQ(CausePhrase(Differing(hlo::ElementType::kF16, 1, Cause::kCodeGeneration)),
+            "a rounding of one step in f16 by the generated code");
+}
+
+TEST(VerdictWordsTest, MoreThanThatIsNot) {
+  const std::string library(Describe(Cause::kLibrary));
+  EXPECT_EQ(CausePhrase(Differing(hlo::ElementType::kBF16, 2, Cause::kLibrary)), library);
+  EXPECT_EQ(CausePhrase(Differing(hlo::ElementType::kBF16, 1, Cause::kFma)), Describe(Cause::kFma));
+  DivergeVerdict nan = Differing(hlo::ElementType::kBF16, 1, Cause::kLibrary);
+  nan.worst->nan_mismatched = 1;
+  EXPECT_EQ(CausePhrase(nan), library);
+  DivergeVerdict integers = Differing(hlo::ElementType::kS32, 1, Cause::kLibrary);
+  EXPECT_EQ(CausePhrase(integers), library) << "integers do not round";
+  DivergeVerdict unknown = Differing(hlo::ElementType::kBF16, 1, Cause::kLibrary);
+  unknown.worst.reset();
+  EXPECT_EQ(CausePhrase(unknown), library);
+  EXPECT_EQ(CausePhrase(DivergeVerdict()), "");
+}
+
+}  // namespace
+}  // namespace hloscope::debug
