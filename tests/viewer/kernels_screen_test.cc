@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/hlo/parsed.h"
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/memory_plan.h"
@@ -50,6 +51,30 @@ TEST_F(ViewerTest, TheFirstKernelWithCodeIsSelectedUntilSomebodyChooses) {
   Press("Escape");
   Settle();
   EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kNothing) << "it is not forced";
+}
+
+// XLA:CPU compiled one of several equal fusions: the others have its code.
+TEST_F(ViewerTest, AFusionWithoutAKernelShowsThatOfItsEqual) {
+  Start({Sample("gpt_train_step")});
+  Press("Ctrl+5");
+  const int32_t stage = session().document.dump()->FinalStage(0);
+  const auto module = *session().document.dump()->Module(0, stage);
+  const hlo::InstructionId id = hlo::Named(*module, "add_convert_fusion");
+  session().navigation.Select(Selection::OfInstruction(0, stage, id));
+  Settle();
+  ASSERT_EQ(session().navigation.counterparts().kernels.size(), 1U);
+  const auto kernels = *session().document.dump()->Kernels(0);
+  const dump::Kernel& kernel =
+      kernels->kernels[static_cast<size_t>(session().navigation.counterparts().kernels[0])];
+  EXPECT_EQ(std::ranges::count(kernel.instructions, "add_convert_fusion"), 0);
+  const auto equal = hlo::Named(*module, kernel.instruction);
+  EXPECT_EQ((*module)[(*module)[equal].shape], (*module)[(*module)[id].shape]);
+  EXPECT_FALSE(Lit("code").empty());
+  // And back: the kernel stands for both.
+  session().navigation.Select(
+      Selection::OfKernel(0, session().navigation.counterparts().kernels[0]));
+  Settle();
+  EXPECT_TRUE(session().navigation.counterparts().InStage(stage, id));
 }
 
 TEST_F(ViewerTest, AnEventOfNoInstructionIsToldByItsName) {
@@ -277,7 +302,8 @@ TEST_F(ViewerTest, ASecondTraceStandsUnderTheFirst) {
   EXPECT_EQ(other.partners->only_second, std::vector<std::string>{names[3]});
   auto csv = app().dock().Find("timeline")->view->Export(ExportFormat::kCsv, session());
   ASSERT_TRUE(csv.has_value());
-  EXPECT_TRUE(csv->starts_with("trace,lane,row,event,start_ps,duration_ps,value,unit\nbefore,")) << *csv;
+  EXPECT_TRUE(csv->starts_with("trace,lane,row,event,start_ps,duration_ps,value,unit\nbefore,"))
+      << *csv;
   EXPECT_TRUE(Has(*csv, "\nafter,"));
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.timeline"); });
   Press("X");

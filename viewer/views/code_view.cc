@@ -26,7 +26,7 @@ namespace {
 // The forms a kernel can be read in, in the order in which they are made.
 struct Form {
   const char* title;
-  dump::TextRange dump::Kernel::*range;
+  dump::TextRange dump::Kernel::* range;
 };
 constexpr std::array<Form, 5> kForms = {{{"Triton", &dump::Kernel::triton},
                                          {"MLIR", &dump::Kernel::mlir},
@@ -113,6 +113,7 @@ class CodeView : public View {
     ImGui::PopFont();
     DrawSassButton(frame, module, kernel, number, sass);
     DrawFacts(frame, kernel, number, sass);
+    SayEqual(frame, module, kernel);
     std::vector<const Form*> forms;
     for (const Form& form : kForms) {
       const bool is_there = (kernel.*form.range).found();
@@ -300,6 +301,22 @@ class CodeView : public View {
   }
 
   // One line: what is launched, and how much of a core it can fill.
+  // Whose kernel it is, where the selected fusion has none of its own.
+  static void SayEqual(Frame& frame, int32_t module, const dump::Kernel& kernel) {
+    const Counterparts& found = frame.context.navigation.counterparts();
+    if (found.module != module || found.kernel_instructions.empty() || kernel.instruction.empty())
+      return;
+    const Pending<hlo::Module>& final = frame.context.data.Module(module, found.final_stage);
+    if (!final.ready()) return;
+    const hlo::InstructionId id = found.kernel_instructions.front();
+    const std::string name(final->name(id));
+    if (final.value.get()->instructions()[id.index].opcode != hlo::Opcode::kFusion ||
+        std::ranges::find(kernel.instructions, name) != kernel.instructions.end())
+      return;
+    Sentence(frame, fmt::format("{} equals {}, and XLA compiles equal fusions once",
+                                SafeText(name, 80), SafeText(kernel.instruction, 80)));
+  }
+
   static void DrawFacts(Frame& frame, const dump::Kernel& kernel, int32_t number,
                         const Pending<MachineCodeText>* sass) {
     std::string text;

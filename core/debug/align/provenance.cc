@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/debug/align/fingerprint.h"
 #include "core/hlo/analysis/call_graph.h"
 
 namespace hloscope::debug {
@@ -17,6 +18,19 @@ template <typename Position>
 const std::vector<int32_t>* FindIn(const Position& positions, std::string_view name) {
   auto at = positions.find(std::string(name));
   return at == positions.end() ? nullptr : &at->second;
+}
+
+// Its fingerprint counts values of constants only as far as this.
+bool HasLargeConstants(const Module& module, const hlo::Instruction& fusion) {
+  constexpr int64_t kMostCounted = 10;
+  for (const hlo::ComputationId callee : module.CalledComputations(fusion)) {
+    for (const hlo::Instruction& inside : module.instructions(module[callee])) {
+      if (inside.opcode != hlo::Opcode::kConstant) continue;
+      const auto count = module[inside.shape].ElementCount();
+      if (!count || *count > kMostCounted) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -93,6 +107,7 @@ Provenance::Tables Provenance::ReadTables(
       tables.kernels[name].push_back(static_cast<int32_t>(k));
     }
   }
+  if (!tables.kernels.empty()) AddEqualFusions(tables.lookup->module(), tables);
   auto thunks = model_->Thunks(module_);
   if (!thunks) tables.notes.push_back(thunks.error().ToString());
   for (size_t k = 0; thunks && k < (*thunks)->thunks.size(); ++k) {
@@ -106,6 +121,30 @@ Provenance::Tables Provenance::ReadTables(
     if (!name.empty()) tables.buffers[name].push_back(static_cast<int32_t>(k));
   }
   return tables;
+}
+
+void Provenance::AddEqualFusions(const Module& final, Tables& tables) {
+  const Fingerprints prints = Fingerprint(final);
+  std::unordered_map<uint64_t, const std::vector<int32_t>*> compiled;
+  std::vector<InstructionId> left;
+  for (uint32_t i = 0; i < final.instructions().size(); ++i) {
+    const InstructionId id(i);
+    if (final[id].opcode != hlo::Opcode::kFusion) continue;
+    if (const auto* kernels = FindIn(tables.kernels, final.name(id))) {
+      compiled.try_emplace(prints.local[i], kernels);
+    } else if (!HasLargeConstants(final, final[id])) {
+      left.push_back(id);
+    }
+  }
+  for (const InstructionId id : left) {
+    const auto equal = compiled.find(prints.local[id.index]);
+    if (equal == compiled.end()) continue;
+    const std::vector<int32_t> kernels = *equal->second;
+    for (const int32_t kernel : kernels) {
+      tables.equal_fusions[kernel].emplace_back(final.name(id));
+    }
+    tables.kernels.emplace(final.name(id), kernels);
+  }
 }
 
 Result<std::vector<InstructionId>> Provenance::Inside(const std::vector<std::string>& names) const {
@@ -128,7 +167,12 @@ Result<std::vector<InstructionId>> Provenance::OfKernel(int32_t kernel) const {
   if (kernel < 0 || static_cast<size_t>(kernel) >= table->kernels.size()) {
     return InputError("no such kernel");
   }
-  return Inside(table->kernels[static_cast<size_t>(kernel)].instructions);
+  HLOSCOPE_ASSIGN_OR_RETURN(const Tables* tables, GetTables());
+  std::vector<std::string> names = table->kernels[static_cast<size_t>(kernel)].instructions;
+  if (const auto equal = tables->equal_fusions.find(kernel); equal != tables->equal_fusions.end()) {
+    names.insert(names.end(), equal->second.begin(), equal->second.end());
+  }
+  return Inside(names);
 }
 
 Result<std::vector<InstructionId>> Provenance::OfThunk(int32_t thunk) const {

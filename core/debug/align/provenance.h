@@ -42,7 +42,8 @@ class Provenance {
   Result<InstructionFacts> FactsOf(int32_t stage, hlo::InstructionId id) const;
 
   // The instructions of the final stage that are computed by a kernel (or run by a thunk, or live
-  // in a buffer): those it names and all inside their fusions, in program order.
+  // in a buffer): those it names and all inside their fusions, in program order. A fusion without a
+  // kernel has that of one that equals it.
   Result<std::vector<hlo::InstructionId>> OfKernel(int32_t kernel) const;
   Result<std::vector<hlo::InstructionId>> OfThunk(int32_t thunk) const;
   Result<std::vector<hlo::InstructionId>> OfBuffer(int32_t value) const;
@@ -54,11 +55,14 @@ class Provenance {
   using Positions = std::unordered_map<std::string, std::vector<int32_t>>;
   struct Tables {
     Positions kernels, thunks, buffers;  // by instruction name
+    // By kernel: fusions without a kernel that equal one it computes. XLA compiles equal ones once.
+    std::unordered_map<int32_t, std::vector<std::string>> equal_fusions;
     std::shared_ptr<const dump::InstructionLookup> lookup;
     std::vector<std::string> notes;
   };
   Result<const Tables*> GetTables() const;
   Tables ReadTables(std::shared_ptr<const dump::InstructionLookup> lookup) const;
+  static void AddEqualFusions(const hlo::Module& final, Tables& tables);
   Result<std::vector<hlo::InstructionId>> Inside(const std::vector<std::string>& names) const;
   void AddCode(const Tables& tables, const hlo::Module& final, hlo::InstructionId id,
                InstructionFacts& facts) const;
