@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
 
 #include "core/base/checked.h"
 #include "core/debug/align/fingerprint.h"
@@ -14,6 +16,39 @@ namespace {
 
 // Most that are kept to be shown.
 constexpr size_t kMostListed = 100;
+
+// Puts equal ones together.
+class EqualsMaker {
+ public:
+  explicit EqualsMaker(std::vector<ModuleFacts::Equals>& all) : all_(all) {}
+  void Add(const std::string& why, ModuleFacts::Moved one) {
+    const auto [known, is_new] = at_.try_emplace(why, all_.size());
+    if (is_new) all_.push_back({.why = why, .some = {}});
+    ModuleFacts::Equals& equals = all_[known->second];
+    ++equals.count;
+    equals.unknown += one.bytes < 0 ? 1 : 0;
+    if (one.bytes >= 0) {
+      equals.bytes = CheckedAdd(std::max<int64_t>(equals.bytes, 0), one.bytes)
+                         .value_or(std::numeric_limits<int64_t>::max());
+    }
+    if (equals.some.size() < kMostListed) equals.some.push_back(std::move(one));
+  }
+  void Sort() { std::ranges::stable_sort(all_, std::greater(), &ModuleFacts::Equals::bytes); }
+
+ private:
+  std::vector<ModuleFacts::Equals>& all_;
+  std::map<std::string, size_t> at_;
+};
+
+// What one execution moves where, and how often.
+std::string WayText(const ModuleFacts::Transfer& t) {
+  const bool is_out = t.direction == debug::TransferDirection::kToHost;
+  std::string text = is_out ? "to the host, " : "to the device, ";
+  text += t.bytes < 0 ? "of unknown size" : BytesText(t.bytes);
+  if (t.executions < 0) return text + ", executed an unknown number of times";
+  if (t.executions == 1) return text + " once per run";
+  return text + fmt::format(" × {} per run", CountText(t.executions));
+}
 
 void AddTransfers(const hlo::Module& module, const debug::Placement& placement,
                   ModuleFacts& facts) {
@@ -27,6 +62,10 @@ void AddTransfers(const hlo::Module& module, const debug::Placement& placement,
   }
   auto cost = [](const ModuleFacts::Transfer& t) { return std::pair(t.total(), t.bytes); };
   std::ranges::stable_sort(facts.transfers, std::greater(), cost);
+  EqualsMaker equals(facts.equal_transfers);
+  for (const ModuleFacts::Transfer& t : facts.transfers)
+    equals.Add(WayText(t), {t.instruction, t.name, t.total()});
+  equals.Sort();
   if (facts.transfers.size() > kMostListed) facts.transfers.resize(kMostListed);
 }
 
@@ -48,6 +87,10 @@ void AddPlacement(const hlo::Module& module, const debug::Placement& placement,
     facts.fallbacks.push_back(std::move(fallback));
   }
   std::ranges::stable_sort(facts.fallbacks, std::greater(), &ModuleFacts::Fallback::bytes);
+  EqualsMaker equals(facts.equal_fallbacks);
+  for (const ModuleFacts::Fallback& one : facts.fallbacks)
+    equals.Add(one.reason, {one.instruction, one.name, one.bytes});
+  equals.Sort();
   if (facts.fallbacks.size() > kMostListed) facts.fallbacks.resize(kMostListed);
 }
 
@@ -97,13 +140,19 @@ int64_t ModuleFacts::Transfer::total() const {
 }
 
 std::string TransferText(const ModuleFacts::Transfer& t) {
-  const bool is_out = t.direction == debug::TransferDirection::kToHost;
-  std::string text = is_out ? "to the host, " : "to the device, ";
-  text += t.bytes < 0 ? "of unknown size" : BytesText(t.bytes);
-  if (t.executions < 0) return text + ", executed an unknown number of times";
-  if (t.executions == 1) return text + " once per run";
-  text += fmt::format(" × {} per run", CountText(t.executions));
-  return t.total() < 0 ? text : text + ": " + BytesText(t.total());
+  const std::string text = WayText(t);
+  return t.executions == 1 || t.total() < 0 ? text : text + ": " + BytesText(t.total());
+}
+
+std::string EqualsText(const ModuleFacts::Equals& equals) {
+  const bool is_one = equals.count == 1;
+  std::string text = is_one ? "" : CountText(equals.count) + " × ";
+  text += equals.why;
+  const bool is_said = is_one && text.find(BytesText(equals.bytes)) != std::string::npos;
+  if (equals.bytes < 0 || is_said) return text;
+  text += equals.unknown > 0 ? ": at least " : ": ";
+  text += BytesText(equals.bytes) + (is_one ? "" : " in all");
+  return text;
 }
 
 std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, int32_t module) {

@@ -44,11 +44,27 @@ struct ModuleFacts {
   };
   std::vector<Transfer> transfers;
   int64_t transfer_count = 0;
+  // Those of both that say the same, most bytes first.
+  struct Moved {
+    hlo::InstructionId instruction;
+    std::string name;
+    int64_t bytes = -1;  // in one run, of fallbacks in one execution; -1: not known
+  };
+  struct Equals {
+    std::string why;          // "its buffer is in host memory", "to the host, 1.2 MB once per run"
+    int64_t count = 0;        // of them
+    int64_t bytes = -1;       // of all whose bytes are known; -1: of none
+    int64_t unknown = 0;      // of how many they are not
+    std::vector<Moved> some;  // at most a hundred
+  };
+  std::vector<Equals> equal_fallbacks, equal_transfers;
   std::vector<std::string> problems;  // what could not be read
 };
 
 // "to the host, 1.2 MB × 10 in one run: 12 MB".
 std::string TransferText(const ModuleFacts::Transfer& transfer);
+// "48 × its buffer is in host memory: 805 MB in all"; of one alone "its buffer is …: 16.8 MB".
+std::string EqualsText(const ModuleFacts::Equals& equals);
 
 // Never fails: what cannot be read is in `problems`.
 std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, int32_t module);

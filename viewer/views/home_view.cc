@@ -14,6 +14,7 @@
 #include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
+#include "viewer/views/equal_rows.h"
 #include "viewer/views/questions_panel.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -84,6 +85,15 @@ class HomeView : public View {
 
   std::string State() const override { return filter_; }
   void SetState(std::string_view state) override { filter_ = state; }
+  std::string Arrangement() const override {
+    return fallbacks_.Opened() + "\n" + transfers_.Opened();
+  }
+  void SetArrangement(std::string_view arrangement) override {
+    // An empty line between the two.
+    const size_t end = arrangement.starts_with('\n') ? 0 : arrangement.find("\n\n") + 1;
+    fallbacks_.SetOpened(arrangement.substr(0, end));
+    transfers_.SetOpened(arrangement.substr(std::min(end + 1, arrangement.size())));
+  }
 
   // The modules in the order shown.
   Result<std::string> Export(ExportFormat format, Context& context) const override {
@@ -364,7 +374,7 @@ class HomeView : public View {
 
   // The instructions of the module in view by where they run, and what fell to the host, with
   // reasons.
-  static void DrawWhere(Frame& frame, const dump::DumpModel& dump) {
+  void DrawWhere(Frame& frame, const dump::DumpModel& dump) {
     int32_t module = frame.context.navigation.module();
     if (module < 0) return;
     Section(frame, "Where instructions run");
@@ -383,20 +393,9 @@ class HomeView : public View {
     }
     Label(frame.theme, Color::kDeviceFallback,
           fmt::format("{} on the host or with host transfers:", CountText(facts->fallback_count)));
-    int32_t stage = dump.FinalStage(module);
-    for (size_t i = 0; i < std::min<size_t>(8, facts->fallbacks.size()); ++i) {
-      const ModuleFacts::Fallback& fallback = facts->fallbacks[i];
-      ImGui::PushID(static_cast<int>(i));
-      if (Choice(fallback.name, "fallback"))
-        frame.context.navigation.Select(
-            Selection::OfInstruction(module, stage, fallback.instruction));
-      ImGui::PopID();
-      std::string more = fallback.reason;
-      if (fallback.bytes >= 0) more += ", " + BytesText(fallback.bytes) + " moved";
-      ImGui::Indent();
-      Sentence(frame, more);
-      ImGui::Unindent();
-    }
+    ImGui::PushID("fallbacks");
+    fallbacks_.Draw(frame, facts->equal_fallbacks, module, dump.FinalStage(module));
+    ImGui::PopID();
   }
 
   // TensorFlow runs by itself what it left outside the clusters, in no module of XLA's.
@@ -415,32 +414,15 @@ class HomeView : public View {
   }
 
   // What moves between host and device, most bytes first.
-  static void DrawTransfers(Frame& frame, const dump::DumpModel& dump) {
+  void DrawTransfers(Frame& frame, const dump::DumpModel& dump) {
     const int32_t module = frame.context.navigation.module();
     if (module < 0) return;
     const Pending<ModuleFacts>& facts = FactsOf(frame.context, module);
     if (!facts.ready() || facts->transfers.empty()) return;
     Section(frame, "Transfers between host and device");
-    constexpr size_t kMost = 8;
-    const int32_t stage = dump.FinalStage(module);
-    for (size_t i = 0; i < std::min(kMost, facts->transfers.size()); ++i) {
-      const ModuleFacts::Transfer& transfer = facts->transfers[i];
-      const Selection selection = Selection::OfInstruction(module, stage, transfer.instruction);
-      ImGui::PushID(static_cast<int>(i));
-      if (ImGui::Selectable("##transfer", frame.context.navigation.selection() == selection))
-        frame.context.navigation.Select(selection);
-      ImGui::PopID();
-      ImGui::SameLine(0, 0);
-      Label(transfer.name);
-      ImGui::SameLine(0, 12 * frame.scale);
-      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-      FittedLabel(TransferText(transfer));
-      ImGui::PopStyleColor();
-    }
-    if (facts->transfer_count > static_cast<int64_t>(kMost)) {
-      Sentence(frame, fmt::format("and {} more",
-                                  CountText(facts->transfer_count - static_cast<int64_t>(kMost))));
-    }
+    ImGui::PushID("transfers");
+    transfers_.Draw(frame, facts->equal_transfers, module, dump.FinalStage(module));
+    ImGui::PopID();
   }
 
   static void DrawPlaceBar(Frame& frame, const ModuleFacts& facts) {
@@ -638,6 +620,7 @@ class HomeView : public View {
   std::vector<int32_t> rows_;
   int64_t modules_ = 0;
   std::string filter_;
+  EqualRows fallbacks_, transfers_;
   bool focus_filter_ = false, take_first_ = false;
 };
 
