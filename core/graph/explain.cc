@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/counted.h"
+#include "core/graph/count_text.h"
 #include "core/graph/labels.h"
 #include "core/hlo/text/text.h"
 
@@ -63,9 +63,9 @@ void AddPlace(std::string& out, const debug::Placement& placement, hlo::Instruct
 std::string ExplainGroup(const Tree& tree, NodeId id) {
   const Node& node = tree[id];
   const GroupSums sums = SumsOf(tree, id);
-  std::string out =
-      fmt::format("{}\n{} in {}", Short(tree.Title(id)), Counted(node.instructions, "instruction"),
-                  Counted(node.child_count, "box", "boxes"));
+  std::string out = fmt::format("{}\n{} in {}", Short(tree.Title(id)),
+                                CountedText(node.instructions, "instruction"),
+                                CountedText(node.child_count, "box", "boxes"));
   out += "\nopcodes:";
   for (size_t k = 0; k < sums.opcodes.size() && k < kMostNames; ++k)
     out += fmt::format("{} {} {}", k == 0 ? "" : ",", sums.opcodes[k].second,

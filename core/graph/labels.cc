@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "core/base/counted.h"
 #include "core/base/text.h"
+#include "core/graph/count_text.h"
 
 namespace hloscope::graph {
 namespace {
@@ -115,7 +115,7 @@ NodeText TextOf(const Tree& tree, NodeId id) {
   if (node.kind != NodeKind::kInstruction) {
     std::string title = Elide(node.label, kTitleColumns - 5);
     if (node.kind == NodeKind::kRepeat) title += fmt::format(" ×{}", node.repeats);
-    return {title, Counted(node.instructions, "instruction")};
+    return {title, CountedText(node.instructions, "instruction")};
   }
   return TextOf(tree.module(), node.instruction);
 }
@@ -123,7 +123,8 @@ NodeText TextOf(const Tree& tree, NodeId id) {
 NodeText TextOf(const Tree& tree, NodeId id, uint32_t count) {
   NodeText text = TextOf(tree, id);
   if (count > 0)
-    text.subtitle = fmt::format("{} of {}", count, Counted(tree[id].instructions, "instruction"));
+    text.subtitle =
+        fmt::format("{} of {}", count, CountedText(tree[id].instructions, "instruction"));
   return text;
 }
 

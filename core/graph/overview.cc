@@ -7,9 +7,9 @@
 #include <optional>
 #include <tuple>
 
-#include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/graph/cost.h"
+#include "core/graph/count_text.h"
 #include "core/graph/labels.h"
 
 namespace hloscope::graph {
@@ -97,7 +97,7 @@ Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
 }
 
 std::string ToSentence(const Overview& overview) {
-  std::string text = Counted(overview.operations, "operation");
+  std::string text = CountedText(overview.operations, "operation");
   if (!overview.compiled) return text + ", not compiled yet";
   text += " → ";
   std::string device;
@@ -105,18 +105,18 @@ std::string ToSentence(const Overview& overview) {
     const int64_t count = At(overview, row.lane);
     if (count == 0) continue;
     if (!device.empty()) device += ", ";
-    device += Counted(count, row.one, row.many);
+    device += CountedText(count, row.one, row.many);
   }
   text += device.empty() ? "no kernel" : device;
   const int64_t host = At(overview, Lane::kHost), memory = At(overview, Lane::kHostMemory);
   text += host == 0 ? std::string(" → nothing on the host")
-                    : fmt::format(" → {} on the host", Counted(host, "operation"));
-  if (memory > 0) text += ", " + Counted(memory, "move") + " to or from host memory";
+                    : fmt::format(" → {} on the host", CountedText(host, "operation"));
+  if (memory > 0) text += ", " + CountedText(memory, "move") + " to or from host memory";
   if (overview.host_bytes > 0) text += fmt::format(", {} moved", BytesText(overview.host_bytes));
   if (host + memory > 0 && overview.host_bytes == 0 && overview.unknown_transfers == 0)
     text += ", no bytes moved";
   if (overview.unknown_transfers > 0)
-    text += fmt::format(" and {} of unknown size", Counted(overview.unknown_transfers, "move"));
+    text += fmt::format(" and {} of unknown size", CountedText(overview.unknown_transfers, "move"));
   return text;
 }
 

@@ -3,7 +3,7 @@
 #include <imgui.h>
 #include <imgui_te_context.h>
 
-#include "tests/viewer/viewer_fixture.h"
+#include "tests/viewer/reading_fixture.h"
 #include "viewer/frame/svg.h"
 
 namespace hloscope::viewer {
@@ -205,6 +205,59 @@ TEST_F(ViewerTest, TablesAreExported) {
   Result<std::string> csv = passes->view->Export(ExportFormat::kCsv, session());
   ASSERT_TRUE(csv);
   EXPECT_TRUE(Has(*csv, "priority-fusion"));
+}
+
+class EqualRowsTest : public ReadingTest {};
+
+TEST_F(EqualRowsTest, EqualTransfersAreOneRowThatOpensAndIsUndone) {
+  Start({Sample("gpt_train_step_h100")});
+  ExpectSeen("home", "48 × its buffer is in host memory (S(5)): 805 MB in all");
+  ExpectSeen("home", "24 × to the host, 16.8 MB once per run: 403 MB in all");
+  EXPECT_FALSE(FindSeen(Seen("home"), "copy-start.24.0").has_value());
+  ClickOn("home", "48 × its buffer");
+  ExpectSeen("home", "copy-start.24.0");
+  ClickOn("home", "copy-start.24.0");
+  EXPECT_EQ(SelectedName(), "copy-start.24.0");
+  Press("Ctrl+Z");
+  EXPECT_FALSE(FindSeen(Seen("home"), "copy-start.24.0").has_value());
+}
+
+TEST_F(ViewerTest, ChoicesOfBuffersAndSeedsAreUndone) {
+  Start({Sample("attention_block_h100")});
+  Press("Ctrl+6");
+  const View& buffers = *app().dock().Find("buffers")->view;
+  const std::string before = buffers.Arrangement();
+  Click("//###memory.buffers/all values");
+  EXPECT_NE(buffers.Arrangement(), before);
+  Press("Ctrl+Z");
+  EXPECT_EQ(buffers.Arrangement(), before);
+  Press("Ctrl+4");
+  session().requests.Show("verdict");
+  Settle();
+  const View& verdict = *app().dock().Find("verdict")->view;
+  Drive([](ImGuiTestContext* context) {
+    context->ItemInputValue("//###divergence.verdict/##seed", 7);
+  });
+  EXPECT_EQ(verdict.State(), "7");
+  Press("Ctrl+Z");
+  EXPECT_EQ(verdict.State(), "");
+}
+
+TEST_F(ViewerTest, ZoomOfTheRooflineIsUndone) {
+  Start({Sample("conv_net")});
+  Press("Ctrl+5");
+  app().dock().Focus("roofline");
+  Settle();
+  const View& view = *app().dock().Find("roofline")->view;
+  EXPECT_EQ(view.Arrangement(), "") << "everything is shown";
+  const Dock::Panel& panel = *app().dock().Find("roofline");
+  Drive([&](ImGuiTestContext* context) {
+    context->MouseMoveToPos(ImVec2(panel.x + panel.width / 2, panel.y + panel.height / 2));
+    context->MouseWheelY(3);
+  });
+  EXPECT_NE(view.Arrangement(), "");
+  Press("Ctrl+Z");
+  EXPECT_EQ(view.Arrangement(), "");
 }
 
 }  // namespace

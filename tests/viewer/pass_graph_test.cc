@@ -368,18 +368,7 @@ TEST_F(PassGraphTest, ScrubbingKeepsACameraThatWasChosen) {
 }
 
 TEST_F(PassGraphTest, IgnoredMetadataIsNoChange) {
-  const std::string folder = Scratch("annotated");
-  std::filesystem::create_directories(folder);
-  const auto write = [&](const std::string& stage, const std::string& attribute) {
-    const std::string text =
-        "HloModule jit_f\nENTRY e {\n  x = f32[256] parameter(0)\n"
-        "  ROOT y = f32[256] add(x, x)" +
-        attribute + "\n}\n";
-    EXPECT_TRUE(WriteFileAtomically(folder + "/module_0001.jit_f." + stage + ".txt", text));
-  };
-  write("before_optimizations", "");
-  write("0001.pipeline.after_annotate.before_end", ", backend_config={\"a\":\"b\"}");
-  Start({folder});
+  Start({AnnotatedDump()});
   Press("Ctrl+3");
   session().requests.Show("before-after");
   Settle();

@@ -4,7 +4,27 @@
 #include <imgui.h>
 #include <imgui_te_context.h>
 
+#include <filesystem>
+
+#include "core/base/file.h"
+
 namespace hloscope::viewer {
+
+std::string ReadingTest::AnnotatedDump() const {
+  std::string folder = Scratch("annotated");
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const std::string& stage, const std::string& attribute) {
+    const std::string text =
+        "HloModule jit_f\nENTRY e {\n  x = f32[256] parameter(0)\n"
+        "  ROOT y = f32[256] add(x, x)" +
+        attribute + "\n}\n";
+    EXPECT_TRUE(WriteFileAtomically(folder + "/module_0001.jit_f." + stage + ".txt", text));
+  };
+  write("before_optimizations", "");
+  write("0001.pipeline.after_annotate.before_end",
+        ", frontend_attributes={note=\"1\"}, backend_config={\"a\":\"b\"}");
+  return folder;
+}
 
 std::vector<SeenCharacter> ReadingTest::Seen(std::string_view view) {
   if (view == "window") {

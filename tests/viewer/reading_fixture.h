@@ -13,6 +13,8 @@ namespace hloscope::viewer {
 
 class ReadingTest : public ViewerTest {
  protected:
+  // A folder with a module whose only pass wrote frontend attributes and a backend config.
+  std::string AnnotatedDump() const;
   // The characters in a view; "window": in all of it.
   std::vector<SeenCharacter> Seen(std::string_view view);
   void ExpectSeen(std::string_view view, std::string_view text);

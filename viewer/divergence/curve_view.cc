@@ -34,8 +34,8 @@ std::string PointText(const WalkPoint& point) {
     if (point.max_ulp > 0) text += fmt::format(", {} ULP", UlpText(point.max_ulp));
   }
   if (point.diverging > 0) {
-    text +=
-        fmt::format("\n{} of {} executions beyond tolerance", point.diverging, point.executions);
+    text += fmt::format("\n{} of {} executions beyond tolerance", CountText(point.diverging),
+                        CountText(point.executions));
   }
   if (!point.worst_calls.empty()) text += "\n" + SafeText(point.worst_calls, 120);
   return text;
@@ -363,7 +363,8 @@ class CurveView : public View {
     VerdictLabel(frame, verdict);
     ImGui::TableNextColumn();
     RightLabel(point.diverging == 0 ? ""
-                                    : fmt::format("{} of {}", point.diverging, point.executions));
+                                    : fmt::format("{} of {}", CountText(point.diverging),
+                                                  CountText(point.executions)));
     ImGui::TableNextColumn();
     RightLabel(ErrorText(point.max_abs_error));
     ImGui::TableNextColumn();

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "core/base/counted.h"
+#include "core/graph/count_text.h"
 #include "viewer/lab/hover_values.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
@@ -74,7 +74,7 @@ void DrawFinding(Frame& frame, const Experiment& experiment, const Finding& find
 std::string LargestOf(const VerdictCounts& counts, const Difference& largest, int64_t compared) {
   std::string text =
       fmt::format("{} of {} have the same bits", CountText(counts[Verdict::kSameBits]),
-                  Counted(static_cast<size_t>(compared), "result"));
+                  graph::CountedText(static_cast<size_t>(compared), "result"));
   if (largest.max_abs_error > 0) {
     text += fmt::format(", the largest error is {} ({} ULP)", ErrorText(largest.max_abs_error),
                         UlpText(largest.max_ulp));
@@ -101,10 +101,11 @@ std::string StatusText(const debug::RunReport& report) {
   if (report.status == debug::RunStatus::kDiffers) {
     const int64_t beyond = counts[Verdict::kBeyond] + counts[Verdict::kNotFinite];
     return fmt::format("beyond tolerance: {} of {}", CountText(beyond),
-                       Counted(static_cast<size_t>(compared), "result"));
+                       graph::CountedText(static_cast<size_t>(compared), "result"));
   }
   if (counts[Verdict::kSameBits] == compared) {
-    return fmt::format("same bits: {}", Counted(static_cast<size_t>(compared), "result"));
+    return fmt::format("same bits: {}",
+                       graph::CountedText(static_cast<size_t>(compared), "result"));
   }
   return "within tolerance: " + LargestOf(counts, largest, compared);
 }

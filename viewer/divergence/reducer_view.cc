@@ -125,8 +125,10 @@ class ReducerView : public View {
     const std::string text =
         progress.before == 0
             ? "running the module as it is"
-            : fmt::format("{} of {} instructions, {} tries, without {}", progress.instructions,
-                          progress.before, progress.tries, progress.reduction);
+            : fmt::format("{} of {} instructions, {} tries, without {}",
+                          CountText(static_cast<int64_t>(progress.instructions)),
+                          CountText(static_cast<int64_t>(progress.before)),
+                          CountText(static_cast<int64_t>(progress.tries)), progress.reduction);
     const float gone = progress.before == 0 ? 0
                                             : 1 - static_cast<float>(progress.instructions) /
                                                       static_cast<float>(progress.before);

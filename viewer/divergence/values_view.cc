@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -101,6 +102,20 @@ class ValuesView : public View {
       out += '\n';
     }
     return out;
+  }
+
+  std::string Arrangement() const override {
+    return fmt::format("{} {} {} {} {}", shown_, leaf_, page_, column_, side_);
+  }
+  void SetArrangement(std::string_view arrangement) override {
+    const std::string mine = fmt::format("{} ", shown_);
+    if (!arrangement.starts_with(mine)) return;  // of other values
+    const char* at = arrangement.data() + mine.size();
+    const char* const end = arrangement.data() + arrangement.size();
+    for (int* part : {&leaf_, &page_, &column_, &side_}) {
+      at = std::from_chars(at, end, *part).ptr;
+      if (at != end) ++at;
+    }
   }
 
   std::string Lit(Context& context) const override {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/base/counted.h"
+#include "core/graph/count_text.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/task_cache.h"
@@ -75,9 +75,9 @@ const Pending<PathFacts>* PathFactsOf(Context& context,
 
 std::string PathText(const profiler::CriticalPath& path, std::string_view of_what) {
   if (path.steps.empty()) return "no critical path: nothing here is work of a program";
-  return fmt::format("critical path: {} in {}; waits {:.1f} % of the {}",
-                     TimeText(static_cast<double>(path.busy)), Counted(path.steps.size(), "step"),
-                     100 * path.wait_share(), of_what);
+  return fmt::format(
+      "critical path: {} in {}; waits {:.1f} % of the {}", TimeText(static_cast<double>(path.busy)),
+      graph::CountedText(path.steps.size(), "step"), 100 * path.wait_share(), of_what);
 }
 
 std::string PathHelp(const profiler::CriticalPath& path) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/base/counted.h"
+#include "core/graph/count_text.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
@@ -94,9 +94,10 @@ std::string TracePartners::MissingText(bool swapped) const {
   const auto& before = swapped ? only_second : only_first;
   const auto& after = swapped ? only_first : only_second;
   std::string out;
-  if (!before.empty()) out = Counted(before.size(), "instruction") + " only before";
+  if (!before.empty()) out = graph::CountedText(before.size(), "instruction") + " only before";
   if (!after.empty()) {
-    out += out.empty() ? Counted(after.size(), "instruction") : ", " + std::to_string(after.size());
+    out += out.empty() ? graph::CountedText(after.size(), "instruction")
+                       : ", " + std::to_string(after.size());
     out += " only after";
   }
   return out;

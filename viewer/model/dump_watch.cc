@@ -15,7 +15,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "core/base/counted.h"
+#include "core/graph/count_text.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -86,7 +86,7 @@ std::string ToString(const DumpNews& news) {
   auto add = [&](int64_t count, const char* what) {
     if (count == 0) return;
     if (!text.empty()) text += ", ";
-    text += Counted(count, "file") + " " + what;
+    text += graph::CountedText(count, "file") + " " + what;
   };
   add(news.added, "added");
   add(news.changed, "changed");

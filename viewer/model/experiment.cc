@@ -14,6 +14,7 @@
 #include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/plugins/plugins.h"
 #include "core/replay/workers/worker_evidence.h"
+#include "viewer/model/number_text.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -176,7 +177,8 @@ void AddInner(const std::shared_ptr<const hlo::Module>& module, const debug::Run
   const auto ran = debug::RunCapturing(module, request, collector, stop);
   if (!ran) values.note = "values are missing: " + ran.error().ToString();
   if (collector.is_full) {
-    values.note = fmt::format("values of the first {} instructions are kept", kMostHeld);
+    values.note = fmt::format("values of the first {} instructions are kept",
+                              CountText(static_cast<int64_t>(kMostHeld)));
   }
   for (auto& [index, held] : collector.values) values.of.try_emplace(index, std::move(held));
 }
@@ -382,8 +384,8 @@ bool Experiment::Update() {
 
 std::string Experiment::doing() const {
   if (!progress_) return doing_;
-  return fmt::format("{} ({} of {} {})", doing_, progress_->done, progress_->total,
-                     progress_->what);
+  return fmt::format("{} ({} of {} {})", doing_, CountText(progress_->done),
+                     CountText(progress_->total), progress_->what);
 }
 
 double Experiment::seconds() const {

@@ -85,6 +85,7 @@ struct Marks {
   std::map<int32_t, std::shared_ptr<Reduction>> reductions;  // by module
   std::shared_ptr<BundleMaking> bundle;                      // the last; null: none
   std::set<std::pair<int32_t, int32_t>> asked_machine_code;  // modules and kernels
+  std::set<int32_t> looked_at;     // modules of which something was selected to begin with
   std::set<int32_t> asked_passes;  // modules whose stages are all to be compared, however many
 };
 

@@ -33,17 +33,6 @@ std::string ShortCountText(int64_t count) {
   return fmt::format("{:.{}f}{}", value, value >= 99.5 ? 0 : 1, kUnits[unit]);
 }
 
-std::string CountText(int64_t count) {
-  const std::string digits = std::to_string(count);
-  const size_t first = digits.starts_with('-') ? 1 : 0;
-  std::string text;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > first && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 std::string NanosecondsText(double nanoseconds) {
   constexpr std::array<const char*, 4> kUnits = {"ns", "µs", "ms", "s"};
   size_t unit = 0;

@@ -4,14 +4,15 @@
 #include <cstdint>
 #include <string>
 
+#include "core/graph/count_text.h"
+
 namespace hloscope::viewer {
 
 // "1.2 GB", "34 kB": three digits at most; negative: "?".
 std::string BytesText(int64_t bytes);
 // "120k": three digits at most, for columns; the whole belongs into a tooltip.
 std::string ShortCountText(int64_t count);
-// "120,345".
-std::string CountText(int64_t count);
+using graph::CountText;  // "120,345"
 // "1.25 ms".
 std::string NanosecondsText(double nanoseconds);
 

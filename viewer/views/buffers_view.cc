@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "viewer/facts/memory_plan.h"
 #include "viewer/model/document.h"
@@ -44,6 +45,19 @@ class BuffersView : public View {
     } else {
       DrawValues(frame);
     }
+  }
+
+  std::string Arrangement() const override {
+    return fmt::format("{} {} {}", module_, static_cast<int>(show_), other_);
+  }
+  void SetArrangement(std::string_view arrangement) override {
+    const std::string mine = fmt::format("{} ", module_);
+    if (!arrangement.starts_with(mine)) return;  // of another module
+    const char* const end = arrangement.data() + arrangement.size();
+    int show = 0;
+    const char* at = std::from_chars(arrangement.data() + mine.size(), end, show).ptr;
+    show_ = static_cast<Show>(std::clamp(show, 0, static_cast<int>(Show::kGrowth)));
+    if (at != end) std::from_chars(at + 1, end, other_);
   }
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {

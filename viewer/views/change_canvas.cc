@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/base/counted.h"
+#include "core/graph/count_text.h"
 #include "core/hlo/text/text.h"
 #include "viewer/views/change_looks.h"
 #include "viewer/views/graph_lens.h"
@@ -275,7 +275,7 @@ std::string ChangeCanvas::Explain(NodeId id) const {
     out += fmt::format("\n{}{}", when, HloLine(graph.module(side), node[side]));
   }
   if (const uint32_t inside = graph.changed_inside(id); inside > 0)
-    out += fmt::format("\n{} inside", Counted(inside, "change"));
+    out += fmt::format("\n{} inside", graph::CountedText(inside, "change"));
   return out;
 }
 

@@ -120,13 +120,9 @@ StageKernels::StageKernels(std::shared_ptr<const hlo::Module> of, const debug::P
       members(map.kernel_of, map.kernels.size()) {
   for (const graph::KernelMap::Kernel& kernel : map.kernels)
     ++lanes[static_cast<size_t>(graph::LaneOf(kernel.place))];
-  for (const debug::Transfer& t : placement.transfers) {
-    const debug::Place place = placement.instructions[t.instruction.index].place;
-    int64_t& bytes = lane_bytes[static_cast<size_t>(graph::LaneOf(place))];
-    int64_t all = 0, sum = 0;
-    if (t.bytes >= 0 && t.executions >= 0 && !__builtin_mul_overflow(t.bytes, t.executions, &all) &&
-        !__builtin_add_overflow(bytes, all, &sum))
-      bytes = sum;
+  for (size_t p = 0; p < debug::kPlaceCount; ++p) {
+    const graph::Lane lane = graph::LaneOf(static_cast<debug::Place>(p));
+    lane_bytes[static_cast<size_t>(lane)] += placement.bytes_of[p];
   }
 }
 

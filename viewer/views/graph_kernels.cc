@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/counted.h"
 #include "core/debug/align/alignment.h"
+#include "core/graph/count_text.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/widgets/widgets.h"
@@ -74,8 +74,8 @@ std::string ShownText(const StageKernels& kernels, const SourceKernels* source, 
   }
   return fmt::format(
       "{}: {}{} → {}", NameOfKernel(kernels, kernel),
-      Counted(CountOperations(*kernels.module, kernels.members.Of(kernel)), "operation"), from,
-      debug::Describe(one.place));
+      graph::CountedText(CountOperations(*kernels.module, kernels.members.Of(kernel)), "operation"),
+      from, debug::Describe(one.place));
 }
 
 }  // namespace hloscope::viewer

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/base/counted.h"
+#include "core/graph/count_text.h"
 #include "viewer/model/number_text.h"
 #include "viewer/views/graph_outline.h"
 #include "viewer/widgets/verdict_mark.h"
@@ -109,7 +109,7 @@ void DrawGroupCard(Frame& frame, const graph::Tree& tree, graph::NodeId group,
   };
   text(frame.strong, left, Color::kText, FittedText(tree.Title(group), right - left));
   y += line;
-  text(frame.font, left, Color::kText, Counted(tree[group].instructions, "instruction"));
+  text(frame.font, left, Color::kText, graph::CountedText(tree[group].instructions, "instruction"));
   y += line;
   text(frame.font, left, Color::kTextSecondary, FittedText(CostText(sums), right - left));
   const auto most = static_cast<float>(bars > 0 ? sums.opcodes.front().second : 1);
@@ -129,7 +129,7 @@ void DrawGroupCard(Frame& frame, const graph::Tree& tree, graph::NodeId group,
   y += line;
   if (more) {
     text(frame.font, left, Color::kTextSecondary,
-         "and " + Counted(sums.opcodes.size() - bars, "more opcode"));
+         "and " + graph::CountedText(sums.opcodes.size() - bars, "more opcode"));
   }
 }
 

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <unordered_set>
 
-#include "core/base/counted.h"
+#include "core/graph/count_text.h"
 #include "core/graph/svg.h"
 #include "core/graph/unfolding.h"
 #include "viewer/lab/hover_values.h"
@@ -371,7 +371,8 @@ CanvasEvents GraphLens::DrawLanes(Frame& frame, const char* id, float width, flo
     list.AddText({corner.x + 8 * frame.scale, below.y + 8 * frame.scale},
                  frame.theme[Color::kTextSecondary], "nothing here executes anything");
   if (lanes_.no_code > 0) {
-    const std::string left_out = "+ " + Counted(lanes_.no_code, "box", "boxes") + " without code";
+    const std::string left_out =
+        "+ " + graph::CountedText(lanes_.no_code, "box", "boxes") + " without code";
     const ImVec2 size = ImGui::CalcTextSize(left_out.c_str());
     if (size.x < width - 12 * frame.scale)
       list.AddText({corner.x + width - size.x - 6 * frame.scale, bottom - size.y - 4 * frame.scale},

@@ -10,10 +10,11 @@
 #include <optional>
 #include <set>
 
-#include "core/base/counted.h"
 #include "core/debug/align/alignment.h"
+#include "core/graph/count_text.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/views/graph_kernels.h"
 #include "viewer/views/graph_legend.h"
@@ -311,11 +312,10 @@ class GraphView : public View {
 
   // On opening a module in which nothing is selected: what tells most about it.
   void LookFirst(Frame& frame) {
-    const std::pair seen(generation_, module_);
-    if (overview_ == nullptr || looked_.contains(seen)) return;
-    looked_.insert(seen);
-    const Selection& selection = frame.context.navigation.selection();
-    if (selection.kind != SelectionKind::kNothing || !overview_->telling.valid()) return;
+    std::set<int32_t>& looked_at = frame.context.marks.looked_at;
+    if (overview_ == nullptr || !overview_->telling.valid() || !looked_at.insert(module_).second)
+      return;
+    if (frame.context.navigation.selection().kind != SelectionKind::kNothing) return;
     frame.context.navigation.Suggest(Selection::OfInstruction(module_, stage_, overview_->telling));
   }
 
@@ -503,7 +503,7 @@ class GraphView : public View {
     const ImVec2 corner = ImGui::GetCursorPos();
     const auto& boxes = lens.picture().boxes;
     const auto open = std::ranges::count(boxes, true, &Box::open);
-    const std::string all = Counted(boxes.size(), "box", "boxes");
+    const std::string all = graph::CountedText(boxes.size(), "box", "boxes");
     FittedLabel(open == 0 ? all : fmt::format("{}, {} open", all, open));
     if (!sought_.empty()) Label(frame.theme, Color::kAccent, fmt::format("{} found", lens.found()));
     ImGui::SetCursorPos({corner.x, corner.y + height});
@@ -565,7 +565,6 @@ class GraphView : public View {
   std::shared_ptr<const StageKernels> kernels_;
   std::shared_ptr<const graph::Overview> overview_;
   std::shared_ptr<const SourceKernels> sources_;
-  std::set<std::pair<uint64_t, int32_t>> looked_;  // generation and module
   uint32_t shown_kernel_ = graph::kNoKernel, hovered_kernel_ = graph::kNoKernel;
   uint32_t hovered_next_ = graph::kNoKernel;
   std::string sought_;

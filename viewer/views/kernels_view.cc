@@ -335,7 +335,8 @@ class KernelsView : public View {
     focus_filter_ = false;
     if (ImGui::InputTextWithHint("##filter", "filter kernels", &filter_)) Show(sheet_);
     Help("show only instructions, kernels or opcodes with these letters\nCtrl+F");
-    std::string text = fmt::format("{} of {}", order_.size(), sheet_->rows.size());
+    std::string text =
+        fmt::format("{} of {}", CountText(std::ssize(order_)), CountText(std::ssize(sheet_->rows)));
     if (sheet_->has_times) {
       text += fmt::format(", {} in this module", TimeText(static_cast<double>(sheet_->work)));
     }
@@ -392,16 +393,17 @@ class KernelsView : public View {
   // On opening a module in which nothing is selected: the first kernel that has code, so that its
   // code and its slices of the timeline are there to see.
   void LookFirst(Context& context) {
-    const std::pair seen(context.document.generation(), context.navigation.module());
-    if (seen.second < 0 || order_.empty() || !looked_.insert(seen).second) return;
-    if (context.navigation.selection().kind != SelectionKind::kNothing) return;
+    const int32_t module = context.navigation.module();
+    if (module < 0 || context.marks.looked_at.contains(module)) return;
     const auto has_code = [&](uint32_t row) {
       return sheet_->rows[row].kernel_index >= 0 && sheet_->rows[row].instruction.valid();
     };
     const auto first = std::ranges::find_if(order_, has_code);
     if (first == order_.end()) return;
+    context.marks.looked_at.insert(module);
+    if (context.navigation.selection().kind != SelectionKind::kNothing) return;
     context.navigation.Suggest(
-        Selection::OfInstruction(seen.second, sheet_->stage, sheet_->rows[*first].instruction));
+        Selection::OfInstruction(module, sheet_->stage, sheet_->rows[*first].instruction));
   }
 
   void Click(Frame& frame, const KernelRow& row) const {
@@ -521,7 +523,6 @@ class KernelsView : public View {
   bool focus_filter_ = false, needs_sort_ = false;
   bool swapped_ = false;            // the second profile is the one before, when last drawn
   std::optional<bool> wants_swap_;  // as it was kept
-  std::set<std::pair<uint64_t, int32_t>> looked_;  // generation and module
 };
 
 }  // namespace

@@ -5,7 +5,11 @@
 #include <implot/implot.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/document.h"
@@ -49,6 +53,20 @@ class RooflineView : public View {
     DrawPlot(frame, sheet, points);
   }
 
+  // Empty: everything.
+  std::string Arrangement() const override { return seen_ == all_ ? "" : seen_; }
+  void SetArrangement(std::string_view arrangement) override {
+    std::array<double, 4> ends = {};
+    const char* at = arrangement.data();
+    const char* const last = at + arrangement.size();
+    for (double& end : ends) {
+      at = std::from_chars(at, last, end).ptr;
+      if (at != last) ++at;
+    }
+    wanted_ = ImPlotRect(ends[0], ends[1], ends[2], ends[3]);
+    seen_ = arrangement.empty() ? all_ : std::string(arrangement);
+  }
+
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     const Pending<KernelSheet>* sheet = KernelSheetOf(context);
     if (format != ExportFormat::kCsv || sheet == nullptr || !sheet->ready())
@@ -80,7 +98,8 @@ class RooflineView : public View {
     return points;
   }
 
-  static void SetLimits(const KernelSheet& sheet, const std::vector<Point>& points) {
+  // With room around all points and the limits of the device.
+  static ImPlotRect LimitsOf(const KernelSheet& sheet, const std::vector<Point>& points) {
     double x0 = 1e300, x1 = 0, y0 = 1e300, y1 = 0;
     for (const Point& p : points) {
       x0 = std::min(x0, p.intensity);
@@ -95,10 +114,27 @@ class RooflineView : public View {
         x1 = std::max(x1, device.flops_per_second / device.bytes_per_second);
       }
     }
-    ImPlot::SetupAxesLimits(x0 / 3, x1 * 3, y0 / 3, y1 * 3, ImPlotCond_Once);
+    return {x0 / 3, x1 * 3, y0 / 3, y1 * 3};
   }
 
-  void DrawPlot(Frame& frame, const KernelSheet& sheet, const std::vector<Point>& points) const {
+  // As far as it can be told from looking at it.
+  static std::string LimitsText(const ImPlotRect& limits) {
+    return fmt::format("{:.4g} {:.4g} {:.4g} {:.4g}", limits.X.Min, limits.X.Max, limits.Y.Min,
+                       limits.Y.Max);
+  }
+
+  // Everything is shown at first, and where undo goes back to that.
+  void PlaceLimits(const ImPlotRect& all) {
+    const std::string text = LimitsText(all);
+    const bool is_other = std::exchange(all_, text) != text;
+    if (!wanted_ && !is_other) return;
+    const ImPlotRect& limits = wanted_ && !is_other && wanted_->Size().x > 0 ? *wanted_ : all;
+    ImPlot::SetupAxesLimits(limits.X.Min, limits.X.Max, limits.Y.Min, limits.Y.Max,
+                            ImPlotCond_Always);
+    wanted_.reset();
+  }
+
+  void DrawPlot(Frame& frame, const KernelSheet& sheet, const std::vector<Point>& points) {
     ImPlot::PushStyleColor(ImPlotCol_FrameBg, frame.theme.With(Color::kPanel, 0));
     ImPlot::PushStyleColor(ImPlotCol_PlotBg, frame.theme[Color::kCanvas]);
     ImPlot::PushStyleColor(ImPlotCol_AxisText, frame.theme[Color::kTextSecondary]);
@@ -108,7 +144,8 @@ class RooflineView : public View {
       ImPlot::SetupAxes("flop per byte", "flop per second");
       ImPlot::SetupAxisScale(ImAxis_X1, ImPlotScale_Log10);
       ImPlot::SetupAxisScale(ImAxis_Y1, ImPlotScale_Log10);
-      SetLimits(sheet, points);
+      PlaceLimits(LimitsOf(sheet, points));
+      seen_ = LimitsText(ImPlot::GetPlotLimits());
       DrawCeilings(frame, sheet.device);
       DrawPoints(frame, sheet, points);
       ImPlot::EndPlot();
@@ -197,6 +234,8 @@ class RooflineView : public View {
   }
 
   size_t shown_ = 0;
+  std::string all_, seen_;            // limits of everything, and as they are
+  std::optional<ImPlotRect> wanted_;  // from undo; of no size: of everything
 };
 
 }  // namespace

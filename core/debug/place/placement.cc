@@ -289,12 +289,19 @@ Target TargetNamed(std::string_view device) {
 
 void SumTransfers(Placement& placement) {
   placement.bytes = placement.unknown_transfers = 0;
+  placement.bytes_of = {};
   for (const Transfer& t : placement.transfers) {
-    int64_t total = 0;
-    bool known = t.bytes >= 0 && t.executions >= 0 &&
-                 !__builtin_mul_overflow(t.bytes, t.executions, &total) &&
-                 !__builtin_add_overflow(placement.bytes, total, &placement.bytes);
-    if (!known) ++placement.unknown_transfers;
+    int64_t total = 0, sum = 0;
+    const bool known = t.bytes >= 0 && t.executions >= 0 &&
+                       !__builtin_mul_overflow(t.bytes, t.executions, &total) &&
+                       !__builtin_add_overflow(placement.bytes, total, &sum);
+    if (!known) {
+      ++placement.unknown_transfers;
+      continue;
+    }
+    placement.bytes = sum;
+    const Place place = placement.instructions[t.instruction.index].place;
+    placement.bytes_of[static_cast<size_t>(place)] += total;
   }
 }
 

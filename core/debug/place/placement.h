@@ -69,7 +69,8 @@ struct Placement {
   std::vector<int64_t> executions;  // by computation, in one run; -1: not known, 0: never called
   std::vector<Transfer> transfers;  // in program order
   std::array<int64_t, kPlaceCount> counts = {};
-  int64_t bytes = 0;              // moved in one run where both numbers are known
+  int64_t bytes = 0;                               // moved in one run where both numbers are known
+  std::array<int64_t, kPlaceCount> bytes_of = {};  // of that by the places that move it
   int64_t unknown_transfers = 0;  // transfers whose bytes or executions are not known
 };
 

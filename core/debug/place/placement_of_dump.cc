@@ -54,6 +54,7 @@ void TakeThunks(const hlo::Module& module, const dump::ThunkSequence& thunks,
     to.place = at->second;
     Move(placement, id, to);
   }
+  SumTransfers(placement);
 }
 
 void TakeKernels(const hlo::Module& module, const dump::KernelTable& kernels,
