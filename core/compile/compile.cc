@@ -43,7 +43,7 @@ Status CheckModule(const Module& module, std::string_view pass) {
 // Elements are moved at the speed of memory without code of their own.
 bool IsWorthCode(const Module& module, InstructionId id) {
   const hlo::Opcode opcode = module[id].opcode;
-  return opcode == hlo::Opcode::kGather ||
+  return opcode == hlo::Opcode::kGather || opcode == hlo::Opcode::kScatter ||
          (Info(opcode).category != hlo::Category::kDataMovement && opcode != hlo::Opcode::kIota);
 }
 

@@ -191,6 +191,32 @@ bool ReducesScalars(const Module& module, InstructionId id) {
   return true;
 }
 
+// Arrays, an array of indices, updates of the arrays' types, which one computation combines.
+bool ScattersScalars(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  const size_t count = (operands.size() - 1) / 2;
+  const auto arrays = operands.first(count), updates = operands.subspan(count + 1);
+  const auto is_array = [&](InstructionId operand) { return IsKernelArray(module.shape(operand)); };
+  if (updates.size() != count || !std::ranges::all_of(operands, is_array) ||
+      !IsInteger(module.shape(operands[count]).element_type())) {
+    return false;
+  }
+  const ComputationId applied = module.GetComputation(module[id], AttributeKey::kToApply);
+  if (!IsScalarComputation(module, applied, count) || !TakesTypesOf(module, applied, arrays, 0) ||
+      !TakesTypesOf(module, applied, updates, count)) {
+    return false;
+  }
+  const Shape& made = module.shape(module[applied].root);
+  for (size_t k = 0; k < count; ++k) {
+    const ElementType type = module.shape(arrays[k]).element_type();
+    if (module.shape(updates[k]).element_type() != type ||
+        (made.IsTuple() ? made.elements()[k] : made).element_type() != type) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // ---- The table.
 
 using Condition = bool (*)(const Module&, InstructionId);
@@ -199,9 +225,11 @@ constexpr auto kElemental = [] {
   std::array<Condition, hlo::kOpcodeCount> rows{};
 #define ELEMENTAL(opcode, condition) rows[static_cast<size_t>(Opcode::opcode)] = &condition;
 #define ROOT(opcode, condition)
+#define ALONE(opcode, condition)
 #include "core/compile/kernel_rules.def"
 #undef ELEMENTAL
 #undef ROOT
+#undef ALONE
   return rows;
 }();
 
@@ -209,9 +237,23 @@ constexpr auto kRoot = [] {
   std::array<Condition, hlo::kOpcodeCount> rows{};
 #define ELEMENTAL(opcode, condition)
 #define ROOT(opcode, condition) rows[static_cast<size_t>(Opcode::opcode)] = &condition;
+#define ALONE(opcode, condition)
 #include "core/compile/kernel_rules.def"
 #undef ELEMENTAL
 #undef ROOT
+#undef ALONE
+  return rows;
+}();
+
+constexpr auto kAlone = [] {
+  std::array<Condition, hlo::kOpcodeCount> rows{};
+#define ELEMENTAL(opcode, condition)
+#define ROOT(opcode, condition)
+#define ALONE(opcode, condition) rows[static_cast<size_t>(Opcode::opcode)] = &condition;
+#include "core/compile/kernel_rules.def"
+#undef ELEMENTAL
+#undef ROOT
+#undef ALONE
   return rows;
 }();
 
@@ -290,6 +332,8 @@ bool IsKernelRoot(const Module& module, InstructionId id) {
 bool IsKernel(const Module& module, InstructionId id) {
   const Opcode opcode = module[id].opcode;
   if (opcode == Opcode::kFusion) return IsKernelFusion(module, id);
+  const Condition alone = kAlone[static_cast<size_t>(opcode)];
+  if (alone != nullptr) return alone(module, id);
   return !HasTrait(opcode, hlo::kTraitNoCode) && IsKernelRoot(module, id);
 }
 

@@ -28,10 +28,9 @@ std::span<const Shape> LeafShapes(const Shape& shape) {
 Result<Buffer> LeafBuffer(eval::KernelCall& call, const Shape& shape, int in_place) {
   if (in_place < 0) return call.machine.Allocate(shape);
   Value& operand = call.operands[static_cast<size_t>(in_place)];
-  const Value copy = operand.WithShape(operand.shape());
   if (Buffer own = operand.TakeBuffer(); own.data() != nullptr) return own;
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
-  std::memcpy(buffer.data(), copy.data(), buffer.size);
+  std::memcpy(buffer.data(), operand.data(), buffer.size);
   return buffer;
 }
 
