@@ -179,6 +179,12 @@ const Schedule& Machine::ScheduleOf(ComputationId id) {
   return *slot;
 }
 
+// Names, groups or shows values under another shape, or runs what is counted itself.
+bool TakesNoWork(hlo::Opcode opcode) {
+  return hlo::HasTrait(opcode, hlo::kTraitNoCode | hlo::kTraitRunsBody) ||
+         opcode == hlo::Opcode::kReshape || opcode == hlo::Opcode::kCopy;
+}
+
 // True if the instruction has compiled code, and operands that it is made for.
 bool Machine::IsCompiled(const KernelCall& call) const {
   if (!compiled_->Has(call.id)) return false;
@@ -208,8 +214,7 @@ Result<Value> Machine::Apply(KernelCall& call, const KernelRow& row) {
 
 Result<Value> Machine::ApplyBesideCompiled(KernelCall& call, const KernelRow& row) {
   if (IsCompiled(call)) return compiled_->Run(call);
-  if (hlo::HasTrait(call.opcode(), hlo::kTraitNoCode | hlo::kTraitRunsBody))
-    return Apply(call, row);
+  if (TakesNoWork(call.opcode())) return Apply(call, row);
   const int64_t start = SteadyNanoseconds();
   Result<Value> value = Apply(call, row);
   compiled_->Evaluated(call.id, SteadyNanoseconds() - start);
