@@ -84,6 +84,12 @@ bool IsWhatItSays(const Value& value, const hlo::Shape& declared) {
          bytes == value.shape().ByteSize();
 }
 
+// Names, groups or shows values under another shape, or runs what is counted itself.
+bool TakesNoWork(hlo::Opcode opcode) {
+  return hlo::HasTrait(opcode, hlo::kTraitNoCode | hlo::kTraitRunsBody) ||
+         opcode == hlo::Opcode::kReshape || opcode == hlo::Opcode::kCopy;
+}
+
 }  // namespace
 
 bool MixesPrecision(const hlo::Module& module, InstructionId id) {
@@ -177,12 +183,6 @@ const Schedule& Machine::ScheduleOf(ComputationId id) {
   schedule->last_use[computation.root.index - first] = computation.instruction_count;
   slot = std::move(schedule);
   return *slot;
-}
-
-// Names, groups or shows values under another shape, or runs what is counted itself.
-bool TakesNoWork(hlo::Opcode opcode) {
-  return hlo::HasTrait(opcode, hlo::kTraitNoCode | hlo::kTraitRunsBody) ||
-         opcode == hlo::Opcode::kReshape || opcode == hlo::Opcode::kCopy;
 }
 
 // True if the instruction has compiled code, and operands that it is made for.
