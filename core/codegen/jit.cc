@@ -20,6 +20,7 @@
 
 #include <mutex>
 
+#include "core/codegen/math/functions.h"
 #include "core/codegen/math/symbols.h"
 
 namespace hloscope::codegen {
@@ -72,6 +73,9 @@ Result<Target> Target::Make(const std::string& cpu) {
 void Target::Prepare(llvm::Module& module) const {
   module.setTargetTriple(machine_->getTargetTriple().str());
   module.setDataLayout(machine_->createDataLayout());
+  if (machine_->getMCSubtargetInfo()->checkFeatures("+avx512f")) {
+    module.addModuleFlag(llvm::Module::Warning, kHasAvx512, 1);
+  }
 }
 
 Status Target::Optimize(llvm::Module& module) const {

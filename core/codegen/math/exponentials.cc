@@ -1,5 +1,6 @@
 // exp and what is made of it. Coefficients are minimax fits of this project (Remez' algorithm).
-#include <cmath>
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <numbers>
 
 #include "core/codegen/math/exponential_parts.h"
@@ -14,7 +15,8 @@ constexpr double kLog2E = std::numbers::log2e, kLn2 = std::numbers::ln2;
 // then those of the sum. The products with the parts of ln 2 are exact enough with fma.
 struct Reduced {
   Expression r;
-  Expression n;  // an integer of the width of r
+  Expression n;        // an integer of the width of r
+  Expression n_float;  // the same number
 };
 Reduced ReduceByLn2(Expression x) {
   const bool is_double = x.IsDouble();
@@ -24,7 +26,7 @@ Reduced ReduceByLn2(Expression x) {
   const Expression shifted = x.Fma(kLog2E, magic);
   const Expression n = shifted - magic;
   const Expression r = n.Fma(-low, n.Fma(-high, x));
-  return {r, shifted.Bits() - x.Number(magic).Bits()};
+  return {r, shifted.Bits() - x.Number(magic).Bits(), n};
 }
 
 // 2^n for n in the range of normal numbers.
@@ -32,10 +34,26 @@ Expression PowerOfTwo(Expression n, Expression like) {
   return like.IsDouble() ? ((n + 1023) << 52).AsNumber(like) : ((n + 127) << 23).AsNumber(like);
 }
 
+// y · 2^n, rounded once, where n may leave the range of exponents. AVX-512 has an instruction for
+// that; elsewhere it takes two steps.
+Expression Scaled(Expression y, const Reduced& by) {
+  Builder& b = y.builder();
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(y.value()->getType());
+  if (type != nullptr && type->getNumElements() == 16 &&
+      b.GetInsertBlock()->getModule()->getModuleFlag(kHasAvx512) != nullptr) {
+    llvm::Value* all = b.getInt16(0xffff);
+    llvm::Value* rounding = b.getInt32(4);  // as the mode says
+    return {b, b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                                 {y.value(), by.n_float.value(), y.value(), all, rounding})};
+  }
+  const Expression half = by.n >> 1;
+  return y * PowerOfTwo(half, y) * PowerOfTwo(by.n - half, y);
+}
+
 }  // namespace
 
 ExponentialParts PartsOfExp(Expression x) {
-  const auto [r, n] = ReduceByLn2(x);
+  const auto [r, n, n_float] = ReduceByLn2(x);
   const Expression q =
       r.Polynomial({0.5000000067677066, 0.16666665868943897, 0.04166629496207212,
                     0.008333497085991005, 0.0013944658787129933, 0.00019790332057336777});
@@ -44,13 +62,12 @@ ExponentialParts PartsOfExp(Expression x) {
 
 Expression Exp(Expression x) {
   // e^-104 rounds to 0 and e^89 to infinity.
-  const auto [r, n] = ReduceByLn2(x.Clamped(-104, 89));
+  const Reduced reduced = ReduceByLn2(x.Clamped(-104, 89));
+  const Expression r = reduced.r;
   const Expression q = r.Polynomial({0.4999999403953552, 0.1666652113199234, 0.04166838899254799,
                                      0.008368716575205326, 0.001381459878757596});
   const Expression y = (r * r).Fma(q, r) + 1;
-  // In two steps, so that denormal results are rounded once and 2^128 is not needed.
-  const Expression half = n >> 1;
-  return y * PowerOfTwo(half, r) * PowerOfTwo(n - half, r);
+  return Scaled(y, reduced);
 }
 
 Expression Expm1(Expression x) {

@@ -11,6 +11,9 @@ namespace hloscope::codegen {
 // each is. Null where the opcode is no function of floating-point numbers.
 llvm::Value* Function(Builder& b, hlo::Opcode opcode, std::span<llvm::Value* const> operands);
 
+// A flag of modules whose code may use AVX-512.
+inline constexpr const char* kHasAvx512 = "hloscope.avx512";
+
 // Functions of f32; errors in units in the last place, over all inputs, denormals included.
 Expression Exp(Expression x);                  // 1.0
 Expression Expm1(Expression x);                // 0.51
