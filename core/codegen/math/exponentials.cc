@@ -61,13 +61,16 @@ ExponentialParts PartsOfExp(Expression x) {
 }
 
 Expression Exp(Expression x) {
-  // e^-104 rounds to 0 and e^89 to infinity.
-  const Reduced reduced = ReduceByLn2(x.Clamped(-104, 89));
+  // Below -104 the result rounds to 0. It is not computed, since denormal numbers are slow, and
+  // masks of attention are made of it. e^89 is infinity.
+  const Expression is_zero = x < -104, zero = x.Number(0);
+  const Expression lowered = Select(x > 89, x.Number(89), x);
+  const Reduced reduced = ReduceByLn2(Select(is_zero, zero, lowered));
   const Expression r = reduced.r;
   const Expression q = r.Polynomial({0.4999999403953552, 0.1666652113199234, 0.04166838899254799,
                                      0.008368716575205326, 0.001381459878757596});
   const Expression y = (r * r).Fma(q, r) + 1;
-  return Scaled(y, reduced);
+  return Select(is_zero, zero, Scaled(y, reduced));
 }
 
 Expression Expm1(Expression x) {
