@@ -29,7 +29,7 @@ constexpr double kCacheBytes = 16e6;
 constexpr double kMostOfScalar = 8;
 // Parts of a concatenation, each of them a branch of the code.
 constexpr size_t kMostParts = 4;
-// Rearranging more than this is left to the blocked copies of the evaluator.
+// Rearranging more than this is done alone, in blocks.
 constexpr double kMostRearranged = 1e6;
 
 double BytesOf(const Module& module, InstructionId id) {
@@ -116,7 +116,7 @@ void FusionGraph::Decide(Position p) {
     }
     if (verdict.is_fused) return MakeInside(p, kernels);
   }
-  // Reshapes move nothing, and the evaluator copies large transposes in blocks.
+  // Reshapes move nothing, and large transposes go in blocks.
   const bool is_copied_better =
       opcode == Opcode::kReshape || opcode == Opcode::kBitcast ||
       (opcode == Opcode::kConcatenate && module_.operands(id(p)).size() > kMostParts) ||
