@@ -46,7 +46,7 @@ Expression Turned(Expression x, int quarters) {
 Expression TurnedOrCalled(Expression x, int quarters, Opcode opcode) {
   Builder& b = x.builder();
   const Expression y = Turned(x, quarters);
-  Value* is_large = (!(x.Abs() < kLargest)).value();
+  Value* is_large = (x.Abs() > kLargest).value();  // of NaN either gives NaN
   if (is_large->getType()->isVectorTy()) is_large = b.CreateOrReduce(is_large);
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::Function* function = before->getParent();
