@@ -120,6 +120,50 @@ TEST(Reduce, FoldsOtherReducersInOrder) {
   for (const Case& c : Cases()) ExpectAsEvaluated(ReduceText(c, "s32", "subtract"));
 }
 
+// Sums of small integers, which narrow floats hold; reducers that widen them, too.
+TEST(Reduce, SumsOtherFloats) {
+  const std::string widening =
+      "wide {\n  a = bf16[] parameter(0)\n  b = bf16[] parameter(1)\n  c = f32[] convert(a)\n"
+      "  d = f32[] convert(b)\n  e = f32[] add(c, d)\n  ROOT r = bf16[] convert(e)\n}\n";
+  for (const Case& c : {Case{{64, 40}, {1}}, Case{{40, 30}, {0}}, Case{{60}, {0}}}) {
+    for (const std::string type : {"bf16", "f16", "f64", "wide"}) {
+      const std::string element = type == "wide" ? "bf16" : type;
+      const std::string result = element + ResultSizes(c);
+      ExpectAsEvaluated(
+          Fused("f32" + Brackets(c.sizes),
+                fmt::format("  z = {0}[] constant(0)\n  t = {0}{1} convert(p0)\n"
+                            "  ROOT r = {2} reduce(t, z), dimensions={{{3}}}, to_apply={4}",
+                            element, Brackets(c.sizes), result, fmt::join(c.dimensions, ","),
+                            type == "wide" ? "wide" : "sum"),
+                result, type == "wide" ? widening : Computation("sum", element, "add")),
+          {SmallIntegers(hlo::Shape::Array(hlo::ElementType::kF32, c.sizes), 3)});
+    }
+  }
+}
+
+TEST(Reduce, SumsWhatIsReadAcross) {
+  for (const std::string dimensions : {"0", "1", "2", "0,2", "1,2", "0,1"}) {
+    for (const std::string order : {"2,1,0", "1,2,0", "0,2,1"}) {
+      Case c{{40, 30, 70}, {}};
+      std::vector<int64_t> from(3);
+      for (size_t i = 0; i < 3; ++i) from[static_cast<size_t>(order[2 * i] - '0')] = c.sizes[i];
+      for (const char d : dimensions) {
+        if (d != ',') c.dimensions.push_back(d - '0');
+      }
+      const std::string result = "f32" + ResultSizes(c);
+      ExpectAsEvaluated(
+          Fused(
+              "f32" + Brackets(from),
+              fmt::format(
+                  "  z = f32[] constant(0)\n  t = f32[40,30,70] transpose(p0), dimensions={{{}}}\n"
+                  "  ROOT r = {} reduce(t, z), dimensions={{{}}}, to_apply=add",
+                  order, result, dimensions),
+              result, Computation("add", "f32", "add")),
+          {SmallIntegers(hlo::Shape::Array(hlo::ElementType::kF32, from), 3)});
+    }
+  }
+}
+
 constexpr const char* kArgmax = R"(argmax {
   a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)
   gt = pred[] compare(a, b), direction=GT no = pred[] compare(a, a), direction=NE

@@ -109,6 +109,16 @@ class ReduceKernel {
     return -1;
   }
 
+  // The group along which all large parameters are read element after element, where that is not
+  // the last one; -1 if there is none, or it is short.
+  int GroupReadAlong() const {
+    const Transposition transposition = FindTransposition(kernel_, reducers_.inputs(), sizes_);
+    if (transposition.dimension < 0 || !transposition.is_only) return -1;
+    size_t g = 0, end = groups_[0].count;
+    while (end <= static_cast<size_t>(transposition.dimension)) end += groups_[++g].count;
+    return groups_[g].size >= kFewLanes ? static_cast<int>(g) : -1;
+  }
+
   void ChooseLanes() {
     const int kept = LastGroup(false, kFewLanes), reduced = LastGroup(true, kFewLanes);
     const int minor = static_cast<int>(groups_.size()) - 1;
@@ -119,6 +129,14 @@ class ReduceKernel {
     } else {
       lane_ = reduced >= 0 ? reduced : minor;
     }
+    if (const int across = GroupReadAlong(); across >= 0 && reducers_.AreAssociative()) {
+      if (across == kept || groups_[static_cast<size_t>(across)].is_reduced) lane_ = across;
+    }
+    // Lanes that are combined run innermost.
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      if (groups_[g].is_reduced && static_cast<int>(g) != lane_) order_.push_back(g);
+    }
+    if (lane_ >= 0 && !HasKeptLanes()) order_.push_back(static_cast<size_t>(lane_));
     const int64_t size = lane_ < 0 ? 1 : groups_[static_cast<size_t>(lane_)].size;
     width_ = static_cast<int>(
         std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(size, FullWidth(kernel_)))));
@@ -249,10 +267,7 @@ class ReduceKernel {
 
   // ---- Folds.
 
-  bool IsLastReduced(size_t g) const {
-    return std::none_of(groups_.begin() + static_cast<ptrdiff_t>(g) + 1, groups_.end(),
-                        [](const Group& group) { return group.is_reduced; });
-  }
+  bool IsLast(size_t level) const { return level + 1 == order_.size(); }
 
   // The range of group g that this part takes.
   std::pair<Value*, Value*> RangeOf(size_t g) {
@@ -262,32 +277,33 @@ class ReduceKernel {
     return {from, function_->Smaller(b.CreateAdd(from, Int(part_size_)), Int(groups_[g].size))};
   }
 
-  // Combines `total` with all elements of the groups from g on.
-  Accumulators Fold(size_t g, const Accumulators& total) {
-    while (g < groups_.size() && !groups_[g].is_reduced) ++g;
-    if (g == groups_.size()) return Combine(total, Element());
+  // Combines `total` with all elements of the loops from `level` on.
+  Accumulators Fold(size_t level, const Accumulators& total) {
+    if (level == order_.size()) return Combine(total, Element());
+    const size_t g = order_[level];
     const auto [from, to] = RangeOf(g);
     const int64_t step = static_cast<int>(g) == lane_ ? width_ : 1;
     const int64_t longest = static_cast<int>(g) == cut_ ? part_size_ : groups_[g].size;
     const int64_t run = kRun * step * (step > 1 ? kTurns : 1);
-    if (!reducers_.AreAssociative() || longest <= run) return Run(g, from, to, step, total);
+    if (!reducers_.AreAssociative() || longest <= run) return Run(level, from, to, step, total);
     return function_->Loop(from, to, run, total, [&](Value* i, const Accumulators& so_far) {
       Value* end = function_->Smaller(function_->builder().CreateAdd(i, Int(run)), to);
-      return Combine(so_far, Run(g, i, end, step, Start()));
+      return Combine(so_far, Run(level, i, end, step, Start()));
     });
   }
 
-  // The same for a part of group g, one after the other.
-  Accumulators Run(size_t g, Value* from, Value* to, int64_t step, const Accumulators& total) {
-    if (step > 1) return InTurns(g, from, to, total);
+  // The same for a part of the loop, one after the other.
+  Accumulators Run(size_t level, Value* from, Value* to, int64_t step, const Accumulators& total) {
+    if (step > 1) return InTurns(order_[level], from, to, total);
     return function_->Loop(from, to, 1, total, [&](Value* i, const Accumulators& so_far) {
-      numbers_[g] = math_->FromScalar(i);
-      if (IsLastReduced(g) || !reducers_.AreAssociative()) return Fold(g + 1, so_far);
-      return Combine(so_far, Fold(g + 1, Start()));
+      numbers_[order_[level]] = math_->FromScalar(i);
+      if (IsLast(level) || !reducers_.AreAssociative()) return Fold(level + 1, so_far);
+      return Combine(so_far, Fold(level + 1, Start()));
     });
   }
 
-  // Lanes along a reduced group: accumulators take turns, so that one need not wait for the other.
+  // Lanes along the last reduced group: accumulators take turns, so that one need not wait for the
+  // other.
   Accumulators InTurns(size_t g, Value* from, Value* to, const Accumulators& total) {
     const size_t count = total.size();
     const auto turns =
@@ -406,20 +422,20 @@ class ReduceKernel {
     });
   }
 
-  // Calls row(false) for every row of the groups from g on; the last group's rows in runs, each
+  // Calls row(false) for every row of the loops from `level` on; the last one's rows in runs, each
   // begun by row(true) and ended by end_run().
-  void Rows(size_t g, bool in_runs, const std::function<void(bool)>& row,
+  void Rows(size_t level, bool in_runs, const std::function<void(bool)>& row,
             const std::function<void()>& end_run) {
-    while (g < groups_.size() && !groups_[g].is_reduced) ++g;
-    if (g == groups_.size()) return row(false);
+    if (level == order_.size()) return row(false);
+    const size_t g = order_[level];
     const auto [from, to] = RangeOf(g);
     const auto each = [&](Value* begin, Value* end) {
       function_->Loop(begin, end, 1, [&](Value* i) {
         numbers_[g] = math_->FromScalar(i);
-        Rows(g + 1, in_runs, row, end_run);
+        Rows(level + 1, in_runs, row, end_run);
       });
     };
-    if (!in_runs || !IsLastReduced(g)) return each(from, to);
+    if (!in_runs || !IsLast(level)) return each(from, to);
     function_->Loop(from, to, kRun, [&](Value* begin) {
       row(true);
       each(begin, function_->Smaller(function_->builder().CreateAdd(begin, Int(kRun)), to));
@@ -473,6 +489,7 @@ class ReduceKernel {
   std::vector<Group> groups_;
   int64_t kept_ = 1, reduced_ = 1;  // elements of the result, and combined into each
   int64_t bytes_ = 1;               // read and written per element
+  std::vector<size_t> order_;       // reduced groups, as they are looped over
   int lane_ = -1;                   // the group that lanes run along; -1: there are none
   int width_ = 1;
   int64_t slots_ = 1, blocks_ = 1;  // vectors of results in a unit, units along the lanes
