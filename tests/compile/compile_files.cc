@@ -11,6 +11,8 @@
 
 #include "core/debug/hunt/program_maker.h"
 #include "core/dump/load.h"
+#include "core/hlo/analysis/cost.h"
+#include "core/hlo/opcode_traits.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
 #include "tests/compile/meaning.h"
@@ -19,6 +21,19 @@ namespace hloscope::compile {
 namespace {
 
 int failures = 0;
+
+// By the entry's instructions, loops counted once; what needs no code and reshapes move nothing.
+double BytesMoved(const hlo::Module& module) {
+  const hlo::CostModel costs(module);
+  double bytes = 0;
+  for (uint32_t k = 0; k < module.entry().instruction_count; ++k) {
+    const hlo::InstructionId id(module.entry().first_instruction + k);
+    const bool moves = !HasTrait(module[id].opcode, hlo::kTraitNoCode) &&
+                       module[id].opcode != hlo::Opcode::kReshape;
+    if (moves) bytes += costs.Of(id).bytes();
+  }
+  return bytes;
+}
 
 void Report(const std::string& name, const std::shared_ptr<const hlo::Module>& module,
             const CompileOptions& options, double deadline, bool is_quiet) {
@@ -31,9 +46,11 @@ void Report(const std::string& name, const std::shared_ptr<const hlo::Module>& m
                               : m.same_bits      ? "same bits"
                                                  : "same within bounds";
   const size_t after = m.compilation.module ? m.compilation.module->instructions().size() : 0;
-  fmt::print("{}: {} -> {} instructions, {} kernels, {:.2f} ms, {}\n", name,
-             module->instructions().size(), after, m.compilation.kernels.size(), m.compile_ms,
-             verdict);
+  const double before_bytes = BytesMoved(*module);
+  const double after_bytes = m.compilation.module ? BytesMoved(*m.compilation.module) : 0;
+  fmt::print("{}: {} -> {} instructions, {:.3f} -> {:.3f} MB moved, {} kernels, {:.2f} ms, {}\n",
+             name, module->instructions().size(), after, before_bytes / 1e6, after_bytes / 1e6,
+             m.compilation.kernels.size(), m.compile_ms, verdict);
 }
 
 int Main(std::vector<std::string> arguments) {
