@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Platform jaxlib end to end: jaxlib_test.py HLOSCOPE SAMPLES. Runs on every jaxlib of HLOSCOPE_TEST_JAXLIB (interpreters, separated
 by colons) and those that `hloscope doctor` lists; exit status 77 where there is none."""
+import csv
 import glob
 import json
 import os
@@ -192,6 +193,20 @@ class Jaxlib(FolderTest):
             self.assertTrue(told['instructions'], python)
             self.assertEqual({entry['program'] for entry in told['instructions']}, {2})
             self.assertEqual(told['attributed'], 1)
+            # Its clock is that of all others: what it compiles and runs lies inside the command's own steps.
+            out = os.path.join(self.folder, 'profiled.csv')
+            subprocess.run([HLOSCOPE, 'profile', module, '--platform', 'jaxlib', '--python', python, '-o', out], check=True, capture_output=True)
+            with open(out, newline='') as file:
+                rows = [row for row in csv.DictReader(file) if row['kind'] == 'event']
+
+            def spans(wanted):
+                return [(float(row['start_ns']), float(row['start_ns']) + float(row['duration_ns'])) for row in rows if wanted(row)]
+            load, run = (spans(lambda row, name=name: row['group'] == 'hloscope' and row['name'].split()[0] == name)[0] for name in ('load', 'run'))
+            compiled = spans(lambda row: row['name'] == 'PjRtCpuClient::Compile')  # not told by the oldest
+            ran = spans(lambda row: row['instruction'])
+            self.assertTrue(ran, python)
+            for (begin, end), inner in ((load, compiled), (run, ran)):
+                self.assertTrue(all(begin <= start and stop <= end for start, stop in inner), (python, begin, end, inner))
 
     def test_samples(self):
         for python in PYTHONS:

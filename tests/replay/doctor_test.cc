@@ -75,7 +75,10 @@ struct StateRow {
 };
 
 const StateRow kStates[] = {
-    {DoctorState::kPluginReady, {}, "cpu-wheel 1.2, PJRT interface 0.115, from VIRTUAL_ENV", ""},
+    {DoctorState::kPluginReady,
+     {},
+     "cpu-wheel 1.2, PJRT interface 0.115 without profiler extension, from VIRTUAL_ENV",
+     ""},
     {DoctorState::kPluginAlsoThere, [](auto& f) { f.plugins.push_back(Cpu()); },
      "use it as pjrt:/env/cpu.so", ""},
     {DoctorState::kPluginAbsent,

@@ -152,7 +152,7 @@ bool RunRecorder::Take(uint32_t program, replay::RunEvent& event) {
   } else if (const auto* samples = std::get_if<replay::TraceSamples>(&event)) {
     AddSamples(of, *samples);
   } else if (auto* trace = std::get_if<replay::TraceFile>(&event)) {
-    AddTrace(of, std::move(trace->bytes));
+    AddTrace(of, std::move(*trace));
   } else {
     return false;
   }
@@ -284,10 +284,10 @@ void RunRecorder::AddSamples(const Program& program, const replay::TraceSamples&
 }
 
 // What the trace says stays as it is, but for the numbers of programs: they are its process's own.
-void RunRecorder::AddTrace(Program& program, std::string bytes) {
+void RunRecorder::AddTrace(Program& program, replay::TraceFile file) {
   Jobs alone(1);
   const auto read =
-      profiler::ReadProfile(FileView::FromBytes("trace", std::move(bytes)), Limits(), alone);
+      profiler::ReadProfile(FileView::FromBytes("trace", std::move(file.bytes)), Limits(), alone);
   if (!read.has_value()) {
     warnings_.push_back(program.label + ": its trace cannot be read: " + read.error().message);
     return;
@@ -317,15 +317,19 @@ void RunRecorder::AddTrace(Program& program, std::string bytes) {
     operations.push_back(builder_.AddOperation(
         {.module = name(o.module), .name = name(o.name), .program = number_of(o.program)}));
   }
-  // Times that are no time of day count from the start of the profiler: it ended just before now.
+  // Times that are no time of day count from the start of the profiler; where nothing says when
+  // that was, it ended just before now.
   const bool is_time_of_day = store.origin_ns() > origin_epoch_ns_ / 2;
-  const int64_t shift =
-      is_time_of_day ? (store.origin_ns() - origin_epoch_ns_) * kPicoseconds
-                     : (eval::SteadyNanoseconds() - origin_ns_) * kPicoseconds - store.range().end;
-  if (!is_time_of_day && program.runs == 1) {
-    warnings_.push_back(program.label +
-                        ": its trace has no time of day; it is shown as if it had ended when it "
-                        "was received");
+  int64_t shift = (store.origin_ns() - origin_epoch_ns_) * kPicoseconds;
+  if (!is_time_of_day && file.start_ns > 0) {
+    shift = (file.start_ns + store.origin_ns() - origin_ns_) * kPicoseconds;
+  } else if (!is_time_of_day) {
+    shift = (eval::SteadyNanoseconds() - origin_ns_) * kPicoseconds - store.range().end;
+    if (program.runs == 1) {
+      warnings_.push_back(program.label +
+                          ": its trace has no time of day; it is shown as if it had ended when it "
+                          "was received");
+    }
   }
   const uint64_t place =
       arguments_->Add({program.module, program.runs - 1, {}, read.value()->store});

@@ -76,7 +76,7 @@ class RunRecorder {
   profiler::OperationId OperationOf(Program& program, hlo::InstructionId id);
   void Add(profiler::LaneId lane, int64_t start_ns, int64_t duration_ns, std::string_view name,
            profiler::OperationId operation = {}, uint64_t where = 0);
-  void AddTrace(Program& program, std::string bytes);
+  void AddTrace(Program& program, replay::TraceFile file);
   void AddSamples(const Program& program, const replay::TraceSamples& samples);
   void AddSteps(Program& program, replay::TraceSteps steps);
   void TellAlone(Program& program);

@@ -104,6 +104,7 @@ struct RunFault {
 // the profiler reads.
 struct TraceFile {
   std::string bytes;
+  int64_t start_ns = 0;  // what its time 0 is; 0: it says so itself, or nobody does
 };
 
 using RunEvent =

@@ -142,7 +142,9 @@ class Doctor {
                  ReinstallCommand(file));
     }
     Add(is_used ? DoctorState::kPluginReady : DoctorState::kPluginAlsoThere, subject, NameOf(file),
-        fmt::format("{}.{}", plugin.major, plugin.minor), file.origin, file.path);
+        fmt::format("{}.{} {} profiler extension", plugin.major, plugin.minor,
+                    plugin.has_profiler ? "with a" : "without"),
+        file.origin, file.path);
   }
 
   void CheckDevices() {

@@ -21,6 +21,7 @@ struct PluginInfo {
   std::string problem;  // why it cannot be used; empty: it can
   bool died = false;    // the child did, of loading it
   int32_t major = 0, minor = 0;
+  bool has_profiler = false;  // PJRT_Profiler_Extension
   std::vector<std::pair<std::string, std::string>> attributes;
   std::vector<std::string> devices;
   std::string device_problem;  // why it sees none

@@ -66,7 +66,9 @@ Result<std::string> LoadPluginTask(std::string_view request) {
   HLOSCOPE_ASSIGN_OR_RETURN(const std::shared_ptr<const pjrt::Plugin> plugin,
                             pjrt::OpenPlugin(std::string(request)));
   ByteWriter out;
-  out(int32_t{plugin->major_version()}, int32_t{plugin->minor_version()}, plugin->attributes());
+  constexpr int32_t kProfilerExtension = 1;
+  out(int32_t{plugin->major_version()}, int32_t{plugin->minor_version()},
+      plugin->HasExtension(kProfilerExtension), plugin->attributes());
   return std::move(out).Take();
 }
 
@@ -91,7 +93,7 @@ PluginInfo QueryPlugin(const PluginFile& file) {
     return info;
   }
   ByteReader in(std::as_bytes(std::span(*loaded)));
-  in(info.major, info.minor, info.attributes);
+  in(info.major, info.minor, info.has_profiler, info.attributes);
   ByteWriter question;
   question(file.path, file.devices == Devices::kGpu);
   const Result<std::string> listed =

@@ -251,6 +251,7 @@ class Jaxlib:
         taken = self.taken(stablehlo)
         at('compile')
         options = self.xla_client.CompileOptions.ParseFromString(options)
+        session, trace_note, trace_start = self.profiler() if job['trace'] else (None, '', 0)
         start = time.perf_counter()
         if hasattr(self.client, 'compile_and_load'):
             devices = self.xla_client.DeviceList(tuple(self.client.devices()[:job['devices']]))
@@ -258,14 +259,16 @@ class Jaxlib:
         else:
             executable = self.client.compile(stablehlo, options)
         milliseconds = 1e3 * (time.perf_counter() - start)
+        trace = session.stop() if session else b''
         self.executables[job['id']] = executable
         optimized = b''
         if job['optimized']:
             optimized = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
-        result = {'compile_ms': milliseconds, 'memory': self.memory(executable), 'sizes': [len(taken), len(optimized)]}
+        result = {'compile_ms': milliseconds, 'memory': self.memory(executable), 'sizes': [len(taken), len(optimized)], 'trace': len(trace),
+                  'trace_note': trace_note, 'trace_start': trace_start}
         if warning:
             result['warning'] = warning
-        answer(result, [taken, optimized])
+        answer(result, [taken, optimized, trace])
 
     def memory(self, executable):
         try:
@@ -302,7 +305,7 @@ class Jaxlib:
         if len(devices) != len(values):
             raise Refused('internal', f'it compiled for {len(devices)} devices, expected {len(values)}')
         arguments = [self.put(list(each), devices) for each in zip(*values)]
-        session, trace_note = self.profiler() if job['trace'] else (None, '')
+        session, trace_note, trace_start = self.profiler() if job['trace'] else (None, '', 0)
         at('run')
         start = time.perf_counter()
         outputs = executable.execute_sharded(arguments).disassemble_into_single_device_arrays()
@@ -318,20 +321,22 @@ class Jaxlib:
                 spec, part = self.arrays.to_bytes(self.host(array))
                 specs[device].append(spec)
                 parts[device].append(part)
-        answer({'run_us': microseconds, 'outputs': specs, 'trace': len(trace), 'trace_note': trace_note},
+        answer({'run_us': microseconds, 'outputs': specs, 'trace': len(trace), 'trace_note': trace_note, 'trace_start': trace_start},
                [part for device in parts for part in device] + [trace])
 
     def profiler(self):
-        """A session of the profiler in this jaxlib, whose stop() gives an XSpace; or why there is none."""
+        """A session of the profiler in this jaxlib, whose stop() gives an XSpace, or why there is none; and when its time begins, in nanoseconds
+        of the clock of all processes."""
         try:
             profiler = getattr(self.xla, 'profiler', None)
             if profiler is None:
                 from jaxlib import _profiler as profiler
             options = profiler.ProfileOptions()
             options.python_tracer_level = 0
-            return profiler.ProfilerSession(options), ''
+            start = time.monotonic_ns()
+            return profiler.ProfilerSession(options), '', start
         except Exception as error:
-            return None, f'its profiler cannot be started: {error}'
+            return None, f'its profiler cannot be started: {error}', 0
 
     def host(self, array):
         if hasattr(array, '_single_device_array_to_np_array_did_copy'):

@@ -244,6 +244,22 @@ Status JaxlibProcess::Open(const std::string& folder, const JobBounds& bounds) {
   return {};
 }
 
+namespace {
+
+Result<JaxlibTrace> ReadTrace(const Answer& answer, Parts& parts) {
+  const auto size = answer.json.find("trace");
+  const auto bytes = size == answer.json.end() ? std::nullopt : SizeOf(*size);
+  const auto part = bytes ? parts.Next(*bytes) : std::nullopt;
+  if (!part) return Garbled("an answer without its trace");
+  JaxlibTrace trace;
+  trace.bytes.assign(reinterpret_cast<const char*>(part->data()), part->size());
+  trace.note = answer.Text("trace_note").substr(0, kMostMessage);
+  trace.start_ns = static_cast<int64_t>(std::clamp(answer.Number("trace_start"), 0.0, 1e18));
+  return trace;
+}
+
+}  // namespace
+
 Result<JaxlibProgram> JaxlibProcess::Compile(const JaxlibCompileRequest& request,
                                              const JobBounds& bounds) {
   JaxlibProgram program;
@@ -252,6 +268,7 @@ Result<JaxlibProgram> JaxlibProcess::Compile(const JaxlibCompileRequest& request
                     {"id", program.id},
                     {"devices", request.devices},
                     {"optimized", request.optimized_module},
+                    {"trace", request.trace},
                     {"sizes", {request.module.size(), request.options.size()}}};
   const std::span<const std::byte> data[] = {BytesOf(request.module), BytesOf(request.options)};
   HLOSCOPE_ASSIGN_OR_RETURN(const Answer answer, Ask(*worker_, facts_, job, data, bounds));
@@ -276,6 +293,9 @@ Result<JaxlibProgram> JaxlibProcess::Compile(const JaxlibCompileRequest& request
     (i == 0 ? program.taken : program.optimized_module)
         .assign(reinterpret_cast<const char*>(part->data()), part->size());
   }
+  if (request.trace) {
+    HLOSCOPE_ASSIGN_OR_RETURN(program.trace, ReadTrace(answer, parts));
+  }
   return program;
 }
 
@@ -298,13 +318,9 @@ Result<JaxlibResults> JaxlibProcess::Run(uint64_t program,
   results.run_us = answer.Number("run_us");
   Parts parts(answer.frame);
   HLOSCOPE_ASSIGN_OR_RETURN(results.outputs, ReadOutputs(answer, arguments.size(), parts));
-  results.trace_note = answer.Text("trace_note").substr(0, kMostMessage);
-  if (!trace) return results;
-  const auto size = answer.json.find("trace");
-  const auto bytes = size == answer.json.end() ? std::nullopt : SizeOf(*size);
-  const auto part = bytes ? parts.Next(*bytes) : std::nullopt;
-  if (!part) return Garbled("a run without a trace");
-  results.trace.assign(reinterpret_cast<const char*>(part->data()), part->size());
+  if (trace) {
+    HLOSCOPE_ASSIGN_OR_RETURN(results.trace, ReadTrace(answer, parts));
+  }
   return results;
 }
 

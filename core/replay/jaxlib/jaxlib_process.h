@@ -43,6 +43,14 @@ struct JaxlibCompileRequest {
   std::string_view options;  // CompileOptionsProto
   int64_t devices = 1;
   bool optimized_module = false;  // answer with it
+  bool trace = false;             // its profiler runs too
+};
+
+// What the profiler of the child recorded: an XSpace, whose times count from `start_ns` of the
+// steady clock; or a note why there is none. Both empty: none was asked for.
+struct JaxlibTrace {
+  std::string bytes, note;
+  int64_t start_ns = 0;
 };
 
 struct JaxlibProgram {
@@ -52,6 +60,7 @@ struct JaxlibProgram {
   std::string taken;             // the module before all passes, as it came out of StableHLO
   std::string optimized_module;  // HloModuleProto
   std::vector<std::string> warnings;
+  JaxlibTrace trace;
 };
 
 // Row-major arrays of each device.
@@ -60,8 +69,7 @@ using DeviceArrays = std::vector<std::vector<hlo::Literal>>;
 struct JaxlibResults {
   double run_us = 0;  // from arguments resident to results ready
   DeviceArrays outputs;
-  std::string trace;       // an XSpace; empty: none was asked for, or
-  std::string trace_note;  // why there is none
+  JaxlibTrace trace;
 };
 
 class JaxlibProcess {

@@ -35,7 +35,7 @@ Result<JaxlibProgram> CompileIn(JaxlibStart& start, const pjrt::Adapted& adapted
   HLOSCOPE_ASSIGN_OR_RETURN(const auto child, StartForDump(start, request, bounds, report));
   report.load_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   report.plugin.version = child->facts().version;
-  return CompileAdapted(*child, adapted, request.optimized_module, bounds);
+  return CompileAdapted(*child, adapted, request.optimized_module, false, bounds);
 }
 
 }  // namespace

@@ -76,11 +76,11 @@ static Error ExplainShardy(const pjrt::Adapted& adapted, Error error) {
 }
 
 Result<JaxlibProgram> CompileAdapted(JaxlibProcess& child, const pjrt::Adapted& adapted,
-                                     bool optimized_module, const JobBounds& bounds) {
+                                     bool optimized_module, bool trace, const JobBounds& bounds) {
   const std::string module = hlo::ModuleToProto(*adapted.module, hlo::ProtoIds::kInOneRow);
   const std::string options = OptionsFor(adapted);
   auto compiled =
-      child.Compile({module, options, adapted.counts.devices(), optimized_module}, bounds);
+      child.Compile({module, options, adapted.counts.devices(), optimized_module, trace}, bounds);
   if (!compiled.has_value()) return std::unexpected(ExplainShardy(adapted, compiled.error()));
   JaxlibProgram program = *std::move(compiled);
   const auto taken = hlo::ReadProto(std::as_bytes(std::span(program.taken)));

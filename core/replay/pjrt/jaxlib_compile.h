@@ -21,9 +21,9 @@ Result<pjrt::Adapted> AdaptForJaxlib(std::shared_ptr<const hlo::Module> module,
                                      const RunOptions& options);
 
 // Compiles it, with a warning for what StableHLO made of it. `optimized_module` is in the answer
-// where it is asked for.
+// where it is asked for; with `trace` the profiler of the child tells its stages.
 Result<JaxlibProgram> CompileAdapted(JaxlibProcess& child, const pjrt::Adapted& adapted,
-                                     bool optimized_module, const JobBounds& bounds);
+                                     bool optimized_module, bool trace, const JobBounds& bounds);
 
 // CompileModule's part for platforms that need a Python.
 Result<CompileModuleReport> CompileWithJaxlib(const std::shared_ptr<const hlo::Module>& module,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "core/hlo/proto/proto.h"
 #include "core/replay/jaxlib/jaxlib_process.h"
@@ -88,8 +89,8 @@ class JaxlibExecutable : public Executable {
       return EnvironmentError(fmt::format("the module needs {} devices, jaxlib has {}",
                                           start.devices, child_->facts().devices));
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(program_,
-                              CompileAdapted(*child_, adapted_, adapted_.partition, bounds));
+    HLOSCOPE_ASSIGN_OR_RETURN(program_, CompileAdapted(*child_, adapted_, adapted_.partition,
+                                                       options.record_steps > 0, bounds));
     warnings_ = {fmt::format("ran with jaxlib {}, Python {}, on {}", child_->facts().version,
                              child_->facts().python, child_->facts().platform)};
     if (!child_->facts().note.empty()) warnings_.push_back(child_->facts().note);
@@ -115,13 +116,20 @@ class JaxlibExecutable : public Executable {
         const JaxlibResults results,
         child_->Run(program_.id, arguments, records, BoundsOf(options, options_.limits)));
     phases.Enter("results", kTransferLane);
-    if (!results.trace.empty()) stream.Take(TraceFile{results.trace});
-    if (!results.trace_note.empty()) stream.Take(RunWarning{results.trace_note});
+    if (records) {  // that of the compilation too, once
+      Tell(std::exchange(program_.trace, {}), stream);
+      Tell(results.trace, stream);
+    }
     HLOSCOPE_TRY(traffic.Emit(ArrayOutputs(results.outputs), options.capture, root_, stream));
     return RunResult{results.run_us, PeakBytes()};
   }
 
  private:
+  static void Tell(const JaxlibTrace& trace, RunStream& stream) {
+    if (!trace.bytes.empty()) stream.Take(TraceFile{trace.bytes, trace.start_ns});
+    if (!trace.note.empty()) stream.Take(RunWarning{trace.note});
+  }
+
   void Unload() {
     if (child_ != nullptr && program_.id != 0) child_->Unload(program_.id);
   }

@@ -157,8 +157,11 @@ void Get(ValueReader& in, TraceSamples& event) {
   event.samples = in.Get<decltype(event.samples)>();
 }
 
-void Put(ValueWriter& out, const TraceFile& event) { out.Put(event.bytes); }
-void Get(ValueReader& in, TraceFile& event) { event.bytes = in.Get<std::string>(); }
+void Put(ValueWriter& out, const TraceFile& event) { out.Put(event.bytes, event.start_ns); }
+void Get(ValueReader& in, TraceFile& event) {
+  event.bytes = in.Get<std::string>();
+  event.start_ns = in.Get<int64_t>();
+}
 
 void Put(ValueWriter& out, const RunProgress& event) {
   out.Put(event.what, event.done, event.total);
