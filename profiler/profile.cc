@@ -168,8 +168,9 @@ Result<std::vector<std::string>> TracesBelow(const std::string& folder, const Li
   return PreferredTraces(paths);
 }
 
-Result<std::shared_ptr<const Profile>> ReadProfile(const FileView& file, const Limits& limits,
-                                                   Jobs& jobs, const std::stop_token& stop) {
+namespace {
+
+Result<std::shared_ptr<const Profile>> Read(const FileView& file, const TraceRequest& request) {
   const FormatRow* row = FormatOfBytes(file.bytes());
   if (row == nullptr) {
     return InputError(
@@ -177,16 +178,24 @@ Result<std::shared_ptr<const Profile>> ReadProfile(const FileView& file, const L
             Alternatives([](const FormatRow& r) { return std::string(r.title); }),
         "expected " + TraceNames() + " as jax.profiler.trace leaves in plugins/profile");
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<Profile> profile,
-                            row->read(file, {limits, jobs, stop}));
-  if (profile->modules.empty()) TakeModulesBeside(*profile, {limits, jobs, stop, true});
+  HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<Profile> profile, row->read(file, request));
+  if (profile->modules.empty()) {
+    TakeModulesBeside(*profile, {request.limits, request.jobs, request.stop, true});
+  }
   return std::shared_ptr<const Profile>(std::move(profile));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Profile>> ReadProfile(const FileView& file, const Limits& limits,
+                                                   Jobs& jobs, const std::stop_token& stop) {
+  return Read(file, {limits, jobs, stop});
 }
 
 Result<std::shared_ptr<const Profile>> OpenProfile(const std::string& path, const Limits& limits,
                                                    Jobs& jobs, const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, limits));
-  return ReadProfile(file, limits, jobs, stop);
+  return Read(file, {limits, jobs, stop, false, true});
 }
 
 }  // namespace hloscope::profiler

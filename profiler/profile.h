@@ -63,6 +63,8 @@ struct TraceRequest {
   Jobs& jobs;
   const std::stop_token& stop;
   bool only_modules = false;  // events may be left out
+  // The bytes need not be kept where the file of that path has them: arguments are read again.
+  bool may_reread = false;
 };
 
 class Attribution;
@@ -102,9 +104,9 @@ Result<std::vector<std::string>> TracesBelow(const std::string& folder, const Li
 std::string TraceNames();
 
 // Reads a trace, of any format and packed or not; decides by content. Modules that it does not
-// carry are taken from the trace of another format beside it that has its name. Errors: the file
-// cannot be read, is no trace, or is broken before the first event; what is broken later is a loss.
-// kDied where `stop` was requested.
+// carry are taken from the trace of another format beside it that has its name. OpenProfile keeps
+// no bytes that can be read again. Errors: the file cannot be read, is no trace, or is broken
+// before the first event; what is broken later is a loss. kDied where `stop` was requested.
 Result<std::shared_ptr<const Profile>> OpenProfile(const std::string& path, const Limits& limits,
                                                    Jobs& jobs, const std::stop_token& stop = {});
 Result<std::shared_ptr<const Profile>> ReadProfile(const FileView& file, const Limits& limits,

@@ -11,6 +11,7 @@
 #include "profiler/event_store_builder.h"
 #include "profiler/formats/chrome_event.h"
 #include "profiler/formats/losses.h"
+#include "profiler/formats/source_bytes.h"
 #include "profiler/profile.h"
 
 namespace hloscope::profiler {
@@ -50,14 +51,21 @@ PhaseRow RowOfPhase(char letter) {
 
 class ChromeArguments : public ArgumentSource {
  public:
-  ChromeArguments(FileView file, int64_t nesting) : file_(std::move(file)), nesting_(nesting) {}
+  ChromeArguments(FileView file, int64_t nesting) : bytes_(std::move(file)), nesting_(nesting) {}
   std::vector<Argument> Read(uint64_t where) const override {
-    JsonCursor cursor(file_.bytes(), nesting_, static_cast<size_t>(where));
-    return ReadChromeArguments(cursor);
+    std::vector<Argument> arguments;
+    const bool is_read = bytes_.ReadFrom(where, [&](std::string_view bytes) {
+      JsonCursor whole(bytes, nesting_), cursor(bytes, nesting_);
+      arguments = ReadChromeArguments(cursor);
+      return whole.SkipValue().has_value();
+    });
+    if (!is_read) arguments = {{std::string(kArgumentsGone), std::string(kFileChanged)}};
+    return arguments;
   }
+  bool Release() { return bytes_.Release(); }
 
  private:
-  FileView file_;
+  SourceBytes bytes_;
   int64_t nesting_;
 };
 
@@ -73,8 +81,9 @@ class ChromeReader {
       : file_(file),
         request_(request),
         cursor_(file.bytes(), request.limits.nesting),
-        profile_(std::make_shared<Profile>(file, ProfileFormat::kChromeJson)) {
-    builder_.set_arguments(std::make_shared<ChromeArguments>(file, request.limits.nesting));
+        profile_(std::make_shared<Profile>(file, ProfileFormat::kChromeJson)),
+        arguments_(std::make_shared<ChromeArguments>(file, request.limits.nesting)) {
+    builder_.set_arguments(arguments_);
   }
 
   Result<std::shared_ptr<Profile>> Read() {
@@ -96,6 +105,9 @@ class ChromeReader {
     SetOrigin();
     HLOSCOPE_ASSIGN_OR_RETURN(profile_->store, builder_.Finish(request_.jobs, request_.stop));
     profile_->losses = losses_.Take();
+    if (request_.may_reread && arguments_->Release()) {
+      profile_->file = FileView::FromBytes(file_.path(), "");
+    }
     return profile_;
   }
 
@@ -393,6 +405,7 @@ class ChromeReader {
   const TraceRequest& request_;
   JsonCursor cursor_;
   std::shared_ptr<Profile> profile_;
+  std::shared_ptr<ChromeArguments> arguments_;
   EventStoreBuilder builder_;
   Losses losses_;
   std::vector<Process> processes_;

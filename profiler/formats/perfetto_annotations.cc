@@ -30,8 +30,7 @@ Interned ReadInterned(std::string_view message) {
   return interned;
 }
 
-std::string_view FindText(const std::unordered_map<uint64_t, std::string_view>& table,
-                          uint64_t id) {
+std::string_view FindText(const std::unordered_map<uint64_t, std::string>& table, uint64_t id) {
   auto found = table.find(id);
   return found == table.end() ? std::string_view() : found->second;
 }
@@ -112,8 +111,8 @@ void PerfettoNames::Add(std::string_view interned, EventStoreBuilder& builder) {
     if (field.tag != AsBytes(2) && field.tag != AsBytes(3) && field.tag != AsBytes(29)) continue;
     const Interned entry = ReadInterned(field.bytes);
     if (field.tag == AsBytes(2)) events.insert_or_assign(entry.id, builder.Name(entry.text));
-    if (field.tag == AsBytes(3)) annotations.insert_or_assign(entry.id, entry.text);
-    if (field.tag == AsBytes(29)) values.insert_or_assign(entry.id, entry.text);
+    if (field.tag == AsBytes(3)) annotations.insert_or_assign(entry.id, std::string(entry.text));
+    if (field.tag == AsBytes(29)) values.insert_or_assign(entry.id, std::string(entry.text));
   }
 }
 
@@ -144,14 +143,19 @@ std::vector<Argument> PerfettoArguments::Read(uint64_t where) const {
   std::vector<Argument> arguments;
   const size_t names = where >> kOffsetBits;
   if (names == 0 || names > names_.size()) return arguments;
-  WireReader reader(bytes_->From(where & ((uint64_t{1} << kOffsetBits) - 1)));
-  WireField event, field;
-  if (!reader.Next(event)) return arguments;
-  WireReader parts(event.bytes);
-  while (parts.Next(field)) {
-    if (field.tag == AsBytes(perfetto::event::kAnnotation))
-      ReadAnnotation(field.bytes, *names_[names - 1], arguments);
-  }
+  const uint64_t offset = where & ((uint64_t{1} << kOffsetBits) - 1);
+  const bool is_read = bytes_->ReadFrom(offset, [&](std::string_view bytes) {
+    WireReader reader(bytes);
+    WireField event, field;
+    if (!reader.Next(event)) return false;
+    WireReader parts(event.bytes);
+    while (parts.Next(field)) {
+      if (field.tag == AsBytes(perfetto::event::kAnnotation))
+        ReadAnnotation(field.bytes, *names_[names - 1], arguments);
+    }
+    return true;
+  });
+  if (!is_read) arguments = {{std::string(kArgumentsGone), std::string(kFileChanged)}};
   return arguments;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -16,7 +17,7 @@ namespace hloscope::profiler {
 // What the numbers of one sequence mean from one clearing of its state to the next.
 struct PerfettoNames {
   std::unordered_map<uint64_t, NameId> events;
-  std::unordered_map<uint64_t, std::string_view> annotations, values;
+  std::unordered_map<uint64_t, std::string> annotations, values;
 
   // Takes an InternedData.
   void Add(std::string_view interned, EventStoreBuilder& builder);

@@ -15,7 +15,7 @@ using hlo::WireReader;
 void PerfettoBytes::ForEachPacket(const std::function<void(std::string_view packet)>& visit,
                                   Losses* losses) {
   next_unpacked_ = 0;
-  Visit(file_.bytes(), true, visit, losses);
+  Visit(source_.file().bytes(), true, visit, losses);
 }
 
 void PerfettoBytes::Visit(std::string_view trace, bool may_be_packed,
@@ -60,7 +60,7 @@ std::string_view PerfettoBytes::Unpack(std::string_view packed, Losses* losses) 
                   [&] { return bytes ? "more than the limit archive" : bytes.error().message; });
     return {};
   }
-  unpacked_.push_back({packed.data(), file_.bytes().size() + unpacked_bytes_, *std::move(bytes)});
+  unpacked_.push_back({packed.data(), size_ + unpacked_bytes_, *std::move(bytes)});
   unpacked_bytes_ += unpacked_.back().buffer.size();
   next_unpacked_ = unpacked_.size();
   return unpacked_.back().buffer.bytes();
@@ -70,14 +70,14 @@ uint64_t PerfettoBytes::OffsetOf(std::string_view part) const {
   const auto inside = [&](std::string_view whole) {
     return part.data() >= whole.data() && part.data() < whole.data() + whole.size();
   };
-  if (inside(file_.bytes())) return static_cast<uint64_t>(part.data() - file_.bytes().data());
+  const std::string_view file = source_.file().bytes();
+  if (inside(file)) return static_cast<uint64_t>(part.data() - file.data());
   // The one that is being read.
   const Unpacked& last = unpacked_[next_unpacked_ - 1];
   return last.base + static_cast<uint64_t>(part.data() - last.buffer.bytes().data());
 }
 
-std::string_view PerfettoBytes::From(uint64_t offset) const {
-  if (offset < file_.bytes().size()) return file_.bytes().substr(offset);
+std::string_view PerfettoBytes::FromUnpacked(uint64_t offset) const {
   auto after = std::ranges::upper_bound(unpacked_, offset, {}, &Unpacked::base);
   if (after == unpacked_.begin()) return {};
   const Unpacked& found = *std::prev(after);

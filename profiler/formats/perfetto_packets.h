@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/limits.h"
 #include "profiler/formats/losses.h"
+#include "profiler/formats/source_bytes.h"
 
 namespace hloscope::profiler {
 
@@ -33,15 +34,23 @@ inline constexpr uint64_t kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4;
 // The bytes of a trace: the file, and behind its end those that were packed in it.
 class PerfettoBytes {
  public:
-  PerfettoBytes(FileView file, const Limits& limits) : file_(std::move(file)), limits_(limits) {}
+  PerfettoBytes(FileView file, const Limits& limits)
+      : source_(std::move(file)), size_(source_.file().bytes().size()), limits_(limits) {}
 
   // visit(packet) for every packet in order. Packed ones are unpacked the first time; what cannot
   // be read is counted then.
   void ForEachPacket(const std::function<void(std::string_view packet)>& visit, Losses* losses);
 
-  // Where a part of these bytes lies, and what lies there up to the end of its buffer.
+  // Where a part of these bytes lies, before Release.
   uint64_t OffsetOf(std::string_view part) const;
-  std::string_view From(uint64_t offset) const;
+  // As SourceBytes::ReadFrom does.
+  template <typename Read>
+  bool ReadFrom(uint64_t offset, Read read) const {
+    if (offset < size_) return source_.ReadFrom(offset, read);
+    return read(FromUnpacked(offset)), true;
+  }
+  // As SourceBytes::Release does; packets that were packed stay in memory.
+  bool Release() { return source_.Release(); }
   // The file ended inside a packet.
   bool is_cut() const { return is_cut_; }
 
@@ -51,11 +60,13 @@ class PerfettoBytes {
     uint64_t base;
     ByteBuffer buffer;
   };
+  std::string_view FromUnpacked(uint64_t offset) const;
   std::string_view Unpack(std::string_view packed, Losses* losses);
   void Visit(std::string_view trace, bool may_be_packed,
              const std::function<void(std::string_view packet)>& visit, Losses* losses);
 
-  FileView file_;
+  SourceBytes source_;
+  const uint64_t size_;  // of the file
   const Limits limits_;
   std::vector<Unpacked> unpacked_;  // in the order of the file
   size_t next_unpacked_ = 0;

@@ -210,6 +210,9 @@ class PerfettoReader {
     }
     HLOSCOPE_ASSIGN_OR_RETURN(profile_->store, builder_.Finish(request_.jobs, request_.stop));
     profile_->losses = losses_.Take();
+    if (request_.may_reread && bytes_->Release()) {
+      profile_->file = FileView::FromBytes(file_.path(), "");
+    }
     return profile_;
   }
 

@@ -105,6 +105,11 @@ QUERIES = {
 }
 
 
+def rounded(row):
+    """Sums in another order and other readings of decimals differ in the last place."""
+    return [float(f'{value:.9g}') for value in row]
+
+
 def answers_of(rows):
     """The same of the events that we read."""
     sums = {query: collections.defaultdict(lambda: [0, 0]) for query in list(QUERIES)[:3]}
@@ -118,7 +123,7 @@ def answers_of(rows):
             if key:
                 sum_of[key][0] += 1
                 sum_of[key][1] += round(float(row['duration_ns']))
-    counters = {name: [len(v), float(f'{math.fsum(v):.9g}'), min(v), max(v)] for name, v in values.items()}
+    counters = {name: rounded([len(v), math.fsum(v), min(v), max(v)]) for name, v in values.items()}
     return {**sums, 'samples by counter': counters}
 
 
@@ -143,8 +148,8 @@ def check_sql(python, source, folder, hloscope):
             ours = answers_of(events_of(hloscope, read, folder))
             for (name, _), line in zip(QUERIES.items(), out.splitlines(), strict=True):
                 theirs = {row[0]: row[1:] for row in json.loads(line)}
-                if name == 'samples by counter':  # added in another order; of JSON it names the argument too
-                    theirs = {key.removesuffix(' value'): [n, float(f'{total:.9g}'), *ends] for key, (n, total, *ends) in theirs.items()}
+                if name == 'samples by counter':  # of JSON it names the argument too
+                    theirs = {key.removesuffix(' value'): rounded(row) for key, row in theirs.items()}
                 differing = {key: (theirs.get(key), ours[name].get(key)) for key in theirs.keys() | ours[name].keys()
                              if theirs.get(key) != ours[name].get(key)}
                 assert not differing, (origin, ending, name, differing)
