@@ -153,7 +153,7 @@ def check_sql(python, source, folder, hloscope):
                 differing = {key: (theirs.get(key), ours[name].get(key)) for key in theirs.keys() | ours[name].keys()
                              if theirs.get(key) != ours[name].get(key)}
                 assert not differing, (origin, ending, name, differing)
-                asked += sum(row[0] for row in theirs.values())
+                asked += sum(int(row[0]) for row in theirs.values())
     return f'the same answers to {len(QUERIES)} queries of 4 files, {asked} events and samples counted'
 
 
