@@ -23,6 +23,9 @@ namespace {
 // A computation of more instructions is not applied inside a kernel.
 constexpr uint32_t kMostApplied = 64;
 
+// A window of more places is not gone through for each result.
+constexpr int64_t kMostPlaces = 256;
+
 // Numbers of whole bytes that hardware computes with, or that widen to such.
 bool HasKernelType(const Shape& shape) {
   const ElementType type = shape.element_type();
@@ -189,6 +192,18 @@ bool ReducesScalars(const Module& module, InstructionId id) {
     }
   }
   return true;
+}
+
+// Windows of few places in an input that is not dilated. Others slide, which the evaluator does
+// without adding everything up for each.
+bool ReducesWindows(const Module& module, InstructionId id) {
+  const auto* window = module.Get<hlo::Window>(module[id], AttributeKey::kWindow);
+  int64_t places = 1;
+  for (const hlo::WindowDimension& w : window->dimensions) {
+    if (w.base_dilation != 1 || w.window_reversal || w.size > kMostPlaces / places) return false;
+    places *= w.size;
+  }
+  return ReducesScalars(module, id);
 }
 
 // Arrays, an array of indices, updates of the arrays' types, which one computation combines.

@@ -25,6 +25,7 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
 EmittedKernel EmitLoop(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitScatter(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitReduceWindow(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitReduce(llvm::Module& module, const Kernel& kernel, const std::string& name);
 
 }  // namespace hloscope::codegen

@@ -240,6 +240,8 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
       return EmitUpdate(module, kernel, name);
     case Opcode::kReduce:
       return EmitReduce(module, kernel, name);
+    case Opcode::kReduceWindow:
+      return EmitReduceWindow(module, kernel, name);
     case Opcode::kScatter:
       return EmitScatter(module, kernel, name);
     default:

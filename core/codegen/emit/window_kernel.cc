@@ -1,0 +1,168 @@
+// Kernels that reduce windows of arrays: reduce-window without dilation of the input. Lanes are
+// neighbours of the result; places outside the input are left out.
+#include <algorithm>
+#include <bit>
+
+#include "core/codegen/emit/emit_kernel.h"
+#include "core/codegen/emit/kernel_function.h"
+#include "core/codegen/emit/loop_space.h"
+#include "core/codegen/emit/reducers.h"
+
+namespace hloscope::codegen {
+
+using hlo::InstructionId;
+using llvm::Value;
+
+namespace {
+
+constexpr int64_t kGrainBytes = 1 << 16;
+
+class WindowKernel {
+ public:
+  WindowKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)
+      : kernel_(kernel),
+        name_(name),
+        reducers_(kernel),
+        function_(module, kernel, name, -1),
+        input_(reducers_.sizes()) {
+    const hlo::Shape& shape = kernel.module.shape(kernel.roots[0]);
+    sizes_ = (shape.IsTuple() ? shape.elements()[0] : shape).dimensions();
+    const auto* window =
+        kernel.module.Get<hlo::Window>(kernel.module[kernel.roots[0]], hlo::AttributeKey::kWindow);
+    if (window != nullptr) window_ = window->dimensions;
+    window_.resize(sizes_.size());
+    const int64_t row = sizes_.empty() ? 1 : sizes_.back();
+    width_ = static_cast<int>(
+        std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(row, FullWidth(kernel)))));
+  }
+
+  EmittedKernel Emit() {
+    const int64_t row = sizes_.empty() ? 1 : sizes_.back(), rows = ProductOf(sizes_) / row;
+    int64_t taps = 1;
+    for (const hlo::WindowDimension& w : window_) taps *= w.size;
+    const int64_t row_bytes = row * taps * BytesPerElement(kernel_, ProductOf(sizes_));
+    const int64_t grain = std::clamp<int64_t>(kGrainBytes / row_bytes, 1, rows);
+    EmittedKernel out;
+    out.code.name = name_;
+    out.code.grains = (rows - 1) / grain + 1;
+    out.code.grain_bytes = grain * row_bytes;
+    out.code.in_place.assign(reducers_.count(), -1);
+    Builder& b = function_.builder();
+    IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));
+    ElementEmitter emitter(kernel_.module, math, function_.Arrays());
+    math_ = &math;
+    emitter_ = &emitter;
+    Value* from = b.CreateMul(function_.begin(), function_.Int(grain));
+    Value* to =
+        function_.Smaller(b.CreateMul(function_.end(), function_.Int(grain)), function_.Int(rows));
+    function_.Loop(from, to, 1, [&](Value* unit) { Row(unit); });
+    function_.Finish();
+    out.is_complete = !emitter.has_failed() && !has_failed_;
+    return out;
+  }
+
+ private:
+  Value* Int(int64_t value) { return function_.Int(value); }
+  Value* Larger(Value* a, Value* b) {
+    return Call(function_.builder(), llvm::Intrinsic::smax, {a, b});
+  }
+  bool IsLaneDimension(size_t d) const { return width_ > 1 && d + 1 == sizes_.size(); }
+
+  void Row(Value* unit) {
+    Builder& b = function_.builder();
+    place_.assign(sizes_.size(), math_->Constant(0));
+    Value* rest = unit;
+    for (size_t d = sizes_.empty() ? 0 : sizes_.size() - 1; d-- > 0;) {
+      place_[d] = math_->FromScalar(b.CreateURem(rest, Int(sizes_[d])));
+      rest = b.CreateUDiv(rest, Int(sizes_[d]));
+    }
+    const int64_t row = sizes_.empty() ? 1 : sizes_.back();
+    function_.Loop(Int(0), Int(row), width_, [&](Value* i) {
+      emitter_->Forget();
+      Value* at = function_.Smaller(i, Int(row - width_));
+      if (!sizes_.empty()) place_.back() = {at, width_ == 1 ? 0 : 1, nullptr, 1};
+      position_.assign(sizes_.size(), math_->Constant(0));
+      const Accumulators total = Fold(0, reducers_.Start(*emitter_, b, width_), nullptr);
+      const Accumulators results = reducers_.Results(*emitter_, b, total);
+      Value* first = b.CreateAdd(b.CreateMul(unit, Int(row)), at);
+      for (size_t k = 0; k < results.size(); ++k) {
+        function_.Store(results[k], reducers_.ResultType(k), function_.result(k), first, width_);
+      }
+    });
+  }
+
+  // The taps of dimension d that lie inside the input, for a place that all lanes share.
+  std::pair<Value*, Value*> TapsOf(size_t d) {
+    const hlo::WindowDimension& w = window_[d];
+    if (w.padding_low <= 0 && w.padding_high <= 0) return {Int(0), Int(w.size)};
+    Builder& b = function_.builder();
+    // start + tap·dilation lies in [0, input): the first such tap, and the first behind.
+    Value* start = b.CreateSub(b.CreateMul(place_[d].base, Int(w.stride)), Int(w.padding_low));
+    const auto first_from = [&](int64_t limit) {
+      Value* distance = b.CreateSub(Int(limit + w.window_dilation - 1), start);
+      return Larger(Int(0), b.CreateSDiv(Larger(distance, Int(0)), Int(w.window_dilation)));
+    };
+    return {first_from(0), function_.Smaller(Int(w.size), first_from(input_[d]))};
+  }
+
+  // Combines `total` with the taps of the dimensions from d on, where `mask` holds (null:
+  // everywhere).
+  Accumulators Fold(size_t d, const Accumulators& total, Value* mask) {
+    Builder& b = function_.builder();
+    if (d == sizes_.size()) return Tap(total, mask);
+    const hlo::WindowDimension& w = window_[d];
+    const bool is_lane = IsLaneDimension(d);
+    const bool is_padded = w.padding_low > 0 || w.padding_high > 0;
+    const auto [from, to] = is_lane ? std::pair{Int(0), Int(w.size)} : TapsOf(d);
+    const auto step = [&](Value* tap, const Accumulators& so_far) {
+      emitter_->Forget();
+      position_[d] =
+          math_->Add(math_->Multiply(place_[d], w.stride),
+                     math_->AddConstant(math_->Multiply(math_->FromScalar(tap), w.window_dilation),
+                                        -w.padding_low));
+      if (!is_lane || !is_padded) return Fold(d + 1, so_far, mask);
+      Value* number = math_->Vector(position_[d]);
+      Value* is_inside = b.CreateICmpULT(number, IntegerLike(number, input_[d]));
+      return Fold(d + 1, so_far, mask == nullptr ? is_inside : b.CreateAnd(mask, is_inside));
+    };
+    if (w.size == 1 && (is_lane || !is_padded)) return step(Int(0), total);
+    return function_.Loop(from, to, 1, total, step);
+  }
+
+  Accumulators Tap(const Accumulators& total, Value* mask) {
+    Builder& b = function_.builder();
+    Index index;
+    index.mask = mask;
+    for (const LaneNumber& number : position_) index.groups.push_back({1, number});
+    const Accumulators elements = reducers_.Elements(*emitter_, b, index, width_);
+    Accumulators next = reducers_.Combine(b, total, elements);
+    if (next.empty()) {
+      has_failed_ = true;
+      return total;
+    }
+    if (mask == nullptr) return next;
+    for (size_t k = 0; k < next.size(); ++k) next[k] = b.CreateSelect(mask, next[k], total[k]);
+    return next;
+  }
+
+  const Kernel& kernel_;
+  const std::string& name_;
+  Reducers reducers_;
+  KernelFunction function_;
+  std::span<const int64_t> input_, sizes_;
+  std::vector<hlo::WindowDimension> window_;
+  int width_ = 1;
+  IndexMath* math_ = nullptr;
+  ElementEmitter* emitter_ = nullptr;
+  std::vector<LaneNumber> place_, position_;  // in the result and the input, by dimension
+  bool has_failed_ = false;
+};
+
+}  // namespace
+
+EmittedKernel EmitReduceWindow(llvm::Module& module, const Kernel& kernel,
+                               const std::string& name) {
+  return WindowKernel(module, kernel, name).Emit();
+}
+
+}  // namespace hloscope::codegen
