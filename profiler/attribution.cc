@@ -113,6 +113,24 @@ void SubtractInner(const EventStore& store, std::vector<Piece>& pieces) {
   }
 }
 
+// Of each lane, with what of their time is their own.
+Result<std::vector<std::vector<Piece>>> PiecesOf(const EventStore& store, Jobs& jobs,
+                                                 const std::stop_token& stop) {
+  const std::vector<ExecutorName> executors = ExecutorNames(store);
+  const std::vector<LaneWork> work = WorkOfLanes(store);
+  std::vector<std::vector<Piece>> pieces(work.size());
+  HLOSCOPE_TRY(jobs.ParallelFor(
+      static_cast<int64_t>(work.size()),
+      [&](int64_t lane) {
+        const size_t l = static_cast<size_t>(lane);
+        if (work[l] == LaneWork::kNone) return;
+        pieces[l] = PiecesOf(store, store.lanes()[l], work[l], executors);
+        SubtractInner(store, pieces[l]);
+      },
+      stop));
+  return pieces;
+}
+
 struct TargetLess {
   bool operator()(const Target& a, const Target& b) const {
     return a.module != b.module ? a.module < b.module : a.instruction < b.instruction;
@@ -221,18 +239,7 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
   for (size_t n = 0; n < events.name_count(); ++n) {
     result->by_name_.push_back(targets.OfName(events.text(NameId(n))));
   }
-  const std::vector<ExecutorName> executors = ExecutorNames(events);
-  const std::vector<LaneWork> work = WorkOfLanes(events);
-  std::vector<std::vector<Piece>> pieces(work.size());
-  HLOSCOPE_TRY(jobs.ParallelFor(
-      static_cast<int64_t>(work.size()),
-      [&](int64_t lane) {
-        const size_t l = static_cast<size_t>(lane);
-        if (work[l] == LaneWork::kNone) return;
-        pieces[l] = PiecesOf(events, events.lanes()[l], work[l], executors);
-        SubtractInner(events, pieces[l]);
-      },
-      stop));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto pieces, PiecesOf(events, jobs, stop));
   std::map<Target, TimeOfTarget, TargetLess> times;
   std::map<NameId, UnattributedTime> unknown, between;
   const auto add = [&](std::map<NameId, UnattributedTime>& to, const Piece& piece) {
@@ -281,6 +288,25 @@ Result<std::shared_ptr<const Attribution>> Attribution::Make(
 const InstructionTime* Attribution::TimeOf(uint32_t module, hlo::InstructionId instruction) const {
   auto found = time_of_.find(KeyOf(module, instruction));
   return found == time_of_.end() ? nullptr : &times_[found->second];
+}
+
+Result<std::vector<Execution>> Attribution::Executions(Jobs& jobs,
+                                                       const std::stop_token& stop) const {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto pieces, PiecesOf(*store_, jobs, stop));
+  std::vector<Execution> executions;
+  for (const std::vector<Piece>& lane : pieces) {
+    for (const Piece& piece : lane) {
+      const Target target = piece.is_executor ? Target() : TargetOf(piece.event);
+      const auto time =
+          target.valid() ? time_of_.find(KeyOf(target.module, target.instruction)) : time_of_.end();
+      if (time == time_of_.end()) continue;
+      if (store_->text(store_->name(piece.event)).ends_with(kSummedSuffix)) continue;
+      executions.push_back(
+          {static_cast<uint32_t>(time->second), store_->start(piece.event), piece.self});
+    }
+  }
+  std::ranges::stable_sort(executions, {}, &Execution::start);
+  return executions;
 }
 
 std::vector<EventId> Attribution::EventsOf(uint32_t module, hlo::InstructionId instruction) const {

@@ -67,6 +67,12 @@ struct InstructionTime {
   EventId longest;
 };
 
+// One execution of an instruction that has an event of its own.
+struct Execution {
+  uint32_t time = 0;            // index into times()
+  int64_t start = 0, self = 0;  // picoseconds
+};
+
 // Time that belongs to no instruction known: events of one name.
 struct UnattributedTime {
   NameId name;
@@ -106,6 +112,8 @@ class Attribution {
   const AttributionTotals& totals() const { return totals_; }
   // The entry of an instruction in times(), or null.
   const InstructionTime* TimeOf(uint32_t module, hlo::InstructionId instruction) const;
+  // Of all instructions, in order of their starts. kDied where `stop` was requested.
+  Result<std::vector<Execution>> Executions(Jobs& jobs, const std::stop_token& stop = {}) const;
   // Every event of the instruction, in order of lanes, rows and time.
   std::vector<EventId> EventsOf(uint32_t module, hlo::InstructionId instruction) const;
 

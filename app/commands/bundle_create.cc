@@ -63,8 +63,11 @@ Result<BundleFindings> FindingsOf(const BundleOptions& options, const std::strin
   if (options.profiles.size() < 2) return findings;
   HLOSCOPE_ASSIGN_OR_RETURN(const ProfileReport second,
                             ReadTrace(options.profiles[1], module, limits));
-  findings.profile_comparison = ProfileComparisonJson(
-      first, second, profiler::CompareProfiles(*first.attribution, *second.attribution));
+  Jobs jobs(AvailableCpus());
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const ComparedReports compared,
+      CompareReports(std::span(&first, 1), std::span(&second, 1), jobs));
+  findings.profile_comparison = ProfileComparisonJson(compared);
   return findings;
 }
 

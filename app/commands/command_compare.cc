@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "app/command.h"
 #include "app/inputs.h"
@@ -32,8 +33,8 @@ class CompareCommand : public Command {
     return {
         {.name = "a",
          .target = &a_,
-         .help = "a module, values (.npy, .npz, literal .pb, folder of .npy), a trace, or a folder "
-                 "of traces",
+         .help = "a module, values (.npy, .npz, literal .pb, folder of .npy), a trace, a folder of "
+                 "traces, or several traces of the same (T1,T2,T3)",
          .value = "A",
          .required = true},
         {.name = "b",
@@ -52,9 +53,10 @@ class CompareCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    Result<Side> a = Open(a_, context.limits);
-    Result<Side> b = Open(b_, context.limits);
+    Result<Side> a = OpenAll(a_, context.limits);
+    Result<Side> b = OpenAll(b_, context.limits);
     if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+    if (a->repeated.size() + b->repeated.size() > 0) return Repeated(*a, *b, context);
     if (!a->traces.empty() && !b->traces.empty()) return Profiles(*a, *b, context);
     if (a->values && b->values) return Values(*a->values, *b->values, context);
     if (a->values.has_value() != b->values.has_value()) {
@@ -74,7 +76,26 @@ class CompareCommand : public Command {
     std::optional<FileView> file;
     std::optional<std::vector<dump::NamedValue>> values;
     std::map<std::string, std::string> traces;  // paths by file name
+    std::vector<std::string> repeated;          // instead: several recordings of the same
   };
+
+  // Paths with commas between them are traces, one each.
+  static Result<Side> OpenAll(const std::string& given, const Limits& limits) {
+    std::error_code error;
+    if (!given.contains(',') || std::filesystem::exists(given, error)) return Open(given, limits);
+    Side side;
+    std::istringstream paths(given);
+    for (std::string path; std::getline(paths, path, ',');) {
+      if (path.empty()) continue;
+      HLOSCOPE_ASSIGN_OR_RETURN(const Side one, Open(path, limits));
+      if (one.traces.size() != 1) {
+        return InputError(fmt::format("{}: expected one trace, found {}", path, one.traces.size()),
+                          "several paths with commas between them are traces of the same");
+      }
+      side.repeated.push_back(one.traces.begin()->second);
+    }
+    return side;
+  }
 
   static Result<Side> Open(const std::string& path, const Limits& limits) {
     Side side;
@@ -101,12 +122,12 @@ class CompareCommand : public Command {
   // Traces of one file name (of one host) are compared; where each side has one, those.
   int Profiles(const Side& a, const Side& b, const Context& context) {
     if (a.traces.size() == 1 && b.traces.size() == 1)
-      return Profiles(a.traces.begin()->second, b.traces.begin()->second, context);
+      return Profiles({a.traces.begin()->second}, {b.traces.begin()->second}, context);
     int status = kGood, compared = 0;
     for (const auto& [name, path] : a.traces) {
       auto other = b.traces.find(name);
       if (other == b.traces.end()) continue;
-      status = Worse(status, Profiles(path, other->second, context));
+      status = Worse(status, Profiles({path}, {other->second}, context));
       ++compared;
     }
     if (compared != 0) return status;
@@ -117,26 +138,51 @@ class CompareCommand : public Command {
                 context);
   }
 
-  // Times are told, not judged: two traces never are of equal times.
-  int Profiles(const std::string& path_a, const std::string& path_b, const Context& context) {
+  // One trace or several on each side.
+  int Repeated(const Side& a, const Side& b, const Context& context) {
+    const auto traces_of = [](const Side& side) {
+      if (side.repeated.empty() && side.traces.size() == 1)
+        return std::vector<std::string>{side.traces.begin()->second};
+      return side.repeated;
+    };
+    const std::vector<std::string> of_a = traces_of(a), of_b = traces_of(b);
+    if (!of_a.empty() && !of_b.empty()) return Profiles(of_a, of_b, context);
+    return Fail({ErrorClass::kInput,
+                 fmt::format("{}: expected a trace, or several with commas between them",
+                             of_a.empty() ? a_ : b_),
+                 {},
+                 "the other side is traces"},
+                context);
+  }
+
+  // What changed is told, and makes no difference to the exit status: times never are equal.
+  int Profiles(const std::vector<std::string>& paths_a, const std::vector<std::string>& paths_b,
+               const Context& context) {
     Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
     auto modules = LoadAttributedModules(modules_, context.limits);
     if (!modules) return Fail(modules.error(), context);
-    Result<ProfileReport> a = ReadReport(path_a, *modules, context, jobs);
-    Result<ProfileReport> b = ReadReport(path_b, *modules, context, jobs);
+    const auto a = ReadReports(paths_a, *modules, context, jobs);
+    const auto b = ReadReports(paths_b, *modules, context, jobs);
     if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
-    a->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
-    const auto comparison = profiler::CompareProfiles(*a->attribution, *b->attribution);
-    context.json ? WriteOut(ProfileComparisonJson(*a, *b, comparison))
-                 : PrintOut(ProfileComparisonText(*a, *b, comparison));
+    const auto compared = CompareReports(*a, *b, jobs);
+    if (!compared) return Fail(compared.error(), context);
+    const auto top = static_cast<size_t>(std::max<int64_t>(top_, 0));
+    context.json ? WriteOut(ProfileComparisonJson(*compared))
+                 : PrintOut(ProfileComparisonText(*compared, top));
     return kGood;
   }
 
-  static Result<ProfileReport> ReadReport(const std::string& path,
-                                          const std::vector<profiler::AttributedModule>& modules,
-                                          const Context& context, Jobs& jobs) {
-    HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, context.limits));
-    return ReadProfileReport(file, modules, context.limits, jobs);
+  static Result<std::vector<ProfileReport>> ReadReports(
+      const std::vector<std::string>& paths, const std::vector<profiler::AttributedModule>& modules,
+      const Context& context, Jobs& jobs) {
+    std::vector<ProfileReport> reports;
+    for (const std::string& path : paths) {
+      HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, context.limits));
+      HLOSCOPE_ASSIGN_OR_RETURN(ProfileReport report,
+                                ReadProfileReport(file, modules, context.limits, jobs));
+      reports.push_back(std::move(report));
+    }
+    return reports;
   }
 
   int Modules(const Side& side_a, const Side& side_b, const Context& context) {

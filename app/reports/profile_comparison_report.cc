@@ -1,10 +1,13 @@
-// A table of instructions: before, after, change and ratio.
+// A table of instructions: before, after, change, and what is more than noise; then what fusions,
+// categories and source lines changed.
 #include "app/reports/profile_comparison_report.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "core/base/counted.h"
 #include "core/base/json.h"
 
 namespace hloscope::app {
@@ -23,68 +26,193 @@ std::string RatioText(int64_t before, double after) {
   return fmt::format("{:.2f}x", after / static_cast<double>(before));
 }
 
+std::string Times(double ratio) {
+  if (ratio > 1000) return ">1000x";
+  return fmt::format("{:.2f}x", ratio);
+}
+
+// "jit_f:dot.3 (dot)", or what a group is called.
+std::string NameOf(const ComparedTime& row) {
+  if (row.opcode.empty())
+    return fmt::format("{} ({})", row.instruction, Counted(row.members, "instruction"));
+  std::string text = fmt::format("{}:{} ({})", row.module, row.instruction, row.opcode);
+  if (std::abs(row.often - 1) > 1e-9)
+    text += fmt::format(", ran {:.2f} times as often a run", row.often);
+  if (!row.source_line.empty()) text += "  " + row.source_line;
+  return text;
+}
+
+void AppendHead(std::string_view what, std::string& out) {
+  out += fmt::format("{:>10} {:>7} {:>15} {:>10} {:>10}  {:<15}  {}\n", "change", "ratio", "may be",
+                     "before", "after", "", what);
+}
+
+// Typical times where they are known, else what it took in all.
+void AppendRow(const ComparedTime& row, std::string& out) {
+  const auto& ratio = row.ratio;
+  const double before = ratio ? ratio->before : static_cast<double>(row.before);
+  const double after = ratio ? ratio->after : row.after_scaled;
+  out += fmt::format("{:>10} {:>7} {:>15} {:>10} {:>10}  {:<15}  {}\n", Signed(after - before),
+                     ratio ? Times(ratio->ratio) : "",
+                     ratio ? Times(ratio->low) + ".." + Times(ratio->high) : "",
+                     row.before_count > 0 ? DurationText(std::llround(before)) : "-",
+                     row.after_count > 0 ? DurationText(std::llround(after)) : "-",
+                     ToString(row.verdict), NameOf(row));
+}
+
+size_t NamedIn(const std::vector<ComparedTime>& rows) {
+  return static_cast<size_t>(std::ranges::count_if(rows, &ComparedTime::is_named));
+}
+
+// What holds of all that follows.
+void AppendSummary(const ProfileComparison& c, std::string& out) {
+  if (c.runs != 1) {
+    out += fmt::format("the second ran {:.2f} times as often; its times are divided by that\n",
+                       c.runs);
+  }
+  if (c.speed) {
+    out += fmt::format(
+        "instructions of the second took {:.2f} times as long in the median: taken for the speed "
+        "of the machine, and taken out below\n",
+        *c.speed);
+  }
+  if (c.judged == 0) {
+    out += "no change can be told from noise\n";
+  } else {
+    const size_t named = NamedIn(c.rows);
+    out += fmt::format("{} changed beyond noise; in the median instruction {} would be named\n",
+                       named == 0 ? "no instruction" : Counted(named, "instruction"),
+                       c.told_from < 1 ? fmt::format("a change of {:.0f} %", 100 * c.told_from)
+                                       : fmt::format("{:.1f} times the time", 1 + c.told_from));
+    out += fmt::format(
+        "times are typical ones of all executions; what the {} ratios may be holds "
+        "for all of them together at {:g} %\n",
+        c.judged, 100 * (1 - profiler::kComparisonError));
+  }
+  for (const std::string& note : c.notes) out += "note: " + note + '\n';
+}
+
+void AppendGroups(std::string_view what, const std::vector<ComparedTime>& rows, std::string& out) {
+  if (NamedIn(rows) == 0) return;
+  out += '\n';
+  AppendHead(what, out);
+  for (const ComparedTime& row : rows) {
+    if (row.is_named()) AppendRow(row, out);
+  }
+}
+
+void WriteRow(const ComparedTime& row, JsonWriter& json) {
+  json.BeginObject();
+  if (row.opcode.empty()) {
+    json.Field("name", row.instruction).Field("members", row.members);
+  } else {
+    json.Field("module", row.module)
+        .Field("instruction", row.instruction)
+        .Field("opcode", row.opcode)
+        .Field("source", row.source_line);
+  }
+  json.Field("a_count", row.before_count)
+      .Field("b_count", row.after_count)
+      .Field("a_ns", Nanoseconds(row.before))
+      .Field("b_ns", Nanoseconds(row.after))
+      .Field("change_ns", row.change() / 1e3)
+      .Field("often", row.often)
+      .Field("verdict", KeyOf(row.verdict));
+  const auto number = [&](std::string_view key, double profiler::ChangeRatio::* field) {
+    json.Key(key);
+    row.ratio ? json.Value(*row.ratio.*field) : json.Null();
+  };
+  number("ratio", &profiler::ChangeRatio::ratio);
+  number("ratio_low", &profiler::ChangeRatio::low);
+  number("ratio_high", &profiler::ChangeRatio::high);
+  json.Key("a_typical_ns");
+  row.ratio ? json.Value(row.ratio->before / 1e3) : json.Null();
+  json.Key("b_typical_ns");
+  row.ratio ? json.Value(row.ratio->after / 1e3) : json.Null();
+  json.EndObject();
+}
+
 }  // namespace
 
-std::string ProfileComparisonText(const ProfileReport& a, const ProfileReport& b,
-                                  const ProfileComparison& comparison) {
-  const double after = static_cast<double>(comparison.after) / comparison.runs;
-  std::string out = fmt::format("{} -> {}\n{} -> {} on instructions ({} {})\n", a.path, b.path,
-                                DurationText(comparison.before), DurationText(std::llround(after)),
-                                Signed(after - static_cast<double>(comparison.before)),
-                                RatioText(comparison.before, after));
-  if (comparison.runs != 1) {
-    out += fmt::format("the second ran {:.2f} times as often; its times are divided by that\n",
-                       comparison.runs);
-  }
-  if (comparison.rows.empty()) {
-    out += "no event in either names an instruction (--module names the modules that ran)\n";
-    return out;
-  }
-  out += fmt::format("{:>10} {:>8} {:>10} {:>10}  instruction\n", "change", "ratio", "before",
-                     "after");
-  const size_t shown = std::min(a.top, comparison.rows.size());
-  for (const ComparedTime& row : std::span(comparison.rows).first(shown)) {
-    out += fmt::format("{:>10} {:>8} {:>10} {:>10}  {}:{} ({})\n", Signed(row.change()),
-                       RatioText(row.before, row.after_scaled),
-                       row.before_count > 0 ? DurationText(row.before) : "-",
-                       row.after_count > 0 ? DurationText(std::llround(row.after_scaled)) : "-",
-                       row.module, row.instruction, row.opcode);
-  }
-  if (shown < comparison.rows.size())
-    out +=
-        fmt::format("{} more (--top {})\n", comparison.rows.size() - shown, comparison.rows.size());
+Result<ComparedReports> CompareReports(std::span<const ProfileReport> a,
+                                       std::span<const ProfileReport> b, Jobs& jobs) {
+  ComparedReports out;
+  std::vector<profiler::ComparedRecording> before, after;
+  const auto take = [&](std::span<const ProfileReport> reports, std::string& paths,
+                        std::vector<profiler::ComparedRecording>& recordings) {
+    for (const ProfileReport& report : reports) {
+      paths += (paths.empty() ? "" : ",") + report.path;
+      recordings.push_back(profiler::RecordingOf(*report.profile, report.attribution, false));
+      for (const std::string& warning : report.warnings)
+        out.warnings.push_back(report.path + ": " + warning);
+    }
+  };
+  take(a, out.a, before);
+  take(b, out.b, after);
+  HLOSCOPE_ASSIGN_OR_RETURN(out.comparison, profiler::CompareProfiles(before, after, jobs));
   return out;
 }
 
-std::string ProfileComparisonJson(const ProfileReport& a, const ProfileReport& b,
-                                  const ProfileComparison& comparison) {
+std::string ProfileComparisonText(const ComparedReports& compared, size_t top) {
+  const ProfileComparison& c = compared.comparison;
+  const double after = c.total.after_scaled;
+  std::string out =
+      fmt::format("{} -> {}\n{} -> {} on instructions ({} {})\n", compared.a, compared.b,
+                  DurationText(c.before), DurationText(std::llround(after)),
+                  Signed(after - static_cast<double>(c.before)), RatioText(c.before, after));
+  if (c.rows.empty()) {
+    out += "no event in either names an instruction (--module names the modules that ran)\n";
+    return out;
+  }
+  AppendSummary(c, out);
+  out += '\n';
+  AppendHead("instruction", out);
+  const size_t shown = std::min(std::max(top, NamedIn(c.rows)), c.rows.size());
+  for (const ComparedTime& row : std::span(c.rows).first(shown)) AppendRow(row, out);
+  if (shown < c.rows.size())
+    out += fmt::format("{} more (--top {})\n", c.rows.size() - shown, c.rows.size());
+  AppendGroups("fusion with its parts", c.fusions, out);
+  AppendGroups("category", c.categories, out);
+  AppendGroups("source line", c.source_lines, out);
+  for (const std::string& warning : compared.warnings) out += "warning: " + warning + '\n';
+  return out;
+}
+
+std::string ProfileComparisonJson(const ComparedReports& compared) {
+  const ProfileComparison& c = compared.comparison;
   std::string out;
   JsonWriter json(out);
   json.BeginObject()
-      .Field("a", a.path)
-      .Field("b", b.path)
+      .Field("a", compared.a)
+      .Field("b", compared.b)
       .Field("status", "ok")
-      .Field("runs", comparison.runs)
-      .Field("a_ns", Nanoseconds(comparison.before))
-      .Field("b_ns", Nanoseconds(comparison.after))
-      .Key("instructions")
-      .BeginArray();
-  for (const ComparedTime& row : comparison.rows) {
-    json.BeginObject()
-        .Field("module", row.module)
-        .Field("instruction", row.instruction)
-        .Field("opcode", row.opcode)
-        .Field("a_count", row.before_count)
-        .Field("b_count", row.after_count)
-        .Field("a_ns", Nanoseconds(row.before))
-        .Field("b_ns", Nanoseconds(row.after))
-        .Field("change_ns", row.change() / 1e3)
-        .EndObject();
+      .Field("runs", c.runs)
+      .Field("a_recordings", c.before_recordings)
+      .Field("b_recordings", c.after_recordings)
+      .Field("a_ns", Nanoseconds(c.before))
+      .Field("b_ns", Nanoseconds(c.after))
+      .Field("confidence", 1 - profiler::kComparisonError)
+      .Field("judged", c.judged)
+      .Key("speed");
+  c.speed ? json.Value(*c.speed) : json.Null();
+  json.Field("spread", c.spread).Key("told_from");
+  c.judged > 0 ? json.Value(c.told_from) : json.Null();
+  json.Key("total");
+  WriteRow(c.total, json);
+  const std::pair<std::string_view, const std::vector<ComparedTime>*> tables[] = {
+      {"instructions", &c.rows},
+      {"fusions", &c.fusions},
+      {"categories", &c.categories},
+      {"source_lines", &c.source_lines}};
+  for (const auto& [key, rows] : tables) {
+    json.Key(key).BeginArray();
+    for (const ComparedTime& row : *rows) WriteRow(row, json);
+    json.EndArray();
   }
+  json.Key("notes").BeginArray();
+  for (const std::string& note : c.notes) json.Value(note);
   json.EndArray().Key("warnings").BeginArray();
-  for (const ProfileReport* report : {&a, &b}) {
-    for (const std::string& warning : report->warnings) json.Value(report->path + ": " + warning);
-  }
+  for (const std::string& warning : compared.warnings) json.Value(warning);
   json.EndArray().EndObject();
   return out + "\n";
 }

@@ -204,6 +204,49 @@ class Recording(FolderTest):
         self.assertEqual([entry['count'] for entry in told['instructions'] if entry['instruction'] == 'out'], [1])
         self.assertEqual(told['warnings'], [])
 
+    def test_several_recordings_of_each_are_compared(self):
+        sides = [','.join(self.profile(f'{side}{i}.hloprof') for i in range(3)) for side in 'ab']
+        status, text, err = run('compare', *sides, '--json')
+        self.assertEqual((status, err), (0, ''))
+        told = json.loads(text)
+        self.assertEqual((told['a_recordings'], told['b_recordings'], told['a']), (3, 3, sides[0]))
+        self.assertEqual((told['runs'], told['confidence'], told['notes']), (1, 0.99, []))
+        rows = told['instructions'] + told['fusions'] + told['categories'] + [told['total']]
+        self.assertEqual(told['judged'], len(rows))
+        self.assertEqual([row['name'] for row in told['fusions']], ['loop:step'])
+        for row in rows:
+            self.assertIn(row['verdict'], ('slower', 'faster', 'within_noise'))
+            self.assertTrue(row['ratio_low'] <= row['ratio'] <= row['ratio_high'], row)
+            self.assertAlmostEqual(row['b_typical_ns'] / row['a_typical_ns'] / row['ratio'], 1, 9)
+        step, = [row for row in told['instructions'] if row['instruction'] == 'step']
+        self.assertEqual((step['a_count'], step['b_count'], step['often']), (3 * TURNS, 3 * TURNS, 1))
+        status, text, _ = run('compare', *sides)
+        self.assertEqual(status, 0)
+        self.assertIn('changed beyond noise', text)
+
+    def test_too_few_recordings_are_not_judged(self):
+        one, two = self.profile('a.hloprof'), self.profile('b.hloprof')
+        told = json.loads(run('compare', one, f'{two},{one}', '--json')[1])
+        self.assertEqual((told['judged'], told['told_from']), (0, None))
+        self.assertIn('3 of each side', told['notes'][0])
+        self.assertIsNone(told['instructions'][0]['ratio'])
+        self.assertIn('no change can be told from noise', run('compare', one, f'{two},{one}')[1])
+        status, _, err = run('compare', f'{one},{self.module(LOOP)}', two)
+        self.assertEqual(status, 2)
+        self.assertIn('expected one trace, found 0', err)
+
+    def test_a_reference_is_not_mixed_with_what_is_compared(self):
+        both = self.profile('r.hloprof', '--reference_platform', 'interpreter')
+        told = json.loads(run('compare', both, self.profile('a.hloprof'), '--json')[1])
+        step, = [row for row in told['instructions'] if row['instruction'] == 'step']
+        self.assertEqual((step['a_count'], step['b_count']), (TURNS, TURNS))
+
+    def profile(self, name, *options):
+        out = os.path.join(self.folder, name)
+        status, _, err = run('run', self.module(LOOP), '--profile', out, *options)
+        self.assertEqual(status, 0, err)
+        return out
+
     def test_a_bundle_carries_it(self):
         bundle = os.path.join(self.folder, 'b.hlob')
         status, _, err = run('run', self.module(LOOP), '--profile', self.folder + '/p.hloprof', '--bundle', bundle)

@@ -12,6 +12,7 @@
 #include "core/hlo/proto/proto.h"
 #include "core/replay/platform_table.h"
 #include "profiler/attribution.h"
+#include "profiler/profile_comparison.h"
 
 namespace hloscope::debug {
 
@@ -131,6 +132,7 @@ uint32_t RunRecorder::AddProgram(std::shared_ptr<const hlo::Module> module,
   program.label = fmt::format("{} on {}", module->name(), platform);
   program.group = fmt::format("{}{}", platform, is_reference ? " (reference)" : "");
   program.number = next_number_++;
+  program.is_reference = is_reference;
   program.operations.resize(module->instructions().size());
   program.module = std::move(module);
   AddFact(fmt::format("program {}", program.number),
@@ -221,6 +223,7 @@ Result<std::shared_ptr<const profiler::Profile>> RunRecorder::Finish(Jobs& jobs)
     module.hlo_proto = *module.owned;
     profile->modules.push_back(std::move(module));
   }
+  AddReferencePrograms();
   std::ranges::move(traced_modules_, std::back_inserter(profile->modules));
   std::ranges::stable_sort(profile->modules, {}, &profiler::EmbeddedModule::program);
   if (std::ranges::any_of(programs_, &Program::has_steps)) {
@@ -233,6 +236,16 @@ Result<std::shared_ptr<const profiler::Profile>> RunRecorder::Finish(Jobs& jobs)
   profile->losses = std::move(losses_);
   HLOSCOPE_ASSIGN_OR_RETURN(profile->store, builder_.Finish(jobs));
   return std::shared_ptr<const profiler::Profile>(std::move(profile));
+}
+
+void RunRecorder::AddReferencePrograms() {
+  std::string numbers;
+  for (const Program& program : programs_) {
+    if (!program.is_reference) continue;
+    numbers += fmt::format("{}{}", numbers.empty() ? "" : " ", program.number);
+    for (const auto& [own, number] : program.traced) numbers += fmt::format(" {}", number);
+  }
+  if (!numbers.empty()) AddFact(std::string(profiler::kReferencePrograms), numbers);
 }
 
 uint32_t RunRecorder::Group(const std::string& name, bool is_device) {
@@ -306,7 +319,8 @@ void RunRecorder::AddTrace(Program& program, replay::TraceFile file) {
     own.owned = std::make_shared<const std::string>(module.hlo_proto);
     own.hlo_proto = *own.owned;
     AddFact(fmt::format("program {}", own.program),
-            fmt::format("{} as compiled, of {}", module.name, program.label));
+            fmt::format("{} as compiled, of {}{}", module.name, program.label,
+                        program.is_reference ? ", the reference" : ""));
     traced_modules_.push_back(std::move(own));
   }
   std::vector<profiler::OperationId> operations;

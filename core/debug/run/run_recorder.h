@@ -62,6 +62,7 @@ class RunRecorder {
     std::string label;  // "jit_step on interpreter"
     std::string group;
     int64_t number = 0;  // as traces have it
+    bool is_reference = false;
     int64_t runs = 0;
     std::map<int64_t, int64_t> traced = {};              // numbers of programs in its own traces
     bool tells_instructions = false, has_steps = false;  // in its runs; of ours
@@ -69,6 +70,7 @@ class RunRecorder {
     std::vector<profiler::OperationId> operations = {};  // by instruction; invalid: none yet
   };
 
+  void AddReferencePrograms();
   uint32_t Group(const std::string& name, bool is_device = false);
   profiler::LaneId Lane(const std::string& group, const std::string& lane,
                         profiler::LaneRole role = profiler::LaneRole::kThread,

@@ -1,0 +1,102 @@
+// One entry for each name, filled recording by recording.
+#include "profiler/compared_items.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/source_line.h"
+#include "profiler/typical_times.h"
+
+namespace hloscope::profiler {
+namespace {
+
+// "elementwise", "loop fusion".
+std::string CategoryOf(const hlo::Module& module, hlo::InstructionId id) {
+  std::string text;
+  const hlo::Category category = hlo::Info(module[id].opcode).category;
+  switch (category) {
+#define OPERATION_CATEGORY(name, words) \
+  case hlo::Category::name:             \
+    text = words;                       \
+    break;
+#include "profiler/operation_categories.def"
+#undef OPERATION_CATEGORY
+  }
+  if (category != hlo::Category::kFusion) return text;
+  constexpr auto kKey = hlo::AttributeKey::kFusionKind;
+  std::string_view kind = hlo::EnumText(kKey, module.GetInt(module[id], kKey));  // "kLoop"
+  if (kind.starts_with('k')) kind.remove_prefix(1);
+  std::string out(kind);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out.empty() ? text : out + " " + text;
+}
+
+// The outermost fusion that the instruction is, or is a part of.
+std::string FusionOf(const hlo::Module& module, hlo::InstructionId id) {
+  hlo::InstructionId fusion;
+  const hlo::CallGraph& calls = hlo::CallGraphOf(module);
+  const size_t deepest = module.computations().size();
+  for (size_t depth = 0; id.valid() && depth <= deepest; ++depth) {
+    if (module[id].opcode == hlo::Opcode::kFusion) fusion = id;
+    id = calls.OnlyCaller(module[id].computation);
+  }
+  return fusion.valid() ? std::string(module.name(fusion)) : std::string();
+}
+
+// Two programs of one name are one item: what is typical is that of both, by how often they ran.
+void Add(const InstructionTime& time, const Estimate& typical, bool has_typical,
+         RecordedItem& item) {
+  if (has_typical) {
+    const double share = !item.has_typical ? 1
+                                           : static_cast<double>(time.count) /
+                                                 static_cast<double>(time.count + item.count);
+    const double rest = 1 - share;
+    item.typical.value = share * typical.value + rest * item.typical.value;
+    item.typical.variance = share * share * typical.variance + rest * rest * item.typical.variance;
+    item.typical.freedom =
+        item.has_typical ? std::min(typical.freedom, item.typical.freedom) : typical.freedom;
+    item.has_typical = true;
+  }
+  item.count += time.count;
+  item.self += time.self;
+}
+
+}  // namespace
+
+Result<std::vector<ComparedItem>> ComparedItems(std::span<const ComparedRecording> recordings,
+                                                Jobs& jobs, const std::stop_token& stop) {
+  std::map<std::pair<std::string, std::string>, ComparedItem> by_name;
+  for (size_t r = 0; r < recordings.size(); ++r) {
+    const Attribution& attribution = *recordings[r].attribution;
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto typical, TypicalTimes(attribution, jobs, stop));
+    for (size_t t = 0; t < attribution.times().size(); ++t) {
+      const InstructionTime& time = attribution.times()[t];
+      const AttributedModule& m = attribution.modules()[time.target.module];
+      const std::set<int64_t>& programs = recordings[r].programs;
+      if (!programs.empty() && !programs.contains(m.program)) continue;
+      const hlo::InstructionId id = time.target.instruction;
+      const std::string name(m.module->name(id));
+      auto [entry, is_new] = by_name.try_emplace({m.name, name});
+      ComparedItem& item = entry->second;
+      if (is_new) {
+        item = {.module = m.name,
+                .instruction = name,
+                .opcode = std::string(hlo::ToString((*m.module)[id].opcode)),
+                .fusion = FusionOf(*m.module, id),
+                .category = CategoryOf(*m.module, id),
+                .source_line = ToString(hlo::SourceLineOf(*m.module, id)),
+                .recordings = std::vector<RecordedItem>(recordings.size())};
+      }
+      const bool has_typical = typical[t].variance > 0;
+      Add(time, typical[t], has_typical, item.recordings[r]);
+    }
+  }
+  std::vector<ComparedItem> items;
+  items.reserve(by_name.size());
+  for (auto& [name, item] : by_name) items.push_back(std::move(item));
+  return items;
+}
+
+}  // namespace hloscope::profiler
