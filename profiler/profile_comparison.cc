@@ -417,7 +417,8 @@ class Comparing {
 
   void Explain() {
     constexpr std::string_view kRecord =
-        "record each side several times and compare all: `compare A1,A2,A3 B1,B2,B3`";
+        "record each side several times (`profile MODULE --recordings 5 -o A.hloprof`) and compare "
+        "all: `compare A.1.hloprof,A.2.hloprof,… B.1.hloprof,…`";
     if (is_single() && !out_.speed && !items_.empty()) {
       out_.notes.push_back(fmt::format(
           "{} instructions ran {} times or more in both: {} such are needed to tell a change from "

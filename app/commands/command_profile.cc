@@ -14,6 +14,7 @@
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/reports/attributed_modules.h"
+#include "app/reports/profile_comparison_report.h"
 #include "app/reports/profile_report.h"
 #include "app/reports/run_report.h"
 #include "app/run_options.h"
@@ -44,6 +45,11 @@ class ProfileCommand : public Command {
                  " instead (all but .hloprof also with .gz behind); what that cannot hold is named",
          .value = "FILE",
          .letter = "-o"},
+        {.name = "--recordings",
+         .target = &recordings_,
+         .help = "of a module: record it so often, each time in new processes, since a program's "
+                 "times differ from process to process; written to OUT.1, OUT.2, …",
+         .value = "N"},
         {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
     };
     for (std::vector<OptionSpec> specs :
@@ -55,7 +61,12 @@ class ProfileCommand : public Command {
   }
 
   int Run(const Context& context) override {
+    // What is to be compared with another Python is the same platform, if none is named.
+    debug::RunRequest& request = run_.request();
+    if (!request.reference_python.empty() && request.reference_platform.empty())
+      request.reference_platform = request.platform;
     if (Status ready = run_.Prepare(context); !ready) return Fail(ready.error());
+    if (recordings_ < 1) return Fail(InputError("--recordings: expected at least 1").error());
     Result<std::vector<profiler::AttributedModule>> modules =
         LoadAttributedModules(modules_, context.limits);
     if (!modules) return Fail(modules.error());
@@ -125,9 +136,16 @@ class ProfileCommand : public Command {
     return kGood;
   }
 
-  // Runs a module and tells what was recorded of it.
+  // "out.hloprof" as the file of recording 2 of several: "out.2.hloprof".
+  std::string FileOf(const std::string& out, int64_t recording) const {
+    if (recordings_ == 1 || out.empty()) return out;
+    const size_t name = out.find_last_of('/') + 1;
+    const size_t dot = std::min(out.find('.', name + 1), out.size());
+    return fmt::format("{}.{}{}", out.substr(0, dot), recording, out.substr(dot));
+  }
+
+  // Runs a module and tells what was recorded of it; with a reference, what differs.
   int Record(const std::string& path, const Context& context) {
-    const auto start = std::chrono::steady_clock::now();
     std::string out = out_;
     if (!out.empty()) {
       Result<std::string> file = ProfilePath(out, std::span(&path, 1));
@@ -135,38 +153,80 @@ class ProfileCommand : public Command {
       out = *std::move(file);
     }
     const CancelOnSignals cancel;
-    debug::RunRequest& request = run_.request();
-    if (request.workers == nullptr) {
-      request.workers =
-          StartWorkers(std::array{request.platform, request.reference_platform}, context.limits);
+    std::vector<ProfileReport> reports;
+    int status = kGood;
+    for (int64_t recording = 1; recording <= recordings_; ++recording) {
+      Result<Recorded> one = RecordOnce(path, FileOf(out, recording), context, cancel.token());
+      if (!one) return Refuse(path, one.error(), context);
+      // Of several the last is told in full.
+      if (context.json) {
+        WriteOut(ProfileJson(one->report));
+      } else {
+        PrintOut(recording == recordings_ ? ProfileText(one->report)
+                                          : RecordedText(one->report, recording));
+      }
+      if (const auto error = RunReportError(path, one->run)) PrintError(*error);
+      status = Worse(status, ExitStatusOf(one->run.status));
+      reports.push_back(std::move(one->report));
     }
+    if (run_.request().reference_platform.empty()) return status;
+    return Worse(status, CompareSides(path, reports, context));
+  }
+
+  struct Recorded {
+    debug::RunReport run;
+    ProfileReport report;
+  };
+  Result<Recorded> RecordOnce(const std::string& path, const std::string& out,
+                              const Context& context, const std::stop_token& stop) {
+    const auto start = std::chrono::steady_clock::now();
+    debug::RunRequest& request = run_.request();
+    request.workers =
+        StartWorkers(std::array{request.platform, request.reference_platform}, context.limits);
     debug::RunRecorder recorder;
     request.recorder = &recorder;
     request.measure_recording = true;
     std::optional<debug::CommandSpan> span(std::in_place, &recorder, "read " + path);
-    Result<LoadedRun> loaded = run_.Load(path, context.limits, cancel.token());
+    Result<LoadedRun> loaded = run_.Load(path, context.limits, stop);
     span.reset();
-    if (!loaded) return Refuse(path, loaded.error(), context);
-    const debug::RunReport run = debug::RunModule(loaded->module, loaded->request, cancel.token());
-    if (run.timing.run_us.empty() && run.error) return Refuse(path, *run.error, context);
+    if (!loaded) return std::unexpected(loaded.error());
+    debug::RunReport run = debug::RunModule(loaded->module, loaded->request, stop);
+    if (run.timing.run_us.empty() && run.error) return std::unexpected(*run.error);
     std::vector<profiler::Loss> lost;
-    Result<ProfileReport> report = FinishProfile(recorder, out, true, lost, context);
-    if (!report) return Refuse(path, report.error(), context);
-    report->path = path;
-    report->recorded = {run.module,
-                        run.platform,
-                        run.reference,
-                        out,
-                        run.timing.run_us,
-                        run.timing.unrecorded_us,
-                        !run.recording_changed_bits};
-    report->warnings.insert(report->warnings.end(), run.warnings.begin(), run.warnings.end());
-    report->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
+    HLOSCOPE_ASSIGN_OR_RETURN(ProfileReport report,
+                              FinishProfile(recorder, out, true, lost, context));
+    report.path = path;
+    report.recorded = {run.module,
+                       run.platform,
+                       run.reference,
+                       out,
+                       run.timing.run_us,
+                       run.timing.unrecorded_us,
+                       !run.recording_changed_bits};
+    report.warnings.insert(report.warnings.end(), run.warnings.begin(), run.warnings.end());
+    report.top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    report->time_ms = time.count();
-    context.json ? WriteOut(ProfileJson(*report)) : PrintOut(ProfileText(*report));
-    if (const auto error = RunReportError(path, run)) PrintError(*error);
-    return ExitStatusOf(run.status);
+    report.time_ms = time.count();
+    return Recorded{std::move(run), std::move(report)};
+  }
+
+  // The platform against the reference, where both tell times of instructions.
+  int CompareSides(const std::string& path, std::span<const ProfileReport> reports,
+                   const Context& context) {
+    const debug::RunRequest& request = run_.request();
+    const auto name = [&](const std::string& platform, const std::string& python) {
+      return fmt::format("{} on {}{}", path, platform, python.empty() ? "" : " of " + python);
+    };
+    const bool other_python = !request.reference_python.empty() && !run_.pythons().empty();
+    Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
+    const auto compared = CompareWithReference(
+        reports, name(request.platform, other_python ? run_.pythons().front() : ""),
+        name(request.reference_platform, request.reference_python), jobs);
+    if (!compared) return Refuse(path, compared.error(), context);
+    const auto top = static_cast<size_t>(std::max<int64_t>(top_, 0));
+    context.json ? WriteOut(ProfileComparisonJson(*compared))
+                 : PrintOut("\n" + ProfileComparisonText(*compared, top));
+    return kGood;
   }
 
   int WriteOne(const ProfileReport& report, const Context& context) const {
@@ -180,7 +240,7 @@ class ProfileCommand : public Command {
   RunOptionSet run_;
   std::vector<std::string> traces_, modules_;
   std::string out_;
-  int64_t top_ = 20;
+  int64_t top_ = 20, recordings_ = 1;
 };
 
 }  // namespace

@@ -153,6 +153,20 @@ Result<ComparedReports> CompareReports(std::span<const ProfileReport> a,
   return out;
 }
 
+Result<ComparedReports> CompareWithReference(std::span<const ProfileReport> reports, std::string a,
+                                             std::string b, Jobs& jobs) {
+  std::vector<profiler::ComparedRecording> sides[2];
+  for (const ProfileReport& report : reports) {
+    for (const bool reference : {false, true}) {
+      sides[reference ? 1 : 0].push_back(
+          profiler::RecordingOf(*report.profile, report.attribution, reference));
+    }
+  }
+  ComparedReports out{std::move(a), std::move(b), {}, {}};
+  HLOSCOPE_ASSIGN_OR_RETURN(out.comparison, profiler::CompareProfiles(sides[0], sides[1], jobs));
+  return out;
+}
+
 std::string ProfileComparisonText(const ComparedReports& compared, size_t top) {
   const ProfileComparison& c = compared.comparison;
   const double after = c.total.after_scaled;

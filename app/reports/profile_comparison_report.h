@@ -25,6 +25,10 @@ struct ComparedReports {
 Result<ComparedReports> CompareReports(std::span<const ProfileReport> a,
                                        std::span<const ProfileReport> b, Jobs& jobs);
 
+// Of recordings that have a reference in them, the platform (called `a`) and the reference (`b`).
+Result<ComparedReports> CompareWithReference(std::span<const ProfileReport> reports, std::string a,
+                                             std::string b, Jobs& jobs);
+
 // `top`: rows of the table of instructions.
 std::string ProfileComparisonText(const ComparedReports& compared, size_t top);
 // One line.

@@ -425,6 +425,14 @@ std::string ProfileJson(const ProfileReport& report) {
   return out + "\n";
 }
 
+std::string RecordedText(const ProfileReport& report, int64_t number) {
+  const RecordedRuns& runs = *report.recorded;
+  return fmt::format("recording {}: {}, median {}{}{}\n", number,
+                     Counted(runs.run_us.size(), "run"),
+                     DurationText(static_cast<int64_t>(Median(runs.run_us) * 1e6)),
+                     runs.written.empty() ? "" : ", written to ", runs.written);
+}
+
 std::string ConversionText(const ProfileReport& report, const std::string& out,
                            const std::vector<Loss>& lost) {
   const EventStore& store = *report.profile->store;

@@ -56,6 +56,9 @@ std::string ProfileText(const ProfileReport& report);
 // One line.
 std::string ProfileJson(const ProfileReport& report);
 
+// One line of one of several recordings, which is told in full elsewhere.
+std::string RecordedText(const ProfileReport& report, int64_t number);
+
 // What was written to `out`, and what its format cannot hold.
 std::string ConversionText(const ProfileReport& report, const std::string& out,
                            const std::vector<profiler::Loss>& lost);

@@ -241,6 +241,25 @@ class Recording(FolderTest):
         step, = [row for row in told['instructions'] if row['instruction'] == 'step']
         self.assertEqual((step['a_count'], step['b_count']), (TURNS, TURNS))
 
+    def test_recordings_are_files_and_sides_take_turns(self):
+        out = os.path.join(self.folder, 'p.hloprof')
+        status, text, err = run('profile', self.module(LOOP), '--repeat', '2', '--recordings', '3', '-o', out, '--json',
+                                '--reference_platform', 'interpreter')
+        self.assertEqual(status, 0, err)
+        *each, compared = [json.loads(line) for line in text.splitlines()]
+        files = [os.path.join(self.folder, f'p.{i}.hloprof') for i in (1, 2, 3)]
+        self.assertEqual([one['written'] for one in each], files)
+        self.assertTrue(all(os.path.exists(file) for file in files))
+        for one in each:
+            runs = [entry['count'] for entry in one['instructions'] if entry['instruction'] == 'loop']
+            self.assertEqual(runs, [2, 2])
+        self.assertEqual((compared['a_recordings'], compared['b_recordings'], compared['notes']), (3, 3, []))
+        self.assertTrue(compared['a'].endswith('m.hlo on interpreter'), compared['a'])
+        step, = [row for row in compared['instructions'] if row['instruction'] == 'step']
+        self.assertEqual((step['a_count'], step['b_count']), (3 * 2 * TURNS, 3 * 2 * TURNS))
+        self.assertIsNotNone(step['ratio'])
+        self.assertEqual(run('profile', self.module(LOOP), '--recordings', '0')[0], 2)
+
     def profile(self, name, *options):
         out = os.path.join(self.folder, name)
         status, _, err = run('run', self.module(LOOP), '--profile', out, *options)

@@ -457,6 +457,11 @@ class Replay {
       report_.repeat = RepeatReport{request_.repeat, request_.same_bits, {}, 0, {}};
     for (int64_t run = 1; run < request_.repeat; ++run) {
       const Result<Leaves> again = RunOn(*test_, iteration, report_.timing);
+      // Where times are compared both sides take turns, so that what the machine does meets both.
+      if (request_.measure_recording && reference_ != nullptr) {
+        HLOSCOPE_TRY(Survive(WithoutValue(RunOn(*reference_, iteration, *report_.reference_timing)),
+                             fmt::format("run {} of the reference", run)));
+      }
       if (!again.has_value()) {
         HLOSCOPE_TRY(Survive(std::unexpected(again.error()),
                              fmt::format("run {} of iteration {}", run, iteration)));
@@ -468,6 +473,11 @@ class Replay {
       report_.repeat->iteration = iteration;
       report_.repeat->difference = std::move(difference);
     }
+    return {};
+  }
+
+  static Status WithoutValue(Result<Leaves> result) {
+    if (!result.has_value()) return std::unexpected(std::move(result).error());
     return {};
   }
 
