@@ -203,7 +203,11 @@ class ProfileCommand : public Command {
                        run.timing.run_us,
                        run.timing.unrecorded_us,
                        !run.recording_changed_bits};
-    report.warnings.insert(report.warnings.end(), run.warnings.begin(), run.warnings.end());
+    // Each run says its own again.
+    for (const std::string& warning : run.warnings) {
+      if (std::ranges::find(report.warnings, warning) == report.warnings.end())
+        report.warnings.push_back(warning);
+    }
     report.top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     report.time_ms = time.count();

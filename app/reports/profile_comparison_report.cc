@@ -85,8 +85,8 @@ void AppendSummary(const ProfileComparison& c, std::string& out) {
                        c.told_from < 1 ? fmt::format("a change of {:.0f} %", 100 * c.told_from)
                                        : fmt::format("{:.1f} times the time", 1 + c.told_from));
     out += fmt::format(
-        "times are typical ones of all executions; what the {} ratios may be holds "
-        "for all of them together at {:g} %\n",
+        "before, after: what all executions typically take together; may be: what the noise leaves "
+        "open, for all {} ratios at once at {:g} %\n",
         c.judged, 100 * (1 - profiler::kComparisonError));
   }
   for (const std::string& note : c.notes) out += "note: " + note + '\n';
