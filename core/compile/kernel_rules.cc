@@ -203,7 +203,10 @@ bool ReducesWindows(const Module& module, InstructionId id) {
     if (w.base_dilation != 1 || w.window_reversal || w.size > kMostPlaces / places) return false;
     places *= w.size;
   }
-  return ReducesScalars(module, id);
+  const auto leaves = module.shape(id).Leaves();
+  return std::ranges::all_of(leaves,
+                             [](const auto& leaf) { return IsKernelArray(*leaf.second); }) &&
+         ReducesScalars(module, id);
 }
 
 // Arrays, an array of indices, updates of the arrays' types, which one computation combines.

@@ -41,7 +41,7 @@ class WindowKernel {
     int64_t taps = 1;
     for (const hlo::WindowDimension& w : window_) taps *= w.size;
     const int64_t row_bytes = row * taps * BytesPerElement(kernel_, ProductOf(sizes_));
-    const int64_t grain = std::clamp<int64_t>(kGrainBytes / row_bytes, 1, rows);
+    const int64_t grain = std::clamp<int64_t>(kGrainBytes / std::max<int64_t>(1, row_bytes), 1, rows);
     EmittedKernel out;
     out.code.name = name_;
     out.code.grains = (rows - 1) / grain + 1;
