@@ -160,9 +160,22 @@ TEST_F(ViewerTest, TwoTracesStandBesideEachOther) {
   EXPECT_TRUE((*sheet)->has_others);
   EXPECT_EQ((*sheet)->work, (*sheet)->other_work) << "both are of the same runs";
   for (const KernelRow& row : (*sheet)->rows) EXPECT_EQ(row.self, row.other_self) << row.name;
+  // The comparison is that of the command line: equal times are within noise, with an interval.
+  ASSERT_NE((*sheet)->comparison, nullptr);
+  EXPECT_GT((*sheet)->comparison->judged, 0u);
+  for (const KernelRow& row : (*sheet)->rows) {
+    if (row.count == 0) continue;
+    EXPECT_EQ(row.verdict, profiler::Verdict::kWithinNoise) << row.name;
+    ASSERT_TRUE(row.ratio.has_value()) << row.name;
+    EXPECT_LT(row.ratio->low, 1);
+    EXPECT_NEAR(row.ratio->ratio, 1, 1e-6);
+    EXPECT_GT(row.ratio->high, 1);
+  }
   auto csv = app().dock().Find("kernels")->view->Export(ExportFormat::kCsv, session());
   ASSERT_TRUE(csv.has_value());
-  EXPECT_TRUE(csv->starts_with("instruction,opcode,change_ps,ratio,before_ps,after_ps,self_ps,"))
+  EXPECT_TRUE(
+      csv->starts_with("instruction,opcode,change_ps,ratio,before_ps,after_ps,ratio_low,"
+                       "ratio_high,verdict,self_ps,"))
       << *csv;
 }
 

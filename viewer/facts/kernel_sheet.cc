@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <unordered_map>
 
+#include "core/base/jobs.h"
 #include "core/debug/place/placement.h"
 #include "core/graph/lanes.h"
 #include "profiler/profile_comparison.h"
@@ -87,7 +89,7 @@ class SheetMaker {
  public:
   explicit SheetMaker(const Inputs& in) : in_(in) {}
 
-  std::shared_ptr<const KernelSheet> Make() {
+  Result<std::shared_ptr<const KernelSheet>> Make(const std::stop_token& stop) {
     sheet_->stage = in_.stage;
     if (in_.module != nullptr) {
       costs_.emplace(*in_.module);
@@ -100,7 +102,7 @@ class SheetMaker {
     }
     AddTimes();
     AddKernels();
-    AddOthers();
+    HLOSCOPE_TRY(AddOthers(stop));
     if (sheet_->rows.empty()) AddRunning();
     sheet_->is_estimate =
         !sheet_->has_times && !sheet_->has_others && in_.module != nullptr && !sheet_->rows.empty();
@@ -112,7 +114,7 @@ class SheetMaker {
       return a.name < b.name;
     });
     Explain();
-    return sheet_;
+    return std::shared_ptr<const KernelSheet>(sheet_);
   }
 
  private:
@@ -211,40 +213,67 @@ class SheetMaker {
   }
 
   // The second profile, by the names of module and instruction.
-  void AddOthers() {
-    if (in_.other == nullptr) return;
-    const Attribution& attribution = *in_.other->attribution;
+  Status AddOthers(const std::stop_token& stop) {
+    if (in_.other == nullptr) return {};
     const std::string name = in_.dump == nullptr || in_.dump_module < 0
                                  ? std::string()
                                  : in_.dump->modules()[static_cast<size_t>(in_.dump_module)].name;
-    for (const InstructionTime& time : attribution.times()) {
-      const profiler::AttributedModule& m = attribution.modules()[time.target.module];
-      if (!name.empty() && m.name != name) continue;
-      const std::string instruction(m.module->name(time.target.instruction));
-      if (!rows_.contains(instruction)) {
-        KernelRow row = RowFor(*m.module, time.target.instruction);
-        // The program in view may have it, though it took no time in the first profile.
-        const auto id = ids_.find(instruction);
-        row.instruction = id == ids_.end() ? InstructionId() : id->second;
-        Place(std::move(row));
-      }
-      KernelRow& row = sheet_->rows[rows_.at(instruction)];
-      row.other_count += time.count;
-      row.other_self += time.self;
-      sheet_->other_work += time.self;
-      sheet_->has_others = true;
+    const auto after = RecordingOf(*in_.other, name, std::nullopt);
+    std::vector<profiler::ComparedRecording> before;
+    if (in_.profile != nullptr)
+      before.push_back(RecordingOf(*in_.profile, name, in_.profile->ModuleFor(in_.dump_module)));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        auto comparison,
+        profiler::CompareProfiles(before, {&after, 1}, SharedJobs(AvailableCpus()), stop));
+    for (const profiler::ComparedTime& time : comparison.rows) {
+      if (!name.empty() && time.module != name) continue;
+      if (time.after_count > 0 && !rows_.contains(time.instruction)) AddOther(time);
+      const auto at = rows_.find(time.instruction);
+      if (at == rows_.end()) continue;
+      KernelRow& row = sheet_->rows[at->second];
+      row.verdict = time.verdict;
+      row.ratio = time.ratio;
+      row.other_count += time.after_count;
+      row.other_self += time.after;
+      row.other_time += time.after_scaled;
+      sheet_->other_work += time.after;
+      sheet_->has_others |= time.after_count > 0;
     }
     sheet_->other_path = in_.other->path;
-    ScaleOthers();
+    sheet_->other_runs = comparison.runs;
+    sheet_->comparison = std::make_shared<const profiler::ProfileComparison>(std::move(comparison));
+    return {};
   }
 
-  // A trace of ten steps beside one of five: times are compared for the same number of runs.
-  void ScaleOthers() {
-    std::vector<std::pair<int64_t, int64_t>> counts;
-    for (const KernelRow& row : sheet_->rows) counts.emplace_back(row.count, row.other_count);
-    sheet_->other_runs = profiler::RunsRatio(counts);
-    for (KernelRow& row : sheet_->rows)
-      row.other_time = static_cast<double>(row.other_self) / sheet_->other_runs;
+  // One that took no time in the first profile, though the program in view may have it.
+  void AddOther(const profiler::ComparedTime& time) {
+    KernelRow row;
+    row.name = time.instruction;
+    row.opcode = time.opcode;
+    row.code = hlo::OpcodeFromText(time.opcode).value_or(hlo::Opcode::kCustomCall);
+    const auto id = ids_.find(time.instruction);
+    if (id != ids_.end()) row.instruction = id->second;
+    Place(std::move(row));
+  }
+
+  // The programs of one module, `own` where it is known which; of all where no name is given.
+  static profiler::ComparedRecording RecordingOf(const ProfileModel& model, const std::string& name,
+                                                 std::optional<uint32_t> own) {
+    profiler::ComparedRecording recording =
+        profiler::RecordingOf(*model.profile, model.attribution, false);
+    if (name.empty()) return recording;
+    const auto& modules = model.attribution->modules();
+    if (own) {
+      recording.programs = {modules[*own].program};
+      return recording;
+    }
+    std::set<int64_t> named;
+    for (const profiler::AttributedModule& m : modules) {
+      const bool counts = recording.programs.empty() || recording.programs.contains(m.program);
+      if (m.name == name && counts) named.insert(m.program);
+    }
+    if (!named.empty()) recording.programs = std::move(named);
+    return recording;
   }
 
   void Finish(KernelRow& row) {
@@ -299,6 +328,9 @@ class SheetMaker {
     } else if (in_.other != nullptr && !sheet_->has_others) {
       sheet_->notes.push_back("the second profile, " + in_.other->path +
                               ", names no instruction of a module of this name");
+    }
+    if (sheet_->comparison != nullptr && sheet_->has_others) {
+      for (const std::string& note : sheet_->comparison->notes) sheet_->notes.push_back(note);
     }
     if (in_.dump != nullptr && !HasCode()) {
       sheet_->notes.emplace_back(
@@ -375,8 +407,8 @@ const Pending<KernelSheet>* KernelSheetOf(Context& context) {
     in.kernels = kernels.value;
     key.module = in.dump_module;
   }
-  return &context.cache.Get(key, "joining kernels and times", [in](TaskControl&) {
-    return Result<std::shared_ptr<const KernelSheet>>(SheetMaker(in).Make());
+  return &context.cache.Get(key, "joining kernels and times", [in](TaskControl& control) {
+    return SheetMaker(in).Make(control.stop());
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/dump/readers/kernels.h"
 #include "core/hlo/analysis/cost.h"
+#include "profiler/profile_comparison.h"
 #include "viewer/facts/device_facts.h"
 #include "viewer/facts/profile_model.h"
 
@@ -27,6 +28,12 @@ struct KernelRow {
   profiler::EventId longest;
   int64_t other_count = 0, other_self = 0;  // of the second profile
   double other_time = 0;                    // other_self for as many runs as the first profile has
+  // Of the second profile against the first; typical times where it can be told.
+  std::optional<profiler::ChangeRatio> ratio;
+  profiler::Verdict verdict = profiler::Verdict::kTooFew;
+  // What it took in the first profile or the second, to be compared.
+  double before_time() const { return ratio ? ratio->before : static_cast<double>(self); }
+  double after_time() const { return ratio ? ratio->after : other_time; }
   hlo::Cost cost;
   dump::LaunchDimensions launch;
   std::optional<int64_t> registers, shared_bytes;
@@ -54,6 +61,9 @@ struct KernelSheet {
   bool is_estimate = false;
   // How often the second profile ran what the first ran once: the median over the rows.
   double other_runs = 1;
+  // What holds of the comparison with the second profile as a whole; its rows are in `rows`. Null:
+  // there is none.
+  std::shared_ptr<const profiler::ProfileComparison> comparison;
   std::string other_path;  // of the second profile; empty: none
   DeviceFacts device;
   std::vector<std::string> notes;  // what is missing, and what would fill it

@@ -86,18 +86,20 @@ void AddCells(const std::array<CsvColumn, N>& columns, const KernelSheet& sheet,
 
 std::string KernelCsv(const KernelSheet& sheet, bool swapped) {
   std::string out = "instruction,opcode";
-  if (sheet.has_others) out += ",change_ps,ratio,before_ps,after_ps";
+  if (sheet.has_others) out += ",change_ps,ratio,before_ps,after_ps,ratio_low,ratio_high,verdict";
   AddHeads(kTimes, out);
   AddHeads(kWork, out);
   out += '\n';
   for (const KernelRow& row : sheet.rows) {
     out += CsvCell(row.name) + "," + row.opcode;
     if (sheet.has_others) {
-      const auto first = static_cast<double>(row.self);
-      const double before = swapped ? row.other_time : first;
-      const double after = swapped ? first : row.other_time;
+      const double before = swapped ? row.after_time() : row.before_time();
+      const double after = swapped ? row.before_time() : row.after_time();
       out += "," + Number(after - before) + "," + Number(after / before);
       out += "," + Number(before) + "," + Number(after);
+      const auto ratio = row.ratio && swapped ? row.ratio->Inverse() : row.ratio;
+      out += "," + (ratio ? Number(ratio->low) + "," + Number(ratio->high) : ",");
+      out += "," + std::string(KeyOf(swapped ? profiler::Inverse(row.verdict) : row.verdict));
     }
     AddCells(kTimes, sheet, row, row.count > 0, out);
     AddCells(kWork, sheet, row, true, out);

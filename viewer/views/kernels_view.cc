@@ -90,7 +90,7 @@ const std::vector<Column>& TimeColumns() {
 }
 
 double Before(const KernelRow& row, bool swapped) {
-  return swapped ? row.other_time : static_cast<double>(row.self);
+  return swapped ? row.after_time() : row.before_time();
 }
 double After(const KernelRow& row, bool swapped) { return Before(row, !swapped); }
 double Change(const KernelRow& row, bool swapped) {
@@ -107,6 +107,16 @@ std::string RatioText(double ratio) {
   return ratio == 0 ? "gone" : fmt::format("{:.{}f}×", ratio, ratio < 9.995 ? 2 : 0);
 }
 
+// "1.14–1.26×": what the ratio may be, by the noise.
+std::string IntervalText(const KernelRow& row, bool swapped) {
+  if (!row.ratio) return {};
+  const profiler::ChangeRatio ratio = swapped ? row.ratio->Inverse() : *row.ratio;
+  return fmt::format("{:.2f}–{}", ratio.low, RatioText(ratio.high));
+}
+profiler::Verdict VerdictOf(const KernelRow& row, bool swapped) {
+  return swapped ? Inverse(row.verdict) : row.verdict;
+}
+
 // Two profiles beside each other, for the same number of runs.
 std::vector<Column> MakeComparison(bool swapped) {
   auto time = [](double picoseconds) { return picoseconds > 0 ? TimeText(picoseconds) : ""; };
@@ -120,12 +130,20 @@ std::vector<Column> MakeComparison(bool swapped) {
        [=](const auto& r) { return std::abs(Change(r, swapped)); },
        "time gained (-) or lost (+); sorted by absolute value"},
       {"ratio", 60, true, [=](const auto&, const auto& r) { return RatioText(Ratio(r, swapped)); },
-       [=](const auto& r) { return Ratio(r, swapped); }, "time after / time before"},
+       [=](const auto& r) { return Ratio(r, swapped); },
+       "time after / time before; what the machine was slower by is taken out where it can be "
+       "told"},
+      {"may be", 96, true, [=](const auto&, const auto& r) { return IntervalText(r, swapped); },
+       [=](const auto& r) { return r.ratio ? r.ratio->high / r.ratio->low : 0; },
+       "what the ratio may be by the noise, for all rows together at 99 %"},
+      {"verdict", 104, false,
+       [=](const auto&, const auto& r) { return std::string(ToString(VerdictOf(r, swapped))); },
+       nullptr, "slower or faster: the change is more than noise, all rows regarded"},
       {"before", 70, true, [=](const auto&, const auto& r) { return time(Before(r, swapped)); },
        [=](const auto& r) { return Before(r, swapped); },
-       "self time in the first profile, scaled to the same number of runs"},
+       "typical self time of all executions in the first profile, for the same number of runs"},
       {"after", 70, true, [=](const auto&, const auto& r) { return time(After(r, swapped)); },
-       [=](const auto& r) { return After(r, swapped); }, "self time in the second profile"},
+       [=](const auto& r) { return After(r, swapped); }, "the same in the second profile"},
   };
 }
 
@@ -369,6 +387,12 @@ class KernelsView : public View {
     if (std::abs(sheet_->other_runs - 1) > 0.005)
       text += fmt::format("; {} ran {:.2f} times as often, so its times are scaled", other,
                           sheet_->other_runs);
+    const profiler::ProfileComparison& comparison = *sheet_->comparison;
+    const auto named = std::ranges::count_if(comparison.rows, &profiler::ComparedTime::is_named);
+    if (comparison.judged > 0)
+      text += fmt::format("; {} of {} changed beyond noise", named, comparison.rows.size());
+    if (comparison.speed && std::abs(*comparison.speed - 1) > 0.005)
+      text += fmt::format("; the machine's speed, {:.2f}×, is taken out below", *comparison.speed);
     Sentence(frame, text);
   }
 
