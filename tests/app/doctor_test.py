@@ -64,7 +64,7 @@ class Doctor(unittest.TestCase):
         for arguments, variables in ((('--python', prefix), {}), ((), {'VIRTUAL_ENV': prefix}), ((), {'HLOSCOPE_PLUGIN_PATH': prefix})):
             finding = self.doctor(*arguments, **variables)['plugins', 'xla-cpu'][0]
             self.assertEqual(finding['state'], 'ready', finding)
-            self.assertIn('lammps-jax-pjrt-cpu 1.0, PJRT interface 0.100 without profiler extension', finding['message'])
+            self.assertIn('lammps-jax-pjrt-cpu 1.0, PJRT interface 0.100 with a profiler extension', finding['message'])
 
     def test_plugins_that_cannot_be_used(self):
         for made_up, message in (('fake_plugin_major', 'implements version 1.100'), ('fake_plugin_old', 'at least 0.29 is needed'),

@@ -66,9 +66,8 @@ Result<std::string> LoadPluginTask(std::string_view request) {
   HLOSCOPE_ASSIGN_OR_RETURN(const std::shared_ptr<const pjrt::Plugin> plugin,
                             pjrt::OpenPlugin(std::string(request)));
   ByteWriter out;
-  constexpr int32_t kProfilerExtension = 1;
   out(int32_t{plugin->major_version()}, int32_t{plugin->minor_version()},
-      plugin->HasExtension(kProfilerExtension), plugin->attributes());
+      plugin->HasExtension(pjrt::kProfilerExtension), plugin->attributes());
   return std::move(out).Take();
 }
 
