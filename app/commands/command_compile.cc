@@ -73,16 +73,8 @@ class CompileCommand : public Command {
   int Run(const Context& context) override {
     const CancelOnSignals cancel;
     request_.limits = context.limits;
-    if (request_.platform.empty()) return RunOwn(context);
-    const Result<replay::CompileModuleReport> report = Compile(context, cancel.token());
-    if (!report) {
-      if (context.json) WriteOut(ErrorJson(report.error()));
-      PrintError(report.error());
-      return ExitStatusOf(report.error());
-    }
-    if (output_ == "-") return kGood;
-    context.json ? WriteOut(Json(*report)) : PrintOut(Text(*report));
-    return kGood;
+    return request_.platform.empty() ? Tell(CompileOwn(context), context)
+                                     : Tell(Compile(context, cancel.token()), context);
   }
 
  private:
@@ -177,8 +169,8 @@ class CompileCommand : public Command {
     return report;
   }
 
-  int RunOwn(const Context& context) const {
-    const Result<OwnCompileReport> report = CompileOwn(context);
+  template <typename Report>
+  int Tell(const Result<Report>& report, const Context& context) const {
     if (!report) {
       if (context.json) WriteOut(ErrorJson(report.error()));
       PrintError(report.error());

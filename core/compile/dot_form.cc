@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/hlo/row_major.h"
+
 namespace hloscope::compile {
 
 using hlo::AttributeKey;
@@ -14,12 +16,6 @@ namespace {
 
 using Loop = DotForm::Loop;
 
-std::vector<int64_t> RowMajorStrides(const Shape& shape) {
-  std::vector<int64_t> strides(shape.rank(), 1);
-  for (size_t d = shape.rank(); d-- > 1;) strides[d - 1] = strides[d] * shape.dimension(d);
-  return strides;
-}
-
 bool Holds(std::span<const int64_t> dimensions, size_t d) {
   return std::ranges::find(dimensions, static_cast<int64_t>(d)) != dimensions.end();
 }
@@ -28,7 +24,7 @@ bool Holds(std::span<const int64_t> dimensions, size_t d) {
 // it that they move.
 std::vector<Loop> FreeLoops(const Shape& shape, std::span<const int64_t> batch,
                             std::span<const int64_t> contracting, int64_t Loop::* side) {
-  const std::vector<int64_t> strides = RowMajorStrides(shape);
+  const std::vector<int64_t> strides = hlo::RowMajorStrides(shape.dimensions());
   std::vector<Loop> loops;
   for (size_t d = 0; d < shape.rank(); ++d) {
     if (Holds(batch, d) || Holds(contracting, d) || shape.dimension(d) == 1) continue;
@@ -42,8 +38,8 @@ std::vector<Loop> FreeLoops(const Shape& shape, std::span<const int64_t> batch,
 // Dimensions that two operands share, outermost first as they are listed.
 std::vector<Loop> SharedLoops(const Shape& left, std::span<const int64_t> of_left,
                               const Shape& right, std::span<const int64_t> of_right) {
-  const std::vector<int64_t> left_strides = RowMajorStrides(left),
-                             right_strides = RowMajorStrides(right);
+  const std::vector<int64_t> left_strides = hlo::RowMajorStrides(left.dimensions()),
+                             right_strides = hlo::RowMajorStrides(right.dimensions());
   std::vector<Loop> loops;
   for (size_t i = 0; i < of_left.size(); ++i) {
     const auto l = static_cast<size_t>(of_left[i]), r = static_cast<size_t>(of_right[i]);

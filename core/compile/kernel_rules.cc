@@ -32,13 +32,6 @@ bool HasKernelType(const Shape& shape) {
   return shape.IsArray() && !IsComplex(type) && BitWidth(type) >= (IsFloat(type) ? 16 : 8);
 }
 
-// A static array of such a type with elements.
-bool IsKernelArray(const Shape& shape) {
-  return HasKernelType(shape) && shape.is_static() &&
-         std::ranges::find(shape.dimensions(), 0) == shape.dimensions().end() &&
-         shape.ByteSize().has_value();
-}
-
 bool AreKernelArrays(const Module& module, InstructionId id) {
   return IsKernelArray(module.shape(id)) &&
          std::ranges::all_of(module.operands(id), [&](InstructionId operand) {
@@ -154,6 +147,16 @@ bool TakesTypesOf(const Module& module, ComputationId id, std::span<const Instru
   return true;
 }
 
+// True if the results have the element types of `values`, in order.
+bool MakesTypesOf(const Module& module, ComputationId id, std::span<const InstructionId> values) {
+  const Shape& made = module.shape(module[id].root);
+  for (size_t k = 0; k < values.size(); ++k) {
+    const Shape& result = made.IsTuple() ? made.elements()[k] : made;
+    if (result.element_type() != module.shape(values[k]).element_type()) return false;
+  }
+  return true;
+}
+
 bool AppliesScalars(const Module& module, InstructionId id) {
   const ComputationId applied = module.GetComputation(module[id], AttributeKey::kToApply);
   return IsScalarComputation(module, applied, 1) &&
@@ -183,15 +186,13 @@ bool ReducesScalars(const Module& module, InstructionId id) {
       !TakesTypesOf(module, applied, values, 0) || !TakesTypesOf(module, applied, values, count)) {
     return false;
   }
-  const Shape& made = module.shape(module[applied].root);
   for (size_t k = 0; k < count; ++k) {
     const ElementType type = module.shape(values[k]).element_type();
-    if (module.shape(initial[k]).element_type() != type || results[k].element_type() != type ||
-        (made.IsTuple() ? made.elements()[k] : made).element_type() != type) {
+    if (module.shape(initial[k]).element_type() != type || results[k].element_type() != type) {
       return false;
     }
   }
-  return true;
+  return MakesTypesOf(module, applied, values);
 }
 
 // Windows of few places in an input that is not dilated. Others slide, which the evaluator does
@@ -224,26 +225,28 @@ bool ScattersScalars(const Module& module, InstructionId id) {
       !TakesTypesOf(module, applied, updates, count)) {
     return false;
   }
-  const Shape& made = module.shape(module[applied].root);
   for (size_t k = 0; k < count; ++k) {
-    const ElementType type = module.shape(arrays[k]).element_type();
-    if (module.shape(updates[k]).element_type() != type ||
-        (made.IsTuple() ? made.elements()[k] : made).element_type() != type) {
+    if (module.shape(updates[k]).element_type() != module.shape(arrays[k]).element_type()) {
       return false;
     }
   }
-  return true;
+  return MakesTypesOf(module, applied, arrays);
 }
 
 // ---- The table.
 
 using Condition = bool (*)(const Module&, InstructionId);
 
-constexpr auto kElemental = [] {
-  std::array<Condition, hlo::kOpcodeCount> rows{};
-#define ELEMENTAL(opcode, condition) rows[static_cast<size_t>(Opcode::opcode)] = &condition;
-#define ROOT(opcode, condition)
-#define ALONE(opcode, condition)
+struct Rules {
+  Condition elemental = nullptr, root = nullptr, alone = nullptr;
+};
+
+constexpr auto kRules = [] {
+  std::array<Rules, hlo::kOpcodeCount> rows{};
+#define ELEMENTAL(opcode, condition) \
+  rows[static_cast<size_t>(Opcode::opcode)].elemental = &condition;
+#define ROOT(opcode, condition) rows[static_cast<size_t>(Opcode::opcode)].root = &condition;
+#define ALONE(opcode, condition) rows[static_cast<size_t>(Opcode::opcode)].alone = &condition;
 #include "core/compile/kernel_rules.def"
 #undef ELEMENTAL
 #undef ROOT
@@ -251,32 +254,10 @@ constexpr auto kElemental = [] {
   return rows;
 }();
 
-constexpr auto kRoot = [] {
-  std::array<Condition, hlo::kOpcodeCount> rows{};
-#define ELEMENTAL(opcode, condition)
-#define ROOT(opcode, condition) rows[static_cast<size_t>(Opcode::opcode)] = &condition;
-#define ALONE(opcode, condition)
-#include "core/compile/kernel_rules.def"
-#undef ELEMENTAL
-#undef ROOT
-#undef ALONE
-  return rows;
-}();
-
-constexpr auto kAlone = [] {
-  std::array<Condition, hlo::kOpcodeCount> rows{};
-#define ELEMENTAL(opcode, condition)
-#define ROOT(opcode, condition)
-#define ALONE(opcode, condition) rows[static_cast<size_t>(Opcode::opcode)] = &condition;
-#include "core/compile/kernel_rules.def"
-#undef ELEMENTAL
-#undef ROOT
-#undef ALONE
-  return rows;
-}();
+const Rules& RulesOf(Opcode opcode) { return kRules[static_cast<size_t>(opcode)]; }
 
 Condition ElementalCondition(Opcode opcode) {
-  const Condition row = kElemental[static_cast<size_t>(opcode)];
+  const Condition row = RulesOf(opcode).elemental;
   const bool plain = row == nullptr && Info(opcode).category == hlo::Category::kElementwise;
   return plain ? &TypesAgree : row;
 }
@@ -337,20 +318,27 @@ bool IsKernelFusion(const Module& module, InstructionId id) {
 
 }  // namespace
 
+bool IsWholeArray(const Shape& shape) {
+  return shape.IsArray() && shape.is_static() && shape.ByteSize().has_value() &&
+         std::ranges::find(shape.dimensions(), 0) == shape.dimensions().end();
+}
+
+bool IsKernelArray(const Shape& shape) { return IsWholeArray(shape) && HasKernelType(shape); }
+
 bool IsElemental(const Module& module, InstructionId id) {
   const Condition condition = ElementalCondition(module[id].opcode);
   return condition != nullptr && AreKernelArrays(module, id) && condition(module, id);
 }
 
 bool IsKernelRoot(const Module& module, InstructionId id) {
-  const Condition condition = kRoot[static_cast<size_t>(module[id].opcode)];
+  const Condition condition = RulesOf(module[id].opcode).root;
   return condition != nullptr ? condition(module, id) : IsElemental(module, id);
 }
 
 bool IsKernel(const Module& module, InstructionId id) {
   const Opcode opcode = module[id].opcode;
   if (opcode == Opcode::kFusion) return IsKernelFusion(module, id);
-  const Condition alone = kAlone[static_cast<size_t>(opcode)];
+  const Condition alone = RulesOf(opcode).alone;
   if (alone != nullptr) return alone(module, id);
   return !HasTrait(opcode, hlo::kTraitNoCode) && IsKernelRoot(module, id);
 }

@@ -11,6 +11,11 @@ namespace hloscope::compile {
 // A constant of up to this many elements is part of the code of the kernels that read it.
 inline constexpr int64_t kMostElementsInCode = 64;
 
+// A static array that has elements.
+bool IsWholeArray(const hlo::Shape& shape);
+// Such an array of numbers of whole bytes that hardware computes with, or that widen to such.
+bool IsKernelArray(const hlo::Shape& shape);
+
 // True if the instruction can stand inside a kernel: an element of its value is computed from
 // elements of its operands. Parameters can; what has effects, dynamic shapes or tuples cannot.
 bool IsElemental(const hlo::Module& module, hlo::InstructionId id);

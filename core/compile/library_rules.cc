@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/compile/dot_form.h"
+#include "core/compile/kernel_rules.h"
 
 namespace hloscope::compile {
 
@@ -15,11 +16,6 @@ using hlo::Opcode;
 using hlo::Shape;
 
 namespace {
-
-bool IsWholeArray(const Shape& shape) {
-  return shape.IsArray() && shape.is_static() && shape.ByteSize().has_value() &&
-         std::ranges::find(shape.dimensions(), 0) == shape.dimensions().end();
-}
 
 // As convolution normalization leaves it, in up to three dimensions.
 bool IsPlainConvolution(const Module& module, InstructionId id) {

@@ -8,6 +8,10 @@ namespace hloscope::codegen {
 
 using llvm::Value;
 
+bool Contains(std::span<const int64_t> list, size_t d) {
+  return std::ranges::find(list, static_cast<int64_t>(d)) != list.end();
+}
+
 int64_t ProductOf(std::span<const int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }

@@ -83,5 +83,7 @@ class IndexMath {
 };
 
 int64_t ProductOf(std::span<const int64_t> sizes);
+// True if dimension d is in the list.
+bool Contains(std::span<const int64_t> list, size_t d);
 
 }  // namespace hloscope::codegen

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/hlo/window.h"
+
 namespace hloscope::codegen {
 
 using hlo::AttributeKey;
@@ -120,10 +122,24 @@ class KeyWriter {
       case hlo::ValueKind::kPadding:
         fmt::format_to(std::back_inserter(out_), "{}", fmt::join(module_.IntsOf(attribute), ","));
         break;
+      case hlo::ValueKind::kWindow:
+        for (const hlo::WindowDimension& w : module_.Of<hlo::Window>(attribute).dimensions) {
+          out_ += hlo::Text(w) + ";";
+        }
+        break;
+      case hlo::ValueKind::kDimLabels:
+        DimLabels(module_.Of<hlo::ConvolutionDims>(attribute));
+        break;
       default:
         fmt::format_to(std::back_inserter(out_), "{}", module_.IntOf(attribute));
     }
     out_ += ' ';
+  }
+  void DimLabels(const hlo::ConvolutionDims& dims) {
+    fmt::format_to(std::back_inserter(out_), "{} {} {} {} {} {} {} {} {}", dims.input_batch,
+                   dims.input_feature, dims.kernel_input_feature, dims.kernel_output_feature,
+                   dims.output_batch, dims.output_feature, fmt::join(dims.input_spatial, ","),
+                   fmt::join(dims.kernel_spatial, ","), fmt::join(dims.output_spatial, ","));
   }
   void Computation(hlo::ComputationId id) {
     KeyWriter inner(module_);

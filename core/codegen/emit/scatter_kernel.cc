@@ -20,10 +20,6 @@ namespace {
 // Windows whose rows are shorter are gone through element by element.
 constexpr int64_t kLeastLanes = 8;
 
-bool Contains(std::span<const int64_t> list, size_t d) {
-  return std::ranges::find(list, static_cast<int64_t>(d)) != list.end();
-}
-
 class ScatterKernel {
  public:
   ScatterKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)

@@ -19,10 +19,6 @@ namespace {
 
 constexpr int kDeepest = 64;  // special elements inside each other
 
-bool Contains(std::span<const int64_t> list, size_t value) {
-  return std::ranges::find(list, static_cast<int64_t>(value)) != list.end();
-}
-
 }  // namespace
 
 Value* ElementEmitter::Special(const Request& request) {

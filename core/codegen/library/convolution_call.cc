@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/codegen/library/onednn.h"
+#include "core/hlo/row_major.h"
 
 namespace hloscope::codegen {
 
@@ -35,16 +36,10 @@ struct Dimensions {
   }
 };
 
-std::vector<int64_t> RowMajorStrides(const Shape& shape) {
-  std::vector<int64_t> strides(shape.rank(), 1);
-  for (size_t d = shape.rank(); d-- > 1;) strides[d - 1] = strides[d] * shape.dimension(d);
-  return strides;
-}
-
 // Batch, features, then what is spatial; at least one dimension of that.
 Dimensions ActivationDimensions(const Shape& shape, int64_t batch, int64_t feature,
                                 const std::vector<int64_t>& spatial) {
-  const std::vector<int64_t> strides = RowMajorStrides(shape);
+  const std::vector<int64_t> strides = hlo::RowMajorStrides(shape.dimensions());
   Dimensions out;
   const auto add = [&](int64_t d) {
     out.Add(shape.dimension(static_cast<size_t>(d)), strides[static_cast<size_t>(d)]);
@@ -58,7 +53,7 @@ Dimensions ActivationDimensions(const Shape& shape, int64_t batch, int64_t featu
 
 // Groups where there are several, output features, input features, what is spatial.
 Dimensions KernelDimensions(const Shape& shape, const hlo::ConvolutionDims& dims, int64_t groups) {
-  const std::vector<int64_t> strides = RowMajorStrides(shape);
+  const std::vector<int64_t> strides = hlo::RowMajorStrides(shape.dimensions());
   const auto out = static_cast<size_t>(dims.kernel_output_feature),
              in = static_cast<size_t>(dims.kernel_input_feature);
   const int64_t of_group = shape.dimension(out) / groups;
@@ -230,14 +225,7 @@ Result<compile::KernelCode> MakeConvolutionCall(const Module& module, Instructio
   const auto& dims =
       *module.Get<hlo::ConvolutionDims>(module[convolution], AttributeKey::kDimLabels);
   const int64_t groups = module.GetInt(module[convolution], AttributeKey::kFeatureGroupCount, 1);
-  const std::array ids = {operands[0], operands[1], convolution};
-  std::array<memory::data_type, 3> types{};
-  std::array<int64_t, 3> bytes{};
-  for (size_t i = 0; i < 3; ++i) {
-    const hlo::ElementType type = module.shape(ids[i]).element_type();
-    types[i] = OneDnnType(type);
-    bytes[i] = hlo::BitWidth(type) / 8;
-  }
+  const auto [types, bytes] = ElementTypesOf(module, convolution);
   auto call = std::make_shared<ConvolutionCall>(
       ActivationDimensions(module.shape(operands[0]), dims.input_batch, dims.input_feature,
                            dims.input_spatial),

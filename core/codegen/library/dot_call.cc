@@ -151,15 +151,7 @@ class DotCall : public compile::LibraryCall {
 }  // namespace
 
 Result<compile::KernelCode> MakeDotCall(const Module& module, InstructionId dot) {
-  const auto operands = module.operands(dot);
-  const std::array ids = {operands[0], operands[1], dot};
-  std::array<memory::data_type, 3> types{};
-  std::array<int64_t, 3> bytes{};
-  for (size_t i = 0; i < 3; ++i) {
-    const hlo::ElementType type = module.shape(ids[i]).element_type();
-    types[i] = OneDnnType(type);
-    bytes[i] = hlo::BitWidth(type) / 8;
-  }
+  const auto [types, bytes] = ElementTypesOf(module, dot);
   const auto form = compile::DotFormOf(module, dot);
   auto call = std::make_shared<DotCall>(*form, types, bytes);
   HLOSCOPE_TRY(call->Make());

@@ -5,9 +5,9 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/codegen/emit/kernel.h"
 #include "core/codegen/library/convolution_call.h"
 #include "core/codegen/library/dot_call.h"
-#include "core/hlo/window.h"
 
 namespace hloscope::codegen {
 
@@ -47,41 +47,13 @@ class Calls : public compile::KernelLibrary {
   std::unordered_map<uint32_t, std::shared_ptr<const KernelCode>> calls_;
 };
 
-// Shapes and attributes.
-std::string KeyOf(const Module& module, InstructionId id) {
-  std::string key(hlo::ToString(module.shape(id), false));
-  for (const InstructionId operand : module.operands(id)) {
-    key += hlo::ToString(module.shape(operand), false);
-  }
-  for (const hlo::AttributeKey attribute :
-       {hlo::AttributeKey::kLhsBatchDims, hlo::AttributeKey::kRhsBatchDims,
-        hlo::AttributeKey::kLhsContractingDims, hlo::AttributeKey::kRhsContractingDims}) {
-    key += '|';
-    for (const int64_t d : module.GetInts(module[id], attribute)) key += std::to_string(d) + ",";
-  }
-  if (const auto* window = module.Get<hlo::Window>(module[id], hlo::AttributeKey::kWindow)) {
-    for (const hlo::WindowDimension& each : window->dimensions) key += hlo::Text(each);
-  }
-  const auto* dims = module.Get<hlo::ConvolutionDims>(module[id], hlo::AttributeKey::kDimLabels);
-  if (dims == nullptr) return key;
-  key += std::to_string(module.GetInt(module[id], hlo::AttributeKey::kFeatureGroupCount, 1));
-  for (const int64_t d : {dims->input_batch, dims->input_feature, dims->kernel_input_feature,
-                          dims->kernel_output_feature, dims->output_batch, dims->output_feature}) {
-    key += "|" + std::to_string(d);
-  }
-  for (const auto* list : {&dims->input_spatial, &dims->kernel_spatial, &dims->output_spatial}) {
-    key += '|';
-    for (const int64_t d : *list) key += std::to_string(d) + ",";
-  }
-  return key;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<compile::KernelLibrary>> MakeLibraryCalls(
     std::shared_ptr<const Module> module, std::span<const InstructionId> calls) {
   auto made = std::make_unique<Calls>();
-  for (const InstructionId id : calls) HLOSCOPE_TRY(made->Add(*module, id, KeyOf(*module, id)));
+  for (const InstructionId id : calls)
+    HLOSCOPE_TRY(made->Add(*module, id, KeyOf(Kernel(*module, id))));
   return made;
 }
 

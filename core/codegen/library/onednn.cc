@@ -11,6 +11,14 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
+// The type of that name; `undef` for what oneDNN has none for.
+dnnl::memory::data_type OneDnnType(hlo::ElementType type) {
+  using Type = dnnl::memory::data_type;
+  if (type == hlo::ElementType::kF32) return Type::f32;
+  if (type == hlo::ElementType::kBF16) return Type::bf16;
+  return Type::undef;
+}
+
 }  // namespace
 
 const dnnl::engine& OneDnnEngine() {
@@ -26,11 +34,16 @@ std::byte* Room(std::vector<std::byte>& memory, size_t bytes) {
   return static_cast<std::byte*>(std::align(kAlignment, bytes, place, room));
 }
 
-dnnl::memory::data_type OneDnnType(hlo::ElementType type) {
-  using Type = dnnl::memory::data_type;
-  if (type == hlo::ElementType::kF32) return Type::f32;
-  if (type == hlo::ElementType::kBF16) return Type::bf16;
-  return Type::undef;
+ElementTypes ElementTypesOf(const hlo::Module& module, hlo::InstructionId id) {
+  const auto operands = module.operands(id);
+  const std::array ids = {operands[0], operands[1], id};
+  ElementTypes out{};
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const hlo::ElementType type = module.shape(ids[i]).element_type();
+    out.types[i] = OneDnnType(type);
+    out.bytes[i] = hlo::BitWidth(type) / 8;
+  }
+  return out;
 }
 
 Status MakeWithOneDnn(const std::function<void()>& make) {

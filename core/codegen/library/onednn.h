@@ -1,6 +1,7 @@
 // What calls of oneDNN share: the processor, one thread, and errors in our own form.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/hlo/element_type.h"
+#include "core/hlo/module.h"
 
 namespace hloscope::codegen {
 
@@ -16,8 +17,12 @@ namespace hloscope::codegen {
 // grains are shared out by us, so that bits do not depend on how many there are.
 const dnnl::engine& OneDnnEngine();
 
-// The type of that name; `undef` for what oneDNN has none for.
-dnnl::memory::data_type OneDnnType(hlo::ElementType type);
+// The element types of two operands and the result of an instruction, and their bytes.
+struct ElementTypes {
+  std::array<dnnl::memory::data_type, 3> types;
+  std::array<int64_t, 3> bytes;
+};
+ElementTypes ElementTypesOf(const hlo::Module& module, hlo::InstructionId id);
 
 // Calls `make`; what oneDNN throws becomes an unsupported error: it has no code for that here.
 Status MakeWithOneDnn(const std::function<void()>& make);

@@ -2,6 +2,7 @@
 // features instead of groups of the batch, and f32 instead of f16.
 #include <algorithm>
 
+#include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
 #include "core/compile/run_computations.h"
 
@@ -23,10 +24,6 @@ constexpr ElementType kAccumulator = ElementType::kF32;
 
 std::vector<int64_t> Sizes(const Shape& shape) {
   return {shape.dimensions().begin(), shape.dimensions().end()};
-}
-
-bool IsStaticArray(const Shape& shape) {
-  return shape.IsArray() && shape.is_static() && shape.ByteSize().value_or(0) > 0;
 }
 
 // One convolution on its way to its plain form.
@@ -162,7 +159,7 @@ class Convolution {
 bool IsNormalizable(const Module& module, InstructionId id) {
   const auto is_fit = [&](InstructionId each) {
     const ElementType type = module.shape(each).element_type();
-    return IsStaticArray(module.shape(each)) &&
+    return IsWholeArray(module.shape(each)) &&
            (type == ElementType::kF16 || type == ElementType::kBF16 || type == kAccumulator);
   };
   return module.operands(id).size() == 2 && is_fit(id) &&

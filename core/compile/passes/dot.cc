@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/compile/dot_form.h"
+#include "core/compile/kernel_rules.h"
 #include "core/compile/library_rules.h"
 #include "core/compile/passes/edit.h"
 #include "core/compile/run_computations.h"
@@ -27,12 +28,6 @@ constexpr int64_t kMostProducts = int64_t{1} << 22;
 
 Dimensions Sizes(const Shape& shape) {
   return {shape.dimensions().begin(), shape.dimensions().end()};
-}
-
-bool IsFit(const Shape& shape) {
-  const ElementType type = shape.element_type();
-  return shape.IsArray() && shape.is_static() && shape.ByteSize().value_or(0) > 0 &&
-         !hlo::IsComplex(type) && hlo::BitWidth(type) >= (hlo::IsFloat(type) ? 16 : 8);
 }
 
 // Wide enough for what is summed up, as XLA:CPU has it.
@@ -153,24 +148,14 @@ class Dot {
 
   InstructionId Sum(InstructionId product, const Dimensions& summed, const Shape& result,
                     ElementType type) {
-    hlo::Rewriter& rewriter = edit_.rewriter();
-    const ComputationId sum =
-        rewriter.AddComputation(edit_.UniqueName("dot_sum"), rewriter.computation(id_));
-    InstructionId parameters[2];
-    for (int64_t k = 0; k < 2; ++k) {
-      const Attribute number = rewriter.builder().MakeInt(AttributeKey::kParameterNumber, k);
-      parameters[k] = rewriter.Add(sum, edit_.UniqueName(k == 0 ? "x" : "y"), Opcode::kParameter,
-                                   Shape::Scalar(type), {}, std::span(&number, 1));
-    }
     const Opcode add = type == ElementType::kPred ? Opcode::kOr : Opcode::kAdd;
-    rewriter.SetRoot(
-        sum, rewriter.Add(sum, edit_.UniqueName("sum"), add, Shape::Scalar(type), parameters));
+    const ComputationId sum = edit_.AddReducer(id_, "dot_sum", add, type);
     const InstructionId zero = edit_.AddScalar(
         id_, type, std::vector<std::byte>(static_cast<size_t>(hlo::BitWidth(type) + 7) / 8));
     return edit_.Add(id_, "reduce", Opcode::kReduce, Shape::Array(type, Sizes(result)),
                      {product, zero},
-                     {rewriter.builder().MakeInts(AttributeKey::kDimensions, summed),
-                      rewriter.builder().MakeComputation(AttributeKey::kToApply, sum)});
+                     {edit_.rewriter().builder().MakeInts(AttributeKey::kDimensions, summed),
+                      edit_.rewriter().builder().MakeComputation(AttributeKey::kToApply, sum)});
   }
 
   Edit& edit_;
@@ -199,8 +184,8 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
     const auto operands = module->operands(id);
     const bool is_dot = (*module)[id].opcode == Opcode::kDot && operands.size() == 2 &&
                         runs[(*module)[id].computation.index] && !edit.IsPinned(id);
-    if (!is_dot || IsLibraryCall(*module, id) || !IsFit(module->shape(id)) ||
-        !IsFit(module->shape(operands[0])) || !IsFit(module->shape(operands[1]))) {
+    if (!is_dot || IsLibraryCall(*module, id) || !IsKernelArray(module->shape(id)) ||
+        !IsKernelArray(module->shape(operands[0])) || !IsKernelArray(module->shape(operands[1]))) {
       continue;
     }
     const bool is_library_type = HasLibraryTypes(*module, id);

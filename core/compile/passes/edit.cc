@@ -81,6 +81,22 @@ bool Edit::TakeName(std::string_view name) {
   return names_[id.index]++ == 0;
 }
 
+hlo::ComputationId Edit::AddReducer(InstructionId user, std::string_view name, Opcode opcode,
+                                    hlo::ElementType type) {
+  const hlo::ComputationId made =
+      rewriter_.AddComputation(UniqueName(name), rewriter_.computation(user));
+  const hlo::Shape scalar = hlo::Shape::Scalar(type);
+  InstructionId parameters[2];
+  for (int64_t k = 0; k < 2; ++k) {
+    const hlo::Attribute number =
+        rewriter_.builder().MakeInt(hlo::AttributeKey::kParameterNumber, k);
+    parameters[k] = rewriter_.Add(made, UniqueName(k == 0 ? "x" : "y"), Opcode::kParameter, scalar,
+                                  {}, std::span(&number, 1));
+  }
+  rewriter_.SetRoot(made, rewriter_.Add(made, UniqueName("sum"), opcode, scalar, parameters));
+  return made;
+}
+
 std::string Edit::UniqueName(std::string_view name) {
   CountNames();
   std::string wanted(name);

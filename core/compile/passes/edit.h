@@ -53,6 +53,9 @@ class Edit {
   // A constant of one number; `bytes` are its element.
   hlo::InstructionId AddScalar(hlo::InstructionId like, hlo::ElementType type,
                                std::vector<std::byte> bytes);
+  // A computation that applies `opcode` to two scalars, for the instruction `user` to call.
+  hlo::ComputationId AddReducer(hlo::InstructionId user, std::string_view name, hlo::Opcode opcode,
+                                hlo::ElementType type);
   // `name`, or with a number behind it where an instruction has that name.
   std::string UniqueName(std::string_view name);
   // How many instructions have had that name.

@@ -98,17 +98,7 @@ class Expander {
 
   ComputationId Sum(ElementType type) {
     ComputationId& sum = type == ElementType::kF32 ? sum_f32_ : sum_f64_;
-    if (sum.valid()) return sum;
-    hlo::Rewriter& rewriter = edit_.rewriter();
-    sum = rewriter.AddComputation(edit_.UniqueName("batch_norm_sum"), rewriter.computation(like_));
-    InstructionId parameters[2];
-    for (int64_t k = 0; k < 2; ++k) {
-      const Attribute number = rewriter.builder().MakeInt(AttributeKey::kParameterNumber, k);
-      parameters[k] = rewriter.Add(sum, edit_.UniqueName(k == 0 ? "x" : "y"), Opcode::kParameter,
-                                   Shape::Scalar(type), {}, std::span(&number, 1));
-    }
-    rewriter.SetRoot(sum, rewriter.Add(sum, edit_.UniqueName("sum"), Opcode::kAdd,
-                                       Shape::Scalar(type), parameters));
+    if (!sum.valid()) sum = edit_.AddReducer(like_, "batch_norm_sum", Opcode::kAdd, type);
     return sum;
   }
 

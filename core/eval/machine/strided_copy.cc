@@ -89,16 +89,6 @@ void CopyAll(const Dimensions &dimensions, const T *in, T *out) {
 
 }  // namespace
 
-std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dimensions) {
-  std::vector<int64_t> strides(dimensions.size());
-  int64_t stride = 1;
-  for (size_t i = dimensions.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<int64_t>(dimensions[i], 1);
-  }
-  return strides;
-}
-
 StridedCopy::StridedCopy(std::span<const int64_t> sizes, std::span<const int64_t> in_strides,
                          std::span<const int64_t> out_strides, int element_bytes)
     : element_bytes_(element_bytes) {

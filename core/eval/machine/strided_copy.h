@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/eval/machine/machine.h"
+#include "core/hlo/row_major.h"
 
 namespace hloscope::eval {
 
-// Elements between neighbours of each dimension of a dense row-major array.
-std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dimensions);
+using hlo::RowMajorStrides;
 
 // Calls f(T()) with the unsigned type of that many bytes: 1, 2, 4, 8 or 16.
 template <typename F>

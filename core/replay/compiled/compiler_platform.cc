@@ -51,12 +51,19 @@ class CompilerExecutable : public EvaluatorExecutable {
                             RewrittenModule{compilation.module, OriginsOf(compilation)}),
         row_(row),
         compiled_(compilation.module),
-        libraries_(std::move(libraries)) {}
+        libraries_(std::move(libraries)),
+        code_(compiled_->instructions().size()) {
+    for (uint32_t i = 0; i < code_.size(); ++i) {
+      for (const auto& library : libraries_) {
+        if (code_[i] == nullptr) code_[i] = library->Find(InstructionId(i));
+      }
+    }
+  }
 
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
     HLOSCOPE_TRY(CheckCapture(row_, options.capture));
-    const KernelRunner kernels(*compiled_, libraries_);
+    const KernelRunner kernels(*compiled_, code_);
     set_compiled(&kernels);
     auto result = EvaluatorExecutable::Run(inputs, options, stream);
     set_compiled(nullptr);
@@ -68,6 +75,7 @@ class CompilerExecutable : public EvaluatorExecutable {
   const PlatformRow& row_;
   std::shared_ptr<const hlo::Module> compiled_;
   std::vector<std::unique_ptr<compile::KernelLibrary>> libraries_;
+  std::vector<const compile::KernelCode*> code_;  // by instruction; null: none
 };
 
 class CompilerPlatform : public Platform {

@@ -36,15 +36,8 @@ Result<Buffer> LeafBuffer(eval::KernelCall& call, const Shape& shape, int in_pla
 
 }  // namespace
 
-const KernelCode* KernelRunner::Find(InstructionId id) const {
-  for (const auto& library : libraries_) {
-    if (const KernelCode* code = library->Find(id)) return code;
-  }
-  return nullptr;
-}
-
 Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
-  const KernelCode& code = *Find(call.id);
+  const KernelCode& code = *code_[call.id.index];
   std::vector<const std::byte*> operands;
   for (const Value& operand : call.operands) operands.push_back(operand.data());
   std::vector<Buffer> buffers;

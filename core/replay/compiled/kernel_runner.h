@@ -15,13 +15,12 @@ namespace hloscope::replay {
 // Of one run of a module.
 class KernelRunner : public eval::CompiledKernels {
  public:
-  // `libraries` have the code of different instructions.
-  KernelRunner(const hlo::Module& module,
-               std::span<const std::unique_ptr<compile::KernelLibrary>> libraries)
-      : module_(module), libraries_(libraries) {}
+  // `code` by instruction of the module; null where there is none.
+  KernelRunner(const hlo::Module& module, std::span<const compile::KernelCode* const> code)
+      : module_(module), code_(code) {}
 
   const hlo::Module& module() const override { return module_; }
-  bool Has(hlo::InstructionId id) const override { return Find(id) != nullptr; }
+  bool Has(hlo::InstructionId id) const override { return code_[id.index] != nullptr; }
   Result<eval::Value> Run(eval::KernelCall& call) const override;
   void Evaluated(hlo::InstructionId id, int64_t nanoseconds) const override;
 
@@ -33,10 +32,8 @@ class KernelRunner : public eval::CompiledKernels {
     int64_t count = 0, nanoseconds = 0;
   };
 
-  const compile::KernelCode* Find(hlo::InstructionId id) const;
-
   const hlo::Module& module_;
-  std::span<const std::unique_ptr<compile::KernelLibrary>> libraries_;
+  std::span<const compile::KernelCode* const> code_;
   mutable std::mutex mutex_;  // devices run at the same time
   mutable int64_t kernels_ = 0, library_calls_ = 0;
   mutable std::map<hlo::InstructionId, HandOver> evaluated_;
