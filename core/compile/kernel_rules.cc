@@ -233,6 +233,29 @@ bool ScattersScalars(const Module& module, InstructionId id) {
   return MakesTypesOf(module, applied, arrays);
 }
 
+// Arrays of one size, sorted by a comparator of scalars.
+bool SortsByScalars(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  const auto leaves = module.shape(id).Leaves();
+  const auto is_array = [&](InstructionId operand) { return IsKernelArray(module.shape(operand)); };
+  const ComputationId applied = module.GetComputation(module[id], AttributeKey::kToApply);
+  if (leaves.size() != operands.size() || !std::ranges::all_of(operands, is_array) ||
+      !IsScalarComputation(module, applied, 1)) {
+    return false;
+  }
+  const auto parameters = module.Parameters(applied);
+  if (parameters.size() != 2 * operands.size()) return false;
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    const Shape& array = module.shape(operands[k / 2]);
+    if (!parameters[k].valid() ||
+        module.shape(parameters[k]).element_type() != array.element_type() ||
+        leaves[k / 2].second->element_type() != array.element_type()) {
+      return false;
+    }
+  }
+  return module.shape(module[applied].root).element_type() == ElementType::kPred;
+}
+
 // ---- The table.
 
 using Condition = bool (*)(const Module&, InstructionId);

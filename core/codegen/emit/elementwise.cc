@@ -10,6 +10,7 @@
 
 #include "core/codegen/math/functions.h"
 #include "core/codegen/math/symbols.h"
+#include "core/hlo/comparison.h"
 
 namespace hloscope::codegen {
 namespace {
@@ -178,14 +179,6 @@ Value* Float(Builder& b, Opcode opcode, const Operands& in) {
   return result == nullptr ? nullptr : Rounded(b, result, in.type);
 }
 
-// Floats as integers of the same order: -NaN < -inf < … < -0 < +0 < … < inf < NaN.
-Value* TotalOrderKey(Builder& b, Value* x) {
-  Value* bits = BitsOf(b, x);
-  const int width = BitsIn(bits);
-  Value* sign = b.CreateAShr(bits, IntegerLike(bits, width - 1));
-  return b.CreateXor(bits, b.CreateLShr(sign, IntegerLike(bits, 1)));
-}
-
 llvm::CmpInst::Predicate IntegerPredicate(ComparisonDirection direction, bool is_signed) {
   using P = llvm::CmpInst::Predicate;
   switch (direction) {
@@ -212,20 +205,13 @@ llvm::CmpInst::Predicate FloatPredicate(ComparisonDirection direction) {
   return kBy[static_cast<size_t>(direction)];
 }
 
-bool IsTotalOrder(const Module& module, const Instruction& i) {
-  return module.GetInt(i, AttributeKey::kComparisonType) ==
-             static_cast<int64_t>(hlo::ComparisonType::kTotalOrder) ||
-         module.GetInt(i, AttributeKey::kOrder) ==
-             static_cast<int64_t>(hlo::ComparisonOrder::kTotal);
-}
-
 Value* Compared(Builder& b, const Module& module, const Instruction& i, const Operands& in) {
   const auto direction =
       static_cast<ComparisonDirection>(module.GetInt(i, AttributeKey::kDirection));
   if (!hlo::IsFloat(in.type)) {
     return b.CreateICmp(IntegerPredicate(direction, hlo::IsSigned(in.type)), in[0], in[1]);
   }
-  if (IsTotalOrder(module, i)) {
+  if (hlo::IsTotalOrder(module, i)) {
     return b.CreateICmp(IntegerPredicate(direction, true), TotalOrderKey(b, in[0]),
                         TotalOrderKey(b, in[1]));
   }
@@ -365,6 +351,13 @@ Value* Elementwise(Builder& b, const Module& module, InstructionId id,
   }
 }
 
+Value* TotalOrderKey(Builder& b, Value* x) {
+  Value* bits = BitsOf(b, x);
+  const int width = BitsIn(bits);
+  Value* sign = b.CreateAShr(bits, IntegerLike(bits, width - 1));
+  return b.CreateXor(bits, b.CreateLShr(sign, IntegerLike(bits, 1)));
+}
+
 llvm::Constant* ElementOf(Builder& b, const hlo::Literal& literal, size_t i) {
   const ElementType type = literal.shape().element_type();
   uint64_t bits = 0;
@@ -378,7 +371,8 @@ llvm::Constant* ElementOf(Builder& b, const hlo::Literal& literal, size_t i) {
 }
 
 std::vector<Value*> Applied(Builder& b, const Module& module, hlo::ComputationId id,
-                            std::span<Value* const> arguments) {
+                            std::span<Value* const> arguments,
+                            std::span<const InstructionId> wanted) {
   const hlo::Computation& computation = module[id];
   std::unordered_map<uint32_t, Value*> values;
   for (uint32_t k = 0; k < computation.instruction_count; ++k) {
@@ -402,11 +396,15 @@ std::vector<Value*> Applied(Builder& b, const Module& module, hlo::ComputationId
     values[each.index] = value;
   }
   std::vector<Value*> results;
-  if (module[computation.root].opcode != Opcode::kTuple) return {values[computation.root.index]};
-  for (InstructionId operand : module.operands(computation.root)) {
-    results.push_back(values[operand.index]);
-  }
+  for (const InstructionId each : wanted) results.push_back(values[each.index]);
   return results;
+}
+
+std::vector<Value*> Applied(Builder& b, const Module& module, hlo::ComputationId id,
+                            std::span<Value* const> arguments) {
+  const InstructionId root = module[id].root;
+  const bool is_tuple = module[root].opcode == Opcode::kTuple;
+  return Applied(b, module, id, arguments, is_tuple ? module.operands(root) : std::span(&root, 1));
 }
 
 }  // namespace hloscope::codegen

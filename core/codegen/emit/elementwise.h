@@ -17,6 +17,12 @@ llvm::Value* Elementwise(Builder& b, const hlo::Module& module, hlo::Instruction
 // is no code for it.
 std::vector<llvm::Value*> Applied(Builder& b, const hlo::Module& module, hlo::ComputationId id,
                                   std::span<llvm::Value* const> arguments);
+// The same of any of its instructions.
+std::vector<llvm::Value*> Applied(Builder& b, const hlo::Module& module, hlo::ComputationId id,
+                                  std::span<llvm::Value* const> arguments,
+                                  std::span<const hlo::InstructionId> wanted);
+// Floats as integers of the same order: -NaN < -inf < … < -0 < +0 < … < inf < NaN.
+llvm::Value* TotalOrderKey(Builder& b, llvm::Value* x);
 
 // A constant's element.
 llvm::Constant* ElementOf(Builder& b, const hlo::Literal& literal, size_t i);

@@ -26,6 +26,7 @@ EmittedKernel EmitLoop(llvm::Module& module, const Kernel& kernel, const std::st
 EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitScatter(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitReduceWindow(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitSort(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitReduce(llvm::Module& module, const Kernel& kernel, const std::string& name);
 
 }  // namespace hloscope::codegen

@@ -23,6 +23,8 @@ class KernelFunction {
   llvm::Value* begin() const { return begin_; }
   llvm::Value* end() const { return end_; }
   llvm::Value* scratch() const { return scratch_; }
+  llvm::Value* operands() const { return function_->getArg(0); }
+  llvm::Value* results() const { return function_->getArg(1); }
   llvm::Value* result(size_t leaf) const { return results_[leaf]; }
   // The arrays that operands are, by what stands for them in the kernel.
   std::unordered_map<uint32_t, Array> Arrays() const { return arrays_; }

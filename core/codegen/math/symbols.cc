@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/codegen/runtime/sort.h"
+
 namespace hloscope::codegen {
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include "core/eval/machine/strided_copy.h"
 #include "core/eval/numbers/wide.h"
+#include "core/hlo/comparison.h"
 
 namespace hloscope::eval {
 
@@ -53,13 +54,6 @@ struct Choice {
   int operands;
 };
 
-bool IsTotalOrder(const hlo::Module& module, const hlo::Instruction& instruction) {
-  return module.GetInt(instruction, AttributeKey::kComparisonType) ==
-             static_cast<int64_t>(hlo::ComparisonType::kTotalOrder) ||
-         module.GetInt(instruction, AttributeKey::kOrder) ==
-             static_cast<int64_t>(hlo::ComparisonOrder::kTotal);
-}
-
 Choice ChooseLoop(const hlo::Module& module, const hlo::Instruction& instruction,
                   ElementType operand, ElementType loop_type) {
   switch (instruction.opcode) {
@@ -72,7 +66,7 @@ Choice ChooseLoop(const hlo::Module& module, const hlo::Instruction& instruction
     case Opcode::kCompare: {
       const auto direction = static_cast<hlo::ComparisonDirection>(
           module.GetInt(instruction, AttributeKey::kDirection));
-      const bool total = IsTotalOrder(module, instruction);
+      const bool total = hlo::IsTotalOrder(module, instruction);
       const ElementType type = total && IsNarrowFloat(operand) ? operand : loop_type;
       return {FindCompareLoop(direction, total, type), 2};
     }
@@ -127,7 +121,8 @@ Result<LaneKernel> LaneKernel::Find(const hlo::Module& module,
   kernel.loop_ = choice.loop;
   // The total order of narrow floats is one of bits, and f16 and bf16 are rounded as they are.
   const bool by_bits =
-      is_select || (instruction.opcode == Opcode::kCompare && IsTotalOrder(module, instruction)) ||
+      is_select ||
+      (instruction.opcode == Opcode::kCompare && hlo::IsTotalOrder(module, instruction)) ||
       (instruction.opcode == Opcode::kReducePrecision && IsHalf(operand));
   kernel.narrow_ = !by_bits && IsNarrowFloat(operand);
   kernel.wrap_ = !is_select && IsNarrowInteger(kernel.result_);
