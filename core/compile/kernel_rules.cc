@@ -23,9 +23,6 @@ namespace {
 // A computation of more instructions is not applied inside a kernel.
 constexpr uint32_t kMostApplied = 64;
 
-// A window of more places is not gone through for each result.
-constexpr int64_t kMostPlaces = 256;
-
 // Numbers of whole bytes that hardware computes with, or that widen to such.
 bool HasKernelType(const Shape& shape) {
   const ElementType type = shape.element_type();
@@ -195,15 +192,28 @@ bool ReducesScalars(const Module& module, InstructionId id) {
   return MakesTypesOf(module, applied, values);
 }
 
+// Windows along one dimension of which each result takes over from its neighbour.
+bool ScansWindows(const Module& module, InstructionId id, const hlo::Window& window) {
+  const auto is_long = [](const hlo::WindowDimension& w) { return w.size > 1; };
+  const auto is_dense = [](const hlo::WindowDimension& w) {
+    return w.stride == 1 && w.window_dilation == 1;
+  };
+  const auto applied = module.GetComputation(module[id], AttributeKey::kToApply);
+  return std::ranges::count_if(window.dimensions, is_long) == 1 &&
+         std::ranges::all_of(window.dimensions, is_dense) &&
+         HasTrait(module[module[applied].root].opcode, hlo::kTraitAssociative);
+}
+
 // Windows of few places in an input that is not dilated. Others slide, which the evaluator does
 // without adding everything up for each.
 bool ReducesWindows(const Module& module, InstructionId id) {
   const auto* window = module.Get<hlo::Window>(module[id], AttributeKey::kWindow);
   int64_t places = 1;
   for (const hlo::WindowDimension& w : window->dimensions) {
-    if (w.base_dilation != 1 || w.window_reversal || w.size > kMostPlaces / places) return false;
-    places *= w.size;
+    if (w.base_dilation != 1 || w.window_reversal) return false;
+    places = w.size > kMostWindowPlaces / places ? kMostWindowPlaces + 1 : places * w.size;
   }
+  if (places > kMostWindowPlaces && !ScansWindows(module, id, *window)) return false;
   const auto leaves = module.shape(id).Leaves();
   return std::ranges::all_of(leaves,
                              [](const auto& leaf) { return IsKernelArray(*leaf.second); }) &&

@@ -11,6 +11,9 @@ namespace hloscope::compile {
 // A constant of up to this many elements is part of the code of the kernels that read it.
 inline constexpr int64_t kMostElementsInCode = 64;
 
+// A window of more places is not gone through for each result.
+inline constexpr int64_t kMostWindowPlaces = 256;
+
 // A static array that has elements.
 bool IsWholeArray(const hlo::Shape& shape);
 // Such an array of numbers of whole bytes that hardware computes with, or that widen to such.

@@ -7,6 +7,8 @@
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/reducers.h"
+#include "core/codegen/emit/scan_kernel.h"
+#include "core/compile/kernel_rules.h"
 
 namespace hloscope::codegen {
 
@@ -41,7 +43,8 @@ class WindowKernel {
     int64_t taps = 1;
     for (const hlo::WindowDimension& w : window_) taps *= w.size;
     const int64_t row_bytes = row * taps * BytesPerElement(kernel_, ProductOf(sizes_));
-    const int64_t grain = std::clamp<int64_t>(kGrainBytes / std::max<int64_t>(1, row_bytes), 1, rows);
+    const int64_t grain =
+        std::clamp<int64_t>(kGrainBytes / std::max<int64_t>(1, row_bytes), 1, rows);
     EmittedKernel out;
     out.code.name = name_;
     out.code.grains = (rows - 1) / grain + 1;
@@ -158,10 +161,20 @@ class WindowKernel {
   bool has_failed_ = false;
 };
 
+int64_t PlacesOf(const Kernel& kernel) {
+  const auto* window =
+      kernel.module.Get<hlo::Window>(kernel.module[kernel.roots[0]], hlo::AttributeKey::kWindow);
+  double places = 1;
+  for (const hlo::WindowDimension& w : window->dimensions) places *= static_cast<double>(w.size);
+  return static_cast<int64_t>(std::min(places, 1e9));
+}
+
 }  // namespace
 
 EmittedKernel EmitReduceWindow(llvm::Module& module, const Kernel& kernel,
                                const std::string& name) {
+  if (const auto form = ScanFormOf(kernel)) return EmitScan(module, kernel, name, *form);
+  if (PlacesOf(kernel) > compile::kMostWindowPlaces) return {};
   return WindowKernel(module, kernel, name).Emit();
 }
 
