@@ -23,7 +23,7 @@ bool Holds(std::span<const int64_t> dimensions, size_t d) {
 // The dimensions of an operand that are in neither list, outermost first; `side` is the stride of
 // it that they move.
 std::vector<Loop> FreeLoops(const Shape& shape, std::span<const int64_t> batch,
-                            std::span<const int64_t> contracting, int64_t Loop::* side) {
+                            std::span<const int64_t> contracting, int64_t Loop::*side) {
   const std::vector<int64_t> strides = hlo::RowMajorStrides(shape.dimensions());
   std::vector<Loop> loops;
   for (size_t d = 0; d < shape.rank(); ++d) {
@@ -124,6 +124,22 @@ std::optional<DotForm> DotFormOf(const Module& module, InstructionId dot) {
     form.loops.insert(form.loops.end(), loops->begin(), loops->end());
   }
   return form;
+}
+
+hlo::ElementType SumTypeOf(const hlo::Module& module, hlo::InstructionId contraction) {
+  using hlo::ElementType;
+  const auto operands = module.operands(contraction);
+  const ElementType out = module.shape(contraction).element_type();
+  const ElementType types[] = {module.shape(operands[0]).element_type(),
+                               module.shape(operands[1]).element_type(), out};
+  const auto fits_f32 = [](ElementType type) {
+    return hlo::IsFloat(type) && hlo::BitWidth(type) <= 32 && type != ElementType::kF8E8M0FNU;
+  };
+  if (std::ranges::any_of(types, hlo::IsComplex)) return ElementType::kC128;
+  if (std::ranges::all_of(types, fits_f32)) return ElementType::kF32;
+  if (std::ranges::any_of(types, hlo::IsFloat)) return ElementType::kF64;
+  const bool is_wide = out == ElementType::kPred || hlo::BitWidth(out) > 32;
+  return is_wide ? ElementType::kS64 : ElementType::kS32;
 }
 
 }  // namespace hloscope::compile

@@ -24,6 +24,10 @@ struct DotForm {
   int64_t products() const;  // how many turns all loops make
 };
 
+// What products of a dot or convolution are summed up in: exact for integers (modulo their width),
+// f32 where all are floats that it holds, pairs of f64 for complex numbers, f64 for the rest.
+hlo::ElementType SumTypeOf(const hlo::Module& module, hlo::InstructionId contraction);
+
 // The form of a dot without sparsity; nullopt where its contracting dimensions do not merge to one
 // because the operands have them in different orders, or where nothing is summed up.
 std::optional<DotForm> DotFormOf(const hlo::Module& module, hlo::InstructionId dot);

@@ -23,16 +23,10 @@ namespace {
 // A computation of more instructions is not applied inside a kernel.
 constexpr uint32_t kMostApplied = 64;
 
-// Numbers of whole bytes that hardware computes with, or that widen to such.
-bool HasKernelType(const Shape& shape) {
-  const ElementType type = shape.element_type();
-  return shape.IsArray() && !IsComplex(type) && BitWidth(type) >= (IsFloat(type) ? 16 : 8);
-}
-
 bool AreKernelArrays(const Module& module, InstructionId id) {
-  return IsKernelArray(module.shape(id)) &&
+  return IsWholeArray(module.shape(id)) &&
          std::ranges::all_of(module.operands(id), [&](InstructionId operand) {
-           return IsKernelArray(module.shape(operand));
+           return IsWholeArray(module.shape(operand));
          });
 }
 
@@ -72,6 +66,20 @@ bool ChoicesAgree(const Module& module, InstructionId id) {
 bool KeepsWidth(const Module& module, InstructionId id) {
   return BitWidth(module.shape(id).element_type()) ==
          BitWidth(module.shape(module.operands(id)[0]).element_type());
+}
+
+// The result is of the real numbers that its operand is made of.
+bool MakesParts(const Module& module, InstructionId id) {
+  return module.shape(id).element_type() ==
+         RealPart(module.shape(module.operands(id)[0]).element_type());
+}
+
+bool TakesParts(const Module& module, InstructionId id) {
+  const ElementType part = RealPart(module.shape(id).element_type());
+  return IsComplex(module.shape(id).element_type()) &&
+         std::ranges::all_of(module.operands(id), [&](InstructionId operand) {
+           return module.shape(operand).element_type() == part;
+         });
 }
 
 // True if a layout keeps elements in row-major order; dimensions of one element may lie anywhere.
@@ -174,7 +182,7 @@ bool ReducesScalars(const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
   const size_t count = operands.size() / 2;
   const auto values = operands.first(count), initial = operands.subspan(count);
-  const auto is_array = [&](InstructionId operand) { return IsKernelArray(module.shape(operand)); };
+  const auto is_array = [&](InstructionId operand) { return IsWholeArray(module.shape(operand)); };
   if (count == 0 || !std::ranges::all_of(operands, is_array)) return false;
   const Shape& shape = module.shape(id);
   const std::span<const Shape> results = shape.IsTuple() ? shape.elements() : std::span(&shape, 1);
@@ -215,8 +223,7 @@ bool ReducesWindows(const Module& module, InstructionId id) {
   }
   if (places > kMostWindowPlaces && !ScansWindows(module, id, *window)) return false;
   const auto leaves = module.shape(id).Leaves();
-  return std::ranges::all_of(leaves,
-                             [](const auto& leaf) { return IsKernelArray(*leaf.second); }) &&
+  return std::ranges::all_of(leaves, [](const auto& leaf) { return IsWholeArray(*leaf.second); }) &&
          ReducesScalars(module, id);
 }
 
@@ -225,7 +232,7 @@ bool ScattersScalars(const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
   const size_t count = (operands.size() - 1) / 2;
   const auto arrays = operands.first(count), updates = operands.subspan(count + 1);
-  const auto is_array = [&](InstructionId operand) { return IsKernelArray(module.shape(operand)); };
+  const auto is_array = [&](InstructionId operand) { return IsWholeArray(module.shape(operand)); };
   if (updates.size() != count || !std::ranges::all_of(operands, is_array) ||
       !IsInteger(module.shape(operands[count]).element_type())) {
     return false;
@@ -247,7 +254,7 @@ bool ScattersScalars(const Module& module, InstructionId id) {
 bool SortsByScalars(const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
   const auto leaves = module.shape(id).Leaves();
-  const auto is_array = [&](InstructionId operand) { return IsKernelArray(module.shape(operand)); };
+  const auto is_array = [&](InstructionId operand) { return IsWholeArray(module.shape(operand)); };
   const ComputationId applied = module.GetComputation(module[id], AttributeKey::kToApply);
   if (leaves.size() != operands.size() || !std::ranges::all_of(operands, is_array) ||
       !IsScalarComputation(module, applied, 1)) {
@@ -356,8 +363,6 @@ bool IsWholeArray(const Shape& shape) {
          std::ranges::find(shape.dimensions(), 0) == shape.dimensions().end();
 }
 
-bool IsKernelArray(const Shape& shape) { return IsWholeArray(shape) && HasKernelType(shape); }
-
 bool IsElemental(const Module& module, InstructionId id) {
   const Condition condition = ElementalCondition(module[id].opcode);
   return condition != nullptr && AreKernelArrays(module, id) && condition(module, id);
@@ -386,9 +391,6 @@ std::string_view WhyNoKernel(const Module& module, InstructionId id) {
            });
   };
   if (any([](const Shape& s) { return s.IsArray() && !s.is_static(); })) return "dynamic shape";
-  if (any([](const Shape& s) { return s.IsArray() && !HasKernelType(s); })) {
-    return "unsupported element type";
-  }
   return "unsupported opcode";
 }
 

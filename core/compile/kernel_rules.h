@@ -16,8 +16,6 @@ inline constexpr int64_t kMostWindowPlaces = 256;
 
 // A static array that has elements.
 bool IsWholeArray(const hlo::Shape& shape);
-// Such an array of numbers of whole bytes that hardware computes with, or that widen to such.
-bool IsKernelArray(const hlo::Shape& shape);
 
 // True if the instruction can stand inside a kernel: an element of its value is computed from
 // elements of its operands. Parameters can; what has effects, dynamic shapes or tuples cannot.
@@ -32,8 +30,8 @@ bool IsKernelRoot(const hlo::Module& module, hlo::InstructionId id);
 // root.
 bool IsKernel(const hlo::Module& module, hlo::InstructionId id);
 
-// Why IsKernel says no, in one of PRODUCT's words for fallbacks: "unsupported opcode", "unsupported
-// element type", "dynamic shape"; empty where it says yes.
+// Why IsKernel says no, in one of PRODUCT's words for fallbacks: "unsupported opcode", "dynamic
+// shape"; empty where it says yes.
 std::string_view WhyNoKernel(const hlo::Module& module, hlo::InstructionId id);
 
 }  // namespace hloscope::compile

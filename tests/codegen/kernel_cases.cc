@@ -44,7 +44,7 @@ Number NumberAt(const Literal& literal, size_t i) {
   const ElementType type = literal.shape().element_type();
   uint64_t bits = 0;
   const auto size = static_cast<size_t>(hlo::StorageBytes(type));
-  std::memcpy(&bits, literal.bytes().data() + i * size, size);
+  std::memcpy(&bits, literal.bytes().data() + i * size, std::min(size, sizeof(bits)));
   const int64_t order = Ordered(bits, hlo::BitWidth(type));
   if (type == ElementType::kF64) return {std::bit_cast<double>(bits), order};
   if (type == ElementType::kF32) {
@@ -55,7 +55,21 @@ Number NumberAt(const Literal& literal, size_t i) {
   return {static_cast<double>(hlo::DecodeFloat(*format, static_cast<uint32_t>(bits))), order};
 }
 
+template <typename T>
+bool AreEqualPairs(const Literal& got, const Literal& want, size_t i) {
+  T a[2], b[2];
+  std::memcpy(a, got.bytes().data() + i * sizeof(a), sizeof(a));
+  std::memcpy(b, want.bytes().data() + i * sizeof(b), sizeof(b));
+  const auto same = [](T x, T y) {
+    return (std::isnan(x) && std::isnan(y)) || std::memcmp(&x, &y, sizeof(T)) == 0;
+  };
+  return same(a[0], b[0]) && same(a[1], b[1]);
+}
+
 bool IsWithin(const Literal& got, const Literal& want, size_t i, const Bound& bound) {
+  const ElementType type = want.shape().element_type();
+  if (type == ElementType::kC64) return AreEqualPairs<float>(got, want, i);
+  if (type == ElementType::kC128) return AreEqualPairs<double>(got, want, i);
   const Number a = NumberAt(got, i), b = NumberAt(want, i);
   if (!hlo::IsFloat(want.shape().element_type())) return a.order == b.order;
   if (std::isnan(b.value) || std::isnan(a.value)) return std::isnan(a.value) == std::isnan(b.value);
@@ -148,6 +162,11 @@ Literal RandomLiteral(const Shape& shape, uint64_t seed) {
   const ElementType type = shape.element_type();
   const auto count = static_cast<size_t>(shape.ElementCount().value());
   const auto size = static_cast<size_t>(hlo::StorageBytes(type));
+  if (hlo::IsComplex(type)) {
+    const Shape parts = Shape::Array(hlo::RealPart(type), {2 * static_cast<int64_t>(count)});
+    const Literal numbers = RandomLiteral(parts, seed);
+    return Literal::Dense(shape, {numbers.bytes().begin(), numbers.bytes().end()});
+  }
   std::vector<std::byte> bytes(count * size);
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal(0, 2);
@@ -185,6 +204,12 @@ Literal RandomLiteral(const Shape& shape, uint64_t seed) {
       bits = (bits >> 8) % 9 - 4;  // small ones: shifts, divisors
     } else if (bits % 16 == 1) {
       bits = uint64_t{1} << (hlo::BitWidth(type) - 1);
+    }
+    if (hlo::IsInteger(type) && hlo::BitWidth(type) < 8) {  // as a literal has them
+      const int spare = 64 - hlo::BitWidth(type);
+      bits = hlo::IsSigned(type)
+                 ? static_cast<uint64_t>(static_cast<int64_t>(bits << spare) >> spare)
+                 : bits << spare >> spare;
     }
     std::memcpy(bytes.data() + i * size, &bits, size);
   }

@@ -28,8 +28,11 @@ TEST(Loop, RunsOverRowsWithABroadcast) {
   }
 }
 
-constexpr const char* kFloats[] = {"f32", "f64", "f16", "bf16"};
-constexpr const char* kIntegers[] = {"s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"};
+constexpr const char* kFloats[] = {
+    "f32",      "f64",           "f16",        "bf16",       "f8e5m2",    "f8e4m3",  "f8e3m4",
+    "f8e4m3fn", "f8e4m3b11fnuz", "f8e5m2fnuz", "f8e4m3fnuz", "f8e8m0fnu", "f4e2m1fn"};
+constexpr const char* kIntegers[] = {"s1", "s2", "s4", "s8", "s16", "s32", "s64",
+                                     "u1", "u2", "u4", "u8", "u16", "u32", "u64"};
 
 // One instruction, of these operand types, over 200 elements and over the first few lanes.
 void ExpectOpcode(const std::string& opcode, const std::vector<std::string>& operands,
@@ -46,42 +49,70 @@ void ExpectOpcode(const std::string& opcode, const std::vector<std::string>& ope
   }
 }
 
+// Several instructions in one kernel: each the type of its result and what stands behind it.
+struct OneOf {
+  std::string type, text;
+};
+void ExpectTogether(const std::vector<std::string>& operands, const std::vector<OneOf>& all,
+                    Bound bound = {}) {
+  for (const int count : {5, 1024}) {
+    std::string parameters, body, results, names;
+    for (const std::string& operand : operands) {
+      parameters += fmt::format("{}{}[{}]", parameters.empty() ? "" : " ", operand, count);
+    }
+    for (size_t i = 0; i < all.size(); ++i) {
+      const std::string shape = fmt::format("{}[{}]", all[i].type, count);
+      body += fmt::format("  r{} = {} {}\n", i, shape, all[i].text);
+      results += (i == 0 ? "" : ", ") + shape;
+      names += fmt::format("{}r{}", i == 0 ? "" : ", ", i);
+    }
+    ExpectAsEvaluated(
+        Fused(parameters, body + fmt::format("  ROOT r = ({}) tuple({})", results, names),
+              "(" + results + ")"),
+        3, bound);
+  }
+}
+
 TEST(Loop, ComputesFloatsExactly) {
   for (const std::string type : kFloats) {
+    std::vector<OneOf> all;
     for (const std::string opcode : {"abs", "ceil", "copy", "floor", "negate", "round-nearest-afz",
                                      "round-nearest-even", "sign", "sqrt"}) {
-      ExpectOpcode(opcode, {type}, type);
+      all.push_back({type, opcode + "(p0)"});
     }
     for (const std::string opcode :
          {"add", "divide", "maximum", "minimum", "multiply", "remainder", "subtract"}) {
-      ExpectOpcode(opcode, {type, type}, type);
+      all.push_back({type, opcode + "(p0, p1)"});
     }
-    ExpectOpcode("is-finite", {type}, "pred");
-    ExpectOpcode("clamp", {type, type, type}, type);
-    ExpectOpcode("select", {"pred", type, type}, type);
+    all.push_back({"pred", "is-finite(p0)"});
+    all.push_back({type, "clamp(p0, p1, p2)"});
+    all.push_back({type, "select(p3, p1, p2)"});
     for (const int exponent : {2, 5, 8, 11}) {
       for (const int mantissa : {0, 3, 7, 10, 23, 52}) {
-        ExpectOpcode("reduce-precision", {type}, type,
-                     fmt::format(", exponent_bits={}, mantissa_bits={}", exponent, mantissa));
+        all.push_back({type, fmt::format("reduce-precision(p0), exponent_bits={}, mantissa_bits={}",
+                                         exponent, mantissa)});
       }
     }
+    ExpectTogether({type, type, type, "pred"}, all);
   }
 }
 
 TEST(Loop, ComputesIntegersExactly) {
   for (const std::string type : kIntegers) {
+    std::vector<OneOf> all;
     for (const std::string opcode :
          {"abs", "copy", "count-leading-zeros", "negate", "not", "popcnt", "sign"}) {
-      ExpectOpcode(opcode, {type}, type);
+      all.push_back({type, opcode + "(p0)"});
     }
     for (const std::string opcode :
          {"add", "and", "divide", "maximum", "minimum", "mulhi", "multiply", "or", "power",
           "remainder", "shift-left", "shift-right-arithmetic", "shift-right-logical", "subtract",
           "xor"}) {
-      ExpectOpcode(opcode, {type, type}, type);
+      all.push_back({type, opcode + "(p0, p1)"});
     }
-    ExpectOpcode("clamp", {type, type, type}, type);
-    ExpectOpcode("select", {"pred", type, type}, type);
+    all.push_back({type, "clamp(p0, p1, p2)"});
+    all.push_back({type, "select(p3, p1, p2)"});
+    ExpectTogether({type, type, type, "pred"}, all);
   }
   for (const std::string opcode : {"add", "and", "maximum", "minimum", "multiply", "or", "xor"}) {
     ExpectOpcode(opcode, {"pred", "pred"}, "pred");
@@ -90,48 +121,74 @@ TEST(Loop, ComputesIntegersExactly) {
   ExpectOpcode("select", {"pred", "pred", "pred"}, "pred");
 }
 
-TEST(Loop, ComparesAllTypes) {
+TEST(Loop, ComputesComplexNumbersExactly) {
+  for (const std::string type : {"c64", "c128"}) {
+    const std::string part = type == "c64" ? "f32" : "f64";
+    std::vector<OneOf> all = {{part, "real(p0)"},
+                              {part, "imag(p0)"},
+                              {part, "abs(p0)"},
+                              {type, "complex(p2, p3)"},
+                              {type, "negate(p0)"},
+                              {"pred", "compare(p0, p1), direction=EQ"},
+                              {"pred", "compare(p0, p1), direction=NE"},
+                              {type, "convert(p2)"},
+                              {type == "c64" ? "c128" : "c64", "convert(p0)"},
+                              {"s32", "convert(p0)"},
+                              {"pred", "convert(p0)"},
+                              {"bf16", "convert(p0)"}};
+    for (const std::string opcode : {"add", "subtract", "multiply", "maximum", "minimum"}) {
+      all.push_back({type, opcode + "(p0, p1)"});
+    }
+    ExpectTogether({type, type, part, part}, all);
+  }
+}
+
+std::vector<std::string> AllTypes() {
   std::vector<std::string> types = {"pred"};
   types.insert(types.end(), std::begin(kFloats), std::end(kFloats));
   types.insert(types.end(), std::begin(kIntegers), std::end(kIntegers));
-  for (const std::string& type : types) {
+  return types;
+}
+
+TEST(Loop, ComparesAllTypes) {
+  for (const std::string& type : AllTypes()) {
+    std::vector<OneOf> all;
     for (const std::string direction : {"EQ", "NE", "GE", "GT", "LE", "LT"}) {
-      ExpectOpcode("compare", {type, type}, "pred", ", direction=" + direction);
+      all.push_back({"pred", "compare(p0, p1), direction=" + direction});
+      if (type[0] != 'f' && type[0] != 'b') continue;
+      all.push_back({"pred", all.back().text + ", type=TOTALORDER"});
     }
-  }
-  for (const std::string type : kFloats) {
-    for (const std::string direction : {"EQ", "NE", "GE", "GT", "LE", "LT"}) {
-      ExpectOpcode("compare", {type, type}, "pred",
-                   ", direction=" + direction + ", type=TOTALORDER");
-    }
+    ExpectTogether({type, type}, all);
   }
 }
 
 TEST(Loop, ConvertsBetweenAllTypes) {
-  std::vector<std::string> types = {"pred"};
-  types.insert(types.end(), std::begin(kFloats), std::end(kFloats));
-  types.insert(types.end(), std::begin(kIntegers), std::end(kIntegers));
-  for (const std::string& from : types) {
-    for (const std::string& to : types) ExpectOpcode("convert", {from}, to);
+  for (const std::string& from : AllTypes()) {
+    std::vector<OneOf> all;
+    for (const std::string& to : AllTypes()) all.push_back({to, "convert(p0)"});
+    ExpectTogether({from}, all);
   }
   ExpectOpcode("bitcast-convert", {"f32"}, "s32");
   ExpectOpcode("bitcast-convert", {"u16"}, "bf16");
   ExpectOpcode("bitcast-convert", {"f16"}, "u16");
   ExpectOpcode("bitcast-convert", {"u64"}, "f64");
+  ExpectOpcode("bitcast-convert", {"s4"}, "u4");
+  ExpectOpcode("bitcast-convert", {"u8"}, "f8e4m3fn");
 }
 
 TEST(Loop, ComputesFunctions) {
   for (const std::string type : kFloats) {
-    const Bound bound{type == "f32" || type == "f64" ? 2.0 : 1.0, 0};
+    std::vector<OneOf> all;
     for (const std::string opcode :
          {"acos", "acosh",        "asin",     "asinh", "atan",        "atanh",
           "cbrt", "cosine",       "cosh",     "erf",   "exponential", "exponential-minus-one",
           "log",  "log-plus-one", "logistic", "rsqrt", "sine",        "sinh",
           "tan",  "tanh"}) {
-      ExpectOpcode(opcode, {type}, type, "", bound);
+      all.push_back({type, opcode + "(p0)"});
     }
-    ExpectOpcode("atan2", {type, type}, type, "", bound);
-    ExpectOpcode("power", {type, type}, type, "", bound);
+    all.push_back({type, "atan2(p0, p1)"});
+    all.push_back({type, "power(p0, p1)"});
+    ExpectTogether({type, type}, all, {type == "f32" || type == "f64" ? 2.0 : 1.0, 0});
   }
 }
 
@@ -150,7 +207,7 @@ TEST(Loop, MovesElements) {
                                 result + " maximum(x, x)",
                             type + result));
   };
-  for (const std::string type : {"f32", "u8", "s64", "bf16"}) {
+  for (const std::string type : {"f32", "u8", "s64", "bf16", "s4", "f8e4m3"}) {
     expect("[33,70]", "transpose(p0), dimensions={1,0}", "[70,33]", type);
     expect("[5,7,40]", "transpose(p0), dimensions={0,2,1}", "[5,40,7]", type);
     expect("[5,7,40]", "transpose(p0), dimensions={1,0,2}", "[7,5,40]", type);

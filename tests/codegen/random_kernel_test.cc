@@ -40,8 +40,9 @@ class Generator {
     return kSizes[Below(std::size(kSizes))];
   }
   std::string Type() {
-    constexpr const char* kTypes[] = {"f32", "f32", "f32", "bf16", "f16", "f64", "s32",
-                                      "s8",  "u8",  "u16", "s64",  "u32", "pred"};
+    constexpr const char* kTypes[] = {"f32",  "f32", "f32", "bf16",     "f16",        "f64",
+                                      "s32",  "s8",  "u8",  "u16",      "s64",        "u32",
+                                      "pred", "s4",  "u4",  "f8e4m3fn", "f8e5m2fnuz", "f4e2m1fn"};
     return kTypes[Below(std::size(kTypes))];
   }
   static std::string Text(const std::string& type, const std::vector<int64_t>& sizes) {

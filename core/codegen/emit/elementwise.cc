@@ -8,9 +8,12 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "core/codegen/emit/complex_elementwise.h"
 #include "core/codegen/math/functions.h"
+#include "core/codegen/math/small_floats.h"
 #include "core/codegen/math/symbols.h"
 #include "core/hlo/comparison.h"
+#include "core/hlo/float_types.h"
 
 namespace hloscope::codegen {
 namespace {
@@ -133,9 +136,20 @@ Value* IntegerOrPred(Builder& b, Opcode opcode, const Operands& in) {
   }
 }
 
+bool ActsOnBits(Opcode opcode) { return opcode == Opcode::kAbs || opcode == Opcode::kNegate; }
+
+Value* OnBits(Builder& b, Opcode opcode, Value* x) {
+  Value* bits = BitsOf(b, x);
+  Value* sign = IntegerLike(bits, static_cast<int64_t>(uint64_t{1} << (BitsIn(x) - 1)));
+  Value* changed =
+      opcode == Opcode::kAbs ? b.CreateAnd(bits, b.CreateNot(sign)) : b.CreateXor(bits, sign);
+  return b.CreateBitCast(changed, x->getType());
+}
+
 // Of f32 or f64.
 Value* Floating(Builder& b, Opcode opcode, std::span<Value* const> in) {
   Value* x = in[0];
+  if (ActsOnBits(opcode)) return OnBits(b, opcode, x);
   switch (opcode) {
     case Opcode::kAdd:
       return b.CreateFAdd(x, in[1]);
@@ -154,23 +168,16 @@ Value* Floating(Builder& b, Opcode opcode, std::span<Value* const> in) {
   }
 }
 
-bool ActsOnBits(Opcode opcode) { return opcode == Opcode::kAbs || opcode == Opcode::kNegate; }
-
-Value* OnBits(Builder& b, Opcode opcode, Value* x) {
-  Value* bits = BitsOf(b, x);
-  Value* sign = IntegerLike(bits, static_cast<int64_t>(uint64_t{1} << (BitsIn(x) - 1)));
-  Value* changed =
-      opcode == Opcode::kAbs ? b.CreateAnd(bits, b.CreateNot(sign)) : b.CreateXor(bits, sign);
-  return b.CreateBitCast(changed, x->getType());
-}
-
 Value* Float(Builder& b, Opcode opcode, const Operands& in) {
-  if (ActsOnBits(opcode)) return OnBits(b, opcode, in[0]);
+  if (opcode == Opcode::kReal) return in[0];
+  // Not all types of a byte have a sign for each number.
+  if (ActsOnBits(opcode) && hlo::BitWidth(in.type) >= 16) return OnBits(b, opcode, in[0]);
   if (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum) {
     return Extreme(b, opcode, in[0], in[1], in.type);
   }
   std::vector<Value*> wide;
   for (Value* value : in.values) wide.push_back(Widened(b, value, in.type));
+  if (opcode == Opcode::kImag) return Rounded(b, Zero(wide[0]), in.type);
   if (opcode == Opcode::kIsFinite) {
     return b.CreateFCmpOLT(Call(b, Intrinsic::fabs, {wide[0]}),
                            llvm::ConstantFP::getInfinity(wide[0]->getType()));
@@ -208,8 +215,16 @@ llvm::CmpInst::Predicate FloatPredicate(ComparisonDirection direction) {
 Value* Compared(Builder& b, const Module& module, const Instruction& i, const Operands& in) {
   const auto direction =
       static_cast<ComparisonDirection>(module.GetInt(i, AttributeKey::kDirection));
+  if (hlo::IsComplex(in.type)) {
+    Value* is_equal = ComplexEqual(b, in[0], in[1], in.type);
+    return direction == ComparisonDirection::kEq ? is_equal : b.CreateNot(is_equal);
+  }
   if (!hlo::IsFloat(in.type)) {
     return b.CreateICmp(IntegerPredicate(direction, hlo::IsSigned(in.type)), in[0], in[1]);
+  }
+  if (hlo::IsTotalOrder(module, i) && hlo::BitWidth(in.type) < 16) {
+    return b.CreateICmp(IntegerPredicate(direction, true), SmallTotalOrderKey(b, in[0], in.type),
+                        SmallTotalOrderKey(b, in[1], in.type));
   }
   if (hlo::IsTotalOrder(module, i)) {
     return b.CreateICmp(IntegerPredicate(direction, true), TotalOrderKey(b, in[0]),
@@ -222,6 +237,7 @@ Value* Compared(Builder& b, const Module& module, const Instruction& i, const Op
 // min(max(low, x), high); NaN if any of the three is, that of x first.
 Value* Clamped(Builder& b, const Operands& in) {
   Value *low = in[0], *x = in[1], *high = in[2];
+  if (hlo::IsComplex(in.type)) return ComplexClamped(b, low, x, high, in.type);
   if (!hlo::IsFloat(in.type)) {
     Value* raised = Extreme(b, Opcode::kMaximum, x, low, in.type);
     return Extreme(b, Opcode::kMinimum, raised, high, in.type);
@@ -238,24 +254,22 @@ struct FloatBits {
   int exponent, mantissa;
 };
 FloatBits BitsOfType(ElementType type) {
-  switch (type) {
-    case ElementType::kF16:
-      return {5, 10};
-    case ElementType::kBF16:
-      return {8, 7};
-    case ElementType::kF64:
-      return {11, 52};
-    default:
-      return {8, 23};
+  if (const hlo::FloatFormat* format = hlo::FindFloatFormat(type)) {
+    return {format->exponent_bits, format->mantissa_bits};
   }
+  return type == ElementType::kF64 ? FloatBits{11, 52} : FloatBits{8, 23};
 }
 
 // Rounds the mantissa (nearest even), then the exponent's range: too large is infinity, too small
 // is zero of the same sign. NaN stays NaN (XLA: HloEvaluator::HandleReducePrecision).
 Value* ReducedPrecision(Builder& b, const Module& module, const Instruction& i, Value* x,
                         ElementType type) {
+  auto exponent = module.GetInt(i, AttributeKey::kExponentBits);
+  if (hlo::BitWidth(type) < 16) {  // in f64, whose range is not cut where the type's is not
+    if (exponent >= BitsOfType(type).exponent) exponent = BitsOfType(ElementType::kF64).exponent;
+    type = ElementType::kF64;
+  }
   const auto [exponent_bits, mantissa_bits] = BitsOfType(type);
-  const auto exponent = module.GetInt(i, AttributeKey::kExponentBits);
   const auto mantissa = std::max<int64_t>(0, module.GetInt(i, AttributeKey::kMantissaBits));
   Value* input = BitsOf(b, x);
   Value* bits = input;
@@ -328,10 +342,10 @@ Value* Elementwise(Builder& b, const Module& module, InstructionId id,
     case Opcode::kConvert:
       return Converted(b, in[0], type, result);
     case Opcode::kBitcastConvert: {
-      Value* bits = in[0];
-      if (type == ElementType::kPred) bits = ToMemory(b, bits, type);
+      Value* bits = ToMemory(b, in[0], type);
       if (result == ElementType::kPred) return FromMemory(b, BitsOf(b, bits), result);
-      return b.CreateBitCast(bits, LanesLike(bits, RegisterType(b, result)));
+      bits = b.CreateBitCast(bits, LanesLike(bits, MemoryType(b, result)));
+      return hlo::IsFloat(result) ? bits : FromMemory(b, bits, result);
     }
     case Opcode::kSelect:
       return b.CreateSelect(in[0], in[1], in[2]);
@@ -339,14 +353,21 @@ Value* Elementwise(Builder& b, const Module& module, InstructionId id,
       return Clamped(b, in);
     case Opcode::kCompare:
       return Compared(b, module, i, in);
-    case Opcode::kReducePrecision:
-      return ReducedPrecision(b, module, i, in[0], type);
+    case Opcode::kReducePrecision: {
+      const bool is_small = hlo::BitWidth(type) < 16;
+      Value* x = is_small ? Converted(b, in[0], type, ElementType::kF64) : in[0];
+      x = ReducedPrecision(b, module, i, x, type);
+      return is_small ? Converted(b, x, ElementType::kF64, type) : x;
+    }
+    case Opcode::kComplex:
+      return FromParts(b, {in[0], in[1]}, result);
     case Opcode::kMap: {
       const auto results =
           Applied(b, module, module.GetComputation(i, AttributeKey::kToApply), in.values);
       return results.size() == 1 ? results[0] : nullptr;
     }
     default:
+      if (hlo::IsComplex(type)) return ComplexElementwise(b, i.opcode, values, type);
       return hlo::IsFloat(type) ? Float(b, i.opcode, in) : IntegerOrPred(b, i.opcode, in);
   }
 }
@@ -360,13 +381,15 @@ Value* TotalOrderKey(Builder& b, Value* x) {
 
 llvm::Constant* ElementOf(Builder& b, const hlo::Literal& literal, size_t i) {
   const ElementType type = literal.shape().element_type();
-  uint64_t bits = 0;
+  uint64_t words[2] = {};
   const auto size = static_cast<size_t>(hlo::StorageBytes(type));
-  std::memcpy(&bits, literal.bytes().data() + i * size, size);
+  std::memcpy(words, literal.bytes().data() + i * size, size);
   llvm::Type* in_register = RegisterType(b, type);
-  if (type == ElementType::kPred) return b.getInt1(bits != 0);
-  llvm::Constant* integer =
-      llvm::ConstantInt::get(b.getIntNTy(static_cast<unsigned>(8 * size)), bits);
+  if (type == ElementType::kPred) return b.getInt1(words[0] != 0);
+  // Elements of less than a byte stand in one, with their sign.
+  const unsigned bits = in_register->getScalarSizeInBits();
+  llvm::Constant* integer = llvm::ConstantInt::get(
+      b.getContext(), llvm::APInt(static_cast<unsigned>(8 * size), words).trunc(bits));
   return llvm::ConstantExpr::getBitCast(integer, in_register);
 }
 

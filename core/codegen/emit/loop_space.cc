@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/codegen/emit/index.h"
+#include "core/codegen/math/numbers.h"
 
 namespace hloscope::codegen {
 namespace {
@@ -252,11 +253,7 @@ std::vector<LoopGroup> Grouped(std::span<const int64_t> sizes, const std::vector
 
 namespace {
 
-int RegisterBytes(hlo::ElementType type) {
-  return type == hlo::ElementType::kF16 || type == hlo::ElementType::kBF16
-             ? 4
-             : hlo::StorageBytes(type);
-}
+int RegisterBytes(hlo::ElementType type) { return hlo::StorageBytes(WideType(type)); }
 
 template <typename F>
 void ForEachArray(const Kernel& kernel, const F& f) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/codegen/emit/complex_elementwise.h"
 #include "core/codegen/emit/elementwise.h"
 #include "core/hlo/opcode_traits.h"
 
@@ -28,7 +29,7 @@ InstructionId Unconverted(const Module& module, InstructionId id, ElementType na
     const ElementType types[] = {module.shape(id).element_type(),
                                  module.shape(from).element_type()};
     for (const ElementType type : types) {
-      if (type != narrow && type != ElementType::kF32) return id;
+      if (type != narrow && type != WideType(narrow)) return id;
     }
     id = from;
   }
@@ -50,6 +51,8 @@ std::optional<Opcode> OnlyOperation(const Module& module, hlo::ComputationId app
   const Opcode opcode = module[root].opcode;
   if (!hlo::HasTrait(opcode, hlo::kTraitAssociative) || module.operands(root).size() != 2)
     return {};
+  // Infinities times one would not stay as they are; pairs have no greatest.
+  if (hlo::IsComplex(type) && opcode != Opcode::kAdd) return {};
   const auto number = [&](size_t operand) {
     return ParameterNumber(module, Unconverted(module, module.operands(root)[operand], type));
   };
@@ -65,6 +68,10 @@ llvm::Constant* Identity(Builder& b, Opcode opcode, ElementType type) {
   const bool is_float = hlo::IsFloat(type);
   const auto bits = static_cast<unsigned>(in_register->getScalarSizeInBits());
   const bool is_signed = hlo::IsSigned(type);
+  if (hlo::IsComplex(type)) {
+    llvm::Constant* zero = llvm::ConstantFP::getNegativeZero(RegisterType(b, hlo::RealPart(type)));
+    return llvm::cast<llvm::Constant>(FromParts(b, {zero, zero}, type));
+  }
   switch (opcode) {
     case Opcode::kAdd:
       return is_float ? llvm::ConstantFP::getNegativeZero(in_register)
@@ -89,6 +96,10 @@ llvm::Constant* Identity(Builder& b, Opcode opcode, ElementType type) {
 
 Value* Combined(Builder& b, Opcode opcode, Value* x, Value* y, ElementType type) {
   const bool is_float = hlo::IsFloat(type), is_pred = type == ElementType::kPred;
+  if (hlo::IsComplex(type)) {
+    Value* pair[] = {x, y};
+    return ComplexElementwise(b, opcode, pair, type);
+  }
   switch (opcode) {
     case Opcode::kAdd:
       if (is_pred) return b.CreateOr(x, y);
@@ -130,7 +141,7 @@ Reducers::Reducers(const Kernel& kernel) : module_(kernel.module), root_(kernel.
     }
   }
   for (Array& array : arrays_) {
-    if (associative_ && IsNarrowFloat(array.type)) array.accumulator = ElementType::kF32;
+    if (associative_) array.accumulator = WideType(array.type);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/sort_form.h"
+#include "core/codegen/math/small_floats.h"
 #include "core/codegen/runtime/sort.h"
 
 namespace hloscope::codegen {
@@ -83,7 +84,13 @@ class SortKernel {
   };
 
   ElementType TypeOf(InstructionId id) const { return kernel_.module.shape(id).element_type(); }
-  int KeyBits(const SortKey& key) const { return std::max(8, hlo::BitWidth(TypeOf(key.value))); }
+  static bool IsSmallFloat(ElementType type) {
+    return hlo::IsFloat(type) && hlo::BitWidth(type) < 16;
+  }
+  int KeyBits(const SortKey& key) const {
+    const ElementType type = TypeOf(key.value);
+    return IsSmallFloat(type) ? 16 : std::max(8, hlo::BitWidth(type));
+  }
 
   // The first key goes into the most significant bits of the first word.
   void PackKeys() {
@@ -225,7 +232,9 @@ class SortKernel {
     if (type == ElementType::kPred) x = b.CreateZExt(x, LanesLike(x, b.getInt8Ty()));
     if (hlo::IsFloat(type)) {
       if (!key.is_total_order) x = WithoutSigns(x, type);
-      x = TotalOrderKey(b, x);
+      x = IsSmallFloat(type)
+              ? b.CreateTrunc(SmallTotalOrderKey(b, x, type), LanesLike(x, b.getInt16Ty()))
+              : TotalOrderKey(b, x);
     }
     if (hlo::IsFloat(type) || hlo::IsSigned(type)) {
       const unsigned bits = x->getType()->getScalarSizeInBits();
@@ -238,9 +247,8 @@ class SortKernel {
   Value* WithoutSigns(Value* x, ElementType type) {
     Builder& b = function_.builder();
     Value* bits = BitsOf(b, x);
-    const auto width = static_cast<unsigned>(hlo::BitWidth(type));
-    llvm::Constant* negative =
-        llvm::ConstantInt::get(bits->getType(), llvm::APInt::getSignedMinValue(width));
+    Value* zero = llvm::Constant::getNullValue(LanesLike(x, RegisterType(b, WideType(type))));
+    Value* negative = BitsOf(b, Rounded(b, b.CreateFNeg(zero), type));
     return b.CreateSelect(b.CreateICmpEQ(bits, negative), IntegerLike(bits, 0), bits);
   }
 

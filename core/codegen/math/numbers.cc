@@ -3,6 +3,8 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include "core/codegen/math/small_floats.h"
+
 namespace hloscope::codegen {
 
 using hlo::ElementType;
@@ -18,13 +20,16 @@ Type* RegisterType(Builder& b, ElementType type) {
       return b.getFloatTy();
     case ElementType::kF64:
       return b.getDoubleTy();
-    default:
-      return b.getIntNTy(static_cast<unsigned>(hlo::BitWidth(type)));
+    default: {
+      const int bits = hlo::IsFloat(type) ? 8 * hlo::StorageBytes(type) : hlo::BitWidth(type);
+      return b.getIntNTy(static_cast<unsigned>(bits));
+    }
   }
 }
 
 Type* MemoryType(Builder& b, ElementType type) {
-  return type == ElementType::kPred ? b.getInt8Ty() : RegisterType(b, type);
+  return hlo::BitWidth(type) < 8 || type == ElementType::kPred ? b.getInt8Ty()
+                                                               : RegisterType(b, type);
 }
 
 Type* LanesLike(Value* like, Type* type) {
@@ -60,7 +65,7 @@ Value* Widened(Builder& b, Value* x, ElementType type) {
     Value* wide = b.CreateZExt(x, LanesLike(x, b.getInt32Ty()));
     return b.CreateBitCast(b.CreateShl(wide, IntegerLike(wide, 16)), single);
   }
-  return x;
+  return IsNarrowFloat(type) ? DecodedFloat(b, x, type) : x;
 }
 
 Value* Rounded(Builder& b, Value* x, ElementType type) {
@@ -77,15 +82,49 @@ Value* Rounded(Builder& b, Value* x, ElementType type) {
     return b.CreateTrunc(b.CreateLShr(rounded, IntegerLike(bits, 16)),
                          LanesLike(x, b.getInt16Ty()));
   }
-  return x;
+  return IsNarrowFloat(type) ? EncodedFloat(b, x, type) : x;
 }
 
 Value* FromMemory(Builder& b, Value* x, ElementType type) {
-  return type == ElementType::kPred ? b.CreateICmpNE(x, IntegerLike(x, 0)) : x;
+  if (type == ElementType::kPred) return b.CreateICmpNE(x, IntegerLike(x, 0));
+  return b.CreateTrunc(x, LanesLike(x, RegisterType(b, type)));
 }
 
 Value* ToMemory(Builder& b, Value* x, ElementType type) {
-  return type == ElementType::kPred ? b.CreateZExt(x, LanesLike(x, b.getInt8Ty())) : x;
+  Type* in_memory = LanesLike(x, MemoryType(b, type));
+  return x->getType() == in_memory ? x : b.CreateIntCast(x, in_memory, hlo::IsSigned(type));
+}
+
+Parts PartsOf(Builder& b, Value* x, ElementType type) {
+  Type* part = RegisterType(b, hlo::RealPart(type));
+  const auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  const unsigned count = lanes == nullptr ? 1 : lanes->getNumElements();
+  Value* both = b.CreateBitCast(x, llvm::FixedVectorType::get(part, 2 * count));
+  if (lanes == nullptr) {
+    return {b.CreateExtractElement(both, uint64_t{0}), b.CreateExtractElement(both, uint64_t{1})};
+  }
+  std::vector<int> even, odd;
+  for (int i = 0; std::cmp_less(i, count); ++i) {
+    even.push_back(2 * i);
+    odd.push_back(2 * i + 1);
+  }
+  return {b.CreateShuffleVector(both, even), b.CreateShuffleVector(both, odd)};
+}
+
+Value* FromParts(Builder& b, Parts parts, ElementType type) {
+  const auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(parts.real->getType());
+  Type* whole = LanesLike(parts.real, RegisterType(b, type));
+  if (lanes == nullptr) {
+    Type* pair = llvm::FixedVectorType::get(parts.real->getType(), 2);
+    Value* both = b.CreateInsertElement(llvm::PoisonValue::get(pair), parts.real, uint64_t{0});
+    return b.CreateBitCast(b.CreateInsertElement(both, parts.imag, uint64_t{1}), whole);
+  }
+  std::vector<int> order;
+  for (int i = 0; std::cmp_less(i, lanes->getNumElements()); ++i) {
+    order.push_back(i);
+    order.push_back(i + static_cast<int>(lanes->getNumElements()));
+  }
+  return b.CreateBitCast(b.CreateShuffleVector(parts.real, parts.imag, order), whole);
 }
 
 namespace {
@@ -126,13 +165,14 @@ Value* OddDouble(Builder& b, Value* x, bool is_signed) {
 
 Value* FromInteger(Builder& b, Value* x, bool is_signed, ElementType to) {
   const unsigned bits = x->getType()->getScalarSizeInBits();
-  Type* type = LanesLike(x, to == ElementType::kF64 ? b.getDoubleTy() : b.getFloatTy());
+  const bool is_wide = WideType(to) == ElementType::kF64;
+  Type* type = LanesLike(x, is_wide ? b.getDoubleTy() : b.getFloatTy());
   const auto convert = [&](Type* into) {
     return is_signed ? b.CreateSIToFP(x, into) : b.CreateUIToFP(x, into);
   };
   if (!IsNarrowFloat(to) || bits <= 16) return Rounded(b, convert(type), to);
   Value* wide = bits == 64 ? OddDouble(b, x, is_signed) : convert(LanesLike(x, b.getDoubleTy()));
-  return Rounded(b, OddFloat(b, wide), to);
+  return Rounded(b, is_wide ? wide : OddFloat(b, wide), to);
 }
 
 Value* ToInteger(Builder& b, Value* x, ElementType to) {
@@ -141,20 +181,42 @@ Value* ToInteger(Builder& b, Value* x, ElementType to) {
   return b.CreateIntrinsic(id, {type, x->getType()}, {x});
 }
 
+// Between f32 and f64, as they are or as what narrower floats are computed in.
+Value* BetweenFloats(Builder& b, Value* x, ElementType to) {
+  const bool is_double = x->getType()->getScalarType()->isDoubleTy();
+  if (WideType(to) == ElementType::kF64) {
+    return Rounded(b, is_double ? x : b.CreateFPExt(x, LanesLike(x, b.getDoubleTy())), to);
+  }
+  if (!is_double) return Rounded(b, x, to);
+  if (IsNarrowFloat(to)) return Rounded(b, OddFloat(b, x), to);
+  return b.CreateFPTrunc(x, LanesLike(x, b.getFloatTy()));
+}
+
+Value* FromComplex(Builder& b, Value* x, ElementType from, ElementType to) {
+  const ElementType part = hlo::RealPart(from);
+  const Parts parts = PartsOf(b, x, from);
+  if (to == ElementType::kPred) {
+    return b.CreateOr(Converted(b, parts.real, part, to), Converted(b, parts.imag, part, to));
+  }
+  if (!hlo::IsComplex(to)) return Converted(b, parts.real, part, to);
+  const ElementType part_to = hlo::RealPart(to);
+  return FromParts(
+      b, {Converted(b, parts.real, part, part_to), Converted(b, parts.imag, part, part_to)}, to);
+}
+
 }  // namespace
 
 Value* Converted(Builder& b, Value* x, ElementType from, ElementType to) {
   if (from == to) return x;
+  if (hlo::IsComplex(from)) return FromComplex(b, x, from, to);
+  if (hlo::IsComplex(to)) {
+    Value* real = Converted(b, x, from, hlo::RealPart(to));
+    return FromParts(b, {real, llvm::Constant::getNullValue(real->getType())}, to);
+  }
   if (hlo::IsFloat(from)) {
     x = Widened(b, x, from);
     if (to == ElementType::kPred) return b.CreateFCmpUNE(x, NumberLike(x, 0));
-    if (!hlo::IsFloat(to)) return ToInteger(b, x, to);
-    const bool is_wide = from == ElementType::kF64;
-    if (to == ElementType::kF64) return b.CreateFPExt(x, LanesLike(x, b.getDoubleTy()));
-    if (to == ElementType::kF32) {
-      return is_wide ? b.CreateFPTrunc(x, LanesLike(x, b.getFloatTy())) : x;
-    }
-    return Rounded(b, is_wide ? OddFloat(b, x) : x, to);
+    return hlo::IsFloat(to) ? BetweenFloats(b, x, to) : ToInteger(b, x, to);
   }
   if (to == ElementType::kPred) return b.CreateICmpNE(x, IntegerLike(x, 0));
   const bool is_signed = hlo::IsSigned(from);

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "core/base/complex_functions.h"
 #include "core/codegen/runtime/sort.h"
 
 namespace hloscope::codegen {
 namespace {
 
+using namespace complex_functions;
 using hlo::Opcode;
 using llvm::Value;
 
@@ -46,10 +48,25 @@ void Lanes(const T* x, const T* y, T* out, int64_t count) {
     static double Of(double x, double y) { return function; } \
   };
 #define RUNTIME(name, type, function)
+#define COMPLEX(opcode, function)
 #include "core/codegen/math/symbols.def"
 #undef UNARY
 #undef BINARY
+
+// Arrays of complex numbers, likewise.
+template <typename F, typename T>
+void ComplexLanes(const std::complex<T>* x, const std::complex<T>* y, std::complex<T>* out,
+                  int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    if constexpr (requires { F::Of(x[i], x[i]); }) {
+      out[i] = F::Of(x[i], y[i]);
+    } else {
+      out[i] = F::Of(x[i]);
+    }
+  }
+}
 #undef RUNTIME
+#undef COMPLEX
 
 // By repeated squaring, modulo 2^64; a negative exponent is 1/x^|y| rounded towards zero.
 template <typename T>
@@ -71,24 +88,33 @@ void PowerLanes(const T* x, const T* y, T* out, int64_t count) {
 
 struct Row {
   Opcode opcode;
-  const char* name;  // of the functions of lanes of f32, f64, s64 and u64; null: none
-  void* of_f32;
-  void* of_f64;
+  const char* name;  // without the element type
+  // Functions of lanes of f32 and f64, or of c64 and c128.
+  void* of_single;
+  void* of_double;
+  bool is_complex = false;
 };
 
-constexpr const char* kSuffixes[] = {"_f32", "_f64"};
+std::string NameFor(const Row& row, bool is_double) {
+  const char* type = row.is_complex ? (is_double ? "_c128" : "_c64") : is_double ? "_f64" : "_f32";
+  return std::string(row.name) + type;
+}
 
 std::span<const Row> Rows() {
 #define UNARY(opcode, function)                                                       \
   {Opcode::opcode, #opcode, reinterpret_cast<void*>(&Lanes<opcode##Function, float>), \
    reinterpret_cast<void*>(&Lanes<opcode##Function, double>)},
 #define BINARY UNARY
+#define COMPLEX(opcode, function)                                                    \
+  {Opcode::opcode, #opcode, reinterpret_cast<void*>(&ComplexLanes<function, float>), \
+   reinterpret_cast<void*>(&ComplexLanes<function, double>), true},
 #define RUNTIME(name, type, function)
   static const Row kRows[] = {
 #include "core/codegen/math/symbols.def"
   };
 #undef UNARY
 #undef BINARY
+#undef COMPLEX
 #undef RUNTIME
   return kRows;
 }
@@ -102,7 +128,7 @@ std::span<const Symbol> Symbols() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
     for (const Row& row : Rows()) {
-      for (const char* suffix : kSuffixes) names.push_back(std::string(row.name) + suffix);
+      for (const bool is_double : {false, true}) names.push_back(NameFor(row, is_double));
     }
     return names;
   }();
@@ -110,18 +136,20 @@ std::span<const Symbol> Symbols() {
     std::vector<Symbol> symbols;
     size_t name = 0;
     for (const Row& row : Rows()) {
-      symbols.push_back({kNames[name++].c_str(), row.of_f32});
-      symbols.push_back({kNames[name++].c_str(), row.of_f64});
+      symbols.push_back({kNames[name++].c_str(), row.of_single});
+      symbols.push_back({kNames[name++].c_str(), row.of_double});
     }
     symbols.push_back({kSignedPower, reinterpret_cast<void*>(&PowerLanes<int64_t>)});
     symbols.push_back({kUnsignedPower, reinterpret_cast<void*>(&PowerLanes<uint64_t>)});
 #define UNARY(opcode, function)
 #define BINARY(opcode, function)
+#define COMPLEX(opcode, function)
 #define RUNTIME(name, type, function) \
   symbols.push_back({#name, reinterpret_cast<void*>(static_cast<type>(function))});
 #include "core/codegen/math/symbols.def"
 #undef UNARY
 #undef BINARY
+#undef COMPLEX
 #undef RUNTIME
     return symbols;
   }();
@@ -130,15 +158,20 @@ std::span<const Symbol> Symbols() {
 
 namespace {
 
+// Empty where the table has no such row.
+std::string FindName(Opcode opcode, bool is_double, bool is_complex) {
+  for (const Row& row : Rows()) {
+    if (row.opcode == opcode && row.is_complex == is_complex) return NameFor(row, is_double);
+  }
+  return {};
+}
+
 std::string NameOf(Opcode opcode, llvm::Type* type, bool is_signed) {
   if (type->isIntegerTy(64)) {
     if (opcode != Opcode::kPower) return {};
     return is_signed ? kSignedPower : kUnsignedPower;
   }
-  for (const Row& row : Rows()) {
-    if (row.opcode == opcode) return std::string(row.name) + kSuffixes[type->isDoubleTy() ? 1 : 0];
-  }
-  return {};
+  return FindName(opcode, type->isDoubleTy(), false);
 }
 
 // Room for the lanes of a value, in the entry of the function that is being written.
@@ -148,12 +181,9 @@ Value* RoomFor(Builder& b, Value* like) {
   return at.CreateAlloca(like->getType());
 }
 
-}  // namespace
-
-Value* CallByLane(Builder& b, Opcode opcode, std::span<Value* const> operands, bool is_signed) {
+// The function of that name, which is one of the table.
+Value* CallLanes(Builder& b, const std::string& name, std::span<Value* const> operands) {
   llvm::Type* type = operands[0]->getType();
-  const std::string name = NameOf(opcode, type->getScalarType(), is_signed);
-  if (name.empty()) return nullptr;
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   const unsigned lanes = vector == nullptr ? 1 : vector->getNumElements();
   std::vector<Value*> places;
@@ -176,6 +206,19 @@ Value* CallByLane(Builder& b, Opcode opcode, std::span<Value* const> operands, b
   }
   b.CreateCall(function, {places[0], places[1], out, b.getInt64(lanes)});
   return b.CreateLoad(type, out);
+}
+
+}  // namespace
+
+Value* CallByLane(Builder& b, Opcode opcode, std::span<Value* const> operands, bool is_signed) {
+  const std::string name = NameOf(opcode, operands[0]->getType()->getScalarType(), is_signed);
+  return name.empty() ? nullptr : CallLanes(b, name, operands);
+}
+
+Value* CallByLane(Builder& b, Opcode opcode, std::span<Value* const> operands,
+                  hlo::ElementType type) {
+  const std::string name = FindName(opcode, type == hlo::ElementType::kC128, true);
+  return name.empty() ? nullptr : CallLanes(b, name, operands);
 }
 
 }  // namespace hloscope::codegen

@@ -20,5 +20,8 @@ std::span<const Symbol> Symbols();
 // none.
 llvm::Value* CallByLane(Builder& b, hlo::Opcode opcode, std::span<llvm::Value* const> operands,
                         bool is_signed = true);
+// The same for complex numbers of that type.
+llvm::Value* CallByLane(Builder& b, hlo::Opcode opcode, std::span<llvm::Value* const> operands,
+                        hlo::ElementType type);
 
 }  // namespace hloscope::codegen

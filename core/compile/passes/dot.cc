@@ -30,11 +30,6 @@ Dimensions Sizes(const Shape& shape) {
   return {shape.dimensions().begin(), shape.dimensions().end()};
 }
 
-// Wide enough for what is summed up, as XLA:CPU has it.
-ElementType SumType(ElementType result) {
-  return result == ElementType::kF16 || result == ElementType::kBF16 ? ElementType::kF32 : result;
-}
-
 class Dot {
  public:
   Dot(Edit& edit, InstructionId id) : edit_(edit), id_(id) {
@@ -79,7 +74,7 @@ class Dot {
   // The sum over products of both sides, each broadcast along the free dimensions of the other.
   void Expand() {
     const Shape result = Plain(edit_.shape(id_));
-    const ElementType type = SumType(result.element_type());
+    const ElementType type = SumTypeOf(edit_.original(), id_);
     Dimensions sizes = Sizes(result), summed;
     for (const int64_t d : sums_[0]) {
       summed.push_back(static_cast<int64_t>(sizes.size()));
@@ -148,8 +143,7 @@ class Dot {
 
   InstructionId Sum(InstructionId product, const Dimensions& summed, const Shape& result,
                     ElementType type) {
-    const Opcode add = type == ElementType::kPred ? Opcode::kOr : Opcode::kAdd;
-    const ComputationId sum = edit_.AddReducer(id_, "dot_sum", add, type);
+    const ComputationId sum = edit_.AddReducer(id_, "dot_sum", Opcode::kAdd, type);
     const InstructionId zero = edit_.AddScalar(
         id_, type, std::vector<std::byte>(static_cast<size_t>(hlo::BitWidth(type) + 7) / 8));
     return edit_.Add(id_, "reduce", Opcode::kReduce, Shape::Array(type, Sizes(result)),
@@ -184,8 +178,8 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
     const auto operands = module->operands(id);
     const bool is_dot = (*module)[id].opcode == Opcode::kDot && operands.size() == 2 &&
                         runs[(*module)[id].computation.index] && !edit.IsPinned(id);
-    if (!is_dot || IsLibraryCall(*module, id) || !IsKernelArray(module->shape(id)) ||
-        !IsKernelArray(module->shape(operands[0])) || !IsKernelArray(module->shape(operands[1]))) {
+    if (!is_dot || IsLibraryCall(*module, id) || !IsWholeArray(module->shape(id)) ||
+        !IsWholeArray(module->shape(operands[0])) || !IsWholeArray(module->shape(operands[1]))) {
       continue;
     }
     const bool is_library_type = HasLibraryTypes(*module, id);

@@ -1,0 +1,88 @@
+// Complex numbers by their parts, or lane by lane where that takes an order of operations.
+#include "core/codegen/emit/complex_elementwise.h"
+
+#include "core/codegen/math/symbols.h"
+
+namespace hloscope::codegen {
+
+using hlo::ElementType;
+using hlo::Opcode;
+using llvm::Value;
+
+namespace {
+
+// c64: exact products in f64, one rounding of each part.
+Value* Product(Builder& b, Value* x, Value* y) {
+  const auto wide = [&](Value* z) {
+    return PartsOf(b, Converted(b, z, ElementType::kC64, ElementType::kC128), ElementType::kC128);
+  };
+  const Parts p = wide(x), q = wide(y);
+  Value* real = b.CreateFSub(b.CreateFMul(p.real, q.real), b.CreateFMul(p.imag, q.imag));
+  Value* imag = b.CreateFAdd(b.CreateFMul(p.real, q.imag), b.CreateFMul(p.imag, q.real));
+  const auto narrow = [&](Value* z) {
+    return Converted(b, z, ElementType::kF64, ElementType::kF32);
+  };
+  return FromParts(b, {narrow(real), narrow(imag)}, ElementType::kC64);
+}
+
+Value* AtLeast(Builder& b, Value* x, Value* y, ElementType type) {
+  const Parts p = PartsOf(b, x, type), q = PartsOf(b, y, type);
+  Value* ties = b.CreateAnd(b.CreateFCmpOEQ(p.real, q.real), b.CreateFCmpOGE(p.imag, q.imag));
+  return b.CreateOr(b.CreateFCmpOGT(p.real, q.real), ties);
+}
+
+Value* ByParts(Builder& b, Opcode opcode, std::span<Value* const> in, ElementType type) {
+  const Parts p = PartsOf(b, in[0], type);
+  const Parts q = in.size() > 1 ? PartsOf(b, in[1], type) : Parts{};
+  switch (opcode) {
+    case Opcode::kAdd:
+      return FromParts(b, {b.CreateFAdd(p.real, q.real), b.CreateFAdd(p.imag, q.imag)}, type);
+    case Opcode::kSubtract:
+      return FromParts(b, {b.CreateFSub(p.real, q.real), b.CreateFSub(p.imag, q.imag)}, type);
+    case Opcode::kNegate:
+      return FromParts(b, {b.CreateFNeg(p.real), b.CreateFNeg(p.imag)}, type);
+    case Opcode::kAbs: {
+      Value* parts[] = {p.real, p.imag};
+      return CallByLane(b, Opcode::kAbs, parts);
+    }
+    case Opcode::kReal:
+      return p.real;
+    default:
+      return p.imag;
+  }
+}
+
+}  // namespace
+
+Value* ComplexElementwise(Builder& b, Opcode opcode, std::span<Value* const> in, ElementType type) {
+  switch (opcode) {
+    case Opcode::kAbs:
+    case Opcode::kAdd:
+    case Opcode::kImag:
+    case Opcode::kNegate:
+    case Opcode::kReal:
+    case Opcode::kSubtract:
+      return ByParts(b, opcode, in, type);
+    case Opcode::kMaximum:
+      return b.CreateSelect(AtLeast(b, in[0], in[1], type), in[0], in[1]);
+    case Opcode::kMinimum:
+      return b.CreateSelect(AtLeast(b, in[1], in[0], type), in[0], in[1]);
+    case Opcode::kMultiply:
+      if (type == ElementType::kC64) return Product(b, in[0], in[1]);
+      [[fallthrough]];
+    default:
+      return CallByLane(b, opcode, in, type);
+  }
+}
+
+Value* ComplexClamped(Builder& b, Value* low, Value* x, Value* high, ElementType type) {
+  Value* raised = b.CreateSelect(AtLeast(b, x, low, type), x, low);
+  return b.CreateSelect(AtLeast(b, high, raised, type), raised, high);
+}
+
+Value* ComplexEqual(Builder& b, Value* x, Value* y, ElementType type) {
+  const Parts p = PartsOf(b, x, type), q = PartsOf(b, y, type);
+  return b.CreateAnd(b.CreateFCmpOEQ(p.real, q.real), b.CreateFCmpOEQ(p.imag, q.imag));
+}
+
+}  // namespace hloscope::codegen
