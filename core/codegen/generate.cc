@@ -13,6 +13,7 @@
 
 #include "core/base/jobs.h"
 #include "core/codegen/emit/emit_kernel.h"
+#include "core/codegen/emit/loop_function.h"
 #include "core/codegen/jit.h"
 
 namespace hloscope::codegen {
@@ -30,16 +31,23 @@ class Library : public compile::KernelLibrary {
     const auto found = by_instruction.find(id.index);
     return found == by_instruction.end() ? nullptr : found->second;
   }
+  const compile::LoopCode* FindLoop(InstructionId id) const override {
+    const auto found = loops.find(id.index);
+    return found == loops.end() ? nullptr : &found->second;
+  }
   int64_t function_count() const override { return static_cast<int64_t>(codes.size()); }
 
   std::unique_ptr<LinkedCode> linked;
   std::vector<std::unique_ptr<KernelCode>> codes;
   std::unordered_map<uint32_t, const KernelCode*> by_instruction;
+  std::unordered_map<uint32_t, compile::LoopCode> loops;
 };
 
-// Some different kernels, which become one LLVM module.
+// Some different kernels, or a loop of a plan, which become one LLVM module.
 struct Batch {
   std::vector<EmittedKernel> emitted;
+  const compile::PlannedStep* loop = nullptr;
+  std::optional<int64_t> loop_scratch;  // once it is written
   std::unique_ptr<llvm::MemoryBuffer> object;
   std::string llvm_ir, assembly;
   Status status;
@@ -53,6 +61,22 @@ std::string SymbolName(const hlo::Module& module, InstructionId id, size_t numbe
     if (!fits) c = '_';
   }
   return name;
+}
+
+std::string LoopName(const Batch& batch) { return fmt::format("loop_{}", batch.loop->number); }
+
+Status Finish(const Target& target, llvm::Module& code, const CodegenOptions& options,
+              Batch& batch) {
+  if (options.llvm_ir != nullptr) {
+    llvm::raw_string_ostream stream(batch.llvm_ir);
+    code.print(stream, nullptr);
+  }
+  HLOSCOPE_TRY(target.Optimize(code));
+  if (options.assembly != nullptr) {
+    HLOSCOPE_ASSIGN_OR_RETURN(batch.assembly, target.ToAssembly(*llvm::CloneModule(code)));
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(batch.object, target.ToObject(code));
+  return {};
 }
 
 Status CompileBatch(const hlo::Module& module, std::span<const InstructionId> kernels, size_t first,
@@ -69,21 +93,25 @@ Status CompileBatch(const hlo::Module& module, std::span<const InstructionId> ke
       if (llvm::Function* function = code.getFunction(each)) function->eraseFromParent();
     }
   }
-  if (options.llvm_ir != nullptr) {
-    llvm::raw_string_ostream stream(batch.llvm_ir);
-    code.print(stream, nullptr);
-  }
-  HLOSCOPE_TRY(target.Optimize(code));
-  if (options.assembly != nullptr) {
-    HLOSCOPE_ASSIGN_OR_RETURN(batch.assembly, target.ToAssembly(*llvm::CloneModule(code)));
-  }
-  HLOSCOPE_ASSIGN_OR_RETURN(batch.object, target.ToObject(code));
-  return {};
+  return Finish(target, code, options, batch);
+}
+
+Status CompileLoop(const CodegenOptions& options, Batch& batch) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const Target target, Target::Make(options.target));
+  llvm::LLVMContext context;
+  llvm::Module code("loop", context);
+  target.Prepare(code);
+  batch.loop_scratch = EmitLoopFunction(code, *options.plan, *batch.loop, LoopName(batch));
+  if (!batch.loop_scratch) return {};
+  target.Inline(code);
+  return Finish(target, code, options, batch);
 }
 
 Status Link(Library& library, std::vector<Batch>& batches, std::vector<const KernelCode*>& codes) {
   HLOSCOPE_ASSIGN_OR_RETURN(library.linked, LinkedCode::Make());
-  for (Batch& batch : batches) HLOSCOPE_TRY(library.linked->Add(std::move(batch.object)));
+  for (Batch& batch : batches) {
+    if (batch.object != nullptr) HLOSCOPE_TRY(library.linked->Add(std::move(batch.object)));
+  }
   for (Batch& batch : batches) {
     for (EmittedKernel& kernel : batch.emitted) {
       codes.push_back(nullptr);
@@ -99,7 +127,32 @@ Status Link(Library& library, std::vector<Batch>& batches, std::vector<const Ker
       codes.back() = &code;
     }
   }
+  for (const Batch& batch : batches) {
+    if (!batch.loop_scratch) continue;
+    HLOSCOPE_ASSIGN_OR_RETURN(void* run, library.linked->Find(LoopName(batch)));
+    library.loops[batch.loop->id.index] = {reinterpret_cast<compile::LoopFunction>(run),
+                                           *batch.loop_scratch};
+  }
   return {};
+}
+
+// The outermost loops of the plan that are one function.
+std::vector<const compile::PlannedStep*> LoopsOf(const compile::Plan* plan) {
+  std::vector<const compile::PlannedStep*> out;
+  if (plan == nullptr) return out;
+  std::vector<compile::SequenceNumber> open = {0};
+  while (!open.empty()) {
+    const compile::SequenceNumber s = open.back();
+    open.pop_back();
+    for (const compile::PlannedStep& step : plan->sequences[s]) {
+      if (step.is_one_function) {
+        out.push_back(&step);
+      } else {
+        open.insert(open.end(), step.sequences.begin(), step.sequences.end());
+      }
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -120,9 +173,16 @@ Result<std::unique_ptr<compile::KernelLibrary>> GenerateKernels(
   const int threads = options.threads > 0 ? options.threads : AvailableCpus();
   const auto count = static_cast<int64_t>(different.size());
   const int64_t size = std::clamp(count / (2 * threads), kLeastInModule, kMostInModule);
-  std::vector<Batch> batches(static_cast<size_t>((count - 1) / size + 1));
+  const int64_t of_kernels = (count - 1) / size + 1;
+  const std::vector<const compile::PlannedStep*> loops = LoopsOf(options.plan);
+  std::vector<Batch> batches(static_cast<size_t>(of_kernels) + loops.size());
   HLOSCOPE_TRY(ParallelFor(std::ssize(batches), threads, [&](int64_t i) {
     Batch& batch = batches[static_cast<size_t>(i)];
+    if (i >= of_kernels) {
+      batch.loop = loops[static_cast<size_t>(i - of_kernels)];
+      batch.status = CompileLoop(options, batch);
+      return;
+    }
     const auto first = static_cast<size_t>(i * size);
     const auto some = std::span(different).subspan(
         first, std::min(static_cast<size_t>(size), different.size() - first));

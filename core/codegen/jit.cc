@@ -12,6 +12,7 @@
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
@@ -78,20 +79,40 @@ void Target::Prepare(llvm::Module& module) const {
   }
 }
 
-Status Target::Optimize(llvm::Module& module) const {
-  std::string message;
-  llvm::raw_string_ostream stream(message);
-  if (llvm::verifyModule(module, &stream)) return InternalError("LLVM: " + stream.str());
+namespace {
+
+// LLVM's analyses, which its passes ask.
+struct Analyses {
+  explicit Analyses(llvm::TargetMachine* machine) {
+    llvm::PassBuilder builder(machine);
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+  }
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(machine_.get());
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+};
+
+}  // namespace
+
+void Target::Inline(llvm::Module& module) const {
+  Analyses analyses(machine_.get());
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(
+      llvm::SROAPass(llvm::SROAOptions::ModifyCFG)));
+  passes.run(module, analyses.modules);
+}
+
+Status Target::Optimize(llvm::Module& module) const {
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (llvm::verifyModule(module, &stream)) return InternalError("LLVM: " + stream.str());
+  Analyses analyses(machine_.get());
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::EarlyCSEPass(false));
   passes.addPass(llvm::InstCombinePass());
@@ -99,7 +120,7 @@ Status Target::Optimize(llvm::Module& module) const {
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::SimplifyCFGPass());
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) passes.run(function, functions);
+    if (!function.isDeclaration()) passes.run(function, analyses.functions);
   }
   return {};
 }

@@ -21,6 +21,8 @@ class Target {
 
   // Marks a new module as one for this processor.
   void Prepare(llvm::Module& module) const;
+  // Puts small functions in the places of their calls.
+  void Inline(llvm::Module& module) const;
   // Runs the passes over the functions of a module; internal where LLVM finds it unsound.
   Status Optimize(llvm::Module& module) const;
   Result<std::unique_ptr<llvm::MemoryBuffer>> ToObject(llvm::Module& module) const;

@@ -90,6 +90,11 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
     }
   }
   out.kernels = FindKernels(*module);
+  if (Result<Plan> plan = MakePlan(module, module->entry_id(), out.kernels); plan.has_value()) {
+    out.plan = std::make_shared<const Plan>(*std::move(plan));
+  } else {
+    out.why_no_plan = plan.error().message;
+  }
   out.module = std::move(module);
   return out;
 }

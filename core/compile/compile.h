@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/compile/plan/plan.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::compile {
@@ -44,6 +45,9 @@ struct Compilation {
   std::shared_ptr<const hlo::Module> module;
   // Instructions of `module` that are run as kernels, in order.
   std::vector<hlo::InstructionId> kernels;
+  // How the entry runs; null where it can only be run instruction by instruction.
+  std::shared_ptr<const Plan> plan;
+  std::string why_no_plan;  // then
   std::vector<FusionDecision> decisions;
   std::shared_ptr<const hlo::Module> before_fusion;
   // By id in the module as given: where the value of the instruction is in `module`; invalid where

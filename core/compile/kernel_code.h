@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/compile/plan/plan.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::compile {
@@ -51,12 +52,28 @@ struct KernelCode {
   std::vector<int> in_place;
 };
 
+// Runs at most `turns` turns of a loop that is one function and returns true once it has ended.
+// `buffers` has the address of every buffer of the plan that is not of the arena, by number;
+// `arena` and `scratch` are the memory of the plan and what LoopCode::scratch_bytes asks for.
+using LoopFunction = bool (*)(std::byte* const* buffers, std::byte* arena, std::byte* scratch,
+                              int64_t turns);
+
+struct LoopCode {
+  LoopFunction run = nullptr;
+  int64_t scratch_bytes = 0;
+};
+
 // Code of kernels, alive as long as this is.
 class KernelLibrary {
  public:
   virtual ~KernelLibrary() = default;
   // The code of that instruction of the module; null where it has none.
   virtual const KernelCode* Find(hlo::InstructionId id) const = 0;
+  // The code of a loop that the plan has as one function; null where it has none.
+  virtual const LoopCode* FindLoop(hlo::InstructionId id) const {
+    (void)id;
+    return nullptr;
+  }
   // How many functions there are: equal kernels share one.
   virtual int64_t function_count() const = 0;
 };
@@ -64,6 +81,7 @@ class KernelLibrary {
 struct CodegenOptions {
   int threads = 0;          // to compile with; 0: one for each CPU
   std::string target = {};  // an LLVM CPU name; empty: this machine
+  const Plan* plan = nullptr;  // whose loops are to have code too; null: none
   // Where not null: the LLVM IR before and the assembly behind LLVM's passes are put there.
   std::string* llvm_ir = nullptr;
   std::string* assembly = nullptr;

@@ -128,6 +128,11 @@ Result<RunResult> EvaluatorExecutable::Run(std::span<const std::vector<Literal>>
   how.infeed = options.take_infeed;
   how.outfeed = options.give_outfeed;
   how.compiled = compiled_;
+  if (const int64_t limit = eval::MemoryLimitOf(how);
+      pool_ == nullptr || pool_->limit_bytes() != limit) {
+    pool_ = std::make_shared<eval::BufferPool>(limit);
+  }
+  how.pool = pool_;
   eval::Recording recording{.most_steps = options.record_steps, .devices = {}, .spans = {}};
   if (options.record_steps > 0) how.recording = &recording;
   if (!options.capture.wants_more_than_results()) return Evaluate(arguments, how, options, stream);

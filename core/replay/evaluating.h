@@ -45,6 +45,7 @@ class EvaluatorExecutable : public Executable {
   std::optional<uint64_t> fill_elided_;
   hlo::Topology topology_;
   const eval::CompiledKernels* compiled_ = nullptr;
+  std::shared_ptr<eval::BufferPool> pool_;  // memory for runs, kept between them
 };
 
 }  // namespace hloscope::replay

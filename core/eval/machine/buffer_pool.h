@@ -32,6 +32,7 @@ class BufferPool {
   // Frees what is kept; what is given back later is freed at once.
   void Close();
 
+  int64_t limit_bytes() const { return limit_; }
   int64_t peak_bytes() const { return peak_; }
   int64_t live_bytes() const { return live_; }
 

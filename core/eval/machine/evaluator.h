@@ -14,6 +14,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/eval/machine/buffer_pool.h"
 #include "core/eval/machine/compiled_kernels.h"
 #include "core/eval/machine/recording.h"
 #include "core/eval/machine/value.h"
@@ -54,6 +55,8 @@ class Observer {
 struct EvaluateOptions {
   Limits limits;             // deadline, memory, tensor, nesting and interpreter-steps are honoured
   int64_t memory_bytes = 0;  // instead of the limit's share of the machine's memory, if positive
+  // Memory that is kept from run to run; null, or of another limit: the run has its own.
+  std::shared_ptr<BufferPool> pool;
   int threads = 0;           // 0: one for each CPU; results never depend on it
   // Instead of the limit deadline, counted from the start of the run.
   std::optional<std::chrono::steady_clock::time_point> deadline;
@@ -75,6 +78,9 @@ struct EvaluateOptions {
   // Seeds rng, rng-bit-generator's default algorithm and rng-get-and-update-state.
   uint64_t rng_seed = 42;
 };
+
+// The most bytes of values that a run with these options may hold at once.
+int64_t MemoryLimitOf(const EvaluateOptions& options);
 
 // What a run yields: the root's value, parts of which may be missing, each with the error why.
 struct Evaluation {

@@ -33,34 +33,6 @@ bool MarkReads(const hlo::Module& module, hlo::ComputationId id,
   return true;
 }
 
-// The elements of a tuple state that decide how often the loop runs: those that the condition
-// reads, and those that the body makes these of. Nullopt where all may.
-std::optional<std::vector<size_t>> DecidingElements(const hlo::Module& module,
-                                                    hlo::ComputationId condition,
-                                                    hlo::ComputationId body) {
-  const hlo::InstructionId root = module[body].root;
-  std::vector<bool> deciding(module.shape(root).elements().size(), false);
-  if (!MarkReads(module, condition, {module[condition].root}, deciding)) return std::nullopt;
-  for (std::vector<bool> known; known != deciding;) {
-    known = deciding;
-    const auto made = module.operands(root);
-    if (module[root].opcode != hlo::Opcode::kTuple) {
-      if (std::ranges::find(known, true) != known.end()) return std::nullopt;
-      break;
-    }
-    std::vector<hlo::InstructionId> wanted;
-    for (size_t i = 0; i < known.size(); ++i) {
-      if (known[i]) wanted.push_back(made[i]);
-    }
-    if (!MarkReads(module, body, std::move(wanted), deciding)) return std::nullopt;
-  }
-  std::vector<size_t> elements;
-  for (size_t i = 0; i < deciding.size(); ++i) {
-    if (deciding[i]) elements.push_back(i);
-  }
-  return elements;
-}
-
 bool SameArray(const Value& a, const Value& b) {
   const auto x = a.literal().bytes(), y = b.literal().bytes();
   if (x.size() != y.size() ||
@@ -90,6 +62,32 @@ bool Same(const Value& a, const Value& b) {
 }
 
 }  // namespace
+
+std::optional<std::vector<size_t>> DecidingElements(const hlo::Module& module,
+                                                    hlo::ComputationId condition,
+                                                    hlo::ComputationId body) {
+  const hlo::InstructionId root = module[body].root;
+  std::vector<bool> deciding(module.shape(root).elements().size(), false);
+  if (!MarkReads(module, condition, {module[condition].root}, deciding)) return std::nullopt;
+  for (std::vector<bool> known; known != deciding;) {
+    known = deciding;
+    const auto made = module.operands(root);
+    if (module[root].opcode != hlo::Opcode::kTuple) {
+      if (std::ranges::find(known, true) != known.end()) return std::nullopt;
+      break;
+    }
+    std::vector<hlo::InstructionId> wanted;
+    for (size_t i = 0; i < known.size(); ++i) {
+      if (known[i]) wanted.push_back(made[i]);
+    }
+    if (!MarkReads(module, body, std::move(wanted), deciding)) return std::nullopt;
+  }
+  std::vector<size_t> elements;
+  for (size_t i = 0; i < deciding.size(); ++i) {
+    if (deciding[i]) elements.push_back(i);
+  }
+  return elements;
+}
 
 LoopWatch::LoopWatch(const hlo::Module& module, hlo::ComputationId condition,
                      hlo::ComputationId body)

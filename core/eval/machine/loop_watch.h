@@ -10,6 +10,12 @@
 
 namespace hloscope::eval {
 
+// The elements of a loop's state that decide when it ends: those that the condition reads, and those
+// that the body makes these of. Nullopt where all may.
+std::optional<std::vector<size_t>> DecidingElements(const hlo::Module& module,
+                                                    hlo::ComputationId condition,
+                                                    hlo::ComputationId body);
+
 // A loop whose condition and body have no effects and draw no random numbers does the same again
 // from the same state; so a state that occurs twice occurs for ever.
 class LoopWatch {

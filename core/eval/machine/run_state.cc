@@ -24,19 +24,25 @@ std::unexpected<Error> Died(std::string message, std::string hint = {}) {
 
 }  // namespace
 
+int64_t MemoryLimitOf(const EvaluateOptions& options) {
+  return options.memory_bytes > 0 ? options.memory_bytes
+                                  : MachineMemoryBytes() / 100 * options.limits.run_memory_percent;
+}
+
 RunState::RunState(const EvaluateOptions& options)
     : limits_(options.limits),
       stop_(options.stop),
-      memory_limit_(options.memory_bytes > 0
-                        ? options.memory_bytes
-                        : MachineMemoryBytes() / 100 * options.limits.run_memory_percent),
-      pool_(std::make_shared<BufferPool>(memory_limit_)),
+      memory_limit_(MemoryLimitOf(options)),
+      keeps_pool_(options.pool != nullptr && options.pool->limit_bytes() == memory_limit_),
+      pool_(keeps_pool_ ? options.pool : std::make_shared<BufferPool>(memory_limit_)),
       deadline_(options.deadline.value_or(
           std::chrono::steady_clock::now() +
           std::chrono::seconds(std::min(options.limits.run_deadline_seconds, kLongestSeconds)))),
       threads_(options.threads > 0 ? options.threads : AvailableCpus()) {}
 
-RunState::~RunState() { pool_->Close(); }
+RunState::~RunState() {
+  if (!keeps_pool_) pool_->Close();
+}
 
 Result<Buffer> RunState::Allocate(int64_t bytes) {
   const BufferPool::Taken taken = pool_->Take(bytes);

@@ -50,6 +50,7 @@ class RunState {
   const Limits& limits_;
   std::stop_token stop_;
   int64_t memory_limit_;
+  bool keeps_pool_;  // for the next run
   std::shared_ptr<BufferPool> pool_;  // outlives the run where results do
   std::atomic<int64_t> steps_ = 0;
   std::atomic<int64_t> steps_at_next_look_ = 0;

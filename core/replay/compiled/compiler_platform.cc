@@ -1,4 +1,6 @@
 // The row of our own compiler: kernels where there are any, the evaluator around them.
+#include <algorithm>
+
 #include "core/base/own_library.h"
 #include "core/compile/compile.h"
 #include "core/compile/library_rules.h"
@@ -51,12 +53,13 @@ class CompilerExecutable : public EvaluatorExecutable {
                             RewrittenModule{compilation.module, OriginsOf(compilation)}),
         row_(row),
         compiled_(compilation.module),
-        libraries_(std::move(libraries)),
-        code_(compiled_->instructions().size()) {
-    for (uint32_t i = 0; i < code_.size(); ++i) {
-      for (const auto& library : libraries_) {
-        if (code_[i] == nullptr) code_[i] = library->Find(InstructionId(i));
-      }
+        libraries_(std::move(libraries)) {
+    const size_t count = compiled_->instructions().size();
+    code_.plan = compilation.plan;
+    code_.kernels.resize(count);
+    code_.loops.resize(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      for (const auto& library : libraries_) Take(*library, InstructionId(i));
     }
   }
 
@@ -72,10 +75,21 @@ class CompilerExecutable : public EvaluatorExecutable {
   }
 
  private:
+  void Take(const compile::KernelLibrary& library, InstructionId id) {
+    if (const compile::KernelCode* kernel = library.Find(id); kernel != nullptr) {
+      code_.kernels[id.index] = kernel;
+      code_.scratch_bytes = std::max(code_.scratch_bytes, kernel->scratch_bytes);
+    }
+    if (const compile::LoopCode* loop = library.FindLoop(id); loop != nullptr) {
+      code_.loops[id.index] = loop;
+      code_.scratch_bytes = std::max(code_.scratch_bytes, loop->scratch_bytes);
+    }
+  }
+
   const PlatformRow& row_;
   std::shared_ptr<const hlo::Module> compiled_;
   std::vector<std::unique_ptr<compile::KernelLibrary>> libraries_;
-  std::vector<const compile::KernelCode*> code_;  // by instruction; null: none
+  ModuleCode code_;
 };
 
 class CompilerPlatform : public Platform {
@@ -94,7 +108,8 @@ class CompilerPlatform : public Platform {
                                                          compile::kMakeLibraryCalls));
     std::vector<std::unique_ptr<compile::KernelLibrary>> libraries(2);
     HLOSCOPE_ASSIGN_OR_RETURN(libraries[0], generate(compilation.module, compilation.kernels,
-                                                     {.threads = options.threads}));
+                                                     {.threads = options.threads,
+                                                      .plan = compilation.plan.get()}));
     HLOSCOPE_ASSIGN_OR_RETURN(
         libraries[1], make_calls(compilation.module, compile::LibraryCallsOf(*compilation.module)));
     return std::make_unique<CompilerExecutable>(row_, std::move(module), options, compilation,

@@ -17,9 +17,6 @@ using hlo::Shape;
 
 namespace {
 
-// What one thread takes at a time: long enough to be worth handing out, short enough to share.
-constexpr int64_t kBytesPerTurn = int64_t{256} << 10;
-
 std::span<const Shape> LeafShapes(const Shape& shape) {
   return shape.IsTuple() ? shape.elements() : std::span(&shape, 1);
 }
@@ -37,7 +34,7 @@ Result<Buffer> LeafBuffer(eval::KernelCall& call, const Shape& shape, int in_pla
 }  // namespace
 
 Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
-  const KernelCode& code = *code_[call.id.index];
+  const KernelCode& code = *code_.kernels[call.id.index];
   std::vector<const std::byte*> operands;
   for (const Value& operand : call.operands) operands.push_back(operand.data());
   std::vector<Buffer> buffers;
@@ -54,25 +51,10 @@ Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
   if (code.scratch_bytes > 0) {
     HLOSCOPE_ASSIGN_OR_RETURN(scratch, call.machine.Allocate(code.scratch_bytes));
   }
-  if (code.library != nullptr) {
-    HLOSCOPE_TRY(code.library->Prepare(operands.data(), scratch.data()));
-  }
-  const int64_t per_turn =
-      std::max<int64_t>(1, kBytesPerTurn / std::max<int64_t>(1, code.grain_bytes));
-  HLOSCOPE_TRY(call.machine.ForRanges(code.grains, per_turn, [&](IndexRange range) -> Status {
-    if (code.library != nullptr) {
-      return code.library->Run(operands.data(), results.data(), scratch.data(), range.begin,
-                               range.end);
-    }
-    code.run(operands.data(), results.data(), scratch.data(), range.begin, range.end);
-    return {};
-  }));
-  if (code.finish != nullptr) {
-    code.finish(operands.data(), results.data(), scratch.data(), 0, code.grains);
-  }
+  HLOSCOPE_TRY(RunCode(code, call.machine, operands.data(), results.data(), scratch.data()));
   {
     const std::lock_guard lock(mutex_);
-    ++(code.library != nullptr ? library_calls_ : kernels_);
+    ++(code.library != nullptr ? counts_.library_calls : counts_.kernels);
   }
   if (!call.shape().IsTuple()) return Value::Array(call.shape(), std::move(buffers[0]));
   std::vector<Value> elements;
@@ -80,6 +62,22 @@ Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
     elements.push_back(Value::Array(shapes[i], std::move(buffers[i])));
   }
   return Value::Tuple(std::move(elements));
+}
+
+Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
+                                                    hlo::ComputationId computation,
+                                                    std::span<const Value> arguments) const {
+  if (code_.plan == nullptr || computation != code_.plan->computation) return std::nullopt;
+  PlanRun run(code_, machine);
+  HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value, run.Run(arguments));
+  const std::lock_guard lock(mutex_);
+  if (!value.has_value()) {
+    evaluated_.clear();  // all of it runs again
+    return value;
+  }
+  counts_.kernels += run.counts().kernels;
+  counts_.library_calls += run.counts().library_calls;
+  return value;
 }
 
 void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
@@ -90,7 +88,7 @@ void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
 }
 
 void KernelRunner::Tell(RunStream& stream) const {
-  RunExecuted executed{.kernels = kernels_, .library_calls = library_calls_};
+  RunExecuted executed{.kernels = counts_.kernels, .library_calls = counts_.library_calls};
   for (const auto& [id, it] : evaluated_) {
     const std::string opcode(hlo::ToString(module_[id].opcode));
     const std::string reason(compile::WhyNoKernel(module_, id));

@@ -1,0 +1,179 @@
+// SequenceEmitter: calls of kernels, copies, loops and branches.
+#include "core/codegen/emit/sequence_emitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace hloscope::codegen {
+
+using compile::BufferNumber;
+using compile::Place;
+using compile::PlannedStep;
+using compile::SequenceNumber;
+using compile::StepKind;
+using llvm::BasicBlock;
+using llvm::Value;
+
+namespace {
+
+// A kernel of up to this many LLVM instructions stands in the place of its call.
+constexpr size_t kMostInline = 400;
+
+size_t CountInstructions(const llvm::Function& function) {
+  size_t count = 0;
+  for (const BasicBlock& block : function) count += block.size();
+  return count;
+}
+
+// A kernel is written for memory that nothing else writes while it runs; here other steps do.
+void ForgetInvariance(llvm::Function& function) {
+  for (BasicBlock& block : function) {
+    for (llvm::Instruction& i : block) {
+      i.setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
+    }
+  }
+}
+
+void MakeLocal(llvm::Function& function) {
+  ForgetInvariance(function);
+  function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  if (CountInstructions(function) <= kMostInline) {
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+}
+
+}  // namespace
+
+SequenceEmitter::SequenceEmitter(llvm::Function& function, const compile::Plan& plan,
+                                 PlanMemory memory)
+    : function_(function),
+      plan_(plan),
+      memory_(std::move(memory)),
+      b_(&function.back()) {}
+
+BasicBlock* SequenceEmitter::NewBlock(const char* name) {
+  return BasicBlock::Create(b_.getContext(), name, &function_);
+}
+
+Value* SequenceEmitter::AddressOf(BufferNumber b) {
+  const compile::PlannedBuffer& buffer = plan_.buffers[b];
+  if (buffer.place != Place::kArena) return memory_.outside.at(b);
+  return b_.CreateConstGEP1_64(b_.getInt8Ty(), memory_.arena, static_cast<uint64_t>(buffer.at));
+}
+
+void SequenceEmitter::EmitSequence(SequenceNumber sequence) {
+  for (const PlannedStep& step : plan_.sequences[sequence]) {
+    if (!has_failed_) EmitStep(step);
+  }
+}
+
+void SequenceEmitter::EmitStep(const PlannedStep& step) {
+  switch (step.kind) {
+    case StepKind::kKernel:
+      return EmitKernelStep(step);
+    case StepKind::kCopy:
+      return EmitCopy(step);
+    case StepKind::kWhile:
+      return EmitLoop(step);
+    case StepKind::kConditional:
+      return EmitBranch(step);
+    case StepKind::kLibraryCall:
+    case StepKind::kEvaluate:
+      has_failed_ = true;
+      return;
+  }
+}
+
+const EmittedKernel& SequenceEmitter::KernelOf(hlo::InstructionId id) {
+  const Kernel kernel(*plan_.module, id);
+  const auto [found, is_new] = kernels_.try_emplace(KeyOf(kernel));
+  if (!is_new) return found->second;
+  llvm::Module& module = *function_.getParent();
+  found->second = EmitKernel(module, kernel, fmt::format("{}_k{}", function_.getName().str(),
+                                                         kernels_.size()));
+  const std::string& name = found->second.code.name;
+  MakeLocal(*module.getFunction(name));
+  if (found->second.has_finish) MakeLocal(*module.getFunction(name + kFinishSuffix));
+  return found->second;
+}
+
+// Each call has lists of its own, which never change.
+Value* SequenceEmitter::ListOf(const std::vector<BufferNumber>& buffers) {
+  llvm::IRBuilder<> entry(&function_.getEntryBlock(), function_.getEntryBlock().begin());
+  Value* list = entry.CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), buffers.size()));
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    b_.CreateStore(AddressOf(buffers[i]), b_.CreateConstGEP1_64(b_.getPtrTy(), list, i));
+  }
+  return list;
+}
+
+void SequenceEmitter::EmitKernelStep(const PlannedStep& step) {
+  const EmittedKernel& kernel = KernelOf(step.id);
+  if (!kernel.is_complete) {
+    has_failed_ = true;
+    return;
+  }
+  scratch_bytes_ = std::max(scratch_bytes_, kernel.code.scratch_bytes);
+  llvm::Module& module = *function_.getParent();
+  Value* grains = b_.getInt64(static_cast<uint64_t>(kernel.code.grains));
+  Value* arguments[] = {ListOf(step.operands), ListOf(step.results), memory_.scratch,
+                        b_.getInt64(0), grains};
+  b_.CreateCall(module.getFunction(kernel.code.name), arguments);
+  if (!kernel.has_finish) return;
+  b_.CreateCall(module.getFunction(kernel.code.name + kFinishSuffix), arguments);
+}
+
+void SequenceEmitter::EmitCopy(const PlannedStep& step) {
+  const auto bytes = static_cast<uint64_t>(plan_.buffers[step.results[0]].bytes);
+  if (bytes == 0) return;
+  const llvm::MaybeAlign any(1);
+  b_.CreateMemCpy(AddressOf(step.results[0]), any, AddressOf(step.operands[0]), any, bytes);
+}
+
+// A pred as it is; the number of a branch as 64 bits.
+Value* SequenceEmitter::LoadDecision(const PlannedStep& step) {
+  const int64_t bytes = plan_.buffers[step.operands[0]].bytes;
+  llvm::Type* type = b_.getIntNTy(static_cast<unsigned>(8 * bytes));
+  Value* value = b_.CreateAlignedLoad(type, AddressOf(step.operands[0]), llvm::Align(1));
+  return bytes == 1 ? value : b_.CreateSExt(value, b_.getInt64Ty());
+}
+
+void SequenceEmitter::EmitLoop(const PlannedStep& step) {
+  BasicBlock* decide = NewBlock("condition");
+  b_.CreateBr(decide);
+  b_.SetInsertPoint(decide);
+  EmitSequence(step.sequences[0]);
+  BasicBlock* turn = NewBlock("body");
+  BasicBlock* behind = NewBlock("behind");
+  b_.CreateCondBr(b_.CreateIsNotNull(LoadDecision(step)), turn, behind);
+  b_.SetInsertPoint(turn);
+  EmitSequence(step.sequences[1]);
+  b_.CreateBr(decide);
+  b_.SetInsertPoint(behind);
+}
+
+// Branch 0 where a pred is true; of an index out of range the last one.
+void SequenceEmitter::EmitBranch(const PlannedStep& step) {
+  Value* decision = LoadDecision(step);
+  const bool is_pred = decision->getType()->isIntegerTy(8);
+  std::vector<BasicBlock*> blocks;
+  for (size_t k = 0; k < step.sequences.size(); ++k) blocks.push_back(NewBlock("branch"));
+  BasicBlock* behind = NewBlock("behind");
+  if (is_pred) {
+    b_.CreateCondBr(b_.CreateIsNotNull(decision), blocks[0], blocks[1]);
+  } else {
+    llvm::SwitchInst* choice =
+        b_.CreateSwitch(decision, blocks.back(), static_cast<unsigned>(blocks.size()));
+    for (size_t k = 0; k + 1 < blocks.size(); ++k) choice->addCase(b_.getInt64(k), blocks[k]);
+  }
+  for (size_t k = 0; k < blocks.size(); ++k) {
+    b_.SetInsertPoint(blocks[k]);
+    EmitSequence(step.sequences[k]);
+    b_.CreateBr(behind);
+  }
+  b_.SetInsertPoint(behind);
+}
+
+}  // namespace hloscope::codegen

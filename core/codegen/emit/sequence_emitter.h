@@ -1,0 +1,59 @@
+// SequenceEmitter: the steps of a plan as code that runs one after the other.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/codegen/emit/emit_kernel.h"
+#include "core/compile/plan/plan.h"
+
+namespace hloscope::codegen {
+
+// Where the memory of a plan is while the code runs.
+struct PlanMemory {
+  llvm::Value* arena = nullptr;
+  llvm::Value* scratch = nullptr;
+  std::unordered_map<compile::BufferNumber, llvm::Value*> outside;  // all that is not of the arena
+};
+
+class SequenceEmitter {
+ public:
+  // `function` is being written; code is added behind its last block. Kernels become functions of
+  // its module, of which nobody else knows.
+  SequenceEmitter(llvm::Function& function, const compile::Plan& plan, PlanMemory memory);
+
+  void EmitSequence(compile::SequenceNumber sequence);
+  // The decision of a loop or branch, as a number.
+  llvm::Value* LoadDecision(const compile::PlannedStep& step);
+  llvm::Value* AddressOf(compile::BufferNumber b);
+
+  llvm::IRBuilder<>& builder() { return b_; }
+  llvm::BasicBlock* NewBlock(const char* name);
+  // True if a step could not be written; the code is of no use then.
+  bool has_failed() const { return has_failed_; }
+  int64_t scratch_bytes() const { return scratch_bytes_; }
+
+ private:
+  void EmitStep(const compile::PlannedStep& step);
+  void EmitKernelStep(const compile::PlannedStep& step);
+  void EmitCopy(const compile::PlannedStep& step);
+  void EmitLoop(const compile::PlannedStep& step);
+  void EmitBranch(const compile::PlannedStep& step);
+  const EmittedKernel& KernelOf(hlo::InstructionId id);
+  // The addresses of the buffers, as a list in memory.
+  llvm::Value* ListOf(const std::vector<compile::BufferNumber>& buffers);
+
+  llvm::Function& function_;
+  const compile::Plan& plan_;
+  PlanMemory memory_;
+  llvm::IRBuilder<> b_;
+  std::unordered_map<std::string, EmittedKernel> kernels_;  // by key
+  int64_t scratch_bytes_ = 0;
+  bool has_failed_ = false;
+};
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,184 @@
+// ShareBuffers: values that may lie in the same memory become one buffer.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/compile/plan/plan_writer.h"
+
+namespace hloscope::compile {
+
+namespace {
+
+constexpr int64_t kBehindAll = std::numeric_limits<int64_t>::max();
+
+// When steps read and write a buffer, by their numbers.
+struct Uses {
+  std::vector<int64_t> reads;
+  int64_t first_write = kBehindAll;
+};
+
+class Sharing {
+ public:
+  explicit Sharing(PlanDraft& draft)
+      : draft_(draft), plan_(draft.plan), one_(draft.plan.buffers.size()), uses_(one_.size()) {
+    std::iota(one_.begin(), one_.end(), BufferNumber{0});
+    NumberSteps(0);
+    for (const BufferNumber b : plan_.results) uses_[b].reads.push_back(kBehindAll);
+  }
+
+  void Run() {
+    ForEachPlace([&](SequenceNumber s, size_t k) { ShareUpdates(s, plan_.sequences[s][k]); });
+    ForEachPlace([&](SequenceNumber s, size_t k) { ShareCarried(s, plan_.sequences[s][k]); });
+    ForEachPlace([&](SequenceNumber s, size_t k) { ShareCopied(s, plan_.sequences[s][k]); });
+    for (Sequence& sequence : plan_.sequences) sequence = Rewritten(std::move(sequence));
+    for (BufferNumber& b : plan_.results) b = One(b);
+  }
+
+ private:
+  template <typename Function>
+  void ForEachPlace(const Function& fn) {
+    for (SequenceNumber s = 0; s < plan_.sequences.size(); ++s) {
+      for (size_t k = 0; k < plan_.sequences[s].size(); ++k) fn(s, k);
+    }
+  }
+
+  void NumberSteps(SequenceNumber s) {
+    for (PlannedStep& step : plan_.sequences[s]) {
+      step.number = next_++;
+      if (step.kind == StepKind::kWhile) {
+        NumberSteps(step.sequences[0]);
+        uses_[step.operands[0]].reads.push_back(next_++);
+        NumberSteps(step.sequences[1]);
+      } else {
+        for (const BufferNumber b : step.operands) uses_[b].reads.push_back(step.number);
+        for (const SequenceNumber inner : step.sequences) NumberSteps(inner);
+        if (step.kind != StepKind::kConditional) {
+          for (const BufferNumber b : step.results) NoteWrite(b, step.number);
+        }
+      }
+      step.last_number = next_;
+    }
+  }
+  void NoteWrite(BufferNumber b, int64_t number) {
+    uses_[b].first_write = std::min(uses_[b].first_write, number);
+  }
+
+  BufferNumber One(BufferNumber b) {
+    while (one_[b] != b) b = one_[b] = one_[one_[b]];
+    return b;
+  }
+
+  // `inner` lies where `outer` does, which is made in the same sequence or further out.
+  void Share(BufferNumber inner, BufferNumber outer) {
+    one_[inner] = outer;
+    Uses& from = uses_[inner];
+    Uses& to = uses_[outer];
+    to.reads.insert(to.reads.end(), from.reads.begin(), from.reads.end());
+    to.first_write = std::min(to.first_write, from.first_write);
+    from = {};
+  }
+
+  bool IsArena(BufferNumber b) const { return plan_.buffers[b].place == Place::kArena; }
+  bool IsReadBehind(BufferNumber b, int64_t number) const {
+    return std::ranges::any_of(uses_[b].reads, [&](int64_t read) { return read > number; });
+  }
+
+  // An update in place of what is not wanted afterwards.
+  void ShareUpdates(SequenceNumber s, const PlannedStep& step) {
+    if (step.kind != StepKind::kKernel) return;
+    const std::vector<int> in_place = InPlaceOperands(*plan_.module, step.id);
+    for (size_t i = 0; i < in_place.size(); ++i) {
+      if (in_place[i] < 0) continue;
+      const BufferNumber operand = One(step.operands[static_cast<size_t>(in_place[i])]);
+      const BufferNumber result = One(step.results[i]);
+      const bool is_once = std::ranges::count_if(step.operands, [&](BufferNumber b) {
+                             return One(b) == operand;
+                           }) == 1;
+      if (operand == result || !is_once || !IsArena(operand) || draft_.home[operand] != s ||
+          IsReadBehind(operand, step.number)) {
+        continue;
+      }
+      Share(result, operand);
+    }
+  }
+
+  // What a turn hands on is made where the next one finds it, if nobody in between wants what is
+  // there.
+  void ShareCarried(SequenceNumber s, const PlannedStep& copy) {
+    if (copy.kind != StepKind::kCopy || !draft_.owners[s].is_loop) return;
+    const BufferNumber from = One(copy.operands[0]), to = One(copy.results[0]);
+    if (from == to || !IsArena(from) || draft_.home[from] != s || draft_.home[to] == s) return;
+    if (IsFree(s, from, to, copy.number)) Share(from, to);
+  }
+  // True if nobody wants what is in `to` from when `from` is first written until it is copied there.
+  bool IsFree(SequenceNumber s, BufferNumber from, BufferNumber to, int64_t copied) {
+    const int64_t written = uses_[from].first_write;
+    if (written == kBehindAll || IsReadBetween(to, written, copied)) return false;
+    return !IsReadBetween(to, written - 1, written) || IsUpdate(s, written, to);
+  }
+  bool IsReadBetween(BufferNumber b, int64_t behind, int64_t until) const {
+    return std::ranges::any_of(uses_[b].reads,
+                               [&](int64_t read) { return read > behind && read <= until; });
+  }
+  // True if the step reads that buffer only to update it in place, or to copy it.
+  bool IsUpdate(SequenceNumber s, int64_t number, BufferNumber b) {
+    const auto step = std::ranges::find(plan_.sequences[s], number, &PlannedStep::number);
+    if (step == plan_.sequences[s].end()) return false;
+    if (step->kind == StepKind::kCopy) return true;
+    if (step->kind != StepKind::kKernel) return false;
+    const std::vector<int> in_place = InPlaceOperands(*plan_.module, step->id);
+    for (size_t i = 0; i < step->operands.size(); ++i) {
+      if (One(step->operands[i]) != b) continue;
+      if (std::ranges::find(in_place, static_cast<int>(i)) == in_place.end()) return false;
+    }
+    return std::ranges::count_if(step->operands,
+                                 [&](BufferNumber each) { return One(each) == b; }) == 1;
+  }
+
+  // What is only made to be copied: into what a loop carries, or a branch yields.
+  void ShareCopied(SequenceNumber s, const PlannedStep& copy) {
+    if (copy.kind != StepKind::kCopy) return;
+    const BufferNumber from = One(copy.operands[0]), to = One(copy.results[0]);
+    if (from == to || !IsArena(from) || draft_.home[from] != s) return;
+    const bool is_of_loop = draft_.owners[s].is_loop && draft_.home[to] != s;
+    if (is_of_loop) return;
+    const bool is_of_branch = draft_.home[to] != s;
+    if (!is_of_branch && IsReadBehind(from, copy.number)) return;
+    if (IsFree(s, from, to, copy.number)) Share(from, to);
+  }
+
+  // With the buffers that are left, the copies that are still needed and those that updates need.
+  Sequence Rewritten(Sequence steps) {
+    Sequence out;
+    for (PlannedStep& step : steps) {
+      for (BufferNumber& b : step.operands) b = One(b);
+      for (BufferNumber& b : step.results) b = One(b);
+      if (step.kind == StepKind::kCopy && step.operands == step.results) continue;
+      if (step.kind == StepKind::kKernel) AddUpdateCopies(step, out);
+      out.push_back(std::move(step));
+    }
+    return out;
+  }
+  void AddUpdateCopies(PlannedStep& step, Sequence& out) {
+    const std::vector<int> in_place = InPlaceOperands(*plan_.module, step.id);
+    for (size_t i = 0; i < in_place.size(); ++i) {
+      if (in_place[i] < 0) continue;
+      BufferNumber& operand = step.operands[static_cast<size_t>(in_place[i])];
+      if (operand == step.results[i]) continue;
+      out.push_back(PlannedStep{StepKind::kCopy, step.id, {operand}, {step.results[i]}});
+      operand = step.results[i];
+    }
+  }
+
+  PlanDraft& draft_;
+  Plan& plan_;
+  std::vector<BufferNumber> one_;  // by buffer: another it shares memory with, or itself
+  std::vector<Uses> uses_;
+  int64_t next_ = 0;
+};
+
+}  // namespace
+
+void ShareBuffers(PlanDraft& draft) { Sharing(draft).Run(); }
+
+}  // namespace hloscope::compile
