@@ -29,6 +29,21 @@ bool IsPlainConvolution(const Module& module, InstructionId id) {
          (window == nullptr || std::ranges::all_of(window->dimensions, is_plain));
 }
 
+// Of whole arrays in f32 or f64, in up to three dimensions.
+bool IsPlainTransform(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  const auto lengths = module.GetInts(module[id], AttributeKey::kFftLength);
+  const Shape &in = module.shape(operands[0]), &out = module.shape(id);
+  if (!IsWholeArray(in) || !IsWholeArray(out) || lengths.empty() || lengths.size() > 3)
+    return false;
+  const ElementType type = IsComplex(in.element_type()) ? in.element_type() : out.element_type();
+  const bool is_double = type == ElementType::kC128;
+  const auto fits = [&](ElementType each) {
+    return each == type || each == (is_double ? ElementType::kF64 : ElementType::kF32);
+  };
+  return IsComplex(type) && fits(in.element_type()) && fits(out.element_type());
+}
+
 }  // namespace
 
 // Products of one type, summed up in f32 and rounded once to the result's.
@@ -43,6 +58,7 @@ bool HasLibraryTypes(const Module& module, InstructionId id) {
 
 bool IsLibraryCall(const Module& module, InstructionId id) {
   const Opcode opcode = module[id].opcode;
+  if (opcode == Opcode::kFft) return IsPlainTransform(module, id);
   if (opcode != Opcode::kDot && opcode != Opcode::kConvolution) return false;
   const auto is_whole = [&](InstructionId operand) { return IsWholeArray(module.shape(operand)); };
   if (!is_whole(id) || !std::ranges::all_of(module.operands(id), is_whole)) return false;

@@ -7,7 +7,7 @@
 
 namespace hloscope::compile {
 
-// True for a dot or convolution of static arrays of a type that oneDNN multiplies (f32, or bf16
+// True for a Fourier transform, and for a dot or convolution of static arrays of a type that oneDNN multiplies (f32, or bf16
 // on processors that do), in a form that it takes. Whether this processor can is asked when the
 // call is made.
 bool IsLibraryCall(const hlo::Module& module, hlo::InstructionId id);

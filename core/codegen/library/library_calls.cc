@@ -8,6 +8,7 @@
 #include "core/codegen/emit/kernel.h"
 #include "core/codegen/library/convolution_call.h"
 #include "core/codegen/library/dot_call.h"
+#include "core/codegen/library/fft_call.h"
 
 namespace hloscope::codegen {
 
@@ -16,6 +17,17 @@ using hlo::InstructionId;
 using hlo::Module;
 
 namespace {
+
+Result<KernelCode> Make(const Module& module, InstructionId id) {
+  switch (module[id].opcode) {
+    case hlo::Opcode::kDot:
+      return MakeDotCall(module, id);
+    case hlo::Opcode::kFft:
+      return MakeFftCall(module, id);
+    default:
+      return MakeConvolutionCall(module, id);
+  }
+}
 
 class Calls : public compile::KernelLibrary {
  public:
@@ -29,9 +41,7 @@ class Calls : public compile::KernelLibrary {
   Status Add(const Module& module, InstructionId id, const std::string& key) {
     auto [it, is_new] = made_.try_emplace(key);
     if (is_new) {
-      Result<KernelCode> code = module[id].opcode == hlo::Opcode::kDot
-                                    ? MakeDotCall(module, id)
-                                    : MakeConvolutionCall(module, id);
+      Result<KernelCode> code = Make(module, id);
       if (code.has_value()) {
         it->second = std::make_shared<const KernelCode>(*std::move(code));
       } else if (code.error().error_class != ErrorClass::kUnsupported) {
