@@ -47,8 +47,9 @@ std::string Less(const std::string& direction, const std::string& type) {
 }
 
 TEST(Sort, OneKeyOfEveryType) {
-  for (const std::string type : {"f32", "f64", "bf16", "f16", "s8", "u8", "s16", "u16", "s32",
-                                 "u32", "s64", "u64", "pred"}) {
+  for (const std::string type :
+       {"f32", "f64", "bf16", "f16", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "pred",
+        "s4", "u4", "s2", "f8e4m3fn", "f8e5m2", "f4e2m1fn"}) {
     const bool is_float = type[0] == 'f' || type[0] == 'b';
     for (const auto& [sizes, dimension] : Sizes()) {
       for (const char* direction : {"LT", "GT"}) {
