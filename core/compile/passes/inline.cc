@@ -47,9 +47,7 @@ class Inliner {
     const hlo::Instruction& i = module_[id];
     if (i.opcode == Opcode::kCall) return module_.GetComputation(i, AttributeKey::kToApply);
     if (i.opcode != Opcode::kFusion) return {};
-    const bool is_custom = module_.GetInt(i, AttributeKey::kFusionKind) ==
-                           static_cast<int64_t>(hlo::FusionKind::kCustom);
-    return is_custom ? ComputationId() : module_.GetComputation(i, AttributeKey::kCalls);
+    return module_.GetComputation(i, AttributeKey::kCalls);
   }
 
   // An effect keeps its place among the others, and a constant without bytes its name.

@@ -159,14 +159,13 @@ class Sharing {
     }
     return out;
   }
-  void AddUpdateCopies(PlannedStep& step, Sequence& out) {
+  void AddUpdateCopies(const PlannedStep& step, Sequence& out) {
     const std::vector<int> in_place = InPlaceOperands(*plan_.module, step.id);
     for (size_t i = 0; i < in_place.size(); ++i) {
       if (in_place[i] < 0) continue;
-      BufferNumber& operand = step.operands[static_cast<size_t>(in_place[i])];
+      const BufferNumber operand = step.operands[static_cast<size_t>(in_place[i])];
       if (operand == step.results[i]) continue;
       out.push_back(PlannedStep{StepKind::kCopy, step.id, {operand}, {step.results[i]}});
-      operand = step.results[i];
     }
   }
 
