@@ -46,11 +46,12 @@ bool IsWorthCode(const Module& module, InstructionId id) {
   return opcode != hlo::Opcode::kReshape && opcode != hlo::Opcode::kCopy;
 }
 
-std::vector<InstructionId> FindKernels(const Module& module) {
+std::vector<InstructionId> FindKernels(const Module& module, bool keep_values) {
   std::vector<InstructionId> kernels;
-  const std::vector<bool> runs = RunComputations(module);
+  const std::vector<bool> runs = RunComputations(module, keep_values);
   for (uint32_t i = 0; i < module.instructions().size(); ++i) {
     const InstructionId id(i);
+    if (keep_values && module[id].opcode == hlo::Opcode::kFusion) continue;
     if (runs[module[id].computation.index] && IsWorthCode(module, id) && IsKernel(module, id)) {
       kernels.push_back(id);
     }
@@ -73,7 +74,8 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
   for (uint32_t i = 0; i < module->instructions().size(); ++i) out.new_id.emplace_back(i);
   out.before_fusion = module;
   for (const PassRow& row : kPasses) {
-    if (std::ranges::find(options.disabled_passes, row.name) != options.disabled_passes.end()) {
+    if (options.keep_values ||
+        std::ranges::find(options.disabled_passes, row.name) != options.disabled_passes.end()) {
       continue;
     }
     const auto begin = std::chrono::steady_clock::now();
@@ -89,8 +91,10 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
       out.stages.push_back({std::string(row.name), module, std::move(result.new_id)});
     }
   }
-  out.kernels = FindKernels(*module);
-  if (Result<Plan> plan = MakePlan(module, module->entry_id(), out.kernels); plan.has_value()) {
+  out.kernels = FindKernels(*module, options.keep_values);
+  if (options.keep_values) {
+    out.why_no_plan = "every value is kept";
+  } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), out.kernels); plan.has_value()) {
     out.plan = std::make_shared<const Plan>(*std::move(plan));
   } else {
     out.why_no_plan = plan.error().message;

@@ -17,6 +17,9 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes;  // by name, as passes.def has them
   bool keep_stages = false;                  // the module behind every pass that changed it
   bool verify = false;                       // the module behind every pass, for tests
+  // Leaves the module as it is: every instruction is a kernel of its own, inside fusions too, so
+  // that each of its values is made.
+  bool keep_values = false;
 };
 
 // What a pass made of a module.

@@ -8,7 +8,7 @@ namespace hloscope::compile {
 using hlo::ComputationId;
 using hlo::Module;
 
-std::vector<bool> RunComputations(const Module& module) {
+std::vector<bool> RunComputations(const Module& module, bool into_fusions) {
   std::vector<bool> runs(module.computations().size(), false);
   std::vector<ComputationId> open = {module.entry_id()};
   while (!open.empty()) {
@@ -17,7 +17,8 @@ std::vector<bool> RunComputations(const Module& module) {
     if (!next.valid() || runs[next.index]) continue;
     runs[next.index] = true;
     for (const hlo::Instruction& i : module.instructions(module[next])) {
-      if (i.opcode == hlo::Opcode::kFusion || !HasTrait(i.opcode, hlo::kTraitRunsBody)) continue;
+      if (!HasTrait(i.opcode, hlo::kTraitRunsBody)) continue;
+      if (i.opcode == hlo::Opcode::kFusion && !into_fusions) continue;
       for (const ComputationId called : module.CalledComputations(i)) open.push_back(called);
     }
   }

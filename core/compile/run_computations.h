@@ -8,7 +8,7 @@
 namespace hloscope::compile {
 
 // By computation: true for the entry and for what loops, branches and calls run, however far away;
-// false for what is applied to elements, and for fusions.
-std::vector<bool> RunComputations(const hlo::Module& module);
+// false for what is applied to elements and, unless they are asked for, for fusions.
+std::vector<bool> RunComputations(const hlo::Module& module, bool into_fusions = false);
 
 }  // namespace hloscope::compile

@@ -185,9 +185,10 @@ const Schedule& Machine::ScheduleOf(ComputationId id) {
   return *slot;
 }
 
-// True if the instruction has compiled code, and operands that it is made for.
+// True if the instruction has compiled code, and operands that it is made for; code shows nobody
+// what it applies to elements.
 bool Machine::IsCompiled(const KernelCall& call) const {
-  if (!compiled_->Has(call.id)) return false;
+  if (!compiled_->Has(call.id) || ObservesLanes()) return false;
   return std::ranges::all_of(call.operands, [](const Value& operand) {
     return operand.is_array() && operand.literal().dynamic_sizes().empty();
   });

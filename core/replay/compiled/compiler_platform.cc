@@ -4,7 +4,6 @@
 #include "core/base/own_library.h"
 #include "core/compile/compile.h"
 #include "core/compile/library_rules.h"
-#include "core/compile/passes/pass.h"
 #include "core/hlo/sharding/topology.h"
 #include "core/replay/compiled/kernel_runner.h"
 #include "core/replay/evaluating.h"
@@ -34,24 +33,23 @@ Result<Function> EntryOf(const char* name) {
 }
 
 // Values of an unpartitioned module with manual regions are global outside of them and a device's
-// own inside. Which is which follows from the instructions as they were given, so they stay.
-compile::CompileOptions OptionsFor(const hlo::Module& module, const RunOptions& options) {
-  compile::CompileOptions how;
+// own inside. Which is which follows from the instructions as they were given, so they stay; and so
+// do they where values between them are wanted.
+compile::CompileOptions OptionsFor(const hlo::Module& module, const RunOptions& options,
+                                   bool keep_values) {
   const hlo::Topology topology = hlo::TopologyOf(module, options.limits.devices);
-  if (topology.unpartitioned && topology.has_device_work) {
-    for (const compile::PassRow& row : compile::kPasses) how.disabled_passes.emplace_back(row.name);
-  }
+  compile::CompileOptions how;
+  how.keep_values = keep_values || (topology.unpartitioned && topology.has_device_work);
   return how;
 }
 
 class CompilerExecutable : public EvaluatorExecutable {
  public:
-  CompilerExecutable(const PlatformRow& row, std::shared_ptr<const hlo::Module> module,
-                     const RunOptions& options, const compile::Compilation& compilation,
+  CompilerExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
+                     const compile::Compilation& compilation,
                      std::vector<std::unique_ptr<compile::KernelLibrary>> libraries)
       : EvaluatorExecutable(std::move(module), options,
                             RewrittenModule{compilation.module, OriginsOf(compilation)}),
-        row_(row),
         compiled_(compilation.module),
         libraries_(std::move(libraries)) {
     const size_t count = compiled_->instructions().size();
@@ -65,7 +63,6 @@ class CompilerExecutable : public EvaluatorExecutable {
 
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
-    HLOSCOPE_TRY(CheckCapture(row_, options.capture));
     const KernelRunner kernels(*compiled_, code_);
     set_compiled(&kernels);
     auto result = EvaluatorExecutable::Run(inputs, options, stream);
@@ -86,10 +83,56 @@ class CompilerExecutable : public EvaluatorExecutable {
     }
   }
 
-  const PlatformRow& row_;
   std::shared_ptr<const hlo::Module> compiled_;
   std::vector<std::unique_ptr<compile::KernelLibrary>> libraries_;
   ModuleCode code_;
+};
+
+Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
+                                                   const RunOptions& options, bool keep_values) {
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const compile::Compilation compilation,
+      compile::Compile(module, OptionsFor(*module, options, keep_values)));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto generate,
+                            EntryOf<compile::GenerateKernelsFunction>(compile::kGenerateKernels));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls, EntryOf<compile::MakeLibraryCallsFunction>(
+                                                       compile::kMakeLibraryCalls));
+  std::vector<std::unique_ptr<compile::KernelLibrary>> libraries(2);
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      libraries[0], generate(compilation.module, compilation.kernels,
+                             {.threads = options.threads, .plan = compilation.plan.get()}));
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      libraries[1], make_calls(compilation.module, compile::LibraryCallsOf(*compilation.module)));
+  return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
+                                              std::move(libraries));
+}
+
+// The module in two forms: as it runs, and with every value made, once somebody wants those.
+class TwoForms : public Executable {
+ public:
+  explicit TwoForms(std::shared_ptr<const hlo::Module> module) : module_(std::move(module)) {}
+
+  // Makes the form that the options ask for.
+  Status Make(const RunOptions& options) {
+    std::unique_ptr<Executable>& form = FormFor(options);
+    if (form != nullptr) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        form, CompileAndLink(module_, options, options.capture.wants_more_than_results()));
+    return {};
+  }
+  Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
+                        const RunOptions& options, RunStream& stream) override {
+    HLOSCOPE_TRY(Make(options));
+    return FormFor(options)->Run(inputs, options, stream);
+  }
+
+ private:
+  std::unique_ptr<Executable>& FormFor(const RunOptions& options) {
+    return options.capture.wants_more_than_results() ? with_values_ : fast_;
+  }
+
+  std::shared_ptr<const hlo::Module> module_;
+  std::unique_ptr<Executable> fast_, with_values_;
 };
 
 class CompilerPlatform : public Platform {
@@ -99,21 +142,9 @@ class CompilerPlatform : public Platform {
 
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
                                            const RunOptions& options) override {
-    HLOSCOPE_TRY(CheckCapture(row_, options.capture));
-    HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compilation,
-                              compile::Compile(module, OptionsFor(*module, options)));
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto generate,
-                              EntryOf<compile::GenerateKernelsFunction>(compile::kGenerateKernels));
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls, EntryOf<compile::MakeLibraryCallsFunction>(
-                                                         compile::kMakeLibraryCalls));
-    std::vector<std::unique_ptr<compile::KernelLibrary>> libraries(2);
-    HLOSCOPE_ASSIGN_OR_RETURN(libraries[0], generate(compilation.module, compilation.kernels,
-                                                     {.threads = options.threads,
-                                                      .plan = compilation.plan.get()}));
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        libraries[1], make_calls(compilation.module, compile::LibraryCallsOf(*compilation.module)));
-    return std::make_unique<CompilerExecutable>(row_, std::move(module), options, compilation,
-                                                std::move(libraries));
+    auto executable = std::make_unique<TwoForms>(std::move(module));
+    HLOSCOPE_TRY(executable->Make(options));
+    return executable;
   }
 
  private:
