@@ -9,6 +9,7 @@
 
 #include "core/base/closest_text.h"
 #include "core/compile/kernel_rules.h"
+#include "core/compile/library_rules.h"
 #include "core/compile/passes/pass.h"
 #include "core/compile/run_computations.h"
 #include "core/hlo/verify/verifier.h"
@@ -46,12 +47,13 @@ bool IsWorthCode(const Module& module, InstructionId id) {
   return opcode != hlo::Opcode::kReshape && opcode != hlo::Opcode::kCopy;
 }
 
-std::vector<InstructionId> FindKernels(const Module& module, bool keep_values) {
+std::vector<InstructionId> FindKernels(const Module& module, const CompileOptions& options) {
   std::vector<InstructionId> kernels;
-  const std::vector<bool> runs = RunComputations(module, keep_values);
+  const std::vector<bool> runs = RunComputations(module, options.keep_values);
   for (uint32_t i = 0; i < module.instructions().size(); ++i) {
     const InstructionId id(i);
-    if (keep_values && module[id].opcode == hlo::Opcode::kFusion) continue;
+    if (options.keep_values && module[id].opcode == hlo::Opcode::kFusion) continue;
+    if (options.library_calls && IsLibraryCall(module, id)) continue;
     if (runs[module[id].computation.index] && IsWorthCode(module, id) && IsKernel(module, id)) {
       kernels.push_back(id);
     }
@@ -71,6 +73,7 @@ void Compose(std::vector<InstructionId>& first, const std::vector<InstructionId>
 Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileOptions& options) {
   HLOSCOPE_TRY(CheckPassNames(options));
   Compilation out;
+  out.library_calls = options.library_calls;
   for (uint32_t i = 0; i < module->instructions().size(); ++i) out.new_id.emplace_back(i);
   out.before_fusion = module;
   for (const PassRow& row : kPasses) {
@@ -91,10 +94,11 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
       out.stages.push_back({std::string(row.name), module, std::move(result.new_id)});
     }
   }
-  out.kernels = FindKernels(*module, options.keep_values);
+  out.kernels = FindKernels(*module, options);
   if (options.keep_values) {
     out.why_no_plan = "every value is kept";
-  } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), out.kernels); plan.has_value()) {
+  } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), out.kernels);
+             plan.has_value()) {
     out.plan = std::make_shared<const Plan>(*std::move(plan));
   } else {
     out.why_no_plan = plan.error().message;

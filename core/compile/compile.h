@@ -20,6 +20,8 @@ struct CompileOptions {
   // Leaves the module as it is: every instruction is a kernel of its own, inside fusions too, so
   // that each of its values is made.
   bool keep_values = false;
+  // False: no dot or convolution is a call of a library, kernels do it.
+  bool library_calls = true;
 };
 
 // What a pass made of a module.
@@ -50,7 +52,8 @@ struct Compilation {
   std::vector<hlo::InstructionId> kernels;
   // How the entry runs; null where it can only be run instruction by instruction.
   std::shared_ptr<const Plan> plan;
-  std::string why_no_plan;  // then
+  std::string why_no_plan;    // then
+  bool library_calls = true;  // as the options have it
   std::vector<FusionDecision> decisions;
   std::shared_ptr<const hlo::Module> before_fusion;
   // By id in the module as given: where the value of the instruction is in `module`; invalid where

@@ -250,6 +250,16 @@ bool ScattersScalars(const Module& module, InstructionId id) {
   return MakesTypesOf(module, applied, arrays);
 }
 
+// Dense operands and no metadata of sparse ones.
+bool Multiplies(const Module& module, InstructionId id) {
+  return module.operands(id).size() == 2 && AreKernelArrays(module, id);
+}
+
+bool Convolves(const Module& module, InstructionId id) {
+  const auto* dims = module.Get<hlo::ConvolutionDims>(module[id], AttributeKey::kDimLabels);
+  return dims != nullptr && Multiplies(module, id);
+}
+
 // Arrays of one size, sorted by a comparator of scalars.
 bool SortsByScalars(const Module& module, InstructionId id) {
   const auto operands = module.operands(id);

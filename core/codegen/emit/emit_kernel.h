@@ -22,6 +22,8 @@ inline constexpr const char* kFinishSuffix = "_finish";
 EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::string& name);
 
 // By what the roots are.
+EmittedKernel EmitConvolution(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitDot(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitLoop(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitScatter(llvm::Module& module, const Kernel& kernel, const std::string& name);

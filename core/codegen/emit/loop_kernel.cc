@@ -236,6 +236,10 @@ EmittedKernel EmitLoop(llvm::Module& module, const Kernel& kernel, const std::st
 
 EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::string& name) {
   switch (kernel.module[kernel.roots[0]].opcode) {
+    case Opcode::kConvolution:
+      return EmitConvolution(module, kernel, name);
+    case Opcode::kDot:
+      return EmitDot(module, kernel, name);
     case Opcode::kDynamicUpdateSlice:
       return EmitUpdate(module, kernel, name);
     case Opcode::kReduce:

@@ -157,19 +157,22 @@ class Convolution {
 };
 
 bool IsNormalizable(const Module& module, InstructionId id) {
+  const auto* dims = module.Get<ConvolutionDims>(module[id], AttributeKey::kDimLabels);
   const auto is_fit = [&](InstructionId each) {
     const ElementType type = module.shape(each).element_type();
     return IsWholeArray(module.shape(each)) &&
            (type == ElementType::kF16 || type == ElementType::kBF16 || type == kAccumulator);
   };
   return module.operands(id).size() == 2 && is_fit(id) &&
-         std::ranges::all_of(module.operands(id), is_fit);
+         std::ranges::all_of(module.operands(id), is_fit) && dims != nullptr &&
+         dims->input_spatial.size() <= 3;
 }
 
 }  // namespace
 
 Result<PassResult> NormalizeConvolutions(const std::shared_ptr<const Module>& module,
-                                         Compilation&) {
+                                         Compilation& out) {
+  if (!out.library_calls) return PassResult{};
   const std::vector<bool> runs = RunComputations(*module);
   Edit edit(module);
   for (uint32_t k = 0; k < module->instructions().size(); ++k) {

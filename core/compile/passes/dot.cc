@@ -1,5 +1,5 @@
-// Dot decomposition: dots that no library takes become transposes before one that it takes, or
-// products that are summed up.
+// Dot decomposition: dots that no library takes become transposes before one that it takes or that
+// our kernel runs through well, or products that are summed up.
 #include <algorithm>
 
 #include "core/compile/dot_form.h"
@@ -23,8 +23,8 @@ namespace {
 
 using Dimensions = std::vector<int64_t>;
 
-// More products are left to the evaluator, which multiplies matrices as such.
-constexpr int64_t kMostProducts = int64_t{1} << 22;
+// Of matrices with fewer rows or columns nothing is read often: each product is a sum of its own.
+constexpr int64_t kFewRows = 4, kFewColumns = 8;
 
 Dimensions Sizes(const Shape& shape) {
   return {shape.dimensions().begin(), shape.dimensions().end()};
@@ -47,28 +47,17 @@ class Dot {
     }
   }
 
+  int64_t Rows() const { return FreeSize(0); }
+  int64_t Columns() const { return FreeSize(1); }
+  bool sums() const { return !sums_[0].empty(); }
+
   // Batch dimensions, free ones, those that are summed up, in this order on both sides.
-  void Order() {
-    InstructionId operands[2];
-    std::vector<Attribute> attributes;
-    hlo::ModuleBuilder& builder = edit_.rewriter().builder();
-    for (size_t side = 0; side < 2; ++side) {
-      Dimensions order = batch_[side];
-      order.insert(order.end(), free_[side].begin(), free_[side].end());
-      const auto first_sum = static_cast<int64_t>(order.size());
-      order.insert(order.end(), sums_[side].begin(), sums_[side].end());
-      operands[side] = Transposed(edit_.operand(id_, side), order);
-      Dimensions batch, sums;
-      for (int64_t d = 0; std::cmp_less(d, batch_[side].size()); ++d) batch.push_back(d);
-      for (int64_t d = first_sum; std::cmp_less(d, order.size()); ++d) sums.push_back(d);
-      const bool is_left = side == 0;
-      attributes.push_back(builder.MakeInts(
-          is_left ? AttributeKey::kLhsBatchDims : AttributeKey::kRhsBatchDims, batch));
-      attributes.push_back(builder.MakeInts(
-          is_left ? AttributeKey::kLhsContractingDims : AttributeKey::kRhsContractingDims, sums));
-    }
-    const Shape result = Plain(edit_.shape(id_));
-    edit_.Replace(id_, edit_.Add(id_, "dot", Opcode::kDot, result, operands, attributes));
+  void OrderForLibrary() { Order({true, true}); }
+
+  // Columns innermost, along which vectors run.
+  void OrderForKernel() {
+    const auto rank = static_cast<int64_t>(edit_.shape(edit_.operand(id_, 1)).rank());
+    if (std::ranges::find(free_[1], rank - 1) == free_[1].end()) Order({false, false});
   }
 
   // The sum over products of both sides, each broadcast along the free dimensions of the other.
@@ -93,6 +82,56 @@ class Dot {
   }
 
  private:
+  int64_t FreeSize(size_t side) const {
+    int64_t size = 1;
+    for (const int64_t d : free_[side]) {
+      size *= edit_.shape(edit_.operand(id_, side)).dimension(static_cast<size_t>(d));
+    }
+    return size;
+  }
+
+  struct Ordered {
+    bool left = true;       // dimensions of the left side are put in order too
+    bool sums_last = true;  // on the right side: behind the free ones
+  };
+  void Order(Ordered how) {
+    InstructionId operands[2];
+    std::vector<Attribute> attributes;
+    hlo::ModuleBuilder& builder = edit_.rewriter().builder();
+    for (size_t side = 0; side < 2; ++side) {
+      const bool is_left = side == 0;
+      Dimensions batch = batch_[side], sums = sums_[side];
+      operands[side] = edit_.operand(id_, side);
+      if (!is_left || how.left) {
+        const Dimensions order = OrderOf(side, is_left || how.sums_last);
+        operands[side] = Transposed(operands[side], order);
+        batch = PlacesIn(order, batch);
+        sums = PlacesIn(order, sums);
+      }
+      attributes.push_back(builder.MakeInts(
+          is_left ? AttributeKey::kLhsBatchDims : AttributeKey::kRhsBatchDims, batch));
+      attributes.push_back(builder.MakeInts(
+          is_left ? AttributeKey::kLhsContractingDims : AttributeKey::kRhsContractingDims, sums));
+    }
+    const Shape result = Plain(edit_.shape(id_));
+    edit_.Replace(id_, edit_.Add(id_, "dot", Opcode::kDot, result, operands, attributes));
+  }
+  Dimensions OrderOf(size_t side, bool sums_last) const {
+    Dimensions order = batch_[side];
+    const Dimensions& middle = sums_last ? free_[side] : sums_[side];
+    const Dimensions& last = sums_last ? sums_[side] : free_[side];
+    order.insert(order.end(), middle.begin(), middle.end());
+    order.insert(order.end(), last.begin(), last.end());
+    return order;
+  }
+  static Dimensions PlacesIn(const Dimensions& order, const Dimensions& dimensions) {
+    Dimensions places;
+    for (const int64_t d : dimensions) {
+      places.push_back(std::ranges::find(order, d) - order.begin());
+    }
+    return places;
+  }
+
   static Shape Plain(const Shape& shape) {
     return Shape::Array(shape.element_type(), Sizes(shape));
   }
@@ -157,20 +196,9 @@ class Dot {
   Dimensions batch_[2], sums_[2], free_[2];
 };
 
-int64_t ProductsOf(const Module& module, InstructionId dot) {
-  int64_t products = module.shape(dot).ElementCount().value_or(0);
-  const Shape& left = module.shape(module.operands(dot)[0]);
-  for (const int64_t d : module.GetInts(module[dot], AttributeKey::kLhsContractingDims)) {
-    const auto size = left.dimension(static_cast<size_t>(d));
-    if (size > 0 && products > kMostProducts / size) return kMostProducts + 1;
-    products *= size;
-  }
-  return products;
-}
-
 }  // namespace
 
-Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Compilation&) {
+Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Compilation& out) {
   const std::vector<bool> runs = RunComputations(*module);
   Edit edit(module);
   for (uint32_t k = 0; k < module->instructions().size(); ++k) {
@@ -178,16 +206,17 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
     const auto operands = module->operands(id);
     const bool is_dot = (*module)[id].opcode == Opcode::kDot && operands.size() == 2 &&
                         runs[(*module)[id].computation.index] && !edit.IsPinned(id);
-    if (!is_dot || IsLibraryCall(*module, id) || !IsWholeArray(module->shape(id)) ||
-        !IsWholeArray(module->shape(operands[0])) || !IsWholeArray(module->shape(operands[1]))) {
-      continue;
-    }
-    const bool is_library_type = HasLibraryTypes(*module, id);
-    const bool sums = !module->GetInts((*module)[id], AttributeKey::kLhsContractingDims).empty();
-    if (is_library_type && sums) {
-      Dot(edit, id).Order();
-    } else if (ProductsOf(*module, id) <= kMostProducts) {
-      Dot(edit, id).Expand();
+    const auto is_whole = [&](InstructionId each) { return IsWholeArray(module->shape(each)); };
+    if (!is_dot || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) continue;
+    const bool is_library_type = out.library_calls && HasLibraryTypes(*module, id);
+    if (is_library_type && IsLibraryCall(*module, id)) continue;
+    Dot dot(edit, id);
+    if (is_library_type && dot.sums()) {
+      dot.OrderForLibrary();
+    } else if (!dot.sums() || dot.Rows() < kFewRows || dot.Columns() < kFewColumns) {
+      dot.Expand();
+    } else {
+      dot.OrderForKernel();
     }
   }
   return edit.Finish();

@@ -201,8 +201,8 @@ class Planner {
 
   Status AddWork(InstructionId id, SequenceNumber sequence) {
     StepKind kind = StepKind::kEvaluate;
-    if (IsKernelOfOurs(id)) kind = StepKind::kKernel;
     if (IsLibraryCall(module_, id)) kind = StepKind::kLibraryCall;
+    if (IsKernelOfOurs(id)) kind = StepKind::kKernel;
     Leaves operands;
     for (const InstructionId operand : module_.operands(id)) {
       operands.insert(operands.end(), Of(operand).begin(), Of(operand).end());

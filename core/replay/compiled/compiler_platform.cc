@@ -1,5 +1,6 @@
 // The row of our own compiler: kernels where there are any, the evaluator around them.
 #include <algorithm>
+#include <iterator>
 
 #include "core/base/own_library.h"
 #include "core/compile/compile.h"
@@ -90,19 +91,22 @@ class CompilerExecutable : public EvaluatorExecutable {
 
 Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
                                                    const RunOptions& options, bool keep_values) {
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      const compile::Compilation compilation,
-      compile::Compile(module, OptionsFor(*module, options, keep_values)));
+  HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compilation,
+                            compile::Compile(module, OptionsFor(*module, options, keep_values)));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto generate,
                             EntryOf<compile::GenerateKernelsFunction>(compile::kGenerateKernels));
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls, EntryOf<compile::MakeLibraryCallsFunction>(
-                                                       compile::kMakeLibraryCalls));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls,
+                            EntryOf<compile::MakeLibraryCallsFunction>(compile::kMakeLibraryCalls));
   std::vector<std::unique_ptr<compile::KernelLibrary>> libraries(2);
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      libraries[0], generate(compilation.module, compilation.kernels,
-                             {.threads = options.threads, .plan = compilation.plan.get()}));
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      libraries[1], make_calls(compilation.module, compile::LibraryCallsOf(*compilation.module)));
+  const auto calls = compile::LibraryCallsOf(*compilation.module);
+  HLOSCOPE_ASSIGN_OR_RETURN(libraries[0], make_calls(compilation.module, calls));
+  // What the library refuses is a kernel.
+  std::vector<InstructionId> kernels = compilation.kernels;
+  std::ranges::copy_if(calls, std::back_inserter(kernels),
+                       [&](InstructionId id) { return libraries[0]->Find(id) == nullptr; });
+  HLOSCOPE_ASSIGN_OR_RETURN(libraries[1],
+                            generate(compilation.module, kernels,
+                                     {.threads = options.threads, .plan = compilation.plan.get()}));
   return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
                                               std::move(libraries));
 }
