@@ -7,6 +7,7 @@
 
 #include "app/cancel.h"
 #include "app/command.h"
+#include "app/commands/emit_own.h"
 #include "app/commands/own_compile.h"
 #include "app/module_form.h"
 #include "app/output.h"
@@ -24,6 +25,8 @@
 namespace hloscope::app {
 namespace {
 
+constexpr std::string_view kModule = "hlo";  // what both XLA and our own compiler emit
+
 class CompileCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
@@ -38,7 +41,8 @@ class CompileCommand : public Command {
          .target = &request_.target,
          .help = "device that " + replay::PlatformNames(replay::kTargets) +
                  " compiles for, which need not be present: a name, or a file with a "
-                 "GpuTargetConfigProto as text",
+                 "GpuTargetConfigProto as text; without --with a processor by its LLVM name, or "
+                 "native",
          .value = "DEVICE",
          .suggestions = replay::GpuTargetNames()},
         {.name = "--dump",
@@ -54,12 +58,13 @@ class CompileCommand : public Command {
          .value = "PASS"},
         {.name = "--emit",
          .target = &emit_,
-         .help = "write the optimised module to -o",
+         .help = "write to -o: the optimised module (hlo); without --with also the plan, or the "
+                 "kernels as LLVM IR or assembly",
          .value = "WHAT",
-         .choices = {"hlo"}},
+         .choices = EmitChoices()},
         {.name = "-o",
          .target = &output_,
-         .help = "output file, text or proto by its extension; - is standard output",
+         .help = "output file, of a module text or proto by its extension; - is standard output",
          .value = "OUT"},
         FillElidedOption(&fill_elided_),
         PythonOption(&request_.search.python),
@@ -73,11 +78,19 @@ class CompileCommand : public Command {
   int Run(const Context& context) override {
     const CancelOnSignals cancel;
     request_.limits = context.limits;
-    return request_.platform.empty() ? Tell(CompileOwn(context), context)
-                                     : Tell(Compile(context, cancel.token()), context);
+    if (!request_.platform.empty()) return Tell(Compile(context, cancel.token()), context);
+    return EmitsCode() ? Tell(EmitCode(context, cancel.token()), context)
+                       : Tell(CompileOwn(context), context);
   }
 
  private:
+  static std::vector<std::string> EmitChoices() {
+    std::vector<std::string> choices = EmittedCode();
+    choices.emplace_back(kModule);
+    return choices;
+  }
+  bool EmitsCode() const { return !emit_.empty() && emit_ != kModule; }
+
   OptionSpec CompilerOption() {
     OptionSpec spec = PlatformOption("--with", &request_.platform,
                                      "the XLA that compiles; without it our own compiler does");
@@ -97,10 +110,19 @@ class CompileCommand : public Command {
     return {};
   }
 
-  Status CheckOptions() {
-    HLOSCOPE_TRY(CheckWhatToWrite());
+  Status SetDeadline() {
     if (deadline_ < 0) return InputError("--deadline: expected more than 0 seconds");
     if (deadline_ > 0) request_.limits.run_deadline_seconds = deadline_;
+    return {};
+  }
+
+  Status CheckOptions() {
+    HLOSCOPE_TRY(CheckWhatToWrite());
+    if (EmitsCode()) {
+      return InputError(fmt::format("--emit {} is for our own compiler", emit_),
+                        "leave --with out; XLA's own code is in the dump of --dump DIR");
+    }
+    HLOSCOPE_TRY(SetDeadline());
     request_.optimized_module = !emit_.empty();
     if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
     HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(request_.limits));
@@ -153,14 +175,34 @@ class CompileCommand : public Command {
     return loaded;
   }
 
-  Result<OwnCompileReport> CompileOwn(const Context& context) const {
+  Status CheckOwnOptions() const {
     HLOSCOPE_TRY(CheckWhatToWrite());
-    if (!request_.target.empty() || !only_passes_.empty() || xla_options_.names_any() ||
-        fill_elided_) {
+    if (!only_passes_.empty() || xla_options_.names_any() || fill_elided_) {
       return InputError(
-          "--target, --only_passes, --fill_elided and flags of XLA need --with, which says the "
-          "XLA that compiles");
+          "--only_passes, --fill_elided and flags of XLA need --with, which says the XLA that "
+          "compiles");
     }
+    if (request_.target.empty() || (EmitsCode() && emit_ != "plan")) return {};
+    return InputError("--target is for code",
+                      "give --emit llvm or asm, or --with, which says the XLA that compiles");
+  }
+
+  // With --dump the dump too.
+  Result<EmitReport> EmitCode(const Context& context, const std::stop_token& stop) {
+    HLOSCOPE_TRY(CheckOwnOptions());
+    HLOSCOPE_TRY(SetDeadline());
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, Load(context));
+    EmitRequest emit{emit_, output_, request_.target, context.jobs, request_.limits};
+    HLOSCOPE_ASSIGN_OR_RETURN(EmitReport report, EmitOwn(loaded.module, emit, stop));
+    if (request_.dump.empty()) return report;
+    HLOSCOPE_ASSIGN_OR_RETURN(const OwnCompileReport dumped,
+                              OwnCompile(loaded.module, request_.dump, request_.passes));
+    report.files.push_back({request_.dump, Counted(dumped.dump_files, "file")});
+    return report;
+  }
+
+  Result<OwnCompileReport> CompileOwn(const Context& context) const {
+    HLOSCOPE_TRY(CheckOwnOptions());
     HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<ModuleForm> form, OutputForm());
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, Load(context));
     HLOSCOPE_ASSIGN_OR_RETURN(OwnCompileReport report,
@@ -179,6 +221,32 @@ class CompileCommand : public Command {
     if (output_ == "-") return kGood;
     context.json ? WriteOut(Json(*report)) : PrintOut(Text(*report));
     return kGood;
+  }
+
+  std::string Text(const EmitReport& report) const {
+    std::string out = fmt::format("{}: compiled in {:.1f} ms: {}", module_, report.compile_ms,
+                                  Counted(report.kernels, "kernel"));
+    if (report.functions > 0) out += ", " + Counted(report.functions, "function");
+    out += "\n";
+    for (const auto& [path, what] : report.files) out += fmt::format("  {}: {}\n", path, what);
+    return out;
+  }
+
+  std::string Json(const EmitReport& report) const {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject()
+        .Field("module", module_)
+        .Field("status", "ok")
+        .Field("emit", emit_)
+        .Field("compile_ms", report.compile_ms)
+        .Field("kernels", report.kernels)
+        .Field("functions", report.functions)
+        .Key("files")
+        .BeginArray();
+    for (const WrittenFile& file : report.files) json.Value(file.path);
+    json.EndArray().EndObject();
+    return out + "\n";
   }
 
   std::string Text(const OwnCompileReport& report) const {

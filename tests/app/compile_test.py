@@ -106,7 +106,36 @@ class Compile(FolderTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('0001 optimization: fusion', done.stdout)
         self.expect_error('give --dump DIR, or --emit hlo -o OUT', module)
-        self.expect_error('need --with', module, '--dump', dump, '--target', 'h100')
+        self.expect_error('--target is for code', module, '--dump', dump, '--target', 'h100')
+
+    def test_plan_and_code(self):
+        module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n  q = f32[8] sine(p)\n  ROOT s = f32[8] add(q, p)\n}\n')
+        plan = self.run_it(module, '--emit', 'plan', '-o', '-')
+        self.assertEqual((plan.returncode, plan.stderr), (0, ''))
+        self.assertIn('plan of m: arena 0 bytes', plan.stdout)
+        self.assertIn('0 kernel ', plan.stdout)
+        code = self.path('m.ll')
+        done = self.run_it(module, '--emit', 'llvm', '-o', code, '--json')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual((report['emit'], report['kernels'], report['functions'], report['files']), ('llvm', 1, 1, [code]))
+        with open(code, encoding='utf-8') as f:
+            self.assertIn('define void @k0_', f.read())
+        for target, holds in (('native', '.globl\tk0_'), ('x86-64', 'xmm')):
+            done = self.run_it(module, '--emit', 'asm', '-o', '-', '--target', target)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(holds, done.stdout)
+        self.assertNotIn('ymm', done.stdout)
+        self.expect_error('LLVM has no processor of that name', module, '--emit', 'asm', '-o', '-', '--target', 'abacus', status=3)
+        self.expect_error('is for our own compiler', module, '--emit', 'asm', '-o', '-', '--with', 'xla-cpu')
+        self.expect_error('--target is for code', module, '--emit', 'plan', '-o', '-', '--target', 'native')
+
+    def test_a_module_without_a_plan_says_why(self):
+        module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  t = token[] after-all()\n  i = (f32[8], token[]) infeed(t)\n'
+                                    '  ROOT r = f32[8] get-tuple-element(i), index=0\n}\n')
+        done = self.run_it(module, '--emit', 'plan', '-o', '-')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('no plan of m: ', done.stdout)
 
     def test_extract_takes_the_value_of_a_platform(self):
         self.need('xla-cpu')

@@ -1,0 +1,86 @@
+// The plan in this process, code in a child.
+#include "app/commands/emit_own.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "app/output.h"
+#include "core/base/file.h"
+#include "core/base/machine_memory.h"
+#include "core/compile/compile.h"
+#include "core/replay/ahead/compile_ahead.h"
+
+namespace hloscope::app {
+namespace {
+
+using replay::CodeForm;
+
+struct CodeRow {
+  std::string_view name;
+  CodeForm form;
+  std::string_view what;
+};
+constexpr CodeRow kCode[] = {
+    {"llvm", CodeForm::kLlvm, "LLVM IR of the kernels"},
+    {"asm", CodeForm::kAssembly, "assembly of the kernels"},
+};
+constexpr std::string_view kPlan = "plan", kNative = "native";
+
+Status Write(const std::string& path, std::string_view bytes) {
+  if (path != "-") return WriteFileAtomically(path, bytes);
+  WriteOut(bytes);
+  return {};
+}
+
+Result<EmitReport> EmitPlan(const std::shared_ptr<const hlo::Module>& module,
+                            const EmitRequest& request) {
+  const auto begin = std::chrono::steady_clock::now();
+  HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module));
+  EmitReport report;
+  report.kernels = std::ssize(compiled.kernels);
+  report.compile_ms = std::chrono::duration<double, std::milli>(
+                          std::chrono::steady_clock::now() - begin)
+                          .count();
+  const std::string text =
+      compiled.plan != nullptr
+          ? compile::ToText(*compiled.plan)
+          : fmt::format("no plan of {}: {}; it runs instruction by instruction\n", module->name(),
+                        compiled.why_no_plan);
+  HLOSCOPE_TRY(Write(request.output, text));
+  report.files.push_back({request.output, "the plan"});
+  return report;
+}
+
+}  // namespace
+
+std::vector<std::string> EmittedCode() {
+  std::vector<std::string> names = {std::string(kPlan)};
+  for (const CodeRow& row : kCode) names.emplace_back(row.name);
+  return names;
+}
+
+Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
+                           const EmitRequest& request, const std::stop_token& stop) {
+  if (request.what == kPlan) return EmitPlan(module, request);
+  const auto row = std::ranges::find(kCode, request.what, &CodeRow::name);
+  if (row == std::end(kCode)) return InputError("--emit " + request.what + ": no such code");
+  replay::AheadRequest ahead;
+  ahead.form = row->form;
+  ahead.target = request.target == kNative ? "" : request.target;
+  ahead.threads = static_cast<int>(request.jobs);
+  ahead.deadline = std::chrono::seconds(request.limits.run_deadline_seconds);
+  ahead.memory_bytes = MachineMemoryBytes() / 100 * request.limits.run_memory_percent;
+  HLOSCOPE_ASSIGN_OR_RETURN(const replay::AheadAnswer answer,
+                            replay::CompileAhead(*module, ahead, stop));
+  HLOSCOPE_TRY(Write(request.output, answer.code));
+  EmitReport report;
+  report.files.push_back({request.output, std::string(row->what)});
+  report.kernels = answer.kernels;
+  report.functions = answer.functions;
+  report.compile_ms = answer.compile_ms;
+  return report;
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,42 @@
+// What `compile --emit` writes without --with: the plan and the code of our own compiler.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::app {
+
+struct EmitRequest {
+  std::string what;    // a name that EmittedCode() has
+  std::string output;  // a file; - is standard output
+  std::string target;  // an LLVM CPU name; empty or native: this machine
+  int64_t jobs = 0;  // threads to compile with; 0: one for each CPU
+  Limits limits;
+};
+
+struct WrittenFile {
+  std::string path, what;  // "model.ll", "LLVM IR of the kernels"
+};
+
+struct EmitReport {
+  std::vector<WrittenFile> files;
+  int64_t kernels = 0, functions = 0;  // equal kernels are one function
+  double compile_ms = 0;
+};
+
+// What can be emitted beside the optimised module.
+std::vector<std::string> EmittedCode();
+
+// Compiles and writes the files. Errors: those of compiling in a child process, a file cannot be
+// written (environment).
+Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
+                           const EmitRequest& request, const std::stop_token& stop);
+
+}  // namespace hloscope::app
