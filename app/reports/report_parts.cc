@@ -1,8 +1,8 @@
 // Packing and finding parts of reports.
 #include "app/reports/report_parts.h"
 
+#include "core/base/quick_hash.h"
 #include "core/dump/listing/packed_bytes.h"
-#include "core/dump/listing/quick_hash.h"
 
 namespace hloscope::app {
 namespace {
@@ -58,18 +58,18 @@ std::optional<ReportParts> ReportParts::Unpack(std::string_view bytes) {
 dump::FileKey KeyOfModule(const dump::DumpModel& model, size_t module,
                           const std::vector<dump::FileKey>& files) {
   const dump::ModuleEntry& entry = model.modules()[module];
-  uint64_t hash = dump::Mix(5, static_cast<uint64_t>(entry.id));
+  uint64_t hash = QuickMix(5, static_cast<uint64_t>(entry.id));
   for (const std::string* text : {&entry.name, &entry.framework, &entry.device, &entry.target,
                                   &entry.folder, &entry.timestamp})
-    hash = dump::HashOf(*text, hash);
-  for (const dump::StageEntry& stage : entry.stages) hash = dump::HashOf(stage.name, hash);
+    hash = QuickHash(*text, hash);
+  for (const dump::StageEntry& stage : entry.stages) hash = QuickHash(stage.name, hash);
   dump::FileKey key = {hash, hash + 1};
   for (int32_t k : entry.files) {
     auto at = static_cast<size_t>(k);
     const dump::FileEntry& file = model.files()[at];
     auto place = static_cast<uint64_t>(file.role) << 32 | static_cast<uint32_t>(file.stage);
     for (size_t word = 0; word < key.size(); ++word)
-      key[word] = dump::Mix(dump::Mix(key[word], files[at][word]), place);
+      key[word] = QuickMix(QuickMix(key[word], files[at][word]), place);
   }
   return key;
 }

@@ -12,43 +12,27 @@
 #include <unordered_map>
 
 #include "core/base/jobs.h"
+#include "core/codegen/effort.h"
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/loop_function.h"
-#include "core/codegen/jit.h"
+#include "core/codegen/kernel_library.h"
+#include "core/codegen/target.h"
 
 namespace hloscope::codegen {
 namespace {
 
 using compile::CodegenOptions;
-using compile::KernelCode;
 using hlo::InstructionId;
 
-constexpr int64_t kLeastInModule = 8, kMostInModule = 64;
-
-class Library : public compile::KernelLibrary {
- public:
-  const KernelCode* Find(InstructionId id) const override {
-    const auto found = by_instruction.find(id.index);
-    return found == by_instruction.end() ? nullptr : found->second;
-  }
-  const compile::LoopCode* FindLoop(InstructionId id) const override {
-    const auto found = loops.find(id.index);
-    return found == loops.end() ? nullptr : &found->second;
-  }
-  int64_t function_count() const override { return static_cast<int64_t>(codes.size()); }
-
-  std::unique_ptr<LinkedCode> linked;
-  std::vector<std::unique_ptr<KernelCode>> codes;
-  std::unordered_map<uint32_t, const KernelCode*> by_instruction;
-  std::unordered_map<uint32_t, compile::LoopCode> loops;
-};
+constexpr int64_t kLeastInModule = 2, kMostInModule = 64;
 
 // Some different kernels, or a loop of a plan, which become one LLVM module.
 struct Batch {
-  std::vector<EmittedKernel> emitted;
+  std::span<const InstructionId> kernels;
+  size_t first = 0;  // the number of the first
   const compile::PlannedStep* loop = nullptr;
-  std::optional<int64_t> loop_scratch;  // once it is written
-  std::unique_ptr<llvm::MemoryBuffer> object;
+  Effort effort = Effort::kUsual;
+  WrittenKernels::Object written;
   std::string llvm_ir, assembly;
   Status status;
 };
@@ -63,77 +47,48 @@ std::string SymbolName(const hlo::Module& module, InstructionId id, size_t numbe
   return name;
 }
 
-std::string LoopName(const Batch& batch) { return fmt::format("loop_{}", batch.loop->number); }
-
-Status Finish(const Target& target, llvm::Module& code, const CodegenOptions& options,
-              Batch& batch) {
+Status Finish(Target& target, llvm::Module& code, const CodegenOptions& options, Batch& batch) {
   if (options.llvm_ir != nullptr) {
     llvm::raw_string_ostream stream(batch.llvm_ir);
     code.print(stream, nullptr);
   }
-  HLOSCOPE_TRY(target.Optimize(code));
+  if (options.verify) HLOSCOPE_TRY(CheckSound(code));
+  target.Optimize(code);
   if (options.assembly != nullptr) {
     HLOSCOPE_ASSIGN_OR_RETURN(batch.assembly, target.ToAssembly(*llvm::CloneModule(code)));
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(batch.object, target.ToObject(code));
+  batch.written.bytes = target.ToObject(code);
   return {};
 }
 
-Status CompileBatch(const hlo::Module& module, std::span<const InstructionId> kernels, size_t first,
-                    const CodegenOptions& options, Batch& batch) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const Target target, Target::Make(options.target));
-  llvm::LLVMContext context;
-  llvm::Module code("kernels", context);
-  target.Prepare(code);
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    const std::string name = SymbolName(module, kernels[i], first + i);
-    batch.emitted.push_back(EmitKernel(code, Kernel(module, kernels[i]), name));
-    if (batch.emitted.back().is_complete) continue;
+void EmitKernels(const hlo::Module& module, llvm::Module& code, Batch& batch) {
+  for (size_t i = 0; i < batch.kernels.size(); ++i) {
+    const InstructionId id = batch.kernels[i];
+    const std::string name = SymbolName(module, id, batch.first + i);
+    batch.written.kernels.push_back(EmitKernel(code, Kernel(module, id), name));
+    if (batch.written.kernels.back().is_complete) continue;
     for (const std::string& each : {name, name + kFinishSuffix}) {
       if (llvm::Function* function = code.getFunction(each)) function->eraseFromParent();
     }
   }
-  return Finish(target, code, options, batch);
 }
 
-Status CompileLoop(const CodegenOptions& options, Batch& batch) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const Target target, Target::Make(options.target));
+Status CompileBatch(const hlo::Module& module, const CodegenOptions& options, Batch& batch) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const BorrowedTarget target,
+                            BorrowedTarget::Take(options.target, batch.effort));
   llvm::LLVMContext context;
-  llvm::Module code("loop", context);
-  target.Prepare(code);
-  batch.loop_scratch = EmitLoopFunction(code, *options.plan, *batch.loop, LoopName(batch));
-  if (!batch.loop_scratch) return {};
-  target.Inline(code);
-  return Finish(target, code, options, batch);
-}
-
-Status Link(Library& library, std::vector<Batch>& batches, std::vector<const KernelCode*>& codes) {
-  HLOSCOPE_ASSIGN_OR_RETURN(library.linked, LinkedCode::Make());
-  for (Batch& batch : batches) {
-    if (batch.object != nullptr) HLOSCOPE_TRY(library.linked->Add(std::move(batch.object)));
+  llvm::Module code("kernels", context);
+  target->Prepare(code);
+  if (batch.loop == nullptr) {
+    EmitKernels(module, code, batch);
+    return Finish(*target, code, options, batch);
   }
-  for (Batch& batch : batches) {
-    for (EmittedKernel& kernel : batch.emitted) {
-      codes.push_back(nullptr);
-      if (!kernel.is_complete) continue;
-      KernelCode& code =
-          *library.codes.emplace_back(std::make_unique<KernelCode>(std::move(kernel.code)));
-      HLOSCOPE_ASSIGN_OR_RETURN(void* run, library.linked->Find(code.name));
-      code.run = reinterpret_cast<compile::GrainFunction>(run);
-      if (kernel.has_finish) {
-        HLOSCOPE_ASSIGN_OR_RETURN(void* finish, library.linked->Find(code.name + kFinishSuffix));
-        code.finish = reinterpret_cast<compile::GrainFunction>(finish);
-      }
-      codes.back() = &code;
-    }
-  }
-  for (const Batch& batch : batches) {
-    if (!batch.loop_scratch) continue;
-    HLOSCOPE_ASSIGN_OR_RETURN(void* run, library.linked->Find(LoopName(batch)));
-    library.loops[batch.loop->id.index] = {reinterpret_cast<compile::LoopFunction>(run),
-                                           *batch.loop_scratch};
-  }
-  return {};
+  const std::string name = fmt::format("loop_{}", batch.loop->number);
+  const auto scratch = EmitLoopFunction(code, *options.plan, *batch.loop, name);
+  if (!scratch) return {};
+  batch.written.loops.push_back({name, batch.loop->id.index, *scratch});
+  target->Inline(code);
+  return Finish(*target, code, options, batch);
 }
 
 // The outermost loops of the plan that are one function.
@@ -155,50 +110,84 @@ std::vector<const compile::PlannedStep*> LoopsOf(const compile::Plan* plan) {
   return out;
 }
 
+// The kernels that differ, those first that are worth the least effort.
+struct Different {
+  std::vector<InstructionId> kernels;
+  size_t least_effort = 0;     // so many of them
+  std::vector<size_t> which;   // by kernel given: its number among those that differ, as found
+  std::vector<size_t> number;  // by that: its place in `kernels`
+};
+
+Different FindDifferent(const hlo::Module& module, std::span<const InstructionId> kernels,
+                        std::optional<Effort> effort) {
+  Different out;
+  std::unordered_map<std::string, size_t> by_key;
+  std::vector<std::pair<InstructionId, Effort>> found;
+  for (const InstructionId id : kernels) {
+    const Kernel kernel(module, id);
+    const auto [at, is_new] = by_key.emplace(KeyOf(kernel), found.size());
+    const Effort own = effort.value_or(EffortFor(kernel));
+    if (is_new) found.emplace_back(id, own);
+    found[at->second].second = std::max(found[at->second].second, own);
+    out.which.push_back(at->second);
+  }
+  out.number.resize(found.size());
+  for (const Effort each : {Effort::kLeast, Effort::kUsual}) {
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (found[i].second != each) continue;
+      out.number[i] = out.kernels.size();
+      out.kernels.push_back(found[i].first);
+    }
+    if (each == Effort::kLeast) out.least_effort = out.kernels.size();
+  }
+  return out;
+}
+
+// Batches of one effort each, for `threads` to share.
+std::vector<Batch> Cut(const Different& different,
+                       std::span<const compile::PlannedStep* const> loops, int threads) {
+  std::vector<Batch> batches;
+  const auto cut = [&](size_t begin, size_t end, Effort effort) {
+    const auto share = static_cast<int64_t>(end - begin) / (2 * threads);
+    const auto size = static_cast<size_t>(std::clamp(share, kLeastInModule, kMostInModule));
+    for (size_t i = begin; i < end; i += size) {
+      Batch& batch = batches.emplace_back();
+      batch.kernels = std::span(different.kernels).subspan(i, std::min(size, end - i));
+      batch.first = i;
+      batch.effort = effort;
+    }
+  };
+  for (const compile::PlannedStep* const loop : loops) batches.emplace_back().loop = loop;
+  cut(0, different.least_effort, Effort::kLeast);
+  cut(different.least_effort, different.kernels.size(), Effort::kUsual);
+  return batches;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<compile::KernelLibrary>> GenerateKernels(
     std::shared_ptr<const hlo::Module> module, std::span<const InstructionId> kernels,
     const CodegenOptions& options) {
-  std::vector<InstructionId> different;
-  std::vector<size_t> which;  // by kernel: its number among the different ones
-  std::unordered_map<std::string, size_t> by_key;
-  for (InstructionId id : kernels) {
-    const auto [found, is_new] = by_key.emplace(KeyOf(Kernel(*module, id)), different.size());
-    if (is_new) different.push_back(id);
-    which.push_back(found->second);
-  }
-  auto library = std::make_unique<Library>();
-  if (different.empty()) return library;
+  const Different different = FindDifferent(*module, kernels, options.effort);
   const int threads = options.threads > 0 ? options.threads : AvailableCpus();
-  const auto count = static_cast<int64_t>(different.size());
-  const int64_t size = std::clamp(count / (2 * threads), kLeastInModule, kMostInModule);
-  const int64_t of_kernels = (count - 1) / size + 1;
-  const std::vector<const compile::PlannedStep*> loops = LoopsOf(options.plan);
-  std::vector<Batch> batches(static_cast<size_t>(of_kernels) + loops.size());
+  std::vector<Batch> batches = Cut(different, LoopsOf(options.plan), threads);
   HLOSCOPE_TRY(ParallelFor(std::ssize(batches), threads, [&](int64_t i) {
     Batch& batch = batches[static_cast<size_t>(i)];
-    if (i >= of_kernels) {
-      batch.loop = loops[static_cast<size_t>(i - of_kernels)];
-      batch.status = CompileLoop(options, batch);
-      return;
-    }
-    const auto first = static_cast<size_t>(i * size);
-    const auto some = std::span(different).subspan(
-        first, std::min(static_cast<size_t>(size), different.size() - first));
-    batch.status = CompileBatch(*module, some, first, options, batch);
+    batch.status = CompileBatch(*module, options, batch);
   }));
+  WrittenKernels written;
   for (Batch& batch : batches) {
     HLOSCOPE_TRY(batch.status);
     if (options.llvm_ir != nullptr) *options.llvm_ir += batch.llvm_ir;
     if (options.assembly != nullptr) *options.assembly += batch.assembly;
+    written.objects.push_back(std::move(batch.written));
   }
-  std::vector<const KernelCode*> codes;
-  HLOSCOPE_TRY(Link(*library, batches, codes));
   for (size_t i = 0; i < kernels.size(); ++i) {
-    if (codes[which[i]] != nullptr) library->by_instruction[kernels[i].index] = codes[which[i]];
+    const size_t kernel = different.number[different.which[i]];
+    written.uses.push_back({kernels[i].index, static_cast<uint32_t>(kernel)});
   }
-  return library;
+  if (options.image != nullptr) *options.image = ToImage(written);
+  return Link(std::move(written));
 }
 
 }  // namespace hloscope::codegen

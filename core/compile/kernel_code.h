@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -78,13 +79,24 @@ class KernelLibrary {
   virtual int64_t function_count() const = 0;
 };
 
+// How much it is worth to write a kernel well.
+enum class Effort : uint8_t {
+  kLeast,  // it has so little to do that writing good code takes longer than it saves
+  kUsual,
+};
+
 struct CodegenOptions {
-  int threads = 0;          // to compile with; 0: one for each CPU
-  std::string target = {};  // an LLVM CPU name; empty: this machine
+  int threads = 0;             // to compile with; 0: one for each CPU
+  std::string target = {};     // an LLVM CPU name; empty: this machine
   const Plan* plan = nullptr;  // whose loops are to have code too; null: none
   // Where not null: the LLVM IR before and the assembly behind LLVM's passes are put there.
   std::string* llvm_ir = nullptr;
   std::string* assembly = nullptr;
+  // Where not null: what LoadKernels makes the same library of, in another process of this build on
+  // such a processor.
+  std::string* image = nullptr;
+  std::optional<Effort> effort = {};  // for all kernels; by what each has to do where not set
+  bool verify = false;                // lets LLVM look for what is unsound, for tests
 };
 
 // The entry of core/codegen's library, found there by the name below.
@@ -94,6 +106,13 @@ using GenerateKernelsFunction = Result<std::unique_ptr<KernelLibrary>> (*)(
 // Likewise for library calls, which are made for their shapes.
 using MakeLibraryCallsFunction = Result<std::unique_ptr<KernelLibrary>> (*)(
     std::shared_ptr<const hlo::Module> module, std::span<const hlo::InstructionId> calls);
+// Likewise for the code in an image. Internal where it is none.
+using LoadKernelsFunction =
+    Result<std::unique_ptr<KernelLibrary>> (*)(std::span<const std::byte> image);
+// Which processor and which build of code generation an image is of; empty where that is unknown.
+using DescribeTargetFunction = std::string (*)(const std::string& cpu);
+inline constexpr const char* kLoadKernels = "hloscope_load_kernels";
+inline constexpr const char* kDescribeTarget = "hloscope_describe_target";
 inline constexpr const char* kMakeLibraryCalls = "hloscope_make_library_calls";
 inline constexpr const char* kGenerateKernels = "hloscope_generate_kernels";
 

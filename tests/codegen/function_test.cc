@@ -43,8 +43,8 @@ std::vector<float> Computed(const std::string& opcode,
       hlo::Parsed(fmt::format("HloModule m\nENTRY e {{\n{}ROOT r = f32[{}] {}({})\n}}\n",
                               parameters, inputs[0].size(), opcode, names));
   const hlo::InstructionId kernels[] = {module->entry().root};
-  const auto library = GenerateKernels(module, kernels, {});
-  EXPECT_TRUE(library.has_value());
+  const auto library = GenerateKernels(module, kernels, {.effort = compile::Effort::kUsual});
+  EXPECT_TRUE(library.has_value()) << library.error().ToString();
   const compile::KernelCode* code = (*library)->Find(kernels[0]);
   std::vector<float> out(inputs[0].size());
   std::vector<const std::byte*> operands;

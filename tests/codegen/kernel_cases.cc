@@ -216,17 +216,18 @@ Literal RandomLiteral(const Shape& shape, uint64_t seed) {
   return Literal::Dense(shape, std::move(bytes));
 }
 
-void ExpectAsEvaluated(const std::string& text, const std::vector<Literal>& arguments,
-                       Bound bound) {
-  const auto module = hlo::Parsed(text);
-  ASSERT_NE(module, nullptr) << text;
-  const auto want = eval::Evaluate(*module, arguments);
-  ASSERT_TRUE(want.has_value()) << want.error().ToString() << text;
+namespace {
+
+void ExpectWithEffort(const std::shared_ptr<const hlo::Module>& module, compile::Effort effort,
+                      const std::vector<Literal>& arguments, const eval::Value& want,
+                      const Bound& bound, const std::string& text) {
   const hlo::InstructionId root = module->entry().root;
   const hlo::InstructionId kernels[] = {root};
   compile::CodegenOptions options;
   options.threads = 1;
   options.target = target_of_tests;
+  options.effort = effort;
+  options.verify = true;
   const auto library = GenerateKernels(module, kernels, options);
   ASSERT_TRUE(library.has_value()) << library.error().ToString() << text;
   const compile::KernelCode* code = (*library)->Find(root);
@@ -235,9 +236,21 @@ void ExpectAsEvaluated(const std::string& text, const std::vector<Literal>& argu
   const auto leaves = module->shape(root).Leaves();
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Literal got = Literal::Dense(*leaves[i].second, std::move(memory.results[i]));
-    const eval::Value& value =
-        module->shape(root).IsTuple() ? want->result.elements()[i] : want->result;
+    const eval::Value& value = module->shape(root).IsTuple() ? want.elements()[i] : want;
     ExpectEqual(got, value.literal(), bound, text);
+  }
+}
+
+}  // namespace
+
+void ExpectAsEvaluated(const std::string& text, const std::vector<Literal>& arguments,
+                       Bound bound) {
+  const auto module = hlo::Parsed(text);
+  ASSERT_NE(module, nullptr) << text;
+  const auto want = eval::Evaluate(*module, arguments);
+  ASSERT_TRUE(want.has_value()) << want.error().ToString() << text;
+  for (const auto effort : {compile::Effort::kLeast, compile::Effort::kUsual}) {
+    ExpectWithEffort(module, effort, arguments, want->result, bound, text);
   }
 }
 

@@ -422,7 +422,7 @@ TEST_F(ReportCacheTest, KeepsWhatFitsAndIgnoresWhatIsBroken) {
   cache.Store("a", hot, "too early");
   EXPECT_FALSE(cache.Load("a", changed));
   fs::path file = fs::directory_iterator(folder_)->path();
-  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(45).put('X');
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(66).put('X');
   EXPECT_FALSE(cache.Load("a", print)) << "its checksum is wrong";
   fs::resize_file(file, 20);
   EXPECT_FALSE(cache.Load("a", print)) << "it is cut off";

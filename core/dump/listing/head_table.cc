@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/base/quick_hash.h"
 #include "core/dump/listing/listing.h"
 #include "core/dump/listing/packed_bytes.h"
-#include "core/dump/listing/quick_hash.h"
 
 namespace hloscope::dump {
 namespace {
@@ -27,12 +27,12 @@ bool IsSound(const PackedHead& packed) {
 }  // namespace
 
 FileKey KeyOf(const ListedFile& file) {
-  const uint64_t path = HashOf(file.path, 1);
+  const uint64_t path = QuickHash(file.path, 1);
   FileKey key;
   for (size_t k = 0; k < key.size(); ++k) {
-    uint64_t hash = Mix(path + k, static_cast<uint64_t>(file.bytes));
-    hash = Mix(hash, static_cast<uint64_t>(file.changed_ns));
-    key[k] = Mix(hash, file.inode);
+    uint64_t hash = QuickMix(path + k, static_cast<uint64_t>(file.bytes));
+    hash = QuickMix(hash, static_cast<uint64_t>(file.changed_ns));
+    key[k] = QuickMix(hash, file.inode);
   }
   return key;
 }

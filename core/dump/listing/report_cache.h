@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/disk_cache.h"
 #include "core/base/limits.h"
 #include "core/dump/listing/listing.h"
 
@@ -24,27 +25,29 @@ Fingerprint FingerprintOf(const Listing& listing);
 
 class ReportCache {
  public:
-  // Keeps at most `max_bytes` below `folder`, which is made when first needed.
-  explicit ReportCache(std::string folder, int64_t max_bytes = int64_t{256} << 20);
-  // That of the user: $XDG_CACHE_HOME/hloscope, else ~/.cache/hloscope; nullopt without either.
+  // Keeps at most `max_bytes` below `folder`.
+  explicit ReportCache(std::string folder, int64_t max_bytes = int64_t{256} << 20)
+      : files_(std::move(folder), max_bytes) {}
+  // That of the user; nullopt where there is none.
   static std::optional<ReportCache> OfUser();
 
   // The report stored under `name` for exactly that folder; nullopt where there is none, or the
   // file is broken.
-  std::optional<std::string> Load(std::string_view name, const Fingerprint& fingerprint) const;
+  std::optional<std::string> Load(std::string_view name, const Fingerprint& fingerprint) const {
+    return files_.Load(name, fingerprint.words);
+  }
   // Gives it to `take` in pieces, only if all of it is sound; false where there is none.
   bool Copy(std::string_view name, const Fingerprint& fingerprint,
-            const std::function<void(std::string_view)>& take) const;
-  // Stores it in place of an older one of that name, and removes the oldest others where there is
-  // no room. What cannot be written is left out: the cache only saves time.
-  void Store(std::string_view name, const Fingerprint& fingerprint, std::string_view report) const;
+            const std::function<void(std::string_view)>& take) const {
+    return files_.Copy(name, fingerprint.words, take);
+  }
+  // Stores it in place of an older one of that name, unless the folder may still be changing.
+  void Store(std::string_view name, const Fingerprint& fingerprint, std::string_view report) const {
+    if (fingerprint.settled) files_.Store(name, fingerprint.words, report);
+  }
 
  private:
-  std::string PathOf(std::string_view name) const;
-  void MakeRoom(int64_t bytes) const;
-
-  std::string folder_;
-  int64_t max_bytes_;
+  DiskCache files_;
 };
 
 }  // namespace hloscope::dump

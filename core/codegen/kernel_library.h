@@ -1,0 +1,44 @@
+// WrittenKernels: machine code of kernels before it is linked, as it goes into a cache.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/codegen/emit/emit_kernel.h"
+
+namespace hloscope::codegen {
+
+// A loop of a plan that is one function.
+struct WrittenLoop {
+  std::string name;
+  uint32_t instruction = 0;
+  int64_t scratch_bytes = 0;
+};
+
+struct WrittenKernels {
+  struct Object {
+    std::string bytes;
+    std::vector<EmittedKernel> kernels;  // whose functions it has, but for those without code
+    std::vector<WrittenLoop> loops;
+  };
+  std::vector<Object> objects;
+  // An instruction of the module and the kernel that it runs, counted over all objects.
+  struct Use {
+    uint32_t instruction = 0, kernel = 0;
+  };
+  std::vector<Use> uses;
+};
+
+std::string ToImage(const WrittenKernels& written);
+
+// Links the code. Internal: it cannot be.
+Result<std::unique_ptr<compile::KernelLibrary>> Link(WrittenKernels written);
+
+// The library of an image that a process of this build wrote; internal where it is none.
+Result<std::unique_ptr<compile::KernelLibrary>> LoadKernels(std::span<const std::byte> image);
+
+}  // namespace hloscope::codegen

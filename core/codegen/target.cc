@@ -1,0 +1,246 @@
+// LLVM's side of writing code.
+#include "core/codegen/target.h"
+
+#include <fmt/format.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "core/codegen/math/functions.h"
+
+namespace hloscope::codegen {
+namespace {
+
+// Reduction of strengths in loops took a third of the time and scheduling a tenth, and the code ran
+// no faster for it: loops are written with the few counters that they need.
+constexpr std::array kLlvmOptions = {"hloscope", "-disable-lsr", "-enable-misched=false"};
+
+void InitializeOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::cl::ParseCommandLineOptions(static_cast<int>(kLlvmOptions.size()), kLlvmOptions.data());
+  });
+}
+
+// What this machine is, which costs a little to find out.
+struct Host {
+  std::string triple = llvm::sys::getProcessTriple(), cpu = llvm::sys::getHostCPUName().str(),
+              features;
+
+  Host() {
+    for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
+      if (!features.empty()) features += ',';
+      features += (feature.second ? '+' : '-') + feature.first().str();
+    }
+  }
+  static const Host& This() {
+    static const Host host;
+    return host;
+  }
+};
+
+Status EmitFile(llvm::TargetMachine& machine, llvm::legacy::PassManager& passes,
+                llvm::raw_pwrite_stream& stream, llvm::CodeGenFileType type) {
+  if (!machine.addPassesToEmitFile(passes, stream, nullptr, type)) return {};
+  return InternalError("LLVM: the target writes no such file");
+}
+
+}  // namespace
+
+// The passes over LLVM IR, and what they find out about a module.
+class Target::Passes {
+ public:
+  explicit Passes(llvm::TargetMachine& machine) : builder_(&machine) {
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(components_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, components_, modules_);
+    passes_.addPass(llvm::EarlyCSEPass(false));
+    passes_.addPass(llvm::InstCombinePass());
+    passes_.addPass(
+        llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
+    passes_.addPass(llvm::EarlyCSEPass(true));
+    passes_.addPass(llvm::SimplifyCFGPass());
+  }
+
+  void Run(llvm::Module& module) {
+    for (llvm::Function& function : module) {
+      if (!function.isDeclaration()) passes_.run(function, functions_);
+    }
+    Forget();
+  }
+
+  void Inline(llvm::Module& module) {
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::AlwaysInlinerPass());
+    passes.addPass(
+        llvm::createModuleToFunctionPassAdaptor(llvm::SROAPass(llvm::SROAOptions::ModifyCFG)));
+    passes.run(module, modules_);
+    Forget();
+  }
+
+ private:
+  void Forget() {
+    loops_.clear();
+    functions_.clear();
+    components_.clear();
+    modules_.clear();
+  }
+
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager components_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::PassBuilder builder_;
+  llvm::FunctionPassManager passes_;
+};
+
+// The passes from LLVM IR to an object.
+class Target::ObjectWriter {
+ public:
+  static Result<std::unique_ptr<ObjectWriter>> Make(llvm::TargetMachine& machine) {
+    std::unique_ptr<ObjectWriter> out(new ObjectWriter);
+    HLOSCOPE_TRY(EmitFile(machine, out->passes_, out->stream_, llvm::CodeGenFileType::ObjectFile));
+    return out;
+  }
+
+  std::string Write(llvm::Module& module) {
+    passes_.run(module);
+    std::string object = stream_.str().str();
+    bytes_.clear();
+    return object;
+  }
+
+ private:
+  ObjectWriter() : stream_(bytes_) {}
+
+  llvm::SmallVector<char, 0> bytes_;
+  llvm::raw_svector_ostream stream_;
+  llvm::legacy::PassManager passes_;
+};
+
+Target::~Target() = default;
+
+Result<std::unique_ptr<Target>> Target::Make(const std::string& cpu, Effort effort) {
+  InitializeOnce();
+  const Host& host = Host::This();
+  std::string message;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host.triple, message);
+  if (target == nullptr) return UnsupportedError("LLVM: " + message);
+  const std::string& name = cpu.empty() ? host.cpu : cpu;
+  const std::unique_ptr<llvm::MCSubtargetInfo> known(
+      target->createMCSubtargetInfo(host.triple, "", ""));
+  if (known == nullptr || !known->isCPUStringValid(name)) {
+    return UnsupportedError(fmt::format("target {}: LLVM has no processor of that name", name),
+                            "llc -mcpu=help lists the names");
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<Target> out(new Target);
+  out->cpu_ = cpu;
+  out->effort_ = effort;
+  out->machine_.reset(target->createTargetMachine(
+      host.triple, name, cpu.empty() ? host.features : "", options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small,
+      effort == Effort::kUsual ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::None, true));
+  if (out->machine_ == nullptr) return UnsupportedError("LLVM writes no code for " + host.triple);
+  out->passes_ = std::make_unique<Passes>(*out->machine_);
+  HLOSCOPE_ASSIGN_OR_RETURN(out->writer_, ObjectWriter::Make(*out->machine_));
+  return out;
+}
+
+void Target::Prepare(llvm::Module& module) const {
+  module.setTargetTriple(machine_->getTargetTriple().str());
+  module.setDataLayout(machine_->createDataLayout());
+  if (machine_->getMCSubtargetInfo()->checkFeatures("+avx512f")) {
+    module.addModuleFlag(llvm::Module::Warning, kHasAvx512, 1);
+  }
+}
+
+void Target::Inline(llvm::Module& module) { passes_->Inline(module); }
+
+void Target::Optimize(llvm::Module& module) {
+  if (effort_ == Effort::kUsual) passes_->Run(module);
+}
+
+std::string Target::ToObject(llvm::Module& module) { return writer_->Write(module); }
+
+Result<std::string> Target::ToAssembly(llvm::Module& module) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  HLOSCOPE_TRY(EmitFile(*machine_, passes, stream, llvm::CodeGenFileType::AssemblyFile));
+  passes.run(module);
+  return stream.str().str();
+}
+
+std::string TargetName(const std::string& cpu) {
+  const Host& host = Host::This();
+  return cpu.empty() ? host.triple + ' ' + host.cpu + ' ' + host.features : host.triple + ' ' + cpu;
+}
+
+Status CheckSound(const llvm::Module& module) {
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (llvm::verifyModule(module, &stream)) return InternalError("LLVM: " + stream.str());
+  return {};
+}
+
+namespace {
+
+struct KeptTargets {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Target>> free;
+};
+
+// Never destroyed: LLVM's own statics may be gone by then.
+KeptTargets& Kept() {
+  static KeptTargets* const kept = new KeptTargets;
+  return *kept;
+}
+
+}  // namespace
+
+Result<BorrowedTarget> BorrowedTarget::Take(const std::string& cpu, Effort effort) {
+  {
+    KeptTargets& kept = Kept();
+    const std::lock_guard lock(kept.mutex);
+    for (auto& each : kept.free) {
+      if (each->cpu_ != cpu || each->effort_ != effort) continue;
+      std::swap(each, kept.free.back());
+      BorrowedTarget out(std::move(kept.free.back()));
+      kept.free.pop_back();
+      return out;
+    }
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(auto target, Target::Make(cpu, effort));
+  return BorrowedTarget(std::move(target));
+}
+
+BorrowedTarget::~BorrowedTarget() {
+  if (target_ == nullptr) return;
+  KeptTargets& kept = Kept();
+  const std::lock_guard lock(kept.mutex);
+  kept.free.push_back(std::move(target_));
+}
+
+}  // namespace hloscope::codegen
