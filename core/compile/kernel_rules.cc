@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "core/compile/fusion/row_form.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::compile {
@@ -344,6 +345,20 @@ bool UpdatesParameter(const Module& module, const hlo::Computation& computation,
   return reads == 1;
 }
 
+// Reduces of rows, and what depends on them.
+bool GoesByRows(const Module& module, const hlo::Computation& computation,
+                std::span<const InstructionId> roots) {
+  std::vector<InstructionId> instructions;
+  bool has_reduce = false;
+  for (uint32_t k = 0; k < computation.instruction_count; ++k) {
+    const InstructionId each(computation.first_instruction + k);
+    const Opcode opcode = module[each].opcode;
+    has_reduce |= opcode == Opcode::kReduce;
+    if (opcode != Opcode::kParameter && opcode != Opcode::kTuple) instructions.push_back(each);
+  }
+  return has_reduce && RowFormOf(module, instructions, roots).has_value();
+}
+
 bool IsKernelFusion(const Module& module, InstructionId id) {
   const ComputationId called = module.GetComputation(module[id], AttributeKey::kCalls);
   const int64_t kind = module.GetInt(module[id], AttributeKey::kFusionKind);
@@ -353,6 +368,7 @@ bool IsKernelFusion(const Module& module, InstructionId id) {
   const bool is_tuple = module[root].opcode == Opcode::kTuple;
   const std::span<const InstructionId> roots =
       is_tuple ? module.operands(root) : std::span(&computation.root, 1);
+  if (GoesByRows(module, computation, roots)) return true;
   for (uint32_t k = 0; k < computation.instruction_count; ++k) {
     const InstructionId each(computation.first_instruction + k);
     if (is_tuple && each == root) continue;

@@ -19,7 +19,9 @@ using hlo::Opcode;
 using hlo::Parsed;
 
 constexpr const char* kSum =
-    "HloModule m\nsum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }\n";
+    "HloModule m\nsum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }\n"
+    "less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT l = pred[] compare(a, b), "
+    "direction=LT }\n";
 
 Compilation Compiled(const std::string& entry) {
   CompileOptions options;
@@ -67,8 +69,8 @@ TEST(Fusion, SumOfProductsIsOneKernel) {
 TEST(Fusion, DearFunctionsAreComputedOnce) {
   const auto compiled = Compiled(R"(ENTRY e {
   x = f32[512,512] parameter(0) t = f32[512,512] tanh(x) zero = f32[] constant(0)
-  s = f32[512] reduce(t, zero), dimensions={1}, to_apply=sum
-  b = f32[512,512] broadcast(s), dimensions={0} ROOT r = f32[512,512] subtract(t, b) })");
+  s = f32[512] reduce(t, zero), dimensions={0}, to_apply=sum
+  b = f32[512,512] broadcast(s), dimensions={1} ROOT r = f32[512,512] subtract(t, b) })");
   EXPECT_EQ(Kernels(compiled), (Names{"tanh/1", "reduce/1", "loop_subtract_fusion/1"}));
   EXPECT_EQ(Reason(compiled, "t", "r"),
             "not fused: 2 users, 262144 of 262144 elements computed again");
@@ -77,10 +79,30 @@ TEST(Fusion, DearFunctionsAreComputedOnce) {
 TEST(Fusion, CheapProducersAreComputedAgain) {
   const auto compiled = Compiled(R"(ENTRY e {
   x = f32[512,512] parameter(0) t = f32[512,512] negate(x) zero = f32[] constant(0)
-  s = f32[512] reduce(t, zero), dimensions={1}, to_apply=sum
-  b = f32[512,512] broadcast(s), dimensions={0} ROOT r = f32[512,512] subtract(t, b) })");
+  s = f32[512] reduce(t, zero), dimensions={0}, to_apply=sum
+  b = f32[512,512] broadcast(s), dimensions={1} ROOT r = f32[512,512] subtract(t, b) })");
   EXPECT_EQ(Kernels(compiled),
             (Names{"input_negate_reduce_fusion/1", "loop_negate_subtract_fusion/1"}));
+}
+
+// A row is gone through again while it is in the cache: what is kept is not written.
+TEST(Fusion, RowsAreReducedAndReadInOneKernel) {
+  const auto compiled = Compiled(R"(ENTRY e {
+  x = f32[512,512] parameter(0) t = f32[512,512] tanh(x) zero = f32[] constant(0)
+  s = f32[512] reduce(t, zero), dimensions={1}, to_apply=sum q = f32[512] sqrt(s)
+  b = f32[512,512] broadcast(q), dimensions={0} ROOT r = f32[512,512] subtract(t, b) })");
+  EXPECT_EQ(Kernels(compiled), Names{"loop_tanh_reduce_sqrt_subtract_fusion/1"});
+}
+
+// What another kernel reads in between would wait for what it is itself waited for.
+TEST(Fusion, RowsThatOthersReadInBetweenStayApart) {
+  const auto compiled = Compiled(R"(ENTRY e {
+  x = f32[512,512] parameter(0) zero = f32[] constant(0)
+  s = f32[512] reduce(x, zero), dimensions={1}, to_apply=sum
+  w = f32[512] sort(s), dimensions={0}, to_apply=less
+  b = f32[512,512] broadcast(w), dimensions={0} c = f32[512,512] broadcast(s), dimensions={0}
+  d = f32[512,512] add(b, c) ROOT r = f32[512,512] subtract(x, d) })");
+  EXPECT_EQ(Kernels(compiled), (Names{"reduce/1", "sort/1", "add/1", "loop_subtract_fusion/1"}));
 }
 
 TEST(Fusion, NothingDearIsComputedForEachElementOfABroadcast) {

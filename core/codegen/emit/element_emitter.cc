@@ -26,6 +26,7 @@ constexpr int64_t kMostEmitted = 20000;
 }  // namespace
 
 Value* ElementEmitter::Find(const Request& request) const {
+  if (const auto it = fixed_.find(request.id.index); it != fixed_.end()) return it->second;
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     if (auto found = scope->find(request); found != scope->end()) return found->second;
   }

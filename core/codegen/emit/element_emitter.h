@@ -35,6 +35,11 @@ class ElementEmitter {
   // that it lies inside.
   LaneNumber Start(hlo::InstructionId start, Index index, int64_t last);
 
+  // From here on the elements of the instruction, whatever the index, are this value, or are those
+  // in memory.
+  void Fix(hlo::InstructionId id, llvm::Value* value) { fixed_[id.index] = value; }
+  void Fix(hlo::InstructionId id, const Array& array) { arrays_[id.index] = array; }
+
   // What was emitted before holds no longer: code behind this is not reached from it alone.
   void Forget() { scopes_.assign(1, {}); }
   // True if something could not be emitted; the code is of no use then.
@@ -92,6 +97,7 @@ class ElementEmitter {
   IndexMath& math_;
   Builder& b_;
   std::unordered_map<uint32_t, Array> arrays_;
+  std::unordered_map<uint32_t, llvm::Value*> fixed_;
   std::vector<std::map<Request, llvm::Value*>> scopes_{1};
   int64_t emitted_ = 0;
   int depth_ = 0;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/codegen/emit/kernel.h"
+#include "core/compile/fusion/row_form.h"
 #include "core/compile/kernel_code.h"
 
 namespace hloscope::codegen {
@@ -28,6 +29,8 @@ EmittedKernel EmitLoop(llvm::Module& module, const Kernel& kernel, const std::st
 EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitScatter(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitReduceWindow(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitRows(llvm::Module& module, const Kernel& kernel, const std::string& name,
+                       const compile::RowForm& form);
 EmittedKernel EmitSort(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitReduce(llvm::Module& module, const Kernel& kernel, const std::string& name);
 

@@ -35,16 +35,15 @@ std::optional<int64_t> EmitLoopFunction(llvm::Module& module, const Plan& plan,
   llvm::Type* number = llvm::Type::getInt64Ty(context);
   auto* type = llvm::FunctionType::get(llvm::Type::getInt8Ty(context),
                                        {pointer, pointer, pointer, number}, false);
-  auto* function =
-      llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
   function->setDoesNotThrow();
   function->addFnAttr("prefer-vector-width", "512");
   llvm::IRBuilder<> entry(BasicBlock::Create(context, "entry", function));
   PlanMemory memory{function->getArg(1), function->getArg(2), {}};
   for (const BufferNumber b : BuffersOf(plan, loop)) {
     if (plan.buffers[b].place == Place::kArena) continue;
-    memory.outside[b] = entry.CreateLoad(
-        pointer, entry.CreateConstGEP1_64(pointer, function->getArg(0), b));
+    memory.outside[b] =
+        entry.CreateLoad(pointer, entry.CreateConstGEP1_64(pointer, function->getArg(0), b));
   }
   BasicBlock* before = entry.GetInsertBlock();
   SequenceEmitter emitter(*function, plan, std::move(memory));

@@ -235,6 +235,9 @@ EmittedKernel EmitLoop(llvm::Module& module, const Kernel& kernel, const std::st
 }
 
 EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::string& name) {
+  if (const auto form = compile::RowFormOf(kernel.module, kernel.instructions, kernel.roots)) {
+    return EmitRows(module, kernel, name, *form);
+  }
   switch (kernel.module[kernel.roots[0]].opcode) {
     case Opcode::kConvolution:
       return EmitConvolution(module, kernel, name);

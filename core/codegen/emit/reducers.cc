@@ -180,6 +180,12 @@ Accumulators Reducers::Elements(ElementEmitter& emitter, Builder& b, const Index
   return elements;
 }
 
+Value* Reducers::AsAccumulator(Builder& b, Value* element, int width) const {
+  const Array& array = arrays_[0];
+  if (array.accumulator != array.type) element = Widened(b, element, array.type);
+  return InLanes(b, element, width);
+}
+
 Accumulators Reducers::Combine(Builder& b, const Accumulators& left,
                                const Accumulators& right) const {
   Accumulators out;

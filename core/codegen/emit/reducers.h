@@ -35,6 +35,8 @@ class Reducers {
   Accumulators Start(ElementEmitter& emitter, Builder& b, int width) const;
   // The elements of all arrays at an index, in `width` lanes.
   Accumulators Elements(ElementEmitter& emitter, Builder& b, const Index& index, int width) const;
+  // An element of the first array as accumulators are.
+  llvm::Value* AsAccumulator(Builder& b, llvm::Value* element, int width) const;
   // Empty where there is no code.
   Accumulators Combine(Builder& b, const Accumulators& left, const Accumulators& right) const;
   // Combines the lanes of vectors, halves with halves; scalars.

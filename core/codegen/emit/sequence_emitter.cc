@@ -48,10 +48,7 @@ void MakeLocal(llvm::Function& function) {
 
 SequenceEmitter::SequenceEmitter(llvm::Function& function, const compile::Plan& plan,
                                  PlanMemory memory)
-    : function_(function),
-      plan_(plan),
-      memory_(std::move(memory)),
-      b_(&function.back()) {}
+    : function_(function), plan_(plan), memory_(std::move(memory)), b_(&function.back()) {}
 
 BasicBlock* SequenceEmitter::NewBlock(const char* name) {
   return BasicBlock::Create(b_.getContext(), name, &function_);
@@ -91,8 +88,8 @@ const EmittedKernel& SequenceEmitter::KernelOf(hlo::InstructionId id) {
   const auto [found, is_new] = kernels_.try_emplace(KeyOf(kernel));
   if (!is_new) return found->second;
   llvm::Module& module = *function_.getParent();
-  found->second = EmitKernel(module, kernel, fmt::format("{}_k{}", function_.getName().str(),
-                                                         kernels_.size()));
+  found->second =
+      EmitKernel(module, kernel, fmt::format("{}_k{}", function_.getName().str(), kernels_.size()));
   const std::string& name = found->second.code.name;
   MakeLocal(*module.getFunction(name));
   if (found->second.has_finish) MakeLocal(*module.getFunction(name + kFinishSuffix));

@@ -10,6 +10,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/compile/fusion/row_form.h"
+
 namespace hloscope::compile {
 
 using hlo::AttributeKey;
@@ -47,6 +49,11 @@ class Merger {
       FindLevels();
       MergeSiblings();
       MergeIntoReaders();
+    }
+    // Twice, for the level of a reader rises with what joins it.
+    for (int round = 0; round < kRounds; ++round) {
+      FindLevels();
+      MergeRows();
     }
     return Groups();
   }
@@ -238,11 +245,7 @@ class Merger {
   }
 
   void MergeIntoReaders() {
-    std::vector<std::vector<Position>> readers(units_.size());  // by value: units
-    for (Position p = 0; p < units_.size(); ++p) {
-      if (units_[p].is_merged_away) continue;
-      for (const Position input : units_[p].inputs) readers[input].push_back(p);
-    }
+    const std::vector<std::vector<Position>> readers = ReadersOf();
     for (Position reader = 0; reader < units_.size(); ++reader) {
       if (!MayMerge(reader)) continue;
       const Loop loop = LoopOf(reader);
@@ -259,6 +262,85 @@ class Merger {
         TryMerge(reader, made_by, fmt::format("{} is in hand", module_.name(id(input))));
       }
     }
+  }
+
+  // ---- Rows: a reduce and what depends on it, while the row is in the cache.
+
+  void MergeRows() {
+    std::vector<std::vector<Position>> readers = ReadersOf();
+    std::vector<Position> order;
+    for (Position p = 0; p < units_.size(); ++p) {
+      if (IsKernel(p)) order.push_back(p);
+    }
+    std::ranges::stable_sort(order, {}, [&](Position p) { return units_[p].level; });
+    for (const Position reader : order) {
+      // What joins brings inputs of its own.
+      for (bool is_open = MayMerge(reader); is_open;) {
+        is_open = false;
+        const std::vector<Position> inputs = units_[reader].inputs;
+        for (const Position input : inputs) {
+          if (!TryMergeRows(reader, unit_of_[input], readers)) continue;
+          is_open = true;
+          break;
+        }
+      }
+    }
+  }
+
+  bool TryMergeRows(Position reader, Position made_by,
+                    std::vector<std::vector<Position>>& readers) {
+    if (made_by == reader || !MayMerge(made_by) ||
+        LowestOtherReader(made_by, reader, readers) <= units_[reader].level) {
+      return false;
+    }
+    const Unit together = Together(reader, made_by);
+    const auto form = RowsOf(together);
+    if (!form.has_value()) return false;
+    const double elements = static_cast<double>(form->rows * form->row_size);
+    const auto is_row = [&](Position p) { return ElementCount(module_.shape(id(p))) >= elements; };
+    const Unit &a = units_[reader], &b = units_[made_by];
+    const bool in_step = std::ranges::all_of(
+        b.roots, [&](Position root) { return !is_row(root) || ReadsOnlyInStep(reader, root); });
+    std::vector<Position> both;
+    std::ranges::set_intersection(a.inputs, b.inputs, std::back_inserter(both));
+    const bool saves = std::ranges::any_of(both, is_row) || std::ranges::any_of(b.roots, is_row) ||
+                       std::ranges::none_of(b.inputs, is_row) ||
+                       std::ranges::none_of(Union(a.roots, a.inputs), is_row);
+    if (!in_step || !saves || !TryMerge(reader, made_by, "of the same row")) return false;
+    DropRoots(reader, readers);
+    return true;
+  }
+
+  std::optional<RowForm> RowsOf(const Unit& unit) const {
+    std::vector<Position> all = Union(unit.roots, unit.members);
+    std::vector<InstructionId> instructions, roots;
+    for (const Position p : all) instructions.push_back(id(p));
+    for (const Position p : unit.roots) roots.push_back(id(p));
+    return RowFormOf(module_, instructions, roots);
+  }
+
+  // What nothing outside of the unit reads is not written.
+  void DropRoots(Position unit, const std::vector<std::vector<Position>>& readers) {
+    Unit& it = units_[unit];
+    std::vector<Position> inside;
+    std::erase_if(it.roots, [&](Position root) {
+      const bool is_read =
+          graph_[root].is_read_outside || std::ranges::any_of(readers[root], [&](Position other) {
+            return unit_of_[other] != unit && !units_[unit_of_[other]].is_merged_away;
+          });
+      if (!is_read) inside.push_back(root);
+      return !is_read;
+    });
+    it.members = Union(it.members, inside);
+  }
+
+  std::vector<std::vector<Position>> ReadersOf() const {
+    std::vector<std::vector<Position>> readers(units_.size());  // by value: units
+    for (Position p = 0; p < units_.size(); ++p) {
+      if (units_[p].is_merged_away) continue;
+      for (const Position input : units_[p].inputs) readers[input].push_back(p);
+    }
+    return readers;
   }
 
   std::vector<KernelGroup> Groups() const {
