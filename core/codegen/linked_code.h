@@ -11,7 +11,7 @@
 
 namespace hloscope::codegen {
 
-// Reaches the symbols of math/symbols.def and nothing else. Alive as long as the code may run.
+// Reaches the symbols of runtime/symbols.def and nothing else. Alive as long as the code may run.
 class LinkedCode {
  public:
   LinkedCode();

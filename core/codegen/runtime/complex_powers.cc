@@ -1,0 +1,16 @@
+// Powers of complex numbers, which need libquadmath.
+#include "core/codegen/runtime/complex_lanes.h"
+#include "core/codegen/runtime/functions.h"
+
+using namespace hloscope::complex_functions;
+
+extern "C" {
+
+#define UNARY(opcode, function)
+#define BINARY(opcode, function)
+#define RUNTIME(name, type, function)
+#define QUAD HLOSCOPE_COMPLEX
+#define COMPLEX(opcode, function)
+#include "core/codegen/runtime/symbols.def"
+
+}  // extern "C"
