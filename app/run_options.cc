@@ -56,7 +56,9 @@ Error UselessFlag(std::string_view platform, const std::string& flag) {
 std::vector<OptionSpec> RunOptionSet::InputSpecs() {
   return {
       PlatformOption("--platform", &request_.platform,
-                     "the platform to run on; by default the interpreter"),
+                     request_.platform.empty()
+                         ? "the platform to run on"
+                         : "the platform to run on; by default " + request_.platform),
       {.name = "--inputs",
        .target = &request_.inputs,
        .help = "values of the parameters: .npz, .npy files in order, a folder with input_N.npy, a "

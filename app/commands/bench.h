@@ -16,7 +16,7 @@ namespace hloscope::app {
 int BenchParse(std::span<const std::string> files, int64_t repeats, const Context& context);
 
 struct BenchRunOptions {
-  std::string platform{replay::ReferencePlatform().name}, against;
+  std::string platform{replay::DefaultPlatform().name}, against;
   std::optional<int64_t> threads, seed, fill_elided, repeats;
   std::optional<double> deadline_seconds;  // of each module
 };

@@ -28,7 +28,7 @@ class BenchCommand : public Command {
              "in 2 s)",
          .value = "N"},
         PlatformOption("--platform", &run_.platform,
-                       "run: the platform to measure; by default the interpreter"),
+                       "run: the platform to measure; by default " + run_.platform),
         PlatformOption("--against", &run_.against,
                        "run: a second platform, measured in turns with the first"),
         {.name = "--threads",

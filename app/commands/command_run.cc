@@ -22,6 +22,7 @@
 #include "core/dump/dump_model.h"
 #include "core/dump/stage_order.h"
 #include "core/hlo/text/value_text.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 namespace {
@@ -31,6 +32,8 @@ using debug::RunRequest;
 
 class RunCommand : public Command {
  public:
+  RunCommand() { shared_.request().platform = replay::DefaultPlatform().name; }
+
   std::vector<OptionSpec> Options() override {
     std::vector<OptionSpec> all = {
         {.name = "modules",

@@ -55,6 +55,8 @@ Status CheckPlatform(std::string_view name) {
 
 const PlatformRow& ReferencePlatform() { return kRows[0]; }
 
+const PlatformRow& DefaultPlatform() { return *PlatformWith(kDefault); }
+
 const PlatformRow* PluginPlatform(Devices devices) {
   if (devices == Devices::kNone) return nullptr;
   const auto row = std::ranges::find_if(kRows, [devices](const PlatformRow& candidate) {

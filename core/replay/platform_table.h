@@ -34,6 +34,7 @@ enum PlatformFlag : uint32_t {
   // Its kernels take an array of s1 or u1 for a byte an element, its buffers hold a bit an element
   // (XLA:CPU 0.11.2; shown by the kernel's own ir-no-opt.ll beside the buffer assignment).
   kOverrunsBits = 1 << 8,
+  kDefault = 1 << 9,  // what a module runs on where nobody names a platform
 };
 
 struct PlatformRow {
@@ -58,8 +59,10 @@ const PlatformRow* FindPlatform(std::string_view name);
 // An input error that lists the platforms there are, where `name` is none of them.
 Status CheckPlatform(std::string_view name);
 
-// The one that defines what is right; the default.
+// The one that defines what is right; what results are compared with where nobody names another.
 const PlatformRow& ReferencePlatform();
+// What `run` runs a module on where nobody names a platform.
+const PlatformRow& DefaultPlatform();
 // The first that plugins for those devices give; null for kNone.
 const PlatformRow* PluginPlatform(Devices devices);
 // The first with that flag; null: there is none.

@@ -312,7 +312,8 @@ Result<BundleManifest> ManifestFromJson(std::string_view text) {
 }
 
 std::vector<std::string> RunArguments(const RunRequest& request) {
-  const RunRequest usual;
+  RunRequest usual;
+  usual.platform.clear();  // commands have different ones by default
   std::vector<std::string> arguments;
 #define REQUEST_FIELD(member, name, option) \
   AddOption(arguments, option, request.member, usual.member);
