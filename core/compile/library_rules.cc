@@ -17,6 +17,9 @@ using hlo::Shape;
 
 namespace {
 
+// A call of oneDNN takes 2 us, in which a kernel computes about so many.
+constexpr double kFewProducts = 1 << 15;
+
 // As convolution normalization leaves it, in up to three dimensions.
 bool IsPlainConvolution(const Module& module, InstructionId id) {
   const auto* dims = module.Get<hlo::ConvolutionDims>(module[id], AttributeKey::kDimLabels);
@@ -56,6 +59,15 @@ bool HasLibraryTypes(const Module& module, InstructionId id) {
           (type == ElementType::kBF16 && (out == type || out == ElementType::kF32)));
 }
 
+bool IsSmallDot(const Module& module, InstructionId id) {
+  const Shape& left = module.shape(module.operands(id)[0]);
+  double products = static_cast<double>(module.shape(id).ElementCount().value_or(0));
+  for (const int64_t d : module.GetInts(module[id], AttributeKey::kLhsContractingDims)) {
+    products *= static_cast<double>(left.dimension(static_cast<size_t>(d)));
+  }
+  return products <= kFewProducts;
+}
+
 bool IsLibraryCall(const Module& module, InstructionId id) {
   const Opcode opcode = module[id].opcode;
   if (opcode == Opcode::kFft) return IsPlainTransform(module, id);
@@ -63,7 +75,7 @@ bool IsLibraryCall(const Module& module, InstructionId id) {
   const auto is_whole = [&](InstructionId operand) { return IsWholeArray(module.shape(operand)); };
   if (!is_whole(id) || !std::ranges::all_of(module.operands(id), is_whole)) return false;
   if (module.operands(id).size() != 2 || !HasLibraryTypes(module, id)) return false;
-  if (opcode == Opcode::kDot) return DotFormOf(module, id).has_value();
+  if (opcode == Opcode::kDot) return !IsSmallDot(module, id) && DotFormOf(module, id).has_value();
   return IsPlainConvolution(module, id);
 }
 

@@ -7,13 +7,16 @@
 
 namespace hloscope::compile {
 
-// True for a Fourier transform, and for a dot or convolution of static arrays of a type that oneDNN multiplies (f32, or bf16
-// on processors that do), in a form that it takes. Whether this processor can is asked when the
-// call is made.
+// True for a Fourier transform, and for a convolution or a dot that is not small of static arrays
+// of a type that oneDNN multiplies (f32, or bf16 on processors that do), in a form that it takes.
+// Whether this processor can is asked when the call is made.
 bool IsLibraryCall(const hlo::Module& module, hlo::InstructionId id);
 
 // Operands of one type that oneDNN multiplies, and a result that it sums up to.
 bool HasLibraryTypes(const hlo::Module& module, hlo::InstructionId id);
+
+// A dot of so few products that calling a library takes longer than computing it.
+bool IsSmallDot(const hlo::Module& module, hlo::InstructionId id);
 
 // All of them in a module.
 std::vector<hlo::InstructionId> LibraryCallsOf(const hlo::Module& module);

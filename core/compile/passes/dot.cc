@@ -208,7 +208,8 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
                         runs[(*module)[id].computation.index] && !edit.IsPinned(id);
     const auto is_whole = [&](InstructionId each) { return IsWholeArray(module->shape(each)); };
     if (!is_dot || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) continue;
-    const bool is_library_type = out.library_calls && HasLibraryTypes(*module, id);
+    const bool is_library_type =
+        out.library_calls && HasLibraryTypes(*module, id) && !IsSmallDot(*module, id);
     if (is_library_type && IsLibraryCall(*module, id)) continue;
     Dot dot(edit, id);
     if (is_library_type && dot.sums()) {
