@@ -41,12 +41,6 @@ Status CheckModule(const Module& module, std::string_view pass) {
   return {};
 }
 
-// The same elements in the same order need no code: the value is seen under another shape.
-bool IsWorthCode(const Module& module, InstructionId id) {
-  const hlo::Opcode opcode = module[id].opcode;
-  return opcode != hlo::Opcode::kReshape && opcode != hlo::Opcode::kCopy;
-}
-
 std::vector<InstructionId> FindKernels(const Module& module, const CompileOptions& options) {
   std::vector<InstructionId> kernels;
   const std::vector<bool> runs = RunComputations(module, options.keep_values);
@@ -54,7 +48,7 @@ std::vector<InstructionId> FindKernels(const Module& module, const CompileOption
     const InstructionId id(i);
     if (options.keep_values && module[id].opcode == hlo::Opcode::kFusion) continue;
     if (options.library_calls && IsLibraryCall(module, id)) continue;
-    if (runs[module[id].computation.index] && IsWorthCode(module, id) && IsKernel(module, id)) {
+    if (runs[module[id].computation.index] && !KeepsBytes(module, id) && IsKernel(module, id)) {
       kernels.push_back(id);
     }
   }

@@ -21,14 +21,30 @@ using hlo::Shape;
 
 namespace {
 
+// In all windows of which each is gone through.
+constexpr int64_t kMostCombined = int64_t{1} << 32;
+
 // A computation of more instructions is not applied inside a kernel.
 constexpr uint32_t kMostApplied = 64;
 
+// Indices of no numbers: everything is found at the beginning.
+bool IsIndexless(const Module& module, InstructionId id) {
+  const Opcode opcode = module[id].opcode;
+  const AttributeKey map = opcode == Opcode::kGather ? AttributeKey::kStartIndexMap
+                                                     : AttributeKey::kScatterDimsToOperandDims;
+  return (opcode == Opcode::kGather || opcode == Opcode::kScatter) &&
+         module.GetInts(module[id], map).empty();
+}
+
 bool AreKernelArrays(const Module& module, InstructionId id) {
-  return IsWholeArray(module.shape(id)) &&
-         std::ranges::all_of(module.operands(id), [&](InstructionId operand) {
-           return IsWholeArray(module.shape(operand));
-         });
+  const auto operands = module.operands(id);
+  for (size_t k = 0; k < operands.size(); ++k) {
+    if (IsWholeArray(module.shape(operands[k]))) continue;
+    const bool are_indices =
+        k == 1 && IsIndexless(module, id) && module[id].opcode == Opcode::kGather;
+    if (!are_indices || !module.shape(operands[k]).is_static()) return false;
+  }
+  return IsWholeArray(module.shape(id));
 }
 
 bool OperandsAgreeFrom(const Module& module, InstructionId id, size_t first, size_t end) {
@@ -213,16 +229,20 @@ bool ScansWindows(const Module& module, InstructionId id, const hlo::Window& win
          HasTrait(module[module[applied].root].opcode, hlo::kTraitAssociative);
 }
 
-// Windows of few places in an input that is not dilated. Others slide, which the evaluator does
-// without adding everything up for each.
+// Few places, or windows that take over from each other; else not so many in all that the
+// evaluator, which slides where it can, would be much faster.
 bool ReducesWindows(const Module& module, InstructionId id) {
   const auto* window = module.Get<hlo::Window>(module[id], AttributeKey::kWindow);
   int64_t places = 1;
   for (const hlo::WindowDimension& w : window->dimensions) {
-    if (w.base_dilation != 1 || w.window_reversal) return false;
-    places = w.size > kMostWindowPlaces / places ? kMostWindowPlaces + 1 : places * w.size;
+    places = w.size > kMostCombined / places ? kMostCombined : places * w.size;
   }
-  if (places > kMostWindowPlaces && !ScansWindows(module, id, *window)) return false;
+  const Shape& shape = module.shape(id);
+  const auto results = (shape.IsTuple() ? shape.elements()[0] : shape).ElementCount().value_or(0);
+  if (places > kMostWindowPlaces && results > kMostCombined / places &&
+      !ScansWindows(module, id, *window)) {
+    return false;
+  }
   const auto leaves = module.shape(id).Leaves();
   return std::ranges::all_of(leaves, [](const auto& leaf) { return IsWholeArray(*leaf.second); }) &&
          ReducesScalars(module, id);
@@ -234,7 +254,10 @@ bool ScattersScalars(const Module& module, InstructionId id) {
   const size_t count = (operands.size() - 1) / 2;
   const auto arrays = operands.first(count), updates = operands.subspan(count + 1);
   const auto is_array = [&](InstructionId operand) { return IsWholeArray(module.shape(operand)); };
-  if (updates.size() != count || !std::ranges::all_of(operands, is_array) ||
+  const bool are_whole = std::ranges::all_of(arrays, is_array) &&
+                         std::ranges::all_of(updates, is_array) &&
+                         (is_array(operands[count]) || IsIndexless(module, id));
+  if (updates.size() != count || !are_whole ||
       !IsInteger(module.shape(operands[count]).element_type())) {
     return false;
   }
@@ -249,6 +272,21 @@ bool ScattersScalars(const Module& module, InstructionId id) {
     }
   }
   return MakesTypesOf(module, applied, arrays);
+}
+
+// An operand, a source and an initial value of one type, computations of such.
+bool SelectsScalars(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  if (!AreKernelArrays(module, id) || !TypesAgree(module, id)) return false;
+  const InstructionId twice[] = {operands[0], operands[0]};
+  const auto takes = [&](ComputationId applied, ElementType result) {
+    return IsScalarComputation(module, applied, 1) && TakesTypesOf(module, applied, twice, 0) &&
+           module.shape(module[applied].root).element_type() == result;
+  };
+  return takes(module.GetComputation(module[id], AttributeKey::kSelectComputation),
+               ElementType::kPred) &&
+         takes(module.GetComputation(module[id], AttributeKey::kScatterComputation),
+               module.shape(id).element_type());
 }
 
 // Dense operands and no metadata of sparse ones.
@@ -392,6 +430,18 @@ bool IsWholeArray(const Shape& shape) {
 bool IsElemental(const Module& module, InstructionId id) {
   const Condition condition = ElementalCondition(module[id].opcode);
   return condition != nullptr && AreKernelArrays(module, id) && condition(module, id);
+}
+
+bool KeepsBytes(const Module& module, InstructionId id) {
+  const Opcode opcode = module[id].opcode;
+  if (opcode == Opcode::kReshape || opcode == Opcode::kCopy || opcode == Opcode::kBitcast) {
+    return IsElemental(module, id);
+  }
+  const auto has_bytes = [&](InstructionId each) {
+    return IsWholeArray(module.shape(each)) && BitWidth(module.shape(each).element_type()) >= 8;
+  };
+  return opcode == Opcode::kBitcastConvert && has_bytes(id) && has_bytes(module.operands(id)[0]) &&
+         module.shape(id).ByteSize() == module.shape(module.operands(id)[0]).ByteSize();
 }
 
 bool IsKernelRoot(const Module& module, InstructionId id) {

@@ -21,6 +21,10 @@ bool IsWholeArray(const hlo::Shape& shape);
 // elements of its operands. Parameters can; what has effects, dynamic shapes or tuples cannot.
 bool IsElemental(const hlo::Module& module, hlo::InstructionId id);
 
+// True for another name of operand 0's bytes: the same elements in the same order, or their bits as
+// elements of another width.
+bool KeepsBytes(const hlo::Module& module, hlo::InstructionId id);
+
 // True if the instruction can be what a kernel yields: an elemental one, or one that is emitted as
 // a loop of its own (reduce, dynamic-update-slice in place).
 bool IsKernelRoot(const hlo::Module& module, hlo::InstructionId id);

@@ -85,6 +85,36 @@ ENTRY e { x = f32[4] parameter(0) ROOT r = f32[4] map(x), dimensions={0}, to_app
   EXPECT_EQ(Expression(*module), "exponential(multiply(x, broadcast{}(2)))");
 }
 
+TEST(Passes, EmptyArraysAreConstants) {
+  const auto module = AfterPass("empty-arrays", R"(HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[0,4] parameter(0)
+  y = f32[4,3] parameter(1)
+  z = f32[] parameter(2)
+  n = f32[0,4] negate(x)
+  d = f32[0,3] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  q = f32[4,4] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  r = f32[4] reduce(x, z), dimensions={0}, to_apply=add
+  p = f32[2,4] pad(x, z), padding=1_1x0_0
+  c = f32[2,4] concatenate(x, p), dimensions={0}
+  ROOT t = (f32[0,3], f32[4,4], f32[4], f32[2,4]) tuple(d, q, r, c)
+})");
+  EXPECT_EQ(Expression(*module),
+            "tuple({  }, broadcast{}(0), broadcast{}(z), broadcast{}(z))");
+}
+
+TEST(Passes, PartsOfBytesAreShifted) {
+  const auto module = AfterPass("legalization", R"(HloModule m
+ENTRY e {
+  x = s8[4] parameter(0)
+  ROOT r = s4[4,2] bitcast-convert(x)
+})");
+  EXPECT_EQ(Expression(*module),
+            "bitcast-convert(convert u4[4,2](shift-right-logical(broadcast{0}(bitcast-convert(x)), "
+            "multiply(iota(), broadcast{}(4)))))");
+}
+
 TEST(Passes, EqualInstructionsAreOne) {
   const auto module = AfterPass("common-subexpressions", R"(HloModule m
 one { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }

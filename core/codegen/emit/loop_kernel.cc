@@ -251,6 +251,8 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
       return EmitReduceWindow(module, kernel, name);
     case Opcode::kScatter:
       return EmitScatter(module, kernel, name);
+    case Opcode::kSelectAndScatter:
+      return EmitSelectAndScatter(module, kernel, name);
     case Opcode::kSort:
       return EmitSort(module, kernel, name);
     default:

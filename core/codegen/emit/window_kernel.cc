@@ -1,5 +1,5 @@
-// Kernels that reduce windows of arrays: reduce-window without dilation of the input. Lanes are
-// neighbours of the result; places outside the input are left out.
+// Kernels that reduce windows of arrays: reduce-window. Lanes are neighbours of the
+// result; places outside the input, or between its dilated elements, are left out.
 #include <algorithm>
 #include <bit>
 
@@ -8,7 +8,6 @@
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/reducers.h"
 #include "core/codegen/emit/scan_kernel.h"
-#include "core/compile/kernel_rules.h"
 
 namespace hloscope::codegen {
 
@@ -85,7 +84,7 @@ class WindowKernel {
       Value* at = function_.Smaller(i, Int(row - width_));
       if (!sizes_.empty()) place_.back() = {at, width_ == 1 ? 0 : 1, nullptr, 1};
       position_.assign(sizes_.size(), math_->Constant(0));
-      const Accumulators total = Fold(0, reducers_.Start(*emitter_, b, width_), nullptr);
+      const Accumulators total = Fold(0, reducers_.Start(*emitter_, b, width_), {});
       const Accumulators results = reducers_.Results(*emitter_, b, total);
       Value* first = b.CreateAdd(b.CreateMul(unit, Int(row)), at);
       for (size_t k = 0; k < results.size(); ++k) {
@@ -108,43 +107,73 @@ class WindowKernel {
     return {first_from(0), function_.Smaller(Int(w.size), first_from(input_[d]))};
   }
 
-  // Combines `total` with the taps of the dimensions from d on, where `mask` holds (null:
-  // everywhere).
-  Accumulators Fold(size_t d, const Accumulators& total, Value* mask) {
-    Builder& b = function_.builder();
-    if (d == sizes_.size()) return Tap(total, mask);
+  // What of a window is looked at: lanes, and all of them together; null: everything.
+  struct Inside {
+    Value *lanes = nullptr, *all = nullptr;
+  };
+
+  // Combines `total` with the taps of the dimensions from d on.
+  Accumulators Fold(size_t d, const Accumulators& total, Inside inside) {
+    if (d == sizes_.size()) return Tap(total, inside);
     const hlo::WindowDimension& w = window_[d];
-    const bool is_lane = IsLaneDimension(d);
-    const bool is_padded = w.padding_low > 0 || w.padding_high > 0;
-    const auto [from, to] = is_lane ? std::pair{Int(0), Int(w.size)} : TapsOf(d);
+    const bool is_lane = IsLaneDimension(d), is_dilated = w.base_dilation > 1;
+    const bool is_padded = w.padding_low > 0 || w.padding_high > 0 || is_dilated;
+    const auto [from, to] = is_lane || is_dilated ? std::pair{Int(0), Int(w.size)} : TapsOf(d);
     const auto step = [&](Value* tap, const Accumulators& so_far) {
       emitter_->Forget();
       position_[d] =
           math_->Add(math_->Multiply(place_[d], w.stride),
                      math_->AddConstant(math_->Multiply(math_->FromScalar(tap), w.window_dilation),
                                         -w.padding_low));
-      if (!is_lane || !is_padded) return Fold(d + 1, so_far, mask);
-      Value* number = math_->Vector(position_[d]);
-      Value* is_inside = b.CreateICmpULT(number, IntegerLike(number, input_[d]));
-      return Fold(d + 1, so_far, mask == nullptr ? is_inside : b.CreateAnd(mask, is_inside));
+      Inside narrower = inside;
+      if (is_padded && (is_lane || is_dilated)) Narrow(d, narrower);
+      return Fold(d + 1, so_far, narrower);
     };
     if (w.size == 1 && (is_lane || !is_padded)) return step(Int(0), total);
     return function_.Loop(from, to, 1, total, step);
   }
 
-  Accumulators Tap(const Accumulators& total, Value* mask) {
+  // Leaves out places of dimension d that are none of the input; the others become numbers of
+  // elements.
+  void Narrow(size_t d, Inside& inside) {
+    Builder& b = function_.builder();
+    const int64_t dilation = window_[d].base_dilation;
+    LaneNumber& place = position_[d];
+    Value* is_inside = IsBelow(place, (input_[d] - 1) * dilation + 1);
+    if (place.is_uniform()) {
+      place = math_->FromScalar(b.CreateSelect(is_inside, place.base, Int(0)));
+    }
+    if (dilation > 1) {
+      const auto [quotient, hole] = math_->Divide(place, dilation);
+      is_inside = b.CreateAnd(is_inside, IsBelow(hole, 1));
+      place = quotient;
+    }
+    Value*& part = is_inside->getType()->isVectorTy() ? inside.lanes : inside.all;
+    part = part == nullptr ? is_inside : b.CreateAnd(part, is_inside);
+  }
+  Value* IsBelow(const LaneNumber& number, int64_t limit) {
+    Builder& b = function_.builder();
+    Value* value = number.is_uniform() ? number.base : math_->Vector(number);
+    return b.CreateICmpULT(value, IntegerLike(value, limit));
+  }
+
+  Accumulators Tap(const Accumulators& total, Inside inside) {
     Builder& b = function_.builder();
     Index index;
-    index.mask = mask;
     for (const LaneNumber& number : position_) index.groups.push_back({1, number});
+    if (!index.is_uniform()) index.mask = inside.lanes;
     const Accumulators elements = reducers_.Elements(*emitter_, b, index, width_);
     Accumulators next = reducers_.Combine(b, total, elements);
     if (next.empty()) {
       has_failed_ = true;
       return total;
     }
-    if (mask == nullptr) return next;
-    for (size_t k = 0; k < next.size(); ++k) next[k] = b.CreateSelect(mask, next[k], total[k]);
+    for (Value* is_inside : {inside.lanes, inside.all}) {
+      if (is_inside == nullptr) continue;
+      for (size_t k = 0; k < next.size(); ++k) {
+        next[k] = b.CreateSelect(is_inside, next[k], total[k]);
+      }
+    }
     return next;
   }
 
@@ -161,20 +190,11 @@ class WindowKernel {
   bool has_failed_ = false;
 };
 
-int64_t PlacesOf(const Kernel& kernel) {
-  const auto* window =
-      kernel.module.Get<hlo::Window>(kernel.module[kernel.roots[0]], hlo::AttributeKey::kWindow);
-  double places = 1;
-  for (const hlo::WindowDimension& w : window->dimensions) places *= static_cast<double>(w.size);
-  return static_cast<int64_t>(std::min(places, 1e9));
-}
-
 }  // namespace
 
 EmittedKernel EmitReduceWindow(llvm::Module& module, const Kernel& kernel,
                                const std::string& name) {
   if (const auto form = ScanFormOf(kernel)) return EmitScan(module, kernel, name, *form);
-  if (PlacesOf(kernel) > compile::kMostWindowPlaces) return {};
   return WindowKernel(module, kernel, name).Emit();
 }
 

@@ -12,6 +12,11 @@
 
 namespace hloscope::compile {
 
+// A row-major array of these sizes.
+inline hlo::Shape PlainArray(hlo::ElementType type, std::span<const int64_t> sizes) {
+  return hlo::Shape::Array(type, std::vector<int64_t>(sizes.begin(), sizes.end()));
+}
+
 class Edit {
  public:
   explicit Edit(std::shared_ptr<const hlo::Module> module);

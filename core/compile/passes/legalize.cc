@@ -1,6 +1,7 @@
-// Legalization: batch normalizations (XLA: BatchNormExpander) and maps become elementwise
-// instructions, which fusion can put together.
+// Legalization: batch normalizations (XLA: BatchNormExpander), maps and bitcasts of parts of a byte
+// become elementwise instructions, which fusion can put together.
 #include <algorithm>
+#include <numeric>
 
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
@@ -28,6 +29,7 @@ class Expander {
 
   void Expand(InstructionId id) {
     like_ = id;
+    operands_.clear();
     switch (edit_.opcode(id)) {
       case Opcode::kBatchNormInference:
         return ExpandInference();
@@ -35,13 +37,41 @@ class Expander {
         return ExpandTraining();
       case Opcode::kBatchNormGrad:
         return ExpandGrad();
+      case Opcode::kBitcastConvert:
+        return ExpandBits();
+      case Opcode::kGetDimensionSize:
+        return ExpandSize();
       default:
         return ExpandMap();
     }
   }
 
  private:
-  InstructionId Operand(size_t slot) { return edit_.operand(like_, slot); }
+  // Of a batch normalization in the type that its sums are made in.
+  InstructionId Operand(size_t slot) {
+    if (Info(edit_.opcode(like_)).category != hlo::Category::kNormalization) {
+      return edit_.operand(like_, slot);
+    }
+    if (operands_.empty()) {
+      const auto types = edit_.original().operands(like_);
+      const bool is_narrow = std::ranges::all_of(types, [&](InstructionId operand) {
+        const ElementType type = edit_.original().shape(operand).element_type();
+        return hlo::BitWidth(type) <= 32 && type != ElementType::kF8E8M0FNU;
+      });
+      for (size_t k = 0; k < types.size(); ++k) {
+        operands_.push_back(
+            As(is_narrow ? ElementType::kF32 : ElementType::kF64, edit_.operand(like_, k)));
+      }
+    }
+    return operands_[slot];
+  }
+
+  // Converted where it has another type.
+  InstructionId As(ElementType type, InstructionId operand, Opcode how = Opcode::kConvert) {
+    Shape shape = PlainArray(type, edit_.shape(operand).dimensions());
+    if (edit_.shape(operand).element_type() == type) return operand;
+    return edit_.Add(like_, ToString(how), how, std::move(shape), {operand});
+  }
 
   InstructionId Op(Opcode opcode, std::initializer_list<InstructionId> operands) {
     const Shape shape = edit_.shape(*operands.begin());
@@ -134,12 +164,17 @@ class Expander {
 
   void ReplaceByTuple(std::initializer_list<InstructionId> elements) {
     const Shape shape = edit_.shape(like_);
-    edit_.Replace(like_, edit_.Add(like_, "tuple", Opcode::kTuple, shape, elements));
+    std::vector<InstructionId> converted;
+    for (const InstructionId element : elements) {
+      converted.push_back(As(shape.elements()[converted.size()].element_type(), element));
+    }
+    edit_.Replace(like_, edit_.Add(like_, "tuple", Opcode::kTuple, shape, converted));
   }
 
   void ExpandInference() {
     const InstructionId deviation = Op(Opcode::kSubtract, {Operand(0), ForAll(Operand(3))});
-    edit_.Replace(like_, Normalized(deviation, Operand(1), Operand(2), Operand(4)));
+    const ElementType type = edit_.shape(like_).element_type();
+    edit_.Replace(like_, As(type, Normalized(deviation, Operand(1), Operand(2), Operand(4))));
   }
 
   void ExpandTraining() {
@@ -167,6 +202,66 @@ class Expander {
         Op(Opcode::kSubtract, {centred, Op(Opcode::kMultiply, {deviation, ForAll(slope)})});
     const InstructionId factor = Op(Opcode::kMultiply, {scale, root});
     ReplaceByTuple({Op(Opcode::kMultiply, {straight, ForAll(factor)}), grad_scale, grad_offset});
+  }
+
+  // ---- Bits of elements of less than a byte, the lowest first along a last dimension.
+
+  static ElementType UnsignedOf(int bits) {
+    for (const hlo::ElementTypeInfo& info : hlo::kElementTypes) {
+      if (info.kind == hlo::ElementKind::kUnsigned && info.bits == bits) return info.type;
+    }
+    return ElementType::kInvalid;
+  }
+
+  InstructionId Whole(ElementType type, uint64_t value) {
+    std::vector<std::byte> bytes(sizeof(value));
+    std::ranges::copy(std::as_bytes(std::span(&value, 1)), bytes.begin());
+    bytes.resize(static_cast<size_t>(hlo::StorageBytes(type)));
+    return edit_.AddScalar(like_, type, std::move(bytes));
+  }
+
+  // How far each narrow element stands from the lowest bit of the wide one.
+  InstructionId Shifts(const Shape& shape, int bits) {
+    const auto last = static_cast<int64_t>(shape.rank()) - 1;
+    const InstructionId number =
+        edit_.Add(like_, "iota", Opcode::kIota, shape, {},
+                  {edit_.rewriter().builder().MakeInt(AttributeKey::kIotaDimension, last)});
+    const InstructionId factor = Whole(shape.element_type(), static_cast<uint64_t>(bits));
+    return Op(Opcode::kMultiply, {number, Broadcast(factor, shape, {})});
+  }
+
+  void ExpandBits() {
+    const Shape to = edit_.shape(like_);
+    const int from_bits = hlo::BitWidth(edit_.shape(Operand(0)).element_type());
+    const int to_bits = hlo::BitWidth(to.element_type());
+    const ElementType wide = UnsignedOf(std::max(from_bits, to_bits));
+    const InstructionId bits = As(UnsignedOf(from_bits), Operand(0), Opcode::kBitcastConvert);
+    InstructionId made;
+    if (from_bits > to_bits) {
+      const Shape shape = PlainArray(wide, to.dimensions());
+      std::vector<int64_t> dimensions(to.rank() - 1);
+      std::iota(dimensions.begin(), dimensions.end(), 0);
+      const InstructionId all = Broadcast(bits, shape, dimensions);
+      made = As(UnsignedOf(to_bits), Op(Opcode::kShiftRightLogical, {all, Shifts(shape, to_bits)}));
+    } else {
+      const InstructionId widened = As(wide, bits);
+      const Shape shape = edit_.shape(widened);
+      const InstructionId placed = Op(Opcode::kShiftLeft, {widened, Shifts(shape, from_bits)});
+      const ComputationId either = edit_.AddReducer(like_, "bits", Opcode::kOr, wide);
+      hlo::ModuleBuilder& builder = edit_.rewriter().builder();
+      const int64_t last = static_cast<int64_t>(shape.rank()) - 1;
+      made = edit_.Add(like_, "reduce", Opcode::kReduce, PlainArray(wide, to.dimensions()),
+                       {placed, Whole(wide, 0)},
+                       {builder.MakeInts(AttributeKey::kDimensions, std::span(&last, 1)),
+                        builder.MakeComputation(AttributeKey::kToApply, either)});
+    }
+    edit_.Replace(like_, As(to.element_type(), made, Opcode::kBitcastConvert));
+  }
+
+  void ExpandSize() {
+    const auto d = static_cast<size_t>(edit_.Ints(like_, AttributeKey::kDimensions)[0]);
+    const auto size = edit_.shape(Operand(0)).dimension(d);
+    edit_.Replace(like_, Whole(edit_.shape(like_).element_type(), static_cast<uint64_t>(size)));
   }
 
   // ---- Map: its body on arrays.
@@ -202,25 +297,49 @@ class Expander {
   }
 
   Edit edit_;
-  InstructionId like_;  // what is being expanded
+  InstructionId like_;                   // what is being expanded
+  std::vector<InstructionId> operands_;  // its operands in another type
   ComputationId sum_f32_, sum_f64_;
 };
 
-// Only types that need no wider one for their sums.
-bool IsPlainBatchNorm(const Module& module, InstructionId id) {
-  if (Info(module[id].opcode).category != hlo::Category::kNormalization) return false;
-  return std::ranges::all_of(module.operands(id), [&](InstructionId operand) {
-    const Shape& shape = module.shape(operand);
-    return (shape.element_type() == ElementType::kF32 ||
-            shape.element_type() == ElementType::kF64) &&
-           shape.element_type() == module.shape(module.operands(id)[0]).element_type() &&
-           shape.is_static() && shape.ElementCount().value_or(0) > 0;
-  });
+bool AreWhole(const Module& module, std::span<const InstructionId> ids) {
+  return std::ranges::all_of(ids, [&](InstructionId id) { return IsWholeArray(module.shape(id)); });
+}
+
+bool IsBatchNorm(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  return Info(module[id].opcode).category == hlo::Category::kNormalization &&
+         AreWhole(module, operands) && std::ranges::all_of(operands, [&](InstructionId operand) {
+           return hlo::IsFloat(module.shape(operand).element_type());
+         });
+}
+
+// Between widths of which one is less than a byte, and a power of two.
+bool IsBitcastOfParts(const Module& module, InstructionId id) {
+  const InstructionId both[] = {id, module.operands(id)[0]};
+  const int from = hlo::BitWidth(module.shape(both[1]).element_type()),
+            to = hlo::BitWidth(module.shape(id).element_type());
+  const auto is_plain = [&](InstructionId each) {
+    const int bits = hlo::BitWidth(module.shape(each).element_type());
+    return bits != 6 && bits <= 64 && module.shape(each).element_type() != ElementType::kPred;
+  };
+  return from != to && std::min(from, to) < 8 && AreWhole(module, both) && is_plain(both[0]) &&
+         is_plain(both[1]);
 }
 
 bool IsExpanded(const Module& module, InstructionId id) {
-  if (module[id].opcode == Opcode::kMap) return IsElemental(module, id);
-  return IsPlainBatchNorm(module, id);
+  switch (module[id].opcode) {
+    case Opcode::kMap:
+      return IsElemental(module, id);
+    case Opcode::kBitcastConvert:
+      return IsBitcastOfParts(module, id);
+    case Opcode::kGetDimensionSize: {
+      const Shape& shape = module.shape(module.operands(id)[0]);
+      return shape.IsArray() && shape.is_static();
+    }
+    default:
+      return IsBatchNorm(module, id);
+  }
 }
 
 }  // namespace

@@ -142,8 +142,7 @@ class Planner {
   bool IsSameElements(InstructionId id) const {
     const Opcode opcode = module_[id].opcode;
     if (opcode == Opcode::kOptimizationBarrier || opcode == Opcode::kAddDependency) return true;
-    return (opcode == Opcode::kReshape || opcode == Opcode::kCopy || opcode == Opcode::kBitcast) &&
-           IsElemental(module_, id) && IsWholeArray(module_.shape(module_.operands(id)[0]));
+    return KeepsBytes(module_, id);
   }
 
   Status Add(InstructionId id, SequenceNumber sequence, std::vector<Leaves>& arguments, int depth) {

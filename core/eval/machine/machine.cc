@@ -90,6 +90,13 @@ bool TakesNoWork(hlo::Opcode opcode) {
          opcode == hlo::Opcode::kReshape || opcode == hlo::Opcode::kCopy;
 }
 
+// The bits of elements of whole bytes, which are another value's already.
+bool SharesBytes(const KernelCall& call) {
+  return call.opcode() == hlo::Opcode::kBitcastConvert &&
+         hlo::BitWidth(call.shape().element_type()) >= 8 &&
+         hlo::BitWidth(call.operand_shape(0).element_type()) >= 8;
+}
+
 }  // namespace
 
 bool MixesPrecision(const hlo::Module& module, InstructionId id) {
@@ -215,7 +222,7 @@ Result<Value> Machine::Apply(KernelCall& call, const KernelRow& row) {
 
 Result<Value> Machine::ApplyBesideCompiled(KernelCall& call, const KernelRow& row) {
   if (IsCompiled(call)) return compiled_->Run(call);
-  if (TakesNoWork(call.opcode())) return Apply(call, row);
+  if (TakesNoWork(call.opcode()) || SharesBytes(call)) return Apply(call, row);
   const int64_t start = SteadyNanoseconds();
   Result<Value> value = Apply(call, row);
   compiled_->Evaluated(call.id, SteadyNanoseconds() - start);
