@@ -236,7 +236,9 @@ class ExtractCommand : public Command {
     std::string line = "hloscope run " + Quoted(written.module);
     if (!written.inputs.empty()) line += " --inputs " + Quoted(written.inputs);
     if (fill_elided_) line += fmt::format(" --fill_elided {}", *fill_elided_);
-    if (!written.expected.empty()) line += " --expect " + Quoted(written.expected);
+    if (!written.expected.empty()) {
+      line += " --expect " + Quoted(written.expected) + " --platform " + Quoted(platform_);
+    }
     return line;
   }
 

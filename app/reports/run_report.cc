@@ -271,7 +271,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
                     *report.found_no_nonfinite == debug::NonFiniteKind::kNan ? "NaN" : "infinity");
   }
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
-  if (report.executed) out += ExecutedText(*report.executed);
+  if (ran && report.executed) out += ExecutedText(*report.executed);
   return ran ? out + TimingText(report) : out;
 }
 

@@ -456,7 +456,7 @@ ENTRY e {
         self.assertEqual(parts['note.txt'], b'see')
         self.assertIn('inputs.npz', parts)
         hint, = self.hint('run', *wrong)
-        self.assertIn(f'bundle create {wrong[0]} -o square.hlob --inputs', hint)
+        self.assertIn(f'bundle create {wrong[0]} -o square.hlob --platform cpu --inputs', hint)
         done = subprocess.run([HLOSCOPE, *hint.split()[1:]], cwd=self.folder, capture_output=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.hint('run', wrong[0]), [])
@@ -478,7 +478,7 @@ ENTRY e {
         # What its elements are goes in by the policy only.
         self.assertIn('"actual"', json.dumps(line))
         self.assertNotIn(b'"actual"', parts['verdict.json'])
-        self.assertEqual(self.hint('diverge', a, b), [f'hloscope diverge {a} {b} --bundle a.hlob'])
+        self.assertEqual(self.hint('diverge', a, b), [f'hloscope diverge {a} {b} --platform interpreter --bundle a.hlob'])
 
     def test_passes_of_a_dump(self):
         dump = self.path('dump')

@@ -543,7 +543,7 @@ class CommandLine(unittest.TestCase):
         status, out = run('bench', 'run', '--json', '--repeats', '4', '--against', 'interpreter', TEXT, 'absent.hlo')[:2]
         self.assertEqual(status, 2)
         record, absent = json_lines(out)
-        self.assertEqual((record['module'], record['platform'], record['against']), (TEXT, 'interpreter', 'interpreter'))
+        self.assertEqual((record['module'], record['platform'], record['against']), (TEXT, 'cpu', 'interpreter'))
         self.assertEqual((record['runs'], record['against_runs']), (4, 4))
         for side in ('', 'against_'):
             self.assertGreater(record[side + 'run_us'], 0)

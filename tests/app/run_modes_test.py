@@ -184,11 +184,11 @@ class RunModes(FolderTest):
 
     def test_targets_that_cannot_be_had_are_refused_by_name(self):
         module = self.path('m.hlo', SQUARE)
-        for options, message in ((['--target', 'AVX2'], '--target AVX2: interpreter compiles nothing for a target'),
+        for options, message in ((['--target', 'AVX2'], '--target AVX2: cpu compiles nothing for a target'),
                                  (['--platform', 'jaxlib', '--target', 'z80'], '--target z80: jaxlib does not know it'),
                                  (['--platform', 'xla-gpu', '--target', 'h100'], '--target h100: xla-gpu runs on the device that is there'),
                                  (['--reference_target', 'AVX2'], 'need --reference_platform'),
-                                 (['--xla_no_such_flag=1'], '--xla_no_such_flag: interpreter has no XLA flags'),
+                                 (['--xla_no_such_flag=1'], '--xla_no_such_flag: cpu has no XLA flags'),
                                  (['--platform', 'xla-cpu', '--target', 'AVX', '--xla_cpu_max_isa=SSE4_2'], 'contradict one another')):
             status, _, errors = self.run_json(*options, module)
             self.assertEqual(status, 2, errors)
@@ -347,7 +347,7 @@ ENTRY e {
         module = self.path('m.hlo', SQUARE)
         status, out, err = self.run_text('--fallback', 'cpu', module)
         self.assertEqual((status, out), (3, ''))
-        self.assertIn('platform interpreter cannot run single instructions on the CPU', err)
+        self.assertIn('platform cpu cannot run single instructions on the CPU', err)
         status, (report,), _ = self.run_json('--fallback', 'cpu', module)
         self.assertEqual((status, report['status']), (3, 'unsupported'))
         self.assertEqual(self.run_json('--fallback', 'error', module)[0], 0)
@@ -457,7 +457,7 @@ ENTRY e {
         status, (report,), _ = self.run_json('--precise', '--inputs', inputs, '--expect', true, module)
         self.assertEqual((status, report['status']), (1, 'differs'))
         precise = report['outputs'][0]['precise']
-        self.assertEqual([s['side'] for s in precise['sides']], ['interpreter', 'expected'])
+        self.assertEqual([s['side'] for s in precise['sides']], ['cpu', 'expected'])
         self.assertLessEqual(precise['sides'][1]['max_ulp'], 1 << 16)
         self.assertEqual(precise['closer'], 'expected')
         # Errors of like size decide nothing.

@@ -1,6 +1,8 @@
 // PlanRun: addresses, steps, loops and hand-overs.
 #include "core/replay/compiled/plan_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -167,20 +169,31 @@ Status PlanRun::RunKernel(const PlannedStep& step) {
 Result<bool> PlanRun::RunLoop(const PlannedStep& step) {
   if (code_.loops[step.id.index] != nullptr) ++counts_.kernels;
   bool has_ended = false;
+  int64_t ran = 0;
   for (int64_t turns = kWatchedTurns;; turns = std::min(2 * turns, kMostTurns)) {
-    HLOSCOPE_TRY(machine_.Charge(turns));
-    HLOSCOPE_TRY(machine_.run().Look());
+    HLOSCOPE_TRY(LookAtLoop(step, ran, turns));
     HLOSCOPE_ASSIGN_OR_RETURN(bool is_done, RunTurns(step, turns, has_ended));
     if (!is_done || has_ended) return is_done;
+    ran += turns;
     const auto deciding = DecidingBuffers(step);
     if (!deciding) continue;
     const std::vector<std::byte> before = BytesOf(*deciding);
-    for (int64_t turn = 0; turn < kWatchedTurns; ++turn) {
+    for (int64_t turn = 0; turn < kWatchedTurns; ++turn, ++ran) {
       HLOSCOPE_ASSIGN_OR_RETURN(is_done, RunTurns(step, 1, has_ended));
       if (!is_done || has_ended) return is_done;
       if (BytesOf(*deciding) == before) return false;
     }
   }
+}
+
+// A run that has to end says how far its loops were.
+Status PlanRun::LookAtLoop(const PlannedStep& step, int64_t ran, int64_t turns) {
+  Status status = machine_.Charge(turns);
+  if (status.has_value()) status = machine_.run().Look();
+  if (status.has_value()) return status;
+  Error error = std::move(status).error();
+  error.message += fmt::format("; {} had run {} iterations", plan_.module->name(step.id), ran);
+  return std::unexpected(std::move(error));
 }
 
 Result<bool> PlanRun::RunTurns(const PlannedStep& step, int64_t turns, bool& has_ended) {

@@ -48,6 +48,7 @@ class PlanRun {
   Result<bool> RunStep(const compile::PlannedStep& step);
   Status RunKernel(const compile::PlannedStep& step);
   Result<bool> RunLoop(const compile::PlannedStep& step);
+  Status LookAtLoop(const compile::PlannedStep& step, int64_t ran, int64_t turns);
   Result<bool> RunTurns(const compile::PlannedStep& step, int64_t turns, bool& has_ended);
   Result<bool> RunBranch(const compile::PlannedStep& step);
   Result<bool> Evaluate(const compile::PlannedStep& step);
