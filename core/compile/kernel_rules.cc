@@ -64,7 +64,6 @@ bool AreIntegerScalars(const Module& module, std::span<const InstructionId> ids)
 // ---- Conditions of ELEMENTAL rows; types, sizes and dynamic dimensions have been looked at.
 
 bool Always(const Module&, InstructionId) { return true; }
-bool Never(const Module&, InstructionId) { return false; }
 
 // No operand of another type than the result: no mixed precision.
 bool TypesAgree(const Module& module, InstructionId id) {
@@ -97,6 +96,13 @@ bool TakesParts(const Module& module, InstructionId id) {
          std::ranges::all_of(module.operands(id), [&](InstructionId operand) {
            return module.shape(operand).element_type() == part;
          });
+}
+
+bool RoundsToIntegers(const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  return IsSigned(module.shape(id).element_type()) &&
+         IsFloat(module.shape(operands[0]).element_type()) &&
+         IsUnsigned(module.shape(operands[1]).element_type());
 }
 
 // True if a layout keeps elements in row-major order; dimensions of one element may lie anywhere.
@@ -287,6 +293,18 @@ bool SelectsScalars(const Module& module, InstructionId id) {
                ElementType::kPred) &&
          takes(module.GetComputation(module[id], AttributeKey::kScatterComputation),
                module.shape(id).element_type());
+}
+
+// A state of two or three words, and whole elements to fill with bits.
+bool MakesBits(const Module& module, InstructionId id) {
+  const Shape& result = module.shape(id);
+  const Shape& state = module.shape(module.operands(id)[0]);
+  if (!result.IsTuple() || result.elements().size() != 2 || !IsWholeArray(state)) return false;
+  const Shape& bits = result.elements()[1];
+  const ElementType type = bits.element_type();
+  const auto words = state.ElementCount();
+  return IsWholeArray(bits) && state.element_type() == ElementType::kU64 &&
+         (words == 2 || words == 3) && !IsComplex(type) && (!IsFloat(type) || BitWidth(type) >= 8);
 }
 
 // Dense operands and no metadata of sparse ones.

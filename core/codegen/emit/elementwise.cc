@@ -5,6 +5,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <unordered_map>
 
@@ -298,6 +299,21 @@ Value* ReducedPrecision(Builder& b, const Module& module, const Instruction& i, 
   return b.CreateBitCast(b.CreateSelect(is_nan, input, bits), x->getType());
 }
 
+// |x| is rounded up where the random number, as a fraction of its whole range, lies below x's
+// fraction.
+Value* StochasticallyConverted(Builder& b, Value* x, ElementType from, Value* random,
+                               ElementType type, ElementType to) {
+  x = Converted(b, x, from, ElementType::kF64);
+  random = Converted(b, random, type, ElementType::kF64);
+  Value* size = Call(b, Intrinsic::fabs, {x});
+  Value* whole = Call(b, Intrinsic::floor, {size});
+  Value* range = NumberLike(x, std::ldexp(1.0, hlo::BitWidth(type)));
+  Value* limit = Call(b, Intrinsic::floor, {b.CreateFMul(b.CreateFSub(size, whole), range)});
+  Value* up = b.CreateFAdd(whole, NumberLike(x, 1));
+  whole = b.CreateSelect(b.CreateFCmpOLT(random, limit), up, whole);
+  return Converted(b, Call(b, Intrinsic::copysign, {whole, x}), ElementType::kF64, to);
+}
+
 // As many lanes in all as in the widest of them.
 std::vector<Value*> InEqualLanes(Builder& b, std::span<Value* const> operands) {
   unsigned lanes = 1;
@@ -358,6 +374,10 @@ Value* Elementwise(Builder& b, const Module& module, InstructionId id,
       Value* x = is_small ? Converted(b, in[0], type, ElementType::kF64) : in[0];
       x = ReducedPrecision(b, module, i, x, type);
       return is_small ? Converted(b, x, ElementType::kF64, type) : x;
+    }
+    case Opcode::kStochasticConvert: {
+      const ElementType random = module.shape(module.operands(id)[1]).element_type();
+      return StochasticallyConverted(b, in[0], type, in[1], random, result);
     }
     case Opcode::kComplex:
       return FromParts(b, {in[0], in[1]}, result);

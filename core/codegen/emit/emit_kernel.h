@@ -31,6 +31,7 @@ EmittedKernel EmitScatter(llvm::Module& module, const Kernel& kernel, const std:
 EmittedKernel EmitReduceWindow(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitRows(llvm::Module& module, const Kernel& kernel, const std::string& name,
                        const compile::RowForm& form);
+EmittedKernel EmitRandomBits(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitSelectAndScatter(llvm::Module& module, const Kernel& kernel,
                                    const std::string& name);
 EmittedKernel EmitSort(llvm::Module& module, const Kernel& kernel, const std::string& name);

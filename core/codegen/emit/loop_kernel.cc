@@ -249,6 +249,8 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
       return EmitReduce(module, kernel, name);
     case Opcode::kReduceWindow:
       return EmitReduceWindow(module, kernel, name);
+    case Opcode::kRngBitGenerator:
+      return EmitRandomBits(module, kernel, name);
     case Opcode::kScatter:
       return EmitScatter(module, kernel, name);
     case Opcode::kSelectAndScatter:

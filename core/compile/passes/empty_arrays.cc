@@ -4,6 +4,7 @@
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
 #include "core/compile/run_computations.h"
+#include "core/hlo/float_types.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::compile {
@@ -32,6 +33,7 @@ bool IsPure(Opcode opcode) {
                                 Category::kNormalization, Category::kContraction,
                                 Category::kReduction,     Category::kSort,
                                 Category::kLinearAlgebra};
+  if (opcode == Opcode::kIota) return true;
   return std::ranges::find(kPure, Info(opcode).category) != std::end(kPure) &&
          !HasFlag(opcode, hlo::kFlagStart) && !HasFlag(opcode, hlo::kFlagDone) &&
          !HasTrait(opcode, hlo::kTraitRunsBody) && opcode != Opcode::kDynamicReshape;
@@ -96,6 +98,14 @@ class EmptyArrays {
     return edit_.Add(like, "broadcast", Opcode::kBroadcast, Plain(shape), {scalar},
                      {edit_.rewriter().builder().MakeInts(AttributeKey::kDimensions, {})});
   }
+  // The sum of nothing; not every type has a zero.
+  InstructionId EmptySum(InstructionId id) {
+    const Shape& shape = module_.shape(id);
+    if (shape.element_type() != hlo::ElementType::kF8E8M0FNU) return Zeros(id);
+    const auto bits = hlo::EncodeFloat(*hlo::FindFloatFormat(shape.element_type()), 0);
+    return Filled(id, shape,
+                  edit_.AddScalar(id, shape.element_type(), {static_cast<std::byte>(bits)}));
+  }
   InstructionId Zeros(InstructionId id) {
     const Shape& shape = module_.shape(id);
     const auto size = static_cast<size_t>(hlo::StorageBytes(shape.element_type()));
@@ -112,7 +122,7 @@ class EmptyArrays {
         return Concatenated(id);
       case Opcode::kConvolution:
       case Opcode::kDot:
-        return IsEmptyOperand(id, 0) || IsEmptyOperand(id, 1) ? Zeros(id) : InstructionId();
+        return IsEmptyOperand(id, 0) || IsEmptyOperand(id, 1) ? EmptySum(id) : InstructionId();
       case Opcode::kDynamicUpdateSlice:
         return IsEmptyOperand(id, 1) ? edit_.operand(id, 0) : InstructionId();
       case Opcode::kGather:
