@@ -32,6 +32,24 @@ bool IsPlainConvolution(const Module& module, InstructionId id) {
          (window == nullptr || std::ranges::all_of(window->dimensions, is_plain));
 }
 
+// True for the sizes that XLA declares: a real transform has half of the last dimension and one more
+// of complex numbers.
+bool HasTransformSizes(const Module& module, InstructionId id,
+                       std::span<const int64_t> lengths) {
+  const auto in = module.shape(module.operands(id)[0]).dimensions();
+  const auto out = module.shape(id).dimensions();
+  const auto type =
+      static_cast<hlo::FftType>(module.GetInt(module[id], AttributeKey::kFftType));
+  if (in.size() < lengths.size() || in.size() != out.size()) return false;
+  const size_t before = in.size() - lengths.size();
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const int64_t half = i + 1 == lengths.size() ? lengths[i] / 2 + 1 : lengths[i];
+    if (in[before + i] != (type == hlo::FftType::kIrfft ? half : lengths[i])) return false;
+    if (out[before + i] != (type == hlo::FftType::kRfft ? half : lengths[i])) return false;
+  }
+  return std::ranges::equal(in.first(before), out.first(before));
+}
+
 // Of whole arrays in f32 or f64, in up to three dimensions.
 bool IsPlainTransform(const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
@@ -44,7 +62,8 @@ bool IsPlainTransform(const Module& module, InstructionId id) {
   const auto fits = [&](ElementType each) {
     return each == type || each == (is_double ? ElementType::kF64 : ElementType::kF32);
   };
-  return IsComplex(type) && fits(in.element_type()) && fits(out.element_type());
+  return IsComplex(type) && fits(in.element_type()) && fits(out.element_type()) &&
+         HasTransformSizes(module, id, lengths);
 }
 
 }  // namespace
