@@ -84,7 +84,7 @@ const Row kRows[] = {
     {"exponential-minus-one", [](double x) { return std::expm1(x); }, 0.51},
     {"log", [](double x) { return std::log(x); }, 0.9},
     {"log-plus-one", [](double x) { return std::log1p(x); }, 0.51},
-    {"tanh", [](double x) { return std::tanh(x); }, 1.4},
+    {"tanh", [](double x) { return std::tanh(x); }, 1.6},
     {"logistic",
      [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); },
      1.6},

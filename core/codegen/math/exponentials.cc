@@ -89,16 +89,26 @@ Expression Logistic(Expression x) {
   return lost.Fma(Select(is_negative, one - q, q), q);
 }
 
+// Near 0 a polynomial. Above, y / (y + 2) where y = e^2a - 1, a = |x|: e^2a = 2^n · e^2h with
+// |h| <= ln 2 / 4, and the sum of 2^n - 1 and 2^n · 2h is rounded only once.
 Expression Tanh(Expression x) {
-  const Expression a = x.Abs(), z = x * x;
-  const Expression small =
-      (x * z).Fma(z.Polynomial({-0.33333298563957214, 0.1333191841840744, -0.053783345967531204,
-                                0.02079417183995247, -0.0058928849175572395}),
-                  x);
-  const Expression e = Exp(a.Clamped(0, 10) * 2);
-  const Expression large = x.Number(1) - x.Number(2) / (e + 1);
+  constexpr double kMagic = 0x1.8p23;
+  constexpr double kHigh = static_cast<double>(static_cast<float>(kLn2 / 2));
+  const Expression magnitude = x.Abs(), z = x * x;
+  const Expression small = (x * z).Fma(z.Polynomial({-0.3333333432674408, 0.13333183526992798,
+                                                     -0.05388413742184639, 0.020350804552435875}),
+                                       x);
+  const Expression a = Select(magnitude > 10, x.Number(10), magnitude);
+  const Expression shifted = a.Fma(2 * kLog2E, kMagic), n = shifted - kMagic;
+  const Expression h = n.Fma(kHigh - kLn2 / 2, n.Fma(-kHigh, a));
+  const Expression q = h.Polynomial({0.9999998807907104, 0.6666608452796936, 0.3333471119403839,
+                                     0.1338994652032852, 0.0442067161202431});
+  // The bits of n are the lowest of the sum with the magic number.
+  const Expression exponent = (shifted.Bits() << 23) + 0x3f800000;
+  const Expression scale = exponent.AsNumber(x), twice = (exponent + 0x800000).AsNumber(x);
+  const Expression y = (twice * (h * h)).Fma(q, twice.Fma(h, scale - 1));
   // The square of a denormal is 0, which is added to it exactly; the sign of 0 is kept apart.
-  return Select(a < 0.6, small, large).WithSignOf(x);
+  return Select(magnitude < 0.3, small, y / (y + 2)).WithSignOf(x);
 }
 
 // Below 1 a polynomial, above 1 - e^t(x): there the error of t is small beside 1.
