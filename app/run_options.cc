@@ -40,13 +40,19 @@ Result<int64_t> BytesFromText(std::string_view text) {
   return *bytes;
 }
 
-bool ReadsNoFlags(std::string_view platform) {
-  const replay::PlatformRow* row = replay::FindPlatform(platform);
-  return row != nullptr && !row->Has(replay::kXlaFlags);
+// The first flag that has no effect on the platform; null: there is none.
+const std::string* FindUseless(
+    std::string_view platform, std::span<const std::pair<std::string, std::string>> flags) {
+  const auto found = std::ranges::find_if(
+      flags, [&](const auto& flag) { return !replay::ReadsFlag(platform, flag.first); });
+  return found == flags.end() ? nullptr : &found->first;
 }
 
 Error UselessFlag(std::string_view platform, const std::string& flag) {
-  return InputError(fmt::format("--{}: {} has no XLA flags", flag, platform),
+  const std::string has = replay::ReadsFlag(platform, replay::kDisablePassesFlag)
+                              ? fmt::format("reads no flag but --{}", replay::kDisablePassesFlag)
+                              : "has no XLA flags";
+  return InputError(fmt::format("--{}: {} {}", flag, platform, has),
                     "name a platform of XLA, or leave the flag out")
       .error();
 }
@@ -237,10 +243,9 @@ std::string_view RunOptionSet::PlatformName() const {
 
 Status RunOptionSet::PrepareFlags(const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(limits));
-  if (request_.xla_flags.empty() || !ReadsNoFlags(PlatformName())) return {};
-  if (xla_options_.names_any()) {
-    return std::unexpected(UselessFlag(PlatformName(), request_.xla_flags.back().first));
-  }
+  const std::string* const useless = FindUseless(PlatformName(), request_.xla_flags);
+  if (useless == nullptr) return {};
+  if (xla_options_.names_any()) return std::unexpected(UselessFlag(PlatformName(), *useless));
   request_.notes.push_back(fmt::format("XLA flags have no effect on {}", PlatformName()));
   return {};
 }
@@ -279,9 +284,10 @@ Status RunOptionSet::PrepareReference() {
     }
     request_.reference_flags.emplace_back(flag.substr(0, equals), flag.substr(equals + 1));
   }
-  if (reference_flags_.empty() || !ReadsNoFlags(request_.reference_platform)) return {};
-  return std::unexpected(
-      UselessFlag(request_.reference_platform, request_.reference_flags.front().first));
+  const std::string* const useless =
+      FindUseless(request_.reference_platform, request_.reference_flags);
+  if (useless == nullptr) return {};
+  return std::unexpected(UselessFlag(request_.reference_platform, *useless));
 }
 
 std::string RunOptionSet::OptionsText(const debug::RunRequest& request) const {

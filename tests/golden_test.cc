@@ -19,6 +19,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/compile/passes/pass.h"
 #include "core/debug/compare/compare_values.h"
 #include "core/debug/run/run_inputs.h"
 #include "core/eval/machine/kernels.h"
@@ -27,6 +28,7 @@
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/device_values.h"
 #include "core/replay/platform.h"
+#include "core/replay/run_targets.h"
 
 namespace hloscope {
 namespace {
@@ -131,13 +133,14 @@ class Collector : public replay::RunStream {
 // The leaves of one run, those of all devices put together, or the first error.
 Result<std::vector<hlo::Literal>> Run(const replay::PlatformRow& row,
                                       const std::shared_ptr<const hlo::Module>& module,
-                                      const std::vector<hlo::Literal>& arguments) {
+                                      const std::vector<hlo::Literal>& arguments,
+                                      const replay::RunOptions& options) {
   const replay::Placement placement(*module, {});
   HLOSCOPE_ASSIGN_OR_RETURN(const auto inputs,
                             debug::SpreadArguments(arguments, *module, placement));
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, row.make(row, row.name)->Load(module, {}));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, row.make(row, row.name)->Load(module, options));
   Collector sink;
-  HLOSCOPE_TRY(executable->Run(inputs.lists, {}, sink));
+  HLOSCOPE_TRY(executable->Run(inputs.lists, options, sink));
   std::vector<hlo::Literal> leaves;
   auto placements = placement.results();
   for (size_t i = 0; i < sink.leaves.size(); ++i) {
@@ -168,8 +171,13 @@ double TwoUlp(hlo::ElementType type) {
   }
 }
 
-void Check(const GoldenCase& golden, const replay::PlatformRow& row) {
-  SCOPED_TRACE(golden.name + " on " + std::string(row.name));
+void Check(const GoldenCase& golden, const replay::PlatformRow& row,
+           const std::string& disabled_pass = {}) {
+  SCOPED_TRACE(golden.name + " on " + std::string(row.name) + " without pass " + disabled_pass);
+  replay::RunOptions options;
+  if (!disabled_pass.empty()) {
+    options.xla_flags.emplace_back(replay::kDisablePassesFlag, disabled_pass);
+  }
   const hlo::ParseResult parsed = hlo::ParseText(golden.module);
   ASSERT_TRUE(parsed.ok()) << (parsed.diagnostics.empty() ? "" : parsed.diagnostics[0].message);
   for (const hlo::Diagnostic& d : hlo::Verify(*parsed.module)) {
@@ -181,7 +189,7 @@ void Check(const GoldenCase& golden, const replay::PlatformRow& row) {
   for (size_t i = 0; i < shapes.size(); ++i) {
     inputs.push_back(ReadValue(golden.inputs[i], shapes[i]));
   }
-  const auto leaves = Run(row, parsed.module, inputs);
+  const auto leaves = Run(row, parsed.module, inputs, options);
   if (!golden.error.empty()) {
     ASSERT_FALSE(leaves.has_value());
     EXPECT_NE(leaves.error().ToString().find(golden.error), std::string::npos)
@@ -213,6 +221,16 @@ TEST(Golden, EveryCaseOnEveryPlatform) {
       const bool is_xla = row.Has(replay::kNeedsPlugin) || row.Has(replay::kNeedsPython);
       if (!is_xla) Check(golden, row);
     }
+  }
+}
+
+// Every case without fusion and without one of the other passes, all of which come up in turn.
+TEST(Golden, EveryCaseWithoutAPass) {
+  size_t number = 0;
+  for (const GoldenCase& golden : ReadCases()) {
+    Check(golden, replay::DefaultPlatform(), "fusion");
+    const auto passes = std::size(compile::kPasses);
+    Check(golden, replay::DefaultPlatform(), std::string(compile::kPasses[number++ % passes].name));
   }
 }
 

@@ -75,4 +75,10 @@ Result<std::optional<std::pair<std::string, std::string>>> FlagOfTarget(std::str
   return std::pair{std::string(kFlag), std::string(known->name)};
 }
 
+bool ReadsFlag(std::string_view platform, std::string_view flag) {
+  const PlatformRow* row = FindPlatform(platform);
+  if (row == nullptr || row->Has(kXlaFlags)) return true;
+  return row == &DefaultPlatform() && flag == kDisablePassesFlag;
+}
+
 }  // namespace hloscope::replay

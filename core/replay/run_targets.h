@@ -18,4 +18,10 @@ Result<std::optional<std::pair<std::string, std::string>>> FlagOfTarget(std::str
                                                                         std::string_view platform,
                                                                         std::string_view target);
 
+// The flag of XLA that names passes which are left out, separated by commas; our own compiler reads it
+// too, with the names of its passes.
+inline constexpr std::string_view kDisablePassesFlag = "xla_disable_hlo_passes";
+// True where the flag of that name, without dashes, has an effect on the platform.
+bool ReadsFlag(std::string_view platform, std::string_view flag);
+
 }  // namespace hloscope::replay

@@ -188,7 +188,7 @@ class RunModes(FolderTest):
                                  (['--platform', 'jaxlib', '--target', 'z80'], '--target z80: jaxlib does not know it'),
                                  (['--platform', 'xla-gpu', '--target', 'h100'], '--target h100: xla-gpu runs on the device that is there'),
                                  (['--reference_target', 'AVX2'], 'need --reference_platform'),
-                                 (['--xla_no_such_flag=1'], '--xla_no_such_flag: cpu has no XLA flags'),
+                                 (['--xla_no_such_flag=1'], '--xla_no_such_flag: cpu reads no flag but --xla_disable_hlo_passes'),
                                  (['--platform', 'xla-cpu', '--target', 'AVX', '--xla_cpu_max_isa=SSE4_2'], 'contradict one another')):
             status, _, errors = self.run_json(*options, module)
             self.assertEqual(status, 2, errors)
