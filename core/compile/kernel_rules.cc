@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/compile/fusion/row_form.h"
+#include "core/compile/scalar_computation.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::compile {
@@ -23,9 +24,6 @@ namespace {
 
 // In all windows of which each is gone through.
 constexpr int64_t kMostCombined = int64_t{1} << 32;
-
-// A computation of more instructions is not applied inside a kernel.
-constexpr uint32_t kMostApplied = 64;
 
 // Indices of no numbers: everything is found at the beginning.
 bool IsIndexless(const Module& module, InstructionId id) {
@@ -142,47 +140,6 @@ bool HasScalarIndices(const Module& module, InstructionId id) {
 bool HasIntegerIndices(const Module& module, InstructionId id) {
   return OperandsAgreeFrom(module, id, 0, 1) &&
          IsInteger(module.shape(module.operands(id)[1]).element_type());
-}
-
-// True if every instruction is an elementwise one on scalars; the root may group several.
-bool IsScalarComputation(const Module& module, ComputationId id, size_t results) {
-  if (!id.valid() || module[id].instruction_count > kMostApplied) return false;
-  const hlo::Computation& computation = module[id];
-  for (uint32_t k = 0; k < computation.instruction_count; ++k) {
-    const InstructionId each(computation.first_instruction + k);
-    const Opcode opcode = module[each].opcode;
-    if (each == computation.root && opcode == Opcode::kTuple && results > 1) continue;
-    const bool fits =
-        opcode == Opcode::kParameter || opcode == Opcode::kConstant ||
-        (Info(opcode).category == hlo::Category::kElementwise && opcode != Opcode::kMap);
-    if (!fits || !module.shape(each).IsScalar() || !IsElemental(module, each)) return false;
-  }
-  const Shape& result = module.shape(computation.root);
-  return results == 1 ? result.IsScalar() : result.IsTuple() && result.elements().size() == results;
-}
-
-// True if the parameters have the element types of `values`, in order, from `first` on.
-bool TakesTypesOf(const Module& module, ComputationId id, std::span<const InstructionId> values,
-                  size_t first) {
-  const auto parameters = module.Parameters(id);
-  if (parameters.size() < first + values.size()) return false;
-  for (size_t k = 0; k < values.size(); ++k) {
-    if (!parameters[first + k].valid() || module.shape(parameters[first + k]).element_type() !=
-                                              module.shape(values[k]).element_type()) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// True if the results have the element types of `values`, in order.
-bool MakesTypesOf(const Module& module, ComputationId id, std::span<const InstructionId> values) {
-  const Shape& made = module.shape(module[id].root);
-  for (size_t k = 0; k < values.size(); ++k) {
-    const Shape& result = made.IsTuple() ? made.elements()[k] : made;
-    if (result.element_type() != module.shape(values[k]).element_type()) return false;
-  }
-  return true;
 }
 
 bool AppliesScalars(const Module& module, InstructionId id) {

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <unordered_map>
 
 #include "core/codegen/emit/complex_elementwise.h"
 #include "core/codegen/math/functions.h"
@@ -397,57 +395,6 @@ Value* TotalOrderKey(Builder& b, Value* x) {
   const int width = BitsIn(bits);
   Value* sign = b.CreateAShr(bits, IntegerLike(bits, width - 1));
   return b.CreateXor(bits, b.CreateLShr(sign, IntegerLike(bits, 1)));
-}
-
-llvm::Constant* ElementOf(Builder& b, const hlo::Literal& literal, size_t i) {
-  const ElementType type = literal.shape().element_type();
-  uint64_t words[2] = {};
-  const auto size = static_cast<size_t>(hlo::StorageBytes(type));
-  std::memcpy(words, literal.bytes().data() + i * size, size);
-  llvm::Type* in_register = RegisterType(b, type);
-  if (type == ElementType::kPred) return b.getInt1(words[0] != 0);
-  // Elements of less than a byte stand in one, with their sign.
-  const unsigned bits = in_register->getScalarSizeInBits();
-  llvm::Constant* integer = llvm::ConstantInt::get(
-      b.getContext(), llvm::APInt(static_cast<unsigned>(8 * size), words).trunc(bits));
-  return llvm::ConstantExpr::getBitCast(integer, in_register);
-}
-
-std::vector<Value*> Applied(Builder& b, const Module& module, hlo::ComputationId id,
-                            std::span<Value* const> arguments,
-                            std::span<const InstructionId> wanted) {
-  const hlo::Computation& computation = module[id];
-  std::unordered_map<uint32_t, Value*> values;
-  for (uint32_t k = 0; k < computation.instruction_count; ++k) {
-    const InstructionId each(computation.first_instruction + k);
-    const Instruction& i = module[each];
-    if (i.opcode == Opcode::kTuple) continue;
-    if (i.opcode == Opcode::kParameter) {
-      const auto number = static_cast<size_t>(module.GetInt(i, AttributeKey::kParameterNumber));
-      values[each.index] = arguments[number];
-      continue;
-    }
-    if (i.opcode == Opcode::kConstant) {
-      values[each.index] =
-          ElementOf(b, *module.Get<hlo::Literal>(i, AttributeKey::kConstantValue), 0);
-      continue;
-    }
-    std::vector<Value*> operands;
-    for (InstructionId operand : module.operands(each)) operands.push_back(values[operand.index]);
-    Value* value = Elementwise(b, module, each, operands);
-    if (value == nullptr) return {};
-    values[each.index] = value;
-  }
-  std::vector<Value*> results;
-  for (const InstructionId each : wanted) results.push_back(values[each.index]);
-  return results;
-}
-
-std::vector<Value*> Applied(Builder& b, const Module& module, hlo::ComputationId id,
-                            std::span<Value* const> arguments) {
-  const InstructionId root = module[id].root;
-  const bool is_tuple = module[root].opcode == Opcode::kTuple;
-  return Applied(b, module, id, arguments, is_tuple ? module.operands(root) : std::span(&root, 1));
 }
 
 }  // namespace hloscope::codegen

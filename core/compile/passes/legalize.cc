@@ -327,10 +327,20 @@ bool IsBitcastOfParts(const Module& module, InstructionId id) {
          is_plain(both[1]);
 }
 
+// A body that means the same on arrays.
+bool IsMapOfElements(const Module& module, InstructionId id) {
+  if (!IsElemental(module, id)) return false;
+  const hlo::Computation& body = module[module.GetComputation(module[id], AttributeKey::kToApply)];
+  return std::ranges::all_of(module.instructions(body), [](const hlo::Instruction& each) {
+    return each.opcode == Opcode::kParameter || each.opcode == Opcode::kConstant ||
+           Info(each.opcode).category == hlo::Category::kElementwise;
+  });
+}
+
 bool IsExpanded(const Module& module, InstructionId id) {
   switch (module[id].opcode) {
     case Opcode::kMap:
-      return IsElemental(module, id);
+      return IsMapOfElements(module, id);
     case Opcode::kBitcastConvert:
       return IsBitcastOfParts(module, id);
     case Opcode::kGetDimensionSize: {

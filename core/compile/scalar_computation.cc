@@ -1,0 +1,102 @@
+// Computations of scalars: reducers, comparators, bodies of maps.
+#include "core/compile/scalar_computation.h"
+
+#include <algorithm>
+
+#include "core/compile/kernel_rules.h"
+
+namespace hloscope::compile {
+
+using hlo::AttributeKey;
+using hlo::ComputationId;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::Shape;
+
+namespace {
+
+// A computation of more instructions is not applied inside a kernel.
+constexpr uint32_t kMostApplied = 64;
+constexpr int kMostNested = 8;  // of calls in it
+
+// True for a scalar, or a tuple of some.
+bool AreScalars(const Shape& shape) {
+  return shape.IsTuple() ? std::ranges::all_of(shape.elements(), &Shape::IsScalar)
+                         : shape.IsScalar();
+}
+
+bool AppliesToScalars(const Module& module, ComputationId id, int depth);
+
+// True for what is applied element by element: elementwise instructions, others that show a scalar
+// as a scalar, groups of scalars and calls of such computations.
+bool IsScalarStep(const Module& module, InstructionId id, int depth) {
+  if (!AreScalars(module.shape(id))) return false;
+  switch (module[id].opcode) {
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+      return true;
+    case Opcode::kCall:
+      return AppliesToScalars(module, module.GetComputation(module[id], AttributeKey::kToApply),
+                              depth + 1);
+    case Opcode::kFusion:
+      return AppliesToScalars(module, module.GetComputation(module[id], AttributeKey::kCalls),
+                              depth + 1);
+    case Opcode::kBroadcast:
+    case Opcode::kCopy:
+    case Opcode::kReshape:
+    case Opcode::kTranspose:
+      return AreScalars(module.shape(module.operands(id)[0])) && IsElemental(module, id);
+    case Opcode::kConstant:
+    case Opcode::kParameter:
+      return IsElemental(module, id);
+    default:
+      return Info(module[id].opcode).category == hlo::Category::kElementwise &&
+             module[id].opcode != Opcode::kMap && IsElemental(module, id);
+  }
+}
+
+bool AppliesToScalars(const Module& module, ComputationId id, int depth) {
+  if (!id.valid() || module[id].instruction_count > kMostApplied || depth > kMostNested) {
+    return false;
+  }
+  const hlo::Computation& computation = module[id];
+  for (uint32_t k = 0; k < computation.instruction_count; ++k) {
+    if (!IsScalarStep(module, InstructionId(computation.first_instruction + k), depth)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool IsScalarComputation(const Module& module, ComputationId id, size_t results) {
+  if (!AppliesToScalars(module, id, 0)) return false;
+  const Shape& result = module.shape(module[id].root);
+  return results == 1 ? result.IsScalar() : result.IsTuple() && result.elements().size() == results;
+}
+
+bool TakesTypesOf(const Module& module, ComputationId id, std::span<const InstructionId> values,
+                  size_t first) {
+  const auto parameters = module.Parameters(id);
+  if (parameters.size() < first + values.size()) return false;
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (!parameters[first + k].valid() || module.shape(parameters[first + k]).element_type() !=
+                                              module.shape(values[k]).element_type()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool MakesTypesOf(const Module& module, ComputationId id, std::span<const InstructionId> values) {
+  const Shape& made = module.shape(module[id].root);
+  for (size_t k = 0; k < values.size(); ++k) {
+    const Shape& result = made.IsTuple() ? made.elements()[k] : made;
+    if (result.element_type() != module.shape(values[k]).element_type()) return false;
+  }
+  return true;
+}
+
+}  // namespace hloscope::compile

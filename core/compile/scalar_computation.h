@@ -1,0 +1,22 @@
+// Which computations can be applied to scalars inside a kernel, and of which types.
+#pragma once
+
+#include <span>
+
+#include "core/hlo/module.h"
+
+namespace hloscope::compile {
+
+// True for a computation of scalars, written with what kernels apply element by element, that
+// yields one scalar, or a tuple of `results` where those are more.
+bool IsScalarComputation(const hlo::Module& module, hlo::ComputationId id, size_t results);
+
+// True if the parameters have the element types of `values`, in order, from `first` on.
+bool TakesTypesOf(const hlo::Module& module, hlo::ComputationId id,
+                  std::span<const hlo::InstructionId> values, size_t first);
+
+// True if the results have the element types of `values`, in order.
+bool MakesTypesOf(const hlo::Module& module, hlo::ComputationId id,
+                  std::span<const hlo::InstructionId> values);
+
+}  // namespace hloscope::compile
