@@ -58,8 +58,9 @@ class CompileCommand : public Command {
          .value = "PASS"},
         {.name = "--emit",
          .target = &emit_,
-         .help = "write to -o: the optimised module (hlo); without --with also the plan, or the "
-                 "kernels as LLVM IR or assembly",
+         .help = "write to -o: the optimised module (hlo); without --with also the plan, the "
+                 "kernels as LLVM IR or assembly, or an object to link, with a C header and a "
+                 "CMake file beside it",
          .value = "WHAT",
          .choices = EmitChoices()},
         {.name = "-o",
@@ -183,8 +184,9 @@ class CompileCommand : public Command {
           "compiles");
     }
     if (request_.target.empty() || (EmitsCode() && emit_ != "plan")) return {};
-    return InputError("--target is for code",
-                      "give --emit llvm or asm, or --with, which says the XLA that compiles");
+    return InputError(
+        "--target is for code",
+        "give --emit llvm, asm or object, or --with, which says the XLA that compiles");
   }
 
   // With --dump the dump too.
@@ -229,6 +231,10 @@ class CompileCommand : public Command {
     if (report.functions > 0) out += ", " + Counted(report.functions, "function");
     out += "\n";
     for (const auto& [path, what] : report.files) out += fmt::format("  {}: {}\n", path, what);
+    if (report.object_bytes > 0) {
+      out += fmt::format("  {} bytes; a call takes {} bytes of memory beside its arrays\n",
+                         report.object_bytes, report.temp_bytes);
+    }
     return out;
   }
 
@@ -242,6 +248,8 @@ class CompileCommand : public Command {
         .Field("compile_ms", report.compile_ms)
         .Field("kernels", report.kernels)
         .Field("functions", report.functions)
+        .Field("object_bytes", report.object_bytes)
+        .Field("temp_bytes", report.temp_bytes)
         .Key("files")
         .BeginArray();
     for (const WrittenFile& file : report.files) json.Value(file.path);

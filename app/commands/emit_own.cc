@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "app/output.h"
 #include "core/base/file.h"
@@ -25,6 +26,7 @@ struct CodeRow {
 constexpr CodeRow kCode[] = {
     {"llvm", CodeForm::kLlvm, "LLVM IR of the kernels"},
     {"asm", CodeForm::kAssembly, "assembly of the kernels"},
+    {"object", CodeForm::kObject, "the module as an object"},
 };
 constexpr std::string_view kPlan = "plan", kNative = "native";
 
@@ -40,9 +42,8 @@ Result<EmitReport> EmitPlan(const std::shared_ptr<const hlo::Module>& module,
   HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module));
   EmitReport report;
   report.kernels = std::ssize(compiled.kernels);
-  report.compile_ms = std::chrono::duration<double, std::milli>(
-                          std::chrono::steady_clock::now() - begin)
-                          .count();
+  report.compile_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   const std::string text =
       compiled.plan != nullptr
           ? compile::ToText(*compiled.plan)
@@ -51,6 +52,22 @@ Result<EmitReport> EmitPlan(const std::shared_ptr<const hlo::Module>& module,
   HLOSCOPE_TRY(Write(request.output, text));
   report.files.push_back({request.output, "the plan"});
   return report;
+}
+
+// The header and the CMake file of an object.
+Status WriteBeside(const std::string& object, const replay::AheadAnswer& answer,
+                   EmitReport& report) {
+  const std::filesystem::path path(object);
+  const std::pair<const char*, const std::string&> others[] = {{".h", answer.c_header},
+                                                               {".cmake", answer.cmake}};
+  for (const auto& [end, text] : others) {
+    const std::string file = std::filesystem::path(path).replace_extension(end).string();
+    HLOSCOPE_TRY(Write(file, text));
+    report.files.push_back({file, end == others[0].first ? "its C header" : "its CMake target"});
+  }
+  report.object_bytes = std::ssize(answer.code);
+  report.temp_bytes = answer.temp_bytes;
+  return {};
 }
 
 }  // namespace
@@ -66,7 +83,12 @@ Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
   if (request.what == kPlan) return EmitPlan(module, request);
   const auto row = std::ranges::find(kCode, request.what, &CodeRow::name);
   if (row == std::end(kCode)) return InputError("--emit " + request.what + ": no such code");
+  if (row->form == CodeForm::kObject && request.output == "-") {
+    return InputError("--emit object writes a header and a CMake file beside the object",
+                      "name a file: -o model.o");
+  }
   replay::AheadRequest ahead;
+  ahead.object_file = request.output;
   ahead.form = row->form;
   ahead.target = request.target == kNative ? "" : request.target;
   ahead.threads = static_cast<int>(request.jobs);
@@ -74,9 +96,10 @@ Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
   ahead.memory_bytes = MachineMemoryBytes() / 100 * request.limits.run_memory_percent;
   HLOSCOPE_ASSIGN_OR_RETURN(const replay::AheadAnswer answer,
                             replay::CompileAhead(*module, ahead, stop));
-  HLOSCOPE_TRY(Write(request.output, answer.code));
   EmitReport report;
+  HLOSCOPE_TRY(Write(request.output, answer.code));
   report.files.push_back({request.output, std::string(row->what)});
+  if (row->form == CodeForm::kObject) HLOSCOPE_TRY(WriteBeside(request.output, answer, report));
   report.kernels = answer.kernels;
   report.functions = answer.functions;
   report.compile_ms = answer.compile_ms;

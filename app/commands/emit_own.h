@@ -17,7 +17,7 @@ struct EmitRequest {
   std::string what;    // a name that EmittedCode() has
   std::string output;  // a file; - is standard output
   std::string target;  // an LLVM CPU name; empty or native: this machine
-  int64_t jobs = 0;  // threads to compile with; 0: one for each CPU
+  int64_t jobs = 0;    // threads to compile with; 0: one for each CPU
   Limits limits;
 };
 
@@ -29,6 +29,7 @@ struct EmitReport {
   std::vector<WrittenFile> files;
   int64_t kernels = 0, functions = 0;  // equal kernels are one function
   double compile_ms = 0;
+  int64_t object_bytes = 0, temp_bytes = 0;  // of an object
 };
 
 // What can be emitted beside the optimised module.

@@ -3,6 +3,7 @@
 #include "core/codegen/generate.h"
 #include "core/codegen/kernel_library.h"
 #include "core/codegen/library/library_calls.h"
+#include "core/codegen/object.h"
 #include "core/codegen/target.h"
 
 namespace hloscope::codegen {
@@ -25,3 +26,5 @@ extern "C" const hloscope::compile::LoadKernelsFunction hloscope_load_kernels =
     &hloscope::codegen::LoadKernels;
 extern "C" const hloscope::compile::DescribeTargetFunction hloscope_describe_target =
     &hloscope::codegen::DescribeTarget;
+extern "C" const hloscope::compile::WriteObjectFunction hloscope_write_object =
+    &hloscope::codegen::WriteObject;

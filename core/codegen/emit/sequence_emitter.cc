@@ -2,9 +2,12 @@
 #include "core/codegen/emit/sequence_emitter.h"
 
 #include <fmt/format.h>
+#include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "core/codegen/emit/fft_form.h"
 
 namespace hloscope::codegen {
 
@@ -36,9 +39,23 @@ void ForgetInvariance(llvm::Function& function) {
   }
 }
 
-void MakeLocal(llvm::Function& function) {
-  ForgetInvariance(function);
+size_t MostBuffers(const compile::Plan& plan) {
+  size_t most = 0;
+  for (const compile::Sequence& sequence : plan.sequences) {
+    for (const PlannedStep& step : sequence) {
+      most = std::max({most, step.operands.size(), step.results.size()});
+    }
+  }
+  return most;
+}
+
+void MakeLocal(llvm::Function& function, KernelUse use) {
   function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  if (use == KernelUse::kCall) {
+    function.addFnAttr(llvm::Attribute::NoInline);
+    return;
+  }
+  ForgetInvariance(function);
   if (CountInstructions(function) <= kMostInline) {
     function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
@@ -47,8 +64,13 @@ void MakeLocal(llvm::Function& function) {
 }  // namespace
 
 SequenceEmitter::SequenceEmitter(llvm::Function& function, const compile::Plan& plan,
-                                 PlanMemory memory)
-    : function_(function), plan_(plan), memory_(std::move(memory)), b_(&function.back()) {}
+                                 PlanMemory memory, KernelUse use, BasicBlock* failure)
+    : function_(function),
+      plan_(plan),
+      memory_(std::move(memory)),
+      b_(&function.back()),
+      use_(use),
+      failure_(failure) {}
 
 BasicBlock* SequenceEmitter::NewBlock(const char* name) {
   return BasicBlock::Create(b_.getContext(), name, &function_);
@@ -62,7 +84,7 @@ Value* SequenceEmitter::AddressOf(BufferNumber b) {
 
 void SequenceEmitter::EmitSequence(SequenceNumber sequence) {
   for (const PlannedStep& step : plan_.sequences[sequence]) {
-    if (!has_failed_) EmitStep(step);
+    if (!has_failed()) EmitStep(step);
   }
 }
 
@@ -77,29 +99,38 @@ void SequenceEmitter::EmitStep(const PlannedStep& step) {
     case StepKind::kConditional:
       return EmitBranch(step);
     case StepKind::kLibraryCall:
+      return EmitFft(step);
     case StepKind::kEvaluate:
-      has_failed_ = true;
+      failed_ = step.id;
       return;
   }
 }
 
 const EmittedKernel& SequenceEmitter::KernelOf(hlo::InstructionId id) {
   const Kernel kernel(*plan_.module, id);
-  const auto [found, is_new] = kernels_.try_emplace(KeyOf(kernel));
+  const auto [found, is_new] =
+      kernels_.try_emplace(fmt::format("{} {}", KeyOf(kernel), static_cast<int>(use_)));
   if (!is_new) return found->second;
   llvm::Module& module = *function_.getParent();
   found->second =
       EmitKernel(module, kernel, fmt::format("{}_k{}", function_.getName().str(), kernels_.size()));
   const std::string& name = found->second.code.name;
-  MakeLocal(*module.getFunction(name));
-  if (found->second.has_finish) MakeLocal(*module.getFunction(name + kFinishSuffix));
+  if (!found->second.is_complete) return found->second;
+  MakeLocal(*module.getFunction(name), use_);
+  if (found->second.has_finish) MakeLocal(*module.getFunction(name + kFinishSuffix), use_);
   return found->second;
 }
 
-// Each call has lists of its own, which never change.
-Value* SequenceEmitter::ListOf(const std::vector<BufferNumber>& buffers) {
+Value* SequenceEmitter::NewList(size_t count) {
   llvm::IRBuilder<> entry(&function_.getEntryBlock(), function_.getEntryBlock().begin());
-  Value* list = entry.CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), buffers.size()));
+  return entry.CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), count));
+}
+
+// Where kernels are put in the places of their calls, each has lists of its own, which never
+// change, so that LLVM sees through them.
+Value* SequenceEmitter::ListOf(const std::vector<BufferNumber>& buffers, Value*& shared) {
+  if (use_ == KernelUse::kCall && shared == nullptr) shared = NewList(MostBuffers(plan_));
+  Value* list = use_ == KernelUse::kCall ? shared : NewList(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
     b_.CreateStore(AddressOf(buffers[i]), b_.CreateConstGEP1_64(b_.getPtrTy(), list, i));
   }
@@ -109,17 +140,65 @@ Value* SequenceEmitter::ListOf(const std::vector<BufferNumber>& buffers) {
 void SequenceEmitter::EmitKernelStep(const PlannedStep& step) {
   const EmittedKernel& kernel = KernelOf(step.id);
   if (!kernel.is_complete) {
-    has_failed_ = true;
+    failed_ = step.id;
     return;
   }
   scratch_bytes_ = std::max(scratch_bytes_, kernel.code.scratch_bytes);
   llvm::Module& module = *function_.getParent();
   Value* grains = b_.getInt64(static_cast<uint64_t>(kernel.code.grains));
-  Value* arguments[] = {ListOf(step.operands), ListOf(step.results), memory_.scratch,
-                        b_.getInt64(0), grains};
+  Value* arguments[] = {ListOf(step.operands, operands_), ListOf(step.results, results_),
+                        memory_.scratch, b_.getInt64(0), grains};
   b_.CreateCall(module.getFunction(kernel.code.name), arguments);
   if (!kernel.has_finish) return;
   b_.CreateCall(module.getFunction(kernel.code.name + kFinishSuffix), arguments);
+}
+
+llvm::FunctionCallee SequenceEmitter::RuntimeFft() {
+  llvm::Type *pointer = b_.getPtrTy(), *number = b_.getInt64Ty();
+  auto callee = function_.getParent()->getOrInsertFunction(
+      "hloscope_fft",
+      llvm::FunctionType::get(b_.getInt1Ty(), {pointer, pointer, pointer, number}, false));
+  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+  function->setDoesNotThrow();
+  function->addRetAttr(llvm::Attribute::ZExt);
+  return callee;
+}
+
+// One library call after the other, as many arrays in each as a run takes at a time.
+void SequenceEmitter::EmitFft(const PlannedStep& step) {
+  if (failure_ == nullptr || (*plan_.module)[step.id].opcode != hlo::Opcode::kFft) {
+    failed_ = step.id;
+    return;
+  }
+  const FftForm form = FftFormOf(*plan_.module, step.id);
+  llvm::Constant* bytes = llvm::ConstantDataArray::get(
+      b_.getContext(),
+      llvm::ArrayRef(reinterpret_cast<const uint8_t*>(&form.fft), sizeof(form.fft)));
+  auto* fft = new llvm::GlobalVariable(*function_.getParent(), bytes->getType(), true,
+                                       llvm::GlobalValue::PrivateLinkage, bytes, "fft");
+  fft->setAlignment(llvm::Align(alignof(HloscopeFft)));
+  BasicBlock* before = b_.GetInsertBlock();
+  BasicBlock* round = NewBlock("fft");
+  BasicBlock* next = NewBlock("next");
+  BasicBlock* behind = NewBlock("behind");
+  const auto fixed = [&](int64_t value) { return b_.getInt64(static_cast<uint64_t>(value)); };
+  b_.CreateBr(round);
+  b_.SetInsertPoint(round);
+  llvm::PHINode* first = b_.CreatePHI(b_.getInt64Ty(), 2, "first");
+  first->addIncoming(fixed(0), before);
+  const auto at = [&](BufferNumber b, int64_t each) {
+    return b_.CreateGEP(b_.getInt8Ty(), AddressOf(b), b_.CreateMul(first, fixed(each)));
+  };
+  Value* left = b_.CreateSub(fixed(form.arrays), first);
+  Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, fixed(form.per_call));
+  Value* is_done = b_.CreateCall(RuntimeFft(), {fft, at(step.operands[0], form.in_bytes),
+                                                at(step.results[0], form.out_bytes), count});
+  b_.CreateCondBr(is_done, next, failure_);
+  b_.SetInsertPoint(next);
+  Value* following = b_.CreateAdd(first, fixed(form.per_call));
+  first->addIncoming(following, next);
+  b_.CreateCondBr(b_.CreateICmpSLT(following, fixed(form.arrays)), round, behind);
+  b_.SetInsertPoint(behind);
 }
 
 void SequenceEmitter::EmitCopy(const PlannedStep& step) {
@@ -138,6 +217,7 @@ Value* SequenceEmitter::LoadDecision(const PlannedStep& step) {
 }
 
 void SequenceEmitter::EmitLoop(const PlannedStep& step) {
+  const KernelUse use = std::exchange(use_, step.is_one_function ? KernelUse::kInline : use_);
   BasicBlock* decide = NewBlock("condition");
   b_.CreateBr(decide);
   b_.SetInsertPoint(decide);
@@ -149,6 +229,7 @@ void SequenceEmitter::EmitLoop(const PlannedStep& step) {
   EmitSequence(step.sequences[1]);
   b_.CreateBr(decide);
   b_.SetInsertPoint(behind);
+  use_ = use;
 }
 
 // Branch 0 where a pred is true; of an index out of range the last one.

@@ -1,13 +1,19 @@
 // Code of a module as a file: the request, the child's side and the answer.
 #include "core/replay/ahead/compile_ahead.h"
 
+#include <fmt/format.h>
+
+#include <filesystem>
 #include <span>
 
 #include "core/base/byte_archive.h"
 #include "core/base/own_library.h"
 #include "core/compile/compile.h"
 #include "core/compile/kernel_code.h"
+#include "core/compile/kernel_rules.h"
+#include "core/compile/object_code.h"
 #include "core/hlo/module_image.h"
+#include "core/replay/ahead/c_interface.h"
 #include "core/replay/workers/isolated_task.h"
 
 namespace hloscope::replay {
@@ -22,27 +28,35 @@ struct AheadJob {
   CodeForm form = CodeForm::kLlvm;
   std::string target;
   int threads = 0;
+  std::string object_file;
 };
 
 template <typename A>
 void Archive(A& archive, Archived<A, AheadJob>& job) {
-  archive(job.module, job.form, job.target, job.threads);
+  archive(job.module, job.form, job.target, job.threads, job.object_file);
 }
 
 }  // namespace
 
 template <typename A>
 void Archive(A& archive, Archived<A, AheadAnswer>& answer) {
-  archive(answer.code, answer.kernels, answer.functions, answer.compile_ms);
+  archive(answer.code, answer.c_header, answer.cmake, answer.temp_bytes, answer.kernels,
+          answer.functions, answer.compile_ms);
 }
 
 namespace {
 
-Result<AheadAnswer> WriteKernels(const compile::Compilation& compiled, const AheadJob& job) {
+template <typename Function>
+Result<Function> EntryOf(const char* name) {
   HLOSCOPE_ASSIGN_OR_RETURN(
-      void* const entry, FindInOwnLibrary("codegen", compile::kGenerateKernels,
-                                          "run `scripts/setup build`, then build again"));
-  const auto generate = *static_cast<const compile::GenerateKernelsFunction*>(entry);
+      void* const entry,
+      FindInOwnLibrary("codegen", name, "run `scripts/setup build`, then build again"));
+  return *static_cast<const Function*>(entry);
+}
+
+Result<AheadAnswer> WriteKernels(const compile::Compilation& compiled, const AheadJob& job) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto generate,
+                            EntryOf<compile::GenerateKernelsFunction>(compile::kGenerateKernels));
   AheadAnswer answer;
   compile::CodegenOptions options{
       .threads = job.threads, .target = job.target, .plan = compiled.plan.get()};
@@ -53,13 +67,74 @@ Result<AheadAnswer> WriteKernels(const compile::Compilation& compiled, const Ahe
   return answer;
 }
 
+// Unsupported where something of the plan is no code: all that the evaluator would run, the first
+// by name.
+Status CheckIsAllCode(const compile::Compilation& compiled) {
+  const char* const hint =
+      "`hloscope run --platform cpu` runs it, `compile --emit plan -o -` shows how";
+  const hlo::Module& module = *compiled.module;
+  if (compiled.plan == nullptr) {
+    return UnsupportedError(
+        fmt::format("{} cannot be compiled ahead of time: {}", module.name(), compiled.why_no_plan),
+        hint);
+  }
+  std::vector<hlo::InstructionId> evaluated;
+  compile::ForEachStep(*compiled.plan, 0, [&](const compile::PlannedStep& step) {
+    if (step.kind == compile::StepKind::kEvaluate) evaluated.push_back(step.id);
+  });
+  if (evaluated.empty()) return {};
+  const hlo::InstructionId first = evaluated[0];
+  if (module[first].opcode == hlo::Opcode::kConstant) {
+    return UnsupportedError(fmt::format("{} cannot be compiled ahead of time: the values of {} are "
+                                        "not in the file",
+                                        module.name(), module.name(first)),
+                            "give the module as a protobuf (.hlo.pb), which holds them");
+  }
+  const std::string others =
+      evaluated.size() == 1 ? "" : fmt::format(", and {} others", evaluated.size() - 1);
+  return UnsupportedError(
+      fmt::format("{} cannot be compiled ahead of time: the evaluator runs {} ({}: {}){}",
+                  module.name(), module.name(first), hlo::ToString(module[first].opcode),
+                  compile::WhyNoKernel(module, first), others),
+      hint);
+}
+
+std::string ProgramFolder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+Result<AheadAnswer> WriteObject(const compile::Compilation& compiled, const AheadJob& job) {
+  HLOSCOPE_TRY(CheckIsAllCode(compiled));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto write,
+                            EntryOf<compile::WriteObjectFunction>(compile::kWriteObject));
+  const std::filesystem::path file(job.object_file);
+  const std::string name = CName(file.stem().string());
+  HLOSCOPE_ASSIGN_OR_RETURN(compile::ObjectCode object,
+                            write(*compiled.plan, {job.target, EntrySymbol(name)}));
+  AheadAnswer answer;
+  answer.c_header = CHeader(
+      *compiled.plan, object, name,
+      job.target.empty() ? "processors like that of the machine it was compiled on" : job.target);
+  answer.cmake = CMakeFile(object, name, file.filename().string(), ProgramFolder());
+  answer.code = std::move(object.bytes);
+  answer.temp_bytes = object.temp_bytes;
+  answer.functions = object.functions;
+  return answer;
+}
+
 Result<AheadAnswer> CompileHere(AheadJob& job) {
   const auto image = std::make_shared<const std::string>(std::move(job.module));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto module,
                             hlo::ModuleFromImage(std::as_bytes(std::span(*image)), image));
   const Clock::time_point start = Clock::now();
-  HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module));
-  HLOSCOPE_ASSIGN_OR_RETURN(AheadAnswer answer, WriteKernels(compiled, job));
+  const bool is_object = job.form == CodeForm::kObject;
+  compile::CompileOptions options;
+  options.library_calls = !is_object;
+  HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled,
+                            compile::Compile(module, options));
+  HLOSCOPE_ASSIGN_OR_RETURN(AheadAnswer answer,
+                            is_object ? WriteObject(compiled, job) : WriteKernels(compiled, job));
   answer.kernels = std::ssize(compiled.kernels);
   answer.compile_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return answer;
@@ -82,7 +157,8 @@ Result<std::string> CompileAheadTask(std::string_view request) {
 Result<AheadAnswer> CompileAhead(const hlo::Module& module, const AheadRequest& request,
                                  const std::stop_token& stop) {
   ByteWriter out;
-  out(AheadJob{hlo::ModuleToImage(module), request.form, request.target, request.threads});
+  out(AheadJob{hlo::ModuleToImage(module), request.form, request.target, request.threads,
+               request.object_file});
   IsolatedTaskRequest task;
   task.name = "ahead";
   task.bytes = std::move(out).Take();
