@@ -1,0 +1,162 @@
+// Tests of plans: which copies are left, what shares memory, and that nothing is overwritten while it
+// is wanted.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/file.h"
+#include "core/compile/compile.h"
+#include "core/dump/load.h"
+#include "tests/hlo/parsed.h"
+
+namespace hloscope::compile {
+namespace {
+
+// A loop whose body and what it carries beside a counter are given.
+std::shared_ptr<const Plan> LoopPlan(const std::string& carried, const std::string& body,
+                                     const std::string& initial) {
+  const std::string state = "(s32[], " + carried + ")";
+  const std::string text = fmt::format(R"(HloModule m
+condition {{
+  s = {0} parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  end = s32[] constant(5)
+  ROOT go = pred[] compare(n, end), direction=LT
+}}
+body {{
+  s = {0} parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(n, one)
+{1}
+}}
+ENTRY e {{
+  zero = s32[] constant(0)
+  x = f32[8] parameter(0)
+  y = f32[8] parameter(1)
+{2}
+  ROOT w = {0} while(i), condition=condition, body=body
+}})",
+                                       state, body, initial);
+  const auto compiled = Compile(hlo::Parsed(text), {});
+  EXPECT_TRUE(compiled.has_value());
+  if (!compiled) return nullptr;
+  EXPECT_NE(compiled->plan, nullptr) << compiled->why_no_plan;
+  return compiled->plan;
+}
+
+int64_t Copies(const Plan& plan, SequenceNumber sequence, int64_t least_bytes) {
+  return std::ranges::count_if(plan.sequences[sequence], [&](const PlannedStep& step) {
+    return step.kind == StepKind::kCopy && plan.buffers[step.results[0]].bytes >= least_bytes;
+  });
+}
+
+const PlannedStep& LoopOf(const Plan& plan) {
+  return *std::ranges::find(plan.sequences[0], StepKind::kWhile, &PlannedStep::kind);
+}
+
+constexpr int64_t kArray = 32;  // bytes of f32[8]
+
+TEST(Plan, AnUpdateInPlaceOfWhatALoopCarriesCopiesNothing) {
+  const auto plan = LoopPlan("f32[8]", R"(
+  a = f32[8] get-tuple-element(s), index=1
+  v = f32[] convert(n)
+  block = f32[1] reshape(v)
+  updated = f32[8] dynamic-update-slice(a, block, n)
+  ROOT r = (s32[], f32[8]) tuple(next, updated))",
+                             "  i = (s32[], f32[8]) tuple(zero, x)");
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(Copies(*plan, LoopOf(*plan).sequences[1], kArray), 0) << ToText(*plan);
+  EXPECT_EQ(Copies(*plan, 0, kArray), 1) << "the parameter is not to be overwritten";
+  EXPECT_TRUE(LoopOf(*plan).is_one_function);
+}
+
+TEST(Plan, WhatALoopLeavesAsItIsIsNotCopied) {
+  const auto plan = LoopPlan("f32[8], f32[8]", R"(
+  a = f32[8] get-tuple-element(s), index=1
+  b = f32[8] get-tuple-element(s), index=2
+  sum = f32[8] add(a, b)
+  ROOT r = (s32[], f32[8], f32[8]) tuple(next, sum, b))",
+                             "  i = (s32[], f32[8], f32[8]) tuple(zero, x, y)");
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(Copies(*plan, 0, kArray), 1) << ToText(*plan);
+  EXPECT_EQ(plan->buffers[plan->results[2]].place, Place::kParameter);
+}
+
+TEST(Plan, WhatChangesPlacesIsPutAside) {
+  const auto plan = LoopPlan("f32[8], f32[8]", R"(
+  a = f32[8] get-tuple-element(s), index=1
+  b = f32[8] get-tuple-element(s), index=2
+  ROOT r = (s32[], f32[8], f32[8]) tuple(next, b, a))",
+                             "  i = (s32[], f32[8], f32[8]) tuple(zero, x, y)");
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(Copies(*plan, LoopOf(*plan).sequences[1], kArray), 3) << ToText(*plan);
+}
+
+TEST(Plan, WhatIsMadeForALoopIsMadeWhereItCarriesIt) {
+  const auto plan = LoopPlan("f32[8]", R"(
+  a = f32[8] get-tuple-element(s), index=1
+  c = f32[8] cosine(a)
+  ROOT r = (s32[], f32[8]) tuple(next, c))",
+                             "  made = f32[8] multiply(x, y)\n"
+                             "  i = (s32[], f32[8]) tuple(zero, made)");
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(Copies(*plan, 0, kArray), 0) << ToText(*plan);
+}
+
+TEST(Plan, WhatOnlyRunsInstructionByInstructionHasAReason) {
+  const auto compiled = Compile(hlo::Parsed(R"(HloModule m
+ENTRY e {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[4] rng(a, b), distribution=rng_uniform
+})"),
+                                {});
+  ASSERT_TRUE(compiled.has_value());
+  EXPECT_EQ(compiled->plan, nullptr);
+  EXPECT_EQ(compiled->why_no_plan, "it has effects");
+}
+
+// No two arena buffers that are wanted at the same time overlap, and the arena is not much larger
+// than what is wanted at once.
+void CheckMemory(const Plan& plan) {
+  std::vector<const PlannedBuffer*> arena;
+  for (const PlannedBuffer& b : plan.buffers) {
+    if (b.place == Place::kArena && b.last >= 0 && b.bytes > 0) arena.push_back(&b);
+  }
+  for (size_t i = 0; i < arena.size(); ++i) {
+    const PlannedBuffer& a = *arena[i];
+    EXPECT_EQ(a.at % kBufferAlignment, 0);
+    EXPECT_LE(a.at + a.bytes, plan.arena_bytes);
+    for (size_t k = 0; k < i; ++k) {
+      const PlannedBuffer& b = *arena[k];
+      const bool at_once = a.first <= b.last && b.first <= a.last;
+      EXPECT_FALSE(at_once && a.at < b.at + b.bytes && b.at < a.at + a.bytes) << i << ' ' << k;
+    }
+  }
+  const auto padding = static_cast<int64_t>(arena.size()) * kBufferAlignment;
+  EXPECT_LE(plan.arena_bytes, plan.live_bytes + plan.live_bytes / 4 + padding);
+}
+
+TEST(Plan, SamplesFitTheirMemory) {
+  int64_t planned = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(HLOSCOPE_SOURCE_DIR
+                                                                         "/samples")) {
+    const std::string path = entry.path().string();
+    if (!path.ends_with("before_optimizations.txt")) continue;
+    SCOPED_TRACE(path);
+    const auto loaded = dump::LoadModule(path, {});
+    ASSERT_TRUE(loaded.has_value());
+    const auto compiled = Compile(loaded->module, {});
+    ASSERT_TRUE(compiled.has_value());
+    if (compiled->plan == nullptr) continue;
+    ++planned;
+    CheckMemory(*compiled->plan);
+  }
+  EXPECT_GE(planned, 5);
+}
+
+}  // namespace
+}  // namespace hloscope::compile
