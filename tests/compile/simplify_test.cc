@@ -142,6 +142,9 @@ const RuleCase kCases[] = {
     {"t = f32[6,4] transpose(x), dimensions={1,0} ROOT r = f32[6,6] dot(t, y), "
      "lhs_contracting_dims={1}, rhs_contracting_dims={0}",
      "dot{0}{0}(x, y)"},
+    {"d = f32[6,6] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0} ROOT r = f32[6,6] "
+     "transpose(d), dimensions={1,0}",
+     "dot{0}{0}(y, x)"},
 };
 
 TEST(Simplify, Rules) {

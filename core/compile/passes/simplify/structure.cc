@@ -88,7 +88,65 @@ InstructionId WithoutTranspose(Edit& edit, InstructionId id, size_t slot, Attrib
   return edit.Add(id, "dot", Opcode::kDot, shape, operands, attributes);
 }
 
+// True if one instruction alone reads it in the module as it was given.
+bool IsReadOnce(const Edit& edit, InstructionId id) {
+  const hlo::Module& module = edit.original();
+  if (id.index >= module.instructions().size()) return false;
+  const hlo::Computation& computation = module[module[id].computation];
+  int64_t reads = computation.root == id ? 2 : 0;
+  for (uint32_t k = 0; k < computation.instruction_count && reads < 2; ++k) {
+    const InstructionId each(computation.first_instruction + k);
+    reads += std::ranges::count(module.operands(each), id);
+  }
+  return reads == 1;
+}
+
 }  // namespace
+
+// The free dimensions of both sides in the other order: the sides change places.
+InstructionId TransposeOfDot(Edit& edit, InstructionId id) {
+  using enum AttributeKey;
+  const InstructionId dot = edit.operand(id, 0);
+  if (edit.opcode(dot) != Opcode::kDot || edit.rewriter().operand_count(dot) != 2 ||
+      edit.IsPinned(dot) || !IsReadOnce(edit, dot)) {
+    return kNoReplacement;
+  }
+  const auto batch = edit.Ints(dot, kLhsBatchDims), sums = edit.Ints(dot, kLhsContractingDims);
+  const auto rank = static_cast<int64_t>(edit.shape(dot).rank());
+  const auto kept = static_cast<int64_t>(batch.size());
+  const int64_t left = static_cast<int64_t>(edit.shape(edit.operand(dot, 0)).rank()) - kept -
+                       static_cast<int64_t>(sums.size());
+  std::vector<int64_t> swapped;
+  for (int64_t d = 0; d < kept; ++d) swapped.push_back(d);
+  for (int64_t d = kept + left; d < rank; ++d) swapped.push_back(d);
+  for (int64_t d = kept; d < kept + left; ++d) swapped.push_back(d);
+  if (edit.Ints(id, kDimensions) != swapped) return kNoReplacement;
+  std::vector<Attribute> attributes;
+  hlo::ModuleBuilder& builder = edit.rewriter().builder();
+  for (const Attribute& a : edit.rewriter().attributes(dot)) {
+    switch (a.key) {
+      case kSparsity:
+        return kNoReplacement;
+      case kLhsBatchDims:
+      case kRhsBatchDims:
+      case kLhsContractingDims:
+      case kRhsContractingDims:
+      case kMetadata:
+        break;
+      default:
+        attributes.push_back(a);
+    }
+  }
+  if (!batch.empty()) {
+    attributes.push_back(builder.MakeInts(kLhsBatchDims, edit.Ints(dot, kRhsBatchDims)));
+    attributes.push_back(builder.MakeInts(kRhsBatchDims, batch));
+  }
+  attributes.push_back(builder.MakeInts(kLhsContractingDims, edit.Ints(dot, kRhsContractingDims)));
+  attributes.push_back(builder.MakeInts(kRhsContractingDims, sums));
+  const Shape shape = edit.shape(id);
+  return edit.Add(id, "dot", Opcode::kDot, shape, {edit.operand(dot, 1), edit.operand(dot, 0)},
+                  attributes);
+}
 
 InstructionId DotOfTransposes(Edit& edit, InstructionId id) {
   using enum AttributeKey;
