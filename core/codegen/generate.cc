@@ -91,25 +91,6 @@ Status CompileBatch(const hlo::Module& module, const CodegenOptions& options, Ba
   return Finish(*target, code, options, batch);
 }
 
-// The outermost loops of the plan that are one function.
-std::vector<const compile::PlannedStep*> LoopsOf(const compile::Plan* plan) {
-  std::vector<const compile::PlannedStep*> out;
-  if (plan == nullptr) return out;
-  std::vector<compile::SequenceNumber> open = {0};
-  while (!open.empty()) {
-    const compile::SequenceNumber s = open.back();
-    open.pop_back();
-    for (const compile::PlannedStep& step : plan->sequences[s]) {
-      if (step.is_one_function) {
-        out.push_back(&step);
-      } else {
-        open.insert(open.end(), step.sequences.begin(), step.sequences.end());
-      }
-    }
-  }
-  return out;
-}
-
 // The kernels that differ, those first that are worth the least effort.
 struct Different {
   std::vector<InstructionId> kernels;
@@ -170,7 +151,9 @@ Result<std::unique_ptr<compile::KernelLibrary>> GenerateKernels(
     const CodegenOptions& options) {
   const Different different = FindDifferent(*module, kernels, options.effort);
   const int threads = options.threads > 0 ? options.threads : AvailableCpus();
-  std::vector<Batch> batches = Cut(different, LoopsOf(options.plan), threads);
+  std::vector<const compile::PlannedStep*> loops;
+  if (options.plan != nullptr) loops = OneFunctionLoopsOf(*options.plan);
+  std::vector<Batch> batches = Cut(different, loops, threads);
   HLOSCOPE_TRY(ParallelFor(std::ssize(batches), threads, [&](int64_t i) {
     Batch& batch = batches[static_cast<size_t>(i)];
     batch.status = CompileBatch(*module, options, batch);

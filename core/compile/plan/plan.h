@@ -91,6 +91,12 @@ void ForEachStep(const Plan& plan, SequenceNumber sequence, const Function& fn) 
   }
 }
 
+// The kernels that are called by themselves, in ascending order: all but those of loops that are one
+// function.
+std::vector<hlo::InstructionId> KernelsOf(const Plan& plan);
+// The outermost loops that are one function.
+std::vector<const PlannedStep*> OneFunctionLoopsOf(const Plan& plan);
+
 // How many arrays and tokens a value of that shape has.
 size_t LeafCount(const hlo::Shape& shape);
 

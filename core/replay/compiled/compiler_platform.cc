@@ -1,5 +1,6 @@
 // The row of our own compiler: kernels where there are any, the evaluator around them.
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "core/base/own_library.h"
@@ -102,10 +103,26 @@ class CompilerExecutable : public EvaluatorExecutable {
   ModuleCode code_;
 };
 
+// What a run is to show of the module.
+enum class Form : uint8_t {
+  kResults,  // nothing else: small loops are one function
+  kSteps,    // when each kernel ran
+  kValues,   // the value of every instruction
+};
+constexpr size_t kForms = 3;
+
+Form FormFor(const RunOptions& options) {
+  if (options.capture.wants_more_than_results()) return Form::kValues;
+  return options.record_steps > 0 ? Form::kSteps : Form::kResults;
+}
+
 Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
-                                                   const RunOptions& options, bool keep_values) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compilation,
-                            compile::Compile(module, OptionsFor(*module, options, keep_values)));
+                                                   const RunOptions& options) {
+  const Form form = FormFor(options);
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      compile::Compilation compilation,
+      compile::Compile(module, OptionsFor(*module, options, form == Form::kValues)));
+  if (form == Form::kSteps) compilation.plan = nullptr;
   HLOSCOPE_ASSIGN_OR_RETURN(const auto generate,
                             EntryOf<compile::GenerateKernelsFunction>(compile::kGenerateKernels));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls,
@@ -114,7 +131,9 @@ Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Mo
   const auto calls = compile::LibraryCallsOf(*compilation.module);
   HLOSCOPE_ASSIGN_OR_RETURN(libraries[0], make_calls(compilation.module, calls));
   // What the library refuses is a kernel.
-  std::vector<InstructionId> kernels = compilation.kernels;
+  std::vector<InstructionId> kernels = compilation.plan == nullptr
+                                           ? compilation.kernels
+                                           : compile::KernelsOf(*compilation.plan);
   std::ranges::copy_if(calls, std::back_inserter(kernels),
                        [&](InstructionId id) { return libraries[0]->Find(id) == nullptr; });
   HLOSCOPE_ASSIGN_OR_RETURN(libraries[1],
@@ -124,32 +143,27 @@ Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Mo
                                               std::move(libraries));
 }
 
-// The module in two forms: as it runs, and with every value made, once somebody wants those.
-class TwoForms : public Executable {
+// A module in the forms that its runs ask for, each made when it is first asked for.
+class ModuleForms : public Executable {
  public:
-  explicit TwoForms(std::shared_ptr<const hlo::Module> module) : module_(std::move(module)) {}
+  explicit ModuleForms(std::shared_ptr<const hlo::Module> module) : module_(std::move(module)) {}
 
-  // Makes the form that the options ask for.
-  Status Make(const RunOptions& options) {
-    std::unique_ptr<Executable>& form = FormFor(options);
-    if (form != nullptr) return {};
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        form, CompileAndLink(module_, options, options.capture.wants_more_than_results()));
-    return {};
+  Result<Executable*> Make(const RunOptions& options) {
+    std::unique_ptr<Executable>& form = forms_[static_cast<size_t>(FormFor(options))];
+    if (form == nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(form, CompileAndLink(module_, options));
+    }
+    return form.get();
   }
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
-    HLOSCOPE_TRY(Make(options));
-    return FormFor(options)->Run(inputs, options, stream);
+    HLOSCOPE_ASSIGN_OR_RETURN(Executable* const form, Make(options));
+    return form->Run(inputs, options, stream);
   }
 
  private:
-  std::unique_ptr<Executable>& FormFor(const RunOptions& options) {
-    return options.capture.wants_more_than_results() ? with_values_ : fast_;
-  }
-
   std::shared_ptr<const hlo::Module> module_;
-  std::unique_ptr<Executable> fast_, with_values_;
+  std::array<std::unique_ptr<Executable>, kForms> forms_;
 };
 
 class CompilerPlatform : public Platform {
@@ -159,7 +173,7 @@ class CompilerPlatform : public Platform {
 
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
                                            const RunOptions& options) override {
-    auto executable = std::make_unique<TwoForms>(std::move(module));
+    auto executable = std::make_unique<ModuleForms>(std::move(module));
     HLOSCOPE_TRY(executable->Make(options));
     return executable;
   }
