@@ -55,6 +55,18 @@ class Installed(unittest.TestCase):
         done = run(self.program, 'run', SAMPLES + '/mlp_train_step')
         self.assertEqual(done.returncode, 0, done.stderr[-500:])
 
+    def test_its_objects_link_with_its_runtime(self):
+        module, model = os.path.join(self.folder, 'cube.hlo'), os.path.join(self.folder, 'cube.o')
+        with open(module, 'w', encoding='utf-8') as f:
+            f.write('HloModule cube\nENTRY e {\n  p = f32[4] parameter(0)\n  ROOT r = f32[4] cbrt(p)\n}\n')
+        done = run(self.program, 'compile', module, '--emit', 'object', '-o', model)
+        self.assertEqual(done.returncode, 0, done.stderr[-500:])
+        with open(os.path.join(self.folder, 'cube.cmake'), encoding='utf-8') as f:
+            self.assertIn(os.path.dirname(self.program), f.read())
+        runtime = os.path.join(self.prefix, 'lib/libhloscope_runtime.a')
+        done = run('cc', '-shared', '-o', os.path.join(self.folder, 'cube.so'), model, runtime, '-lm', '-Wl,--no-undefined')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+
     def test_it_needs_nothing_of_the_build(self):
         for root, _, files in os.walk(self.prefix):
             for name in files:

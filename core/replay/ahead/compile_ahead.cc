@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/base/byte_archive.h"
+#include "core/base/counted.h"
 #include "core/base/own_library.h"
 #include "core/compile/compile.h"
 #include "core/compile/kernel_code.h"
@@ -67,6 +68,16 @@ Result<AheadAnswer> WriteKernels(const compile::Compilation& compiled, const Ahe
   return answer;
 }
 
+// "custom-call of lapack_dpotrf_ffi", "cholesky: unsupported opcode".
+std::string KindOf(const hlo::Module& module, hlo::InstructionId id) {
+  const std::string_view opcode = hlo::ToString(module[id].opcode);
+  if (module[id].opcode != hlo::Opcode::kCustomCall) {
+    return fmt::format("{}: {}", opcode, compile::WhyNoKernel(module, id));
+  }
+  return fmt::format("{} of {}", opcode,
+                     module.GetString(module[id], hlo::AttributeKey::kCustomCallTarget));
+}
+
 // Unsupported where something of the plan is no code: all that the evaluator would run, the first
 // by name.
 Status CheckIsAllCode(const compile::Compilation& compiled) {
@@ -91,11 +102,10 @@ Status CheckIsAllCode(const compile::Compilation& compiled) {
                             "give the module as a protobuf (.hlo.pb), which holds them");
   }
   const std::string others =
-      evaluated.size() == 1 ? "" : fmt::format(", and {} others", evaluated.size() - 1);
+      evaluated.size() == 1 ? "" : " and " + Counted(evaluated.size() - 1, "other");
   return UnsupportedError(
-      fmt::format("{} cannot be compiled ahead of time: the evaluator runs {} ({}: {}){}",
-                  module.name(), module.name(first), hlo::ToString(module[first].opcode),
-                  compile::WhyNoKernel(module, first), others),
+      fmt::format("{} cannot be compiled ahead of time: the evaluator runs {} ({}){}",
+                  module.name(), module.name(first), KindOf(module, first), others),
       hint);
 }
 
@@ -131,8 +141,7 @@ Result<AheadAnswer> CompileHere(AheadJob& job) {
   const bool is_object = job.form == CodeForm::kObject;
   compile::CompileOptions options;
   options.library_calls = !is_object;
-  HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled,
-                            compile::Compile(module, options));
+  HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module, options));
   HLOSCOPE_ASSIGN_OR_RETURN(AheadAnswer answer,
                             is_object ? WriteObject(compiled, job) : WriteKernels(compiled, job));
   answer.kernels = std::ssize(compiled.kernels);
