@@ -54,17 +54,29 @@ Result<EmitReport> EmitPlan(const std::shared_ptr<const hlo::Module>& module,
   return report;
 }
 
+constexpr std::string_view kHeaderEnd = ".h", kCMakeEnd = ".cmake";
+
+Status CheckObjectFile(const std::string& output) {
+  const std::filesystem::path path(output);
+  const std::string end = path.extension().string();
+  if (output != "-" && path.has_stem() && end != kHeaderEnd && end != kCMakeEnd) return {};
+  return InputError("--emit object writes a header and a CMake file beside the object",
+                    "name the object: -o model.o");
+}
+
 // The header and the CMake file of an object.
 Status WriteBeside(const std::string& object, const replay::AheadAnswer& answer,
                    EmitReport& report) {
   const std::filesystem::path path(object);
-  const std::pair<const char*, const std::string&> others[] = {{".h", answer.c_header},
-                                                               {".cmake", answer.cmake}};
-  for (const auto& [end, text] : others) {
+  const auto write = [&](std::string_view end, const std::string& text,
+                         const char* what) -> Status {
     const std::string file = std::filesystem::path(path).replace_extension(end).string();
     HLOSCOPE_TRY(Write(file, text));
-    report.files.push_back({file, end == others[0].first ? "its C header" : "its CMake target"});
-  }
+    report.files.push_back({file, what});
+    return {};
+  };
+  HLOSCOPE_TRY(write(kHeaderEnd, answer.c_header, "its C header"));
+  HLOSCOPE_TRY(write(kCMakeEnd, answer.cmake, "its CMake target"));
   report.object_bytes = std::ssize(answer.code);
   report.temp_bytes = answer.temp_bytes;
   return {};
@@ -83,10 +95,7 @@ Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
   if (request.what == kPlan) return EmitPlan(module, request);
   const auto row = std::ranges::find(kCode, request.what, &CodeRow::name);
   if (row == std::end(kCode)) return InputError("--emit " + request.what + ": no such code");
-  if (row->form == CodeForm::kObject && request.output == "-") {
-    return InputError("--emit object writes a header and a CMake file beside the object",
-                      "name a file: -o model.o");
-  }
+  if (row->form == CodeForm::kObject) HLOSCOPE_TRY(CheckObjectFile(request.output));
   replay::AheadRequest ahead;
   ahead.object_file = request.output;
   ahead.form = row->form;
