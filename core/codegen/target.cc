@@ -40,6 +40,10 @@ void InitializeOnce() {
   });
 }
 
+// LLVM 19 takes sums of sign-extended bytes times a constant above zero for products of unsigned
+// bytes where the processor has instructions for those, and gives wrong sums.
+constexpr const char* kWithoutByteProducts = "-avx512vnni,-avxvnni,-avxvnniint8";
+
 // What this machine is, which costs a little to find out.
 struct Host {
   std::string triple = llvm::sys::getProcessTriple(), cpu = llvm::sys::getHostCPUName().str(),
@@ -50,6 +54,7 @@ struct Host {
       if (!features.empty()) features += ',';
       features += (feature.second ? '+' : '-') + feature.first().str();
     }
+    features += (features.empty() ? "" : ",") + std::string(kWithoutByteProducts);
   }
   static const Host& This() {
     static const Host host;
@@ -159,8 +164,8 @@ Result<std::unique_ptr<Target>> Target::Make(const std::string& cpu, Effort effo
   out->cpu_ = cpu;
   out->effort_ = effort;
   out->machine_.reset(target->createTargetMachine(
-      host.triple, name, cpu.empty() ? host.features : "", options, llvm::Reloc::PIC_,
-      llvm::CodeModel::Small,
+      host.triple, name, cpu.empty() ? host.features : kWithoutByteProducts, options,
+      llvm::Reloc::PIC_, llvm::CodeModel::Small,
       effort == Effort::kUsual ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::None, true));
   if (out->machine_ == nullptr) return UnsupportedError("LLVM writes no code for " + host.triple);
   out->passes_ = std::make_unique<Passes>(*out->machine_);

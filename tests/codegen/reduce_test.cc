@@ -116,6 +116,27 @@ TEST(Reduce, CombinesByEachOperation) {
 }
 
 // Not associative: from the left, in row-major order.
+// LLVM knows instructions for sums of products of bytes.
+TEST(Reduce, SumsBytesTimesConstants) {
+  for (const std::string type : {"s8", "u8"}) {
+    for (const char* factor : {"3", "-3", "200", "70000"}) {
+      for (const char* columns : {"8", "16", "32", "100"}) {
+        const std::string wide = fmt::format("s32[9,{}]", columns);
+        ExpectAsEvaluated(Fused(
+            fmt::format("{}[9,{}]", type, columns),
+            fmt::format("  x = {0} convert(p0)\n  c = s32[] constant({1})\n  f = {0} "
+                        "broadcast(c), dimensions={{}}\n  m = {0} multiply(x, f)\n  z = s32[] "
+                        "constant(0)\n  ROOT r = s32[9] reduce(m, z), dimensions={{1}}, "
+                        "to_apply=add",
+                        wide, factor),
+            "s32[9]",
+            "add {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT s = s32[] "
+            "add(a, b)\n}\n"));
+      }
+    }
+  }
+}
+
 TEST(Reduce, FoldsOtherReducersInOrder) {
   for (const Case& c : Cases()) ExpectAsEvaluated(ReduceText(c, "s32", "subtract"));
 }
