@@ -130,6 +130,10 @@ class Compile(FolderTest):
         self.expect_error('is for our own compiler', module, '--emit', 'asm', '-o', '-', '--with', 'xla-cpu')
         self.expect_error('--target is for code', module, '--emit', 'plan', '-o', '-', '--target', 'native')
 
+    def test_a_plan_says_why_the_evaluator_runs_something(self):
+        module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  p = f32[2,2] parameter(0)\n  ROOT r = f32[2,2] cholesky(p)\n}\n')
+        self.assertIn('0 evaluate r: b0 -> b1 (cholesky: unsupported opcode)', self.run_it(module, '--emit', 'plan', '-o', '-').stdout)
+
     def test_a_module_without_a_plan_says_why(self):
         module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  t = token[] after-all()\n  i = (f32[8], token[]) infeed(t)\n'
                                     '  ROOT r = f32[8] get-tuple-element(i), index=0\n}\n')

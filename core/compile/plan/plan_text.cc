@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "core/compile/kernel_rules.h"
 #include "core/compile/plan/plan.h"
 
 namespace hloscope::compile {
@@ -51,6 +52,10 @@ class PlanText {
       text_ += " ->";
       WriteList(step.results);
       if (step.is_one_function) text_ += " (one function)";
+      if (step.kind == StepKind::kEvaluate) {
+        fmt::format_to(out_, " ({}: {})", hlo::ToString((*plan_.module)[step.id].opcode),
+                       WhyNoKernel(*plan_.module, step.id));
+      }
       text_ += '\n';
       for (size_t k = 0; k < step.sequences.size(); ++k) {
         fmt::format_to(out_, "{:{}}{}\n", "", 2 * depth + 1, NameOf(step, k));
