@@ -95,11 +95,20 @@ class Finder {
     return stage < kMostStages;
   }
 
+  // True for an associative operation of the two parameters.
+  bool IsOneOperation(hlo::ComputationId applied) const {
+    const InstructionId root = module_[applied].root;
+    const auto operands = module_.operands(root);
+    return HasTrait(module_[root].opcode, hlo::kTraitAssociative) && operands.size() == 2 &&
+           operands[0] != operands[1] && IsParameter(operands[0]) && IsParameter(operands[1]);
+  }
+  bool IsParameter(InstructionId id) const { return module_[id].opcode == Opcode::kParameter; }
+
   bool IsReduceOfRows(InstructionId id) const {
     const auto operands = module_.operands(id);
     const auto applied = module_.GetComputation(module_[id], AttributeKey::kToApply);
     if (operands.size() != 2 || !IsKernelRoot(module_, id) ||
-        !HasTrait(module_[module_[applied].root].opcode, hlo::kTraitAssociative) ||
+        !IsOneOperation(applied) ||
         RoleOf(operands[1]) != RowRole::kFree ||
         !std::ranges::equal(module_.shape(operands[0]).dimensions(), sizes())) {
       return false;
