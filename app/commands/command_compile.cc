@@ -81,7 +81,7 @@ class CompileCommand : public Command {
     request_.limits = context.limits;
     if (!request_.platform.empty()) return Tell(Compile(context, cancel.token()), context);
     return EmitsCode() ? Tell(EmitCode(context, cancel.token()), context)
-                       : Tell(CompileOwn(context), context);
+                       : Tell(CompileOwn(context, cancel.token()), context);
   }
 
  private:
@@ -198,17 +198,19 @@ class CompileCommand : public Command {
     HLOSCOPE_ASSIGN_OR_RETURN(EmitReport report, EmitOwn(loaded.module, emit, stop));
     if (request_.dump.empty()) return report;
     HLOSCOPE_ASSIGN_OR_RETURN(const OwnCompileReport dumped,
-                              OwnCompile(loaded.module, request_.dump, request_.passes));
+                              OwnCompile(loaded.module, request_.dump, request_.passes,
+                                         request_.limits, stop));
     report.files.push_back({request_.dump, Counted(dumped.dump_files, "file")});
     return report;
   }
 
-  Result<OwnCompileReport> CompileOwn(const Context& context) const {
+  Result<OwnCompileReport> CompileOwn(const Context& context, const std::stop_token& stop) const {
     HLOSCOPE_TRY(CheckOwnOptions());
     HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<ModuleForm> form, OutputForm());
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, Load(context));
     HLOSCOPE_ASSIGN_OR_RETURN(OwnCompileReport report,
-                              OwnCompile(loaded.module, request_.dump, request_.passes));
+                              OwnCompile(loaded.module, request_.dump, request_.passes,
+                                         request_.limits, stop));
     if (form) HLOSCOPE_TRY(WriteOptimized(report.module, *form));
     return report;
   }
@@ -276,6 +278,7 @@ class CompileCommand : public Command {
         .Field("module", module_)
         .Field("status", "ok")
         .Field("compile_ms", report.compile_ms)
+        .Field("code_ms", report.code_ms)
         .Field("instructions_before", report.instructions_before)
         .Field("instructions", report.instructions)
         .Field("kernels", report.kernels)

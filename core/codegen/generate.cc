@@ -33,7 +33,7 @@ struct Batch {
   const compile::PlannedStep* loop = nullptr;
   Effort effort = Effort::kUsual;
   WrittenKernels::Object written;
-  std::string llvm_ir, assembly;
+  compile::CodePart part;
   Status status;
 };
 
@@ -47,15 +47,21 @@ std::string SymbolName(const hlo::Module& module, InstructionId id, size_t numbe
   return name;
 }
 
+std::string TextOf(const llvm::Module& code) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  code.print(stream, nullptr);
+  return text;
+}
+
 Status Finish(Target& target, llvm::Module& code, const CodegenOptions& options, Batch& batch) {
-  if (options.llvm_ir != nullptr) {
-    llvm::raw_string_ostream stream(batch.llvm_ir);
-    code.print(stream, nullptr);
-  }
+  const bool wants_parts = options.parts != nullptr;
+  if (wants_parts || options.llvm_ir != nullptr) batch.part.llvm_ir = TextOf(code);
   if (options.verify) HLOSCOPE_TRY(CheckSound(code));
   target.Optimize(code);
-  if (options.assembly != nullptr) {
-    HLOSCOPE_ASSIGN_OR_RETURN(batch.assembly, target.ToAssembly(*llvm::CloneModule(code)));
+  if (wants_parts) batch.part.optimized_llvm_ir = TextOf(code);
+  if (wants_parts || options.assembly != nullptr) {
+    HLOSCOPE_ASSIGN_OR_RETURN(batch.part.assembly, target.ToAssembly(*llvm::CloneModule(code)));
   }
   batch.written.bytes = target.ToObject(code);
   return {};
@@ -89,6 +95,16 @@ Status CompileBatch(const hlo::Module& module, const CodegenOptions& options, Ba
   batch.written.loops.push_back({name, batch.loop->id.index, *scratch});
   target->Inline(code);
   return Finish(*target, code, options, batch);
+}
+
+// The texts that were asked for.
+void HandOut(Batch& batch, const CodegenOptions& options) {
+  if (options.llvm_ir != nullptr) *options.llvm_ir += batch.part.llvm_ir;
+  if (options.assembly != nullptr) *options.assembly += batch.part.assembly;
+  if (options.parts == nullptr || batch.written.bytes.empty()) return;
+  batch.part.name = fmt::format("part_{}", options.parts->size());
+  batch.part.object = {batch.written.bytes.begin(), batch.written.bytes.end()};
+  options.parts->push_back(std::move(batch.part));
 }
 
 // The kernels that differ, those first that are worth the least effort.
@@ -161,8 +177,7 @@ Result<std::unique_ptr<compile::KernelLibrary>> GenerateKernels(
   WrittenKernels written;
   for (Batch& batch : batches) {
     HLOSCOPE_TRY(batch.status);
-    if (options.llvm_ir != nullptr) *options.llvm_ir += batch.llvm_ir;
-    if (options.assembly != nullptr) *options.assembly += batch.assembly;
+    HandOut(batch, options);
     written.objects.push_back(std::move(batch.written));
   }
   for (size_t i = 0; i < kernels.size(); ++i) {

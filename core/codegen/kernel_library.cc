@@ -86,6 +86,7 @@ Result<std::unique_ptr<compile::KernelLibrary>> Link(WrittenKernels written) {
     }
     for (const WrittenLoop& loop : object.loops) {
       compile::LoopCode& code = library->loops[loop.instruction];
+      code.name = loop.name;
       code.scratch_bytes = loop.scratch_bytes;
       HLOSCOPE_ASSIGN_OR_RETURN(code.run, FunctionOf<compile::LoopFunction>(*library, loop.name));
     }

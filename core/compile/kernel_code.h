@@ -60,6 +60,7 @@ using LoopFunction = bool (*)(std::byte* const* buffers, std::byte* arena, std::
                               int64_t turns);
 
 struct LoopCode {
+  std::string name;  // of the symbol
   LoopFunction run = nullptr;
   int64_t scratch_bytes = 0;
 };
@@ -85,6 +86,13 @@ enum class Effort : uint8_t {
   kUsual,
 };
 
+// What LLVM was given of some kernels, and what it made of them: one LLVM module.
+struct CodePart {
+  std::string name;  // "part_0"
+  std::string llvm_ir, optimized_llvm_ir, assembly;
+  std::string object;  // the bytes of an ELF file
+};
+
 struct CodegenOptions {
   int threads = 0;             // to compile with; 0: one for each CPU
   std::string target = {};     // an LLVM CPU name; empty: this machine
@@ -92,6 +100,7 @@ struct CodegenOptions {
   // Where not null: the LLVM IR before and the assembly behind LLVM's passes are put there.
   std::string* llvm_ir = nullptr;
   std::string* assembly = nullptr;
+  std::vector<CodePart>* parts = nullptr;  // where not null: likewise, all forms by LLVM module
   // Where not null: what LoadKernels makes the same library of, in another process of this build on
   // such a processor.
   std::string* image = nullptr;

@@ -78,14 +78,17 @@ class Gather {
     bool is_ptx = entry.role == FileRole::kPtx;
     bool is_llvm =
         entry.role == FileRole::kLlvmOptimized || entry.role == FileRole::kLlvmUnoptimized;
-    if (!is_ptx && !is_llvm) return;
+    bool is_assembly = entry.role == FileRole::kAssembly;
+    if (!is_ptx && !is_llvm && !is_assembly) return;
     if (entry.kind == FileKind::kEmpty) return;
     auto text = model_.OpenFile(file);
     if (!text) {
       table_->warnings.push_back(text.error().ToString());
       return;
     }
-    auto functions = is_ptx ? ReadPtx(text->bytes()) : ReadLlvm(text->bytes(), for_gpu_);
+    auto functions = is_ptx        ? ReadPtx(text->bytes())
+                     : is_assembly ? ReadAssembly(text->bytes())
+                                   : ReadLlvm(text->bytes(), for_gpu_);
     for (const CodeFunction& function : functions) {
       if (!function.is_kernel) continue;
       if (function.is_cut) {
@@ -122,6 +125,7 @@ class Gather {
     Kernel& kernel = Named(function.name);
     TextRange range{file, function.first_line, function.last_line};
     TextRange& place = role == FileRole::kPtx             ? kernel.ptx
+                       : role == FileRole::kAssembly      ? kernel.assembly
                        : role == FileRole::kLlvmOptimized ? kernel.llvm
                                                           : kernel.llvm_unoptimized;
     if (place.found()) {

@@ -105,6 +105,17 @@ class Compile(FolderTest):
         done = subprocess.run([HLOSCOPE, 'info', dump, '--passes'], capture_output=True, text=True, check=False, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('0001 optimization: fusion', done.stdout)
+        done = subprocess.run([HLOSCOPE, 'info', dump, '--json'], capture_output=True, text=True, check=False, timeout=300)
+        told = json.loads(done.stdout)
+        self.assertEqual(told['warnings'], [])
+        names = os.listdir(dump)
+        for ending in ('-buffer-assignment.txt', '-live-range.txt', '.thunk_sequence.txt', '.fusion_decisions.txt', '.part_0.s', '.hlo.pb'):
+            self.assertTrue(any(name.endswith(ending) for name in names), ending)
+        (own,) = told['modules']
+        (kernel,) = own['kernels']
+        self.assertEqual(kernel['tie'], 'metadata')
+        self.assertTrue(kernel['llvm'])
+        self.expect_error('already contains a dump', module, '--dump', dump)
         self.expect_error('give --dump DIR, or --emit hlo -o OUT', module)
         self.expect_error('--target is for code', module, '--dump', dump, '--target', 'h100')
 

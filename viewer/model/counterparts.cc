@@ -166,7 +166,7 @@ class Search {
     for (size_t k = 0; kernels && k < (*kernels)->kernels.size(); ++k) {
       const dump::Kernel& kernel = (*kernels)->kernels[k];
       if (has(kernel.ptx) || has(kernel.llvm) || has(kernel.llvm_unoptimized) ||
-          has(kernel.triton) || has(kernel.mlir)) {
+          has(kernel.assembly) || has(kernel.triton) || has(kernel.mlir)) {
         out_.kernels.push_back(static_cast<int32_t>(k));
         StartAll(out_.final_stage, provenance_.OfKernel(static_cast<int32_t>(k)));
       }
@@ -231,7 +231,8 @@ class Search {
       if (!kernels || static_cast<size_t>(k) >= (*kernels)->kernels.size()) continue;
       const dump::Kernel& kernel = (*kernels)->kernels[static_cast<size_t>(k)];
       for (const dump::TextRange& range :
-           {kernel.ptx, kernel.llvm, kernel.llvm_unoptimized, kernel.triton, kernel.mlir}) {
+           {kernel.ptx, kernel.llvm, kernel.llvm_unoptimized, kernel.assembly, kernel.triton,
+            kernel.mlir}) {
         if (range.found()) out_.lines.push_back({range.file, range.first_line, range.last_line});
       }
     }

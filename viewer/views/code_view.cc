@@ -28,10 +28,11 @@ struct Form {
   const char* title;
   dump::TextRange dump::Kernel::* range;
 };
-constexpr std::array<Form, 5> kForms = {{{"Triton", &dump::Kernel::triton},
+constexpr std::array<Form, 6> kForms = {{{"Triton", &dump::Kernel::triton},
                                          {"MLIR", &dump::Kernel::mlir},
                                          {"LLVM IR (unoptimised)", &dump::Kernel::llvm_unoptimized},
                                          {"LLVM", &dump::Kernel::llvm},
+                                         {"Assembly", &dump::Kernel::assembly},
                                          {"PTX", &dump::Kernel::ptx}}};
 
 class CodeView : public View {

@@ -340,6 +340,7 @@ class SelectionView : public View {
     const Link links[] = {{"PTX", kernel.ptx},
                           {"LLVM", kernel.llvm},
                           {"LLVM IR (unoptimised)", kernel.llvm_unoptimized},
+                          {"Assembly", kernel.assembly},
                           {"Triton", kernel.triton},
                           {"MLIR", kernel.mlir}};
     bool first = true;

@@ -1,4 +1,4 @@
-// Reading the functions of PTX and LLVM IR texts: names, places, launch bounds, memory.
+// Reading the functions of PTX, LLVM IR and assembly texts: names, places, launch bounds, memory.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,10 @@ std::vector<CodeFunction> ReadPtx(std::string_view text);
 
 // The defined functions of an LLVM IR text, in order. `for_gpu` says how kernels are known.
 std::vector<CodeFunction> ReadLlvm(std::string_view text, bool for_gpu);
+
+// The global functions of an assembly text in the syntax of ELF targets, in order, each from its
+// label to its `.size`.
+std::vector<CodeFunction> ReadAssembly(std::string_view text);
 
 // The lines of one function that carry debug information: `.loc` of PTX, `!dbg` of LLVM IR.
 std::vector<DebugLine> ReadPtxLines(std::string_view text, int32_t first_line, int32_t last_line);

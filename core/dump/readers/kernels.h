@@ -42,6 +42,7 @@ struct Kernel {
   TextRange ptx;               // its `.entry`, to the closing brace
   TextRange llvm;              // its `define` after LLVM's passes, else before them
   TextRange llvm_unoptimized;  // … before LLVM's passes
+  TextRange assembly;          // its instructions, from its label on
   TextRange triton;            // the Triton IR of its fusion, the last form
   TextRange mlir;              // the MLIR of its fusion (CPU), the last form
   TextRange object;            // the object file (no lines)

@@ -8,13 +8,13 @@
 
 #include "core/base/byte_archive.h"
 #include "core/base/counted.h"
-#include "core/base/own_library.h"
 #include "core/compile/compile.h"
 #include "core/compile/kernel_code.h"
 #include "core/compile/kernel_rules.h"
 #include "core/compile/object_code.h"
 #include "core/hlo/module_image.h"
 #include "core/replay/ahead/c_interface.h"
+#include "core/replay/codegen_entry.h"
 #include "core/replay/workers/isolated_task.h"
 
 namespace hloscope::replay {
@@ -47,17 +47,9 @@ void Archive(A& archive, Archived<A, AheadAnswer>& answer) {
 
 namespace {
 
-template <typename Function>
-Result<Function> EntryOf(const char* name) {
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      void* const entry,
-      FindInOwnLibrary("codegen", name, "run `scripts/setup build`, then build again"));
-  return *static_cast<const Function*>(entry);
-}
-
 Result<AheadAnswer> WriteKernels(const compile::Compilation& compiled, const AheadJob& job) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto generate,
-                            EntryOf<compile::GenerateKernelsFunction>(compile::kGenerateKernels));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateKernelsFunction>(
+                                                     compile::kGenerateKernels));
   AheadAnswer answer;
   compile::CodegenOptions options{
       .threads = job.threads, .target = job.target, .plan = compiled.plan.get()};
@@ -117,7 +109,7 @@ std::string ProgramFolder() {
 Result<AheadAnswer> WriteObject(const compile::Compilation& compiled, const AheadJob& job) {
   HLOSCOPE_TRY(CheckIsAllCode(compiled));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto write,
-                            EntryOf<compile::WriteObjectFunction>(compile::kWriteObject));
+                            CodegenEntry<compile::WriteObjectFunction>(compile::kWriteObject));
   const std::filesystem::path file(job.object_file);
   const std::string name = CName(file.stem().string());
   HLOSCOPE_ASSIGN_OR_RETURN(compile::ObjectCode object,

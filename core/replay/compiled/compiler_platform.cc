@@ -3,10 +3,10 @@
 #include <array>
 #include <iterator>
 
-#include "core/base/own_library.h"
 #include "core/compile/compile.h"
 #include "core/compile/library_rules.h"
 #include "core/hlo/sharding/topology.h"
+#include "core/replay/codegen_entry.h"
 #include "core/replay/compiled/kernel_runner.h"
 #include "core/replay/evaluating.h"
 #include "core/replay/run_targets.h"
@@ -24,15 +24,6 @@ std::vector<InstructionId> OriginsOf(const compile::Compilation& compilation) {
     if (now.valid()) origins[now.index] = InstructionId(i);
   }
   return origins;
-}
-
-// What code generation is entered by, under that name.
-template <typename Function>
-Result<Function> EntryOf(const char* name) {
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      void* const entry,
-      FindInOwnLibrary("codegen", name, "run `scripts/setup build`, then build again"));
-  return *static_cast<const Function*>(entry);
 }
 
 // "a,b" as two.
@@ -123,17 +114,16 @@ Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Mo
       compile::Compilation compilation,
       compile::Compile(module, OptionsFor(*module, options, form == Form::kValues)));
   if (form == Form::kSteps) compilation.plan = nullptr;
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto generate,
-                            EntryOf<compile::GenerateKernelsFunction>(compile::kGenerateKernels));
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls,
-                            EntryOf<compile::MakeLibraryCallsFunction>(compile::kMakeLibraryCalls));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateKernelsFunction>(
+                                                     compile::kGenerateKernels));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls, CodegenEntry<compile::MakeLibraryCallsFunction>(
+                                                       compile::kMakeLibraryCalls));
   std::vector<std::unique_ptr<compile::KernelLibrary>> libraries(2);
   const auto calls = compile::LibraryCallsOf(*compilation.module);
   HLOSCOPE_ASSIGN_OR_RETURN(libraries[0], make_calls(compilation.module, calls));
   // What the library refuses is a kernel.
-  std::vector<InstructionId> kernels = compilation.plan == nullptr
-                                           ? compilation.kernels
-                                           : compile::KernelsOf(*compilation.plan);
+  std::vector<InstructionId> kernels =
+      compilation.plan == nullptr ? compilation.kernels : compile::KernelsOf(*compilation.plan);
   std::ranges::copy_if(calls, std::back_inserter(kernels),
                        [&](InstructionId id) { return libraries[0]->Find(id) == nullptr; });
   HLOSCOPE_ASSIGN_OR_RETURN(libraries[1],

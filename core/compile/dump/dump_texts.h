@@ -1,0 +1,50 @@
+// A compilation as texts in the formats of XLA's dumps, so that what reads those reads ours.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/compile/compile.h"
+
+namespace hloscope::compile {
+
+// The code that runs a step.
+struct StepCode {
+  std::string name;         // of its function in the LLVM IR
+  bool is_library = false;  // a library does the work instead, and there is no such function
+  int64_t grains = 1, scratch_bytes = 0;
+};
+// By instruction; steps whose code could not be made have none, and the evaluator runs them.
+using StepCodes = std::unordered_map<uint32_t, StepCode>;
+
+// A value of an instruction and where it lies: what it is between the steps `first` and `last`.
+struct PlacedValue {
+  BufferNumber buffer = 0;
+  hlo::InstructionId id;
+  std::vector<int64_t> index;  // of the array in its shape
+  const hlo::Shape* shape = nullptr;
+  int64_t first = 0, last = 0;
+};
+
+// The values of a plan by buffer, and in one buffer by time. Those that are made in memory of
+// another one, or copied there, begin where that one ends.
+std::vector<PlacedValue> PlacedValues(const Plan& plan);
+
+// -buffer-assignment.txt: one allocation for each parameter, constant, result and value that the
+// evaluator brings, and one for the arena; `scratch_bytes` are asked for beside it.
+std::string BufferAssignmentText(const Plan& plan, int64_t scratch_bytes);
+// -live-range.txt, by the numbers of the steps.
+std::string LiveRangeText(const Plan& plan);
+
+// thunk_sequence.txt: the steps in order, those of loops and branches below them.
+std::string ThunkSequenceText(const Plan& plan, const StepCodes& codes);
+// thunk_metadata.txt: the instruction of each of them.
+std::string ThunkMetadataText(const Plan& plan, const StepCodes& codes);
+
+// fusion_decisions.txt: kernels with what they read and write, and each pair of instructions that
+// could have been together, with the reason why they are or are not.
+std::string DecisionText(const Compilation& compiled);
+
+}  // namespace hloscope::compile
