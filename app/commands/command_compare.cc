@@ -1,4 +1,5 @@
-// `hloscope compare A B`: two sets of values, two modules by meaning, or two profiles.
+// `hloscope compare A B`: two sets of values, two modules by meaning, two profiles, or what two
+// compilers fused.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/reports/attributed_modules.h"
+#include "app/reports/fusion_comparison_report.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/run_report.h"
 #include "app/shared_options.h"
@@ -34,7 +36,7 @@ class CompareCommand : public Command {
         {.name = "a",
          .target = &a_,
          .help = "a module, values (.npy, .npz, literal .pb, folder of .npy), a trace, a folder of "
-                 "traces, or several traces of the same (T1,T2,T3)",
+                 "traces, several traces of the same (T1,T2,T3), or a dump of a compiled module",
          .value = "A",
          .required = true},
         {.name = "b",
@@ -48,7 +50,7 @@ class CompareCommand : public Command {
          .target = &modules_,
          .help = "of traces: the modules that ran, if they are not in the trace: files or dumps",
          .value = "FILE"},
-        {.name = "--top", .target = &top_, .help = "of traces: rows of the table", .value = "N"},
+        {.name = "--top", .target = &top_, .help = "of traces and dumps: rows of the table", .value = "N"},
     };
   }
 
@@ -186,11 +188,12 @@ class CompareCommand : public Command {
   }
 
   int Modules(const Side& side_a, const Side& side_b, const Context& context) {
+    if (!side_a.file && !side_b.file) return Compilations(context);
     if (!side_a.file || !side_b.file) {
       return Fail({ErrorClass::kInput,
                    (side_a.file ? b_ : a_) + ": no .npy files and no traces in this folder",
                    {},
-                   "give module files, or folders of .npy files or of traces"},
+                   "give two module files, or two folders of .npy files, of traces or of dumps"},
                   context);
     }
     Result<dump::LoadedModule> a = dump::LoadSoundModule(*side_a.file, context.limits);
@@ -199,6 +202,15 @@ class CompareCommand : public Command {
     debug::ModuleComparison result = debug::CompareModules(*a->module, *b->module);
     context.json ? WriteOut(Json(result)) : PrintOut(Text(result));
     return result.equal ? kGood : kDiffers;
+  }
+
+  // Fusion is told, and makes no difference to the exit status: two compilers never fuse alike.
+  int Compilations(const Context& context) {
+    const Result<FusionReport> report = ReadFusionReport(a_, b_, context.limits);
+    if (!report) return Fail(report.error(), context);
+    const auto top = static_cast<size_t>(std::max<int64_t>(top_, 0));
+    context.json ? WriteOut(FusionReportJson(*report)) : PrintOut(FusionReportText(*report, top));
+    return kGood;
   }
 
   int Values(const std::vector<dump::NamedValue>& a, const std::vector<dump::NamedValue>& b,

@@ -145,6 +145,27 @@ class Compile(FolderTest):
         module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  p = f32[2,2] parameter(0)\n  ROOT r = f32[2,2] cholesky(p)\n}\n')
         self.assertIn('0 evaluate r: b0 -> b1 (cholesky: unsupported opcode)', self.run_it(module, '--emit', 'plan', '-o', '-').stdout)
 
+    def test_what_two_compilers_fused(self):
+        text = ('HloModule m\nENTRY e {\n  p = f32[1024] parameter(0)\n  q = f32[1024] negate(p)\n  r = f32[1024] add(q, p)\n'
+                '  ROOT s = f32[1024] multiply(r, q)\n}\n')
+        module, kernels = self.path('m.hlo', text), {'fused': 1, 'apart': 3}
+        self.assertEqual(self.run_it(module, '--dump', self.path('fused')).returncode, 0)
+        os.mkdir(self.path('apart'))
+        for point in ('before_optimizations', 'cpu_after_optimizations'):  # nothing was fused
+            with open(self.path('apart') + f'/module_0000.m.{point}.txt', 'w', encoding='utf-8') as f:
+                f.write(text.replace('HloModule m', 'HloModule m, is_scheduled=true'))
+        done = subprocess.run([HLOSCOPE, 'compare', self.path('fused'), self.path('apart'), '--json'], capture_output=True, text=True, check=False,
+                              timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual((told['all_a']['kernels'], told['all_b']['kernels']), tuple(kernels.values()))
+        self.assertEqual((told['all_a']['bytes_read'], told['all_a']['bytes_written']), (4096, 4096))
+        self.assertEqual((told['all_b']['bytes_read'], told['all_b']['bytes_written']), (5 * 4096, 3 * 4096))
+        (group,) = told['groups']
+        self.assertEqual(sorted(group['operations']), ['q', 'r', 's'])
+        done = subprocess.run([HLOSCOPE, 'compare', self.path('fused'), self.path('fused')], capture_output=True, text=True, check=False, timeout=300)
+        self.assertIn('the first moves 1.00 times the bytes of the second', done.stdout)
+
     def test_a_module_without_a_plan_says_why(self):
         module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  t = token[] after-all()\n  i = (f32[8], token[]) infeed(t)\n'
                                     '  ROOT r = f32[8] get-tuple-element(i), index=0\n}\n')

@@ -1,0 +1,146 @@
+// Finding the module in both dumps, and what is told of it.
+#include "app/reports/fusion_comparison_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/counted.h"
+#include "core/base/json.h"
+#include "core/dump/dump_model.h"
+#include "core/graph/labels.h"
+
+namespace hloscope::app {
+namespace {
+
+using graph::FusionGroup;
+using graph::Traffic;
+
+struct Compiled {
+  std::shared_ptr<const dump::DumpModel> model;
+  int32_t module = -1;
+  std::shared_ptr<const hlo::Module> first, last;
+  debug::Placement placement;
+};
+
+// The module of that name, or the only one; empty name: the first that is compiled.
+Result<Compiled> Read(const std::string& path, const std::string& name, const Limits& limits) {
+  Compiled found;
+  HLOSCOPE_ASSIGN_OR_RETURN(found.model, dump::DumpModel::Open(path, limits));
+  const auto modules = found.model->modules();
+  for (int32_t m = 0; m < std::ssize(modules) && found.module < 0; ++m) {
+    const bool is_wanted = name.empty() || modules[static_cast<size_t>(m)].name == name;
+    if (!is_wanted || found.model->FinalStage(m) < 1) continue;
+    HLOSCOPE_ASSIGN_OR_RETURN(found.last, found.model->Module(m, found.model->FinalStage(m)));
+    found.placement = debug::PlacementIn(*found.model, m, *found.last);
+    if (found.placement.compiled) found.module = m;
+  }
+  if (found.module < 0) {
+    return InputError(
+        fmt::format("{}: no compiled module{} in this folder", path,
+                    name.empty() ? "" : " " + name),
+        "give folders of .npy files, of traces, or two dumps of one module (compile --dump)");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(found.first, found.model->Module(found.module, 0));
+  return found;
+}
+
+std::string Names(const hlo::Module& module, const graph::KernelMap& map,
+                  const std::vector<uint32_t>& kernels) {
+  constexpr size_t kMost = 4;
+  std::string text;
+  for (size_t k = 0; k < std::min(kernels.size(), kMost); ++k) {
+    text += text.empty() ? "" : ", ";
+    text += module.name(map.kernels[kernels[k]].instruction);
+  }
+  if (kernels.size() > kMost) text += fmt::format(" and {} more", kernels.size() - kMost);
+  return text.empty() ? "nothing" : text;
+}
+
+std::string Moved(const Traffic& traffic) {
+  return fmt::format("reads {}, writes {}", graph::BytesText(static_cast<int64_t>(traffic.read)),
+                     graph::BytesText(static_cast<int64_t>(traffic.written)));
+}
+
+void WriteTraffic(const Traffic& traffic, JsonWriter& json) {
+  json.Field("bytes_read", traffic.read).Field("bytes_written", traffic.written);
+}
+
+void WriteSide(const hlo::Module& module, const graph::KernelMap& map,
+               const std::vector<uint32_t>& kernels, const Traffic& traffic, JsonWriter& json) {
+  json.BeginObject().Key("kernels").BeginArray();
+  for (const uint32_t k : kernels) json.Value(module.name(map.kernels[k].instruction));
+  json.EndArray();
+  WriteTraffic(traffic, json);
+  json.EndObject();
+}
+
+}  // namespace
+
+Result<FusionReport> ReadFusionReport(const std::string& a, const std::string& b,
+                                      const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const Compiled side_a, Read(a, "", limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const Compiled side_b,
+                            Read(b, std::string(side_a.first->name()), limits));
+  FusionReport report{.a = a,
+                      .b = b,
+                      .given = side_a.first,
+                      .compiled_a = side_a.last,
+                      .compiled_b = side_b.last,
+                      .comparison = {}};
+  report.comparison = graph::CompareFusion(*side_a.first, *side_a.last, side_a.placement,
+                                           *side_b.last, side_b.placement);
+  return report;
+}
+
+std::string FusionReportText(const FusionReport& report, size_t top) {
+  const auto& [a, b, groups] = report.comparison;
+  std::string out = fmt::format("{}: {}\n", report.given->name(),
+                                Counted(report.given->instructions().size(), "instruction"));
+  const auto tell = [&](const std::string& name, const graph::CompiledSide& side) {
+    out += fmt::format("  {}: {} run, {}\n", name, Counted(side.map.kernels.size(), "kernel"),
+                       Moved(side.all));
+  };
+  tell(report.a, a);
+  tell(report.b, b);
+  const double ratio = b.all.bytes() > 0 ? a.all.bytes() / b.all.bytes() : 0;
+  out += fmt::format("  the first moves {:.2f} times the bytes of the second\n", ratio);
+  for (size_t k = 0; k < std::min(top, groups.size()); ++k) {
+    const FusionGroup& group = groups[k];
+    if (group.a.bytes() == group.b.bytes()) break;
+    out += fmt::format(
+        "  {} ({})\n    {}: {}\n    {}: {}\n", Counted(group.operations.size(), "operation"),
+        group.operations.empty() ? "of its own" : report.given->name(group.operations.front()),
+        Names(*report.compiled_a, a.map, group.kernels_a), Moved(group.a),
+        Names(*report.compiled_b, b.map, group.kernels_b), Moved(group.b));
+  }
+  return out;
+}
+
+std::string FusionReportJson(const FusionReport& report) {
+  const auto& [a, b, groups] = report.comparison;
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject().Field("a", report.a).Field("b", report.b).Field("status", "ok");
+  const auto tell = [&](const char* key, const graph::CompiledSide& side) {
+    json.Key(key).BeginObject().Field("kernels", side.map.kernels.size());
+    WriteTraffic(side.all, json);
+    json.EndObject();
+  };
+  tell("all_a", a);
+  tell("all_b", b);
+  json.Key("groups").BeginArray();
+  for (const FusionGroup& group : groups) {
+    json.BeginObject().Key("operations").BeginArray();
+    for (const hlo::InstructionId id : group.operations) json.Value(report.given->name(id));
+    json.EndArray().Key("a");
+    WriteSide(*report.compiled_a, a.map, group.kernels_a, group.a, json);
+    json.Key("b");
+    WriteSide(*report.compiled_b, b.map, group.kernels_b, group.b, json);
+    json.EndObject();
+  }
+  json.EndArray().EndObject();
+  return out + "\n";
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,46 @@
+// FusionComparison: what two compilers made of one module: which operations each runs together, and
+// how many bytes its kernels read and write for them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/debug/place/placement.h"
+#include "core/graph/kernel_map.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::graph {
+
+// By the shapes of operands and results, as XLA's cost analysis counts them; a loop's body counts
+// once, whichever compiler it is.
+struct Traffic {
+  double read = 0, written = 0;
+  double bytes() const { return read + written; }
+};
+
+// What runs of a compiled module: kernels, library calls and copies.
+struct CompiledSide {
+  KernelMap map;
+  std::vector<Traffic> traffic;  // by kernel of the map
+  Traffic all;
+};
+CompiledSide MakeCompiledSide(const hlo::Module& compiled, const debug::Placement& placement);
+
+// The fewest kernels of both sides that run the same operations; one side may have none.
+struct FusionGroup {
+  std::vector<uint32_t> kernels_a, kernels_b;  // of the maps
+  std::vector<hlo::InstructionId> operations;  // of the module as it was given
+  Traffic a, b;
+};
+
+struct FusionComparison {
+  CompiledSide a, b;
+  std::vector<FusionGroup> groups;  // those that differ most in bytes first
+};
+
+// `given` is what both were made of.
+FusionComparison CompareFusion(const hlo::Module& given, const hlo::Module& compiled_a,
+                               const debug::Placement& placement_a, const hlo::Module& compiled_b,
+                               const debug::Placement& placement_b);
+
+}  // namespace hloscope::graph
