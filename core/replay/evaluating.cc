@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <utility>
 
 #include "core/base/scope_exit.h"
 #include "core/replay/capture/plan_observer.h"
@@ -25,31 +27,6 @@ void EmitLeaves(const eval::Value& value, const Shape& shape, int64_t device, in
     EmitLeaves(value.is_tuple() ? value.elements()[i] : value, shape.elements()[i], device, leaf,
                plan, root, stream);
   }
-}
-
-// Instructions by the ids they were given with; steps of what has none there are dropped.
-void TellOrigins(std::span<const InstructionId> origin, eval::DeviceRecording& told) {
-  const auto translate = [&](InstructionId& id) {
-    if (id.valid()) id = origin[id.index];
-    return id.valid();
-  };
-  for (eval::CallPath& path : told.paths) translate(path.caller);
-  std::vector<uint64_t> place(told.steps.size());
-  std::vector<eval::RecordedStep> kept;
-  for (size_t i = 0; i < told.steps.size(); ++i) {
-    eval::RecordedStep step = told.steps[i];
-    const bool waited = !step.instruction.valid();
-    place[i] = kept.size();
-    if (translate(step.instruction) || waited) kept.push_back(step);
-  }
-  std::vector<eval::SummedSteps> sums;
-  for (eval::SummedSteps sum : told.sums) {
-    if (!origin[told.steps[sum.step].instruction.index].valid()) continue;
-    sum.step = place[sum.step];
-    sums.push_back(sum);
-  }
-  told.steps = std::move(kept);
-  told.sums = std::move(sums);
 }
 
 // The run of a device as a whole, and what of it lies before its first instruction and behind its
@@ -92,12 +69,15 @@ void TellAround(const eval::Recording& recording, size_t device, int64_t start, 
 
 EvaluatorExecutable::EvaluatorExecutable(std::shared_ptr<const hlo::Module> module,
                                          const RunOptions& options,
-                                         std::optional<RewrittenModule> rewritten)
+                                         std::shared_ptr<const hlo::Module> rewritten)
     : module_(std::move(module)),
       rewritten_(std::move(rewritten)),
       limits_(options.limits),
       fill_elided_(options.fill_elided),
-      topology_(hlo::TopologyOf(*module_, limits_.devices)) {}
+      topology_(hlo::TopologyOf(*module_, limits_.devices)) {
+  static std::atomic<uint64_t> last_number = 0;
+  if (rewritten_ != nullptr) rewritten_number_ = ++last_number;
+}
 
 Result<RunResult> EvaluatorExecutable::Run(std::span<const std::vector<Literal>> inputs,
                                            const RunOptions& options, RunStream& stream) {
@@ -172,8 +152,10 @@ void EvaluatorExecutable::TellRecording(eval::Recording* recording, int64_t star
   if (recording == nullptr) return;
   for (size_t d = 0; d < recording->devices.size(); ++d) {
     TellAround(*recording, d, start_ns, start_ns + run_ns, stream);
-    if (rewritten_) TellOrigins(rewritten_->origin, recording->devices[d]);
-    stream.Take(TraceSteps{static_cast<int64_t>(d), std::move(recording->devices[d])});
+    TraceSteps steps{static_cast<int64_t>(d), std::move(recording->devices[d])};
+    steps.module_number = rewritten_number_;
+    if (!std::exchange(has_told_rewritten_, true)) steps.module = rewritten_;
+    stream.Take(std::move(steps));
   }
 }
 

@@ -12,17 +12,11 @@
 
 namespace hloscope::replay {
 
-// The module as it runs, where that is not the one that was given.
-struct RewrittenModule {
-  std::shared_ptr<const hlo::Module> module;
-  // By id in `module`: the instruction of the given module whose value it is; invalid: of none.
-  std::vector<hlo::InstructionId> origin;
-};
-
 class EvaluatorExecutable : public Executable {
  public:
+  // `rewritten`: the module as it runs, where that is not the one that was given.
   EvaluatorExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
-                      std::optional<RewrittenModule> rewritten = std::nullopt);
+                      std::shared_ptr<const hlo::Module> rewritten = nullptr);
 
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override;
@@ -37,10 +31,12 @@ class EvaluatorExecutable : public Executable {
                              RunStream& stream) const;
   void TellRecording(eval::Recording* recording, int64_t start_ns, int64_t run_ns,
                      RunStream& stream) const;
-  const hlo::Module& running() const { return rewritten_ ? *rewritten_->module : *module_; }
+  const hlo::Module& running() const { return rewritten_ ? *rewritten_ : *module_; }
 
-  std::shared_ptr<const hlo::Module> module_;  // as given
-  std::optional<RewrittenModule> rewritten_;
+  std::shared_ptr<const hlo::Module> module_;     // as given
+  std::shared_ptr<const hlo::Module> rewritten_;  // null: that one runs
+  uint64_t rewritten_number_ = 0;                 // in this process, of those that were rewritten
+  mutable bool has_told_rewritten_ = false;
   Limits limits_;
   std::optional<uint64_t> fill_elided_;
   hlo::Topology topology_;

@@ -207,6 +207,15 @@ class Recording(FolderTest):
         self.assertEqual([entry['count'] for entry in told['instructions'] if entry['instruction'] == 'out'], [1])
         self.assertEqual(told['warnings'], [])
 
+    def test_of_our_own_compiler_kernels_are_told(self):
+        # Two results of one kernel: no instruction of the module as given has its value.
+        module = self.module('HloModule m\nENTRY e {\n  p = f32[64,64] parameter(0)\n  q = f32[64,64] add(p, p)\n  n = f32[64,64] negate(q)\n'
+                             '  d = f32[64,64] multiply(q, n)\n  ROOT t = (f32[64,64], f32[64,64]) tuple(n, d)\n}\n')
+        told = json.loads(run('profile', module, '--platform', 'cpu', '--json')[1])
+        names = [entry['instruction'] for entry in told['instructions']]
+        self.assertTrue(any('fusion' in name for name in names), names)
+        self.assertEqual(told['warnings'], [])
+
     def test_several_recordings_of_each_are_compared(self):
         sides = [','.join(self.profile(f'{side}{i}.hloprof') for i in range(3)) for side in 'ab']
         status, text, err = run('compare', *sides, '--json')

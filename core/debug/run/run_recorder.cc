@@ -374,6 +374,10 @@ void RunRecorder::AddSteps(Program& program, replay::TraceSteps steps) {
     live.samples.emplace_back(sample.time_ns, static_cast<double>(sample.bytes));
   }
   AddSamples(program, live);
+  if (steps.module != nullptr && steps.module != program.module) {
+    program.module = steps.module;  // what ran
+    program.operations.assign(program.module->instructions().size(), {});
+  }
   const uint64_t place =
       arguments_->Add({program.module, program.runs - 1, std::move(steps), nullptr});
   const eval::DeviceRecording& told = arguments_->told(place).steps;

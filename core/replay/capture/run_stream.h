@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,6 +81,10 @@ inline constexpr std::string_view kTransferLane = "transfers";
 struct TraceSteps {
   int64_t device = 0;
   eval::DeviceRecording steps;
+  // Whose instructions they are, where a compiler rewrote the module: its number among those of the
+  // process that ran it, and with the first steps told of it the module. 0: the one that was given.
+  uint64_t module_number = 0;
+  std::shared_ptr<const hlo::Module> module = nullptr;
 };
 
 // Values of a quantity over time: nanoseconds and value.

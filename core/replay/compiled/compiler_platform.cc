@@ -16,16 +16,6 @@ namespace {
 
 using hlo::InstructionId;
 
-// By id in the compiled module: whose value of the given one it is.
-std::vector<InstructionId> OriginsOf(const compile::Compilation& compilation) {
-  std::vector<InstructionId> origins(compilation.module->instructions().size());
-  for (uint32_t i = 0; i < compilation.new_id.size(); ++i) {
-    const InstructionId now = compilation.new_id[i];
-    if (now.valid()) origins[now.index] = InstructionId(i);
-  }
-  return origins;
-}
-
 // "a,b" as two.
 void AppendParts(std::string_view text, std::vector<std::string>& out) {
   while (!text.empty()) {
@@ -54,8 +44,7 @@ class CompilerExecutable : public EvaluatorExecutable {
   CompilerExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
                      const compile::Compilation& compilation,
                      std::vector<std::unique_ptr<compile::KernelLibrary>> libraries)
-      : EvaluatorExecutable(std::move(module), options,
-                            RewrittenModule{compilation.module, OriginsOf(compilation)}),
+      : EvaluatorExecutable(std::move(module), options, compilation.module),
         compiled_(compilation.module),
         libraries_(std::move(libraries)) {
     const size_t count = compiled_->instructions().size();

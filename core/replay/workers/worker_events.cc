@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include "core/hlo/module_image.h"
 #include "core/replay/workers/worker_protocol.h"
 
 namespace hloscope::replay {
@@ -136,6 +137,9 @@ void Get(ValueReader& in, TraceSlice& event) { event = in.Get<TraceSlice>(); }
 void Put(ValueWriter& out, const TraceSteps& event) {
   const eval::DeviceRecording& told = event.steps;
   out.Put(event.device, told.paths, told.steps, told.sums, told.live, told.lost, told.lost_ns);
+  out.Put(event.module_number, event.module != nullptr);
+  if (event.module == nullptr) return;
+  out.Put(hlo::ModuleToImage(*event.module));
 }
 void Get(ValueReader& in, TraceSteps& event) {
   event.device = in.Get<int64_t>();
@@ -146,6 +150,12 @@ void Get(ValueReader& in, TraceSteps& event) {
   told.live = in.Get<decltype(told.live)>();
   told.lost = in.Get<int64_t>();
   told.lost_ns = in.Get<int64_t>();
+  event.module_number = in.Get<uint64_t>();
+  if (!in.Get<bool>()) return;
+  const auto image = std::make_shared<const std::string>(in.Get<std::string>());
+  auto module = hlo::ModuleFromImage(std::as_bytes(std::span(*image)), image);
+  if (!module.has_value()) return in.Fail();
+  event.module = *std::move(module);
 }
 
 void Put(ValueWriter& out, const TraceSamples& event) {

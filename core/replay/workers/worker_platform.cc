@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/hlo/module_image.h"
@@ -128,7 +129,7 @@ class WorkerExecutable : public Executable {
     PutInputs(job, inputs);
     sent_.clear();  // a worker that fails may not have taken them
     const size_t leaves = LeafCount(module_->shape(module_->entry().root));
-    Answer answer{worker, options, stream, *module_, inputs.size(), leaves};
+    Answer answer{worker, options, stream, *module_, rewritten_, inputs.size(), leaves};
     HLOSCOPE_TRY(WithEvidence(
         worker, worker.Exchange(job.Finish(), bounds,
                                 [&](const Frame& frame) { return answer.Take(frame); })));
@@ -148,12 +149,16 @@ class WorkerExecutable : public Executable {
     }
   }
 
+  // Modules that the worker rewrote, by its number.
+  using RewrittenModules = std::map<uint64_t, std::shared_ptr<const hlo::Module>>;
+
   // What comes of one run.
   struct Answer {
     WorkerProcess& worker;
     const RunOptions& options;
     RunStream& stream;
     const hlo::Module& module;
+    RewrittenModules& rewritten;
     size_t devices, leaves;  // that results may come of
     RunResult result = {};
     std::optional<Error> failure = {};
@@ -192,6 +197,7 @@ class WorkerExecutable : public Executable {
     // Consumers keep values by the numbers in them.
     Status TakeEvent(std::optional<RunEvent> event) {
       if (!event) return Garbled();
+      if (auto* steps = std::get_if<TraceSteps>(&*event)) KeepModule(*steps);
       const bool sound = std::visit([this](const auto& told) { return IsSound(told); }, *event);
       if (!sound) return Garbled();
       stream.Take(*std::move(event));
@@ -208,8 +214,16 @@ class WorkerExecutable : public Executable {
                  key.path,
                  [count](const eval::Frame& frame) { return frame.caller.index < count; });
     }
+    // A rewritten module comes once.
+    void KeepModule(TraceSteps& told) {
+      if (told.module_number == 0) return told.module.reset();
+      auto& kept = rewritten[told.module_number];
+      if (told.module != nullptr) kept = told.module;
+      told.module = kept;
+    }
     bool IsSound(const TraceSteps& told) const {
-      const size_t count = module.instructions().size();
+      if (told.module_number != 0 && told.module == nullptr) return false;
+      const size_t count = (told.module ? *told.module : module).instructions().size();
       const auto& [paths, steps, sums, live, lost, lost_ns] = told.steps;
       if (told.device < 0 || paths.empty()) return false;
       for (size_t p = 1; p < paths.size(); ++p) {
@@ -257,6 +271,7 @@ class WorkerExecutable : public Executable {
     if (status.has_value()) return status;
     generation_ = 0;
     sent_.clear();
+    rewritten_.clear();
     if (!worker.crashed()) return status;
     const std::string path = KeepEvidence(*module_, pool_->options().evidence_folder);
     if (!path.empty()) status.error().hint = "the module was saved to " + path;
@@ -267,6 +282,7 @@ class WorkerExecutable : public Executable {
     if (seat_ != nullptr && generation_ != 0) seat_->Unload(generation_, id_);
     generation_ = 0;
     sent_.clear();
+    rewritten_.clear();
   }
 
   std::shared_ptr<WorkerPool> pool_;
@@ -276,6 +292,7 @@ class WorkerExecutable : public Executable {
   std::shared_ptr<WorkerPool::Seat> seat_;
   uint64_t generation_ = 0, id_ = 0;  // where it is loaded; 0: nowhere
   Inputs sent_;                       // what the worker has of the last run
+  RewrittenModules rewritten_;
   std::optional<double> load_ms_;
   std::vector<TraceSlice> load_slices_;
 };
