@@ -108,6 +108,9 @@ class RunCommand : public Command {
          .help = "record the runs and write a profile of all modules to " +
                  profiler::WrittenNames() + ", or as .hloprof into a folder",
          .value = "OUT"},
+        {.name = "--no-cache",
+         .target = &no_cache_,
+         .help = "cpu: compile anew, and neither read nor write the cache of compiled modules"},
     };
   }
 
@@ -126,6 +129,7 @@ class RunCommand : public Command {
   // Puts what the options say into the request.
   Status Prepare(const Context& context) {
     if (Status ready = shared_.Prepare(context); !ready) return ready;
+    request_.object_cache = !no_cache_;
     HLOSCOPE_TRY(bundle_.Check());
     return {};
   }
@@ -270,7 +274,7 @@ class RunCommand : public Command {
   BundleStep bundle_;
   std::string fallback_ = "error", profile_;
   std::optional<debug::RunRecorder> recorder_;
-  bool print_literals_ = false;
+  bool print_literals_ = false, no_cache_ = false;
   bool modules_are_many_ = false;
   std::set<std::string> stems_;  // names that files of modules have
 };

@@ -46,7 +46,12 @@ class ByteWriter {
   template <typename T>
   void One(const T& value) {
     if constexpr (kIsPlain<T>) {
-      Raw(std::as_bytes(std::span(&value, 1)));
+      T copy = value;
+#if __has_builtin(__builtin_clear_padding)
+      // Equal values are equal bytes, whatever lay in memory between their members.
+      if constexpr (std::is_class_v<T>) __builtin_clear_padding(&copy);
+#endif
+      Raw(std::as_bytes(std::span(&copy, 1)));
     } else {
       Archive(*this, value);
     }
@@ -70,7 +75,7 @@ class ByteWriter {
     One(uint64_t{values.size()});
     if constexpr (std::is_same_v<T, bool>) {
       for (const bool value : values) One(value);
-    } else if constexpr (kIsPlain<T>) {
+    } else if constexpr (kIsPlain<T> && !std::is_class_v<T>) {
       Raw(std::as_bytes(std::span(values)));
     } else {
       for (const T& value : values) One(value);

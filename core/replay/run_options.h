@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,9 @@
 #include "core/replay/capture/capture_plan.h"
 
 namespace hloscope::replay {
+
+// The part of the user's cache that has what our compiler made of modules.
+inline constexpr std::string_view kObjectCacheFolder = "objects";
 
 struct RunOptions {
   // Of loading.
@@ -33,6 +37,8 @@ struct RunOptions {
   // already, and flags of XLA, by name without dashes.
   bool run_passes = true;
   std::vector<std::pair<std::string, std::string>> xla_flags;
+  // Of loading: what our compiler made of a module may come from the user's cache and go there.
+  bool object_cache = false;
   // NAME=value for the process that runs it; without effect in this process.
   std::vector<std::string> environment;
 

@@ -54,6 +54,48 @@ ENTRY e {
   EXPECT_EQ(Expression(*module), "call(x, x)");
 }
 
+TEST(Passes, WhatDependsOnConstantsAloneIsComputedOnce) {
+  const auto module = AfterPass("constant-folding", R"(HloModule m
+sum { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = f32[] add(p, q) }
+ENTRY e {
+  x = f32[] parameter(0)
+  v = f32[4] constant({1, 2, 3, 4})
+  z = f32[] constant(0.5)
+  w = f32[4] multiply(v, v)
+  t = f32[] reduce(w, z), dimensions={0}, to_apply=sum
+  i = s32[4096] iota(), iota_dimension=0
+  b = s32[4096] add(i, i)
+  a = f32[] multiply(x, t)
+  k = f32[4] broadcast(a), dimensions={}
+  h = f32[4] broadcast(z), dimensions={}
+  g = f32[4] add(h, h)
+  l = f32[4] add(g, k)
+  ROOT r = (f32[4], s32[4096], f32[4]) tuple(l, b, w)
+})");
+  // Not the many elements made of none, nor the equal ones that a broadcast makes.
+  EXPECT_EQ(Expression(*module),
+            "tuple(add(add(broadcast{}(0.5), broadcast{}(0.5)), broadcast{}(multiply(x, 30.5))), "
+            "add(iota(), iota()), {1, 4, 9, 16})");
+}
+
+TEST(Passes, TheKnownBranchOfAConditionalTakesItsPlace) {
+  for (const auto& [index, expected] :
+       {std::pair("0", "negate(x)"), std::pair("1", "cosine(x)"), std::pair("7", "cosine(x)")}) {
+    const auto module = AfterPass("conditional-simplification", std::string(R"(HloModule m
+n { p = f32[4] parameter(0) ROOT q = f32[4] negate(p) }
+c { p.1 = f32[4] parameter(0) ROOT q.1 = f32[4] cosine(p.1) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  i = s32[] constant()") + index + R"()
+  ROOT r = f32[4] conditional(i, x, x), branch_computations={n, c}
+})");
+    EXPECT_EQ(Expression(*module), "call(x)");
+    const Result<Compilation> compiled = Compile(module, {.disabled_passes = {"fusion"}});
+    ASSERT_TRUE(compiled.has_value());
+    EXPECT_EQ(Expression(*compiled->module), expected);
+  }
+}
+
 TEST(Passes, BitcastsBecomeWhatTheyMean) {
   const auto module = AfterPass("layout-normalization", R"(HloModule m
 ENTRY e {
@@ -100,8 +142,7 @@ ENTRY e {
   c = f32[2,4] concatenate(x, p), dimensions={0}
   ROOT t = (f32[0,3], f32[4,4], f32[4], f32[2,4]) tuple(d, q, r, c)
 })");
-  EXPECT_EQ(Expression(*module),
-            "tuple({  }, broadcast{}(0), broadcast{}(z), broadcast{}(z))");
+  EXPECT_EQ(Expression(*module), "tuple({  }, broadcast{}(0), broadcast{}(z), broadcast{}(z))");
 }
 
 TEST(Passes, PartsOfBytesAreShifted) {

@@ -205,6 +205,12 @@ const StateRow kStates[] = {
     {DoctorState::kAddressSpaceShort,
      [](auto& f) { f.system.address_space_bytes = int64_t{1} << 30; }, "limited to 1024 MiB",
      "ulimit -v unlimited"},
+    {DoctorState::kObjectCache,
+     [](auto& f) {
+       f.object_cache = {.folder = "/home/u/.cache", .files = 3, .bytes = int64_t{5} << 20};
+     },
+     "/home/u/.cache: 3 compiled modules, 5 of at most 1024 MiB", ""},
+    {DoctorState::kNoObjectCache, {}, "neither XDG_CACHE_HOME nor HOME is set", ""},
     {DoctorState::kVariableSet, {}, "--xla_dump_to (of others)", ""},
 };
 

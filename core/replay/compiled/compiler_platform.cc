@@ -7,6 +7,7 @@
 #include "core/compile/library_rules.h"
 #include "core/hlo/sharding/topology.h"
 #include "core/replay/codegen_entry.h"
+#include "core/replay/compiled/compilation_cache.h"
 #include "core/replay/compiled/kernel_runner.h"
 #include "core/replay/evaluating.h"
 #include "core/replay/run_targets.h"
@@ -96,28 +97,75 @@ Form FormFor(const RunOptions& options) {
   return options.record_steps > 0 ? Form::kSteps : Form::kResults;
 }
 
-Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
-                                                   const RunOptions& options) {
-  const Form form = FormFor(options);
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      compile::Compilation compilation,
-      compile::Compile(module, OptionsFor(*module, options, form == Form::kValues)));
-  if (form == Form::kSteps) compilation.plan = nullptr;
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateKernelsFunction>(
-                                                     compile::kGenerateKernels));
+using Libraries = std::vector<std::unique_ptr<compile::KernelLibrary>>;
+
+// Calls of libraries; those that they refuse are added to the kernels.
+Result<std::unique_ptr<compile::KernelLibrary>> MakeCalls(const compile::Compilation& compilation,
+                                                          std::vector<InstructionId>& kernels) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls, CodegenEntry<compile::MakeLibraryCallsFunction>(
                                                        compile::kMakeLibraryCalls));
-  std::vector<std::unique_ptr<compile::KernelLibrary>> libraries(2);
   const auto calls = compile::LibraryCallsOf(*compilation.module);
-  HLOSCOPE_ASSIGN_OR_RETURN(libraries[0], make_calls(compilation.module, calls));
-  // What the library refuses is a kernel.
+  HLOSCOPE_ASSIGN_OR_RETURN(auto made, make_calls(compilation.module, calls));
+  std::ranges::copy_if(calls, std::back_inserter(kernels),
+                       [&](InstructionId id) { return made->Find(id) == nullptr; });
+  return made;
+}
+
+// A form that shows steps is made for one recording: it is not kept.
+bool IsKept(const RunOptions& options) {
+  return options.object_cache && FormFor(options) != Form::kSteps;
+}
+
+Result<CompilationCache> CacheFor(const hlo::Module& module, const compile::CompileOptions& how,
+                                  const RunOptions& options) {
+  std::string target;
+  if (IsKept(options)) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto describe, CodegenEntry<compile::DescribeTargetFunction>(
+                                                       compile::kDescribeTarget));
+    target = describe("");
+  }
+  return CompilationCache(module, how, target, options);
+}
+
+// Compiles, puts the libraries behind `libraries` and what came of it into the cache.
+Result<compile::Compilation> CompileAnew(const std::shared_ptr<const hlo::Module>& module,
+                                         const compile::CompileOptions& how,
+                                         const RunOptions& options, const CompilationCache& cache,
+                                         Libraries& libraries) {
+  HLOSCOPE_ASSIGN_OR_RETURN(compile::Compilation compilation, compile::Compile(module, how));
+  if (FormFor(options) == Form::kSteps) compilation.plan = nullptr;
   std::vector<InstructionId> kernels =
       compilation.plan == nullptr ? compilation.kernels : compile::KernelsOf(*compilation.plan);
-  std::ranges::copy_if(calls, std::back_inserter(kernels),
-                       [&](InstructionId id) { return libraries[0]->Find(id) == nullptr; });
-  HLOSCOPE_ASSIGN_OR_RETURN(libraries[1],
+  HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(), MakeCalls(compilation, kernels));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateKernelsFunction>(
+                                                     compile::kGenerateKernels));
+  std::string image;
+  HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(),
                             generate(compilation.module, kernels,
-                                     {.threads = options.threads, .plan = compilation.plan.get()}));
+                                     {.threads = options.threads,
+                                      .plan = compilation.plan.get(),
+                                      .image = IsKept(options) ? &image : nullptr}));
+  cache.Store(compilation, image);
+  return compilation;
+}
+
+Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
+                                                   const RunOptions& options) {
+  const compile::CompileOptions how =
+      OptionsFor(*module, options, FormFor(options) == Form::kValues);
+  HLOSCOPE_ASSIGN_OR_RETURN(const CompilationCache cache, CacheFor(*module, how, options));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto load,
+                            CodegenEntry<compile::LoadKernelsFunction>(compile::kLoadKernels));
+  Libraries libraries;
+  compile::Compilation compilation;
+  if (auto kept = cache.Load(load)) {
+    compilation = std::move(kept->compilation);
+    std::vector<InstructionId> refused;  // have code in the other library
+    HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(), MakeCalls(compilation, refused));
+    libraries.push_back(std::move(kept->kernels));
+  } else {
+    HLOSCOPE_ASSIGN_OR_RETURN(compilation, CompileAnew(module, how, options, cache, libraries));
+  }
   return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
                                               std::move(libraries));
 }

@@ -67,6 +67,7 @@ class Doctor {
     CheckLibraries();
     CheckPermissions();
     CheckLimits();
+    CheckCache();
     CheckEnvironment();
     return std::move(findings_);
   }
@@ -315,6 +316,13 @@ class Doctor {
           : Add(DoctorState::kLimitChanged, row.name, value, std::string(row.unit),
                 row.default_value);
     }
+  }
+
+  void CheckCache() {
+    const auto& cache = info_.object_cache;
+    if (cache.folder.empty()) return Add(DoctorState::kNoObjectCache, "compiled modules");
+    Add(DoctorState::kObjectCache, "compiled modules", cache.folder, cache.files, cache.bytes >> 20,
+        info_.limits.object_cache_bytes >> 20);
   }
 
   void CheckEnvironment() {

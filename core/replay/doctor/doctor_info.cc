@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/base/disk_cache.h"
 #include "core/replay/plugins/python_environments.h"
+#include "core/replay/run_options.h"
 
 namespace hloscope::replay {
 namespace {
@@ -41,6 +43,9 @@ DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
   info.visible_devices = EnvironmentVariable("CUDA_VISIBLE_DEVICES");
   info.container_devices = EnvironmentVariable("NVIDIA_VISIBLE_DEVICES");
   info.variables = ReadVariables();
+  const DiskCache cache(DiskCache::FolderOfUser(kObjectCacheFolder), limits.object_cache_bytes);
+  const DiskCache::Use use = cache.Used();
+  info.object_cache = {cache.folder(), use.files, use.bytes};
   return info;
 }
 

@@ -71,6 +71,12 @@ struct VariableInfo {
   std::string name, shown, purpose;
 };
 
+// Modules that our compiler keeps.
+struct ObjectCacheInfo {
+  std::string folder;  // empty: there is none
+  int64_t files = 0, bytes = 0;
+};
+
 struct DoctorInfo {
   PluginFindings findings;
   std::vector<PluginInfo> plugins;
@@ -84,6 +90,7 @@ struct DoctorInfo {
   bool visible_devices_set = false;
   std::string container_devices;  // NVIDIA_VISIBLE_DEVICES
   std::vector<VariableInfo> variables;
+  ObjectCacheInfo object_cache;
   Limits limits;
 };
 

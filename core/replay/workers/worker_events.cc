@@ -223,7 +223,7 @@ std::optional<RunEvent> GetEvent(ValueReader& in) {
 void PutOptions(ValueWriter& out, const RunOptions& options) {
   out.Put(options.limits, options.memory_bytes, options.threads, options.deadline,
           options.fill_elided, options.rng_seed, options.run_passes, options.xla_flags,
-          options.record_steps);
+          options.record_steps, options.object_cache);
   Put(out, options.capture);
 }
 
@@ -238,6 +238,7 @@ RunOptions GetOptions(ValueReader& in) {
   options.run_passes = in.Get<bool>();
   options.xla_flags = in.Get<decltype(options.xla_flags)>();
   options.record_steps = in.Get<int64_t>();
+  options.object_cache = in.Get<bool>();
   Get(in, options.capture);
   return options;
 }
