@@ -352,6 +352,24 @@ ENTRY e {
         self.assertEqual((status, report['status']), (3, 'unsupported'))
         self.assertEqual(self.run_json('--fallback', 'error', module)[0], 0)
 
+    def test_what_a_scan_applies_is_a_kernel(self):
+        module = self.path('m.hlo', '''HloModule m
+step {
+  x = f32[4] parameter(0)
+  sum = f32[4] parameter(1)
+  next = f32[4] add(x, sum)
+  ROOT r = (f32[4], f32[4]) tuple(next, next)
+}
+ENTRY e {
+  x = f32[5,4] parameter(0)
+  sum = f32[4] parameter(1)
+  ROOT s = (f32[5,4], f32[4]) scan(x, sum), dimensions={0}, is_reverse=false, is_associative=false, num_carries=1, to_apply=step
+}
+''')
+        status, (report,), err = self.run_json('--reference_platform', 'interpreter', module)
+        self.assertEqual((status, report['status']), (0, 'equal'), err)
+        self.assertEqual((report['executed']['kernels'], report['executed']['evaluated']), (5, 0))
+
     def test_find_says_that_it_found_nothing(self):
         module = self.path('m.hlo', SQUARE)
         for what, words in (('nan', 'no NaN was found'), ('inf', 'no infinity was found')):

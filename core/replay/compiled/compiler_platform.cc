@@ -127,6 +127,25 @@ Result<CompilationCache> CacheFor(const hlo::Module& module, const compile::Comp
   return CompilationCache(module, how, target, options);
 }
 
+// All but those that only loops run that are one function. What the evaluator runs may call the
+// others, whether the plan does or not.
+std::vector<InstructionId> KernelsFor(const compile::Compilation& compilation) {
+  if (compilation.plan == nullptr) return compilation.kernels;
+  const compile::Plan& plan = *compilation.plan;
+  const std::vector<InstructionId> called = compile::KernelsOf(plan);
+  std::vector<bool> is_inside(compilation.module->instructions().size(), false);
+  for (const compile::PlannedStep* const loop : compile::OneFunctionLoopsOf(plan)) {
+    for (const compile::SequenceNumber s : loop->sequences) {
+      ForEachStep(plan, s, [&](const auto& step) { is_inside[step.id.index] = true; });
+    }
+  }
+  std::vector<InstructionId> kernels;
+  std::ranges::copy_if(compilation.kernels, std::back_inserter(kernels), [&](InstructionId id) {
+    return !is_inside[id.index] || std::ranges::binary_search(called, id);
+  });
+  return kernels;
+}
+
 // Compiles, puts the libraries behind `libraries` and what came of it into the cache.
 Result<compile::Compilation> CompileAnew(const std::shared_ptr<const hlo::Module>& module,
                                          const compile::CompileOptions& how,
@@ -134,8 +153,7 @@ Result<compile::Compilation> CompileAnew(const std::shared_ptr<const hlo::Module
                                          Libraries& libraries) {
   HLOSCOPE_ASSIGN_OR_RETURN(compile::Compilation compilation, compile::Compile(module, how));
   if (FormFor(options) == Form::kSteps) compilation.plan = nullptr;
-  std::vector<InstructionId> kernels =
-      compilation.plan == nullptr ? compilation.kernels : compile::KernelsOf(*compilation.plan);
+  std::vector<InstructionId> kernels = KernelsFor(compilation);
   HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(), MakeCalls(compilation, kernels));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateKernelsFunction>(
                                                      compile::kGenerateKernels));
