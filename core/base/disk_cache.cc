@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kEntryMagic = 0x33454843'4c4f4c48;  // "HLOLCHE3"
 // As long as values in an entry may want to be aligned.
-struct alignas(64) EntryHead {
+struct EntryHead {
   uint64_t magic = kEntryMagic;
   DiskCache::Words stamp = {};
   uint64_t bytes = 0, checksum = 0;
